@@ -1,0 +1,1 @@
+"""The coupling: the network slows jobs, and jobs load the network."""

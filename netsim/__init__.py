@@ -1,0 +1,1 @@
+"""The network alone: topologies, routings, link loads, contention, proofs."""

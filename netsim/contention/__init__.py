@@ -1,0 +1,1 @@
+"""Contention models: how jobs that share links slow each other down."""

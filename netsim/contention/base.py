@@ -1,0 +1,76 @@
+"""Traffic of a placed job, and the protocol that every contention model fulfils."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Protocol
+
+from netsim.arrays import Floats, Ints
+from netsim.routes import Routes
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Traffic:
+    """
+    What one placed job puts on the network in each iteration.
+
+    Parameters
+    ----------
+    step : (F,) int array
+        Step 0..A-1 of each flow, ascending; a step starts when the one before has ended.
+    sender : (F,) int array
+        Node whose injection link the flow shares with the sender's other flows.
+    nbytes : (F,) float array
+        Bytes of each flow, positive.
+    routes : Routes
+        Directed links of each flow, injection and ejection included; a flow inside a node
+        crosses none.
+    compute_s : float
+        Seconds of an iteration without communication.
+    latency_s : (F,) float array
+        Latency of each flow's path in seconds.
+    """
+
+    step: Ints
+    sender: Ints
+    nbytes: Floats
+    routes: Routes
+    compute_s: float
+    latency_s: Floats
+
+
+class ContentionModel(Protocol):
+    """Predicts how much running jobs slow each other down, event by event."""
+
+    def start(self, job: int, traffic: Traffic) -> None:
+        """
+        Add a job; its effect shows at the next `solve`.
+
+        Parameters
+        ----------
+        job : int
+            Identity of the job, not present yet.
+        traffic : Traffic
+            What it sends.
+        """
+
+    def end(self, job: int) -> None:
+        """
+        Take a job away; its effect shows at the next `solve`.
+
+        Parameters
+        ----------
+        job : int
+            Identity of a job that was started.
+        """
+
+    def solve(self) -> Mapping[int, float]:
+        """
+        Bring the slowdowns up to date.
+
+        Returns
+        -------
+        mapping of int to float
+            Interference (iteration time together / alone, exactly 1 where no link is
+            shared) of every job that was started or whose value changed since the last
+            `solve`.
+        """

@@ -1,0 +1,98 @@
+"""Routes: which directed links each flow crosses, in compressed rows."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from netsim.arrays import Ints
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Routes:
+    """
+    Directed links crossed by each flow, in CSR form.
+
+    Parameters
+    ----------
+    indptr : (F + 1,) int array
+        Flow f crosses ``links[indptr[f]:indptr[f + 1]]``.
+    links : (nnz,) int array
+        Directed links 0..n_links-1, in the order of travel.
+    n_links : int
+        Directed links of the fabric.
+    """
+
+    indptr: Ints
+    links: Ints
+    n_links: int
+
+    @property
+    def n_flows(self) -> int:
+        """Number of flows."""
+        return self.indptr.size - 1
+
+    @property
+    def hops(self) -> Ints:
+        """Links crossed by each flow, (F,); 0 for a flow inside a node."""
+        return np.diff(self.indptr)
+
+    def of_flow(self, flow: int) -> Ints:
+        """
+        Return the links that one flow crosses, in order.
+
+        Parameters
+        ----------
+        flow : int
+            Number of the flow.
+
+        Returns
+        -------
+        (hops,) int array
+            Directed links.
+        """
+        return self.links[self.indptr[flow] : self.indptr[flow + 1]]
+
+    @classmethod
+    def from_lists(cls, lists: Sequence[Sequence[int]], n_links: int) -> "Routes":
+        """
+        Build routes from one list of links per flow.
+
+        Parameters
+        ----------
+        lists : sequence of sequences of int
+            Links of each flow in the order of travel.
+        n_links : int
+            Directed links of the fabric.
+
+        Returns
+        -------
+        Routes
+            The same routes in compressed rows.
+        """
+        indptr = np.zeros(len(lists) + 1, dtype=np.int64)
+        np.cumsum([len(row) for row in lists], out=indptr[1:])
+        flat = [link for row in lists for link in row]
+        return cls(indptr, np.array(flat, dtype=np.int64), n_links)
+
+    @classmethod
+    def from_padded(cls, table: Ints, n_links: int) -> "Routes":
+        """
+        Build routes from a rectangular table padded with -1.
+
+        Parameters
+        ----------
+        table : (F, width) int array
+            Links of each flow in the order of travel; -1 where a flow crosses fewer.
+        n_links : int
+            Directed links of the fabric.
+
+        Returns
+        -------
+        Routes
+            The same routes in compressed rows.
+        """
+        used = table >= 0
+        indptr = np.zeros(table.shape[0] + 1, dtype=np.int64)
+        np.cumsum(used.sum(axis=1), out=indptr[1:])
+        return cls(indptr, table[used], n_links)

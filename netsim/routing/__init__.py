@@ -1,0 +1,1 @@
+"""Routings: one path for each flow."""

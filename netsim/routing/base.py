@@ -1,0 +1,34 @@
+"""Routing: how flows find their way; the protocol that every routing fulfils."""
+
+from typing import Protocol
+
+from netsim.arrays import Ints
+from netsim.partition import Partition
+from netsim.routes import Routes
+
+
+class Routing(Protocol):
+    """Chooses one path for each flow of a job."""
+
+    def routes(self, src: Ints, dst: Ints, partition: Partition | None = None) -> Routes:
+        """
+        Route flows between nodes.
+
+        Parameters
+        ----------
+        src, dst : (F,) int array
+            Source and destination node of each flow; a flow within a node crosses no link.
+        partition : Partition, optional
+            What the job owns; a routing that keeps to allocated links needs it, others
+            ignore it.
+
+        Returns
+        -------
+        Routes
+            Links of each flow in the order of travel.
+
+        Raises
+        ------
+        RoutingError
+            If a flow has no path.
+        """

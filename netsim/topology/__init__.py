@@ -1,0 +1,1 @@
+"""Topologies: fat-trees, tori, dragonflies and imported fabrics."""

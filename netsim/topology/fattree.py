@@ -1,0 +1,338 @@
+"""Fat-trees: PGFT(h; m; w; p), parallel-port generalised fat-trees, full and tapered."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from math import prod
+
+import numpy as np
+
+from netsim.arrays import Floats, Ints
+from netsim.errors import TopologyError
+from netsim.topology.base import Topology
+
+_MIN_LEVELS, _MAX_LEVELS = 2, 4
+_UP_CLASSES = ("injection", "leaf-up", "L2-up", "L3-up")
+_DOWN_CLASSES = ("ejection", "leaf-down", "L2-down", "L3-down")
+
+
+@dataclass(frozen=True, eq=False)
+class FatTree(Topology):
+    """
+    PGFT(h; m; w; p): a tree of h switch levels above the nodes.
+
+    A level-l element (level 0 = nodes) has digits in base w[i] for i < l and m[i] for
+    i >= l, digit 0 fastest; its position is that mixed-radix number, so nodes of a leaf
+    and leaves of a pod are consecutive. A level-l element and its parent differ in digit
+    l only. Up-port q of a level-l element (0 <= q < w[l] * p[l]) leads to the parent with
+    digit ``q mod w[l]`` on parallel cable ``q div w[l]``.
+
+    The directed link up from port q of the level-l element x is
+    ``up_base[l] + x * ports[l] + q``; the same cable downwards has ``down_base`` instead.
+
+    Parameters
+    ----------
+    children : tuple of int
+        m, children of a switch, bottom level first; m[0] nodes per leaf.
+    parents : tuple of int
+        w, parents of an element, bottom level first; w[0] > 1 gives a node several rails.
+    parallel : tuple of int
+        p, parallel cables between an element and each of its parents.
+    down_cable : str
+        ``"mirror"``: a flow comes down on the cable that a flow towards the same
+        destination goes up on (OpenSM); ``"source"``: cable = source mod p (SimGrid).
+
+    Notes
+    -----
+    Source of the definition: E. Zahavi, *D-Mod-K routing providing non-blocking traffic for
+    shift permutations on real life fat trees*, 2010. With three levels: level 1 is *leaf*,
+    level 2 *L2*, level 3 *spine*, a *pod* is all below one set of L2 switches.
+    """
+
+    children: tuple[int, ...] = ()
+    parents: tuple[int, ...] = ()
+    parallel: tuple[int, ...] = ()
+    down_cable: str = "mirror"
+
+    @property
+    def levels(self) -> int:
+        """Switch levels, h."""
+        return len(self.children)
+
+    @cached_property
+    def counts(self) -> tuple[int, ...]:
+        """Elements of each level 0..h; counts[0] is the number of nodes."""
+        m, w, h = self.children, self.parents, self.levels
+        return tuple(prod(w[:level]) * prod(m[level:]) for level in range(h + 1))
+
+    @cached_property
+    def ports(self) -> tuple[int, ...]:
+        """Up-ports w[l] * p[l] of an element of each level 0..h-1."""
+        return tuple(w * p for w, p in zip(self.parents, self.parallel, strict=True))
+
+    @cached_property
+    def up_base(self) -> tuple[int, ...]:
+        """Number of the first upward link of each level 0..h-1."""
+        bases = [0]
+        for level in range(self.levels - 1):
+            bases.append(bases[-1] + 2 * self.counts[level] * self.ports[level])
+        return tuple(bases)
+
+    @cached_property
+    def down_base(self) -> tuple[int, ...]:
+        """Number of the first downward link of each level 0..h-1."""
+        sizes = zip(self.up_base, self.counts, self.ports, strict=False)
+        return tuple(base + count * ports for base, count, ports in sizes)
+
+    @property
+    def nodes_per_leaf(self) -> int:
+        """Nodes on a full leaf, m[0]."""
+        return self.children[0]
+
+    @property
+    def leaves_per_pod(self) -> int:
+        """Leaves of a pod, m[1]; all leaves of a two-level tree are one pod."""
+        return self.children[1]
+
+    @property
+    def n_leaves(self) -> int:
+        """Leaf switches."""
+        return self.counts[1]
+
+    @property
+    def n_pods(self) -> int:
+        """Two-level subtrees; 1 in a two-level tree."""
+        return prod(self.children[2:])
+
+    @property
+    def is_full(self) -> bool:
+        """Whether no level is tapered: as many up-ports as down-ports below the top."""
+        down, up = self.children[:-1], self.ports[1:]
+        return all(d == u for d, u in zip(down, up, strict=True))
+
+    def position(self, vertex: int) -> tuple[int, int]:
+        """
+        Return level and position of a vertex.
+
+        Parameters
+        ----------
+        vertex : int
+            Nodes first, then leaves, L2 switches, spines.
+
+        Returns
+        -------
+        (level, position) : tuple of int
+            Level 0 for nodes.
+        """
+        for level, count in enumerate(self.counts):
+            if vertex < count:
+                return level, vertex
+            vertex -= count
+        raise TopologyError(f"no vertex {vertex} in {self.name}.")
+
+    def vertex_name(self, vertex: int) -> str:
+        """
+        Return the name of a node or switch.
+
+        Parameters
+        ----------
+        vertex : int
+            Nodes first, then leaves, L2 switches, spines.
+
+        Returns
+        -------
+        str
+            ``n17``, ``s1.3`` (leaf 3), ``s2.22``, ``s3.4``.
+        """
+        level, x = self.position(vertex)
+        return f"s{level}.{x}" if level else f"n{x}"
+
+    def link_class(self, link: int) -> str:
+        """
+        Return the kind of a link, for tables that sum over many.
+
+        Parameters
+        ----------
+        link : int
+            Directed link.
+
+        Returns
+        -------
+        str
+            ``injection``, ``ejection``, ``leaf-up``, ``leaf-down``, ``L2-up``, ``L2-down``, ...
+        """
+        for level in reversed(range(self.levels)):
+            if link >= self.up_base[level]:
+                up = link < self.down_base[level]
+                return (_UP_CLASSES if up else _DOWN_CLASSES)[level]
+        raise TopologyError(f"no link {link} in {self.name}.")
+
+
+def build_fat_tree(
+    children: Sequence[int],
+    parents: Sequence[int],
+    parallel: Sequence[int],
+    bandwidth: float | Sequence[float],
+    *,
+    half_duplex: bool = False,
+    down_cable: str = "mirror",
+    latency_base_s: float = 0.0,
+    latency_per_link_s: float = 0.0,
+) -> FatTree:
+    """
+    Build PGFT(h; m; w; p).
+
+    Parameters
+    ----------
+    children, parents, parallel : sequence of int
+        m, w and p, bottom level first, 2 to 4 levels; w[0] > 1 for several rails.
+    bandwidth : float or sequence of float
+        Bytes per second of every cable, or one value per level from the node link up.
+    half_duplex : bool, default False
+        Both directions of a cable share one capacity.
+    down_cable : {"mirror", "source"}
+        Choice among parallel cables going down.
+    latency_base_s, latency_per_link_s : float, default 0
+        Latency of a path of n links: base + per_link * (n - 1), seconds.
+
+    Returns
+    -------
+    FatTree
+        The tree.
+
+    Raises
+    ------
+    TopologyError
+        If the lists have different lengths, are not positive, or there are not 2 to 4 levels.
+
+    Examples
+    --------
+    >>> tree = build_fat_tree([2, 2, 4], [1, 2, 2], [1, 1, 1], 12.5e9)
+    >>> tree.n_nodes, tree.n_switches, tree.link_name(int(tree.up_base[1]))
+    (16, 20, 's1.0>s2.0')
+    """
+    m, w, p = tuple(children), tuple(parents), tuple(parallel)
+    rates = _check(m, w, p, bandwidth, down_cable)
+    h = len(m)
+    counts = [prod(w[:level]) * prod(m[level:]) for level in range(h + 1)]
+    vertex_base = np.concatenate([[0], np.cumsum(counts)])
+    tails: list[Ints] = []
+    heads: list[Ints] = []
+    cables: list[Ints] = []
+    channels: list[Ints] = []
+    capacity: list[Floats] = []
+    base = 0
+    for level in range(h):
+        child, parent, cable = _cables(level, m, w, p)
+        child, parent = child + vertex_base[level], parent + vertex_base[level + 1]
+        first = base + np.arange(child.size)
+        tails += [child, parent]
+        heads += [parent, child]
+        cables += [cable, cable]
+        channels += [first, first if half_duplex else first + child.size]
+        capacity.append(np.full(2 * child.size, rates[level]))
+        base += 2 * child.size
+    shape = "; ".join(",".join(map(str, part)) for part in (m, w, p))
+    return FatTree(
+        name=f"PGFT({h}; {shape})",
+        n_nodes=counts[0],
+        n_switches=sum(counts[1:]),
+        link_tail=np.concatenate(tails),
+        link_head=np.concatenate(heads),
+        link_cable=np.concatenate(cables),
+        capacity=np.concatenate(capacity),
+        channel=np.concatenate(channels),
+        latency_base_s=latency_base_s,
+        latency_per_link_s=latency_per_link_s,
+        children=m,
+        parents=w,
+        parallel=p,
+        down_cable=down_cable,
+    )
+
+
+def fat_tree_of_radix(
+    radix: int,
+    bandwidth: float | Sequence[float],
+    *,
+    levels: int = 3,
+    **options: float | bool | str,
+) -> FatTree:
+    """
+    Build the full tree of switches with so many ports.
+
+    Parameters
+    ----------
+    radix : int
+        Ports of a switch, even; three levels give radix^3 / 4 nodes, two radix^2 / 2.
+    bandwidth : float or sequence of float
+        Bytes per second, as in `build_fat_tree`.
+    levels : {2, 3}
+        Switch levels.
+    **options : float, bool or str
+        Further keywords of `build_fat_tree`.
+
+    Returns
+    -------
+    FatTree
+        The tree, at most one cable between two switches.
+
+    Raises
+    ------
+    TopologyError
+        If the radix is odd or below 4, or levels is not 2 or 3.
+
+    Examples
+    --------
+    >>> fat_tree_of_radix(18, 12.5e9).n_nodes
+    1458
+    """
+    if radix < 4 or radix % 2:  # noqa: PLR2004 (the least radix that makes a tree)
+        raise TopologyError(f"radix must be an even number from 4, got {radix}.")
+    k = radix // 2
+    if levels == 3:  # noqa: PLR2004 (the two tree heights that a radix defines)
+        return build_fat_tree((k, k, radix), (1, k, k), (1, 1, 1), bandwidth, **options)  # type: ignore[arg-type]
+    if levels == 2:  # noqa: PLR2004
+        return build_fat_tree((k, radix), (1, k), (1, 1), bandwidth, **options)  # type: ignore[arg-type]
+    raise TopologyError(f"levels must be 2 or 3 with a radix, got {levels}.")
+
+
+def _check(
+    m: tuple[int, ...],
+    w: tuple[int, ...],
+    p: tuple[int, ...],
+    bandwidth: float | Sequence[float],
+    down_cable: str,
+) -> tuple[float, ...]:
+    """Check the description and return one bandwidth per level."""
+    h = len(m)
+    if not (_MIN_LEVELS <= h <= _MAX_LEVELS and len(w) == len(p) == h):
+        raise TopologyError(
+            f"children, parents and parallel must have one entry per level, 2 to 4 levels; "
+            f"got {h}, {len(w)} and {len(p)} entries."
+        )
+    if any(value < 1 for value in (*m, *w, *p)):
+        raise TopologyError(
+            f"children, parents and parallel must be at least 1, got {m}, {w}, {p}."
+        )
+    if down_cable not in {"mirror", "source"}:
+        raise TopologyError(f"down_cable must be 'mirror' or 'source', got {down_cable!r}.")
+    rates = (bandwidth,) * h if isinstance(bandwidth, (int, float)) else tuple(bandwidth)
+    if len(rates) != h or not all(0 < rate < float("inf") for rate in rates):
+        raise TopologyError(f"bandwidth must be one positive value, or one for each of {h} levels.")
+    return tuple(float(rate) for rate in rates)
+
+
+def _cables(
+    level: int, m: tuple[int, ...], w: tuple[int, ...], p: tuple[int, ...]
+) -> tuple[Ints, Ints, Ints]:
+    """Return child position, parent position and parallel number of each cable, by (child, q)."""
+    low = prod(w[:level])
+    count = low * prod(m[level:])
+    ports = w[level] * p[level]
+    child = np.repeat(np.arange(count), ports)
+    q = np.tile(np.arange(ports), count)
+    below, digit_and_above = child % low, child // low
+    above = digit_and_above // m[level]
+    parent = below + low * (q % w[level]) + low * w[level] * above
+    return child, parent, q // w[level]

@@ -1,0 +1,1 @@
+"""Communication patterns: who talks to whom, over ranks."""

@@ -1,0 +1,58 @@
+"""Step and Pattern: who sends how much to whom, over ranks 0..n-1."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Step:
+    """
+    Messages sent at once; the next step starts when all have arrived.
+
+    Parameters
+    ----------
+    src, dst : (F,) int array
+        Sending and receiving rank of each message; never equal.
+    nbytes : (F,) float array
+        Bytes of each message, positive.
+    """
+
+    src: Ints
+    dst: Ints
+    nbytes: Floats
+
+
+class Pattern(Protocol):
+    """
+    Communication of one iteration of a job, as steps over ranks 0..n-1.
+
+    A pattern is an immutable, hashable value (a frozen dataclass): equal patterns give
+    equal steps, random ones through a ``seed`` of their own.
+    """
+
+    def steps(self, n_ranks: int) -> Sequence[Step]:
+        """
+        Return the steps of one iteration.
+
+        Parameters
+        ----------
+        n_ranks : int
+            Ranks of the job, at least 1.
+
+        Returns
+        -------
+        sequence of Step
+            In order; empty steps are left out, so a job of one rank has none.
+
+        Raises
+        ------
+        PatternError
+            If the pattern does not exist for so many ranks.
+        """

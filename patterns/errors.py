@@ -1,0 +1,9 @@
+"""
+Errors of the pattern package.
+
+* PatternError       a pattern that cannot be built as asked, or an unknown name or option
+"""
+
+
+class PatternError(ValueError):
+    """A communication pattern cannot be built in the way asked for."""

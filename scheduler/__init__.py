@@ -1,0 +1,1 @@
+"""Jobs on a machine: workloads, allocators, queue policies, the event loop."""

@@ -1,0 +1,153 @@
+"""Allocation: a job placed on nodes, with the links it owns."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from netsim.arrays import Ints
+from netsim.partition import Partition
+from netsim.topology.base import Topology
+from netsim.topology.fattree import FatTree
+from scheduler.job import Job
+
+LEAF_UP, L2_UP = 1, 2  # levels of the tree at which leaf and L2 uplinks start
+
+
+def bits(mask: int) -> Iterator[int]:
+    """
+    Iterate over the set bits of a mask, lowest first.
+
+    Parameters
+    ----------
+    mask : int
+        Not negative.
+
+    Yields
+    ------
+    int
+        Index of each set bit.
+
+    Examples
+    --------
+    >>> list(bits(0b10110))
+    [1, 2, 4]
+    """
+    while mask:
+        low = mask & -mask
+        yield low.bit_length() - 1
+        mask ^= low
+
+
+def lowest(mask: int, count: int) -> int:
+    """
+    Return the lowest set bits of a mask.
+
+    Parameters
+    ----------
+    mask : int
+        At least `count` bits set.
+    count : int
+        How many to keep.
+
+    Returns
+    -------
+    int
+        The mask of those bits.
+
+    Examples
+    --------
+    >>> bin(lowest(0b10110, 2))
+    '0b110'
+    """
+    kept = 0
+    for _ in range(count):
+        low = mask & -mask
+        kept |= low
+        mask ^= low
+    return kept
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Allocation:
+    """
+    A job placed on a machine, as bit masks per group of nodes.
+
+    A group is a leaf of a fat-tree, or a block of 64 consecutive nodes elsewhere (see
+    `scheduler.cluster.Cluster`).
+
+    Parameters
+    ----------
+    job : Job
+        The job.
+    leaves : tuple of (int, int, int)
+        (group, mask of its nodes, mask of its up-ports owned) for each group used.
+    l2s : tuple of (int, int)
+        (L2 switch, mask of its up-ports owned) for each L2 switch of which links are owned.
+    order : tuple of int or None
+        Node of each rank where that is not ascending.
+    idle : int
+        Nodes held beyond those asked for (LaaS); they are the last of the mask order.
+    units : int
+        0: the masks of links are owned exclusively; else capacity units taken on each of them
+        (LC+S).
+    """
+
+    job: Job
+    leaves: tuple[tuple[int, int, int], ...]
+    l2s: tuple[tuple[int, int], ...] = ()
+    order: tuple[int, ...] | None = None
+    idle: int = 0
+    units: int = 0
+
+    def nodes(self, nodes_per_leaf: int) -> Ints:
+        """
+        Return the node of each rank.
+
+        Parameters
+        ----------
+        nodes_per_leaf : int
+            Nodes of a group.
+
+        Returns
+        -------
+        (n_nodes,) int array
+            Ascending unless the allocator gave an order of its own.
+        """
+        if self.order is not None:
+            return np.array(self.order, dtype=np.int64)
+        held = [leaf * nodes_per_leaf + bit for leaf, mask, _ in self.leaves for bit in bits(mask)]
+        held.sort()
+        return np.array(held[: len(held) - self.idle], dtype=np.int64)
+
+    def partition(self, fabric: Topology, nodes_per_leaf: int) -> Partition:
+        """
+        Return nodes and owned directed links, as the network package wants them.
+
+        Parameters
+        ----------
+        fabric : Topology
+            The machine.
+        nodes_per_leaf : int
+            Nodes of a group.
+
+        Returns
+        -------
+        Partition
+            ``links`` is None where nothing is owned exclusively.
+        """
+        nodes = self.nodes(nodes_per_leaf)
+        if self.units or not isinstance(fabric, FatTree):
+            return Partition(nodes, None)
+        rows = [(LEAF_UP, leaf, ports) for leaf, _, ports in self.leaves if ports]
+        rows += [(L2_UP, switch, ports) for switch, ports in self.l2s if ports]
+        if not rows:
+            return Partition(nodes, None)
+        up: list[int] = []
+        down: list[int] = []
+        for level, switch, ports in rows:
+            first = switch * fabric.ports[level]
+            chosen = [first + port for port in bits(ports)]
+            up += [fabric.up_base[level] + link for link in chosen]
+            down += [fabric.down_base[level] + link for link in chosen]
+        return Partition(nodes, np.array(up + down, dtype=np.int64))

@@ -1,0 +1,1 @@
+"""Allocators: where a job runs."""

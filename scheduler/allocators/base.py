@@ -1,0 +1,72 @@
+"""Allocator: the protocol, and the checks that all allocators share."""
+
+from typing import ClassVar, Protocol
+
+from scheduler.allocation import Allocation
+from scheduler.cluster import Cluster
+from scheduler.errors import AllocationError
+from scheduler.job import Job
+
+
+class Allocator(Protocol):
+    """
+    Chooses where a job runs; never changes the cluster.
+
+    Attributes
+    ----------
+    name : str
+        Key in the registry.
+    isolating : bool
+        Jobs never share a link under the routing that fits the allocator.
+    monotone : bool
+        If no placement exists for n nodes now, none exists for more, and freeing nodes
+        or links never makes a job unplaceable. Queue policies save tries by it.
+    """
+
+    name: ClassVar[str]
+    isolating: ClassVar[bool]
+    monotone: ClassVar[bool]
+
+    def allocate(self, job: Job, cluster: Cluster) -> Allocation | None:
+        """
+        Return a placement in the free part of a cluster.
+
+        Parameters
+        ----------
+        job : Job
+            Only its size, id and communication are looked at.
+        cluster : Cluster
+            The machine as it is; left unchanged.
+
+        Returns
+        -------
+        Allocation or None
+            None when the job does not fit now.
+
+        Raises
+        ------
+        AllocationError
+            If the job can never run on this machine.
+        """
+
+
+def check_size(job: Job, cluster: Cluster) -> None:
+    """
+    Refuse a job that no state of the machine can hold.
+
+    Parameters
+    ----------
+    job : Job
+        The job.
+    cluster : Cluster
+        The machine.
+
+    Raises
+    ------
+    AllocationError
+        If it asks for less than one node or more nodes than the machine has.
+    """
+    if not 1 <= job.n_nodes <= cluster.n_nodes:
+        raise AllocationError(
+            f"n_nodes must be in 1..{cluster.n_nodes}, got {job.n_nodes} (job {job.id})."
+        )

@@ -1,0 +1,171 @@
+"""Cluster: free nodes and links as bit masks, and the running allocations."""
+
+from netsim.topology.base import Topology
+from netsim.topology.fattree import FatTree
+from scheduler.allocation import Allocation
+from scheduler.errors import AllocationError
+
+BLOCK = 64  # nodes of a group on a machine that is no fat-tree
+_THREE_LEVELS = 3
+
+
+class Cluster:
+    """
+    Free nodes and links of a machine, and the allocations that hold the rest.
+
+    On a fat-tree a *group* is a leaf and a *pod* a two-level subtree; on other machines a
+    group is a block of 64 consecutive nodes, all in one pod, without links.
+
+    Parameters
+    ----------
+    fabric : Topology
+        The machine.
+
+    Attributes
+    ----------
+    fabric : Topology
+        The machine.
+    n_free : int
+        Free nodes.
+    leaf_free : list of int
+        Mask of free nodes of each group.
+    leaf_up : list of int
+        Mask of free up-ports of each leaf.
+    l2_up : list of int
+        Mask of free up-ports of each L2 switch; empty in a two-level tree. L2 switch i of
+        pod p has number ``p * l2_per_pod + i``.
+    pod_free : list of int
+        Free nodes of each pod.
+    leaf_comm : list of int
+        Nodes of each group that run communication-intensive jobs (seed 003, L_comm).
+    running : dict of int to Allocation
+        By job id, in the order of their start.
+    """
+
+    __slots__ = (
+        "fabric",
+        "l2_per_pod",
+        "l2_up",
+        "leaf_comm",
+        "leaf_free",
+        "leaf_up",
+        "leaves_per_pod",
+        "n_free",
+        "n_leaves",
+        "n_nodes",
+        "n_pods",
+        "nodes_per_leaf",
+        "pod_free",
+        "running",
+    )
+
+    def __init__(self, fabric: Topology) -> None:
+        self.fabric = fabric
+        self.n_nodes = fabric.n_nodes
+        self.n_free = fabric.n_nodes
+        if isinstance(fabric, FatTree):
+            self.nodes_per_leaf = fabric.nodes_per_leaf
+            self.leaves_per_pod = fabric.leaves_per_pod
+            self.n_leaves, self.n_pods = fabric.n_leaves, fabric.n_pods
+            self.l2_per_pod = fabric.parents[1]
+            spines = fabric.ports[2] if fabric.levels >= _THREE_LEVELS else 0
+            self.leaf_up = [(1 << fabric.ports[1]) - 1] * self.n_leaves
+            self.l2_up = [(1 << spines) - 1] * (self.n_pods * self.l2_per_pod if spines else 0)
+        else:
+            self.nodes_per_leaf = BLOCK
+            self.n_leaves = self.leaves_per_pod = -(-fabric.n_nodes // BLOCK)
+            self.n_pods, self.l2_per_pod = 1, 0
+            self.leaf_up, self.l2_up = [0] * self.n_leaves, []
+        full = (1 << self.nodes_per_leaf) - 1
+        self.leaf_free = [full] * self.n_leaves
+        self.leaf_free[-1] >>= self.n_leaves * self.nodes_per_leaf - self.n_nodes
+        self.leaf_comm = [0] * self.n_leaves
+        self.pod_free = [self.n_nodes // self.n_pods] * self.n_pods
+        self.running: dict[int, Allocation] = {}
+
+    def place(self, allocation: Allocation) -> None:
+        """
+        Take nodes and links for a job.
+
+        Parameters
+        ----------
+        allocation : Allocation
+            Made by an allocator for the present state.
+
+        Raises
+        ------
+        AllocationError
+            If a node or an exclusive link is taken already, or the job runs already.
+        """
+        leaf_free, leaf_up, l2_up = self.leaf_free, self.leaf_up, self.l2_up
+        exclusive = not allocation.units
+        clash = any(
+            leaf_free[leaf] & nodes != nodes or (exclusive and leaf_up[leaf] & ports != ports)
+            for leaf, nodes, ports in allocation.leaves
+        ) or (exclusive and any(l2_up[switch] & ports != ports for switch, ports in allocation.l2s))
+        if clash or allocation.job.id in self.running:
+            raise AllocationError(
+                f"job {allocation.job.id} was given nodes or links that are taken, or runs already."
+            )
+        self.running[allocation.job.id] = allocation
+        self._toggle(allocation, -1)
+
+    def release(self, job_id: int) -> Allocation:
+        """
+        Give back what a job holds.
+
+        Parameters
+        ----------
+        job_id : int
+            A running job.
+
+        Returns
+        -------
+        Allocation
+            What it held.
+
+        Raises
+        ------
+        AllocationError
+            If the job does not run.
+        """
+        allocation = self.running.pop(job_id, None)
+        if allocation is None:
+            raise AllocationError(f"job {job_id} is released but does not run.")
+        self._toggle(allocation, 1)
+        return allocation
+
+    def copy(self) -> "Cluster":
+        """
+        Return a copy that can be changed without touching this cluster.
+
+        Returns
+        -------
+        Cluster
+            Same state; allocations are shared, being immutable.
+        """
+        twin = object.__new__(Cluster)
+        for name in Cluster.__slots__:
+            value = getattr(self, name)
+            setattr(twin, name, value.copy() if isinstance(value, (list, dict)) else value)
+        return twin
+
+    def _toggle(self, allocation: Allocation, sign: int) -> None:
+        """Flip the masks of an allocation; sign +1 frees, -1 takes."""
+        leaf_free, leaf_up, per_pod = self.leaf_free, self.leaf_up, self.leaves_per_pod
+        owned = not allocation.units
+        communicates = allocation.job.communication is not None
+        total = 0
+        for leaf, nodes, ports in allocation.leaves:
+            leaf_free[leaf] ^= nodes
+            count = nodes.bit_count()
+            total += count
+            self.pod_free[leaf // per_pod] += sign * count
+            if owned:
+                leaf_up[leaf] ^= ports
+            if communicates:
+                self.leaf_comm[leaf] -= sign * count
+        if owned:
+            for switch, ports in allocation.l2s:
+                self.l2_up[switch] ^= ports
+        self.n_free += sign * total

@@ -1,0 +1,81 @@
+"""RateModel: how fast running jobs progress; declared here, fulfilled by the coupling."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from scheduler.allocation import Allocation
+
+
+@dataclass(frozen=True, slots=True)
+class Pace:
+    """
+    How a running job progresses until the next change.
+
+    Parameters
+    ----------
+    interference : float
+        Iteration time together / alone, at least 1 (exactly 1 where no link is shared).
+    placement_factor : float
+        Iteration time alone / ideal, at least 1.
+    """
+
+    interference: float = 1.0
+    placement_factor: float = 1.0
+
+    @property
+    def slowdown(self) -> float:
+        """Together / ideal: the job's work advances at 1 / slowdown."""
+        return self.interference * self.placement_factor
+
+
+FULL_PACE = Pace()
+
+
+class RateModel(Protocol):
+    """Says how starts and ends change the pace of running jobs."""
+
+    def change(
+        self, ended: Sequence[Allocation], started: Sequence[Allocation], now_s: float
+    ) -> Mapping[int, Pace]:
+        """
+        Take the changes of one instant and return the paces that changed.
+
+        Parameters
+        ----------
+        ended, started : sequence of Allocation
+            Jobs that left and came at this instant, in order.
+        now_s : float
+            The instant, in seconds.
+
+        Returns
+        -------
+        mapping of int to Pace
+            By job id: every job of `started`, and any other running job whose pace
+            changed.
+        """
+
+
+class AlonePace:
+    """The uncoupled machine: every job progresses as the log says."""
+
+    def change(
+        self, ended: Sequence[Allocation], started: Sequence[Allocation], now_s: float
+    ) -> Mapping[int, Pace]:
+        """
+        Return full pace for the jobs that start.
+
+        Parameters
+        ----------
+        ended, started : sequence of Allocation
+            Jobs that left and came at this instant.
+        now_s : float
+            The instant, in seconds.
+
+        Returns
+        -------
+        mapping of int to Pace
+            Full pace for each of `started`.
+        """
+        del ended, now_s
+        return {allocation.job.id: FULL_PACE for allocation in started}

@@ -1,0 +1,1 @@
+"""Workloads: job logs, generators and communication profiles."""
