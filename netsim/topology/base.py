@@ -75,7 +75,7 @@ class Topology:
         Returns
         -------
         (F,) float array
-            base + per_link * (hops - 1), in seconds; 0 where hops is 0.
+            Base + per_link * (hops - 1), in seconds; 0 where hops is 0.
         """
         latency = self.latency_base_s + self.latency_per_link_s * (hops - 1)
         return np.where(hops > 0, latency, 0.0)
