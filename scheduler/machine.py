@@ -1,0 +1,103 @@
+"""Machine: the cluster as a queue policy sees it, with the expected ends of running jobs."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from scheduler.allocation import Allocation
+from scheduler.allocators.base import Allocator
+from scheduler.cluster import Cluster
+from scheduler.job import Job
+
+OVERDUE_STEP_S = 60.0  # a job past its estimate is expected to end this much later
+
+
+@dataclass(slots=True, eq=False)
+class Machine:
+    """
+    What a queue policy may look at, and the one thing it may do: start a job.
+
+    Parameters
+    ----------
+    cluster : Cluster
+        Free nodes and links.
+    allocator : Allocator
+        Chooses placements.
+    estimate_s : callable
+        What the scheduler may know of a job's run time in seconds (requested time or run
+        time, as the experiment says).
+
+    Attributes
+    ----------
+    expected_end_s : dict of int to float
+        Expected end of every running job.
+    started : list of Allocation
+        Jobs started at this instant, in order; the simulator empties it.
+    disturbances : int
+        How often a job ended at another time than expected, or was given a new expected
+        end; a reservation made at another count is out of date.
+    """
+
+    cluster: Cluster
+    allocator: Allocator
+    estimate_s: Callable[[Job], float]
+    now_s: float = 0.0
+    expected_end_s: dict[int, float] = field(default_factory=dict)
+    started: list[Allocation] = field(default_factory=list)
+    disturbances: int = 0
+
+    def try_to_place(self, job: Job) -> Allocation | None:
+        """
+        Ask the allocator for a placement now.
+
+        Parameters
+        ----------
+        job : Job
+            A waiting job.
+
+        Returns
+        -------
+        Allocation or None
+            None when it does not fit now.
+        """
+        if job.n_nodes > self.cluster.n_free:
+            return None
+        return self.allocator.allocate(job, self.cluster)
+
+    def start(self, allocation: Allocation) -> None:
+        """
+        Start a job.
+
+        Parameters
+        ----------
+        allocation : Allocation
+            A placement in the present state.
+        """
+        self.cluster.place(allocation)
+        job = allocation.job
+        self.expected_end_s[job.id] = self.now_s + self.estimate_s(job)
+        self.started.append(allocation)
+
+    def end(self, job_id: int) -> Allocation:
+        """
+        Take an ended job off the machine.
+
+        Parameters
+        ----------
+        job_id : int
+            A running job.
+
+        Returns
+        -------
+        Allocation
+            What it held.
+        """
+        if self.expected_end_s.pop(job_id) != self.now_s:
+            self.disturbances += 1
+        return self.cluster.release(job_id)
+
+    def postpone_overdue(self) -> None:
+        """Expect jobs that have outlived their estimate to end 60 s from now."""
+        for job_id, end_s in self.expected_end_s.items():
+            if end_s <= self.now_s:
+                self.expected_end_s[job_id] = self.now_s + OVERDUE_STEP_S
+                self.disturbances += 1

@@ -1,0 +1,51 @@
+"""Build a registered thing from its name and options, with errors that list the choices."""
+
+import inspect
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar
+
+T = TypeVar("T")
+
+
+def build(
+    kind: str,
+    name: str,
+    registry: Mapping[str, Callable[..., T]],
+    options: Mapping[str, Any],
+    error: type[Exception],
+) -> T:
+    """
+    Call the factory that a registry has under a name.
+
+    Parameters
+    ----------
+    kind : str
+        What is built, for the error message, e.g. ``"queue"``.
+    name : str
+        Key of the registry.
+    registry : mapping of str to callable
+        Factories by name.
+    options : mapping of str to any
+        Keywords for the factory.
+    error : type of Exception
+        Raised for an unknown name or option.
+
+    Returns
+    -------
+    T
+        What the factory makes.
+
+    Raises
+    ------
+    Exception
+        Of type `error`, if the name or an option is unknown.
+    """
+    if name not in registry:
+        raise error(f"unknown {kind} {name!r}; choose from {', '.join(sorted(registry))}.")
+    factory = registry[name]
+    known = [key for key in inspect.signature(factory).parameters if key != "self"]
+    for key in options:
+        if key not in known:
+            choices = ", ".join(known) if known else "none"
+            raise error(f"unknown option {key!r} of {kind} {name!r}; its options: {choices}.")
+    return factory(**options)

@@ -1,0 +1,47 @@
+"""First come, first served: nobody overtakes."""
+
+from typing import ClassVar
+
+from scheduler.job import Job
+from scheduler.machine import Machine
+from scheduler.queues.waiting import WaitingLine
+
+
+class Fcfs:
+    """FCFS: only the head of the queue may start."""
+
+    name: ClassVar[str] = "fcfs"
+
+    def __init__(self) -> None:
+        self._line = WaitingLine(1)
+
+    def __len__(self) -> int:
+        """Return the number of waiting jobs."""
+        return len(self._line)
+
+    def submit(self, job: Job) -> None:
+        """
+        Put a job at the end of the line.
+
+        Parameters
+        ----------
+        job : Job
+            Submitted now.
+        """
+        self._line.append(job)
+
+    def select(self, machine: Machine) -> None:
+        """
+        Start jobs from the head on while they fit.
+
+        Parameters
+        ----------
+        machine : Machine
+            The machine after all ends and submissions of this instant.
+        """
+        while (head := self._line.head()) is not None:
+            placement = machine.try_to_place(head)
+            if placement is None:
+                return
+            machine.start(placement)
+            self._line.remove(head)

@@ -1,0 +1,85 @@
+"""The waiting line: first come, first served, with quick removal near its head."""
+
+from collections import deque
+
+from scheduler.job import Job
+
+
+class WaitingLine:
+    """
+    Waiting jobs in the order of submission.
+
+    The jobs within reach of the policy are kept in a short list, so that taking one out
+    costs the same for 10 waiting jobs and for 100,000.
+
+    Parameters
+    ----------
+    reach : int
+        Jobs that `reachable` returns at most.
+    """
+
+    __slots__ = ("_backlog", "_front", "_reach")
+
+    def __init__(self, reach: int) -> None:
+        self._reach = reach
+        self._front: list[Job] = []
+        self._backlog: deque[Job] = deque()
+
+    def __len__(self) -> int:
+        """Return the number of waiting jobs."""
+        return len(self._front) + len(self._backlog)
+
+    def append(self, job: Job) -> None:
+        """
+        Add a job at the end.
+
+        Parameters
+        ----------
+        job : Job
+            Submitted last.
+        """
+        self._backlog.append(job)
+        self._fill()
+
+    def reachable(self) -> list[Job]:
+        """
+        Return the first jobs of the line.
+
+        Returns
+        -------
+        list of Job
+            At most `reach` jobs, the head first; a copy.
+        """
+        return self._front.copy()
+
+    def head(self) -> Job | None:
+        """
+        Return the first job.
+
+        Returns
+        -------
+        Job or None
+            None when nobody waits.
+        """
+        return self._front[0] if self._front else None
+
+    def remove(self, job: Job) -> None:
+        """
+        Take a reachable job out of the line.
+
+        Parameters
+        ----------
+        job : Job
+            One of `reachable`.
+        """
+        front = self._front
+        for index, waiting in enumerate(front):
+            if waiting is job:
+                del front[index]
+                break
+        self._fill()
+
+    def _fill(self) -> None:
+        """Move jobs within reach."""
+        while self._backlog and len(self._front) < self._reach:
+            self._front.append(self._backlog.popleft())

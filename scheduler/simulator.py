@@ -1,0 +1,308 @@
+"""The event loop: jobs are submitted, start, progress at their pace, and end."""
+
+import heapq
+from collections.abc import Callable, Generator, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import simpy
+
+from scheduler.allocation import Allocation
+from scheduler.allocators.base import Allocator
+from scheduler.cluster import Cluster
+from scheduler.errors import PolicyError
+from scheduler.job import Job
+from scheduler.machine import Machine
+from scheduler.queues.base import QueuePolicy
+from scheduler.rates import AlonePace, Pace, RateModel
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class JobRecord:
+    """
+    What happened to one job.
+
+    Parameters
+    ----------
+    allocation : Allocation
+        The job and where it ran.
+    start_s, end_s : float
+        In seconds.
+    placement_factor : float
+        Iteration time alone / ideal on this placement.
+    lost_s : float
+        Seconds by which interference made it run longer.
+    killed : bool
+        Ended at its requested time before its work was done.
+    """
+
+    allocation: Allocation
+    start_s: float
+    end_s: float
+    placement_factor: float
+    lost_s: float
+    killed: bool
+
+    @property
+    def job(self) -> Job:
+        """The job."""
+        return self.allocation.job
+
+    @property
+    def interference(self) -> float:
+        """Mean iteration time together / alone; exactly 1 for a job never disturbed."""
+        elapsed_s = self.end_s - self.start_s
+        return elapsed_s / (elapsed_s - self.lost_s) if self.lost_s else 1.0
+
+
+@dataclass(slots=True, eq=False)
+class Timeline:
+    """
+    The machine at every instant at which something changed.
+
+    Parameters
+    ----------
+    time_s : list of float
+        The instants.
+    running, queued, busy_nodes : list of int
+        Jobs running and waiting, and nodes asked for by running jobs, after the instant.
+    interference : list of float
+        Mean interference of the running jobs, weighted by their nodes; 1 when none runs.
+    """
+
+    time_s: list[float] = field(default_factory=list)
+    running: list[int] = field(default_factory=list)
+    queued: list[int] = field(default_factory=list)
+    busy_nodes: list[int] = field(default_factory=list)
+    interference: list[float] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Schedule:
+    """
+    The outcome of a simulation.
+
+    Parameters
+    ----------
+    records : tuple of JobRecord
+        In the order in which the jobs ended.
+    timeline : Timeline
+        The machine over time.
+    """
+
+    records: tuple[JobRecord, ...]
+    timeline: Timeline
+
+
+@dataclass(slots=True, eq=False)
+class _Running:
+    """A running job: work left (reference seconds) at `since_s`, and its pace from then on."""
+
+    allocation: Allocation
+    start_s: float
+    work_s: float
+    since_s: float
+    pace: Pace
+    end_s: float
+    limit_s: float
+    cut: bool = False  # the limit comes before the work is done
+    lost_s: float = 0.0
+
+
+def simulate(
+    jobs: Sequence[Job],
+    cluster: Cluster,
+    allocator: Allocator,
+    policy: QueuePolicy,
+    *,
+    rates: RateModel | None = None,
+    estimate_s: Callable[[Job], float] | None = None,
+    kill_at_limit: bool = False,
+    progress: Callable[[int, float], None] | None = None,
+) -> Schedule:
+    """
+    Run a workload on a machine.
+
+    Parameters
+    ----------
+    jobs : sequence of Job
+        In the order of submission; ids are unique.
+    cluster : Cluster
+        An empty machine; it is used up.
+    allocator : Allocator
+        Chooses where a job runs.
+    policy : QueuePolicy
+        Chooses which jobs start; a fresh one.
+    rates : RateModel, optional
+        How running jobs slow each other down; default: they do not.
+    estimate_s : callable, optional
+        What the scheduler knows of a job's run time, in seconds; default: the run time.
+    kill_at_limit : bool, default False
+        End a job that reaches its requested time.
+    progress : callable, optional
+        Called after each instant with the number of ended jobs and the time in seconds.
+
+    Returns
+    -------
+    Schedule
+        What happened.
+
+    Raises
+    ------
+    AllocationError
+        If a job can never run on the machine.
+    PolicyError
+        If jobs wait on an empty machine and none is started.
+
+    Notes
+    -----
+    At each instant, in this order: jobs whose work is done end (by id), jobs are submitted
+    (in the order of `jobs`), the policy starts jobs, the rate model says whose pace changed.
+    Between instants the work left of a job shrinks at 1 / slowdown. One SimPy process
+    drives the clock; instants are compared as the exact floats computed here, since a
+    clock that adds up delays would part events that belong together.
+    """
+    run = _Simulation(
+        machine=Machine(cluster, allocator, estimate_s or _runtime_s),
+        policy=policy,
+        rates=rates or AlonePace(),
+        kill_at_limit=kill_at_limit,
+    )
+    environment = simpy.Environment()
+    environment.process(run.drive(environment, jobs, progress))
+    environment.run()
+    return Schedule(tuple(run.records), run.timeline)
+
+
+def _runtime_s(job: Job) -> float:
+    """Let the scheduler know the run time."""
+    return job.runtime_s
+
+
+@dataclass(slots=True, eq=False)
+class _Simulation:
+    """State of one simulation."""
+
+    machine: Machine
+    policy: QueuePolicy
+    rates: RateModel
+    kill_at_limit: bool
+    running: dict[int, _Running] = field(default_factory=dict)
+    ends: list[tuple[float, int]] = field(default_factory=list)  # heap; out-of-date entries stay
+    records: list[JobRecord] = field(default_factory=list)
+    timeline: Timeline = field(default_factory=Timeline)
+    busy_nodes: int = 0
+
+    def drive(
+        self,
+        environment: simpy.Environment,
+        jobs: Sequence[Job],
+        progress: Callable[[int, float], None] | None,
+    ) -> Generator[simpy.Event, Any, None]:
+        """Go from instant to instant until all jobs have ended."""
+        submitted = 0
+        while submitted < len(jobs) or self.running:
+            next_submit_s = jobs[submitted].submit_s if submitted < len(jobs) else float("inf")
+            now_s = min(self._next_end_s(), next_submit_s)
+            yield environment.timeout(max(0.0, now_s - environment.now))
+            self.machine.now_s = now_s
+            ended = self._end_jobs(now_s)
+            while submitted < len(jobs) and jobs[submitted].submit_s <= now_s:
+                self.policy.submit(jobs[submitted])
+                submitted += 1
+            started = self._start_jobs()
+            self._set_paces(ended, started, now_s)
+            self._note(now_s)
+            if progress is not None:
+                progress(len(self.records), now_s)
+        if len(self.policy):
+            raise PolicyError(f"{len(self.policy)} jobs wait on an empty machine, none is started.")
+
+    def _next_end_s(self) -> float:
+        """Return the time of the next end, infinity when nothing runs."""
+        while self.ends:
+            end_s, job_id = self.ends[0]
+            state = self.running.get(job_id)
+            if state is not None and state.end_s == end_s:
+                return end_s
+            heapq.heappop(self.ends)
+        return float("inf")
+
+    def _end_jobs(self, now_s: float) -> list[Allocation]:
+        """End all jobs that are due, by id."""
+        ended = []
+        while self._next_end_s() <= now_s:
+            _, job_id = heapq.heappop(self.ends)
+            state = self.running.pop(job_id)
+            self._advance(state, now_s)
+            self.machine.end(job_id)
+            self.busy_nodes -= state.allocation.job.n_nodes
+            self.records.append(
+                JobRecord(
+                    state.allocation,
+                    state.start_s,
+                    now_s,
+                    state.pace.placement_factor,
+                    state.lost_s,
+                    state.cut,
+                )
+            )
+            ended.append(state.allocation)
+        self.machine.postpone_overdue()
+        return ended
+
+    def _start_jobs(self) -> list[Allocation]:
+        """Let the policy start jobs."""
+        self.policy.select(self.machine)
+        started = self.machine.started
+        self.machine.started = []
+        return started
+
+    def _set_paces(
+        self, ended: Sequence[Allocation], started: Sequence[Allocation], now_s: float
+    ) -> None:
+        """Take the new paces and compute the ends that follow from them."""
+        if not ended and not started:
+            return
+        paces = self.rates.change(ended, started, now_s)
+        for allocation in started:
+            job = allocation.job
+            limit_s = now_s + job.requested_s if self.kill_at_limit else float("inf")
+            state = _Running(
+                allocation, now_s, job.runtime_s, now_s, paces[job.id], float("inf"), limit_s
+            )
+            self.running[job.id] = state
+            self.busy_nodes += job.n_nodes
+        self._reschedule(paces.items(), now_s)
+
+    def _reschedule(self, paces: Iterable[tuple[int, Pace]], now_s: float) -> None:
+        """Advance the jobs whose pace changes and put their new ends into the heap."""
+        for job_id, pace in paces:
+            state = self.running[job_id]
+            self._advance(state, now_s)
+            state.pace = pace
+            done_s = now_s + state.work_s * pace.slowdown
+            state.cut = done_s > state.limit_s
+            state.end_s = state.limit_s if state.cut else done_s
+            heapq.heappush(self.ends, (state.end_s, job_id))
+
+    @staticmethod
+    def _advance(state: _Running, now_s: float) -> None:
+        """Do the work of the time since the last change at the pace that held."""
+        elapsed_s = now_s - state.since_s
+        state.work_s = max(0.0, state.work_s - elapsed_s / state.pace.slowdown)
+        if state.pace.interference != 1.0:
+            state.lost_s += elapsed_s * (1.0 - 1.0 / state.pace.interference)
+        state.since_s = now_s
+
+    def _note(self, now_s: float) -> None:
+        """Write the state of this instant into the timeline."""
+        line, total = self.timeline, 0.0
+        for state in self.running.values():
+            if state.pace.interference != 1.0:
+                total += state.allocation.job.n_nodes * (state.pace.interference - 1.0)
+        line.time_s.append(now_s)
+        line.running.append(len(self.running))
+        line.queued.append(len(self.policy))
+        line.busy_nodes.append(self.busy_nodes)
+        line.interference.append(1.0 + total / self.busy_nodes if self.busy_nodes else 1.0)

@@ -1,0 +1,176 @@
+"""The event loop: progress, order of events, limits."""
+
+import pytest
+
+from netsim.topology.fattree import fat_tree_of_radix
+from scheduler.allocation import Allocation, lowest
+from scheduler.cluster import Cluster
+from scheduler.errors import PolicyError
+from scheduler.job import Job
+from scheduler.queues.easy import Easy
+from scheduler.queues.fcfs import Fcfs
+from scheduler.rates import Pace
+from scheduler.simulator import simulate
+
+
+class LowestNodes:
+    """First free nodes, written for these tests."""
+
+    name, isolating, monotone_in_size, monotone_in_free = "lowest", False, True, True
+
+    def allocate(self, job, cluster):
+        if job.n_nodes > cluster.n_free:
+            return None
+        leaves, left = [], job.n_nodes
+        for leaf, free in enumerate(cluster.leaf_free):
+            take = min(left, free.bit_count())
+            if take:
+                leaves.append((leaf, lowest(free, take), 0))
+                left -= take
+        return Allocation(job, tuple(leaves))
+
+
+class HalfSpeedTogether:
+    """Jobs that run together interfere by a factor 2."""
+
+    def __init__(self):
+        self.present = []
+
+    def change(self, ended, started, now_s):
+        del now_s
+        gone = {allocation.job.id for allocation in ended}
+        self.present = [job for job in self.present if job not in gone]
+        self.present += [allocation.job.id for allocation in started]
+        return dict.fromkeys(self.present, Pace(2.0 if len(self.present) > 1 else 1.0))
+
+
+def job(number, submit_s=0.0, n_nodes=1, runtime_s=10.0, requested_s=None):
+    return Job(number, submit_s, n_nodes, runtime_s, requested_s or runtime_s)
+
+
+def run(jobs, policy=None, **options):
+    cluster = Cluster(fat_tree_of_radix(4, 1e9))
+    policy = Easy() if policy is None else policy  # an empty queue is falsy
+    schedule = simulate(jobs, cluster, LowestNodes(), policy, **options)
+    assert cluster.n_free == cluster.n_nodes
+    return {record.job.id: record for record in schedule.records}
+
+
+def test_two_equal_jobs_at_half_speed_while_together_end_at_15_and_20_seconds():
+    """The second starts at 5 s: 5 s alone, 10 s at half speed, then 5 s alone for the other."""
+    records = run([job(1), job(2, submit_s=5.0)], rates=HalfSpeedTogether())
+
+    assert (records[1].end_s, records[2].end_s) == (15.0, 20.0)
+    assert (records[1].lost_s, records[2].lost_s) == (5.0, 5.0)
+    assert (records[1].interference, records[2].interference) == (1.5, 1.5)
+
+
+def test_interference_is_exactly_one_for_a_job_that_nobody_disturbs():
+    """No rounding: 0.1 + 0.2 s arithmetic must not show."""
+    records = run([job(1, submit_s=0.1, runtime_s=0.2)], rates=HalfSpeedTogether())
+
+    assert records[1].interference == 1.0
+
+
+def test_placement_factor_stretches_the_run():
+    """A job on a bad placement takes runtime x placement factor and loses nothing to others."""
+
+    class Bad:
+        def change(self, ended, started, now_s):
+            del ended, now_s
+            return {allocation.job.id: Pace(1.0, 1.5) for allocation in started}
+
+    records = run([job(1)], rates=Bad())
+
+    assert (records[1].end_s, records[1].lost_s, records[1].interference) == (15.0, 0.0, 1.0)
+
+
+def test_easy_lets_a_short_job_overtake_but_never_delays_the_head():
+    """16 nodes: 12 busy until 10; head of 16 waits for 10; a 4-node job fits before, not after."""
+    jobs = [
+        job(1, n_nodes=12),
+        job(2, n_nodes=16),
+        job(3, n_nodes=4, runtime_s=11.0),
+        job(4, n_nodes=4, runtime_s=10.0),
+    ]
+
+    starts = {number: record.start_s for number, record in run(jobs).items()}
+
+    assert starts == {1: 0.0, 4: 0.0, 2: 10.0, 3: 20.0}
+
+
+def test_easy_lets_a_long_job_use_nodes_that_the_head_will_not_need():
+    """The head needs 14 of 16 nodes at 10 s: a 2-node job may run past that time."""
+    jobs = [job(1, n_nodes=12), job(2, n_nodes=14), job(3, n_nodes=2, runtime_s=99.0)]
+
+    starts = {number: record.start_s for number, record in run(jobs).items()}
+
+    assert starts == {1: 0.0, 3: 0.0, 2: 10.0}
+
+
+def test_reservation_is_made_anew_when_a_job_ends_earlier_than_announced():
+    """Job 1 asked for 100 s and ran 10 s: the head starts at 10 s."""
+    jobs = [
+        job(1, n_nodes=12, requested_s=100.0),
+        job(2, n_nodes=16),
+        job(3, n_nodes=4, runtime_s=5.0, requested_s=90.0),
+    ]
+
+    starts = {
+        number: record.start_s
+        for number, record in run(jobs, estimate_s=lambda j: j.requested_s).items()
+    }
+
+    assert starts == {1: 0.0, 3: 0.0, 2: 10.0}
+
+
+def test_head_starts_when_a_job_outlives_its_estimate():
+    """Job 1 asked for 5 s and runs 10: at 6 s it is expected at 66 s, and job 3 may backfill."""
+    jobs = [job(1, n_nodes=12, requested_s=5.0), job(2, n_nodes=16), job(3, 6.0, 4, 20.0, 20.0)]
+
+    starts = {
+        number: record.start_s
+        for number, record in run(jobs, estimate_s=lambda j: j.requested_s).items()
+    }
+
+    assert starts == {1: 0.0, 3: 6.0, 2: 26.0}
+
+
+def test_limit_kills_only_jobs_whose_work_is_not_done():
+    """Requested 6 of 10 s: killed at 6; requested exactly the run time: not killed."""
+    records = run([job(1, requested_s=6.0), job(2, runtime_s=0.3)], kill_at_limit=True)
+
+    assert (records[1].end_s, records[1].killed) == (6.0, True)
+    assert (records[2].end_s, records[2].killed) == (0.3, False)
+
+
+def test_fcfs_never_lets_anybody_overtake():
+    """The short job behind the blocked head waits."""
+    jobs = [job(1, n_nodes=12), job(2, n_nodes=16), job(3, n_nodes=4, runtime_s=1.0)]
+
+    starts = {number: record.start_s for number, record in run(jobs, Fcfs()).items()}
+
+    assert starts == {1: 0.0, 2: 10.0, 3: 20.0}
+
+
+def test_queue_that_never_starts_anything_is_an_error():
+    """A policy that leaves jobs waiting on an empty machine is told so."""
+
+    class Idle(Fcfs):
+        def select(self, machine):
+            pass
+
+    with pytest.raises(PolicyError, match="1 jobs wait on an empty machine"):
+        run([job(1)], Idle())
+
+
+def test_timeline_counts_running_waiting_and_busy():
+    """One line for each instant."""
+    cluster = Cluster(fat_tree_of_radix(4, 1e9))
+    jobs = [job(1, n_nodes=16), job(2, n_nodes=3)]
+
+    line = simulate(jobs, cluster, LowestNodes(), Fcfs()).timeline
+
+    assert line.time_s == [0.0, 10.0, 20.0]
+    assert (line.running, line.queued, line.busy_nodes) == ([1, 1, 0], [1, 0, 0], [16, 3, 0])
+    assert line.interference == [1.0, 1.0, 1.0]
