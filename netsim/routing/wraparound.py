@@ -1,0 +1,156 @@
+"""Jigsaw's routing: D-mod-k mapped onto the links that a job owns, with wraparound."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from netsim.arrays import Bools, Ints
+from netsim.errors import RoutingError
+from netsim.partition import Partition, TreePartition, on_tree
+from netsim.routes import Routes
+from netsim.routing.dmodk import DModK
+from netsim.topology.base import Topology
+from netsim.topology.fattree import FatTree
+
+
+@dataclass(frozen=True, slots=True)
+class Wraparound:
+    """
+    Routes that stay on a job's own links; D-mod-k for jobs that own none.
+
+    Parameters
+    ----------
+    tree : FatTree
+        The fabric.
+
+    Notes
+    -----
+    At each switch on the way up, the candidates C are the owned up-ports from which the
+    destination can be reached on owned links by a shortest path, in ascending order; the flow
+    takes ``C[key mod |C|]``. At a leaf the key is the slot of the destination among the job's
+    nodes on its leaf, at an L2 switch the rank of the destination's leaf among the job's leaves
+    of its pod. Down, a flow uses the cable that mirrors its up-port. With the whole of a full
+    tree owned this is D-mod-k; on a remainder switch |C| shrinks, and the ports wrap around.
+    Where a leaf has more nodes than uplinks to different switches (a tapered tree, parallel
+    cables), the L2 key counts on within the leaf, as D-mod-k's division by products of w does.
+
+    A choice depends on the switch and the destination alone, so the routes are a linear
+    forwarding table. Source: S. A. Smith and D. K. Lowenthal, *Jigsaw*, HPDC 2021, section 4
+    (which names the method and leaves the keys open).
+    """
+
+    tree: FatTree
+
+    @classmethod
+    def on(cls, topology: Topology) -> "Wraparound":
+        """
+        Make the routing for a fabric.
+
+        Parameters
+        ----------
+        topology : Topology
+            A fat-tree.
+
+        Returns
+        -------
+        Wraparound
+            The routing.
+
+        Raises
+        ------
+        RoutingError
+            If the fabric is no PGFT.
+        """
+        if not isinstance(topology, FatTree):
+            raise RoutingError(f"routing 'jigsaw' needs a fat-tree, got {topology.name}.")
+        return cls(topology)
+
+    def routes(self, src: Ints, dst: Ints, partition: Partition | None = None) -> Routes:
+        """
+        Route flows between nodes of a job.
+
+        Parameters
+        ----------
+        src, dst : (F,) int array
+            Source and destination node of each flow.
+        partition : Partition, optional
+            What the job owns; without it, or where its links are None, D-mod-k.
+
+        Returns
+        -------
+        Routes
+            Links of each flow in the order of travel.
+
+        Raises
+        ------
+        RoutingError
+            If no shortest path on owned links joins two nodes that exchange a flow.
+        PartitionError
+            If a flow starts or ends outside the partition, or the partition does not fit the tree.
+        """
+        if partition is None or partition.links is None:
+            return DModK(self.tree).routes(src, dst)
+        table = _table(on_tree(self.tree, partition), src, dst)
+        return Routes.from_padded(table, self.tree.n_links)
+
+
+def _table(job: TreePartition, src: Ints, dst: Ints) -> Ints:
+    """Return the links of every path, in the columns of `dmodk.up_down_table`."""
+    tree = job.tree
+    to_node = job.index(dst)
+    src_leaf, dst_leaf = job.leaf_of_node[job.index(src)], job.leaf_of_node[to_node]
+    table = np.full((src.size, 2 * tree.levels), -1, dtype=np.int64)
+    moves = src != dst
+    table[moves, 0] = tree.up_base[0] + src[moves]
+    table[moves, -1] = tree.down_base[0] + dst[moves]
+    crossing = np.flatnonzero(src_leaf != dst_leaf)
+    if not crossing.size:
+        return table
+    s, d = src_leaf[crossing], dst_leaf[crossing]
+    candidates = job.leaf_up[s] & job.leaf_down[d]
+    s_pod, d_pod = job.pod_of_leaf[s], job.pod_of_leaf[d]
+    if job.pods.size > 1:
+        candidates &= _joined(job)[s_pod, d_pod]
+    port = _pick(candidates, job.slot[to_node[crossing]], src[crossing], dst[crossing])
+    table[crossing, 1] = tree.up_base[1] + job.leaves[s] * tree.ports[1] + port
+    table[crossing, -2] = tree.down_base[1] + job.leaves[d] * tree.ports[1] + port
+    far = np.flatnonzero(s_pod != d_pod)
+    if far.size:
+        s_pod, d_pod, l2 = s_pod[far], d_pod[far], port[far] % tree.parents[1]
+        flows = crossing[far]
+        candidates = job.l2_up[s_pod, l2] & job.l2_down[d_pod, l2]
+        port = _pick(candidates, _l2_key(job)[to_node[flows]], src[flows], dst[flows])
+        up_switch, down_switch = (job.pods[pod] * tree.parents[1] + l2 for pod in (s_pod, d_pod))
+        table[flows, 2] = tree.up_base[2] + up_switch * tree.ports[2] + port
+        table[flows, 3] = tree.down_base[2] + down_switch * tree.ports[2] + port
+    return table
+
+
+def _joined(job: TreePartition) -> Bools:
+    """Return, for pods a and b and a leaf's up-port, whether owned spine links join its L2s."""
+    up, down = (part.transpose(1, 0, 2).astype(np.float32) for part in (job.l2_up, job.l2_down))
+    by_l2: Bools = (up @ down.transpose(0, 2, 1)) > 0  # (l2, P, P): spines that both pods own
+    by_l2[:, np.arange(job.pods.size), np.arange(job.pods.size)] = True
+    port_to_l2 = np.arange(job.tree.ports[1]) % job.tree.parents[1]
+    return by_l2[port_to_l2].transpose(1, 2, 0)
+
+
+def _l2_key(job: TreePartition) -> Ints:
+    """Return the key of every node at an L2 switch; the rank of its leaf where links balance."""
+    ports = job.leaf_up.reshape(job.leaves.size, job.tree.parallel[1], job.tree.parents[1])
+    per_leaf = int(job.nodes_on_leaf.max())
+    width = min(per_leaf, int(ports.any(axis=1).sum(axis=1).max()))
+    return (job.leaf_rank[job.leaf_of_node] * per_leaf + job.slot) // width
+
+
+def _pick(candidates: Bools, key: Ints, src: Ints, dst: Ints) -> Ints:
+    """Return the port at place ``key mod |C|`` among the candidates C of each flow."""
+    passed = np.cumsum(candidates, axis=1, dtype=np.int32)
+    count = passed[:, -1]
+    if not count.all():
+        flow = int(np.argmin(count))
+        raise RoutingError(
+            f"no shortest path from n{src[flow]} to n{dst[flow]} on the links that the job owns."
+        )
+    place: Ints = np.argmax(passed > (key % count)[:, None], axis=1)
+    return place
