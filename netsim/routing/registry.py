@@ -1,0 +1,71 @@
+"""ROUTINGS: routings from a name or a table of options."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from netsim.errors import RoutingError
+from netsim.routing.base import Routing
+from netsim.routing.dmodk import DModK
+from netsim.routing.wraparound import Wraparound
+from netsim.topology.base import Topology
+
+Options = Mapping[str, Any]
+
+
+def make_routing(spec: Mapping[str, Any] | str, topology: Topology, seed: int = 0) -> Routing:
+    """
+    Make a routing for a fabric.
+
+    Parameters
+    ----------
+    spec : mapping or str
+        A name, or a table with ``name`` and options.
+    topology : Topology
+        The fabric.
+    seed : int, default 0
+        Seed of the routings that draw; the others ignore it.
+
+    Returns
+    -------
+    Routing
+        The routing.
+
+    Raises
+    ------
+    RoutingError
+        If the name or an option is unknown, or the routing does not fit the fabric.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from netsim.topology.registry import make_topology
+    >>> routing = make_routing("d-mod-k", make_topology("cab"))
+    >>> routing.routes(np.array([0]), np.array([18])).hops
+    array([4])
+    """
+    table = {"name": spec} if isinstance(spec, str) else spec
+    name = table.get("name")
+    if not isinstance(name, str) or name not in ROUTINGS:
+        raise RoutingError(f"unknown routing {name!r}; choose from {', '.join(sorted(ROUTINGS))}.")
+    unknown = sorted(set(table) - {"name"})
+    if unknown:
+        raise RoutingError(f"routing {name!r}: unknown option {unknown[0]!r}; it has none.")
+    return ROUTINGS[name](topology, seed)
+
+
+def _d_mod_k(topology: Topology, seed: int) -> Routing:
+    """Make D-mod-k; nothing is drawn."""
+    del seed
+    return DModK.on(topology)
+
+
+def _jigsaw(topology: Topology, seed: int) -> Routing:
+    """Make the wraparound routing; nothing is drawn."""
+    del seed
+    return Wraparound.on(topology)
+
+
+ROUTINGS: dict[str, Callable[[Topology, int], Routing]] = {
+    "d-mod-k": _d_mod_k,
+    "jigsaw": _jigsaw,
+}

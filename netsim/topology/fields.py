@@ -1,0 +1,310 @@
+"""Fields: the entries of a topology table, read with checks that name the field."""
+
+import re
+from collections.abc import Collection, Mapping
+from typing import Any, TypeGuard
+
+from netsim.errors import TopologyError, UnitError
+from netsim.units import parse_rate, parse_time
+
+_LIST = re.compile(r"([a-z]+[0-9]*\.?)\[([0-9,\s-]+)\]")
+_MOST_LISTED = 10_000_000  # names that one bracket may stand for
+
+
+class Fields:
+    """
+    Entries of a table; what nobody asked for is unknown.
+
+    Parameters
+    ----------
+    table : mapping
+        Field names and values, as TOML or JSON gives them.
+    where : str
+        What the table describes, for messages.
+    """
+
+    def __init__(self, table: Mapping[str, Any], where: str) -> None:
+        self._table = table
+        self._known: set[str] = set()
+        self._where = where
+
+    def fault(self, name: str, expected: str) -> TopologyError:
+        """
+        Make the error of a field.
+
+        Parameters
+        ----------
+        name : str
+            The field.
+        expected : str
+            What it should hold.
+
+        Returns
+        -------
+        TopologyError
+            To be raised by the caller.
+        """
+        got = f"got {self._table[name]!r}" if name in self._table else "it is missing"
+        return TopologyError(f"{self._where}: field {name!r} must be {expected}, {got}.")
+
+    def has(self, name: str) -> bool:
+        """
+        Return whether a field is there, and take note that it may be.
+
+        Parameters
+        ----------
+        name : str
+            The field.
+
+        Returns
+        -------
+        bool
+            True if the table holds it.
+        """
+        self._known.add(name)
+        return name in self._table
+
+    def integer(self, name: str, default: int | None = None, *, least: int = 1) -> int:
+        """
+        Read a whole number.
+
+        Parameters
+        ----------
+        name : str
+            The field.
+        default : int, optional
+            Value of an absent field; without it the field is required.
+        least : int, default 1
+            Smallest value allowed.
+
+        Returns
+        -------
+        int
+            The value.
+
+        Raises
+        ------
+        TopologyError
+            If it is absent and required, or no such number.
+        """
+        if not self.has(name) and default is not None:
+            return default
+        value = self._table.get(name)
+        if not _is_integer(value) or value < least:
+            raise self.fault(name, f"a whole number from {least}")
+        return value
+
+    def integers(self, name: str, default: tuple[int, ...] | None = None) -> tuple[int, ...]:
+        """
+        Read a list of positive whole numbers.
+
+        Parameters
+        ----------
+        name : str
+            The field.
+        default : tuple of int, optional
+            Value of an absent field; without it the field is required.
+
+        Returns
+        -------
+        tuple of int
+            The values.
+
+        Raises
+        ------
+        TopologyError
+            If it is absent and required, or no such list.
+        """
+        if not self.has(name) and default is not None:
+            return default
+        value = self._table.get(name)
+        if not isinstance(value, (list, tuple)) or not value:
+            raise self.fault(name, "a list of whole numbers from 1")
+        if not all(_is_integer(entry) and entry >= 1 for entry in value):
+            raise self.fault(name, "a list of whole numbers from 1")
+        return tuple(value)
+
+    def flags(self, name: str, count: int, *, default: bool) -> tuple[bool, ...]:
+        """
+        Read one boolean for all, or one for each.
+
+        Parameters
+        ----------
+        name : str
+            The field.
+        count : int
+            How many there are.
+        default : bool
+            Value of an absent field.
+
+        Returns
+        -------
+        tuple of bool
+            So many values.
+
+        Raises
+        ------
+        TopologyError
+            If it is neither.
+        """
+        value = self._table[name] if self.has(name) else default
+        values = value if isinstance(value, (list, tuple)) else [value] * count
+        if len(values) != count or not all(isinstance(entry, bool) for entry in values):
+            raise self.fault(name, f"true or false, or a list of {count} of them")
+        return tuple(values)
+
+    def choice(self, name: str, choices: Collection[str], default: str) -> str:
+        """
+        Read one of several words.
+
+        Parameters
+        ----------
+        name : str
+            The field.
+        choices : collection of str
+            The words.
+        default : str
+            Value of an absent field.
+
+        Returns
+        -------
+        str
+            The word.
+
+        Raises
+        ------
+        TopologyError
+            If it is none of them.
+        """
+        value = self._table[name] if self.has(name) else default
+        if not isinstance(value, str) or value not in choices:
+            raise self.fault(name, "one of " + ", ".join(map(repr, choices)))
+        return value
+
+    def rates(self, name: str, default: float) -> float | tuple[float, ...]:
+        """
+        Read a bandwidth, or a list of them.
+
+        Parameters
+        ----------
+        name : str
+            The field.
+        default : float
+            Value of an absent field, in bytes per second.
+
+        Returns
+        -------
+        float or tuple of float
+            Bytes per second.
+
+        Raises
+        ------
+        TopologyError
+            If a value is no positive bandwidth.
+        """
+        value = self._table[name] if self.has(name) else default
+        entries = value if isinstance(value, (list, tuple)) else [value]
+        try:
+            rates = tuple(parse_rate(entry) for entry in entries)
+        except UnitError:
+            rates = ()
+        if not rates or min(rates) <= 0:
+            raise self.fault(name, "a positive bandwidth such as '100 Gb/s', or a list of them")
+        return rates if entries is value else rates[0]
+
+    def time(self, name: str, default: float) -> float:
+        """
+        Read a duration.
+
+        Parameters
+        ----------
+        name : str
+            The field.
+        default : float
+            Value of an absent field, in seconds.
+
+        Returns
+        -------
+        float
+            Seconds.
+
+        Raises
+        ------
+        TopologyError
+            If it is no duration.
+        """
+        try:
+            return parse_time(self._table[name]) if self.has(name) else default
+        except UnitError:
+            raise self.fault(name, "a duration such as '315 ns', or seconds") from None
+
+    def names(self, name: str) -> tuple[str | int, ...]:
+        """
+        Read a list of names or numbers; ``n[3-5,9]`` stands for four names.
+
+        Parameters
+        ----------
+        name : str
+            The field.
+
+        Returns
+        -------
+        tuple of str or int
+            The entries with brackets written out; empty when the field is absent.
+
+        Raises
+        ------
+        TopologyError
+            If it is no such list.
+        """
+        if not self.has(name):
+            return ()
+        value = self._table[name]
+        entries = value if isinstance(value, (list, tuple)) else [value]
+        found: list[str | int] = []
+        for entry in entries:
+            if isinstance(entry, str):
+                found += _expanded(entry)
+            elif _is_integer(entry):
+                found.append(entry)
+            else:
+                raise self.fault(name, "a list of names or numbers")
+        return tuple(found)
+
+    def finish(self) -> None:
+        """
+        Refuse what nobody asked for.
+
+        Raises
+        ------
+        TopologyError
+            If the table holds a field that no one has read.
+        """
+        unknown = sorted(set(self._table) - self._known)
+        if unknown:
+            raise TopologyError(
+                f"{self._where}: unknown field {unknown[0]!r}; "
+                f"choose from {', '.join(sorted(self._known))}."
+            )
+
+
+def _is_integer(value: object) -> TypeGuard[int]:
+    """Tell whole numbers from booleans and the rest."""
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def _expanded(entry: str) -> list[str]:
+    """Write out ``n[3-5,9]``; any other name stands for itself."""
+    match = _LIST.fullmatch(entry.strip())
+    if match is None:
+        return [entry]
+    found: list[str] = []
+    for part in match[2].split(","):
+        first, _, last = part.strip().partition("-")
+        if not first.isdigit() or not (last or first).isdigit():
+            raise TopologyError(f"cannot read the list {entry!r}; lists look like 'n[3-5,9]'.")
+        span = range(int(first), int(last or first) + 1)
+        if not 0 < len(span) <= _MOST_LISTED:
+            raise TopologyError(f"the range {part.strip()!r} in {entry!r} is empty or too long.")
+        found += [f"{match[1]}{number}" for number in span]
+    return found

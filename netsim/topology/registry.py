@@ -1,0 +1,112 @@
+"""TOPOLOGIES: fabrics from a table of fields or a machine name."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from netsim.errors import TopologyError
+from netsim.topology.base import Topology
+from netsim.topology.fattree import build_fat_tree, fat_tree_of_radix
+from netsim.topology.fields import Fields
+from netsim.topology.machines import MACHINES
+
+DEFAULT_BANDWIDTH = 12.5e9  # bytes per second: 100 Gb/s, where a table names none
+LATENCIES = {"codes": (315e-9, 417.7e-9)}  # base and per link, from packet-level runs of CODES
+
+Common = Mapping[str, Any]
+
+
+def make_topology(spec: Mapping[str, Any] | str) -> Topology:
+    """
+    Build a fabric from its description.
+
+    Parameters
+    ----------
+    spec : mapping or str
+        Table with ``kind`` and its fields, or the name of a machine. A machine may stand for
+        a kind as well, to change its bandwidth or latency: ``{"kind": "cab", ...}``.
+
+    Returns
+    -------
+    Topology
+        The fabric; links have 100 Gb/s in each direction unless `spec` says otherwise.
+
+    Raises
+    ------
+    TopologyError
+        If a name or field is unknown, or a value does not fit.
+
+    Examples
+    --------
+    >>> make_topology("thunder-1458").n_nodes
+    1458
+    >>> float(make_topology({"kind": "cab", "bandwidth": "40 Gb/s"}).capacity[0])
+    5000000000.0
+    """
+    table = _resolved({"kind": spec} if isinstance(spec, str) else spec)
+    fields = Fields(table, f"topology {table['kind']!r}")
+    fields.has("kind")
+    common = _common(fields)
+    topology = TOPOLOGIES[table["kind"]](fields, common)
+    fields.finish()
+    return topology
+
+
+def _resolved(spec: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Put the fields of a machine in the place of its name, and check the kind."""
+    kind = spec.get("kind")
+    if isinstance(kind, str) and kind in MACHINES:
+        spec = {**MACHINES[kind], **{name: spec[name] for name in spec if name != "kind"}}
+        kind = spec["kind"]
+    if not isinstance(kind, str) or kind not in TOPOLOGIES:
+        choices = ", ".join([*sorted(TOPOLOGIES), *sorted(MACHINES)])
+        got = (
+            f"unknown topology {kind!r}" if "kind" in spec else "topology: field 'kind' is missing"
+        )
+        raise TopologyError(f"{got}; choose from {choices}.")
+    return spec
+
+
+def _common(fields: Fields) -> Common:
+    """Read what every kind understands, as keywords of the builders."""
+    base_s, per_link_s = 0.0, 0.0
+    if fields.has("latency"):
+        base_s, per_link_s = LATENCIES[fields.choice("latency", LATENCIES, "codes")]
+    return {
+        "bandwidth": fields.rates("bandwidth", DEFAULT_BANDWIDTH),
+        "half_duplex": fields.choice("duplex", ("full", "half"), "full") == "half",
+        "latency_base_s": fields.time("latency_base_s", base_s),
+        "latency_per_link_s": fields.time("latency_per_link_s", per_link_s),
+    }
+
+
+def _fat_tree(fields: Fields, common: Common) -> Topology:
+    """Read a fat-tree: by radix, or as PGFT(h; m; w; p)."""
+    down_cable = fields.choice("down_cable", ("mirror", "source"), "mirror")
+    by_shape = [name for name in ("children", "parents", "parallel") if fields.has(name)]
+    by_radix = [name for name in ("radix", "levels") if fields.has(name)]
+    if by_shape and by_radix:
+        raise fields.fault(by_radix[0], f"left out where {by_shape[0]!r} is given")
+    if by_shape:
+        children = fields.integers("children")
+        parents = fields.integers("parents")
+        parallel = fields.integers("parallel", (1,) * len(children))
+        return build_fat_tree(children, parents, parallel, down_cable=down_cable, **common)
+    levels = fields.integer("levels", 3)
+    return fat_tree_of_radix(
+        fields.integer("radix"), levels=levels, down_cable=down_cable, **common
+    )
+
+
+def _rail_tree(fields: Fields, common: Common) -> Topology:
+    """Read a rail-optimised tree: PGFT whose nodes have one up-port for each rail."""
+    rails = fields.integer("rails", 8, least=2)
+    children = (fields.integer("nodes_per_group", 32), fields.integer("groups", least=1))
+    spines = fields.integer("spines_per_rail", children[0])
+    parallel = (1, fields.integer("parallel", 1))
+    return build_fat_tree(children, (rails, spines), parallel, **common)
+
+
+TOPOLOGIES: dict[str, Callable[[Fields, Common], Topology]] = {
+    "fat-tree": _fat_tree,
+    "rail-tree": _rail_tree,
+}

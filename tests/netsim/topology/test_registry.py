@@ -1,0 +1,110 @@
+"""Topologies from tables and names."""
+
+import pytest
+
+from netsim.errors import TopologyError
+from netsim.topology import MACHINES, TOPOLOGIES, make_topology
+
+NODES = {
+    "cab": 1296,
+    "pinot": 2592,
+    "thunder-1458": 1458,
+    "synth-1024": 1024,
+    "synth-2662": 2662,
+    "synth-5488": 5488,
+    "fattree-10648": 10648,
+}
+
+
+@pytest.mark.parametrize("name", NODES)
+def test_a_machine_has_its_published_number_of_nodes(name):
+    topology = make_topology(name)
+
+    assert topology.n_nodes == NODES[name]
+
+
+def test_cab_has_the_switches_of_its_description():
+    """72 leaves, 72 L2 and 36 L3 switches of 36 ports (Pollard et al. 2018, IV-A)."""
+    cab = make_topology("cab")
+
+    assert cab.counts == (1296, 72, 72, 36)
+    assert cab.is_full
+    assert cab.counts[2] * cab.ports[2] == cab.counts[3] * 36
+
+
+def test_a_table_says_bandwidth_duplex_and_latency_with_units():
+    tree = make_topology(
+        {
+            "kind": "fat-tree",
+            "children": [4, 2],
+            "parents": [1, 2],
+            "bandwidth": ["100 Gb/s", "25 GB/s"],
+            "duplex": "half",
+            "latency": "codes",
+            "latency_per_link_s": "1 us",
+        }
+    )
+
+    assert sorted(set(tree.capacity.tolist())) == [12.5e9, 25e9]
+    assert tree.half_duplex
+    assert (tree.latency_base_s, tree.latency_per_link_s) == (315e-9, 1e-6)
+
+
+def test_a_machine_may_be_given_another_bandwidth():
+    cab = make_topology({"kind": "cab", "bandwidth": "32 Gb/s"})
+
+    assert cab.n_nodes == 1296
+    assert set(cab.capacity.tolist()) == {4e9}
+
+
+def test_the_default_bandwidth_is_100_gigabits_per_second():
+    assert set(make_topology("cab").capacity.tolist()) == {12.5e9}
+
+
+def test_a_rail_tree_gives_every_node_one_link_into_each_rail():
+    tree = make_topology(
+        {"kind": "rail-tree", "rails": 4, "nodes_per_group": 8, "groups": 2, "spines_per_rail": 3}
+    )
+
+    assert tree.counts == (16, 4 * 2, 4 * 3)
+    rails = [tree.link_name(int(tree.up_base[0]) + q) for q in range(4)]
+    assert rails == ["n0>s1.0", "n0>s1.1", "n0>s1.2", "n0>s1.3"]
+
+
+@pytest.mark.parametrize(
+    ("spec", "message"),
+    [
+        ("cabb", "unknown topology 'cabb'; choose from .*fat-tree.*cab"),
+        ({}, "field 'kind' is missing; choose from"),
+        ({"kind": 3}, "unknown topology 3"),
+        ("fat-tree", "field 'radix' must be a whole number from 1, it is missing"),
+        ({"kind": "fat-tree", "radix": 8, "tapper": 2}, "unknown field 'tapper'; choose from"),
+        (
+            {"kind": "fat-tree", "radix": "8"},
+            "field 'radix' must be a whole number from 1, got '8'",
+        ),
+        ({"kind": "fat-tree", "radix": True}, "field 'radix' must be"),
+        ({"kind": "fat-tree", "radix": 7}, "radix must be an even number"),
+        ({"kind": "fat-tree", "radix": 8, "levels": 5}, "levels must be 2 or 3"),
+        ({"kind": "fat-tree", "radix": 8, "children": [2, 2]}, "field 'radix' must be left out"),
+        ({"kind": "fat-tree", "children": [4, 2]}, "field 'parents' must be a list"),
+        ({"kind": "fat-tree", "children": [4, 0], "parents": [1, 1]}, "field 'children' must be"),
+        ({"kind": "fat-tree", "children": [4, 2], "parents": [1]}, "one entry per level"),
+        ({"kind": "fat-tree", "radix": 8, "bandwidth": "100 Gb"}, "field 'bandwidth' must be"),
+        ({"kind": "fat-tree", "radix": 8, "bandwidth": 0}, "field 'bandwidth' must be"),
+        ({"kind": "fat-tree", "radix": 8, "bandwidth": []}, "field 'bandwidth' must be"),
+        ({"kind": "fat-tree", "radix": 8, "bandwidth": [1, 2]}, "one for each of 3 levels"),
+        ({"kind": "fat-tree", "radix": 8, "duplex": "both"}, "one of 'full', 'half', got 'both'"),
+        ({"kind": "fat-tree", "radix": 8, "latency": "fast"}, "one of 'codes', got 'fast'"),
+        ({"kind": "fat-tree", "radix": 8, "latency_base_s": "3 m"}, "field 'latency_base_s'"),
+        ({"kind": "rail-tree", "rails": 1, "groups": 2}, "field 'rails' must be"),
+    ],
+)
+def test_a_table_that_does_not_fit_is_refused_by_field(spec, message):
+    with pytest.raises(TopologyError, match=message):
+        make_topology(spec)
+
+
+def test_every_machine_is_a_kind_that_exists():
+    assert {machine["kind"] for machine in MACHINES.values()} <= set(TOPOLOGIES)
+    assert not set(MACHINES) & set(TOPOLOGIES)
