@@ -1,0 +1,83 @@
+"""Halo exchange of an unstructured mesh."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from patterns.base import Step
+from patterns.grid import DEFAULT_DIMS, coordinates, near_cubic
+from patterns.messages import message_step, non_empty, seeded
+from patterns.options import DEFAULT_NBYTES, integer, positive, settle
+
+_SIZE_FACTORS = (0.25, 0.5, 1.0, 2.0)
+
+
+@dataclass(frozen=True, slots=True)
+class UnstructuredMesh:
+    """
+    Exchange with the nearest neighbours of random points in a cube, in one step.
+
+    Each rank is a random point in its cell of the near-cubic 3D process grid, so ranks with
+    near numbers tend to be near, as a partitioner numbers them. Two ranks exchange messages
+    when either is among the nearest of the other; both directions have the same bytes.
+
+    Parameters
+    ----------
+    neighbors : int
+        Nearest points of a rank that it exchanges with; symmetry gives some ranks more, a
+        small job fewer.
+    nbytes : float
+        Bytes of a middle-sized message; each pair draws a quarter, half, once or twice that.
+    seed : int
+        Equal seeds give equal meshes.
+
+    Notes
+    -----
+    Unstr-mesh of seed 000, section V: "unstructured near-neighbor communication on a 3D
+    process grid"; it states neither degrees nor sizes.
+    """
+
+    neighbors: int = 6
+    nbytes: float = DEFAULT_NBYTES
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        """Check the options."""
+        settle(
+            self,
+            neighbors=integer("neighbors", self.neighbors, 1),
+            nbytes=positive("nbytes", self.nbytes),
+            seed=integer("seed", self.seed, 0),
+        )
+
+    def steps(self, n_ranks: int) -> list[Step]:
+        """
+        Return the steps of one iteration.
+
+        Parameters
+        ----------
+        n_ranks : int
+            Ranks of the job, at least 1.
+
+        Returns
+        -------
+        list of Step
+            One step; none for one rank.
+        """
+        from scipy.spatial import cKDTree  # noqa: PLC0415 (takes longer than most patterns)
+
+        if n_ranks == 1:
+            return []
+        random = seeded(self.seed, n_ranks)
+        grid = near_cubic(n_ranks, DEFAULT_DIMS)
+        points = ((coordinates(grid) + random.random((3, n_ranks))).T) / np.array(grid)
+        nearest = min(self.neighbors, n_ranks - 1) + 1  # the point itself is the nearest
+        near = cKDTree(points).query(points, k=nearest)[1].astype(np.int64)
+        here = np.repeat(np.arange(n_ranks), nearest)
+        low, high = np.minimum(here, near.ravel()), np.maximum(here, near.ravel())
+        pairs = np.unique(low[low < high] * n_ranks + high[low < high])
+        nbytes = self.nbytes * random.choice(_SIZE_FACTORS, pairs.size)
+        a, b = np.divmod(pairs, n_ranks)
+        src, dst, size = np.r_[a, b], np.r_[b, a], np.r_[nbytes, nbytes]
+        order = np.lexsort((dst, src))
+        return non_empty([message_step(src[order], dst[order], size[order])])

@@ -1,0 +1,107 @@
+"""Make steps from messages."""
+
+from collections.abc import Iterable
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from patterns.base import Floats, Ints, Step
+
+
+def message_step(src: Ints, dst: Ints, nbytes: float | Floats) -> Step:
+    """
+    Return a step of messages, those of a rank to itself left out.
+
+    Parameters
+    ----------
+    src, dst : (F,) int array
+        Sending and receiving rank.
+    nbytes : float or (F,) float array
+        Bytes of each message, or of all.
+
+    Returns
+    -------
+    Step
+        The messages between different ranks.
+    """
+    size = np.broadcast_to(np.asarray(nbytes, dtype=np.float64), src.shape)
+    apart = src != dst
+    if apart.all():
+        return Step(src.astype(np.int64), dst.astype(np.int64), size.copy())
+    return Step(src[apart].astype(np.int64), dst[apart].astype(np.int64), size[apart])
+
+
+def non_empty(steps: Iterable[Step]) -> list[Step]:
+    """
+    Return the steps that hold a message.
+
+    Parameters
+    ----------
+    steps : iterable of Step
+        Steps in order.
+
+    Returns
+    -------
+    list of Step
+        The same without the empty ones.
+    """
+    return [step for step in steps if step.src.size]
+
+
+def seeded(seed: int, n_ranks: int) -> np.random.Generator:
+    """
+    Return the random generator of a pattern for a job of so many ranks.
+
+    Parameters
+    ----------
+    seed : int
+        Seed of the pattern.
+    n_ranks : int
+        Ranks of the job; jobs of different sizes draw independently.
+
+    Returns
+    -------
+    numpy.random.Generator
+        The generator.
+    """
+    return np.random.default_rng([seed, n_ranks])
+
+
+def first_of_each_pair(src: Ints, dst: Ints, n_ranks: int) -> Ints:
+    """
+    Return which messages are the first from their sender to their receiver.
+
+    Parameters
+    ----------
+    src, dst : (F,) int array
+        Sending and receiving rank.
+    n_ranks : int
+        Ranks of the job.
+
+    Returns
+    -------
+    (K,) int array
+        Positions of those messages, in order of sender, then receiver.
+    """
+    first: Ints = np.unique(src * n_ranks + dst, return_index=True)[1]
+    return first
+
+
+def all_pairs(members: ArrayLike) -> tuple[Ints, Ints]:
+    """
+    Return every ordered pair of different ranks inside each line.
+
+    Parameters
+    ----------
+    members : (L, m) int array
+        Ranks of each of L lines.
+
+    Returns
+    -------
+    (src, dst) : tuple of (L m (m - 1),) int array
+        Sender by sender; each sends first to the rank that follows it in its line.
+    """
+    lines = np.asarray(members, dtype=np.int64)
+    m = lines.shape[1]
+    partner = (np.arange(m)[:, None] + np.arange(1, m)) % m
+    return np.repeat(lines, m - 1, axis=1).ravel(), lines[:, partner.ravel()].ravel()

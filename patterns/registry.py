@@ -1,0 +1,78 @@
+"""The patterns by name, and how to build one from a specification."""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import fields
+
+from patterns.alltoall import AllToAll, SubAllToAll
+from patterns.base import Pattern
+from patterns.errors import PatternError
+from patterns.mesh import UnstructuredMesh
+from patterns.pairs import Pairs
+from patterns.stencil import Stencil
+
+PATTERNS: dict[str, Callable[..., Pattern]] = {
+    "stencil": Stencil,
+    "unstructured-mesh": UnstructuredMesh,
+    "pairs": Pairs,
+    "all-to-all": AllToAll,
+    "sub-all-to-all": SubAllToAll,
+}
+"""Class of every pattern; its fields are the options of a specification."""
+
+
+def make_pattern(spec: Mapping[str, object]) -> Pattern:
+    """
+    Build a pattern from its name and options.
+
+    Parameters
+    ----------
+    spec : mapping of str to object
+        ``name``, a key of `PATTERNS`, and options, the fields of its class; lists may stand
+        for tuples, and a mapping that is an option or in a list is a pattern itself.
+
+    Returns
+    -------
+    Pattern
+        Equal specifications give equal patterns, with equal hashes.
+
+    Raises
+    ------
+    PatternError
+        If the name or an option is unknown, or a value is out of range.
+
+    Examples
+    --------
+    >>> make_pattern({"name": "pairs", "nbytes": 4096})
+    Pairs(nbytes=4096.0, seed=0)
+    """
+    if not isinstance(spec, Mapping) or "name" not in spec:
+        raise PatternError(f"a pattern must be a table with a name, got {spec!r}.")
+    name = spec["name"]
+    if not isinstance(name, str) or name not in PATTERNS:
+        raise PatternError(f"unknown pattern {name!r}; choose from {_listed(PATTERNS)}.")
+    kind = PATTERNS[name]
+    known = [field.name for field in fields(kind) if field.init]  # type: ignore[arg-type]
+    options = {key: _frozen(value) for key, value in spec.items() if key != "name"}
+    for key in options:
+        if key not in known:
+            raise PatternError(
+                f"unknown option {key!r} of pattern {name!r}; choose from {_listed(known)}."
+            )
+    try:
+        return kind(**options)
+    except PatternError as error:
+        raise PatternError(f"pattern {name!r}: {error}") from None
+
+
+def _frozen(value: object) -> object:
+    """Return a value with patterns for mappings and tuples for lists, at any depth."""
+    if isinstance(value, Mapping):
+        return make_pattern(value)
+    if isinstance(value, (list, tuple)):
+        return tuple(_frozen(entry) for entry in value)
+    return value
+
+
+def _listed(names: Iterable[str]) -> str:
+    """Return names for an error message."""
+    return ", ".join(sorted(names))
