@@ -1,0 +1,72 @@
+"""Workload: the jobs of a log or generator, with an account of what was left out."""
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from scheduler.job import Job
+
+
+@dataclass(frozen=True, slots=True)
+class Workload:
+    """
+    Jobs to run, and those that were dropped with the reason.
+
+    Parameters
+    ----------
+    jobs : tuple of Job
+        By submit time; jobs of one time in the order of the log.
+    source : str
+        Path as it was given, or the generator with its arguments.
+    sha256 : str
+        Of the bytes that were read; empty for a generated workload.
+    dropped_jobs : tuple of (int, str)
+        Job id and reason, in the order of the log.
+    has_requested : bool
+        Whether the log has a requested time for any kept job; where it has none for a job,
+        that is the run time.
+    """
+
+    jobs: tuple[Job, ...]
+    source: str
+    sha256: str = ""
+    dropped_jobs: tuple[tuple[int, str], ...] = ()
+    has_requested: bool = False
+
+    @property
+    def dropped(self) -> Mapping[str, int]:
+        """Number of dropped jobs by reason, in the order in which the reasons appear."""
+        return Counter(reason for _, reason in self.dropped_jobs)
+
+
+def limit_nodes(workload: Workload, n_nodes: int) -> Workload:
+    """
+    Drop the jobs that are larger than a machine.
+
+    Parameters
+    ----------
+    workload : Workload
+        Any.
+    n_nodes : int
+        Nodes of the machine.
+
+    Returns
+    -------
+    Workload
+        With the large jobs among the dropped ones; `workload` itself where there are none.
+
+    Examples
+    --------
+    >>> jobs = (Job(1, 0.0, 4, 10.0, 10.0), Job(2, 0.0, 5, 10.0, 10.0))
+    >>> limit_nodes(Workload(jobs, "by hand"), 4).dropped
+    Counter({'larger than the machine (4 nodes)': 1})
+    """
+    large = [job for job in workload.jobs if job.n_nodes > n_nodes]
+    if not large:
+        return workload
+    reason = f"larger than the machine ({n_nodes} nodes)"
+    return replace(
+        workload,
+        jobs=tuple(job for job in workload.jobs if job.n_nodes <= n_nodes),
+        dropped_jobs=workload.dropped_jobs + tuple((job.id, reason) for job in large),
+    )

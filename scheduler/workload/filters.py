@@ -1,0 +1,265 @@
+"""From the columns of a log to a workload: which jobs are kept, how large, and when they come."""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal, Protocol, TypedDict, Unpack
+
+import numpy as np
+from numpy.typing import NDArray
+
+from netsim.arrays import Floats, Ints
+from scheduler.errors import WorkloadError
+from scheduler.job import Job
+from scheduler.workload.base import Workload
+from scheduler.workload.source import Source
+
+MISSING = -1  # as in the Standard Workload Format
+
+
+class ReadOptions(TypedDict, total=False):
+    """Keyword arguments that every reader takes; meaning and defaults as in `Filters`."""
+
+    processors_per_node: int
+    max_nodes: int | None
+    scale_nodes: int
+    arrivals: Literal["log", "zero"] | float
+    window_s: tuple[float, float] | None
+
+
+class Reader(Protocol):
+    """Reads a job log; the registry of formats holds these."""
+
+    def __call__(self, path: str | Path, **options: Unpack[ReadOptions]) -> Workload:
+        """
+        Read a job log.
+
+        Parameters
+        ----------
+        path : str or Path
+            Plain or gzip, told apart by content; ``-`` is standard input.
+        **options : ReadOptions
+            The fields of `Filters`.
+
+        Returns
+        -------
+        Workload
+            Jobs, and what was dropped.
+
+        Raises
+        ------
+        WorkloadError
+            If the file cannot be read; the message names file, line and field.
+        """
+
+
+@dataclass(frozen=True, slots=True)
+class Filters:
+    """
+    What a reader keeps of a log and how it changes it.
+
+    Parameters
+    ----------
+    processors_per_node : int, default 1
+        A job has ceil(processors / this) nodes, where the log counts processors.
+    max_nodes : int or None, default None
+        Jobs larger than this (after scaling) are dropped.
+    scale_nodes : int, default 1
+        Factor on the nodes of every job (seed 000, section IV-B: "2x", "3x").
+    arrivals : "log", "zero" or float, default "log"
+        Submit times as in the log, the first kept job at 0; all 0, in the order of the
+        log; or as in the log times a factor (0.5: twice the load).
+    window_s : (float, float) or None, default None
+        Keep the jobs submitted in this half-open interval, in seconds after the first
+        submission of a job that is otherwise kept, before `arrivals` applies.
+
+    Raises
+    ------
+    WorkloadError
+        If a value is out of range.
+    """
+
+    processors_per_node: int = 1
+    max_nodes: int | None = None
+    scale_nodes: int = 1
+    arrivals: Literal["log", "zero"] | float = "log"
+    window_s: tuple[float, float] | None = None
+
+    def __post_init__(self) -> None:
+        """Check the ranges."""
+        for name in ("processors_per_node", "scale_nodes", "max_nodes"):
+            value = getattr(self, name)
+            if value is None and name == "max_nodes":
+                continue
+            if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+                raise WorkloadError(f"{name} must be a whole number from 1, got {value!r}.")
+        if self.arrivals not in {"log", "zero"} and not _positive(self.arrivals):
+            raise WorkloadError(
+                f"arrivals must be 'log', 'zero' or a positive factor, got {self.arrivals!r}."
+            )
+        if self.window_s is not None:
+            _check_window(self.window_s)
+
+
+def _positive(value: object) -> bool:
+    """Whether a value is a positive finite number."""
+    number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    return number and 0 < float(value) < math.inf  # type: ignore[arg-type]
+
+
+def _check_window(window_s: Sequence[float]) -> None:
+    """Refuse a window that is no interval."""
+    numbers = all(isinstance(edge, (int, float)) for edge in window_s)
+    if len(window_s) != 2 or not numbers or not window_s[0] < window_s[1]:  # noqa: PLR2004
+        raise WorkloadError(f"window_s must be two seconds, start < end, got {window_s!r}.")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Records:
+    """
+    Columns of a log; -1 where a value is missing.
+
+    Parameters
+    ----------
+    id : (n,) int array
+        Job numbers, unique.
+    submit_s, runtime_s, requested_s : (n,) float array
+        Seconds.
+    n_nodes : (n,) int array
+        Nodes, before scaling; below 1 where the log has no size.
+    unfit : mapping of str to (n,) bool array
+        Jobs that this format tells to drop, by reason.
+    labels : mapping of str to sequence of int
+        Columns ``user``, ``group``, ``executable``, ``queue``, where the log has them.
+    names : sequence of str or None
+        Job names.
+    """
+
+    id: Ints
+    submit_s: Floats
+    runtime_s: Floats
+    requested_s: Floats
+    n_nodes: Ints
+    unfit: Mapping[str, NDArray[np.bool_]] = field(default_factory=dict)
+    labels: Mapping[str, Ints] = field(default_factory=dict)
+    names: Sequence[str] | None = None
+
+
+def nodes_of(processors: Ints, requested: Ints, per_node: int) -> Ints:
+    """
+    Return the nodes that jobs of so many processors take.
+
+    Parameters
+    ----------
+    processors, requested : (n,) int array
+        Processors used, and asked for; the latter counts where the former is below 1.
+    per_node : int
+        Processors of a node.
+
+    Returns
+    -------
+    (n,) int array
+        Processors / `per_node`, rounded up; below 1 where both are missing.
+    """
+    size = np.where(processors > 0, processors, requested)
+    return np.where(size > 0, -(-size // per_node), MISSING)
+
+
+def select(records: Records, filters: Filters, source: Source) -> Workload:
+    """
+    Turn the columns of a log into a workload.
+
+    Parameters
+    ----------
+    records : Records
+        All jobs of the log, in its order.
+    filters : Filters
+        What to keep, and how.
+    source : Source
+        Where the log came from.
+
+    Returns
+    -------
+    Workload
+        Jobs by submit time. A job that several reasons drop counts under the first:
+        run time, processors, those of the format, submit time, size, window.
+    """
+    nodes = records.n_nodes * filters.scale_nodes
+    reasons: dict[str, NDArray[np.bool_]] = {
+        "no run time": ~(records.runtime_s > 0),
+        "no processors": nodes < 1,
+        **records.unfit,
+    }
+    if filters.arrivals != "zero" or filters.window_s is not None:
+        reasons["no submit time"] = records.submit_s < 0
+    if filters.max_nodes is not None:
+        reasons[f"more than {filters.max_nodes} nodes"] = nodes > filters.max_nodes
+    verdict = _first_reason(reasons, len(nodes))
+    kept = verdict == len(reasons)
+    since = records.submit_s - (records.submit_s[kept].min() if kept.any() else 0.0)
+    if filters.window_s is not None:
+        begin, end = filters.window_s
+        outside = kept & ~((begin <= since) & (since < end))
+        reasons["outside the time window"] = outside
+        verdict[kept & ~outside] += 1
+        kept &= ~outside
+    text = list(reasons)
+    dropped = np.flatnonzero(~kept)
+    return Workload(
+        jobs=_jobs(records, nodes, _arrivals(since, kept, filters), kept),
+        source=source.name,
+        sha256=source.sha256,
+        dropped_jobs=tuple(
+            (job, text[reason])
+            for job, reason in zip(
+                records.id[dropped].tolist(), verdict[dropped].tolist(), strict=True
+            )
+        ),
+        has_requested=bool((records.requested_s[kept] > 0).any()),
+    )
+
+
+def _first_reason(reasons: Mapping[str, NDArray[np.bool_]], n_jobs: int) -> Ints:
+    """Return the index of the first reason that drops each job; their number where none."""
+    verdict = np.full(n_jobs, len(reasons))
+    for index, unfit in reversed(list(enumerate(reasons.values()))):
+        verdict[unfit] = index
+    return verdict
+
+
+def _arrivals(since: Floats, kept: NDArray[np.bool_], filters: Filters) -> Floats:
+    """Return the submit time of each job, the first kept one at 0."""
+    if filters.arrivals == "zero":
+        return np.zeros(len(since))
+    first = since[kept].min() if kept.any() else 0.0
+    factor = 1.0 if filters.arrivals == "log" else float(filters.arrivals)
+    return (since - first) * factor
+
+
+def _jobs(
+    records: Records, nodes: Ints, submit_s: Floats, kept: NDArray[np.bool_]
+) -> tuple[Job, ...]:
+    """Make the jobs of the kept rows, by submit time."""
+    rows = np.flatnonzero(kept)
+    rows = rows[np.argsort(submit_s[rows], kind="stable")]
+    runtime_s = records.runtime_s[rows]
+    requested_s = records.requested_s[rows]
+    none = np.full(len(records.id), MISSING)
+    labels = [
+        records.labels.get(name, none)[rows].tolist()
+        for name in ("user", "group", "executable", "queue")
+    ]
+    names = records.names
+    return tuple(
+        map(
+            Job,
+            records.id[rows].tolist(),
+            submit_s[rows].tolist(),
+            nodes[rows].tolist(),
+            runtime_s.tolist(),
+            np.where(requested_s > 0, requested_s, runtime_s).tolist(),
+            *labels,
+            [""] * len(rows) if names is None else [names[row] for row in rows.tolist()],
+        )
+    )

@@ -1,0 +1,226 @@
+"""Standard Workload Format: read job logs of the Parallel Workloads Archive, and write them."""
+
+import gzip
+import io
+import re
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import NoReturn, Unpack
+
+import numpy as np
+from numpy.typing import NDArray
+
+from netsim.arrays import Floats, Ints
+from scheduler.errors import WorkloadError
+from scheduler.job import Job
+from scheduler.workload.base import Workload
+from scheduler.workload.filters import Filters, ReadOptions, Records, nodes_of, select
+from scheduler.workload.source import Source, read_source
+
+FIELDS = (
+    "job number",
+    "submit time",
+    "wait time",
+    "run time",
+    "allocated processors",
+    "average CPU time",
+    "used memory",
+    "requested processors",
+    "requested time",
+    "requested memory",
+    "status",
+    "user",
+    "group",
+    "executable",
+    "queue",
+    "partition",
+    "preceding job",
+    "think time",
+)
+_NUMBER, _SUBMIT, _WAIT, _RUN, _PROCS = 0, 1, 2, 3, 4
+_REQUESTED_PROCS, _REQUESTED_TIME, _STATUS = 7, 8, 10
+_LABELS = {"user": 11, "group": 12, "executable": 13, "queue": 14}
+_TIMES = (_SUBMIT, _WAIT, _RUN, _REQUESTED_TIME)
+_WHOLE = (_NUMBER, _PROCS, _REQUESTED_PROCS, _STATUS, *_LABELS.values())
+_PARTIAL, _CANCELLED = (2, 3, 4), 5
+_LARGEST = 2**53  # whole numbers are exact in a float up to here
+_PLAIN = re.compile(rb"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
+
+
+def read_swf(path: str | Path, **options: Unpack[ReadOptions]) -> Workload:
+    """
+    Read a log in the Standard Workload Format.
+
+    Jobs without run time or processors and cancelled jobs (status 5) are dropped; failed
+    ones (status 0) are kept. Lines of partial executions (status 2-4) are dropped where the
+    log has a line for the whole job too. A job that lacks a requested time gets its run
+    time as one.
+
+    Parameters
+    ----------
+    path : str or Path
+        Plain or gzip, told apart by content; ``-`` is standard input.
+    **options : ReadOptions
+        The fields of `Filters`, such as ``processors_per_node=4, arrivals="zero"``.
+
+    Returns
+    -------
+    Workload
+        Jobs, and what was dropped.
+
+    Raises
+    ------
+    WorkloadError
+        If the file cannot be read, or a line is no SWF: the message names file, line
+        and field.
+
+    Notes
+    -----
+    Format: Chapin et al., *Benchmarks and Standards for the Evaluation of Parallel Job
+    Schedulers*, JSSPP 1999, version 2.2 of the archive. The default filter gives the jobs of
+    seed 001, Table 1, for the cleaned Thunder and Atlas logs.
+    """
+    filters = Filters(**options)
+    source = read_source(path)
+    lines = source.lines()
+    rows = [
+        number
+        for number, line in enumerate(lines)
+        if (text := line.strip()) and not text.startswith(b";")
+    ]
+    if not rows:
+        raise WorkloadError(f"{source.name}: expected at least one job, got {len(lines)} lines.")
+    body = [lines[row] for row in rows]
+    table = _parsed(body, rows, source)
+    _check(table, body, rows, source)
+    return select(_records(table, filters), filters, source)
+
+
+def write_swf(
+    path: str | Path,
+    jobs: Iterable[Job],
+    header: Sequence[str] = (),
+    *,
+    processors_per_node: int = 1,
+) -> None:
+    """
+    Write jobs in the Standard Workload Format, version 2.2.
+
+    Equal jobs give equal bytes, compressed or not.
+
+    Parameters
+    ----------
+    path : str or Path
+        Compressed where the name ends in ``.gz``.
+    jobs : iterable of Job
+        Times are written with the digits they need; communication and names are lost.
+    header : sequence of str
+        Comment lines such as ``"Computer: none"``, without the semicolon.
+    processors_per_node : int, default 1
+        Processors written for each node.
+    """
+    lines = [f"; {line}" for line in ("Version: 2.2", *header)]
+    for job in jobs:
+        processors = job.n_nodes * processors_per_node
+        lines.append(
+            f"{job.id} {_digits(job.submit_s)} -1 {_digits(job.runtime_s)} {processors} -1 -1 "
+            f"{processors} {_digits(job.requested_s)} -1 1 {job.user} {job.group} "
+            f"{job.executable} {job.queue} -1 -1 -1"
+        )
+    data = ("\n".join(lines) + "\n").encode()
+    if str(path).endswith(".gz"):
+        data = gzip.compress(data, mtime=0)
+    Path(path).write_bytes(data)
+
+
+def _digits(seconds: float) -> str:
+    """Print seconds without a needless fraction."""
+    return str(int(seconds)) if seconds == int(seconds) else repr(seconds)
+
+
+def _parsed(body: list[bytes], rows: Sequence[int], source: Source) -> Floats:
+    """Parse all lines at once; where that fails, one by one for the place."""
+    try:
+        text = io.StringIO(b"\n".join(body).decode("ascii"))
+        table = np.loadtxt(text, comments=None, ndmin=2)
+    except ValueError:
+        return _parsed_slowly(body, rows, source)
+    if table.shape != (len(body), len(FIELDS)) or not np.isfinite(table).all():
+        return _parsed_slowly(body, rows, source)
+    return table
+
+
+def _parsed_slowly(body: list[bytes], rows: Sequence[int], source: Source) -> Floats:
+    """Parse line by line; the first bad one is an error."""
+    table = np.empty((len(body), len(FIELDS)))
+    for index, (row, line) in enumerate(zip(rows, body, strict=True)):
+        words = line.split()
+        if len(words) != len(FIELDS):
+            raise WorkloadError(
+                f"{source.name}:{row + 1}: expected {len(FIELDS)} fields, got {len(words)}."
+            )
+        for column, word in enumerate(words):
+            if not _PLAIN.fullmatch(word) or not np.isfinite(float(word)):
+                _refuse(source, row, column, "a number", word)
+            table[index, column] = float(word)
+    return table
+
+
+def _check(table: Floats, body: list[bytes], rows: Sequence[int], source: Source) -> None:
+    """Refuse the first value that is no time, no whole number or a number used twice."""
+    sane = np.abs(table) < _LARGEST
+    faults: list[tuple[int, str, NDArray[np.bool_]]] = [
+        (column, "seconds from 0, or -1 for missing", (values < 0) & (values != -1) | ~sane)
+        for column, values, sane in ((c, table[:, c], sane[:, c]) for c in _TIMES)
+    ]
+    faults += [
+        (column, "a whole number from -1", (values != np.floor(values)) | (values < -1) | ~sane)
+        for column, values, sane in ((c, table[:, c], sane[:, c]) for c in _WHOLE)
+    ]
+    places = [(int(bad.argmax()), column, what) for column, what, bad in faults if bad.any()]
+    if places:
+        index, column, what = min(places)
+        _refuse(source, rows[index], column, what, body[index].split()[column])
+    whole = np.flatnonzero(~_partial(table))
+    _, first, inverse = np.unique(table[whole, _NUMBER], return_index=True, return_inverse=True)
+    again = np.flatnonzero(first[inverse] != np.arange(len(whole)))
+    if len(again):
+        index, before = whole[again[0]], whole[first[inverse[again[0]]]]
+        unused = f"a number not used before (line {rows[before] + 1})"
+        _refuse(source, rows[index], _NUMBER, unused, body[index].split()[_NUMBER])
+
+
+def _refuse(source: Source, row: int, column: int, expected: str, word: bytes) -> NoReturn:
+    """Raise the error for one field of one line."""
+    got = word.decode("ascii", "backslashreplace")
+    got = got if len(got) <= 40 else got[:37] + "..."  # noqa: PLR2004
+    raise WorkloadError(
+        f"{source.name}:{row + 1}: field {column + 1} ({FIELDS[column]}): "
+        f"expected {expected}, got {got}."
+    )
+
+
+def _partial(table: Floats) -> NDArray[np.bool_]:
+    """Lines of partial executions of jobs that have a line for the whole, too."""
+    part = np.isin(table[:, _STATUS], _PARTIAL)
+    return part & np.isin(table[:, _NUMBER], table[~part, _NUMBER])
+
+
+def _records(table: Floats, filters: Filters) -> Records:
+    """Name the columns."""
+
+    def whole(column: int) -> Ints:
+        return table[:, column].astype(np.int64)
+
+    return Records(
+        id=whole(_NUMBER),
+        submit_s=table[:, _SUBMIT],
+        runtime_s=table[:, _RUN],
+        requested_s=table[:, _REQUESTED_TIME],
+        n_nodes=nodes_of(whole(_PROCS), whole(_REQUESTED_PROCS), filters.processors_per_node),
+        unfit={
+            "cancelled (status 5)": table[:, _STATUS] == _CANCELLED,
+            "partial execution (status 2-4)": _partial(table),
+        },
+        labels={name: whole(column) for name, column in _LABELS.items()},
+    )
