@@ -60,6 +60,11 @@ def lowest(mask: int, count: int) -> int:
     >>> bin(lowest(0b10110, 2))
     '0b110'
     """
+    surplus = mask.bit_count() - count
+    if surplus < count:  # the shorter way: clear the highest instead
+        for _ in range(surplus):
+            mask ^= 1 << (mask.bit_length() - 1)
+        return mask
     kept = 0
     for _ in range(count):
         low = mask & -mask

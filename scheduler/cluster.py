@@ -14,7 +14,8 @@ class Cluster:
     Free nodes and links of a machine, and the allocations that hold the rest.
 
     On a fat-tree a *group* is a leaf and a *pod* a two-level subtree; on other machines a
-    group is a block of 64 consecutive nodes, all in one pod, without links.
+    group is a block of 64 consecutive nodes, all in one pod, without links. Where nodes have
+    several rails, a group is the nodes that share their leaves, and no links are kept.
 
     Parameters
     ----------
@@ -38,6 +39,10 @@ class Cluster:
         Free nodes of each pod.
     leaf_comm : list of int
         Nodes of each group that run communication-intensive jobs (seed 003, L_comm).
+    stamp : list of object
+        A mark for each pod that is replaced whenever anything in the pod changes: two pods
+        with the same mark, in this cluster or a copy, are the same pod in the same state.
+        Allocators remember by it what they found out about a pod.
     running : dict of int to Allocation
         By job id, in the order of their start.
     """
@@ -57,6 +62,7 @@ class Cluster:
         "nodes_per_leaf",
         "pod_free",
         "running",
+        "stamp",
     )
 
     def __init__(self, fabric: Topology) -> None:
@@ -66,10 +72,13 @@ class Cluster:
         if isinstance(fabric, FatTree):
             self.nodes_per_leaf = fabric.nodes_per_leaf
             self.leaves_per_pod = fabric.leaves_per_pod
-            self.n_leaves, self.n_pods = fabric.n_leaves, fabric.n_pods
-            self.l2_per_pod = fabric.parents[1]
-            spines = fabric.ports[2] if fabric.levels >= _THREE_LEVELS else 0
-            self.leaf_up = [(1 << fabric.ports[1]) - 1] * self.n_leaves
+            self.n_pods = fabric.n_pods
+            self.n_leaves = self.n_pods * self.leaves_per_pod
+            single_rail = fabric.ports[0] == 1
+            self.l2_per_pod = fabric.parents[1] if single_rail else 0
+            uplinks = fabric.ports[1] if single_rail else 0
+            spines = fabric.ports[2] if single_rail and fabric.levels >= _THREE_LEVELS else 0
+            self.leaf_up = [(1 << uplinks) - 1] * self.n_leaves
             self.l2_up = [(1 << spines) - 1] * (self.n_pods * self.l2_per_pod if spines else 0)
         else:
             self.nodes_per_leaf = BLOCK
@@ -81,6 +90,7 @@ class Cluster:
         self.leaf_free[-1] >>= self.n_leaves * self.nodes_per_leaf - self.n_nodes
         self.leaf_comm = [0] * self.n_leaves
         self.pod_free = [self.n_nodes // self.n_pods] * self.n_pods
+        self.stamp = [object() for _ in range(self.n_pods)]
         self.running: dict[int, Allocation] = {}
 
     def place(self, allocation: Allocation) -> None:
@@ -153,6 +163,7 @@ class Cluster:
     def _toggle(self, allocation: Allocation, sign: int) -> None:
         """Flip the masks of an allocation; sign +1 frees, -1 takes."""
         leaf_free, leaf_up, per_pod = self.leaf_free, self.leaf_up, self.leaves_per_pod
+        pod_free, stamp = self.pod_free, self.stamp
         owned = not allocation.units
         communicates = allocation.job.communication is not None
         total = 0
@@ -160,7 +171,9 @@ class Cluster:
             leaf_free[leaf] ^= nodes
             count = nodes.bit_count()
             total += count
-            self.pod_free[leaf // per_pod] += sign * count
+            pod = leaf // per_pod
+            pod_free[pod] += sign * count
+            stamp[pod] = object()
             if owned:
                 leaf_up[leaf] ^= ports
             if communicates:
@@ -168,4 +181,5 @@ class Cluster:
         if owned:
             for switch, ports in allocation.l2s:
                 self.l2_up[switch] ^= ports
+                stamp[switch // self.l2_per_pod] = object()
         self.n_free += sign * total

@@ -1,1 +1,67 @@
 """Allocators: where a job runs."""
+
+import inspect
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from scheduler.allocators.base import Allocator
+from scheduler.allocators.jigsaw import Jigsaw
+from scheduler.allocators.linear import FirstFree
+from scheduler.allocators.scattered import Scattered
+from scheduler.allocators.ta import TopologyAware
+from scheduler.errors import AllocationError
+from scheduler.options import build
+
+__all__ = [
+    "ALIASES",
+    "ALLOCATORS",
+    "Allocator",
+    "FirstFree",
+    "Jigsaw",
+    "Scattered",
+    "TopologyAware",
+    "make_allocator",
+]
+
+ALLOCATORS: dict[str, Callable[..., Allocator]] = {
+    "first-free": FirstFree,
+    "jigsaw": Jigsaw,
+    "random": Scattered,
+    "ta": TopologyAware,
+}
+ALIASES: dict[str, str] = {"baseline": "first-free"}
+
+
+def make_allocator(name: str, options: Mapping[str, Any], seed: int) -> Allocator:
+    """
+    Make an allocator by name.
+
+    Parameters
+    ----------
+    name : str
+        Key of `ALLOCATORS` or `ALIASES`.
+    options : mapping of str to any
+        Its options.
+    seed : int
+        For allocators that draw at random, unless their options hold a seed.
+
+    Returns
+    -------
+    Allocator
+        A fresh one.
+
+    Raises
+    ------
+    AllocationError
+        If the name or an option is unknown, or a value is not allowed.
+
+    Examples
+    --------
+    >>> make_allocator("jigsaw", {"order": "index"}, seed=1)
+    Jigsaw(order='index', single_leaf_links=False)
+    """
+    key = ALIASES.get(name, name)
+    factory = ALLOCATORS.get(key)
+    if factory is not None and "seed" in inspect.signature(factory).parameters:
+        options = {"seed": seed, **options}
+    return build("allocator", key, ALLOCATORS, options, AllocationError)

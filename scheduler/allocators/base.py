@@ -18,14 +18,17 @@ class Allocator(Protocol):
         Key in the registry.
     isolating : bool
         Jobs never share a link under the routing that fits the allocator.
-    monotone : bool
-        If no placement exists for n nodes now, none exists for more, and freeing nodes
-        or links never makes a job unplaceable. Queue policies save tries by it.
+    monotone_in_size : bool
+        If it finds no placement for n nodes now, it finds none for more, whatever the job.
+        Queue policies save tries by it.
+    monotone_in_free : bool
+        Freeing nodes or links never turns a placement into a refusal.
     """
 
     name: ClassVar[str]
     isolating: ClassVar[bool]
-    monotone: ClassVar[bool]
+    monotone_in_size: ClassVar[bool]
+    monotone_in_free: ClassVar[bool]
 
     def allocate(self, job: Job, cluster: Cluster) -> Allocation | None:
         """

@@ -1,0 +1,215 @@
+"""PodView: what is free in one pod, and the search for a legal placement inside it."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from scheduler.allocation import lowest
+from scheduler.cluster import Cluster
+
+Row = tuple[int, int, int]
+
+
+class Shape(NamedTuple):
+    """
+    Node counts of a placement inside one pod, in the words of conditions (1)-(3).
+
+    Parameters
+    ----------
+    leaves : int
+        L_T, leaves with `nodes` nodes each.
+    nodes : int
+        n_L.
+    rest : int
+        n_L^r, nodes of the remainder leaf; 0 for none.
+    """
+
+    leaves: int
+    nodes: int
+    rest: int
+
+
+class PodView:
+    """
+    The free part of a pod, prepared for searching.
+
+    Parameters
+    ----------
+    cluster : Cluster
+        The machine as it is.
+    pod : int
+        Number of the pod.
+    leaf_up, l2_up : sequence of int
+        Masks of the up-ports that the job may take, of all leaves and L2 switches of the
+        machine.
+    fewest_first : bool
+        Try leaves with the fewest free nodes first, else by number.
+
+    Attributes
+    ----------
+    pod : int
+        Number of the pod.
+    free : int
+        Free nodes.
+    rows : list of Row
+        (free nodes, mask of free up-ports, leaf) of the leaves with free nodes, in the
+        order of the search.
+    spines : list of int
+        Mask of free up-ports of each L2 switch; empty in a two-level tree.
+    largest : int
+        Free nodes of the leaf that has most.
+    usable : list of int
+        For each of `rows`, the lesser of free nodes and free up-ports; descending.
+    whole : list of int
+        Leaves of which all nodes and as many up-ports are free.
+    refused : int
+        The smallest size for which a search failed; none as large fits. No shape is lost
+        by taking away a node, so this holds until the pod changes.
+    """
+
+    __slots__ = (
+        "_first_leaf",
+        "_nodes",
+        "free",
+        "largest",
+        "pod",
+        "refused",
+        "rows",
+        "spines",
+        "usable",
+        "whole",
+    )
+
+    def __init__(
+        self,
+        cluster: Cluster,
+        pod: int,
+        leaf_up: Sequence[int],
+        l2_up: Sequence[int],
+        *,
+        fewest_first: bool,
+    ) -> None:
+        first, width = pod * cluster.leaves_per_pod, cluster.l2_per_pod
+        end = first + cluster.leaves_per_pod
+        self.pod, self._first_leaf = pod, first
+        self._nodes = cluster.leaf_free[first:end]
+        self.spines = l2_up[pod * width : (pod + 1) * width]
+        rows = [
+            (nodes.bit_count(), leaf_up[leaf], leaf)
+            for leaf, nodes in enumerate(self._nodes, first)
+            if nodes
+        ]
+        full = cluster.nodes_per_leaf
+        self.whole = [leaf for n, up, leaf in rows if n == full <= up.bit_count()]
+        if fewest_first:
+            rows.sort(key=_free_nodes)
+        self.rows = rows
+        self.free = cluster.pod_free[pod]
+        self.usable = sorted([min(n, up.bit_count()) for n, up, _ in rows], reverse=True)
+        self.largest = max([n for n, _, _ in rows], default=0)
+        self.refused = self.free + 1
+
+    def take(self, leaf: int, n_nodes: int, ports: int) -> Row:
+        """
+        Return a leaf's entry of an allocation.
+
+        Parameters
+        ----------
+        leaf : int
+            A leaf of this pod.
+        n_nodes : int
+            Nodes to take, not more than are free.
+        ports : int
+            Mask of the up-ports to take.
+
+        Returns
+        -------
+        (leaf, mask of nodes, mask of up-ports) : tuple of int
+            The lowest free nodes.
+        """
+        return leaf, lowest(self._nodes[leaf - self._first_leaf], n_nodes), ports
+
+    def single_leaf(self, n_nodes: int, *, with_links: bool) -> tuple[Row, ...] | None:
+        """
+        Place a job on one leaf.
+
+        Parameters
+        ----------
+        n_nodes : int
+            Nodes of the job.
+        with_links : bool
+            Take as many uplinks as nodes, else none.
+
+        Returns
+        -------
+        tuple of (leaf, mask of nodes, mask of up-ports), or None
+            None when no leaf will do.
+        """
+        if n_nodes > self.largest:
+            return None
+        for count, up, leaf in self.rows:
+            if count >= n_nodes and not with_links:
+                return (self.take(leaf, n_nodes, 0),)
+            if count >= n_nodes and up.bit_count() >= n_nodes:
+                return (self.take(leaf, n_nodes, lowest(up, n_nodes)),)
+        return None
+
+    def several_leaves(self, shape: Shape) -> tuple[Row, ...] | None:
+        """
+        Place a job on leaves that use one set of L2 switches: conditions (2) and (4).
+
+        Parameters
+        ----------
+        shape : Shape
+            Node counts.
+
+        Returns
+        -------
+        tuple of (leaf, mask of nodes, mask of up-ports), or None
+            None when there is no such placement: the search is exhaustive.
+        """
+        usable, (leaves, nodes, rest) = self.usable, shape
+        if len(usable) < leaves + (rest > 0) or usable[leaves - 1] < nodes:
+            return None
+        if rest and usable[leaves] < rest:
+            return None
+        rows = [row for row in self.rows if row[0] >= nodes and row[1].bit_count() >= nodes]
+        return self._choose(rows, [], -1, shape)
+
+    def _choose(
+        self, rows: list[Row], chosen: list[int], common: int, shape: Shape
+    ) -> tuple[Row, ...] | None:
+        """Choose more of the rows so that n_L up-ports stay common to all; -1 is all ports."""
+        missing = shape.leaves - len(chosen)
+        if not missing:
+            return self._finish(chosen, common, shape)
+        tried = set()
+        for index in range(len(rows) - missing + 1):
+            both = common & rows[index][1]
+            # leaves with the same ports left are alike, also as remainder leaf
+            if both in tried or both.bit_count() < shape.nodes:
+                continue
+            tried.add(both)
+            found = self._choose(rows[index + 1 :], [*chosen, rows[index][2]], both, shape)
+            if found is not None:
+                return found
+        return None
+
+    def _finish(self, chosen: list[int], common: int, shape: Shape) -> tuple[Row, ...] | None:
+        """Choose S^r and the remainder leaf, then S as a superset of S^r."""
+        rest, inner = shape.rest, 0
+        tail: tuple[Row, ...] = ()
+        if rest:
+            for count, up, leaf in self.rows:
+                if count >= rest and (up & common).bit_count() >= rest and leaf not in chosen:
+                    inner = lowest(up & common, rest)
+                    tail = (self.take(leaf, rest, inner),)
+                    break
+            else:
+                return None
+        ports = inner | lowest(common & ~inner, shape.nodes - rest)
+        return (*(self.take(leaf, shape.nodes, ports) for leaf in chosen), *tail)
+
+
+def _free_nodes(row: Row) -> int:
+    """Sorting key of rows."""
+    return row[0]

@@ -1,0 +1,166 @@
+"""TA: topology-aware allocation, job types that never share a link (seed 000)."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from netsim.topology.fattree import FatTree
+from scheduler.allocation import Allocation, lowest
+from scheduler.allocators.base import check_size
+from scheduler.allocators.choices import INDEX, check_choice, check_flag, require_tree
+from scheduler.cluster import Cluster
+from scheduler.job import Job
+
+SORTED = "sorted"
+
+
+@dataclass(frozen=True, slots=True)
+class TopologyAware:
+    """
+    TA, Algorithm 1 of seed 000 (section III-C): no two jobs can meet on a link.
+
+    A job of at most a leaf's nodes (T1) stays on one leaf, one of at most a pod's nodes (T2)
+    in one pod, larger ones (T3) spread over pods. A leaf serves at most one T2 or T3 job and
+    a pod at most one T3 job; T1 jobs go anywhere.
+
+    Parameters
+    ----------
+    order : {"sorted", "index"}
+        ``"sorted"``: as printed (T1: pods and leaves with the fewest free nodes first;
+        T2: such pods, but leaves with the most first; T3: the most first). ``"index"``:
+        all in the order of their numbers, a stricter reading of "first available".
+    whole_leaves : bool, default False
+        T2 and T3 jobs only on leaves whose nodes are all free, the other stricter reading
+        ("using all nodes of one or more switches", rules 2 and 3).
+
+    Notes
+    -----
+    What the paper reserves implicitly is owned here: T2 and T3 jobs take all uplinks of
+    their leaves, T3 jobs also all spine links of their pods. So "no T2 or T3 job on the
+    leaf" reads "all uplinks free", "no T3 job in the pod" reads "all spine links free", and
+    minimal routing keeps inside what is owned. Works on tapered trees too, which changes no
+    type boundary. The printed listing returns after the first leaf and empties S for each
+    pod in one function only; both are taken for slips of the layout.
+    """
+
+    name: ClassVar[str] = "ta"
+    isolating: ClassVar[bool] = True
+    monotone_in_size: ClassVar[bool] = False  # a T1 job may fail where a T2 job fits
+    monotone_in_free: ClassVar[bool] = True
+
+    order: str = SORTED
+    whole_leaves: bool = False
+
+    def __post_init__(self) -> None:
+        """Check the options."""
+        check_choice("order", self.order, (SORTED, INDEX))
+        check_flag("whole_leaves", self.whole_leaves)
+
+    def allocate(self, job: Job, cluster: Cluster) -> Allocation | None:
+        """
+        Return a placement by the job's type.
+
+        Parameters
+        ----------
+        job : Job
+            Only its size is looked at.
+        cluster : Cluster
+            The machine as it is; left unchanged.
+
+        Returns
+        -------
+        Allocation or None
+            None when it does not fit now.
+
+        Raises
+        ------
+        AllocationError
+            If the fabric is no fat-tree of two or three levels, or has too few nodes.
+        """
+        check_size(job, cluster)
+        tree = require_tree(self.name, cluster.fabric)
+        if job.n_nodes <= cluster.nodes_per_leaf:
+            return self._on_one_leaf(job, cluster)
+        if job.n_nodes <= cluster.nodes_per_leaf * cluster.leaves_per_pod:
+            return self._in_one_pod(job, cluster, tree)
+        return self._over_pods(job, cluster, tree)
+
+    def _on_one_leaf(self, job: Job, cluster: Cluster) -> Allocation | None:
+        """T1: lines 8-18."""
+        size, free, per_pod = job.n_nodes, cluster.leaf_free, cluster.leaves_per_pod
+        for pod in self._pods_with(size, cluster):
+            best, leaf_of_best = cluster.nodes_per_leaf + 1, -1
+            for leaf in range(pod * per_pod, (pod + 1) * per_pod):
+                count = free[leaf].bit_count()
+                if size <= count < best:
+                    best, leaf_of_best = count, leaf
+                    if self.order == INDEX or count == size:
+                        break
+            if leaf_of_best >= 0:
+                return Allocation(job, ((leaf_of_best, lowest(free[leaf_of_best], size), 0),))
+        return None
+
+    def _in_one_pod(self, job: Job, cluster: Cluster, tree: FatTree) -> Allocation | None:
+        """T2: lines 19-30."""
+        for pod in self._pods_with(job.n_nodes, cluster):
+            leaves, missing = self._fill(pod, job.n_nodes, cluster, tree)
+            if not missing:
+                return Allocation(job, tuple(leaves))
+        return None
+
+    def _over_pods(self, job: Job, cluster: Cluster, tree: FatTree) -> Allocation | None:
+        """T3: lines 31-41."""
+        if job.n_nodes > cluster.n_free:
+            return None
+        width = cluster.l2_per_pod
+        all_links = (1 << tree.ports[2]) - 1
+        pods = [
+            pod
+            for pod in range(cluster.n_pods)
+            if cluster.l2_up[pod * width : (pod + 1) * width].count(all_links) == width
+        ]
+        if self.order == SORTED:
+            pods.sort(key=cluster.pod_free.__getitem__, reverse=True)
+        leaves: list[tuple[int, int, int]] = []
+        l2s: list[tuple[int, int]] = []
+        missing = job.n_nodes
+        for pod in pods:
+            chosen, missing = self._fill(pod, missing, cluster, tree)
+            if chosen:
+                leaves += chosen
+                l2s += [(switch, all_links) for switch in range(pod * width, (pod + 1) * width)]
+            if not missing:
+                return Allocation(job, tuple(leaves), tuple(l2s))
+        return None
+
+    def _pods_with(self, size: int, cluster: Cluster) -> list[int]:
+        """Pods with so many free nodes, in the order in which T1 and T2 jobs try them."""
+        pods = [pod for pod, free in enumerate(cluster.pod_free) if free >= size]
+        if self.order == SORTED:
+            pods.sort(key=cluster.pod_free.__getitem__)
+        return pods
+
+    def _fill(
+        self, pod: int, missing: int, cluster: Cluster, tree: FatTree
+    ) -> tuple[list[tuple[int, int, int]], int]:
+        """Take leaves of a pod without T2 and T3 jobs until nothing is missing."""
+        free, up = cluster.leaf_free, cluster.leaf_up
+        all_nodes = (1 << cluster.nodes_per_leaf) - 1
+        all_links = (1 << tree.ports[1]) - 1
+        first = pod * cluster.leaves_per_pod
+        leaves = [
+            leaf
+            for leaf in range(first, first + cluster.leaves_per_pod)
+            if up[leaf] == all_links
+            and free[leaf]
+            and (free[leaf] == all_nodes or not self.whole_leaves)
+        ]
+        if self.order == SORTED:
+            leaves.sort(key=lambda leaf: free[leaf].bit_count(), reverse=True)
+        chosen: list[tuple[int, int, int]] = []
+        for leaf in leaves:
+            count = free[leaf].bit_count()
+            if count >= missing:
+                return [*chosen, (leaf, lowest(free[leaf], missing), all_links)], 0
+            chosen.append((leaf, free[leaf], all_links))
+            missing -= count
+        return chosen, missing
