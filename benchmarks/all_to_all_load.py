@@ -8,18 +8,20 @@ bincount. Exit status 1 if the ratio is below 1000.
 
 import sys
 import time
+from collections.abc import Callable
 
 import numpy as np
 
+from netsim.arrays import Ints
 from netsim.load import all_to_all_link_flows
 from netsim.routing.dmodk import up_down_table
-from netsim.topology.fattree import build_fat_tree
+from netsim.topology.fattree import FatTree, build_fat_tree
 
 N_RANKS, BLOCK, REPEATS = 4096, 32, 20
 REQUIRED = 1000
 
 
-def enumerated(tree, nodes):
+def enumerated(tree: FatTree, nodes: Ints) -> Ints:
     """Route every pair and count flows per link."""
     load = np.zeros(tree.n_links + 1, dtype=np.int64)  # the last counts the -1 of short paths
     for first in range(0, nodes.size, BLOCK):
@@ -29,7 +31,7 @@ def enumerated(tree, nodes):
     return load[1:]
 
 
-def best_seconds(call, repeats):
+def best_seconds(call: Callable[[], Ints], repeats: int) -> tuple[float, Ints]:
     """Return the least CPU time of some calls, in seconds, and the last answer."""
     times = []
     for _ in range(repeats):
@@ -39,7 +41,7 @@ def best_seconds(call, repeats):
     return min(times), answer
 
 
-def main():
+def main() -> int:
     """Print both times and their ratio."""
     tree = build_fat_tree((22, 22, 22), (1, 22, 22), (1, 1, 1), 12.5e9)
     nodes = np.random.default_rng(1).choice(tree.n_nodes, N_RANKS, replace=False)
