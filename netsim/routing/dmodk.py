@@ -9,6 +9,7 @@ from netsim.arrays import Ints
 from netsim.errors import RoutingError
 from netsim.partition import Partition
 from netsim.routes import Routes
+from netsim.routing.updown import down_cables, path_table
 from netsim.topology.base import Topology
 from netsim.topology.fattree import FatTree
 
@@ -78,29 +79,6 @@ class DModK:
         return Routes.from_padded(up_down_table(self.tree, src, dst), self.tree.n_links)
 
 
-def turning_level(tree: FatTree, src: Ints, dst: Ints) -> Ints:
-    """
-    Return the level at which each path turns round.
-
-    Parameters
-    ----------
-    tree : FatTree
-        The fabric.
-    src, dst : (F,) int array
-        Source and destination nodes.
-
-    Returns
-    -------
-    (F,) int array
-        0 inside a node, 1 at the leaf, ..., h at the top.
-    """
-    level = np.zeros(src.size, dtype=np.int64)
-    for step in range(tree.levels):
-        below = prod(tree.children[:step])
-        level[src // below != dst // below] = step + 1
-    return level
-
-
 def up_down_table(tree: FatTree, src: Ints, dst: Ints) -> Ints:
     """
     Return the links of every D-mod-k path.
@@ -118,24 +96,27 @@ def up_down_table(tree: FatTree, src: Ints, dst: Ints) -> Ints:
         Up links in columns 0..h-1, down links in columns h..2h-1 in the order of travel;
         -1 where the path turns below.
     """
-    h, w, p = tree.levels, tree.parents, tree.parallel
-    turn = turning_level(tree, src, dst)
-    table = np.full((src.size, 2 * h), -1, dtype=np.int64)
-    low = 1  # w[0] * ... * w[l-1]
-    size = 1  # m[0] * ... * m[l-1], nodes below a level-l element
-    below = np.zeros(src.size, dtype=np.int64)  # digits 0..l-1 of the element on the path
-    for level in range(h):
-        used = turn > level
-        ports = w[level] * p[level]
-        port = (dst // low) % ports
-        up = below + low * (src // size)
-        table[:, level] = np.where(used, tree.up_base[level] + up * ports + port, -1)
-        cable = port // w[level] if tree.down_cable == "mirror" else src % p[level]
-        down = below + low * (dst // size)
-        down_port = port % w[level] + w[level] * cable
-        column = 2 * h - 1 - level
-        table[:, column] = np.where(used, tree.down_base[level] + down * ports + down_port, -1)
-        below += low * (port % w[level])
-        low *= w[level]
-        size *= tree.children[level]
-    return table
+    ports = mod_k_ports(tree, dst if tree.order is None else tree.order[dst])
+    return path_table(tree, src, dst, ports, down_cables(tree, src, ports))
+
+
+def mod_k_ports(tree: FatTree, numbers: Ints) -> Ints:
+    """
+    Return the up-ports that numbers choose: ``floor(d / (w[0]*...*w[l-1])) mod (w[l]*p[l])``.
+
+    Parameters
+    ----------
+    tree : FatTree
+        The fabric.
+    numbers : (F,) int array
+        Number d of the node that chooses; the destination in D-mod-k, the source in S-mod-k.
+
+    Returns
+    -------
+    (h, F) int array
+        Up-port at each level.
+    """
+    ports = np.empty((tree.levels, numbers.size), dtype=np.int64)
+    for level in range(tree.levels):
+        ports[level] = numbers // prod(tree.parents[:level]) % tree.ports[level]
+    return ports

@@ -1,5 +1,6 @@
 """Topology: nodes, switches and directed links as arrays."""
 
+import re
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -7,6 +8,8 @@ import numpy as np
 
 from netsim.arrays import Floats, Ints
 from netsim.errors import TopologyError
+
+_PAIRS = 2_000_000  # pairs of nodes whose distance is held in memory at once
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,6 +43,11 @@ class Topology:
         Seconds that every path takes at least.
     latency_per_link_s : float
         Seconds for each link of a path after the first.
+    usable : (U,) int array, optional
+        Nodes that take jobs, ascending; None when all do. The others exist in the numbering
+        (login nodes, empty slots of a partially populated tree, nodes cut off by failures).
+    absent : (A,) int array, optional
+        Links that carry nothing, ascending: failed, or of a node or leaf that is not there.
     """
 
     name: str
@@ -52,6 +60,8 @@ class Topology:
     channel: Ints
     latency_base_s: float = 0.0
     latency_per_link_s: float = 0.0
+    usable: Ints | None = None
+    absent: Ints | None = None
 
     @property
     def n_links(self) -> int:
@@ -62,6 +72,76 @@ class Topology:
     def half_duplex(self) -> bool:
         """Whether any two links share a channel."""
         return bool(np.any(self.channel != np.arange(self.n_links)))
+
+    @property
+    def usable_nodes(self) -> Ints:
+        """Nodes that take jobs, ascending."""
+        return np.arange(self.n_nodes) if self.usable is None else self.usable
+
+    @cached_property
+    def reverse(self) -> Ints:
+        """Other direction of each link's cable, (E,)."""
+        return reverse_links(self.link_tail, self.link_head, self.link_cable)
+
+    def hops(self, src: Ints, dst: Ints) -> Ints:
+        """
+        Return the links between switches on a shortest path; links of nodes do not count.
+
+        Parameters
+        ----------
+        src, dst : (F,) int array
+            Source and destination nodes.
+
+        Returns
+        -------
+        (F,) int array
+            0 on one switch; -1 where no path exists. Failures are not looked at: this is the
+            distance in the fabric as built.
+        """
+        from scipy.sparse import csr_array  # noqa: PLC0415 (slow to import, and rarely needed)
+        from scipy.sparse.csgraph import dijkstra  # noqa: PLC0415
+
+        size = self.n_nodes + self.n_switches
+        ends = (self.link_tail, self.link_head)
+        graph = csr_array((np.ones(self.n_links), ends), shape=(size, size))
+        starts, row = np.unique(src, return_inverse=True)
+        found = np.empty(src.size)
+        batch = max(1, _PAIRS // size)
+        for first in range(0, starts.size, batch):
+            distance = dijkstra(graph, unweighted=True, indices=starts[first : first + batch])
+            mine = (row >= first) & (row < first + batch)
+            found[mine] = distance[row[mine] - first, dst[mine]]
+        between = np.where(np.isfinite(found), np.maximum(found - 2, 0), -1)
+        return between.astype(np.int64)
+
+    def total_hops(self, nodes: Ints) -> int:
+        """
+        Return the sum of `hops` over all unordered pairs of some nodes.
+
+        Parameters
+        ----------
+        nodes : (n,) int array
+            Nodes; one may appear several times.
+
+        Returns
+        -------
+        int
+            The sum.
+
+        Raises
+        ------
+        TopologyError
+            If two of the nodes are not connected.
+        """
+        batch = max(1, _PAIRS // max(1, nodes.size))
+        total = 0
+        for first in range(0, nodes.size, batch):
+            rows = nodes[first : first + batch]
+            hops = self.hops(np.repeat(rows, nodes.size), np.tile(nodes, rows.size))
+            if hops.min() < 0:
+                raise TopologyError(f"some of the {nodes.size} nodes are not connected.")
+            total += int(hops.sum())
+        return total // 2
 
     def path_latency_s(self, hops: Ints) -> Floats:
         """
@@ -95,6 +175,50 @@ class Topology:
             ``n17`` for a node, ``r5`` for a router.
         """
         return f"n{vertex}" if vertex < self.n_nodes else f"r{vertex - self.n_nodes}"
+
+    def vertex_number(self, name: str) -> int:
+        """
+        Return the node or switch of a name.
+
+        Parameters
+        ----------
+        name : str
+            As `vertex_name` gives it.
+
+        Returns
+        -------
+        int
+            Nodes first, then switches.
+
+        Raises
+        ------
+        TopologyError
+            If the fabric has no such node or switch.
+        """
+        match = re.fullmatch(r"([nr])([0-9]+)", name)
+        if match is not None:
+            vertex = int(match[2]) + (self.n_nodes if match[1] == "r" else 0)
+            limit = self.n_nodes if match[1] == "n" else self.n_nodes + self.n_switches
+            if vertex < limit:
+                return vertex
+        raise self.no_vertex(name)
+
+    def no_vertex(self, name: str) -> TopologyError:
+        """
+        Make the error of a node or switch that is not there.
+
+        Parameters
+        ----------
+        name : str
+            What was asked for.
+
+        Returns
+        -------
+        TopologyError
+            To be raised by the caller.
+        """
+        names = f"{self.vertex_name(self.n_nodes - 1)!r} and {self.vertex_name(self.n_nodes)!r}"
+        return TopologyError(f"no node or switch {name!r} in {self.name}; names look like {names}.")
 
     def link_class(self, link: int) -> str:
         """
@@ -168,3 +292,32 @@ class Topology:
     def _numbers(self) -> dict[str, int]:
         """Directed link of every name."""
         return {self.link_name(link): link for link in range(self.n_links)}
+
+
+def reverse_links(tail: Ints, head: Ints, cable: Ints) -> Ints:
+    """
+    Return the other direction of each link's cable.
+
+    Parameters
+    ----------
+    tail, head, cable : (E,) int array
+        Ends of each link, and its number among parallel cables, the same both ways.
+
+    Returns
+    -------
+    (E,) int array
+        Link with tail and head exchanged and the same cable number.
+
+    Raises
+    ------
+    TopologyError
+        If a link has no reverse.
+    """
+    there = np.lexsort((cable, head, tail))
+    back = np.lexsort((cable, tail, head))
+    matches = (tail[there] == head[back]) & (head[there] == tail[back])
+    if not np.all(matches & (cable[there] == cable[back])):
+        raise TopologyError("every cable must be given in both directions, each once.")
+    reverse = np.empty_like(there)
+    reverse[there] = back
+    return reverse

@@ -1,5 +1,6 @@
 """Fat-trees: PGFT(h; m; w; p), parallel-port generalised fat-trees, full and tapered."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -10,8 +11,8 @@ import numpy as np
 from netsim.arrays import Floats, Ints
 from netsim.errors import TopologyError
 from netsim.topology.base import Topology
+from netsim.topology.pgft import check_shape, level_cables
 
-_MIN_LEVELS, _MAX_LEVELS = 2, 4
 _UP_CLASSES = ("injection", "leaf-up", "L2-up", "L3-up")
 _DOWN_CLASSES = ("ejection", "leaf-down", "L2-down", "L3-down")
 
@@ -41,6 +42,9 @@ class FatTree(Topology):
     down_cable : str
         ``"mirror"``: a flow comes down on the cable that a flow towards the same
         destination goes up on (OpenSM); ``"source"``: cable = source mod p (SimGrid).
+    order : (n_nodes,) int array, optional
+        Number of each node in D-mod-k, where holes make it differ from the node's own
+        (see `netsim.topology.partial`); None when it does not.
 
     Notes
     -----
@@ -53,6 +57,7 @@ class FatTree(Topology):
     parents: tuple[int, ...] = ()
     parallel: tuple[int, ...] = ()
     down_cable: str = "mirror"
+    order: Ints | None = None
 
     @property
     def levels(self) -> int:
@@ -147,6 +152,88 @@ class FatTree(Topology):
         level, x = self.position(vertex)
         return f"s{level}.{x}" if level else f"n{x}"
 
+    def vertex_number(self, name: str) -> int:
+        """
+        Return the node or switch of a name.
+
+        Parameters
+        ----------
+        name : str
+            ``n17``, ``s1.3``, ``s2.22``, ...
+
+        Returns
+        -------
+        int
+            Nodes first, then leaves, L2 switches, spines.
+
+        Raises
+        ------
+        TopologyError
+            If the tree has no such node or switch.
+        """
+        match = re.fullmatch(r"n([0-9]+)|s([1-9])\.([0-9]+)", name)
+        if match is not None:
+            level, x = (0, int(match[1])) if match[1] else (int(match[2]), int(match[3]))
+            if level <= self.levels and x < self.counts[level]:
+                return sum(self.counts[:level]) + x
+        raise self.no_vertex(name)
+
+    def hops(self, src: Ints, dst: Ints) -> Ints:
+        """
+        Return the links between switches on a shortest path; links of nodes do not count.
+
+        Parameters
+        ----------
+        src, dst : (F,) int array
+            Source and destination nodes.
+
+        Returns
+        -------
+        (F,) int array
+            0 on one leaf, 2 below one L2 switch, 4 through a spine, ...
+        """
+        return 2 * np.maximum(self.turning_level(src, dst) - 1, 0)
+
+    def total_hops(self, nodes: Ints) -> int:
+        """
+        Return the sum of `hops` over all unordered pairs of some nodes.
+
+        Parameters
+        ----------
+        nodes : (n,) int array
+            Nodes; one may appear several times.
+
+        Returns
+        -------
+        int
+            The sum: every pair that a subtree parts costs 2, level by level.
+        """
+        total = 0
+        for level in range(1, self.levels):
+            inside = np.bincount(nodes // prod(self.children[:level]))
+            total += nodes.size**2 - int(inside @ inside)
+        return total
+
+    def turning_level(self, src: Ints, dst: Ints) -> Ints:
+        """
+        Return the level at which each minimal path turns round.
+
+        Parameters
+        ----------
+        src, dst : (F,) int array
+            Source and destination nodes.
+
+        Returns
+        -------
+        (F,) int array
+            0 inside a node, 1 at the leaf, ..., h at the top.
+        """
+        level = np.zeros(src.size, dtype=np.int64)
+        for step in range(self.levels):
+            below = prod(self.children[:step])
+            level[src // below != dst // below] = step + 1
+        return level
+
     def link_class(self, link: int) -> str:
         """
         Return the kind of a link, for tables that sum over many.
@@ -212,7 +299,7 @@ def build_fat_tree(
     (16, 20, 's1.0>s2.0')
     """
     m, w, p = tuple(children), tuple(parents), tuple(parallel)
-    rates = _check(m, w, p, bandwidth, down_cable)
+    rates = check_shape(m, w, p, bandwidth, down_cable)
     h = len(m)
     counts = [prod(w[:level]) * prod(m[level:]) for level in range(h + 1)]
     vertex_base = np.concatenate([[0], np.cumsum(counts)])
@@ -223,7 +310,7 @@ def build_fat_tree(
     capacity: list[Floats] = []
     base = 0
     for level in range(h):
-        child, parent, cable = _cables(level, m, w, p)
+        child, parent, cable = level_cables(level, m, w, p)
         child, parent = child + vertex_base[level], parent + vertex_base[level + 1]
         first = base + np.arange(child.size)
         tails += [child, parent]
@@ -295,44 +382,3 @@ def fat_tree_of_radix(
     if levels == 2:  # noqa: PLR2004
         return build_fat_tree((k, radix), (1, k), (1, 1), bandwidth, **options)  # type: ignore[arg-type]
     raise TopologyError(f"levels must be 2 or 3 with a radix, got {levels}.")
-
-
-def _check(
-    m: tuple[int, ...],
-    w: tuple[int, ...],
-    p: tuple[int, ...],
-    bandwidth: float | Sequence[float],
-    down_cable: str,
-) -> tuple[float, ...]:
-    """Check the description and return one bandwidth per level."""
-    h = len(m)
-    if not (_MIN_LEVELS <= h <= _MAX_LEVELS and len(w) == len(p) == h):
-        raise TopologyError(
-            f"children, parents and parallel must have one entry per level, 2 to 4 levels; "
-            f"got {h}, {len(w)} and {len(p)} entries."
-        )
-    if any(value < 1 for value in (*m, *w, *p)):
-        raise TopologyError(
-            f"children, parents and parallel must be at least 1, got {m}, {w}, {p}."
-        )
-    if down_cable not in {"mirror", "source"}:
-        raise TopologyError(f"down_cable must be 'mirror' or 'source', got {down_cable!r}.")
-    rates = (bandwidth,) * h if isinstance(bandwidth, (int, float)) else tuple(bandwidth)
-    if len(rates) != h or not all(0 < rate < float("inf") for rate in rates):
-        raise TopologyError(f"bandwidth must be one positive value, or one for each of {h} levels.")
-    return tuple(float(rate) for rate in rates)
-
-
-def _cables(
-    level: int, m: tuple[int, ...], w: tuple[int, ...], p: tuple[int, ...]
-) -> tuple[Ints, Ints, Ints]:
-    """Return child position, parent position and parallel number of each cable, by (child, q)."""
-    low = prod(w[:level])
-    count = low * prod(m[level:])
-    ports = w[level] * p[level]
-    child = np.repeat(np.arange(count), ports)
-    q = np.tile(np.arange(ports), count)
-    below, digit_and_above = child % low, child // low
-    above = digit_and_above // m[level]
-    parent = below + low * (q % w[level]) + low * w[level] * above
-    return child, parent, q // w[level]

@@ -1,0 +1,88 @@
+"""PGFT(h; m; w; p) as numbers: the checks of a description, and who is cabled to whom."""
+
+from collections.abc import Sequence
+from math import prod
+
+import numpy as np
+
+from netsim.arrays import Ints
+from netsim.errors import TopologyError
+
+_MIN_LEVELS, _MAX_LEVELS = 2, 4
+
+
+def check_shape(
+    m: tuple[int, ...],
+    w: tuple[int, ...],
+    p: tuple[int, ...],
+    bandwidth: float | Sequence[float],
+    down_cable: str,
+) -> tuple[float, ...]:
+    """
+    Check the description of a tree.
+
+    Parameters
+    ----------
+    m, w, p : tuple of int
+        Children, parents and parallel cables, bottom level first.
+    bandwidth : float or sequence of float
+        Bytes per second of all cables, or of each level's.
+    down_cable : str
+        Choice among parallel cables going down.
+
+    Returns
+    -------
+    tuple of float
+        Bytes per second of each level's cables.
+
+    Raises
+    ------
+    TopologyError
+        If the lists have different lengths, are not positive, or there are not 2 to 4 levels.
+    """
+    h = len(m)
+    if not (_MIN_LEVELS <= h <= _MAX_LEVELS and len(w) == len(p) == h):
+        raise TopologyError(
+            f"children, parents and parallel must have one entry per level, 2 to 4 levels; "
+            f"got {h}, {len(w)} and {len(p)} entries."
+        )
+    if any(value < 1 for value in (*m, *w, *p)):
+        raise TopologyError(
+            f"children, parents and parallel must be at least 1, got {m}, {w}, {p}."
+        )
+    if down_cable not in {"mirror", "source"}:
+        raise TopologyError(f"down_cable must be 'mirror' or 'source', got {down_cable!r}.")
+    rates = (bandwidth,) * h if isinstance(bandwidth, (int, float)) else tuple(bandwidth)
+    if len(rates) != h or not all(0 < rate < float("inf") for rate in rates):
+        raise TopologyError(f"bandwidth must be one positive value, or one for each of {h} levels.")
+    return tuple(float(rate) for rate in rates)
+
+
+def level_cables(
+    level: int, m: tuple[int, ...], w: tuple[int, ...], p: tuple[int, ...]
+) -> tuple[Ints, Ints, Ints]:
+    """
+    Return the cables between two levels, by child and up-port.
+
+    Parameters
+    ----------
+    level : int
+        Level of the children, 0 for nodes.
+    m, w, p : tuple of int
+        Children, parents and parallel cables, bottom level first.
+
+    Returns
+    -------
+    child, parent, cable : (C,) int array
+        Position of the child in its level, of the parent in the level above, and the number
+        of the cable among parallel ones.
+    """
+    low = prod(w[:level])
+    count = low * prod(m[level:])
+    ports = w[level] * p[level]
+    child = np.repeat(np.arange(count), ports)
+    q = np.tile(np.arange(ports), count)
+    below, digit_and_above = child % low, child // low
+    above = digit_and_above // m[level]
+    parent = below + low * (q % w[level]) + low * w[level] * above
+    return child, parent, q // w[level]
