@@ -1,0 +1,239 @@
+"""Jigsaw's formal conditions: which of them a partition fulfils, and where it breaks them."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from netsim.arrays import Bools, Ints
+from netsim.partition import Partition, TreePartition, on_tree
+from netsim.topology.fattree import FatTree
+
+_THREE_LEVELS = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Breach:
+    """
+    One condition that a partition breaks.
+
+    Parameters
+    ----------
+    condition : str
+        ``"1"`` to ``"6"``; ``"balance"``: as many uplinks as downlinks at every switch, which
+        the paper takes as given; ``"cables"``: both directions of a cable or none; ``"tree"``:
+        the tree itself is outside the theory.
+    reason : str
+        Where, what was found and what was expected.
+    """
+
+    condition: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Roles:
+    """
+    The parts that leaves and pods play in the conditions.
+
+    Parameters
+    ----------
+    n_l : int
+        Nodes on a full leaf, n_L.
+    short : (k,) int array
+        Leaves, numbered within the job, that hold fewer; legal with at most one.
+    rest_pod : int
+        Remainder tree, numbered within the job; -1 where there is none.
+    """
+
+    n_l: int
+    short: Ints
+    rest_pod: int
+
+
+def broken_conditions(tree: FatTree, partition: Partition) -> list[Breach]:
+    """
+    Return which of Jigsaw's conditions (1)-(6) a partition breaks.
+
+    Parameters
+    ----------
+    tree : FatTree
+        Two or three levels.
+    partition : Partition
+        Nodes and owned links of a job.
+
+    Returns
+    -------
+    list of Breach
+        Empty for a legal partition, which then is rearrangeable non-blocking.
+
+    Raises
+    ------
+    PartitionError
+        If the partition does not fit the tree.
+
+    Notes
+    -----
+    Source: Smith and Lowenthal, *Jigsaw*, HPDC 2021, section 3.2.2. Where the text needs
+    reading: a job on one leaf needs no links (none, or n_L uplinks, are legal); a job in one
+    pod, or on a two-level tree, is L_T leaves with an optional remainder leaf beside them and
+    no spine links; the pod of the remainder leaf is the remainder tree; L_T^r may be 0. A
+    two-level tree with parallel cables counts each cable as a root of its own.
+    """
+    job = on_tree(tree, partition)
+    if tree.levels == _THREE_LEVELS and tree.parallel[1] > 1:
+        return [Breach("tree", f"{tree.name} has parallel cables between leaves and L2 switches.")]
+    roles = roles_of(job)
+    checks = [_nodes(job, roles), _cables(job), _balance(job)]
+    if job.leaves.size > 1:
+        checks.append(_leaf_sets(job, roles))
+    if job.pods.size > 1:
+        checks.append(_spine_sets(job, roles))
+    return [breach for check in checks for breach in check]
+
+
+def roles_of(job: TreePartition) -> Roles:
+    """
+    Return which leaves and pod of a partition are the remainder.
+
+    Parameters
+    ----------
+    job : TreePartition
+        Legal or not.
+
+    Returns
+    -------
+    Roles
+        With one short leaf, its pod is the remainder tree; with none, the one smaller pod is.
+    """
+    n_l = int(job.nodes_on_leaf.max())
+    short = np.flatnonzero(job.nodes_on_leaf < n_l)
+    rest_pod = -1
+    if job.pods.size > 1:
+        in_pod = np.bincount(job.pod_of_leaf, weights=job.nodes_on_leaf)
+        if short.size == 1:
+            rest_pod = int(job.pod_of_leaf[short[0]])
+        elif in_pod.min() < in_pod.max():
+            rest_pod = int(in_pod.argmin())
+    return Roles(n_l, short, rest_pod)
+
+
+def _nodes(job: TreePartition, roles: Roles) -> Iterator[Breach]:
+    """Check (1)-(3): how many nodes lie on which leaf and in which pod."""
+    counts = job.nodes_on_leaf
+    if roles.short.size > 1:
+        held = ", ".join(f"{counts[i]}" for i in roles.short)
+        number = "3" if job.pods.size > 1 else "2"
+        reason = (
+            f"only one leaf may hold fewer than n_L = {roles.n_l} nodes, but leaves hold {held}."
+        )
+        yield Breach(number, reason)
+    if job.pods.size == 1:
+        return
+    for leaf in roles.short:
+        if job.pod_of_leaf[leaf] != roles.rest_pod:
+            where = _leaf_name(job, int(leaf))
+            yield Breach("2", f"{where} holds {counts[leaf]} of n_L = {roles.n_l} in a full tree.")
+    in_pod = np.bincount(job.pod_of_leaf, weights=counts).astype(np.int64)
+    full = np.delete(in_pod, roles.rest_pod) if roles.rest_pod >= 0 else in_pod
+    if full.min() < full.max():
+        yield Breach("1", f"trees hold {sorted(set(full.tolist()))} nodes, expected n_T in each.")
+    elif roles.rest_pod >= 0 and in_pod[roles.rest_pod] >= full[0]:
+        rest = in_pod[roles.rest_pod]
+        yield Breach("1", f"the remainder tree holds {rest} nodes, not fewer than n_T = {full[0]}.")
+
+
+def _cables(job: TreePartition) -> Iterator[Breach]:
+    """Check that links are owned as whole cables."""
+    for level, up, down in ((1, job.leaf_up, job.leaf_down), (2, job.l2_up, job.l2_down)):
+        for *switch, port in np.argwhere(up != down).tolist():
+            name = _leaf_name(job, switch[0]) if level == 1 else _l2_name(job, *switch)
+            yield Breach("cables", f"{name}, up-port {port}: one direction is owned alone.")
+
+
+def _balance(job: TreePartition) -> Iterator[Breach]:
+    """Check that every switch has as many uplinks as links down to nodes and leaves."""
+    for link in job.stray.tolist():
+        yield Breach("balance", f"{job.tree.link_name(link)} serves no node of the job.")
+    owned = (job.leaf_up & job.leaf_down).sum(axis=1)
+    if job.leaves.size == 1 and not job.leaf_up.any() and not job.leaf_down.any():
+        owned = job.nodes_on_leaf
+    for leaf in np.flatnonzero(owned != job.nodes_on_leaf).tolist():
+        have, want = owned[leaf], job.nodes_on_leaf[leaf]
+        yield Breach("balance", f"{_leaf_name(job, leaf)} has {have} uplinks for {want} nodes.")
+    if job.tree.levels == _THREE_LEVELS:
+        below = _leaf_links_of_l2(job) * (job.pods.size > 1)  # in one pod, flows turn at L2
+        uplinks = (job.l2_up & job.l2_down).sum(axis=2)
+        for pod, i in np.argwhere(uplinks != below).tolist():
+            have, want = uplinks[pod, i], below[pod, i]
+            yield Breach("balance", f"{_l2_name(job, pod, i)} has {have} uplinks, expected {want}.")
+
+
+def _leaf_sets(job: TreePartition, roles: Roles) -> Iterator[Breach]:
+    """Check (4) and (5): full leaves share S, in all trees; the remainder leaf has S^r in it."""
+    owned = job.leaf_up & job.leaf_down
+    full = np.setdiff1d(np.arange(job.leaves.size), roles.short)
+    first_of_pod = {int(job.pod_of_leaf[leaf]): int(leaf) for leaf in full[::-1]}
+    for leaf in full.tolist():
+        first = first_of_pod[int(job.pod_of_leaf[leaf])]
+        if not np.array_equal(owned[leaf], owned[first]):
+            yield Breach("4", _differ(job, owned, leaf, first, "expected the same S as"))
+    for leaf in first_of_pod.values():
+        if not np.array_equal(owned[leaf], owned[full[0]]):
+            yield Breach("5", _differ(job, owned, leaf, int(full[0]), "expected the same S as"))
+    for leaf in roles.short.tolist():
+        same_pod = int(job.pod_of_leaf[leaf]) in first_of_pod
+        first = first_of_pod.get(int(job.pod_of_leaf[leaf]), int(full[0]))
+        if np.any(owned[leaf] & ~owned[first]):
+            reason = _differ(job, owned, leaf, first, "expected a subset of S at")
+            yield Breach("4" if same_pod else "5", reason)
+
+
+def _spine_sets(job: TreePartition, roles: Roles) -> Iterator[Breach]:
+    """Check (6): L2 switch i of every tree has the spines S_i^*, of the remainder tree a subset."""
+    owned = job.l2_up & job.l2_down
+    trees = [pod for pod in range(job.pods.size) if pod != roles.rest_pod]
+    for i in range(owned.shape[1]):
+        common = owned[trees[0], i]
+        for pod in trees[1:]:
+            if not np.array_equal(owned[pod, i], common):
+                yield Breach("6", _spines(job, i, (pod, trees[0]), "expected S_i^*"))
+        if roles.rest_pod < 0:
+            continue
+        rest = owned[roles.rest_pod, i]
+        # a remainder tree that is too large has more spines: (1) or balance says so
+        smaller, larger = (rest, common) if rest.sum() <= common.sum() else (common, rest)
+        if np.any(smaller & ~larger):
+            pair = (roles.rest_pod, trees[0])
+            yield Breach("6", _spines(job, i, pair, "expected a subset of S_i^*"))
+
+
+def _leaf_links_of_l2(job: TreePartition) -> Ints:
+    """Return the leaf cables owned at every L2 switch of each pod, (P, l2_per_pod)."""
+    below = np.zeros((job.pods.size, job.leaf_up.shape[1]), dtype=np.int64)
+    np.add.at(below, job.pod_of_leaf, (job.leaf_up & job.leaf_down).astype(np.int64))
+    return below
+
+
+def _leaf_name(job: TreePartition, leaf: int) -> str:
+    """Return the fabric's name of a leaf numbered within the job."""
+    return f"s1.{job.leaves[leaf]}"
+
+
+def _l2_name(job: TreePartition, pod: int, i: int) -> str:
+    """Return the fabric's name of L2 switch i of a pod numbered within the job."""
+    return f"s2.{job.pods[pod] * job.tree.parents[1] + i}"
+
+
+def _differ(job: TreePartition, owned: Bools, leaf: int, other: int, expected: str) -> str:
+    """Say which L2 indices two leaves have."""
+    mine, yours = (np.flatnonzero(owned[row]).tolist() for row in (leaf, other))
+    return f"{_leaf_name(job, leaf)} has L2 {mine}, {expected} {_leaf_name(job, other)}: {yours}."
+
+
+def _spines(job: TreePartition, i: int, pods: tuple[int, int], expected: str) -> str:
+    """Say which spines the L2 switches i of two pods have."""
+    owned = job.l2_up & job.l2_down
+    mine, yours = (np.flatnonzero(owned[pod, i]).tolist() for pod in pods)
+    names = [_l2_name(job, pod, i) for pod in pods]
+    return f"{names[0]} has spines {mine}, {expected} of {names[1]}: {yours}."
