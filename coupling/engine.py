@@ -1,0 +1,185 @@
+"""Run experiments: build the parts, simulate, tabulate."""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+from coupling.assembly import Parts, assemble
+from coupling.experiment import Experiment
+from coupling.metrics import summarize
+from coupling.pace import LinkLedger, NetworkPace
+from coupling.result import Result
+from coupling.tabulate import job_table, link_table, time_table
+from netsim.contention import make_contention_model
+from netsim.routing import make_routing
+from scheduler.allocators import make_allocator
+from scheduler.cluster import Cluster
+from scheduler.job import Job
+from scheduler.queues import make_policy
+from scheduler.rates import AlonePace, RateModel
+from scheduler.simulator import Schedule, simulate
+
+Progress = Callable[[str, int, int], None]
+"""Called with what is running, jobs ended and jobs in all."""
+
+
+def run(experiment: Experiment, progress: Progress | None = None) -> Result:
+    """
+    Run one experiment.
+
+    Parameters
+    ----------
+    experiment : Experiment
+        What to run; its `compare` is not looked at.
+    progress : callable, optional
+        Called now and then.
+
+    Returns
+    -------
+    Result
+        Tables and summary.
+
+    Raises
+    ------
+    ExperimentError, SchedulerError, NetsimError, PatternError
+        If a name, value or file is wrong; nothing has been run then.
+    """
+    return run_parts(experiment, with_reference_runtimes(experiment, assemble(experiment)), progress)
+
+
+def run_parts(experiment: Experiment, parts: Parts, progress: Progress | None = None) -> Result:
+    """
+    Run one experiment whose workload and fabric are built already.
+
+    Parameters
+    ----------
+    experiment : Experiment
+        What to run.
+    parts : Parts
+        Fabric and workload.
+    progress : callable, optional
+        Called now and then.
+
+    Returns
+    -------
+    Result
+        Tables and summary.
+    """
+    coupled = _simulate(experiment, parts, coupled=True, progress=progress)
+    summary: dict[str, Any] = {"name": experiment.allocator}
+    cluster = Cluster(parts.topology)
+    jobs = job_table(coupled.schedule, parts.workload, parts.topology, cluster.nodes_per_leaf)
+    summary |= summarize(jobs, parts.topology.n_nodes)
+    summary["dropped_by_reason"] = dict(parts.workload.dropped)
+    cpu = {"events": coupled.events, "cpu_coupled_s": coupled.cpu_s}
+    if experiment.self_check:
+        alone = _simulate(experiment, parts, coupled=False, progress=progress)
+        free = job_table(alone.schedule, parts.workload, parts.topology, cluster.nodes_per_leaf)
+        keys = ("utilization_steady", "makespan_s", "mean_wait_s", "mean_turnaround_s")
+        summary["infinite_network"] = {
+            key: value
+            for key, value in summarize(free, parts.topology.n_nodes).items()
+            if key in keys
+        }
+        cpu["cpu_uncoupled_s"] = alone.cpu_s
+        cpu["contention_ms_per_event"] = (coupled.cpu_s - alone.cpu_s) / coupled.events * 1e3
+    makespan_s = float(summary.get("makespan_s") or 0.0)
+    return Result(
+        name=experiment.allocator,
+        jobs=jobs,
+        links=link_table(coupled.ledger, parts.topology, makespan_s),
+        timeline=time_table(coupled.schedule, parts.topology.n_nodes),
+        summary=summary,
+        cost=cpu,
+    )
+
+
+def with_reference_runtimes(
+    experiment: Experiment, parts: Parts, progress: Progress | None = None
+) -> Parts:
+    """
+    Turn the log's run times into reference run times.
+
+    Parameters
+    ----------
+    experiment : Experiment
+        Its `runtime_means` says what the log's run times stand for.
+    parts : Parts
+        Fabric and workload as the log has it.
+    progress : callable, optional
+        Called now and then.
+
+    Returns
+    -------
+    Parts
+        Unchanged for ``"isolated"``. For ``"baseline"`` one pass under Baseline (first-free
+        and D-mod-k) with the run times read as isolated ones, then each divided by the
+        job's mean slowdown in that pass; the pass is not iterated.
+    """
+    if experiment.runtime_means == "isolated":
+        return parts
+    baseline = replace(
+        experiment, allocator="first-free", allocator_options={}, routing="d-mod-k"
+    )
+    ordinary = _simulate(baseline, parts, coupled=True, progress=progress)
+    factor = {
+        record.job.id: record.interference * record.placement_factor
+        for record in ordinary.schedule.records
+    }
+    jobs = tuple(
+        replace(job, runtime_s=job.runtime_s / factor[job.id]) for job in parts.workload.jobs
+    )
+    return replace(parts, workload=replace(parts.workload, jobs=jobs))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Outcome:
+    """A schedule, what the links carried, and what it cost."""
+
+    schedule: Schedule
+    ledger: LinkLedger
+    events: int
+    cpu_s: float
+
+
+def _simulate(
+    experiment: Experiment, parts: Parts, *, coupled: bool, progress: Progress | None
+) -> _Outcome:
+    """Simulate with or without the network."""
+    cluster = Cluster(parts.topology)
+    allocator = make_allocator(
+        experiment.allocator, experiment.allocator_options, experiment.seed
+    )
+    ledger = LinkLedger(parts.topology.n_links)
+    rates: RateModel = AlonePace()
+    if coupled:
+        routing = make_routing(experiment.routing, parts.topology, experiment.seed)
+        model = make_contention_model(
+            experiment.model,
+            parts.topology,
+            fairness=experiment.fairness,
+            options=experiment.model_options,
+        )
+        network = NetworkPace(parts.topology, routing, model, cluster.nodes_per_leaf)
+        rates, ledger = network, network.ledger
+    what = experiment.allocator if coupled else f"{experiment.allocator}, infinite network"
+    total = len(parts.workload.jobs)
+    begin_s = time.process_time()
+    schedule = simulate(
+        parts.workload.jobs,
+        cluster,
+        allocator,
+        make_policy(experiment.queue, experiment.queue_options),
+        rates=rates,
+        estimate_s=_requested_s if parts.estimates == "requested" else None,
+        kill_at_limit=experiment.kill_at_limit,
+        progress=None if progress is None else lambda done, _: progress(what, done, total),
+    )
+    cpu_s = time.process_time() - begin_s
+    return _Outcome(schedule, ledger, 2 * len(schedule.records), cpu_s)
+
+
+def _requested_s(job: Job) -> float:
+    """Let the scheduler know what the user asked for."""
+    return job.requested_s

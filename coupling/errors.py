@@ -1,0 +1,19 @@
+"""
+Errors of the coupling package.
+
+* CouplingError
+  + ExperimentError    an experiment file that cannot be read or does not make sense
+  + ResultError        a result directory that cannot be read or written
+"""
+
+
+class CouplingError(ValueError):
+    """Base of all errors that the coupling package raises on purpose."""
+
+
+class ExperimentError(CouplingError):
+    """An experiment file cannot be read, or asks for what does not exist."""
+
+
+class ResultError(CouplingError):
+    """A result directory cannot be read or written."""

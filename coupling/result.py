@@ -1,0 +1,142 @@
+"""Result: job, link and time tables of a run, and the files they are kept in."""
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from coupling.errors import ResultError
+
+TABLES = ("jobs", "links", "timeline")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Result:
+    """
+    What a run produced.
+
+    Parameters
+    ----------
+    name : str
+        What the run is called in comparisons: its allocator.
+    jobs : DataFrame
+        A row per job, in the order of the log, dropped ones at the end with the reason in
+        ``dropped``. Columns as in docs/results.md; units are in the names.
+    links : DataFrame
+        A row per directed link: name, class, bytes, busy fraction, node-seconds lost there.
+    timeline : DataFrame
+        A row per instant: running and queued jobs, utilisation, mean interference.
+    summary : mapping
+        Numbers by name; fractions, not per cent. The same for the same seed.
+    cost : mapping, optional
+        What the run cost: events, CPU seconds with and without the network.
+    """
+
+    name: str
+    jobs: pd.DataFrame
+    links: pd.DataFrame
+    timeline: pd.DataFrame
+    summary: Mapping[str, Any]
+    cost: Mapping[str, float] = field(default_factory=dict)
+
+    def save(self, folder: Path, *, csv: bool = False) -> None:
+        """
+        Write the result into an existing folder.
+
+        Parameters
+        ----------
+        folder : Path
+            Files of the same names are replaced.
+        csv : bool, default False
+            Also write the job table as CSV.
+
+        Raises
+        ------
+        ResultError
+            If a file cannot be written.
+        """
+        try:
+            for name in TABLES:
+                getattr(self, name).to_parquet(folder / f"{name}.parquet", index=False)
+            if csv:
+                self.jobs.to_csv(folder / "jobs.csv", index=False)
+            write_json(folder / "cost.json", self.cost)
+            write_json(folder / "summary.json", self.summary)
+        except OSError as error:
+            raise ResultError(f"{folder}: cannot be written: {error.strerror}.") from error
+
+    @classmethod
+    def load(cls, folder: Path) -> "Result":
+        """
+        Read a result back.
+
+        Parameters
+        ----------
+        folder : Path
+            Where `save` wrote it.
+
+        Returns
+        -------
+        Result
+            The same tables and numbers.
+
+        Raises
+        ------
+        ResultError
+            If the folder holds no complete result.
+        """
+        try:
+            tables = {name: pd.read_parquet(folder / f"{name}.parquet") for name in TABLES}
+            summary, cost = (
+                json.loads((folder / f"{name}.json").read_text(encoding="utf-8"))
+                for name in ("summary", "cost")
+            )
+        except (OSError, ValueError) as error:
+            raise ResultError(f"{folder}: no complete result: {error}.") from error
+        return cls(str(summary.get("name", folder.name)), summary=summary, cost=cost, **tables)
+
+
+def write_json(path: Path, value: Mapping[str, Any]) -> None:
+    """
+    Write a mapping as indented JSON.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+    value : mapping
+        Numbers that do not exist are None; NaN is refused, JSON has none.
+    """
+    path.write_text(json.dumps(value, indent=2, allow_nan=False) + "\n", encoding="utf-8")
+
+
+def hostlist(nodes: Iterable[int]) -> str:
+    """
+    Write node numbers as a Slurm-like list.
+
+    Parameters
+    ----------
+    nodes : iterable of int
+        In rank order; ascending runs are folded, so the order can be read back.
+
+    Returns
+    -------
+    str
+        The list.
+
+    Examples
+    --------
+    >>> hostlist([4, 5, 6, 9, 2])
+    'n[4-6,9,2]'
+    """
+    spans: list[list[int]] = []
+    for node in nodes:
+        if spans and node == spans[-1][1] + 1:
+            spans[-1][1] = node
+        else:
+            spans.append([node, node])
+    parts = [str(a) if a == b else f"{a}-{b}" for a, b in spans]
+    return f"n[{','.join(parts)}]"

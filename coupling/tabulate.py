@@ -1,0 +1,223 @@
+"""Turn a schedule into the tables of a result."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+
+from coupling.pace import LinkLedger
+from coupling.result import hostlist
+from netsim.topology.base import Topology
+from netsim.topology.fattree import FatTree
+from scheduler.allocation import Allocation
+from scheduler.job import Job
+from scheduler.simulator import JobRecord, Schedule
+from scheduler.workload.base import Workload
+
+_NUMBER_COLUMNS = (
+    "submit_s",
+    "start_s",
+    "end_s",
+    "runtime_reference_s",
+    "wait_s",
+    "turnaround_s",
+    "slowdown",
+    "interference",
+    "placement_factor",
+    "lost_s",
+    "comm_fraction",
+    "aph",
+)
+
+
+def job_table(
+    schedule: Schedule, workload: Workload, topology: Topology, nodes_per_leaf: int
+) -> pd.DataFrame:
+    """
+    Return a row per job.
+
+    Parameters
+    ----------
+    schedule : Schedule
+        What happened.
+    workload : Workload
+        The jobs in the order of the log, and those that were dropped.
+    topology : Topology
+        The machine.
+    nodes_per_leaf : int
+        Nodes of a group of the cluster.
+
+    Returns
+    -------
+    DataFrame
+        Jobs in the order of the log, then the dropped ones, with the reason in ``dropped``
+        and no times. Columns as in docs/results.md.
+    """
+    by_id = {record.job.id: record for record in schedule.records}
+    rows = [_row(by_id[job.id], topology, nodes_per_leaf) for job in workload.jobs]
+    rows += [_dropped_row(number, reason) for number, reason in workload.dropped_jobs]
+    table = pd.DataFrame(rows, columns=_columns())
+    numbers = dict.fromkeys(_NUMBER_COLUMNS, "float64")
+    return table.astype({**numbers, "id": "int64", "n_nodes": "int64", "killed": "bool"})
+
+
+def _columns() -> list[str]:
+    """Return the column names in their order."""
+    return [
+        "id",
+        "submit_s",
+        "start_s",
+        "end_s",
+        "n_nodes",
+        "runtime_reference_s",
+        "wait_s",
+        "turnaround_s",
+        "slowdown",
+        "interference",
+        "placement_factor",
+        "lost_s",
+        "pattern",
+        "comm_fraction",
+        "aph",
+        "nodes",
+        "killed",
+        "dropped",
+    ]
+
+
+def _row(record: JobRecord, topology: Topology, nodes_per_leaf: int) -> Sequence[object]:
+    """Return the row of a job that ran."""
+    job = record.job
+    label, fraction = _communication(job)
+    return (
+        job.id,
+        job.submit_s,
+        record.start_s,
+        record.end_s,
+        job.n_nodes,
+        job.runtime_s,
+        record.start_s - job.submit_s,
+        record.end_s - job.submit_s,
+        record.interference * record.placement_factor,
+        record.interference,
+        record.placement_factor,
+        record.lost_s,
+        label,
+        fraction,
+        average_pairwise_hops(record.allocation, topology),
+        hostlist(record.allocation.nodes(nodes_per_leaf).tolist()),
+        record.killed,
+        "",
+    )
+
+
+def _dropped_row(number: int, reason: str) -> Sequence[object]:
+    """Return the row of a job that was dropped."""
+    missing = [np.nan] * 3
+    return (number, *missing, 0, *[np.nan] * 7, "", np.nan, np.nan, "", False, reason)
+
+
+def _communication(job: Job) -> tuple[str, float]:
+    """Return pattern name and communication fraction of a job."""
+    if job.communication is None:
+        return "", 0.0
+    return job.communication.label, job.communication.fraction
+
+
+def average_pairwise_hops(allocation: Allocation, topology: Topology) -> float:
+    """
+    Return the average pairwise hops of a placement on a fat-tree.
+
+    Parameters
+    ----------
+    allocation : Allocation
+        Where the job runs.
+    topology : Topology
+        The machine.
+
+    Returns
+    -------
+    float
+        APH; 0 for one node, nan on machines that are no fat-tree.
+
+    Notes
+    -----
+    Seed 000, equation 1: hops between switches only (0 on a leaf, 2 in a pod, 4 between
+    pods), averaged over ordered pairs of nodes; computed from the counts per leaf and pod.
+    """
+    if not isinstance(topology, FatTree):
+        return float("nan")
+    pods: dict[int, int] = {}
+    same_leaf = total = 0
+    for leaf, mask, _ in allocation.leaves:
+        count = mask.bit_count()
+        same_leaf += count * (count - 1)
+        total += count
+        pod = leaf // topology.leaves_per_pod
+        pods[pod] = pods.get(pod, 0) + count
+    pairs = total * (total - 1)
+    same_pod = sum(count * (count - 1) for count in pods.values())
+    hops = 2 * (same_pod - same_leaf) + 4 * (pairs - same_pod)
+    return hops / pairs if pairs else 0.0
+
+
+def link_table(ledger: LinkLedger, topology: Topology, makespan_s: float) -> pd.DataFrame:
+    """
+    Return a row per directed link.
+
+    Parameters
+    ----------
+    ledger : LinkLedger
+        What the links have carried.
+    topology : Topology
+        The fabric.
+    makespan_s : float
+        Length of the run in seconds.
+
+    Returns
+    -------
+    DataFrame
+        ``link``, ``class``, ``bytes``, ``busy_fraction`` (of the run, at full capacity) and
+        ``lost_node_s`` (node-seconds lost to interference while the link was the worst one
+        of the job that lost them).
+    """
+    links = range(topology.n_links)
+    full = topology.capacity * makespan_s
+    busy = np.divide(ledger.nbytes, full, out=np.zeros_like(full), where=full > 0)
+    return pd.DataFrame(
+        {
+            "link": [topology.link_name(link) for link in links],
+            "class": [topology.link_class(link) for link in links],
+            "bytes": ledger.nbytes,
+            "busy_fraction": busy,
+            "lost_node_s": ledger.lost_node_s,
+        }
+    )
+
+
+def time_table(schedule: Schedule, n_nodes: int) -> pd.DataFrame:
+    """
+    Return a row per instant at which something changed.
+
+    Parameters
+    ----------
+    schedule : Schedule
+        What happened.
+    n_nodes : int
+        Nodes of the machine.
+
+    Returns
+    -------
+    DataFrame
+        ``time_s``, ``running``, ``queued``, ``utilization``, ``mean_interference`` (by nodes).
+    """
+    line = schedule.timeline
+    return pd.DataFrame(
+        {
+            "time_s": line.time_s,
+            "running": line.running,
+            "queued": line.queued,
+            "utilization": np.array(line.busy_nodes) / n_nodes,
+            "mean_interference": line.interference,
+        }
+    )

@@ -1,0 +1,156 @@
+"""Traffic: what a placed job puts on the network, from pattern, placement and routing."""
+
+from dataclasses import dataclass, replace
+from functools import lru_cache
+
+import numpy as np
+
+from netsim.arrays import Floats, Ints
+from netsim.contention.base import Traffic
+from netsim.contention.constants import ConstantsOf
+from netsim.partition import Partition
+from netsim.routing.base import Routing
+from netsim.topology.base import Topology
+from patterns.base import Pattern
+from scheduler.job import Communication
+
+CACHED_PATTERNS = 2048  # (pattern, ranks) pairs kept; only placements differ between like jobs
+_PAIR = 2  # fewer ranks have nobody to talk to
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RankFlows:
+    """
+    The steps of a pattern as flat arrays over its F messages.
+
+    Parameters
+    ----------
+    step : (F,) int array
+        Step of each message, ascending.
+    src, dst : (F,) int array
+        Ranks.
+    nbytes : (F,) float array
+        Bytes.
+    """
+
+    step: Ints
+    src: Ints
+    dst: Ints
+    nbytes: Floats
+
+
+@lru_cache(maxsize=CACHED_PATTERNS)
+def rank_flows(pattern: Pattern, n_ranks: int) -> RankFlows:
+    """
+    Return the messages of one iteration as flat arrays.
+
+    Parameters
+    ----------
+    pattern : Pattern
+        Hashable.
+    n_ranks : int
+        Ranks of the job.
+
+    Returns
+    -------
+    RankFlows
+        Empty for a job that sends nothing.
+    """
+    steps = pattern.steps(n_ranks)
+    if not steps:
+        none = np.empty(0, dtype=np.int64)
+        return RankFlows(none, none, none, np.empty(0))
+    return RankFlows(
+        np.repeat(np.arange(len(steps)), [step.src.size for step in steps]),
+        np.concatenate([step.src for step in steps]),
+        np.concatenate([step.dst for step in steps]),
+        np.concatenate([step.nbytes for step in steps]),
+    )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PlacedTraffic:
+    """
+    Traffic of a placed job, and its times without other jobs.
+
+    Parameters
+    ----------
+    traffic : Traffic
+        What the job puts on the network in each iteration.
+    ideal_s : float
+        Seconds of an iteration with communication at injection time.
+    alone_s : float
+        Seconds of an iteration alone on this placement and routing.
+    """
+
+    traffic: Traffic
+    ideal_s: float
+    alone_s: float
+
+    @property
+    def placement_factor(self) -> float:
+        """Alone / ideal, at least 1."""
+        return max(1.0, self.alone_s / self.ideal_s)
+
+
+class TrafficOf:
+    """
+    Computes the traffic of placed jobs on one fabric.
+
+    Parameters
+    ----------
+    topology : Topology
+        The fabric.
+    routing : Routing
+        Finds the way of each flow.
+    """
+
+    def __init__(self, topology: Topology, routing: Routing) -> None:
+        self._topology = topology
+        self._routing = routing
+        self._constants = ConstantsOf(topology)
+
+    def __call__(
+        self, communication: Communication | None, partition: Partition
+    ) -> PlacedTraffic | None:
+        """
+        Return what a job puts on the network in each iteration.
+
+        Parameters
+        ----------
+        communication : Communication or None
+            Pattern, communication fraction and length of the iteration.
+        partition : Partition
+            Node of each rank, and the links that the job owns.
+
+        Returns
+        -------
+        PlacedTraffic or None
+            None when nothing crosses the network: one node, no message, or fraction 0.
+            Bytes and compute time are such that communication at injection time is the
+            given fraction of the ideal iteration (docs/model.md).
+        """
+        if communication is None or communication.fraction <= 0 or partition.nodes.size < _PAIR:
+            return None
+        flows = rank_flows(communication.pattern, partition.nodes.size)
+        if not flows.src.size:
+            return None
+        src, dst = partition.nodes[flows.src], partition.nodes[flows.dst]
+        routes = self._routing.routes(src, dst, partition)
+        latency_s = self._topology.path_latency_s(routes.hops)
+        traffic = Traffic(flows.step, src, flows.nbytes, routes, 0.0, latency_s)
+        times = self._constants(traffic)
+        injection_s = times.injection_s
+        scale = 1.0
+        if communication.iteration_s is not None:
+            latency_sum_s = float(times.steps[:, 1].sum())
+            wanted_s = communication.fraction * communication.iteration_s
+            scale = (wanted_s - latency_sum_s) / (injection_s - latency_sum_s)
+            if scale <= 0:
+                return None
+            injection_s = wanted_s
+        compute_s = injection_s * (1.0 / communication.fraction - 1.0)
+        stretched_s = scale * (times.communication_s - times.injection_s)
+        scaled = replace(traffic, nbytes=scale * flows.nbytes, compute_s=compute_s)
+        ideal_s = compute_s + injection_s
+        return PlacedTraffic(scaled, ideal_s, ideal_s + stretched_s)
