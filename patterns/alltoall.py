@@ -1,57 +1,52 @@
-"""All-to-all, among all ranks or inside the lines of a process grid."""
+"""All-to-all among all ranks or inside lines of a process grid; one-to-all and all-to-one."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
 from patterns.base import Step
+from patterns.collectives import Algorithm, Collective
 from patterns.errors import PatternError
 from patterns.grid import DEFAULT_DIMS, check_grid, grid_for, lines
-from patterns.messages import all_pairs, message_step, non_empty
+from patterns.messages import all_pairs, message_step
+from patterns.mpich import alltoall_mpich
 from patterns.options import DEFAULT_NBYTES, integers, positive, settle
+from patterns.rounds import alltoall_bruck, alltoall_direct, alltoall_pairwise
+from patterns.template import Rooted, Template, check_root
 
 
 @dataclass(frozen=True, slots=True)
-class AllToAll:
+class AllToAll(Collective):
     """
-    Every rank sends a message to every other, all at once.
+    Every rank sends a message of its own to every other (MPI_Alltoall).
 
     Parameters
     ----------
+    algorithm : {"direct", "pairwise", "bruck", "mpich"}
+        All messages at once; n - 1 rounds in which a rank exchanges with one other; messages
+        gathered and passed on in log2 n steps (Bruck); or what MPICH takes for such sizes.
     nbytes : float
-        Bytes of each message.
+        Bytes that a rank has for each other.
 
     Notes
     -----
     M_a2a of seed 004, section on communication pattern matrices.
     """
 
-    nbytes: float = DEFAULT_NBYTES
+    algorithm: str = "direct"
 
-    def __post_init__(self) -> None:
-        """Check the options."""
-        settle(self, nbytes=positive("nbytes", self.nbytes))
-
-    def steps(self, n_ranks: int) -> list[Step]:
-        """
-        Return the steps of one iteration.
-
-        Parameters
-        ----------
-        n_ranks : int
-            Ranks of the job, at least 1.
-
-        Returns
-        -------
-        list of Step
-            One step; none for one rank.
-        """
-        src, dst = all_pairs(np.arange(n_ranks)[None, :])
-        return non_empty([message_step(src, dst, self.nbytes)])
+    algorithms: ClassVar[Mapping[str, Algorithm]] = {
+        "direct": alltoall_direct,
+        "pairwise": alltoall_pairwise,
+        "bruck": alltoall_bruck,
+        "mpich": alltoall_mpich,
+    }
 
 
 @dataclass(frozen=True, slots=True)
-class SubAllToAll:
+class SubAllToAll(Template):
     """
     All-to-all inside the lines of a process grid, one step per dimension.
 
@@ -87,25 +82,54 @@ class SubAllToAll:
         nbytes = positive("nbytes", self.nbytes)
         settle(self, dims=dims, grid=grid, over=over, nbytes=nbytes)
 
-    def steps(self, n_ranks: int) -> list[Step]:
-        """
-        Return the steps of one iteration.
-
-        Parameters
-        ----------
-        n_ranks : int
-            Ranks of the job, at least 1.
-
-        Returns
-        -------
-        list of Step
-            One step per dimension in `over` that is longer than one rank.
-
-        Raises
-        ------
-        PatternError
-            If the given grid does not hold so many ranks.
-        """
+    def _steps(self, n_ranks: int) -> list[Step]:
+        """Return the steps."""
         grid = grid_for(n_ranks, self.dims, self.grid)
-        pairs = (all_pairs(lines(grid, dimension)) for dimension in self.over or ())
-        return non_empty(message_step(src, dst, self.nbytes) for src, dst in pairs)
+        pairs = [all_pairs(lines(grid, dimension)) for dimension in self.over or ()]
+        return [message_step(src, dst, self.nbytes) for src, dst in pairs]
+
+
+@dataclass(frozen=True, slots=True)
+class OneToAll(Rooted):
+    """
+    One rank sends a message to every other, all at once.
+
+    Parameters
+    ----------
+    nbytes : float
+        Bytes of each message.
+    root : int
+        The sender.
+
+    Notes
+    -----
+    M_o2a of seed 004, section on communication pattern matrices.
+    """
+
+    def _steps(self, n_ranks: int) -> list[Step]:
+        """Return the steps."""
+        root = check_root(self.root, n_ranks)
+        return [message_step(np.full(n_ranks, root), np.arange(n_ranks), self.nbytes)]
+
+
+@dataclass(frozen=True, slots=True)
+class AllToOne(Rooted):
+    """
+    Every rank sends a message to one of them, all at once.
+
+    Parameters
+    ----------
+    nbytes : float
+        Bytes of each message.
+    root : int
+        The receiver.
+
+    Notes
+    -----
+    M_a2o of seed 004, section on communication pattern matrices.
+    """
+
+    def _steps(self, n_ranks: int) -> list[Step]:
+        """Return the steps."""
+        root = check_root(self.root, n_ranks)
+        return [message_step(np.arange(n_ranks), np.full(n_ranks, root), self.nbytes)]

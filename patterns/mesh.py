@@ -6,14 +6,15 @@ import numpy as np
 
 from patterns.base import Step
 from patterns.grid import DEFAULT_DIMS, coordinates, near_cubic
-from patterns.messages import message_step, non_empty, seeded
+from patterns.messages import message_step, seeded
 from patterns.options import DEFAULT_NBYTES, integer, positive, settle
+from patterns.template import Template
 
 _SIZE_FACTORS = (0.25, 0.5, 1.0, 2.0)
 
 
 @dataclass(frozen=True, slots=True)
-class UnstructuredMesh:
+class UnstructuredMesh(Template):
     """
     Exchange with the nearest neighbours of random points in a cube, in one step.
 
@@ -50,20 +51,8 @@ class UnstructuredMesh:
             seed=integer("seed", self.seed, 0),
         )
 
-    def steps(self, n_ranks: int) -> list[Step]:
-        """
-        Return the steps of one iteration.
-
-        Parameters
-        ----------
-        n_ranks : int
-            Ranks of the job, at least 1.
-
-        Returns
-        -------
-        list of Step
-            One step; none for one rank.
-        """
+    def _steps(self, n_ranks: int) -> list[Step]:
+        """Return the steps."""
         from scipy.spatial import cKDTree  # noqa: PLC0415 (takes longer than most patterns)
 
         if n_ranks == 1:
@@ -80,4 +69,4 @@ class UnstructuredMesh:
         a, b = np.divmod(pairs, n_ranks)
         src, dst, size = np.r_[a, b], np.r_[b, a], np.r_[nbytes, nbytes]
         order = np.lexsort((dst, src))
-        return non_empty([message_step(src[order], dst[order], size[order])])
+        return [message_step(src[order], dst[order], size[order])]

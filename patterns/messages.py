@@ -1,6 +1,4 @@
-"""Make steps from messages."""
-
-from collections.abc import Iterable
+"""Make steps from messages: the small parts that patterns are built of."""
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -31,21 +29,25 @@ def message_step(src: Ints, dst: Ints, nbytes: float | Floats) -> Step:
     return Step(src[apart].astype(np.int64), dst[apart].astype(np.int64), size[apart])
 
 
-def non_empty(steps: Iterable[Step]) -> list[Step]:
+def exchange_step(a: Ints, b: Ints, nbytes: float) -> Step:
     """
-    Return the steps that hold a message.
+    Return a step of pairs that send to each other, in order of sender, then receiver.
 
     Parameters
     ----------
-    steps : iterable of Step
-        Steps in order.
+    a, b : (P,) int array
+        The two ranks of each pair, never equal.
+    nbytes : float
+        Bytes of each message.
 
     Returns
     -------
-    list of Step
-        The same without the empty ones.
+    Step
+        Two messages for each pair.
     """
-    return [step for step in steps if step.src.size]
+    src, dst = np.concatenate([a, b]), np.concatenate([b, a])
+    order = np.lexsort((dst, src))
+    return message_step(src[order], dst[order], nbytes)
 
 
 def seeded(seed: int, n_ranks: int) -> np.random.Generator:

@@ -53,7 +53,7 @@ def positive(name: str, value: object) -> float:
     raise PatternError(f"{name} must be a positive number, got {value!r}.")
 
 
-def integer(name: str, value: object, low: int, high: int | None = None) -> int:
+def integer(name: str, value: object, low: int | None = None, high: int | None = None) -> int:
     """
     Return a whole number within bounds.
 
@@ -63,10 +63,8 @@ def integer(name: str, value: object, low: int, high: int | None = None) -> int:
         Name of the option, for the error.
     value : object
         What came.
-    low : int
-        Least allowed value.
-    high : int, optional
-        Greatest allowed value; no bound when absent.
+    low, high : int, optional
+        Least and greatest allowed value; no bound when absent.
 
     Returns
     -------
@@ -80,10 +78,10 @@ def integer(name: str, value: object, low: int, high: int | None = None) -> int:
     """
     if isinstance(value, Integral) and not isinstance(value, bool):
         number = int(value)
-        if number >= low and (high is None or number <= high):
+        if (low is None or number >= low) and (high is None or number <= high):
             return number
-    bounds = f"from {low}" if high is None else f"in {low}..{high}"
-    raise PatternError(f"{name} must be a whole number {bounds}, got {value!r}.")
+    bounds = "" if low is None else f" from {low}" if high is None else f" in {low}..{high}"
+    raise PatternError(f"{name} must be a whole number{bounds}, got {value!r}.")
 
 
 def integers(name: str, value: object, low: int, high: int | None = None) -> tuple[int, ...]:

@@ -1,16 +1,18 @@
-"""Random disjoint pairs."""
+"""One partner or two: random pairs, permutations, shifts, rings and chains."""
 
 from dataclasses import dataclass
 
 import numpy as np
 
 from patterns.base import Step
-from patterns.messages import message_step, non_empty, seeded
-from patterns.options import DEFAULT_NBYTES, integer, positive, settle
+from patterns.errors import PatternError
+from patterns.messages import exchange_step, message_step, seeded
+from patterns.options import DEFAULT_NBYTES, integer, integers, positive, settle
+from patterns.template import Sized, Template
 
 
 @dataclass(frozen=True, slots=True)
-class Pairs:
+class Pairs(Template):
     """
     Random disjoint pairs of ranks that exchange messages, in one step.
 
@@ -35,22 +37,128 @@ class Pairs:
         """Check the options."""
         settle(self, nbytes=positive("nbytes", self.nbytes), seed=integer("seed", self.seed, 0))
 
-    def steps(self, n_ranks: int) -> list[Step]:
-        """
-        Return the steps of one iteration.
-
-        Parameters
-        ----------
-        n_ranks : int
-            Ranks of the job, at least 1.
-
-        Returns
-        -------
-        list of Step
-            One step; none for one rank.
-        """
+    def _steps(self, n_ranks: int) -> list[Step]:
+        """Return the steps."""
         half = n_ranks // 2
         a, b = seeded(self.seed, n_ranks).permutation(n_ranks)[: 2 * half].reshape(2, half)
         partner = np.arange(n_ranks)  # the idle rank is its own partner
         partner[a], partner[b] = b, a
-        return non_empty([message_step(np.arange(n_ranks), partner, self.nbytes)])
+        return [message_step(np.arange(n_ranks), partner, self.nbytes)]
+
+
+@dataclass(frozen=True, slots=True)
+class Permutation(Template):
+    """
+    Every rank sends one message and receives one, in one step.
+
+    Parameters
+    ----------
+    nbytes : float
+        Bytes of each message.
+    seed : int
+        Equal seeds give equal permutations; each permutation without fixed points is as
+        likely.
+    to : sequence of int, optional
+        The permutation itself, for jobs of just so many ranks: rank i sends to ``to[i]``; a
+        fixed point sends nothing.
+    """
+
+    nbytes: float = DEFAULT_NBYTES
+    seed: int = 0
+    to: tuple[int, ...] | None = None
+
+    def __post_init__(self) -> None:
+        """Check the options."""
+        to = None if self.to is None else integers("to", self.to, 0)
+        if to is not None and sorted(to) != list(range(len(to))):
+            raise PatternError(
+                f"to must hold each of 0..{len(to) - 1} once, got {list(to[:8])} "
+                f"({len(set(to))} different of {len(to)})."
+            )
+        nbytes = positive("nbytes", self.nbytes)
+        settle(self, nbytes=nbytes, seed=integer("seed", self.seed, 0), to=to)
+
+    def _steps(self, n_ranks: int) -> list[Step]:
+        """Return the steps."""
+        here = np.arange(n_ranks)
+        if self.to is not None:
+            if len(self.to) != n_ranks:
+                raise PatternError(
+                    f"to is a permutation of {len(self.to)} ranks, the job has {n_ranks}."
+                )
+            return [message_step(here, np.array(self.to), self.nbytes)]
+        random = seeded(self.seed, n_ranks)
+        there = random.permutation(n_ranks)
+        while np.any(there == here):  # a third of all permutations has no fixed point
+            there = random.permutation(n_ranks)
+        return [message_step(here, there, self.nbytes)]
+
+
+@dataclass(frozen=True, slots=True)
+class Shift(Template):
+    """
+    Every rank i sends to rank i + distance, modulo the number of ranks, in one step.
+
+    A distance that is a multiple of the number of ranks sends nothing.
+
+    Parameters
+    ----------
+    distance : int
+        How far; negative for backwards.
+    nbytes : float
+        Bytes of each message.
+    """
+
+    distance: int = 1
+    nbytes: float = DEFAULT_NBYTES
+
+    def __post_init__(self) -> None:
+        """Check the options."""
+        distance = integer("distance", self.distance)
+        settle(self, distance=distance, nbytes=positive("nbytes", self.nbytes))
+
+    def _steps(self, n_ranks: int) -> list[Step]:
+        """Return the steps."""
+        here = np.arange(n_ranks)
+        return [message_step(here, (here + self.distance) % n_ranks, self.nbytes)]
+
+
+@dataclass(frozen=True, slots=True)
+class Ring(Sized):
+    """
+    Every rank exchanges with the next and the previous of a ring, in one step.
+
+    With two ranks, both neighbours are the same rank and get one message.
+
+    Parameters
+    ----------
+    nbytes : float
+        Bytes of each message.
+    """
+
+    def _steps(self, n_ranks: int) -> list[Step]:
+        """Return the steps."""
+        here = np.arange(n_ranks if n_ranks > 2 else 1)  # noqa: PLR2004 (two ranks: one pair)
+        return [exchange_step(here, (here + 1) % n_ranks, self.nbytes)]
+
+
+@dataclass(frozen=True, slots=True)
+class NearestNeighbor(Sized):
+    """
+    Every rank exchanges with the ranks one below and one above, in one step.
+
+    Parameters
+    ----------
+    nbytes : float
+        Bytes of each message.
+
+    Notes
+    -----
+    M_nn of seed 004, section on communication pattern matrices: the matrix is zero except
+    just above and just below its diagonal.
+    """
+
+    def _steps(self, n_ranks: int) -> list[Step]:
+        """Return the steps."""
+        here = np.arange(n_ranks - 1)
+        return [exchange_step(here, here + 1, self.nbytes)]

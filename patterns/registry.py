@@ -3,19 +3,46 @@
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import fields
 
-from patterns.alltoall import AllToAll, SubAllToAll
+from patterns.algorithms import (
+    Binomial,
+    Bruck,
+    Pairwise,
+    Rabenseifner,
+    RecursiveDoubling,
+    RecursiveHalvingVectorDoubling,
+)
+from patterns.alltoall import AllToAll, AllToOne, OneToAll, SubAllToAll
 from patterns.base import Pattern
+from patterns.collectives import AllGather, AllReduce, Broadcast, Gather, ReduceScatter, Scatter
 from patterns.errors import PatternError
 from patterns.mesh import UnstructuredMesh
-from patterns.pairs import Pairs
+from patterns.pairs import NearestNeighbor, Pairs, Permutation, Ring, Shift
 from patterns.stencil import Stencil
 
 PATTERNS: dict[str, Callable[..., Pattern]] = {
     "stencil": Stencil,
     "unstructured-mesh": UnstructuredMesh,
     "pairs": Pairs,
+    "permutation": Permutation,
+    "shift": Shift,
+    "ring": Ring,
+    "nearest-neighbor": NearestNeighbor,
     "all-to-all": AllToAll,
     "sub-all-to-all": SubAllToAll,
+    "one-to-all": OneToAll,
+    "all-to-one": AllToOne,
+    "recursive-doubling": RecursiveDoubling,
+    "rhvd": RecursiveHalvingVectorDoubling,
+    "binomial": Binomial,
+    "bruck": Bruck,
+    "rabenseifner": Rabenseifner,
+    "pairwise": Pairwise,
+    "allreduce": AllReduce,
+    "allgather": AllGather,
+    "reduce-scatter": ReduceScatter,
+    "broadcast": Broadcast,
+    "gather": Gather,
+    "scatter": Scatter,
 }
 """Class of every pattern; its fields are the options of a specification."""
 

@@ -8,14 +8,15 @@ import numpy as np
 from patterns.base import Floats, Ints, Step
 from patterns.errors import PatternError
 from patterns.grid import DEFAULT_DIMS, check_grid, coordinates, grid_for
-from patterns.messages import first_of_each_pair, message_step, non_empty
+from patterns.messages import first_of_each_pair, message_step
 from patterns.options import DEFAULT_NBYTES, choice, flag, positive, settle
+from patterns.template import Template
 
 _WORD = 8.0  # bytes of a grid value, a double
 
 
 @dataclass(frozen=True, slots=True)
-class Stencil:
+class Stencil(Template):
     """
     Halo exchange with the neighbours on a process grid, in one step.
 
@@ -70,25 +71,8 @@ class Stencil:
             nbytes=positive("nbytes", self.nbytes),
         )
 
-    def steps(self, n_ranks: int) -> list[Step]:
-        """
-        Return the steps of one iteration.
-
-        Parameters
-        ----------
-        n_ranks : int
-            Ranks of the job, at least 1.
-
-        Returns
-        -------
-        list of Step
-            One step; none for one rank.
-
-        Raises
-        ------
-        PatternError
-            If the given grid does not hold so many ranks.
-        """
+    def _steps(self, n_ranks: int) -> list[Step]:
+        """Return the steps."""
         extents = grid_for(n_ranks, self.dims, self.grid)
         grid, periodic = np.array(extents), np.broadcast_to(self.periodic, self.dims)
         offsets, sizes = self._neighbours()
@@ -102,7 +86,7 @@ class Stencil:
         nbytes = np.repeat(sizes, n_ranks)[inside]
         # Faces come first among the offsets, so the first message of a pair is the largest.
         once = first_of_each_pair(src, dst, n_ranks)
-        return non_empty([message_step(src[once], dst[once], nbytes[once])])
+        return [message_step(src[once], dst[once], nbytes[once])]
 
     def _neighbours(self) -> tuple[Ints, Floats]:
         """Return the offset of each neighbour, faces first, and the bytes it gets."""

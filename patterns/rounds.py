@@ -1,0 +1,208 @@
+"""
+Collective algorithms in which all ranks do the same in every round.
+
+Each function takes the number of ranks and bytes, and returns the steps; a step may be empty
+for one rank. n stands for the number of ranks.
+"""
+
+import numpy as np
+
+from patterns.base import Step
+from patterns.messages import all_pairs, message_step
+
+
+def alltoall_direct(n_ranks: int, nbytes: float) -> list[Step]:
+    """
+    Return an all-to-all in one step.
+
+    Parameters
+    ----------
+    n_ranks : int
+        Ranks of the job.
+    nbytes : float
+        Bytes that a rank has for each other.
+
+    Returns
+    -------
+    list of Step
+        One step of n (n - 1) messages.
+    """
+    src, dst = all_pairs(np.arange(n_ranks)[None, :])
+    return [message_step(src, dst, nbytes)]
+
+
+def alltoall_pairwise(n_ranks: int, nbytes: float) -> list[Step]:
+    """
+    Return an all-to-all in which a rank talks to one other in each round.
+
+    Parameters
+    ----------
+    n_ranks : int
+        Ranks of the job.
+    nbytes : float
+        Bytes that a rank has for each other.
+
+    Returns
+    -------
+    list of Step
+        As many rounds as other ranks.
+
+    Notes
+    -----
+    As MPICH: in round k a rank exchanges with rank XOR k when n is a power of two, and sends
+    to rank + k otherwise.
+    """
+    here = np.arange(n_ranks)
+    if n_ranks & (n_ranks - 1):
+        return _shifts(n_ranks, nbytes)
+    return [message_step(here, here ^ k, nbytes) for k in range(1, n_ranks)]
+
+
+def alltoall_bruck(n_ranks: int, nbytes: float) -> list[Step]:
+    """
+    Return an all-to-all that passes messages on in few steps.
+
+    Parameters
+    ----------
+    n_ranks : int
+        Ranks of the job.
+    nbytes : float
+        Bytes that a rank has for each other.
+
+    Returns
+    -------
+    list of Step
+        One for each binary digit of n - 1.
+
+    Notes
+    -----
+    Bruck et al., *Efficient algorithms for all-to-all communications*, 1997, index algorithm
+    with radix 2: in step k a rank sends to rank + 2^k all that has to travel a distance with
+    binary digit k set.
+    """
+    here, travel = np.arange(n_ranks), np.arange(1, n_ranks)
+    return [
+        message_step(here, (here + hop) % n_ranks, nbytes * np.count_nonzero(travel & hop))
+        for hop in _powers_below(n_ranks)
+    ]
+
+
+def allgather_bruck(n_ranks: int, nbytes: float) -> list[Step]:
+    """
+    Return an allgather in which the known blocks double in each step.
+
+    Parameters
+    ----------
+    n_ranks : int
+        Ranks of the job.
+    nbytes : float
+        Bytes that each rank gives.
+
+    Returns
+    -------
+    list of Step
+        One for each binary digit of n - 1.
+
+    Notes
+    -----
+    Bruck et al., 1997, concatenation algorithm: in step k a rank sends its first 2^k blocks,
+    or as many as are missing, to rank - 2^k.
+    """
+    here = np.arange(n_ranks)
+    return [
+        message_step(here, (here - hop) % n_ranks, nbytes * min(hop, n_ranks - hop))
+        for hop in _powers_below(n_ranks)
+    ]
+
+
+def allgather_ring(n_ranks: int, nbytes: float) -> list[Step]:
+    """
+    Return an allgather in which each block travels round the ring.
+
+    Parameters
+    ----------
+    n_ranks : int
+        Ranks of the job.
+    nbytes : float
+        Bytes that each rank gives.
+
+    Returns
+    -------
+    list of Step
+        Equal rounds, n - 1 of them.
+    """
+    return _ring(n_ranks, nbytes, n_ranks - 1)
+
+
+def reduce_scatter_ring(n_ranks: int, nbytes: float) -> list[Step]:
+    """
+    Return a reduce-scatter in which each block gathers its sum round the ring.
+
+    Parameters
+    ----------
+    n_ranks : int
+        Ranks of the job.
+    nbytes : float
+        Bytes of the vector that each rank gives.
+
+    Returns
+    -------
+    list of Step
+        Equal rounds, n - 1 of them.
+    """
+    return _ring(n_ranks, nbytes / n_ranks, n_ranks - 1)
+
+
+def reduce_scatter_pairwise(n_ranks: int, nbytes: float) -> list[Step]:
+    """
+    Return a reduce-scatter in which each block goes straight to its owner.
+
+    Parameters
+    ----------
+    n_ranks : int
+        Ranks of the job.
+    nbytes : float
+        Bytes of the vector that each rank gives.
+
+    Returns
+    -------
+    list of Step
+        As many rounds as other ranks; in round k a rank sends to rank + k.
+    """
+    return _shifts(n_ranks, nbytes / n_ranks)
+
+
+def allreduce_ring(n_ranks: int, nbytes: float) -> list[Step]:
+    """
+    Return an allreduce made of a reduce-scatter and an allgather round the ring.
+
+    Parameters
+    ----------
+    n_ranks : int
+        Ranks of the job.
+    nbytes : float
+        Bytes of the vector.
+
+    Returns
+    -------
+    list of Step
+        Equal rounds, 2 (n - 1) of them.
+    """
+    return _ring(n_ranks, nbytes / n_ranks, 2 * (n_ranks - 1))
+
+
+def _ring(n_ranks: int, nbytes: float, rounds: int) -> list[Step]:
+    """Return rounds in which each rank sends to the next; they share one object."""
+    here = np.arange(n_ranks)
+    return [message_step(here, (here + 1) % n_ranks, nbytes)] * rounds
+
+
+def _shifts(n_ranks: int, nbytes: float) -> list[Step]:
+    """Return n - 1 rounds in which each rank sends one rank further."""
+    here = np.arange(n_ranks)
+    return [message_step(here, (here + k) % n_ranks, nbytes) for k in range(1, n_ranks)]
+
+
+def _powers_below(n_ranks: int) -> list[int]:
+    """Return the powers of two below a number, smallest first."""
+    return [1 << k for k in range((n_ranks - 1).bit_length())]

@@ -1,0 +1,231 @@
+"""
+Collective algorithms on a binomial tree, and in one step, with root 0.
+
+Each function takes the number of ranks n and bytes, and returns the steps. The tree is that of
+MPICH: the parent of a rank lacks its lowest set bit, and the subtree of a rank is the ranks from
+it on, up to the distance to its parent. `rotated` moves the root.
+"""
+
+from collections.abc import Iterable
+
+import numpy as np
+
+from patterns.base import Floats, Ints, Step
+from patterns.doubling import allgather_doubling
+from patterns.messages import message_step
+from patterns.rounds import allgather_ring
+
+
+def broadcast_binomial(n_ranks: int, nbytes: float) -> list[Step]:
+    """
+    Return a broadcast down the tree.
+
+    Parameters
+    ----------
+    n_ranks : int
+        Ranks of the job.
+    nbytes : float
+        Bytes of the message.
+
+    Returns
+    -------
+    list of Step
+        One for each binary digit of n - 1, the furthest messages first.
+    """
+    return [message_step(src, dst, nbytes) for src, dst, _ in _levels(n_ranks)]
+
+
+def reduce_binomial(n_ranks: int, nbytes: float) -> list[Step]:
+    """
+    Return a reduction up the tree.
+
+    Parameters
+    ----------
+    n_ranks : int
+        Ranks of the job.
+    nbytes : float
+        Bytes of the vector.
+
+    Returns
+    -------
+    list of Step
+        The broadcast backwards.
+    """
+    return _backwards(broadcast_binomial(n_ranks, nbytes))
+
+
+def allreduce_binomial(n_ranks: int, nbytes: float) -> list[Step]:
+    """
+    Return an allreduce made of a reduction to rank 0 and a broadcast.
+
+    Parameters
+    ----------
+    n_ranks : int
+        Ranks of the job.
+    nbytes : float
+        Bytes of the vector.
+
+    Returns
+    -------
+    list of Step
+        Up the tree and down again.
+    """
+    return reduce_binomial(n_ranks, nbytes) + broadcast_binomial(n_ranks, nbytes)
+
+
+def scatter_binomial(n_ranks: int, nbytes: float) -> list[Step]:
+    """
+    Return a scatter down the tree.
+
+    Parameters
+    ----------
+    n_ranks : int
+        Ranks of the job.
+    nbytes : float
+        Bytes that each rank ends with.
+
+    Returns
+    -------
+    list of Step
+        One for each binary digit of n - 1; a message holds what its receiver's subtree needs.
+    """
+    return [message_step(src, dst, nbytes * below) for src, dst, below in _levels(n_ranks)]
+
+
+def gather_binomial(n_ranks: int, nbytes: float) -> list[Step]:
+    """
+    Return a gather up the tree.
+
+    Parameters
+    ----------
+    n_ranks : int
+        Ranks of the job.
+    nbytes : float
+        Bytes that each rank gives.
+
+    Returns
+    -------
+    list of Step
+        The scatter backwards.
+    """
+    return _backwards(scatter_binomial(n_ranks, nbytes))
+
+
+def scatter_linear(n_ranks: int, nbytes: float) -> list[Step]:
+    """
+    Return a scatter in one step.
+
+    Parameters
+    ----------
+    n_ranks : int
+        Ranks of the job.
+    nbytes : float
+        Bytes that each rank ends with.
+
+    Returns
+    -------
+    list of Step
+        One step in which rank 0 sends to all others.
+    """
+    here = np.arange(n_ranks)
+    return [message_step(np.zeros_like(here), here, nbytes)]
+
+
+def gather_linear(n_ranks: int, nbytes: float) -> list[Step]:
+    """
+    Return a gather in one step.
+
+    Parameters
+    ----------
+    n_ranks : int
+        Ranks of the job.
+    nbytes : float
+        Bytes that each rank gives.
+
+    Returns
+    -------
+    list of Step
+        One step in which all others send to rank 0.
+    """
+    return _backwards(scatter_linear(n_ranks, nbytes))
+
+
+def broadcast_scatter_ring(n_ranks: int, nbytes: float) -> list[Step]:
+    """
+    Return a broadcast made of a scatter down the tree and an allgather round the ring.
+
+    Parameters
+    ----------
+    n_ranks : int
+        Ranks of the job.
+    nbytes : float
+        Bytes of the message.
+
+    Returns
+    -------
+    list of Step
+        The scatter, then n - 1 equal rounds.
+    """
+    block = nbytes / n_ranks
+    return scatter_binomial(n_ranks, block) + allgather_ring(n_ranks, block)
+
+
+def broadcast_scatter_doubling(n_ranks: int, nbytes: float) -> list[Step]:
+    """
+    Return a broadcast made of a scatter down the tree and an allgather by doubling.
+
+    Parameters
+    ----------
+    n_ranks : int
+        Ranks of the job.
+    nbytes : float
+        Bytes of the message.
+
+    Returns
+    -------
+    list of Step
+        The scatter, then the steps of `patterns.doubling.allgather_doubling`.
+    """
+    block = nbytes / n_ranks
+    return scatter_binomial(n_ranks, block) + allgather_doubling(n_ranks, block)
+
+
+def rotated(steps: Iterable[Step], root: int, n_ranks: int) -> list[Step]:
+    """
+    Return steps in which another rank takes the part of rank 0.
+
+    Parameters
+    ----------
+    steps : iterable of Step
+        Steps with root 0.
+    root : int
+        Rank that takes the part of 0; root + 1 that of 1, and so on round.
+    n_ranks : int
+        Ranks of the job.
+
+    Returns
+    -------
+    list of Step
+        The same with other ranks.
+    """
+    if root == 0:
+        return list(steps)
+    return [
+        Step((step.src + root) % n_ranks, (step.dst + root) % n_ranks, step.nbytes)
+        for step in steps
+    ]
+
+
+def _levels(n_ranks: int) -> list[tuple[Ints, Ints, Floats]]:
+    """Return parents, children and size of the children's subtrees, from the root down."""
+    levels = []
+    for k in reversed(range((n_ranks - 1).bit_length())):
+        parent = np.arange(0, n_ranks - (1 << k), 2 << k)
+        child = parent + (1 << k)
+        levels.append((parent, child, np.minimum(1 << k, n_ranks - child).astype(np.float64)))
+    return levels
+
+
+def _backwards(steps: list[Step]) -> list[Step]:
+    """Return the steps in reverse order, each message the other way."""
+    return [Step(step.dst, step.src, step.nbytes) for step in reversed(steps)]
