@@ -6,6 +6,7 @@ Errors of the network package.
   + TopologyError      a fabric that cannot be built, read or used as asked
   + RoutingError       a path that does not exist, or a routing that does not fit the fabric
   + PartitionError     links or nodes that are no legal partition
+  + ContentionError    traffic or options that a contention model cannot use
 """
 
 
@@ -27,3 +28,7 @@ class RoutingError(NetsimError):
 
 class PartitionError(NetsimError):
     """Nodes or links do not form a partition of the fabric."""
+
+
+class ContentionError(NetsimError):
+    """Traffic or options that a contention model cannot use."""

@@ -74,3 +74,19 @@ class ContentionModel(Protocol):
             shared) of every job that was started or whose value changed since the last
             `solve`.
         """
+
+    def worst_link(self, job: int) -> int:
+        """
+        Return the link that holds a job up most, as of the last `solve`.
+
+        Parameters
+        ----------
+        job : int
+            Identity of a job that was started.
+
+        Returns
+        -------
+        int
+            The directed link that decides the step with the largest excess over its time
+            alone; -1 where no link holds the job up, or the model does not tell.
+        """

@@ -1,0 +1,184 @@
+"""Constants of a job's traffic: what the fixed point needs to know, and the times alone."""
+
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from netsim.arrays import Floats, Ints
+from netsim.contention.base import Traffic
+from netsim.errors import ContentionError
+from netsim.kernelcache import load_kernels
+from netsim.topology.base import Topology
+
+FAIRNESS: Final = ("per-sender", "per-flow")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class JobConstants:
+    """
+    One job's demands on channels, per (channel) record and per (channel, step) entry.
+
+    With C the capacity of a channel, all for the job alone, in seconds where it is a time:
+    B = bytes / C is the drain time; a flow that opens together with k - 1 others of its
+    sender has weight w = 1 / k; m is the sum of w; q the number of senders; G the w-mean of
+    the drain times of the flows' injection links; e the latest end of a flow, where a flow
+    ends after the largest B on its path; E the integral of the weights until the flows end.
+
+    Parameters
+    ----------
+    rec_i : (R, 4) int array
+        Channel, first entry, number of entries, a directed link of the job on the channel.
+    rec_f : (R, 4) float array
+        Sum of B, sum of E, least e/B and largest 1/m over the entries of the record.
+    ent_step : (K,) int array
+        Step of each entry; the entries of a record are contiguous, steps ascending.
+    ent_f : (K, 6) float array
+        B, m, q, G, e, E of each entry.
+    steps : (A, 3) float array
+        Of each step: tau (largest B), lam (latency of the longest path), and the time that
+        the node links alone would take, lam included.
+    compute_s : float
+        Seconds of an iteration without communication.
+    """
+
+    rec_i: Ints
+    rec_f: Floats
+    ent_step: Ints
+    ent_f: Floats
+    steps: Floats
+    compute_s: float
+
+    @property
+    def communication_s(self) -> float:
+        """Communication time of an iteration alone: sum of tau + lam over the steps."""
+        return float(self.steps[:, :2].sum())
+
+    @property
+    def injection_s(self) -> float:
+        """Communication time of an iteration if only the node links limited it."""
+        return float(self.steps[:, 2].sum())
+
+    @property
+    def iteration_s(self) -> float:
+        """Time of an iteration alone, T."""
+        return self.compute_s + self.communication_s
+
+
+class ConstantsOf:
+    """
+    Computes the constants of jobs on one fabric.
+
+    Parameters
+    ----------
+    topology : Topology
+        The fabric: capacities and channels of its links.
+    fairness : {"per-sender", "per-flow"}
+        Whether a flow weighs 1 / (flows that its sender opens in the step), as where network
+        cards serve their open messages in turn, or 1.
+
+    Raises
+    ------
+    ContentionError
+        If the fairness is unknown.
+    """
+
+    def __init__(self, topology: Topology, fairness: str = "per-sender") -> None:
+        if fairness not in FAIRNESS:
+            raise ContentionError(
+                f"unknown fairness {fairness!r}; choose from {', '.join(FAIRNESS)}."
+            )
+        self.topology = topology
+        self.fairness = fairness
+        self._kernels = load_kernels("netsim.contention.constants_kernels", "traffic kernels", 6)
+        self._slot = np.full(topology.n_links, -1, dtype=np.int64)
+        self._opened = np.zeros(topology.n_nodes, dtype=np.int64)
+
+    def __call__(self, traffic: Traffic) -> JobConstants:
+        """
+        Return the constants of one job.
+
+        Parameters
+        ----------
+        traffic : Traffic
+            What the job sends; its routes are on this fabric.
+
+        Returns
+        -------
+        JobConstants
+            Records, entries and steps.
+
+        Raises
+        ------
+        ContentionError
+            If the arrays of `traffic` do not fit together, or steps descend.
+        """
+        self._check(traffic)
+        if traffic.step.size > self._opened.size:
+            self._opened = np.zeros(2 * traffic.step.size, dtype=np.int64)
+        rec_i, rec_f, ent_step, ent_f, steps = self._kernels.job_constants(
+            np.ascontiguousarray(traffic.step, np.int64),
+            np.ascontiguousarray(traffic.sender, np.int64),
+            np.ascontiguousarray(traffic.nbytes, np.float64),
+            np.ascontiguousarray(traffic.routes.indptr, np.int64),
+            np.ascontiguousarray(traffic.routes.links, np.int64),
+            np.ascontiguousarray(traffic.latency_s, np.float64),
+            self.fairness == "per-flow",
+            self.topology.capacity,
+            self.topology.channel,
+            self._slot,
+            self._opened,
+        )
+        return JobConstants(rec_i, rec_f, ent_step, ent_f, steps, float(traffic.compute_s))
+
+    def _check(self, traffic: Traffic) -> None:
+        """Refuse what would make the kernel read outside its arrays."""
+        n_flows, routes = traffic.step.size, traffic.routes
+        sizes = (traffic.sender.size, traffic.nbytes.size, traffic.latency_s.size, routes.n_flows)
+        if sizes != (n_flows,) * len(sizes):
+            raise ContentionError(
+                f"traffic must hold one step, sender, size, latency and route per flow, got "
+                f"{n_flows}, {sizes[0]}, {sizes[1]}, {sizes[2]} and {sizes[3]}."
+            )
+        if routes.n_links != self.topology.n_links:
+            raise ContentionError(
+                f"routes must be on a fabric of {self.topology.n_links} links, "
+                f"got one of {routes.n_links}."
+            )
+        if not traffic.compute_s >= 0.0:
+            raise ContentionError(f"compute_s must be 0 or more, got {traffic.compute_s}.")
+        if n_flows == 0:
+            return
+        if traffic.step[0] < 0 or (n_flows > 1 and bool((np.diff(traffic.step) < 0).any())):
+            raise ContentionError("steps of flows must be 0 or more and ascend.")
+        if not bool((traffic.nbytes > 0.0).all()):
+            raise ContentionError(f"bytes of flows must be positive, got {traffic.nbytes.min()}.")
+        low, high = int(traffic.sender.min()), int(traffic.sender.max())
+        if low < 0 or high >= self.topology.n_nodes:
+            raise ContentionError(
+                f"senders must be nodes 0..{self.topology.n_nodes - 1}, got {low}..{high}."
+            )
+
+
+def bytes_per_link(traffic: Traffic) -> tuple[Ints, Floats]:
+    """
+    Return what a job puts on each link it uses, injection and ejection included.
+
+    Parameters
+    ----------
+    traffic : Traffic
+        What the job sends.
+
+    Returns
+    -------
+    links : (L,) int array
+        Directed links, ascending.
+    nbytes : (L,) float array
+        Bytes per iteration on each.
+    """
+    per_hop = np.repeat(traffic.nbytes, traffic.routes.hops)
+    total: Floats = np.bincount(
+        traffic.routes.links, weights=per_hop, minlength=traffic.routes.n_links
+    )
+    (links,) = total.nonzero()
+    return links, total[links]

@@ -1,0 +1,172 @@
+"""Model `fast`: the fixed point with time-averaged neighbours, kept up to date event by event."""
+
+from collections.abc import Mapping
+
+from netsim.contention.base import Traffic
+from netsim.contention.constants import ConstantsOf
+from netsim.contention.pool import Pool
+from netsim.errors import ContentionError
+from netsim.kernelcache import load_kernels
+from netsim.topology.base import Topology
+
+_MAX_SWEEPS = 100
+_RECOUNT_EVERY = 1024  # events; rounding of the totals stays far below any tolerance
+
+
+class Fast:
+    """
+    Per-sender shares with lingering, neighbours by their time-averaged presence.
+
+    Only jobs that a start or end touches are evaluated again, from where they stood.
+
+    Parameters
+    ----------
+    topology : Topology
+        The fabric.
+    fairness : {"per-sender", "per-flow"}
+        Weight of a flow on a link: 1 / (flows its sender opens), or 1.
+    tolerance : float, default 1e-3
+        Changes of a slowdown, or of a channel's weight or utilisation, that move no neighbour.
+
+    Raises
+    ------
+    ContentionError
+        If an option is out of range.
+
+    Notes
+    -----
+    Links that a single job uses take no part, so a job that shares no link has interference
+    1 exactly. Against packet level the mean error is about 4 %.
+    """
+
+    def __init__(
+        self, topology: Topology, *, fairness: str = "per-sender", tolerance: float = 1e-3
+    ) -> None:
+        if not 0.0 < tolerance < 1.0:
+            raise ContentionError(f"tolerance must lie between 0 and 1, got {tolerance}.")
+        self.tolerance = tolerance
+        self._constants_of = ConstantsOf(topology, fairness)
+        self._kernels = load_kernels(
+            "netsim.contention.fixedpoint_kernels", "contention kernels", 8
+        )
+        self._pool = Pool(topology.n_links)
+        self._events = 0
+
+    def start(self, job: int, traffic: Traffic) -> None:
+        """
+        Add a job; its effect shows at the next `solve`.
+
+        Parameters
+        ----------
+        job : int
+            Identity of the job, not present yet.
+        traffic : Traffic
+            What it sends.
+
+        Raises
+        ------
+        ContentionError
+            If the job is present, or its traffic does not fit the fabric.
+        """
+        pool = self._pool
+        if job in pool.slot_of:
+            raise ContentionError(f"job {job} has been started already.")
+        slot = pool.add(job, self._constants_of(traffic))
+        self._kernels.enter(slot, pool.rec_i, pool.job_i, pool.chan, pool.member, pool.wake)
+        self._count_event()
+
+    def end(self, job: int) -> None:
+        """
+        Take a job away; its effect shows at the next `solve`.
+
+        Parameters
+        ----------
+        job : int
+            Identity of a job that was started.
+
+        Raises
+        ------
+        ContentionError
+            If there is no such job.
+        """
+        pool = self._pool
+        self._kernels.leave(
+            self._slot(job),
+            pool.rec_i,
+            pool.rec_f,
+            pool.job_i,
+            pool.job_f,
+            pool.chan,
+            pool.member,
+            pool.active,
+            pool.wake,
+            self.tolerance,
+        )
+        pool.remove(job)
+        self._count_event()
+
+    def solve(self) -> Mapping[int, float]:
+        """
+        Bring the slowdowns up to date.
+
+        Returns
+        -------
+        mapping of int to float
+            Interference of every job that was started or whose value changed since the last
+            `solve`.
+        """
+        pool = self._pool
+        self._kernels.solve(
+            pool.rec_i,
+            pool.rec_f,
+            pool.ent_step,
+            pool.ent_f,
+            pool.steps,
+            pool.job_i,
+            pool.job_f,
+            pool.chan,
+            pool.member,
+            pool.active,
+            pool.wake,
+            self.tolerance,
+            _MAX_SWEEPS,
+        )
+        return pool.changes()
+
+    def worst_link(self, job: int) -> int:
+        """
+        Return the link that holds a job up most.
+
+        Parameters
+        ----------
+        job : int
+            Identity of a job that was started.
+
+        Returns
+        -------
+        int
+            The directed link that decides the step with the largest excess; -1 where nothing
+            holds the job up.
+
+        Raises
+        ------
+        ContentionError
+            If there is no such job.
+        """
+        return int(self._pool.job_i[self._slot(job), self._kernels.J_WORST])
+
+    def _slot(self, job: int) -> int:
+        """Return the slot of a job."""
+        slot = self._pool.slot_of.get(job)
+        if slot is None:
+            raise ContentionError(f"job {job} has not been started.")
+        return slot
+
+    def _count_event(self) -> None:
+        """Sum the totals anew from time to time."""
+        self._events += 1
+        if self._events % _RECOUNT_EVERY == 0:
+            pool = self._pool
+            self._kernels.recount(
+                pool.rec_i, pool.rec_f, pool.job_i, pool.job_f, pool.chan, pool.live_slots()
+            )

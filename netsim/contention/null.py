@@ -1,0 +1,89 @@
+"""Model `null`: an infinite network, on which no job slows another."""
+
+from collections.abc import Mapping
+
+from netsim.contention.base import Traffic
+from netsim.errors import ContentionError
+
+
+class Null:
+    """Every job has interference 1; what the others are compared with."""
+
+    def __init__(self) -> None:
+        self._jobs: set[int] = set()
+        self._new: list[int] = []
+
+    def start(self, job: int, traffic: Traffic) -> None:
+        """
+        Add a job.
+
+        Parameters
+        ----------
+        job : int
+            Identity of the job, not present yet.
+        traffic : Traffic
+            Ignored.
+
+        Raises
+        ------
+        ContentionError
+            If the job is present.
+        """
+        del traffic
+        if job in self._jobs:
+            raise ContentionError(f"job {job} has been started already.")
+        self._jobs.add(job)
+        self._new.append(job)
+
+    def end(self, job: int) -> None:
+        """
+        Take a job away.
+
+        Parameters
+        ----------
+        job : int
+            Identity of a job that was started.
+
+        Raises
+        ------
+        ContentionError
+            If there is no such job.
+        """
+        if job not in self._jobs:
+            raise ContentionError(f"job {job} has not been started.")
+        self._jobs.remove(job)
+
+    def solve(self) -> Mapping[int, float]:
+        """
+        Return 1 for every job that was started since the last call.
+
+        Returns
+        -------
+        mapping of int to float
+            Interference by job.
+        """
+        new, self._new = self._new, []
+        return dict.fromkeys((job for job in new if job in self._jobs), 1.0)
+
+    def worst_link(self, job: int) -> int:
+        """
+        Return that no link holds a job up.
+
+        Parameters
+        ----------
+        job : int
+            Identity of a job that was started.
+
+        Returns
+        -------
+        int
+            Always -1.
+
+        Raises
+        ------
+        ContentionError
+            If there is no such job.
+        """
+        if job not in self._jobs:
+            raise ContentionError(f"job {job} has not been started.")
+        return -1
