@@ -53,6 +53,8 @@ class Job:
         As the log has it.
     communication : Communication or None
         None for a job that does not communicate.
+    extra : tuple of (str, str)
+        Further columns of the log, as it writes them.
     """
 
     id: int
@@ -66,3 +68,4 @@ class Job:
     queue: int = -1
     name: str = ""
     communication: Communication | None = None
+    extra: tuple[tuple[str, str], ...] = ()

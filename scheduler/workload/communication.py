@@ -1,0 +1,220 @@
+"""Give the jobs of a workload their communication, as a profile says."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from netsim.arrays import Floats, Ints
+from patterns.base import Pattern
+from patterns.errors import PatternError
+from patterns.registry import make_pattern
+from scheduler.errors import WorkloadError
+from scheduler.job import Communication, Job
+from scheduler.workload.draws import Distribution, uniforms
+from scheduler.workload.profile import ColumnValue, Profile, Rule, seeded
+
+N_SEEDS = 8
+"""
+Seeds of random patterns.
+
+So few that jobs of one size share patterns, and what is computed from one can be kept; enough that
+no single mesh colours a result.
+"""
+
+_CHANCE, _SEED = 0, 1
+_STREAM = {"comm_fraction": 2, "bytes_per_flow": 3, "iteration": 4}
+
+
+def assign(
+    jobs: Sequence[Job], profile: Profile, seed: int, *, node_bandwidth: float | None = None
+) -> tuple[Job, ...]:
+    """
+    Attach communication to jobs.
+
+    Parameters
+    ----------
+    jobs : sequence of Job
+        Any jobs.
+    profile : Profile
+        The rules.
+    seed : int
+        Of the draws, not negative. What a job draws depends on seed, job number and rule only,
+        not on other jobs.
+    node_bandwidth : float, optional
+        Bytes per second into and out of a node. Needed by rules that give bytes and
+        iteration: the fraction is injection time / iteration.
+
+    Returns
+    -------
+    tuple of Job
+        In the same order; ``communication`` is None for jobs on one node, jobs that no rule
+        takes and jobs with fraction 0.
+
+    Raises
+    ------
+    WorkloadError
+        If a pattern does not exist for the size of a job, a column of the log lacks a
+        value, or bytes do not fit into an iteration.
+    """
+    ids = np.fromiter((job.id for job in jobs), dtype=np.int64, count=len(jobs))
+    n_nodes = np.fromiter((job.n_nodes for job in jobs), dtype=np.int64, count=len(jobs))
+    drawn: list[Communication | None] = [None] * len(jobs)
+    left = n_nodes > 1
+    for index, rule in enumerate(profile.rules):
+        taken = left & rule.match.select(jobs, n_nodes)
+        if rule.chance < 1:
+            taken &= uniforms(seed, ids, index, _CHANCE) < rule.chance
+        left &= ~taken
+        rows = np.flatnonzero(taken)
+        if rule.pattern is not None and rows.size:
+            chosen = [jobs[row] for row in rows.tolist()]
+            draws = _Draws(rule, index, seed, node_bandwidth)
+            for row, communication in zip(
+                rows.tolist(), draws.communications(chosen, ids[rows]), strict=True
+            ):
+                drawn[row] = communication
+    return tuple(
+        job if job.communication is None and new is None else replace(job, communication=new)
+        for job, new in zip(jobs, drawn, strict=True)
+    )
+
+
+class _Draws:
+    """The draws of one rule."""
+
+    def __init__(self, rule: Rule, index: int, seed: int, node_bandwidth: float | None) -> None:
+        self.rule, self.index, self.seed = rule, index, seed
+        self.node_bandwidth = node_bandwidth
+        self.patterns: dict[tuple[int, float], Pattern] = {}
+        self.busiest: dict[tuple[Pattern, int], float] = {}
+        spec = rule.pattern or {}
+        self.random = seeded(spec, 0) != seeded(spec, 1)
+
+    def communications(self, jobs: Sequence[Job], ids: Ints) -> list[Communication | None]:
+        """Draw what the rule leaves to chance, for the jobs that it takes."""
+        self._check_sizes(jobs)
+        quantities = self.rule.quantities
+        seeds = np.zeros(len(ids), dtype=np.int64)
+        if self.random:
+            seeds = (uniforms(self.seed, ids, self.index, _SEED) * N_SEEDS).astype(np.int64)
+        nbytes = self._values("bytes_per_flow", jobs, ids)
+        fraction = self._values("comm_fraction", jobs, ids)
+        iteration = self._values("iteration", jobs, ids)
+        made = [
+            self._pattern(number, size)
+            for number, size in zip(seeds.tolist(), nbytes.tolist(), strict=True)
+        ]
+        if "comm_fraction" not in quantities:
+            fraction = self._fractions(jobs, made, iteration)
+        fixed = "comm_fraction" in quantities and "iteration" in quantities
+        return [
+            Communication(self.rule.label, pattern, share, length if fixed else None)
+            if share > 0
+            else None
+            for pattern, share, length in zip(
+                made, fraction.tolist(), iteration.tolist(), strict=True
+            )
+        ]
+
+    def _values(self, key: str, jobs: Sequence[Job], ids: Ints) -> Floats:
+        """Draw or look up one quantity; NaN where the rule does not give it."""
+        quantity = self.rule.quantities.get(key)
+        if quantity is None:
+            return np.full(len(ids), np.nan)
+        if isinstance(quantity, Distribution):
+            values = quantity.quantile(uniforms(self.seed, ids, self.index, _STREAM[key]))
+            if key == "comm_fraction":  # a lognormal draw may exceed the whole
+                values = np.minimum(values, 1.0)
+            return values
+        return np.array([_stated(job, quantity, key, self.rule.place) for job in jobs])
+
+    def _pattern(self, seed: int, nbytes: float) -> Pattern:
+        """Return the pattern for a seed and bytes; equal ones are one object."""
+        key = (seed, 0.0 if np.isnan(nbytes) else nbytes)
+        if key not in self.patterns:
+            spec = seeded(self.rule.pattern or {}, seed)
+            if key[1]:
+                spec["nbytes"] = nbytes
+            self.patterns[key] = make_pattern(spec)
+        return self.patterns[key]
+
+    def _fractions(self, jobs: Sequence[Job], made: Sequence[Pattern], iteration: Floats) -> Floats:
+        """Return injection time / iteration of each job."""
+        if self.node_bandwidth is None:
+            raise WorkloadError(
+                f"{self.rule.place}: expected comm_fraction, or the bandwidth of a node beside "
+                "bytes and iteration."
+            )
+        fractions = np.empty(len(jobs))
+        for row, (job, pattern, length) in enumerate(
+            zip(jobs, made, iteration.tolist(), strict=True)
+        ):
+            key = (pattern, job.n_nodes)
+            if key not in self.busiest:
+                self.busiest[key] = busiest_bytes(pattern, job.n_nodes)
+            fractions[row] = self.busiest[key] / self.node_bandwidth / length
+            if fractions[row] > 1:
+                raise WorkloadError(
+                    f"{self.rule.place}: job {job.id} on {job.n_nodes} nodes needs "
+                    f"{fractions[row] * length:.3g} s for its bytes, more than the iteration of "
+                    f"{length:.3g} s."
+                )
+        return fractions
+
+    def _check_sizes(self, jobs: Sequence[Job]) -> None:
+        """Refuse jobs for whose size the pattern does not exist, where it fixes a size."""
+        spec = self.rule.pattern or {}
+        if "grid" not in spec and spec["name"] != "matrix":
+            return
+        pattern = make_pattern(spec)
+        for n_nodes in sorted({job.n_nodes for job in jobs}):
+            try:
+                pattern.steps(n_nodes)
+            except PatternError as error:
+                job = next(job for job in jobs if job.n_nodes == n_nodes)
+                raise WorkloadError(f"{self.rule.place}: job {job.id}: {error}") from error
+
+
+def busiest_bytes(pattern: Pattern, n_ranks: int) -> float:
+    """
+    Return the bytes that the busiest rank sends or receives, summed over the steps.
+
+    Parameters
+    ----------
+    pattern : Pattern
+        One iteration.
+    n_ranks : int
+        Ranks of the job, one a node.
+
+    Returns
+    -------
+    float
+        Divided by the bandwidth of a node: the injection time in seconds.
+    """
+    return float(
+        sum(
+            max(
+                np.bincount(step.src, weights=step.nbytes).max(),
+                np.bincount(step.dst, weights=step.nbytes).max(),
+            )
+            for step in pattern.steps(n_ranks)
+        )
+    )
+
+
+def _stated(job: Job, quantity: ColumnValue, key: str, place: str) -> float:
+    """Return a quantity that the log states for a job."""
+    text = dict(job.extra).get(quantity.name)
+    try:
+        value = float(text or "") * quantity.scale
+    except ValueError:
+        value = np.nan
+    fine = 0 <= value <= 1 if key == "comm_fraction" else 0 < value < np.inf
+    if not fine:
+        expected = "a fraction in 0..1" if key == "comm_fraction" else "a positive number"
+        raise WorkloadError(
+            f"{place}: {key}: expected {expected} in column {quantity.name!r} of job {job.id} "
+            f"(times {quantity.scale:g}), got {text!r}."
+        )
+    return value

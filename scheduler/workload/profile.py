@@ -1,0 +1,327 @@
+"""Communication profile: rules that say how the jobs of a log communicate."""
+
+import tomllib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+from netsim.units import parse_size, parse_time
+from patterns.errors import PatternError
+from patterns.registry import PATTERNS, make_pattern
+from scheduler.errors import WorkloadError
+from scheduler.workload.draws import Distribution, read_distribution
+from scheduler.workload.match import Match, read_match
+from scheduler.workload.source import read_source
+
+VERSION = 1
+_KEYS = ("match", "chance", "pattern", "label", "comm_fraction", "bytes_per_flow", "iteration")
+_QUANTITIES: Mapping[str, Callable[[str | float], float]] = MappingProxyType(
+    {"comm_fraction": float, "bytes_per_flow": parse_size, "iteration": parse_time}
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnValue:
+    """
+    A quantity that the log states for each job.
+
+    Parameters
+    ----------
+    name : str
+        Column of the log (`Job.extra`).
+    scale : float
+        Factor to SI units, or to a fraction.
+    """
+
+    name: str
+    scale: float
+
+
+Quantity = Distribution | ColumnValue
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """
+    One rule of a profile.
+
+    Parameters
+    ----------
+    place : str
+        File and rule, for errors.
+    match : Match
+        Jobs the rule is about.
+    chance : float
+        Share of them that it decides, 0..1; the rest falls to the next rule.
+    pattern : mapping or None
+        Specification for `make_pattern`, without bytes; None for jobs that do not
+        communicate.
+    label : str
+        Name for tables.
+    quantities : mapping of str to Quantity
+        Two of ``comm_fraction``, ``bytes_per_flow`` (bytes) and ``iteration`` (seconds);
+        bytes may be in the pattern instead.
+    """
+
+    place: str
+    match: Match
+    chance: float
+    pattern: Mapping[str, Any] | None
+    label: str
+    quantities: Mapping[str, Quantity]
+
+
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """
+    How the jobs of a log communicate; the first rule that takes a job decides.
+
+    Parameters
+    ----------
+    rules : tuple of Rule
+        In order. A job that no rule takes does not communicate, nor one on a single node.
+    table : mapping
+        The profile as it was written, for manifests and sweeps.
+    source : str
+        Path, or what it was made from.
+    """
+
+    rules: tuple[Rule, ...]
+    table: Mapping[str, Any] = field(repr=False)
+    source: str
+
+
+def read_profile(path: str | Path) -> Profile:
+    """
+    Read a communication profile.
+
+    Parameters
+    ----------
+    path : str or Path
+        A TOML file as in `profile_from`; ``-`` is standard input.
+
+    Returns
+    -------
+    Profile
+        Checked: patterns exist, quantities are in range.
+
+    Raises
+    ------
+    WorkloadError
+        If the file cannot be read, is no TOML or no profile; the message names file, rule
+        and key.
+    """
+    source = read_source(path)
+    try:
+        table = tomllib.loads(source.data.decode())
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise WorkloadError(f"{source.name}: expected a TOML file, got: {error}.") from error
+    return profile_from(table, source.name)
+
+
+def profile_from(table: Mapping[str, Any], source: str = "profile") -> Profile:
+    """
+    Check a communication profile given as tables.
+
+    Parameters
+    ----------
+    table : mapping
+        ``version`` (1) and ``rule``, a list of tables with the keys ``match`` (see
+        `read_match`), ``chance`` (default 1), ``pattern`` (see `make_pattern`), ``label``
+        (default: the pattern's name) and two of ``comm_fraction``, ``bytes_per_flow`` and
+        ``iteration``, each a number or a distribution (see `read_distribution`), or
+        ``{column = "...", scale = 1.0}`` where the log states it for each job. A rule with
+        ``comm_fraction = 0`` needs nothing else.
+    source : str, default "profile"
+        What errors call it.
+
+    Returns
+    -------
+    Profile
+        The rules.
+
+    Raises
+    ------
+    WorkloadError
+        If a key is unknown, a pattern cannot be made, a value is out of range, or not just
+        two of the three quantities are given.
+    """
+    strange = sorted(set(table) - {"version", "rule"})
+    if strange:
+        raise WorkloadError(f"{source}: unknown key {strange[0]!r}; choose from version, rule.")
+    version, rules = table.get("version"), table.get("rule")
+    if type(version) is not int or version != VERSION:
+        raise WorkloadError(f"{source}: version: expected {VERSION}, got {version!r}.")
+    if not isinstance(rules, list) or not rules:
+        raise WorkloadError(f"{source}: expected at least one [[rule]], got {rules!r}.")
+    made = tuple(
+        _rule(rule, f"{source}: rule {number}") for number, rule in enumerate(rules, start=1)
+    )
+    return Profile(made, table, source)
+
+
+def seeded(spec: Mapping[str, Any], seed: int) -> dict[str, Any]:
+    """
+    Give a pattern and those inside it a seed, where they take one and state none.
+
+    Parameters
+    ----------
+    spec : mapping
+        As for `make_pattern`.
+    seed : int
+        The seed.
+
+    Returns
+    -------
+    dict
+        The specification with it.
+
+    Examples
+    --------
+    >>> seeded({"name": "pairs"}, 3), seeded({"name": "ring"}, 3)
+    ({'name': 'pairs', 'seed': 3}, {'name': 'ring'})
+    """
+    made = {key: _seeded_inside(value, seed) for key, value in spec.items()}
+    if "seed" in _options(spec) and "seed" not in made:
+        made["seed"] = seed
+    return made
+
+
+def _seeded_inside(value: object, seed: int) -> object:
+    """Give seeds to the patterns in an option."""
+    if isinstance(value, Mapping):
+        return seeded(value, seed)
+    if isinstance(value, list):
+        return [_seeded_inside(entry, seed) for entry in value]
+    return value
+
+
+def _options(spec: Mapping[str, Any]) -> set[str]:
+    """Return the names of the options that a pattern takes; none where it is unknown."""
+    name = spec.get("name")
+    kind = PATTERNS.get(name) if isinstance(name, str) else None
+    return set() if kind is None else {option.name for option in fields(kind)}  # type: ignore[arg-type]
+
+
+def _rule(table: object, place: str) -> Rule:
+    """Check one rule."""
+    if not isinstance(table, Mapping):
+        raise WorkloadError(f"{place}: expected a table, got {table!r}.")
+    for key in table:
+        if key not in _KEYS:
+            raise WorkloadError(f"{place}: unknown key {key!r}; choose from {', '.join(_KEYS)}.")
+    chance = table.get("chance", 1.0)
+    if isinstance(chance, bool) or not isinstance(chance, (int, float)) or not 0 <= chance <= 1:
+        raise WorkloadError(f"{place}: chance: expected a number in 0..1, got {chance!r}.")
+    match = read_match(table.get("match", {}), place)
+    label = table.get("label")
+    if label is not None and not isinstance(label, str):
+        raise WorkloadError(f"{place}: label: expected a text, got {label!r}.")
+    quantities = {
+        key: _quantity(table[key], key, f"{place}: {key}") for key in _QUANTITIES if key in table
+    }
+    silent = quantities.get("comm_fraction") == Distribution("constant", (0.0,))
+    if silent and "pattern" not in table:
+        return Rule(place, match, float(chance), None, label or "", {})
+    spec = _pattern(table.get("pattern"), place)
+    _check_pair(spec, quantities, place)
+    return Rule(place, match, float(chance), spec, label or spec["name"], quantities)
+
+
+def _pattern(spec: object, place: str) -> Mapping[str, Any]:
+    """Check that a pattern can be made."""
+    if not isinstance(spec, Mapping):
+        raise WorkloadError(f"{place}: pattern: expected a table with a name, got {spec!r}.")
+    try:
+        make_pattern(spec)
+    except (PatternError, TypeError) as error:
+        raise WorkloadError(f"{place}: pattern: {error}") from error
+    return spec
+
+
+def _check_pair(spec: Mapping[str, Any], quantities: Mapping[str, Quantity], place: str) -> None:
+    """Refuse all but two of fraction, bytes and iteration."""
+    takes_bytes = "nbytes" in _options(spec)
+    own_bytes = "nbytes" in spec or not takes_bytes
+    if "bytes_per_flow" in quantities and own_bytes:
+        why = "states nbytes itself" if takes_bytes else "has bytes of its own"
+        raise WorkloadError(f"{place}: bytes_per_flow: expected none, as the pattern {why}.")
+    given = [key for key in _QUANTITIES if key in quantities]
+    stated = "nbytes" in spec or (not takes_bytes and len(given) == 1)  # else it is scaled
+    if len(given) + stated != 2:  # noqa: PLR2004
+        raise WorkloadError(
+            f"{place}: expected two of {', '.join(_QUANTITIES)}, got {', '.join(given) or 'none'}"
+            f"{' and nbytes of the pattern' if 'nbytes' in spec else ''}."
+        )
+
+
+def _quantity(value: object, key: str, place: str) -> Quantity:
+    """Read a quantity and check its range."""
+    if isinstance(value, Mapping) and "column" in value:
+        return _column_value(value, place)
+    drawn = read_distribution(value, _QUANTITIES[key], place)
+    low, high = drawn.bounds
+    if key == "comm_fraction":
+        if low < 0 or (high > 1 and drawn.kind != "lognormal"):
+            raise WorkloadError(f"{place}: expected fractions in 0..1, got {value!r}.")
+    elif low <= 0 and drawn.kind != "lognormal":
+        raise WorkloadError(f"{place}: expected positive values, got {value!r}.")
+    return drawn
+
+
+def _column_value(value: Mapping[str, object], place: str) -> ColumnValue:
+    """Read a quantity that the log states."""
+    scale = value.get("scale", 1.0)
+    number = isinstance(scale, (int, float)) and not isinstance(scale, bool)
+    if set(value) - {"column", "scale"} or not isinstance(value["column"], str) or not number:
+        raise WorkloadError(
+            f"{place}: expected {{column = NAME, scale = NUMBER}}, got {dict(value)!r}."
+        )
+    return ColumnValue(value["column"], float(scale))  # type: ignore[arg-type]
+
+
+_EVERY_COMM = {"comm_fraction": {"uniform": [0.1, 0.5]}, "bytes_per_flow": "1 MiB"}
+_PARALLEL = {"min_nodes": 2}
+
+DEFAULT_PROFILE = profile_from(
+    {
+        "version": VERSION,
+        "rule": [
+            {
+                "match": _PARALLEL,
+                "chance": 0.2,
+                "pattern": {"name": "stencil", "dims": 3},
+                "label": "stencil-3d",
+                **_EVERY_COMM,
+            },
+            {
+                "match": _PARALLEL,
+                "chance": 0.25,
+                "pattern": {"name": "stencil", "dims": 4},
+                "label": "stencil-4d",
+                **_EVERY_COMM,
+            },
+            {
+                "match": _PARALLEL,
+                "chance": 0.3333333333333333,
+                "pattern": {"name": "unstructured-mesh"},
+                **_EVERY_COMM,
+            },
+            {"match": _PARALLEL, "chance": 0.5, "pattern": {"name": "pairs"}, **_EVERY_COMM},
+            {"match": _PARALLEL, "pattern": {"name": "sub-all-to-all"}, **_EVERY_COMM},
+        ],
+    },
+    "default profile",
+)
+"""
+Five patterns with equal chance for jobs of two nodes and more, 10 to 50 % communication.
+
+An assumption, as no job log says how jobs communicate. The patterns are those of seed 000,
+section V-B (stencil, unstructured mesh, random pairs, sub-communicator all-to-all), its stencil
+in 3D and 4D. Fractions spread around the 30 % of its second experiment; the HPCG runs measured on
+IIT Kanpur's HPC2010 spent 40 % in MPI. Message sizes set the length of an iteration only: with f
+given, a flow-level slowdown does not depend on it as long as latency is small beside it. The chance
+of a rule counts among the jobs that the rules above left.
+"""
