@@ -5,7 +5,9 @@ from typing import Any
 
 from netsim.errors import RoutingError
 from netsim.routing.base import Routing
+from netsim.routing.dimension import DimensionOrder
 from netsim.routing.dmodk import DModK
+from netsim.routing.dragonfly import Minimal, Valiant
 from netsim.routing.wraparound import Wraparound
 from netsim.topology.base import Topology
 
@@ -53,19 +55,15 @@ def make_routing(spec: Mapping[str, Any] | str, topology: Topology, seed: int = 
     return ROUTINGS[name](topology, seed)
 
 
-def _d_mod_k(topology: Topology, seed: int) -> Routing:
-    """Make D-mod-k; nothing is drawn."""
-    del seed
-    return DModK.on(topology)
-
-
-def _jigsaw(topology: Topology, seed: int) -> Routing:
-    """Make the wraparound routing; nothing is drawn."""
-    del seed
-    return Wraparound.on(topology)
+def _drawing_nothing(make: Callable[[Topology], Routing]) -> Callable[[Topology, int], Routing]:
+    """Wrap a routing that needs no seed."""
+    return lambda topology, _seed: make(topology)
 
 
 ROUTINGS: dict[str, Callable[[Topology, int], Routing]] = {
-    "d-mod-k": _d_mod_k,
-    "jigsaw": _jigsaw,
+    "d-mod-k": _drawing_nothing(DModK.on),
+    "jigsaw": _drawing_nothing(Wraparound.on),
+    "dimension-order": _drawing_nothing(DimensionOrder.on),
+    "minimal": _drawing_nothing(Minimal.on),
+    "valiant": Valiant.on,
 }

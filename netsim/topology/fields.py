@@ -64,6 +64,22 @@ class Fields:
         self._known.add(name)
         return name in self._table
 
+    def raw(self, name: str) -> object:
+        """
+        Return what stands in a field, unchecked.
+
+        Parameters
+        ----------
+        name : str
+            The field.
+
+        Returns
+        -------
+        object
+            Its value; None when it is absent.
+        """
+        return self._table[name] if self.has(name) else None
+
     def integer(self, name: str, default: int | None = None, *, least: int = 1) -> int:
         """
         Read a whole number.

@@ -32,4 +32,35 @@ MACHINES: Mapping[str, Mapping[str, Any]] = {
         "parents": [1, 22, 22],
         "parallel": [1, 1, 1],
     },
+    # HECToR, Cray XE6: 15 x 6 x 16 routers of two nodes, 64 of the 2880 being login nodes
+    # (*Improving job node allocation on HECToR*, section 2.5.1). Which ones is not published;
+    # here the last 64 numbers.
+    "hector": {
+        "kind": "torus",
+        "dims": [15, 6, 16],
+        "nodes_per_router": 2,
+        "excluded": ["n[2816-2879]"],
+    },
+    # NERSC Hopper, Cray XE6: 17 x 8 x 24 routers of two nodes, as in its node map.
+    "hopper": {"kind": "torus", "dims": [17, 8, 24], "nodes_per_router": 2},
+    # The 5D torus with HECToR's 2816 nodes, after Blue Gene/Q (same thesis, section 7.3).
+    "bgq-5d": {"kind": "torus", "dims": [11, 8, 4, 4, 2]},
+    # ALCF Theta (9 groups) and NERSC Edison (15 groups), Cray XC: router pairs as in their link
+    # dumps; which lane of a pair is which port is not kept (an importer reads the dumps).
+    "aries-theta-like": {
+        "kind": "dragonfly",
+        "groups": 9,
+        "routers": [6, 16],
+        "nodes_per_router": 4,
+        "variant": "aries",
+        "global_links": 24,
+    },
+    "aries-edison-like": {
+        "kind": "dragonfly",
+        "groups": 15,
+        "routers": [6, 16],
+        "nodes_per_router": 4,
+        "variant": "aries",
+        "global_links": 12,
+    },
 }

@@ -5,9 +5,13 @@ from typing import Any
 
 from netsim.errors import TopologyError
 from netsim.topology.base import Topology
+from netsim.topology.dragonfly import build_dragonfly
 from netsim.topology.fattree import build_fat_tree, fat_tree_of_radix
 from netsim.topology.fields import Fields
+from netsim.topology.gateways import VARIANTS
 from netsim.topology.machines import MACHINES
+from netsim.topology.outage import exclude
+from netsim.topology.torus import build_torus
 
 DEFAULT_BANDWIDTH = 12.5e9  # bytes per second: 100 Gb/s, where a table names none
 LATENCIES = {"codes": (315e-9, 417.7e-9)}  # base and per link, from packet-level runs of CODES
@@ -46,9 +50,10 @@ def make_topology(spec: Mapping[str, Any] | str) -> Topology:
     fields = Fields(table, f"topology {table['kind']!r}")
     fields.has("kind")
     common = _common(fields)
+    excluded = fields.names("excluded")
     topology = TOPOLOGIES[table["kind"]](fields, common)
     fields.finish()
-    return topology
+    return exclude(topology, excluded)
 
 
 def _resolved(spec: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -106,7 +111,34 @@ def _rail_tree(fields: Fields, common: Common) -> Topology:
     return build_fat_tree(children, (rails, spines), parallel, **common)
 
 
+def _torus(fields: Fields, common: Common) -> Topology:
+    """Read a torus or mesh."""
+    dims = fields.integers("dims")
+    return build_torus(
+        dims,
+        nodes_per_router=fields.integer("nodes_per_router", 1),
+        wrap=fields.flags("wrap", len(dims), default=True),
+        **common,
+    )
+
+
+def _dragonfly(fields: Fields, common: Common) -> Topology:
+    """Read a dragonfly."""
+    many = isinstance(fields.raw("routers"), (list, tuple))
+    return build_dragonfly(
+        fields.integer("groups"),
+        fields.integers("routers") if many else fields.integer("routers"),
+        nodes_per_router=fields.integer("nodes_per_router", 1),
+        variant=fields.choice("variant", VARIANTS, "canonical"),
+        global_links=fields.integer("global_links") if fields.has("global_links") else None,
+        lanes=fields.integers("lanes") if fields.has("lanes") else None,
+        **common,
+    )
+
+
 TOPOLOGIES: dict[str, Callable[[Fields, Common], Topology]] = {
     "fat-tree": _fat_tree,
     "rail-tree": _rail_tree,
+    "torus": _torus,
+    "dragonfly": _dragonfly,
 }

@@ -1,0 +1,378 @@
+"""Dragonflies: groups of routers in rows and columns, all-to-all between the groups."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+
+from netsim.arrays import Floats, Ints
+from netsim.errors import TopologyError
+from netsim.topology.base import Topology, reverse_links
+from netsim.topology.gateways import VARIANTS
+
+_CLASSES = ("green", "black", "blue")
+_AT_ONCE = 1_000_000  # entries of a table of flows and gateways that is held in memory
+
+
+@dataclass(frozen=True, eq=False)
+class Dragonfly(Topology):
+    """
+    Groups of rows x columns routers; Cray's colours name the cables.
+
+    *Green* cables join all routers of a row (chassis), *black* ones all routers of a column,
+    *blue* ones each pair of groups, at ``gateways[g, t, k]``: the place of the router in group
+    g that holds cable k to the t-th of the other groups in ascending order. Cable k of one
+    group meets cable k of the other. Router r has group ``r // (rows * columns)``, and within
+    it row ``place // columns`` and column ``place % columns``; node n hangs on router
+    ``n // nodes_per_router``. Between two joined routers there are ``lanes`` parallel cables.
+
+    Links: ``n`` up from node n, ``n_nodes + n`` down to it, then green, black and blue links,
+    each by tail router (blue: by group), peer and lane.
+
+    Parameters
+    ----------
+    groups : int
+        Groups.
+    rows, columns : int
+        Rows and columns of routers in a group; one row is a group that is joined all-to-all.
+    nodes_per_router : int
+        Nodes on each router.
+    lanes : tuple of int
+        Parallel cables of green, black and blue pairs of routers.
+    gateways : (G, G-1, K) int array
+        Place within its group of the router of each end of the blue cables.
+    """
+
+    groups: int = 1
+    rows: int = 1
+    columns: int = 1
+    nodes_per_router: int = 1
+    lanes: tuple[int, int, int] = (1, 1, 1)
+    gateways: Ints = field(default_factory=lambda: np.zeros((1, 0, 1), dtype=np.int64))
+
+    @property
+    def routers_per_group(self) -> int:
+        """Routers of a group."""
+        return self.rows * self.columns
+
+    @cached_property
+    def bases(self) -> tuple[int, int, int]:
+        """Number of the first green, black and blue link."""
+        green = 2 * self.n_nodes
+        black = green + self.n_switches * (self.columns - 1) * self.lanes[0]
+        return green, black, black + self.n_switches * (self.rows - 1) * self.lanes[1]
+
+    def green(self, router: Ints, column: Ints, lane: Ints) -> Ints:
+        """
+        Return the links along the row to another column.
+
+        Parameters
+        ----------
+        router, column, lane : int array
+            Tail, column of the head, and parallel cable.
+
+        Returns
+        -------
+        int array
+            Links; meaningless where the column is the router's own.
+        """
+        peer = column - (column > router % self.columns)
+        return self.bases[0] + (router * (self.columns - 1) + peer) * self.lanes[0] + lane
+
+    def black(self, router: Ints, row: Ints, lane: Ints) -> Ints:
+        """
+        Return the links along the column to another row.
+
+        Parameters
+        ----------
+        router, row, lane : int array
+            Tail, row of the head, and parallel cable.
+
+        Returns
+        -------
+        int array
+            Links; meaningless where the row is the router's own.
+        """
+        peer = row - (row > router // self.columns % self.rows)
+        link: Ints = self.bases[1] + (router * (self.rows - 1) + peer) * self.lanes[1] + lane
+        return link
+
+    def blue(self, group: Ints, target: Ints, cable: Ints, lane: Ints) -> Ints:
+        """
+        Return the links between groups.
+
+        Parameters
+        ----------
+        group, target, cable, lane : int array
+            Groups of tail and head, number of the cable between them, and lane.
+
+        Returns
+        -------
+        int array
+            Links; meaningless where the groups are the same.
+        """
+        pair = group * (self.groups - 1) + target - (target > group)
+        place: Ints = pair * self.gateways.shape[2] + cable
+        return self.bases[2] + place * self.lanes[2] + lane
+
+    def gateway_ends(self, group: Ints, target: Ints) -> tuple[Ints, Ints]:
+        """
+        Return the routers at the two ends of every blue cable between two groups.
+
+        Parameters
+        ----------
+        group, target : (F,) int array
+            Different groups.
+
+        Returns
+        -------
+        exits, entries : (F, K) int array
+            Routers in `group` and in `target`.
+        """
+        size = self.routers_per_group
+        exits = self.gateways[group, target - (target > group)]
+        entries = self.gateways[target, group - (group > target)]
+        return group[:, None] * size + exits, target[:, None] * size + entries
+
+    def batches(self, flows: Ints) -> Iterator[Ints]:
+        """
+        Part flows so that a table of them and their gateways stays small.
+
+        Parameters
+        ----------
+        flows : (F,) int array
+            Numbers of flows.
+
+        Yields
+        ------
+        int array
+            Some of them, in order.
+        """
+        batch = max(1, _AT_ONCE // self.gateways.shape[2])
+        for first in range(0, flows.size, batch):
+            yield flows[first : first + batch]
+
+    def local_hops(self, here: Ints, there: Ints) -> Ints:
+        """
+        Return the links between routers of one group: a green and a black one at most.
+
+        Parameters
+        ----------
+        here, there : int array
+            Routers of the same group.
+
+        Returns
+        -------
+        int array
+            0, 1 or 2.
+        """
+        green = here % self.columns != there % self.columns
+        black = here // self.columns != there // self.columns
+        hops: Ints = green.astype(np.int64) + black
+        return hops
+
+    def hops(self, src: Ints, dst: Ints) -> Ints:
+        """
+        Return the links between routers on a minimal path, over one blue cable at most.
+
+        Parameters
+        ----------
+        src, dst : (F,) int array
+            Source and destination nodes.
+
+        Returns
+        -------
+        (F,) int array
+            0 on one router.
+        """
+        here, there = src // self.nodes_per_router, dst // self.nodes_per_router
+        found = self.local_hops(here, there)
+        size = self.routers_per_group
+        for some in self.batches(np.flatnonzero(here // size != there // size)):
+            exits, entries = self.gateway_ends(here[some] // size, there[some] // size)
+            hops = self.local_hops(here[some, None], exits) + 1
+            found[some] = (hops + self.local_hops(entries, there[some, None])).min(axis=1)
+        return found
+
+    def link_class(self, link: int) -> str:
+        """
+        Return the kind of a link, for tables that sum over many.
+
+        Parameters
+        ----------
+        link : int
+            Directed link.
+
+        Returns
+        -------
+        str
+            ``injection``, ``ejection``, ``green``, ``black`` or ``blue``.
+        """
+        for name, base in zip(reversed(_CLASSES), reversed(self.bases), strict=True):
+            if link >= base:
+                return name
+        return super().link_class(link)
+
+
+def build_dragonfly(
+    groups: int,
+    routers: int | Sequence[int],
+    bandwidth: float | Sequence[float],
+    *,
+    nodes_per_router: int = 1,
+    variant: str = "canonical",
+    global_links: int | None = None,
+    lanes: Sequence[int] | None = None,
+    half_duplex: bool = False,
+    latency_base_s: float = 0.0,
+    latency_per_link_s: float = 0.0,
+) -> Dragonfly:
+    """
+    Build a dragonfly.
+
+    Parameters
+    ----------
+    groups : int
+        Groups.
+    routers : int or sequence of int
+        Routers of a group, joined all-to-all; or its rows and columns.
+    bandwidth : float or sequence of float
+        Bytes per second of every cable, or of node, green, black and blue cables.
+    nodes_per_router : int, default 1
+        Nodes on each router.
+    variant : str, default "canonical"
+        Where the blue cables end, a key of `netsim.topology.gateways.VARIANTS`.
+    global_links : int, optional
+        Blue cables (router pairs) between two groups; the variant's own number when absent.
+    lanes : sequence of int, optional
+        Parallel cables of green, black and blue pairs of routers; the variant's when absent.
+    half_duplex : bool, default False
+        Both directions of a cable share one capacity.
+    latency_base_s, latency_per_link_s : float, default 0
+        Latency of a path of n links: base + per_link * (n - 1), seconds.
+
+    Returns
+    -------
+    Dragonfly
+        The fabric.
+
+    Raises
+    ------
+    TopologyError
+        If the numbers do not fit each other, the variant or the bandwidths.
+
+    Examples
+    --------
+    The canonical dragonfly with p = h = 2, a = 4 has 9 groups and 72 nodes.
+
+    >>> fabric = build_dragonfly(9, 4, 1e9, nodes_per_router=2)
+    >>> fabric.n_nodes, fabric.n_switches, int(fabric.hops(np.array([0]), np.array([71]))[0])
+    (72, 36, 3)
+    """
+    rows, columns = _rows_and_columns(groups, routers, nodes_per_router)
+    if variant not in VARIANTS:
+        raise TopologyError(
+            f"unknown dragonfly variant {variant!r}; choose from {', '.join(VARIANTS)}."
+        )
+    gateways, usual_lanes = VARIANTS[variant](groups, rows, columns, global_links)
+    counts = usual_lanes if lanes is None else tuple(lanes)
+    if len(counts) != len(_CLASSES) or min(counts) < 1:
+        raise TopologyError(f"lanes must be three numbers from 1, got {counts}.")
+    rates = _rates(bandwidth)
+    n_routers = groups * rows * columns
+    shape = (groups, rows, columns)
+    ends = [_node_links(n_routers, nodes_per_router)]
+    ends += [_local_links(shape, counts[0], axis=2), _local_links(shape, counts[1], axis=1)]
+    ends.append(_blue_links(gateways, rows * columns, counts[2]))
+    n_nodes = n_routers * nodes_per_router
+    shifted = [(tail + n_nodes, head + n_nodes, lane) for tail, head, lane in ends[1:]]
+    tail, head, cable = (np.concatenate(part) for part in zip(ends[0], *shifted, strict=True))
+    links = np.arange(tail.size)
+    capacity: Floats = np.repeat(rates, [part[0].size for part in ends])
+    return Dragonfly(
+        name=f"dragonfly({variant}; {groups} groups of {rows}x{columns}; "
+        f"{nodes_per_router} a router)",
+        n_nodes=n_nodes,
+        n_switches=n_routers,
+        link_tail=tail,
+        link_head=head,
+        link_cable=cable,
+        capacity=capacity,
+        channel=np.minimum(links, reverse_links(tail, head, cable)) if half_duplex else links,
+        latency_base_s=latency_base_s,
+        latency_per_link_s=latency_per_link_s,
+        groups=groups,
+        rows=rows,
+        columns=columns,
+        nodes_per_router=nodes_per_router,
+        lanes=(counts[0], counts[1], counts[2]),
+        gateways=gateways,
+    )
+
+
+def _rows_and_columns(
+    groups: int, routers: int | Sequence[int], nodes_per_router: int
+) -> tuple[int, int]:
+    """Check the counts and return the rows and columns of a group."""
+    shape = (1, routers) if isinstance(routers, int) else tuple(routers)
+    if len(shape) != 2 or min(groups, nodes_per_router, *shape) < 1:  # noqa: PLR2004 (rows, columns)
+        raise TopologyError(
+            f"groups, nodes_per_router and routers (one number, or rows and columns) must be at "
+            f"least 1, got {groups}, {nodes_per_router} and {routers}."
+        )
+    return shape[0], shape[1]
+
+
+def _rates(bandwidth: float | Sequence[float]) -> list[float]:
+    """Return bytes per second of node, green, black and blue cables."""
+    n_kinds = 1 + len(_CLASSES)
+    rates = [bandwidth] * n_kinds if isinstance(bandwidth, (int, float)) else list(bandwidth)
+    if len(rates) != n_kinds or not all(0 < rate < float("inf") for rate in rates):
+        raise TopologyError(
+            "bandwidth must be one positive value, or four (node, green, black, blue)."
+        )
+    return [float(rate) for rate in rates]
+
+
+def _node_links(n_routers: int, nodes_per_router: int) -> tuple[Ints, Ints, Ints]:
+    """Return tail, head and lane of the links of nodes, upwards and downwards."""
+    node = np.arange(n_routers * nodes_per_router)
+    router = node.size + node // nodes_per_router
+    ends = np.concatenate([node, router]), np.concatenate([router, node])
+    return *ends, np.zeros(2 * node.size, dtype=np.int64)
+
+
+def _local_links(shape: tuple[int, int, int], lanes: int, axis: int) -> tuple[Ints, Ints, Ints]:
+    """Return tail, head and lane of green (axis 2) or black (axis 1) links, in link order."""
+    side, stride = shape[axis], 1 if axis == len(shape) - 1 else shape[-1]
+    peers = (side - 1) * lanes
+    tail = np.repeat(np.arange(np.prod(shape)), peers)
+    peer = np.tile(np.repeat(np.arange(side - 1), lanes), tail.size // max(1, peers))
+    place = tail // stride % side
+    head = tail + (peer + (peer >= place) - place) * stride
+    return tail, head, np.tile(np.arange(lanes), tail.size // lanes)
+
+
+def _blue_links(gateways: Ints, routers: int, lanes: int) -> tuple[Ints, Ints, Ints]:
+    """Return tail, head and lane of blue links, in link order."""
+    groups, others, per_pair = gateways.shape
+    group, peer, cable = (
+        np.repeat(axis.ravel(), lanes) for axis in np.indices((groups, others, per_pair))
+    )
+    target = peer + (peer >= group)
+    back = group - (group > target)
+    tail = group * routers + gateways[group, peer, cable]
+    head = target * routers + gateways[target, back, cable]
+    return tail, head, _occurrence(tail * groups * routers + head)
+
+
+def _occurrence(key: Ints) -> Ints:
+    """Return how many earlier entries are equal: two cables of a pair may join the same routers."""
+    order = np.argsort(key, kind="stable")
+    ordered = key[order]
+    first = np.flatnonzero(np.diff(ordered, prepend=-1))
+    number = np.arange(key.size) - np.repeat(first, np.diff(first, append=key.size))
+    found = np.empty_like(number)
+    found[order] = number
+    return found

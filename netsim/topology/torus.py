@@ -1,0 +1,302 @@
+"""Torus and mesh: routers on an n-dimensional grid, several nodes on each."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from math import prod
+
+import numpy as np
+
+from netsim.arrays import Floats, Ints
+from netsim.errors import TopologyError
+from netsim.topology.base import Topology, reverse_links
+
+
+@dataclass(frozen=True, eq=False)
+class Torus(Topology):
+    """
+    Routers on a grid; each dimension is a ring (wrap) or a line.
+
+    Router r has coordinates in mixed radix, axis 0 fastest; node n hangs on router
+    ``n // nodes_per_router``. The cable from the router at coordinate c to its neighbour at
+    c + 1 on an axis is *owned* by the former. A ring of two routers has two cables, one owned
+    by each; a ring of one has none.
+
+    Links: ``n`` up from node n, ``n_nodes + n`` down to it, then per axis the owned cables in
+    plus direction from ``plus_base[axis]`` and the same cables backwards from
+    ``minus_base[axis]``, both by `cable`.
+
+    Parameters
+    ----------
+    dims : tuple of int
+        Routers along each axis.
+    nodes_per_router : int
+        Nodes on each router.
+    wrap : tuple of bool
+        Whether each axis is a ring.
+    """
+
+    dims: tuple[int, ...] = ()
+    nodes_per_router: int = 1
+    wrap: tuple[bool, ...] = ()
+
+    @cached_property
+    def strides(self) -> tuple[int, ...]:
+        """Difference of router numbers between neighbours on each axis."""
+        return tuple(prod(self.dims[:axis]) for axis in range(len(self.dims)))
+
+    @cached_property
+    def owners(self) -> tuple[int, ...]:
+        """Coordinates on each axis whose router owns a cable."""
+        return cable_owners(self.dims, self.wrap)
+
+    @cached_property
+    def plus_base(self) -> tuple[int, ...]:
+        """Number of the first plus link of each axis."""
+        routers = self.n_switches
+        sizes = [
+            2 * routers // side * own for side, own in zip(self.dims, self.owners, strict=True)
+        ]
+        return tuple(2 * self.n_nodes + sum(sizes[:axis]) for axis in range(len(sizes)))
+
+    @cached_property
+    def minus_base(self) -> tuple[int, ...]:
+        """Number of the first minus link of each axis."""
+        parts = zip(self.plus_base, self.dims, self.owners, strict=True)
+        return tuple(base + self.n_switches // side * own for base, side, own in parts)
+
+    def coordinates(self, router: Ints) -> Ints:
+        """
+        Return the coordinates of routers.
+
+        Parameters
+        ----------
+        router : (F,) int array
+            Router numbers.
+
+        Returns
+        -------
+        (D, F) int array
+            One row for each axis.
+        """
+        parts = zip(self.strides, self.dims, strict=True)
+        return np.stack([router // stride % side for stride, side in parts])
+
+    def cable(self, axis: int, owner: Ints) -> Ints:
+        """
+        Return the cable that routers own on an axis, counted from the base of the axis.
+
+        Parameters
+        ----------
+        axis : int
+            The axis.
+        owner : int array
+            Routers that own a cable there.
+
+        Returns
+        -------
+        int array
+            Cable number within the axis.
+        """
+        stride, side, own = self.strides[axis], self.dims[axis], self.owners[axis]
+        along = owner // stride % side
+        return owner % stride + stride * (along + own * (owner // (stride * side)))
+
+    def hops(self, src: Ints, dst: Ints) -> Ints:
+        """
+        Return the links between routers on a shortest path: the Manhattan distance.
+
+        Parameters
+        ----------
+        src, dst : (F,) int array
+            Source and destination nodes.
+
+        Returns
+        -------
+        (F,) int array
+            0 on one router.
+        """
+        here = self.coordinates(src // self.nodes_per_router)
+        there = self.coordinates(dst // self.nodes_per_router)
+        total = np.zeros(src.size, dtype=np.int64)
+        for axis in range(len(self.dims)):
+            total += self._apart(axis, here[axis], there[axis])
+        return total
+
+    def total_hops(self, nodes: Ints) -> int:
+        """
+        Return the sum of `hops` over all unordered pairs of some nodes.
+
+        Parameters
+        ----------
+        nodes : (n,) int array
+            Nodes; one may appear several times.
+
+        Returns
+        -------
+        int
+            The sum, axis by axis from the number of nodes at each coordinate.
+        """
+        total = 0
+        for axis, place in enumerate(self.coordinates(nodes // self.nodes_per_router)):
+            count = np.bincount(place, minlength=self.dims[axis])
+            line = np.arange(self.dims[axis])
+            total += int(count @ self._apart(axis, line[:, None], line) @ count) // 2
+        return total
+
+    def _apart(self, axis: int, here: Ints, there: Ints) -> Ints:
+        """Return the distance of coordinates on one axis."""
+        straight: Ints = np.abs(there - here)
+        return np.minimum(straight, self.dims[axis] - straight) if self.wrap[axis] else straight
+
+    def link_class(self, link: int) -> str:
+        """
+        Return the kind of a link, for tables that sum over many.
+
+        Parameters
+        ----------
+        link : int
+            Directed link.
+
+        Returns
+        -------
+        str
+            ``injection``, ``ejection``, ``axis0+``, ``axis0-``, ``axis1+``, ...
+        """
+        for axis in reversed(range(len(self.dims))):
+            if link >= self.plus_base[axis]:
+                return f"axis{axis}{'+' if link < self.minus_base[axis] else '-'}"
+        return super().link_class(link)
+
+
+def cable_owners(dims: Sequence[int], wrap: Sequence[bool]) -> tuple[int, ...]:
+    """
+    Return how many coordinates of each axis own a cable.
+
+    Parameters
+    ----------
+    dims : sequence of int
+        Routers along each axis.
+    wrap : sequence of bool
+        Whether each axis is a ring.
+
+    Returns
+    -------
+    tuple of int
+        The side of a ring, one less on a line, 0 on a side of one router.
+    """
+    parts = zip(dims, wrap, strict=True)
+    return tuple(0 if side == 1 else side if ring else side - 1 for side, ring in parts)
+
+
+def build_torus(
+    dims: Sequence[int],
+    bandwidth: float | Sequence[float],
+    *,
+    nodes_per_router: int = 1,
+    wrap: Sequence[bool] | None = None,
+    half_duplex: bool = False,
+    latency_base_s: float = 0.0,
+    latency_per_link_s: float = 0.0,
+) -> Torus:
+    """
+    Build a torus or mesh.
+
+    Parameters
+    ----------
+    dims : sequence of int
+        Routers along each axis; axis 0 is the fastest in the numbering.
+    bandwidth : float or sequence of float
+        Bytes per second of every cable; or of node cables and router cables; or of node
+        cables and of the cables of each axis.
+    nodes_per_router : int, default 1
+        Nodes on each router.
+    wrap : sequence of bool, optional
+        Whether each axis is a ring; all are when absent.
+    half_duplex : bool, default False
+        Both directions of a cable share one capacity.
+    latency_base_s, latency_per_link_s : float, default 0
+        Latency of a path of n links: base + per_link * (n - 1), seconds.
+
+    Returns
+    -------
+    Torus
+        The fabric.
+
+    Raises
+    ------
+    TopologyError
+        If the lists do not fit each other or hold values below 1.
+
+    Examples
+    --------
+    >>> torus = build_torus([4, 3], 1e9, nodes_per_router=2)
+    >>> torus.n_nodes, torus.link_name(torus.plus_base[1])
+    (24, 'r0>r4')
+    """
+    sides = tuple(dims)
+    rings = (True,) * len(sides) if wrap is None else tuple(wrap)
+    rates = _check(sides, rings, nodes_per_router, bandwidth)
+    routers = np.arange(prod(sides))
+    n_nodes = routers.size * nodes_per_router
+    node = np.arange(n_nodes)
+    router_of_node = n_nodes + node // nodes_per_router
+    tails, heads = [node, router_of_node], [router_of_node, node]
+    cables: list[Ints] = [np.zeros(2 * n_nodes, dtype=np.int64)]
+    capacity: list[Floats] = [np.full(2 * n_nodes, rates[0])]
+    stride = 1
+    for axis, side in enumerate(sides):
+        along = routers // stride % side
+        owner = routers[along < cable_owners(sides, rings)[axis]]
+        place = owner // stride % side
+        neighbour = owner + stride * ((place + 1) % side - place)
+        twin = place if side == 2 else np.zeros_like(place)  # noqa: PLR2004 (two cables a pair)
+        tails += [n_nodes + owner, n_nodes + neighbour]
+        heads += [n_nodes + neighbour, n_nodes + owner]
+        cables += [twin, twin]
+        capacity.append(np.full(2 * owner.size, rates[1 + axis]))
+        stride *= side
+    tail, head, cable = np.concatenate(tails), np.concatenate(heads), np.concatenate(cables)
+    links = np.arange(tail.size)
+    shape = "x".join(map(str, sides))
+    return Torus(
+        name=f"{'torus' if all(rings) else 'mesh'}({shape}; {nodes_per_router} a router)",
+        n_nodes=n_nodes,
+        n_switches=routers.size,
+        link_tail=tail,
+        link_head=head,
+        link_cable=cable,
+        capacity=np.concatenate(capacity),
+        channel=np.minimum(links, reverse_links(tail, head, cable)) if half_duplex else links,
+        latency_base_s=latency_base_s,
+        latency_per_link_s=latency_per_link_s,
+        dims=sides,
+        nodes_per_router=nodes_per_router,
+        wrap=rings,
+    )
+
+
+def _check(
+    dims: tuple[int, ...],
+    wrap: tuple[bool, ...],
+    nodes_per_router: int,
+    bandwidth: float | Sequence[float],
+) -> tuple[float, ...]:
+    """Check the description; return the bandwidth of node cables and of each axis."""
+    if not dims or min(dims) < 1 or nodes_per_router < 1:
+        raise TopologyError(
+            f"dims and nodes_per_router must be at least 1, got {dims} and {nodes_per_router}."
+        )
+    if len(wrap) != len(dims):
+        raise TopologyError(f"wrap must have an entry for each of {len(dims)} axes, got {wrap}.")
+    given = (bandwidth,) if isinstance(bandwidth, (int, float)) else tuple(bandwidth)
+    if not given or not all(0 < rate < float("inf") for rate in given):
+        raise TopologyError(f"bandwidth must be positive, got {bandwidth}.")
+    shared = {1: given * (1 + len(dims)), 2: given[:1] + given[1:] * len(dims)}
+    rates = given if len(given) == 1 + len(dims) else shared.get(len(given))
+    if rates is None:
+        raise TopologyError(
+            f"bandwidth must be one value, two (node, router) or {1 + len(dims)} (node, one for "
+            f"each axis), got {len(given)}."
+        )
+    return tuple(float(rate) for rate in rates)
