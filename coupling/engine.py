@@ -12,6 +12,7 @@ from coupling.pace import LinkLedger, NetworkPace
 from coupling.result import Result
 from coupling.tabulate import job_table, link_table, time_table
 from netsim.contention import make_contention_model
+from netsim.contention.base import ContentionModel
 from netsim.routing import make_routing
 from scheduler.allocators import make_allocator
 from scheduler.cluster import Cluster
@@ -45,7 +46,9 @@ def run(experiment: Experiment, progress: Progress | None = None) -> Result:
     ExperimentError, SchedulerError, NetsimError, PatternError
         If a name, value or file is wrong; nothing has been run then.
     """
-    return run_parts(experiment, with_reference_runtimes(experiment, assemble(experiment)), progress)
+    return run_parts(
+        experiment, with_reference_runtimes(experiment, assemble(experiment)), progress
+    )
 
 
 def run_parts(experiment: Experiment, parts: Parts, progress: Progress | None = None) -> Result:
@@ -119,9 +122,7 @@ def with_reference_runtimes(
     """
     if experiment.runtime_means == "isolated":
         return parts
-    baseline = replace(
-        experiment, allocator="first-free", allocator_options={}, routing="d-mod-k"
-    )
+    baseline = replace(experiment, allocator="first-free", allocator_options={}, routing="d-mod-k")
     ordinary = _simulate(baseline, parts, coupled=True, progress=progress)
     factor = {
         record.job.id: record.interference * record.placement_factor
@@ -131,6 +132,42 @@ def with_reference_runtimes(
         replace(job, runtime_s=job.runtime_s / factor[job.id]) for job in parts.workload.jobs
     )
     return replace(parts, workload=replace(parts.workload, jobs=jobs))
+
+
+def check_parts(experiment: Experiment, parts: Parts) -> None:
+    """
+    Make every part that a run will need, so that errors show before anything is run.
+
+    Parameters
+    ----------
+    experiment : Experiment
+        What to run.
+    parts : Parts
+        Fabric and workload.
+
+    Raises
+    ------
+    SchedulerError, NetsimError
+        If a name or option is unknown or does not fit the fabric.
+    """
+    make_policy(experiment.queue, experiment.queue_options)
+    make_allocator(experiment.allocator, experiment.allocator_options, experiment.seed).allocate(
+        replace(parts.workload.jobs[0], n_nodes=1), Cluster(parts.topology)
+    )
+    make_routing(experiment.routing, parts.topology, experiment.seed)
+    _model(experiment, parts)
+
+
+def _model(experiment: Experiment, parts: Parts) -> ContentionModel | None:
+    """Make the contention model; None for the infinite network."""
+    if experiment.model == "null" and not experiment.model_options:
+        return None
+    return make_contention_model(
+        experiment.model,
+        parts.topology,
+        fairness=experiment.fairness,
+        options=experiment.model_options,
+    )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -148,19 +185,12 @@ def _simulate(
 ) -> _Outcome:
     """Simulate with or without the network."""
     cluster = Cluster(parts.topology)
-    allocator = make_allocator(
-        experiment.allocator, experiment.allocator_options, experiment.seed
-    )
+    allocator = make_allocator(experiment.allocator, experiment.allocator_options, experiment.seed)
     ledger = LinkLedger(parts.topology.n_links)
     rates: RateModel = AlonePace()
     if coupled:
         routing = make_routing(experiment.routing, parts.topology, experiment.seed)
-        model = make_contention_model(
-            experiment.model,
-            parts.topology,
-            fairness=experiment.fairness,
-            options=experiment.model_options,
-        )
+        model = _model(experiment, parts)
         network = NetworkPace(parts.topology, routing, model, cluster.nodes_per_leaf)
         rates, ledger = network, network.ledger
     what = experiment.allocator if coupled else f"{experiment.allocator}, infinite network"

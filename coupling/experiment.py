@@ -1,5 +1,6 @@
 """Experiment: everything a run depends on, read from TOML and checked at the door."""
 
+import sys
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -102,7 +103,8 @@ class Experiment:
         tables = _parse(path)
         for change in changes:
             _set(tables, change)
-        return cls.from_tables(tables, str(path), path.parent, path.stem)
+        name = "experiment" if str(path) == "-" else path.stem
+        return cls.from_tables(tables, str(path), path.parent, name)
 
     @classmethod
     def from_tables(
@@ -281,7 +283,8 @@ def _mapping(table: Table, key: str) -> Mapping[str, Any]:
 def _parse(path: Path) -> dict[str, Any]:
     """Read a TOML file."""
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
+        text = sys.stdin.read() if str(path) == "-" else path.read_text(encoding="utf-8")
+        return tomllib.loads(text)
     except OSError as error:
         raise ExperimentError(f"{path}: cannot be read: {error.strerror}.") from error
     except UnicodeDecodeError as error:

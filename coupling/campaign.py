@@ -1,0 +1,223 @@
+"""A campaign: the runs of one experiment, their result directory, and how it is resumed."""
+
+import hashlib
+import json
+import platform
+import shutil
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from importlib.metadata import PackageNotFoundError, version
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Any
+
+import tomli_w
+
+from coupling.assembly import Parts, assemble
+from coupling.engine import Progress, check_parts, run_parts, with_reference_runtimes
+from coupling.errors import ResultError
+from coupling.experiment import Experiment
+from coupling.result import Result, write_json
+
+DEPENDENCIES = ("fabricsim", "numpy", "scipy", "numba", "pandas", "pyarrow", "simpy", "networkx")
+MANIFEST = "manifest.json"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Campaign:
+    """
+    The finished runs of an experiment.
+
+    Parameters
+    ----------
+    experiment : Experiment
+        What was run.
+    results : tuple of Result
+        In the order of the comparison.
+    manifest : mapping
+        Seed, versions, hashes of inputs, cost.
+    folder : Path
+        Where everything was written.
+    """
+
+    experiment: Experiment
+    results: tuple[Result, ...]
+    manifest: Mapping[str, Any]
+    folder: Path
+
+
+def run_campaign(
+    experiment: Experiment,
+    folder: Path,
+    *,
+    workers: int = 1,
+    resume: bool = False,
+    csv: bool = False,
+    progress: Progress | None = None,
+) -> Campaign:
+    """
+    Run an experiment with everything it compares, and write a result directory.
+
+    Parameters
+    ----------
+    experiment : Experiment
+        What to run.
+    folder : Path
+        Result directory: made if absent, otherwise it must be empty or resumed.
+    workers : int, default 1
+        Compared runs at the same time; results do not depend on it.
+    resume : bool, default False
+        Keep the runs that an interrupted campaign of the same experiment has finished.
+    csv : bool, default False
+        Also write job tables as CSV.
+    progress : callable, optional
+        Called now and then.
+
+    Returns
+    -------
+    Campaign
+        The results, as they are in the directory.
+
+    Raises
+    ------
+    ResultError
+        If the directory holds something else or cannot be written.
+    ExperimentError, SchedulerError, NetsimError, PatternError
+        If the experiment is wrong; nothing has been written then.
+
+    Notes
+    -----
+    A run is written into a hidden directory that is renamed when it is complete, so that
+    what is there is finished, whenever the process is killed.
+    """
+    parts = assemble(experiment)
+    variants = experiment.variants()
+    for variant in variants:
+        check_parts(variant, parts)
+    manifest = _manifest(experiment, parts)
+    _open(folder, manifest["fingerprint"], resume=resume)
+    _write_head(folder, experiment, manifest)
+    pending = [variant for variant in variants if not _finished(_place(folder, variant, variants))]
+    if pending:
+        parts = with_reference_runtimes(experiment, parts, progress)
+    keep = _Keeper(folder, variants, csv)
+    for variant, result in _run_all(pending, parts, workers, progress):
+        keep(variant, result)
+    results = tuple(Result.load(_place(folder, variant, variants)) for variant in variants)
+    manifest |= {"complete": True, "cost": {result.name: result.cost for result in results}}
+    write_json(folder / MANIFEST, manifest)
+    return Campaign(experiment, results, manifest, folder)
+
+
+def _run_all(
+    pending: Sequence[Experiment], parts: Parts, workers: int, progress: Progress | None
+) -> Iterator[tuple[Experiment, Result]]:
+    """Yield (variant, result) as runs finish."""
+    if workers == 1 or len(pending) <= 1:
+        for variant in pending:
+            yield variant, run_parts(variant, parts, progress)
+        return
+    context = get_context("spawn")  # a forked child would share numba's and pyarrow's threads
+    with ProcessPoolExecutor(min(workers, len(pending)), mp_context=context) as pool:
+        futures = {variant.allocator: pool.submit(run_parts, variant, parts) for variant in pending}
+        for variant in pending:
+            result = futures[variant.allocator].result()
+            if progress is not None:
+                progress(variant.allocator, len(parts.workload.jobs), len(parts.workload.jobs))
+            yield variant, result
+
+
+class _Keeper:
+    """Writes each result as soon as it is there."""
+
+    def __init__(self, folder: Path, variants: Sequence[Experiment], csv: bool) -> None:
+        self._folder, self._variants, self._csv = folder, variants, csv
+
+    def __call__(self, variant: Experiment, result: Result) -> None:
+        """Write a result beside its place and move it there."""
+        place = _place(self._folder, variant, self._variants)
+        partial = self._folder / f".{variant.allocator}.partial"
+        shutil.rmtree(partial, ignore_errors=True)
+        partial.mkdir()
+        result.save(partial, csv=self._csv)
+        if place != self._folder:
+            partial.rename(place)
+            return
+        for path in sorted(partial.iterdir(), key=lambda path: path.name == "summary.json"):
+            path.replace(place / path.name)  # the summary last: it marks the run as finished
+        partial.rmdir()
+
+
+def _place(folder: Path, variant: Experiment, variants: Sequence[Experiment]) -> Path:
+    """Return where a run is kept: the directory itself when nothing is compared."""
+    return folder if len(variants) == 1 else folder / variant.allocator
+
+
+def _finished(place: Path) -> bool:
+    """Say whether a run is complete."""
+    return (place / "summary.json").exists()
+
+
+def _open(folder: Path, fingerprint: str, *, resume: bool) -> None:
+    """Make the directory, or check that it may be gone on with."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        present = sorted(path.name for path in folder.iterdir())
+    except OSError as error:
+        raise ResultError(f"{folder}: cannot be used for results: {error.strerror}.") from error
+    if not present:
+        return
+    if not resume:
+        raise ResultError(
+            f"{folder}: expected an empty or new directory, found {present[0]}; "
+            "choose another with --out, or go on with --resume."
+        )
+    try:
+        found = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))["fingerprint"]
+    except (OSError, ValueError, KeyError) as error:
+        raise ResultError(f"{folder}: holds no result that could be resumed.") from error
+    if found != fingerprint:
+        raise ResultError(
+            f"{folder}: holds the result of another experiment, input or version; "
+            "choose another directory with --out."
+        )
+
+
+def _write_head(folder: Path, experiment: Experiment, manifest: Mapping[str, Any]) -> None:
+    """Write what is known before the first run."""
+    text = tomli_w.dumps(experiment.tables())
+    (folder / "experiment.resolved.toml").write_text(text, encoding="utf-8")
+    write_json(folder / MANIFEST, manifest)
+
+
+def _manifest(experiment: Experiment, parts: Parts) -> dict[str, Any]:
+    """Return where a result comes from."""
+    versions = {name: _version(name) for name in DEPENDENCIES}
+    tables = experiment.tables()
+    print_of = json.dumps([tables, dict(parts.hashes), versions["fabricsim"]], sort_keys=True)
+    return {
+        "name": experiment.name,
+        "seed": experiment.seed,
+        "fabric": parts.topology.name,
+        "nodes": parts.topology.n_nodes,
+        "inputs_sha256": dict(parts.hashes),
+        "workload": parts.workload.source,
+        "jobs": len(parts.workload.jobs),
+        "dropped": dict(parts.workload.dropped),
+        "estimates": parts.estimates,
+        "python": platform.python_version(),
+        "versions": versions,
+        "created": datetime.now(UTC).isoformat(timespec="seconds"),
+        "fingerprint": hashlib.sha256(print_of.encode()).hexdigest(),
+        "complete": False,
+    }
+
+
+def _version(name: str) -> str:
+    """Return the installed version of a distribution."""
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return "unknown"
