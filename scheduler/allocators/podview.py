@@ -1,12 +1,85 @@
 """PodView: what is free in one pod, and the search for a legal placement inside it."""
 
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 from scheduler.allocation import lowest
 from scheduler.cluster import Cluster
 
 Row = tuple[int, int, int]
+
+
+def pack(masks: Sequence[int], width: int) -> int:
+    """
+    Put masks side by side into one integer, so that one operation meets them all.
+
+    Parameters
+    ----------
+    masks : sequence of int
+        Each of `width` bits.
+    width : int
+        Bits of a field.
+
+    Returns
+    -------
+    int
+        Mask i is the field from bit ``i * width`` on.
+
+    Examples
+    --------
+    >>> bin(pack([0b01, 0b11], 2))
+    '0b1101'
+    """
+    packed = 0
+    for mask in reversed(masks):
+        packed = packed << width | mask
+    return packed
+
+
+def unpack(packed: int, width: int, count: int) -> list[int]:
+    """
+    Undo `pack`.
+
+    Parameters
+    ----------
+    packed : int
+        Masks side by side.
+    width : int
+        Bits of a field.
+    count : int
+        Number of fields.
+
+    Returns
+    -------
+    list of int
+        The masks.
+    """
+    field = (1 << width) - 1
+    return [packed >> shift & field for shift in range(0, width * count, width)]
+
+
+@lru_cache(maxsize=1 << 16)  # few patterns of free links recur all the time
+def field_counts(packed: int, width: int, count: int) -> tuple[int, ...]:
+    """
+    Return the set bits of each field.
+
+    Parameters
+    ----------
+    packed : int
+        Masks side by side.
+    width : int
+        Bits of a field.
+    count : int
+        Number of fields.
+
+    Returns
+    -------
+    tuple of int
+        One number for each field, and after them the least of them.
+    """
+    counts = [mask.bit_count() for mask in unpack(packed, width, count)]
+    return (*counts, min(counts))
 
 
 class Shape(NamedTuple):
@@ -53,14 +126,19 @@ class PodView:
     rows : list of Row
         (free nodes, mask of free up-ports, leaf) of the leaves with free nodes, in the
         order of the search.
-    spines : list of int
-        Mask of free up-ports of each L2 switch; empty in a two-level tree.
+    spines : int
+        Masks of free up-ports of the L2 switches, packed as by `pack`; 0 in a two-level tree.
     largest : int
         Free nodes of the leaf that has most.
     usable : list of int
-        For each of `rows`, the lesser of free nodes and free up-ports; descending.
+        The lesser of free nodes and free up-ports of each leaf, descending, and a zero after
+        them.
     whole : list of int
         Leaves of which all nodes and as many up-ports are free.
+    spare_spines : int
+        The fewest free up-ports that an L2 switch of the pod has.
+    deepest : int
+        The largest L_T of a full tree of whole leaves that the pod could be, were it alone.
     refused : int
         The smallest size for which a search failed; none as large fits. No shape is lost
         by taking away a node, so this holds until the pod changes.
@@ -69,11 +147,13 @@ class PodView:
     __slots__ = (
         "_first_leaf",
         "_nodes",
+        "deepest",
         "free",
         "largest",
         "pod",
         "refused",
         "rows",
+        "spare_spines",
         "spines",
         "usable",
         "whole",
@@ -92,7 +172,9 @@ class PodView:
         end = first + cluster.leaves_per_pod
         self.pod, self._first_leaf = pod, first
         self._nodes = cluster.leaf_free[first:end]
-        self.spines = l2_up[pod * width : (pod + 1) * width]
+        ports = l2_up[pod * width : (pod + 1) * width]
+        self.spines = pack(ports, cluster.leaves_per_pod)
+        self.spare_spines = min(map(int.bit_count, ports), default=0)
         rows = [
             (nodes.bit_count(), leaf_up[leaf], leaf)
             for leaf, nodes in enumerate(self._nodes, first)
@@ -100,11 +182,13 @@ class PodView:
         ]
         full = cluster.nodes_per_leaf
         self.whole = [leaf for n, up, leaf in rows if n == full <= up.bit_count()]
+        self.deepest = min(len(self.whole), self.spare_spines)
         if fewest_first:
             rows.sort(key=_free_nodes)
         self.rows = rows
         self.free = cluster.pod_free[pod]
         self.usable = sorted([min(n, up.bit_count()) for n, up, _ in rows], reverse=True)
+        self.usable += [0] * (cluster.leaves_per_pod + 1 - len(rows))
         self.largest = max([n for n, _, _ in rows], default=0)
         self.refused = self.free + 1
 
@@ -144,8 +228,6 @@ class PodView:
         tuple of (leaf, mask of nodes, mask of up-ports), or None
             None when no leaf will do.
         """
-        if n_nodes > self.largest:
-            return None
         for count, up, leaf in self.rows:
             if count >= n_nodes and not with_links:
                 return (self.take(leaf, n_nodes, 0),)
@@ -167,11 +249,7 @@ class PodView:
         tuple of (leaf, mask of nodes, mask of up-ports), or None
             None when there is no such placement: the search is exhaustive.
         """
-        usable, (leaves, nodes, rest) = self.usable, shape
-        if len(usable) < leaves + (rest > 0) or usable[leaves - 1] < nodes:
-            return None
-        if rest and usable[leaves] < rest:
-            return None
+        nodes = shape.nodes
         rows = [row for row in self.rows if row[0] >= nodes and row[1].bit_count() >= nodes]
         return self._choose(rows, [], -1, shape)
 

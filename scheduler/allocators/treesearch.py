@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from scheduler.allocation import lowest
-from scheduler.allocators.podview import PodView, Row, Shape
+from scheduler.allocators.podview import PodView, Row, Shape, field_counts, unpack
 from scheduler.cluster import Cluster
 
 Placement = tuple[tuple[Row, ...], tuple[tuple[int, int], ...]]  # leaves and l2s of an allocation
@@ -20,11 +20,12 @@ class PodViews:
         Pods and leaves with the fewest free nodes first, else by number.
     """
 
-    __slots__ = ("_fewest_first", "_known")
+    __slots__ = ("_fewest_first", "_known", "_orders")
 
     def __init__(self, *, fewest_first: bool) -> None:
         self._fewest_first = fewest_first
         self._known: dict[object, PodView] = {}
+        self._orders: dict[tuple[object, ...], list[PodView]] = {}
 
     def of(self, cluster: Cluster) -> list[PodView]:
         """
@@ -40,24 +41,27 @@ class PodViews:
         list of PodView
             In the order in which pods are tried.
         """
-        known = self._known
-        if len(known) > _KEPT:
-            known.clear()
-        views = []
-        for pod, stamp in enumerate(cluster.stamp):
-            view = known.get(stamp)
-            if view is None:
-                view = known[stamp] = self._view(pod, cluster)
-            views.append(view)
-        if self._fewest_first:
-            views.sort(key=_free_nodes)
+        stamps = tuple(cluster.stamp)
+        views = self._orders.get(stamps)
+        if views is None:
+            if len(self._known) > _KEPT or len(self._orders) > _KEPT:
+                self._known.clear()
+                self._orders.clear()
+            views = self._orders[stamps] = [
+                self._known.get(stamp) or self._view(pod, cluster)
+                for pod, stamp in enumerate(stamps)
+            ]
+            if self._fewest_first:
+                views.sort(key=_free_nodes)
         return views
 
     def _view(self, pod: int, cluster: Cluster) -> PodView:
         """Look at a pod as it is now."""
-        return PodView(
+        view = PodView(
             cluster, pod, cluster.leaf_up, cluster.l2_up, fewest_first=self._fewest_first
         )
+        self._known[cluster.stamp[pod]] = view
+        return view
 
 
 def _free_nodes(view: PodView) -> int:
@@ -99,11 +103,14 @@ def in_one_pod(
         count, rest = divmod(size, n_nodes)
         if count + (rest > 0) > cluster.leaves_per_pod:
             break
+        shape = Shape(count, n_nodes, rest)
         for view in views:
             if n_nodes == size:
                 found = view.single_leaf(size, with_links=leaf_links)
+            elif view.usable[count - 1] < n_nodes or view.usable[count] < rest:
+                continue  # the common case: too few leaves, seen without searching
             else:
-                found = view.several_leaves(Shape(count, n_nodes, rest))
+                found = view.several_leaves(shape)
             if found is not None:
                 return found
     for view in views:
@@ -136,11 +143,22 @@ class WholeLeafSearch:
     then S_i^{*r}) and the others around them: the other order fails needlessly.
     """
 
-    __slots__ = ("_cluster", "_leaves", "_per_tree", "_rest", "_rest_leaves", "_views")
+    __slots__ = (
+        "_cluster",
+        "_fields",
+        "_leaves",
+        "_per_tree",
+        "_remainders",
+        "_rest",
+        "_rest_leaves",
+        "_views",
+    )
 
     def __init__(self, views: Sequence[PodView], leaves: int, rest: int, cluster: Cluster) -> None:
         self._views, self._leaves, self._rest, self._cluster = views, leaves, rest, cluster
+        self._fields = cluster.leaves_per_pod, cluster.l2_per_pod  # of the packed spine links
         self._per_tree = self._rest_leaves = 0
+        self._remainders: list[PodView] = []
 
     def find(self) -> Placement | None:
         """
@@ -151,97 +169,109 @@ class WholeLeafSearch:
         (leaves, l2s) or None
             As in `Allocation`; None when there is no such placement.
         """
-        cluster, leaves, rest = self._cluster, self._leaves, self._rest
-        whole = sorted([len(view.whole) for view in self._views], reverse=True)
-        if sum(whole) < leaves:
+        if sum([len(view.whole) for view in self._views]) < self._leaves:
             return None
-        whole.append(-1)  # no further pod
-        for self._per_tree in range(min(cluster.leaves_per_pod, leaves), 0, -1):
-            trees, self._rest_leaves = divmod(leaves, self._per_tree)
-            has_rest = self._rest_leaves + rest > 0
-            if not 1 < trees + has_rest <= cluster.n_pods:
-                continue
-            if whole[trees - 1] < self._per_tree:
-                continue
-            if has_rest and whole[trees] < self._rest_leaves:
-                continue
-            views = [view for view in self._views if len(view.whole) >= self._per_tree]
-            everything = [-1] * cluster.l2_per_pod
-            found = self._trees(views, [], trees, everything)
-            if found is not None:
-                return found
+        deepest = sorted([view.deepest for view in self._views], reverse=True)
+        for per_tree in range(min(deepest[0], self._leaves), 0, -1):
+            trees, self._rest_leaves = divmod(self._leaves, per_tree)
+            pods = trees + (self._rest_leaves + self._rest > 0)
+            if 1 < pods <= len(deepest) and deepest[trees - 1] >= per_tree:
+                self._per_tree = per_tree
+                found = self._with_trees(trees)
+                if found is not None:
+                    return found
         return None
 
+    def _with_trees(self, trees: int) -> Placement | None:
+        """Search with T trees of L_T leaves each."""
+        full = [view for view in self._views if view.deepest >= self._per_tree]
+        if self._rest_leaves + self._rest:
+            self._remainders = [view for view in self._views if self._may_be_remainder(view)]
+            if len(full) == trees and not set(self._remainders) - set(full):
+                return None  # all that would do are wanted as full trees
+        return self._trees(full, [], trees, -1)
+
+    def _may_be_remainder(self, view: PodView) -> bool:
+        """Whether a pod has the leaves and links of the remainder tree, were it alone."""
+        count, usable = self._rest_leaves, view.usable  # whole leaves come first in `usable`
+        if len(view.whole) < count or view.spare_spines < count:
+            return False
+        return usable[count] >= self._rest
+
     def _trees(
-        self, views: Sequence[PodView], chosen: list[PodView], count: int, common: list[int]
+        self, views: Sequence[PodView], chosen: list[PodView], count: int, common: int
     ) -> Placement | None:
         """Choose `count` more trees so that enough up-ports of each L2 index stay common."""
         if not count:
             return self._finish(chosen, common)
-        tried: list[list[int]] = []
+        tried = set()
         for index in range(len(views) - count + 1):
-            both = [a & b for a, b in zip(common, views[index].spines, strict=True)]
+            both = common & views[index].spines
             # pods with the same ports left are alike, also as remainder tree: whoever can be
             # a full tree has a whole leaf to spare for the remainder leaf
-            if min(map(int.bit_count, both)) < self._per_tree or both in tried:
+            if both in tried:
                 continue
-            tried.append(both)
+            tried.add(both)
+            if both != common and field_counts(both, *self._fields)[-1] < self._per_tree:
+                continue
             found = self._trees(views[index + 1 :], [*chosen, views[index]], count - 1, both)
             if found is not None:
                 return found
         return None
 
-    def _finish(self, chosen: list[PodView], common: list[int]) -> Placement | None:
+    def _finish(self, chosen: list[PodView], common: int) -> Placement | None:
         """Choose the remainder tree, then the links of the full trees around its links."""
-        per_tree, width = self._per_tree, self._cluster.l2_per_pod
-        rest_leaves: tuple[Row, ...] = ()
-        rest_l2s: tuple[tuple[int, int], ...] = ()
-        inner = [0] * width
-        if self._rest_leaves + self._rest:
-            for view in self._views:
-                if view not in chosen and (found := self._remainder(view, common)) is not None:
-                    rest_leaves, inner = found
-                    first = view.pod * width
-                    rest_l2s = tuple((first + i, mask) for i, mask in enumerate(inner) if mask)
-                    break
-            else:
-                return None
-        outer = [
-            small | lowest(all_ & ~small, per_tree - small.bit_count())
-            for small, all_ in zip(inner, common, strict=True)
-        ]
-        ports = (1 << width) - 1
-        leaves = [
-            view.take(leaf, self._cluster.nodes_per_leaf, ports)
-            for view in chosen
-            for leaf in view.whole[:per_tree]
-        ]
-        l2s = [(view.pod * width + i, mask) for view in chosen for i, mask in enumerate(outer)]
-        return (*leaves, *rest_leaves), (*l2s, *rest_l2s)
+        width = self._cluster.l2_per_pod
+        if not self._rest_leaves + self._rest:
+            return self._join(chosen, common, (), [0] * width, 0)
+        for view in self._remainders:
+            if view not in chosen and (found := self._remainder(view, common)) is not None:
+                return self._join(chosen, common, *found, view.pod)
+        return None
 
-    def _remainder(
-        self, view: PodView, common: list[int]
-    ) -> tuple[tuple[Row, ...], list[int]] | None:
+    def _remainder(self, view: PodView, common: int) -> tuple[tuple[Row, ...], list[int]] | None:
         """Return leaves of a remainder tree and the spine links S_i^{*r} of its L2 switches."""
-        count, width = self._rest_leaves, self._cluster.l2_per_pod
-        if len(view.whole) < count:
-            return None
-        both = [a & b for a, b in zip(common, view.spines, strict=True)]
-        spare = [mask.bit_count() - count for mask in both]
-        if min(spare) < 0:
+        count, rest = self._rest_leaves, self._rest
+        both = common & view.spines
+        *free_ports, least = field_counts(both, *self._fields)
+        if least < count:
             return None
         used = view.whole[:count]
-        ports = (1 << width) - 1
-        leaves = tuple(view.take(leaf, self._cluster.nodes_per_leaf, ports) for leaf in used)
-        extra = 0  # S^r
-        if self._rest:
-            rich = sum(1 << i for i, more in enumerate(spare) if more)
+        tail: tuple[Row, ...] = ()
+        inner = 0  # S^r
+        if rest:
+            rich = sum([1 << i for i, ports in enumerate(free_ports) if ports > count])
             for free, up, leaf in view.rows:
-                both_ports = up & rich
-                if free >= self._rest and both_ports.bit_count() >= self._rest and leaf not in used:
-                    extra = lowest(both_ports, self._rest)
-                    leaves = (*leaves, view.take(leaf, self._rest, extra))
+                if free >= rest and (up & rich).bit_count() >= rest and leaf not in used:
+                    inner = lowest(up & rich, rest)
+                    tail = (view.take(leaf, rest, inner),)
                     break
             else:
                 return None
-        return leaves, [lowest(mask, count + (extra >> i & 1)) for i, mask in enumerate(both)]
+        masks = unpack(both, *self._fields)
+        links = [lowest(mask, count + (inner >> i & 1)) for i, mask in enumerate(masks)]
+        return (*self._whole_leaves(view, count), *tail), links
+
+    def _join(
+        self,
+        chosen: list[PodView],
+        common: int,
+        rest_leaves: tuple[Row, ...],
+        rest_links: list[int],
+        rest_pod: int,
+    ) -> Placement:
+        """Put full trees and remainder tree together; S_i^* is a superset of S_i^{*r}."""
+        width, per_tree = self._cluster.l2_per_pod, self._per_tree
+        links = [
+            inner | lowest(mask & ~inner, per_tree - inner.bit_count())
+            for inner, mask in zip(rest_links, unpack(common, *self._fields), strict=True)
+        ]
+        leaves = [row for view in chosen for row in self._whole_leaves(view, per_tree)]
+        l2s = [(view.pod * width + i, mask) for view in chosen for i, mask in enumerate(links)]
+        l2s += [(rest_pod * width + i, mask) for i, mask in enumerate(rest_links) if mask]
+        return (*leaves, *rest_leaves), tuple(l2s)
+
+    def _whole_leaves(self, view: PodView, count: int) -> list[Row]:
+        """Take the first whole leaves of a pod with all their uplinks."""
+        size, ports = self._cluster.nodes_per_leaf, (1 << self._cluster.l2_per_pod) - 1
+        return [view.take(leaf, size, ports) for leaf in view.whole[:count]]
