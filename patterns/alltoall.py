@@ -10,9 +10,10 @@ from patterns.base import Step
 from patterns.collectives import Algorithm, Collective
 from patterns.errors import PatternError
 from patterns.grid import DEFAULT_DIMS, check_grid, grid_for, lines
-from patterns.messages import all_pairs, message_step
+from patterns.groups import within
+from patterns.messages import message_step
 from patterns.mpich import alltoall_mpich
-from patterns.options import DEFAULT_NBYTES, integers, positive, settle
+from patterns.options import DEFAULT_NBYTES, choice, integers, positive, settle
 from patterns.rounds import alltoall_bruck, alltoall_direct, alltoall_pairwise
 from patterns.template import Rooted, Template, check_root
 
@@ -48,7 +49,7 @@ class AllToAll(Collective):
 @dataclass(frozen=True, slots=True)
 class SubAllToAll(Template):
     """
-    All-to-all inside the lines of a process grid, one step per dimension.
+    All-to-all inside the lines of a process grid, one dimension after the other.
 
     Parameters
     ----------
@@ -59,8 +60,10 @@ class SubAllToAll(Template):
         all.
     dims : int
         Dimensions, 1 to 4; as many as `grid` has where one is given.
+    algorithm : {"direct", "pairwise", "bruck", "mpich"}
+        How each line does it, as in `AllToAll`; ``"direct"`` is one step per dimension.
     nbytes : float
-        Bytes of each message.
+        Bytes that a rank has for each other in its line.
 
     Notes
     -----
@@ -71,6 +74,7 @@ class SubAllToAll(Template):
     grid: tuple[int, ...] | None = None
     over: tuple[int, ...] | None = None
     dims: int = DEFAULT_DIMS
+    algorithm: str = "direct"
     nbytes: float = DEFAULT_NBYTES
 
     def __post_init__(self) -> None:
@@ -79,14 +83,17 @@ class SubAllToAll(Template):
         over = tuple(range(dims)) if self.over is None else integers("over", self.over, 0, dims - 1)
         if len(set(over)) < len(over):
             raise PatternError(f"over must name a dimension once, got {list(over)}.")
+        algorithm = choice("algorithm", self.algorithm, AllToAll.algorithms)
         nbytes = positive("nbytes", self.nbytes)
-        settle(self, dims=dims, grid=grid, over=over, nbytes=nbytes)
+        settle(self, dims=dims, grid=grid, over=over, algorithm=algorithm, nbytes=nbytes)
 
     def _steps(self, n_ranks: int) -> list[Step]:
         """Return the steps."""
-        grid = grid_for(n_ranks, self.dims, self.grid)
-        pairs = [all_pairs(lines(grid, dimension)) for dimension in self.over or ()]
-        return [message_step(src, dst, self.nbytes) for src, dst in pairs]
+        grid, steps = grid_for(n_ranks, self.dims, self.grid), []
+        for dimension in self.over or ():
+            alltoall = AllToAll.algorithms[self.algorithm](grid[dimension], self.nbytes)
+            steps += within(lines(grid, dimension), alltoall)
+        return steps
 
 
 @dataclass(frozen=True, slots=True)

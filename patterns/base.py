@@ -56,3 +56,6 @@ class Pattern(Protocol):
         PatternError
             If the pattern does not exist for so many ranks.
         """
+
+    def __hash__(self) -> int:
+        """Return a hash that equal patterns share; the steps of a pattern can be cached."""

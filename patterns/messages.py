@@ -1,7 +1,6 @@
 """Make steps from messages: the small parts that patterns are built of."""
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from patterns.base import Floats, Ints, Step
 
@@ -87,23 +86,3 @@ def first_of_each_pair(src: Ints, dst: Ints, n_ranks: int) -> Ints:
     """
     first: Ints = np.unique(src * n_ranks + dst, return_index=True)[1]
     return first
-
-
-def all_pairs(members: ArrayLike) -> tuple[Ints, Ints]:
-    """
-    Return every ordered pair of different ranks inside each line.
-
-    Parameters
-    ----------
-    members : (L, m) int array
-        Ranks of each of L lines.
-
-    Returns
-    -------
-    (src, dst) : tuple of (L m (m - 1),) int array
-        Sender by sender; each sends first to the rank that follows it in its line.
-    """
-    lines = np.asarray(members, dtype=np.int64)
-    m = lines.shape[1]
-    partner = (np.arange(m)[:, None] + np.arange(1, m)) % m
-    return np.repeat(lines, m - 1, axis=1).ravel(), lines[:, partner.ravel()].ravel()

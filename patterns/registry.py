@@ -14,10 +14,13 @@ from patterns.algorithms import (
 from patterns.alltoall import AllToAll, AllToOne, OneToAll, SubAllToAll
 from patterns.base import Pattern
 from patterns.collectives import AllGather, AllReduce, Broadcast, Gather, ReduceScatter, Scatter
+from patterns.compose import Hybrid, Mix, Sequence
 from patterns.errors import PatternError
+from patterns.matrix import Matrix
 from patterns.mesh import UnstructuredMesh
 from patterns.pairs import NearestNeighbor, Pairs, Permutation, Ring, Shift
 from patterns.stencil import Stencil
+from patterns.training import Training
 
 PATTERNS: dict[str, Callable[..., Pattern]] = {
     "stencil": Stencil,
@@ -43,6 +46,11 @@ PATTERNS: dict[str, Callable[..., Pattern]] = {
     "broadcast": Broadcast,
     "gather": Gather,
     "scatter": Scatter,
+    "hybrid": Hybrid,
+    "sequence": Sequence,
+    "mix": Mix,
+    "matrix": Matrix,
+    "training": Training,
 }
 """Class of every pattern; its fields are the options of a specification."""
 

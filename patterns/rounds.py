@@ -8,7 +8,7 @@ for one rank. n stands for the number of ranks.
 import numpy as np
 
 from patterns.base import Step
-from patterns.messages import all_pairs, message_step
+from patterns.messages import message_step
 
 
 def alltoall_direct(n_ranks: int, nbytes: float) -> list[Step]:
@@ -27,8 +27,9 @@ def alltoall_direct(n_ranks: int, nbytes: float) -> list[Step]:
     list of Step
         One step of n (n - 1) messages.
     """
-    src, dst = all_pairs(np.arange(n_ranks)[None, :])
-    return [message_step(src, dst, nbytes)]
+    here, distance = np.arange(n_ranks), np.arange(1, n_ranks)
+    there = (here[:, None] + distance) % n_ranks
+    return [message_step(np.repeat(here, n_ranks - 1), there.ravel(), nbytes)]
 
 
 def alltoall_pairwise(n_ranks: int, nbytes: float) -> list[Step]:

@@ -1,0 +1,160 @@
+"""Read measured communication matrices: CSV, MatrixMarket, NPZ; each may be gzipped."""
+
+import gzip
+import hashlib
+import io
+import zlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from zipfile import BadZipFile
+
+import numpy as np
+
+from patterns.base import Floats, Ints, Step
+from patterns.errors import PatternError
+from patterns.volume import demand
+
+_GZIP_MAGIC = b"\x1f\x8b"
+_COLUMNS = (["src", "dst", "bytes"], ["src", "dst", "messages"])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class MatrixFile:
+    """
+    What a file says: who sends how much to whom.
+
+    Parameters
+    ----------
+    entries : Step
+        Positive entries off the diagonal, in order of sender, then receiver.
+    n_ranks : int
+        Ranks of the matrix; in a CSV file, the highest that occurs plus one.
+    square : bool
+        Whether the file itself states the number of ranks.
+    digest : str
+        SHA-256 of the file.
+    """
+
+    entries: Step
+    n_ranks: int
+    square: bool
+    digest: str
+
+
+def read_matrix(file: str) -> MatrixFile:
+    """
+    Read a communication matrix.
+
+    Parameters
+    ----------
+    file : str
+        Path whose name ends in ``.csv`` (header ``src,dst,bytes`` or ``src,dst,messages``),
+        ``.mtx`` (MatrixMarket) or ``.npz`` (one square array, or what
+        `scipy.sparse.save_npz` writes), with or without ``.gz``.
+
+    Returns
+    -------
+    MatrixFile
+        Its entries; equal pairs summed, zeros and the diagonal left out.
+
+    Raises
+    ------
+    PatternError
+        If the file cannot be read, has another form, or holds entries that are negative or
+        not finite, or nothing off the diagonal.
+    """
+    suffix = Path(file.removesuffix(".gz")).suffix
+    if suffix not in _READERS:
+        raise PatternError(f"{file}: expected a name that ends in {', '.join(_READERS)} (.gz).")
+    try:
+        content = Path(file).read_bytes()
+        packed = content.startswith(_GZIP_MAGIC)
+        plain = gzip.decompress(content) if packed else content
+        src, dst, value, size = _READERS[suffix](plain)
+    except (OSError, EOFError, ValueError, TypeError, KeyError, BadZipFile, zlib.error) as error:
+        raise PatternError(f"{file}: {error}") from None
+    if not np.all(np.isfinite(value) & (value >= 0)):
+        bad = int(np.argmin(np.isfinite(value) & (value >= 0)))
+        raise PatternError(
+            f"{file}: entries must be finite and not negative, "
+            f"{src[bad]} -> {dst[bad]} has {value[bad]}."
+        )
+    kept = (value > 0) & (src != dst)
+    if not kept.any():
+        raise PatternError(f"{file}: no traffic between different ranks.")
+    n_ranks = size or int(max(src.max(), dst.max())) + 1
+    entries = demand([Step(src[kept], dst[kept], value[kept])], n_ranks)
+    digest = hashlib.sha256(content).hexdigest()
+    return MatrixFile(entries, n_ranks, size is not None, digest)
+
+
+_Parsed = tuple[Ints, Ints, Floats, int | None]
+
+
+def _read_csv(content: bytes) -> _Parsed:
+    """Return senders, receivers and values of a table."""
+    lines = content.decode("utf-8-sig").splitlines()
+    header = [name.strip() for name in lines[0].split(",")] if lines else []
+    if header not in _COLUMNS:
+        raise PatternError(f"line 1: expected src,dst,bytes or src,dst,messages, got {header}.")
+    rows = []
+    for number, line in enumerate(lines[1:], start=2):
+        if line.strip():
+            rows.append(_row(number, line))
+    src, dst, value = np.array(rows, dtype=np.float64).reshape(-1, 3).T
+    return src.astype(np.int64), dst.astype(np.int64), value, None
+
+
+def _row(number: int, line: str) -> tuple[int, int, float]:
+    """Return the values of a line."""
+    try:
+        src, dst, value = line.split(",")
+        row = int(src), int(dst), float(value)
+    except ValueError:
+        raise PatternError(
+            f"line {number}: expected two ranks and a number, got {line!r}."
+        ) from None
+    if min(row[:2]) < 0:
+        raise PatternError(f"line {number}: ranks must not be negative, got {line!r}.")
+    return row
+
+
+def _read_matrix_market(content: bytes) -> _Parsed:
+    """Return senders, receivers and values of a MatrixMarket file."""
+    from scipy.io import mmread  # noqa: PLC0415 (few jobs have a measured matrix)
+
+    return _of_matrix(mmread(io.BytesIO(content)))
+
+
+def _read_npz(content: bytes) -> _Parsed:
+    """Return senders, receivers and values of an archive of numpy or scipy."""
+    from scipy.sparse import load_npz  # noqa: PLC0415 (few jobs have a measured matrix)
+
+    with np.load(io.BytesIO(content), allow_pickle=False) as archive:
+        if "format" not in archive:
+            if len(archive.files) != 1:
+                raise PatternError(f"expected one array, got {', '.join(archive.files)}.")
+            return _of_matrix(archive[archive.files[0]])
+    return _of_matrix(load_npz(io.BytesIO(content)))
+
+
+def _of_matrix(matrix: object) -> _Parsed:
+    """Return senders, receivers and values of a dense or sparse matrix."""
+    from scipy.sparse import coo_array  # noqa: PLC0415 (few jobs have a measured matrix)
+
+    sparse = coo_array(matrix)  # type: ignore[call-overload]
+    shape: tuple[int, ...] = sparse.shape
+    if sparse.dtype.kind not in "iufb" or len(shape) != 2 or len(set(shape)) != 1:  # noqa: PLR2004 (rows, columns)
+        raise PatternError(
+            f"expected a square matrix of real numbers, got shape {shape} of {sparse.dtype}."
+        )
+    src, dst = sparse.row.astype(np.int64), sparse.col.astype(np.int64)
+    return src, dst, sparse.data.astype(np.float64), shape[0]
+
+
+_READERS: dict[str, Callable[[bytes], _Parsed]] = {
+    ".csv": _read_csv,
+    ".mtx": _read_matrix_market,
+    ".npz": _read_npz,
+}

@@ -1,0 +1,101 @@
+"""Collectives of model training with data, tensor and pipeline parallelism."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from patterns.base import Step
+from patterns.errors import PatternError
+from patterns.grid import lines
+from patterns.groups import within
+from patterns.messages import message_step
+from patterns.options import DEFAULT_NBYTES, integer, positive, settle
+from patterns.rounds import allreduce_ring
+from patterns.template import Template
+
+_ALLREDUCES_PER_PASS = 2  # of a layer: after attention and after the feed-forward part
+
+
+@dataclass(frozen=True, slots=True)
+class Training(Template):
+    """
+    One iteration of training a transformer on dp x tp x pp ranks.
+
+    Rank ``t + tp (d + dp p)`` is tensor part t of replica d of pipeline stage p: the ranks of a
+    tensor group are neighbours, stages are furthest apart. In order: tensor-parallel
+    allreduces of the forward pass, activations to the next stage, tensor-parallel allreduces
+    of the backward pass, gradients to the stage before, data-parallel allreduce of all
+    gradients. All allreduces run round a ring.
+
+    Parameters
+    ----------
+    dp : int, optional
+        Replicas, whose gradients are summed. Default: as many as the job has room for.
+    tp : int
+        Parts that each layer is split into.
+    pp : int
+        Pipeline stages, consecutive parts of the model.
+    nbytes : float
+        Bytes of the gradients that a rank holds.
+    activation_bytes : float
+        Bytes of the activations of one microbatch between layers.
+    layers : int
+        Layers of a stage.
+    microbatches : int
+        Microbatches of an iteration, for each replica.
+
+    Notes
+    -----
+    Layout and collectives of Megatron-LM: Narayanan et al., *Efficient large-scale language
+    model training on GPU clusters using Megatron-LM*, 2021: two allreduces for each layer,
+    microbatch and direction (section 2.3); each tensor part sends its 1/tp of the activations
+    on to the next stage (scatter/gather, section 4.1). Messages of equal rounds of different
+    layers and microbatches are summed, so that the number of steps depends on dp and tp
+    only; stages send all at once, as in the steady state of a pipeline.
+    """
+
+    dp: int | None = None
+    tp: int = 1
+    pp: int = 1
+    nbytes: float = DEFAULT_NBYTES
+    activation_bytes: float = DEFAULT_NBYTES
+    layers: int = 1
+    microbatches: int = 1
+
+    def __post_init__(self) -> None:
+        """Check the options."""
+        settle(
+            self,
+            dp=None if self.dp is None else integer("dp", self.dp, 1),
+            tp=integer("tp", self.tp, 1),
+            pp=integer("pp", self.pp, 1),
+            nbytes=positive("nbytes", self.nbytes),
+            activation_bytes=positive("activation_bytes", self.activation_bytes),
+            layers=integer("layers", self.layers, 1),
+            microbatches=integer("microbatches", self.microbatches, 1),
+        )
+
+    def _steps(self, n_ranks: int) -> list[Step]:
+        """Return the steps."""
+        dp = self._replicas(n_ranks)
+        grid = (self.tp, dp, self.pp)
+        activations = self.activation_bytes * self.microbatches
+        reduced = activations * self.layers * _ALLREDUCES_PER_PASS
+        tensor = within(lines(grid, 0), allreduce_ring(self.tp, reduced))
+        data = within(lines(grid, 1), allreduce_ring(dp, self.nbytes))
+        stage = np.arange(n_ranks - self.tp * dp)
+        above = stage + self.tp * dp
+        forward = message_step(stage, above, activations / self.tp)
+        backward = message_step(above, stage, activations / self.tp)
+        return [*tensor, forward, *tensor, backward, *data]
+
+    def _replicas(self, n_ranks: int) -> int:
+        """Return the data-parallel replicas of a job."""
+        part = self.tp * self.pp
+        if n_ranks % part or self.dp not in {None, n_ranks // part}:
+            replicas = "dp" if self.dp is None else f"{self.dp}"
+            raise PatternError(
+                f"dp x tp x pp = {replicas} x {self.tp} x {self.pp} must be the number of ranks, "
+                f"the job has {n_ranks}."
+            )
+        return n_ranks // part
