@@ -106,11 +106,18 @@ class TreePartition:
         PartitionError
             If a node is not the job's.
         """
-        found = np.minimum(np.searchsorted(self.nodes, nodes), self.nodes.size - 1)
-        if not np.array_equal(self.nodes[found], nodes):
-            stranger = nodes[self.nodes[found] != nodes][0]
+        known = self._number[np.clip(nodes, -1, self.tree.n_nodes)]
+        if np.any(known < 0):
+            stranger = nodes[known < 0][0]
             raise PartitionError(f"node {stranger} is not among the job's {self.nodes.size} nodes.")
-        return found
+        return known
+
+    @cached_property
+    def _number(self) -> Ints:
+        """Number within the job of every node of the tree, -1 for others and past the last."""
+        number = np.full(self.tree.n_nodes + 1, -1, dtype=np.int64)
+        number[self.nodes] = np.arange(self.nodes.size)
+        return number
 
 
 def on_tree(tree: FatTree, partition: Partition) -> TreePartition:
