@@ -1,0 +1,213 @@
+"""Numbers as people read them: hours and days, per cent, thousands."""
+
+from collections.abc import Iterable, Sequence
+
+MISSING = "-"
+_DURATIONS = ((172_800.0, "d", 86_400.0), (5_400.0, "h", 3_600.0), (120.0, "min", 60.0))
+_BYTES = ((1e15, "PB"), (1e12, "TB"), (1e9, "GB"), (1e6, "MB"), (1e3, "kB"))
+
+
+def duration_unit(seconds: Iterable[float | None]) -> tuple[str, float]:
+    """
+    Return the unit that suits a set of durations.
+
+    Parameters
+    ----------
+    seconds : iterable of float or None
+        Durations in seconds; the longest decides.
+
+    Returns
+    -------
+    (name, seconds) : tuple of str and float
+        ``d`` from two days, ``h`` from 90 minutes, ``min`` from two minutes, ``s`` below.
+    """
+    longest = max((value for value in seconds if value is not None), default=0.0)
+    for least, name, length in _DURATIONS:
+        if longest >= least:
+            return name, length
+    return "s", 1.0
+
+
+def number(value: float | None, digits: int = 3) -> str:
+    """
+    Write a number with so many significant digits, thousands apart, never as a power of ten.
+
+    Parameters
+    ----------
+    value : float or None
+        The number; None or nan: missing.
+    digits : int, default 3
+        Significant digits; digits before the point are never dropped.
+
+    Returns
+    -------
+    str
+        The number.
+
+    Examples
+    --------
+    >>> number(1234.5), number(12.345), number(0.012345), number(0.0), number(None)
+    ('1,234', '12.3', '0.0123', '0', '-')
+    """
+    if value is None or value != value:  # noqa: PLR0124 (nan)
+        return MISSING
+    if value == 0:
+        return "0"
+    magnitude = int(f"{value:.{digits - 1}e}".split("e")[1])  # after rounding: 9.999 counts as 10
+    return f"{value:,.{max(digits - 1 - magnitude, 0)}f}"
+
+
+def percent(fraction: float | None, digits: int = 1) -> str:
+    """
+    Write a fraction in per cent.
+
+    Parameters
+    ----------
+    fraction : float or None
+        1 is 100 %.
+    digits : int, default 1
+        After the point; a fraction too small for them is written with a "<".
+
+    Returns
+    -------
+    str
+        The number with its sign.
+
+    Examples
+    --------
+    >>> percent(0.9871), percent(0.0), percent(0.0002)
+    ('98.7 %', '0 %', '< 0.1 %')
+    """
+    if fraction is None or fraction != fraction:  # noqa: PLR0124 (nan)
+        return MISSING
+    if fraction == 0:
+        return "0 %"
+    least = 10.0**-digits
+    if 0 < fraction * 100 < least / 2:
+        return f"< {least:.{digits}f} %"
+    return f"{fraction * 100:.{digits}f} %"
+
+
+def change(ratio: float | None, digits: int = 1) -> str:
+    """
+    Write a ratio as the change in per cent.
+
+    Parameters
+    ----------
+    ratio : float or None
+        1 is no change.
+    digits : int, default 1
+        After the point.
+
+    Returns
+    -------
+    str
+        With its sign.
+
+    Examples
+    --------
+    >>> change(1.034), change(0.9), change(1.0), change(1.0001)
+    ('+3.4 %', '-10.0 %', '±0 %', '±0.0 %')
+    """
+    if ratio is None or ratio != ratio:  # noqa: PLR0124 (nan)
+        return MISSING
+    if ratio == 1:
+        return "±0 %"
+    text = f"{(ratio - 1) * 100:+.{digits}f} %"
+    return f"±{text[1:]}" if float(text[:-2]) == 0 else text
+
+
+def ratio(value: float | None) -> str:
+    """
+    Write a ratio with three decimals, and exactly 1 as a bare 1.
+
+    Parameters
+    ----------
+    value : float or None
+        The ratio.
+
+    Returns
+    -------
+    str
+        The ratio.
+
+    Examples
+    --------
+    >>> ratio(1.0), ratio(1.0000001), ratio(1.04321)
+    ('1', '1.000', '1.043')
+    """
+    if value is None or value != value:  # noqa: PLR0124 (nan)
+        return MISSING
+    return "1" if value == 1 else f"{value:.3f}"
+
+
+def duration(seconds: float | None) -> str:
+    """
+    Write a duration in the unit that suits it.
+
+    Parameters
+    ----------
+    seconds : float or None
+        The duration.
+
+    Returns
+    -------
+    str
+        The number and its unit.
+
+    Examples
+    --------
+    >>> duration(42.0), duration(600.0), duration(7200.0), duration(172362.0)
+    ('42.0 s', '10.0 min', '2.00 h', '47.9 h')
+    """
+    if seconds is None or seconds != seconds:  # noqa: PLR0124 (nan)
+        return MISSING
+    unit, length = duration_unit([seconds])
+    return f"{number(seconds / length)} {unit}"
+
+
+def volume(nbytes: float) -> str:
+    """
+    Write an amount of data.
+
+    Parameters
+    ----------
+    nbytes : float
+        Bytes.
+
+    Returns
+    -------
+    str
+        The number and its unit, powers of 1000.
+
+    Examples
+    --------
+    >>> volume(12.0), volume(3.2e12)
+    ('12 B', '3.20 TB')
+    """
+    for size, unit in _BYTES:
+        if nbytes >= size:
+            return f"{number(nbytes / size)} {unit}"
+    return f"{nbytes:.0f} B"
+
+
+def listing(parts: Sequence[str]) -> str:
+    """
+    Join names as in a sentence.
+
+    Parameters
+    ----------
+    parts : sequence of str
+        The names.
+
+    Returns
+    -------
+    str
+        The names.
+
+    Examples
+    --------
+    >>> listing(["ta"]), listing(["ta", "laas", "jigsaw"])
+    ('ta', 'ta, laas and jigsaw')
+    """
+    return " and ".join([*([", ".join(parts[:-1])] if parts[:-1] else []), *parts[-1:]])
