@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
+from scheduler.allocation import Allocation
 from scheduler.allocators.base import Allocator
 from scheduler.cluster import Cluster
 from scheduler.errors import PolicyError
@@ -95,17 +96,17 @@ class Easy:
         for job in self._line.reachable()[1:]:
             if job.n_nodes > machine.cluster.n_free or refused.covers(job):
                 continue
+            long = machine.now_s + machine.estimate_s(job) > time_s
+            if long:
+                shadow = shadow or expected_cluster(machine, time_s)
+                if shadow.n_free < head.n_nodes + job.n_nodes:
+                    continue  # wherever the job goes, too few nodes are left for the head
             placement = machine.allocator.allocate(job, machine.cluster)
             if placement is None:
                 refused.add(job)
                 continue
-            if machine.now_s + machine.estimate_s(job) > time_s:
-                if shadow is None:
-                    shadow = expected_cluster(machine, time_s)
-                shadow.place(placement)
-                if machine.allocator.allocate(head, shadow) is None:
-                    shadow.release(job.id)
-                    continue
+            if long and shadow is not None and not _leaves_room(placement, head, shadow, machine):
+                continue
             machine.start(placement)
             self._line.remove(job)
             if not machine.cluster.n_free:
@@ -165,6 +166,15 @@ class Refusals:
             self._least = min(self._least, job.n_nodes)
         else:
             self._sizes.add(job.n_nodes)
+
+
+def _leaves_room(placement: Allocation, head: Job, shadow: Cluster, machine: Machine) -> bool:
+    """Keep a placement in the shadow if the head still fits beside it."""
+    shadow.place(placement)
+    if machine.allocator.allocate(head, shadow) is not None:
+        return True
+    shadow.release(placement.job.id)
+    return False
 
 
 def expected_cluster(machine: Machine, time_s: float) -> Cluster:
