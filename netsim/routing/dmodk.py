@@ -6,10 +6,9 @@ from math import prod
 import numpy as np
 
 from netsim.arrays import Ints
-from netsim.errors import RoutingError
 from netsim.partition import Partition
 from netsim.routes import Routes
-from netsim.routing.updown import down_cables, path_table
+from netsim.routing.updown import down_cables, need_fat_tree, path_table
 from netsim.topology.base import Topology
 from netsim.topology.fattree import FatTree
 
@@ -55,9 +54,7 @@ class DModK:
         RoutingError
             If the fabric is no PGFT.
         """
-        if not isinstance(topology, FatTree):
-            raise RoutingError(f"routing 'd-mod-k' needs a fat-tree, got {topology.name}.")
-        return cls(topology)
+        return cls(need_fat_tree(topology, "d-mod-k"))
 
     def routes(self, src: Ints, dst: Ints, partition: Partition | None = None) -> Routes:
         """

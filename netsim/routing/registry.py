@@ -8,6 +8,9 @@ from netsim.routing.base import Routing
 from netsim.routing.dimension import DimensionOrder
 from netsim.routing.dmodk import DModK
 from netsim.routing.dragonfly import Minimal, Valiant
+from netsim.routing.leastloaded import LeastLoaded
+from netsim.routing.oblivious import Ecmp, SModK
+from netsim.routing.shortest import Rerouted, Shortest
 from netsim.routing.wraparound import Wraparound
 from netsim.topology.base import Topology
 
@@ -30,7 +33,7 @@ def make_routing(spec: Mapping[str, Any] | str, topology: Topology, seed: int = 
     Returns
     -------
     Routing
-        The routing.
+        The routing; where links are absent, flows that meet one take a shortest path.
 
     Raises
     ------
@@ -52,7 +55,10 @@ def make_routing(spec: Mapping[str, Any] | str, topology: Topology, seed: int = 
     unknown = sorted(set(table) - {"name"})
     if unknown:
         raise RoutingError(f"routing {name!r}: unknown option {unknown[0]!r}; it has none.")
-    return ROUTINGS[name](topology, seed)
+    routing = ROUTINGS[name](topology, seed)
+    if topology.absent is None or isinstance(routing, Shortest):
+        return routing
+    return Rerouted.around(routing, topology)
 
 
 def _drawing_nothing(make: Callable[[Topology], Routing]) -> Callable[[Topology, int], Routing]:
@@ -62,6 +68,10 @@ def _drawing_nothing(make: Callable[[Topology], Routing]) -> Callable[[Topology,
 
 ROUTINGS: dict[str, Callable[[Topology, int], Routing]] = {
     "d-mod-k": _drawing_nothing(DModK.on),
+    "s-mod-k": _drawing_nothing(SModK.on),
+    "ecmp": Ecmp.on,
+    "least-loaded": _drawing_nothing(LeastLoaded.on),
+    "shortest": _drawing_nothing(Shortest.on),
     "jigsaw": _drawing_nothing(Wraparound.on),
     "dimension-order": _drawing_nothing(DimensionOrder.on),
     "minimal": _drawing_nothing(Minimal.on),

@@ -3,7 +3,35 @@
 import numpy as np
 
 from netsim.arrays import Ints
+from netsim.errors import RoutingError
+from netsim.topology.base import Topology
 from netsim.topology.fattree import FatTree
+
+
+def need_fat_tree(topology: Topology, routing: str) -> FatTree:
+    """
+    Refuse a fabric that is no PGFT.
+
+    Parameters
+    ----------
+    topology : Topology
+        The fabric.
+    routing : str
+        Name of the routing that needs a fat-tree.
+
+    Returns
+    -------
+    FatTree
+        The fabric.
+
+    Raises
+    ------
+    RoutingError
+        If it is no PGFT.
+    """
+    if not isinstance(topology, FatTree):
+        raise RoutingError(f"routing {routing!r} needs a fat-tree, got {topology.name}.")
+    return topology
 
 
 def path_table(tree: FatTree, src: Ints, dst: Ints, ports: Ints, cables: Ints) -> Ints:

@@ -10,7 +10,8 @@ from netsim.topology.fattree import build_fat_tree, fat_tree_of_radix
 from netsim.topology.fields import Fields
 from netsim.topology.gateways import VARIANTS
 from netsim.topology.machines import MACHINES
-from netsim.topology.outage import exclude
+from netsim.topology.outage import exclude, fail
+from netsim.topology.partial import depopulate
 from netsim.topology.torus import build_torus
 
 DEFAULT_BANDWIDTH = 12.5e9  # bytes per second: 100 Gb/s, where a table names none
@@ -50,10 +51,11 @@ def make_topology(spec: Mapping[str, Any] | str) -> Topology:
     fields = Fields(table, f"topology {table['kind']!r}")
     fields.has("kind")
     common = _common(fields)
-    excluded = fields.names("excluded")
+    excluded, cables = fields.names("excluded"), fields.names("failed_links")
+    switches = fields.names("failed_switches")
     topology = TOPOLOGIES[table["kind"]](fields, common)
     fields.finish()
-    return exclude(topology, excluded)
+    return fail(exclude(topology, excluded), cables, switches)
 
 
 def _resolved(spec: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -87,6 +89,7 @@ def _common(fields: Fields) -> Common:
 def _fat_tree(fields: Fields, common: Common) -> Topology:
     """Read a fat-tree: by radix, or as PGFT(h; m; w; p)."""
     down_cable = fields.choice("down_cable", ("mirror", "source"), "mirror")
+    missing = fields.names("missing")
     by_shape = [name for name in ("children", "parents", "parallel") if fields.has(name)]
     by_radix = [name for name in ("radix", "levels") if fields.has(name)]
     if by_shape and by_radix:
@@ -95,11 +98,12 @@ def _fat_tree(fields: Fields, common: Common) -> Topology:
         children = fields.integers("children")
         parents = fields.integers("parents")
         parallel = fields.integers("parallel", (1,) * len(children))
-        return build_fat_tree(children, parents, parallel, down_cable=down_cable, **common)
-    levels = fields.integer("levels", 3)
-    return fat_tree_of_radix(
-        fields.integer("radix"), levels=levels, down_cable=down_cable, **common
-    )
+        tree = build_fat_tree(children, parents, parallel, down_cable=down_cable, **common)
+    else:
+        levels = fields.integer("levels", 3)
+        radix = fields.integer("radix")
+        tree = fat_tree_of_radix(radix, levels=levels, down_cable=down_cable, **common)
+    return depopulate(tree, missing)
 
 
 def _rail_tree(fields: Fields, common: Common) -> Topology:
@@ -108,7 +112,8 @@ def _rail_tree(fields: Fields, common: Common) -> Topology:
     children = (fields.integer("nodes_per_group", 32), fields.integer("groups", least=1))
     spines = fields.integer("spines_per_rail", children[0])
     parallel = (1, fields.integer("parallel", 1))
-    return build_fat_tree(children, (rails, spines), parallel, **common)
+    tree = build_fat_tree(children, (rails, spines), parallel, **common)
+    return depopulate(tree, fields.names("missing"))
 
 
 def _torus(fields: Fields, common: Common) -> Topology:

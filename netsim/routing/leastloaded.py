@@ -1,0 +1,85 @@
+"""Least-loaded routing of fat-trees: an optimistic bound on what adaptivity can do."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from netsim.arrays import Ints
+from netsim.kernelcache import load_kernels
+from netsim.partition import Partition
+from netsim.routes import Routes
+from netsim.routing.updown import need_fat_tree
+from netsim.topology.base import Topology
+from netsim.topology.fattree import FatTree
+
+
+@dataclass(frozen=True, slots=True)
+class LeastLoaded:
+    """
+    Each flow in turn takes the minimal path whose busiest link is least loaded.
+
+    Parameters
+    ----------
+    tree : FatTree
+        The fabric.
+
+    Notes
+    -----
+    Optimistic: it knows all flows of the call and the load of every link, which no switch
+    does, and no flow changes its path later. Load is flows over capacity, counted within one
+    call: flows of other jobs are not seen. Greedy, so not the best routing there is. Cost:
+    F times the number of minimal paths (a numba kernel).
+    """
+
+    tree: FatTree
+
+    @classmethod
+    def on(cls, topology: Topology) -> "LeastLoaded":
+        """
+        Make the routing for a fabric.
+
+        Parameters
+        ----------
+        topology : Topology
+            A fat-tree.
+
+        Returns
+        -------
+        LeastLoaded
+            The routing.
+
+        Raises
+        ------
+        RoutingError
+            If the fabric is no PGFT.
+        """
+        return cls(need_fat_tree(topology, "least-loaded"))
+
+    def routes(self, src: Ints, dst: Ints, partition: Partition | None = None) -> Routes:
+        """
+        Route flows between nodes, in the order given; a partition changes nothing.
+
+        Parameters
+        ----------
+        src, dst : (F,) int array
+            Source and destination node of each flow.
+        partition : Partition, optional
+            Ignored.
+
+        Returns
+        -------
+        Routes
+            Links of each flow in the order of travel.
+        """
+        del partition
+        tree = self.tree
+        kernels = load_kernels("netsim.routing.leastloaded_kernels", "least-loaded routing", 2)
+        shape = (tree.children, tree.parents, tree.parallel, tree.up_base, tree.down_base)
+        table = kernels.least_loaded_table(
+            np.ascontiguousarray(src),
+            np.ascontiguousarray(dst),
+            tree.turning_level(src, dst),
+            *(np.array(part, dtype=np.int64) for part in shape),
+            tree.capacity,
+        )
+        return Routes.from_padded(table, tree.n_links)

@@ -1,0 +1,100 @@
+"""
+Compiled search for the least loaded minimal path of a fat-tree.
+
+Import through `netsim.kernelcache`.
+"""
+
+import numpy as np
+from numba import float64, int64, njit, types
+
+from netsim.arrays import Floats, Ints
+
+_INTS = types.Array(int64, 1, "C", readonly=True)
+_FLOATS = types.Array(float64, 1, "C", readonly=True)
+_TABLE = types.Array(int64, 2, "C")
+
+
+@njit(
+    int64[:, ::1](_INTS, _INTS, _INTS, _INTS, _INTS, _INTS, _INTS, _INTS, _FLOATS),
+    cache=True,
+)
+def least_loaded_table(
+    src: Ints,
+    dst: Ints,
+    turn: Ints,
+    children: Ints,
+    parents: Ints,
+    parallel: Ints,
+    up_base: Ints,
+    down_base: Ints,
+    capacity: Floats,
+) -> Ints:
+    """
+    Route flows one after another, each on its least loaded minimal path.
+
+    The busiest link of a path decides, then the sum over its links, then the order of the
+    switches' digits, level 0 fastest. Between two switches the least loaded cable is taken.
+
+    Parameters
+    ----------
+    src, dst : (F,) int array
+        Source and destination nodes.
+    turn : (F,) int array
+        Turning level of each path.
+    children, parents, parallel : (h,) int array
+        PGFT(h; m; w; p).
+    up_base, down_base : (h,) int array
+        First links of each level.
+    capacity : (E,) float array
+        Bytes per second of each link.
+
+    Returns
+    -------
+    (F, 2h) int array
+        Links of each path, as `netsim.routing.updown.path_table`.
+    """
+    h = children.size
+    load = np.zeros(capacity.size)  # seconds per byte per flow: flows / capacity
+    table = np.full((src.size, 2 * h), -1, dtype=np.int64)
+    digits = np.zeros(h, dtype=np.int64)
+    links = np.zeros(2 * h, dtype=np.int64)
+    best = np.zeros(2 * h, dtype=np.int64)
+    for flow in range(src.size):
+        top = turn[flow]
+        paths = 1
+        for level in range(top):
+            paths *= parents[level]
+        least_worst, least_sum = np.inf, np.inf
+        for path in range(paths):
+            rest = path
+            for level in range(top):
+                digits[level] = rest % parents[level]
+                rest //= parents[level]
+            worst, total = 0.0, 0.0
+            below, low, size = 0, 1, 1
+            for level in range(top):
+                ports = parents[level] * parallel[level]
+                for way in range(2):
+                    end = src[flow] if way == 0 else dst[flow]
+                    base = up_base[level] if way == 0 else down_base[level]
+                    link = base + (below + low * (end // size)) * ports + digits[level]
+                    chosen, cost = link, load[link] + 1.0 / capacity[link]
+                    for _ in range(1, parallel[level]):
+                        link += parents[level]
+                        other = load[link] + 1.0 / capacity[link]
+                        if other < cost:
+                            chosen, cost = link, other
+                    links[level if way == 0 else 2 * h - 1 - level] = chosen
+                    worst = max(worst, cost)
+                    total += cost
+                below += low * digits[level]
+                low *= parents[level]
+                size *= children[level]
+            if worst < least_worst or (worst == least_worst and total < least_sum):
+                least_worst, least_sum = worst, total
+                best[:] = links
+        for level in range(top):
+            for column in (level, 2 * h - 1 - level):
+                table[flow, column] = best[column]
+                load[best[column]] += 1.0 / capacity[best[column]]
+    return table

@@ -1,0 +1,155 @@
+"""Other oblivious routings of fat-trees: S-mod-k, and ECMP by a seeded hash."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from netsim.arrays import Ints
+from netsim.partition import Partition
+from netsim.routes import Routes
+from netsim.routing.dmodk import mod_k_ports
+from netsim.routing.draw import draw
+from netsim.routing.updown import down_cables, need_fat_tree, path_table
+from netsim.topology.base import Topology
+from netsim.topology.fattree import FatTree
+
+
+@dataclass(frozen=True, slots=True)
+class SModK:
+    """
+    S-mod-k: each switch chooses its up-port from the source's number.
+
+    Parameters
+    ----------
+    tree : FatTree
+        The fabric.
+
+    Notes
+    -----
+    D-mod-k with the source in the place of the destination: two flows from one node share
+    their way up, two flows to one node meet only where they must. Source: M. Valdes et al.;
+    named beside D-mod-k by E. Zahavi, 2010.
+    """
+
+    tree: FatTree
+
+    @classmethod
+    def on(cls, topology: Topology) -> "SModK":
+        """
+        Make the routing for a fabric.
+
+        Parameters
+        ----------
+        topology : Topology
+            A fat-tree.
+
+        Returns
+        -------
+        SModK
+            The routing.
+
+        Raises
+        ------
+        RoutingError
+            If the fabric is no PGFT.
+        """
+        return cls(need_fat_tree(topology, "s-mod-k"))
+
+    def routes(self, src: Ints, dst: Ints, partition: Partition | None = None) -> Routes:
+        """
+        Route flows between nodes; a partition changes nothing.
+
+        Parameters
+        ----------
+        src, dst : (F,) int array
+            Source and destination node of each flow.
+        partition : Partition, optional
+            Ignored.
+
+        Returns
+        -------
+        Routes
+            Links of each flow in the order of travel.
+        """
+        del partition
+        tree = self.tree
+        ports = mod_k_ports(tree, src if tree.order is None else tree.order[src])
+        table = path_table(tree, src, dst, ports, down_cables(tree, src, ports))
+        return Routes.from_padded(table, tree.n_links)
+
+
+@dataclass(frozen=True, slots=True)
+class Ecmp:
+    """
+    ECMP: every choice of a port is a hash of seed, source, destination and level.
+
+    Parameters
+    ----------
+    tree : FatTree
+        The fabric.
+    seed : int
+        Seed of the hash.
+
+    Notes
+    -----
+    Equal-cost multi-path routing hashes the header of a flow; here two nodes stand for the
+    header, so all flows between them take one path. Parallel cables are hashed both ways.
+    """
+
+    tree: FatTree
+    seed: int = 0
+
+    @classmethod
+    def on(cls, topology: Topology, seed: int) -> "Ecmp":
+        """
+        Make the routing for a fabric.
+
+        Parameters
+        ----------
+        topology : Topology
+            A fat-tree.
+        seed : int
+            Seed of the hash.
+
+        Returns
+        -------
+        Ecmp
+            The routing.
+
+        Raises
+        ------
+        RoutingError
+            If the fabric is no PGFT.
+        """
+        return cls(need_fat_tree(topology, "ecmp"), seed)
+
+    def routes(self, src: Ints, dst: Ints, partition: Partition | None = None) -> Routes:
+        """
+        Route flows between nodes; a partition changes nothing.
+
+        Parameters
+        ----------
+        src, dst : (F,) int array
+            Source and destination node of each flow.
+        partition : Partition, optional
+            Ignored.
+
+        Returns
+        -------
+        Routes
+            Links of each flow in the order of travel.
+        """
+        del partition
+        tree = self.tree
+        ports = self._drawn(src, dst, 0, tree.ports)
+        cables = self._drawn(src, dst, tree.levels, tree.parallel)
+        return Routes.from_padded(path_table(tree, src, dst, ports, cables), tree.n_links)
+
+    def _drawn(self, src: Ints, dst: Ints, turn: int, below: tuple[int, ...]) -> Ints:
+        """Draw a number for each level and flow."""
+        return np.stack(
+            [
+                draw(self.seed, (src, dst, np.full_like(src, turn + level)), count)
+                for level, count in enumerate(below)
+            ]
+        )

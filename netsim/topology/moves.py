@@ -1,0 +1,182 @@
+"""Moves: which link may follow which, for shortest paths round failures."""
+
+from dataclasses import dataclass
+from math import prod
+
+import numpy as np
+
+from netsim.arrays import Bools, Ints
+from netsim.topology.base import Topology
+from netsim.topology.fattree import FatTree
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Moves:
+    """
+    States of a message and the links that take it from one to another.
+
+    On a tree a message that came down never goes up again (up*/down*: no deadlock), so a
+    vertex has two states: v while going up, and ``n_vertices + v`` once it came down.
+    Elsewhere a vertex is one state. Nodes pass nothing on.
+
+    Parameters
+    ----------
+    n_vertices : int
+        Nodes and switches.
+    n_nodes : int
+        Nodes; they are the first vertices.
+    phases : int
+        States of a vertex, 1 or 2.
+    link : (M,) int array
+        Link of each move, by state it starts from, then by link.
+    tail, head : (M,) int array
+        States that each move starts from and leads to.
+    first : (S + 1,) int array
+        Moves from state s are ``first[s]..first[s + 1] - 1``.
+    into : (M,) int array
+        Moves by the state they lead to.
+    first_into : (S + 1,) int array
+        Moves to state s are ``into[first_into[s]:first_into[s + 1]]``.
+    """
+
+    n_vertices: int
+    n_nodes: int
+    phases: int
+    link: Ints
+    tail: Ints
+    head: Ints
+    first: Ints
+    into: Ints
+    first_into: Ints
+
+    @classmethod
+    def on(cls, topology: Topology) -> "Moves":
+        """
+        List the moves of a fabric, over the links that are in service.
+
+        Parameters
+        ----------
+        topology : Topology
+            The fabric.
+
+        Returns
+        -------
+        Moves
+            Its moves.
+        """
+        size = topology.n_nodes + topology.n_switches
+        link = np.arange(topology.n_links)
+        if topology.absent is not None:
+            link = np.delete(link, topology.absent)
+        tail, head, phases = topology.link_tail[link], topology.link_head[link], 1
+        if isinstance(topology, FatTree):
+            phases = 2
+            down = tail > head  # switches are numbered level by level
+            link = np.concatenate([link, link[down]])
+            tail, head = (
+                np.concatenate([tail, tail[down] + size]),
+                np.concatenate([head + np.where(down, size, 0), head[down] + size]),
+            )
+        order = np.lexsort((link, tail))
+        link, tail, head = link[order], tail[order], head[order]
+        into = np.argsort(head, kind="stable")
+        marks = np.arange(phases * size + 1)
+        first, first_into = np.searchsorted(tail, marks), np.searchsorted(head[into], marks)
+        return cls(size, topology.n_nodes, phases, link, tail, head, first, into, first_into)
+
+    def distances(self, node: int) -> Ints:
+        """
+        Return the links from every state to a node.
+
+        Parameters
+        ----------
+        node : int
+            The destination.
+
+        Returns
+        -------
+        (S,) int array
+            -1 where no path leads there.
+        """
+        distance = np.full(self.phases * self.n_vertices, -1, dtype=np.int64)
+        frontier = np.array([node + (self.phases - 1) * self.n_vertices])
+        distance[frontier] = 0
+        steps = 0
+        while frontier.size:
+            steps += 1
+            moves = self.into[ranges(self.first_into, frontier)]
+            reached = self.tail[moves]
+            reached = np.unique(reached[distance[reached] < 0])
+            distance[reached] = steps
+            frontier = reached[reached % self.n_vertices >= self.n_nodes]
+        return distance
+
+
+def ranges(first: Ints, rows: Ints) -> Ints:
+    """
+    Return the entries of some rows of a compressed table, row by row.
+
+    Parameters
+    ----------
+    first : (S + 1,) int array
+        Row s holds entries ``first[s]..first[s + 1] - 1``.
+    rows : (R,) int array
+        Rows.
+
+    Returns
+    -------
+    int array
+        Numbers of entries.
+    """
+    count = first[rows + 1] - first[rows]
+    offset = np.cumsum(count) - count
+    entries: Ints = np.arange(count.sum()) + np.repeat(first[rows] - offset, count)
+    return entries
+
+
+def divisors(topology: Topology) -> Ints:
+    """
+    Return by what each vertex divides a destination's number before it chooses.
+
+    Parameters
+    ----------
+    topology : Topology
+        The fabric.
+
+    Returns
+    -------
+    (n_nodes + n_switches,) int array
+        Products of w at the levels of a tree, as in D-mod-k; 1 elsewhere.
+    """
+    if not isinstance(topology, FatTree):
+        return np.ones(topology.n_nodes + topology.n_switches, dtype=np.int64)
+    low = [prod(topology.parents[:level]) for level in range(topology.levels + 1)]
+    return np.repeat(low, topology.counts)
+
+
+def same_links(topology: Topology, live: Bools) -> list[Ints]:
+    """
+    Part the nodes into groups that hang on the same switches.
+
+    Parameters
+    ----------
+    topology : Topology
+        The fabric.
+    live : (E,) bool array
+        Links in service.
+
+    Returns
+    -------
+    list of int arrays
+        Nodes of each group that has a switch, ascending; nodes without one are in no group.
+    """
+    up = np.flatnonzero(live & (topology.link_tail < topology.n_nodes))
+    switches: dict[int, list[int]] = {}
+    for node, head in zip(
+        topology.link_tail[up].tolist(), topology.link_head[up].tolist(), strict=True
+    ):
+        switches.setdefault(node, []).append(head)
+    groups: dict[tuple[int, ...], list[int]] = {}
+    for node, heads in switches.items():
+        groups.setdefault(tuple(sorted(set(heads))), []).append(node)
+    return [np.array(sorted(nodes)) for nodes in groups.values()]

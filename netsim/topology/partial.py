@@ -1,0 +1,74 @@
+"""Partially populated trees: missing nodes and missing leaves."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from netsim.arrays import Ints
+from netsim.errors import TopologyError
+from netsim.topology.fattree import FatTree
+
+
+def depopulate(tree: FatTree, missing: Sequence[str | int]) -> FatTree:
+    """
+    Take nodes and leaves out of a tree, as if they had never been installed.
+
+    Parameters
+    ----------
+    tree : FatTree
+        The full tree.
+    missing : sequence of str or int
+        Missing nodes by number or name; missing leaves by name (``s1.3``) where a node has
+        one leaf.
+
+    Returns
+    -------
+    FatTree
+        The same numbering of nodes and links; those that are missing are not `usable`, or
+        `absent`, and `order` gives D-mod-k's numbers.
+
+    Raises
+    ------
+    TopologyError
+        If a name is unknown or stands for a switch above the leaves, or nothing is left.
+
+    Notes
+    -----
+    OpenSM's ftree numbers the nodes by its ca-order: leaves that have nodes, in their order;
+    on each leaf the nodes that are there in port order, then dummies up to the largest number
+    of nodes on any leaf. So ``d = leaf * max + place among the present``, and a hole shifts
+    the later nodes of its leaf.
+    """
+    if not missing:
+        return tree
+    single = tree.parents[0] == 1  # with several rails a node outlives each of its leaves
+    there = np.ones(tree.n_nodes + tree.n_leaves * single, dtype=bool)
+    for entry in missing:
+        vertex = tree.vertex_number(entry if isinstance(entry, str) else f"n{entry}")
+        if vertex >= there.size:
+            raise TopologyError(
+                f"only nodes and leaves can be missing, got {entry!r}; let other switches fail."
+            )
+        there[vertex] = False
+    leaf = np.arange(tree.n_nodes) // tree.nodes_per_leaf
+    nodes, leaves = there[: tree.n_nodes], there[tree.n_nodes :]
+    if single:
+        nodes = nodes & leaves[leaf]
+    if not nodes.any():
+        raise TopologyError(f"all nodes of {tree.name} are missing.")
+    on_leaf = np.bincount(leaf[nodes], minlength=tree.n_nodes // tree.nodes_per_leaf)
+    leaf_rank = np.cumsum(on_leaf > 0) - 1
+    before: Ints = np.cumsum(nodes) - nodes  # present nodes with a smaller number
+    place = before - before[leaf * tree.nodes_per_leaf]
+    order = np.where(nodes, leaf_rank[leaf] * on_leaf.max() + place, -1)
+    gone = np.zeros(tree.n_nodes + tree.n_switches, dtype=bool)
+    gone[: tree.n_nodes] = ~nodes
+    gone[tree.n_nodes : there.size] = ~leaves
+    absent = gone[tree.link_tail] | gone[tree.link_head]
+    return replace(
+        tree,
+        usable=np.intersect1d(tree.usable_nodes, np.flatnonzero(nodes)),
+        absent=np.flatnonzero(absent),
+        order=order,
+    )
