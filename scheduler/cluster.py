@@ -4,6 +4,7 @@ from netsim.topology.base import Topology
 from netsim.topology.fattree import FatTree
 from scheduler.allocation import Allocation
 from scheduler.errors import AllocationError
+from scheduler.sharing import CAP, SharedLinks, add_units, remove_units, without_room
 
 BLOCK = 64  # nodes of a group on a machine that is no fat-tree
 _THREE_LEVELS = 3
@@ -43,6 +44,8 @@ class Cluster:
         A mark for each pod that is replaced whenever anything in the pod changes: two pods
         with the same mark, in this cluster or a copy, are the same pod in the same state.
         Allocators remember by it what they found out about a pod.
+    shared : SharedLinks or None
+        Units taken of links that jobs share; None until the first job takes some.
     running : dict of int to Allocation
         By job id, in the order of their start.
     """
@@ -62,6 +65,7 @@ class Cluster:
         "nodes_per_leaf",
         "pod_free",
         "running",
+        "shared",
         "stamp",
     )
 
@@ -91,6 +95,7 @@ class Cluster:
         self.leaf_comm = [0] * self.n_leaves
         self.pod_free = [self.n_nodes // self.n_pods] * self.n_pods
         self.stamp = [object() for _ in range(self.n_pods)]
+        self.shared: SharedLinks | None = None
         self.running: dict[int, Allocation] = {}
 
     def place(self, allocation: Allocation) -> None:
@@ -108,12 +113,15 @@ class Cluster:
             If a node or an exclusive link is taken already, or the job runs already.
         """
         leaf_free, leaf_up, l2_up = self.leaf_free, self.leaf_up, self.l2_up
-        exclusive = not allocation.units
-        clash = any(
-            leaf_free[leaf] & nodes != nodes or (exclusive and leaf_up[leaf] & ports != ports)
-            for leaf, nodes, ports in allocation.leaves
-        ) or (exclusive and any(l2_up[switch] & ports != ports for switch, ports in allocation.l2s))
-        if clash or allocation.job.id in self.running:
+        if (
+            any(
+                leaf_free[leaf] & nodes != nodes or leaf_up[leaf] & ports != ports
+                for leaf, nodes, ports in allocation.leaves
+            )
+            or any(l2_up[switch] & ports != ports for switch, ports in allocation.l2s)
+            or (self.shared is not None and self._lacks_room(allocation, self.shared))
+            or allocation.job.id in self.running
+        ):
             raise AllocationError(
                 f"job {allocation.job.id} was given nodes or links that are taken, or runs already."
             )
@@ -157,7 +165,9 @@ class Cluster:
         twin = object.__new__(Cluster)
         for name in Cluster.__slots__:
             value = getattr(self, name)
-            setattr(twin, name, value.copy() if isinstance(value, (list, dict)) else value)
+            setattr(
+                twin, name, value.copy() if isinstance(value, (list, dict, SharedLinks)) else value
+            )
         return twin
 
     def _toggle(self, allocation: Allocation, sign: int) -> None:
@@ -182,4 +192,24 @@ class Cluster:
             for switch, ports in allocation.l2s:
                 self.l2_up[switch] ^= ports
                 stamp[switch // self.l2_per_pod] = object()
+        else:
+            self._share(allocation, sign)
         self.n_free += sign * total
+
+    def _lacks_room(self, allocation: Allocation, shared: SharedLinks) -> bool:
+        """Whether a link lacks the units wanted; one that is to be owned must be unused."""
+        units = allocation.units or CAP
+        return any(
+            without_room(shared.leaf[leaf], units) & ports for leaf, _, ports in allocation.leaves
+        ) or any(without_room(shared.l2[switch], units) & ports for switch, ports in allocation.l2s)
+
+    def _share(self, allocation: Allocation, sign: int) -> None:
+        """Take (-1) or give back (+1) units of links."""
+        if self.shared is None:
+            self.shared = SharedLinks(self.n_leaves, len(self.l2_up))
+        change = add_units if sign < 0 else remove_units
+        leaf_units, l2_units = self.shared.leaf, self.shared.l2
+        for leaf, _, ports in allocation.leaves:
+            leaf_units[leaf] = change(leaf_units[leaf], ports, allocation.units)
+        for switch, ports in allocation.l2s:
+            l2_units[switch] = change(l2_units[switch], ports, allocation.units)

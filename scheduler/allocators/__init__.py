@@ -6,8 +6,11 @@ from typing import Any
 
 from scheduler.allocators.base import Allocator
 from scheduler.allocators.jigsaw import Jigsaw
-from scheduler.allocators.linear import FirstFree
+from scheduler.allocators.laas import Laas
+from scheduler.allocators.lc import LeastConstrained, LeastConstrainedShared
+from scheduler.allocators.linear import Contiguous, FirstFree
 from scheduler.allocators.scattered import Scattered
+from scheduler.allocators.slurm import SlurmBestFit
 from scheduler.allocators.ta import TopologyAware
 from scheduler.errors import AllocationError
 from scheduler.options import build
@@ -16,17 +19,27 @@ __all__ = [
     "ALIASES",
     "ALLOCATORS",
     "Allocator",
+    "Contiguous",
     "FirstFree",
     "Jigsaw",
+    "Laas",
+    "LeastConstrained",
+    "LeastConstrainedShared",
     "Scattered",
+    "SlurmBestFit",
     "TopologyAware",
     "make_allocator",
 ]
 
 ALLOCATORS: dict[str, Callable[..., Allocator]] = {
+    "contiguous": Contiguous,
     "first-free": FirstFree,
     "jigsaw": Jigsaw,
+    "laas": Laas,
+    "lc": LeastConstrained,
+    "lc+s": LeastConstrainedShared,
     "random": Scattered,
+    "slurm-best-fit": SlurmBestFit,
     "ta": TopologyAware,
 }
 ALIASES: dict[str, str] = {"baseline": "first-free"}

@@ -60,3 +60,70 @@ class FirstFree:
                 leaves.append((leaf, mask, 0))
                 missing -= count
         return Allocation(job, tuple(leaves))
+
+
+@dataclass(frozen=True, slots=True)
+class Contiguous:
+    """
+    The lowest run of consecutive free nodes that is long enough.
+
+    Notes
+    -----
+    Consecutive in the numbering of nodes: leaf by leaf on a fat-tree, row by row on a torus.
+    Jobs are kept together at the price of external fragmentation.
+    """
+
+    name: ClassVar[str] = "contiguous"
+    isolating: ClassVar[bool] = False
+    monotone_in_size: ClassVar[bool] = True
+    monotone_in_free: ClassVar[bool] = True
+
+    def allocate(self, job: Job, cluster: Cluster) -> Allocation | None:
+        """
+        Return consecutive free nodes.
+
+        Parameters
+        ----------
+        job : Job
+            Only its size is looked at.
+        cluster : Cluster
+            The machine as it is; left unchanged.
+
+        Returns
+        -------
+        Allocation or None
+            None when no run is long enough.
+
+        Raises
+        ------
+        AllocationError
+            If the machine has too few nodes.
+        """
+        check_size(job, cluster)
+        if job.n_nodes > cluster.n_free:
+            return None
+        width = cluster.nodes_per_leaf
+        starts = 0  # nodes from which on `length` nodes are free
+        for mask in reversed(cluster.leaf_free):
+            starts = starts << width | mask
+        length = 1
+        while length < job.n_nodes and starts:
+            more = min(length, job.n_nodes - length)
+            starts &= starts >> more
+            length += more
+        if not starts:
+            return None
+        first = lowest(starts, 1).bit_length() - 1
+        end = first + job.n_nodes
+        return Allocation(
+            job,
+            tuple(
+                (leaf, _span(first - leaf * width, end - leaf * width, width), 0)
+                for leaf in range(first // width, (end - 1) // width + 1)
+            ),
+        )
+
+
+def _span(first: int, end: int, width: int) -> int:
+    """Return the bits first..end-1 that lie within 0..width-1."""
+    return (1 << min(end, width)) - (1 << max(first, 0))

@@ -1,7 +1,9 @@
 """PodView: what is free in one pod, and the search for a legal placement inside it."""
 
+from bisect import bisect_right
 from collections.abc import Sequence
 from functools import lru_cache
+from operator import neg
 from typing import NamedTuple
 
 from scheduler.allocation import lowest
@@ -112,8 +114,7 @@ class PodView:
     pod : int
         Number of the pod.
     leaf_up, l2_up : sequence of int
-        Masks of the up-ports that the job may take, of all leaves and L2 switches of the
-        machine.
+        Masks of the up-ports that a job may take, of the leaves and L2 switches of the pod.
     fewest_first : bool
         Try leaves with the fewest free nodes first, else by number.
 
@@ -168,16 +169,14 @@ class PodView:
         *,
         fewest_first: bool,
     ) -> None:
-        first, width = pod * cluster.leaves_per_pod, cluster.l2_per_pod
-        end = first + cluster.leaves_per_pod
+        first = pod * cluster.leaves_per_pod
         self.pod, self._first_leaf = pod, first
-        self._nodes = cluster.leaf_free[first:end]
-        ports = l2_up[pod * width : (pod + 1) * width]
-        self.spines = pack(ports, cluster.leaves_per_pod)
-        self.spare_spines = min(map(int.bit_count, ports), default=0)
+        self._nodes = cluster.leaf_free[first : first + cluster.leaves_per_pod]
+        self.spines = pack(l2_up, cluster.leaves_per_pod)
+        self.spare_spines = min(map(int.bit_count, l2_up), default=0)
         rows = [
-            (nodes.bit_count(), leaf_up[leaf], leaf)
-            for leaf, nodes in enumerate(self._nodes, first)
+            (nodes.bit_count(), up, leaf)
+            for leaf, (nodes, up) in enumerate(zip(self._nodes, leaf_up, strict=True), first)
             if nodes
         ]
         full = cluster.nodes_per_leaf
@@ -211,6 +210,22 @@ class PodView:
             The lowest free nodes.
         """
         return leaf, lowest(self._nodes[leaf - self._first_leaf], n_nodes), ports
+
+    def leaves_with(self, n_nodes: int) -> int:
+        """
+        Return the number of leaves that can give so many nodes and up-ports.
+
+        Parameters
+        ----------
+        n_nodes : int
+            At least 1.
+
+        Returns
+        -------
+        int
+            At most the leaves of the pod.
+        """
+        return bisect_right(self.usable, -n_nodes, key=neg)
 
     def single_leaf(self, n_nodes: int, *, with_links: bool) -> tuple[Row, ...] | None:
         """

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from scheduler.allocation import lowest
 from scheduler.allocators.podview import PodView, Row, Shape, field_counts, unpack
 from scheduler.cluster import Cluster
+from scheduler.sharing import without_room
 
 Placement = tuple[tuple[Row, ...], tuple[tuple[int, int], ...]]  # leaves and l2s of an allocation
 _KEPT = 4096  # views kept before all are forgotten
@@ -18,12 +19,14 @@ class PodViews:
     ----------
     fewest_first : bool
         Pods and leaves with the fewest free nodes first, else by number.
+    units : int, default 0
+        Show the up-ports on which so many units are free; 0: those that nobody owns.
     """
 
-    __slots__ = ("_fewest_first", "_known", "_orders")
+    __slots__ = ("_fewest_first", "_known", "_orders", "_units")
 
-    def __init__(self, *, fewest_first: bool) -> None:
-        self._fewest_first = fewest_first
+    def __init__(self, *, fewest_first: bool, units: int = 0) -> None:
+        self._fewest_first, self._units = fewest_first, units
         self._known: dict[object, PodView] = {}
         self._orders: dict[tuple[object, ...], list[PodView]] = {}
 
@@ -57,11 +60,21 @@ class PodViews:
 
     def _view(self, pod: int, cluster: Cluster) -> PodView:
         """Look at a pod as it is now."""
-        view = PodView(
-            cluster, pod, cluster.leaf_up, cluster.l2_up, fewest_first=self._fewest_first
-        )
+        first, width = pod * cluster.leaves_per_pod, cluster.l2_per_pod
+        leaf_up = cluster.leaf_up[first : first + cluster.leaves_per_pod]
+        l2_up = cluster.l2_up[pod * width : (pod + 1) * width]
+        if self._units and cluster.shared is not None:
+            taken = cluster.shared.leaf[first : first + cluster.leaves_per_pod]
+            leaf_up = self._with_room(leaf_up, taken)
+            l2_up = self._with_room(l2_up, cluster.shared.l2[pod * width : (pod + 1) * width])
+        view = PodView(cluster, pod, leaf_up, l2_up, fewest_first=self._fewest_first)
         self._known[cluster.stamp[pod]] = view
         return view
+
+    def _with_room(self, masks: list[int], taken: list[tuple[int, ...]]) -> list[int]:
+        """Strike the ports out on which there is no room for the units."""
+        pairs = zip(masks, taken, strict=True)
+        return [mask & ~without_room(used, self._units) for mask, used in pairs]
 
 
 def _free_nodes(view: PodView) -> int:

@@ -1,0 +1,84 @@
+"""Slurm's best fit on trees: the lowest switch with enough free nodes."""
+
+from dataclasses import dataclass
+from math import prod
+from typing import ClassVar
+
+from netsim.topology.fattree import FatTree
+from scheduler.allocation import Allocation, lowest
+from scheduler.allocators.base import check_size
+from scheduler.cluster import Cluster
+from scheduler.errors import AllocationError
+from scheduler.job import Job
+
+
+@dataclass(frozen=True, slots=True)
+class SlurmBestFit:
+    """
+    Slurm's topology/tree: lowest common switch, then the leaves with the fewest free nodes.
+
+    Of the switches at the lowest level that have enough free nodes below them, the one with
+    the fewest is taken; its leaves give all their free nodes in ascending order of how many
+    these are.
+
+    Notes
+    -----
+    Seed 003, section III-B (*best-fit allocation*), the default that its algorithms are
+    compared with. Ties go to the lower number.
+    """
+
+    name: ClassVar[str] = "slurm-best-fit"
+    isolating: ClassVar[bool] = False
+    monotone_in_size: ClassVar[bool] = True
+    monotone_in_free: ClassVar[bool] = True
+
+    def allocate(self, job: Job, cluster: Cluster) -> Allocation | None:
+        """
+        Return free nodes below the lowest switch that has enough.
+
+        Parameters
+        ----------
+        job : Job
+            Only its size is looked at.
+        cluster : Cluster
+            The machine as it is; left unchanged.
+
+        Returns
+        -------
+        Allocation or None
+            None when too few nodes are free.
+
+        Raises
+        ------
+        AllocationError
+            If the fabric is no fat-tree, or has too few nodes.
+        """
+        check_size(job, cluster)
+        tree = cluster.fabric
+        if not isinstance(tree, FatTree):
+            raise AllocationError(f"allocator {self.name!r} needs a fat-tree, got {tree.name}.")
+        if job.n_nodes > cluster.n_free:
+            return None
+        counts = [mask.bit_count() for mask in cluster.leaf_free]
+        leaves = []
+        missing = job.n_nodes
+        for leaf in sorted(_best_switch(missing, counts, tree), key=counts.__getitem__):
+            if counts[leaf]:
+                taken = min(missing, counts[leaf])
+                leaves.append((leaf, lowest(cluster.leaf_free[leaf], taken), 0))
+                missing -= taken
+            if not missing:
+                break
+        return Allocation(job, tuple(leaves))
+
+
+def _best_switch(size: int, counts: list[int], tree: FatTree) -> range:
+    """Return the leaves below the switch that has just enough of the free nodes."""
+    for level in range(1, tree.levels):
+        width = prod(tree.children[1:level])  # leaves below a switch
+        free = [sum(counts[first : first + width]) for first in range(0, len(counts), width)]
+        enough = [(n, switch) for switch, n in enumerate(free) if n >= size]
+        if enough:
+            first = min(enough)[1] * width
+            return range(first, first + width)
+    return range(len(counts))

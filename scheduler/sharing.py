@@ -1,0 +1,114 @@
+"""SharedLinks: how much of each link's capacity is taken, in whole units (LC+S)."""
+
+CAP = 8  # units of a link that may be taken: 80 % of its capacity of 10 (seed 001, 5.4.2)
+
+
+class SharedLinks:
+    """
+    Units taken on every uplink of leaves and L2 switches.
+
+    Units are counted in unary: bit q of the k-th mask of a switch is set when at least k + 1
+    units of its up-port q are taken, so one operation changes all ports of a switch.
+
+    Parameters
+    ----------
+    n_leaves, n_l2 : int
+        Switches of each kind.
+
+    Attributes
+    ----------
+    leaf, l2 : list of tuple of int
+        The `CAP` masks of each switch.
+    """
+
+    __slots__ = ("l2", "leaf")
+
+    def __init__(self, n_leaves: int, n_l2: int) -> None:
+        self.leaf: list[tuple[int, ...]] = [(0,) * CAP] * n_leaves
+        self.l2: list[tuple[int, ...]] = [(0,) * CAP] * n_l2
+
+    def copy(self) -> "SharedLinks":
+        """
+        Return an independent copy.
+
+        Returns
+        -------
+        SharedLinks
+            Same state.
+        """
+        twin = SharedLinks(0, 0)
+        twin.leaf, twin.l2 = self.leaf.copy(), self.l2.copy()
+        return twin
+
+
+def without_room(taken: tuple[int, ...], units: int) -> int:
+    """
+    Return the up-ports of a switch that cannot take so many units more.
+
+    Parameters
+    ----------
+    taken : tuple of int
+        Masks of the switch.
+    units : int
+        Wanted on a port; `CAP` asks for ports that nobody uses.
+
+    Returns
+    -------
+    int
+        Mask of ports.
+    """
+    return taken[CAP - units]
+
+
+def add_units(taken: tuple[int, ...], ports: int, units: int) -> tuple[int, ...]:
+    """
+    Take units on some up-ports of a switch.
+
+    Parameters
+    ----------
+    taken : tuple of int
+        Masks of the switch.
+    ports : int
+        Ports that have room.
+    units : int
+        Taken on each.
+
+    Returns
+    -------
+    tuple of int
+        Masks afterwards.
+
+    Examples
+    --------
+    >>> add_units((0b1, 0, 0, 0, 0, 0, 0, 0), 0b11, 2)
+    (3, 3, 1, 0, 0, 0, 0, 0)
+    """
+    shifted = (ports,) * units + taken[:-units]
+    return tuple([old | new & ports for old, new in zip(taken, shifted, strict=True)])
+
+
+def remove_units(taken: tuple[int, ...], ports: int, units: int) -> tuple[int, ...]:
+    """
+    Give units on some up-ports of a switch back.
+
+    Parameters
+    ----------
+    taken : tuple of int
+        Masks of the switch.
+    ports : int
+        Ports on which at least so many units are taken.
+    units : int
+        Given back on each.
+
+    Returns
+    -------
+    tuple of int
+        Masks afterwards.
+
+    Examples
+    --------
+    >>> remove_units((3, 3, 1, 0, 0, 0, 0, 0), 0b11, 2)
+    (1, 0, 0, 0, 0, 0, 0, 0)
+    """
+    shifted = taken[units:] + (0,) * units
+    return tuple([old & ~ports | new & ports for old, new in zip(taken, shifted, strict=True)])
