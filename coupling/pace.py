@@ -115,7 +115,9 @@ class NetworkPace:
                 member = self._members[job]
                 self._advance(member, now_s)
                 member.pace = Pace(interference, member.pace.placement_factor)
-                member.worst_link = self._model.worst_link(job) if interference > 1.0 else -1
+                worst_link = self._model.worst_link(job)
+                if worst_link >= 0:  # else a remnant below the tolerance: it stays where it was
+                    member.worst_link = worst_link
                 paces[job] = member.pace
         return paces
 
@@ -149,6 +151,6 @@ class NetworkPace:
         elapsed_s = now_s - member.since_s
         member.since_s = now_s
         member.work_s += elapsed_s / member.pace.slowdown
-        if member.worst_link >= 0:
+        if member.worst_link >= 0 and member.pace.interference > 1.0:
             lost_s = elapsed_s * (1.0 - 1.0 / member.pace.interference)
             self.ledger.lost_node_s[member.worst_link] += lost_s * member.n_nodes

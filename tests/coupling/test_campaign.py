@@ -1,0 +1,102 @@
+"""Result directories: same seed same bytes, resume, nothing half-written."""
+
+import json
+
+import pytest
+
+import coupling.campaign
+from coupling.campaign import run_campaign
+from coupling.errors import ResultError
+from coupling.result import Result
+
+
+def files(folder):
+    return sorted(str(path.relative_to(folder)) for path in folder.rglob("*"))
+
+
+def test_same_seed_gives_the_same_bytes_whatever_the_number_of_workers(experiment, tmp_path):
+    """jobs.parquet, byte by byte, run to run."""
+    compared = experiment(compare=("random", "jigsaw"), self_check=False)
+
+    one = run_campaign(compared, tmp_path / "one")
+    two = run_campaign(compared, tmp_path / "two", workers=2)
+
+    for result in one.results:
+        first, second = (
+            (tmp_path / name / result.name / "jobs.parquet").read_bytes() for name in ("one", "two")
+        )
+        assert first == second
+    assert [dict(r.summary) for r in one.results] == [dict(r.summary) for r in two.results]
+
+
+def test_another_seed_gives_other_placements(experiment, tmp_path):
+    """The seed reaches allocator and communication."""
+    for seed in (1, 2):
+        run_campaign(experiment(seed=seed, self_check=False), tmp_path / str(seed))
+
+    first, second = (Result.load(tmp_path / str(seed)).jobs for seed in (1, 2))
+
+    assert not first["nodes"].equals(second["nodes"])
+    assert not first["pattern"].equals(second["pattern"])
+
+
+def test_a_single_run_is_written_flat_and_a_comparison_into_folders(experiment, tmp_path):
+    """Layout of docs/results.md."""
+    run_campaign(experiment(self_check=False), tmp_path / "flat", csv=True)
+    run_campaign(experiment(self_check=False, compare=("ta",)), tmp_path / "one-compared")
+
+    names = ["cost.json", "experiment.resolved.toml", "jobs.csv", "jobs.parquet"]
+    names += ["links.parquet", "manifest.json", "summary.json", "timeline.parquet"]
+    assert files(tmp_path / "flat") == names
+    assert json.loads((tmp_path / "flat" / "manifest.json").read_text())["complete"]
+    assert "jobs.parquet" in files(tmp_path / "one-compared")
+
+
+def test_resume_keeps_finished_runs_and_runs_the_rest(experiment, tmp_path, monkeypatch):
+    """A campaign killed in its second run does not repeat the first."""
+    compared = experiment(compare=("first-free", "ta"), self_check=False)
+    real, ran = coupling.campaign.run_parts, []
+
+    def killed_in_the_second(variant, parts, progress=None):
+        if variant.allocator == "ta":
+            raise KeyboardInterrupt
+        return real(variant, parts, progress)
+
+    monkeypatch.setattr(coupling.campaign, "run_parts", killed_in_the_second)
+    with pytest.raises(KeyboardInterrupt):
+        run_campaign(compared, tmp_path / "out")
+    assert not json.loads((tmp_path / "out" / "manifest.json").read_text())["complete"]
+    assert not (tmp_path / "out" / "ta").exists()
+
+    def counted(variant, parts, progress=None):
+        ran.append(variant.allocator)
+        return real(variant, parts, progress)
+
+    monkeypatch.setattr(coupling.campaign, "run_parts", counted)
+    campaign = run_campaign(compared, tmp_path / "out", resume=True)
+
+    assert ran == ["ta"]
+    assert [result.name for result in campaign.results] == ["first-free", "ta"]
+
+
+def test_a_used_directory_is_not_written_into(experiment, tmp_path):
+    """Neither a foreign one nor the result of another experiment."""
+    (tmp_path / "mine.txt").write_text("precious")
+    with pytest.raises(ResultError, match="expected an empty or new directory, found mine.txt"):
+        run_campaign(experiment(), tmp_path)
+    with pytest.raises(ResultError, match="holds no result that could be resumed"):
+        run_campaign(experiment(), tmp_path, resume=True)
+
+    run_campaign(experiment(self_check=False), tmp_path / "out")
+    with pytest.raises(ResultError, match="another experiment, input or version"):
+        run_campaign(experiment(seed=9), tmp_path / "out", resume=True)
+
+    assert files(tmp_path)[0] == "mine.txt"
+
+
+def test_a_wrong_name_is_found_before_anything_is_written(experiment, tmp_path):
+    """The second compared allocator does not exist: the first is not run either."""
+    with pytest.raises(ValueError, match="unknown allocator 'jigsav'; choose from"):
+        run_campaign(experiment(compare=("ta", "jigsav")), tmp_path / "out")
+
+    assert not (tmp_path / "out").exists()

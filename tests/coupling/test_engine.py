@@ -1,0 +1,109 @@
+"""Coupled runs: what emerges, what must be exactly one, what must be the same every time."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from coupling.assembly import assemble
+from coupling.engine import run, run_parts, with_reference_runtimes
+from scheduler.allocators import make_allocator
+from scheduler.cluster import Cluster
+from scheduler.queues import make_policy
+from scheduler.simulator import simulate
+
+
+@pytest.mark.parametrize("allocator", ["first-free", "random", "ta", "jigsaw"])
+def test_null_model_equals_the_uncoupled_schedule_start_by_start(experiment, allocator):
+    """An infinite network changes no start and no end."""
+    null = experiment(model="null", allocator=allocator)
+    parts = assemble(null)
+    uncoupled = simulate(
+        parts.workload.jobs,
+        Cluster(parts.topology),
+        make_allocator(allocator, {}, null.seed),
+        make_policy("easy", {}),
+    )
+
+    result = run_parts(null, parts)
+
+    starts = {record.job.id: record.start_s for record in uncoupled.records}
+    assert dict(zip(result.jobs["id"], result.jobs["start_s"], strict=True)) == starts
+    assert (result.jobs["slowdown"] == 1.0).all()
+    assert (result.jobs["end_s"] == result.jobs["start_s"] + result.jobs["runtime_reference_s"]).all()
+
+
+@pytest.mark.parametrize(
+    ("allocator", "routing"), [("ta", "d-mod-k"), ("ta", "jigsaw"), ("jigsaw", "jigsaw")]
+)
+def test_isolated_jobs_have_interference_exactly_one(experiment, allocator, routing):
+    """Not approximately: no job shares a link with another."""
+    jobs = run(experiment(allocator=allocator, routing=routing)).jobs
+
+    assert (jobs["interference"] == 1.0).all()
+    assert (jobs["placement_factor"] >= 1.0).all()
+
+
+@pytest.mark.parametrize("allocator", ["random", "first-free"])
+def test_jobs_that_share_links_slow_each_other_down(experiment, allocator):
+    """Interference is at least one for each job and above one on average."""
+    result = run(experiment(allocator=allocator))
+
+    assert (result.jobs["interference"] >= 1.0).all()
+    assert result.summary["mean_interference"] > 1.005
+    assert result.summary["node_seconds_lost_to_interference"] > 0
+    assert result.links["lost_node_s"].sum() == pytest.approx(
+        result.summary["node_seconds_lost_to_interference"], rel=1e-4
+    )
+
+
+def test_run_time_is_reference_times_slowdown(experiment):
+    """End - start = reference run time x placement factor x interference, for every job."""
+    jobs = run(experiment()).jobs
+
+    np.testing.assert_allclose(
+        jobs["end_s"] - jobs["start_s"], jobs["runtime_reference_s"] * jobs["slowdown"], rtol=1e-9
+    )
+
+
+def test_what_nodes_send_equals_what_nodes_receive(experiment):
+    """Bytes are conserved: injection = ejection, and up = down at each level of the tree."""
+    by_class = run(experiment()).links.groupby("class")["bytes"].sum()
+
+    assert by_class["injection"] > 0
+    assert by_class["injection"] == pytest.approx(by_class["ejection"])
+    assert by_class["leaf-up"] == pytest.approx(by_class["leaf-down"])
+    assert by_class["L2-up"] == pytest.approx(by_class["L2-down"])
+
+
+def test_injected_bytes_follow_from_fraction_and_run_time(experiment):
+    """One pair of nodes at fraction f sends f x run time x link rate, in each direction."""
+    profile = {
+        "version": 1,
+        "rule": [
+            {"pattern": {"name": "pairs"}, "comm_fraction": 0.25, "bytes_per_flow": "64 KiB"}
+        ],
+    }
+    small = experiment(communication=profile, allocator="first-free")
+    parts = assemble(small)
+    talker = next(job for job in parts.workload.jobs if job.communication is not None)
+    job = replace(talker, n_nodes=2, runtime_s=1000.0)
+    parts = replace(parts, workload=replace(parts.workload, jobs=(job,)))
+
+    links = run_parts(small, parts).links
+
+    sent = links[links["class"] == "injection"]["bytes"]
+    assert sent.sum() == pytest.approx(2 * 0.25 * 1000.0 * 12.5e9)
+
+
+def test_baseline_reading_makes_an_ordinary_run_take_what_the_log_says(experiment):
+    """Each run time is divided by the job's mean slowdown in an isolated-reading Baseline pass."""
+    ordinary = experiment(allocator="first-free", routing="d-mod-k")
+    first = run(ordinary).jobs
+
+    parts = with_reference_runtimes(
+        replace(ordinary, runtime_means="baseline"), assemble(ordinary)
+    )
+
+    ours = np.array([job.runtime_s for job in parts.workload.jobs])
+    np.testing.assert_allclose(ours, first["runtime_reference_s"] / first["slowdown"])

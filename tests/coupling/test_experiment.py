@@ -1,0 +1,104 @@
+"""Experiment files: what is read, what is refused, and how the refusal reads."""
+
+import tomllib
+
+import pytest
+import tomli_w
+
+from coupling.errors import ExperimentError
+from coupling.experiment import Experiment
+
+MINIMAL = """
+[topology]
+kind = "fat-tree"
+radix = 8
+[workload]
+generator = "synth"
+mean_nodes = 4
+"""
+
+
+def write(tmp_path, text):
+    path = tmp_path / "try.toml"
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def test_resolved_tables_read_back_to_the_same_experiment(tmp_path):
+    """What is written as experiment.resolved.toml says all that a run depends on."""
+    path = write(
+        tmp_path,
+        MINIMAL + '[scheduler]\nwindow = 7\nallocator = "ta"\n[compare]\nallocators = ["ta"]\n',
+    )
+    first = Experiment.read(path)
+
+    tables = tomllib.loads(tomli_w.dumps(first.tables()))
+    again = Experiment.from_tables(tables, "again", first.folder, first.name)
+
+    assert again == first
+    assert again.queue_options == {"window": 7}
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("[topology\n", "no valid TOML"),
+        (MINIMAL + "[schedular]\n", r"unknown table \[schedular\]; choose from topology"),
+        (MINIMAL + "[scheduler]\nwindw = 3\n", r"\[scheduler\] windw: unknown key; choose from"),
+        (MINIMAL + "[scheduler]\nwindow = -3\n", r"\[scheduler\] window: expected a whole number"),
+        (MINIMAL + "[scheduler]\nallocator = 3\n", r"\[scheduler\] allocator: expected a text"),
+        (MINIMAL + "[run]\nseed = 1.5\n", r"\[run\] seed: expected a whole number from 0, got 1.5"),
+        (MINIMAL + '[run]\nruntime_means = "x"\n', "expected one of isolated, baseline, got 'x'"),
+        (MINIMAL + "[run]\nself_check = 1\n", "self_check: expected true or false, got 1"),
+        (MINIMAL + "[compare]\nallocators = 'ta'\n", "allocators: expected a list of different"),
+        (MINIMAL + "[compare]\nallocators = ['ta', 'ta']\n", "expected a list of different names"),
+        ('[topology]\nkind = "fat-tree"\n', r"workload: expected a table \[workload\]"),
+        (MINIMAL.replace("[workload]", '[workload]\nestimates = "magic"'), "requested or runtime"),
+        ("topology = 3\n[workload]\n", "topology: expected a table"),
+        (MINIMAL + "[scheduler]\noptions = 3\n", "options: expected a table of options"),
+        ('scheduler = 3\ntopology = "cab"\n[workload]\n', r"\[scheduler\]: expected a table"),
+    ],
+)
+def test_a_wrong_field_is_an_error_with_file_table_and_field(tmp_path, text, message):
+    """The message starts with the file's path."""
+    path = write(tmp_path, text)
+
+    with pytest.raises(ExperimentError, match=message) as caught:
+        Experiment.read(path)
+
+    assert str(caught.value).startswith(str(path))
+
+
+def test_set_changes_fields_and_reads_bare_words_and_toml(tmp_path):
+    """--set takes what a shell user types."""
+    path = write(tmp_path, MINIMAL)
+
+    changed = Experiment.read(
+        path, ["scheduler.allocator=ta", "run.seed=7", "compare.allocators=['ta','jigsaw']"]
+    )
+
+    assert (changed.allocator, changed.seed, changed.compare) == ("ta", 7, ("ta", "jigsaw"))
+
+
+@pytest.mark.parametrize("change", ["seed", "=3", "topology.radix.x=3"])
+def test_set_without_a_field_or_value_is_an_error(tmp_path, change):
+    """Nothing is guessed."""
+    with pytest.raises(ExperimentError, match="--set"):
+        Experiment.read(write(tmp_path, MINIMAL), [change])
+
+
+def test_variants_keep_the_options_of_the_allocator_they_belong_to(tmp_path):
+    """Options of one allocator are not given to another."""
+    path = write(
+        tmp_path,
+        MINIMAL
+        + '[scheduler]\nallocator = "jigsaw"\noptions = {order = "index"}\n'
+        + '[compare]\nallocators = ["ta", "jigsaw"]\n',
+    )
+
+    variants = Experiment.read(path).variants()
+
+    assert [(v.allocator, dict(v.allocator_options)) for v in variants] == [
+        ("ta", {}),
+        ("jigsaw", {"order": "index"}),
+    ]
