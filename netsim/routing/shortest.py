@@ -86,17 +86,15 @@ class Shortest:
         """
         del partition
         by_destination = np.argsort(dst, kind="stable")
-        ends, first = np.unique(dst[by_destination], return_index=True)
-        tables: list[Ints] = []
-        for node, flows in zip(ends, np.split(by_destination, first[1:]), strict=True):
-            tables.append(self._towards(int(node), src[flows]))
-        width = max((table.shape[1] for table in tables), default=0)
+        ends, first, count = np.unique(dst[by_destination], return_index=True, return_counts=True)
+        found: list[tuple[Ints, Ints]] = []
+        for node, start, size in zip(ends.tolist(), first, count, strict=True):
+            flows = by_destination[start : start + size]
+            found.append((flows, self._towards(node, src[flows])))
+        width = max((table.shape[1] for _, table in found), default=0)
         padded = np.full((src.size, width), -1, dtype=np.int64)
-        at = 0
-        for table in tables:
-            rows = by_destination[at : at + table.shape[0]]
-            padded[rows, : table.shape[1]] = table
-            at += table.shape[0]
+        for flows, table in found:
+            padded[flows, : table.shape[1]] = table
         return Routes.from_padded(padded, self.topology.n_links)
 
     def _towards(self, node: int, src: Ints) -> Ints:
