@@ -177,8 +177,6 @@ def bytes_per_link(traffic: Traffic) -> tuple[Ints, Floats]:
         Bytes per iteration on each.
     """
     per_hop = np.repeat(traffic.nbytes, traffic.routes.hops)
-    total: Floats = np.bincount(
-        traffic.routes.links, weights=per_hop, minlength=traffic.routes.n_links
-    )
-    (links,) = total.nonzero()
-    return links, total[links]
+    total = np.bincount(traffic.routes.links, weights=per_hop, minlength=traffic.routes.n_links)
+    links = np.flatnonzero(total)
+    return links.astype(np.int64), total[links].astype(np.float64)

@@ -1,6 +1,6 @@
 """Model `fast`: the fixed point with time-averaged neighbours, kept up to date event by event."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from netsim.contention.base import Traffic
 from netsim.contention.constants import ConstantsOf
@@ -10,7 +10,7 @@ from netsim.kernelcache import load_kernels
 from netsim.topology.base import Topology
 
 _MAX_SWEEPS = 100
-_RECOUNT_EVERY = 1024  # events; rounding of the totals stays far below any tolerance
+_RECOUNT_EVERY = 512  # starts; rounding of the totals stays far below any tolerance
 
 
 class Fast:
@@ -71,9 +71,11 @@ class Fast:
         pool = self._pool
         if job in pool.slot_of:
             raise ContentionError(f"job {job} has been started already.")
-        slot = pool.add(job, self._constants_of(traffic))
-        self._kernels.enter(slot, pool.rec_i, pool.job_i, pool.chan, pool.member, pool.wake)
-        self._count_event()
+        constants = self._constants_of(traffic)
+        self._events += 1
+        if pool.make_room(constants) or self._events % _RECOUNT_EVERY == 0:
+            self._recount()
+        self._change_channels(self._kernels.enter, pool.add(job, constants))
 
     def end(self, job: int) -> None:
         """
@@ -89,21 +91,8 @@ class Fast:
         ContentionError
             If there is no such job.
         """
-        pool = self._pool
-        self._kernels.leave(
-            self._slot(job),
-            pool.rec_i,
-            pool.rec_f,
-            pool.job_i,
-            pool.job_f,
-            pool.chan,
-            pool.member,
-            pool.active,
-            pool.wake,
-            self.tolerance,
-        )
-        pool.remove(job)
-        self._count_event()
+        self._change_channels(self._kernels.leave, self._slot(job))
+        self._pool.remove(job)
 
     def solve(self) -> Mapping[int, float]:
         """
@@ -119,15 +108,17 @@ class Fast:
         self._kernels.solve(
             pool.rec_i,
             pool.rec_f,
+            pool.rec_l,
+            pool.lists,
             pool.ent_step,
             pool.ent_f,
             pool.steps,
             pool.job_i,
             pool.job_f,
             pool.chan,
-            pool.member,
             pool.active,
             pool.wake,
+            pool.moved,
             self.tolerance,
             _MAX_SWEEPS,
         )
@@ -162,11 +153,31 @@ class Fast:
             raise ContentionError(f"job {job} has not been started.")
         return slot
 
-    def _count_event(self) -> None:
-        """Sum the totals anew from time to time."""
-        self._events += 1
-        if self._events % _RECOUNT_EVERY == 0:
-            pool = self._pool
-            self._kernels.recount(
-                pool.rec_i, pool.rec_f, pool.job_i, pool.job_f, pool.chan, pool.live_slots()
-            )
+    def _change_channels(self, kernel: Callable[..., None], slot: int) -> None:
+        """Let a job enter or leave its channels."""
+        pool = self._pool
+        kernel(
+            slot,
+            pool.rec_i,
+            pool.rec_f,
+            pool.rec_l,
+            pool.lists,
+            pool.job_i,
+            pool.job_f,
+            pool.chan,
+            pool.active,
+            pool.wake,
+        )
+
+    def _recount(self) -> None:
+        """Make the totals and lists of all channels anew."""
+        pool = self._pool
+        self._kernels.recount(
+            pool.rec_i,
+            pool.rec_f,
+            pool.rec_l,
+            pool.job_i,
+            pool.job_f,
+            pool.chan,
+            pool.live_slots(),
+        )

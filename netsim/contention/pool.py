@@ -1,7 +1,6 @@
 """State of the running jobs in compact arrays: slots for jobs, rows for their records."""
 
-from collections.abc import Sequence
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,10 +8,19 @@ from numpy.typing import NDArray
 from netsim.arrays import Floats, Ints
 from netsim.contention.constants import JobConstants
 
-# column pairs (first row, number of rows) of `job_i`, in the order of the groups below
-_RECORDS, _ENTRIES, _STEPS = (0, 1), (2, 3), (4, 5)
+
+class _Group(NamedTuple):
+    """Arrays that share their rows, and the columns of `job_i` that say which a job has."""
+
+    first_row: int
+    n_rows: int
+    arrays: tuple[str, ...]
+
+
+_RECORDS = _Group(0, 1, ("rec_i", "rec_f", "rec_l", "lists"))
+_GROUPS = (_RECORDS, _Group(2, 3, ("ent_step", "ent_f")), _Group(4, 5, ("steps",)))
 _SLOWDOWN, _REPORTED = 1, 5  # columns of `job_f`
-_SOLE = 2
+_HEAD = 7  # column of `chan`: first record
 _WORD = 64
 _T = TypeVar("_T", bound=np.generic)
 
@@ -31,21 +39,50 @@ class Pool:
     """
 
     def __init__(self, n_channels: int) -> None:
-        self.rec_i: Ints = np.zeros((1024, 5), dtype=np.int64)
+        self.rec_i: Ints = np.zeros((1024, 4), dtype=np.int64)
         self.rec_f: Floats = np.zeros((1024, 6))
+        self.rec_l: Ints = np.zeros((1024, 5), dtype=np.int64)
+        self.lists: Ints = np.zeros((1024, 2), dtype=np.int64)
         self.ent_step: Ints = np.zeros(1024, dtype=np.int64)
         self.ent_f: Floats = np.zeros((1024, 5))
         self.steps: Floats = np.zeros((256, 3))
         self.job_i: Ints = np.zeros((_WORD, 9), dtype=np.int64)
         self.job_f: Floats = np.zeros((_WORD, 6))
-        self.chan: Floats = np.zeros((n_channels, 8))  # 7 columns, padded to a cache line
-        self.member: NDArray[np.uint64] = np.zeros((n_channels, 1), dtype=np.uint64)
+        self.chan: Floats = np.zeros((n_channels, 8))
+        self.chan[:, _HEAD] = -1.0
+        self.moved: Ints = np.zeros(n_channels, dtype=np.int64)
         self.active: NDArray[np.uint64] = np.zeros((n_channels, 1), dtype=np.uint64)
-        self.wake: NDArray[np.uint64] = np.zeros((2, 1), dtype=np.uint64)
+        self.wake: NDArray[np.uint64] = np.zeros(1, dtype=np.uint64)
         self.slot_of: dict[int, int] = {}
         self._job_of = np.zeros(_WORD, dtype=np.int64)
         self._free = list(range(_WORD - 1, -1, -1))
-        self._tail = {_RECORDS: 0, _ENTRIES: 0, _STEPS: 0}
+        self._tail = dict.fromkeys(_GROUPS, 0)
+
+    def make_room(self, constants: JobConstants) -> bool:
+        """
+        Move rows together, or grow, until a job fits.
+
+        Parameters
+        ----------
+        constants : JobConstants
+            The job that comes next.
+
+        Returns
+        -------
+        bool
+            Whether records moved, so that the channels' lists are to be made anew.
+        """
+        moved = False
+        for group, n_rows in zip(_GROUPS, _sizes(constants), strict=True):
+            capacity = getattr(self, group.arrays[0]).shape[0]
+            if self._tail[group] + n_rows <= capacity:
+                continue
+            live = self._compact(group)
+            moved = moved or group is _RECORDS
+            if 2 * (live + n_rows) > capacity:  # else it would be full again soon
+                for name in group.arrays:
+                    setattr(self, name, _grown(getattr(self, name), 4 * (live + n_rows)))
+        return moved
 
     def add(self, job: int, constants: JobConstants) -> int:
         """
@@ -56,23 +93,19 @@ class Pool:
         job : int
             Identity of the job, not present.
         constants : JobConstants
-            What it puts on the channels.
+            What it puts on the channels; there is room.
 
         Returns
         -------
         int
             Its slot.
         """
-        n_rec, n_ent, n_step = (
-            constants.rec_i.shape[0],
-            constants.ent_step.size,
-            constants.steps.shape[0],
-        )
-        rec = self._reserve(_RECORDS, n_rec, ("rec_i", "rec_f"))
-        ent = self._reserve(_ENTRIES, n_ent, ("ent_step", "ent_f"))
-        step = self._reserve(_STEPS, n_step, ("steps",))
-        self.rec_i[rec : rec + n_rec, :4] = constants.rec_i
-        self.rec_i[rec : rec + n_rec, 4] = _SOLE
+        sizes = _sizes(constants)
+        rec, ent, step = (self._tail[group] for group in _GROUPS)
+        for group, n_rows in zip(_GROUPS, sizes, strict=True):
+            self._tail[group] += n_rows
+        n_rec, n_ent, n_step = sizes
+        self.rec_i[rec : rec + n_rec] = constants.rec_i
         self.rec_f[rec : rec + n_rec, :4] = constants.rec_f
         self.rec_f[rec : rec + n_rec, 4] = constants.rec_f[:, 1]
         self.ent_step[ent : ent + n_ent] = constants.ent_step
@@ -128,29 +161,16 @@ class Pool:
         """
         return np.fromiter(self.slot_of.values(), np.int64, len(self.slot_of))
 
-    def _reserve(self, group: tuple[int, int], n_rows: int, names: Sequence[str]) -> int:
-        """Return the first of n_rows new rows, after moving rows together or growing."""
-        capacity = getattr(self, names[0]).shape[0]
-        if self._tail[group] + n_rows > capacity:
-            live = self._compact(group, names)
-            if 2 * (live + n_rows) > capacity:  # else it would be full again soon
-                for name in names:
-                    setattr(self, name, _grown(getattr(self, name), 4 * (live + n_rows)))
-        first = self._tail[group]
-        self._tail[group] = first + n_rows
-        return first
-
-    def _compact(self, group: tuple[int, int], names: Sequence[str]) -> int:
+    def _compact(self, group: _Group) -> int:
         """Move the rows of live jobs together and return how many they are."""
-        first, count = group
         slots = self.live_slots()
         tail = 0
-        for slot in slots[np.argsort(self.job_i[slots, first], kind="stable")].tolist():
-            old, n_rows = (int(value) for value in self.job_i[slot, [first, count]])
-            for name in names:
+        for slot in slots[np.argsort(self.job_i[slots, group.first_row], kind="stable")].tolist():
+            old, n_rows = (int(self.job_i[slot, k]) for k in (group.first_row, group.n_rows))
+            for name in group.arrays:
                 array = getattr(self, name)
                 array[tail : tail + n_rows] = array[old : old + n_rows]
-            self.job_i[slot, first] = tail
+            self.job_i[slot, group.first_row] = tail
             tail += n_rows
         self._tail[group] = tail
         return tail
@@ -160,9 +180,8 @@ class Pool:
         n_slots = self.job_i.shape[0]
         for name in ("job_i", "job_f", "_job_of"):
             setattr(self, name, _grown(getattr(self, name), 2 * n_slots))
-        for name in ("member", "active", "wake"):
-            bits = getattr(self, name)
-            setattr(self, name, np.hstack([bits, np.zeros_like(bits)]))
+        self.active = np.hstack([self.active, np.zeros_like(self.active)])
+        self.wake = np.hstack([self.wake, np.zeros_like(self.wake)])
         self._free = list(range(2 * n_slots - 1, n_slots - 1, -1))
 
 
@@ -171,3 +190,8 @@ def _grown(array: NDArray[_T], n_rows: int) -> NDArray[_T]:
     result = np.zeros((n_rows, *array.shape[1:]), dtype=array.dtype)
     result[: array.shape[0]] = array
     return result
+
+
+def _sizes(constants: JobConstants) -> tuple[int, int, int]:
+    """Return how many records, entries and steps a job has."""
+    return constants.rec_i.shape[0], constants.ent_step.size, constants.steps.shape[0]

@@ -1,0 +1,247 @@
+"""
+The fixed point solved from scratch, averaged or sampled neighbours, compiled.
+
+Import through `netsim.kernelcache`.
+"""
+
+import numpy as np
+from numba import njit
+
+from netsim.arrays import Floats, Ints
+from netsim.contention.fixedpoint_kernels import link_time
+
+B, M, Q, G, END, E = range(6)  # columns of entries
+TAU, LAM = range(2)  # columns of steps
+OMEGA_START, OMEGA_FLOOR, OMEGA_GROWTH = 0.5, 0.1, 1.05
+_I1, _F1, _F2 = "int64[::1]", "float64[::1]", "float64[:, ::1]"
+
+
+@njit("float64(float64, float64, float64, float64)", cache=True, error_model="numpy")
+def overlap(begin: float, length: float, period: float, window: float) -> float:
+    """
+    Return which share of a window a repeated interval covers.
+
+    Parameters
+    ----------
+    begin, length, period : float
+        The interval [begin, begin + length), repeated every period; length <= period.
+    window : float
+        The window is [0, window), positive.
+
+    Returns
+    -------
+    float
+        0..1.
+    """
+    ahead = window - begin
+    behind = -begin
+    whole = np.floor(ahead / period) - np.floor(behind / period)
+    rest = min(ahead % period, length) - min(behind % period, length)
+    return float(min(1.0, max(0.0, (whole * length + rest) / window)))
+
+
+@njit(
+    f"Tuple(({_F1}, {_F1}, int64, float64))({_F2}, {_I1}, {_I1}, {_I1}, {_F2}, {_I1}, {_F1}, {_F2},"
+    "boolean, float64, float64, int64)",
+    cache=True,
+    error_model="numpy",
+)
+def solve_cold(
+    ent: Floats,
+    ent_step: Ints,
+    ent_channel: Ints,
+    first_entry: Ints,
+    steps: Floats,
+    first_step: Ints,
+    period: Floats,
+    phases: Floats,
+    linger: bool,
+    start: float,
+    tolerance: float,
+    cap: int,
+) -> tuple[Floats, Floats, int, float]:
+    """
+    Return the slowdowns of jobs that run together, by damped sweeps over all of them.
+
+    Parameters
+    ----------
+    ent : (K, 6) float array
+        B, m, q, G, e, E of each entry (job, step, channel), sorted by step.
+    ent_step, ent_channel : (K,) int array
+        Step, and channel numbered 0..C-1, of each entry.
+    first_entry : (S + 1,) int array
+        Entries of step a are ``first_entry[a]:first_entry[a + 1]``.
+    steps : (S, 2) float array
+        tau and lam of each step of each job, sorted by job.
+    first_step : (J + 1,) int array
+        Steps of each job.
+    period : (J,) float array
+        T, time of an iteration alone, in seconds.
+    phases : (J, M) float array
+        Sampled phases as fractions of the period; M = 0 takes neighbours as averaged.
+    linger : bool
+        False takes a flow's weight as constant while its step runs (for comparison).
+    start : float
+        Stretch g of all steps before the first sweep.
+    tolerance : float
+        Ends when no slowdown, and no weight W / (T s), moves by more in a full sweep.
+    cap : int
+        Sweeps at most.
+
+    Returns
+    -------
+    slowdown : (J,) float array
+        Slowdown of each job.
+    late : (K,) float array
+        Mean time y that the link takes, of each entry, in seconds.
+    sweeps : int
+        Sweeps done.
+    change : float
+        Largest change of the last sweep, as compared with the tolerance.
+    """
+    n_jobs, n_steps, n_ent = period.size, steps.shape[0], ent.shape[0]
+    samples = max(1, phases.shape[1])
+    averaged = phases.shape[1] == 0
+    job_of = np.empty(n_steps, np.int64)
+    duration = np.empty(n_steps)
+    for j in range(n_jobs):
+        for a in range(first_step[j], first_step[j + 1]):
+            job_of[a] = j
+            duration[a] = (steps[a, TAU] + steps[a, LAM]) * start
+    # entries of each channel, channels that one job uses left out
+    n_channels = 0
+    for k in range(n_ent):
+        n_channels = max(n_channels, ent_channel[k] + 1)
+    owner = np.full(n_channels, -1, np.int64)
+    shared = np.zeros(n_channels, np.bool_)
+    first_on = np.zeros(n_channels + 1, np.int64)
+    for k in range(n_ent):
+        c, j = ent_channel[k], job_of[ent_step[k]]
+        shared[c] |= owner[c] not in (-1, j)
+        owner[c] = j
+        first_on[c + 1] += 1
+    for c in range(n_channels):
+        first_on[c + 1] += first_on[c]
+    place = first_on[:-1].copy()
+    on = np.empty(n_ent, np.int64)
+    for k in range(n_ent):
+        on[place[ent_channel[k]]] = k
+        place[ent_channel[k]] += 1
+    # steps of other jobs that each step meets on a link
+    met_by = np.full(n_steps, -1, np.int64)
+    first_met = np.zeros(n_steps + 1, np.int64)
+    for turn in range(2):
+        if turn == 1:
+            for a in range(n_steps):
+                first_met[a + 1] += first_met[a]
+            met = np.empty(first_met[n_steps], np.int64)
+            met_by[:] = -1
+        for a in range(n_steps):
+            count = 0
+            for k in range(first_entry[a], first_entry[a + 1]):
+                c = ent_channel[k]
+                if not shared[c]:
+                    continue
+                for i in range(first_on[c], first_on[c + 1]):
+                    b = ent_step[on[i]]
+                    if job_of[b] != job_of[a] and met_by[b] != a:
+                        met_by[b] = a
+                        if turn == 1:
+                            met[first_met[a] + count] = b
+                        count += 1
+            if turn == 0:
+                first_met[a + 1] = count
+    slow = np.ones(n_jobs)
+    late = np.zeros(n_ent)  # y
+    fresh_late = ent[:, B].copy()
+    fresh = np.empty(n_steps)
+    begin = np.zeros((n_steps, samples))
+    share = np.zeros((n_steps, samples))
+    weight = np.zeros(n_ent)
+    use = np.zeros(n_ent)
+    n, r, time = np.zeros(samples), np.zeros(samples), np.zeros(samples)
+    omega = np.full(n_jobs, OMEGA_START)
+    residual_before = np.zeros(n_jobs)
+    sweeps = 0
+    change = np.inf
+    while sweeps < cap and change > tolerance:
+        sweeps += 1
+        change = 0.0
+        for j in range(n_jobs):
+            excess = 0.0
+            for a in range(first_step[j], first_step[j + 1]):
+                excess += duration[a] - (steps[a, TAU] + steps[a, LAM])
+            slow[j] = 1.0 + (excess / period[j] if excess > 0.0 else 0.0)
+            for i in range(phases.shape[1]):
+                at = phases[j, i] * period[j] * slow[j]
+                for a in range(first_step[j], first_step[j + 1]):
+                    begin[a, i] = at
+                    at += duration[a]
+        for k in range(n_ent):
+            a = ent_step[k]
+            w = ent[k, E] + max(0.0, late[k] - ent[k, END]) * ent[k, Q]
+            weight[k] = w / duration[a] if linger else ent[k, M]
+            use[k] = ent[k, B] / duration[a]
+        for a in range(n_steps):
+            j = job_of[a]
+            for i in range(first_met[a], first_met[a + 1]):
+                b = met[i]
+                cycle = period[job_of[b]] * slow[job_of[b]]
+                if averaged:
+                    share[b, 0] = duration[b] / cycle
+                else:
+                    for i_s in range(samples):
+                        share[b, i_s] = overlap(begin[b, i_s], duration[b], cycle, duration[a])
+            time[:] = steps[a, TAU]
+            for k in range(first_entry[a], first_entry[a + 1]):
+                c = ent_channel[k]
+                if not shared[c]:
+                    continue
+                n[:] = 0.0
+                r[:] = 0.0
+                for i in range(first_on[c], first_on[c + 1]):
+                    other = on[i]
+                    b = ent_step[other]
+                    if job_of[b] == j:
+                        continue
+                    w, u = weight[other], use[other]
+                    for i_s in range(samples):
+                        n[i_s] += share[b, i_s] * w
+                        r[i_s] += share[b, i_s] * u
+                g = ent[k, G] if linger else np.inf
+                total = 0.0
+                for i_s in range(samples):
+                    y = link_time(ent[k, B], ent[k, M], ent[k, Q], g, n[i_s], r[i_s])
+                    total += y
+                    time[i_s] = max(time[i_s], y)
+                fresh_late[k] = total / samples
+            fresh[a] = time.sum() / samples + steps[a, LAM]
+        for j in range(n_jobs):
+            if period[j] <= 0.0:
+                continue
+            residual = 0.0
+            for a in range(first_step[j], first_step[j + 1]):
+                residual += fresh[a] - duration[a]
+            residual /= period[j]
+            before = residual_before[j]
+            if residual * before < 0.0:
+                omega[j] /= 1.0 + min(1.0, abs(residual / before))
+                omega[j] = max(OMEGA_FLOOR, omega[j])
+            else:
+                omega[j] = min(OMEGA_START, OMEGA_GROWTH * omega[j])
+            residual_before[j] = residual
+            change = max(change, abs(residual))
+            for a in range(first_step[j], first_step[j + 1]):
+                duration[a] += omega[j] * (fresh[a] - duration[a])
+                for k in range(first_entry[a], first_entry[a + 1]):
+                    old = max(0.0, late[k] - ent[k, END])
+                    step = fresh_late[k] - late[k]
+                    moved = (max(0.0, fresh_late[k] - ent[k, END]) - old) * ent[k, Q] / period[j]
+                    late[k] += omega[j] * step
+                    change = max(change, abs(moved) / slow[j])
+    for j in range(n_jobs):
+        excess = 0.0
+        for a in range(first_step[j], first_step[j + 1]):
+            excess += duration[a] - (steps[a, TAU] + steps[a, LAM])
+        slow[j] = 1.0 + (excess / period[j] if excess > 0.0 else 0.0)
+    return slow, late, sweeps, change
