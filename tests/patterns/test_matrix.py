@@ -1,0 +1,173 @@
+"""Measured matrices from files."""
+
+import gzip
+
+import numpy as np
+import pytest
+import scipy.io
+import scipy.sparse
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from patterns import PatternError, make_pattern
+
+DENSE = np.array([[7.0, 1.0, 0.0], [2.0, 0.0, 3.0], [0.0, 0.0, 9.0]])
+TRIPLES = [(0, 1, 1.0), (1, 0, 2.0), (1, 2, 3.0)]
+CSV = "src,dst,bytes\n1,2,1\n0,0,7\n0,1,1\n1,0,2\n\n1,2,2\n2,2,9\n2,0,0\n"
+
+
+def write(path, dense):
+    """Write a matrix in the format that the name asks for."""
+    name = path.name.removesuffix(".gz")
+    plain = path.with_name(name)
+    if name.endswith(".csv"):
+        plain.write_text(CSV, encoding="utf-8")
+    elif name == "sparse.npz":
+        scipy.sparse.save_npz(plain, scipy.sparse.csr_array(dense))
+    elif name.endswith(".npz"):
+        np.savez(plain, bytes=dense)
+    else:
+        sparse = name.startswith("sparse")
+        scipy.io.mmwrite(plain, scipy.sparse.coo_array(dense) if sparse else dense)
+    if path != plain:
+        path.write_bytes(gzip.compress(plain.read_bytes()))
+    return str(path)
+
+
+def listed(spec, n):
+    """Return the messages of a pattern of one step."""
+    (step,) = make_pattern(spec).steps(n)
+    return list(zip(step.src.tolist(), step.dst.tolist(), step.nbytes.tolist(), strict=True))
+
+
+@pytest.mark.parametrize("packed", ["", ".gz"])
+@pytest.mark.parametrize("name", ["a.csv", "sparse.npz", "dense.npz", "sparse.mtx", "dense.mtx"])
+def test_every_format_gives_the_same_messages(tmp_path, name, packed):
+    """Without the diagonal and zeros; entries of one pair are summed."""
+    file = write(tmp_path / (name + packed), DENSE)
+
+    assert listed({"name": "matrix", "file": file}, 3) == TRIPLES
+
+
+def test_entries_are_scaled(tmp_path):
+    file = write(tmp_path / "a.csv", DENSE)
+
+    assert listed({"name": "matrix", "file": file, "scale": 0.5}, 3) == [
+        (src, dst, nbytes / 2) for src, dst, nbytes in TRIPLES
+    ]
+
+
+def test_a_table_of_messages_is_scaled_by_their_size(shared):
+    """LU of the NAS benchmarks among 32 ranks sends 2,004,224 messages."""
+    file = str(shared("data/comm/nas-mpi/nas-lu-W-32.csv"))
+
+    sent = listed({"name": "matrix", "file": file, "scale": 100}, 32)
+
+    assert len(sent) == 104
+    assert sum(nbytes for *_, nbytes in sent) == 200_422_400
+
+
+def test_a_measured_table_of_bytes_is_read_in_full(shared):
+    """HPCG among 64 ranks: 936 pairs, 109,639,844,064 bytes both ways counted."""
+    file = str(shared("data/comm/iitk-hpcg/hpcg-64ranks-tau.csv.gz"))
+
+    sent = listed({"name": "matrix", "file": file}, 64)
+
+    assert len(sent) == 936
+    assert sum(nbytes for *_, nbytes in sent) == 109_639_844_064
+
+
+@settings(deadline=None, max_examples=25)
+@given(arrays(np.float64, (4, 4), elements=st.sampled_from([0.0, 1.0, 2.5, 1e12])))
+def test_any_matrix_comes_back_without_its_diagonal(tmp_path_factory, dense):
+    folder = tmp_path_factory.mktemp("matrix")
+    expected = dense * (1 - np.eye(4))
+    file = write(folder / "dense.npz", dense)
+    if not expected.any():
+        with pytest.raises(PatternError, match="no traffic between different ranks"):
+            make_pattern({"name": "matrix", "file": file})
+        return
+
+    found = np.zeros((4, 4))
+    for src, dst, nbytes in listed({"name": "matrix", "file": file}, 4):
+        found[src, dst] = nbytes
+
+    np.testing.assert_array_equal(found, expected)
+
+
+def test_a_matrix_of_stated_size_is_for_just_so_many_ranks(tmp_path):
+    pattern = make_pattern({"name": "matrix", "file": write(tmp_path / "dense.npz", DENSE)})
+    for n in (2, 4):
+        with pytest.raises(PatternError, match=f"is for just 3 ranks, the job has {n}"):
+            pattern.steps(n)
+
+
+def test_a_table_states_no_size_and_leaves_further_ranks_silent(tmp_path):
+    """BT of the NAS benchmarks runs on 25 of 32 ranks."""
+    file = write(tmp_path / "a.csv", DENSE)
+
+    assert listed({"name": "matrix", "file": file}, 32) == TRIPLES
+    with pytest.raises(PatternError, match="is for at least 3 ranks, the job has 2"):
+        make_pattern({"name": "matrix", "file": file}).steps(2)
+
+
+def test_a_file_that_changes_is_another_pattern(tmp_path):
+    file = write(tmp_path / "a.csv", DENSE)
+    before = make_pattern({"name": "matrix", "file": file})
+    again = make_pattern({"name": "matrix", "file": file})
+    (tmp_path / "a.csv").write_text("src,dst,bytes\n0,1,5\n", encoding="utf-8")
+    after = make_pattern({"name": "matrix", "file": file})
+
+    assert before == again != after
+    assert hash(before) == hash(again)
+    assert before.steps(3)[0].nbytes.tolist() == [1.0, 2.0, 3.0]
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("a.csv", b"", r"a\.csv: line 1: expected src,dst,bytes"),
+        ("a.csv", b"0,1,5\n", r"a\.csv: line 1: expected src,dst,bytes"),
+        ("a.csv", b"src,dst,bytes\n0,1\n", r"a\.csv: line 2: expected two ranks and a number"),
+        ("a.csv", b"src,dst,bytes\n0,1,5\n0,x,5\n", r"line 3: expected .* got '0,x,5'"),
+        ("a.csv", b"src,dst,bytes\n-1,1,5\n", "line 2: ranks must not be negative"),
+        ("a.csv", b"src,dst,bytes\n0,1,-5\n", "must be finite and not negative, 0 -> 1 has -5"),
+        ("a.csv", b"src,dst,bytes\n0,1,nan\n", "must be finite and not negative, 0 -> 1 has nan"),
+        ("a.csv", b"src,dst,bytes\n", "no traffic between different ranks"),
+        ("a.csv", b"src,dst,bytes\n3,3,5\n", "no traffic between different ranks"),
+        ("a.csv", b"\xff\xfe\x00", r"a\.csv: .*decode"),
+        ("a.csv.gz", b"\x1f\x8bxxxx", r"a\.csv\.gz: "),
+        ("a.npz", b"PK nothing", r"a\.npz: "),
+        ("a.mtx", b"%%MatrixMarket nonsense\n", r"a\.mtx: "),
+        ("a.txt", b"", r"expected a name that ends in \.csv, \.mtx, \.npz"),
+    ],
+)
+def test_a_bad_file_is_an_error_with_its_place(tmp_path, name, content, message):
+    (tmp_path / name).write_bytes(content)
+
+    with pytest.raises(PatternError, match=message):
+        make_pattern({"name": "matrix", "file": str(tmp_path / name)})
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ({"a": np.ones((2, 3))}, r"square matrix of real numbers, got shape \(2, 3\)"),
+        ({"a": np.ones(4)}, "square matrix of real numbers, got shape"),
+        ({"a": np.ones((2, 2)) * 1j}, "square matrix of real numbers"),
+        ({"a": np.array([["x", "y"], ["z", "u"]])}, r"a\.npz: "),
+        ({"a": np.ones((2, 2)), "b": np.ones((2, 2))}, "expected one array, got a, b"),
+        ({"a": np.array([[0, None], [1, 0]])}, r"a\.npz: "),
+    ],
+)
+def test_an_archive_without_one_square_matrix_is_an_error(tmp_path, content, message):
+    np.savez(tmp_path / "a.npz", **content)
+
+    with pytest.raises(PatternError, match=message):
+        make_pattern({"name": "matrix", "file": str(tmp_path / "a.npz")})
+
+
+def test_an_absent_file_is_an_error(tmp_path):
+    with pytest.raises(PatternError, match=r"absent\.csv: .*No such file"):
+        make_pattern({"name": "matrix", "file": str(tmp_path / "absent.csv")})
