@@ -11,6 +11,7 @@ from netsim.topology import make_topology
 from netsim.topology.base import Topology
 from scheduler.workload import (
     DEFAULT_PROFILE,
+    GENERATORS,
     READERS,
     Profile,
     Workload,
@@ -18,10 +19,7 @@ from scheduler.workload import (
     limit_nodes,
     profile_from,
     read_profile,
-    synth,
 )
-
-GENERATORS = {"synth": synth}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -46,6 +44,11 @@ class Parts:
     estimates: str
     hashes: Mapping[str, str] = field(default_factory=dict)
 
+    @property
+    def n_nodes(self) -> int:
+        """Nodes that take jobs."""
+        return self.topology.usable_nodes.size
+
 
 def assemble(experiment: Experiment) -> Parts:
     """
@@ -67,7 +70,7 @@ def assemble(experiment: Experiment) -> Parts:
         If a file cannot be read, or a name or value is wrong.
     """
     topology = make_topology(experiment.topology)
-    workload = limit_nodes(read_workload(experiment), topology.n_nodes)
+    workload = limit_nodes(read_workload(experiment), topology.usable_nodes.size)
     if not workload.jobs:
         reasons = ", ".join(f"{count} {reason}" for reason, count in workload.dropped.items())
         raise ExperimentError(f"{workload.source}: no job is left to run ({reasons or 'empty'}).")

@@ -201,7 +201,7 @@ def _manifest(experiment: Experiment, parts: Parts) -> dict[str, Any]:
         "name": experiment.name,
         "seed": experiment.seed,
         "fabric": parts.topology.name,
-        "nodes": parts.topology.n_nodes,
+        "nodes": parts.n_nodes,
         "inputs_sha256": dict(parts.hashes),
         "workload": parts.workload.source,
         "jobs": len(parts.workload.jobs),

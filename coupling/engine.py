@@ -73,7 +73,7 @@ def run_parts(experiment: Experiment, parts: Parts, progress: Progress | None = 
     summary: dict[str, Any] = {"name": experiment.allocator}
     cluster = Cluster(parts.topology)
     jobs = job_table(coupled.schedule, parts.workload, parts.topology, cluster.nodes_per_leaf)
-    summary |= summarize(jobs, parts.topology.n_nodes)
+    summary |= summarize(jobs, parts.n_nodes)
     summary["dropped_by_reason"] = dict(parts.workload.dropped)
     cpu = {"events": coupled.events, "cpu_coupled_s": coupled.cpu_s}
     if experiment.self_check:
@@ -81,9 +81,7 @@ def run_parts(experiment: Experiment, parts: Parts, progress: Progress | None = 
         free = job_table(alone.schedule, parts.workload, parts.topology, cluster.nodes_per_leaf)
         keys = ("utilization_steady", "makespan_s", "mean_wait_s", "mean_turnaround_s")
         summary["infinite_network"] = {
-            key: value
-            for key, value in summarize(free, parts.topology.n_nodes).items()
-            if key in keys
+            key: value for key, value in summarize(free, parts.n_nodes).items() if key in keys
         }
         cpu["cpu_uncoupled_s"] = alone.cpu_s
         cpu["contention_ms_per_event"] = (coupled.cpu_s - alone.cpu_s) / coupled.events * 1e3
@@ -92,7 +90,7 @@ def run_parts(experiment: Experiment, parts: Parts, progress: Progress | None = 
         name=experiment.allocator,
         jobs=jobs,
         links=link_table(coupled.ledger, parts.topology, makespan_s),
-        timeline=time_table(coupled.schedule, parts.topology.n_nodes),
+        timeline=time_table(coupled.schedule, parts.n_nodes),
         summary=summary,
         cost=cpu,
     )

@@ -7,9 +7,8 @@ import pandas as pd
 
 from coupling.pace import LinkLedger
 from coupling.result import hostlist
+from netsim.distance import average_pairwise_hops
 from netsim.topology.base import Topology
-from netsim.topology.fattree import FatTree
-from scheduler.allocation import Allocation
 from scheduler.job import Job
 from scheduler.simulator import JobRecord, Schedule
 from scheduler.workload.base import Workload
@@ -89,6 +88,7 @@ def _row(record: JobRecord, topology: Topology, nodes_per_leaf: int) -> Sequence
     """Return the row of a job that ran."""
     job = record.job
     label, fraction = _communication(job)
+    nodes = record.allocation.nodes(nodes_per_leaf)
     return (
         job.id,
         job.submit_s,
@@ -104,8 +104,8 @@ def _row(record: JobRecord, topology: Topology, nodes_per_leaf: int) -> Sequence
         record.lost_s,
         label,
         fraction,
-        average_pairwise_hops(record.allocation, topology),
-        hostlist(record.allocation.nodes(nodes_per_leaf).tolist()),
+        average_pairwise_hops(topology, nodes),
+        hostlist(nodes.tolist()),
         record.killed,
         "",
     )
@@ -122,43 +122,6 @@ def _communication(job: Job) -> tuple[str, float]:
     if job.communication is None:
         return "", 0.0
     return job.communication.label, job.communication.fraction
-
-
-def average_pairwise_hops(allocation: Allocation, topology: Topology) -> float:
-    """
-    Return the average pairwise hops of a placement on a fat-tree.
-
-    Parameters
-    ----------
-    allocation : Allocation
-        Where the job runs.
-    topology : Topology
-        The machine.
-
-    Returns
-    -------
-    float
-        APH; 0 for one node, nan on machines that are no fat-tree.
-
-    Notes
-    -----
-    Seed 000, equation 1: hops between switches only (0 on a leaf, 2 in a pod, 4 between
-    pods), averaged over ordered pairs of nodes; computed from the counts per leaf and pod.
-    """
-    if not isinstance(topology, FatTree):
-        return float("nan")
-    pods: dict[int, int] = {}
-    same_leaf = total = 0
-    for leaf, mask, _ in allocation.leaves:
-        count = mask.bit_count()
-        same_leaf += count * (count - 1)
-        total += count
-        pod = leaf // topology.leaves_per_pod
-        pods[pod] = pods.get(pod, 0) + count
-    pairs = total * (total - 1)
-    same_pod = sum(count * (count - 1) for count in pods.values())
-    hops = 2 * (same_pod - same_leaf) + 4 * (pairs - same_pod)
-    return hops / pairs if pairs else 0.0
 
 
 def link_table(ledger: LinkLedger, topology: Topology, makespan_s: float) -> pd.DataFrame:

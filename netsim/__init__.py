@@ -1,1 +1,81 @@
-"""The network alone: topologies, routings, link loads, contention, proofs."""
+"""
+The network alone: topologies, routings, link loads, contention, proofs.
+
+* `make_topology`, `TOPOLOGIES`, `MACHINES` -- fabrics by kind or machine name
+* `Topology`, `FatTree`, `build_fat_tree`, `fat_tree_of_radix` -- nodes, switches, directed links
+* `make_routing`, `ROUTINGS`, `Routing`, `Routes` -- one path for each flow
+* `Partition` -- nodes and links that a job owns
+* `broken_conditions` -- which of Jigsaw's conditions a partition breaks
+* `rearrangeable` -- whether a partition is rearrangeable non-blocking, with certificate or witness
+* `shared_links` -- which jobs share which links
+* `report_flows`, `max_min_rates` -- routes, loads, rates and finish times of flows
+* `make_contention_model`, `CONTENTION_MODELS`, `ContentionModel`, `Traffic` -- how jobs that
+  share links slow each other down
+* `average_pairwise_hops`, `hop_bytes` -- distance metrics
+* `parse_rate`, `parse_size`, `parse_time` -- quantities with units
+* `NetsimError` and its kinds -- what goes wrong
+"""
+
+from netsim.conditions import broken_conditions
+from netsim.contention import (
+    CONTENTION_MODELS,
+    ContentionModel,
+    Traffic,
+    make_contention_model,
+)
+from netsim.distance import average_pairwise_hops, hop_bytes
+from netsim.errors import (
+    ContentionError,
+    NetsimError,
+    PartitionError,
+    RoutingError,
+    TopologyError,
+    UnitError,
+)
+from netsim.flows import report_flows
+from netsim.isolation import shared_links
+from netsim.maxmin import max_min_rates
+from netsim.partition import Partition
+from netsim.rearrange_verify import rearrangeable
+from netsim.routes import Routes
+from netsim.routing import ROUTINGS, make_routing
+from netsim.routing.base import Routing
+from netsim.topology import MACHINES, TOPOLOGIES, make_topology
+from netsim.topology.base import Topology
+from netsim.topology.fattree import FatTree, build_fat_tree, fat_tree_of_radix
+from netsim.units import parse_rate, parse_size, parse_time
+
+__all__ = [
+    "CONTENTION_MODELS",
+    "MACHINES",
+    "ROUTINGS",
+    "TOPOLOGIES",
+    "ContentionError",
+    "ContentionModel",
+    "FatTree",
+    "NetsimError",
+    "Partition",
+    "PartitionError",
+    "Routes",
+    "Routing",
+    "RoutingError",
+    "Topology",
+    "TopologyError",
+    "Traffic",
+    "UnitError",
+    "average_pairwise_hops",
+    "broken_conditions",
+    "build_fat_tree",
+    "fat_tree_of_radix",
+    "hop_bytes",
+    "make_contention_model",
+    "make_routing",
+    "make_topology",
+    "max_min_rates",
+    "parse_rate",
+    "parse_size",
+    "parse_time",
+    "rearrangeable",
+    "report_flows",
+    "shared_links",
+]

@@ -1,1 +1,68 @@
-"""Jobs on a machine: workloads, allocators, queue policies, the event loop."""
+"""
+Jobs on a machine: workloads, allocators, queue policies, the event loop.
+
+* `Job`, `Communication`, `Workload` -- what is to run
+* `READERS`, `GENERATORS`, `read_swf`, `write_swf`, `synth` -- where workloads come from
+* `Profile`, `read_profile`, `profile_from`, `assign`, `DEFAULT_PROFILE` -- how jobs communicate
+* `Cluster`, `Allocation` -- free nodes and links; a job placed
+* `Allocator`, `ALLOCATORS`, `make_allocator` -- where a job runs
+* `QueuePolicy`, `POLICIES`, `make_policy` -- which waiting jobs start
+* `RateModel`, `Pace` -- how running jobs slow each other down, to be fulfilled by others
+* `simulate`, `Schedule`, `JobRecord` -- the event loop and what happened
+* `SchedulerError` and its kinds -- what goes wrong
+"""
+
+from scheduler.allocation import Allocation
+from scheduler.allocators import ALLOCATORS, Allocator, make_allocator
+from scheduler.cluster import Cluster
+from scheduler.errors import AllocationError, PolicyError, SchedulerError, WorkloadError
+from scheduler.job import Communication, Job
+from scheduler.queues import POLICIES, QueuePolicy, make_policy
+from scheduler.rates import Pace, RateModel
+from scheduler.simulator import JobRecord, Schedule, simulate
+from scheduler.workload import (
+    DEFAULT_PROFILE,
+    GENERATORS,
+    READERS,
+    Profile,
+    Workload,
+    assign,
+    profile_from,
+    read_profile,
+    read_swf,
+    synth,
+    write_swf,
+)
+
+__all__ = [
+    "ALLOCATORS",
+    "DEFAULT_PROFILE",
+    "GENERATORS",
+    "POLICIES",
+    "READERS",
+    "Allocation",
+    "AllocationError",
+    "Allocator",
+    "Cluster",
+    "Communication",
+    "Job",
+    "JobRecord",
+    "Pace",
+    "PolicyError",
+    "Profile",
+    "QueuePolicy",
+    "RateModel",
+    "Schedule",
+    "SchedulerError",
+    "Workload",
+    "WorkloadError",
+    "assign",
+    "make_allocator",
+    "make_policy",
+    "profile_from",
+    "read_profile",
+    "read_swf",
+    "simulate",
+    "synth",
+    "write_swf",
+]

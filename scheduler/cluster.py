@@ -2,12 +2,24 @@
 
 from netsim.topology.base import Topology
 from netsim.topology.fattree import FatTree
-from scheduler.allocation import Allocation
+from scheduler.allocation import L2_UP, LEAF_UP, Allocation
 from scheduler.errors import AllocationError
 from scheduler.sharing import CAP, SharedLinks, add_units, remove_units, without_room
 
 BLOCK = 64  # nodes of a group on a machine that is no fat-tree
-_THREE_LEVELS = 3
+
+
+def _working_ports(tree: FatTree, level: int) -> tuple[int, ...]:
+    """Masks of the up-ports of the switches of a level whose cables work in both directions."""
+    ports = tree.ports[level]
+    masks = [(1 << ports) - 1] * tree.counts[level]
+    if tree.absent is not None:
+        for base in (tree.up_base[level], tree.down_base[level]):
+            offsets = tree.absent - base
+            inside = offsets[(offsets >= 0) & (offsets < ports * len(masks))]
+            for offset in inside.tolist():
+                masks[offset // ports] &= ~(1 << offset % ports)
+    return tuple(masks)
 
 
 class Cluster:
@@ -16,7 +28,8 @@ class Cluster:
 
     On a fat-tree a *group* is a leaf and a *pod* a two-level subtree; on other machines a
     group is a block of 64 consecutive nodes, all in one pod, without links. Where nodes have
-    several rails, a group is the nodes that share their leaves, and no links are kept.
+    several rails, a group is the nodes that share their leaves, and no links are kept. Nodes
+    that take no jobs and links that carry nothing are never free.
 
     Parameters
     ----------
@@ -27,6 +40,8 @@ class Cluster:
     ----------
     fabric : Topology
         The machine.
+    n_nodes : int
+        Nodes that take jobs.
     n_free : int
         Free nodes.
     leaf_free : list of int
@@ -52,10 +67,13 @@ class Cluster:
 
     __slots__ = (
         "fabric",
+        "l2_links",
         "l2_per_pod",
         "l2_up",
         "leaf_comm",
         "leaf_free",
+        "leaf_links",
+        "leaf_nodes",
         "leaf_up",
         "leaves_per_pod",
         "n_free",
@@ -71,29 +89,35 @@ class Cluster:
 
     def __init__(self, fabric: Topology) -> None:
         self.fabric = fabric
-        self.n_nodes = fabric.n_nodes
-        self.n_free = fabric.n_nodes
+        self.leaf_links: tuple[int, ...]
+        self.l2_links: tuple[int, ...] = ()
         if isinstance(fabric, FatTree):
             self.nodes_per_leaf = fabric.nodes_per_leaf
             self.leaves_per_pod = fabric.leaves_per_pod
             self.n_pods = fabric.n_pods
             self.n_leaves = self.n_pods * self.leaves_per_pod
-            single_rail = fabric.ports[0] == 1
-            self.l2_per_pod = fabric.parents[1] if single_rail else 0
-            uplinks = fabric.ports[1] if single_rail else 0
-            spines = fabric.ports[2] if single_rail and fabric.levels >= _THREE_LEVELS else 0
-            self.leaf_up = [(1 << uplinks) - 1] * self.n_leaves
-            self.l2_up = [(1 << spines) - 1] * (self.n_pods * self.l2_per_pod if spines else 0)
         else:
             self.nodes_per_leaf = BLOCK
             self.n_leaves = self.leaves_per_pod = -(-fabric.n_nodes // BLOCK)
-            self.n_pods, self.l2_per_pod = 1, 0
-            self.leaf_up, self.l2_up = [0] * self.n_leaves, []
-        full = (1 << self.nodes_per_leaf) - 1
-        self.leaf_free = [full] * self.n_leaves
-        self.leaf_free[-1] >>= self.n_leaves * self.nodes_per_leaf - self.n_nodes
+            self.n_pods = 1
+        if isinstance(fabric, FatTree) and fabric.ports[0] == 1:
+            self.l2_per_pod = fabric.parents[1]
+            self.leaf_links = _working_ports(fabric, LEAF_UP)
+            if fabric.levels > L2_UP:
+                self.l2_links = _working_ports(fabric, L2_UP)
+        else:
+            self.l2_per_pod = 0
+            self.leaf_links = (0,) * self.n_leaves
+        self.leaf_free = [0] * self.n_leaves
+        self.pod_free = [0] * self.n_pods
+        for node in fabric.usable_nodes.tolist():
+            leaf, bit = divmod(node, self.nodes_per_leaf)
+            self.leaf_free[leaf] |= 1 << bit
+            self.pod_free[leaf // self.leaves_per_pod] += 1
+        self.leaf_nodes = tuple(self.leaf_free)
+        self.n_nodes = self.n_free = sum(self.pod_free)
+        self.leaf_up, self.l2_up = list(self.leaf_links), list(self.l2_links)
         self.leaf_comm = [0] * self.n_leaves
-        self.pod_free = [self.n_nodes // self.n_pods] * self.n_pods
         self.stamp = [object() for _ in range(self.n_pods)]
         self.shared: SharedLinks | None = None
         self.running: dict[int, Allocation] = {}
