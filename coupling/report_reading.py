@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from coupling import report_units as units
-from coupling.report_numbers import Row, comparison_rows, find_baseline
+from coupling.report_numbers import Row, comparison_rows, find_baseline, finished
 from coupling.result import Result
 
 NOTICEABLE = 0.001  # relative differences below a thousandth are called none
@@ -72,6 +72,72 @@ def _gain_sentence(names: Sequence[str], rows: Sequence[Row], baseline: str) -> 
     )
 
 
+def headlines(results: Sequence[Result]) -> list[str]:
+    """
+    Say in a few lines what came out.
+
+    Parameters
+    ----------
+    results : sequence of Result
+        The runs.
+
+    Returns
+    -------
+    list of str
+        The reading, the job that suffered most, the link where most is lost, and where the
+        network matters most.
+    """
+    lines = [reading(results), _worst_job(results), _worst_link(results), _most_changed(results)]
+    return [line for line in lines if line] or ["No job ran."]
+
+
+def _worst_job(results: Sequence[Result]) -> str:
+    """Say which job suffered most from others."""
+    ran = [result for result in results if len(finished(result.jobs))]
+    if not ran:
+        return ""
+    worst = max(ran, key=lambda result: float(finished(result.jobs)["interference"].max()))
+    done = finished(worst.jobs)
+    job = done.iloc[int(done["interference"].to_numpy().argmax())]
+    if job["interference"] == 1:
+        return ""
+    return (
+        f"The job that suffered most: {job['id']} ({job['n_nodes']} nodes, {job['pattern']}) under "
+        f"{worst.name}, {units.ratio(job['interference'])} times as long as alone on its nodes."
+    )
+
+
+def _worst_link(results: Sequence[Result]) -> str:
+    """Say where most node-hours are lost."""
+    worst = max(results, key=lambda result: float(result.links["lost_node_s"].max()))
+    lost_s = float(worst.links["lost_node_s"].max())
+    if not lost_s > 0:
+        return ""
+    link = worst.links.iloc[int(worst.links["lost_node_s"].to_numpy().argmax())]
+    return (
+        f"The link where most is lost: {link['link']} ({link['class']}) under {worst.name}, "
+        f"{units.number(lost_s / 3600.0)} node-hours, busy "
+        f"{units.percent(float(link['busy_fraction']))} of the time."
+    )
+
+
+def _most_changed(results: Sequence[Result]) -> str:
+    """Say under which run the schedule differs most from that on an infinite network."""
+    changes = {
+        result.name: ratio
+        for result, row in zip(results, comparison_rows(results), strict=True)
+        if (ratio := _over(row["mean_turnaround_s"], row["infinite_turnaround_s"])) is not None
+    }
+    if not changes:
+        return ""
+    most = max(changes, key=lambda name: abs(changes[name] - 1))
+    return (
+        f"Does the network matter? Compared with an infinite one it changes mean turnaround by "
+        f"{units.change(changes[most])} under {most}"
+        + (", where it matters most." if len(changes) > 1 else ".")
+    )
+
+
 def network_matters(results: Sequence[Result]) -> list[str]:
     """
     Say for each run whether the network changes the schedule, and why not where it does not.
@@ -98,6 +164,8 @@ def _matter(result: Result, row: Row) -> str:
     """Return the sentence of one run."""
     turnaround = _over(row["mean_turnaround_s"], row["infinite_turnaround_s"])
     makespan = _over(row["makespan_s"], row["infinite_makespan_s"])
+    if turnaround is None or makespan is None:
+        return f"{result.name}: no job ran."
     if max(abs(turnaround - 1), abs(makespan - 1)) >= NOTICEABLE:
         return (
             f"{result.name}: the network changes mean turnaround by {units.change(turnaround)} "
@@ -118,6 +186,6 @@ def _why_not(result: Result, row: Row) -> str:
     return "links are seldom shared by jobs that need them at the same time"
 
 
-def _over(here: float | None, there: float | None) -> float:
-    """Return a ratio; 1 where it does not exist."""
-    return here / there if here is not None and there else 1.0
+def _over(here: float | None, there: float | None) -> float | None:
+    """Return a ratio; None where it does not exist."""
+    return here / there if here is not None and there else None

@@ -117,6 +117,28 @@ def change(ratio: float | None, digits: int = 1) -> str:
     return f"±{text[1:]}" if float(text[:-2]) == 0 else text
 
 
+def points(difference: float | None) -> str:
+    """
+    Write a difference of fractions in percentage points.
+
+    Parameters
+    ----------
+    difference : float or None
+        0.01 is one point.
+
+    Returns
+    -------
+    str
+        With its sign.
+
+    Examples
+    --------
+    >>> points(-0.0123), points(None)
+    ('-1.2 points', '-')
+    """
+    return MISSING if difference is None else f"{difference * 100:+.1f} points"
+
+
 def ratio(value: float | None) -> str:
     """
     Write a ratio with three decimals, and exactly 1 as a bare 1.

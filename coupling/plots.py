@@ -1,0 +1,254 @@
+"""How pictures of a report look, and how they become SVG inside a page."""
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from html import escape
+from io import StringIO
+from typing import Any
+
+import matplotlib as mpl
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.axis import Axis
+from matplotlib.figure import Figure
+from matplotlib.patches import Patch
+
+from netsim.arrays import Floats
+
+INK = "#24292f"  # in the page: the colour of its text, so that dark pages work
+FAINT = "#8c959f"
+HALF_WIDTH = (5.2, 3.0)  # inches; two beside each other on a wide page, one on a phone
+_STYLE: dict[Any, Any] = {
+    "axes.axisbelow": True,
+    "axes.edgecolor": FAINT,
+    "axes.grid": True,
+    "axes.grid.axis": "y",
+    "axes.labelcolor": INK,
+    "axes.linewidth": 0.8,
+    "axes.spines.right": False,
+    "axes.spines.top": False,
+    "axes.titlecolor": INK,
+    "axes.titlelocation": "left",
+    "axes.titlesize": 10,
+    "axes.titleweight": "bold",
+    "font.size": 9,
+    "grid.alpha": 0.35,
+    "grid.color": FAINT,
+    "grid.linewidth": 0.5,
+    "legend.fontsize": 9,
+    "legend.frameon": False,
+    "legend.labelcolor": INK,
+    "lines.linewidth": 1.4,
+    "path.simplify": True,
+    "svg.fonttype": "none",
+    "text.color": INK,
+    "xtick.color": INK,
+    "ytick.color": INK,
+}
+_NAMED = {  # Okabe & Ito: tells apart for the colour-blind; one allocator, one colour, always
+    "first-free": "#7a7f85",
+    "baseline": "#7a7f85",
+    "random": "#d55e00",
+    "ta": "#009e73",
+    "laas": "#cc79a7",
+    "jigsaw": "#0072b2",
+    "lc": "#56b4e9",
+    "lc+s": "#e69f00",
+}
+_OTHERS = ("#e69f00", "#56b4e9", "#cc79a7", "#b59b00", "#7a4fa3", "#a0522d", "#2f4858", "#4c9f38")
+_QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
+
+
+def palette(names: Sequence[str]) -> dict[str, str]:
+    """
+    Return the colour of each run.
+
+    Parameters
+    ----------
+    names : sequence of str
+        Names of the runs.
+
+    Returns
+    -------
+    dict of str to str
+        The same colour for the same allocator in every report; others get one not in use.
+    """
+    chosen: dict[str, str] = {}
+    for name in names:
+        used = set(chosen.values())
+        free = [colour for colour in _OTHERS if colour not in used] or list(_OTHERS)
+        own = _NAMED.get(name)
+        chosen[name] = own if own is not None and own not in used else free[0]
+    return chosen
+
+
+def legend(figure: Figure, colours: Mapping[str, str]) -> None:
+    """
+    Put the key of runs above a picture; a single run needs none.
+
+    Parameters
+    ----------
+    figure : Figure
+        The picture.
+    colours : mapping of str to str
+        Colours of the runs that it shows.
+    """
+    if len(colours) < 2:  # noqa: PLR2004 (one run needs no key)
+        return
+    handles = [Patch(color=colour, label=name) for name, colour in colours.items()]
+    figure.legend(
+        handles=handles, loc="outside upper left", ncols=min(len(colours), 4), handlelength=1.0
+    )
+
+
+def svg(
+    name: str,
+    alt: str,
+    paint: Callable[[Figure], None],
+    size: tuple[float, float] = HALF_WIDTH,
+) -> str:
+    """
+    Draw a picture as SVG to be put into a page.
+
+    Parameters
+    ----------
+    name : str
+        Unique in the page; makes the ids in the SVG so.
+    alt : str
+        What the picture shows, for those who cannot see it.
+    paint : callable
+        Draws on the figure.
+    size : (width, height) of float
+        In inches; the page scales it.
+
+    Returns
+    -------
+    str
+        An ``svg`` element; the same bytes for the same picture.
+    """
+    with mpl.rc_context():
+        mpl.rcdefaults()
+        mpl.rcParams.update({**_STYLE, "svg.hashsalt": name})
+        figure = Figure(figsize=size, layout="constrained")
+        paint(figure)
+        buffer = StringIO()
+        nothing = dict.fromkeys(("Date", "Creator", "Format", "Type"))
+        figure.savefig(buffer, format="svg", transparent=True, metadata=nothing)
+    return _tidy(buffer.getvalue(), alt)
+
+
+def _tidy(text: str, alt: str) -> str:
+    """Keep the drawing alone: the page's font and ink, no fixed size, no ids without use."""
+    box = text[text.index("viewBox=") :].split('"')[1]
+    text = text[text.index(">", text.index("<svg")) + 1 :].rstrip()
+    text = re.sub(r"\s*<metadata>.*?</metadata>", "", text, flags=re.DOTALL)
+    text = re.sub(r"\s*<!--.*?-->", "", text, flags=re.DOTALL)
+    text = re.sub(r' id="[a-zA-Z]+[0-9]*_[0-9_]+"', "", text)
+    text = re.sub(r"(font: (?:[a-z0-9]+ )*[0-9.]+px) [^;\"]+", r"\1 sans-serif", text)
+    text = text.replace(INK, "currentColor")
+    return f'<svg viewBox="{box}" role="img" aria-label="{escape(alt)}">{text}'
+
+
+def places(n_classes: int, n_runs: int) -> tuple[Floats, float]:
+    """
+    Return where the boxes or bars of each class and run stand.
+
+    Parameters
+    ----------
+    n_classes, n_runs : int
+        Classes along the axis, and runs within each.
+
+    Returns
+    -------
+    (x, width) : tuple of (n_runs, n_classes) float array and float
+        Middle and width; class i spans i - 0.4 to i + 0.4.
+    """
+    width = 0.8 / n_runs
+    offsets: Floats = (np.arange(n_runs, dtype=np.float64) - (n_runs - 1) / 2) * width
+    return offsets[:, None] + np.arange(n_classes), width * 0.84
+
+
+def label_classes(axes: Axes, labels: Sequence[str]) -> None:
+    """
+    Write the classes below an axis.
+
+    Parameters
+    ----------
+    axes : Axes
+        The axes.
+    labels : sequence of str
+        Classes, from the left.
+    """
+    axes.set_xticks(range(len(labels)), labels)
+    axes.tick_params(axis="x", length=0, labelsize=8)
+    axes.set_xlim(-0.6, len(labels) - 0.4)
+
+
+def box(axes: Axes, x: float, width: float, values: Floats, colour: str) -> None:
+    """
+    Draw a box: quartiles, median, whiskers from 5 to 95 %.
+
+    Parameters
+    ----------
+    axes : Axes
+        Where to draw.
+    x, width : float
+        Middle and width of the box.
+    values : (n,) float array
+        What it sums up, n > 0.
+    colour : str
+        Of the run.
+    """
+    low, first, median, third, high = np.quantile(values, _QUANTILES)
+    axes.vlines(x, low, high, color=colour, linewidth=1.0)
+    axes.bar(x, third - first, width, bottom=first, color=colour, alpha=0.45, edgecolor=colour)
+    axes.hlines(median, x - width / 2, x + width / 2, color=colour, linewidth=1.6)
+
+
+def lost_bars(
+    figure: Figure,
+    lost_s: Mapping[str, pd.Series],
+    labels: Sequence[str],
+    colours: Mapping[str, str],
+    by: str,
+) -> None:
+    """
+    Draw the node-hours lost in each class, a bar per run.
+
+    Parameters
+    ----------
+    figure : Figure
+        The picture.
+    lost_s : mapping of str to Series
+        By run: node-seconds lost, indexed by class.
+    labels : sequence of str
+        Classes, from the left; one that a run does not have counts 0.
+    colours : mapping of str to str
+        Of the runs.
+    by : str
+        What the classes are.
+    """
+    axes = figure.add_subplot()
+    x, width = places(len(labels), len(lost_s))
+    for row, (name, lost) in zip(x, lost_s.items(), strict=True):
+        axes.bar(
+            row, lost.reindex(list(labels), fill_value=0.0) / 3600.0, width, color=colours[name]
+        )
+    label_classes(axes, labels)
+    axes.yaxis.set_major_formatter(lambda value, _: f"{value:,.6g}")
+    axes.set_title(f"Node-hours lost by {by}")
+    axes.set_ylabel("node-hours lost")
+    legend(figure, colours)
+
+
+def percent_axis(axis: Axis) -> None:
+    """
+    Label an axis of fractions in per cent.
+
+    Parameters
+    ----------
+    axis : Axis
+        The axis, x or y.
+    """
+    axis.set_major_formatter(lambda value, _: f"{value * 100:.3g} %")
