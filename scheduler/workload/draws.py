@@ -4,10 +4,10 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
+from statistics import NormalDist
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import ndtri
 
 from netsim.arrays import Floats, Ints
 from netsim.errors import UnitError
@@ -119,8 +119,9 @@ class Distribution:
             return first + (second - first) * share
         if self.kind == "log_uniform":
             return first * (second / first) ** share
-        tail = 2.0**-_BITS  # ndtri(0) is minus infinity
-        return np.exp(first + second * ndtri(np.maximum(share, tail)))
+        tail = 2.0**-_BITS  # nothing lies below the share 0
+        normal = [NormalDist().inv_cdf(part) for part in np.maximum(share, tail).tolist()]
+        return np.exp(first + second * np.array(normal))
 
     @property
     def bounds(self) -> tuple[float, float]:

@@ -94,7 +94,7 @@ class Filters:
                 continue
             if isinstance(value, bool) or not isinstance(value, int) or value < 1:
                 raise WorkloadError(f"{name} must be a whole number from 1, got {value!r}.")
-        if self.arrivals not in {"log", "zero"} and not _positive(self.arrivals):
+        if self.arrivals not in ("log", "zero") and not _positive(self.arrivals):
             raise WorkloadError(
                 f"arrivals must be 'log', 'zero' or a positive factor, got {self.arrivals!r}."
             )
@@ -108,10 +108,11 @@ def _positive(value: object) -> bool:
     return number and 0 < float(value) < math.inf  # type: ignore[arg-type]
 
 
-def _check_window(window_s: Sequence[float]) -> None:
+def _check_window(window_s: object) -> None:
     """Refuse a window that is no interval."""
-    numbers = all(isinstance(edge, (int, float)) for edge in window_s)
-    if len(window_s) != 2 or not numbers or not window_s[0] < window_s[1]:  # noqa: PLR2004
+    pair = list(window_s) if isinstance(window_s, (list, tuple)) else []
+    numbers = all(isinstance(edge, (int, float)) for edge in pair)
+    if len(pair) != 2 or not numbers or not pair[0] < pair[1]:  # noqa: PLR2004
         raise WorkloadError(f"window_s must be two seconds, start < end, got {window_s!r}.")
 
 
@@ -134,6 +135,8 @@ class Records:
         Columns ``user``, ``group``, ``executable``, ``queue``, where the log has them.
     names : sequence of str or None
         Job names.
+    extra : sequence of tuple or None
+        Further columns of each job (`Job.extra`).
     """
 
     id: Ints
@@ -144,6 +147,7 @@ class Records:
     unfit: Mapping[str, NDArray[np.bool_]] = field(default_factory=dict)
     labels: Mapping[str, Ints] = field(default_factory=dict)
     names: Sequence[str] | None = None
+    extra: Sequence[tuple[tuple[str, str], ...]] | None = None
 
 
 def nodes_of(processors: Ints, requested: Ints, per_node: int) -> Ints:
@@ -250,7 +254,9 @@ def _jobs(
         records.labels.get(name, none)[rows].tolist()
         for name in ("user", "group", "executable", "queue")
     ]
-    names = records.names
+    n_jobs = len(rows)
+    order = rows.tolist()
+    names, extra = records.names, records.extra
     return tuple(
         map(
             Job,
@@ -260,6 +266,8 @@ def _jobs(
             runtime_s.tolist(),
             np.where(requested_s > 0, requested_s, runtime_s).tolist(),
             *labels,
-            [""] * len(rows) if names is None else [names[row] for row in rows.tolist()],
+            [""] * n_jobs if names is None else [names[row] for row in order],
+            [None] * n_jobs,
+            [()] * n_jobs if extra is None else [extra[row] for row in order],
         )
     )

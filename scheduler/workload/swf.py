@@ -3,6 +3,7 @@
 import gzip
 import io
 import re
+import warnings
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import NoReturn, Unpack
@@ -142,8 +143,9 @@ def _parsed(body: list[bytes], rows: Sequence[int], source: Source) -> Floats:
     """Parse all lines at once; where that fails, one by one for the place."""
     try:
         text = io.StringIO(b"\n".join(body).decode("ascii"))
-        table = np.loadtxt(text, comments=None, ndmin=2)
-    except ValueError:
+        with warnings.catch_warnings(action="error"):  # numpy warns of lines it takes for blank
+            table = np.loadtxt(text, comments=None, ndmin=2)
+    except (ValueError, UserWarning):
         return _parsed_slowly(body, rows, source)
     if table.shape != (len(body), len(FIELDS)) or not np.isfinite(table).all():
         return _parsed_slowly(body, rows, source)

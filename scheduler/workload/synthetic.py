@@ -1,12 +1,35 @@
-"""Synthetic job mixes of seed 001: exponential sizes, uniform run times, all at time zero."""
+"""Synthetic job mixes of the papers: exponential sizes (seed 001, LaaS), HECToR-like (seed 002)."""
 
 import numpy as np
 
+from netsim.arrays import Floats, Ints
 from scheduler.errors import WorkloadError
 from scheduler.job import Job
 from scheduler.workload.base import Workload
 
 _SHORTEST_S, _LONGEST_S = 20, 3000
+
+HECTOR_NODES = 2752
+"""Nodes of HECToR that run jobs: 2816 less 64 login nodes (seed 002, section 2.5)."""
+
+HECTOR_SIZES = {
+    1: 0.270,
+    2: 0.135,
+    4: 0.135,
+    8: 0.12845,
+    16: 0.240,
+    32: 0.060,
+    64: 0.020,
+    128: 0.0075,
+    256: 0.0027,
+    512: 0.0010,
+    1024: 0.0003,
+    2048: 0.00005,
+}
+"""Share of jobs by size class, named by the largest size: 1, 2, 3-4, 5-8, 9-16, ..."""
+
+_POWER_OF_TWO = 0.5  # share of a class that takes its largest size
+_BRIEFEST_S, _FULL_S = 60.0, 43_200.0
 
 
 def synth(mean_nodes: float, n_jobs: int = 10_000, seed: int = 1) -> Workload:
@@ -43,20 +66,157 @@ def synth(mean_nodes: float, n_jobs: int = 10_000, seed: int = 1) -> Workload:
     >>> [(job.n_nodes, job.runtime_s) for job in workload.jobs]
     [(18, 762.0), (5, 949.0), (87, 2610.0)]
     """
-    if not 0 < mean_nodes < np.inf or n_jobs < 1 or seed < 0:
-        raise WorkloadError(
-            "synth needs mean_nodes > 0, n_jobs >= 1 and seed >= 0, "
-            f"got {mean_nodes}, {n_jobs} and {seed}."
-        )
+    _check_positive("synth: mean_nodes", mean_nodes)
+    check_range("synth: n_jobs", n_jobs, 1)
+    check_range("synth: seed", seed, 0)
     generator = np.random.default_rng(seed)
     sizes = np.maximum(1, np.ceil(generator.exponential(mean_nodes, n_jobs)).astype(np.int64))
-    times = generator.integers(_SHORTEST_S, _LONGEST_S, n_jobs, endpoint=True).astype(float)
+    times = generator.integers(_SHORTEST_S, _LONGEST_S, n_jobs, endpoint=True).astype(np.float64)
+    source = f"synth(mean_nodes={mean_nodes:g}, n_jobs={n_jobs}, seed={seed})"
+    return drawn(source, np.zeros(n_jobs), sizes, times)
+
+
+def laas(mean_nodes: float = 8.0, n_jobs: int = 10_000, seed: int = 1) -> Workload:
+    """
+    Draw a workload like the example that comes with LaaS.
+
+    Parameters
+    ----------
+    mean_nodes : float, default 8.0
+        Mean of the exponential distribution of sizes, positive.
+    n_jobs : int, default 10000
+        Number of jobs, at least 1.
+    seed : int, default 1
+        Of the random numbers; equal seeds give equal jobs.
+
+    Returns
+    -------
+    Workload
+        Jobs 1..n, all submitted at 0, run times 20..2999 whole seconds.
+
+    Raises
+    ------
+    WorkloadError
+        If an argument is out of range.
+
+    Notes
+    -----
+    Zahavi et al., *Links as a Service (LaaS)*, ANCS 2016. The rule for sizes is read off the
+    example that ships with LaaS 1.0 (exponential, mean 8; 10,000 tenants): sizes are rounded
+    down, and those that would be 0 have the mean instead, so 16 % of the tenants have 8
+    nodes. Durations there are uniform in 20..2999.
+    """
+    _check_positive("laas: mean_nodes", mean_nodes)
+    check_range("laas: n_jobs", n_jobs, 1)
+    check_range("laas: seed", seed, 0)
+    generator = np.random.default_rng(seed)
+    sizes = np.floor(generator.exponential(mean_nodes, n_jobs)).astype(np.int64)
+    sizes[sizes == 0] = max(1, round(mean_nodes))
+    times = generator.integers(_SHORTEST_S, _LONGEST_S, n_jobs).astype(np.float64)
+    source = f"laas(mean_nodes={mean_nodes:g}, n_jobs={n_jobs}, seed={seed})"
+    return drawn(source, np.zeros(n_jobs), sizes, times)
+
+
+def hector_like(n_jobs: int = 50_000, seed: int = 1, load: float = 0.8) -> Workload:
+    """
+    Draw a workload with the job sizes of HECToR, a Cray XE6.
+
+    Parameters
+    ----------
+    n_jobs : int, default 50000
+        Number of jobs, at least 1.
+    seed : int, default 1
+        Of the random numbers; equal seeds give equal jobs.
+    load : float, default 0.8
+        Node-seconds asked for / node-seconds of `HECTOR_NODES` nodes, on average.
+
+    Returns
+    -------
+    Workload
+        Jobs 1..n of 1 to 2048 nodes, arriving at random (Poisson).
+
+    Raises
+    ------
+    WorkloadError
+        If an argument is out of range.
+
+    Notes
+    -----
+    Seed 002, section 4.1 and 6.2: jobs of one node are most frequent, those of 9-16 nodes
+    nearly as many, both sides have long, small tails up to 2048 nodes, and the mean is
+    just over 10 (10.6 here). Its Figure 8 is a picture without numbers, so the shares
+    (`HECTOR_SIZES`) are ours; within a class half of the jobs take the power of two and the
+    rest spread evenly. It states no run times: they are log-uniform between a minute and
+    twelve hours, independent of size.
+    """
+    check_range("hector-like: n_jobs", n_jobs, 1)
+    check_range("hector-like: seed", seed, 0)
+    _check_positive("hector-like: load", load)
+    generator = np.random.default_rng(seed)
+    largest = np.array(list(HECTOR_SIZES))
+    shares = np.array(list(HECTOR_SIZES.values()))
+    tops = generator.choice(largest, n_jobs, p=shares / shares.sum())
+    spread = generator.integers(tops // 2 + 1, tops, endpoint=True)
+    sizes = np.where(generator.random(n_jobs) < _POWER_OF_TWO, tops, spread)
+    times = _BRIEFEST_S * (_FULL_S / _BRIEFEST_S) ** generator.random(n_jobs)
+    gap_s = float(np.mean(sizes * times)) / (load * HECTOR_NODES)
+    arrivals = np.cumsum(generator.exponential(gap_s, n_jobs))
+    source = f"hector-like(n_jobs={n_jobs}, seed={seed}, load={load:g})"
+    return drawn(source, arrivals - arrivals[0], sizes.astype(np.int64), np.ceil(times))
+
+
+def check_range(name: str, value: object, least: int) -> None:
+    """
+    Refuse an argument of a generator that is no whole number or too small.
+
+    Parameters
+    ----------
+    name : str
+        Generator and argument, for the error.
+    value : object
+        What came.
+    least : int
+        Smallest number allowed.
+
+    Raises
+    ------
+    WorkloadError
+        If it is.
+    """
+    if isinstance(value, bool) or not isinstance(value, int) or value < least:
+        raise WorkloadError(f"{name} must be a whole number from {least}, got {value!r}.")
+
+
+def _check_positive(name: str, value: object) -> None:
+    """Refuse an argument of a generator that is no positive finite number."""
+    number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    if not number or not 0 < float(value) < np.inf:  # type: ignore[arg-type]
+        raise WorkloadError(f"{name} must be a positive number, got {value!r}.")
+
+
+def drawn(source: str, submit_s: Floats, sizes: Ints, runtime_s: Floats) -> Workload:
+    """
+    Make a workload from columns that were drawn.
+
+    Parameters
+    ----------
+    source : str
+        The generator with its arguments.
+    submit_s : (n,) float array
+        Ascending, in seconds.
+    sizes : (n,) int array
+        Nodes.
+    runtime_s : (n,) float array
+        Seconds; users know them.
+
+    Returns
+    -------
+    Workload
+        Jobs 1..n.
+    """
+    times = runtime_s.tolist()
+    n_jobs = len(times)
     return Workload(
-        jobs=tuple(
-            Job(number, 0.0, size, time, time)
-            for number, (size, time) in enumerate(
-                zip(sizes.tolist(), times.tolist(), strict=True), start=1
-            )
-        ),
-        source=f"synth(mean_nodes={mean_nodes:g}, n_jobs={n_jobs}, seed={seed})",
+        jobs=tuple(map(Job, range(1, n_jobs + 1), submit_s.tolist(), sizes.tolist(), times, times)),
+        source=source,
     )

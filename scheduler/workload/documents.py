@@ -1,0 +1,197 @@
+"""JSON job lists: the reader that their formats share, Flux and Batsim."""
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Unpack
+
+from scheduler.errors import WorkloadError
+from scheduler.workload.base import Workload
+from scheduler.workload.entries import Entry, count, missing, refuse, seconds, workload_of
+from scheduler.workload.filters import MISSING, Filters, ReadOptions
+from scheduler.workload.source import Source, read_source
+
+
+def load_json(source: Source) -> Any:  # noqa: ANN401 (whatever the file holds)
+    """
+    Parse a source as one JSON value.
+
+    Parameters
+    ----------
+    source : Source
+        The text.
+
+    Returns
+    -------
+    object
+        The value.
+
+    Raises
+    ------
+    WorkloadError
+        If it is no JSON; the message names the line.
+    """
+    try:
+        return json.loads(source.data)
+    except json.JSONDecodeError as error:
+        place = f"{source.name}:{error.lineno}"
+        raise WorkloadError(f"{place}: expected JSON, got: {error.msg}.") from error
+    except (ValueError, RecursionError) as error:  # no UTF-8, endless digits or nesting
+        raise WorkloadError(f"{source.name}: expected JSON, got: {error}.") from error
+
+
+def job_tables(source: Source) -> list[tuple[str, Mapping[str, Any]]]:
+    """
+    Return the job list of a JSON document.
+
+    Parameters
+    ----------
+    source : Source
+        A list of objects, or an object with such a list under ``jobs``.
+
+    Returns
+    -------
+    list of (str, mapping)
+        Place for errors, and fields, of each job.
+
+    Raises
+    ------
+    WorkloadError
+        If there is no such list.
+    """
+    value = load_json(source)
+    jobs = value.get("jobs") if isinstance(value, Mapping) else value
+    if not isinstance(jobs, list):
+        raise WorkloadError(f"{source.name}: expected a list of jobs under 'jobs', got none.")
+    tables = []
+    for number, job in enumerate(jobs):
+        place = f"{source.name}: jobs[{number}]"
+        if not isinstance(job, Mapping):
+            raise WorkloadError(f"{place}: expected an object, got {str(job)[:40]!r}.")
+        tables.append((place, job))
+    return tables
+
+
+def read_flux_json(path: str | Path, **options: Unpack[ReadOptions]) -> Workload:
+    """
+    Read a job list of Flux, as ``flux jobs -a --json`` prints it.
+
+    Parameters
+    ----------
+    path : str or Path
+        Plain or gzip, told apart by content; ``-`` is standard input.
+    **options : ReadOptions
+        The fields of `Filters`.
+
+    Returns
+    -------
+    Workload
+        Cancelled and unfinished jobs are dropped. Run time is ``t_cleanup - t_run``, the
+        requested time ``duration``, 0 meaning none.
+
+    Raises
+    ------
+    WorkloadError
+        If the file cannot be read; the message names file, job and field.
+    """
+    filters = Filters(**options)
+    source = read_source(path)
+    entries = [_flux_entry(table, place) for place, table in job_tables(source)]
+    return workload_of(entries, filters, source)
+
+
+def _flux_entry(table: Mapping[str, Any], place: str) -> Entry:
+    """Read one job of a Flux list."""
+
+    def time(name: str) -> float:
+        return seconds(table.get(name), place, name)
+
+    start_s, end_s = time("t_run"), max(time("t_cleanup"), time("t_inactive"))
+    if time("t_cleanup") > 0:
+        end_s = time("t_cleanup")
+    result, state = (str(table.get(key) or "").upper() for key in ("result", "state"))
+    unfit = "cancelled" if result.startswith("CANCEL") else ""
+    if not unfit and state not in {"", "INACTIVE", "CLEANUP"}:
+        unfit = f"not finished ({state.lower()})"
+    number = table.get("id")
+    whole = isinstance(number, int) and not isinstance(number, bool) and 0 <= number < 2**63
+    kept = {key: str(table.get(key) or "") for key in ("nodelist", "result")}
+    if not whole:  # "ƒ3ETxsR9H", the compact form
+        kept["jobid"] = str(number or "")
+    return Entry(
+        place=place,
+        id=number if whole else None,
+        submit_s=time("t_submit"),
+        runtime_s=end_s - start_s if 0 <= start_s <= end_s else MISSING,
+        n_nodes=count(table.get("nnodes"), place, "nnodes"),
+        requested_s=time("duration"),
+        unfit=unfit,
+        name=str(table.get("name") or ""),
+        labels={
+            "user": table.get("userid", table.get("username")),
+            "group": table.get("bank"),
+            "queue": table.get("queue"),
+        },
+        extra=tuple((key, text) for key, text in kept.items() if text),
+    )
+
+
+def read_batsim_json(path: str | Path, **options: Unpack[ReadOptions]) -> Workload:
+    """
+    Read a workload of Batsim.
+
+    Parameters
+    ----------
+    path : str or Path
+        Plain or gzip, told apart by content; ``-`` is standard input.
+    **options : ReadOptions
+        The fields of `Filters`; ``res`` counts processors, where nodes have several.
+
+    Returns
+    -------
+    Workload
+        Jobs of ``delay`` profiles; the run time of others follows from a platform that is
+        not in the file, so they are dropped. The profile's name is kept as a further
+        column.
+
+    Raises
+    ------
+    WorkloadError
+        If the file cannot be read; the message names file, job and field.
+    """
+    filters = Filters(**options)
+    source = read_source(path)
+    document = load_json(source)
+    profiles = document.get("profiles") if isinstance(document, Mapping) else None
+    if not isinstance(profiles, Mapping):
+        raise WorkloadError(f"{source.name}: expected an object 'profiles', got {profiles!r:.40}.")
+    entries = [
+        _batsim_entry(table, place, profiles, filters) for place, table in job_tables(source)
+    ]
+    return workload_of(entries, filters, source)
+
+
+def _batsim_entry(
+    table: Mapping[str, Any], place: str, profiles: Mapping[str, Any], filters: Filters
+) -> Entry:
+    """Read one job of a Batsim workload."""
+    name = str(table.get("profile"))
+    profile = profiles.get(name)
+    if not isinstance(profile, Mapping):
+        raise refuse(place, "profile", "the name of a profile", table.get("profile"))
+    kind = str(profile.get("type"))
+    delay = kind == "delay"
+    processors = count(table.get("res"), place, "res")
+    last = str(table.get("id", "")).rpartition("!")[2]  # "w0!12": workload and job
+    plain = last.isdecimal() and last.isascii() and len(last) < 16  # noqa: PLR2004
+    walltime = table.get("walltime")
+    return Entry(
+        place=place,
+        id=int(last) if plain else None,
+        submit_s=seconds(table.get("subtime"), place, "subtime"),
+        runtime_s=seconds(profile.get("delay"), place, "delay") if delay else 1.0,
+        n_nodes=-(-processors // filters.processors_per_node) if processors > 0 else MISSING,
+        requested_s=MISSING if missing(walltime) else seconds(walltime, place, "walltime"),
+        unfit="" if delay else f"run time unknown (profile type {kind[:40]})",
+        extra=(("profile", name),) + ((("jobid", last),) if last and not plain else ()),
+    )

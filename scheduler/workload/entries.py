@@ -1,0 +1,276 @@
+"""Entries: the jobs of a log one by one, for formats that are not read as whole columns."""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from netsim.arrays import Ints
+from scheduler.errors import WorkloadError
+from scheduler.workload.base import Workload
+from scheduler.workload.filters import MISSING, Filters, Records, select
+from scheduler.workload.source import Source
+
+_LARGEST = 2**53  # whole numbers are exact in a float up to here
+_LABELS = ("user", "group", "executable", "queue")
+_NOTHING = {"", "none", "null", "n/a", "nan", "na", "unknown", "-1"}
+_SHOWN = 40  # characters of a bad value in a message
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """
+    One job as a log tells it; -1 where a number is missing.
+
+    Parameters
+    ----------
+    place : str
+        File and line, or file and position, for errors.
+    id : int or None
+        None where the log has no usable number.
+    submit_s, runtime_s, requested_s : float
+        Seconds.
+    n_nodes : int
+        Nodes.
+    unfit : str
+        Reason to drop the job that only this format knows; empty if none.
+    name : str
+        Job name.
+    labels : mapping of str to object
+        ``user``, ``group``, ``executable``, ``queue``, as numbers or names.
+    extra : tuple of (str, str)
+        Further columns.
+    """
+
+    place: str
+    id: int | None
+    submit_s: float
+    runtime_s: float
+    n_nodes: int
+    requested_s: float = MISSING
+    unfit: str = ""
+    name: str = ""
+    labels: Mapping[str, object] = field(default_factory=dict)
+    extra: tuple[tuple[str, str], ...] = ()
+
+
+def workload_of(entries: Sequence[Entry], filters: Filters, source: Source) -> Workload:
+    """
+    Turn the entries of a log into a workload.
+
+    Parameters
+    ----------
+    entries : sequence of Entry
+        In the order of the log. Those without a number get numbers above all others;
+        labels that are names are numbered in the order in which they appear, and kept as
+        further columns.
+    filters : Filters
+        What to keep, and how.
+    source : Source
+        Where the log came from.
+
+    Returns
+    -------
+    Workload
+        Jobs, and what was dropped.
+
+    Raises
+    ------
+    WorkloadError
+        If there is no entry, or two jobs have one number.
+    """
+    if not entries:
+        raise WorkloadError(f"{source.name}: expected at least one job, got none.")
+    ids = _numbered(entries)
+    reasons = dict.fromkeys(entry.unfit for entry in entries if entry.unfit)
+    names = {
+        label: {text: number for number, text in enumerate(dict.fromkeys(_names(entries, label)))}
+        for label in _LABELS
+    }
+    records = Records(
+        id=np.array(ids, dtype=np.int64),
+        submit_s=np.array([entry.submit_s for entry in entries], dtype=np.float64),
+        runtime_s=np.array([entry.runtime_s for entry in entries], dtype=np.float64),
+        requested_s=np.array([entry.requested_s for entry in entries], dtype=np.float64),
+        n_nodes=np.array([entry.n_nodes for entry in entries], dtype=np.int64),
+        unfit={
+            reason: np.array([entry.unfit == reason for entry in entries]) for reason in reasons
+        },
+        labels={label: _label_numbers(entries, label, names[label]) for label in _LABELS},
+        names=[entry.name for entry in entries],
+        extra=[_with_names(entry, names) for entry in entries],
+    )
+    return select(records, filters, source)
+
+
+def _numbered(entries: Sequence[Entry]) -> list[int]:
+    """Give numbers to entries that have none; refuse a number used twice."""
+    seen: dict[int, str] = {}
+    for entry in entries:
+        if entry.id is not None and not entry.unfit:
+            if entry.id in seen:
+                raise WorkloadError(
+                    f"{entry.place}: field id: expected a number not used before "
+                    f"({seen[entry.id]}), got {entry.id}."
+                )
+            seen[entry.id] = entry.place
+    fresh = max((entry.id for entry in entries if entry.id is not None), default=0)
+    ids = []
+    for entry in entries:
+        if entry.id is None:
+            fresh += 1
+        ids.append(fresh if entry.id is None else entry.id)
+    return ids
+
+
+def _names(entries: Sequence[Entry], label: str) -> list[str]:
+    """Return the labels that are no numbers."""
+    return [
+        str(value)
+        for entry in entries
+        if (value := entry.labels.get(label)) not in {None, ""} and not _is_number(value)
+    ]
+
+
+def _is_number(value: object) -> bool:
+    """Whether a label is a number that a job can carry."""
+    text = str(value)
+    return text.removeprefix("-").isdecimal() and text.isascii() and abs(int(text)) < _LARGEST
+
+
+def _label_numbers(entries: Sequence[Entry], label: str, names: Mapping[str, int]) -> Ints:
+    """Return one label of all entries as numbers."""
+    numbers = []
+    for entry in entries:
+        value = entry.labels.get(label)
+        if value is None or value == "":
+            numbers.append(MISSING)
+        else:
+            numbers.append(names[str(value)] if str(value) in names else int(str(value)))
+    return np.array(numbers, dtype=np.int64)
+
+
+def _with_names(
+    entry: Entry, names: Mapping[str, Mapping[str, int]]
+) -> tuple[tuple[str, str], ...]:
+    """Return the further columns of an entry, labels that are names among them."""
+    kept = tuple(
+        (label, str(value))
+        for label in _LABELS
+        if str(value := entry.labels.get(label, "")) in names[label]
+    )
+    return entry.extra + kept
+
+
+def refuse(place: str, name: str, expected: str, got: object) -> WorkloadError:
+    """
+    Make the error for one value of one job.
+
+    Parameters
+    ----------
+    place : str
+        File and line or position.
+    name : str
+        Field.
+    expected : str
+        What it should have been.
+    got : object
+        What it was.
+
+    Returns
+    -------
+    WorkloadError
+        To be raised.
+    """
+    text = repr(got)
+    text = text if len(text) <= _SHOWN else text[: _SHOWN - 3] + "..."
+    return WorkloadError(f"{place}: field {name}: expected {expected}, got {text}.")
+
+
+def missing(value: object) -> bool:
+    """
+    Say whether a value means that nothing is known.
+
+    Parameters
+    ----------
+    value : object
+        As read.
+
+    Returns
+    -------
+    bool
+        True for nothing, an empty text, -1 and words such as ``Unknown``.
+    """
+    return value is None or (not isinstance(value, bool) and str(value).lower() in _NOTHING)
+
+
+def seconds(value: object, place: str, name: str) -> float:
+    """
+    Read a time or duration.
+
+    Parameters
+    ----------
+    value : object
+        A number or its text.
+    place, name : str
+        For the error.
+
+    Returns
+    -------
+    float
+        Seconds; -1 where missing.
+
+    Raises
+    ------
+    WorkloadError
+        If it is no number, negative or too large.
+    """
+    if missing(value):
+        return float(MISSING)
+    number = _number(value)
+    if number is None or not 0 <= number < _LARGEST:
+        raise refuse(place, name, "seconds from 0, or -1 for missing", value)
+    return number
+
+
+def count(value: object, place: str, name: str) -> int:
+    """
+    Read a whole number.
+
+    Parameters
+    ----------
+    value : object
+        A number or its text.
+    place, name : str
+        For the error.
+
+    Returns
+    -------
+    int
+        The number; -1 where missing.
+
+    Raises
+    ------
+    WorkloadError
+        If it is no whole number, negative or too large.
+    """
+    if missing(value):
+        return MISSING
+    number = _number(value)
+    if number is None or not 0 <= number < _LARGEST or number != math.floor(number):
+        raise refuse(place, name, "a whole number from 0, or -1 for missing", value)
+    return int(number)
+
+
+def _number(value: object) -> float | None:
+    """Return a value as a finite number, if it is one."""
+    if isinstance(value, bool) or not isinstance(value, (str, int, float)):
+        return None
+    if isinstance(value, str) and not value.isascii():
+        return None
+    try:
+        number = float(value)
+    except (ValueError, OverflowError):
+        return None
+    return number if math.isfinite(number) and "_" not in str(value) else None

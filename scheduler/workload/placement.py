@@ -1,0 +1,109 @@
+"""Placement logs: jobs placed on and removed from a machine, in order (seed 002)."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Unpack
+
+from scheduler.errors import WorkloadError
+from scheduler.workload.base import Workload
+from scheduler.workload.entries import Entry, count, missing, refuse, seconds, workload_of
+from scheduler.workload.filters import Filters, ReadOptions
+from scheduler.workload.source import read_source
+
+_PLACE, _REMOVE = {"P", "PLACE"}, {"F", "R", "REMOVE", "FREE"}
+_SHORT, _LONG = 2, 3  # words of a line that removes and of one that places, without time
+
+
+def read_placement_log(path: str | Path, **options: Unpack[ReadOptions]) -> Workload:
+    """
+    Read a log of placements and removals.
+
+    Each line is ``P id nodes`` or ``F id``, followed by the time in seconds if all lines have
+    one; lines that begin with ``#`` or ``;`` are comments. Without times, event k happens at
+    k seconds, which keeps the order.
+
+    Parameters
+    ----------
+    path : str or Path
+        Plain or gzip, told apart by content; ``-`` is standard input.
+    **options : ReadOptions
+        The fields of `Filters`.
+
+    Returns
+    -------
+    Workload
+        A job per placement, submitted when it was placed and running until its removal, or
+        to the end of the log. A number that is placed again after its removal is a new
+        job and gets a new number.
+
+    Raises
+    ------
+    WorkloadError
+        If a line is none of these, a job is removed that is not placed or placed twice, or time
+        runs backwards; the message names file and line.
+
+    Notes
+    -----
+    Seed 002, section 3.1: "P for place and F for remove"; its log has no times that count.
+    """
+    filters = Filters(**options)
+    source = read_source(path)
+    entries: list[Entry] = []
+    running: dict[str, int] = {}
+    used: set[str] = set()
+    now = 0.0
+    timed: bool | None = None
+    for number, line in enumerate(source.lines(), start=1):
+        words = line.decode("utf-8", "backslashreplace").split()
+        if not words or words[0][0] in "#;":
+            continue
+        place = f"{source.name}:{number}"
+        kind, words = _kind(words, place)
+        bare = _LONG if kind == "P" else _SHORT
+        timed = len(words) > bare if timed is None else timed
+        if len(words) != bare + timed:
+            raise WorkloadError(f"{place}: expected {bare + timed} fields, got {len(words)}.")
+        now = _time(words[-1], now, place) if timed else now + 1
+        job = words[1]
+        if kind == "P":
+            if job in running:
+                raise refuse(place, "id", "a job that is not placed", job)
+            running[job] = len(entries)
+            entries.append(_placed(job, words[2], place, now, fresh=job not in used))
+            used.add(job)
+        elif job not in running:
+            raise refuse(place, "id", "a job that is placed", job)
+        else:
+            _end(entries, running.pop(job), now)
+    for index in running.values():
+        _end(entries, index, now + (not timed))
+    return workload_of(entries, filters, source)
+
+
+def _kind(words: list[str], place: str) -> tuple[str, list[str]]:
+    """Say whether a line places or removes."""
+    word = words[0].upper()
+    if word in _PLACE:
+        return "P", words
+    if word in _REMOVE:
+        return "F", words
+    raise refuse(place, "event", "P (place) or F (remove)", words[0])
+
+
+def _time(word: str, now: float, place: str) -> float:
+    """Read the time of an event."""
+    time = seconds(word, place, "time")
+    if time < now:
+        raise refuse(place, "time", f"at least {now:g}, the time of the line before", word)
+    return time
+
+
+def _placed(job: str, nodes: str, place: str, now: float, *, fresh: bool) -> Entry:
+    """Return the entry of a job that was placed, its run time yet unknown."""
+    number = None if missing(job) else count(job, place, "id")
+    return Entry(place, number if fresh else None, now, 0.0, count(nodes, place, "nodes"))
+
+
+def _end(entries: list[Entry], index: int, now: float) -> None:
+    """Set the run time of a job that is removed."""
+    entries[index] = replace(entries[index], runtime_s=now - entries[index].submit_s)

@@ -1,0 +1,297 @@
+"""Slurm: accounting records (`sacct -X -P`) and the present queue (`squeue --json`)."""
+
+import re
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Unpack
+
+from scheduler.errors import WorkloadError
+from scheduler.workload.base import Workload
+from scheduler.workload.documents import job_tables
+from scheduler.workload.entries import Entry, count, missing, refuse, seconds, workload_of
+from scheduler.workload.filters import MISSING, Filters, ReadOptions
+from scheduler.workload.hostlist import expand_hostlist
+from scheduler.workload.source import Source, read_source
+
+_UNFINISHED = {"PENDING", "RUNNING", "SUSPENDED", "CONFIGURING", "REQUEUED", "RESIZING"}
+_COLUMNS = {
+    "id": ("jobidraw", "jobid"),
+    "submit": ("submit",),
+    "start": ("start",),
+    "end": ("end",),
+    "elapsed": ("elapsedraw", "elapsed"),
+    "nodes": ("nnodes", "allocnodes", "reqnodes"),
+    "processors": ("ncpus", "alloccpus", "reqcpus"),
+    "limit": ("timelimitraw", "timelimit"),
+    "state": ("state",),
+    "name": ("jobname",),
+    "user": ("uid", "user"),
+    "group": ("gid", "group", "account"),
+    "queue": ("partition",),
+}
+_CLOCK = re.compile(r"(?:(\d+)-)?(\d+)(?::(\d+))?(?::(\d+(?:\.\d+)?))?")
+_NO_LIMIT = {"unlimited", "partition_limit", "infinite"}
+
+
+def slurm_duration(text: str) -> float | None:
+    """
+    Read a duration as Slurm writes it.
+
+    Parameters
+    ----------
+    text : str
+        ``minutes``, ``minutes:seconds``, ``hours:minutes:seconds``, ``days-hours``,
+        ``days-hours:minutes`` or ``days-hours:minutes:seconds``.
+
+    Returns
+    -------
+    float or None
+        Seconds; None if it is no duration.
+
+    Examples
+    --------
+    >>> slurm_duration("90"), slurm_duration("1:30"), slurm_duration("1-02:00:00")
+    (5400.0, 90.0, 93600.0)
+    """
+    match = _CLOCK.fullmatch(text)
+    if match is None:
+        return None
+    days = match[1]
+    first, second, third = (None if part is None else float(part) for part in match.groups()[1:])
+    if days is not None:  # the first is hours
+        return 86400 * float(days) + 3600 * (first or 0) + 60 * (second or 0) + (third or 0)
+    if third is not None:
+        return 3600 * (first or 0) + 60 * (second or 0) + third
+    return 60 * (first or 0) + (second or 0)
+
+
+def read_sacct(path: str | Path, **options: Unpack[ReadOptions]) -> Workload:
+    """
+    Read accounting records of Slurm, as ``sacct -X -P`` prints them.
+
+    Needs a header line with JobID, Submit, NNodes (or NCPUS) and Elapsed (or Start and End);
+    uses JobIDRaw, Timelimit, State, JobName, UID or User, GID, Group or Account, and Partition
+    where present, and keeps all other columns. ``--delimiter=,`` is understood too.
+
+    Parameters
+    ----------
+    path : str or Path
+        Plain or gzip, told apart by content; ``-`` is standard input.
+    **options : ReadOptions
+        The fields of `Filters`.
+
+    Returns
+    -------
+    Workload
+        Cancelled and unfinished jobs and job steps are dropped. Tasks of arrays and parts
+        of heterogeneous jobs get new numbers where there is no JobIDRaw.
+
+    Raises
+    ------
+    WorkloadError
+        If the file cannot be read; the message names file, line and field.
+
+    Notes
+    -----
+    Times without an offset are taken as UTC: a local clock that is set forward or back in
+    the middle of a log shifts the arrivals by that hour.
+    """
+    filters = Filters(**options)
+    source = read_source(path)
+    lines = [(n, line.strip("\r")) for n, line in enumerate(_text(source), start=1) if line.strip()]
+    if not lines:
+        raise WorkloadError(f"{source.name}: expected a header line, got an empty file.")
+    delimiter = "|" if "|" in lines[0][1] else ","
+    header = [name.strip().lower() for name in lines[0][1].split(delimiter)]
+    columns = _find_columns(header, source)
+    entries = []
+    for number, line in lines[1:]:
+        place = f"{source.name}:{number}"
+        cells = line.split(delimiter)
+        if len(cells) == len(header) + 1 and not cells[-1]:  # sacct -p ends lines with a |
+            cells.pop()
+        if len(cells) != len(header):
+            raise WorkloadError(f"{place}: expected {len(header)} fields, got {len(cells)}.")
+        entries.append(_sacct_entry(dict(zip(header, cells, strict=True)), columns, place, filters))
+    return workload_of(entries, filters, source)
+
+
+def _text(source: Source) -> list[str]:
+    """Return the lines of a source; bytes that are no UTF-8 stay visible."""
+    return [line.decode("utf-8", "backslashreplace") for line in source.lines()]
+
+
+def _find_columns(header: Sequence[str], source: Source) -> dict[str, str]:
+    """Say which column holds what."""
+    found = {
+        use: next(name for name in names if name in header)
+        for use, names in _COLUMNS.items()
+        if any(name in header for name in names)
+    }
+    for alternatives in (("id",), ("submit",), ("nodes", "processors"), ("elapsed", "end")):
+        if not any(use in found for use in alternatives):
+            known = ", ".join(name for use in alternatives for name in _COLUMNS[use])
+            raise WorkloadError(
+                f"{source.name}:1: expected a column {known}, got {', '.join(header)[:80]}."
+            )
+    return found
+
+
+def _sacct_entry(
+    cells: Mapping[str, str], columns: Mapping[str, str], place: str, filters: Filters
+) -> Entry:
+    """Read one line."""
+
+    def cell(use: str) -> str:
+        return cells[columns[use]].strip() if use in columns else ""
+
+    state = cell("state").partition(" ")[0].rstrip("+").upper()  # "CANCELLED by 123"
+    submit_s, start_s, end_s = (
+        _instant(cell(use), place, columns.get(use, use)) for use in ("submit", "start", "end")
+    )
+    runtime_s = _elapsed(cell("elapsed"), place, columns)
+    if runtime_s < 0 <= start_s <= end_s:
+        runtime_s = end_s - start_s
+    number = cell("id")
+    nodes = count(cell("nodes"), place, columns.get("nodes", ""))
+    if nodes < 1:
+        processors = count(cell("processors"), place, columns.get("processors", ""))
+        nodes = -(-processors // filters.processors_per_node) if processors > 0 else MISSING
+    used = {columns[use] for use in columns if use != "state"} - {"jobid"}
+    return Entry(
+        place=place,
+        id=int(number) if number.isdecimal() and number.isascii() and len(number) < 16 else None,  # noqa: PLR2004
+        submit_s=submit_s,
+        runtime_s=runtime_s,
+        n_nodes=nodes,
+        requested_s=_limit(cell("limit"), place, columns),
+        unfit=_unfit(number, state),
+        name=cell("name"),
+        labels={use: cell(use) for use in ("user", "group", "queue")},
+        extra=tuple((name, text) for name, text in cells.items() if name not in used and text),
+    )
+
+
+def _unfit(number: str, state: str) -> str:
+    """Return why a job of this number and state is dropped."""
+    if "." in number:
+        return "job step (sacct -X leaves them out)"
+    if state in _UNFINISHED:
+        return f"not finished ({state.lower()})"
+    return "cancelled" if state.startswith("CANCEL") else ""
+
+
+def _instant(text: str, place: str, name: str) -> float:
+    """Read a point in time: ISO 8601 or seconds since 1970."""
+    if missing(text):
+        return float(MISSING)
+    if text.replace(".", "", 1).isdecimal():
+        return seconds(text, place, name)
+    try:
+        moment = datetime.fromisoformat(text)
+        return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
+    except (ValueError, OverflowError) as error:
+        raise refuse(place, name, "a time such as 2014-08-01T12:00:00", text) from error
+
+
+def _elapsed(text: str, place: str, columns: Mapping[str, str]) -> float:
+    """Read the run time: seconds in ElapsedRaw, else a duration."""
+    name = columns.get("elapsed", "elapsed")
+    if name == "elapsedraw" or missing(text):
+        return seconds(text, place, name)
+    duration = slurm_duration(text)
+    if duration is None:
+        raise refuse(place, name, "a duration such as 1-02:03:04", text)
+    return duration
+
+
+def _limit(text: str, place: str, columns: Mapping[str, str]) -> float:
+    """Read the time limit: minutes in TimelimitRaw, else a duration."""
+    if missing(text) or text.lower() in _NO_LIMIT:
+        return float(MISSING)
+    duration = slurm_duration(text)
+    if duration is None:
+        raise refuse(place, columns["limit"], "a duration such as 1-02:03:04", text)
+    return duration
+
+
+def read_squeue_json(path: str | Path, **options: Unpack[ReadOptions]) -> Workload:
+    """
+    Read the present queue of Slurm, as ``squeue --json`` prints it.
+
+    A job that runs or waits has no run time yet; its time limit stands for it, as that is
+    all a scheduler knows. State, start time and node list are kept as further columns.
+
+    Parameters
+    ----------
+    path : str or Path
+        Plain or gzip, told apart by content; ``-`` is standard input.
+    **options : ReadOptions
+        The fields of `Filters`.
+
+    Returns
+    -------
+    Workload
+        Cancelled jobs and jobs without a time limit are dropped.
+
+    Raises
+    ------
+    WorkloadError
+        If the file cannot be read; the message names file, job and field.
+    """
+    filters = Filters(**options)
+    source = read_source(path)
+    entries = [_squeue_entry(table, place, filters) for place, table in job_tables(source)]
+    return workload_of(entries, filters, source)
+
+
+def _squeue_entry(table: Mapping[str, Any], place: str, filters: Filters) -> Entry:
+    """Read one job of the queue."""
+
+    def number(name: str) -> object:
+        """Unwrap {"set": true, "infinite": false, "number": 5}."""
+        value = table.get(name)
+        if not isinstance(value, Mapping):
+            return value
+        known = value.get("set", True) and not value.get("infinite", False)
+        return value.get("number") if known else None
+
+    states = table.get("job_state")
+    state = str(states[0] if isinstance(states, list) and states else states or "").upper()
+    limit_s = seconds(number("time_limit"), place, "time_limit") * 60
+    start_s = seconds(number("start_time"), place, "start_time")
+    end_s = seconds(number("end_time"), place, "end_time")
+    finished = state not in _UNFINISHED and 0 < start_s <= end_s
+    nodes_text = str(table.get("nodes") or "")
+    nodes = count(number("node_count"), place, "node_count")
+    if nodes < 1 and nodes_text:
+        nodes = _n_hosts(nodes_text, place)
+    if nodes < 1:
+        processors = count(number("cpus"), place, "cpus")
+        nodes = -(-processors // filters.processors_per_node) if processors > 0 else MISSING
+    kept = {"state": state, "nodes": nodes_text, "start_s": f"{start_s:.0f}" if start_s > 0 else ""}
+    return Entry(
+        place=place,
+        id=count(number("job_id"), place, "job_id") if not missing(number("job_id")) else None,
+        submit_s=seconds(number("submit_time"), place, "submit_time"),
+        runtime_s=end_s - start_s if finished else max(limit_s, float(MISSING)),
+        n_nodes=nodes,
+        requested_s=max(limit_s, float(MISSING)),
+        unfit="cancelled" if state.startswith("CANCEL") else "",
+        name=str(table.get("name") or ""),
+        labels={
+            "user": table.get("user_id", table.get("user_name")),
+            "group": table.get("group_id", table.get("group_name")),
+            "queue": table.get("partition"),
+        },
+        extra=tuple((name, text) for name, text in kept.items() if text),
+    )
+
+
+def _n_hosts(text: str, place: str) -> int:
+    """Count the names in a host list."""
+    try:
+        return len(expand_hostlist(text))
+    except WorkloadError as error:
+        raise WorkloadError(f"{place}: field nodes: {error}") from error

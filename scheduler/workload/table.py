@@ -1,0 +1,191 @@
+"""Tables with named columns: CSV and Parquet, the project's own results among them."""
+
+import csv
+import io
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Unpack
+
+from scheduler.errors import WorkloadError
+from scheduler.workload.base import Workload
+from scheduler.workload.entries import Entry, count, missing, seconds, workload_of
+from scheduler.workload.filters import MISSING, Filters, ReadOptions
+from scheduler.workload.source import Source, read_source
+
+COLUMNS = {
+    "id": ("id", "job", "job_id", "jobid", "job_number", "tenant"),
+    "submit": ("submit_s", "submit", "submit_time", "arrival_s", "arrival", "subtime"),
+    "runtime": ("runtime_reference_s", "runtime_s", "runtime", "run_time", "duration", "elapsed"),
+    "nodes": ("n_nodes", "nnodes", "num_nodes", "nodes", "size"),
+    "processors": ("processors", "procs", "n_processors", "cpus", "ncpus", "cores"),
+    "requested": ("requested_s", "requested", "requested_time", "walltime_s", "walltime"),
+    "user": ("user", "user_id", "uid"),
+    "group": ("group", "group_id", "gid", "account"),
+    "executable": ("executable", "application"),
+    "queue": ("queue", "partition"),
+    "name": ("name", "job_name", "jobname"),
+}
+"""Names under which a table may hold what a job needs, in order of preference."""
+
+_LABELS = ("user", "group", "executable", "queue")
+
+
+def read_csv(path: str | Path, **options: Unpack[ReadOptions]) -> Workload:
+    """
+    Read a comma-separated table with a header.
+
+    Needs columns for run time and for nodes or processors, and one for the submit time unless
+    ``arrivals="zero"``; names as in `COLUMNS`. Times are seconds. All other columns are kept
+    (`Job.extra`), so that a communication profile can use them.
+
+    Parameters
+    ----------
+    path : str or Path
+        Plain or gzip, told apart by content; ``-`` is standard input.
+    **options : ReadOptions
+        The fields of `Filters`.
+
+    Returns
+    -------
+    Workload
+        Jobs without run time or size are dropped; without numbers they count from 1.
+
+    Raises
+    ------
+    WorkloadError
+        If the file cannot be read; the message names file, line and column.
+    """
+    filters = Filters(**options)
+    source = read_source(path)
+    try:
+        text = io.StringIO(source.data.decode("utf-8-sig"), newline="")
+    except UnicodeDecodeError as error:
+        line = source.data.count(b"\n", 0, error.start) + 1
+        raise WorkloadError(f"{source.name}:{line}: expected UTF-8 text, got {error}.") from error
+    rows = csv.reader(text, strict=True)
+    try:
+        numbered = [(f"{source.name}:{rows.line_num}", row) for row in rows if row]
+    except csv.Error as error:
+        raise WorkloadError(
+            f"{source.name}:{rows.line_num}: expected comma-separated values, got: {error}."
+        ) from error
+    if not numbered:
+        raise WorkloadError(f"{source.name}: expected a header line, got an empty file.")
+    header = numbered[0][1]
+    for place, row in numbered[1:]:
+        if len(row) != len(header):
+            raise WorkloadError(f"{place}: expected {len(header)} fields, got {len(row)}.")
+    return _workload(header, numbered[1:], filters, source)
+
+
+def read_parquet(path: str | Path, **options: Unpack[ReadOptions]) -> Workload:
+    """
+    Read a Parquet table, such as the ``jobs.parquet`` of a result.
+
+    Parameters
+    ----------
+    path : str or Path
+        The file; ``-`` is standard input.
+    **options : ReadOptions
+        The fields of `Filters`.
+
+    Returns
+    -------
+    Workload
+        As `read_csv` makes it from the same columns.
+
+    Raises
+    ------
+    WorkloadError
+        If the file cannot be read; the message names file, row and column.
+    """
+    import pyarrow as pa  # noqa: PLC0415 (slow to import, and needed for this format only)
+    from pyarrow import parquet  # noqa: PLC0415
+
+    filters = Filters(**options)
+    source = read_source(path, binary=True)
+    try:
+        table = parquet.read_table(pa.BufferReader(source.data))
+        columns = [column.to_pylist() for column in table.columns]
+    except (pa.ArrowException, OSError, ValueError, OverflowError) as error:
+        why = str(error).partition("\n")[0]
+        raise WorkloadError(f"{source.name}: expected a Parquet file, got: {why}.") from error
+    rows = [
+        (f"{source.name}: row {number}", list(row))
+        for number, row in enumerate(zip(*columns, strict=True), start=1)
+    ]
+    return _workload(table.column_names, rows, filters, source)
+
+
+def _workload(
+    header: Sequence[str],
+    rows: Iterable[tuple[str, Sequence[object]]],
+    filters: Filters,
+    source: Source,
+) -> Workload:
+    """Turn the rows of a table into a workload."""
+    names = [name.strip() for name in header]
+    lower = [name.lower() for name in names]
+    if len(set(lower)) < len(lower):
+        twice = next(name for name in lower if lower.count(name) > 1)
+        raise WorkloadError(f"{source.name}:1: expected each column once, got {twice!r} twice.")
+    columns = _find_columns(names, filters, source)
+    used = {names[place] for place in columns.values()}
+    further = [(place, name) for place, name in enumerate(names) if name not in used]
+    return workload_of(
+        [_entry(row, place, columns, further, filters) for place, row in rows], filters, source
+    )
+
+
+def _find_columns(names: Sequence[str], filters: Filters, source: Source) -> dict[str, int]:
+    """Say which column holds what; without regard to case."""
+    lower = [name.lower() for name in names]
+    found = {
+        use: lower.index(next(alias for alias in aliases if alias in lower))
+        for use, aliases in COLUMNS.items()
+        if any(alias in lower for alias in aliases)
+    }
+    needed = [("runtime",), ("nodes", "processors")]
+    if filters.arrivals != "zero":
+        needed.append(("submit",))
+    for alternatives in needed:
+        if not any(use in found for use in alternatives):
+            known = ", ".join(alias for use in alternatives for alias in COLUMNS[use])
+            raise WorkloadError(
+                f"{source.name}:1: expected a column {alternatives[0]} (one of {known}), "
+                f"got {', '.join(names)[:80]}."
+            )
+    return found
+
+
+def _entry(
+    row: Sequence[object],
+    place: str,
+    columns: Mapping[str, int],
+    further: Sequence[tuple[int, str]],
+    filters: Filters,
+) -> Entry:
+    """Read one row."""
+
+    def cell(use: str) -> object:
+        value = row[columns[use]] if use in columns else None
+        return value.strip() if isinstance(value, str) else value
+
+    def number(use: str, read: Callable[[object, str, str], float]) -> float:
+        return read(cell(use), place, use)
+
+    nodes = int(number("nodes", count))
+    if nodes < 1 and "processors" in columns:
+        processors = int(number("processors", count))
+        nodes = -(-processors // filters.processors_per_node) if processors > 0 else MISSING
+    return Entry(
+        place=place,
+        id=None if missing(cell("id")) else int(number("id", count)),
+        submit_s=number("submit", seconds),
+        runtime_s=number("runtime", seconds),
+        n_nodes=nodes,
+        requested_s=number("requested", seconds),
+        name=str(cell("name") or ""),
+        labels={use: cell(use) for use in _LABELS if not missing(cell(use))},
+        extra=tuple((name, str(row[at])) for at, name in further if not missing(row[at])),
+    )

@@ -1,0 +1,99 @@
+"""Filters keep what they say, in every format alike."""
+
+from typing import get_type_hints
+
+import pytest
+
+from scheduler.errors import WorkloadError
+from scheduler.job import Job
+from scheduler.workload.base import Workload, limit_nodes
+from scheduler.workload.filters import Filters, ReadOptions
+from scheduler.workload.table import read_csv
+
+
+@pytest.fixture
+def log(tmp_path):
+    """Return a log of five jobs, submitted at 100, 110, 120, 130 and 140 s, of 1 to 5 nodes."""
+    path = tmp_path / "jobs.csv"
+    lines = [f"{n},{90 + 10 * n},60,{n}" for n in range(1, 6)]
+    path.write_text("\n".join(["id,submit,runtime,nodes", *lines]) + "\n")
+    return path
+
+
+def test_the_keyword_arguments_of_readers_are_the_fields_of_the_filters():
+    assert set(get_type_hints(ReadOptions)) == set(Filters.__dataclass_fields__)
+
+
+def test_a_window_is_half_open_and_counts_from_the_first_job(log):
+    workload = read_csv(log, window_s=(10, 30))
+
+    assert [(job.id, job.submit_s) for job in workload.jobs] == [(2, 0), (3, 10)]
+    assert workload.dropped_jobs == tuple((n, "outside the time window") for n in (1, 4, 5))
+
+
+def test_a_window_looks_at_the_log_even_where_all_arrive_at_once(log):
+    workload = read_csv(log, window_s=(10, 30), arrivals="zero")
+
+    assert [(job.id, job.submit_s) for job in workload.jobs] == [(2, 0), (3, 0)]
+
+
+def test_the_first_job_of_a_window_is_the_first_that_is_kept_otherwise(log):
+    workload = read_csv(log, window_s=(0, 5), max_nodes=4)
+
+    assert [job.id for job in workload.jobs] == [1]
+    assert workload.dropped == {"more than 4 nodes": 1, "outside the time window": 3}
+
+
+def test_scaled_jobs_meet_the_limit_after_scaling(log):
+    workload = read_csv(log, scale_nodes=3, max_nodes=12)
+
+    assert [job.n_nodes for job in workload.jobs] == [3, 6, 9, 12]
+    assert workload.dropped_jobs == ((5, "more than 12 nodes"),)
+
+
+def test_arrivals_may_be_stretched(log):
+    assert [job.submit_s for job in read_csv(log, arrivals=2.5).jobs] == [0, 25, 50, 75, 100]
+
+
+def test_a_log_of_which_nothing_is_kept_is_an_empty_workload(log):
+    workload = read_csv(log, window_s=(500, 600))
+
+    assert workload.jobs == ()
+    assert workload.dropped == {"outside the time window": 5}
+    assert not workload.has_requested
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"processors_per_node": 0},
+        {"processors_per_node": 2.0},
+        {"processors_per_node": None},
+        {"scale_nodes": True},
+        {"max_nodes": 0},
+        {"arrivals": "never"},
+        {"arrivals": 0},
+        {"arrivals": float("nan")},
+        {"arrivals": [1]},
+        {"window_s": (5, 5)},
+        {"window_s": (1,)},
+        {"window_s": "ab"},
+        {"window_s": 5},
+    ],
+)
+def test_senseless_options_are_refused_by_name(log, options):
+    (name,) = options
+
+    with pytest.raises(WorkloadError, match=f"{name} must be"):
+        read_csv(log, **options)
+
+
+def test_jobs_larger_than_a_machine_are_dropped_with_its_size():
+    jobs = tuple(Job(n, 0.0, n, 1.0, 1.0) for n in (1, 2, 3))
+    workload = Workload(jobs, "by hand", dropped_jobs=((9, "cancelled"),))
+
+    limited = limit_nodes(workload, 2)
+
+    assert limited.jobs == jobs[:2]
+    assert limited.dropped == {"cancelled": 1, "larger than the machine (2 nodes)": 1}
+    assert limit_nodes(workload, 3) is workload

@@ -1,0 +1,264 @@
+"""Every format gives the jobs that a small sample holds, counted by hand."""
+
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from scheduler.errors import WorkloadError
+from scheduler.workload import READERS
+from scheduler.workload.slurm import slurm_duration
+
+DATA = Path(__file__).parents[2] / "data"
+
+
+def rows(workload):
+    """Return the numbers of the jobs."""
+    return [
+        (job.id, job.submit_s, job.n_nodes, job.runtime_s, job.requested_s) for job in workload.jobs
+    ]
+
+
+def test_sacct_lines_are_read_with_their_states():
+    workload = READERS["sacct"](DATA / "sacct.txt", processors_per_node=16)
+
+    assert rows(workload) == [
+        (1008, 0, 3, 30, 30),  # 40 processors, no limit; submitted at 07:59
+        (1001, 60, 4, 1800, 3600),
+        (1003, 360, 1, 86407, 86400),  # ran over its limit
+        (1004, 360, 1, 12, 86400),
+    ]
+    assert workload.dropped_jobs == (
+        (1009, "job step (sacct -X leaves them out)"),
+        (1005, "cancelled"),
+        (1006, "no run time"),
+        (1007, "not finished (running)"),
+    )
+    assert [job.user for job in workload.jobs] == [2, 0, 1, 1]
+    assert [job.name for job in workload.jobs] == ["nolimit", "lammps", "sweep", "sweep"]
+    extra = dict(workload.jobs[2].extra)
+    assert (extra["user"], extra["jobid"], extra["comment"]) == ("bob", "1002_1", "array task")
+
+
+def test_sacct_takes_raw_columns_commas_and_closing_bars(tmp_path):
+    """Names as in the published README of the Cab logs, and `sacct -p` with its last bar."""
+    cab = tmp_path / "cab.csv"
+    cab.write_text(
+        "JobID,User,Partition,NNodes,NCPUS,Timelimit,State,Submit,Start,Elapsed,End,ExitCode\n"
+        "7,5,pbatch,3,48,90,COMPLETED,1406900000,1406900100,00:01:40,1406900200,0:0\n"
+    )
+    barred = tmp_path / "p.txt"
+    barred.write_text(
+        "JobIDRaw|Submit|ElapsedRaw|NNodes|TimelimitRaw|\n8|2014-08-01T08:00:00+02:00|50|2|10|\n"
+    )
+
+    assert rows(READERS["sacct"](cab)) == [(7, 0, 3, 100, 5400)]
+    assert rows(READERS["sacct"](barred)) == [(8, 0, 2, 50, 600)]
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"),
+    [
+        ("90", 5400),
+        ("1:30", 90),
+        ("02:00:30", 7230),
+        ("1-2", 93600),
+        ("1-2:30", 95400),
+        ("1-02:03:04.5", 93784.5),
+        ("", None),
+        ("1:2:3:4", None),
+        ("-5", None),
+        ("soon", None),
+    ],
+)
+def test_durations_are_read_in_all_the_ways_slurm_writes_them(text, seconds):
+    assert slurm_duration(text) == seconds
+
+
+def test_the_queue_of_slurm_gives_limits_for_run_times_and_keeps_nodes():
+    workload = READERS["squeue-json"](DATA / "squeue.json")
+
+    assert rows(workload) == [
+        (42, 0, 4, 7200, 7200),
+        (46, 20, 2, 60, 600),  # ended: its own run time; nodes counted from the list
+        (43, 50, 2, 1800, 1800),
+    ]
+    assert workload.dropped == {"no run time": 1, "cancelled": 1}
+    assert workload.jobs[0].extra == (
+        ("state", "RUNNING"),
+        ("nodes", "n[001-003,007]"),
+        ("start_s", "1700000100"),
+        ("queue", "gpu"),
+    )
+
+
+def test_flux_jobs_run_from_start_to_clean_up():
+    workload = READERS["flux-json"](DATA / "flux.json")
+
+    assert rows(workload) == [(15032385536, 0, 6, 20, 3600), (15032385539, 10, 1, 3, 3)]
+    assert workload.dropped_jobs == (
+        (15032385537, "cancelled"),
+        (15032385538, "no run time"),
+    )
+    assert dict(workload.jobs[1].extra)["jobid"] == "f3ETxsR9H"
+
+
+def test_batsim_jobs_of_delay_profiles_are_kept():
+    workload = READERS["batsim-json"](DATA / "batsim.json", processors_per_node=2)
+
+    assert rows(workload) == [(1, 0, 2, 20.5, 100), (2, 2.5, 2, 5, 5)]
+    assert workload.dropped_jobs == ((3, "run time unknown (profile type parallel_homogeneous)"),)
+    assert workload.jobs[0].extra == (("profile", "sleep"),)
+
+
+def test_placements_keep_their_order_where_there_are_no_times():
+    workload = READERS["placement-log"](DATA / "placement.log")
+
+    assert rows(workload) == [
+        (1, 0, 4, 2, 2),
+        (2, 1, 2, 3, 3),
+        (3, 3, 8, 3, 3),  # never removed: to the end of the log
+        (4, 5, 1, 1, 1),  # number 1 again: a new job
+    ]
+
+
+def test_placements_with_times_use_them(tmp_path):
+    path = tmp_path / "log"
+    path.write_text("place 5 2 100\nP 6 1 130.5\nremove 5 160\n; end\nF 6 200\n")
+
+    assert rows(READERS["placement-log"](path)) == [
+        (5, 0, 2, 60, 60),
+        (6, 30.5, 1, 69.5, 69.5),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "fault"),
+    [
+        ("X 1 2\n", ":1: field event: expected P (place) or F (remove), got 'X'."),
+        ("P 1\n", ":1: expected 3 fields, got 2."),
+        ("P 1 2\nP 1 2\n", ":2: field id: expected a job that is not placed, got '1'."),
+        ("P 1 2\nF 2\n", ":2: field id: expected a job that is placed, got '2'."),
+        ("P 1 2 7\nF 1 6\n", ":2: field time: expected at least 7, the time of the line before"),
+        ("P 1 2 7\nF 1\n", ":2: expected 3 fields, got 2."),
+        ("P one 2\n", ":1: field id: expected a whole number"),
+        ("# nothing\n", ": expected at least one job, got none."),
+    ],
+)
+def test_a_placement_log_out_of_step_is_refused(tmp_path, text, fault):
+    path = tmp_path / "log"
+    path.write_text(text)
+
+    with pytest.raises(WorkloadError) as error:
+        READERS["placement-log"](path)
+
+    assert str(error.value).startswith(f"{path}{fault}")
+
+
+def test_a_table_keeps_the_columns_it_does_not_know(tmp_path):
+    path = tmp_path / "jobs.csv"
+    path.write_bytes(
+        b"\xef\xbb\xbfjob,submit,runtime,nodes,comm,comm_perc,user\r\n"
+        b'3,10,60,4,1,90,"a, b"\r\n'
+        b"\r\n"
+        b"1,5,30.5,2,0,10,a\r\n"
+    )
+
+    workload = READERS["csv"](path)
+
+    assert rows(workload) == [(1, 0, 2, 30.5, 30.5), (3, 5, 4, 60, 60)]
+    assert workload.jobs[1].extra == (("comm", "1"), ("comm_perc", "90"), ("user", "a, b"))
+
+
+def test_a_parquet_table_gives_the_jobs_of_the_csv_table(tmp_path):
+    frame = pd.DataFrame(
+        {
+            "id": [1, 2, 3],
+            "submit_s": [5.0, 0.0, 7.5],
+            "start_s": [6.0, 1.0, None],
+            "n_nodes": [2, 3, 4],
+            "nodes": ["0-1", "2-4", None],
+            "runtime_reference_s": [10.0, 20.0, 0.0],
+            "pattern": ["pairs", "stencil", None],
+        }
+    )
+    frame.to_parquet(tmp_path / "jobs.parquet")
+    frame.to_csv(tmp_path / "jobs.csv", index=False)
+
+    (from_parquet, from_csv) = (
+        READERS[kind](tmp_path / f"jobs.{kind}") for kind in ("parquet", "csv")
+    )
+
+    assert rows(from_parquet) == [(2, 0, 3, 20, 20), (1, 5, 2, 10, 10)]
+    assert from_parquet.dropped == {"no run time": 1}
+    assert from_parquet.jobs == from_csv.jobs
+    assert dict(from_csv.jobs[0].extra) == {"start_s": "1.0", "nodes": "2-4", "pattern": "stencil"}
+
+
+def test_a_table_may_lack_submit_times_where_all_arrive_at_once(tmp_path):
+    path = tmp_path / "jobs.csv"
+    path.write_text("Cores,Note,RunTime\n33,x,60\n")
+
+    jobs = READERS["csv"](path, arrivals="zero", processors_per_node=16).jobs
+
+    assert [(job.id, job.n_nodes, job.runtime_s) for job in jobs] == [(1, 3, 60)]
+    with pytest.raises(WorkloadError, match=r"csv:1: expected a column submit \(one of submit_s"):
+        READERS["csv"](path)
+
+
+@pytest.mark.parametrize(
+    ("kind", "text", "fault"),
+    [
+        ("csv", "submit,runtime,nodes\n1,2\n", ":2: expected 3 fields, got 2."),
+        ("csv", "submit,runtime,nodes\n1,2,3\n1,two,3\n", ":3: field runtime: expected seconds"),
+        ("csv", "submit,runtime,nodes\n1,-2,3\n", ":2: field runtime: expected seconds from 0"),
+        ("csv", "submit,runtime,nodes\n1,2,1.5\n", ":2: field nodes: expected a whole number"),
+        ("csv", "submit,runtime,nodes,nodes\n", ":1: expected each column once, got 'nodes' twice"),
+        ("csv", "runtime,RunTime\n", ":1: expected each column once, got 'runtime' twice"),
+        ("csv", "submit,runtime\n", ":1: expected a column nodes (one of n_nodes"),
+        ("csv", "submit,runtime,nodes\n", ": expected at least one job, got none."),
+        ("csv", 'submit,runtime,nodes\n"1,2,3\n', ":2: expected comma-separated values, got"),
+        ("csv", "\n", ": expected a header line"),
+        ("csv", "id,submit,runtime,nodes\n1,2,3,4\n1,2,3,4\n", ":3: field id: expected a number"),
+        ("sacct", "JobID|Submit|Elapsed|NNodes\n1|x|1:00|2\n", ":2: field submit: expected a time"),
+        ("sacct", "JobID|Submit|Elapsed|NNodes\n1|1|x|2\n", ":2: field elapsed: expected a durat"),
+        ("sacct", "JobID|Submit|Elapsed|NNodes\n1|1|1:00\n", ":2: expected 4 fields, got 3."),
+        (
+            "sacct",
+            "JobID|Submit|Elapsed|NNodes|Timelimit\n1|1|1:00|2|x\n",
+            ":2: field timelimit: expected a duration",
+        ),
+        ("sacct", "JobID|Submit|NNodes\n", ":1: expected a column elapsedraw, elapsed, end, got"),
+        ("sacct", "\n\n", ": expected a header line"),
+        ("squeue-json", '{"jobs": [\n{]}', ":2: expected JSON, got: "),
+        ("squeue-json", '{"jobs": 5}', ": expected a list of jobs under 'jobs', got none."),
+        ("squeue-json", "[5]", ": jobs[0]: expected an object, got '5'."),
+        ("squeue-json", "[" * 100_000, ": expected JSON, got: "),
+        ("squeue-json", "[" + "9" * 5000 + "]", ": expected JSON, got: "),
+        (
+            "squeue-json",
+            '[{"submit_time": Infinity}]',
+            ": jobs[0]: field submit_time: expected seconds",
+        ),
+        ("squeue-json", '[{"node_count": true}]', ": jobs[0]: field node_count: expected a whole"),
+        ("squeue-json", '[{"nodes": "n[1-"}]', "host list 'n[1-': expected matching brackets."),
+        ("flux-json", '[{"nnodes": "two"}]', ": jobs[0]: field nnodes: expected a whole number"),
+        ("batsim-json", '{"jobs": []}', ": expected an object 'profiles', got None."),
+        ("batsim-json", '{"jobs": [], "profiles": {}}', ": expected at least one job, got none."),
+        (
+            "batsim-json",
+            '{"jobs": [{"id": 1, "profile": "x"}], "profiles": {}}',
+            ": jobs[0]: field profile: expected the name of a profile, got 'x'.",
+        ),
+        ("parquet", "PAR1", ": expected a Parquet file, got: "),
+    ],
+)
+def test_broken_files_are_refused_with_their_place(tmp_path, kind, text, fault):
+    path = tmp_path / "jobs"
+    path.write_text(text)
+
+    with pytest.raises(WorkloadError) as error:
+        READERS[kind](path)
+
+    assert fault in str(error.value)
+    assert "\n" not in str(error.value)
