@@ -111,9 +111,9 @@ class FatTree(Topology):
 
     @property
     def is_full(self) -> bool:
-        """Whether no level is tapered: as many up-ports as down-ports below the top."""
-        down, up = self.children[:-1], self.ports[1:]
-        return all(d == u for d, u in zip(down, up, strict=True))
+        """Whether no level is tapered: as many up-ports as down-ports m * p below the top."""
+        below = zip(self.children[:-1], self.parallel[:-1], self.ports[1:], strict=True)
+        return all(m * p == up for m, p, up in below)
 
     def position(self, vertex: int) -> tuple[int, int]:
         """
@@ -129,10 +129,11 @@ class FatTree(Topology):
         (level, position) : tuple of int
             Level 0 for nodes.
         """
+        x = vertex
         for level, count in enumerate(self.counts):
-            if vertex < count:
-                return level, vertex
-            vertex -= count
+            if x < count:
+                return level, x
+            x -= count
         raise TopologyError(f"no vertex {vertex} in {self.name}.")
 
     def vertex_name(self, vertex: int) -> str:
