@@ -1,0 +1,45 @@
+"""Examples are run, and print what stands beside them."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from coupling.experiment import Experiment
+from netsim import ROUTINGS, make_topology
+from scheduler import ALLOCATORS, READERS
+
+ROOT = Path(__file__).parents[1]
+SCRIPTS = sorted((ROOT / "examples").glob("*.py"))
+EXPERIMENTS = sorted(
+    path for path in (ROOT / "examples").glob("*.toml") if "[topology]" in path.read_text()
+)
+
+
+@pytest.mark.parametrize("script", SCRIPTS, ids=lambda path: path.stem)
+def test_example_prints_what_is_recorded(script):
+    """A script and its .out file never part."""
+    done = subprocess.run(  # noqa: S603 (our own script)
+        [sys.executable, script], capture_output=True, text=True, check=False, cwd=ROOT
+    )
+
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == script.with_suffix(".out").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("script", SCRIPTS, ids=lambda path: path.stem)
+def test_example_stays_short(script):
+    """An example is read in one go."""
+    assert len(script.read_text(encoding="utf-8").splitlines()) <= 60
+
+
+@pytest.mark.parametrize("path", EXPERIMENTS, ids=lambda path: path.stem)
+def test_experiment_file_is_valid(path):
+    """Every shipped experiment can be read, and its names exist."""
+    experiment = Experiment.read(path)
+
+    assert make_topology(experiment.topology).n_nodes > 0
+    assert experiment.routing in ROUTINGS
+    assert {variant.allocator for variant in experiment.variants()} <= ALLOCATORS.keys()
+    assert experiment.workload["format"] in READERS
