@@ -29,8 +29,10 @@ class Wraparound:
     destination can be reached on owned links by a shortest path, in ascending order; the flow
     takes ``C[key mod |C|]``. At a leaf the key is the slot of the destination among the job's
     nodes on its leaf, at an L2 switch the rank of the destination's leaf among the job's leaves
-    of its pod. Down, a flow uses the cable that mirrors its up-port. With the whole of a full
-    tree owned this is D-mod-k; on a remainder switch |C| shrinks, and the ports wrap around.
+    of its pod. With the whole of a full tree owned this is D-mod-k; on a remainder switch |C|
+    shrinks, and the ports wrap around. Among parallel cables down, a switch takes the one that
+    mirrors the up-port of a flow from a switch with the same uplinks as the destination's, or,
+    where that is a cable of another switch, the one at place ``key mod count``.
     Where a leaf has more nodes than uplinks to different switches (a tapered tree, parallel
     cables), the L2 key counts on within the leaf, as D-mod-k's division by products of w does.
 
@@ -107,32 +109,48 @@ def _table(job: TreePartition, src: Ints, dst: Ints) -> Ints:
     if not crossing.size:
         return table
     s, d = src_leaf[crossing], dst_leaf[crossing]
-    candidates = job.leaf_up[s] & job.leaf_down[d]
+    w, p = tree.parents, tree.parallel
+    candidates = job.leaf_up[s] & _same_parent(job.leaf_down, p[1])[d]
     s_pod, d_pod = job.pod_of_leaf[s], job.pod_of_leaf[d]
     if job.pods.size > 1:
         candidates &= _joined(job)[s_pod, d_pod]
-    port = _pick(candidates, job.slot[to_node[crossing]], src[crossing], dst[crossing])
+    key = job.slot[to_node[crossing]]
+    port = _pick(candidates, key, src[crossing], dst[crossing])
+    down = _pick_down(job.leaf_down, d, key, port, p[1])
     table[crossing, 1] = tree.up_base[1] + job.leaves[s] * tree.ports[1] + port
-    table[crossing, -2] = tree.down_base[1] + job.leaves[d] * tree.ports[1] + port
+    table[crossing, -2] = tree.down_base[1] + job.leaves[d] * tree.ports[1] + down
     far = np.flatnonzero(s_pod != d_pod)
     if far.size:
-        s_pod, d_pod, l2 = s_pod[far], d_pod[far], port[far] % tree.parents[1]
-        flows = crossing[far]
-        candidates = job.l2_up[s_pod, l2] & job.l2_down[d_pod, l2]
-        port = _pick(candidates, _l2_key(job)[to_node[flows]], src[flows], dst[flows])
-        up_switch, down_switch = (job.pods[pod] * tree.parents[1] + l2 for pod in (s_pod, d_pod))
-        table[flows, 2] = tree.up_base[2] + up_switch * tree.ports[2] + port
-        table[flows, 3] = tree.down_base[2] + down_switch * tree.ports[2] + port
+        flows, l2 = crossing[far], port[far] % w[1]
+        s, d = s_pod[far] * w[1] + l2, d_pod[far] * w[1] + l2
+        l2_up, l2_down = (own.reshape(-1, tree.ports[2]) for own in (job.l2_up, job.l2_down))
+        candidates = l2_up[s] & _same_parent(l2_down, p[2])[d]
+        key = _l2_key(job)[to_node[flows]]
+        port = _pick(candidates, key, src[flows], dst[flows])
+        down = _pick_down(l2_down, d, key, port, p[2])
+        switch = (job.pods[:, None] * w[1] + np.arange(w[1])).ravel()
+        table[flows, 2] = tree.up_base[2] + switch[s] * tree.ports[2] + port
+        table[flows, 3] = tree.down_base[2] + switch[d] * tree.ports[2] + down
     return table
 
 
 def _joined(job: TreePartition) -> Bools:
     """Return, for pods a and b and a leaf's up-port, whether owned spine links join its L2s."""
-    up, down = (part.transpose(1, 0, 2).astype(np.float32) for part in (job.l2_up, job.l2_down))
+    spines = _same_parent(job.l2_down, job.tree.parallel[2])
+    up, down = (part.transpose(1, 0, 2).astype(np.float32) for part in (job.l2_up, spines))
     by_l2: Bools = (up @ down.transpose(0, 2, 1)) > 0  # (l2, P, P): spines that both pods own
     by_l2[:, np.arange(job.pods.size), np.arange(job.pods.size)] = True
     port_to_l2 = np.arange(job.tree.ports[1]) % job.tree.parents[1]
     return by_l2[port_to_l2].transpose(1, 2, 0)
+
+
+def _same_parent(down: Bools, parallel: int) -> Bools:
+    """Return, for each up-port, whether any cable down from its parent is owned."""
+    if parallel == 1:
+        return down
+    shape = *down.shape[:-1], parallel, down.shape[-1] // parallel
+    joined = down.reshape(shape).any(axis=-2, keepdims=True)
+    return np.broadcast_to(joined, shape).reshape(down.shape)
 
 
 def _l2_key(job: TreePartition) -> Ints:
@@ -141,6 +159,18 @@ def _l2_key(job: TreePartition) -> Ints:
     per_leaf = int(job.nodes_on_leaf.max())
     width = min(per_leaf, int(ports.any(axis=1).sum(axis=1).max()))
     return (job.leaf_rank[job.leaf_of_node] * per_leaf + job.slot) // width
+
+
+def _pick_down(down: Bools, switch: Ints, key: Ints, up_port: Ints, parallel: int) -> Ints:
+    """Return the up-port whose cable each flow comes down on; one per parent and destination."""
+    if parallel == 1:
+        return up_port
+    owned = down[switch]
+    n_parents = owned.shape[1] // parallel
+    parent = up_port % n_parents
+    mirror = _pick(owned, key, key, key)
+    at_parent = owned & (np.arange(owned.shape[1]) % n_parents == parent[:, None])
+    return np.where(mirror % n_parents == parent, mirror, _pick(at_parent, key, key, key))
 
 
 def _pick(candidates: Bools, key: Ints, src: Ints, dst: Ints) -> Ints:

@@ -7,8 +7,8 @@ def route(tree, nodes, links, src, dst):
     """
     Return the links of one flow, or None where it has no shortest path on owned links.
 
-    The tree must have no parallel cables (a tree with parallel top cables is the same as one
-    with that many more top switches, link numbers included).
+    Parallel cables: those up are candidates each; of those down, the one whose up-port a source
+    leaf (or L2 switch) with the destination's own links would take, else by the key again.
     """
     owned = set(links) | node_links(tree, nodes)
     distance = distances_to(tree, dst, range(tree.n_links))
@@ -22,9 +22,30 @@ def route(tree, nodes, links, src, dst):
         if not ports:
             return None
         going_up = int(tree.link_head[ports[0]]) > at
-        path.append(ports[key(tree, nodes, at, dst) % len(ports) if going_up else 0])
+        if going_up:
+            path.append(ports[key(tree, nodes, at, dst) % len(ports)])
+        else:
+            path.append(down(tree, nodes, owned, ports, dst))
         at = int(tree.link_head[path[-1]])
     return path
+
+
+def down(tree, nodes, owned, ports, dst):
+    """Choose among the cables down to one switch."""
+    below = int(tree.link_head[ports[0]])
+    if below == dst:
+        return ports[0]
+    into = [
+        link
+        for link in range(tree.n_links)
+        if link in owned and tree.link_head[link] == below and tree.link_tail[link] > below
+    ]
+    level = tree.position(below)[0]
+    into.sort(key=lambda link: (link - tree.down_base[level]) % tree.ports[level])
+    k = key(tree, nodes, below, dst)
+    mirror = into[k % len(into)]
+    ports = sorted(ports)
+    return mirror if mirror in ports else ports[k % len(ports)]
 
 
 def leads_on(tree, owned, distance, link, dst):

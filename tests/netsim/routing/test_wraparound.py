@@ -63,24 +63,20 @@ def assert_paths(tree, routes, src, dst):
     np.testing.assert_array_equal(tail[inner], head[inner - 1])
 
 
-@settings(deadline=None, max_examples=12)
+@settings(deadline=None, max_examples=20)
 @given(
     st.sampled_from(["radix 4", "two levels", "parallel roots", "parallel spines"]),
     st.integers(0, 2**32 - 1),
 )
 def test_routes_agree_with_candidates_found_by_search(name, seed):
     tree = TREES[name]
-    w, p = tree.parents, tree.parallel
-    twin = build_fat_tree(
-        tree.children, (*w[:-1], w[-1] * p[-1]), (*p[:-1], 1), BW
-    )  # parallel top cables as so many more top switches: the link numbers are the same
     rng = np.random.default_rng(seed)
     job = random_partition(tree, rng)
     drop = rng.random(job.links.size) < 0.15  # also partitions that no longer join all nodes
     job = Partition(job.nodes, job.links[~drop])
     nodes, links = job.nodes.tolist(), job.links.tolist()
     for src, dst in rng.choice(job.nodes, (8, 2)).tolist():
-        expected = naive.route(twin, nodes, links, src, dst)
+        expected = naive.route(tree, nodes, links, src, dst)
         flow = np.array([src]), np.array([dst])
         if expected is None:
             with pytest.raises(RoutingError, match=f"from n{src} to n{dst} on the links"):

@@ -1,0 +1,200 @@
+"""Linear forwarding tables: at every switch, the next link towards every node."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import prod
+
+import numpy as np
+from numpy.typing import NDArray
+
+from netsim.arrays import Ints
+from netsim.errors import RoutingError
+from netsim.partition import Partition
+from netsim.routes import Routes
+from netsim.routing.base import Routing
+from netsim.routing.dmodk import mod_k_ports
+from netsim.topology.base import Topology
+from netsim.topology.fattree import FatTree
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LFT:
+    """
+    The table of every switch; a routing like any other.
+
+    Parameters
+    ----------
+    topology : Topology
+        The fabric.
+    out : (n_switches, n_nodes) int array
+        Directed link that switch s takes towards node d, -1 where it has no entry.
+    """
+
+    topology: Topology
+    out: NDArray[np.int32]
+
+    def routes(self, src: Ints, dst: Ints, partition: Partition | None = None) -> Routes:
+        """
+        Walk the tables from every source to its destination.
+
+        Parameters
+        ----------
+        src, dst : (F,) int array
+            Source and destination node of each flow.
+        partition : Partition, optional
+            Ignored; the tables know nothing of jobs.
+
+        Returns
+        -------
+        Routes
+            Links of each flow in the order of travel.
+
+        Raises
+        ------
+        RoutingError
+            If a switch has no entry for a destination, the tables loop, or a source has more
+            than one link to leave by.
+        """
+        del partition
+        topology = self.topology
+        first = self._first_link()
+        at = src.copy()
+        columns: list[Ints] = []
+        moving = np.flatnonzero(at != dst)
+        for hop in range(topology.n_switches + 2):
+            if not moving.size:
+                table = np.column_stack(columns) if columns else np.empty((src.size, 0), np.int64)
+                return Routes.from_padded(table, topology.n_links)
+            link = (
+                first[at[moving]]
+                if hop == 0
+                else self.out[at[moving] - topology.n_nodes, dst[moving]].astype(np.int64)
+            )
+            self._demand_entries(link, at[moving], dst[moving])
+            column = np.full(src.size, -1, dtype=np.int64)
+            column[moving] = link
+            columns.append(column)
+            at[moving] = topology.link_head[link]
+            astray = (at[moving] < topology.n_nodes) & (at[moving] != dst[moving])
+            if astray.any():
+                wrong, flow = at[moving][astray][0], moving[astray][0]
+                where, to = topology.vertex_name(int(wrong)), topology.vertex_name(int(dst[flow]))
+                raise RoutingError(f"the tables deliver packets for {to} to {where}.")
+            moving = moving[at[moving] != dst[moving]]
+        name = topology.vertex_name(int(dst[moving[0]]))
+        raise RoutingError(f"the tables loop: packets for {name} never arrive.")
+
+    def _first_link(self) -> Ints:
+        """Return the link by which every node sends, -1 for none, -2 for several."""
+        nodes = self.topology.n_nodes
+        leaving = np.flatnonzero(self.topology.link_tail < nodes)
+        if self.topology.absent is not None:
+            leaving = np.setdiff1d(leaving, self.topology.absent)
+        first = np.full(nodes, -1, dtype=np.int64)
+        first[self.topology.link_tail[leaving]] = leaving
+        count = np.bincount(self.topology.link_tail[leaving], minlength=nodes)
+        return np.where(count > 1, -2, first)
+
+    def _demand_entries(self, link: Ints, at: Ints, dst: Ints) -> None:
+        """Raise for the first flow that cannot go on."""
+        if np.all(link >= 0):
+            return
+        flow = int(np.argmax(link < 0))
+        here, there = (self.topology.vertex_name(int(v[flow])) for v in (at, dst))
+        if link[flow] == -1:
+            raise RoutingError(f"{here} has no entry towards {there}.")
+        raise RoutingError(f"{here} has several links; the tables do not say which it sends by.")
+
+    def kept_to(self, jobs: Sequence[tuple[Routing, Partition]]) -> "LFT":
+        """
+        Return tables that route the traffic of jobs by routings of their own.
+
+        Parameters
+        ----------
+        jobs : sequence of (Routing, Partition)
+            A destination-based routing and the nodes of each job, such as `Wraparound` and its
+            partition; no node in two jobs.
+
+        Returns
+        -------
+        LFT
+            These tables with the entries changed that traffic inside the jobs meets.
+
+        Raises
+        ------
+        RoutingError
+            If a routing chooses two ways to one destination at one switch, or a node is in two
+            jobs.
+        """
+        out = self.out.copy()
+        owner: dict[int, int] = {}
+        for number, (routing, partition) in enumerate(jobs):
+            for node in np.unique(partition.nodes).tolist():
+                if owner.setdefault(node, number) != number:
+                    name = self.topology.vertex_name(node)
+                    raise RoutingError(f"{name} is in two jobs; a destination has one table entry.")
+            switch, dst, link = self._entries(routing, partition)
+            out[switch, dst] = link
+        return LFT(self.topology, out)
+
+    def _entries(self, routing: Routing, partition: Partition) -> tuple[Ints, Ints, Ints]:
+        """Return switch, destination and link of every hop between the nodes of a job."""
+        topology = self.topology
+        nodes = np.unique(partition.nodes)
+        src, dst = np.repeat(nodes, nodes.size), np.tile(nodes, nodes.size)
+        routes = routing.routes(src, dst, partition)
+        target = np.repeat(dst, routes.hops)
+        hop = topology.link_tail[routes.links] >= topology.n_nodes
+        switch, target, link = routes.links[hop], target[hop], routes.links[hop]
+        switch = topology.link_tail[switch] - topology.n_nodes
+        entry, first, inverse = np.unique(
+            switch * topology.n_nodes + target, return_index=True, return_inverse=True
+        )
+        clash = np.flatnonzero(link != link[first][inverse])
+        if clash.size:
+            at = topology.vertex_name(int(switch[clash[0]]) + topology.n_nodes)
+            to = topology.vertex_name(int(target[clash[0]]))
+            raise RoutingError(f"no table: at {at} the routing takes two ways towards {to}.")
+        switch, target = divmod(entry, topology.n_nodes)
+        return switch, target, link[first]
+
+
+def d_mod_k_tables(tree: FatTree) -> LFT:
+    """
+    Return the tables of D-mod-k: an entry at every switch for every node.
+
+    Parameters
+    ----------
+    tree : FatTree
+        One link per node; a partially populated one has no entries for missing nodes.
+
+    Returns
+    -------
+    LFT
+        Up-ports by the formula at every switch that does not cover the destination, also at
+        those that no traffic to it reaches.
+
+    Raises
+    ------
+    RoutingError
+        If nodes have several links.
+    """
+    if tree.ports[0] != 1:
+        raise RoutingError(f"forwarding tables need one link per node, got {tree.name}.")
+    nodes = np.arange(tree.n_nodes)
+    numbers = nodes if tree.order is None else tree.order
+    ports = mod_k_ports(tree, numbers)
+    rows = []
+    for level in range(1, tree.levels + 1):
+        x = np.arange(tree.counts[level])[:, None]
+        w, low = tree.parents[level - 1], prod(tree.parents[: level - 1])
+        # down: the child on the way to d, and of its up-ports the one that leads here
+        child = x % low + low * (nodes // prod(tree.children[: level - 1]))
+        port = x // low % w + w * (ports[level - 1] // w)
+        link = tree.down_base[level - 1] + child * tree.ports[level - 1] + port
+        if level < tree.levels:
+            up = tree.up_base[level] + x * tree.ports[level] + ports[level]
+            covered = x // (low * w) == nodes // prod(tree.children[:level])
+            link = np.where(covered, link, up)
+        rows.append(np.where(numbers >= 0, link, -1).astype(np.int32))
+    return LFT(tree, np.concatenate(rows))
