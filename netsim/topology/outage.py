@@ -19,7 +19,8 @@ class Unreachable:
     Parameters
     ----------
     nodes : (n,) int array
-        Usable nodes that at most half of the usable nodes reach, themselves included.
+        Usable nodes without a path to the best connected one: the node that reaches most
+        nodes, the lowest of equals.
     pairs : (P, 2) int array
         Pairs of the other usable nodes, smaller number first, between which no path leads.
         On a tree a path never goes up after it came down.
@@ -77,8 +78,8 @@ def fail(
     Returns
     -------
     Topology
-        The same numbering; the links are `absent`, and nodes that are cut off from most of
-        the fabric are not `usable`.
+        The same numbering; the links are `absent`, and nodes that are cut off from the
+        best connected part are not `usable`.
 
     Raises
     ------
@@ -120,10 +121,10 @@ def unreachable(topology: Topology) -> Unreachable:
     usable = np.zeros(topology.n_nodes, dtype=bool)
     usable[topology.usable_nodes] = True
     groups = [nodes[usable[nodes]] for nodes in same_links(topology, live)]
-    groups = [nodes for nodes in groups if nodes.size]
+    groups = sorted((nodes for nodes in groups if nodes.size), key=lambda nodes: int(nodes[0]))
     reach = _group_reach(topology, groups)
     sizes = np.array([nodes.size for nodes in groups], dtype=np.int64)
-    kept = np.flatnonzero(2 * (reach @ sizes) > usable.sum())
+    kept = np.flatnonzero(reach[np.argmax(reach @ sizes)]) if groups else sizes
     for group in kept:
         usable[groups[group]] = False
     pairs = [
