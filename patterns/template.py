@@ -38,7 +38,7 @@ class Template(ABC):
             raise PatternError(f"a job must have at least 1 rank, got {n_ranks}.")
         if n_ranks == 1:
             return []
-        return [step for step in self._steps(n_ranks) if step.src.size]
+        return [step for step in self._steps(int(n_ranks)) if step.src.size]
 
     @abstractmethod
     def _steps(self, n_ranks: int) -> Iterable[Step]:

@@ -218,6 +218,7 @@ MPICH = [  # Thakur, Rabenseifner and Gropp 2005, section 4, and the defaults of
     ("reduce-scatter", 524288, 12, "pairwise"),
     ("broadcast", 12287, 16, "binomial"),
     ("broadcast", 12288, 16, "scatter-recursive-doubling"),
+    ("broadcast", 12288, 8, "scatter-recursive-doubling"),
     ("broadcast", 12288, 12, "scatter-ring"),
     ("broadcast", 524288, 16, "scatter-ring"),
     ("broadcast", 1e9, 7, "binomial"),

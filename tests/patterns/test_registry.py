@@ -4,6 +4,7 @@ import subprocess
 import sys
 from types import ModuleType
 
+import numpy as np
 import pytest
 
 import patterns
@@ -67,6 +68,13 @@ def test_whole_and_broken_numbers_of_bytes_are_the_same():
     assert make_pattern({"name": "ring", "nbytes": 4}) == make_pattern(
         {"name": "ring", "nbytes": 4.0}
     )
+
+
+@pytest.mark.parametrize("name", ["recursive-doubling", "bruck", "stencil", "binomial"])
+def test_a_rank_count_from_an_array_will_do(name):
+    pattern = make_pattern({"name": name})
+
+    assert len(pattern.steps(np.array([12])[0])) == len(pattern.steps(12))
 
 
 def test_scipy_is_loaded_only_by_the_patterns_that_need_it():
