@@ -58,6 +58,8 @@ class Ledger:
 
     def __init__(self, tree):
         self.tree = tree
+        self.usable = set(tree.usable_nodes.tolist())
+        self.absent = set() if tree.absent is None else set(tree.absent.tolist())
         self.node_of, self.link_of = {}, {}
         self.holdings = {}
 
@@ -70,7 +72,9 @@ class Ledger:
         assert len(set(given)) == len(given) == job.n_nodes
         assert set(given) <= nodes
         assert len(nodes) == job.n_nodes + allocation.idle
+        assert nodes <= self.usable
         assert len(set(links)) == len(links)
+        assert self.absent.isdisjoint(links)
         assert nodes.isdisjoint(self.node_of), "a node is given twice"
         assert self.link_of.keys().isdisjoint(links), "a link is given twice"
         self.node_of.update(dict.fromkeys(nodes, job.id))
@@ -87,7 +91,7 @@ class Ledger:
 
     @property
     def n_free(self):
-        return self.tree.n_nodes - len(self.node_of)
+        return len(self.usable) - len(self.node_of)
 
 
 class Meter:

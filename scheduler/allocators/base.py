@@ -73,3 +73,38 @@ def check_size(job: Job, cluster: Cluster) -> None:
         raise AllocationError(
             f"n_nodes must be in 1..{cluster.n_nodes}, got {job.n_nodes} (job {job.id})."
         )
+
+
+def now_or_later(
+    found: Allocation | None, allocator: str, job: Job, cluster: Cluster
+) -> Allocation | None:
+    """
+    Tell "not now" from "never".
+
+    Parameters
+    ----------
+    found : Allocation or None
+        What the search has found.
+    allocator : str
+        Its name, for the message.
+    job : Job
+        The job.
+    cluster : Cluster
+        The machine.
+
+    Returns
+    -------
+    Allocation or None
+        The same.
+
+    Raises
+    ------
+    AllocationError
+        If nothing was found on an empty machine: that will never be otherwise.
+    """
+    if found is None and cluster.n_free == cluster.n_nodes:
+        raise AllocationError(
+            f"job {job.id} of {job.n_nodes} nodes does not fit under allocator {allocator!r}, "
+            f"even on the empty machine: {cluster.fabric.name} with {cluster.n_nodes} usable nodes."
+        )
+    return found

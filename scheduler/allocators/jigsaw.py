@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 from scheduler.allocation import Allocation
-from scheduler.allocators.base import check_size
+from scheduler.allocators.base import check_size, now_or_later
 from scheduler.allocators.choices import (
     BEST_FIT,
     INDEX,
@@ -74,7 +74,7 @@ class Jigsaw:
         Raises
         ------
         AllocationError
-            If the fabric is no full fat-tree, or has too few nodes.
+            If the fabric is no full fat-tree, or the job does not even fit when it is empty.
         """
         check_size(job, cluster)
         require_full_tree(self.name, cluster.fabric)
@@ -85,7 +85,8 @@ class Jigsaw:
         if leaves is not None:
             return Allocation(job, leaves)
         whole, rest = divmod(job.n_nodes, cluster.nodes_per_leaf)
-        if not whole or not cluster.l2_up:
-            return None
-        found = WholeLeafSearch(views, whole, rest, cluster).find()
-        return None if found is None else Allocation(job, *found)
+        if whole and cluster.l2_up:
+            found = WholeLeafSearch(views, whole, rest, cluster).find()
+            if found is not None:
+                return Allocation(job, *found)
+        return now_or_later(None, self.name, job, cluster)

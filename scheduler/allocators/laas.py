@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 from scheduler.allocation import Allocation
-from scheduler.allocators.base import check_size
+from scheduler.allocators.base import check_size, now_or_later
 from scheduler.allocators.choices import (
     BEST_FIT,
     INDEX,
@@ -73,7 +73,7 @@ class Laas:
         Raises
         ------
         AllocationError
-            If the fabric is no full fat-tree, or has too few nodes.
+            If the fabric is no full fat-tree, or the job does not even fit when it is empty.
         """
         check_size(job, cluster)
         require_full_tree(self.name, cluster.fabric)
@@ -84,9 +84,9 @@ class Laas:
         if leaves is not None:
             return Allocation(job, leaves)
         whole = -(-job.n_nodes // cluster.nodes_per_leaf)
-        if whole == 1 or not cluster.l2_up:
-            return None
-        found = WholeLeafSearch(views, whole, 0, cluster).find()
-        if found is None:
-            return None
-        return Allocation(job, *found, idle=whole * cluster.nodes_per_leaf - job.n_nodes)
+        if whole > 1 and cluster.l2_up:
+            found = WholeLeafSearch(views, whole, 0, cluster).find()
+            if found is not None:
+                idle = whole * cluster.nodes_per_leaf - job.n_nodes
+                return Allocation(job, *found, idle=idle)
+        return now_or_later(None, self.name, job, cluster)

@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from scheduler.allocation import Allocation
-from scheduler.allocators.base import check_size
+from scheduler.allocators.base import check_size, now_or_later
 from scheduler.allocators.choices import (
     BEST_FIT,
     INDEX,
@@ -23,6 +23,7 @@ from scheduler.cluster import Cluster
 from scheduler.job import Job
 
 CLASSES = 4  # bandwidth classes: 0.5, 1.0, 1.5 and 2.0 GB/s of 5 GB/s are 1..4 units of 10
+EMPTY_STEPS = 1_000_000  # of a search on an empty machine; one on a whole tree never goes back
 _ID_RANGE = 1 << 63  # job ids below zero are mapped here: seeds are not negative
 
 
@@ -35,7 +36,7 @@ class LeastConstrained:
     ----------
     steps : int, default 200
         Leaves and pods that a search over pods may try before it gives up until the next
-        call; on an empty machine it never gives up, so no job waits for ever.
+        call; on an empty machine there is no such limit, so no job waits for ever.
     order : {"best-fit", "index"}
         Pods and leaves with the fewest free nodes first, or by number.
 
@@ -86,7 +87,7 @@ class LeastConstrained:
         Raises
         ------
         AllocationError
-            If the fabric is no full fat-tree, or has too few nodes.
+            If the fabric is no full fat-tree, or the job does not even fit when it is empty.
         """
         check_size(job, cluster)
         require_full_tree(self.name, cluster.fabric)
@@ -94,7 +95,9 @@ class LeastConstrained:
             return None
         found, gave_up = search(job.n_nodes, self._views.of(cluster), cluster, self.steps)
         self.out_of_steps += gave_up
-        return None if found is None else Allocation(job, *found)
+        return now_or_later(
+            None if found is None else Allocation(job, *found), self.name, job, cluster
+        )
 
 
 @dataclass(slots=True)
@@ -165,7 +168,7 @@ class LeastConstrainedShared:
         Raises
         ------
         AllocationError
-            If the fabric is no full fat-tree, or has too few nodes.
+            If the fabric is no full fat-tree, or the job does not even fit when it is empty.
         """
         check_size(job, cluster)
         require_full_tree(self.name, cluster.fabric)
@@ -176,7 +179,7 @@ class LeastConstrainedShared:
         found, gave_up = search(job.n_nodes, views, cluster, self.steps)
         self.out_of_steps += gave_up
         if found is None:
-            return None
+            return now_or_later(None, self.name, job, cluster)
         has_links = any(ports for _, _, ports in found[0])
         return Allocation(job, *found, units=units if has_links else 0)
 
@@ -217,7 +220,7 @@ def search(
     cluster : Cluster
         The machine.
     steps : int
-        Limit of the search over pods, unless the machine is empty.
+        Limit of the search over pods; `EMPTY_STEPS` when the machine is empty.
 
     Returns
     -------
@@ -231,7 +234,7 @@ def search(
         return (leaves, ()), False
     if not cluster.l2_up:
         return None, False
-    limit = None if cluster.n_free == cluster.n_nodes else steps
+    limit = EMPTY_STEPS if cluster.n_free == cluster.n_nodes else steps
     try:
         return LegalSearch(views, size, cluster, limit).find(), False
     except StepsExhaustedError:

@@ -60,22 +60,20 @@ class LegalSearch:
         Nodes of the job.
     cluster : Cluster
         The machine, for its dimensions.
-    steps : int or None
-        Leaves and pods that may be tried; None for any number.
+    steps : int
+        Leaves and pods that may be tried.
 
     Notes
     -----
     n_L descends, then L_T. Chosen pods narrow the L2 indices common to all (candidates for
     S) and, for each index, the common spines (candidates for S_i^*); S and S_i^* themselves
-    are fixed at the end, around S^r and S_i^{*r}. Without a limit the search is exhaustive,
-    and on an empty machine it never has to go back.
+    are fixed at the end, around S^r and S_i^{*r}. The search is exhaustive while the steps
+    last, and on an empty whole tree it never has to go back.
     """
 
     __slots__ = ("_cluster", "_fields", "_shape", "_size", "_steps", "_views")
 
-    def __init__(
-        self, views: Sequence[PodView], size: int, cluster: Cluster, steps: int | None
-    ) -> None:
+    def __init__(self, views: Sequence[PodView], size: int, cluster: Cluster, steps: int) -> None:
         self._views, self._size, self._cluster = views, size, cluster
         self._steps = steps
         self._fields = cluster.leaves_per_pod, cluster.l2_per_pod
@@ -121,10 +119,9 @@ class LegalSearch:
 
     def _step(self) -> None:
         """Count a step."""
-        if self._steps is not None:
-            if not self._steps:
-                raise StepsExhaustedError
-            self._steps -= 1
+        if not self._steps:
+            raise StepsExhaustedError
+        self._steps -= 1
 
     def _enough(self, spines: int, count: int) -> int:
         """L2 indices that have at least so many spine links of these, as a mask."""

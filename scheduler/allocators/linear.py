@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from scheduler.allocation import Allocation, lowest
-from scheduler.allocators.base import check_size
+from scheduler.allocators.base import check_size, now_or_later
 from scheduler.cluster import Cluster
 from scheduler.job import Job
 
@@ -97,7 +97,7 @@ class Contiguous:
         Raises
         ------
         AllocationError
-            If the machine has too few nodes.
+            If the machine has too few nodes, or no such run even when it is empty.
         """
         check_size(job, cluster)
         if job.n_nodes > cluster.n_free:
@@ -112,7 +112,7 @@ class Contiguous:
             starts &= starts >> more
             length += more
         if not starts:
-            return None
+            return now_or_later(None, self.name, job, cluster)
         first = lowest(starts, 1).bit_length() - 1
         end = first + job.n_nodes
         return Allocation(

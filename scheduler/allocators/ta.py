@@ -3,9 +3,8 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
-from netsim.topology.fattree import FatTree
 from scheduler.allocation import Allocation, lowest
-from scheduler.allocators.base import check_size
+from scheduler.allocators.base import check_size, now_or_later
 from scheduler.allocators.choices import INDEX, check_choice, check_flag, require_tree
 from scheduler.cluster import Cluster
 from scheduler.job import Job
@@ -74,15 +73,18 @@ class TopologyAware:
         Raises
         ------
         AllocationError
-            If the fabric is no fat-tree of two or three levels, or has too few nodes.
+            If the fabric is no fat-tree of two or three levels, or the job does not even fit
+            when it is empty.
         """
         check_size(job, cluster)
-        tree = require_tree(self.name, cluster.fabric)
+        require_tree(self.name, cluster.fabric)
         if job.n_nodes <= cluster.nodes_per_leaf:
-            return self._on_one_leaf(job, cluster)
-        if job.n_nodes <= cluster.nodes_per_leaf * cluster.leaves_per_pod:
-            return self._in_one_pod(job, cluster, tree)
-        return self._over_pods(job, cluster, tree)
+            found = self._on_one_leaf(job, cluster)
+        elif job.n_nodes <= cluster.nodes_per_leaf * cluster.leaves_per_pod:
+            found = self._in_one_pod(job, cluster)
+        else:
+            found = self._over_pods(job, cluster)
+        return now_or_later(found, self.name, job, cluster)
 
     def _on_one_leaf(self, job: Job, cluster: Cluster) -> Allocation | None:
         """T1: lines 8-18."""
@@ -99,24 +101,24 @@ class TopologyAware:
                 return Allocation(job, ((leaf_of_best, lowest(free[leaf_of_best], size), 0),))
         return None
 
-    def _in_one_pod(self, job: Job, cluster: Cluster, tree: FatTree) -> Allocation | None:
+    def _in_one_pod(self, job: Job, cluster: Cluster) -> Allocation | None:
         """T2: lines 19-30."""
         for pod in self._pods_with(job.n_nodes, cluster):
-            leaves, missing = self._fill(pod, job.n_nodes, cluster, tree)
+            leaves, missing = self._fill(pod, job.n_nodes, cluster)
             if not missing:
                 return Allocation(job, tuple(leaves))
         return None
 
-    def _over_pods(self, job: Job, cluster: Cluster, tree: FatTree) -> Allocation | None:
+    def _over_pods(self, job: Job, cluster: Cluster) -> Allocation | None:
         """T3: lines 31-41."""
         if job.n_nodes > cluster.n_free:
             return None
         width = cluster.l2_per_pod
-        all_links = (1 << tree.ports[2]) - 1
+        free, working = cluster.l2_up, cluster.l2_links
         pods = [
             pod
-            for pod in range(cluster.n_pods)
-            if cluster.l2_up[pod * width : (pod + 1) * width].count(all_links) == width
+            for pod, first in enumerate(range(0, len(free), width))
+            if tuple(free[first : first + width]) == working[first : first + width]
         ]
         if self.order == SORTED:
             pods.sort(key=cluster.pod_free.__getitem__, reverse=True)
@@ -124,10 +126,10 @@ class TopologyAware:
         l2s: list[tuple[int, int]] = []
         missing = job.n_nodes
         for pod in pods:
-            chosen, missing = self._fill(pod, missing, cluster, tree)
+            chosen, missing = self._fill(pod, missing, cluster)
             if chosen:
                 leaves += chosen
-                l2s += [(switch, all_links) for switch in range(pod * width, (pod + 1) * width)]
+                l2s += [(l2, working[l2]) for l2 in range(pod * width, (pod + 1) * width)]
             if not missing:
                 return Allocation(job, tuple(leaves), tuple(l2s))
         return None
@@ -140,19 +142,17 @@ class TopologyAware:
         return pods
 
     def _fill(
-        self, pod: int, missing: int, cluster: Cluster, tree: FatTree
+        self, pod: int, missing: int, cluster: Cluster
     ) -> tuple[list[tuple[int, int, int]], int]:
         """Take leaves of a pod without T2 and T3 jobs until nothing is missing."""
-        free, up = cluster.leaf_free, cluster.leaf_up
-        all_nodes = (1 << cluster.nodes_per_leaf) - 1
-        all_links = (1 << tree.ports[1]) - 1
+        free, up, links = cluster.leaf_free, cluster.leaf_up, cluster.leaf_links
         first = pod * cluster.leaves_per_pod
         leaves = [
             leaf
             for leaf in range(first, first + cluster.leaves_per_pod)
-            if up[leaf] == all_links
-            and free[leaf]
-            and (free[leaf] == all_nodes or not self.whole_leaves)
+            if free[leaf]
+            and up[leaf] == links[leaf] != 0
+            and (free[leaf] == cluster.leaf_nodes[leaf] or not self.whole_leaves)
         ]
         if self.order == SORTED:
             leaves.sort(key=lambda leaf: free[leaf].bit_count(), reverse=True)
@@ -160,7 +160,7 @@ class TopologyAware:
         for leaf in leaves:
             count = free[leaf].bit_count()
             if count >= missing:
-                return [*chosen, (leaf, lowest(free[leaf], missing), all_links)], 0
-            chosen.append((leaf, free[leaf], all_links))
+                return [*chosen, (leaf, lowest(free[leaf], missing), links[leaf])], 0
+            chosen.append((leaf, free[leaf], links[leaf]))
             missing -= count
         return chosen, missing
