@@ -16,6 +16,7 @@ from patterns.errors import PatternError
 from patterns.volume import demand
 
 _GZIP_MAGIC = b"\x1f\x8b"
+_MAX_RANKS = 2**31  # a pair of ranks must fit in one 64-bit number
 _COLUMNS = (["src", "dst", "bytes"], ["src", "dst", "messages"])
 
 
@@ -73,7 +74,8 @@ def read_matrix(file: str) -> MatrixFile:
         plain = gzip.decompress(content) if packed else content
         src, dst, value, size = _READERS[suffix](plain)
     except (OSError, EOFError, ValueError, TypeError, KeyError, BadZipFile, zlib.error) as error:
-        raise PatternError(f"{file}: {error}") from None
+        reason = getattr(error, "strerror", None) or error  # without number and path
+        raise PatternError(f"{file}: {reason}") from None
     if not np.all(np.isfinite(value) & (value >= 0)):
         bad = int(np.argmin(np.isfinite(value) & (value >= 0)))
         raise PatternError(
@@ -115,8 +117,8 @@ def _row(number: int, line: str) -> tuple[int, int, float]:
         raise PatternError(
             f"line {number}: expected two ranks and a number, got {line!r}."
         ) from None
-    if min(row[:2]) < 0:
-        raise PatternError(f"line {number}: ranks must not be negative, got {line!r}.")
+    if not 0 <= min(row[:2]) <= max(row[:2]) < _MAX_RANKS:
+        raise PatternError(f"line {number}: ranks must be in 0..{_MAX_RANKS - 1}, got {line!r}.")
     return row
 
 

@@ -1,6 +1,7 @@
 """Check the options of a pattern at the door: one clear error for each wrong value."""
 
 from collections.abc import Iterable
+from contextlib import suppress
 from math import isfinite
 from numbers import Integral, Real
 
@@ -47,9 +48,10 @@ def positive(name: str, value: object) -> float:
         If it is no number, or not positive and finite.
     """
     if isinstance(value, Real) and not isinstance(value, bool):
-        number = float(value)
-        if isfinite(number) and number > 0:
-            return number
+        with suppress(OverflowError):  # a whole number beyond all floats
+            number = float(value)
+            if isfinite(number) and number > 0:
+                return number
     raise PatternError(f"{name} must be a positive number, got {value!r}.")
 
 

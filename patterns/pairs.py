@@ -120,7 +120,7 @@ class Shift(Template):
     def _steps(self, n_ranks: int) -> list[Step]:
         """Return the steps."""
         here = np.arange(n_ranks)
-        return [message_step(here, (here + self.distance) % n_ranks, self.nbytes)]
+        return [message_step(here, (here + self.distance % n_ranks) % n_ranks, self.nbytes)]
 
 
 @dataclass(frozen=True, slots=True)

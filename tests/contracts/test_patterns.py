@@ -188,7 +188,7 @@ def test_a_missing_required_option_is_an_error_that_names_it(name):
 
 @pytest.mark.parametrize("spec", SIZED[: len(NAMES)], ids=named)
 def test_bytes_that_are_no_positive_number_are_an_error(spec):
-    for value in (0, -1, float("nan"), float("inf"), "1 MiB", True, None, [1]):
+    for value in (0, -1, float("nan"), float("inf"), 10**400, "1 MiB", True, None, [1]):
         with pytest.raises(PatternError, match="nbytes must be a positive number, got"):
             make_pattern({**spec, "nbytes": value})
 

@@ -33,6 +33,12 @@ def test_two_ranks_send_one_message_each_way(name):
     assert listed({"name": name, "nbytes": 6}, 2) == [(0, 1, 6.0), (1, 0, 6.0)]
 
 
+def test_a_shift_may_be_as_far_as_one_likes():
+    assert listed({"name": "shift", "distance": 10**30 + 2, "nbytes": 6}, 5) == listed(
+        {"name": "shift", "distance": 2, "nbytes": 6}, 5
+    )
+
+
 def test_a_shift_by_a_multiple_of_the_ranks_sends_nothing():
     assert make_pattern({"name": "shift", "distance": 6}).steps(3) == []
 
