@@ -102,7 +102,7 @@ def now_or_later(
     AllocationError
         If nothing was found on an empty machine: that will never be otherwise.
     """
-    if found is None and cluster.n_free == cluster.n_nodes:
+    if found is None and not cluster.running:
         raise AllocationError(
             f"job {job.id} of {job.n_nodes} nodes does not fit under allocator {allocator!r}, "
             f"even on the empty machine: {cluster.fabric.name} with {cluster.n_nodes} usable nodes."

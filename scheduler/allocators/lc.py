@@ -234,7 +234,7 @@ def search(
         return (leaves, ()), False
     if not cluster.l2_up:
         return None, False
-    limit = EMPTY_STEPS if cluster.n_free == cluster.n_nodes else steps
+    limit = steps if cluster.running else EMPTY_STEPS
     try:
         return LegalSearch(views, size, cluster, limit).find(), False
     except StepsExhaustedError:

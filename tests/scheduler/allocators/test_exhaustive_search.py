@@ -1,0 +1,102 @@
+"""Jigsaw, LaaS and LC find a placement exactly where enumeration says that there is one."""
+
+import random
+
+import pytest
+from isolation import Ends, broken_conditions
+from naive.placements import Pod, placeable
+
+from netsim.topology.fattree import build_fat_tree, fat_tree_of_radix
+from scheduler.allocation import Allocation
+from scheduler.allocators import make_allocator
+from scheduler.cluster import Cluster
+from scheduler.job import Job
+
+TREES = {
+    "radix-4": (fat_tree_of_radix(4, 1.0), 60),
+    "three-nodes-three-leaves-two-pods": (build_fat_tree((3, 3, 2), (1, 3, 3), (1, 1, 1), 1.0), 60),
+    "one-spine-three-cables": (build_fat_tree((3, 3, 2), (1, 3, 1), (1, 1, 3), 1.0), 30),
+    "two-nodes-three-leaves-three-pods": (build_fat_tree((2, 3, 3), (1, 2, 3), (1, 1, 1), 1.0), 10),
+    "two-level": (fat_tree_of_radix(6, 1.0, levels=2), 60),
+}
+
+
+def job(n_nodes, number=0):
+    return Job(number, 0.0, n_nodes, 1.0, 1.0)
+
+
+def subset(rng, n_bits, chance):
+    return sum(1 << bit for bit in range(n_bits) if rng.random() < chance)
+
+
+def machine_in_use(tree, rng):
+    """Return a cluster on which somebody holds random nodes and links, few or many."""
+    cluster = Cluster(tree)
+    nodes, links, spines = (rng.choice([0, 0.1, 0.3, 0.6]) for _ in range(3))
+    somebody = Allocation(
+        job(1, -1),
+        tuple(
+            (leaf, subset(rng, tree.nodes_per_leaf, nodes), subset(rng, tree.ports[1], links))
+            for leaf in range(tree.n_leaves)
+            if rng.random() < 0.7
+        ),
+        tuple(
+            (l2, subset(rng, tree.ports[2], spines))
+            for l2 in range(len(cluster.l2_up))
+            if rng.random() < 0.7
+        ),
+    )
+    cluster.place(somebody)
+    return cluster
+
+
+def ports(mask):
+    return {bit for bit in range(mask.bit_length()) if mask >> bit & 1}
+
+
+def as_pods(cluster):
+    """Show a cluster to the enumeration."""
+    width, height = cluster.leaves_per_pod, cluster.l2_per_pod
+    pods = []
+    for pod in range(cluster.n_pods):
+        leaves = [
+            (cluster.leaf_free[leaf].bit_count(), ports(cluster.leaf_up[leaf]))
+            for leaf in range(pod * width, (pod + 1) * width)
+        ]
+        l2s = cluster.l2_up[pod * height : (pod + 1) * height]
+        pods.append(Pod(leaves, [ports(mask) for mask in l2s]))
+    return pods
+
+
+@pytest.mark.parametrize("name", TREES)
+def test_a_placement_is_found_exactly_where_one_exists(name):
+    """Every size on random states; each placement found is legal, too."""
+    tree, n_states = TREES[name]
+    rng = random.Random(name)  # noqa: S311 (states of a test, not secrets)
+    ends, size_of_leaf = Ends(tree), tree.nodes_per_leaf
+    allocators = {
+        "jigsaw": make_allocator("jigsaw", {}, 1),
+        "jigsaw-index": make_allocator("jigsaw", {"order": "index"}, 1),
+        "laas": make_allocator("laas", {}, 1),
+        "lc": make_allocator("lc", {"steps": 10**6}, 1),
+    }
+    both = set()
+    for _ in range(n_states):
+        cluster = machine_in_use(tree, rng)
+        sizes = placeable(as_pods(cluster), size_of_leaf)
+        for n_nodes in range(1, tree.n_nodes + 1):
+            whole = n_nodes in sizes.over_pods_whole_leaves
+            rounded = -(-n_nodes // size_of_leaf) * size_of_leaf in sizes.over_pods_whole_leaves
+            expected = {"jigsaw": whole, "laas": rounded, "lc": n_nodes in sizes.over_pods}
+            for case, allocator in allocators.items():
+                allocation = allocator.allocate(job(n_nodes), cluster) if cluster.n_free else None
+
+                kind = case.removesuffix("-index")
+                assert (allocation is not None) == (n_nodes in sizes.one_pod or expected[kind])
+                both.add(allocation is not None)
+                if allocation is not None:
+                    cluster.copy().place(allocation)
+                    assert (
+                        broken_conditions(tree, ends, allocation, whole_leaves=kind != "lc") == []
+                    )
+    assert both == {True, False}
