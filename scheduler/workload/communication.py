@@ -1,6 +1,6 @@
 """Give the jobs of a workload their communication, as a profile says."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -21,6 +21,9 @@ Seeds of random patterns.
 So few that jobs of one size share patterns, and what is computed from one can be kept; enough that
 no single mesh colours a result.
 """
+
+_RIGID = {"grid", "to", "root", "file", "dp", "tp", "pp"}
+"""Options with which a pattern exists for some numbers of ranks only."""
 
 _CHANCE, _SEED = 0, 1
 _STREAM = {"comm_fraction": 2, "bytes_per_flow": 3, "iteration": 4}
@@ -165,7 +168,7 @@ class _Draws:
     def _check_sizes(self, jobs: Sequence[Job]) -> None:
         """Refuse jobs for whose size the pattern does not exist, where it fixes a size."""
         spec = self.rule.pattern or {}
-        if "grid" not in spec and spec["name"] != "matrix":
+        if not _RIGID & _keys(spec):
             return
         pattern = make_pattern(spec)
         for n_nodes in sorted({job.n_nodes for job in jobs}):
@@ -174,6 +177,13 @@ class _Draws:
             except PatternError as error:
                 job = next(job for job in jobs if job.n_nodes == n_nodes)
                 raise WorkloadError(f"{self.rule.place}: job {job.id}: {error}") from error
+
+
+def _keys(spec: object) -> set[str]:
+    """Return the options that a pattern and those inside it state."""
+    if isinstance(spec, Mapping):
+        return set(spec).union(*map(_keys, spec.values()))
+    return set().union(*map(_keys, spec)) if isinstance(spec, list) else set()
 
 
 def busiest_bytes(pattern: Pattern, n_ranks: int) -> float:

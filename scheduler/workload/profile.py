@@ -118,10 +118,13 @@ def read_profile(path: str | Path) -> Profile:
         table = tomllib.loads(source.data.decode())
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
         raise WorkloadError(f"{source.name}: expected a TOML file, got: {error}.") from error
-    return profile_from(table, source.name)
+    folder = None if str(path) == "-" else Path(path).parent
+    return profile_from(table, source.name, folder)
 
 
-def profile_from(table: Mapping[str, Any], source: str = "profile") -> Profile:
+def profile_from(
+    table: Mapping[str, Any], source: str = "profile", folder: Path | None = None
+) -> Profile:
     """
     Check a communication profile given as tables.
 
@@ -136,6 +139,8 @@ def profile_from(table: Mapping[str, Any], source: str = "profile") -> Profile:
         ``comm_fraction = 0`` needs nothing else.
     source : str, default "profile"
         What errors call it.
+    folder : Path, optional
+        Where the relative paths of matrix files start; default: the working directory.
 
     Returns
     -------
@@ -157,7 +162,8 @@ def profile_from(table: Mapping[str, Any], source: str = "profile") -> Profile:
     if not isinstance(rules, list) or not rules:
         raise WorkloadError(f"{source}: expected at least one [[rule]], got {rules!r}.")
     made = tuple(
-        _rule(rule, f"{source}: rule {number}") for number, rule in enumerate(rules, start=1)
+        _rule(rule, f"{source}: rule {number}", folder or Path())
+        for number, rule in enumerate(rules, start=1)
     )
     return Profile(made, table, source)
 
@@ -183,19 +189,35 @@ def seeded(spec: Mapping[str, Any], seed: int) -> dict[str, Any]:
     >>> seeded({"name": "pairs"}, 3), seeded({"name": "ring"}, 3)
     ({'name': 'pairs', 'seed': 3}, {'name': 'ring'})
     """
-    made = {key: _seeded_inside(value, seed) for key, value in spec.items()}
-    if "seed" in _options(spec) and "seed" not in made:
-        made["seed"] = seed
-    return made
+
+    def give(own: Mapping[str, Any]) -> dict[str, Any]:
+        missing = "seed" in _options(own) and "seed" not in own
+        return {**own, "seed": seed} if missing else dict(own)
+
+    return _everywhere(spec, give)
 
 
-def _seeded_inside(value: object, seed: int) -> object:
-    """Give seeds to the patterns in an option."""
-    if isinstance(value, Mapping):
-        return seeded(value, seed)
-    if isinstance(value, list):
-        return [_seeded_inside(entry, seed) for entry in value]
-    return value
+def _located(spec: Mapping[str, Any], folder: Path) -> dict[str, Any]:
+    """Let the relative paths of matrix files start in a folder."""
+
+    def place(own: Mapping[str, Any]) -> dict[str, Any]:
+        given = own.get("name") == "matrix" and isinstance(own.get("file"), str) and own["file"]
+        return {**own, "file": str(folder / own["file"])} if given else dict(own)
+
+    return _everywhere(spec, place)
+
+
+def _everywhere(
+    spec: Mapping[str, Any], change: Callable[[Mapping[str, Any]], dict[str, Any]]
+) -> dict[str, Any]:
+    """Change the specification of a pattern and of those inside it."""
+
+    def inside(value: object) -> object:
+        if isinstance(value, Mapping):
+            return _everywhere(value, change)
+        return [inside(entry) for entry in value] if isinstance(value, list) else value
+
+    return change({key: inside(value) for key, value in spec.items()})
 
 
 def _options(spec: Mapping[str, Any]) -> set[str]:
@@ -205,7 +227,7 @@ def _options(spec: Mapping[str, Any]) -> set[str]:
     return set() if kind is None else {option.name for option in fields(kind)}  # type: ignore[arg-type]
 
 
-def _rule(table: object, place: str) -> Rule:
+def _rule(table: object, place: str, folder: Path) -> Rule:
     """Check one rule."""
     if not isinstance(table, Mapping):
         raise WorkloadError(f"{place}: expected a table, got {table!r}.")
@@ -225,15 +247,16 @@ def _rule(table: object, place: str) -> Rule:
     silent = quantities.get("comm_fraction") == Distribution("constant", (0.0,))
     if silent and "pattern" not in table:
         return Rule(place, match, float(chance), None, label or "", {})
-    spec = _pattern(table.get("pattern"), place)
+    spec = _pattern(table.get("pattern"), place, folder)
     _check_pair(spec, quantities, place)
     return Rule(place, match, float(chance), spec, label or spec["name"], quantities)
 
 
-def _pattern(spec: object, place: str) -> Mapping[str, Any]:
+def _pattern(table: object, place: str, folder: Path) -> Mapping[str, Any]:
     """Check that a pattern can be made."""
-    if not isinstance(spec, Mapping):
-        raise WorkloadError(f"{place}: pattern: expected a table with a name, got {spec!r}.")
+    if not isinstance(table, Mapping):
+        raise WorkloadError(f"{place}: pattern: expected a table with a name, got {table!r}.")
+    spec = _located(table, folder)
     try:
         make_pattern(spec)
     except (PatternError, TypeError) as error:

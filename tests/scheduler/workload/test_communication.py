@@ -192,10 +192,20 @@ def test_a_rule_with_fraction_zero_silences_its_jobs():
     ]
 
 
-def test_a_grid_that_does_not_fit_a_job_is_refused_before_anything_runs():
-    rule = {**FIXED, "pattern": {"name": "stencil", "grid": [2, 2], "dims": 2}}
+@pytest.mark.parametrize(
+    "pattern",
+    [
+        {"name": "stencil", "grid": [2, 2], "dims": 2},
+        {"name": "training", "dp": 2, "tp": 2},
+        {"name": "sequence", "parts": [{"name": "stencil", "grid": [2, 2], "dims": 2}]},
+    ],
+)
+def test_a_pattern_that_does_not_fit_a_job_is_refused_before_anything_runs(pattern):
+    rule = {"pattern": pattern, "comm_fraction": 0.3, "label": "mine"}
+    if pattern["name"] != "sequence":
+        rule["bytes_per_flow"] = 1000
 
-    assert labels([job(n_nodes=4)], rule) == ["stencil"]
+    assert labels([job(n_nodes=4)], rule) == ["mine"]
     with pytest.raises(WorkloadError, match="rule 1: job 9: "):
         assign([job(n_nodes=4), job(9, 5)], profile(rule), 1)
 

@@ -105,9 +105,28 @@ def test_a_file_that_is_no_toml_is_refused_by_name(tmp_path, data):
 
 
 def test_seeds_reach_patterns_inside_patterns_and_spare_those_that_have_one():
-    spec = {"name": "sequence", "patterns": [{"name": "pairs"}, {"name": "pairs", "seed": 9}]}
+    spec = {"name": "sequence", "parts": [{"name": "pairs"}, {"name": "pairs", "seed": 9}]}
 
-    assert seeded(spec, 4)["patterns"] == [
+    assert seeded(spec, 4)["parts"] == [
         {"name": "pairs", "seed": 4},
         {"name": "pairs", "seed": 9},
     ]
+
+
+def test_a_matrix_file_is_looked_for_beside_the_profile(tmp_path, monkeypatch):
+    (tmp_path / "measured").mkdir()
+    (tmp_path / "measured" / "two.csv").write_text("src,dst,bytes\n0,1,100\n1,0,50\n")
+    path = tmp_path / "p.toml"
+    path.write_text(
+        "version = 1\n[[rule]]\ncomm_fraction = 0.2\n"
+        'pattern = {name = "matrix", file = "measured/two.csv"}\n'
+    )
+    monkeypatch.chdir("/")
+
+    (rule,) = read_profile(path).rules
+
+    assert rule.pattern["file"] == str(tmp_path / "measured" / "two.csv")
+    assert read_profile(path).table["rule"][0]["pattern"]["file"] == "measured/two.csv"
+    path.write_text(path.read_text().replace("two", "three"))
+    with pytest.raises(WorkloadError, match=r"rule 1: pattern: .*three\.csv"):
+        read_profile(path)
