@@ -9,6 +9,7 @@ import numpy as np
 from netsim.arrays import Ints
 from netsim.errors import TopologyError
 from netsim.ibnet import Device, IbFabric, Port
+from netsim.iborder import given_order, opensm_order
 from netsim.topology.base import Topology
 from netsim.topology.fattree import FatTree, build_fat_tree
 from netsim.topology.partial import depopulate
@@ -119,8 +120,8 @@ def wire_fat_tree(
     bandwidth : float, default 1.0
         Bytes per second of every cable.
     ca_order : sequence of int, optional
-        LIDs of the channel adapters as OpenSM numbers them (`read_ca_order`); without it,
-        leaves count in the order of their ports on a root.
+        LIDs of the channel adapters as OpenSM numbered them (`netsim.iborder`); without it, they
+        are numbered by the rule that OpenSM follows.
 
     Returns
     -------
@@ -152,40 +153,13 @@ def wire_fat_tree(
     port = _ports(fabric, levels, tree, device)
     missing = [tree.vertex_name(int(v)) for v in np.flatnonzero(device < 0)]
     tree = depopulate(tree, missing)
-    if ca_order is not None:
-        tree = replace(tree, order=_order(fabric, tree, device, ca_order))
+    if ca_order is None:
+        order = opensm_order(fabric, tree, device)
+    else:
+        order = given_order(fabric, tree, device, ca_order)
+    if tree.order is not None or np.any(order != np.arange(tree.n_nodes)):
+        tree = replace(tree, order=order)
     return Wiring(tree, fabric, device, port)
-
-
-def read_ca_order(text: str) -> list[int]:
-    """
-    Read `opensm-ftree-ca-order.dump`.
-
-    Parameters
-    ----------
-    text : str
-        Lines ``0x<lid> <name>``; ``0xFFFF DUMMY`` for a missing node.
-
-    Returns
-    -------
-    list of int
-        LID of every number d of D-mod-k, 0xFFFF for dummies.
-
-    Raises
-    ------
-    TopologyError
-        If a line does not start with a LID.
-    """
-    order = []
-    for number, line in enumerate(text.splitlines(), start=1):
-        word = line.split()[:1]
-        if not word:
-            continue
-        try:
-            order.append(int(word[0], 16))
-        except ValueError:
-            raise TopologyError(f"ca-order:{number}: expected a LID, got {word[0]!r}.") from None
-    return order
 
 
 def tree_fabric(tree: FatTree) -> IbFabric:
@@ -359,19 +333,6 @@ def _ports(fabric: IbFabric, levels: _Levels, tree: FatTree, device: Ints) -> In
             port[tree.up_base[level] + offset] = own
             port[tree.down_base[level] + offset] = fabric.cables[i, own][1]
     return port
-
-
-def _order(fabric: IbFabric, tree: FatTree, device: Ints, ca_order: Sequence[int]) -> Ints:
-    """Return the place of every node in the ca-order, -1 for missing nodes."""
-    place = {lid: d for d, lid in enumerate(ca_order)}
-    order = np.full(tree.n_nodes, -1, dtype=np.int64)
-    for node in np.flatnonzero(device[: tree.n_nodes] >= 0).tolist():
-        i = int(device[node])
-        lid = fabric.devices[i].lid
-        if lid not in place:
-            raise TopologyError(f"{_name(fabric, i)}, LID {lid}, is not in the ca-order.")
-        order[node] = place[lid]
-    return order
 
 
 def _name(fabric: IbFabric, device: int) -> str:

@@ -6,7 +6,8 @@ import json
 import numpy as np
 
 from netsim.ibnet import read_ibnetdiscover
-from netsim.ibtree import read_ca_order, wire_fat_tree
+from netsim.iborder import read_ca_order
+from netsim.ibtree import wire_fat_tree
 from netsim.lft_opensm import read_lft_dump
 from netsim.partition import Partition
 

@@ -2,6 +2,7 @@
 
 import gzip
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -9,8 +10,9 @@ from opensm_reference import FABRICS, text
 
 from netsim.errors import TopologyError
 from netsim.ibnet import read_ibnetdiscover, write_ibnetdiscover
+from netsim.iborder import read_ca_order
 from netsim.ibtree import tree_fabric, wire_fat_tree, wire_graph
-from netsim.topology.fattree import build_fat_tree
+from netsim.topology.fattree import build_fat_tree, fat_tree_of_radix
 from netsim.topology.partial import depopulate
 
 BW = 12.5e9
@@ -185,3 +187,24 @@ def test_irregular_wirings_are_refused_with_the_first_irregularity():
     cut = {end: other for end, other in fabric.cables.items() if end not in ends}
     with pytest.raises(TopologyError, match=r"'s1\.3' .* has 1 with 1"):
         wire_fat_tree(type(fabric)(fabric.devices, cut, {}))
+
+
+def test_numbers_start_at_the_leaf_whose_guid_is_least_backwards():
+    """Radix 8: OpenSM 3.3.23 numbered this very fabric n60..n63, n48..n59, n0..n47, n64..n127."""
+    wired = wire_fat_tree(tree_fabric(fat_tree_of_radix(8, BW)))
+
+    expected = [*range(60, 64), *range(48, 60), *range(48), *range(64, 128)]
+    assert np.argsort(wired.topology.order).tolist() == expected
+
+
+def test_a_ca_order_is_read_and_must_list_every_node():
+    fabric = read_ibnetdiscover(PAIR)
+    tree = tree_fabric(build_fat_tree((2, 2), (1, 2), (1, 1), BW))
+
+    assert read_ca_order("0x0001\tn0\n0xFFFF\tDUMMY\n\n0x000a\tn1\n") == [1, 0xFFFF, 10]
+    with pytest.raises(TopologyError, match="ca-order:2: expected a LID, got 'x'"):
+        read_ca_order("0x0001 n0\nx n1")
+    with pytest.raises(TopologyError, match="'n3', LID 4, is not in the ca-order"):
+        wire_fat_tree(tree, ca_order=[1, 2, 3])
+    with pytest.raises(TopologyError, match="no PGFT: there is no second level"):
+        wire_fat_tree(fabric)
