@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from scheduler.allocation import lowest
 from scheduler.allocators.podview import PodView, Row, Shape, field_counts, unpack
 from scheduler.cluster import Cluster
-from scheduler.sharing import without_room
+from scheduler.sharing import CAP, without_room
 
 Placement = tuple[tuple[Row, ...], tuple[tuple[int, int], ...]]  # leaves and l2s of an allocation
 _KEPT = 4096  # views kept before all are forgotten
@@ -20,13 +20,13 @@ class PodViews:
     fewest_first : bool
         Pods and leaves with the fewest free nodes first, else by number.
     units : int, default 0
-        Show the up-ports on which so many units are free; 0: those that nobody owns.
+        Show the up-ports on which so many units are free; 0: those that nobody uses.
     """
 
     __slots__ = ("_fewest_first", "_known", "_orders", "_units")
 
     def __init__(self, *, fewest_first: bool, units: int = 0) -> None:
-        self._fewest_first, self._units = fewest_first, units
+        self._fewest_first, self._units = fewest_first, units or CAP
         self._known: dict[object, PodView] = {}
         self._orders: dict[tuple[object, ...], list[PodView]] = {}
 
@@ -63,7 +63,7 @@ class PodViews:
         first, width = pod * cluster.leaves_per_pod, cluster.l2_per_pod
         leaf_up = cluster.leaf_up[first : first + cluster.leaves_per_pod]
         l2_up = cluster.l2_up[pod * width : (pod + 1) * width]
-        if self._units and cluster.shared is not None:
+        if cluster.shared is not None:
             taken = cluster.shared.leaf[first : first + cluster.leaves_per_pod]
             leaf_up = self._with_room(leaf_up, taken)
             l2_up = self._with_room(l2_up, cluster.shared.l2[pod * width : (pod + 1) * width])
