@@ -144,7 +144,8 @@ def _tidy(text: str, alt: str) -> str:
     text = text[text.index(">", text.index("<svg")) + 1 :].rstrip()
     text = re.sub(r"\s*<metadata>.*?</metadata>", "", text, flags=re.DOTALL)
     text = re.sub(r"\s*<!--.*?-->", "", text, flags=re.DOTALL)
-    text = re.sub(r' id="[a-zA-Z]+[0-9]*_[0-9_]+"', "", text)
+    used = set(re.findall(r"#([\w.-]+)", text))
+    text = re.sub(r' id="([^"]*)"', lambda match: match[0] if match[1] in used else "", text)
     text = re.sub(r"(font: (?:[a-z0-9]+ )*[0-9.]+px) [^;\"]+", r"\1 sans-serif", text)
     text = text.replace(INK, "currentColor")
     return f'<svg viewBox="{box}" role="img" aria-label="{escape(alt)}">{text}'

@@ -118,7 +118,8 @@ def slowdown_plots(results: Sequence[Result]) -> dict[str, str]:
     -------
     dict of str to str
         SVG of ``interference-size``, ``interference-pattern``, ``slowdown-size``,
-        ``slowdown-pattern``, ``tail`` and ``lost``; empty when no job communicates.
+        ``slowdown-pattern`` and, where any job is disturbed, ``tail`` and ``lost``; empty
+        when no job communicates.
     """
     tables = {result.name: communicating(result.jobs) for result in results}
     if all(table.empty for table in tables.values()):
@@ -140,6 +141,8 @@ def slowdown_plots(results: Sequence[Result]) -> dict[str, str]:
                     title=f"{title} by {words}",
                 ),
             )
+    if all((table["interference"] == 1).all() for table in tables.values()):
+        return plots
     return plots | {
         "tail": svg(
             "tail",
@@ -203,7 +206,9 @@ def _paint_tail(
 ) -> None:
     """Draw the share of jobs above each interference."""
     axes = figure.add_subplot()
-    least = min(1.0 / len(table) for table in tables.values() if len(table))
+    least = min([0.1, *(1.0 / len(table) for table in tables.values() if len(table))])
+    axes.set_ylim(least, 1.0)
+    axes.set_yscale("log")
     worst = max(float(table["interference"].max()) for table in tables.values() if len(table))
     for name, table in tables.items():
         value = np.sort(table["interference"].to_numpy())
@@ -216,8 +221,6 @@ def _paint_tail(
             np.concatenate([[float((value > 1).mean())], above[keep]]),
             where="post", color=colours[name],
         )  # fmt: skip
-    axes.set_yscale("log")
-    axes.set_ylim(least, 1.0)
     axes.set_xlim(1.0, max(worst, 1.01))
     axes.yaxis.set_major_formatter(lambda share, _: f"{share * 100:g} %")
     axes.set_title("Jobs above an interference")

@@ -117,4 +117,4 @@ def _mark_last_starts(
     """Mark where the steady phase of each run ends."""
     for result, colour in zip(results, colours.values(), strict=True):
         last_s = float(result.jobs["start_s"].max())
-        axes.plot(last_s / length, 0.025, marker="v", color=colour, markersize=6)
+        axes.plot(last_s / length, 0.025, marker="v", color=colour, clip_on=False)

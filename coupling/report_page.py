@@ -19,7 +19,7 @@ p,ul,dl{max-width:80ch}li{margin:.25rem 0}
 .soft,figcaption,caption{color:var(--soft)}
 nav a{margin-right:1rem;white-space:nowrap}a{color:inherit}
 .short{background:var(--card);border:1px solid var(--line);border-radius:8px;padding:.4rem 1.2rem}
-.short ul{padding-left:1rem}
+.short ul{padding-left:1rem;max-width:none}
 .figures{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,470px),1fr));
 gap:1.2rem 2rem;margin:1rem 0}
 figure{margin:0;min-width:0;max-width:620px}figcaption{font-size:.86rem;margin-top:.2rem}

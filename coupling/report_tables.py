@@ -9,7 +9,7 @@ import pandas as pd
 from coupling import report_units as units
 from coupling.plots_jobs import class_names, classes, communicating
 from coupling.report_numbers import comparison_rows, present_columns, write_column
-from coupling.report_page import Html, details, label, table
+from coupling.report_page import Html, details, label, paragraph, table
 from coupling.result import Result
 
 HOTTEST = 6
@@ -33,14 +33,25 @@ def run_table(results: Sequence[Result], colours: Colours) -> Html:
         The table.
     """
     rows = comparison_rows(results)
-    columns = [column for column in present_columns(rows) if column.group != "infinite network"]
-    cells = [write_column(column, [row[column.key] for row in rows]) for column in columns]
     names = [label(result.name, colours[result.name]) for result in results]
-    meanings = [[escape(column.title), escape(column.hint)] for column in columns]
-    heads = ["run", *(column.title for column in columns)]
-    return table(heads, zip(names, *cells, strict=True)) + details(
-        "What the columns mean", table([], meanings, kind="text")
-    )
+    present = present_columns(rows)
+    content = ""
+    for caption, groups in (
+        ("Schedule", ("schedule", "Baseline")),
+        ("What the network does to jobs", ("network",)),
+    ):
+        columns = [column for column in present if column.group in groups]
+        cells = [write_column(column, [row[column.key] for row in rows]) for column in columns]
+        heads = ["run", *(column.title for column in columns)]
+        if columns:
+            content += table(heads, zip(names, *cells, strict=True), caption=caption)
+    meanings = [
+        [escape(column.title), escape(column.hint)]
+        for column in present
+        if column.group != "infinite network"
+    ]
+    note = paragraph("A bare 1 is exactly 1.", "soft")
+    return content + note + details("What the columns mean", table([], meanings, kind="text"))
 
 
 def interference_table(results: Sequence[Result], colours: Colours) -> Html:
