@@ -5,6 +5,8 @@ Workloads: job logs, generators and communication profiles.
 * `GENERATORS`       generator of every synthetic workload, by name
 * `Workload`         jobs, what was dropped and where they came from
 * `Filters`          what readers keep and change: their keyword arguments
+* `make_workload`    the workload that a ``[workload]`` table describes
+* `refine`           filter a workload that was read or drawn before
 * `limit_nodes`      drop the jobs that are larger than a machine
 * `read_swf`, `write_swf`  the Standard Workload Format
 * `synth`            the synthetic mixes of seed 001
@@ -13,37 +15,14 @@ Workloads: job logs, generators and communication profiles.
 * `expand_hostlist`  names in a list such as ``n[001-018]``
 """
 
-from collections.abc import Callable
-
 from scheduler.workload.base import Workload, limit_nodes
 from scheduler.workload.communication import assign
-from scheduler.workload.documents import read_batsim_json, read_flux_json
-from scheduler.workload.filters import Filters, Reader
+from scheduler.workload.filters import Filters, refine
 from scheduler.workload.hostlist import expand_hostlist
-from scheduler.workload.lublin import lublin
-from scheduler.workload.placement import read_placement_log
 from scheduler.workload.profile import DEFAULT_PROFILE, Profile, profile_from, read_profile
-from scheduler.workload.slurm import read_sacct, read_squeue_json
+from scheduler.workload.registry import GENERATORS, READERS, make_workload
 from scheduler.workload.swf import read_swf, write_swf
-from scheduler.workload.synthetic import hector_like, laas, synth
-from scheduler.workload.table import read_csv, read_parquet
-
-READERS: dict[str, Reader] = {
-    "swf": read_swf,
-    "sacct": read_sacct,
-    "squeue-json": read_squeue_json,
-    "csv": read_csv,
-    "parquet": read_parquet,
-    "batsim-json": read_batsim_json,
-    "flux-json": read_flux_json,
-    "placement-log": read_placement_log,
-}
-GENERATORS: dict[str, Callable[..., Workload]] = {
-    "synth": synth,
-    "laas": laas,
-    "lublin": lublin,
-    "hector-like": hector_like,
-}
+from scheduler.workload.synthetic import synth
 
 __all__ = [
     "DEFAULT_PROFILE",
@@ -55,9 +34,11 @@ __all__ = [
     "assign",
     "expand_hostlist",
     "limit_nodes",
+    "make_workload",
     "profile_from",
     "read_profile",
     "read_swf",
+    "refine",
     "synth",
     "write_swf",
 ]

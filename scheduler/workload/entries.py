@@ -9,11 +9,10 @@ import numpy as np
 from netsim.arrays import Ints
 from scheduler.errors import WorkloadError
 from scheduler.workload.base import Workload
-from scheduler.workload.filters import MISSING, Filters, Records, select
+from scheduler.workload.filters import LABELS, MISSING, Filters, Records, select
 from scheduler.workload.source import Source
 
 _LARGEST = 2**53  # whole numbers are exact in a float up to here
-_LABELS = ("user", "group", "executable", "queue")
 _NOTHING = {"", "none", "null", "n/a", "nan", "na", "unknown", "-1"}
 _SHOWN = 40  # characters of a bad value in a message
 
@@ -86,7 +85,7 @@ def workload_of(entries: Sequence[Entry], filters: Filters, source: Source) -> W
     reasons = dict.fromkeys(entry.unfit for entry in entries if entry.unfit)
     names = {
         label: {text: number for number, text in enumerate(dict.fromkeys(_names(entries, label)))}
-        for label in _LABELS
+        for label in LABELS
     }
     records = Records(
         id=np.array(ids, dtype=np.int64),
@@ -97,7 +96,7 @@ def workload_of(entries: Sequence[Entry], filters: Filters, source: Source) -> W
         unfit={
             reason: np.array([entry.unfit == reason for entry in entries]) for reason in reasons
         },
-        labels={label: _label_numbers(entries, label, names[label]) for label in _LABELS},
+        labels={label: _label_numbers(entries, label, names[label]) for label in LABELS},
         names=[entry.name for entry in entries],
         extra=[_with_names(entry, names) for entry in entries],
     )
@@ -157,7 +156,7 @@ def _with_names(
     """Return the further columns of an entry, labels that are names among them."""
     kept = tuple(
         (label, str(value))
-        for label in _LABELS
+        for label in LABELS
         if str(value := entry.labels.get(label, "")) in names[label]
     )
     return entry.extra + kept

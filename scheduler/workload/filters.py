@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal, Protocol, TypedDict, Unpack
 
@@ -16,6 +16,7 @@ from scheduler.workload.base import Workload
 from scheduler.workload.source import Source
 
 MISSING = -1  # as in the Standard Workload Format
+LABELS = ("user", "group", "executable", "queue")
 
 
 class ReadOptions(TypedDict, total=False):
@@ -224,6 +225,60 @@ def select(records: Records, filters: Filters, source: Source) -> Workload:
     )
 
 
+def refine(workload: Workload, **options: Unpack[ReadOptions]) -> Workload:
+    """
+    Filter a workload that was read or drawn before.
+
+    Parameters
+    ----------
+    workload : Workload
+        Jobs without communication.
+    **options : ReadOptions
+        The fields of `Filters`; jobs count nodes, not processors.
+
+    Returns
+    -------
+    Workload
+        What is kept; the dropped jobs of `workload` stay in the account.
+
+    Raises
+    ------
+    WorkloadError
+        If an option is out of range.
+
+    Examples
+    --------
+    >>> jobs = (Job(1, 0.0, 4, 10.0, 10.0), Job(2, 60.0, 5, 10.0, 10.0))
+    >>> [job.submit_s for job in refine(Workload(jobs, "by hand"), arrivals=0.5).jobs]
+    [0.0, 30.0]
+    """
+    filters = Filters(**options)
+    jobs = workload.jobs
+
+    def whole(name: str) -> Ints:
+        return np.array([getattr(job, name) for job in jobs], dtype=np.int64)
+
+    def times(name: str) -> Floats:
+        return np.array([getattr(job, name) for job in jobs], dtype=np.float64)
+
+    records = Records(
+        id=whole("id"),
+        submit_s=times("submit_s"),
+        runtime_s=times("runtime_s"),
+        requested_s=times("requested_s"),
+        n_nodes=whole("n_nodes"),
+        labels={name: whole(name) for name in LABELS},
+        names=[job.name for job in jobs],
+        extra=[job.extra for job in jobs],
+    )
+    kept = select(records, filters, Source(workload.source, b"", workload.sha256))
+    return replace(
+        kept,
+        dropped_jobs=workload.dropped_jobs + kept.dropped_jobs,
+        has_requested=workload.has_requested,
+    )
+
+
 def _first_reason(reasons: Mapping[str, NDArray[np.bool_]], n_jobs: int) -> Ints:
     """Return the index of the first reason that drops each job; their number where none."""
     verdict = np.full(n_jobs, len(reasons))
@@ -250,10 +305,7 @@ def _jobs(
     runtime_s = records.runtime_s[rows]
     requested_s = records.requested_s[rows]
     none = np.full(len(records.id), MISSING)
-    labels = [
-        records.labels.get(name, none)[rows].tolist()
-        for name in ("user", "group", "executable", "queue")
-    ]
+    labels = [records.labels.get(name, none)[rows].tolist() for name in LABELS]
     n_jobs = len(rows)
     order = rows.tolist()
     names, extra = records.names, records.extra

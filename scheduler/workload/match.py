@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 
 from scheduler.errors import WorkloadError
 from scheduler.job import Job
+from scheduler.workload.filters import LABELS
 
-_LABELS = ("user", "group", "executable", "queue")
-_KEYS = ("min_nodes", "max_nodes", "size", *_LABELS, "name", "pattern", "column")
+_KEYS = ("min_nodes", "max_nodes", "size", *LABELS, "name", "pattern", "column")
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +120,7 @@ def read_match(table: object, place: str) -> Match:
         max_nodes=_bound(table.get("max_nodes"), f"{place}: match.max_nodes"),
         numbers={
             key: tuple(_whole(value, f"{place}: match.{key}") for value in _listed(table[key]))
-            for key in ("size", *_LABELS)
+            for key in ("size", *LABELS)
             if key in table
         },
         names=tuple(

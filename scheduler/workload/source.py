@@ -1,5 +1,6 @@
 """Read the bytes of an input: a file, a gzip file or standard input, with clear errors."""
 
+import codecs
 import gzip
 import hashlib
 import sys
@@ -74,10 +75,12 @@ def read_source(path: str | Path, *, binary: bool = False) -> Source:
         raise WorkloadError(f"{name}: expected a readable file, got: {why}.") from error
     data = _decompressed(stored, name)
     if not data:
-        raise WorkloadError(f"{name}: expected a job log, got an empty file.")
+        raise WorkloadError(f"{name}: expected some content, got an empty file.")
     if not binary and b"\0" in data:
         line = data.count(b"\n", 0, data.index(b"\0")) + 1
         raise WorkloadError(f"{name}:{line}: expected text, got a binary file (zero byte).")
+    if not binary:
+        data = data.removeprefix(codecs.BOM_UTF8)
     return Source(name, data, hashlib.sha256(stored).hexdigest())
 
 

@@ -194,7 +194,7 @@ def _check(table: Floats, body: list[bytes], rows: Sequence[int], source: Source
 
 def _refuse(source: Source, row: int, column: int, expected: str, word: bytes) -> NoReturn:
     """Raise the error for one field of one line."""
-    got = word.decode("ascii", "backslashreplace")
+    got = word.decode("latin-1").encode("unicode_escape").decode("ascii")
     got = got if len(got) <= 40 else got[:37] + "..."  # noqa: PLR2004
     raise WorkloadError(
         f"{source.name}:{row + 1}: field {column + 1} ({FIELDS[column]}): "

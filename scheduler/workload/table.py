@@ -9,7 +9,7 @@ from typing import Unpack
 from scheduler.errors import WorkloadError
 from scheduler.workload.base import Workload
 from scheduler.workload.entries import Entry, count, missing, seconds, workload_of
-from scheduler.workload.filters import MISSING, Filters, ReadOptions
+from scheduler.workload.filters import LABELS, MISSING, Filters, ReadOptions
 from scheduler.workload.source import Source, read_source
 
 COLUMNS = {
@@ -26,8 +26,6 @@ COLUMNS = {
     "name": ("name", "job_name", "jobname"),
 }
 """Names under which a table may hold what a job needs, in order of preference."""
-
-_LABELS = ("user", "group", "executable", "queue")
 
 
 def read_csv(path: str | Path, **options: Unpack[ReadOptions]) -> Workload:
@@ -58,7 +56,7 @@ def read_csv(path: str | Path, **options: Unpack[ReadOptions]) -> Workload:
     filters = Filters(**options)
     source = read_source(path)
     try:
-        text = io.StringIO(source.data.decode("utf-8-sig"), newline="")
+        text = io.StringIO(source.data.decode("utf-8"), newline="")
     except UnicodeDecodeError as error:
         line = source.data.count(b"\n", 0, error.start) + 1
         raise WorkloadError(f"{source.name}:{line}: expected UTF-8 text, got {error}.") from error
@@ -186,6 +184,6 @@ def _entry(
         n_nodes=nodes,
         requested_s=number("requested", seconds),
         name=str(cell("name") or ""),
-        labels={use: cell(use) for use in _LABELS if not missing(cell(use))},
+        labels={use: cell(use) for use in LABELS if not missing(cell(use))},
         extra=tuple((name, str(row[at])) for at, name in further if not missing(row[at])),
     )

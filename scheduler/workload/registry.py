@@ -1,0 +1,112 @@
+"""Formats and generators by name, and the workload of a ``[workload]`` table."""
+
+import inspect
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, TypeVar
+
+from scheduler.errors import WorkloadError
+from scheduler.workload.base import Workload
+from scheduler.workload.documents import read_batsim_json, read_flux_json
+from scheduler.workload.filters import Filters, Reader, refine
+from scheduler.workload.lublin import lublin
+from scheduler.workload.placement import read_placement_log
+from scheduler.workload.slurm import read_sacct, read_squeue_json
+from scheduler.workload.swf import read_swf
+from scheduler.workload.synthetic import hector_like, laas, synth
+from scheduler.workload.table import read_csv, read_parquet
+
+READERS: dict[str, Reader] = {
+    "swf": read_swf,
+    "sacct": read_sacct,
+    "squeue-json": read_squeue_json,
+    "csv": read_csv,
+    "parquet": read_parquet,
+    "batsim-json": read_batsim_json,
+    "flux-json": read_flux_json,
+    "placement-log": read_placement_log,
+}
+GENERATORS: dict[str, Callable[..., Workload]] = {
+    "synth": synth,
+    "laas": laas,
+    "lublin": lublin,
+    "hector-like": hector_like,
+}
+
+Choice = TypeVar("Choice")
+_FILTERS = tuple(Filters.__dataclass_fields__)
+
+
+def make_workload(
+    table: Mapping[str, Any], folder: Path | None = None, source: str = "[workload]"
+) -> Workload:
+    """
+    Read or draw the workload that a table describes.
+
+    Parameters
+    ----------
+    table : mapping
+        Either ``path`` and ``format`` (default ``"swf"``), or ``generator`` and its arguments;
+        and the fields of `Filters`.
+    folder : Path, optional
+        Where a relative path starts; default: the working directory.
+    source : str, default "[workload]"
+        What errors call the table.
+
+    Returns
+    -------
+    Workload
+        Jobs, and what was dropped.
+
+    Raises
+    ------
+    WorkloadError
+        If a name or key is unknown, an argument is missing, a value is out of range, or
+        the file cannot be read.
+
+    Examples
+    --------
+    >>> make_workload({"generator": "synth", "mean_nodes": 16, "n_jobs": 5}).source
+    'synth(mean_nodes=16, n_jobs=5, seed=1)'
+    """
+    options = dict(table)
+    if "generator" in options:
+        return _draw(options, source)
+    path, name = options.pop("path", None), options.pop("format", "swf")
+    if not isinstance(path, str):
+        raise WorkloadError(
+            f"{source}: expected path, the name of a job log, or generator, one of "
+            f"{', '.join(GENERATORS)}; got {path!r}."
+        )
+    reader = _chosen(READERS, name, f"{source}: format")
+    _check_keys(options, _FILTERS, f"{source}: format {name!r}")
+    return reader(path if path == "-" else (folder or Path()) / path, **options)
+
+
+def _draw(options: dict[str, Any], source: str) -> Workload:
+    """Call the generator of a table, and filter what it draws."""
+    name = options.pop("generator")
+    generator = _chosen(GENERATORS, name, f"{source}: generator")
+    place = f"{source}: generator {name!r}"
+    arguments = inspect.signature(generator).parameters
+    kept = tuple(key for key in _FILTERS if key != "processors_per_node")  # they draw nodes
+    _check_keys(options, (*arguments, *kept), place)
+    for key, argument in arguments.items():
+        if argument.default is argument.empty and key not in options:
+            raise WorkloadError(f"{place}: expected {key}, got none.")
+    drawn = generator(**{key: options[key] for key in arguments if key in options})
+    return refine(drawn, **{key: options[key] for key in kept if key in options})
+
+
+def _chosen(registry: Mapping[str, Choice], name: object, place: str) -> Choice:
+    """Look up a name."""
+    if not isinstance(name, str) or name not in registry:
+        raise WorkloadError(f"{place}: unknown {name!r}; choose from {', '.join(registry)}.")
+    return registry[name]
+
+
+def _check_keys(options: Mapping[str, Any], known: tuple[str, ...], place: str) -> None:
+    """Refuse keys that nothing reads."""
+    for key in options:
+        if key not in known:
+            raise WorkloadError(f"{place}: unknown key {key!r}; choose from {', '.join(known)}.")
