@@ -12,7 +12,7 @@ from netsim.errors import RoutingError
 from netsim.partition import Partition
 from netsim.routes import Routes
 from netsim.routing.base import Routing
-from netsim.routing.dmodk import mod_k_ports
+from netsim.routing.dmodk import node_ports
 from netsim.topology.base import Topology
 from netsim.topology.fattree import FatTree
 
@@ -182,8 +182,8 @@ def d_mod_k_tables(tree: FatTree) -> LFT:
     if tree.ports[0] != 1:
         raise RoutingError(f"forwarding tables need one link per node, got {tree.name}.")
     nodes = np.arange(tree.n_nodes)
-    numbers = nodes if tree.order is None else tree.order
-    ports = mod_k_ports(tree, numbers)
+    there = np.ones(nodes.size, dtype=bool) if tree.order is None else tree.order >= 0
+    ports = node_ports(tree, nodes)
     rows = []
     for level in range(1, tree.levels + 1):
         x = np.arange(tree.counts[level])[:, None]
@@ -196,5 +196,5 @@ def d_mod_k_tables(tree: FatTree) -> LFT:
             up = tree.up_base[level] + x * tree.ports[level] + ports[level]
             covered = x // (low * w) == nodes // prod(tree.children[:level])
             link = np.where(covered, link, up)
-        rows.append(np.where(numbers >= 0, link, -1).astype(np.int32))
+        rows.append(np.where(there, link, -1).astype(np.int32))
     return LFT(tree, np.concatenate(rows))

@@ -93,8 +93,28 @@ def up_down_table(tree: FatTree, src: Ints, dst: Ints) -> Ints:
         Up links in columns 0..h-1, down links in columns h..2h-1 in the order of travel;
         -1 where the path turns below.
     """
-    ports = mod_k_ports(tree, dst if tree.order is None else tree.order[dst])
+    ports = node_ports(tree, dst)
     return path_table(tree, src, dst, ports, down_cables(tree, src, ports))
+
+
+def node_ports(tree: FatTree, nodes: Ints) -> Ints:
+    """
+    Return the up-ports that nodes choose: by `mod_k_ports`, or counted where there are holes.
+
+    Parameters
+    ----------
+    tree : FatTree
+        The fabric.
+    nodes : (F,) int array
+        Destinations in D-mod-k, sources in S-mod-k.
+
+    Returns
+    -------
+    (h, F) int array
+        Up-port at each level.
+    """
+    counted = tree.counted_ports
+    return mod_k_ports(tree, nodes) if counted is None else counted[:, nodes]
 
 
 def mod_k_ports(tree: FatTree, numbers: Ints) -> Ints:

@@ -7,7 +7,7 @@ import numpy as np
 from netsim.arrays import Ints
 from netsim.partition import Partition
 from netsim.routes import Routes
-from netsim.routing.dmodk import mod_k_ports
+from netsim.routing.dmodk import node_ports
 from netsim.routing.draw import draw
 from netsim.routing.updown import down_cables, need_fat_tree, path_table
 from netsim.topology.base import Topology
@@ -73,7 +73,7 @@ class SModK:
         """
         del partition
         tree = self.tree
-        ports = mod_k_ports(tree, src if tree.order is None else tree.order[src])
+        ports = node_ports(tree, src)
         table = path_table(tree, src, dst, ports, down_cables(tree, src, ports))
         return Routes.from_padded(table, tree.n_links)
 

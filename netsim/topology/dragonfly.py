@@ -9,6 +9,7 @@ import numpy as np
 from netsim.arrays import Floats, Ints
 from netsim.errors import TopologyError
 from netsim.topology.base import Topology, reverse_links
+from netsim.topology.counters import occurrence
 from netsim.topology.gateways import VARIANTS
 
 _CLASSES = ("green", "black", "blue")
@@ -364,15 +365,5 @@ def _blue_links(gateways: Ints, routers: int, lanes: int) -> tuple[Ints, Ints, I
     back = group - (group > target)
     tail = group * routers + gateways[group, peer, cable]
     head = target * routers + gateways[target, back, cable]
-    return tail, head, _occurrence(tail * groups * routers + head)
-
-
-def _occurrence(key: Ints) -> Ints:
-    """Return how many earlier entries are equal: two cables of a pair may join the same routers."""
-    order = np.argsort(key, kind="stable")
-    ordered = key[order]
-    first = np.flatnonzero(np.diff(ordered, prepend=-1))
-    number = np.arange(key.size) - np.repeat(first, np.diff(first, append=key.size))
-    found = np.empty_like(number)
-    found[order] = number
-    return found
+    # two cables of a pair of groups may join the same routers
+    return tail, head, occurrence(tail * groups * routers + head)

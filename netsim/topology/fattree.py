@@ -11,6 +11,7 @@ import numpy as np
 from netsim.arrays import Floats, Ints
 from netsim.errors import TopologyError
 from netsim.topology.base import Topology
+from netsim.topology.counters import counted_ports
 from netsim.topology.pgft import check_shape, level_cables
 
 _UP_CLASSES = ("injection", "leaf-up", "L2-up", "L3-up")
@@ -43,8 +44,8 @@ class FatTree(Topology):
         ``"mirror"``: a flow comes down on the cable that a flow towards the same
         destination goes up on (OpenSM); ``"source"``: cable = source mod p (SimGrid).
     order : (n_nodes,) int array, optional
-        Number of each node in D-mod-k, where holes make it differ from the node's own
-        (see `netsim.topology.partial`); None when it does not.
+        Number of each node in D-mod-k (OpenSM's ca-order), where holes make it differ from
+        the node's own (see `netsim.topology.partial`); -1 for missing nodes. None: no holes.
 
     Notes
     -----
@@ -88,6 +89,18 @@ class FatTree(Topology):
         """Number of the first downward link of each level 0..h-1."""
         sizes = zip(self.up_base, self.counts, self.ports, strict=False)
         return tuple(base + count * ports for base, count, ports in sizes)
+
+    @cached_property
+    def counted_ports(self) -> Ints | None:
+        """Up-port of D-mod-k towards each node, (h, n_nodes); None where the formula gives it."""
+        if self.order is None:
+            return None
+        there = np.ones(self.n_links, dtype=bool)
+        there[self.absent if self.absent is not None else []] = False
+        uplinks = there[self.up_base[1] : self.down_base[1]]
+        per_leaf = uplinks.reshape(self.n_nodes // self.nodes_per_leaf, -1)
+        shape = (self.children, self.parents, self.parallel)
+        return counted_ports(shape, self.order, np.any(per_leaf, axis=1))
 
     @property
     def nodes_per_leaf(self) -> int:

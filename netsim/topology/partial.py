@@ -35,10 +35,11 @@ def depopulate(tree: FatTree, missing: Sequence[str | int]) -> FatTree:
 
     Notes
     -----
-    OpenSM's ftree numbers the nodes by its ca-order: leaves that have nodes, in their order;
-    on each leaf the nodes that are there in port order, then dummies up to the largest number
-    of nodes on any leaf. So ``d = leaf * max + place among the present``, and a hole shifts
-    the later nodes of its leaf.
+    OpenSM's ftree numbers the nodes by its ca-order: the leaves that are there, in their
+    order; on each the nodes that are there in port order, then dummies up to the largest
+    number of nodes on any leaf. So ``d = leaf * max + place among the present``: a hole shifts
+    the later nodes of its leaf, a missing leaf all later nodes, and a leaf without nodes takes
+    dummies only (OpenSM needs the roots given, ``-a``, where leaves are missing or empty).
     """
     if not missing:
         return tree
@@ -58,7 +59,7 @@ def depopulate(tree: FatTree, missing: Sequence[str | int]) -> FatTree:
     if not nodes.any():
         raise TopologyError(f"all nodes of {tree.name} are missing.")
     on_leaf = np.bincount(leaf[nodes], minlength=tree.n_nodes // tree.nodes_per_leaf)
-    leaf_rank = np.cumsum(on_leaf > 0) - 1
+    leaf_rank = np.cumsum(leaves if single else on_leaf > 0) - 1
     before: Ints = np.cumsum(nodes) - nodes  # present nodes with a smaller number
     place = before - before[leaf * tree.nodes_per_leaf]
     order = np.where(nodes, leaf_rank[leaf] * on_leaf.max() + place, -1)

@@ -1,0 +1,80 @@
+"""Up-ports towards every node of a tree with holes, counted as OpenSM's ftree counts them."""
+
+from math import prod
+
+import numpy as np
+
+from netsim.arrays import Bools, Ints
+
+Shape = tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]
+
+
+def occurrence(key: Ints) -> Ints:
+    """
+    Return how many earlier entries are equal.
+
+    Parameters
+    ----------
+    key : (n,) int array
+        Entries, not negative.
+
+    Returns
+    -------
+    (n,) int array
+        0 for the first of its kind, 1 for the second, ...
+    """
+    order = np.argsort(key, kind="stable")
+    ordered = key[order]
+    first = np.flatnonzero(np.diff(ordered, prepend=-1))
+    number = np.arange(key.size) - np.repeat(first, np.diff(first, append=key.size))
+    found = np.empty_like(number)
+    found[order] = number
+    return found
+
+
+def counted_ports(shape: Shape, order: Ints, leaf_there: Bools) -> Ints:
+    """
+    Return the up-ports towards every node, level by level.
+
+    Parameters
+    ----------
+    shape : tuple
+        m, w and p of PGFT(h; m; w; p).
+    order : (n_nodes,) int array
+        Number of each node in OpenSM's ca-order, -1 for missing nodes.
+    leaf_there : bool array
+        Whether each leaf (each block of m[0] nodes) is there, with nodes or without.
+
+    Returns
+    -------
+    (h, n_nodes) int array
+        Up-port at each level; 0 for missing nodes.
+
+    Notes
+    -----
+    OpenSM takes the numbers one after another, dummies included, and lets each climb from its
+    own leaf: every switch on the way gives it the up-port it has given away least. So the n-th
+    number that climbs through a level-l switch gets port ``n mod (w[l] * p[l])`` there, and
+    the switches elsewhere use the same port towards it. Without holes this is
+    ``floor(d / (w[0]*...*w[l-1])) mod (w[l] * p[l])``. Checked against OpenSM 3.3.23 with
+    missing nodes, missing leaves and leaves without nodes.
+    """
+    m, w, p = shape
+    present = np.flatnonzero(order >= 0)
+    leaf = present // m[0]
+    on_leaf = np.bincount(leaf, minlength=leaf_there.size)
+    most = int(on_leaf.max())
+    leaf_of_block = np.full(np.count_nonzero(leaf_there | (on_leaf > 0)), -1)
+    leaf_of_block[order[present] // most] = leaf
+    leaf_of_block[leaf_of_block < 0] = np.flatnonzero(leaf_there & (on_leaf == 0))
+    leaf_of_number = np.repeat(leaf_of_block, most)
+    number = np.arange(leaf_of_number.size)
+    ports = np.zeros((len(m), order.size), dtype=np.int64)
+    below = np.zeros_like(number)
+    for level in range(len(m)):
+        low, width = prod(w[:level]), w[level] * p[level]
+        switch = below + low * (leaf_of_number // prod(m[1:level]))
+        port = (occurrence(switch) if level else number) % width
+        ports[level, present] = port[order[present]]
+        below += low * (port % w[level])
+    return ports
