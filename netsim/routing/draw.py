@@ -33,7 +33,7 @@ def draw(seed: int, numbers: tuple[Ints, ...], below: int) -> Ints:
     -----
     The finaliser of SplitMix64 over each number in turn (G. L. Steele et al., OOPSLA 2014).
     """
-    state = np.full(numbers[0].shape, seed % _WORD, dtype=np.uint64)
+    state = np.full(numbers[0].shape, int(seed) % _WORD, dtype=np.uint64)
     for number in numbers:
         state = _mixed(state + _GOLDEN + number.astype(np.uint64))
     found: Ints = (state % np.uint64(below)).astype(np.int64)

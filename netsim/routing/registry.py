@@ -48,6 +48,8 @@ def make_routing(spec: Mapping[str, Any] | str, topology: Topology, seed: int = 
     >>> routing.routes(np.array([0]), np.array([18])).hops
     array([4])
     """
+    if not isinstance(spec, (str, Mapping)):
+        raise RoutingError(f"routing: expected a name or a table, got {spec!r}.")
     table = {"name": spec} if isinstance(spec, str) else spec
     name = table.get("name")
     if not isinstance(name, str) or name not in ROUTINGS:

@@ -47,6 +47,8 @@ def make_topology(spec: Mapping[str, Any] | str) -> Topology:
     >>> float(make_topology({"kind": "cab", "bandwidth": "40 Gb/s"}).capacity[0])
     5000000000.0
     """
+    if not isinstance(spec, (str, Mapping)):
+        raise TopologyError(f"topology: expected a table or a machine name, got {spec!r}.")
     table = _resolved({"kind": spec} if isinstance(spec, str) else spec)
     fields = Fields(table, f"topology {table['kind']!r}")
     fields.has("kind")

@@ -155,6 +155,7 @@ def test_a_routing_refuses_a_fabric_of_another_kind(name):
         ("d-mod-q", "unknown routing 'd-mod-q'; choose from d-mod-k, dimension-order"),
         ({"name": "d-mod-k", "seed": 3}, "routing 'd-mod-k': unknown option 'seed'"),
         ({"nam": "d-mod-k"}, "unknown routing None; choose from"),
+        (None, "expected a name or a table, got None"),
     ],
 )
 def test_an_unknown_routing_or_option_is_refused(spec, message):

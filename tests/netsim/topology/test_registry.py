@@ -77,6 +77,8 @@ def test_a_rail_tree_gives_every_node_one_link_into_each_rail():
         ("cabb", "unknown topology 'cabb'; choose from .*fat-tree.*cab"),
         ({}, "field 'kind' is missing; choose from"),
         ({"kind": 3}, "unknown topology 3"),
+        (None, "expected a table or a machine name, got None"),
+        (["cab"], "expected a table or a machine name"),
         ("fat-tree", "field 'radix' must be a whole number from 1, it is missing"),
         ({"kind": "fat-tree", "radix": 8, "tapper": 2}, "unknown field 'tapper'; choose from"),
         (
