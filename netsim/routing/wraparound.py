@@ -110,10 +110,8 @@ def _table(job: TreePartition, src: Ints, dst: Ints) -> Ints:
         return table
     s, d = src_leaf[crossing], dst_leaf[crossing]
     w, p = tree.parents, tree.parallel
-    candidates = job.leaf_up[s] & _same_parent(job.leaf_down, p[1])[d]
+    candidates = leaf_candidates(job, s, d)
     s_pod, d_pod = job.pod_of_leaf[s], job.pod_of_leaf[d]
-    if job.pods.size > 1:
-        candidates &= _joined(job)[s_pod, d_pod]
     key = job.slot[to_node[crossing]]
     port = _pick(candidates, key, src[crossing], dst[crossing])
     down = _pick_down(job.leaf_down, d, key, port, p[1])
@@ -123,15 +121,60 @@ def _table(job: TreePartition, src: Ints, dst: Ints) -> Ints:
     if far.size:
         flows, l2 = crossing[far], port[far] % w[1]
         s, d = s_pod[far] * w[1] + l2, d_pod[far] * w[1] + l2
-        l2_up, l2_down = (own.reshape(-1, tree.ports[2]) for own in (job.l2_up, job.l2_down))
-        candidates = l2_up[s] & _same_parent(l2_down, p[2])[d]
-        key = _l2_key(job)[to_node[flows]]
+        candidates = l2_candidates(job, s, d)
+        key = l2_key(job)[to_node[flows]]
         port = _pick(candidates, key, src[flows], dst[flows])
-        down = _pick_down(l2_down, d, key, port, p[2])
+        down = _pick_down(job.l2_down.reshape(-1, tree.ports[2]), d, key, port, p[2])
         switch = (job.pods[:, None] * w[1] + np.arange(w[1])).ravel()
         table[flows, 2] = tree.up_base[2] + switch[s] * tree.ports[2] + port
         table[flows, 3] = tree.down_base[2] + switch[d] * tree.ports[2] + down
     return table
+
+
+def leaf_candidates(job: TreePartition, src_leaf: Ints, dst_leaf: Ints) -> Bools:
+    """
+    Return the up-ports of leaves from which owned links lead on to other leaves.
+
+    Parameters
+    ----------
+    job : TreePartition
+        The partition.
+    src_leaf, dst_leaf : (F,) int array
+        Pairs of different leaves, numbered within the job.
+
+    Returns
+    -------
+    (F, ports) bool array
+        Whether a shortest path on owned links starts at each up-port.
+    """
+    candidates: Bools = (
+        job.leaf_up[src_leaf] & _same_parent(job.leaf_down, job.tree.parallel[1])[dst_leaf]
+    )
+    if job.pods.size > 1:
+        candidates &= _joined(job)[job.pod_of_leaf[src_leaf], job.pod_of_leaf[dst_leaf]]
+    return candidates
+
+
+def l2_candidates(job: TreePartition, src_l2: Ints, dst_l2: Ints) -> Bools:
+    """
+    Return the up-ports of L2 switches from which owned spines lead on to other pods.
+
+    Parameters
+    ----------
+    job : TreePartition
+        The partition.
+    src_l2, dst_l2 : (F,) int array
+        Pairs of L2 switches of one index in different pods: pod within the job times L2
+        switches of a pod, plus index.
+
+    Returns
+    -------
+    (F, ports) bool array
+        Whether a spine that both own is at each up-port.
+    """
+    up, down = (own.reshape(-1, job.tree.ports[2]) for own in (job.l2_up, job.l2_down))
+    candidates: Bools = up[src_l2] & _same_parent(down, job.tree.parallel[2])[dst_l2]
+    return candidates
 
 
 def _joined(job: TreePartition) -> Bools:
@@ -153,8 +196,20 @@ def _same_parent(down: Bools, parallel: int) -> Bools:
     return np.broadcast_to(joined, shape).reshape(down.shape)
 
 
-def _l2_key(job: TreePartition) -> Ints:
-    """Return the key of every node at an L2 switch; the rank of its leaf where links balance."""
+def l2_key(job: TreePartition) -> Ints:
+    """
+    Return the key of every node at an L2 switch.
+
+    Parameters
+    ----------
+    job : TreePartition
+        The partition.
+
+    Returns
+    -------
+    (n,) int array
+        Rank of the node's leaf in its pod, where links balance.
+    """
     ports = job.leaf_up.reshape(job.leaves.size, job.tree.parallel[1], job.tree.parents[1])
     per_leaf = int(job.nodes_on_leaf.max())
     width = min(per_leaf, int(ports.any(axis=1).sum(axis=1).max()))
