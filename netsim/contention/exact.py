@@ -12,7 +12,7 @@ from netsim.errors import ContentionError
 from netsim.maxmin import is_per_sender
 
 SLOWEST_DOES = 20  # iterations where none are given; the first of every job is discarded
-_MOST_FLOWS = 1e9  # flow starts of one simulation: some hours
+_MOST_FLOWS = 1e8  # flow starts of one simulation: an hour or two
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,7 +174,7 @@ def _together(
     table = flow_table([job.own for job in jobs], capacity, channel)
     origin = min(job.start_s for job in jobs)
     persist = jobs[0].need is None
-    _check_size(jobs)
+    _check_size(jobs, origin)
     result = run(
         table,
         [job.own.compute_s for job in jobs],
@@ -196,16 +196,14 @@ def _together(
     return times
 
 
-def _check_size(jobs: Sequence[_Job]) -> None:
+def _check_size(jobs: Sequence[_Job], origin: float) -> None:
     """Refuse jobs of which one would iterate practically without end while another does its 20."""
-    slowest_s = max(job.alone_s for job in jobs)
-    flows = sum(
-        job.own.step.size * (job.need or SLOWEST_DOES * slowest_s / job.alone_s) for job in jobs
-    )
+    until_s = max(job.start_s - origin + SLOWEST_DOES * job.alone_s for job in jobs)
+    flows = sum(job.own.step.size * (job.need or until_s / job.alone_s) for job in jobs)
     if flows > _MOST_FLOWS:
         shortest_s = min(job.alone_s for job in jobs)
         raise ContentionError(
-            f"iterations of {shortest_s:.3g} s and {slowest_s:.3g} s meet: the exact simulation "
-            f"would start {flows:.1e} flows, at most {_MOST_FLOWS:.0e} are allowed; "
+            f"iterations of {shortest_s:.3g} s meet others for {until_s:.3g} s: the exact "
+            f"simulation would start {flows:.1e} flows, at most {_MOST_FLOWS:.0e} are allowed; "
             "give iterations or another model."
         )

@@ -16,6 +16,7 @@ from simgridcases import (
 
 from netsim.errors import NetsimError
 from netsim.flows import finish_times, report_flows
+from netsim.maxmin import max_min_rates, sender_weights
 from netsim.routes import Routes
 from netsim.routing.dmodk import DModK
 from netsim.topology.fattree import build_fat_tree
@@ -85,6 +86,39 @@ def test_finish_times_equal_exact_fractions_solved_anew_at_each_event(flows, per
 
     expected = naive.finish_times(lists, senders, nbytes, capacity, channel, per_sender=per_sender)
     np.testing.assert_allclose(finish_s, [float(time) for time in expected], rtol=1e-9)
+
+
+def solved_anew(routes, sender, nbytes, capacity, fairness):
+    """Return finish times by solving all rates at every completion (`max_min_rates` is proved)."""
+    finish, left, now = np.zeros(nbytes.size), nbytes.copy(), 0.0
+    while np.any(left > 0):
+        active = np.flatnonzero(left > 0)
+        lists = [routes.of_flow(flow).tolist() for flow in active]
+        rows = Routes.from_lists(lists, routes.n_links)
+        weights = sender_weights(sender[active], rows) if fairness == "per-sender" else None
+        rates = max_min_rates(rows, capacity, weights)
+        step = np.min(left[active] / rates)
+        now += step
+        left[active] -= rates * step
+        done = active[left[active] <= 1e-12 * nbytes[active]]
+        left[done], finish[done] = 0.0, now
+    return finish
+
+
+@pytest.mark.parametrize("fairness", FAIRNESS)
+@pytest.mark.parametrize("sizes", ["equal", "mixed"])
+def test_re_sharing_where_levels_move_equals_solving_all_anew(fairness, sizes):
+    """400 random flows on a tapered tree: long chains of bottlenecks, many ties."""
+    tree = build_fat_tree((4, 4, 4), (1, 2, 3), (1, 1, 1), [1.0, 2.0, 1.5])
+    rng = np.random.default_rng(11)
+    src = rng.integers(tree.n_nodes, size=400)
+    dst = (src + rng.integers(1, tree.n_nodes, size=400)) % tree.n_nodes
+    nbytes = np.ones(400) if sizes == "equal" else 10 ** rng.uniform(-3, 3, size=400)
+
+    report = report_flows(tree, DModK(tree), src, dst, nbytes, fairness=fairness)
+
+    expected = solved_anew(report.routes, src, nbytes, tree.capacity, fairness)
+    np.testing.assert_allclose(report.finish_s, expected, rtol=1e-9)
 
 
 def test_weights_follow_the_flows_still_open_at_the_sender():
