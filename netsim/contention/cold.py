@@ -10,14 +10,14 @@ from netsim.contention.constants import JobConstants
 from netsim.errors import ContentionError
 from netsim.kernelcache import load_kernels
 
-_MAX_SWEEPS = 2000
+_MAX_SWEEPS = 20_000
 _64_BITS = (1 << 64) - 1
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ColdSolution:
     """
-    Fixed point of jobs that run together.
+    What a model says about jobs that run together, found from scratch.
 
     Parameters
     ----------
@@ -26,15 +26,15 @@ class ColdSolution:
     worst_link : dict of int to int
         Directed link that decides the step of the job with the largest excess; -1 for none.
     sweeps : int
-        Sweeps over all jobs.
+        Sweeps over all jobs; 0 where the model needs none.
     converged : bool
         Whether the last sweep changed no value by more than the tolerance.
     """
 
     interference: dict[int, float]
     worst_link: dict[int, int]
-    sweeps: int
-    converged: bool
+    sweeps: int = 0
+    converged: bool = True
 
 
 def cold_fast(
@@ -103,10 +103,12 @@ def accurate(
     Raises
     ------
     ContentionError
-        If there are fewer than 2 samples.
+        If there are fewer than 2 samples, or the tolerance is not between 0 and 1.
     """
     if samples < 2:  # noqa: PLR2004 (one sample does not converge)
         raise ContentionError(f"samples must be at least 2, got {samples}.")
+    if not 0.0 < tolerance < 1.0:
+        raise ContentionError(f"tolerance must lie between 0 and 1, got {tolerance}.")
     phases = np.array([sample_phases(job, samples, seed) for job in jobs]).reshape(-1, samples)
     return _solve(jobs, phases, tolerance=tolerance, lingering=lingering, start=start)
 
@@ -152,7 +154,7 @@ def _solve(
 ) -> ColdSolution:
     """Lay the jobs one after the other and sweep over them."""
     if not jobs:
-        return ColdSolution({}, {}, 0, converged=True)
+        return ColdSolution({}, {})
     kernels = load_kernels("netsim.contention.cold_kernels", "contention kernels", 4)
     parts = list(jobs.values())
     first_step = np.zeros(len(parts) + 1, dtype=np.int64)

@@ -13,31 +13,29 @@ from netsim.contention.fixedpoint_kernels import link_time
 B, M, Q, G, END, E = range(6)  # columns of entries
 TAU, LAM = range(2)  # columns of steps
 OMEGA_START, OMEGA_FLOOR, OMEGA_GROWTH = 0.5, 0.1, 1.05
+PATIENCE = 300  # sweeps after which damping sinks, as 1 / sweeps: near f = 1 some states cycle
 _I1, _F1, _F2 = "int64[::1]", "float64[::1]", "float64[:, ::1]"
 
 
-@njit("float64(float64, float64, float64, float64)", cache=True, error_model="numpy")
-def overlap(begin: float, length: float, period: float, window: float) -> float:
+@njit("float64(float64, float64, float64)", cache=True, error_model="numpy")
+def covered(until: float, length: float, period: float) -> float:
     """
-    Return which share of a window a repeated interval covers.
+    Return how much of [0, until) is covered by [0, length), repeated every period.
 
     Parameters
     ----------
-    begin, length, period : float
-        The interval [begin, begin + length), repeated every period; length <= period.
-    window : float
-        The window is [0, window), positive.
+    until : float
+        End of the range; negative counts what [until, 0) holds, with a minus sign.
+    length, period : float
+        The interval and its period; 0 <= length <= period.
 
     Returns
     -------
     float
-        0..1.
+        In the unit of the arguments.
     """
-    ahead = window - begin
-    behind = -begin
-    whole = np.floor(ahead / period) - np.floor(behind / period)
-    rest = min(ahead % period, length) - min(behind % period, length)
-    return float(min(1.0, max(0.0, (whole * length + rest) / window)))
+    whole = np.floor(until / period)
+    return float(whole * length + min(until - whole * period, length))
 
 
 @njit(
@@ -155,9 +153,10 @@ def solve_cold(
     late = np.zeros(n_ent)  # y
     fresh_late = ent[:, B].copy()
     fresh = np.empty(n_steps)
-    begin = np.zeros((n_steps, samples))
+    begin, before = np.zeros((n_steps, samples)), np.zeros((n_steps, samples))
     share = np.zeros((n_steps, samples))
     weight = np.zeros(n_ent)
+    all_weight, all_use = np.zeros(n_channels), np.zeros(n_channels)
     use = np.zeros(n_ent)
     n, r, time = np.zeros(samples), np.zeros(samples), np.zeros(samples)
     omega = np.full(n_jobs, OMEGA_START)
@@ -167,6 +166,7 @@ def solve_cold(
     while sweeps < cap and change > tolerance:
         sweeps += 1
         change = 0.0
+        sink = min(1.0, PATIENCE / sweeps)
         for j in range(n_jobs):
             excess = 0.0
             for a in range(first_step[j], first_step[j + 1]):
@@ -176,12 +176,17 @@ def solve_cold(
                 at = phases[j, i] * period[j] * slow[j]
                 for a in range(first_step[j], first_step[j + 1]):
                     begin[a, i] = at
+                    before[a, i] = covered(-at, duration[a], period[j] * slow[j])
                     at += duration[a]
+        all_weight[:] = 0.0
+        all_use[:] = 0.0
         for k in range(n_ent):
             a = ent_step[k]
             w = ent[k, E] + max(0.0, late[k] - ent[k, END]) * ent[k, Q]
             weight[k] = w / duration[a] if linger else ent[k, M]
             use[k] = ent[k, B] / duration[a]
+            all_weight[ent_channel[k]] += weight[k]
+            all_use[ent_channel[k]] += use[k]
         for a in range(n_steps):
             j = job_of[a]
             for i in range(first_met[a], first_met[a + 1]):
@@ -191,11 +196,17 @@ def solve_cold(
                     share[b, 0] = duration[b] / cycle
                 else:
                     for i_s in range(samples):
-                        share[b, i_s] = overlap(begin[b, i_s], duration[b], cycle, duration[a])
+                        inside = covered(duration[a] - begin[b, i_s], duration[b], cycle)
+                        share[b, i_s] = (inside - before[b, i_s]) / duration[a]
             time[:] = steps[a, TAU]
             for k in range(first_entry[a], first_entry[a + 1]):
                 c = ent_channel[k]
                 if not shared[c]:
+                    continue
+                b_k, m_k, end = ent[k, B], ent[k, M], ent[k, END]
+                fresh_late[k] = b_k
+                most = all_weight[c] - weight[k]  # were all neighbours there all the time
+                if b_k * (m_k + most) <= end * m_k or b_k <= end * (1.0 - all_use[c] + use[k]):
                     continue
                 n[:] = 0.0
                 r[:] = 0.0
@@ -223,12 +234,12 @@ def solve_cold(
             for a in range(first_step[j], first_step[j + 1]):
                 residual += fresh[a] - duration[a]
             residual /= period[j]
-            before = residual_before[j]
-            if residual * before < 0.0:
-                omega[j] /= 1.0 + min(1.0, abs(residual / before))
-                omega[j] = max(OMEGA_FLOOR, omega[j])
+            last = residual_before[j]
+            if residual * last < 0.0:
+                slower = omega[j] / (1.0 + min(1.0, abs(residual / last)))
+                omega[j] = max(OMEGA_FLOOR * sink, slower)
             else:
-                omega[j] = min(OMEGA_START, OMEGA_GROWTH * omega[j])
+                omega[j] = min(OMEGA_START * sink, OMEGA_GROWTH * omega[j])
             residual_before[j] = residual
             change = max(change, abs(residual))
             for a in range(first_step[j], first_step[j + 1]):

@@ -1,7 +1,6 @@
 """Constants of a job's traffic: what the fixed point needs to know, and the times alone."""
 
 from dataclasses import dataclass
-from typing import Final
 
 import numpy as np
 
@@ -9,9 +8,8 @@ from netsim.arrays import Floats, Ints
 from netsim.contention.base import Traffic
 from netsim.errors import ContentionError
 from netsim.kernelcache import load_kernels
+from netsim.maxmin import is_per_sender
 from netsim.topology.base import Topology
-
-FAIRNESS: Final = ("per-sender", "per-flow")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -79,17 +77,13 @@ class ConstantsOf:
 
     Raises
     ------
-    ContentionError
+    NetsimError
         If the fairness is unknown.
     """
 
     def __init__(self, topology: Topology, fairness: str = "per-sender") -> None:
-        if fairness not in FAIRNESS:
-            raise ContentionError(
-                f"unknown fairness {fairness!r}; choose from {', '.join(FAIRNESS)}."
-            )
+        self._per_flow = not is_per_sender(fairness)
         self.topology = topology
-        self.fairness = fairness
         self._kernels = load_kernels("netsim.contention.constants_kernels", "traffic kernels", 6)
         self._slot = np.full(topology.n_links, -1, dtype=np.int64)
         self._opened = np.zeros(topology.n_nodes, dtype=np.int64)
@@ -123,7 +117,7 @@ class ConstantsOf:
             np.ascontiguousarray(traffic.routes.indptr, np.int64),
             np.ascontiguousarray(traffic.routes.links, np.int64),
             np.ascontiguousarray(traffic.latency_s, np.float64),
-            self.fairness == "per-flow",
+            self._per_flow,
             self.topology.capacity,
             self.topology.channel,
             self._slot,

@@ -39,9 +39,9 @@ J_T, J_S, J_RATE, J_OMEGA, J_RESIDUAL, J_REPORTED = range(6)
 C_N, C_R, C_N_WOKEN, C_R_WOKEN, C_N_TESTED, C_R_TESTED, C_JOBS, C_HEAD = range(8)
 
 RETEST_N, RETEST_R = 0.05, 0.02  # a channel that moved by more has all its records tested
-OMEGA_FLOOR, OMEGA_GROWTH = 0.3, 1.1
+OMEGA_FLOOR, OMEGA_GROWTH = 0.3, 1.3
 PATIENCE = 15  # sweeps after which the floor sinks, as 1 / sweeps: some clusters cycle at 0.3
-RATE_LAG = 0.1  # a slowdown that moved by less than this share of the tolerance stays unsaid
+RATE_LAG = 0.3  # a slowdown that moved by less than this share of the tolerance stays unsaid
 NOISE = 1e-11  # weight left on a channel by rounding
 
 # signatures: lists and tables of integers, tables of floats, lists and tables of bits

@@ -1,17 +1,58 @@
 """Contention models by name."""
 
 from collections.abc import Callable, Mapping
+from functools import partial
+from inspect import signature
 from typing import Any
 
+from netsim.contention.alwayson import AlwaysOnMaxMin, load_ratio
 from netsim.contention.base import ContentionModel
+from netsim.contention.cold import accurate
+from netsim.contention.constants import ConstantsOf
 from netsim.contention.fast import Fast
 from netsim.contention.null import Null
+from netsim.contention.recomputed import Recomputed
 from netsim.errors import ContentionError
 from netsim.topology.base import Topology
 
+
+def _null(topology: Topology, *, fairness: str) -> ContentionModel:
+    """Build the model `null`."""
+    del topology, fairness
+    return Null()
+
+
+def _accurate(
+    topology: Topology,
+    *,
+    fairness: str,
+    samples: int = 8,
+    seed: int = 0,
+    tolerance: float = 1e-4,
+) -> ContentionModel:
+    """Build the model `accurate`."""
+    solve = partial(accurate, samples=samples, seed=seed, tolerance=tolerance)
+    solve({})  # refuses bad options before the first job
+    return Recomputed(ConstantsOf(topology, fairness), solve)
+
+
+def _load_ratio(topology: Topology, *, fairness: str) -> ContentionModel:
+    """Build the model `load-ratio`."""
+    return Recomputed(ConstantsOf(topology, fairness), load_ratio)
+
+
+def _always_on_max_min(topology: Topology, *, fairness: str) -> ContentionModel:
+    """Build the model `always-on-max-min`."""
+    model = AlwaysOnMaxMin(topology, fairness)
+    return Recomputed(model.prepare, model.predict)
+
+
 CONTENTION_MODELS: dict[str, Callable[..., ContentionModel]] = {
-    "null": lambda topology, *, fairness: Null(),  # noqa: ARG005 (same door for all models)
+    "null": _null,
     "fast": Fast,
+    "accurate": _accurate,
+    "load-ratio": _load_ratio,
+    "always-on-max-min": _always_on_max_min,
 }
 
 
@@ -34,7 +75,8 @@ def make_contention_model(
     fairness : {"per-sender", "per-flow"}
         Weight of a flow among others.
     options : mapping of str to value, optional
-        Further keywords of the model.
+        Further keywords of the model: ``tolerance`` (`fast`, `accurate`), ``samples`` and
+        ``seed`` (`accurate`).
 
     Returns
     -------
@@ -45,12 +87,18 @@ def make_contention_model(
     ------
     ContentionError
         If the name or an option is unknown, or a value is out of range.
+    NetsimError
+        If the fairness is unknown.
     """
     build = CONTENTION_MODELS.get(name)
     if build is None:
         choices = ", ".join(sorted(CONTENTION_MODELS))
         raise ContentionError(f"unknown contention model {name!r}; choose from {choices}.")
-    try:
-        return build(topology, fairness=fairness, **(options or {}))
-    except TypeError as error:
-        raise ContentionError(f"contention model {name!r}: {error}.") from None
+    known = set(signature(build).parameters) - {"topology", "fairness"}
+    unknown = sorted(set(options or {}) - known)
+    if unknown:
+        choices = ", ".join(sorted(known)) or "none"
+        raise ContentionError(
+            f"unknown option {unknown[0]!r} of contention model {name!r}; it has: {choices}."
+        )
+    return build(topology, fairness=fairness, **(options or {}))

@@ -1,0 +1,214 @@
+"""The contention fixed point written from its description, on all links, without arrays of ours."""
+
+from collections import defaultdict
+from itertools import pairwise
+from math import inf
+
+
+def constants(step, capacity, *, per_flow=False):
+    """
+    Return tau, lam and per link (B, m, q, G, e, E) of one step.
+
+    `step` is a list of flows (sender, bytes, links, latency).
+    """
+    flows = [
+        (index if per_flow else sender, nbytes, links)
+        for index, (sender, nbytes, links, _) in enumerate(step)
+        if links
+    ]
+    drain = defaultdict(float)
+    for _, nbytes, links in flows:
+        for link in links:
+            drain[link] += nbytes / capacity[link]
+    opened = defaultdict(list)  # end times of the flows that each sender opens
+    ends = [max(drain[link] for link in links) for _, _, links in flows]
+    for (sender, _, _), end in zip(flows, ends, strict=True):
+        opened[sender].append(end)
+    table = {}
+    for link, own in drain.items():
+        on = [(f, end) for f, end in zip(flows, ends, strict=True) if link in f[2]]
+        m = sum(1 / len(opened[sender]) for (sender, _, _), _ in on)
+        q = len({sender for (sender, _, _), _ in on})
+        g = sum(drain[links[0]] / len(opened[sender]) for (sender, _, links), _ in on) / m
+        presence = sum(_presence(opened[sender], end) for (sender, _, _), end in on)
+        table[link] = (own, m, q, g, max(end for _, end in on), presence)
+    tau = max(drain.values(), default=0.0)
+    lam = max((latency for _, _, links, latency in step if links), default=0.0)
+    return tau, lam, table
+
+
+def _presence(ends, until):
+    """Integrate 1 / (flows still open) from 0 to `until`."""
+    points = sorted({0.0, *ends, until})
+    return sum(
+        (high - low) / sum(end >= high for end in ends)
+        for low, high in pairwise(points)
+        if high <= until
+    )
+
+
+def slowdowns(
+    jobs, capacity, *, phases=None, per_flow=False, lingering=True, damping=0.25, sweeps=3000
+):
+    """
+    Return the slowdown of each job.
+
+    `jobs` are pairs (steps, compute seconds); `phases[k]` are the sampled phases of job k as
+    fractions of its period, None for time-averaged neighbours.
+    """
+    states = [_State(steps, c, capacity, per_flow) for steps, c in jobs]
+    for _ in range(sweeps):
+        before = [state.slowdown() for state in states]
+        fresh = []
+        for j, state in enumerate(states):
+            others = [k for k in range(len(states)) if k != j]
+            fresh.append(
+                [
+                    _evaluate(
+                        state,
+                        a,
+                        [states[k] for k in others],
+                        [phases[k] for k in others] if phases else None,
+                        lingering,
+                    )
+                    for a in range(len(state.steps))
+                ]
+            )
+        for state, steps in zip(states, fresh, strict=True):
+            state.move(steps, damping)
+        after = [state.slowdown() for state in states]
+        if max((abs(p - q) for p, q in zip(before, after, strict=True)), default=0.0) < 1e-13:
+            break
+    return [state.slowdown() for state in states]
+
+
+class _State:
+    """Constants, stretches g and link times y of one job."""
+
+    def __init__(self, steps, compute, capacity, per_flow):
+        self.steps = [constants(step, capacity, per_flow=per_flow) for step in steps]
+        self.alone = [tau + lam for tau, lam, _ in self.steps]
+        self.compute = compute
+        self.period = compute + sum(self.alone)
+        self.g = [1.0] * len(steps)
+        self.y = [defaultdict(float) for _ in steps]
+
+    def slowdown(self):
+        if self.period == 0:
+            return 1.0
+        stretched = sum(d * g for d, g in zip(self.alone, self.g, strict=True))
+        return (self.compute + stretched) / self.period
+
+    def cycle(self):
+        return self.period * self.slowdown()
+
+    def move(self, fresh, damping):
+        for a, (time, link_times) in enumerate(fresh):
+            if self.alone[a]:
+                self.g[a] += damping * (time / self.alone[a] - self.g[a])
+            for link, value in link_times.items():
+                self.y[a][link] += damping * (value - self.y[a][link])
+
+
+def _evaluate(state, a, others, phases, lingering):
+    """Return the time of step a and the times of its links among the others."""
+    tau, lam, table = state.steps[a]
+    window = state.alone[a] * state.g[a]
+    times, link_times = [], defaultdict(float)
+    samples = len(phases[0]) if phases else 1
+    for i in range(samples):
+        n, r = defaultdict(float), defaultdict(float)
+        for k, other in enumerate(others):
+            _add(n, r, other, phases[k][i] if phases else None, window=window, lingering=lingering)
+        worst = tau
+        for link, (own, m, q, big_g, _, _) in table.items():
+            time = own * _beta((own, m, q, big_g), n[link], r[link], lingering)
+            link_times[link] += time / samples
+            worst = max(worst, time)
+        times.append(worst + lam)
+    return sum(times) / samples, link_times
+
+
+def _add(n, r, other, phase, *, window, lingering):
+    """Add weight and utilisation of another job during a window to the sums per link."""
+    begin = (phase or 0.0) * other.cycle()
+    for b, (_, _, entries) in enumerate(other.steps):
+        length = other.alone[b] * other.g[b]
+        if phase is None:
+            share = length / other.cycle()
+        else:
+            share = _overlap(begin, length, other.cycle(), window)
+        begin += length
+        for link, (own, m, q, _, e, presence) in entries.items():
+            weight = presence + max(0.0, other.y[b][link] - e) * q if lingering else m * length
+            n[link] += share * weight / length
+            r[link] += share * own / length
+
+
+def _beta(entry, n, r, lingering):
+    """Return how much longer a link takes."""
+    own, m, q, big_g = entry
+    h = 1 + n / m
+    if lingering and own * h > big_g:
+        late = (big_g + max(0.0, own - big_g * m / (m + n)) * (1 + n / q)) / own
+        h = max(1.0, min(h, late))
+    return min(1 / (1 - r) if r < 1 else inf, h)
+
+
+def _overlap(begin, length, period, window):
+    """Return the share of [0, window) covered by [begin, begin + length) repeated each period."""
+    begin %= period
+    covered, low = 0.0, begin - period
+    while low < window:
+        covered += max(0.0, min(low + length, window) - max(low, 0.0))
+        low += period
+    return covered / window
+
+
+def v2(jobs, capacity, sweeps=2000):
+    """
+    Return slowdowns of the older model: per flow, time-averaged neighbours, no lingering.
+
+    t = max over links of B min(1/(1-R), 1 + N/n); a neighbour counts with its number of
+    flows while it communicates.
+    """
+    steps = [[_counts(step, capacity) for step in job_steps] for job_steps, _ in jobs]
+    compute = [c for _, c in jobs]
+    alone = [[max(drain.values()) + lam for drain, _, lam in job] for job in steps]
+    together = alone
+    for _ in range(sweeps):
+        cycle = [c + sum(t) for c, t in zip(compute, together, strict=True)]
+        fresh = []
+        for j, job in enumerate(steps):
+            n, r = defaultdict(float), defaultdict(float)
+            for k, others in enumerate(steps):
+                for (drain, count, _), length in zip(others, together[k], strict=True):
+                    for link in drain if k != j else ():
+                        r[link] += drain[link] / cycle[k]
+                        n[link] += count[link] * length / cycle[k]
+            fresh.append([_v2_time(step, n, r) for step in job])
+        together = [
+            [t + 0.3 * (u - t) for t, u in zip(old, new, strict=True)]
+            for old, new in zip(together, fresh, strict=True)
+        ]
+    return [(c + sum(t)) / (c + sum(d)) for c, t, d in zip(compute, together, alone, strict=True)]
+
+
+def _counts(step, capacity):
+    """Return drain time and number of flows per link, and the latency, of one step."""
+    drain, count = defaultdict(float), defaultdict(int)
+    for _, nbytes, links, _ in step:
+        for link in links:
+            drain[link] += nbytes / capacity[link]
+            count[link] += 1
+    return drain, count, max(latency for *_, latency in step)
+
+
+def _v2_time(step, n, r):
+    """Return the time of a step among neighbours."""
+    drain, count, lam = step
+    slowest = max(
+        own * min(1 / (1 - r[link]) if r[link] < 1 else inf, 1 + n[link] / count[link])
+        for link, own in drain.items()
+    )
+    return slowest + lam
