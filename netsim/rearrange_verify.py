@@ -11,10 +11,12 @@ from netsim.conditions import broken_conditions
 from netsim.partition import Partition, TreePartition, on_tree
 from netsim.rearrange import PermutationRouter
 from netsim.rearrange_exact import ExactRouter, Witness
+from netsim.rearrange_part import legal_part
 from netsim.routes import Routes
 from netsim.topology.fattree import FatTree
 
 _STRUCTURED = 200  # structured permutations tried at most
+_UNDECIDED = 2  # give up where so many integer programs ran out of time
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -99,20 +101,21 @@ def rearrangeable(
 
     Notes
     -----
-    A legal partition is non-blocking by the theorem; the permutations are routed all the same
-    and the last is the certificate. Otherwise permutations are decided one by one: those
-    given, swaps of two leaves or pods, shifts, random ones, and then, if they are few enough, all
-    leaf-to-leaf flow matrices, which is all that paths depend on.
+    A legal partition, and what contains one, is non-blocking by the theorem; the permutations
+    are routed all the same and the last is the certificate. Otherwise permutations are decided
+    one by one: those given, swaps of two leaves or pods, shifts, random ones, and then, if they
+    are few enough, all leaf-to-leaf flow matrices, which is all that paths depend on.
     """
     job = on_tree(tree, partition)
     rng = np.random.default_rng(seed)
-    if not broken_conditions(tree, partition):
-        router = PermutationRouter(tree, partition)
+    legal, how = _legal(tree, partition)
+    if legal is not None:
+        router = PermutationRouter(tree, legal)
         certificate = None
         for src, dst in (*permutations, *_random(job, rng, max(n_random, 1))):
             certificate = Certificate(src, dst, router.routes(src, dst))
         tried = len(permutations) + max(n_random, 1)
-        return Verdict(True, f"conditions (1)-(6); {tried} permutations routed", certificate)
+        return Verdict(True, f"{how}; {tried} permutations routed", certificate)
     exact = ExactRouter(tree, partition)
     few = (*permutations, *islice(_structured(job), _STRUCTURED), *_random(job, rng, n_random))
     verdict = _try(exact, few)
@@ -164,6 +167,16 @@ def flow_matrices(counts: Sequence[int]) -> Iterator[list[list[int]]]:
     return fill(0, tuple(counts))
 
 
+def _legal(tree: FatTree, partition: Partition) -> tuple[Partition | None, str]:
+    """Return the partition, or the part of its links, that fulfils the conditions."""
+    if not broken_conditions(tree, partition):
+        return partition, "conditions (1)-(6)"
+    part = legal_part(tree, partition)
+    if part is not None and not broken_conditions(tree, part):
+        return part, "contains a partition that fulfils conditions (1)-(6)"
+    return None, ""
+
+
 def _try(
     router: ExactRouter, permutations: Sequence[tuple[Ints, Ints]] | Iterator[tuple[Ints, Ints]]
 ) -> Verdict:
@@ -177,6 +190,8 @@ def _try(
             return Verdict(False, method, certificate, answer)
         if answer is None:
             undecided += 1
+            if undecided == _UNDECIDED:
+                break
         else:
             certificate = Certificate(src, dst, answer)
     left = f", {undecided} undecided within the time limit" if undecided else ""

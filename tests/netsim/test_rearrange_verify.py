@@ -242,6 +242,23 @@ def test_an_uplink_less_is_enough_for_two_leaves_of_one_pod():
     assert rearrangeable(RADIX4, job).holds is True
 
 
+@pytest.mark.parametrize(
+    ("counts", "least"),
+    [((3,), 0), ((2, 1), 2), ((3, 1), 2), ((3, 2), 4), ((3, 1, 1), 5), ((2, 1, 1), 5)],
+)
+def test_least_numbers_of_uplinks_that_make_one_pod_non_blocking(counts, least):
+    """The table of docs/non-blocking.md: balance takes more, and once less than is needed."""
+    subsets = [chosen for size in range(4) for chosen in combinations(range(3), size)]
+    found = min(
+        sum(map(len, ports))
+        for ports in product(subsets, repeat=len(counts))
+        if sum(map(len, ports)) <= least
+        and rearrangeable(RADIX6, one_pod_job(RADIX6, counts, ports), n_random=0).holds
+    )
+
+    assert found == least
+
+
 @settings(deadline=None, max_examples=25)
 @given(st.integers(0, 2**32 - 1))
 def test_verdicts_on_legal_and_mutated_partitions_carry_sound_proofs(seed):
@@ -283,21 +300,39 @@ def test_permutations_given_are_routed_first_and_checked():
         )
 
 
-def test_large_illegal_partitions_that_do_not_block_stay_undecided():
-    """One uplink too many in a legal job: nothing blocks, but no theorem says so."""
-    tree = fat_tree_of_radix(8, BW)
-    rng = np.random.default_rng(11)
-    job = random_partition(tree, rng, "pods")
-    while job.nodes.size < 40 or job.links.size > 300:
-        job = random_partition(tree, rng, "pods")
-    spare = np.setdiff1d(np.arange(tree.up_base[2], tree.down_base[2]), job.links)[:1]
-    more = Partition(job.nodes, np.concatenate([job.links, spare]))
+@settings(deadline=None, max_examples=40)
+@given(st.integers(0, 2**32 - 1))
+def test_a_legal_partition_with_links_to_spare_holds_by_its_legal_part(seed):
+    rng = np.random.default_rng(seed)
+    tree = TREES[rng.integers(5)]
+    job = random_partition(tree, rng)
+    while job.nodes.size == 1:
+        job = random_partition(tree, rng)
+    between = np.arange(tree.up_base[1], tree.n_links)
+    spare = np.setdiff1d(between, job.links)
+    more = rng.permutation(spare)[: rng.integers(spare.size + 1)]
+    larger = Partition(job.nodes, np.concatenate([job.links, more]))
 
-    verdict = rearrangeable(tree, more, n_random=5)
+    verdict = rearrangeable(tree, larger, n_random=2)
+
+    assert verdict.holds is True
+    assert "conditions (1)-(6)" in verdict.method
+    assert_sound(tree, larger, verdict)
+
+
+def test_illegal_partitions_too_large_for_exhaustion_stay_undecided():
+    """Three leaves of 3 nodes and one of 2 and one of 1: two remainder leaves, all links owned."""
+    tree = fat_tree_of_radix(8, BW)
+    counts = [3, 3, 3, 2]
+    nodes = [4 * leaf + slot for leaf, count in enumerate(counts) for slot in range(count)]
+    nodes += [16, 20]  # a second pod with two leaves of one node
+    job = Partition(np.array(nodes), np.arange(tree.up_base[1], tree.n_links))
+
+    verdict = rearrangeable(tree, job, n_random=5, exhaustive_limit=20)
 
     assert verdict.holds is None
     assert "none blocked" in verdict.method
-    assert_sound(tree, more, verdict)
+    assert_sound(tree, job, verdict)
 
 
 def test_flow_matrices_are_all_contingency_tables():
