@@ -11,12 +11,11 @@ from netsim.topology import make_topology
 from netsim.topology.base import Topology
 from scheduler.workload import (
     DEFAULT_PROFILE,
-    GENERATORS,
-    READERS,
     Profile,
     Workload,
     assign,
     limit_nodes,
+    make_workload,
     profile_from,
     read_profile,
 )
@@ -35,6 +34,8 @@ class Parts:
         Jobs with their communication; those larger than the machine are dropped.
     estimates : {"requested", "runtime"}
         What backfilling may know.
+    profile : mapping
+        The communication profile as tables: the assumption that the result rests on.
     hashes : mapping of str to str
         SHA-256 of every file that was read.
     """
@@ -42,6 +43,7 @@ class Parts:
     topology: Topology
     workload: Workload
     estimates: str
+    profile: Mapping[str, Any] = field(default_factory=dict)
     hashes: Mapping[str, str] = field(default_factory=dict)
 
     @property
@@ -70,61 +72,25 @@ def assemble(experiment: Experiment) -> Parts:
         If a file cannot be read, or a name or value is wrong.
     """
     topology = make_topology(experiment.topology)
-    workload = limit_nodes(read_workload(experiment), topology.usable_nodes.size)
+    workload = limit_nodes(
+        make_workload(experiment.workload, experiment.folder, f"{experiment.name}: [workload]"),
+        topology.usable_nodes.size,
+    )
     if not workload.jobs:
         reasons = ", ".join(f"{count} {reason}" for reason, count in workload.dropped.items())
         raise ExperimentError(f"{workload.source}: no job is left to run ({reasons or 'empty'}).")
     hashes = {workload.source: workload.sha256} if workload.sha256 else {}
     profile, profile_hashes = _profile(experiment)
-    jobs = assign(workload.jobs, profile, experiment.seed)
+    bandwidth = float(topology.capacity[topology.link_tail < topology.n_nodes].min())
+    jobs = assign(workload.jobs, profile, experiment.seed, node_bandwidth=bandwidth)
     fallback = "requested" if workload.has_requested else "runtime"
     return Parts(
         topology,
         replace(workload, jobs=jobs),
         experiment.estimates or fallback,
+        profile.table,
         {**hashes, **profile_hashes},
     )
-
-
-def read_workload(experiment: Experiment) -> Workload:
-    """
-    Read the job log, or draw it.
-
-    Parameters
-    ----------
-    experiment : Experiment
-        Its ``[workload]`` table is looked at.
-
-    Returns
-    -------
-    Workload
-        Jobs without communication.
-
-    Raises
-    ------
-    ExperimentError, WorkloadError
-        If the table is wrong or the log cannot be read.
-    """
-    options = dict(experiment.workload)
-    where = f"{experiment.name}: [workload]"
-    if "generator" in options:
-        return _call(GENERATORS, options.pop("generator"), options, f"{where} generator")
-    path = options.pop("path", None)
-    if not isinstance(path, str):
-        raise ExperimentError(f"{where} path: expected the path of a job log, got {path!r}.")
-    place = path if path == "-" else str(experiment.resolve(path))
-    return _call(READERS, options.pop("format", "swf"), options, f"{where} format", place)
-
-
-def _call(
-    registry: Mapping[str, Any], name: object, options: Mapping[str, Any], where: str, *args: str
-) -> Workload:
-    """Call a reader or generator; unknown names and options are errors that list the choices."""
-    if not isinstance(name, str) or name not in registry:
-        choices = ", ".join(sorted(registry))
-        raise ExperimentError(f"{where}: expected one of {choices}, got {name!r}.")
-    workload: Workload = registry[name](*args, **options)
-    return workload
 
 
 def _profile(experiment: Experiment) -> tuple[Profile, Mapping[str, str]]:
@@ -133,7 +99,8 @@ def _profile(experiment: Experiment) -> tuple[Profile, Mapping[str, str]]:
     if tables is None:
         return DEFAULT_PROFILE, {}
     if "profile" not in tables:
-        return profile_from(tables, f"{experiment.name}: [communication]"), {}
+        where = f"{experiment.name}: [communication]"
+        return profile_from(tables, where, experiment.folder), {}
     path = tables["profile"]
     if len(tables) > 1 or not isinstance(path, str):
         raise ExperimentError(

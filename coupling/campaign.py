@@ -187,7 +187,7 @@ def _open(folder: Path, fingerprint: str, *, resume: bool) -> None:
 
 def _write_head(folder: Path, experiment: Experiment, manifest: Mapping[str, Any]) -> None:
     """Write what is known before the first run."""
-    text = tomli_w.dumps(experiment.tables())
+    text = tomli_w.dumps(experiment.located().tables())
     (folder / "experiment.resolved.toml").write_text(text, encoding="utf-8")
     write_json(folder / MANIFEST, manifest)
 
@@ -207,6 +207,7 @@ def _manifest(experiment: Experiment, parts: Parts) -> dict[str, Any]:
         "jobs": len(parts.workload.jobs),
         "dropped": dict(parts.workload.dropped),
         "estimates": parts.estimates,
+        "communication": dict(parts.profile),
         "python": platform.python_version(),
         "versions": versions,
         "created": datetime.now(UTC).isoformat(timespec="seconds"),

@@ -121,7 +121,9 @@ def with_reference_runtimes(
     if experiment.runtime_means == "isolated":
         return parts
     baseline = replace(experiment, allocator="first-free", allocator_options={}, routing="d-mod-k")
-    ordinary = _simulate(baseline, parts, coupled=True, progress=progress)
+    ordinary = _simulate(
+        baseline, parts, coupled=True, progress=progress, label="reference run times"
+    )
     factor = {
         record.job.id: record.interference * record.placement_factor
         for record in ordinary.schedule.records
@@ -179,7 +181,12 @@ class _Outcome:
 
 
 def _simulate(
-    experiment: Experiment, parts: Parts, *, coupled: bool, progress: Progress | None
+    experiment: Experiment,
+    parts: Parts,
+    *,
+    coupled: bool,
+    progress: Progress | None,
+    label: str = "",
 ) -> _Outcome:
     """Simulate with or without the network."""
     cluster = Cluster(parts.topology)
@@ -191,7 +198,7 @@ def _simulate(
         model = _model(experiment, parts)
         network = NetworkPace(parts.topology, routing, model, cluster.nodes_per_leaf)
         rates, ledger = network, network.ledger
-    what = experiment.allocator if coupled else f"{experiment.allocator}, infinite network"
+    what = label or experiment.allocator + ("" if coupled else ", infinite network")
     total = len(parts.workload.jobs)
     begin_s = time.process_time()
     schedule = simulate(

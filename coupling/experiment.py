@@ -181,6 +181,29 @@ class Experiment:
         """
         return self.folder / path
 
+    def located(self) -> "Experiment":
+        """
+        Return the experiment with absolute paths, to be run from anywhere.
+
+        Returns
+        -------
+        Experiment
+            The same otherwise.
+        """
+
+        def absolute(table: Mapping[str, Any], key: str) -> Mapping[str, Any]:
+            """Make one path of a table absolute."""
+            path = table.get(key)
+            if not isinstance(path, str) or path == "-":
+                return table
+            return {**table, key: str(self.resolve(path).resolve())}
+
+        communication = self.communication
+        if communication is not None:
+            communication = absolute(communication, "profile")
+        workload = absolute(self.workload, "path")
+        return replace(self, workload=workload, communication=communication)
+
     def variants(self) -> tuple["Experiment", ...]:
         """
         Return one experiment per compared allocator.

@@ -2,7 +2,7 @@
 Jobs on a machine: workloads, allocators, queue policies, the event loop.
 
 * `Job`, `Communication`, `Workload` -- what is to run
-* `READERS`, `GENERATORS`, `read_swf`, `write_swf`, `synth` -- where workloads come from
+* `make_workload`, `READERS`, `GENERATORS`, `read_swf`, `write_swf`, `synth` -- where they come from
 * `Profile`, `read_profile`, `profile_from`, `assign`, `DEFAULT_PROFILE` -- how jobs communicate
 * `Cluster`, `Allocation` -- free nodes and links; a job placed
 * `Allocator`, `ALLOCATORS`, `make_allocator` -- where a job runs
@@ -27,6 +27,7 @@ from scheduler.workload import (
     Profile,
     Workload,
     assign,
+    make_workload,
     profile_from,
     read_profile,
     read_swf,
@@ -59,6 +60,7 @@ __all__ = [
     "assign",
     "make_allocator",
     "make_policy",
+    "make_workload",
     "profile_from",
     "read_profile",
     "read_swf",

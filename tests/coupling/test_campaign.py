@@ -7,7 +7,9 @@ import pytest
 import coupling.campaign
 from coupling.campaign import run_campaign
 from coupling.errors import ResultError
+from coupling.experiment import Experiment
 from coupling.result import Result
+from scheduler.workload import synth, write_swf
 
 
 def files(folder):
@@ -52,6 +54,31 @@ def test_a_single_run_is_written_flat_and_a_comparison_into_folders(experiment, 
     assert "jobs.parquet" in files(tmp_path / "one-compared")
 
 
+def test_the_profile_is_written_into_the_manifest(experiment, tmp_path):
+    """No log says how jobs communicate: the assumption travels with the result."""
+    run_campaign(experiment(self_check=False), tmp_path / "out")
+
+    manifest = json.loads((tmp_path / "out" / "manifest.json").read_text())
+
+    assert [rule["pattern"]["name"] for rule in manifest["communication"]["rule"]] == [
+        "stencil",
+        "sub-all-to-all",
+    ]
+
+
+def test_the_resolved_experiment_can_be_run_from_anywhere(experiment, tmp_path):
+    """Its paths are absolute, and it gives the same bytes."""
+    write_swf(tmp_path / "log.swf", synth(4, n_jobs=30, seed=2).jobs)
+    first = experiment(workload={"path": "log.swf"}, folder=tmp_path, self_check=False)
+    run_campaign(first, tmp_path / "one")
+
+    again = Experiment.read(tmp_path / "one" / "experiment.resolved.toml")
+    run_campaign(again, tmp_path / "two")
+
+    one, two = ((tmp_path / name / "jobs.parquet").read_bytes() for name in ("one", "two"))
+    assert one == two
+
+
 def test_resume_keeps_finished_runs_and_runs_the_rest(experiment, tmp_path, monkeypatch):
     """A campaign killed in its second run does not repeat the first."""
     compared = experiment(compare=("first-free", "ta"), self_check=False)
@@ -82,7 +109,7 @@ def test_resume_keeps_finished_runs_and_runs_the_rest(experiment, tmp_path, monk
 def test_a_used_directory_is_not_written_into(experiment, tmp_path):
     """Neither a foreign one nor the result of another experiment."""
     (tmp_path / "mine.txt").write_text("precious")
-    with pytest.raises(ResultError, match="expected an empty or new directory, found mine.txt"):
+    with pytest.raises(ResultError, match="expected an empty or new directory, found mine"):
         run_campaign(experiment(), tmp_path)
     with pytest.raises(ResultError, match="holds no result that could be resumed"):
         run_campaign(experiment(), tmp_path, resume=True)

@@ -1,11 +1,15 @@
-"""The command as people and scripts meet it: in a process of its own."""
+"""The command as people and scripts meet it: arguments in; output, status and files out."""
 
 import gzip
+import io
 import json
 import subprocess
 import sys
+from dataclasses import dataclass
 
 import pytest
+
+from coupling.cli import main
 
 EXPERIMENT = """
 [topology]
@@ -29,17 +33,29 @@ def swf(n_jobs=40, **changes):
     return text
 
 
+@dataclass
+class Done:
+    """What a call left behind."""
+
+    returncode: int
+    stdout: str
+    stderr: str
+
+
 @pytest.fixture
-def fabricsim(tmp_path):
+def fabricsim(tmp_path, monkeypatch, capfd):
     """Return a function that runs the command in a folder with an experiment and a log."""
     (tmp_path / "try.toml").write_text(EXPERIMENT)
     (tmp_path / "log.swf").write_text(swf())
+    monkeypatch.chdir(tmp_path)
 
-    def call(*arguments, stdin=None):
-        command = [sys.executable, "-c", "from coupling.cli import main; main()", *arguments]
-        return subprocess.run(  # noqa: S603 (our own command)
-            command, cwd=tmp_path, capture_output=True, text=True, input=stdin, check=False
-        )
+    def call(*arguments, stdin=""):
+        monkeypatch.setattr(sys, "argv", ["fabricsim", *arguments])
+        monkeypatch.setattr(sys, "stdin", io.StringIO(stdin))
+        capfd.readouterr()
+        with pytest.raises(SystemExit) as ended:
+            main()
+        return Done(ended.value.code or 0, *capfd.readouterr())
 
     return call
 
@@ -175,7 +191,7 @@ def assert_refused(done, words, folder):
     assert not (folder / "results").exists()
 
 
-def test_help_answers_without_loading_numpy(fabricsim):
+def test_help_answers_without_loading_numpy():
     """--help must be instant: no numeric library is loaded."""
     code = (
         "import sys\nsys.argv = ['fabricsim', '--help']\n"
