@@ -10,10 +10,14 @@ inside the allocator counts, its refusals and the tries for reservations include
 
 import argparse
 import time
+from collections.abc import Sequence
 
 from netsim.topology.fattree import fat_tree_of_radix
+from scheduler.allocation import Allocation
 from scheduler.allocators import ALLOCATORS, make_allocator
+from scheduler.allocators.base import Allocator
 from scheduler.cluster import Cluster
+from scheduler.job import Job
 from scheduler.queues import make_policy
 from scheduler.simulator import Schedule, simulate
 from scheduler.workload import read_swf, synth
@@ -40,19 +44,15 @@ TABLE_3_MS = {  # seed 001, Table 3
 class Timed:
     """An allocator with a stopwatch."""
 
-    def __init__(self, allocator) -> None:
-        self.allocator, self.calls, self.placed, self.cpu_s, self.worst_s = (
-            allocator,
-            0,
-            0,
-            0.0,
-            0.0,
-        )
-        self.name, self.isolating = allocator.name, allocator.isolating
-        self.monotone_in_size = allocator.monotone_in_size
-        self.monotone_in_free = allocator.monotone_in_free
+    def __init__(self, allocator: Allocator) -> None:
+        self.allocator = allocator
+        self.calls, self.cpu_s, self.worst_s = 0, 0.0, 0.0
 
-    def allocate(self, job, cluster):
+    def __getattr__(self, name: str) -> object:
+        """Give the promises of the allocator."""
+        return getattr(self.allocator, name)
+
+    def allocate(self, job: Job, cluster: Cluster) -> Allocation | None:
         """Pass the call on and take its time."""
         start = time.thread_time()
         allocation = self.allocator.allocate(job, cluster)
@@ -60,11 +60,10 @@ class Timed:
         self.cpu_s += spent
         self.worst_s = max(self.worst_s, spent)
         self.calls += 1
-        self.placed += allocation is not None
         return allocation
 
 
-def load(trace, log, n_jobs):
+def load(trace: str, log: str | None, n_jobs: int | None) -> Sequence[Job]:
     """Return the jobs of a trace, all submitted at time 0."""
     if trace.startswith("synth"):
         return synth(int(trace.removeprefix("synth-")), n_jobs=min(n_jobs or 10_000, 10_000)).jobs
@@ -84,7 +83,7 @@ def steady_utilisation(schedule: Schedule, n_nodes: int) -> float:
     return used / (n_nodes * until)
 
 
-def main():
+def main() -> None:
     """Run the traces and print one line each."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[1])
     parser.add_argument("trace", choices=RADIX)

@@ -12,7 +12,8 @@ from scheduler.allocators.choices import (
     check_flag,
     require_full_tree,
 )
-from scheduler.allocators.treesearch import PodViews, WholeLeafSearch, in_one_pod
+from scheduler.allocators.pods import PodViews
+from scheduler.allocators.treesearch import WholeLeafSearch, in_one_pod
 from scheduler.cluster import Cluster
 from scheduler.job import Job
 
@@ -80,13 +81,13 @@ class Jigsaw:
         require_full_tree(self.name, cluster.fabric)
         if job.n_nodes > cluster.n_free:
             return None
-        views = self._views.of(cluster)
-        leaves = in_one_pod(views, job.n_nodes, cluster, leaf_links=self.single_leaf_links)
+        pods = self._views.of(cluster)
+        leaves = in_one_pod(pods, job.n_nodes, cluster, leaf_links=self.single_leaf_links)
         if leaves is not None:
             return Allocation(job, leaves)
         whole, rest = divmod(job.n_nodes, cluster.nodes_per_leaf)
         if whole and cluster.l2_up:
-            found = WholeLeafSearch(views, whole, rest, cluster).find()
+            found = WholeLeafSearch(pods, whole, rest, cluster).find()
             if found is not None:
                 return Allocation(job, *found)
         return now_or_later(None, self.name, job, cluster)

@@ -12,7 +12,8 @@ from scheduler.allocators.choices import (
     check_flag,
     require_full_tree,
 )
-from scheduler.allocators.treesearch import PodViews, WholeLeafSearch, in_one_pod
+from scheduler.allocators.pods import PodViews
+from scheduler.allocators.treesearch import WholeLeafSearch, in_one_pod
 from scheduler.cluster import Cluster
 from scheduler.job import Job
 
@@ -79,13 +80,13 @@ class Laas:
         require_full_tree(self.name, cluster.fabric)
         if job.n_nodes > cluster.n_free:
             return None
-        views = self._views.of(cluster)
-        leaves = in_one_pod(views, job.n_nodes, cluster, leaf_links=self.single_leaf_links)
+        pods = self._views.of(cluster)
+        leaves = in_one_pod(pods, job.n_nodes, cluster, leaf_links=self.single_leaf_links)
         if leaves is not None:
             return Allocation(job, leaves)
         whole = -(-job.n_nodes // cluster.nodes_per_leaf)
         if whole > 1 and cluster.l2_up:
-            found = WholeLeafSearch(views, whole, 0, cluster).find()
+            found = WholeLeafSearch(pods, whole, 0, cluster).find()
             if found is not None:
                 idle = whole * cluster.nodes_per_leaf - job.n_nodes
                 return Allocation(job, *found, idle=idle)

@@ -1,6 +1,5 @@
 """LC and LC+S: every legal placement, with links of one's own or shared by bandwidth (seed 001)."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import ClassVar
@@ -17,8 +16,8 @@ from scheduler.allocators.choices import (
     require_full_tree,
 )
 from scheduler.allocators.legalsearch import LegalSearch, StepsExhaustedError
-from scheduler.allocators.podview import PodView
-from scheduler.allocators.treesearch import Placement, PodViews, in_one_pod
+from scheduler.allocators.pods import Pods, PodViews
+from scheduler.allocators.treesearch import Placement, in_one_pod
 from scheduler.cluster import Cluster
 from scheduler.job import Job
 
@@ -175,8 +174,8 @@ class LeastConstrainedShared:
         if job.n_nodes > cluster.n_free:
             return None
         units = bandwidth_units(self.seed, job.id)
-        views = self._views[units - 1].of(cluster)
-        found, gave_up = search(job.n_nodes, views, cluster, self.steps)
+        pods = self._views[units - 1].of(cluster)
+        found, gave_up = search(job.n_nodes, pods, cluster, self.steps)
         self.out_of_steps += gave_up
         if found is None:
             return now_or_later(None, self.name, job, cluster)
@@ -205,9 +204,7 @@ def bandwidth_units(seed: int, job_id: int) -> int:
     return int(draw)
 
 
-def search(
-    size: int, views: Sequence[PodView], cluster: Cluster, steps: int
-) -> tuple[Placement | None, bool]:
+def search(size: int, pods: Pods, cluster: Cluster, steps: int) -> tuple[Placement | None, bool]:
     """
     Search a placement in one pod, then over pods.
 
@@ -215,8 +212,8 @@ def search(
     ----------
     size : int
         Nodes of the job.
-    views : sequence of PodView
-        The pods in the order in which they are tried.
+    pods : Pods
+        What is free.
     cluster : Cluster
         The machine.
     steps : int
@@ -229,13 +226,13 @@ def search(
     gave_up : bool
         Whether the steps ran out.
     """
-    leaves = in_one_pod(views, size, cluster, leaf_links=False)
+    leaves = in_one_pod(pods, size, cluster, leaf_links=False)
     if leaves is not None:
         return (leaves, ()), False
     if not cluster.l2_up:
         return None, False
     limit = steps if cluster.running else EMPTY_STEPS
     try:
-        return LegalSearch(views, size, cluster, limit).find(), False
+        return LegalSearch(pods.views, size, cluster, limit).find(), False
     except StepsExhaustedError:
         return None, True

@@ -3,95 +3,23 @@
 from collections.abc import Sequence
 
 from scheduler.allocation import lowest
+from scheduler.allocators.pods import Pods
 from scheduler.allocators.podview import PodView, Row, Shape, field_counts, unpack
 from scheduler.cluster import Cluster
-from scheduler.sharing import CAP, without_room
 
 Placement = tuple[tuple[Row, ...], tuple[tuple[int, int], ...]]  # leaves and l2s of an allocation
-_KEPT = 4096  # views kept before all are forgotten
-
-
-class PodViews:
-    """
-    Views of the pods of a cluster, kept while the pods do not change.
-
-    Parameters
-    ----------
-    fewest_first : bool
-        Pods and leaves with the fewest free nodes first, else by number.
-    units : int, default 0
-        Show the up-ports on which so many units are free; 0: those that nobody uses.
-    """
-
-    __slots__ = ("_fewest_first", "_known", "_orders", "_units")
-
-    def __init__(self, *, fewest_first: bool, units: int = 0) -> None:
-        self._fewest_first, self._units = fewest_first, units or CAP
-        self._known: dict[object, PodView] = {}
-        self._orders: dict[tuple[object, ...], list[PodView]] = {}
-
-    def of(self, cluster: Cluster) -> list[PodView]:
-        """
-        Return a view of each pod.
-
-        Parameters
-        ----------
-        cluster : Cluster
-            The machine.
-
-        Returns
-        -------
-        list of PodView
-            In the order in which pods are tried.
-        """
-        stamps = tuple(cluster.stamp)
-        views = self._orders.get(stamps)
-        if views is None:
-            if len(self._known) > _KEPT or len(self._orders) > _KEPT:
-                self._known.clear()
-                self._orders.clear()
-            views = self._orders[stamps] = [
-                self._known.get(stamp) or self._view(pod, cluster)
-                for pod, stamp in enumerate(stamps)
-            ]
-            if self._fewest_first:
-                views.sort(key=_free_nodes)
-        return views
-
-    def _view(self, pod: int, cluster: Cluster) -> PodView:
-        """Look at a pod as it is now."""
-        first, width = pod * cluster.leaves_per_pod, cluster.l2_per_pod
-        leaf_up = cluster.leaf_up[first : first + cluster.leaves_per_pod]
-        l2_up = cluster.l2_up[pod * width : (pod + 1) * width]
-        if cluster.shared is not None:
-            taken = cluster.shared.leaf[first : first + cluster.leaves_per_pod]
-            leaf_up = self._with_room(leaf_up, taken)
-            l2_up = self._with_room(l2_up, cluster.shared.l2[pod * width : (pod + 1) * width])
-        view = PodView(cluster, pod, leaf_up, l2_up, fewest_first=self._fewest_first)
-        self._known[cluster.stamp[pod]] = view
-        return view
-
-    def _with_room(self, masks: list[int], taken: list[tuple[int, ...]]) -> list[int]:
-        """Strike the ports out on which there is no room for the units."""
-        pairs = zip(masks, taken, strict=True)
-        return [mask & ~without_room(used, self._units) for mask, used in pairs]
-
-
-def _free_nodes(view: PodView) -> int:
-    """Sorting key of views."""
-    return view.free
 
 
 def in_one_pod(
-    views: Sequence[PodView], size: int, cluster: Cluster, *, leaf_links: bool
+    pods: Pods, size: int, cluster: Cluster, *, leaf_links: bool
 ) -> tuple[Row, ...] | None:
     """
     Search a placement inside one pod: the first half of Algorithm 1 of seed 001.
 
     Parameters
     ----------
-    views : sequence of PodView
-        The pods in the order in which they are tried.
+    pods : Pods
+        What is free.
     size : int
         Nodes of the job.
     cluster : Cluster
@@ -109,25 +37,44 @@ def in_one_pod(
     n_L descends: ascending spreads small jobs over leaves. L_T and n_L^r follow from n_L,
     which the listing leaves open.
     """
-    views = [view for view in views if view.refused > size]
+    views = [view for view in pods.views if view.refused > size]
     if not views:
         return None
-    for n_nodes in range(min(size, cluster.nodes_per_leaf), 0, -1):
+    found = None
+    if size <= cluster.nodes_per_leaf:
+        found = _on_one_leaf(views, size, with_links=leaf_links)
+    for n_nodes in range(min(size - 1, cluster.nodes_per_leaf), 0, -1):
         count, rest = divmod(size, n_nodes)
-        if count + (rest > 0) > cluster.leaves_per_pod:
+        if found is not None or count + (rest > 0) > cluster.leaves_per_pod:
             break
-        shape = Shape(count, n_nodes, rest)
+        found = _on_several_leaves(views, Shape(count, n_nodes, rest))
+    if found is None:
         for view in views:
-            if n_nodes == size:
-                found = view.single_leaf(size, with_links=leaf_links)
-            elif view.usable[count - 1] < n_nodes or view.usable[count] < rest:
-                continue  # the common case: too few leaves, seen without searching
-            else:
-                found = view.several_leaves(shape)
+            view.refused = size
+    return found
+
+
+def _on_one_leaf(
+    views: Sequence[PodView], size: int, *, with_links: bool
+) -> tuple[Row, ...] | None:
+    """Return the first leaf that will do."""
+    for view in views:
+        if view.largest >= size:
+            found = view.single_leaf(size, with_links=with_links)
             if found is not None:
                 return found
+    return None
+
+
+def _on_several_leaves(views: Sequence[PodView], shape: Shape) -> tuple[Row, ...] | None:
+    """Return leaves of the first pod that has them."""
+    last, nodes, rest = shape.leaves - 1, shape.nodes, shape.rest
     for view in views:
-        view.refused = size
+        usable = view.usable
+        if usable[last] >= nodes and usable[last + 1] >= rest:
+            found = view.several_leaves(shape)
+            if found is not None:
+                return found
     return None
 
 
@@ -141,8 +88,8 @@ class WholeLeafSearch:
 
     Parameters
     ----------
-    views : sequence of PodView
-        The pods in the order in which they are tried.
+    pods : Pods
+        What is free.
     leaves : int
         Whole leaves needed, of all pods together.
     rest : int
@@ -161,15 +108,17 @@ class WholeLeafSearch:
         "_fields",
         "_leaves",
         "_per_tree",
+        "_pods",
         "_remainders",
         "_rest",
         "_rest_leaves",
-        "_views",
+        "_whole_leaf",
     )
 
-    def __init__(self, views: Sequence[PodView], leaves: int, rest: int, cluster: Cluster) -> None:
-        self._views, self._leaves, self._rest, self._cluster = views, leaves, rest, cluster
+    def __init__(self, pods: Pods, leaves: int, rest: int, cluster: Cluster) -> None:
+        self._pods, self._leaves, self._rest, self._cluster = pods, leaves, rest, cluster
         self._fields = cluster.leaves_per_pod, cluster.l2_per_pod  # of the packed spine links
+        self._whole_leaf = (1 << cluster.nodes_per_leaf) - 1, (1 << cluster.l2_per_pod) - 1
         self._per_tree = self._rest_leaves = 0
         self._remainders: list[PodView] = []
 
@@ -182,9 +131,9 @@ class WholeLeafSearch:
         (leaves, l2s) or None
             As in `Allocation`; None when there is no such placement.
         """
-        if sum([len(view.whole) for view in self._views]) < self._leaves:
+        deepest = self._pods.deepest
+        if self._pods.whole < self._leaves:
             return None
-        deepest = sorted([view.deepest for view in self._views], reverse=True)
         for per_tree in range(min(deepest[0], self._leaves), 0, -1):
             trees, self._rest_leaves = divmod(self._leaves, per_tree)
             pods = trees + (self._rest_leaves + self._rest > 0)
@@ -197,29 +146,31 @@ class WholeLeafSearch:
 
     def _with_trees(self, trees: int) -> Placement | None:
         """Search with T trees of L_T leaves each."""
-        full = [view for view in self._views if view.deepest >= self._per_tree]
-        if self._rest_leaves + self._rest:
-            self._remainders = [view for view in self._views if self._may_be_remainder(view)]
+        views, count, rest = self._pods.views, self._rest_leaves, self._rest
+        full = [view for view in views if view.deepest >= self._per_tree]
+        if count + rest:
+            # whole leaves come first in `usable`, so the next one is the remainder leaf
+            self._remainders = [
+                view
+                for view in views
+                if view.usable[count] >= rest
+                and view.spare_spines >= count
+                and len(view.whole) >= count
+            ]
             if len(full) == trees and not set(self._remainders) - set(full):
                 return None  # all that would do are wanted as full trees
-        return self._trees(full, [], trees, -1)
-
-    def _may_be_remainder(self, view: PodView) -> bool:
-        """Whether a pod has the leaves and links of the remainder tree, were it alone."""
-        count, usable = self._rest_leaves, view.usable  # whole leaves come first in `usable`
-        if len(view.whole) < count or view.spare_spines < count:
-            return False
-        return usable[count] >= self._rest
+        return self._trees(full, trees, [], -1)
 
     def _trees(
-        self, views: Sequence[PodView], chosen: list[PodView], count: int, common: int
+        self, views: list[PodView], count: int, chosen: list[PodView], common: int
     ) -> Placement | None:
         """Choose `count` more trees so that enough up-ports of each L2 index stay common."""
         if not count:
             return self._finish(chosen, common)
         tried = set()
         for index in range(len(views) - count + 1):
-            both = common & views[index].spines
+            view = views[index]
+            both = common & view.spines
             # pods with the same ports left are alike, also as remainder tree: whoever can be
             # a full tree has a whole leaf to spare for the remainder leaf
             if both in tried:
@@ -227,9 +178,11 @@ class WholeLeafSearch:
             tried.add(both)
             if both != common and field_counts(both, *self._fields)[-1] < self._per_tree:
                 continue
-            found = self._trees(views[index + 1 :], [*chosen, views[index]], count - 1, both)
+            chosen.append(view)
+            found = self._trees(views[index + 1 :], count - 1, chosen, both)
             if found is not None:
                 return found
+            chosen.pop()
         return None
 
     def _finish(self, chosen: list[PodView], common: int) -> Placement | None:
@@ -286,5 +239,5 @@ class WholeLeafSearch:
 
     def _whole_leaves(self, view: PodView, count: int) -> list[Row]:
         """Take the first whole leaves of a pod with all their uplinks."""
-        size, ports = self._cluster.nodes_per_leaf, (1 << self._cluster.l2_per_pod) - 1
-        return [view.take(leaf, size, ports) for leaf in view.whole[:count]]
+        nodes, ports = self._whole_leaf
+        return [(leaf, nodes, ports) for leaf in view.whole[:count]]
