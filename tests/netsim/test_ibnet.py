@@ -149,11 +149,15 @@ SHAPES = [
 ]
 
 
-@pytest.mark.parametrize(("m", "w", "p"), SHAPES)
-@pytest.mark.parametrize("missing", [(), ("n1", "n4"), ("s1.1",)])
-def test_a_tree_written_as_a_fabric_is_recognised_again(m, w, p, missing):
-    if missing == ("s1.1",) and len(m) == 2:
-        pytest.skip("no other pod shows that a two-level tree once had a further leaf")
+# no other pod shows that a two-level tree once had a further leaf
+CASES = [(shape, missing) for shape in SHAPES for missing in ((), ("n1", "n4"))] + [
+    (shape, ("s1.1",)) for shape in SHAPES[2:]
+]
+
+
+@pytest.mark.parametrize(("shape", "missing"), CASES)
+def test_a_tree_written_as_a_fabric_is_recognised_again(shape, missing):
+    m, w, p = shape
     tree = depopulate(build_fat_tree(m, w, p, BW), missing)
 
     wired = wire_fat_tree(read_ibnetdiscover(write_ibnetdiscover(tree_fabric(tree))))

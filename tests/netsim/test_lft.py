@@ -297,6 +297,32 @@ def test_dumps_that_cannot_be_read_are_errors_with_a_line(before, after, message
     assert str(error.value).startswith("x.lfts:")
 
 
+@settings(deadline=None, max_examples=60)
+@given(st.randoms(use_true_random=False))
+def test_mangled_dumps_give_a_clear_error_or_tables(random):
+    wired = small()
+    lines = export_lfts(wired, []).split("\n")
+    for _ in range(random.randint(1, 4)):
+        at = random.randrange(len(lines))
+        kind = random.randrange(4)
+        if kind == 0:
+            lines[at] = lines[at][: random.randrange(len(lines[at]) + 1)]
+        elif kind == 1:
+            lines.insert(at, random.choice(lines))
+        elif kind == 2:
+            del lines[at]
+        else:
+            lines[at] = "".join(random.sample(lines[at], len(lines[at])))
+    message, out = "", None
+    try:
+        out = tables_of(read_lft_dump("\n".join(lines)), wired).out
+    except RoutingError as error:
+        message = str(error)
+
+    assert (out is None) == bool(message)
+    assert out is None or (out.min() >= -1 and out.max() < wired.topology.n_links)
+
+
 def test_a_dump_of_another_fabric_or_with_ports_that_do_not_exist_is_refused():
     wired = small()
     good = read_lft_dump(export_lfts(wired, []))

@@ -212,6 +212,48 @@ def test_every_balanced_choice_in_radix_4_agrees_but_for_one_family(
     assert found == exceptions
 
 
+def nested_shapes(n_pods, most_leaves):
+    """Leaf counts of so many pods of radix 6, leaves and pods descending."""
+    single = [
+        counts
+        for n_leaves in range(1, 4)
+        for counts in combinations_with_replacement((3, 2, 1), n_leaves)
+    ]
+    for pods in combinations_with_replacement(single, n_pods):
+        if sum(map(len, pods)) <= most_leaves:
+            yield pods
+
+
+def nested_job(pods):
+    """Every switch owns its first up-ports, as many as it has nodes or leaves below."""
+    nodes, links = [], []
+    for pod, counts in enumerate(pods):
+        for i, count in enumerate(counts):
+            leaf = 3 * pod + i
+            nodes += [3 * leaf + slot for slot in range(count)]
+            links += cables(RADIX6, 1, leaf, range(count))
+        for i in range(3):
+            links += cables(RADIX6, 2, 3 * pod + i, range(sum(count > i for count in counts)))
+    return Partition(np.array(nodes), np.array(links, dtype=np.int64))
+
+
+@pytest.mark.heavy
+@pytest.mark.parametrize(("n_pods", "shapes", "exceptions"), [(2, 127, 7), (3, 153, 0)])
+def test_nested_links_in_radix_6_agree_but_for_the_same_family(n_pods, shapes, exceptions):
+    jobs = [nested_job(pods) for pods in nested_shapes(n_pods, 5)]
+    assert len(jobs) == shapes
+    found = 0
+    for job in jobs:
+        broken = {breach.condition for breach in broken_conditions(RADIX6, job)}
+        if all_permutations_verdict(RADIX6, job):
+            found += bool(broken)
+            assert broken in (set(), {"1"})
+        else:
+            assert broken
+
+    assert found == exceptions
+
+
 def test_the_five_node_counterexample_to_necessity_is_non_blocking_though_illegal():
     """Pod A: one leaf of 2; pod B: leaves of 2 and 1, each with its uplinks; A's spines in B's."""
     links = [
