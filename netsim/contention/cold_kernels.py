@@ -158,7 +158,7 @@ def solve_cold(
     weight = np.zeros(n_ent)
     all_weight, all_use = np.zeros(n_channels), np.zeros(n_channels)
     use = np.zeros(n_ent)
-    n, r, time = np.zeros(samples), np.zeros(samples), np.zeros(samples)
+    n, r, late_by = np.zeros(samples), np.zeros(samples), np.zeros(samples)
     omega = np.full(n_jobs, OMEGA_START)
     residual_before = np.zeros(n_jobs)
     sweeps = 0
@@ -198,7 +198,7 @@ def solve_cold(
                     for i_s in range(samples):
                         inside = covered(duration[a] - begin[b, i_s], duration[b], cycle)
                         share[b, i_s] = (inside - before[b, i_s]) / duration[a]
-            time[:] = steps[a, TAU]
+            late_by[:] = 0.0  # against tau, so that a sum of nothings is nothing
             for k in range(first_entry[a], first_entry[a + 1]):
                 c = ent_channel[k]
                 if not shared[c]:
@@ -223,10 +223,10 @@ def solve_cold(
                 total = 0.0
                 for i_s in range(samples):
                     y = link_time(ent[k, B], ent[k, M], ent[k, Q], g, n[i_s], r[i_s])
-                    total += y
-                    time[i_s] = max(time[i_s], y)
-                fresh_late[k] = total / samples
-            fresh[a] = time.sum() / samples + steps[a, LAM]
+                    total += y - b_k
+                    late_by[i_s] = max(late_by[i_s], y - steps[a, TAU])
+                fresh_late[k] = b_k + total / samples
+            fresh[a] = (steps[a, TAU] + steps[a, LAM]) + late_by.sum() / samples
         for j in range(n_jobs):
             if period[j] <= 0.0:
                 continue

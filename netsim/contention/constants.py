@@ -84,7 +84,7 @@ class ConstantsOf:
     def __init__(self, topology: Topology, fairness: str = "per-sender") -> None:
         self._per_flow = not is_per_sender(fairness)
         self.topology = topology
-        self._kernels = load_kernels("netsim.contention.constants_kernels", "traffic kernels", 6)
+        self._kernels = load_kernels("netsim.contention.constants_kernels", "traffic kernels", 3)
         self._slot = np.full(topology.n_links, -1, dtype=np.int64)
         self._opened = np.zeros(topology.n_nodes, dtype=np.int64)
 

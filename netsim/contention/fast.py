@@ -47,7 +47,7 @@ class Fast:
         self.tolerance = tolerance
         self._constants_of = ConstantsOf(topology, fairness)
         self._kernels = load_kernels(
-            "netsim.contention.fixedpoint_kernels", "contention kernels", 8
+            "netsim.contention.fixedpoint_kernels", "contention kernels", 4
         )
         self._pool = Pool(topology.n_links)
         self._events = 0

@@ -1,0 +1,287 @@
+"""The fixed point solved from scratch: naive twin and the invariants of the model."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from naive import contention as naive
+
+from netsim.contention.cold import accurate, cold_fast, sample_phases
+from netsim.contention.constants import ConstantsOf
+from netsim.errors import ContentionError
+
+N_LINKS = 7
+
+
+def averaged(jobs, **options):
+    """Solve with averaged neighbours."""
+    return cold_fast(jobs, tolerance=1e-11, **options).interference
+
+
+def sampled(jobs, **options):
+    """Solve with sampled neighbours."""
+    return accurate(jobs, tolerance=1e-11, **options).interference
+
+
+MODES = pytest.mark.parametrize("solve", [averaged, sampled])
+
+
+@pytest.fixture(scope="module")
+def scene(fabric, traffic, random_jobs):
+    """Return a function that draws jobs over few links: plain, as traffic, and their fabric."""
+
+    def draw(seed, n_jobs=4, **options):
+        rng = np.random.default_rng(seed)
+        links = fabric(rng.uniform(0.5, 4.0, N_LINKS))
+        plain = random_jobs(rng, N_LINKS, n_jobs, **options)
+        return plain, [traffic(steps, c, N_LINKS) for steps, c in plain], links
+
+    return draw
+
+
+def constants(traffics, links, fairness="per-sender"):
+    """Return the constants of jobs 0, 1, ..."""
+    constants_of = ConstantsOf(links, fairness)
+    return {job: constants_of(traffic) for job, traffic in enumerate(traffics)}
+
+
+@pytest.mark.parametrize("fairness", ["per-sender", "per-flow"])
+@pytest.mark.parametrize("seed", range(4))
+def test_averaged_neighbours_equal_the_naive_twin(scene, fairness, seed):
+    plain, traffics, links = scene(seed)
+
+    solution = cold_fast(constants(traffics, links, fairness), tolerance=1e-12)
+
+    expected = naive.slowdowns(plain, links.capacity, per_flow=fairness == "per-flow")
+    assert solution.converged
+    np.testing.assert_allclose(list(solution.interference.values()), expected, rtol=1e-9)
+    assert max(expected) > 1.05
+
+
+@pytest.mark.parametrize("fairness", ["per-sender", "per-flow"])
+@pytest.mark.parametrize("seed", range(2))
+def test_sampled_neighbours_equal_the_naive_twin(scene, fairness, seed):
+    plain, traffics, links = scene(seed, 3)
+    phases = [sample_phases(job, 8, seed) for job in range(3)]
+
+    solution = accurate(constants(traffics, links, fairness), seed=seed, tolerance=1e-12)
+
+    expected = naive.slowdowns(
+        plain, links.capacity, phases=phases, per_flow=fairness == "per-flow"
+    )
+    np.testing.assert_allclose(list(solution.interference.values()), expected, rtol=1e-9)
+    assert max(expected) > 1.05
+
+
+def test_two_single_flows_by_hand(fabric, traffic):
+    """Both send 1 s on their own link, 1 s on the shared one; no compute.
+
+    Alone e = tau = 1, so W = 1 + Z, T = 1. With slowdown s of both: R = 1/s, N = (1 + Z)/s,
+    y = s, Z = s - 1, so N = 1 and h = 2: s = min(1/(1 - 1/s), 2), which is 2.
+    """
+    links = fabric([1.0, 1.0, 1.0])
+    jobs = [traffic([[(a, 1.0, [a, 2], 0.0)]], 0.0, 3) for a in range(2)]
+
+    assert averaged(constants(jobs, links)) == pytest.approx({0: 2.0, 1: 2.0}, abs=1e-6)
+
+
+@MODES
+@settings(deadline=None, max_examples=15)
+@given(seed=st.integers(0, 10_000))
+def test_jobs_that_share_no_link_have_exactly_1_and_change_nobody(scene, solve, seed):
+    """A hermit on links of its own joins: exactly 1, and all others keep their values."""
+    _, traffics, links = scene(seed, 3)
+    _, (hermit,), _ = scene(seed + 1, 1)
+    apart = replace(
+        hermit,
+        routes=replace(hermit.routes, links=hermit.routes.links + N_LINKS, n_links=2 * N_LINKS),
+    )
+    wide = [replace(t, routes=replace(t.routes, n_links=2 * N_LINKS)) for t in traffics]
+    double = replace(
+        links,
+        link_tail=np.tile(links.link_tail, 2),
+        link_head=np.tile(links.link_head, 2),
+        link_cable=np.arange(2 * N_LINKS),
+        capacity=np.tile(links.capacity, 2),
+        channel=np.arange(2 * N_LINKS),
+    )
+
+    together = solve(constants([*wide, apart], double))
+
+    assert together.pop(3) == 1.0
+    assert together == solve(constants(wide, double))
+    assert all(value >= 1.0 for value in together.values())
+
+
+@MODES
+def test_a_job_alone_and_no_job_at_all(scene, solve):
+    _, (only,), links = scene(5, 1)
+
+    assert solve(constants([only], links)) == {0: 1.0}
+    assert solve({}) == {}
+
+
+@MODES
+def test_jobs_that_hardly_communicate_and_saturated_links_give_numbers(scene, solve):
+    """R far above 1 gives no NaN; f near 0 gives 1; f = 0 is exactly 1."""
+    _, traffics, links = scene(8, 6)
+    always = [replace(t, compute_s=0.0) for t in traffics]
+    silent = replace(
+        traffics[0],
+        step=np.zeros(0, dtype=np.int64),
+        sender=np.zeros(0, dtype=np.int64),
+        nbytes=np.zeros(0),
+        latency_s=np.zeros(0),
+        routes=replace(
+            traffics[0].routes,
+            indptr=np.zeros(1, dtype=np.int64),
+            links=np.zeros(0, dtype=np.int64),
+        ),
+    )
+    rare = replace(traffics[1], compute_s=1e9)
+
+    slowdowns = solve(constants([*always, silent, replace(silent, compute_s=0.0), rare], links))
+
+    assert all(1.0 <= value < 20.0 for value in slowdowns.values())
+    assert max(slowdowns.values()) > 2.0
+    assert slowdowns[6] == slowdowns[7] == 1.0
+    assert slowdowns[8] == pytest.approx(1.0, abs=1e-6)
+
+
+@MODES
+@pytest.mark.parametrize("factor", [0.001, 7.0])
+def test_scales_cancel(scene, solve, factor):
+    """All volumes, compute and latency together; or capacities up and times down."""
+    _, traffics, links = scene(11, 5)
+    expected = solve(constants(traffics, links))
+
+    longer = [
+        replace(
+            t,
+            nbytes=t.nbytes * factor,
+            compute_s=t.compute_s * factor,
+            latency_s=t.latency_s * factor,
+        )
+        for t in traffics
+    ]
+    faster = [
+        replace(t, compute_s=t.compute_s / factor, latency_s=t.latency_s / factor) for t in traffics
+    ]
+
+    assert solve(constants(longer, links)) == pytest.approx(expected, abs=1e-8)
+    wider = replace(links, capacity=links.capacity * factor)
+    assert solve(constants(faster, wider)) == pytest.approx(expected, abs=1e-8)
+
+
+@MODES
+def test_order_of_jobs_and_of_flows_within_a_step_does_not_matter(scene, solve):
+    _, traffics, links = scene(13, 5)
+    jobs = constants(traffics, links)
+    shuffled = {job: jobs[job] for job in (3, 0, 4, 2, 1)}
+
+    assert solve(shuffled) == pytest.approx(solve(jobs), abs=1e-9)
+
+
+@MODES
+def test_renaming_senders_does_not_matter(scene, solve):
+    _, traffics, links = scene(14, 4)
+    renamed = [replace(t, sender=50 - t.sender) for t in traffics]
+
+    assert solve(constants(renamed, links)) == pytest.approx(
+        solve(constants(traffics, links)), abs=1e-9
+    )
+
+
+@MODES
+@pytest.mark.parametrize("seed", range(6))
+def test_starts_at_stretch_1_and_6_meet(scene, solve, seed):
+    _, traffics, links = scene(seed, 7)
+    jobs = constants(traffics, links)
+
+    assert solve(jobs, start=6.0) == pytest.approx(solve(jobs), abs=1e-6)
+
+
+@MODES
+def test_one_flow_per_sender_makes_per_sender_per_flow(scene, solve):
+    _, traffics, links = scene(17, 5, one_flow_per_sender=True)
+
+    per_sender = solve(constants(traffics, links))
+
+    assert per_sender == pytest.approx(solve(constants(traffics, links, "per-flow")), abs=1e-9)
+    assert max(per_sender.values()) > 1.1
+
+
+def test_per_flow_without_lingering_is_the_older_model(scene):
+    plain, traffics, links = scene(19, 4)
+
+    slowdowns = averaged(constants(traffics, links, "per-flow"), lingering=False)
+
+    np.testing.assert_allclose(list(slowdowns.values()), naive.v2(plain, links.capacity), rtol=1e-9)
+
+
+def test_one_more_phase_draw_moves_results_little_and_many_samples_agree(scene):
+    """The sampling error shrinks with M."""
+    few, many = [], []
+    for seed in range(6):
+        _, traffics, links = scene(seed, 4)
+        jobs = constants(traffics, links)
+        limit = np.array(list(sampled(jobs, samples=256).values()))
+        few.append(np.abs(np.array(list(sampled(jobs).values())) - limit).mean())
+        many.append(np.abs(np.array(list(sampled(jobs, samples=64).values())) - limit).mean())
+
+    assert np.mean(many) < 0.5 * np.mean(few)
+    assert np.mean(few) < 0.02
+
+
+def test_links_of_one_job_only_change_nothing(fabric, traffic):
+    """Constants in full and cut to the shared link agree: the rest stays in tau."""
+    links = fabric([1.0] * 5)
+    jobs = constants(
+        [traffic([[(a, 3.0, [2 * a, 4, 2 * a + 1], 0.1)]], 1.0, 5) for a in range(2)], links
+    )
+
+    cut = {}
+    for job, full in jobs.items():
+        (record,) = np.flatnonzero(full.rec_i[:, 0] == 4)
+        (entry,) = full.rec_i[record, 1:2]
+        cut[job] = replace(
+            full,
+            rec_i=np.array([[4, 0, 1, 4]]),
+            rec_f=full.rec_f[[record]],
+            ent_step=full.ent_step[[entry]],
+            ent_f=full.ent_f[[entry]],
+        )
+
+    assert averaged(cut) == averaged(jobs)
+    assert averaged(jobs)[0] > 1.05
+
+
+def test_the_worst_link_is_the_one_that_is_shared(fabric, traffic):
+    links = fabric([1.0] * 6)
+    jobs = [traffic([[(a, 1.0, [a, 4], 0.0)], [(a, 1.0, [a], 0.0)]], 0.5, 6) for a in range(2)]
+    jobs.append(traffic([[(2, 1.0, [2, 5], 0.0)]], 0.5, 6))
+
+    for solution in (cold_fast(constants(jobs, links)), accurate(constants(jobs, links))):
+        assert solution.worst_link == {0: 4, 1: 4, 2: -1}
+
+
+@given(job=st.integers(0, 2**40), samples=st.integers(2, 16), seed=st.integers(0, 2**40))
+@settings(deadline=None, max_examples=30)
+def test_phases_of_a_job_hit_every_stratum_once(job, samples, seed):
+    phases = sample_phases(job, samples, seed)
+
+    np.testing.assert_allclose(np.sort(phases), (np.arange(samples) + 0.5) / samples)
+
+
+def test_phases_of_jobs_and_draws_differ():
+    draws = {tuple(sample_phases(job, 8, seed)) for job in range(40) for seed in range(5)}
+
+    assert len(draws) >= 195
+
+
+@pytest.mark.parametrize("options", [{"samples": 1}, {"tolerance": 0.0}])
+def test_options_out_of_range_are_refused(options):
+    with pytest.raises(ContentionError, match=next(iter(options))):
+        accurate({}, **options)

@@ -1,0 +1,163 @@
+"""The constants of a job equal hand calculation and the naive twin."""
+
+from itertools import islice
+
+import numpy as np
+import pytest
+from naive import contention as naive
+
+from benchmarks.contention_scenes import Stream
+from netsim.contention.constants import ConstantsOf, bytes_per_link
+from netsim.errors import ContentionError, NetsimError
+
+
+def entry(constants, channel, step):
+    """Return B, m, q, G, e, E of one channel in one step."""
+    (record,) = np.flatnonzero(constants.rec_i[:, 0] == channel)
+    first, count = constants.rec_i[record, 1:3]
+    (k,) = first + np.flatnonzero(constants.ent_step[first : first + count] == step)
+    return constants.ent_f[k]
+
+
+def assert_equal_to_naive(constants, steps, capacity, *, per_flow=False, channel=None):
+    """Every entry and step equals the naive constants."""
+    channel = range(len(capacity)) if channel is None else channel
+    seen = 0
+    for a, step in enumerate(steps):
+        flows = [(s, n, [channel[link] for link in links], lat) for s, n, links, lat in step]
+        tau, lam, table = naive.constants(flows, capacity, per_flow=per_flow)
+        np.testing.assert_allclose(constants.steps[a, :2], [tau, lam], rtol=1e-12)
+        for link, expected in table.items():
+            np.testing.assert_allclose(entry(constants, link, a), expected, rtol=1e-12)
+        seen += len(table)
+    assert seen == constants.ent_step.size
+
+
+def test_three_flows_by_hand(fabric, traffic):
+    """Sender 0 opens two flows that share link 2 with the one of sender 1.
+
+    Link 0 (injection of 0) carries 2 + 4 bytes at 2 per second: B = 3; link 1: 3 / 2;
+    link 2: 9 bytes at 3 per second: B = 3; so all three flows end at 3.
+    """
+    steps = [[(0, 2.0, [0, 2], 0.1), (0, 4.0, [0, 2, 3], 0.3), (1, 3.0, [1, 2], 0.2)]]
+
+    constants = ConstantsOf(fabric([2.0, 2.0, 3.0, 8.0]))(traffic(steps, 5.0, 4))
+
+    np.testing.assert_allclose(constants.steps, [[3.0, 0.3, 3.3]])
+    assert constants.communication_s == pytest.approx(3.3)
+    assert constants.injection_s == pytest.approx(3.3)
+    assert constants.iteration_s == pytest.approx(8.3)
+    # m = 1/2 + 1/2 + 1; G = (3/2 + 3/2 + 3/2) / 2; E: two flows of weight 1/2 and one of 1, for 3 s
+    np.testing.assert_allclose(entry(constants, 2, 0), [3.0, 2.0, 2.0, 2.25, 3.0, 6.0])
+    np.testing.assert_allclose(entry(constants, 3, 0), [0.5, 0.5, 1.0, 3.0, 3.0, 1.5])
+    np.testing.assert_allclose(entry(constants, 1, 0), [1.5, 1.0, 1.0, 1.5, 3.0, 3.0])
+
+
+def test_weight_grows_when_the_senders_other_flows_end(fabric, traffic):
+    """A flow that ends at 1 s leaves its sibling, held up until 4 s, with weight 1 from then on."""
+    steps = [[(0, 1.0, [0, 1], 0.0), (0, 1.0, [0, 2], 0.0)]]
+
+    constants = ConstantsOf(fabric([2.0, 1.0, 0.25]))(traffic(steps, 0.0, 3))
+
+    # B: 1, 1, 4; the second flow's presence is 1/2 until 1 s, 1 until 4 s
+    np.testing.assert_allclose(entry(constants, 2, 0), [4.0, 0.5, 1.0, 1.0, 4.0, 3.5])
+    np.testing.assert_allclose(entry(constants, 0, 0), [1.0, 1.0, 1.0, 1.0, 4.0, 4.0])
+
+
+@pytest.mark.parametrize("fairness", ["per-sender", "per-flow"])
+@pytest.mark.parametrize("seed", range(8))
+def test_constants_on_general_links_equal_the_naive_ones(
+    fabric, traffic, random_jobs, fairness, seed
+):
+    rng = np.random.default_rng(seed)
+    capacity = rng.uniform(0.5, 4.0, 9)
+    constants_of = ConstantsOf(fabric(capacity), fairness)
+
+    for steps, compute_s in random_jobs(rng, 9, 4):
+        constants = constants_of(traffic(steps, compute_s, 9))
+
+        assert_equal_to_naive(constants, steps, capacity, per_flow=fairness == "per-flow")
+
+
+def test_both_directions_of_a_half_duplex_cable_are_one_channel(fabric, traffic, random_jobs):
+    rng = np.random.default_rng(3)
+    channel = [0, 1, 2, 3, 0, 1, 2, 3]
+    capacity = [1.0, 2.0, 3.0, 1.5] * 2
+    jobs = random_jobs(rng, 4, 5)  # up to three of links 0..3, each taken in one direction
+    for steps, compute_s in jobs:
+        turned = [
+            [
+                (s, n, [link + 4 * int(rng.integers(2)) for link in links], lat)
+                for s, n, links, lat in step
+            ]
+            for step in steps
+        ]
+
+        constants = ConstantsOf(fabric(capacity, channel))(traffic(turned, compute_s, 8))
+
+        assert_equal_to_naive(constants, turned, capacity, channel=channel)
+        used = {link for step in turned for _, _, links, _ in step for link in links}
+        assert set(constants.rec_i[:, 3].tolist()) <= used  # a link the job itself uses
+
+
+def test_constants_of_patterns_on_a_tree_equal_the_naive_ones(tree, plain):
+    stream = Stream(tree, 0, 14, random_nodes=True)
+    starts = [job for kind, _, job in islice(stream.events(), 18) if kind == "start"]
+
+    for job in starts[:7]:
+        assert_equal_to_naive(ConstantsOf(tree)(job), plain(job)[0], tree.capacity)
+
+
+def test_injection_time_counts_only_first_and_last_links(fabric, traffic):
+    """The slow middle link makes the time alone, not the time of an ideal placement."""
+    steps = [[(0, 4.0, [0, 1, 2], 0.5)], [(0, 4.0, [0], 0.25)]]
+
+    constants = ConstantsOf(fabric([2.0, 0.5, 1.0]))(traffic(steps, 0.0, 3))
+
+    assert constants.communication_s == pytest.approx(8.5 + 2.25)
+    assert constants.injection_s == pytest.approx(4.5 + 2.25)
+
+
+def test_flows_inside_a_node_take_no_time_and_open_nothing(fabric, traffic):
+    steps = [[(0, 4.0, [], 0.0), (0, 2.0, [0], 0.5)], [(1, 9.0, [], 0.0)]]
+
+    constants = ConstantsOf(fabric([2.0]))(traffic(steps, 0.0, 1))
+
+    np.testing.assert_allclose(constants.steps, [[1.0, 0.5, 1.5], [0.0, 0.0, 0.0]])
+    np.testing.assert_allclose(entry(constants, 0, 0), [1.0, 1.0, 1.0, 1.0, 1.0, 1.0])
+
+
+def test_bytes_per_link_add_up_over_steps_and_flows(traffic):
+    steps = [[(0, 2.0, [0, 2], 0.0), (1, 3.0, [1, 2], 0.0)], [(0, 5.0, [0, 4], 0.0)]]
+
+    links, nbytes = bytes_per_link(traffic(steps, 0.0, 6))
+
+    assert dict(zip(links.tolist(), nbytes.tolist(), strict=True)) == {
+        0: 7.0,
+        1: 3.0,
+        2: 5.0,
+        4: 5.0,
+    }
+
+
+@pytest.mark.parametrize(
+    ("steps", "compute_s", "message"),
+    [
+        ([[(99, 1.0, [0], 0.0)]], 0.0, r"senders must be nodes 0\.\.63, got 99\.\.99"),
+        ([[(0, 0.0, [0], 0.0)]], 0.0, "bytes of flows must be positive, got 0.0"),
+        ([[(0, 1.0, [0], 0.0)]], -1.0, "compute_s must be 0 or more, got -1.0"),
+    ],
+)
+def test_traffic_out_of_range_is_refused(fabric, traffic, steps, compute_s, message):
+    with pytest.raises(ContentionError, match=message):
+        ConstantsOf(fabric([1.0]))(traffic(steps, compute_s, 1))
+
+
+def test_routes_of_another_fabric_are_refused(fabric, traffic):
+    with pytest.raises(ContentionError, match="fabric of 2 links, got one of 3"):
+        ConstantsOf(fabric([1.0, 1.0]))(traffic([[(0, 1.0, [0], 0.0)]], 0.0, 3))
+
+
+def test_an_unknown_fairness_lists_the_choices(fabric):
+    with pytest.raises(NetsimError, match="per-sender, per-flow"):
+        ConstantsOf(fabric([1.0]), "fair")

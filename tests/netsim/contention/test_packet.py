@@ -1,0 +1,61 @@
+"""The models against packet level (CODES on ROSS, 128 nodes), beside `null`."""
+
+import pytest
+
+from benchmarks.contention_packet import read_cases, table
+
+
+@pytest.fixture(scope="module")
+def duty(shared):
+    """Return the error table of the cases with compute phases."""
+    cases = read_cases(shared("reference/packet/duty_k8.json.gz"))
+    assert sum(case.true.size for case in cases) == 110
+    return table(cases, ("null", "fast", "accurate"))
+
+
+@pytest.fixture(scope="module")
+def always(shared):
+    """Return the error table of the cases that always communicate."""
+    cases = read_cases(shared("reference/packet/cases_k8.json.gz"))
+    assert sum(case.true.size for case in cases) == 35
+    return table(cases, ("null", "always-on-max-min", "fast", "accurate"))
+
+
+def test_null_errs_as_much_as_jobs_are_slowed(duty, always):
+    """What the models are measured against; the truth of the files alone decides it."""
+    assert duty["null"].mean == pytest.approx(9.4, abs=0.05)
+    assert always["null"].mean == pytest.approx(15.6, abs=0.05)
+    assert duty["null"].bias == always["null"].bias == 0.0
+
+
+def test_accurate_on_duty_cycles(duty):
+    assert duty["accurate"].mean <= 3.6
+    assert duty["accurate"].contended <= 6.7
+    assert 0.65 <= duty["accurate"].bias <= 1.1
+    assert duty["accurate"].rank >= 0.9
+
+
+def test_fast_on_duty_cycles(duty):
+    assert duty["fast"].mean <= 4.6
+    assert 0.45 <= duty["fast"].bias <= 1.1
+    assert duty["fast"].rank >= 0.85
+
+
+def test_accurate_beats_fast_where_bursts_matter(duty):
+    """A burst hits all its links at once, which averaged neighbours do not see."""
+    assert duty["accurate"].mean < duty["fast"].mean
+    assert duty["fast"].bias < duty["accurate"].bias
+
+
+def test_always_communicating_jobs(always):
+    assert always["accurate"].mean <= 5.0
+    assert always["fast"].mean <= 5.0
+    assert 0.75 <= always["accurate"].bias <= 1.1
+    assert always["accurate"].rank >= 0.85
+
+
+def test_both_modes_beat_null_clearly_and_max_min_does_not(duty, always):
+    for errors in (duty, always):
+        for mode in ("fast", "accurate"):
+            assert errors[mode].mean < errors["null"].mean / 1.8
+    assert always["always-on-max-min"].mean > always["null"].mean

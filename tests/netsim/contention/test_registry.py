@@ -1,0 +1,142 @@
+"""One contract for every contention model of the dictionary."""
+
+from itertools import islice, takewhile
+
+import numpy as np
+import pytest
+
+from benchmarks.contention_scenes import Stream
+from netsim.contention import CONTENTION_MODELS, make_contention_model
+from netsim.errors import ContentionError, NetsimError
+
+NAMES = sorted(CONTENTION_MODELS)
+
+
+def first_jobs(tree, seed):
+    """Return jobs that start before the first one ends."""
+    events = Stream(tree, seed, 12, random_nodes=True).events()
+    return [
+        (job, traffic) for _, job, traffic in takewhile(lambda event: event[0] == "start", events)
+    ]
+
+
+@pytest.mark.parametrize("name", NAMES)
+class TestEveryModel:
+    def test_reports_who_started_or_changed_and_never_below_1(self, tree, name):
+        model = make_contention_model(name, tree)
+        known = {}
+        for kind, job, traffic in islice(Stream(tree, 2, 12, random_nodes=True).events(), 60):
+            if kind == "start":
+                model.start(job, traffic)
+            else:
+                model.end(job)
+                known.pop(job)
+            changes = model.solve()
+            assert kind == "end" or job in changes
+            assert all(value >= 1.0 and known.get(k) != value for k, value in changes.items())
+            known.update(changes)
+            assert all(-1 <= model.worst_link(k) < tree.n_links for k in known)
+
+        assert model.solve() == {}
+        assert (max(known.values()) > 1.05) == (name != "null")
+
+    def test_is_exactly_1_where_nothing_is_shared(self, tree, name):
+        """Jobs on whole pods, then alone."""
+        model = make_contention_model(name, tree)
+        stream = Stream(tree, 5, 16, random_nodes=False)
+        stream._size = lambda: 16
+        stream._waiting = 16
+        for _, job, traffic in islice(stream.events(), 8):
+            model.start(job, traffic)
+
+        assert set(model.solve().values()) == {1.0}
+
+    def test_is_exactly_1_again_when_the_neighbour_has_gone(self, fabric, traffic, name):
+        model = make_contention_model(name, fabric([1.0] * 3))
+        for job in range(2):
+            model.start(job, traffic([[(job, 1.0, [job, 2], 0.1)]], 0.5, 3))
+        together = model.solve()
+        model.end(0)
+
+        assert (together[1] > 1.05) == (name != "null")
+        assert model.solve() == ({} if name == "null" else {1: 1.0})
+
+    def test_gives_the_same_bytes_again(self, tree, name):
+        runs = []
+        for _ in range(2):
+            model = make_contention_model(name, tree)
+            for job, traffic in first_jobs(tree, 4):
+                model.start(job, traffic)
+            runs.append(dict(model.solve()))
+
+        assert runs[0] == runs[1]
+
+    def test_refuses_unknown_and_repeated_jobs(self, fabric, traffic, name):
+        model = make_contention_model(name, fabric([1.0]))
+        job = traffic([[(0, 1.0, [0], 0.0)]], 0.5, 1)
+        model.start(7, job)
+
+        with pytest.raises(ContentionError, match="job 7 has been started already"):
+            model.start(7, job)
+        for call in (model.end, model.worst_link):
+            with pytest.raises(ContentionError, match="job 8 has not been started"):
+                call(8)
+
+    def test_refuses_options_it_does_not_have(self, tree, name):
+        with pytest.raises(ContentionError, match=f"unknown option 'colour' .*{name}"):
+            make_contention_model(name, tree, options={"colour": 1})
+
+
+def test_an_unknown_name_lists_the_choices(tree):
+    with pytest.raises(ContentionError, match="unknown contention model 'fats'; choose from acc"):
+        make_contention_model("fats", tree)
+
+
+def test_an_unknown_fairness_lists_the_choices(tree):
+    with pytest.raises(NetsimError, match="per-sender, per-flow"):
+        make_contention_model("fast", tree, fairness="fair")
+
+
+@pytest.mark.parametrize("options", [{"samples": 1}, {"tolerance": 2.0}])
+def test_values_out_of_range_are_refused_before_the_first_job(tree, options):
+    with pytest.raises(ContentionError, match=next(iter(options))):
+        make_contention_model("accurate", tree, options=options)
+
+
+def test_accurate_is_independent_of_the_order_of_starts(tree):
+    jobs = first_jobs(tree, 6)
+    values = []
+    for order in (jobs, jobs[::-1]):
+        model = make_contention_model("accurate", tree, options={"tolerance": 1e-10})
+        for job, traffic in order:
+            model.start(job, traffic)
+        values.append(dict(sorted(model.solve().items())))
+
+    assert values[0] == pytest.approx(values[1], abs=1e-8)
+
+
+def test_load_ratio_by_hand(fabric, traffic):
+    """1 s + 1 s compute alone; on link 2 one own flow among three: t = 3, s = (1 + 3) / 2."""
+    model = make_contention_model("load-ratio", fabric([1.0] * 4))
+    for job in range(3):
+        model.start(job, traffic([[(job, 1.0, [job, 3], 0.0)]], 1.0, 4))
+
+    assert model.solve() == pytest.approx({0: 2.0, 1: 2.0, 2: 2.0})
+    assert model.worst_link(1) == 3
+
+
+@pytest.mark.parametrize(("fairness", "rate"), [("per-sender", 0.5), ("per-flow", 2 / 3)])
+def test_always_on_max_min_by_hand(fabric, traffic, fairness, rate):
+    """Job 0 sends two flows from one node over link 2 (alone 2 s), job 1 one flow (alone 1 s).
+
+    Per sender each job has half of link 2: job 0 takes 4 s, job 1 takes 2 s. Per flow each
+    flow has a third: 3 s and 3 s. Job 0 has 2 s of compute, job 1 none.
+    """
+    model = make_contention_model("always-on-max-min", fabric([1.0] * 3), fairness=fairness)
+    model.start(0, traffic([[(0, 1.0, [0, 2], 0.0), (0, 1.0, [0, 2], 0.0)]], 2.0, 3))
+    model.start(1, traffic([[(1, 1.0, [1, 2], 0.0)]], 0.0, 3))
+
+    expected = {0: (2.0 + 2.0 / rate) / 4.0, 1: 1.0 / (1.0 - rate)}
+
+    assert model.solve() == pytest.approx(expected, abs=1e-12)
+    assert np.isfinite(list(expected.values())).all()

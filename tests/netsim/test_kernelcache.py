@@ -1,0 +1,93 @@
+"""Kernels are compiled once, with one announcement, wherever something can be written."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+OUTER = """
+from numba import njit
+
+from inner_kernels import twice
+
+
+@njit("float64(float64)", cache=True)
+def eightfold(x):
+    return twice(4.0 * x)
+"""
+INNER = """
+from numba import njit
+
+
+@njit("float64(float64)", cache=True)
+def twice(x):
+    return 2.0 * x
+"""
+CALL = """
+import logging, sys
+logging.basicConfig(format="%(name)s %(levelname)s %(message)s")
+from netsim.kernelcache import load_kernels
+module = load_kernels("outer_kernels", "test kernels", 3)
+assert load_kernels("outer_kernels", "test kernels", 3) is module
+print(module.eightfold(1.0))
+"""
+
+
+@pytest.fixture
+def kernels(tmp_path):
+    """Return a folder with two kernel modules, and a function that runs them in a process."""
+    (tmp_path / "outer_kernels.py").write_text(OUTER, encoding="utf-8")
+    (tmp_path / "inner_kernels.py").write_text(INNER, encoding="utf-8")
+
+    def run(**environment):
+        done = subprocess.run(  # noqa: S603 (our own interpreter)
+            [sys.executable, "-c", CALL],
+            env={**os.environ, "PYTHONPATH": f"{tmp_path}{os.pathsep}{ROOT}", **environment},
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        return float(done.stdout), done.stderr.splitlines()
+
+    return tmp_path, run
+
+
+def test_the_first_compilation_is_announced_and_later_ones_come_from_disk(kernels):
+    folder, run = kernels
+    cache = {"NUMBA_CACHE_DIR": str(folder / "cache")}
+    announcement = (
+        "fabricsim WARNING compiling the test kernels (first use on this machine, about 3 s)"
+    )
+
+    assert run(**cache) == (8.0, [announcement] * 2)  # one for each module
+    assert run(**cache) == (8.0, [])
+
+
+def test_a_change_of_an_imported_kernel_is_not_missed(kernels):
+    folder, run = kernels
+    cache = {"NUMBA_CACHE_DIR": str(folder / "cache")}
+    run(**cache)
+
+    (folder / "inner_kernels.py").write_text(INNER.replace("2.0", "5.0"), encoding="utf-8")
+
+    assert run(**cache)[0] == 20.0
+    assert len(list((folder / "cache" / "fabricsim").iterdir())) == 2  # old code is removed
+
+
+def test_kernels_run_where_nothing_can_be_written(kernels):
+    """A file stands where each cache folder would be made."""
+    folder, run = kernels
+    (folder / "file").touch()
+    nowhere = str(folder / "file" / "sub")
+    code = (
+        f"import netsim.kernelcache as k, pathlib\nk._places = lambda: [pathlib.Path({nowhere!r})]"
+    )
+    (folder / "sitecustomize.py").write_text(code, encoding="utf-8")
+
+    value, announced = run()
+
+    assert value == 8.0
+    assert len(announced) == 2
