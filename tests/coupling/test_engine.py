@@ -30,7 +30,8 @@ def test_null_model_equals_the_uncoupled_schedule_start_by_start(experiment, all
     starts = {record.job.id: record.start_s for record in uncoupled.records}
     assert dict(zip(result.jobs["id"], result.jobs["start_s"], strict=True)) == starts
     assert (result.jobs["slowdown"] == 1.0).all()
-    assert (result.jobs["end_s"] == result.jobs["start_s"] + result.jobs["runtime_reference_s"]).all()
+    ideal_end_s = result.jobs["start_s"] + result.jobs["runtime_reference_s"]
+    assert (result.jobs["end_s"] == ideal_end_s).all()
 
 
 @pytest.mark.parametrize(
@@ -80,9 +81,7 @@ def test_injected_bytes_follow_from_fraction_and_run_time(experiment):
     """One pair of nodes at fraction f sends f x run time x link rate, in each direction."""
     profile = {
         "version": 1,
-        "rule": [
-            {"pattern": {"name": "pairs"}, "comm_fraction": 0.25, "bytes_per_flow": "64 KiB"}
-        ],
+        "rule": [{"pattern": {"name": "pairs"}, "comm_fraction": 0.25, "bytes_per_flow": "64 KiB"}],
     }
     small = experiment(communication=profile, allocator="first-free")
     parts = assemble(small)
@@ -101,9 +100,7 @@ def test_baseline_reading_makes_an_ordinary_run_take_what_the_log_says(experimen
     ordinary = experiment(allocator="first-free", routing="d-mod-k")
     first = run(ordinary).jobs
 
-    parts = with_reference_runtimes(
-        replace(ordinary, runtime_means="baseline"), assemble(ordinary)
-    )
+    parts = with_reference_runtimes(replace(ordinary, runtime_means="baseline"), assemble(ordinary))
 
     ours = np.array([job.runtime_s for job in parts.workload.jobs])
     np.testing.assert_allclose(ours, first["runtime_reference_s"] / first["slowdown"])
