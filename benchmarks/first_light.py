@@ -47,8 +47,8 @@ three-level fat-tree of radix 18 (1458 nodes, 100 Gb/s), all jobs submitted at o
 EASY with a window of 50, run times known to the scheduler, as in Smith & Lowenthal, HPDC'21.
 
 Communication is the default profile (`examples/mixed.toml`): five patterns in equal shares,
-communication fractions uniform in 0.1-0.5. It is an assumption; what follows holds for it. Jobs slow
-each other down through the links they share, model `fast`, which understates interference
+communication fractions uniform in 0.1-0.5. It is an assumption; what follows holds for it. Jobs
+slow each other down through the links they share, model `fast`, which understates interference
 ([how much](model.md)). The log's run times are read as isolated ones.
 
 Written by `python benchmarks/first_light.py --logs FOLDER`; the same tables come from
