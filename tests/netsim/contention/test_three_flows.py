@@ -11,7 +11,7 @@ from netsim.topology.fattree import fat_tree_of_radix
 
 
 def one_flow(routing, src, dst):
-    """A flow of 1 GB per iteration, with 1 s of computing."""
+    """Return the traffic of one flow: 1 GB per iteration, with 1 s of computing."""
     sender = np.array([src])
     routes = routing.routes(sender, np.array([dst]))
     return Traffic(np.array([0]), sender, np.array([1e9]), routes, 1.0, np.zeros(1))
