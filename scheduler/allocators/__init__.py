@@ -5,10 +5,12 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from scheduler.allocators.base import Allocator
+from scheduler.allocators.closest import ClosestFit, ClosestFitMind
 from scheduler.allocators.jigsaw import Jigsaw
 from scheduler.allocators.laas import Laas
 from scheduler.allocators.lc import LeastConstrained, LeastConstrainedShared
 from scheduler.allocators.linear import Contiguous, FirstFree
+from scheduler.allocators.ordered import Fifo, FifoFit, FirstFit, LargestFit, VaryingFit
 from scheduler.allocators.scattered import Scattered
 from scheduler.allocators.slurm import SlurmBestFit
 from scheduler.allocators.ta import TopologyAware
@@ -19,28 +21,42 @@ __all__ = [
     "ALIASES",
     "ALLOCATORS",
     "Allocator",
+    "ClosestFit",
+    "ClosestFitMind",
     "Contiguous",
+    "Fifo",
+    "FifoFit",
+    "FirstFit",
     "FirstFree",
     "Jigsaw",
     "Laas",
+    "LargestFit",
     "LeastConstrained",
     "LeastConstrainedShared",
     "Scattered",
     "SlurmBestFit",
     "TopologyAware",
+    "VaryingFit",
     "make_allocator",
 ]
 
 ALLOCATORS: dict[str, Callable[..., Allocator]] = {
+    "closest-fit": ClosestFit,
+    "closest-fit-mind": ClosestFitMind,
     "contiguous": Contiguous,
+    "fifo": Fifo,
+    "fifo-fit": FifoFit,
+    "first-fit": FirstFit,
     "first-free": FirstFree,
     "jigsaw": Jigsaw,
     "laas": Laas,
+    "largest-fit": LargestFit,
     "lc": LeastConstrained,
     "lc+s": LeastConstrainedShared,
     "random": Scattered,
     "slurm-best-fit": SlurmBestFit,
     "ta": TopologyAware,
+    "varying-fit": VaryingFit,
 }
 ALIASES: dict[str, str] = {"baseline": "first-free"}
 

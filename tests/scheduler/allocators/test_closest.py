@@ -1,0 +1,90 @@
+"""Closest Fit (MIND): the same windows as an evaluation of every one, on every kind of machine."""
+
+import naive.ordered as naive
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from netsim.topology.dragonfly import build_dragonfly
+from netsim.topology.fattree import build_fat_tree, fat_tree_of_radix
+from netsim.topology.outage import exclude
+from netsim.topology.torus import build_torus
+from scheduler.allocators import make_allocator
+from scheduler.allocators.closest_hops import hop_sums
+from scheduler.cluster import Cluster
+from scheduler.job import Job
+from scheduler.ordering import allocation_of, node_order
+
+MACHINES = {
+    "torus": build_torus((5, 3, 4), 1.0, nodes_per_router=2),
+    "mesh": build_torus((7, 6), 1.0, wrap=(False, True)),
+    "login nodes": exclude(build_torus((5, 4, 3), 1.0), ["n3", "n4", "n59"]),
+    "best case": build_dragonfly(3, (3, 4), 1.0, nodes_per_router=2, variant="best-case"),
+    "worst case": build_dragonfly(3, (3, 4), 1.0, nodes_per_router=2, variant="worst-case"),
+    "canonical": build_dragonfly(9, 4, 1.0, nodes_per_router=2),
+    "tree": fat_tree_of_radix(6, 1.0),
+    "two rails": build_fat_tree((3, 3, 2), (2, 3, 3), (1, 1, 1), 1.0),
+}
+
+
+def all_hops(fabric):
+    """Return the table of hops between all nodes."""
+    nodes = np.arange(fabric.n_nodes)
+    size = nodes.size
+    return fabric.hops(np.repeat(nodes, size), np.tile(nodes, size)).reshape(size, size).tolist()
+
+
+HOPS = {name: all_hops(fabric) for name, fabric in MACHINES.items()}
+
+
+@pytest.mark.parametrize("machine", MACHINES)
+@settings(deadline=None, max_examples=40)
+@given(data=st.data())
+def test_it_takes_the_first_of_the_windows_with_least_mind(machine, data):
+    fabric = MACHINES[machine]
+    usable = fabric.usable_nodes.tolist()
+    grid = machine not in {"tree", "two rails"}
+    order = data.draw(st.sampled_from(["row-major", "snake", "hilbert"] if grid else ["row-major"]))
+    cluster = Cluster(fabric)
+    line = node_order(order, fabric, cluster.nodes_per_leaf).node.tolist()
+    busy = data.draw(st.sets(st.sampled_from(usable), max_size=len(usable) - 1))
+    if busy:
+        other = Job(-1, 0.0, len(busy), 1.0, 1.0)
+        cluster.place(allocation_of(other, sorted(busy), cluster.nodes_per_leaf))
+    free = [node for node in line if node in usable and node not in busy]
+    size = data.draw(st.integers(1, len(free)))
+    hops = HOPS[machine]
+    expected = naive.closest_fit_mind(free, size, lambda one, two: hops[one][two])
+
+    allocator = make_allocator("closest-fit-mind", {"order": order}, 1)
+    allocation = allocator.allocate(Job(1, 0.0, size, 1.0, 1.0), cluster)
+
+    assert allocation.nodes(cluster.nodes_per_leaf).tolist() == expected
+
+
+@pytest.mark.parametrize("machine", MACHINES)
+def test_tables_give_the_hops_of_the_topology(machine):
+    fabric = MACHINES[machine]
+    sums = hop_sums(fabric)
+    nodes = fabric.usable_nodes
+
+    between = sums.hops[sums.row[nodes, None] + sums.column[nodes]].sum(axis=2)
+
+    assert between.tolist() == np.array(HOPS[machine])[np.ix_(nodes, nodes)].tolist()
+    some = nodes[::3]
+    assert sums.total(some) == fabric.total_hops(some)
+
+
+def test_only_minimal_paths_over_one_global_cable_break_the_triangle_inequality():
+    """On the canonical dragonfly a detour over a third group can be shorter, by hops alone."""
+    metric = {name: hop_sums(fabric).metric for name, fabric in MACHINES.items()}
+
+    broken = {name for name in MACHINES if shorter_detour(HOPS[name])}
+    assert {name for name, holds in metric.items() if not holds} == broken == {"canonical"}
+
+
+def shorter_detour(hops):
+    """Whether some way over a third node is shorter."""
+    table = np.array(hops)
+    return any((table > row[:, None] + row).any() for row in table)
