@@ -5,11 +5,13 @@ Names are loaded on first use, so that the command answers ``--help`` at once.
 
 * `Experiment` -- everything a run depends on, from TOML or from Python
 * `run`, `run_campaign` -- run one experiment, or all it compares into a directory
+* `estimate`, `Estimate` -- what jobs placed on a fabric do to each other
+* `Snapshot`, `read_snapshot` -- jobs on a fabric at one moment, from JSON
 * `Result`, `Campaign` -- what came out
 * `NetworkPace` -- the rate model that asks the network, for simulations of one's own
 * `speedup`, `summarize` -- emergent speed-up against a baseline, summary of a job table
 * `write_report` -- the HTML report
-* `CouplingError`, `ExperimentError`, `ResultError` -- what goes wrong
+* `CouplingError`, `ExperimentError`, `ResultError`, `SnapshotError` -- what goes wrong
 """
 
 from importlib import import_module
@@ -20,11 +22,16 @@ from coupling.siblings import check_siblings
 _HOME = {
     "Campaign": "coupling.campaign",
     "CouplingError": "coupling.errors",
+    "Estimate": "coupling.estimation",
     "Experiment": "coupling.experiment",
     "ExperimentError": "coupling.errors",
     "NetworkPace": "coupling.pace",
     "Result": "coupling.result",
     "ResultError": "coupling.errors",
+    "Snapshot": "coupling.snapshot",
+    "SnapshotError": "coupling.errors",
+    "estimate": "coupling.estimation",
+    "read_snapshot": "coupling.snapshot",
     "run": "coupling.engine",
     "run_campaign": "coupling.campaign",
     "speedup": "coupling.metrics",

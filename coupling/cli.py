@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from coupling.cli_network import register
 from coupling.siblings import check_siblings
 
 app = typer.Typer(
@@ -62,6 +63,9 @@ def run(
         csv=csv,
         as_json=as_json,
     )
+
+
+register(app)
 
 
 def main() -> None:

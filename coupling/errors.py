@@ -4,6 +4,7 @@ Errors of the coupling package.
 * CouplingError
   + ExperimentError    an experiment file that cannot be read or does not make sense
   + ResultError        a result directory that cannot be read or written
+  + SnapshotError      a snapshot, or a file beside it, that cannot be read or does not make sense
 """
 
 
@@ -17,3 +18,7 @@ class ExperimentError(CouplingError):
 
 class ResultError(CouplingError):
     """A result directory cannot be read or written."""
+
+
+class SnapshotError(CouplingError):
+    """A snapshot or a file that goes with it cannot be read, or does not make sense."""

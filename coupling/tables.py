@@ -1,9 +1,30 @@
-"""Read TOML tables field by field, with errors that name file, table, field and choices."""
+"""Read tables of TOML and JSON field by field; errors name file, place, field and choices."""
 
 from collections.abc import Mapping, Sequence
+from math import inf
 from typing import Any
 
-from coupling.errors import ExperimentError
+from coupling.errors import CouplingError, ExperimentError
+
+_BRIEF = 80  # characters of a wrong value that an error shows
+
+
+def brief(value: object) -> str:
+    """
+    Write a value for an error message: on one line, and not all of a long one.
+
+    Parameters
+    ----------
+    value : object
+        What came.
+
+    Returns
+    -------
+    str
+        Its representation, cut where it is long.
+    """
+    text = repr(value)
+    return text if len(text) <= _BRIEF else f"{text[: _BRIEF - 3]}..."
 
 
 class Table:
@@ -16,11 +37,16 @@ class Table:
         The table as parsed.
     place : str
         File and table, e.g. ``"easy.toml: [scheduler]"``.
+    kind : type of CouplingError
+        Class of the errors.
     """
 
-    def __init__(self, values: object, place: str) -> None:
+    def __init__(
+        self, values: object, place: str, kind: type[CouplingError] = ExperimentError
+    ) -> None:
+        self._kind = kind
         if not isinstance(values, Mapping):
-            raise ExperimentError(f"{place}: expected a table, got {values!r}.")
+            raise kind(f"{place}: expected a table, got {brief(values)}.")
         self._values: Mapping[str, Any] = values
         self._place = place
         self._known: set[str] = set()
@@ -29,7 +55,7 @@ class Table:
         """Say whether the table has a field."""
         return key in self._values
 
-    def error(self, key: str, expected: str) -> ExperimentError:
+    def error(self, key: str, expected: str) -> CouplingError:
         """
         Make the error for a bad field.
 
@@ -42,11 +68,29 @@ class Table:
 
         Returns
         -------
-        ExperimentError
-            Ready to be raised.
+        CouplingError
+            Of the table's kind, ready to be raised.
         """
-        got = f"got {self._values[key]!r}" if key in self._values else "it is missing"
-        return ExperimentError(f"{self._place} {key}: expected {expected}, {got}.")
+        got = f"got {brief(self._values[key])}" if key in self._values else "it is missing"
+        return self._kind(f"{self._place} {key}: expected {expected}, {got}.")
+
+    def fault(self, key: str, what: str) -> CouplingError:
+        """
+        Make the error for a field that something else found bad.
+
+        Parameters
+        ----------
+        key : str
+            Name of the field.
+        what : str
+            What is wrong, as a sentence.
+
+        Returns
+        -------
+        CouplingError
+            Of the table's kind, ready to be raised.
+        """
+        return self._kind(f"{self._place} {key}: {what}")
 
     def text(self, key: str, default: str | None = None, choices: Sequence[str] = ()) -> str:
         """
@@ -95,6 +139,34 @@ class Table:
         if isinstance(value, bool) or not isinstance(value, int) or value < least:
             raise self.error(key, f"a whole number from {least}")
         return value
+
+    def number(
+        self, key: str, default: float | None = None, least: float = 0.0, most: float = inf
+    ) -> float:
+        """
+        Return a number.
+
+        Parameters
+        ----------
+        key : str
+            Name of the field.
+        default : float, optional
+            Value where the field is missing; without it the field must be there.
+        least, most : float
+            Smallest and largest allowed value.
+
+        Returns
+        -------
+        float
+            The value.
+        """
+        self._known.add(key)
+        value = self._values.get(key, default)
+        is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
+        if not is_number or not least <= value <= most:
+            limits = f"from {least:g}" if most == inf else f"from {least:g} to {most:g}"
+            raise self.error(key, f"a number {limits}")
+        return float(value)
 
     def flag(self, key: str, default: bool) -> bool:
         """
@@ -173,7 +245,44 @@ class Table:
             The inner table.
         """
         self._known.add(key)
-        return Table(self._values.get(key, {}), f"{self._place[:-1]}.{key}]")
+        return Table(self._values.get(key, {}), f"{self._place[:-1]}.{key}]", self._kind)
+
+    def mapping(self, key: str) -> dict[str, Any]:
+        """
+        Return a table inside this one as it is, for what checks its own options.
+
+        Parameters
+        ----------
+        key : str
+            Name of the field; missing means an empty table.
+
+        Returns
+        -------
+        dict
+            Its entries.
+        """
+        value = self.raw(key, {})
+        if not isinstance(value, Mapping):
+            raise self.error(key, "a table of options")
+        return dict(value)
+
+    def renamed(self, place: str) -> "Table":
+        """
+        Return the table with a better name for errors; what was asked for stays known.
+
+        Parameters
+        ----------
+        place : str
+            File and table.
+
+        Returns
+        -------
+        Table
+            A view of the same fields.
+        """
+        table = Table(self._values, place, self._kind)
+        table._known = self._known
+        return table
 
     def finish(self) -> None:
         """
@@ -181,10 +290,11 @@ class Table:
 
         Raises
         ------
-        ExperimentError
-            Naming the first of them and the known ones.
+        CouplingError
+            Of the table's kind, naming the first of them and the known ones.
         """
         for key in self._values:
             if key not in self._known:
                 known = ", ".join(sorted(self._known))
-                raise ExperimentError(f"{self._place} {key}: unknown key; choose from {known}.")
+                name = key if str(key).isprintable() else brief(key)
+                raise self._kind(f"{self._place} {name}: unknown key; choose from {known}.")

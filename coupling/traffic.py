@@ -7,7 +7,7 @@ import numpy as np
 
 from netsim.arrays import Floats, Ints
 from netsim.contention.base import Traffic
-from netsim.contention.constants import ConstantsOf
+from netsim.contention.constants import ConstantsOf, JobConstants
 from netsim.partition import Partition
 from netsim.routing.base import Routing
 from netsim.topology.base import Topology
@@ -114,14 +114,14 @@ class TrafficOf:
         self, communication: Communication | None, partition: Partition
     ) -> PlacedTraffic | None:
         """
-        Return what a job puts on the network in each iteration.
+        Return what a job of one rank per node puts on the network in each iteration.
 
         Parameters
         ----------
         communication : Communication or None
             Pattern, communication fraction and length of the iteration.
         partition : Partition
-            Node of each rank, and the links that the job owns.
+            Node of each rank, all different, and the links that the job owns.
 
         Returns
         -------
@@ -130,27 +130,82 @@ class TrafficOf:
             Bytes and compute time are such that communication at injection time is the
             given fraction of the ideal iteration (docs/model.md).
         """
-        if communication is None or communication.fraction <= 0 or partition.nodes.size < _PAIR:
+        if communication is None or partition.nodes.size < _PAIR:
             return None
         flows = rank_flows(communication.pattern, partition.nodes.size)
-        if not flows.src.size:
+        return self._placed(flows, partition, communication.fraction, communication.iteration_s)
+
+    def of_flows(
+        self,
+        flows: RankFlows,
+        partition: Partition,
+        *,
+        fraction: float | None = None,
+        compute_s: float | None = None,
+    ) -> PlacedTraffic | None:
+        """
+        Return what given messages between ranks put on the network in each iteration.
+
+        Parameters
+        ----------
+        flows : RankFlows
+            Messages of an iteration.
+        partition : Partition
+            Node of each rank, repeats allowed, and the links that the job owns.
+        fraction : float, optional
+            Communication share of the ideal iteration, 0..1; looked at where `compute_s` is
+            absent.
+        compute_s : float, optional
+            Seconds of an iteration without communication.
+
+        Returns
+        -------
+        PlacedTraffic or None
+            None when nothing crosses the network: all ranks on one node, no message between
+            nodes, or fraction 0. A node sends as one, whatever the number of its ranks.
+        """
+        crossing = partition.nodes[flows.src] != partition.nodes[flows.dst]
+        step = np.unique(flows.step[crossing], return_inverse=True)[1]
+        outside = RankFlows(step, flows.src[crossing], flows.dst[crossing], flows.nbytes[crossing])
+        if compute_s is None:
+            return self._placed(outside, partition, 0.0 if fraction is None else fraction, None)
+        if not step.size:
             return None
-        src, dst = partition.nodes[flows.src], partition.nodes[flows.dst]
-        routes = self._routing.routes(src, dst, partition)
-        latency_s = self._topology.path_latency_s(routes.hops)
-        traffic = Traffic(flows.step, src, flows.nbytes, routes, 0.0, latency_s)
-        times = self._constants(traffic)
+        traffic, times = self._routed(outside, partition)
+        ideal_s = compute_s + times.injection_s
+        alone_s = compute_s + times.communication_s
+        return PlacedTraffic(replace(traffic, compute_s=compute_s), ideal_s, alone_s)
+
+    def _placed(
+        self,
+        flows: RankFlows,
+        partition: Partition,
+        fraction: float,
+        iteration_s: float | None,
+    ) -> PlacedTraffic | None:
+        """Return traffic whose compute time makes communication a fraction of the iteration."""
+        if fraction <= 0 or not flows.src.size:
+            return None
+        traffic, times = self._routed(flows, partition)
         injection_s = times.injection_s
         scale = 1.0
-        if communication.iteration_s is not None:
+        if iteration_s is not None:
             latency_sum_s = float(times.steps[:, 1].sum())
-            wanted_s = communication.fraction * communication.iteration_s
+            wanted_s = fraction * iteration_s
             scale = (wanted_s - latency_sum_s) / (injection_s - latency_sum_s)
             if scale <= 0:
                 return None
             injection_s = wanted_s
-        compute_s = injection_s * (1.0 / communication.fraction - 1.0)
+        compute_s = injection_s * (1.0 / fraction - 1.0)
         stretched_s = scale * (times.communication_s - times.injection_s)
         scaled = replace(traffic, nbytes=scale * flows.nbytes, compute_s=compute_s)
         ideal_s = compute_s + injection_s
         return PlacedTraffic(scaled, ideal_s, ideal_s + stretched_s)
+
+    def _routed(self, flows: RankFlows, partition: Partition) -> tuple[Traffic, JobConstants]:
+        """Return the traffic of messages between nodes, without compute, and its constants."""
+        src, dst = partition.nodes[flows.src], partition.nodes[flows.dst]
+        routes = self._routing.routes(src, dst, partition)
+        latency_s = self._topology.path_latency_s(routes.hops)
+        traffic = Traffic(flows.step, src, flows.nbytes, routes, 0.0, latency_s)
+        return traffic, self._constants(traffic)

@@ -1,0 +1,205 @@
+"""The fabric of a snapshot: topology, routing, and InfiniBand fabrics behind routing tables."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from coupling.documents import read_text
+from coupling.errors import SnapshotError
+from coupling.tables import Table
+from netsim.errors import NetsimError, TopologyError
+from netsim.ibnet import read_ibnetdiscover
+from netsim.ibtree import Wiring, wire_fat_tree, wire_graph
+from netsim.lft import LFT
+from netsim.lft_opensm import read_lft_dump, tables_of
+from netsim.routing import make_routing
+from netsim.routing.base import Routing
+from netsim.topology import make_topology
+from netsim.topology.base import Topology
+from netsim.topology.dragonfly import Dragonfly
+from netsim.topology.fattree import FatTree
+from netsim.topology.torus import Torus
+
+_USUAL = ((FatTree, "d-mod-k"), (Torus, "dimension-order"), (Dragonfly, "minimal"))
+
+
+def topology_of(table: Table, folder: Path) -> Topology:
+    """
+    Build the topology that a document names.
+
+    Parameters
+    ----------
+    table : Table
+        Its field ``topology`` is a machine name, a table, or, from Python, a `Topology`.
+    folder : Path
+        Where relative paths start.
+
+    Returns
+    -------
+    Topology
+        The fabric.
+
+    Raises
+    ------
+    CouplingError
+        If a name, field or value is wrong.
+    """
+    spec = table.raw("topology")
+    if isinstance(spec, Topology):
+        return spec
+    if not isinstance(spec, (str, Mapping)):
+        raise table.error("topology", "a machine name, or a table with its kind")
+    try:
+        return make_topology(_located(spec, folder))
+    except NetsimError as error:
+        raise table.fault("topology", str(error)) from None
+    except (MemoryError, OverflowError):
+        raise table.fault("topology", "the fabric is too large for the memory.") from None
+
+
+def routing_of(table: Table, topology: Topology, folder: Path, seed: int) -> Routing:
+    """
+    Make the routing that a document names.
+
+    Parameters
+    ----------
+    table : Table
+        Its field ``routing`` is a name, a table with ``name``, or a table with ``lft``, a dump of
+        forwarding tables, and ``fabric``, the `ibnetdiscover` output that belongs to it (left out
+        where the topology itself is read from one). Absent: D-mod-k on fat-trees, dimension
+        order on tori, minimal on dragonflies, else shortest paths.
+    topology : Topology
+        The fabric.
+    folder : Path
+        Where relative paths start.
+    seed : int
+        Seed of routings that draw.
+
+    Returns
+    -------
+    Routing
+        The routing.
+
+    Raises
+    ------
+    CouplingError
+        If a name, field or file is wrong, or does not fit the fabric.
+    """
+    spec = table.raw("routing", usual_routing(topology))
+    if not isinstance(spec, (str, Mapping)):
+        raise table.error("routing", "a name, or a table with name or lft")
+    try:
+        if isinstance(spec, Mapping) and "lft" in spec:
+            return _loaded(spec, table, topology, folder)
+        return make_routing(spec, topology, seed)
+    except NetsimError as error:
+        raise table.fault("routing", str(error)) from None
+
+
+def usual_routing(topology: Topology) -> str:
+    """
+    Return the routing that a fabric has where none is named.
+
+    Parameters
+    ----------
+    topology : Topology
+        The fabric.
+
+    Returns
+    -------
+    str
+        Its name.
+    """
+    return next((name for kind, name in _USUAL if isinstance(topology, kind)), "shortest")
+
+
+def read_wiring(path: Path, bandwidth: float = 1.0) -> tuple[Wiring, str]:
+    """
+    Read the InfiniBand fabric that `ibnetdiscover` printed.
+
+    Parameters
+    ----------
+    path : Path
+        The file; ``-`` is standard input.
+    bandwidth : float, default 1.0
+        Bytes per second of every cable.
+
+    Returns
+    -------
+    wiring : Wiring
+        A PGFT where it is one, else a graph.
+    irregularity : str
+        Why it is no PGFT; empty where it is one.
+
+    Raises
+    ------
+    SnapshotError, TopologyError
+        If the file cannot be read or is no such output.
+    """
+    fabric = read_ibnetdiscover(read_text(path), str(path))
+    try:
+        return wire_fat_tree(fabric, bandwidth), ""
+    except TopologyError as error:
+        return wire_graph(fabric, bandwidth), str(error)
+
+
+def demand_same(wiring: Wiring, topology: Topology, source: str) -> None:
+    """
+    Demand that a wired fabric is the topology of a snapshot, link by link.
+
+    Parameters
+    ----------
+    wiring : Wiring
+        The fabric.
+    topology : Topology
+        The topology.
+    source : str
+        What to call the fabric's file.
+
+    Raises
+    ------
+    SnapshotError
+        If nodes, switches or links differ.
+    """
+    own = wiring.topology
+    same = own.n_nodes == topology.n_nodes and own.n_switches == topology.n_switches
+    if not (
+        same
+        and np.array_equal(own.link_tail, topology.link_tail)
+        and np.array_equal(own.link_head, topology.link_head)
+    ):
+        raise SnapshotError(
+            f"{source}: expected the fabric of the snapshot, {topology.name} with "
+            f"{topology.n_nodes} nodes, got {own.name} with {own.n_nodes}."
+        )
+
+
+def _loaded(spec: Mapping[str, Any], table: Table, topology: Topology, folder: Path) -> Routing:
+    """Read forwarding tables from a dump."""
+    unknown = sorted(set(spec) - {"lft", "fabric"})
+    if unknown:
+        raise table.fault("routing", f"unknown key {unknown[0]!r}; choose from lft, fabric.")
+    fabric = spec.get("fabric", _path_of(table.raw("topology")))
+    for key, path in (("lft", spec["lft"]), ("fabric", fabric)):
+        if not isinstance(path, str):
+            expected = "the path of a dump" if key == "lft" else "the path of ibnetdiscover output"
+            raise table.fault("routing", f"{key}: expected {expected}, got {path!r}.")
+    wiring, _ = read_wiring(folder / fabric)
+    demand_same(wiring, topology, str(folder / fabric))
+    dump = read_lft_dump(read_text(folder / spec["lft"]), str(folder / spec["lft"]))
+    return LFT(topology, tables_of(dump, wiring).out)
+
+
+def _path_of(spec: object) -> object:
+    """Return the path of a topology that is read from a file."""
+    return spec.get("path") if isinstance(spec, Mapping) else None
+
+
+def _located(spec: str | Mapping[str, Any], folder: Path) -> str | Mapping[str, Any]:
+    """Let the relative path of a topology file start in a folder."""
+    path = _path_of(spec)
+    if isinstance(spec, str) or not isinstance(path, str):
+        return spec
+    return {**spec, "path": str(folder / path)}
