@@ -10,6 +10,7 @@ from netsim.contention.base import ContentionModel
 from netsim.contention.cold import accurate
 from netsim.contention.constants import ConstantsOf
 from netsim.contention.fast import Fast
+from netsim.contention.hopcost import hop_cost
 from netsim.contention.null import Null
 from netsim.contention.recomputed import Recomputed
 from netsim.errors import ContentionError
@@ -53,6 +54,7 @@ CONTENTION_MODELS: dict[str, Callable[..., ContentionModel]] = {
     "accurate": _accurate,
     "load-ratio": _load_ratio,
     "always-on-max-min": _always_on_max_min,
+    "hop-cost": hop_cost,
 }
 
 

@@ -1,0 +1,183 @@
+"""Contention of communication-intensive jobs on the leaves of a tree, as seed 003 counts it."""
+
+import numpy as np
+
+from netsim.arrays import Floats, Ints
+
+
+def communication_ratio(comm: Ints, busy: Ints, nodes: Ints) -> Floats:
+    """
+    Return how contended and how full leaves are.
+
+    Parameters
+    ----------
+    comm : (L,) int array
+        Nodes of each leaf that run communication-intensive jobs, L_comm.
+    busy : (L,) int array
+        Nodes of each leaf that run any job, L_busy.
+    nodes : (L,) int array
+        Nodes of each leaf, L_nodes.
+
+    Returns
+    -------
+    (L,) float array
+        L_comm / L_busy + L_busy / L_nodes, from 0 to 2.
+
+    Notes
+    -----
+    Mishra et al., *Communication-aware Job Scheduling using SLURM*, ICPP Workshops 2020 (seed
+    003), equation (1). A leaf without busy nodes has no contention: its first term, 0 / 0, is
+    0; so is the second of a leaf without nodes.
+
+    Examples
+    --------
+    >>> communication_ratio(np.array([4, 0]), np.array([8, 0]), np.array([16, 16])).tolist()
+    [1.0, 0.0]
+    """
+    ratio: Floats = comm / np.maximum(busy, 1) + busy / np.maximum(nodes, 1)
+    return ratio
+
+
+def contention_factor(leaf_i: Ints, leaf_j: Ints, comm: Ints, nodes: Ints) -> Floats:
+    """
+    Return the contention that pairs of communicating nodes meet.
+
+    Parameters
+    ----------
+    leaf_i, leaf_j : (F,) int array
+        Leaf of each of the two nodes.
+    comm : (L,) int array
+        Nodes of each leaf that run communication-intensive jobs, the job's own included.
+    nodes : (L,) int array
+        Nodes of each leaf.
+
+    Returns
+    -------
+    (F,) float array
+        C(i, j).
+
+    Notes
+    -----
+    Seed 003, equation (2) on one leaf, (3) between two; the last term of (3) stands for the
+    lowest common switch, whatever its level.
+
+    Examples
+    --------
+    Figure 5: job 1 on n0, n1, n4, n5 and job 2 on n2, n3, four nodes a leaf.
+
+    >>> contention_factor(
+    ...     np.array([0, 0]), np.array([0, 1]), np.array([4, 2]), np.array([4, 4])
+    ... ).tolist()
+    [1.0, 1.875]
+    """
+    share = comm / np.maximum(nodes, 1)
+    both = (comm[leaf_i] + comm[leaf_j]) / np.maximum(nodes[leaf_i] + nodes[leaf_j], 1)
+    return np.where(leaf_i == leaf_j, share[leaf_i], share[leaf_i] + share[leaf_j] + 0.5 * both)
+
+
+def common_switch_level(leaf_i: Ints, leaf_j: Ints, switch_above: Ints) -> Ints:
+    """
+    Return the level of the lowest common switch of pairs of leaves.
+
+    Parameters
+    ----------
+    leaf_i, leaf_j : (F,) int array
+        Leaves.
+    switch_above : (H, L) int array
+        Row l: the switch, or group of equivalent switches, at level l + 2 above each leaf; all
+        leaves have the same in the last row.
+
+    Returns
+    -------
+    (F,) int array
+        1 where both are one leaf, 2 below one switch above the leaves, and so on.
+    """
+    apart = np.sum(switch_above[:, leaf_i] != switch_above[:, leaf_j], axis=0)
+    level: Ints = 1 + (leaf_i != leaf_j) + apart
+    return level
+
+
+def effective_hops(distance: Ints, contention: Floats) -> Floats:
+    """
+    Return how far apart nodes are when contention counts.
+
+    Parameters
+    ----------
+    distance : (F,) int array
+        Links from node to node, those of the nodes included: in a tree twice the level of the
+        lowest common switch, seed 003, equation (4).
+    contention : (F,) float array
+        C(i, j).
+
+    Returns
+    -------
+    (F,) float array
+        Hops(i, j) = d(i, j) (1 + C(i, j)), seed 003, equation (5).
+
+    Examples
+    --------
+    Pairs (n0, n1) and (n0, n4) of figure 5.
+
+    >>> effective_hops(np.array([2, 4]), np.array([1.0, 1.875])).tolist()
+    [4.0, 11.5]
+    """
+    hops: Floats = distance * (1.0 + contention)
+    return hops
+
+
+def communication_cost(step: Ints, hops: Floats) -> float:
+    """
+    Return the cost of a job's communication.
+
+    Parameters
+    ----------
+    step : (F,) int array
+        Step of each message, ascending.
+    hops : (F,) float array
+        Effective hops of each message; times its bytes for hop-bytes.
+
+    Returns
+    -------
+    float
+        Sum over the steps of the largest in each, seed 003, equation (6); 0 without messages.
+
+    Examples
+    --------
+    >>> communication_cost(np.array([0, 0, 1]), np.array([4.0, 11.5, 4.0]))
+    15.5
+    """
+    if not step.size:
+        return 0.0
+    first = np.flatnonzero(np.diff(step, prepend=step[0] - 1))
+    return float(np.maximum.reduceat(hops, first).sum())
+
+
+def modified_runtime(
+    runtime_s: float, comm_fraction: float, cost: float, cost_default: float
+) -> float:
+    """
+    Return the run time of a job at another communication cost.
+
+    Parameters
+    ----------
+    runtime_s : float
+        Run time at the default placement, in seconds.
+    comm_fraction : float
+        Share of it that is communication, 0..1.
+    cost, cost_default : float
+        Communication cost of the placement and of the default one.
+
+    Returns
+    -------
+    float
+        T' = T_compute + T_comm cost / cost_default in seconds, seed 003, equation (7);
+        unchanged where the default costs nothing.
+
+    Examples
+    --------
+    >>> modified_runtime(100.0, 0.5, 8.0, 10.0)
+    90.0
+    """
+    if cost_default <= 0.0:
+        return runtime_s
+    return runtime_s * (1.0 - comm_fraction + comm_fraction * cost / cost_default)
