@@ -6,7 +6,7 @@ placement of the project's bars. Exit status 1 if a bar is missed.
 """
 
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from time import thread_time
 
 import numpy as np
@@ -31,6 +31,7 @@ class Row:
     random_nodes: bool
     tolerance: float
     bar_ms: float
+    buffer_bytes: float = 0.0
 
 
 ROWS = (
@@ -38,12 +39,14 @@ ROWS = (
     Row(18, 16, random_nodes=False, tolerance=1e-3, bar_ms=0.15),
     Row(28, 14, random_nodes=True, tolerance=1e-3, bar_ms=2.0),
     Row(18, 16, random_nodes=True, tolerance=1e-4, bar_ms=1.5),
+    Row(18, 16, random_nodes=True, tolerance=1e-3, bar_ms=1.0, buffer_bytes=65536.0),
 )
 
 
 def measure(row: Row, n_events: int) -> tuple[Floats, list[int], Floats, dict[int, JobConstants]]:
     """Return CPU seconds per event (set-up, solve), running jobs, errors, and the last jobs."""
     tree = fat_tree_of_radix(row.radix, 12.5e9, latency_base_s=315e-9, latency_per_link_s=417.7e-9)
+    tree = replace(tree, buffer_bytes=row.buffer_bytes)
     stream = Stream(tree, 1, row.mean_size, random_nodes=row.random_nodes)
     model = Fast(tree, tolerance=row.tolerance)
     jobs: dict[int, JobConstants] = {}
@@ -88,7 +91,8 @@ def main(n_events: int) -> int:
         missed += not ok
         print(
             f"{row.radix**3 // 4:5} {np.mean(running):4.0f} "
-            f"{'random' if row.random_nodes else 'first-free':10} {row.tolerance:g}: "
+            f"{'random' if row.random_nodes else 'first-free':10} {row.tolerance:g}"
+            f"{', buffers' if row.buffer_bytes else ''}: "
             f"{np.median(total):5.0f} {total.mean():5.0f} {np.quantile(total, 0.95):5.0f}; "
             f"{spent[:, 0].mean() * 1e6:4.0f} us; max {off.max():.1e} mean {off.mean():.1e}; "
             f"bar {row.bar_ms * 1e3:.0f} us {'held' if ok else 'MISSED'}"

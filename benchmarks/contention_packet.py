@@ -9,7 +9,7 @@ import gzip
 import json
 import sys
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +25,7 @@ from netsim.topology.fattree import FatTree, fat_tree_of_radix
 CONTENDED = 1.05  # true slowdown above which a job counts as contended
 BANDWIDTH = 12.5e9  # bytes per second of every link of the packet simulation
 LATENCY_S, LATENCY_PER_LINK_S = 315e-9, 417.7e-9
+BUFFER_BYTES = 65536.0  # of a port: 16 packets
 DRAWS = 5  # phase draws that the accurate mode is averaged over
 
 
@@ -52,9 +53,10 @@ class Errors:
 
 def tree_of_packets() -> FatTree:
     """Return the fabric of the packet simulation."""
-    return fat_tree_of_radix(
+    tree = fat_tree_of_radix(
         8, BANDWIDTH, latency_base_s=LATENCY_S, latency_per_link_s=LATENCY_PER_LINK_S
     )
+    return replace(tree, buffer_bytes=BUFFER_BYTES)
 
 
 def traffic_of(tree: FatTree, job: Mapping[str, Any]) -> Traffic:
@@ -111,13 +113,13 @@ MODELS: dict[str, tuple[str, dict[str, Any], int]] = {  # model, options, phase 
 }
 
 
-def predict(name: str, case: Case) -> Floats:
+def predict(name: str, case: Case, tree: FatTree) -> Floats:
     """Return the slowdowns that a model predicts, averaged over phase draws."""
     model_name, options, draws = MODELS[name]
     result = np.zeros(len(case.jobs))
     for draw in range(draws):
         more = {"seed": draw} if draws > 1 else {}
-        model = make_contention_model(model_name, tree_of_packets(), options=options | more)
+        model = make_contention_model(model_name, tree, options=options | more)
         for job, traffic in enumerate(case.jobs):
             model.start(job, traffic)
         slowdown = model.solve()
@@ -125,11 +127,14 @@ def predict(name: str, case: Case) -> Floats:
     return result / draws
 
 
-def table(cases: Sequence[Case], names: Iterable[str] = tuple(MODELS)) -> dict[str, Errors]:
-    """Return the errors of models over the cases."""
+def table(
+    cases: Sequence[Case], names: Iterable[str] = tuple(MODELS), tree: FatTree | None = None
+) -> dict[str, Errors]:
+    """Return the errors of models over the cases, on the fabric of the packets or another."""
+    fabric = tree_of_packets() if tree is None else tree
     true = np.concatenate([case.true for case in cases])
     return {
-        name: errors(true, np.concatenate([predict(name, case) for case in cases]))
+        name: errors(true, np.concatenate([predict(name, case, fabric) for case in cases]))
         for name in names
     }
 

@@ -167,7 +167,7 @@ def _solve(
     _, channel = np.unique(channel[order], return_inverse=True)
     first_entry = np.searchsorted(step, np.arange(first_step[-1] + 1))
     steps = np.concatenate([part.steps[:, :2] for part in parts])
-    slowdown, late, sweeps, change = kernels.solve_cold(
+    slowdown, held, sweeps, change = kernels.solve_cold(
         np.concatenate([part.ent_f for part in parts])[order],
         step,
         channel,
@@ -181,7 +181,7 @@ def _solve(
         tolerance,
         _MAX_SWEEPS,
     )
-    worst = _worst_links(step, link, late, steps[:, 0], first_step)
+    worst = _worst_links(step, link, held, steps[:, 0], first_step)
     return ColdSolution(
         dict(zip(jobs, slowdown.tolist(), strict=True)),
         dict(zip(jobs, worst, strict=True)),
@@ -190,9 +190,9 @@ def _solve(
     )
 
 
-def _worst_links(step: Ints, link: Ints, late: Floats, tau: Floats, first_step: Ints) -> list[int]:
+def _worst_links(step: Ints, link: Ints, held: Floats, tau: Floats, first_step: Ints) -> list[int]:
     """Return for each job the link of the entry that exceeds its step's tau most, or -1."""
-    excess = late - tau[step]
+    excess = held - tau[step]
     job = np.searchsorted(first_step, step, side="right") - 1
     order = np.lexsort((-excess, job))
     worst = [-1] * (first_step.size - 1)

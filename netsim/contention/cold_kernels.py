@@ -8,9 +8,9 @@ import numpy as np
 from numba import njit
 
 from netsim.arrays import Floats, Ints
-from netsim.contention.fixedpoint_kernels import link_time
+from netsim.contention.fixedpoint_kernels import link_time, queue_wait
 
-B, M, Q, G, END, E = range(6)  # columns of entries
+B, M, Q, G, END, LIMIT, WAIT, E = range(8)  # columns of entries
 TAU, LAM = range(2)  # columns of steps
 OMEGA_START, OMEGA_FLOOR, OMEGA_GROWTH = 0.5, 0.1, 1.05
 PATIENCE = 300  # sweeps after which damping sinks, as 1 / sweeps: near f = 1 some states cycle
@@ -63,8 +63,8 @@ def solve_cold(
 
     Parameters
     ----------
-    ent : (K, 6) float array
-        B, m, q, G, e, E of each entry (job, step, channel), sorted by step.
+    ent : (K, 8) float array
+        B, m, q, G, e, limit, w, E of each entry (job, step, channel), sorted by step.
     ent_step, ent_channel : (K,) int array
         Step, and channel numbered 0..C-1, of each entry.
     first_entry : (S + 1,) int array
@@ -90,8 +90,8 @@ def solve_cold(
     -------
     slowdown : (J,) float array
         Slowdown of each job.
-    late : (K,) float array
-        Mean time y that the link takes, of each entry, in seconds.
+    held : (K,) float array
+        Mean time that the link takes, wait for its queue included, of each entry, in seconds.
     sweeps : int
         Sweeps done.
     change : float
@@ -152,6 +152,7 @@ def solve_cold(
     slow = np.ones(n_jobs)
     late = np.zeros(n_ent)  # y
     fresh_late = ent[:, B].copy()
+    held = np.zeros(n_ent)
     fresh = np.empty(n_steps)
     begin, before = np.zeros((n_steps, samples)), np.zeros((n_steps, samples))
     share = np.zeros((n_steps, samples))
@@ -203,10 +204,10 @@ def solve_cold(
                 c = ent_channel[k]
                 if not shared[c]:
                     continue
-                b_k, m_k, end = ent[k, B], ent[k, M], ent[k, END]
-                fresh_late[k] = b_k
+                b_k, m_k, limit = ent[k, B], ent[k, M], ent[k, LIMIT]
+                fresh_late[k] = held[k] = b_k
                 most = all_weight[c] - weight[k]  # were all neighbours there all the time
-                if b_k * (m_k + most) <= end * m_k or b_k <= end * (1.0 - all_use[c] + use[k]):
+                if b_k * (m_k + most) <= limit * m_k or b_k <= limit * (1.0 - all_use[c] + use[k]):
                     continue
                 n[:] = 0.0
                 r[:] = 0.0
@@ -220,12 +221,15 @@ def solve_cold(
                         n[i_s] += share[b, i_s] * w
                         r[i_s] += share[b, i_s] * u
                 g = ent[k, G] if linger else np.inf
-                total = 0.0
+                total, waits = 0.0, 0.0
                 for i_s in range(samples):
                     y = link_time(ent[k, B], ent[k, M], ent[k, Q], g, n[i_s], r[i_s])
                     total += y - b_k
-                    late_by[i_s] = max(late_by[i_s], y - steps[a, TAU])
+                    wait = queue_wait(ent[k, WAIT], n[i_s])
+                    waits += wait
+                    late_by[i_s] = max(late_by[i_s], y + wait - steps[a, TAU])
                 fresh_late[k] = b_k + total / samples
+                held[k] = fresh_late[k] + waits / samples
             fresh[a] = (steps[a, TAU] + steps[a, LAM]) + late_by.sum() / samples
         for j in range(n_jobs):
             if period[j] <= 0.0:
@@ -255,4 +259,4 @@ def solve_cold(
         for a in range(first_step[j], first_step[j + 1]):
             excess += duration[a] - (steps[a, TAU] + steps[a, LAM])
         slow[j] = 1.0 + (excess / period[j] if excess > 0.0 else 0.0)
-    return slow, late, sweeps, change
+    return slow, held, sweeps, change

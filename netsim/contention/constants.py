@@ -21,18 +21,20 @@ class JobConstants:
     B = bytes / C is the drain time; a flow that opens together with k - 1 others of its
     sender has weight w = 1 / k; m is the sum of w; q the number of senders; G the w-mean of
     the drain times of the flows' injection links; e the latest end of a flow, where a flow
-    ends after the largest B on its path; E the integral of the weights until the flows end.
+    ends after the largest B on its path; E the integral of the weights until the flows end;
+    w = buffer / C the longest wait of a packet behind those of others. A link that takes no
+    longer than the limit min(e, tau - w) makes no step longer and no flow linger.
 
     Parameters
     ----------
     rec_i : (R, 4) int array
         Channel, first entry, number of entries, a directed link of the job on the channel.
     rec_f : (R, 4) float array
-        Sum of B, sum of E, least e/B and largest 1/m over the entries of the record.
+        Sum of B, sum of E, least limit/B and largest 1/m over the entries of the record.
     ent_step : (K,) int array
         Step of each entry; the entries of a record are contiguous, steps ascending.
-    ent_f : (K, 6) float array
-        B, m, q, G, e, E of each entry.
+    ent_f : (K, 8) float array
+        B, m, q, G, e, limit, w, E of each entry.
     steps : (A, 3) float array
         Of each step: tau (largest B), lam (latency of the longest path), and the time that
         the node links alone would take, lam included.
@@ -120,6 +122,7 @@ class ConstantsOf:
             self._per_flow,
             self.topology.capacity,
             self.topology.channel,
+            self.topology.buffer_bytes,
             self._slot,
             self._opened,
         )

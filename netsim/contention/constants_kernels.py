@@ -32,7 +32,7 @@ def _sort_by_key(order: Ints, first: int, last: int, key: Floats) -> None:
 
 @njit(
     f"Tuple(({_I2}, {_F2}, {_RW}, {_F2}, {_F2}))({_INTS}, {_INTS}, {_FLOATS}, {_INTS}, {_INTS},"
-    f"{_FLOATS}, boolean, {_FLOATS}, {_INTS}, {_RW}, {_RW})",
+    f"{_FLOATS}, boolean, {_FLOATS}, {_INTS}, float64, {_RW}, {_RW})",
     cache=True,
     error_model="numpy",
 )
@@ -46,6 +46,7 @@ def job_constants(
     per_flow: bool,
     capacity: Floats,
     channel: Ints,
+    buffer_bytes: float,
     slot: Ints,
     opened: Ints,
 ) -> tuple[Ints, Floats, Ints, Floats, Floats]:
@@ -62,6 +63,8 @@ def job_constants(
         Bytes per second of each channel.
     channel : (E,) int array
         Channel of each directed link.
+    buffer_bytes : float
+        Buffer of a port.
     slot : (E,) int array
         Scratch, all -1 before and after.
     opened : (S,) int array
@@ -72,11 +75,11 @@ def job_constants(
     rec_i : (R, 4) int array
         Channel, first entry, number of entries, a directed link of the job on the channel.
     rec_f : (R, 4) float array
-        Sum of B, sum of E, least e/B, largest 1/m, over the entries of the record.
+        Sum of B, sum of E, least limit/B, largest 1/m, over the entries of the record.
     ent_step : (K,) int array
         Step of each entry; entries are grouped by record.
-    ent_f : (K, 6) float array
-        B, m, q, G, e, E of each entry.
+    ent_f : (K, 8) float array
+        B, m, q, G, e, limit, w, E of each entry; see `JobConstants`.
     steps : (A, 3) float array
         Of each step: tau, lam and injection time (lam included) in seconds.
     """
@@ -84,7 +87,7 @@ def job_constants(
     nnz = indptr[n_flows]
     n_steps = step[n_flows - 1] + 1 if n_flows else 0
     steps = np.zeros((n_steps, 3))
-    raw = np.zeros((nnz, 6))
+    raw = np.zeros((nnz, 8))
     raw_step = np.empty(nnz, np.int64)
     raw_channel = np.empty(nnz, np.int64)
     raw_link = np.empty(nnz, np.int64)
@@ -166,13 +169,15 @@ def job_constants(
                     raw[entry, 1] += weight
                     raw[entry, 3] += weight * own
                     raw[entry, 4] = max(raw[entry, 4], finish[f])
-                    raw[entry, 5] += presence
+                    raw[entry, 7] += presence
                     if last_sender[entry] != i:
                         last_sender[entry] = i
                         raw[entry, 2] += 1.0
             i = group_end
         for entry in range(base, n_entries):
             raw[entry, 3] /= raw[entry, 1]
+            raw[entry, 6] = buffer_bytes / capacity[raw_channel[entry]]
+            raw[entry, 5] = max(0.0, min(raw[entry, 4], tau - raw[entry, 6]))
             slot[raw_channel[entry]] = -1
         first = last
     n_records = 0
@@ -192,7 +197,7 @@ def job_constants(
         place += size[r]
         rec_f[r, 2] = np.inf
     ent_step = np.empty(n_entries, np.int64)
-    ent_f = np.empty((n_entries, 6))
+    ent_f = np.empty((n_entries, 8))
     for entry in range(n_entries):
         r = slot[raw_channel[entry]]
         rec_i[r, 0] = raw_channel[entry]
@@ -200,11 +205,11 @@ def job_constants(
         k = rec_i[r, 1] + rec_i[r, 2]
         rec_i[r, 2] += 1
         ent_step[k] = raw_step[entry]
-        for column in range(6):
+        for column in range(8):
             ent_f[k, column] = raw[entry, column]
         rec_f[r, 0] += raw[entry, 0]
-        rec_f[r, 1] += raw[entry, 5]
-        rec_f[r, 2] = min(rec_f[r, 2], raw[entry, 4] / raw[entry, 0])
+        rec_f[r, 1] += raw[entry, 7]
+        rec_f[r, 2] = min(rec_f[r, 2], raw[entry, 5] / raw[entry, 0])
         rec_f[r, 3] = max(rec_f[r, 3], 1.0 / raw[entry, 1])
     for r in range(n_records):
         slot[rec_i[r, 0]] = -1

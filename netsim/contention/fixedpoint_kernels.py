@@ -4,9 +4,9 @@ The fixed point of fast mode, event by event, compiled.
 State per job: slowdown s and, per record (job, channel), W = sum over steps of E + Z, where
 Z = max(0, y - e) q is the weight x time of flows that linger. Per channel: N = sum of
 W / (T s), the mean weight, and R = sum of B / (T s), the utilisation, over the jobs on it;
-both are 0 where a single job is. A record can be skipped, as y <= e on all its entries, while
-1 + N/m <= e/B or 1/(1 - R) <= e/B; the others are *active*. That is tested with a margin of
-twice what a channel may move before all its records are tested again.
+both are 0 where a single job is. A record can be skipped, as y stays below the limit of all
+its entries, while 1 + N/m <= limit/B or 1/(1 - R) <= limit/B; the others are *active*. That is
+tested with a margin of twice what a channel may move before all its records are tested again.
 
 The columns of the arrays are named below; `netsim.contention.pool` owns them. Import through
 `netsim.kernelcache`.
@@ -28,7 +28,7 @@ L_SLOT, L_NEXT, L_PREV, L_ACTIVE, L_SHARED = range(5)
 # lists: columns of the job's active and shared records, counted from its first
 ACTIVE, SHARED = range(2)
 # ent_f: a row per (job, channel, step)
-B, M, Q, G, END = range(5)
+B, M, Q, G, END, LIMIT, WAIT = range(7)
 # steps: a row per (job, step): tau, time among neighbours, link that takes it
 S_TAU, S_TIME, S_LINK = range(3)
 # job_i, job_f: a row per slot
@@ -81,6 +81,32 @@ def link_time(b: float, m: float, q: float, g: float, n: float, r: float) -> flo
         late = g + max(0.0, b - g * m / (m + n)) * (1.0 + n / q)
         bound = max(b, min(bound, late))
     return min(bound, b / (1.0 - r)) if r < 1.0 else bound
+
+
+@njit("float64(float64, float64)", cache=True)
+def queue_wait(w: float, n: float) -> float:
+    """
+    Return how long the last packet of a step waits behind the packets of other jobs.
+
+    Parameters
+    ----------
+    w : float
+        Time in which the link empties the buffer of its port, in seconds.
+    n : float
+        Weight N of the other jobs on the link.
+
+    Returns
+    -------
+    float
+        Seconds, at most w.
+
+    Notes
+    -----
+    N is what the others offer, in links' worth: from N = 1 on they keep the buffer full,
+    below it is full for that share of the time. No flow model has this term; against packet
+    level it halves the error of steps below 15 us.
+    """
+    return w * min(1.0, n)
 
 
 @njit(f"void(int64, int64, {_I2}, {_I2}, {_I2})", cache=True)
@@ -320,14 +346,15 @@ def solve(
                 if n > NOISE:
                     k0 = ent0 + rec_i[r, R_FIRST]
                     for k in range(k0, k0 + rec_i[r, R_COUNT]):
-                        b, m, end = ent_f[k, B], ent_f[k, M], ent_f[k, END]
-                        if b * (m + n) <= end * m or b <= end * (1.0 - u):
+                        b, m, limit = ent_f[k, B], ent_f[k, M], ent_f[k, LIMIT]
+                        if b * (m + n) <= limit * m or b <= limit * (1.0 - u):
                             continue
                         y = link_time(b, m, ent_f[k, Q], ent_f[k, G], n, u)
-                        z += max(0.0, y - end) * ent_f[k, Q]
+                        z += max(0.0, y - ent_f[k, END]) * ent_f[k, Q]
                         a = step0 + ent_step[k]
-                        if y > steps[a, S_TIME]:
-                            steps[a, S_TIME] = y
+                        time = y + queue_wait(ent_f[k, WAIT], n)
+                        if time > steps[a, S_TIME]:
+                            steps[a, S_TIME] = time
                             steps[a, S_LINK] = rec_i[r, R_LINK]
                 rec_f[r, R_FRESH] = rec_f[r, R_E] + z
             excess, worst, worst_excess = 0.0, -1, 0.0

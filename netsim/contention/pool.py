@@ -44,7 +44,7 @@ class Pool:
         self.rec_l: Ints = np.zeros((1024, 5), dtype=np.int64)
         self.lists: Ints = np.zeros((1024, 2), dtype=np.int64)
         self.ent_step: Ints = np.zeros(1024, dtype=np.int64)
-        self.ent_f: Floats = np.zeros((1024, 5))
+        self.ent_f: Floats = np.zeros((1024, 8))
         self.steps: Floats = np.zeros((256, 3))
         self.job_i: Ints = np.zeros((_WORD, 9), dtype=np.int64)
         self.job_f: Floats = np.zeros((_WORD, 6))
@@ -109,7 +109,7 @@ class Pool:
         self.rec_f[rec : rec + n_rec, :4] = constants.rec_f
         self.rec_f[rec : rec + n_rec, 4] = constants.rec_f[:, 1]
         self.ent_step[ent : ent + n_ent] = constants.ent_step
-        self.ent_f[ent : ent + n_ent] = constants.ent_f[:, :5]
+        self.ent_f[ent : ent + n_ent] = constants.ent_f
         self.steps[step : step + n_step, 0] = constants.steps[:, 0]
         if not self._free:
             self._grow_slots()

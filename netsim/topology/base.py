@@ -1,13 +1,14 @@
 """Topology: nodes, switches and directed links as arrays."""
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 
 from netsim.arrays import Floats, Ints
 from netsim.errors import TopologyError
+from netsim.topology.origin import Origin
 
 _PAIRS = 2_000_000  # pairs of nodes whose distance is held in memory at once
 
@@ -48,6 +49,11 @@ class Topology:
         (login nodes, empty slots of a partially populated tree, nodes cut off by failures).
     absent : (A,) int array, optional
         Links that carry nothing, ascending: failed, or of a node or leaf that is not there.
+    origin : Origin, optional
+        The file that an imported fabric was read from: its own names, and what was assumed.
+    buffer_bytes : float
+        Bytes that a port buffers, behind which the packets of other jobs wait; 0 for a fluid
+        without packets.
     """
 
     name: str
@@ -62,6 +68,8 @@ class Topology:
     latency_per_link_s: float = 0.0
     usable: Ints | None = None
     absent: Ints | None = None
+    origin: Origin | None = None
+    buffer_bytes: float = 0.0
 
     @property
     def n_links(self) -> int:
@@ -172,9 +180,10 @@ class Topology:
         Returns
         -------
         str
-            ``n17`` for a node, ``r5`` for a router.
+            The file's own name in an imported fabric; else ``n17`` for a node, ``s1.3`` for a
+            switch of a tree (leaf 3), ``r5`` for any other switch.
         """
-        return f"n{vertex}" if vertex < self.n_nodes else f"r{vertex - self.n_nodes}"
+        return self.origin.labels[vertex] if self.origin else self._usual_name(vertex)
 
     def vertex_number(self, name: str) -> int:
         """
@@ -183,7 +192,8 @@ class Topology:
         Parameters
         ----------
         name : str
-            As `vertex_name` gives it.
+            As `vertex_name` gives it. In an imported fabric the usual names (``n17``) work as
+            well, unless the file calls another vertex so.
 
         Returns
         -------
@@ -195,13 +205,37 @@ class Topology:
         TopologyError
             If the fabric has no such node or switch.
         """
-        match = re.fullmatch(r"([nr])([0-9]+)", name)
-        if match is not None:
-            vertex = int(match[2]) + (self.n_nodes if match[1] == "r" else 0)
-            limit = self.n_nodes if match[1] == "n" else self.n_nodes + self.n_switches
-            if vertex < limit:
-                return vertex
-        raise self.no_vertex(name)
+        vertex = self._vertices.get(name)
+        if vertex is None and not self._ambiguous:
+            vertex = self._usual_number(name)
+        if vertex is None:
+            raise self.no_vertex(name)
+        return vertex
+
+    def _usual_name(self, vertex: int) -> str:
+        """Return the name of a vertex in a fabric of this kind."""
+        return f"n{vertex}" if vertex < self.n_nodes else f"r{vertex - self.n_nodes}"
+
+    def _usual_number(self, name: str) -> int | None:
+        """Return the vertex of a name in a fabric of this kind, None where there is none."""
+        match = re.fullmatch(r"([nr])([0-9]{1,18})", name, flags=re.ASCII)
+        if match is None:
+            return None
+        vertex = int(match[2]) + (self.n_nodes if match[1] == "r" else 0)
+        limit = self.n_nodes if match[1] == "n" else self.n_nodes + self.n_switches
+        return vertex if vertex < limit else None
+
+    @cached_property
+    def _vertices(self) -> dict[str, int]:
+        """Vertices by the file's own names."""
+        labels = self.origin.labels if self.origin else ()
+        return {label: vertex for vertex, label in enumerate(labels)}
+
+    @cached_property
+    def _ambiguous(self) -> bool:
+        """Whether the file calls a vertex by what is the usual name of another."""
+        named = self._vertices.items()
+        return any(self._usual_number(label) not in {None, vertex} for label, vertex in named)
 
     def no_vertex(self, name: str) -> TopologyError:
         """
@@ -276,6 +310,8 @@ class Topology:
             If the fabric has no such link.
         """
         number = self._numbers.get(name)
+        if number is None and self.origin is not None and not self._ambiguous:
+            number = self._unnamed._numbers.get(name)  # noqa: SLF001 (the same class)
         if number is None:
             example = self.link_name(0)
             raise TopologyError(f"no link {name!r} in {self.name}; names look like {example!r}.")
@@ -287,6 +323,11 @@ class Topology:
         pair = self.link_tail * (self.n_nodes + self.n_switches) + self.link_head
         _, inverse, count = np.unique(pair, return_inverse=True, return_counts=True)
         return frozenset(np.flatnonzero(count[inverse] > 1).tolist())
+
+    @cached_property
+    def _unnamed(self) -> "Topology":
+        """The same fabric without the names of its file."""
+        return replace(self, origin=None)
 
     @cached_property
     def _numbers(self) -> dict[str, int]:

@@ -5,7 +5,7 @@ from collections.abc import Collection, Mapping
 from typing import Any, TypeGuard
 
 from netsim.errors import TopologyError, UnitError
-from netsim.units import parse_rate, parse_time
+from netsim.units import parse_rate, parse_size, parse_time
 
 _LIST = re.compile(r"([a-z]+[0-9]*\.?)\[([0-9,\s-]+)\]")
 _MOST_LISTED = 10_000_000  # names that one bracket may stand for
@@ -253,6 +253,32 @@ class Fields:
             return parse_time(self._table[name]) if self.has(name) else default
         except UnitError:
             raise self.fault(name, "a duration such as '315 ns', or seconds") from None
+
+    def size(self, name: str, default: float) -> float:
+        """
+        Read an amount of data.
+
+        Parameters
+        ----------
+        name : str
+            The field.
+        default : float
+            Value of an absent field, in bytes.
+
+        Returns
+        -------
+        float
+            Bytes.
+
+        Raises
+        ------
+        TopologyError
+            If it is no amount of data.
+        """
+        try:
+            return parse_size(self._table[name]) if self.has(name) else default
+        except UnitError:
+            raise self.fault(name, "an amount of data such as '64 KiB', or bytes") from None
 
     def names(self, name: str) -> tuple[str | int, ...]:
         """

@@ -1,6 +1,7 @@
 """TOPOLOGIES: fabrics from a table of fields or a machine name."""
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 from netsim.errors import TopologyError
@@ -15,7 +16,8 @@ from netsim.topology.partial import depopulate
 from netsim.topology.torus import build_torus
 
 DEFAULT_BANDWIDTH = 12.5e9  # bytes per second: 100 Gb/s, where a table names none
-LATENCIES = {"codes": (315e-9, 417.7e-9)}  # base and per link, from packet-level runs of CODES
+# base and per link in seconds, and buffer of a port in bytes, of packet-level runs of CODES
+LATENCIES = {"codes": (315e-9, 417.7e-9, 65536.0)}
 
 Common = Mapping[str, Any]
 
@@ -56,6 +58,8 @@ def make_topology(spec: Mapping[str, Any] | str) -> Topology:
     excluded, cables = fields.names("excluded"), fields.names("failed_links")
     switches = fields.names("failed_switches")
     topology = TOPOLOGIES[table["kind"]](fields, common)
+    buffer_bytes = fields.size("buffer", _preset(fields)[2])
+    topology = replace(topology, buffer_bytes=buffer_bytes) if buffer_bytes else topology
     fields.finish()
     return fail(exclude(topology, excluded), cables, switches)
 
@@ -77,15 +81,20 @@ def _resolved(spec: Mapping[str, Any]) -> Mapping[str, Any]:
 
 def _common(fields: Fields) -> Common:
     """Read what every kind understands, as keywords of the builders."""
-    base_s, per_link_s = 0.0, 0.0
-    if fields.has("latency"):
-        base_s, per_link_s = LATENCIES[fields.choice("latency", LATENCIES, "codes")]
+    base_s, per_link_s, _ = _preset(fields)
     return {
         "bandwidth": fields.rates("bandwidth", DEFAULT_BANDWIDTH),
         "half_duplex": fields.choice("duplex", ("full", "half"), "full") == "half",
         "latency_base_s": fields.time("latency_base_s", base_s),
         "latency_per_link_s": fields.time("latency_per_link_s", per_link_s),
     }
+
+
+def _preset(fields: Fields) -> tuple[float, float, float]:
+    """Return latency per path and per link, and buffer, of the preset; 0 without one."""
+    if not fields.has("latency"):
+        return 0.0, 0.0, 0.0
+    return LATENCIES[fields.choice("latency", LATENCIES, "codes")]
 
 
 def _fat_tree(fields: Fields, common: Common) -> Topology:

@@ -48,29 +48,34 @@ def _presence(ends, until):
 
 
 def slowdowns(
-    jobs, capacity, *, phases=None, per_flow=False, lingering=True, damping=0.25, sweeps=3000
+    jobs,
+    capacity,
+    *,
+    phases=None,
+    per_flow=False,
+    lingering=True,
+    buffer=0.0,
+    damping=0.25,
+    sweeps=3000,
 ):
     """
     Return the slowdown of each job.
 
     `jobs` are pairs (steps, compute seconds); `phases[k]` are the sampled phases of job k as
-    fractions of its period, None for time-averaged neighbours.
+    fractions of its period, None for time-averaged neighbours. `buffer` bytes of a port make
+    the last packet of a step wait up to buffer / capacity.
     """
     states = [_State(steps, c, capacity, per_flow) for steps, c in jobs]
+    waits = [buffer / c for c in capacity]
     for _ in range(sweeps):
         before = [state.slowdown() for state in states]
         fresh = []
         for j, state in enumerate(states):
-            others = [k for k in range(len(states)) if k != j]
+            others = states[:j] + states[j + 1 :]
+            met = phases[:j] + phases[j + 1 :] if phases else None
             fresh.append(
                 [
-                    _evaluate(
-                        state,
-                        a,
-                        [states[k] for k in others],
-                        [phases[k] for k in others] if phases else None,
-                        lingering,
-                    )
+                    _evaluate(state, a, others, met, lingering=lingering, waits=waits)
                     for a in range(len(state.steps))
                 ]
             )
@@ -110,7 +115,7 @@ class _State:
                 self.y[a][link] += damping * (value - self.y[a][link])
 
 
-def _evaluate(state, a, others, phases, lingering):
+def _evaluate(state, a, others, phases, *, lingering, waits):
     """Return the time of step a and the times of its links among the others."""
     tau, lam, table = state.steps[a]
     window = state.alone[a] * state.g[a]
@@ -124,7 +129,7 @@ def _evaluate(state, a, others, phases, lingering):
         for link, (own, m, q, big_g, _, _) in table.items():
             time = own * _beta((own, m, q, big_g), n[link], r[link], lingering)
             link_times[link] += time / samples
-            worst = max(worst, time)
+            worst = max(worst, time + waits[link] * min(1.0, n[link]))
         times.append(worst + lam)
     return sum(times) / samples, link_times
 

@@ -9,7 +9,7 @@ from netsim.topology.base import Topology
 from netsim.topology.fattree import fat_tree_of_radix
 
 
-def make_fabric(capacity, channel=None, n_nodes=64):
+def make_fabric(capacity, channel=None, n_nodes=64, buffer_bytes=0.0):
     """Return a fabric of links that lead nowhere: only capacity and channel matter."""
     n_links = len(capacity)
     nowhere = np.zeros(n_links, dtype=np.int64)
@@ -22,6 +22,7 @@ def make_fabric(capacity, channel=None, n_nodes=64):
         link_cable=np.arange(n_links),
         capacity=np.array(capacity, dtype=float),
         channel=np.arange(n_links) if channel is None else np.array(channel),
+        buffer_bytes=buffer_bytes,
     )
 
 

@@ -32,9 +32,9 @@ MODES = pytest.mark.parametrize("solve", [averaged, sampled])
 def scene(fabric, traffic, random_jobs):
     """Return a function that draws jobs over few links: plain, as traffic, and their fabric."""
 
-    def draw(seed, n_jobs=4, **options):
+    def draw(seed, n_jobs=4, buffer_bytes=0.0, **options):
         rng = np.random.default_rng(seed)
-        links = fabric(rng.uniform(0.5, 4.0, N_LINKS))
+        links = fabric(rng.uniform(0.5, 4.0, N_LINKS), buffer_bytes=buffer_bytes)
         plain = random_jobs(rng, N_LINKS, n_jobs, **options)
         return plain, [traffic(steps, c, N_LINKS) for steps, c in plain], links
 
@@ -73,6 +73,43 @@ def test_sampled_neighbours_equal_the_naive_twin(scene, fairness, seed):
     )
     np.testing.assert_allclose(list(solution.interference.values()), expected, rtol=1e-9)
     assert max(expected) > 1.05
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_waits_in_full_buffers_equal_the_naive_twin(scene, seed):
+    """Both modes, and they are felt: every job that shares a link loses more than without."""
+    plain, traffics, links = scene(seed, 3, buffer_bytes=1.5)
+    phases = [sample_phases(job, 8) for job in range(3)]
+    jobs = constants(traffics, links)
+    fluid = averaged(constants(traffics, replace(links, buffer_bytes=0.0)))
+
+    np.testing.assert_allclose(
+        list(averaged(jobs).values()), naive.slowdowns(plain, links.capacity, buffer=1.5), rtol=1e-9
+    )
+    np.testing.assert_allclose(
+        list(sampled(jobs).values()),
+        naive.slowdowns(plain, links.capacity, phases=phases, buffer=1.5),
+        rtol=1e-9,
+    )
+    assert sum(averaged(jobs).values()) > sum(fluid.values()) + 0.05
+
+
+def test_a_wait_by_hand(fabric, traffic):
+    """Job 0 sends 1 s of 4 s; job 1 is there for 1 s of 4 s and has weight 1: N = 1/4.
+
+    Its packets find the buffer of 0.4 s full for about a quarter of the time: 0.1 s over the
+    fluid's excess. To first order R = N = 1/4 as well: y = min(1/(1 - 1/4), 1 + 1/4) = 1.25.
+    """
+    links = fabric([1.0] * 3, buffer_bytes=0.4)
+    jobs = [traffic([[(a, 1.0, [a, 2], 0.0)]], 3.0, 3) for a in range(2)]
+
+    slowdown = averaged(constants(jobs, links))[0]
+
+    # exactly: s = 1 + (N + 0.4 N) / 4, N = (1 + Z) / (4 s), Z = N (q = 1, e = B = 1)
+    weight = 0.25
+    for _ in range(60):
+        weight = (1.0 + weight) / (4.0 + 1.4 * weight)
+    assert slowdown == pytest.approx(1.0 + 1.4 * weight / 4.0, abs=1e-9)
 
 
 def test_two_single_flows_by_hand(fabric, traffic):
@@ -153,8 +190,8 @@ def test_jobs_that_hardly_communicate_and_saturated_links_give_numbers(scene, so
 @MODES
 @pytest.mark.parametrize("factor", [0.001, 7.0])
 def test_scales_cancel(scene, solve, factor):
-    """All volumes, compute and latency together; or capacities up and times down."""
-    _, traffics, links = scene(11, 5)
+    """All volumes, buffers, compute and latency together; or capacities up and times down."""
+    _, traffics, links = scene(11, 5, buffer_bytes=0.6)
     expected = solve(constants(traffics, links))
 
     longer = [
@@ -170,7 +207,8 @@ def test_scales_cancel(scene, solve, factor):
         replace(t, compute_s=t.compute_s / factor, latency_s=t.latency_s / factor) for t in traffics
     ]
 
-    assert solve(constants(longer, links)) == pytest.approx(expected, abs=1e-8)
+    deeper = replace(links, buffer_bytes=0.6 * factor)
+    assert solve(constants(longer, deeper)) == pytest.approx(expected, abs=1e-8)
     wider = replace(links, capacity=links.capacity * factor)
     assert solve(constants(faster, wider)) == pytest.approx(expected, abs=1e-8)
 

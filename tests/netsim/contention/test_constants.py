@@ -16,7 +16,7 @@ def entry(constants, channel, step):
     (record,) = np.flatnonzero(constants.rec_i[:, 0] == channel)
     first, count = constants.rec_i[record, 1:3]
     (k,) = first + np.flatnonzero(constants.ent_step[first : first + count] == step)
-    return constants.ent_f[k]
+    return constants.ent_f[k, [0, 1, 2, 3, 4, 7]]
 
 
 def assert_equal_to_naive(constants, steps, capacity, *, per_flow=False, channel=None):
@@ -161,3 +161,15 @@ def test_routes_of_another_fabric_are_refused(fabric, traffic):
 def test_an_unknown_fairness_lists_the_choices(fabric):
     with pytest.raises(NetsimError, match="per-sender, per-flow"):
         ConstantsOf(fabric([1.0]), "fair")
+
+
+def test_the_limit_leaves_room_for_the_wait_in_a_full_buffer(fabric, traffic):
+    """Link 1 takes tau = 4 s; its buffer of 2 bytes empties in 2 s, that of link 0 in 0.5 s."""
+    steps = [[(0, 4.0, [0, 1], 0.0)]]
+
+    constants = ConstantsOf(fabric([4.0, 1.0], buffer_bytes=2.0))(traffic(steps, 0.0, 2))
+
+    limit, wait = constants.ent_f[np.argsort(constants.rec_i[:, 0])][:, [5, 6]].T
+    np.testing.assert_allclose(wait, [0.5, 2.0])
+    np.testing.assert_allclose(limit, [3.5, 2.0])
+    np.testing.assert_allclose(np.sort(constants.rec_f[:, 2]), [2.0 / 4.0, 3.5 / 1.0])

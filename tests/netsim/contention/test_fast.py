@@ -78,6 +78,15 @@ def test_incremental_equals_cold_at_low_and_high_communication_fractions(tree, f
     assert follower.distance().max() < 2e-3
 
 
+def test_incremental_equals_cold_where_ports_buffer_packets(tree):
+    follower = Follower(replace(tree, buffer_bytes=65536.0), tolerance=1e-5)
+    stream = Stream(tree, 3, 12, random_nodes=True)
+
+    for _ in range(4):
+        follower.play(stream, 60)
+        assert follower.distance().max() < 2e-4
+
+
 @pytest.mark.heavy
 def test_incremental_equals_cold_after_ten_thousand_events_on_1458_nodes():
     """The bar: 1e-2 at the default tolerance of 1e-3, 5e-4 in the mean."""
@@ -99,7 +108,8 @@ def test_incremental_equals_cold_after_ten_thousand_events_on_1458_nodes():
 def test_general_links_and_jobs_that_share_nodes(fabric, traffic, random_jobs, fairness, seed):
     """Random paths over few links, senders common to jobs: nothing of a tree is assumed."""
     rng = np.random.default_rng(seed)
-    follower = Follower(fabric(rng.uniform(0.5, 4.0, 12)), fairness=fairness, tolerance=1e-7)
+    links = fabric(rng.uniform(0.5, 4.0, 12), buffer_bytes=0.5 * (seed % 2))
+    follower = Follower(links, fairness=fairness, tolerance=1e-7)
     jobs = random_jobs(rng, 12, 30)
     for job, (steps, compute_s) in enumerate(jobs):
         follower.start(job, traffic(steps, compute_s + 4.0, 12))
