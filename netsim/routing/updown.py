@@ -30,7 +30,8 @@ def need_fat_tree(topology: Topology, routing: str) -> FatTree:
         If it is no PGFT.
     """
     if not isinstance(topology, FatTree):
-        raise RoutingError(f"routing {routing!r} needs a fat-tree, got {topology.name}.")
+        reason = f": {topology.origin.irregularity}" if topology.origin else "."
+        raise RoutingError(f"routing {routing!r} needs a fat-tree, got {topology.name}{reason}")
     return topology
 
 

@@ -9,6 +9,7 @@ from netsim.errors import RoutingError
 from netsim.partition import Partition, TreePartition, on_tree
 from netsim.routes import Routes
 from netsim.routing.dmodk import DModK
+from netsim.routing.updown import need_fat_tree
 from netsim.topology.base import Topology
 from netsim.topology.fattree import FatTree
 
@@ -63,9 +64,7 @@ class Wraparound:
         RoutingError
             If the fabric is no PGFT.
         """
-        if not isinstance(topology, FatTree):
-            raise RoutingError(f"routing 'jigsaw' needs a fat-tree, got {topology.name}.")
-        return cls(topology)
+        return cls(need_fat_tree(topology, "jigsaw"))
 
     def routes(self, src: Ints, dst: Ints, partition: Partition | None = None) -> Routes:
         """

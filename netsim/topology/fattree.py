@@ -149,48 +149,19 @@ class FatTree(Topology):
             x -= count
         raise TopologyError(f"no vertex {vertex} in {self.name}.")
 
-    def vertex_name(self, vertex: int) -> str:
-        """
-        Return the name of a node or switch.
-
-        Parameters
-        ----------
-        vertex : int
-            Nodes first, then leaves, L2 switches, spines.
-
-        Returns
-        -------
-        str
-            ``n17``, ``s1.3`` (leaf 3), ``s2.22``, ``s3.4``.
-        """
+    def _usual_name(self, vertex: int) -> str:
+        """Return ``n17``, ``s1.3`` (leaf 3), ``s2.22``, ``s3.4``."""
         level, x = self.position(vertex)
         return f"s{level}.{x}" if level else f"n{x}"
 
-    def vertex_number(self, name: str) -> int:
-        """
-        Return the node or switch of a name.
-
-        Parameters
-        ----------
-        name : str
-            ``n17``, ``s1.3``, ``s2.22``, ...
-
-        Returns
-        -------
-        int
-            Nodes first, then leaves, L2 switches, spines.
-
-        Raises
-        ------
-        TopologyError
-            If the tree has no such node or switch.
-        """
-        match = re.fullmatch(r"n([0-9]+)|s([1-9])\.([0-9]+)", name)
-        if match is not None:
-            level, x = (0, int(match[1])) if match[1] else (int(match[2]), int(match[3]))
-            if level <= self.levels and x < self.counts[level]:
-                return sum(self.counts[:level]) + x
-        raise self.no_vertex(name)
+    def _usual_number(self, name: str) -> int | None:
+        """Return the vertex of such a name, None where there is none."""
+        match = re.fullmatch(r"n([0-9]{1,18})|s([1-9])\.([0-9]{1,18})", name, flags=re.ASCII)
+        if match is None:
+            return None
+        level, x = (0, int(match[1])) if match[1] else (int(match[2]), int(match[3]))
+        there = level <= self.levels and x < self.counts[level]
+        return sum(self.counts[:level]) + x if there else None
 
     def hops(self, src: Ints, dst: Ints) -> Ints:
         """

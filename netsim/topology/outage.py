@@ -158,8 +158,10 @@ def _marked(topology: Topology, vertices: Sequence[str | int]) -> Bools:
     """Mark the nodes and switches that a user named."""
     mark = np.zeros(topology.n_nodes + topology.n_switches, dtype=bool)
     for vertex in vertices:
-        name = vertex if isinstance(vertex, str) else f"n{vertex}"
-        mark[topology.vertex_number(name)] = True
+        number = topology.vertex_number(vertex) if isinstance(vertex, str) else vertex
+        if not (isinstance(vertex, str) or 0 <= number < topology.n_nodes):
+            raise topology.no_vertex(f"n{vertex}")
+        mark[number] = True
     return mark
 
 
