@@ -94,9 +94,8 @@ class LeastConstrained:
             return None
         found, gave_up = search(job.n_nodes, self._views.of(cluster), cluster, self.steps)
         self.out_of_steps += gave_up
-        return now_or_later(
-            None if found is None else Allocation(job, *found), self.name, job, cluster
-        )
+        allocation = None if found is None else Allocation(job, *found)
+        return now_or_later(allocation, self.name, job, cluster)
 
 
 @dataclass(slots=True)
@@ -177,10 +176,8 @@ class LeastConstrainedShared:
         pods = self._views[units - 1].of(cluster)
         found, gave_up = search(job.n_nodes, pods, cluster, self.steps)
         self.out_of_steps += gave_up
-        if found is None:
-            return now_or_later(None, self.name, job, cluster)
-        has_links = any(ports for _, _, ports in found[0])
-        return Allocation(job, *found, units=units if has_links else 0)
+        allocation = None if found is None else Allocation(job, *found, units=units)
+        return now_or_later(allocation, self.name, job, cluster)
 
 
 @lru_cache(maxsize=1 << 17)

@@ -138,7 +138,6 @@ class LegalSearch:
         missing = shape.trees - len(chosen)
         if not missing:
             return self._finish(chosen, spines, indices)
-        tried = set()
         for at in range(len(views) - missing + 1):
             view = views[at]
             if view.leaves_with(shape.nodes) < shape.leaves:
@@ -153,10 +152,6 @@ class LegalSearch:
                 if any(mask & other == mask for other in masks):
                     continue  # no index that another set of leaves of this pod does not have
                 masks.append(mask)
-                state = common, mask
-                if not self._has_rest and state in tried:
-                    continue  # another pod has led here; with a remainder, who is left matters
-                tried.add(state)
                 found = self._trees(views[at + 1 :], [*chosen, _Tree(view, leaves)], common, mask)
                 if found is not None:
                     return found

@@ -33,6 +33,9 @@ def machine_in_use(tree, rng):
     """Return a cluster on which somebody holds random nodes and links, few or many."""
     cluster = Cluster(tree)
     nodes, links, spines = (rng.choice([0, 0.1, 0.3, 0.6]) for _ in range(3))
+    if rng.random() < 0.5:  # where links alone decide, the search must go back most
+        nodes = links = 0
+        spines = rng.choice([0.2, 0.4])
     somebody = Allocation(
         job(1, -1),
         tuple(

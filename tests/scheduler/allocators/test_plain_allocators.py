@@ -73,12 +73,13 @@ def test_random_takes_negative_job_ids():
 
 
 def test_slurm_takes_the_leaf_with_the_fewest_free_nodes_that_fits():
-    """Leaf 1 has two free nodes, leaf 3 three, leaf 16 one."""
+    """Leaf 1 has two free nodes, leaf 3 three, leaf 16 one; then leaf 0 three, leaf 1 two."""
     cluster = with_free(RADIX_6, FREE)
 
     assert placed("slurm-best-fit", 1, cluster) == [1]
     assert placed("slurm-best-fit", 2, cluster) == [4, 5]
     assert placed("slurm-best-fit", 3, cluster) == [9, 10, 11]
+    assert placed("slurm-best-fit", 2, with_free(RADIX_6, [0, 1, 2, 4, 5])) == [4, 5]
 
 
 def test_slurm_goes_up_only_as_far_as_it_must_and_fills_small_leaves_first():
