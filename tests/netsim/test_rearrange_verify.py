@@ -238,12 +238,12 @@ def nested_job(pods):
 
 
 @pytest.mark.heavy
-@pytest.mark.parametrize(("n_pods", "shapes", "exceptions"), [(2, 127, 7), (3, 153, 0)])
-def test_nested_links_in_radix_6_agree_but_for_the_same_family(n_pods, shapes, exceptions):
-    jobs = [nested_job(pods) for pods in nested_shapes(n_pods, 5)]
-    assert len(jobs) == shapes
+@pytest.mark.parametrize(("n_pods", "exceptions"), [(2, 9), (3, 0)])
+def test_nested_links_in_radix_6_agree_but_for_the_same_family(n_pods, exceptions):
+    """7 of the 9 were known from shapes of up to 12 nodes; the others have 13 and 14."""
     found = 0
-    for job in jobs:
+    for pods in nested_shapes(n_pods, 5):
+        job = nested_job(pods)
         broken = {breach.condition for breach in broken_conditions(RADIX6, job)}
         if all_permutations_verdict(RADIX6, job):
             found += bool(broken)
