@@ -13,7 +13,8 @@ from netsim.contention.fixedpoint_kernels import link_time, queue_wait
 B, M, Q, G, END, LIMIT, WAIT, E = range(8)  # columns of entries
 TAU, LAM = range(2)  # columns of steps
 OMEGA_START, OMEGA_FLOOR, OMEGA_GROWTH = 0.5, 0.1, 1.05
-PATIENCE = 300  # sweeps after which damping sinks, as 1 / sweeps: near f = 1 some states cycle
+# near f = 1 some states cycle: omega is halved after so many sweeps without such progress
+PATIENCE, PROGRESS = 100, 0.7
 _I1, _F1, _F2 = "int64[::1]", "float64[::1]", "float64[:, ::1]"
 
 
@@ -164,10 +165,15 @@ def solve_cold(
     residual_before = np.zeros(n_jobs)
     sweeps = 0
     change = np.inf
+    best, since, sink = np.inf, 0, 1.0
     while sweeps < cap and change > tolerance:
         sweeps += 1
+        if change < PROGRESS * best:
+            best, since = change, 0
+        since += 1
+        if since > PATIENCE:
+            best, since, sink = change, 0, 0.5 * sink
         change = 0.0
-        sink = min(1.0, PATIENCE / sweeps)
         for j in range(n_jobs):
             excess = 0.0
             for a in range(first_step[j], first_step[j + 1]):
