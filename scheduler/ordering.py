@@ -6,7 +6,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from netsim.arrays import Ints
+from netsim.arrays import Bools, Ints
 from netsim.topology.base import Topology
 from netsim.topology.dragonfly import Dragonfly
 from netsim.topology.torus import Torus
@@ -42,6 +42,25 @@ class NodeOrder:
     node: Ints
     slot: Ints
 
+    def free(self, cluster: Cluster) -> Bools:
+        """
+        Say which nodes are free.
+
+        Parameters
+        ----------
+        cluster : Cluster
+            The machine as it is.
+
+        Returns
+        -------
+        (N,) bool array
+            For the node at each place.
+        """
+        n_bytes = -(-self.nodes_per_leaf // 8)
+        packed = b"".join([mask.to_bytes(n_bytes, "little") for mask in cluster.leaf_free])
+        free = np.unpackbits(np.frombuffer(packed, dtype=np.uint8), bitorder="little")
+        return free[self.slot].view(np.bool_)
+
     def free_places(self, cluster: Cluster) -> Ints:
         """
         Return the places of the free nodes.
@@ -56,10 +75,7 @@ class NodeOrder:
         (F,) int array
             Ascending.
         """
-        n_bytes = -(-self.nodes_per_leaf // 8)
-        packed = b"".join([mask.to_bytes(n_bytes, "little") for mask in cluster.leaf_free])
-        free = np.unpackbits(np.frombuffer(packed, dtype=np.uint8), bitorder="little")
-        return np.flatnonzero(free[self.slot])
+        return np.flatnonzero(self.free(cluster))
 
     def allocation(self, job: Job, places: Ints) -> Allocation:
         """
