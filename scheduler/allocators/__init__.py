@@ -14,6 +14,7 @@ from scheduler.allocators.ordered import Fifo, FifoFit, FirstFit, LargestFit, Va
 from scheduler.allocators.scattered import Scattered
 from scheduler.allocators.slurm import SlurmBestFit
 from scheduler.allocators.ta import TopologyAware
+from scheduler.allocators.torus_chunk import CompactContiguous, NonContiguous, TorusChunk
 from scheduler.errors import AllocationError
 from scheduler.options import build
 
@@ -23,6 +24,7 @@ __all__ = [
     "Allocator",
     "ClosestFit",
     "ClosestFitMind",
+    "CompactContiguous",
     "Contiguous",
     "Fifo",
     "FifoFit",
@@ -33,9 +35,11 @@ __all__ = [
     "LargestFit",
     "LeastConstrained",
     "LeastConstrainedShared",
+    "NonContiguous",
     "Scattered",
     "SlurmBestFit",
     "TopologyAware",
+    "TorusChunk",
     "VaryingFit",
     "make_allocator",
 ]
@@ -43,6 +47,7 @@ __all__ = [
 ALLOCATORS: dict[str, Callable[..., Allocator]] = {
     "closest-fit": ClosestFit,
     "closest-fit-mind": ClosestFitMind,
+    "compact-contiguous": CompactContiguous,
     "contiguous": Contiguous,
     "fifo": Fifo,
     "fifo-fit": FifoFit,
@@ -53,9 +58,11 @@ ALLOCATORS: dict[str, Callable[..., Allocator]] = {
     "largest-fit": LargestFit,
     "lc": LeastConstrained,
     "lc+s": LeastConstrainedShared,
+    "non-contiguous": NonContiguous,
     "random": Scattered,
     "slurm-best-fit": SlurmBestFit,
     "ta": TopologyAware,
+    "torus-chunk": TorusChunk,
     "varying-fit": VaryingFit,
 }
 ALIASES: dict[str, str] = {"baseline": "first-free"}
