@@ -14,9 +14,9 @@ from coupling.predictions import (
     predictor,
 )
 from coupling.snapshot import Candidate, JobId, PlacedJob, Snapshot, snapshot_from
-from coupling.traffic import PlacedTraffic, TrafficOf
 from netsim.contention.constants import bytes_per_link
 from netsim.errors import NetsimError
+from scheduler.traffic import PlacedTraffic, TrafficOf
 
 _LONGEST_S = 1e15  # beyond, numbers lose their meaning
 

@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 
 from coupling.tables import Table, brief
-from coupling.traffic import RankFlows, rank_flows
 from netsim.errors import UnitError
 from netsim.units import parse_size
 from patterns.errors import PatternError
 from patterns.registry import make_pattern
+from scheduler.traffic import RankFlows, rank_flows
 
 LEAST_BYTES, MOST_BYTES = 1e-3, 1e18  # of a message; beyond, times leave the range of numbers
 _MESSAGE = 3  # source, destination, bytes

@@ -4,7 +4,6 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from coupling.traffic import PlacedTraffic, TrafficOf
 from netsim.arrays import Floats, Ints
 from netsim.contention.base import ContentionModel
 from netsim.contention.constants import bytes_per_link
@@ -12,6 +11,7 @@ from netsim.routing.base import Routing
 from netsim.topology.base import Topology
 from scheduler.allocation import Allocation
 from scheduler.rates import FULL_PACE, Pace
+from scheduler.traffic import PlacedTraffic, TrafficOf
 
 
 class LinkLedger:

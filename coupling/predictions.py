@@ -7,13 +7,13 @@ import numpy as np
 
 from coupling.errors import SnapshotError
 from coupling.snapshot import PlacedJob, Snapshot
-from coupling.traffic import PlacedTraffic
 from netsim.contention import make_contention_model
 from netsim.contention.base import ContentionModel
 from netsim.contention.constants import bytes_per_link
 from netsim.contention.exact import simulate_jobs
 from netsim.isolation import shared_links, used_links
 from netsim.topology.base import Topology
+from scheduler.traffic import PlacedTraffic
 
 _ROUNDING = 1e-9  # of the exact simulation over many iterations
 

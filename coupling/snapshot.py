@@ -14,7 +14,6 @@ from coupling.errors import SnapshotError
 from coupling.fabric import routing_of, topology_of
 from coupling.messages import job_flows
 from coupling.tables import Table, brief
-from coupling.traffic import RankFlows
 from netsim.arrays import Ints
 from netsim.contention import CONTENTION_MODELS
 from netsim.errors import TopologyError, UnitError
@@ -24,6 +23,7 @@ from netsim.topology.base import Topology
 from netsim.units import parse_time
 from patterns.errors import PatternError
 from patterns.mapping import MAPPINGS, slot_of_rank
+from scheduler.traffic import RankFlows
 
 MODELS = (*CONTENTION_MODELS, "exact")
 FAIRNESS = ("per-sender", "per-flow")

@@ -4,8 +4,11 @@ import inspect
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from scheduler.allocators.adaptive import Adaptive
+from scheduler.allocators.balanced import Balanced
 from scheduler.allocators.base import Allocator
 from scheduler.allocators.closest import ClosestFit, ClosestFitMind
+from scheduler.allocators.greedy import Greedy
 from scheduler.allocators.jigsaw import Jigsaw
 from scheduler.allocators.laas import Laas
 from scheduler.allocators.lc import LeastConstrained, LeastConstrainedShared
@@ -21,7 +24,9 @@ from scheduler.options import build
 __all__ = [
     "ALIASES",
     "ALLOCATORS",
+    "Adaptive",
     "Allocator",
+    "Balanced",
     "ClosestFit",
     "ClosestFitMind",
     "CompactContiguous",
@@ -30,6 +35,7 @@ __all__ = [
     "FifoFit",
     "FirstFit",
     "FirstFree",
+    "Greedy",
     "Jigsaw",
     "Laas",
     "LargestFit",
@@ -45,6 +51,8 @@ __all__ = [
 ]
 
 ALLOCATORS: dict[str, Callable[..., Allocator]] = {
+    "adaptive": Adaptive,
+    "balanced": Balanced,
     "closest-fit": ClosestFit,
     "closest-fit-mind": ClosestFitMind,
     "compact-contiguous": CompactContiguous,
@@ -53,6 +61,7 @@ ALLOCATORS: dict[str, Callable[..., Allocator]] = {
     "fifo-fit": FifoFit,
     "first-fit": FirstFit,
     "first-free": FirstFree,
+    "greedy": Greedy,
     "jigsaw": Jigsaw,
     "laas": Laas,
     "largest-fit": LargestFit,

@@ -62,7 +62,7 @@ class SlurmBestFit:
         counts = [mask.bit_count() for mask in cluster.leaf_free]
         leaves = []
         missing = job.n_nodes
-        for leaf in sorted(_best_switch(missing, counts, tree), key=counts.__getitem__):
+        for leaf in sorted(best_switch(missing, counts, tree), key=counts.__getitem__):
             if counts[leaf]:
                 taken = min(missing, counts[leaf])
                 leaves.append((leaf, lowest(cluster.leaf_free[leaf], taken), 0))
@@ -72,8 +72,24 @@ class SlurmBestFit:
         return Allocation(job, tuple(leaves))
 
 
-def _best_switch(size: int, counts: list[int], tree: FatTree) -> range:
-    """Return the leaves below the switch that has just enough of the free nodes."""
+def best_switch(size: int, counts: list[int], tree: FatTree) -> range:
+    """
+    Find the lowest switch with enough free nodes.
+
+    Parameters
+    ----------
+    size : int
+        Nodes asked for, no more than are free.
+    counts : list of int
+        Free nodes of each leaf.
+    tree : FatTree
+        The machine.
+
+    Returns
+    -------
+    range
+        The leaves below it; of several switches at one level, that with the fewest free nodes.
+    """
     for level in range(1, tree.levels):
         width = prod(tree.children[1:level])  # leaves below a switch
         free = [sum(counts[first : first + width]) for first in range(0, len(counts), width)]
