@@ -6,6 +6,7 @@ Names are loaded on first use, so that the command answers ``--help`` at once.
 * `Experiment` -- everything a run depends on, from TOML or from Python
 * `run`, `run_campaign` -- run one experiment, or all it compares into a directory
 * `estimate`, `Estimate` -- what jobs placed on a fabric do to each other
+* `verify`, `Verification` -- whether they are isolated, and their partitions non-blocking
 * `Snapshot`, `read_snapshot` -- jobs on a fabric at one moment, from JSON
 * `Result`, `Campaign` -- what came out
 * `NetworkPace` -- the rate model that asks the network, for simulations of one's own
@@ -30,12 +31,14 @@ _HOME = {
     "ResultError": "coupling.errors",
     "Snapshot": "coupling.snapshot",
     "SnapshotError": "coupling.errors",
+    "Verification": "coupling.verification",
     "estimate": "coupling.estimation",
     "read_snapshot": "coupling.snapshot",
     "run": "coupling.engine",
     "run_campaign": "coupling.campaign",
     "speedup": "coupling.metrics",
     "summarize": "coupling.metrics",
+    "verify": "coupling.verification",
     "write_report": "coupling.report",
 }
 __all__ = list(_HOME)

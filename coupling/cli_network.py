@@ -47,6 +47,98 @@ def flows(
     run_flows(file, as_json=as_json)
 
 
+def verify(
+    snapshot: SnapshotFile,
+    any_routing: Annotated[
+        bool, typer.Option("--any-routing", help="Isolation under every minimal routing.")
+    ] = False,
+    permutation: Annotated[
+        Path | None, typer.Option(help="File of flows 'source destination' to be routed.")
+    ] = None,
+    random: Annotated[int, typer.Option(min=0, help="Random permutations to try.")] = 100,
+    exhaustive: Annotated[
+        bool, typer.Option("--exhaustive", help="Try all permutations, up to a million kinds.")
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
+    """
+    Check that jobs are isolated and their partitions rearrangeable non-blocking.
+
+    Exit status 1 when a check says no. Example: fabricsim verify examples/partitions.json
+    """
+    from coupling.commands_verify import run_verify
+
+    passed = run_verify(
+        snapshot,
+        any_routing=any_routing,
+        permutation=permutation,
+        n_random=random,
+        exhaustive=exhaustive,
+        as_json=as_json,
+    )
+    if not passed:
+        raise typer.Exit(1)
+
+
+def export(
+    snapshot: SnapshotFile,
+    fabric: Annotated[Path, typer.Option(help="Output of ibnetdiscover on the fabric.")],
+    out: Annotated[Path, typer.Option(help="File to write, - for standard output.")],
+    base: Annotated[
+        Path | None, typer.Option(help="Dump of the tables in force; default D-mod-k.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """
+    Write routing tables that keep each job's traffic on the links it owns.
+
+    Example: fabricsim lft export partitions.json --fabric ibnetdiscover.txt --out tables.lft
+    """
+    from coupling.commands_lft import run_export
+
+    run_export(snapshot, fabric, out, base, as_json=as_json)
+
+
+def load(
+    dump: Annotated[Path, typer.Argument(help="Dump of OpenSM, - for standard input.")],
+    fabric: Annotated[Path, typer.Option(help="Output of ibnetdiscover on the fabric.")],
+    as_json: AsJson = False,
+) -> None:
+    """
+    Read routing tables and walk them between all nodes.
+
+    Exit status 1 where not all reach each other.
+    Example: fabricsim lft load opensm-lfts.dump --fabric ibnetdiscover.txt
+    """
+    from coupling.commands_lft import run_load
+
+    if not run_load(dump, fabric, as_json=as_json):
+        raise typer.Exit(1)
+
+
+def inspect(
+    topology: Annotated[
+        str,
+        typer.Argument(
+            help="Machine name; JSON or TOML file with a topology; topology file of another format."
+        ),
+    ],
+    form: Annotated[
+        str | None, typer.Option("--format", help="Format of a topology file; default guessed.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """
+    Say what a fabric is made of, what is irregular, and what cannot be reached.
+
+    Exit status 1 where some nodes cannot be reached. Example: fabricsim topology inspect cab
+    """
+    from coupling.commands_topology import run_inspect
+
+    if not run_inspect(topology, form, as_json=as_json):
+        raise typer.Exit(1)
+
+
 def register(app: typer.Typer) -> None:
     """
     Add the commands to the application.
@@ -58,3 +150,11 @@ def register(app: typer.Typer) -> None:
     """
     app.command()(estimate)
     app.command()(flows)
+    app.command()(verify)
+    lft = typer.Typer(help="Routing tables in the form that OpenSM loads.", no_args_is_help=True)
+    lft.command()(export)
+    lft.command()(load)
+    topology = typer.Typer(help="Fabrics: what is in them.", no_args_is_help=True)
+    topology.command()(inspect)
+    app.add_typer(lft, name="lft")
+    app.add_typer(topology, name="topology")

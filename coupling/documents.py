@@ -1,9 +1,12 @@
 """Read JSON documents, other input files and node lists; write files whole or not at all."""
 
+import gzip
 import json
 import os
+import re
 import sys
 import tempfile
+import zlib
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -30,7 +33,7 @@ def read_text(path: Path) -> str:
     Parameters
     ----------
     path : Path
-        The file; ``-`` is standard input.
+        The file, read as it is where gzip has packed it (``.gz``); ``-`` is standard input.
 
     Returns
     -------
@@ -43,10 +46,15 @@ def read_text(path: Path) -> str:
         If it cannot be read or is no text.
     """
     try:
-        return sys.stdin.read() if str(path) == "-" else path.read_text(encoding="utf-8")
-    except (OSError, ValueError) as error:  # ValueError: no UTF-8, or a NUL in the name
-        reason = error.strerror if isinstance(error, OSError) else "it is no text in UTF-8"
+        if str(path) == "-":
+            return sys.stdin.read()
+        data = path.read_bytes()
+        return (gzip.decompress(data) if path.suffix == ".gz" else data).decode("utf-8")
+    except (OSError, EOFError, zlib.error) as error:
+        reason = getattr(error, "strerror", None) or "the gzip file is damaged"
         raise SnapshotError(f"{path}: cannot be read: {reason}.") from None
+    except ValueError as error:  # a NUL in the name, or other letters than UTF-8
+        raise SnapshotError(f"{path}: cannot be read as UTF-8: {error}.") from None
 
 
 def read_json(path: Path) -> dict[str, Any]:
@@ -203,12 +211,7 @@ def node_number(entry: object, topology: Topology, names: Names) -> int:
         If there is no such node.
     """
     if isinstance(entry, str):
-        if entry in names:
-            vertex = names[entry]
-        elif entry.isascii() and entry.isdigit() and len(entry) < 19:  # noqa: PLR2004 (64 bits)
-            vertex = int(entry)
-        else:
-            vertex = topology.vertex_number(entry)
+        vertex = _named(entry, topology, names)
     elif isinstance(entry, int) and not isinstance(entry, bool):
         vertex = entry
     else:
@@ -218,3 +221,15 @@ def node_number(entry: object, topology: Topology, names: Names) -> int:
             f"no node {brief(entry)} in {topology.name}; it has 0..{topology.n_nodes - 1}."
         )
     return vertex
+
+
+def _named(name: str, topology: Topology, names: Names) -> int:
+    """Return the vertex of a name; of a number in quotes where nothing is called so."""
+    if name in names:
+        return names[name]
+    try:
+        return topology.vertex_number(name)
+    except TopologyError:
+        if re.fullmatch("[0-9]{1,18}", name):
+            return int(name)
+        raise

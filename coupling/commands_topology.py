@@ -1,0 +1,158 @@
+"""What the command `topology inspect` does."""
+
+import sys
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from rich.console import RenderableType
+from rich.text import Text
+
+from coupling.commands_network import print_json
+from coupling.documents import read_json, read_text
+from coupling.errors import SnapshotError
+from coupling.fabric import topology_of
+from coupling.inspection import Inspection, LinkReport, inspect
+from coupling.report_units import ratio
+from coupling.show import table, text_of
+from coupling.tables import Table
+from netsim.topology import MACHINES
+
+_LINES = 20  # irregularities that are written out
+
+
+def run_inspect(what: str, form: str | None, *, as_json: bool) -> bool:
+    """
+    Look at a topology and show what it is made of.
+
+    Parameters
+    ----------
+    what : str
+        Name of a machine, a JSON or TOML file with a topology (a snapshot or an experiment, say),
+        or a topology file of another format; ``-`` is JSON on standard input.
+    form : str or None
+        Format of a topology file; None: guessed.
+    as_json : bool
+        Print JSON instead of tables.
+
+    Returns
+    -------
+    bool
+        Whether all usable nodes are connected.
+
+    Raises
+    ------
+    CouplingError
+        If the input is wrong.
+    """
+    spec, folder = described(what, form)
+    topology = topology_of(Table({"topology": spec}, f"{what}:", SnapshotError), folder)
+    found = inspect(topology, _assumed(spec))
+    if as_json:
+        print_json(found.to_dict())
+    else:
+        sys.stdout.write(text_of(*_parts(found)))
+    return not (found.lost.nodes.size or found.lost.pairs.size)
+
+
+def described(what: str, form: str | None) -> tuple[Any, Path]:
+    """
+    Return the description of a topology that a user named.
+
+    Parameters
+    ----------
+    what : str
+        As for `run_inspect`.
+    form : str or None
+        Format of a topology file.
+
+    Returns
+    -------
+    spec : any
+        For `netsim.make_topology`, not checked.
+    folder : Path
+        Where its relative paths start.
+
+    Raises
+    ------
+    SnapshotError
+        If a file cannot be read, or there is neither such a machine nor such a file.
+    """
+    path = Path(what)
+    if what in MACHINES:
+        return what, Path()
+    if what != "-" and not path.exists():
+        raise SnapshotError(
+            f"{what}: expected a file or a machine ({', '.join(sorted(MACHINES))})."
+        )
+    if form is None and (what == "-" or path.suffix in {".json", ".toml"}):
+        document = _toml(path) if path.suffix == ".toml" else read_json(path)
+        return document.get("topology", document), path.parent
+    spec = {"kind": "file", "path": path.name}
+    return (spec if form is None else {**spec, "format": form}), path.parent
+
+
+def _toml(path: Path) -> dict[str, Any]:
+    """Read a TOML file."""
+    try:
+        return tomllib.loads(read_text(path))
+    except tomllib.TOMLDecodeError as error:
+        raise SnapshotError(f"{path}: no valid TOML: {error}.") from None
+
+
+def _assumed(spec: object) -> tuple[str, ...]:
+    """Say what a description of a fabric leaves open."""
+    if isinstance(spec, Mapping) and ("bandwidth" in spec or spec.get("kind") == "file"):
+        return ()
+    return ("every link has 100 Gb/s in each direction: no bandwidth was given",)
+
+
+def _parts(found: Inspection) -> list[RenderableType]:
+    """Return the tables of an inspection."""
+    topology = found.topology
+    usable = topology.usable_nodes.size
+    idle = f" ({usable} take jobs)" if usable < topology.n_nodes else ""
+    kind = "half duplex" if topology.half_duplex else "full duplex"
+    absent = 0 if topology.absent is None else topology.absent.size
+    links = f"{topology.n_links} directed links ({absent} absent), {kind}"
+    head = f"{topology.name}: {topology.n_nodes} nodes{idle}, {topology.n_switches} switches"
+    levels = [
+        (
+            str(level.level or "-"),
+            str(level.switches),
+            str(level.down),
+            str(level.up),
+            str(level.across),
+            ratio(level.taper),
+        )
+        for level in found.levels
+    ]
+    heads = ("level", "switches", "cables down", "up", "across", "taper")
+    kinds = [(kind.name, str(kind.links), _rates(kind)) for kind in found.links]
+    lines = [f"Assumed: {line}." for line in found.assumed]
+    lines += [f"Irregular: {line.rstrip('.')}." for line in found.irregular[:_LINES]]
+    if len(found.irregular) > _LINES:
+        lines.append(f"{len(found.irregular) - _LINES} more irregularities (--json has all).")
+    lines.append(_reach(found))
+    return [
+        Text(f"{head}\n{links}"),
+        table(heads, levels),
+        table(("link class", "links", "Gb/s"), kinds),
+        Text("\n".join(lines)),
+    ]
+
+
+def _rates(kind: LinkReport) -> str:
+    """Write the capacities of links in Gb/s."""
+    slow, fast = (f"{8 * rate / 1e9:g}" for rate in (kind.slowest, kind.fastest))
+    return slow if slow == fast else f"{slow} to {fast}"
+
+
+def _reach(found: Inspection) -> str:
+    """Say who cannot reach whom."""
+    lost, pairs = found.lost.nodes.tolist(), found.lost.pairs.shape[0]
+    if not lost and not pairs:
+        return "All nodes that take jobs reach each other."
+    names = ", ".join(found.topology.vertex_name(node) for node in lost[:_LINES])
+    return f"Cut off: {len(lost)} nodes ({names}); {pairs} further pairs of nodes without a path."
