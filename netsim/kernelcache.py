@@ -16,7 +16,7 @@ from types import ModuleType
 from typing import Any
 
 _LOG = logging.getLogger("fabricsim")
-_KERNEL_IMPORT = re.compile(r"^from (\S*kernels) import", re.MULTILINE)
+_COMPILED_IN = re.compile(r"^from (\S*(?:kernels|columns)) import", re.MULTILINE)
 _temporary: list[tempfile.TemporaryDirectory[str]] = []  # kept until the process ends
 
 
@@ -47,8 +47,8 @@ def load_kernels(module: str, what: str, seconds: float) -> ModuleType:
     kernel is really compiled; nothing is said when all come from the disk cache. The cache
     lies where ``NUMBA_CACHE_DIR`` says, else beside the source, else in the user's cache
     folder; where none of them can be written, in a temporary folder of this process. Its
-    name holds a digest of the module and of the kernel modules it imports: numba alone would
-    go on using a kernel compiled with an older version of another module's function.
+    name holds a digest of the module and of the kernels and columns it imports: numba alone
+    would go on using a kernel compiled with an older version of another module's function.
     """
     loaded = sys.modules.get(module)
     if loaded is not None:
@@ -67,7 +67,7 @@ def _sources(module: str) -> dict[str, bytes]:
         raise ModuleNotFoundError(f"no module {module!r}", name=module)
     source = Path(spec.origin).read_bytes()
     found = {module: source}
-    for needed in _KERNEL_IMPORT.findall(source.decode("utf-8")):
+    for needed in _COMPILED_IN.findall(source.decode("utf-8")):
         found |= _sources(needed)
     return found
 

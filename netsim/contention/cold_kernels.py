@@ -8,7 +8,7 @@ import numpy as np
 from numba import njit
 
 from netsim.arrays import Floats, Ints
-from netsim.contention.fixedpoint_kernels import link_time, queue_wait
+from netsim.contention.link_kernels import link_time, queue_wait
 
 B, M, Q, G, END, LIMIT, WAIT, E = range(8)  # columns of entries
 TAU, LAM = range(2)  # columns of steps

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping
 
 from netsim.contention.base import Traffic
+from netsim.contention.columns import J_WORST
 from netsim.contention.constants import ConstantsOf
 from netsim.contention.pool import Pool
 from netsim.errors import ContentionError
@@ -36,7 +37,9 @@ class Fast:
     Notes
     -----
     Links that a single job uses take no part, so a job that shares no link has interference
-    1 exactly. Against packet level the mean error is about 4 %.
+    1 exactly. Against packet level the mean error is about 3.5 %. Values follow a cold solve
+    within some tolerances; where jobs communicate nearly all the time and depend on each
+    other alone, small changes add up and it can be a hundred.
     """
 
     def __init__(
@@ -46,6 +49,7 @@ class Fast:
             raise ContentionError(f"tolerance must lie between 0 and 1, got {tolerance}.")
         self.tolerance = tolerance
         self._constants_of = ConstantsOf(topology, fairness)
+        self._channels = load_kernels("netsim.contention.channel_kernels", "contention kernels", 2)
         self._kernels = load_kernels(
             "netsim.contention.fixedpoint_kernels", "contention kernels", 4
         )
@@ -75,7 +79,7 @@ class Fast:
         self._events += 1
         if pool.make_room(constants) or self._events % _RECOUNT_EVERY == 0:
             self._recount()
-        self._change_channels(self._kernels.enter, pool.add(job, constants))
+        self._change_channels(self._channels.enter, pool.add(job, constants))
 
     def end(self, job: int) -> None:
         """
@@ -91,7 +95,7 @@ class Fast:
         ContentionError
             If there is no such job.
         """
-        self._change_channels(self._kernels.leave, self._slot(job))
+        self._change_channels(self._channels.leave, self._slot(job))
         self._pool.remove(job)
 
     def solve(self) -> Mapping[int, float]:
@@ -144,7 +148,7 @@ class Fast:
         ContentionError
             If there is no such job.
         """
-        return int(self._pool.job_i[self._slot(job), self._kernels.J_WORST])
+        return int(self._pool.job_i[self._slot(job), J_WORST])
 
     def _slot(self, job: int) -> int:
         """Return the slot of a job."""
@@ -172,7 +176,7 @@ class Fast:
     def _recount(self) -> None:
         """Make the totals and lists of all channels anew."""
         pool = self._pool
-        self._kernels.recount(
+        self._channels.recount(
             pool.rec_i,
             pool.rec_f,
             pool.rec_l,

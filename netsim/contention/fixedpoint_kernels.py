@@ -4,41 +4,58 @@ The fixed point of fast mode, event by event, compiled.
 State per job: slowdown s and, per record (job, channel), W = sum over steps of E + Z, where
 Z = max(0, y - e) q is the weight x time of flows that linger. Per channel: N = sum of
 W / (T s), the mean weight, and R = sum of B / (T s), the utilisation, over the jobs on it;
-both are 0 where a single job is. A record can be skipped, as y stays below the limit of all
-its entries, while 1 + N/m <= limit/B or 1/(1 - R) <= limit/B; the others are *active*. That is
-tested with a margin of twice what a channel may move before all its records are tested again.
-
-The columns of the arrays are named below; `netsim.contention.pool` owns them. Import through
-`netsim.kernelcache`.
+both are 0 where a single job is. `netsim.contention.pool` owns the arrays,
+`netsim.contention.columns` names their columns. Import through `netsim.kernelcache`.
 """
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 
 from netsim.arrays import Floats, Ints
+from netsim.contention.channel_kernels import RETEST_N, RETEST_R, Bits, test_channel
+from netsim.contention.columns import (
+    ACTIVE,
+    C_N,
+    C_N_TESTED,
+    C_N_WOKEN,
+    C_R,
+    C_R_TESTED,
+    C_R_WOKEN,
+    END,
+    J_ACTIVE,
+    J_ENT,
+    J_NSTEP,
+    J_OMEGA,
+    J_RATE,
+    J_REC,
+    J_RESIDUAL,
+    J_S,
+    J_SHARED,
+    J_STEP,
+    J_T,
+    J_WORST,
+    L_ACTIVE,
+    LIMIT,
+    R_B,
+    R_CHANNEL,
+    R_COUNT,
+    R_E,
+    R_FIRST,
+    R_FRESH,
+    R_LINK,
+    R_W,
+    S_LINK,
+    S_TAU,
+    S_TIME,
+    SHARED,
+    WAIT,
+    B,
+    G,
+    M,
+    Q,
+)
+from netsim.contention.link_kernels import link_time, queue_wait
 
-Bits = NDArray[np.uint64]
-
-# rec_i, rec_f: a row per record; the rows of a job are contiguous
-R_CHANNEL, R_FIRST, R_COUNT, R_LINK = range(4)
-R_B, R_E, R_SLACK, R_INV_M, R_W, R_FRESH = range(6)
-# rec_l: slot of the job, neighbours in the channel's list of records, places in `lists` or -1
-L_SLOT, L_NEXT, L_PREV, L_ACTIVE, L_SHARED = range(5)
-# lists: columns of the job's active and shared records, counted from its first
-ACTIVE, SHARED = range(2)
-# ent_f: a row per (job, channel, step)
-B, M, Q, G, END, LIMIT, WAIT = range(7)
-# steps: a row per (job, step): tau, time among neighbours, link that takes it
-S_TAU, S_TIME, S_LINK = range(3)
-# job_i, job_f: a row per slot
-J_REC, J_NREC, J_ENT, J_NENT, J_STEP, J_NSTEP, J_ACTIVE, J_SHARED, J_WORST = range(9)
-J_T, J_S, J_RATE, J_OMEGA, J_RESIDUAL, J_REPORTED = range(6)
-# chan: totals, their values when its active jobs were last woken and when its records were
-# last tested, number of jobs, first record
-C_N, C_R, C_N_WOKEN, C_R_WOKEN, C_N_TESTED, C_R_TESTED, C_JOBS, C_HEAD = range(8)
-
-RETEST_N, RETEST_R = 0.05, 0.02  # a channel that moved by more has all its records tested
 OMEGA_FLOOR, OMEGA_GROWTH = 0.3, 1.3
 PATIENCE = 15  # sweeps after which the floor sinks, as 1 / sweeps: some clusters cycle at 0.3
 RATE_LAG = 0.3  # a slowdown that moved by less than this share of the tolerance stays unsaid
@@ -47,231 +64,12 @@ NOISE = 1e-11  # weight left on a channel by rounding
 # signatures: lists and tables of integers, tables of floats, lists and tables of bits
 _I1, _I2, _F2 = "int64[::1]", "int64[:, ::1]", "float64[:, ::1]"
 _U1, _U2 = "uint64[::1]", "uint64[:, ::1]"
-_RECORDS = f"{_I2}, {_F2}, {_I2}, {_I2}"
-_JOBS = f"{_I2}, {_F2}"
 _ONE = np.uint64(1)
 
 
 @njit(
-    "float64(float64, float64, float64, float64, float64, float64)", cache=True, error_model="numpy"
-)
-def link_time(b: float, m: float, q: float, g: float, n: float, r: float) -> float:
-    """
-    Return the time y = beta B that a link takes for one step among its neighbours.
-
-    Parameters
-    ----------
-    b, m, q, g : float
-        B, m, q, G of the entry; g = inf leaves out the lingering of the job's own flows.
-    n, r : float
-        Weight N and utilisation R of the other jobs on the link, at least 0.
-
-    Returns
-    -------
-    float
-        Seconds, at least B; exactly B where n = r = 0.
-
-    Notes
-    -----
-    beta = min(1 / (1 - R), h) with the share bound h = 1 + N/m until G, and 1 + N/q after
-    it, when the senders' other flows are done.
-    """
-    bound = b * (1.0 + n / m)
-    if bound > g:
-        late = g + max(0.0, b - g * m / (m + n)) * (1.0 + n / q)
-        bound = max(b, min(bound, late))
-    return min(bound, b / (1.0 - r)) if r < 1.0 else bound
-
-
-@njit("float64(float64, float64)", cache=True)
-def queue_wait(w: float, n: float) -> float:
-    """
-    Return how long the last packet of a step waits behind the packets of other jobs.
-
-    Parameters
-    ----------
-    w : float
-        Time in which the link empties the buffer of its port, in seconds.
-    n : float
-        Weight N of the other jobs on the link.
-
-    Returns
-    -------
-    float
-        Seconds, at most w.
-
-    Notes
-    -----
-    N is what the others offer, in links' worth: from N = 1 on they keep the buffer full,
-    below it is full for that share of the time. No flow model has this term; against packet
-    level it halves the error of steps below 15 us.
-    """
-    return w * min(1.0, n)
-
-
-@njit(f"void(int64, int64, {_I2}, {_I2}, {_I2})", cache=True)
-def _unlist(r: int, which: int, rec_l: Ints, lists: Ints, job_i: Ints) -> None:
-    """Take a record off its job's list of active or shared ones; the last fills the gap."""
-    slot, where = rec_l[r, L_SLOT], rec_l[r, L_ACTIVE + which]
-    first = job_i[slot, J_REC]
-    job_i[slot, J_ACTIVE + which] -= 1
-    last = lists[first + job_i[slot, J_ACTIVE + which], which]
-    lists[first + where, which] = last
-    rec_l[first + last, L_ACTIVE + which] = where
-    rec_l[r, L_ACTIVE + which] = -1
-
-
-@njit(f"void(int64, int64, {_I2}, {_I2}, {_I2})", cache=True)
-def _enlist(r: int, which: int, rec_l: Ints, lists: Ints, job_i: Ints) -> None:
-    """Put a record on its job's list of active or shared ones."""
-    slot = rec_l[r, L_SLOT]
-    first, where = job_i[slot, J_REC], job_i[slot, J_ACTIVE + which]
-    lists[first + where, which] = r - first
-    rec_l[r, L_ACTIVE + which] = where
-    job_i[slot, J_ACTIVE + which] += 1
-
-
-@njit(f"void(int64, int64, {_F2}, {_I2}, {_I2}, {_JOBS}, {_F2}, {_U2}, {_U1})", cache=True)
-def _test_channel(
-    c: int,
-    mover: int,
-    rec_f: Floats,
-    rec_l: Ints,
-    lists: Ints,
-    job_i: Ints,
-    job_f: Floats,
-    chan: Floats,
-    active: Bits,
-    wake: Bits,
-) -> None:
-    """Test which records of a channel can matter; wake those jobs, but not the one that moved."""
-    r = int(chan[c, C_HEAD])
-    while r >= 0:
-        slot = rec_l[r, L_SLOT]
-        word, bit = slot >> 6, _ONE << np.uint64(slot & 63)
-        rate, slack = job_f[slot, J_RATE], rec_f[r, R_SLACK]
-        n = max(0.0, chan[c, C_N] - rec_f[r, R_W] * rate) + 2.0 * RETEST_N
-        u = max(0.0, chan[c, C_R] - rec_f[r, R_B] * rate) + 2.0 * RETEST_R
-        listed = rec_l[r, L_ACTIVE] >= 0
-        if listed and slot != mover:
-            wake[word] |= bit
-        if 1.0 + n * rec_f[r, R_INV_M] <= slack or slack * (1.0 - u) >= 1.0:
-            if listed:
-                _unlist(r, ACTIVE, rec_l, lists, job_i)
-                active[c, word] &= ~bit
-                chan[c, C_N] += (rec_f[r, R_E] - rec_f[r, R_W]) * rate
-                rec_f[r, R_W] = rec_f[r, R_E]
-        elif not listed:
-            _enlist(r, ACTIVE, rec_l, lists, job_i)
-            active[c, word] |= bit
-            wake[word] |= bit
-        r = rec_l[r, L_NEXT]
-    chan[c, C_N_WOKEN] = chan[c, C_N_TESTED] = chan[c, C_N]
-    chan[c, C_R_WOKEN] = chan[c, C_R_TESTED] = chan[c, C_R]
-
-
-@njit(f"void(int64, {_RECORDS}, {_JOBS}, {_F2}, {_U2}, {_U1})", cache=True)
-def enter(
-    slot: int,
-    rec_i: Ints,
-    rec_f: Floats,
-    rec_l: Ints,
-    lists: Ints,
-    job_i: Ints,
-    job_f: Floats,
-    chan: Floats,
-    active: Bits,
-    wake: Bits,
-) -> None:
-    """
-    Put a new job on its channels and wake the jobs that may feel it.
-
-    Parameters
-    ----------
-    slot : int
-        Slot of the job.
-    rec_i, rec_f, rec_l, lists, job_i, job_f, chan, active, wake : arrays
-        The pool; see the columns above.
-    """
-    first = job_i[slot, J_REC]
-    for r in range(first, first + job_i[slot, J_NREC]):
-        c = rec_i[r, R_CHANNEL]
-        other = int(chan[c, C_HEAD])
-        rec_l[r, L_SLOT], rec_l[r, L_NEXT], rec_l[r, L_PREV] = slot, other, -1
-        rec_l[r, L_ACTIVE] = rec_l[r, L_SHARED] = -1
-        chan[c, C_HEAD] = r
-        chan[c, C_JOBS] += 1.0
-        if other < 0:
-            continue
-        rec_l[other, L_PREV] = r
-        if rec_l[other, L_SHARED] < 0:
-            _enlist(other, SHARED, rec_l, lists, job_i)
-            chan[c, C_N] = rec_f[other, R_W] * job_f[rec_l[other, L_SLOT], J_RATE]
-            chan[c, C_R] = rec_f[other, R_B] * job_f[rec_l[other, L_SLOT], J_RATE]
-        _enlist(r, SHARED, rec_l, lists, job_i)
-        chan[c, C_N] += rec_f[r, R_W] * job_f[slot, J_RATE]
-        chan[c, C_R] += rec_f[r, R_B] * job_f[slot, J_RATE]
-        _test_channel(c, slot, rec_f, rec_l, lists, job_i, job_f, chan, active, wake)
-    wake[slot >> 6] |= _ONE << np.uint64(slot & 63)
-
-
-@njit(f"void(int64, {_RECORDS}, {_JOBS}, {_F2}, {_U2}, {_U1})", cache=True)
-def leave(
-    slot: int,
-    rec_i: Ints,
-    rec_f: Floats,
-    rec_l: Ints,
-    lists: Ints,
-    job_i: Ints,
-    job_f: Floats,
-    chan: Floats,
-    active: Bits,
-    wake: Bits,
-) -> None:
-    """
-    Take a job off its channels and wake the jobs that may feel it.
-
-    Parameters
-    ----------
-    slot : int
-        Slot of the job.
-    rec_i, rec_f, rec_l, lists, job_i, job_f, chan, active, wake : arrays
-        The pool; see the columns above.
-    """
-    word, bit = slot >> 6, _ONE << np.uint64(slot & 63)
-    first = job_i[slot, J_REC]
-    for r in range(first, first + job_i[slot, J_NREC]):
-        c = rec_i[r, R_CHANNEL]
-        before, after = rec_l[r, L_PREV], rec_l[r, L_NEXT]
-        if before >= 0:
-            rec_l[before, L_NEXT] = after
-        else:
-            chan[c, C_HEAD] = after
-        if after >= 0:
-            rec_l[after, L_PREV] = before
-        active[c, word] &= ~bit
-        chan[c, C_JOBS] -= 1.0
-        if chan[c, C_JOBS] > 1.0:
-            chan[c, C_N] -= rec_f[r, R_W] * job_f[slot, J_RATE]
-            chan[c, C_R] -= rec_f[r, R_B] * job_f[slot, J_RATE]
-            _test_channel(c, slot, rec_f, rec_l, lists, job_i, job_f, chan, active, wake)
-            continue
-        chan[c, :C_JOBS] = 0.0
-        if chan[c, C_JOBS] > 0.0:
-            only = int(chan[c, C_HEAD])
-            lone = rec_l[only, L_SLOT]
-            lone_word, lone_bit = lone >> 6, _ONE << np.uint64(lone & 63)
-            _unlist(only, SHARED, rec_l, lists, job_i)
-            if rec_l[only, L_ACTIVE] >= 0:
-                _unlist(only, ACTIVE, rec_l, lists, job_i)
-                active[c, lone_word] &= ~lone_bit
-                rec_f[only, R_W] = rec_f[only, R_E]
-                wake[lone_word] |= lone_bit
-    wake[word] &= ~bit
-
-
-@njit(
-    f"Tuple((int64, int64))({_RECORDS}, {_I1}, {_F2}, {_F2}, {_JOBS}, {_F2}, {_U2}, {_U1}, {_I1},"
+    f"Tuple((int64, int64))({_I2}, {_F2}, {_I2}, {_I2}, {_I1}, {_F2}, {_F2}, {_I2}, {_F2}, {_F2},"
+    f"{_U2}, {_U1}, {_I1},"
     "float64, int64)",
     cache=True,
     error_model="numpy",
@@ -299,7 +97,7 @@ def solve(
     Parameters
     ----------
     rec_i, rec_f, rec_l, lists, ent_step, ent_f, steps, job_i, job_f, chan, active, wake : arrays
-        The pool; see the columns above.
+        The pool.
     moved : (E,) int array
         Scratch.
     tolerance : float
@@ -420,44 +218,5 @@ def solve(
             if again:
                 wake[word] |= bit
             for i in range(n_moved):
-                _test_channel(moved[i], slot, rec_f, rec_l, lists, job_i, job_f, chan, active, wake)
+                test_channel(moved[i], slot, rec_f, rec_l, lists, job_i, job_f, chan, active, wake)
     return sweeps, evaluations
-
-
-@njit(f"void({_I2}, {_F2}, {_I2}, {_JOBS}, {_F2}, {_I1})", cache=True)
-def recount(
-    rec_i: Ints,
-    rec_f: Floats,
-    rec_l: Ints,
-    job_i: Ints,
-    job_f: Floats,
-    chan: Floats,
-    slots: Ints,
-) -> None:
-    """
-    Sum the totals and link the records of all channels anew.
-
-    It takes off the rounding of many updates, and is needed after records have moved.
-
-    Parameters
-    ----------
-    rec_i, rec_f, rec_l, job_i, job_f, chan : arrays
-        The pool; see the columns above.
-    slots : (J,) int array
-        Slots in use.
-    """
-    chan[:, C_N] = 0.0
-    chan[:, C_R] = 0.0
-    chan[:, C_HEAD] = -1.0
-    for slot in slots:
-        rate, first = job_f[slot, J_RATE], job_i[slot, J_REC]
-        for r in range(first, first + job_i[slot, J_NREC]):
-            c = rec_i[r, R_CHANNEL]
-            after = int(chan[c, C_HEAD])
-            rec_l[r, L_NEXT], rec_l[r, L_PREV] = after, -1
-            if after >= 0:
-                rec_l[after, L_PREV] = r
-            chan[c, C_HEAD] = r
-            if rec_l[r, L_SHARED] >= 0:
-                chan[c, C_N] += rec_f[r, R_W] * rate
-                chan[c, C_R] += rec_f[r, R_B] * rate

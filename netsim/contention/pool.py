@@ -6,6 +6,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from netsim.arrays import Floats, Ints
+from netsim.contention.columns import (
+    C_HEAD,
+    J_ENT,
+    J_NENT,
+    J_NREC,
+    J_NSTEP,
+    J_REC,
+    J_REPORTED,
+    J_S,
+    J_STEP,
+    R_E,
+    R_W,
+    S_TAU,
+)
 from netsim.contention.constants import JobConstants
 
 
@@ -17,17 +31,19 @@ class _Group(NamedTuple):
     arrays: tuple[str, ...]
 
 
-_RECORDS = _Group(0, 1, ("rec_i", "rec_f", "rec_l", "lists"))
-_GROUPS = (_RECORDS, _Group(2, 3, ("ent_step", "ent_f")), _Group(4, 5, ("steps",)))
-_SLOWDOWN, _REPORTED = 1, 5  # columns of `job_f`
-_HEAD = 7  # column of `chan`: first record
+_RECORDS = _Group(J_REC, J_NREC, ("rec_i", "rec_f", "rec_l", "lists"))
+_GROUPS = (
+    _RECORDS,
+    _Group(J_ENT, J_NENT, ("ent_step", "ent_f")),
+    _Group(J_STEP, J_NSTEP, ("steps",)),
+)
 _WORD = 64
 _T = TypeVar("_T", bound=np.generic)
 
 
 class Pool:
     """
-    Arrays that hold every running job; the kernels name their columns.
+    Arrays that hold every running job; `columns` names their columns.
 
     The rows of a job are contiguous. Rows of jobs that ended are holes until an array is
     full; then the rows move together, and the array grows if that is not enough.
@@ -49,7 +65,7 @@ class Pool:
         self.job_i: Ints = np.zeros((_WORD, 9), dtype=np.int64)
         self.job_f: Floats = np.zeros((_WORD, 6))
         self.chan: Floats = np.zeros((n_channels, 8))
-        self.chan[:, _HEAD] = -1.0
+        self.chan[:, C_HEAD] = -1.0
         self.moved: Ints = np.zeros(n_channels, dtype=np.int64)
         self.active: NDArray[np.uint64] = np.zeros((n_channels, 1), dtype=np.uint64)
         self.wake: NDArray[np.uint64] = np.zeros(1, dtype=np.uint64)
@@ -107,10 +123,10 @@ class Pool:
         n_rec, n_ent, n_step = sizes
         self.rec_i[rec : rec + n_rec] = constants.rec_i
         self.rec_f[rec : rec + n_rec, :4] = constants.rec_f
-        self.rec_f[rec : rec + n_rec, 4] = constants.rec_f[:, 1]
+        self.rec_f[rec : rec + n_rec, R_W] = constants.rec_f[:, R_E]
         self.ent_step[ent : ent + n_ent] = constants.ent_step
         self.ent_f[ent : ent + n_ent] = constants.ent_f
-        self.steps[step : step + n_step, 0] = constants.steps[:, 0]
+        self.steps[step : step + n_step, S_TAU] = constants.steps[:, 0]
         if not self._free:
             self._grow_slots()
         slot = self._free.pop()
@@ -144,9 +160,9 @@ class Pool:
         dict of int to float
             By job, in order of slots.
         """
-        reported = self.job_f[:, _REPORTED]
-        slots = np.flatnonzero(self.job_f[:, _SLOWDOWN] != reported)
-        values = self.job_f[slots, _SLOWDOWN]
+        reported = self.job_f[:, J_REPORTED]
+        slots = np.flatnonzero(self.job_f[:, J_S] != reported)
+        values = self.job_f[slots, J_S]
         reported[slots] = values
         return dict(zip(self._job_of[slots].tolist(), values.tolist(), strict=True))
 
