@@ -1,6 +1,5 @@
-"""Hops between any two nodes as sums of small tables, for sums over the pairs of a window."""
+"""Hops between any two nodes in a form whose sums over windows of a list are quick."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -14,53 +13,81 @@ from scheduler.errors import AllocationError
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class HopSums:
+class GridHops:
     """
-    Distance of two nodes: ``hops[row[i, k] + column[j, k]]`` summed over K tables.
+    Hops on a torus or mesh: distances along the axes add up.
 
     Parameters
     ----------
-    row, column : (N, K) int array
-        Where the row of each node begins in each table, and its place in a row.
-    hops : (T,) int array
-        The tables one after the other: one of coordinates for each axis of a torus, else one
-        of groups of nodes that are attached to the same switches.
-    metric : bool
-        Whether the triangle inequality holds. It does not on every dragonfly: minimal paths
-        there use one cable between groups at most, and two can be shorter.
+    place : (D, N) int array
+        Coordinates of each node.
+    ring : (D,) int array
+        Routers along each axis; twice as many on an axis that is no ring.
     """
 
-    row: Ints
-    column: Ints
-    hops: Ints
-    metric: bool
+    place: Ints
+    ring: Ints
 
-    def total(self, nodes: Ints) -> int:
+    def least_window(self, nodes: Ints, size: int) -> int:
         """
-        Return the sum of hops over all unordered pairs of some nodes.
+        Return where the successive nodes of a list with the least sum of hops begin.
 
         Parameters
         ----------
-        nodes : (n,) int array
-            Different nodes.
+        nodes : (F,) int array
+            The list.
+        size : int
+            Nodes of a window, 1..F.
 
         Returns
         -------
         int
-            What `Topology.total_hops` gives, in O(groups^2) on any machine.
+            Index on the list, the least of equals.
         """
-        total = 0
-        for row, column in zip(self.row[nodes].T, self.column[nodes].T, strict=True):
-            _, first, count = np.unique(row, return_index=True, return_counts=True)
-            between = self.hops[row[first, None] + column[first]]
-            total += int(count @ between @ count) // 2
-        return total
+        kernels = load_kernels("scheduler.allocators.closest_kernels", "Closest Fit kernels", 2)
+        return int(kernels.grid_window(nodes, self.place, self.ring, size))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TableHops:
+    """
+    Hops on any other machine: a table over groups of nodes attached to the same switches.
+
+    Parameters
+    ----------
+    group : (N,) int array
+        Group of each node; 0 for nodes that take no jobs.
+    hops : (G, G) int array
+        Hops between groups.
+    """
+
+    group: Ints
+    hops: Ints
+
+    def least_window(self, nodes: Ints, size: int) -> int:
+        """
+        Return where the successive nodes of a list with the least sum of hops begin.
+
+        Parameters
+        ----------
+        nodes : (F,) int array
+            The list.
+        size : int
+            Nodes of a window, 1..F.
+
+        Returns
+        -------
+        int
+            Index on the list, the least of equals.
+        """
+        kernels = load_kernels("scheduler.allocators.closest_kernels", "Closest Fit kernels", 2)
+        return int(kernels.table_window(nodes, self.group, self.hops, size))
 
 
 @lru_cache(maxsize=8)
-def hop_sums(fabric: Topology) -> HopSums:
+def window_hops(fabric: Topology) -> GridHops | TableHops:
     """
-    Build the tables of a machine.
+    Put the hops of a machine in the form that suits it.
 
     Parameters
     ----------
@@ -69,59 +96,39 @@ def hop_sums(fabric: Topology) -> HopSums:
 
     Returns
     -------
-    HopSums
-        Its tables.
+    GridHops or TableHops
+        The same hops as `Topology.hops`.
 
     Raises
     ------
     AllocationError
         If two nodes that take jobs are not connected.
     """
-    rows, columns, tables = [], [], []
-    base = 0
-    for group, table in _tables(fabric):
-        rows.append(base + group * len(table))
-        columns.append(group)
-        tables.append(table)
-        base += table.size
-    kernels = load_kernels("scheduler.allocators.closest_kernels", "Closest Fit kernels", 2)
-    return HopSums(
-        np.stack(rows, axis=1),
-        np.stack(columns, axis=1),
-        np.concatenate([table.ravel() for table in tables]),
-        all(kernels.is_metric(table.astype(np.int16)) for table in tables),
-    )
-
-
-def _tables(fabric: Topology) -> Iterator[tuple[Ints, Ints]]:
-    """Yield the group of each node, and the hops between groups, of each table."""
     if isinstance(fabric, Torus):
-        coordinates = fabric.coordinates(np.arange(fabric.n_nodes) // fabric.nodes_per_router)
-        for axis, group in enumerate(coordinates):
-            step = fabric.strides[axis] * fabric.nodes_per_router
-            yield group, _between(fabric, np.arange(fabric.dims[axis]) * step)
-        return
-    up = fabric.link_tail < fabric.n_nodes
-    switches: list[list[int]] = [[] for _ in range(fabric.n_nodes)]
-    for node, switch in zip(
-        fabric.link_tail[up].tolist(), fabric.link_head[up].tolist(), strict=True
-    ):
-        switches[node].append(switch)
-    usable = fabric.usable_nodes
-    keys = [tuple(sorted(switches[node])) for node in usable.tolist()]
-    number = {key: index for index, key in enumerate(dict.fromkeys(keys))}
-    group = np.zeros(fabric.n_nodes, dtype=np.int64)
-    group[usable] = [number[key] for key in keys]
+        routers = np.arange(fabric.n_nodes) // fabric.nodes_per_router
+        sides = zip(fabric.dims, fabric.wrap, strict=True)
+        ring = np.array([side if wraps else 2 * side for side, wraps in sides])
+        return GridHops(np.ascontiguousarray(fabric.coordinates(routers)), ring)
+    group, usable = _same_switches(fabric), fabric.usable_nodes
     _, first = np.unique(group[usable], return_index=True)
-    yield group, _between(fabric, usable[first])
-
-
-def _between(fabric: Topology, nodes: Ints) -> Ints:
-    """Return the table of hops between some nodes."""
-    size = nodes.size
-    table = fabric.hops(np.repeat(nodes, size), np.tile(nodes, size)).reshape(size, size)
-    if table.min() < 0:
+    members, n_groups = usable[first], first.size
+    hops = fabric.hops(np.repeat(members, n_groups), np.tile(members, n_groups))
+    if hops.min() < 0:
         raise AllocationError(
             f"allocator 'closest-fit-mind' needs a connected fabric, got {fabric.name}."
         )
-    return table
+    return TableHops(group, hops.reshape(n_groups, n_groups))
+
+
+def _same_switches(fabric: Topology) -> Ints:
+    """Return the group of each node: usable nodes attached to the same switches are in one."""
+    switches: list[list[int]] = [[] for _ in range(fabric.n_nodes)]
+    up = fabric.link_tail < fabric.n_nodes
+    ends = zip(fabric.link_tail[up].tolist(), fabric.link_head[up].tolist(), strict=True)
+    for node, switch in ends:
+        switches[node].append(switch)
+    usable = [tuple(sorted(switches[node])) for node in fabric.usable_nodes.tolist()]
+    number = {key: index for index, key in enumerate(dict.fromkeys(usable))}
+    group = np.zeros(fabric.n_nodes, dtype=np.int64)
+    group[fabric.usable_nodes] = [number[key] for key in usable]
+    return group

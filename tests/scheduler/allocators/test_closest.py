@@ -6,13 +6,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from netsim.topology.base import Topology
 from netsim.topology.dragonfly import build_dragonfly
 from netsim.topology.fattree import build_fat_tree, fat_tree_of_radix
 from netsim.topology.outage import exclude
 from netsim.topology.torus import build_torus
 from scheduler.allocators import make_allocator
-from scheduler.allocators.closest_hops import hop_sums
 from scheduler.cluster import Cluster
+from scheduler.errors import AllocationError
 from scheduler.job import Job
 from scheduler.ordering import allocation_of, node_order
 
@@ -63,28 +64,20 @@ def test_it_takes_the_first_of_the_windows_with_least_mind(machine, data):
     assert allocation.nodes(cluster.nodes_per_leaf).tolist() == expected
 
 
-@pytest.mark.parametrize("machine", MACHINES)
-def test_tables_give_the_hops_of_the_topology(machine):
-    fabric = MACHINES[machine]
-    sums = hop_sums(fabric)
-    nodes = fabric.usable_nodes
+def test_nodes_that_nothing_connects_are_an_error():
+    """Two islands: no window over both has a MIND."""
+    islands = Topology(
+        name="two islands",
+        n_nodes=2,
+        n_switches=2,
+        link_tail=np.array([0, 1, 2, 3]),
+        link_head=np.array([2, 3, 0, 1]),
+        link_cable=np.zeros(4, dtype=np.int64),
+        capacity=np.ones(4),
+        channel=np.arange(4),
+    )
 
-    between = sums.hops[sums.row[nodes, None] + sums.column[nodes]].sum(axis=2)
-
-    assert between.tolist() == np.array(HOPS[machine])[np.ix_(nodes, nodes)].tolist()
-    some = nodes[::3]
-    assert sums.total(some) == fabric.total_hops(some)
-
-
-def test_only_minimal_paths_over_one_global_cable_break_the_triangle_inequality():
-    """On the canonical dragonfly a detour over a third group can be shorter, by hops alone."""
-    metric = {name: hop_sums(fabric).metric for name, fabric in MACHINES.items()}
-
-    broken = {name for name in MACHINES if shorter_detour(HOPS[name])}
-    assert {name for name, holds in metric.items() if not holds} == broken == {"canonical"}
-
-
-def shorter_detour(hops):
-    """Whether some way over a third node is shorter."""
-    table = np.array(hops)
-    return any((table > row[:, None] + row).any() for row in table)
+    with pytest.raises(AllocationError, match="'closest-fit-mind' needs a connected fabric, got t"):
+        make_allocator("closest-fit-mind", {}, 1).allocate(
+            Job(1, 0.0, 1, 1.0, 1.0), Cluster(islands)
+        )
