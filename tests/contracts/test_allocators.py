@@ -16,6 +16,7 @@ from hypothesis.stateful import (
 )
 from isolation import Ledger, Meter, same_state
 
+from netsim.topology.dragonfly import build_dragonfly
 from netsim.topology.fattree import FatTree, build_fat_tree, fat_tree_of_radix
 from netsim.topology.outage import exclude, fail
 from netsim.topology.partial import depopulate
@@ -35,10 +36,13 @@ WHOLE = {
     "four-level": build_fat_tree((2, 2, 2, 2), (1, 2, 2, 2), (1, 1, 1, 1), 1.0),
     "two-rail": build_fat_tree((3, 3, 2), (2, 3, 3), (1, 1, 1), 1.0),
     "torus": build_torus((5, 4, 4), 1.0),
+    "two-node-routers": build_torus((4, 3, 3), 1.0, nodes_per_router=2),
+    "dragonfly": build_dragonfly(4, (2, 5), 1.0, nodes_per_router=2),
 }
 DAMAGED = {
     "holes": depopulate(fat_tree_of_radix(6, 1.0), ["n4", "n9", "s1.5"]),
     "login-nodes": exclude(fat_tree_of_radix(6, 1.0, levels=2), ["n0", "n1", "n17"]),
+    "service-routers": exclude(build_torus((4, 4, 3), 1.0), ["n5", "n6", "n47"]),
     "broken-links": fail(fat_tree_of_radix(6, 1.0), ["s1.3>s2.4", "s2.7>s3.4"]),
 }
 MACHINES = WHOLE | DAMAGED
