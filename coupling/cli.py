@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from coupling.cli_network import register
+from coupling import cli_network, cli_trace
 from coupling.siblings import check_siblings
 
 app = typer.Typer(
@@ -65,7 +65,8 @@ def run(
     )
 
 
-register(app)
+for commands in (cli_network, cli_trace):
+    commands.register(app)
 
 
 def main() -> None:

@@ -25,6 +25,10 @@ class Workload:
     has_requested : bool
         Whether the log has a requested time for any kept job; where it has none for a job,
         that is the run time.
+    n_without_request : int
+        Jobs that the reader kept although the log has no requested time for them.
+    n_unsorted : int
+        Jobs that the reader kept and whose submission lies before that of the job above.
     """
 
     jobs: tuple[Job, ...]
@@ -32,6 +36,8 @@ class Workload:
     sha256: str = ""
     dropped_jobs: tuple[tuple[int, str], ...] = ()
     has_requested: bool = False
+    n_without_request: int = 0
+    n_unsorted: int = 0
 
     @property
     def dropped(self) -> Mapping[str, int]:

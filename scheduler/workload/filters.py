@@ -222,6 +222,8 @@ def select(records: Records, filters: Filters, source: Source) -> Workload:
             )
         ),
         has_requested=bool((records.requested_s[kept] > 0).any()),
+        n_without_request=int(np.count_nonzero(~(records.requested_s[kept] > 0))),
+        n_unsorted=int(np.count_nonzero(np.diff(records.submit_s[kept]) < 0)),
     )
 
 
@@ -276,6 +278,8 @@ def refine(workload: Workload, **options: Unpack[ReadOptions]) -> Workload:
         kept,
         dropped_jobs=workload.dropped_jobs + kept.dropped_jobs,
         has_requested=workload.has_requested,
+        n_without_request=workload.n_without_request,
+        n_unsorted=workload.n_unsorted,
     )
 
 
