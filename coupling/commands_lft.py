@@ -69,9 +69,11 @@ def run_export(path: Path, fabric: Path, out: Path, base: Path | None, *, as_jso
                 "jobs": [job.id for job in owners],
             }
         )
+    idle = len(snapshot.jobs) - len(owners)
+    rest = f" ({idle} own no links)" if idle else ""
     sys.stderr.write(
-        f"{entries} entries, {changed} changed for {len(owners)} of {len(snapshot.jobs)} jobs "
-        f"(the others own no links); load with: opensm -R file,no_fallback -U {out}\n"
+        f"{entries} entries, {changed} changed for {len(owners)} jobs{rest}; "
+        f"load with: opensm -R file,no_fallback -U {out}\n"
     )
 
 

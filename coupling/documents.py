@@ -18,9 +18,8 @@ from coupling.errors import SnapshotError
 from coupling.tables import Table, brief
 from netsim.arrays import Ints
 from netsim.errors import TopologyError
+from netsim.hostlist import expand_hostlist
 from netsim.topology.base import Topology
-from scheduler.errors import SchedulerError
-from scheduler.workload.hostlist import expand_hostlist
 
 Names = Mapping[str, int]
 """Nodes and switches by names that the topology itself does not know."""
@@ -176,7 +175,7 @@ def node_list(table: Table, key: str, topology: Topology, names: Names | None = 
         for entry in entries:
             parts = expand_hostlist(entry) if isinstance(entry, str) else [entry]
             nodes += [node_number(part, topology, names or {}) for part in parts]
-    except (SchedulerError, TopologyError) as error:
+    except TopologyError as error:
         raise table.fault(key, str(error)) from None
     found = np.array(nodes, dtype=np.int64)
     if topology.usable is not None:

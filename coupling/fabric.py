@@ -22,6 +22,7 @@ from netsim.topology.dragonfly import Dragonfly
 from netsim.topology.fattree import FatTree
 from netsim.topology.torus import Torus
 
+_LEAST_RATE, _MOST_RATE, _MOST_LATENCY_S = 1.0, 1e18, 1e3
 _USUAL = ((FatTree, "d-mod-k"), (Torus, "dimension-order"), (Dragonfly, "minimal"))
 
 
@@ -52,11 +53,13 @@ def topology_of(table: Table, folder: Path) -> Topology:
     if not isinstance(spec, (str, Mapping)):
         raise table.error("topology", "a machine name, or a table with its kind")
     try:
-        return make_topology(_located(spec, folder))
+        topology = make_topology(_located(spec, folder))
     except NetsimError as error:
         raise table.fault("topology", str(error)) from None
-    except (MemoryError, OverflowError):
+    except (MemoryError, OverflowError, ValueError):  # numpy's, of sizes beyond all memory
         raise table.fault("topology", "the fabric is too large for the memory.") from None
+    _check_range(table, topology)
+    return topology
 
 
 def routing_of(table: Table, topology: Topology, folder: Path, seed: int) -> Routing:
@@ -173,6 +176,23 @@ def demand_same(wiring: Wiring, topology: Topology, source: str) -> None:
         raise SnapshotError(
             f"{source}: expected the fabric of the snapshot, {topology.name} with "
             f"{topology.n_nodes} nodes, got {own.name} with {own.n_nodes}."
+        )
+
+
+def _check_range(table: Table, topology: Topology) -> None:
+    """Refuse capacities and latencies with which times would leave the range of numbers."""
+    slowest = float(topology.capacity.min(initial=_MOST_RATE))
+    fastest = float(topology.capacity.max(initial=_LEAST_RATE))
+    if not _LEAST_RATE <= slowest <= fastest <= _MOST_RATE:
+        wrong = slowest if slowest < _LEAST_RATE else fastest
+        raise table.fault(
+            "topology",
+            f"expected links of {_LEAST_RATE:g} to {_MOST_RATE:g} bytes/s, got {wrong:g}.",
+        )
+    latency_s = max(topology.latency_base_s, topology.latency_per_link_s)
+    if latency_s > _MOST_LATENCY_S:
+        raise table.fault(
+            "topology", f"expected latencies of at most {_MOST_LATENCY_S:g} s, got {latency_s:g}."
         )
 
 

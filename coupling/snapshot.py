@@ -30,6 +30,7 @@ FAIRNESS = ("per-sender", "per-flow")
 _LEAST_FRACTION = 1e-9  # below it, 1 / fraction leaves the range in which times make sense
 _MOST_SECONDS = 1e12
 _MOST_ITERATIONS = 10**9
+_MOST_NUMBER = 2**62  # of a job, for the models' arrays
 
 JobId = int | str
 
@@ -267,7 +268,7 @@ class _Reader:
         if name in self._sizes:
             raise table.error("id", "another id than those of earlier jobs")
         digest = int.from_bytes(sha256(str(name).encode()).digest()[:6], "big")
-        number = name if isinstance(name, int) else digest
+        number = name if isinstance(name, int) and abs(name) < _MOST_NUMBER else digest
         while number in self._numbers:  # 1 and "1", say
             number += 1
         self._numbers.add(number)
