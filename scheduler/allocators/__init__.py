@@ -8,6 +8,7 @@ from scheduler.allocators.adaptive import Adaptive
 from scheduler.allocators.balanced import Balanced
 from scheduler.allocators.base import Allocator
 from scheduler.allocators.closest import ClosestFit, ClosestFitMind
+from scheduler.allocators.emergent import EmergentAdaptive
 from scheduler.allocators.greedy import Greedy
 from scheduler.allocators.jigsaw import Jigsaw
 from scheduler.allocators.laas import Laas
@@ -31,6 +32,7 @@ __all__ = [
     "ClosestFitMind",
     "CompactContiguous",
     "Contiguous",
+    "EmergentAdaptive",
     "Fifo",
     "FifoFit",
     "FirstFit",
@@ -57,6 +59,7 @@ ALLOCATORS: dict[str, Callable[..., Allocator]] = {
     "closest-fit-mind": ClosestFitMind,
     "compact-contiguous": CompactContiguous,
     "contiguous": Contiguous,
+    "emergent-adaptive": EmergentAdaptive,
     "fifo": Fifo,
     "fifo-fit": FifoFit,
     "first-fit": FirstFit,

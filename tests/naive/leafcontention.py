@@ -25,9 +25,8 @@ def contention(a, b, communicating, per_leaf):
     return Fraction(on(i), per_leaf) + Fraction(on(j), per_leaf) + shared / 2
 
 
-def cost_of_placement(nodes, others, steps, children):
+def cost_of_placement(nodes, communicating, steps, children):
     """Return the sum over steps of the most effective hops of a pair of ranks."""
-    communicating = [*nodes, *others]
     return sum(
         max(
             2

@@ -105,6 +105,6 @@ def test_costs_of_random_placements_are_those_of_the_plain_twin(seed):
     hops = effective_hops(2 * common_switch_level(leaf_i, leaf_j, above), contention)
     number = np.repeat(np.arange(len(steps)), [len(step) for step in steps])
 
-    expected = cost_of_placement(nodes.tolist(), others.tolist(), steps, (4, 3, 2))
+    expected = cost_of_placement(nodes.tolist(), [*nodes, *others], steps, (4, 3, 2))
 
     assert communication_cost(number, hops) == pytest.approx(float(expected), rel=1e-12)
