@@ -7,6 +7,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 EVIDENCE = Path(__file__).parents[1] / "docs" / "evidence.md"
+PAPERS = EVIDENCE.with_name("papers.md")
 HEAD = """# Evidence
 
 What was measured, when, by which command. Each section is written by the command that it names;
