@@ -1,0 +1,103 @@
+"""Fabrics through the command: counts, taper, what was assumed, irregular or unreachable."""
+
+import json
+
+import pytest
+
+TAPERED = {"kind": "fat-tree", "children": [4, 4], "parents": [1, 2], "bandwidth": "10 Gb/s"}
+
+
+def inspect(command, spec, *, status=0):
+    done, out, err = command("topology", "inspect", "-", "--json", stdin=json.dumps(spec))
+
+    assert (done, err) == (status, "")
+    return json.loads(out)
+
+
+def test_a_machine_has_the_published_counts(command):
+    """Cab: 1296 nodes, 72 leaves, 72 L2 switches, 36 spines, no taper."""
+    status, out, _ = command("topology", "inspect", "cab", "--json")
+
+    told = json.loads(out)
+    assert status == 0
+    assert (told["nodes"], told["switches"]) == (1296, 180)
+    assert [level["switches"] for level in told["levels"]] == [72, 72, 36]
+    assert [level["cables_up"] for level in told["levels"]] == [1296, 1296, 0]
+    assert [level["taper"] for level in told["levels"]] == [1.0, 1.0, None]
+    assert told["assumed"] == ["every link has 100 Gb/s in each direction: no bandwidth was given"]
+    assert told["irregular"] == []
+    assert told["unreachable"] == {"nodes": [], "pairs": 0}
+
+
+def test_taper_is_capacity_below_over_capacity_above(command):
+    told = inspect(command, TAPERED | {"bandwidth": ["10 Gb/s", "40 Gb/s"]})
+    even = inspect(command, TAPERED)
+
+    assert told["levels"][0]["taper"] == pytest.approx(0.5)
+    assert even["levels"][0]["taper"] == pytest.approx(2.0)
+    assert even["assumed"] == []
+    assert {kind["class"]: kind["links"] for kind in told["link_classes"]} == {
+        "injection": 16, "ejection": 16, "leaf-up": 8, "leaf-down": 8,
+    }  # fmt: skip
+
+
+def test_failures_show_as_irregular_and_unreachable_with_status_1(command):
+    """A cable of leaf 0 and both of leaf 3 failed: its nodes are cut off."""
+    broken = TAPERED | {"failed_links": ["s1.0>s2.0", "s1.3>s2.0", "s1.3>s2.1"]}
+
+    told = inspect(command, broken, status=0)
+
+    assert told["usable_nodes"] == 12
+    assert told["absent_links"] == 6
+    assert "level 1: most switches have 6 cables, s1.0 has 5, s1.3 has 4" in told["irregular"]
+
+
+def test_nodes_that_should_take_jobs_but_reach_nobody_are_named(command, tmp_path):
+    """Up-down paths only: with s1.0 to s2.0 and s1.1 to s2.1 cut, leaves 0 and 1 part."""
+    broken = TAPERED | {"failed_links": ["s1.0>s2.0", "s1.1>s2.1"]}
+    (tmp_path / "t.json").write_text(json.dumps({"topology": broken, "jobs": []}))
+
+    status, out, _ = command("topology", "inspect", tmp_path / "t.json", "--json")
+
+    assert status == 1
+    told = json.loads(out)
+    assert told["unreachable"]["nodes"] or told["unreachable"]["pairs"] == 16
+
+
+def test_tori_and_dragonflies_have_one_level(command):
+    torus = inspect(command, {"kind": "torus", "dims": [4, 4, 2], "nodes_per_router": 2})
+    fly = inspect(command, {"kind": "dragonfly", "groups": 3, "routers": 2, "duplex": "half"})
+
+    (level,) = torus["levels"]
+    assert (level["level"], level["switches"]) == (1, 32)
+    assert level["cables_across"] == 32 * 6 // 2  # two cables between the two of a short axis
+    assert fly["half_duplex"] is True
+
+
+def test_topologies_are_found_in_experiments(command, tmp_path):
+    (tmp_path / "e.toml").write_text('[topology]\nkind = "fat-tree"\nradix = 4\n[workload]\n')
+
+    status, out, _ = command("topology", "inspect", tmp_path / "e.toml")
+
+    assert status == 0
+    assert "PGFT(3; 2,2,4; 1,2,2; 1,1,1): 16 nodes, 20 switches" in out
+    assert "Assumed: every link has 100 Gb/s" in out
+    assert "All nodes that take jobs reach each other." in out
+    assert max(map(len, out.splitlines())) <= 80
+
+
+def test_wrong_input_is_one_line(command, tmp_path):
+    (tmp_path / "bad.toml").write_text("[topology\n")
+    for what, words in (
+        ("cabb", "cabb: expected a file or a machine (aries-edison-like"),
+        (tmp_path / "bad.toml", "no valid TOML"),
+        (tmp_path / "e.json", "expected a file or a machine"),
+    ):
+        status, out, err = command("topology", "inspect", what)
+
+        assert (status, out) == (2, "")
+        assert words in err
+        assert err.count("\n") == 1
+    status, _, err = command("topology", "inspect", "-", stdin='{"kind": "ring"}')
+    assert status == 2
+    assert "unknown topology 'ring'; choose from" in err
