@@ -57,7 +57,7 @@ def verify(
     ] = None,
     random: Annotated[int, typer.Option(min=0, help="Random permutations to try.")] = 100,
     exhaustive: Annotated[
-        bool, typer.Option("--exhaustive", help="Try all permutations, up to a million kinds.")
+        bool, typer.Option("--exhaustive", help="Try all permutations, up to 200,000 kinds.")
     ] = False,
     as_json: AsJson = False,
 ) -> None:
