@@ -6,15 +6,18 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from coupling.assembly import Parts, assemble
+from coupling.assumed import ASSUMED, AssumedPace, Assumption
+from coupling.errors import ExperimentError
 from coupling.experiment import Experiment
 from coupling.metrics import summarize
 from coupling.pace import LinkLedger, NetworkPace
 from coupling.result import Result
 from coupling.tabulate import job_table, link_table, time_table
-from netsim.contention import make_contention_model
+from netsim.contention import CONTENTION_MODELS, make_contention_model
 from netsim.contention.base import ContentionModel
 from netsim.routing import make_routing
 from scheduler.allocators import make_allocator
+from scheduler.allocators.base import Allocator
 from scheduler.cluster import Cluster
 from scheduler.job import Job
 from scheduler.queues import make_policy
@@ -116,22 +119,35 @@ def with_reference_runtimes(
     Parts
         Unchanged for ``"isolated"``. For ``"baseline"`` one pass under Baseline (first-free
         and D-mod-k) with the run times read as isolated ones, then each divided by the
-        job's mean slowdown in that pass; the pass is not iterated.
+        job's mean slowdown in that pass; the pass is not iterated. The model `assumed`
+        knows that slowdown without a pass.
     """
     if experiment.runtime_means == "isolated":
         return parts
-    baseline = replace(experiment, allocator="first-free", allocator_options={}, routing="d-mod-k")
-    ordinary = _simulate(
-        baseline, parts, coupled=True, progress=progress, label="reference run times"
-    )
-    factor = {
-        record.job.id: record.interference * record.placement_factor
-        for record in ordinary.schedule.records
-    }
+    factor = _baseline_slowdowns(experiment, parts, progress)
     jobs = tuple(
         replace(job, runtime_s=job.runtime_s / factor[job.id]) for job in parts.workload.jobs
     )
     return replace(parts, workload=replace(parts.workload, jobs=jobs))
+
+
+def _baseline_slowdowns(
+    experiment: Experiment, parts: Parts, progress: Progress | None
+) -> dict[int, float]:
+    """Return by job id the mean slowdown under Baseline, run times read as isolated ones."""
+    if experiment.model == ASSUMED:
+        jobs = parts.workload.jobs
+        assumption = Assumption.from_options(experiment.model_options)
+        loss = assumption.interference(jobs, experiment.seed).tolist()
+        return {job.id: factor for job, factor in zip(jobs, loss, strict=True)}
+    baseline = replace(experiment, allocator="first-free", allocator_options={}, routing="d-mod-k")
+    ordinary = _simulate(
+        baseline, parts, coupled=True, progress=progress, label="reference run times"
+    )
+    return {
+        record.job.id: record.interference * record.placement_factor
+        for record in ordinary.schedule.records
+    }
 
 
 def check_parts(experiment: Experiment, parts: Parts) -> None:
@@ -147,7 +163,7 @@ def check_parts(experiment: Experiment, parts: Parts) -> None:
 
     Raises
     ------
-    SchedulerError, NetsimError
+    ExperimentError, SchedulerError, NetsimError
         If a name or option is unknown or does not fit the fabric.
     """
     make_policy(experiment.queue, experiment.queue_options)
@@ -155,13 +171,21 @@ def check_parts(experiment: Experiment, parts: Parts) -> None:
         replace(parts.workload.jobs[0], n_nodes=1), Cluster(parts.topology)
     )
     make_routing(experiment.routing, parts.topology, experiment.seed)
-    _model(experiment, parts)
+    if experiment.model == ASSUMED:
+        Assumption.from_options(experiment.model_options)
+    else:
+        _model(experiment, parts)
 
 
 def _model(experiment: Experiment, parts: Parts) -> ContentionModel | None:
     """Make the contention model; None for the infinite network."""
     if experiment.model == "null" and not experiment.model_options:
         return None
+    if experiment.model not in CONTENTION_MODELS:
+        choices = ", ".join(sorted([*CONTENTION_MODELS, ASSUMED]))
+        raise ExperimentError(
+            f"unknown contention model {experiment.model!r}; choose from {choices}."
+        )
     return make_contention_model(
         experiment.model,
         parts.topology,
@@ -193,7 +217,11 @@ def _simulate(
     allocator = make_allocator(experiment.allocator, experiment.allocator_options, experiment.seed)
     ledger = LinkLedger(parts.topology.n_links)
     rates: RateModel = AlonePace()
-    if coupled:
+    runtime_s = None  # of the job alone
+    if coupled and experiment.model == ASSUMED:
+        rates = assumed = _assumed(experiment, parts, allocator)
+        runtime_s = assumed.runtime_s
+    elif coupled:
         routing = make_routing(experiment.routing, parts.topology, experiment.seed)
         model = _model(experiment, parts)
         network = NetworkPace(parts.topology, routing, model, cluster.nodes_per_leaf)
@@ -207,12 +235,18 @@ def _simulate(
         allocator,
         make_policy(experiment.queue, experiment.queue_options),
         rates=rates,
-        estimate_s=_requested_s if parts.estimates == "requested" else None,
+        estimate_s=_requested_s if parts.estimates == "requested" else runtime_s,
         kill_at_limit=experiment.kill_at_limit,
         progress=None if progress is None else lambda done, _: progress(what, done, total),
     )
     cpu_s = time.process_time() - begin_s
     return _Outcome(schedule, ledger, 2 * len(schedule.records), cpu_s)
+
+
+def _assumed(experiment: Experiment, parts: Parts, allocator: Allocator) -> AssumedPace:
+    """Return the rate model `assumed`."""
+    assumption = Assumption.from_options(experiment.model_options)
+    return AssumedPace(parts.workload.jobs, assumption, experiment.seed, allocator)
 
 
 def _requested_s(job: Job) -> float:

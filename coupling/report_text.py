@@ -7,6 +7,7 @@ from typing import Any
 import tomli_w
 
 from coupling import report_units as units
+from coupling.assumed import ASSUMED
 from coupling.plots_jobs import SILENT, communicating
 from coupling.report_numbers import dropped_lines, finished, node_seconds
 from coupling.report_page import Html, bullets, details, paragraph, table
@@ -98,6 +99,13 @@ def _model(network: Mapping[str, Any]) -> str:
     name = network.get("model", "")
     if name == "null":
         return "Contention model null: an infinite network, on which nothing slows a job."
+    if name == ASSUMED:
+        options = network.get("options", {})
+        given = ", ".join(f"{key} {value}" for key, value in options.items()) or "default options"
+        return (
+            f"Contention model assumed ({given}): no network is simulated; jobs that are not "
+            "isolated are said to run longer by the amounts of the papers' scenarios."
+        )
     words = f"Contention model {name}, routing {network.get('routing', '')}, fairness "
     words += f"{network.get('fairness', '')}."
     if name not in _PACKET_ERRORS:
