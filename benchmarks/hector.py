@@ -6,7 +6,8 @@ places and removals alone. Improvement is the paper's: per job size with more th
 much lower the mean MIND is than under FIFO-0, in per cent; then the plain mean over the sizes 2-10
 (small), those above (large) and all. Single-node jobs have no MIND. That the paper's "overall" is
 the mean over sizes follows from its tables: in all of them 9 small sizes weigh as 9 in 133. This
-load has fewer large sizes with thirty jobs, so the mean at the paper's weights is given too.
+load has fewer large sizes with thirty jobs, so the mean with the paper's mix of small and large
+sizes is given too.
 
 Beside it: the improvement of MIND summed over all jobs with their node time as weight, and the
 paired t-test over the jobs. Exit status 1 if Closest Fit or Largest Fit fails to improve anywhere.
@@ -155,11 +156,16 @@ def measure(
     return dict(sorted(gains.items(), key=lambda item: -item[1].overall))
 
 
+def _small(p: float) -> str:
+    """Write a probability, also one too small for a float."""
+    return f"{p:.1g}" if p else "< 1e-300"
+
+
 def page(machine: str, gains: dict[str, Gain]) -> list[str]:
     """Return the table of a machine."""
     paper = PAPER[machine]
     head = (
-        "| allocator | overall % | small % | large % | paper's weights % | paper % | by node time % "
+        "| allocator | overall % | small % | large % | paper's mix % | paper % | by node time % "
         "| hops | t | p |"
     )
     lines = [
@@ -171,7 +177,7 @@ def page(machine: str, gains: dict[str, Gain]) -> list[str]:
     lines += [
         f"| {rule} | {one.overall:.2f} | {one.small:.2f} | {one.large:.2f} "
         f"| {one.at_paper_weights:.2f} | {paper.get(rule, '')} | {one.by_node_time:.2f} "
-        f"| {one.hops:.3f} | {one.t:.1f} | {one.p:.1g} |"
+        f"| {one.hops:.3f} | {one.t:.1f} | {_small(one.p)} |"
         for rule, one in gains.items()
     ]
     change = gains["Closest"].hops

@@ -1,6 +1,7 @@
 """Boxes on tori and meshes against the list of all boxes."""
 
 from collections import Counter
+from itertools import product
 
 import naive.boxes as naive
 import numpy as np
@@ -165,6 +166,32 @@ def test_compact_boxes_of_13_routers_by_hand():
     assert set(shapes) == {(13, 1, 1), (7, 2, 1), (5, 3, 1), (4, 4, 1), (4, 2, 2), (3, 3, 2)}
     assert shapes[:2] == [(4, 2, 2), (3, 3, 2)]
     assert shapes[-1] == (13, 1, 1)
+
+
+@pytest.mark.parametrize("routers", range(1, 49))
+def test_compact_boxes_are_all_that_hold_the_job_and_lose_it_with_any_side_shortened(routers):
+    dims = (4, 3, 4)
+
+    def holds(box):
+        return np.prod(box) >= routers
+
+    expected = {
+        box
+        for box in product(*(range(1, side + 1) for side in dims))
+        if holds(box)
+        and not any(holds(np.subtract(box, np.eye(3, dtype=int)[axis])) for axis in range(3))
+    }
+
+    assert set(compact_boxes(TORI["torus"], routers)) == expected
+
+
+def test_ranks_run_along_the_short_side_so_that_the_first_nodes_are_compact():
+    """Rows of 4 x 2: 8 ranks zigzag over the pairs, and 7 nodes leave the last corner free."""
+    cluster = Cluster(build_torus((4, 2), 1.0))
+    allocator = make_allocator("torus-chunk", {"dimensions": 2}, 1)
+
+    assert allocator.allocate(job(8), cluster).nodes(64).tolist() == [0, 4, 1, 5, 2, 6, 3, 7]
+    assert allocator.allocate(job(7), cluster).nodes(64).tolist() == [0, 4, 1, 5, 2, 6, 3]
 
 
 @pytest.mark.parametrize("box", [(4, 2, 1), (3, 3, 3), (4, 3, 4), (1, 1, 1)])
