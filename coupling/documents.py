@@ -177,6 +177,8 @@ def node_list(table: Table, key: str, topology: Topology, names: Names | None = 
             nodes += [node_number(part, topology, names or {}) for part in parts]
     except TopologyError as error:
         raise table.fault(key, str(error)) from None
+    if not nodes:
+        raise table.error(key, "at least one node")
     found = np.array(nodes, dtype=np.int64)
     if topology.usable is not None:
         idle = found[~np.isin(found, topology.usable)]

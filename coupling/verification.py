@@ -212,7 +212,7 @@ def verify(
     checks = _Checks(snapshot, n_random, _ALL_MATRICES if exhaustive else _FEW_MATRICES)
     given = flows_by_job(snapshot, permutation)
     reach = [checks.reach(job, any_routing=any_routing) for job in snapshot.jobs]
-    shared = shared_links([links for links, _ in reach])
+    shared = shared_links(reach)
     ids = [job.id for job in snapshot.jobs]
     shares: list[dict[int, list[JobId]]] = [{} for _ in ids]
     for link, members in shared.items():
@@ -221,8 +221,8 @@ def verify(
     return Verification(
         snapshot.topology,
         tuple(
-            checks.judge(job, own, unroutable, given.get(job.id))
-            for job, own, (_, unroutable) in zip(snapshot.jobs, shares, reach, strict=True)
+            checks.judge(job, own, given.get(job.id))
+            for job, own in zip(snapshot.jobs, shares, strict=True)
         ),
     )
 
@@ -270,8 +270,8 @@ class _Checks:
         self._n_random = n_random
         self._matrices = matrices
 
-    def reach(self, job: PlacedJob, *, any_routing: bool) -> tuple[Ints, str]:
-        """Return the links that a job owns or can use, and why it cannot be routed."""
+    def reach(self, job: PlacedJob, *, any_routing: bool) -> Ints:
+        """Return the links that a job owns or can use, as far as it can be routed."""
         topology, partition = self._snapshot.topology, job.partition
         find: Callable[[Ints, Ints], Ints]
         if any_routing:
@@ -288,15 +288,14 @@ class _Checks:
             for first in range(0, nodes.size, rows):
                 some = nodes[first : first + rows]
                 marked[find(np.repeat(some, nodes.size), np.tile(nodes, some.size))] = True
-        except (RoutingError, PartitionError) as error:
-            return np.flatnonzero(marked), str(error)
-        return np.flatnonzero(marked), ""
+        except (RoutingError, PartitionError):
+            pass  # `judge` says that and why it cannot be routed
+        return np.flatnonzero(marked)
 
     def judge(
         self,
         job: PlacedJob,
         shares: dict[int, list[JobId]],
-        unroutable: str,
         given: tuple[Ints, Ints] | None,
     ) -> JobVerdict:
         """Return the verdict on one job."""
@@ -319,15 +318,7 @@ class _Checks:
             raise SnapshotError(f"{self._snapshot.source}: job {job.id}: {error}") from None
         if given is not None and permutation is None:
             permutation = Verdict(None, reason)
-        table = None
-        if not unroutable:
-            table = static_table_report(
-                topology,
-                self._snapshot.routing,
-                partition,
-                n_random=self._n_random,
-                seed=self._snapshot.seed,
-            )
+        table, unroutable = self._table(job)
         return JobVerdict(
             id=job.id,
             unroutable=unroutable,
@@ -338,6 +329,21 @@ class _Checks:
             table=table,
             permutation=permutation,
         )
+
+    def _table(self, job: PlacedJob) -> tuple[TableReport | None, str]:
+        """Return how permutations fare under the routing in force, or why it cannot route."""
+        snapshot = self._snapshot
+        try:
+            table = static_table_report(
+                snapshot.topology,
+                snapshot.routing,
+                job.partition,
+                n_random=self._n_random,
+                seed=snapshot.seed,
+            )
+        except (RoutingError, PartitionError) as error:
+            return None, str(error)
+        return table, ""
 
     def _outside(self, job: PlacedJob) -> str:
         """Say why the conditions do not apply to a job; nothing where they do."""

@@ -5,9 +5,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from mutants import mutants
 from simgridcases import fat_tree_link, fat_tree_of, load_case
 
-from coupling.errors import SnapshotError
+from coupling.errors import CouplingError, SnapshotError
 from coupling.flowfile import answer_flows
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
@@ -132,3 +134,25 @@ def test_the_tables_for_people_fit_80_columns(command):
     assert max(map(len, out.splitlines())) <= 80
     assert "6 more (--json has all)" in out
     assert "busiest links" in out
+
+
+SMALL = {
+    "topology": TREE | {"latency_base_s": 1e-6},
+    "routing": "d-mod-k",
+    "fairness": "per-flow",
+    "flows": [[0, 1, 1e6], ["n3", "n9", "1 MB"], [2, 2, 5]],
+}
+
+
+@settings(deadline=None, max_examples=100)
+@given(mutants(SMALL))
+def test_mutated_documents_are_answered_or_refused_in_one_line(document):
+    found, message = None, "f: "
+    try:
+        found = answer_flows(document, "f", Path())
+    except CouplingError as error:
+        message = str(error)
+
+    assert message.startswith("f: ")
+    assert "\n" not in message
+    assert found is None or json.dumps(found.to_dict(), allow_nan=False)

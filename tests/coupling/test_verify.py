@@ -5,9 +5,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from mutants import mutants
 
 from coupling import verify
-from coupling.errors import SnapshotError
+from coupling.errors import CouplingError, SnapshotError
 from coupling.snapshot import snapshot_from
 from netsim import fat_tree_of_radix
 
@@ -48,16 +51,16 @@ def test_legal_partitions_pass_with_certificates_that_can_be_walked(command):
     told = json.loads(out)
     assert told["passed"] is True
     tree = fat_tree_of_radix(8, bandwidth=1.0)
-    for job, given in zip(told["jobs"], partitions()["jobs"], strict=True):
-        assert job["id"] == given["id"]
+    for job, wanted in zip(told["jobs"], partitions()["jobs"], strict=True):
+        assert job["id"] == wanted["id"]
         assert job["isolated"] is True
         assert job["shares"] == []
         assert job["conditions"] == {"holds": True, "broken": []}
         assert job["rearrangeable"]["holds"] is True
         proof = job["rearrangeable"]["certificate"]
-        assert len(proof["flows"]) == len(given["nodes"])
-        assert_certified(tree, given["nodes"], given["links"], proof["flows"], proof["routes"])
-        assert job["static_table"]["shifts"] == len(given["nodes"]) - 1
+        assert len(proof["flows"]) == len(wanted["nodes"])
+        assert_certified(tree, wanted["nodes"], wanted["links"], proof["flows"], proof["routes"])
+        assert job["static_table"]["shifts"] == len(wanted["nodes"]) - 1
         assert job["static_table"]["random"] == 5
         assert {"shifts_clean", "random_clean"} <= job["static_table"].keys()
 
@@ -257,10 +260,14 @@ def test_a_partition_that_does_not_connect_its_nodes_says_so(command):
         "jobs": [{"id": 1, "nodes": [0, 2], "links": cable("s1.0", "s2.0")}],
     }
 
-    status, out, _ = command("verify", "-", "--json", stdin=json.dumps(document))
+    found = [
+        command("verify", "-", "--json", *options, stdin=json.dumps(document))
+        for options in ((), ("--any-routing",))
+    ]
 
-    (job,) = json.loads(out)["jobs"]
-    assert status == 1
+    assert [status for status, _, _ in found] == [1, 1]
+    assert found[0] == found[1]
+    (job,) = json.loads(found[0][1])["jobs"]
     assert "no shortest path from n0 to n2" in job["unroutable"]
     assert job["static_table"] is None
     assert job["rearrangeable"]["holds"] is False
@@ -315,3 +322,27 @@ def test_the_table_for_people_says_what_is_wrong_in_80_columns(command):
     assert max(map(len, out.splitlines())) <= 80
     assert "job1 breaks (" in out
     assert np.all([name in out for name in ("isolated", "conditions", "non-blocking")])
+
+
+SMALL = {
+    "topology": TREE,
+    "routing": "jigsaw",
+    "jobs": [
+        {"id": 1, "nodes": [0, 1, 4], "links": [*cable("s1.0", "s2.0"), 3, 40, 50]},
+        {"id": "b", "nodes": "n[8-11]", "links": None},
+    ],
+}
+
+
+@settings(deadline=None, max_examples=100)
+@given(mutants(SMALL), st.booleans())
+def test_mutated_snapshots_are_judged_or_refused_in_one_line(document, any_routing):
+    found, message = None, "snapshot: "
+    try:
+        found = verify(document, any_routing=any_routing, n_random=2)
+    except CouplingError as error:
+        message = str(error)
+
+    assert message.startswith("snapshot: ")
+    assert "\n" not in message
+    assert found is None or json.dumps(found.to_dict(), allow_nan=False)
