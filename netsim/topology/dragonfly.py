@@ -225,6 +225,7 @@ def build_dragonfly(
     variant: str = "canonical",
     global_links: int | None = None,
     lanes: Sequence[int] | None = None,
+    gateways: Ints | None = None,
     half_duplex: bool = False,
     latency_base_s: float = 0.0,
     latency_per_link_s: float = 0.0,
@@ -248,6 +249,8 @@ def build_dragonfly(
         Blue cables (router pairs) between two groups; the variant's own number when absent.
     lanes : sequence of int, optional
         Parallel cables of green, black and blue pairs of routers; the variant's when absent.
+    gateways : (G, G-1, K) int array, optional
+        Where the blue cables end (see `Dragonfly`), in place of the variant's rule.
     half_duplex : bool, default False
         Both directions of a cable share one capacity.
     latency_base_s, latency_per_link_s : float, default 0
@@ -276,7 +279,8 @@ def build_dragonfly(
         raise TopologyError(
             f"unknown dragonfly variant {variant!r}; choose from {', '.join(VARIANTS)}."
         )
-    gateways, usual_lanes = VARIANTS[variant](groups, rows, columns, global_links)
+    usual_gateways, usual_lanes = VARIANTS[variant](groups, rows, columns, global_links)
+    gateways = usual_gateways if gateways is None else gateways
     counts = usual_lanes if lanes is None else tuple(lanes)
     if len(counts) != len(_CLASSES) or min(counts) < 1:
         raise TopologyError(f"lanes must be three numbers from 1, got {counts}.")

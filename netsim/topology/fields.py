@@ -197,6 +197,30 @@ class Fields:
             raise self.fault(name, "one of " + ", ".join(map(repr, choices)))
         return value
 
+    def text(self, name: str) -> str:
+        """
+        Read a required text.
+
+        Parameters
+        ----------
+        name : str
+            The field.
+
+        Returns
+        -------
+        str
+            Its value.
+
+        Raises
+        ------
+        TopologyError
+            If it is absent, empty or no text.
+        """
+        value = self.raw(name)
+        if not isinstance(value, str) or not value:
+            raise self.fault(name, "a text")
+        return value
+
     def rates(self, name: str, default: float) -> float | tuple[float, ...]:
         """
         Read a bandwidth, or a list of them.

@@ -139,7 +139,8 @@ def unreachable(topology: Topology) -> Unreachable:
 def _group_reach(topology: Topology, groups: list[Ints]) -> Bools:
     """Tell between which groups a path leads, from one node of each."""
     reach = np.eye(len(groups), dtype=bool)
-    if topology.absent is None or not topology.absent.size:
+    intact = topology.absent is None or not topology.absent.size
+    if intact and topology.origin is None:  # what is built here is connected; files may not be
         return np.ones_like(reach)
     moves = Moves.on(topology)
     heads = np.array([nodes[0] for nodes in groups], dtype=np.int64)

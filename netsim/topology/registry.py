@@ -152,9 +152,22 @@ def _dragonfly(fields: Fields, common: Common) -> Topology:
     )
 
 
+def _file(fields: Fields, common: Common) -> Topology:
+    """Read a fabric from a file of one of many formats."""
+    # networkx and YAML are slow to import, and the InfiniBand reader builds on this package
+    from netsim.topology.importers.registry import FORMATS, read_topology  # noqa: PLC0415
+    from netsim.topology.importers.sketch import Settings  # noqa: PLC0415
+
+    given = {**common, "bandwidth": common["bandwidth"] if fields.has("bandwidth") else None}
+    form = fields.choice("format", FORMATS, "") if fields.has("format") else None
+    names = fields.text("names") if fields.has("names") else None
+    return read_topology(fields.text("path"), form, Settings(**given), names)
+
+
 TOPOLOGIES: dict[str, Callable[[Fields, Common], Topology]] = {
     "fat-tree": _fat_tree,
     "rail-tree": _rail_tree,
     "torus": _torus,
     "dragonfly": _dragonfly,
+    "file": _file,
 }

@@ -1,11 +1,14 @@
 """What every topology promises."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
 from netsim.topology import MACHINES, TOPOLOGIES, make_topology
 from netsim.topology.base import Topology
 
+DATA = Path(__file__).parents[1] / "data" / "topo"
 SPECS = {
     "fat-tree": [
         {"kind": "fat-tree", "radix": 6},
@@ -30,10 +33,26 @@ SPECS = {
         {"kind": "dragonfly", "groups": 1, "routers": [2, 2], "lanes": [1, 2, 1]},
     ],
 }
+SPECS["file"] = [
+    {"kind": "file", "path": str(DATA / name)}
+    for name in (
+        "topology.conf",
+        "topology-blocks.conf",
+        "topology.yaml",
+        "ibnetdiscover.txt",
+        "aries.txt",
+        "nodemap.txt",
+        "nodes.csv",
+        "edges.csv",
+        "ring.graphml",
+    )
+]
 SAMPLES = [spec for kind in sorted(SPECS) for spec in SPECS[kind]]
 
 
-@pytest.fixture(params=SAMPLES, ids=lambda spec: "-".join(map(str, spec.values())))
+@pytest.fixture(
+    params=SAMPLES, ids=lambda spec: "-".join(str(v).rpartition("/")[2] for v in spec.values())
+)
 def spec(request):
     return request.param
 

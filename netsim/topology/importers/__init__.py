@@ -1,0 +1,1 @@
+"""Importers: fabrics from the files that people have."""

@@ -1,0 +1,53 @@
+"""Name maps: better names for GUIDs, as `--node-name-map` of the InfiniBand tools reads them."""
+
+import re
+
+from netsim.errors import TopologyError
+
+_LINE = re.compile(r'(?:0x|[SH]-)?([0-9a-fA-F]{1,16})\s+(?:"([^"]+)"|(\S+))\s*(?:#.*)?')
+
+
+def read_name_map(text: str, source: str) -> dict[str, str]:
+    """
+    Read a map of GUIDs to names.
+
+    Parameters
+    ----------
+    text : str
+        Lines ``0x<guid> "name"`` or ``H-<guid> name``; ``#`` starts a comment.
+    source : str
+        Name of the file, for messages.
+
+    Returns
+    -------
+    dict of str to str
+        Names by GUID in 16 hexadecimal digits.
+
+    Raises
+    ------
+    TopologyError
+        If a line cannot be read, or a GUID or a name comes twice.
+
+    Examples
+    --------
+    >>> read_name_map('0x2c90300080e84 "login 1"', "example")
+    {'0002c90300080e84': 'login 1'}
+    """
+    names: dict[str, str] = {}
+    taken: dict[str, int] = {}
+    for number, line in enumerate(text.split("\n"), start=1):
+        stripped = line.strip()
+        if not stripped or stripped.startswith("#"):
+            continue
+        match = _LINE.fullmatch(stripped)
+        if match is None:
+            raise TopologyError(
+                f"{source}:{number}: expected a GUID and a name, got {stripped[:60]!r}."
+            )
+        guid, name = match[1].lower().zfill(16), match[2] or match[3]
+        if guid in names:
+            raise TopologyError(f"{source}:{number}: GUID {guid} again.")
+        if name in taken:
+            raise TopologyError(f"{source}:{number}: {name!r} again, first in line {taken[name]}.")
+        names[guid], taken[name] = name, number
+    return names

@@ -1,0 +1,155 @@
+"""FORMATS: topology files by format, which is guessed from the contents where it is not named."""
+
+import re
+import zlib
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+from netsim.errors import TopologyError
+from netsim.topology.base import Topology
+from netsim.topology.importers.aries import read_aries
+from netsim.topology.importers.edgecsv import read_edge_csv
+from netsim.topology.importers.infiniband import read_infiniband
+from netsim.topology.importers.namemap import read_name_map
+from netsim.topology.importers.nodecsv import read_node_csv
+from netsim.topology.importers.nodemap import read_node_map
+from netsim.topology.importers.sketch import Settings
+from netsim.topology.importers.slurm import read_slurm_conf
+from netsim.topology.importers.slurm_yaml import read_slurm_yaml
+
+_MOST_BYTES = 512 * 2**20  # of a file, unpacked
+_LOOKED_AT = 20_000  # letters that tell the format
+
+Reader = Callable[[str, str, Settings], Topology]
+
+
+def read_topology(
+    path: Path | str,
+    form: str | None = None,
+    settings: Settings | None = None,
+    names: Path | str | None = None,
+) -> Topology:
+    """
+    Read a fabric from a file.
+
+    Parameters
+    ----------
+    path : Path or str
+        The file; one that gzip has packed is read as it is.
+    form : str, optional
+        A key of `FORMATS`; guessed from the contents when absent.
+    settings : Settings, optional
+        What the user says besides the file.
+    names : Path or str, optional
+        A map of GUIDs to better names.
+
+    Returns
+    -------
+    Topology
+        The fabric, with its `origin`.
+
+    Raises
+    ------
+    TopologyError
+        If a file cannot be read, or the format is unknown or not the one named.
+
+    Examples
+    --------
+    >>> sorted(FORMATS)[:3]
+    ['aries-links', 'edge-csv', 'graphml']
+    """
+    text, source = _text(Path(path)), str(path)
+    if form is None:
+        form = guess_format(text, source)
+    if form not in FORMATS:
+        raise TopologyError(f"unknown format {form!r}; choose from {', '.join(sorted(FORMATS))}.")
+    wanted = settings or Settings()
+    if names is not None:
+        wanted = replace(wanted, names=read_name_map(_text(Path(names)), str(names)))
+    return FORMATS[form](text, source, wanted)
+
+
+def guess_format(text: str, source: str) -> str:
+    """
+    Tell the format of a file from its first lines.
+
+    Parameters
+    ----------
+    text : str
+        Contents of the file.
+    source : str
+        Name of the file, for messages.
+
+    Returns
+    -------
+    str
+        A key of `FORMATS`.
+
+    Raises
+    ------
+    TopologyError
+        If it looks like none of them.
+    """
+    head = text[:_LOOKED_AT]
+    for form, mark in _MARKS.items():
+        if re.search(mark, head, flags=re.IGNORECASE | re.MULTILINE):
+            return form
+    raise TopologyError(
+        f"{source}: cannot tell its format; name one of {', '.join(sorted(FORMATS))}."
+    )
+
+
+def _text(path: Path) -> str:
+    """Read a text file that gzip may have packed."""
+    try:
+        with path.open("rb") as file:
+            data = file.read(_MOST_BYTES + 1)
+        if data[:2] == b"\x1f\x8b":
+            unpack = zlib.decompressobj(wbits=31)
+            data = unpack.decompress(data, _MOST_BYTES + 1)
+            if len(data) <= _MOST_BYTES and not unpack.eof:
+                raise TopologyError(f"{path}: cannot be read: the gzip file ends too early.")
+        if len(data) > _MOST_BYTES:
+            raise TopologyError(f"{path}: more than {_MOST_BYTES // 2**20} MiB, unpacked.")
+        return data.decode("utf-8-sig").replace("\r\n", "\n")
+    except zlib.error:
+        raise TopologyError(f"{path}: cannot be read: the gzip file is damaged.") from None
+    except UnicodeDecodeError as error:
+        line = error.object.count(b"\n", 0, error.start) + 1
+        raise TopologyError(f"{path}:{line}: expected text in UTF-8.") from None
+    except (OSError, ValueError) as error:  # ValueError: a NUL in the name
+        if isinstance(error, TopologyError):
+            raise
+        reason = error.strerror if isinstance(error, OSError) else error
+        raise TopologyError(f"{path}: cannot be read: {reason}.") from None
+
+
+def _graphml(text: str, source: str, settings: Settings) -> Topology:
+    """Read GraphML; NetworkX is slow to import."""
+    from netsim.topology.importers.graphml import read_graphml  # noqa: PLC0415
+
+    return read_graphml(text, source, settings)
+
+
+FORMATS: dict[str, Reader] = {
+    "slurm-conf": read_slurm_conf,
+    "slurm-yaml": read_slurm_yaml,
+    "ibnetdiscover": read_infiniband,
+    "aries-links": read_aries,
+    "node-map": read_node_map,
+    "node-csv": read_node_csv,
+    "graphml": _graphml,
+    "edge-csv": read_edge_csv,
+}
+
+_MARKS = {  # looked for in this order, in any letter case
+    "graphml": r"<graphml\b",
+    "ibnetdiscover": r'^(switchguid=|caguid=|(Switch|Ca)\s+\d+\s+"[SH]-)',
+    "aries-links": r"\)\s+(green|black|blue|ptile)\s+->",
+    "slurm-conf": r"^\s*(SwitchName|BlockName|BlockSizes)\s*=",
+    "slurm-yaml": r"^[-\s]*(topology|tree|block|cluster_default)\s*:",
+    "node-map": r"\A\s*\d+[ \t]+\d+[ \t]*\n\s*\S+([ \t]+\d+){2,}",
+    "node-csv": r"\A(\s*#[^\n]*\n|\s*\n)*[^\n#]*\b(leaf_switch|leaf|l1_switch|edge_switch)\b",
+    "edge-csv": r"\A(\s*#[^\n]*\n|\s*\n)*[^\n#]*\b(source|from|src|tail|a)\b[^\n]*[,;\t]",
+}

@@ -1,0 +1,120 @@
+"""Rows of comma-separated tables, with their lines."""
+
+import csv
+from collections.abc import Sequence
+
+from netsim.errors import TopologyError
+
+Row = tuple[int, list[str]]
+
+
+def read_rows(text: str, source: str) -> tuple[list[str], list[Row]]:
+    """
+    Read a table with a header.
+
+    Parameters
+    ----------
+    text : str
+        Values separated by commas, or by the semicolons or tabs that the header has instead;
+        ``#`` starts a comment line.
+    source : str
+        Name of the file, for messages.
+
+    Returns
+    -------
+    header : list of str
+        Names of the columns in small letters.
+    rows : list of (int, list of str)
+        Line and values, as many as the header has; blanks around them are cut off.
+
+    Raises
+    ------
+    TopologyError
+        If the table is empty or no CSV, or a row is shorter or longer than the header.
+    """
+    lines = text.split("\n")
+    first = next((line for line in lines if line.strip() and not line.startswith("#")), "")
+    comma = next((mark for mark in ",;\t" if mark in first), ",")
+    header: list[str] = []
+    rows: list[Row] = []
+    reader = csv.reader(lines, delimiter=comma, strict=True)
+    try:
+        for values in reader:
+            row = [value.strip() for value in values]
+            if not any(row) or row[0].startswith("#"):
+                continue
+            if not header:
+                header = [name.lower() for name in row]
+                if len(set(header)) < len(header):
+                    raise TopologyError(f"{source}:{reader.line_num}: two columns of one name.")
+            elif len(row) != len(header):
+                raise TopologyError(
+                    f"{source}:{reader.line_num}: expected {len(header)} values, got {len(row)}."
+                )
+            else:
+                rows.append((reader.line_num, row))
+    except csv.Error as error:
+        raise TopologyError(f"{source}:{reader.line_num}: expected CSV: {error}.") from None
+    if not header:
+        raise TopologyError(f"{source}: expected a table with a header, got nothing.")
+    return header, rows
+
+
+def find_column(header: Sequence[str], names: Sequence[str], source: str) -> int | None:
+    """
+    Find a column that may be absent.
+
+    Parameters
+    ----------
+    header : sequence of str
+        Names of the columns.
+    names : sequence of str
+        What the column may be called.
+    source : str
+        Name of the file, for messages.
+
+    Returns
+    -------
+    int or None
+        Its number; None where it is not there.
+
+    Raises
+    ------
+    TopologyError
+        If there are two.
+    """
+    found = [i for i, name in enumerate(header) if name in names]
+    if len(found) > 1:
+        twice = " and ".join(repr(header[i]) for i in found)
+        raise TopologyError(f"{source}: expected one column {names[0]!r}, got {twice}.")
+    return found[0] if found else None
+
+
+def need_column(header: Sequence[str], names: Sequence[str], source: str) -> int:
+    """
+    Find a column that must be there.
+
+    Parameters
+    ----------
+    header : sequence of str
+        Names of the columns.
+    names : sequence of str
+        What the column may be called.
+    source : str
+        Name of the file, for messages.
+
+    Returns
+    -------
+    int
+        Its number.
+
+    Raises
+    ------
+    TopologyError
+        If it is not there, or there are two.
+    """
+    found = find_column(header, names, source)
+    if found is None:
+        got = ", ".join(header)[:80]
+        raise TopologyError(f"{source}: expected a column {names[0]!r}, got {got!r}.")
+    return found

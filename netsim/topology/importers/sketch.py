@@ -1,0 +1,349 @@
+"""Sketch: nodes, switches and cables by name, as a file lists them, and the fabric they make."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from netsim.arrays import Floats, Ints
+from netsim.errors import TopologyError
+from netsim.topology.base import Topology
+from netsim.topology.counters import occurrence
+from netsim.topology.levels import vertex_levels
+from netsim.topology.origin import Origin
+from netsim.topology.recognise import recognise
+
+DEFAULT_BANDWIDTH = 12.5e9  # bytes per second: 100 Gb/s, where neither file nor user says
+_UNFIT = str.maketrans(dict.fromkeys(" \t\r\n,[]>#", "_"))  # letters of lists and link names
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """
+    What the user says of a fabric besides its file.
+
+    Parameters
+    ----------
+    bandwidth : float or tuple of float, optional
+        Bytes per second of all cables, or of each level's from the node link up; the file's own
+        where None.
+    half_duplex : bool
+        Both directions of a cable share one capacity.
+    latency_base_s, latency_per_link_s : float
+        Latency of a path of n links: base + per_link * (n - 1), seconds.
+    names : dict of str to str
+        Better names than those in the file, by the file's name or GUID.
+    """
+
+    bandwidth: float | tuple[float, ...] | None = None
+    half_duplex: bool = False
+    latency_base_s: float = 0.0
+    latency_per_link_s: float = 0.0
+    names: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class Sketch:
+    """
+    A fabric while its file is read.
+
+    Parameters
+    ----------
+    source : str
+        Name of the file.
+    form : str
+        Its format.
+    nodes, switches : dict of str to int
+        Number of every node and switch among its kind, in the order of the file.
+    cables : list of (str, str, float or None)
+        Ends of every cable, and its bytes per second where the file gives them.
+    assumed : list of str
+        What had to be assumed.
+    fake_roots : list of str
+        Switches that stand for a network which the file does not show.
+    """
+
+    source: str
+    form: str
+    nodes: dict[str, int] = field(default_factory=dict)
+    switches: dict[str, int] = field(default_factory=dict)
+    cables: list[tuple[str, str, float | None]] = field(default_factory=list)
+    assumed: list[str] = field(default_factory=list)
+    fake_roots: list[str] = field(default_factory=list)
+
+    def add_node(self, name: str) -> None:
+        """
+        Take note of a node.
+
+        Parameters
+        ----------
+        name : str
+            Its name; a known one changes nothing.
+        """
+        self.nodes.setdefault(name, len(self.nodes))
+
+    def add_switch(self, name: str) -> None:
+        """
+        Take note of a switch.
+
+        Parameters
+        ----------
+        name : str
+            Its name; a known one changes nothing.
+        """
+        self.switches.setdefault(name, len(self.switches))
+
+    def join(self, a: str, b: str, rate: float | None = None, count: int = 1) -> None:
+        """
+        Take note of parallel cables.
+
+        Parameters
+        ----------
+        a, b : str
+            Their ends.
+        rate : float, optional
+            Bytes per second of each, where the file says.
+        count : int, default 1
+            How many.
+        """
+        self.cables += [(a, b, rate)] * count
+
+    def build(self, settings: Settings) -> Topology:
+        """
+        Return the fabric: a fat-tree where the wiring is a PGFT, else a graph.
+
+        Parameters
+        ----------
+        settings : Settings
+            What the user says.
+
+        Returns
+        -------
+        Topology
+            With its origin.
+
+        Raises
+        ------
+        TopologyError
+            If there are no nodes or no cables, or the bandwidths do not fit.
+        """
+        if not self.nodes or not self.cables:
+            what = "node" if not self.nodes else "cable"
+            raise TopologyError(f"{self.source}: no {what} in it, read as {self.form!r}.")
+        graph = self._graph(settings)
+        labels = fit_labels([*self.nodes, *self.switches], settings.names, self.assumed)
+        roots = tuple(len(self.nodes) + self.switches[name] for name in self.fake_roots)
+        graph = replace(
+            graph,
+            origin=Origin(self.source, self.form, labels, tuple(self.assumed), "", roots),
+        )
+        return as_tree(graph)
+
+    def _graph(self, settings: Settings) -> Topology:
+        """Return the vertices and cables as arrays."""
+        number = {**{name: len(self.nodes) + i for name, i in self.switches.items()}, **self.nodes}
+        ends = np.array([(number[a], number[b]) for a, b, _ in self.cables], dtype=np.int64)
+        low, high = ends.min(axis=1), ends.max(axis=1)
+        order = np.lexsort((high, low))  # stable: parallel cables stay in the order of the file
+        a, b = ends[order].T
+        n_cables = order.size
+        graph = Topology(
+            name=f"{self.form} {self.source.rpartition('/')[2]}",
+            n_nodes=len(self.nodes),
+            n_switches=len(self.switches),
+            link_tail=np.concatenate([a, b]),
+            link_head=np.concatenate([b, a]),
+            link_cable=np.tile(occurrence((low * len(number) + high)[order]), 2),
+            capacity=np.ones(2 * n_cables),
+            channel=np.tile(np.arange(n_cables), 2)
+            if settings.half_duplex
+            else np.arange(2 * n_cables),
+            latency_base_s=settings.latency_base_s,
+            latency_per_link_s=settings.latency_per_link_s,
+        )
+        rates = [self.cables[i][2] for i in order.tolist()] * 2
+        graph = replace(graph, capacity=fit_capacities(graph, rates, settings, self.assumed))
+        idle = np.setdiff1d(np.arange(graph.n_nodes), graph.link_tail)
+        if idle.size:
+            names = list(self.nodes)
+            self.assumed.append(
+                f"nodes without a cable ({idle.size}, {names[idle[0]]} first) take no jobs"
+            )
+            usable = np.setdiff1d(np.arange(graph.n_nodes), idle)
+            graph = replace(graph, usable=usable)
+        return graph
+
+
+def as_tree(graph: Topology) -> Topology:
+    """
+    Return an imported graph as a fat-tree where it is one.
+
+    Parameters
+    ----------
+    graph : Topology
+        With its origin.
+
+    Returns
+    -------
+    Topology
+        A `FatTree` in the tree's numbering; or the graph, whose origin says why it is none.
+    """
+    origin = graph.origin
+    if origin is None:
+        return graph
+    try:
+        found = recognise(graph)
+    except TopologyError as error:
+        return replace(graph, origin=replace(origin, irregularity=str(error)))
+    tree = found.tree
+    place = {int(v): x for x, v in enumerate(found.vertex.tolist()) if v >= 0}
+    own = [origin.labels[v] if v >= 0 else None for v in found.vertex.tolist()]
+    assumed = list(origin.assumed)
+    if tree.absent is not None:
+        assumed.append("places that the tree has and the file has not come last on their switches")
+    return replace(
+        tree,
+        origin=replace(
+            origin,
+            labels=complete_labels(tree, own),
+            assumed=tuple(assumed),
+            fake_roots=tuple(place[root] for root in origin.fake_roots),
+        ),
+    )
+
+
+def complete_labels(topology: Topology, own: Sequence[str | None]) -> tuple[str, ...]:
+    """
+    Give the usual names to vertices that the file does not name.
+
+    Parameters
+    ----------
+    topology : Topology
+        The fabric, without an origin.
+    own : sequence of str or None
+        The file's names.
+
+    Returns
+    -------
+    tuple of str
+        Names, each once: a usual name that the file uses elsewhere has ``~`` before it.
+    """
+    taken = {name for name in own if name is not None}
+    labels = []
+    for vertex, name in enumerate(own):
+        label = topology.vertex_name(vertex) if name is None else name
+        while name is None and label in taken:
+            label = f"~{label}"
+        labels.append(label)
+    return tuple(labels)
+
+
+def fit_labels(names: Sequence[str], better: dict[str, str], assumed: list[str]) -> tuple[str, ...]:
+    """
+    Return names that links and lists can be written with.
+
+    Parameters
+    ----------
+    names : sequence of str
+        The file's names, each once.
+    better : dict of str to str
+        Names to use instead of some.
+    assumed : list of str
+        Takes a sentence where a name had to be changed.
+
+    Returns
+    -------
+    tuple of str
+        Names, each once.
+
+    Raises
+    ------
+    TopologyError
+        If two vertices would have the same name.
+    """
+    labels = [better.get(name, name).translate(_UNFIT) for name in names]
+    pairs = zip(names, labels, strict=True)
+    changed = [name for name, label in pairs if better.get(name, name) != label]
+    if changed:
+        assumed.append(
+            f"blanks and ,[]># in names ({len(changed)}, {changed[0]!r} first) are written '_'"
+        )
+    seen: dict[str, str] = {}
+    for name, label in zip(names, labels, strict=True):
+        if seen.setdefault(label, name) != name:
+            raise TopologyError(f"{seen[label]!r} and {name!r} would both be called {label!r}.")
+    if any(label.isdecimal() for label in labels):
+        assumed.append("a number in quotes is the file's name, one without is a node's number")
+    return tuple(labels)
+
+
+def fit_capacities(
+    graph: Topology,
+    rates: Sequence[float | None],
+    settings: Settings,
+    assumed: list[str],
+) -> Floats:
+    """
+    Return the capacity of every link.
+
+    Parameters
+    ----------
+    graph : Topology
+        The fabric.
+    rates : sequence of float or None
+        Bytes per second of every link, where the file says.
+    settings : Settings
+        What the user says, which goes before the file.
+    assumed : list of str
+        Takes a sentence where neither says anything.
+
+    Returns
+    -------
+    (E,) float array
+        Bytes per second.
+
+    Raises
+    ------
+    TopologyError
+        If the user gives another number of bandwidths than there are levels, or one that is not
+        positive.
+    """
+    if settings.bandwidth is None:
+        silent = sum(rate is None for rate in rates)
+        if silent:
+            cables = "all" if silent == len(rates) else f"{silent // 2}"
+            assumed.append(
+                f"cables without a capacity in the file ({cables}): 100 Gb/s in each direction"
+            )
+        return np.array([DEFAULT_BANDWIDTH if rate is None else rate for rate in rates])
+    given = settings.bandwidth
+    step = link_levels(graph)
+    n_levels = int(step.max()) + 1
+    values = given if isinstance(given, tuple) else (given,) * n_levels
+    if len(values) != n_levels or not all(0 < value < float("inf") for value in values):
+        raise TopologyError(
+            f"bandwidth must be one positive value, or one for each of {n_levels} levels."
+        )
+    if any(rate is not None for rate in rates):
+        assumed.append("the bandwidth given goes before that of the file")
+    return np.array(values, dtype=float)[step]
+
+
+def link_levels(graph: Topology) -> Ints:
+    """
+    Return for every link the level of its lower end.
+
+    Parameters
+    ----------
+    graph : Topology
+        The fabric.
+
+    Returns
+    -------
+    (E,) int array
+        0 for links of nodes; 1 for those of leaves to their parents or each other, ...
+    """
+    level = vertex_levels(graph)
+    level = np.where(level < 0, level.max(), level)  # where no node is near, as the farthest
+    step: Ints = np.minimum(level[graph.link_tail], level[graph.link_head])
+    return step
