@@ -1,5 +1,6 @@
 """GraphML: any graph, as NetworkX, Gephi or yEd write it."""
 
+import warnings
 from collections.abc import Mapping
 from typing import Any
 from xml.etree.ElementTree import ParseError
@@ -65,7 +66,9 @@ def read_graphml(text: str, source: str, settings: Settings) -> Topology:
 def _parsed(text: str, source: str) -> Any:  # noqa: ANN401 (NetworkX publishes no types)
     """Let NetworkX read the graph."""
     try:
-        return nx.parse_graphml(text)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # attributes without a type are texts, which will do
+            return nx.parse_graphml(text)
     except ParseError as error:
         line = error.position[0]
         reason = str(error).partition(":")[0]

@@ -62,6 +62,8 @@ def read_slurm_conf(text: str, source: str, settings: Settings) -> Topology:
         else:
             _known(fields, _BLOCK, place)
             if "blocksizes" in fields:
+                if sizes:
+                    raise TopologyError(f"{place}: block sizes again.")
                 sizes = block_sizes(fields["blocksizes"].split(","), place)
             if "blockname" in fields:
                 name = _name(fields["blockname"], place)

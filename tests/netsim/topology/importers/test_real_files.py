@@ -101,7 +101,13 @@ def test_hopper_is_a_full_torus_of_17_8_24_routers(shared):
     ],
 )
 def test_aries_machines_have_the_router_pairs_and_lanes_of_their_dumps(
-    shared, name, groups, slots, pairs, lanes_between_groups
+    shared,
+    *,
+    name,
+    groups,
+    slots,
+    pairs,
+    lanes_between_groups,
 ):
     fabric = imported(shared(f"data/topo/{name}"))
 
