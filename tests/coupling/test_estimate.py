@@ -193,12 +193,13 @@ def test_jobs_that_spend_no_time_on_the_network(model):
         one_flow("silent", 0, 4) | {"compute_s": None, "comm_fraction": 0},
         one_flow("inside", 5, 5, compute_s=2.5, iterations=None),
         {"id": "mute", "nodes": [6], "steps": [], "compute_s": "3 ms"},
+        one_flow("half", 7, 7) | {"compute_s": None, "comm_fraction": 0.5},
     ]
 
     found = estimate(scene(*jobs, model=model))
 
-    assert [(job.slowdown, job.interference) for job in found.jobs] == [(1.0, 1.0)] * 3
-    assert [job.together_s for job in found.jobs] == [None, 2.5, 0.003]
+    assert [(job.slowdown, job.interference) for job in found.jobs] == [(1.0, 1.0)] * 4
+    assert [job.together_s for job in found.jobs] == [None, 2.5, 0.003, None]
     assert found.links == ()
 
 
