@@ -4,12 +4,11 @@ import hashlib
 import json
 import platform
 import shutil
-from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
-from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +18,8 @@ from coupling.assembly import Parts, assemble
 from coupling.engine import Progress, check_parts, run_parts, with_reference_runtimes
 from coupling.errors import ResultError
 from coupling.experiment import Experiment
-from coupling.result import Result, write_json
+from coupling.result import Result, replace_text
+from coupling.workers import run_in_workers
 
 DEPENDENCIES = ("fabricsim", "numpy", "scipy", "numba", "pandas", "pyarrow", "simpy", "networkx")
 MANIFEST = "manifest.json"
@@ -103,30 +103,24 @@ def run_campaign(
     if pending:
         parts = with_reference_runtimes(experiment, parts, progress)
     keep = _Keeper(folder, variants, csv)
-    for variant, result in _run_all(pending, parts, workers, progress):
-        keep(variant, result)
+    with closing(_run_all(pending, parts, workers, progress)) as finished:
+        for variant, result in finished:
+            keep(variant, result)
     results = tuple(Result.load(_place(folder, variant, variants)) for variant in variants)
     manifest |= {"complete": True, "cost": {result.name: result.cost for result in results}}
-    write_json(folder / MANIFEST, manifest)
+    _write_manifest(folder, manifest)
     return Campaign(experiment, results, manifest, folder)
 
 
 def _run_all(
     pending: Sequence[Experiment], parts: Parts, workers: int, progress: Progress | None
-) -> Iterator[tuple[Experiment, Result]]:
+) -> Generator[tuple[Experiment, Result]]:
     """Yield (variant, result) as runs finish."""
     if workers == 1 or len(pending) <= 1:
         for variant in pending:
             yield variant, run_parts(variant, parts, progress)
         return
-    context = get_context("spawn")  # a forked child would share numba's and pyarrow's threads
-    with ProcessPoolExecutor(min(workers, len(pending)), mp_context=context) as pool:
-        futures = {variant.allocator: pool.submit(run_parts, variant, parts) for variant in pending}
-        for variant in pending:
-            result = futures[variant.allocator].result()
-            if progress is not None:
-                progress(variant.allocator, len(parts.workload.jobs), len(parts.workload.jobs))
-            yield variant, result
+    yield from run_in_workers(pending, parts, workers, progress)
 
 
 class _Keeper:
@@ -141,13 +135,15 @@ class _Keeper:
         partial = self._folder / f".{variant.allocator}.partial"
         shutil.rmtree(partial, ignore_errors=True)
         partial.mkdir()
-        result.save(partial, csv=self._csv)
-        if place != self._folder:
-            partial.rename(place)
-            return
-        for path in sorted(partial.iterdir(), key=lambda path: path.name == "summary.json"):
-            path.replace(place / path.name)  # the summary last: it marks the run as finished
-        partial.rmdir()
+        try:
+            result.save(partial, csv=self._csv)
+            if place != self._folder:
+                partial.rename(place)
+                return
+            for path in sorted(partial.iterdir(), key=lambda path: path.name == "summary.json"):
+                path.replace(place / path.name)  # the summary last: it marks the run as finished
+        finally:
+            shutil.rmtree(partial, ignore_errors=True)
 
 
 def _place(folder: Path, variant: Experiment, variants: Sequence[Experiment]) -> Path:
@@ -164,7 +160,7 @@ def _open(folder: Path, fingerprint: str, *, resume: bool) -> None:
     """Make the directory, or check that it may be gone on with."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        present = sorted(path.name for path in folder.iterdir())
+        present = sorted(path.name for path in folder.iterdir() if not _left_over(path))
     except OSError as error:
         raise ResultError(f"{folder}: cannot be used for results: {error.strerror}.") from error
     if not present:
@@ -185,11 +181,21 @@ def _open(folder: Path, fingerprint: str, *, resume: bool) -> None:
         )
 
 
+def _left_over(path: Path) -> bool:
+    """Say whether a file or folder is what a killed process had begun to write."""
+    return path.name.startswith(".") and path.name.endswith(".partial")
+
+
 def _write_head(folder: Path, experiment: Experiment, manifest: Mapping[str, Any]) -> None:
     """Write what is known before the first run."""
     text = tomli_w.dumps(experiment.located().tables())
-    (folder / "experiment.resolved.toml").write_text(text, encoding="utf-8")
-    write_json(folder / MANIFEST, manifest)
+    replace_text(folder / "experiment.resolved.toml", text)
+    _write_manifest(folder, manifest)
+
+
+def _write_manifest(folder: Path, manifest: Mapping[str, Any]) -> None:
+    """Replace the manifest, whole."""
+    replace_text(folder / MANIFEST, json.dumps(manifest, indent=2, allow_nan=False) + "\n")
 
 
 def _manifest(experiment: Experiment, parts: Parts) -> dict[str, Any]:

@@ -1,12 +1,15 @@
 """The command `fabricsim`: parse, call, print; heavy imports happen inside the commands."""
 
+import signal
 import sys
 from pathlib import Path
+from types import FrameType
 from typing import Annotated
 
 import typer
 
 from coupling import cli_network, cli_trace
+from coupling.errors import Stopped
 from coupling.siblings import check_siblings
 
 app = typer.Typer(
@@ -17,7 +20,8 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 BAD_INPUT = 2
-INTERRUPTED = 130
+SIGNALLED = 128  # plus the number of the signal: what shells report
+STOPPING = (signal.SIGINT, signal.SIGTERM)
 OUR_PACKAGES = ("netsim", "patterns", "scheduler", "coupling")
 
 
@@ -71,6 +75,7 @@ for commands in (cli_network, cli_trace):
 
 def main() -> None:
     """Run the command; errors in the input are one line on stderr and exit status 2."""
+    before = {number: signal.signal(number, _stop) for number in STOPPING}
     try:
         check_siblings()
         app()
@@ -80,6 +85,15 @@ def main() -> None:
             raise
         print(f"fabricsim: {error}", file=sys.stderr)  # noqa: T201 (the message to the user)
         sys.exit(BAD_INPUT)
-    except KeyboardInterrupt:
-        print("fabricsim: interrupted.", file=sys.stderr)  # noqa: T201 (the message to the user)
-        sys.exit(INTERRUPTED)
+    except Stopped as stop:
+        words = "; ".join(["interrupted", *getattr(stop, "__notes__", ())])
+        print(f"fabricsim: {words}.", file=sys.stderr)  # noqa: T201 (the message to the user)
+        sys.exit(SIGNALLED + stop.signum)
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _stop(signum: int, _frame: FrameType | None) -> None:
+    """Let what is being done clean up after itself."""
+    raise Stopped(signum)

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from itertools import count
 from pathlib import Path
 
-from coupling.campaign import Campaign, run_campaign
+from coupling.campaign import MANIFEST, Campaign, run_campaign
 from coupling.console import ProgressDisplay, comparison_table
+from coupling.errors import Stopped
 from coupling.experiment import Experiment
 from coupling.report import write_report
 
@@ -51,10 +52,15 @@ def run_experiment(
     """
     experiment = Experiment.read(path, changes)
     folder = out or _default_folder(experiment.name, resume=resume)
-    with ProgressDisplay() as progress:
-        campaign = run_campaign(
-            experiment, folder, workers=workers, resume=resume, csv=csv, progress=progress
-        )
+    try:
+        with ProgressDisplay() as progress:
+            campaign = run_campaign(
+                experiment, folder, workers=workers, resume=resume, csv=csv, progress=progress
+            )
+    except Stopped as stop:
+        if (folder / MANIFEST).exists():
+            stop.add_note(f"go on with --resume --out {folder}")
+        raise
     write_report(campaign.results, experiment.tables(), campaign.manifest, folder / "report.html")
     _show(campaign, as_json=as_json)
 

@@ -3,6 +3,7 @@
 import sys
 import time
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from itertools import groupby
 from types import TracebackType
 from typing import Self, TextIO
@@ -155,7 +156,7 @@ def markdown_table(results: Sequence[Result], baseline: str | None = None) -> st
 
 class ProgressDisplay:
     """
-    Shows how far runs are, on stderr; used as a context and called now and then.
+    Shows how far runs are, on stderr, also several at once; a context, called now and then.
 
     On a terminal a bar with the time left per run; elsewhere a line per finished run. Calls
     between two redraws cost next to nothing.
@@ -180,11 +181,7 @@ class ProgressDisplay:
             refresh_per_second=1 / _REDRAW_S,
             expand=True,
         )
-        self._what = ""
-        self._done = 0
-        self._task = TaskID(-1)
-        self._began_s = 0.0
-        self._next_s = 0.0
+        self._shown: dict[str, _Shown] = {}
 
     def __enter__(self) -> Self:
         """Start to draw."""
@@ -214,17 +211,27 @@ class ProgressDisplay:
             Jobs that have ended, and jobs in all; `done` falls when a run starts afresh.
         """
         now_s = time.monotonic()
-        if what != self._what or done < self._done:
-            self._what, self._began_s, self._next_s = what, now_s, now_s
-            if self._live:
-                self._task = self._bars.add_task(what, total=total)
-        elif done == self._done or (done < total and now_s < self._next_s):
+        shown = self._shown.get(what)
+        if shown is None or done < shown.done:
+            task = self._bars.add_task(what, total=total) if self._live else TaskID(-1)
+            shown = self._shown[what] = _Shown(task, began_s=now_s)
+        elif done == shown.done or (done < total and now_s < shown.next_s):
             return
-        self._done = done
-        self._next_s = now_s + _REDRAW_S
+        shown.done = done
+        shown.next_s = now_s + _REDRAW_S
         if self._live:
-            self._bars.update(self._task, completed=done)
+            self._bars.update(shown.task, completed=done)
         elif done == total:
             self._console.print(
-                f"{what}: {total:,} jobs in {duration(now_s - self._began_s)}", soft_wrap=True
+                f"{what}: {total:,} jobs in {duration(now_s - shown.began_s)}", soft_wrap=True
             )
+
+
+@dataclass(slots=True)
+class _Shown:
+    """What is shown of a run: its bar, jobs ended, when it began and when to redraw."""
+
+    task: TaskID
+    began_s: float
+    done: int = 0
+    next_s: float = 0.0

@@ -10,9 +10,9 @@ from coupling.assumed import ASSUMED, AssumedPace, Assumption
 from coupling.errors import ExperimentError
 from coupling.experiment import Experiment
 from coupling.metrics import summarize
-from coupling.pace import LinkLedger, NetworkPace
+from coupling.pace import BlameLedger, LinkLedger, NetworkPace
 from coupling.result import Result
-from coupling.tabulate import job_table, link_table, time_table
+from coupling.tabulate import blame_table, job_table, link_table, time_table
 from netsim.contention import CONTENTION_MODELS, make_contention_model
 from netsim.contention.base import ContentionModel
 from netsim.routing import make_routing
@@ -94,9 +94,28 @@ def run_parts(experiment: Experiment, parts: Parts, progress: Progress | None = 
         jobs=jobs,
         links=link_table(coupled.ledger, parts.topology, makespan_s),
         timeline=time_table(coupled.schedule, parts.n_nodes),
+        blame=blame_table(coupled.blame),
         summary=summary,
         cost=cpu,
     )
+
+
+def phases(experiment: Experiment) -> tuple[str, ...]:
+    """
+    Return what `run_parts` calls its simulations when it reports progress.
+
+    Parameters
+    ----------
+    experiment : Experiment
+        What to run.
+
+    Returns
+    -------
+    tuple of str
+        In the order in which they run.
+    """
+    both = (experiment.allocator, f"{experiment.allocator}, infinite network")
+    return both if experiment.self_check else both[:1]
 
 
 def with_reference_runtimes(
@@ -196,10 +215,11 @@ def _model(experiment: Experiment, parts: Parts) -> ContentionModel | None:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Outcome:
-    """A schedule, what the links carried, and what it cost."""
+    """A schedule, what the links carried, who held whom up, and what it cost."""
 
     schedule: Schedule
     ledger: LinkLedger
+    blame: BlameLedger
     events: int
     cpu_s: float
 
@@ -215,7 +235,7 @@ def _simulate(
     """Simulate with or without the network."""
     cluster = Cluster(parts.topology)
     allocator = make_allocator(experiment.allocator, experiment.allocator_options, experiment.seed)
-    ledger = LinkLedger(parts.topology.n_links)
+    ledger, blame = LinkLedger(parts.topology.n_links), BlameLedger(parts.topology)
     rates: RateModel = AlonePace()
     runtime_s = None  # of the job alone
     if coupled and experiment.model == ASSUMED:
@@ -225,8 +245,8 @@ def _simulate(
         routing = make_routing(experiment.routing, parts.topology, experiment.seed)
         model = _model(experiment, parts)
         network = NetworkPace(parts.topology, routing, model, cluster.nodes_per_leaf)
-        rates, ledger = network, network.ledger
-    what = label or experiment.allocator + ("" if coupled else ", infinite network")
+        rates, ledger, blame = network, network.ledger, network.blame
+    what = label or phases(experiment)[0 if coupled else 1]
     total = len(parts.workload.jobs)
     begin_s = time.process_time()
     schedule = simulate(
@@ -240,7 +260,7 @@ def _simulate(
         progress=None if progress is None else lambda done, _: progress(what, done, total),
     )
     cpu_s = time.process_time() - begin_s
-    return _Outcome(schedule, ledger, 2 * len(schedule.records), cpu_s)
+    return _Outcome(schedule, ledger, blame, 2 * len(schedule.records), cpu_s)
 
 
 def _assumed(experiment: Experiment, parts: Parts, allocator: Allocator) -> AssumedPace:

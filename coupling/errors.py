@@ -5,6 +5,7 @@ Errors of the coupling package.
   + ExperimentError    an experiment file that cannot be read or does not make sense
   + ResultError        a result directory that cannot be read or written
   + SnapshotError      a snapshot, or a file beside it, that cannot be read or does not make sense
+* Stopped              no error: a signal asks the command to end
 """
 
 
@@ -22,3 +23,20 @@ class ResultError(CouplingError):
 
 class SnapshotError(CouplingError):
     """A snapshot or a file that goes with it cannot be read, or does not make sense."""
+
+
+class Stopped(BaseException):
+    """
+    A signal asks the command to end; its notes say how to go on.
+
+    No `KeyboardInterrupt`, which the command-line library answers in ways of its own.
+
+    Parameters
+    ----------
+    signum : int
+        The signal.
+    """
+
+    def __init__(self, signum: int) -> None:
+        super().__init__(signum)
+        self.signum = signum

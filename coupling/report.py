@@ -21,7 +21,7 @@ from coupling.report_tables import (
     speedup_table,
 )
 from coupling.report_text import assumptions, provenance, subtitle
-from coupling.result import Result
+from coupling.result import Result, replace_text
 
 _BOX = "Box: quartiles, line in it: median, whiskers: 5 to 95 %, diamond: mean"
 
@@ -58,10 +58,8 @@ def write_report(
     if not results:
         raise ResultError(f"{path}: expected at least one run to report, got none.")
     text = report_html(results, experiment_tables, manifest)
-    partial = path.with_name(f".{path.name}.partial")
     try:
-        partial.write_text(text, encoding="utf-8")
-        partial.replace(path)
+        replace_text(path, text)
     except OSError as error:
         raise ResultError(f"{path}: cannot be written: {error.strerror}.") from error
 

@@ -10,7 +10,7 @@ import pandas as pd
 
 from coupling.errors import ResultError
 
-TABLES = ("jobs", "links", "timeline")
+TABLES = ("jobs", "links", "timeline", "blame")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -29,6 +29,8 @@ class Result:
         A row per directed link: name, class, bytes, busy fraction, node-seconds lost there.
     timeline : DataFrame
         A row per instant: running and queued jobs, utilisation, mean interference.
+    blame : DataFrame
+        A row per victim, culprit and class of links: node-seconds lost to interference.
     summary : mapping
         Numbers by name; fractions, not per cent. The same for the same seed.
     cost : mapping, optional
@@ -39,6 +41,7 @@ class Result:
     jobs: pd.DataFrame
     links: pd.DataFrame
     timeline: pd.DataFrame
+    blame: pd.DataFrame
     summary: Mapping[str, Any]
     cost: Mapping[str, float] = field(default_factory=dict)
 
@@ -111,6 +114,22 @@ def write_json(path: Path, value: Mapping[str, Any]) -> None:
         Numbers that do not exist are None; NaN is refused, JSON has none.
     """
     path.write_text(json.dumps(value, indent=2, allow_nan=False) + "\n", encoding="utf-8")
+
+
+def replace_text(path: Path, text: str) -> None:
+    """
+    Write a file whole: whenever the process is killed, the old one or the new one is there.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+    text : str
+        Its contents.
+    """
+    partial = path.with_name(f".{path.name}.partial")
+    partial.write_text(text, encoding="utf-8")
+    partial.replace(path)
 
 
 def hostlist(nodes: Iterable[int]) -> str:
