@@ -110,7 +110,7 @@ def machine(log: Log) -> FatTree:
 
 
 def read_jobs(folder: Path, log: Log, setting: Setting, share: float | None) -> list[Job]:
-    """Return the jobs of a log; without a share, those communicate that the log says, as it says."""
+    """Return the jobs of a log; without a share, those communicate that the log marks."""
     with (folder / f"{log.name}.csv").open(newline="") as file:
         rows = list(csv.DictReader(file))[log.first_row : log.first_row + N_JOBS]
     drawn = np.random.default_rng(SEED).permutation(N_JOBS)
