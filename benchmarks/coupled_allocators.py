@@ -1,12 +1,12 @@
 """
 Run LLNL Thunder and Atlas under every allocator that fits a fat-tree, the network coupled.
 
-Usage: python benchmarks/coupled_allocators.py --logs FOLDER [--jobs N] [--out FOLDER]
+Usage: python benchmarks/coupled_allocators.py --logs FOLDER [--jobs N N] [--out FOLDER]
 
 FOLDER holds the logs LLNL-Thunder-2007-1.1-cln.swf.gz and LLNL-Atlas-2006-2.1-cln.swf.gz of the
 Parallel Workloads Archive. Writes a section of docs/papers.md. With --jobs only about so many
-jobs of each log are run, the first ones. Finished runs are kept in the folder of --out, so that
-the command can be stopped and repeated.
+jobs of Thunder and of Atlas are run, the first ones. Finished runs are kept in the folder of
+--out, so that the command can be stopped and repeated.
 """
 
 import argparse
@@ -110,16 +110,23 @@ def main() -> None:
     """Run, resume, write."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--logs", type=Path, required=True)
-    parser.add_argument("--jobs", type=int, help="only about the first so many jobs of each log")
+    parser.add_argument(
+        "--jobs",
+        type=int,
+        nargs=len(LOGS),
+        metavar=("THUNDER", "ATLAS"),
+        help="only about the first so many jobs of each log",
+    )
     parser.add_argument("--out", type=Path, help="where finished runs are kept")
     options = parser.parse_args()
     out = options.out or Path(tempfile.mkdtemp())
     lines, counts = [], []
-    for name, log in LOGS.items():
+    limits = options.jobs or [None] * len(LOGS)
+    for (name, log), limit in zip(LOGS.items(), limits, strict=True):
         path = (options.logs / log).resolve()
         change = [f"workload.path={path}", "run.self_check=false"]
         experiment = Experiment.read(ROOT / "examples" / f"{name}.toml", change)
-        experiment = replace(experiment, workload=prefix(dict(experiment.workload), options.jobs))
+        experiment = replace(experiment, workload=prefix(dict(experiment.workload), limit))
         fit, unfit = fitting(replace(experiment, compare=()))
         with ProgressDisplay() as progress:
             campaign = run_campaign(
@@ -128,11 +135,11 @@ def main() -> None:
         n_jobs = campaign.manifest["jobs"]
         counts.append(f"{n_jobs:,} of {name.capitalize()}")
         lines += ["", f"### {name.capitalize()}, {n_jobs:,} jobs", "", *table(campaign)]
-    jobs = "the first jobs" if options.jobs else "all jobs"
+    jobs = "the first jobs of each log" if options.jobs else "all jobs"
     absent = f"{', '.join(unfit)} (they need a torus)"
     absent += "".join(f", and {name} (on a tree it is {same})" for name, same in SAME.items())
     text = READING.format(prefix=f"Run: {jobs}, {' and '.join(counts)}.", absent=absent)
-    more = f" --jobs {options.jobs}" if options.jobs else ""
+    more = f" --jobs {limits[0]} {limits[1]}" if options.jobs else ""
     command = f"python benchmarks/coupled_allocators.py --logs FOLDER{more}"
     record(SECTION, command, [text, *lines], path=PAPERS)
 
