@@ -9,13 +9,15 @@ from coupling.assembly import Parts, assemble
 from coupling.assumed import ASSUMED, AssumedPace, Assumption
 from coupling.errors import ExperimentError
 from coupling.experiment import Experiment
+from coupling.fabric import routing_of
 from coupling.metrics import summarize
 from coupling.pace import BlameLedger, LinkLedger, NetworkPace
 from coupling.result import Result
+from coupling.tables import Table
 from coupling.tabulate import blame_table, job_table, link_table, time_table
 from netsim.contention import CONTENTION_MODELS, make_contention_model
 from netsim.contention.base import ContentionModel
-from netsim.routing import make_routing
+from netsim.routing.base import Routing
 from scheduler.allocators import make_allocator
 from scheduler.allocators.base import Allocator
 from scheduler.cluster import Cluster
@@ -159,7 +161,7 @@ def _baseline_slowdowns(
         assumption = Assumption.from_options(experiment.model_options)
         loss = assumption.interference(jobs, experiment.seed).tolist()
         return {job.id: factor for job, factor in zip(jobs, loss, strict=True)}
-    baseline = replace(experiment, allocator="first-free", allocator_options={}, routing="d-mod-k")
+    baseline = replace(experiment, allocator="first-free", allocator_options={}, routing=None)
     ordinary = _simulate(
         baseline, parts, coupled=True, progress=progress, label="reference run times"
     )
@@ -189,11 +191,18 @@ def check_parts(experiment: Experiment, parts: Parts) -> None:
     make_allocator(experiment.allocator, experiment.allocator_options, experiment.seed).allocate(
         replace(parts.workload.jobs[0], n_nodes=1), Cluster(parts.topology)
     )
-    make_routing(experiment.routing, parts.topology, experiment.seed)
+    _routing(experiment, parts)
     if experiment.model == ASSUMED:
         Assumption.from_options(experiment.model_options)
     else:
         _model(experiment, parts)
+
+
+def _routing(experiment: Experiment, parts: Parts) -> Routing:
+    """Make the routing: the one named, or the usual one of the fabric."""
+    named = {} if experiment.routing is None else {"routing": experiment.routing}
+    table = Table(named, f"{experiment.name}: [network]")
+    return routing_of(table, parts.topology, experiment.folder, experiment.seed)
 
 
 def _model(experiment: Experiment, parts: Parts) -> ContentionModel | None:
@@ -242,7 +251,7 @@ def _simulate(
         rates = assumed = _assumed(experiment, parts, allocator)
         runtime_s = assumed.runtime_s
     elif coupled:
-        routing = make_routing(experiment.routing, parts.topology, experiment.seed)
+        routing = _routing(experiment, parts)
         model = _model(experiment, parts)
         network = NetworkPace(parts.topology, routing, model, cluster.nodes_per_leaf)
         rates, ledger, blame = network, network.ledger, network.blame

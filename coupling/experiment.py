@@ -34,8 +34,9 @@ class Experiment:
         Chooses which jobs start.
     queue_options, allocator_options, model_options : mapping, optional
         Options by name.
-    routing : str or mapping, default "d-mod-k"
-        How flows find their way.
+    routing : str, mapping or None, default None
+        How flows find their way; None: as usual on the fabric (D-mod-k on fat-trees,
+        dimension order on tori, minimal on dragonflies, else shortest paths).
     model : str, default "fast"
         Contention model.
     fairness : {"per-sender", "per-flow"}
@@ -65,7 +66,7 @@ class Experiment:
     queue: str = "easy"
     queue_options: Mapping[str, Any] = field(default_factory=dict)
     allocator_options: Mapping[str, Any] = field(default_factory=dict)
-    routing: str | Mapping[str, Any] = "d-mod-k"
+    routing: str | Mapping[str, Any] | None = None
     model: str = "fast"
     model_options: Mapping[str, Any] = field(default_factory=dict)
     fairness: str = "per-sender"
@@ -244,7 +245,6 @@ class Experiment:
                 "kill_at_limit": self.kill_at_limit,
             },
             "network": {
-                "routing": self.routing if isinstance(self.routing, str) else dict(self.routing),
                 "model": self.model,
                 "fairness": self.fairness,
                 "options": dict(self.model_options),
@@ -255,6 +255,9 @@ class Experiment:
                 "self_check": self.self_check,
             },
         }
+        if self.routing is not None:
+            routing = self.routing if isinstance(self.routing, str) else dict(self.routing)
+            tables["network"]["routing"] = routing
         if self.communication is not None:
             tables["communication"] = dict(self.communication)
         if self.compare:
@@ -272,7 +275,7 @@ def _with_choices(base: Experiment, tables: Mapping[str, Any], source: str) -> E
     if "window" in scheduler:
         queue_options["window"] = scheduler.integer("window")
     routing = network.raw("routing", base.routing)
-    if not isinstance(routing, (str, Mapping)):
+    if routing is not None and not isinstance(routing, (str, Mapping)):
         raise network.error("routing", "a name or a table")
     experiment = replace(
         base,
