@@ -45,7 +45,7 @@ INTRODUCTION = """\
 The paper plots, per job size, the APH (equation 1; hops between leaf, L2 and spine switches) of a
 month of Cab's jobs with doubled nodes (Aug-2x) on Cab (1296 nodes) and Pinot (2592). Those logs are
 not public. Stand-ins: the first {n_jobs:,} jobs of Thunder and of Atlas (LLNL too) that stay within
-512 nodes when doubled (of Atlas all), with their logged arrivals scaled so that they offer Cab {load:.2f} times
+512 nodes when doubled, with their logged arrivals scaled so that they offer Cab {load:.2f} times
 its nodes: the load at which the mean wait grows to the 269 h of the paper's Table I in a month;
 on Pinot it is half of that. (The submit column of Thunder holds start times: its arrivals are
 smoother than real ones.) EASY with a window of 50, exact run times, uncoupled. Each cell:
