@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from coupling import cli_network, cli_trace
+from coupling import cli_network, cli_results, cli_trace
 from coupling.errors import Stopped
 from coupling.siblings import check_siblings
 
@@ -69,7 +69,7 @@ def run(
     )
 
 
-for commands in (cli_network, cli_trace):
+for commands in (cli_network, cli_results, cli_trace):
     commands.register(app)
 
 

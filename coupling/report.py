@@ -31,6 +31,9 @@ def write_report(
     experiment_tables: Mapping[str, Any],
     manifest: Mapping[str, Any],
     path: Path,
+    *,
+    baseline: str | None = None,
+    notes: Sequence[str] = (),
 ) -> None:
     """
     Write a report of one or more runs of an experiment.
@@ -45,6 +48,10 @@ def write_report(
         Where the results come from; the only source of dates.
     path : Path
         The HTML file; replaced if it exists.
+    baseline : str, optional
+        Name of the run to compare with, empty for none; by default as for `find_baseline`.
+    notes : sequence of str, optional
+        Said first: what a reader must know about these runs.
 
     Raises
     ------
@@ -57,7 +64,7 @@ def write_report(
     """
     if not results:
         raise ResultError(f"{path}: expected at least one run to report, got none.")
-    text = report_html(results, experiment_tables, manifest)
+    text = report_html(results, experiment_tables, manifest, baseline=baseline, notes=notes)
     try:
         replace_text(path, text)
     except OSError as error:
@@ -65,7 +72,12 @@ def write_report(
 
 
 def report_html(
-    results: Sequence[Result], experiment_tables: Mapping[str, Any], manifest: Mapping[str, Any]
+    results: Sequence[Result],
+    experiment_tables: Mapping[str, Any],
+    manifest: Mapping[str, Any],
+    *,
+    baseline: str | None = None,
+    notes: Sequence[str] = (),
 ) -> Html:
     """
     Return the report as HTML.
@@ -76,6 +88,10 @@ def report_html(
         The runs, at least one, each with its own name.
     experiment_tables, manifest : mapping
         As for `write_report`.
+    baseline : str, optional
+        As for `write_report`.
+    notes : sequence of str, optional
+        As for `write_report`.
 
     Returns
     -------
@@ -84,17 +100,22 @@ def report_html(
     """
     colours = palette([result.name for result in results])
     sections = [
-        ("Runs compared" if len(results) > 1 else "The run", run_table(results, colours)),
+        ("Runs compared" if len(results) > 1 else "The run", run_table(results, colours, baseline)),
         ("Over time", _over_time(results)),
         ("Interference and slowdown of jobs", _jobs(results, colours)),
-        ("Emergent speed-up against Baseline", _speedups(results, colours)),
+        ("Emergent speed-up against Baseline", _speedups(results, colours, baseline)),
         ("Links", _links(results, colours)),
         ("Does my topology matter?", _self_check(results, colours)),
         ("What had to be assumed", assumptions(results, experiment_tables, manifest)),
         ("Where this comes from", provenance(results, experiment_tables, manifest)),
     ]
     title = f"{manifest.get('name', 'experiment')}: what jobs do to each other"
-    return page(title, subtitle(results, manifest), bullets(headlines(results)), sections)
+    return page(
+        title,
+        subtitle(results, manifest),
+        bullets([*notes, *headlines(results, baseline)]),
+        sections,
+    )
 
 
 def _over_time(results: Sequence[Result]) -> Html:
@@ -130,9 +151,9 @@ def _jobs(results: Sequence[Result], colours: Colours) -> Html:
     return note + pictures + interference_table(results, colours)
 
 
-def _speedups(results: Sequence[Result], colours: Colours) -> Html:
+def _speedups(results: Sequence[Result], colours: Colours, name: str | None) -> Html:
     """Return the section of speed-ups."""
-    baseline = find_baseline(results)
+    baseline = find_baseline(results, name)
     speedups = {name: table for name, table in speedups_to(results, baseline).items() if len(table)}
     if baseline is None or not speedups:
         return ""

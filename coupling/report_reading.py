@@ -72,7 +72,7 @@ def _gain_sentence(names: Sequence[str], rows: Sequence[Row], baseline: str) -> 
     )
 
 
-def headlines(results: Sequence[Result]) -> list[str]:
+def headlines(results: Sequence[Result], baseline: str | None = None) -> list[str]:
     """
     Say in a few lines what came out.
 
@@ -80,6 +80,8 @@ def headlines(results: Sequence[Result]) -> list[str]:
     ----------
     results : sequence of Result
         The runs.
+    baseline : str, optional
+        As for `find_baseline`.
 
     Returns
     -------
@@ -87,7 +89,12 @@ def headlines(results: Sequence[Result]) -> list[str]:
         The reading, the job that suffered most, the link where most is lost, and where the
         network matters most.
     """
-    lines = [reading(results), _worst_job(results), _worst_link(results), _most_changed(results)]
+    lines = [
+        reading(results, baseline),
+        _worst_job(results),
+        _worst_link(results),
+        _most_changed(results),
+    ]
     return [line for line in lines if line] or ["No job ran."]
 
 

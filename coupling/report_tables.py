@@ -16,7 +16,7 @@ HOTTEST = 6
 Colours = Mapping[str, str]
 
 
-def run_table(results: Sequence[Result], colours: Colours) -> Html:
+def run_table(results: Sequence[Result], colours: Colours, baseline: str | None = None) -> Html:
     """
     Write the comparison of runs, and what its columns mean.
 
@@ -26,13 +26,15 @@ def run_table(results: Sequence[Result], colours: Colours) -> Html:
         The runs.
     colours : mapping of str to str
         By name of the run.
+    baseline : str, optional
+        As for `find_baseline`.
 
     Returns
     -------
     HTML
         The table.
     """
-    rows = comparison_rows(results)
+    rows = comparison_rows(results, baseline)
     names = [label(result.name, colours[result.name]) for result in results]
     present = present_columns(rows)
     content = ""

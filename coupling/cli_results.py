@@ -1,0 +1,74 @@
+"""The commands about results that exist: parse and call."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from coupling.cli_network import AsJson
+
+ResultFolders = Annotated[list[Path], typer.Argument(help="Result directories of run.")]
+Baseline = Annotated[
+    str | None,
+    typer.Option(help="Run to compare with, e.g. first-free or FOLDER/first-free."),
+]
+
+
+def rerun(
+    result: Annotated[Path, typer.Argument(help="Result directory of run.")],
+    workers: Annotated[int, typer.Option(min=1, help="Compared runs at the same time.")] = 1,
+    as_json: AsJson = False,
+) -> None:
+    """
+    Run a result's experiment again elsewhere and say whether the bytes agree.
+
+    Exit status 1 where an input has changed or bytes differ. Example: fabricsim rerun results/try
+    """
+    from coupling.commands_results import run_rerun
+
+    if not run_rerun(result, workers=workers, as_json=as_json):
+        raise typer.Exit(1)
+
+
+def compare(results: ResultFolders, baseline: Baseline = None, as_json: AsJson = False) -> None:
+    """
+    Print one table over the runs of result directories, and the settings that differ.
+
+    Example: fabricsim compare results/full results/tapered
+    """
+    from coupling.commands_results import run_compare
+
+    run_compare(results, baseline, as_json=as_json)
+
+
+def report(
+    results: ResultFolders,
+    out: Annotated[
+        Path | None,
+        typer.Option(help="File to write; default: report.html in the directory, if it is one."),
+    ] = None,
+    baseline: Baseline = None,
+    as_json: AsJson = False,
+) -> None:
+    """
+    Write the report of a result anew, or one over several.
+
+    Example: fabricsim report results/full results/tapered --out both.html
+    """
+    from coupling.commands_results import run_report
+
+    run_report(results, out, baseline, as_json=as_json)
+
+
+def register(app: typer.Typer) -> None:
+    """
+    Add the commands to the application.
+
+    Parameters
+    ----------
+    app : Typer
+        The command `fabricsim`.
+    """
+    app.command()(rerun)
+    app.command()(compare)
+    app.command()(report)
