@@ -76,7 +76,7 @@ def read_aries(text: str, source: str, settings: Settings) -> Topology:
         return _graph(dump, routers, nodes, settings, str(error))
     assumed = _assumptions(settings)
     names = [name for i, router in enumerate(routers) for name in _node_names(router, nodes[i])]
-    labels = fit_labels([*names, *routers], {}, assumed)
+    labels = fit_labels([*names, *routers], {}, assumed, source)
     return replace(topology, origin=Origin(source, FORM, labels, tuple(assumed)))
 
 

@@ -114,7 +114,7 @@ def read_infiniband(text: str, source: str, settings: Settings) -> Topology:
         assumed.append("places of the tree without a device are missing nodes and leaves")
     capacity = fit_capacities(topology, _rates(wiring, source), settings, assumed)
     names = _names(wiring, settings.names)
-    own = iter(fit_labels([name for name in names if name], {}, assumed))
+    own = iter(fit_labels([name for name in names if name], {}, assumed, source))
     labels = complete_labels(topology, [next(own) if name else None for name in names])
     numbers = np.arange(topology.n_links)
     return replace(

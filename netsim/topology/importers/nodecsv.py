@@ -134,7 +134,7 @@ def _tree(pods: list[Leaves], source: str, settings: Settings) -> Topology:
     tree, assumed = _with_holes(tree, names)
     if settings.bandwidth is None:
         assumed.append("cables without a capacity in the file (all): 100 Gb/s in each direction")
-    fitted = fit_labels(list(names.values()), settings.names, assumed)
+    fitted = fit_labels(list(names.values()), settings.names, assumed, source)
     own: list[str | None] = [None] * (tree.n_nodes + tree.n_switches)
     for vertex, label in zip(names, fitted, strict=True):
         own[vertex] = label

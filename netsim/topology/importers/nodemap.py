@@ -120,7 +120,7 @@ def _torus(found: dict[tuple[int, ...], str], source: str, settings: Settings) -
             f"there"
         )
     own: list[str | None] = [None] * (torus.n_nodes + torus.n_switches)
-    fitted = fit_labels(list(found.values()), settings.names, assumed)
+    fitted = fit_labels(list(found.values()), settings.names, assumed, source)
     for place, name in zip(node.tolist(), fitted, strict=True):
         own[place] = name
     labels = complete_labels(torus, own)

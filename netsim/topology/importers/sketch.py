@@ -131,7 +131,9 @@ class Sketch:
             what = "node" if not self.nodes else "cable"
             raise TopologyError(f"{self.source}: no {what} in it, read as {self.form!r}.")
         graph = self._graph(settings)
-        labels = fit_labels([*self.nodes, *self.switches], settings.names, self.assumed)
+        labels = fit_labels(
+            [*self.nodes, *self.switches], settings.names, self.assumed, self.source
+        )
         roots = tuple(len(self.nodes) + self.switches[name] for name in self.fake_roots)
         graph = replace(
             graph,
@@ -238,7 +240,9 @@ def complete_labels(topology: Topology, own: Sequence[str | None]) -> tuple[str,
     return tuple(labels)
 
 
-def fit_labels(names: Sequence[str], better: dict[str, str], assumed: list[str]) -> tuple[str, ...]:
+def fit_labels(
+    names: Sequence[str], better: dict[str, str], assumed: list[str], source: str
+) -> tuple[str, ...]:
     """
     Return names that links and lists can be written with.
 
@@ -250,6 +254,8 @@ def fit_labels(names: Sequence[str], better: dict[str, str], assumed: list[str])
         Names to use instead of some.
     assumed : list of str
         Takes a sentence where a name had to be changed.
+    source : str
+        Name of the file, for messages.
 
     Returns
     -------
@@ -271,7 +277,9 @@ def fit_labels(names: Sequence[str], better: dict[str, str], assumed: list[str])
     seen: dict[str, str] = {}
     for name, label in zip(names, labels, strict=True):
         if seen.setdefault(label, name) != name:
-            raise TopologyError(f"{seen[label]!r} and {name!r} would both be called {label!r}.")
+            raise TopologyError(
+                f"{source}: {seen[label]!r} and {name!r} would both be called {label!r}."
+            )
     if any(label.isdecimal() for label in labels):
         assumed.append("a number in quotes is the file's name, one without is a node's number")
     return tuple(labels)

@@ -1,0 +1,1 @@
+"""Exporters: fabrics in the formats of other tools."""

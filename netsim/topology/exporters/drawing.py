@@ -1,0 +1,161 @@
+"""Drawing: the part of a fabric that a file shows, as bundles of parallel cables."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from netsim.errors import TopologyError
+from netsim.topology.base import Topology
+from netsim.topology.levels import links_in_service
+
+_NAMED = 5  # vertices that a remark names
+
+
+@dataclass(frozen=True, slots=True)
+class Bundle:
+    """
+    Parallel cables of one capacity.
+
+    Parameters
+    ----------
+    a, b : int
+        Vertices that they join; in `a`'s direction the links have smaller numbers.
+    rate : float
+        Bytes per second of each, in each direction.
+    half : bool
+        Whether both directions of a cable share the capacity.
+    links : tuple of int
+        Link from `a` to `b` of each cable.
+    """
+
+    a: int
+    b: int
+    rate: float
+    half: bool
+    links: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Drawing:
+    """
+    What of a fabric can be drawn.
+
+    Parameters
+    ----------
+    topology : Topology
+        The fabric.
+    vertices : list of int
+        Nodes and switches that a cable in service ends at, ascending.
+    bundles : list of Bundle
+        Cables in service, in the order of their first links.
+    remarks : list of str
+        What a file cannot hold, a sentence each.
+    """
+
+    topology: Topology
+    vertices: list[int]
+    bundles: list[Bundle]
+    remarks: list[str]
+
+    @property
+    def names(self) -> list[str]:
+        """Names of the vertices."""
+        return [self.topology.vertex_name(vertex) for vertex in self.vertices]
+
+    def kind(self, vertex: int) -> str:
+        """
+        Return what a vertex is.
+
+        Parameters
+        ----------
+        vertex : int
+            The vertex.
+
+        Returns
+        -------
+        str
+            ``node`` or ``switch``.
+        """
+        return "node" if vertex < self.topology.n_nodes else "switch"
+
+
+def draw(topology: Topology) -> Drawing:
+    """
+    Return the cables in service and what they join.
+
+    Parameters
+    ----------
+    topology : Topology
+        The fabric.
+
+    Returns
+    -------
+    Drawing
+        Absent cables and what has none but those are left out, and said so.
+
+    Raises
+    ------
+    TopologyError
+        If no cable is in service, or the directions of one differ in capacity.
+    """
+    there = links_in_service(topology)
+    if not there.any():
+        raise TopologyError(f"{topology.name} has no cable in service to be written.")
+    reverse = topology.reverse
+    if np.any(topology.capacity != topology.capacity[reverse]):
+        raise TopologyError(f"{topology.name} has cables whose two directions differ in capacity.")
+    groups: dict[tuple[int, int, float, bool], list[int]] = {}
+    for link in np.flatnonzero(there & (np.arange(reverse.size) < reverse)).tolist():
+        ends = int(topology.link_tail[link]), int(topology.link_head[link])
+        half = bool(topology.channel[link] == topology.channel[reverse[link]])
+        key = (*sorted(ends), float(topology.capacity[link]), half)
+        groups.setdefault(key, []).append(link)  # type: ignore[arg-type]
+    bundles = []
+    for (_, _, rate, half), links in groups.items():
+        a, b = int(topology.link_tail[links[0]]), int(topology.link_head[links[0]])
+        onward = [x if topology.link_tail[x] == a else int(reverse[x]) for x in links]
+        bundles.append(Bundle(a, b, rate, half, tuple(onward)))
+    vertices = np.unique(topology.link_tail[there]).tolist()
+    return Drawing(topology, vertices, bundles, _remarks(topology, vertices))
+
+
+def _remarks(topology: Topology, vertices: list[int]) -> list[str]:
+    """Say what is left out, or only the table of a topology can say."""
+    remarks = []
+    out = np.setdiff1d(np.arange(topology.n_nodes + topology.n_switches), vertices)
+    if out.size:
+        names = ", ".join(topology.vertex_name(v) for v in out[:_NAMED].tolist())
+        more = ", ..." if out.size > _NAMED else ""
+        remarks.append(f"left out, having no cable in service ({out.size}): {names}{more}")
+    idle = np.setdiff1d(vertices, topology.usable_nodes)
+    idle = idle[idle < topology.n_nodes]
+    if idle.size:
+        names = ", ".join(topology.vertex_name(v) for v in idle[:_NAMED].tolist())
+        more = ", ..." if idle.size > _NAMED else ""
+        remarks.append(
+            f"nodes that take no jobs ({idle.size}) are written like others; name them in "
+            f"'excluded': {names}{more}"
+        )
+    return remarks
+
+
+def beside_the_file(topology: Topology) -> list[str]:
+    """
+    Say what has to stand beside a file that holds cables and capacities only.
+
+    Parameters
+    ----------
+    topology : Topology
+        The fabric.
+
+    Returns
+    -------
+    list of str
+        A sentence where both directions share a capacity, or there is latency.
+    """
+    remarks = []
+    if topology.half_duplex:
+        remarks.append("both directions of a cable share its capacity: give duplex = 'half'")
+    if topology.latency_base_s or topology.latency_per_link_s:
+        remarks.append("latency is not in the file: give latency_base_s and latency_per_link_s")
+    return remarks
