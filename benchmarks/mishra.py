@@ -384,8 +384,8 @@ The paper leaves open what it ran on; this is what was taken here.
   first such rows whose run times add up to the paper's hours under the default.
 - Machines, two levels each. Theta: IIT Kanpur's HPC2010 as published, 32 leaves of 16 nodes.
   Intrepid and Mira: 34 leaves of 330 to 380 nodes, 12,076 in all as Cori had; the paper's file of
-  it is not public. Node counts are divided by 4 (Intrepid, Mira) and 2 (Theta), as the run script
-  does that was published with the logs.
+  it is not public. Node counts are divided by 4 (Intrepid, Mira) and 2 (Theta): factors of a
+  commented-out block of the run script published with the logs, so an inference.
 - Communicating jobs do so all the time: the gains of the paper's figure 6, divided by the shares
   of communication there, are 7.84 % (Intrepid) and 21.8 % (Mira), the numbers of its Table 4.
 - Equation (6) has no bytes, and by it RHVD costs exactly twice RD, so both would gain alike; the
