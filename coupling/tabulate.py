@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
-from coupling.pace import LinkLedger
+from coupling.pace import BlameLedger, LinkLedger
 from coupling.result import hostlist
 from netsim.distance import average_pairwise_hops
 from netsim.topology.base import Topology
@@ -154,6 +154,35 @@ def link_table(ledger: LinkLedger, topology: Topology, makespan_s: float) -> pd.
             "bytes": ledger.nbytes,
             "busy_fraction": busy,
             "lost_node_s": ledger.lost_node_s,
+        }
+    )
+
+
+def blame_table(ledger: BlameLedger) -> pd.DataFrame:
+    """
+    Return a row per victim, culprit and class of links.
+
+    Parameters
+    ----------
+    ledger : BlameLedger
+        Who made whom lose time.
+
+    Returns
+    -------
+    DataFrame
+        ``victim``, ``culprit`` (ids of jobs; -1 where the model does not tell),
+        ``link_class`` and ``lost_node_s``, by victim in the order in which they ended. The
+        sum is ``node_seconds_lost_to_interference``.
+    """
+    names = [*ledger.classes, ""]  # -1 picks the last
+    return pd.DataFrame(
+        {
+            "victim": np.array(ledger.victim, dtype=np.int64),
+            "culprit": np.array(ledger.culprit, dtype=np.int64),
+            "link_class": pd.Categorical.from_codes(
+                np.array(ledger.kind_of_row, dtype=np.int64) % len(names), pd.Index(names)
+            ),
+            "lost_node_s": np.array(ledger.lost_node_s, dtype=np.float64),
         }
     )
 

@@ -35,7 +35,21 @@ def sample(
         }
     )
     summary = {"name": name, **summarize(jobs, N_NODES), "infinite_network": infinite}
-    return Result(name, jobs, _links(jobs), timeline, summary, {"events": 6, "cpu_coupled_s": 0.5})
+    cost = {"events": 6, "cpu_coupled_s": 0.5}
+    return Result(name, jobs, _links(jobs), timeline, _blame(jobs), summary, cost)
+
+
+def _blame(jobs):
+    """Return the blame table: the last job is to blame for all that the others lost."""
+    lost = jobs["lost_s"] * jobs["n_nodes"]
+    return pd.DataFrame(
+        {
+            "victim": jobs["id"],
+            "culprit": jobs["id"].iloc[-1],
+            "link_class": "leaf-up",
+            "lost_node_s": lost,
+        }
+    )[lost > 0]
 
 
 def _jobs(runtimes_s, lost_s):

@@ -1,10 +1,11 @@
 """Traffic of a placed job, and the protocol that every contention model fulfils."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
 from netsim.arrays import Floats, Ints
+from netsim.contention.blame import Culprits
 from netsim.routes import Routes
 
 
@@ -89,4 +90,22 @@ class ContentionModel(Protocol):
         int
             The directed link that decides the step with the largest excess over its time
             alone; -1 where no link holds the job up, or the model does not tell.
+        """
+
+    def culprits(self, jobs: Iterable[int], kinds: Ints | None = None) -> Culprits:
+        """
+        Return who holds jobs up, as of the last `solve`.
+
+        Parameters
+        ----------
+        jobs : iterable of int
+            Identities of jobs that were started.
+        kinds : (E,) int array, optional
+            Class of each link, 0, 1, ...; absent: all are of class 0.
+
+        Returns
+        -------
+        Culprits
+            Shares of each job's lost time by culprit and class of link; empty where the model
+            does not tell.
         """

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from netsim.arrays import Floats, Ints
+from netsim.contention.coldblame import ColdState
 from netsim.contention.constants import JobConstants
 from netsim.errors import ContentionError
 from netsim.kernelcache import load_kernels
@@ -29,12 +30,15 @@ class ColdSolution:
         Sweeps over all jobs; 0 where the model needs none.
     converged : bool
         Whether the last sweep changed no value by more than the tolerance.
+    state : ColdState or None
+        From which blame is computed; None where the model does not tell.
     """
 
     interference: dict[int, float]
     worst_link: dict[int, int]
     sweeps: int = 0
     converged: bool = True
+    state: ColdState | None = None
 
 
 def cold_fast(
@@ -167,14 +171,16 @@ def _solve(
     _, channel = np.unique(channel[order], return_inverse=True)
     first_entry = np.searchsorted(step, np.arange(first_step[-1] + 1))
     steps = np.concatenate([part.steps[:, :2] for part in parts])
-    slowdown, held, sweeps, change = kernels.solve_cold(
-        np.concatenate([part.ent_f for part in parts])[order],
+    entries = np.concatenate([part.ent_f for part in parts])[order]
+    period = np.array([part.iteration_s for part in parts])
+    slowdown, held, duration, late, sweeps, change = kernels.solve_cold(
+        entries,
         step,
         channel,
         first_entry,
         steps,
         first_step,
-        np.array([part.iteration_s for part in parts]),
+        period,
         phases,
         lingering,
         start,
@@ -187,6 +193,20 @@ def _solve(
         dict(zip(jobs, worst, strict=True)),
         sweeps,
         converged=bool(change <= tolerance),
+        state=ColdState(
+            np.array(list(jobs), dtype=np.int64),
+            entries,
+            step,
+            channel,
+            link,
+            steps,
+            first_step,
+            period,
+            phases,
+            duration,
+            late,
+            slowdown,
+        ),
     )
 
 

@@ -40,7 +40,8 @@ def covered(until: float, length: float, period: float) -> float:
 
 
 @njit(
-    f"Tuple(({_F1}, {_F1}, int64, float64))({_F2}, {_I1}, {_I1}, {_I1}, {_F2}, {_I1}, {_F1}, {_F2},"
+    f"Tuple(({_F1}, {_F1}, {_F1}, {_F1}, int64, float64))"
+    f"({_F2}, {_I1}, {_I1}, {_I1}, {_F2}, {_I1}, {_F1}, {_F2},"
     "boolean, float64, float64, int64)",
     cache=True,
     error_model="numpy",
@@ -58,7 +59,7 @@ def solve_cold(
     start: float,
     tolerance: float,
     cap: int,
-) -> tuple[Floats, Floats, int, float]:
+) -> tuple[Floats, Floats, Floats, Floats, int, float]:
     """
     Return the slowdowns of jobs that run together, by damped sweeps over all of them.
 
@@ -93,6 +94,10 @@ def solve_cold(
         Slowdown of each job.
     held : (K,) float array
         Mean time that the link takes, wait for its queue included, of each entry, in seconds.
+    duration : (S,) float array
+        Time D g of each step, in seconds.
+    late : (K,) float array
+        Mean time y that the link takes, of each entry, in seconds.
     sweeps : int
         Sweeps done.
     change : float
@@ -265,4 +270,4 @@ def solve_cold(
         for a in range(first_step[j], first_step[j + 1]):
             excess += duration[a] - (steps[a, TAU] + steps[a, LAM])
         slow[j] = 1.0 + (excess / period[j] if excess > 0.0 else 0.0)
-    return slow, held, sweeps, change
+    return slow, held, duration, late, sweeps, change

@@ -1,8 +1,10 @@
 """Model `null`: an infinite network, on which no job slows another."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
+from netsim.arrays import Ints
 from netsim.contention.base import Traffic
+from netsim.contention.blame import Culprits, no_culprits
 from netsim.errors import ContentionError
 
 
@@ -64,6 +66,25 @@ class Null:
         """
         new, self._new = self._new, []
         return dict.fromkeys((job for job in new if job in self._jobs), 1.0)
+
+    def culprits(self, jobs: Iterable[int], kinds: Ints | None = None) -> Culprits:
+        """
+        Return that nobody holds jobs up.
+
+        Parameters
+        ----------
+        jobs : iterable of int
+            Identities of jobs that were started.
+        kinds : (E,) int array, optional
+            Ignored.
+
+        Returns
+        -------
+        Culprits
+            Without rows.
+        """
+        del jobs, kinds
+        return no_culprits()
 
     def worst_link(self, job: int) -> int:
         """

@@ -166,6 +166,22 @@ class Pool:
         reported[slots] = values
         return dict(zip(self._job_of[slots].tolist(), values.tolist(), strict=True))
 
+    def jobs_in(self, slots: Ints) -> Ints:
+        """
+        Return the jobs in slots.
+
+        Parameters
+        ----------
+        slots : (K,) int array
+            Slots in use.
+
+        Returns
+        -------
+        (K,) int array
+            Identities.
+        """
+        return self._job_of[slots]
+
     def live_slots(self) -> Ints:
         """
         Return the slots in use.

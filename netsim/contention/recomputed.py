@@ -1,9 +1,11 @@
 """Event models that are solved from scratch at every `solve`."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Generic, TypeVar
 
+from netsim.arrays import Ints
 from netsim.contention.base import Traffic
+from netsim.contention.blame import Culprits, no_culprits
 from netsim.contention.cold import ColdSolution
 from netsim.errors import ContentionError
 
@@ -31,7 +33,7 @@ class Recomputed(Generic[_T]):
         self._predict = predict
         self._jobs: dict[int, _T] = {}
         self._reported: dict[int, float] = {}
-        self._worst: Mapping[int, int] = {}
+        self._solution = ColdSolution({}, {})
         self._changed = False
 
     def start(self, job: int, traffic: Traffic) -> None:
@@ -87,11 +89,10 @@ class Recomputed(Generic[_T]):
         if not self._changed:
             return {}
         self._changed = False
-        solution = self._predict(self._jobs)
-        self._worst = solution.worst_link
+        self._solution = self._predict(self._jobs)
         changes = {
             job: value
-            for job, value in solution.interference.items()
+            for job, value in self._solution.interference.items()
             if self._reported.get(job) != value
         }
         self._reported.update(changes)
@@ -118,7 +119,59 @@ class Recomputed(Generic[_T]):
             If there is no such job.
         """
         self._known(job)
-        return self._worst.get(job, -1)
+        return self._solution.worst_link.get(job, -1)
+
+    def blame(self, job: int) -> Mapping[int, float]:
+        """
+        Return how much of a job's lost time each other job causes.
+
+        Parameters
+        ----------
+        job : int
+            Identity of a job that was started.
+
+        Returns
+        -------
+        mapping of int to float
+            Shares that add up to 1, largest first; empty where nobody holds the job up or the
+            model does not tell.
+
+        Raises
+        ------
+        ContentionError
+            If there is no such job.
+        """
+        return self.culprits((job,)).by_culprit()
+
+    def culprits(self, jobs: Iterable[int], kinds: Ints | None = None) -> Culprits:
+        """
+        Return who holds jobs up, and on which class of links.
+
+        Parameters
+        ----------
+        jobs : iterable of int
+            Identities of jobs that were started.
+        kinds : (E,) int array, optional
+            Class of each link, 0, 1, ...; absent: all are of class 0.
+
+        Returns
+        -------
+        Culprits
+            Shares of each job's lost time, as of the last `solve`; empty where the model does
+            not tell.
+
+        Raises
+        ------
+        ContentionError
+            If there is no such job.
+        """
+        asked = list(jobs)
+        for job in asked:
+            self._known(job)
+        if self._solution.state is None:
+            return no_culprits()
+        solved = [job for job in asked if job in self._solution.interference]
+        return self._solution.state.culprits(solved, kinds)
 
     def _known(self, job: int) -> None:
         """Refuse a job that does not run."""

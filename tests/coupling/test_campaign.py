@@ -47,7 +47,7 @@ def test_a_single_run_is_written_flat_and_a_comparison_into_folders(experiment, 
     run_campaign(experiment(self_check=False), tmp_path / "flat", csv=True)
     run_campaign(experiment(self_check=False, compare=("ta",)), tmp_path / "one-compared")
 
-    names = ["cost.json", "experiment.resolved.toml", "jobs.csv", "jobs.parquet"]
+    names = ["blame.parquet", "cost.json", "experiment.resolved.toml", "jobs.csv", "jobs.parquet"]
     names += ["links.parquet", "manifest.json", "summary.json", "timeline.parquet"]
     assert files(tmp_path / "flat") == names
     assert json.loads((tmp_path / "flat" / "manifest.json").read_text())["complete"]
