@@ -91,7 +91,7 @@ def trace_numbers(workload: Workload, n_nodes: int | None = None) -> Numbers:
     return numbers | {
         "nodes": spread(jobs["n_nodes"].to_numpy(dtype=float)) | _round_sizes(jobs["n_nodes"]),
         "runtime_s": spread(jobs["runtime_s"].to_numpy()),
-        "requested_time": _requests(jobs, workload.n_without_request),
+        "requested_time": _requests(jobs, numbers["missing"]["requested time"]),
         "arrivals": _arrivals(jobs["submit_s"].to_numpy()),
         "load": _load(jobs, n_nodes),
         "size_classes": size_classes(jobs),
