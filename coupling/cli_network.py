@@ -139,6 +139,33 @@ def inspect(
         raise typer.Exit(1)
 
 
+def convert(
+    topology: Annotated[
+        str,
+        typer.Argument(
+            help="Machine name; JSON or TOML file with a topology; topology file of another format."
+        ),
+    ],
+    to: Annotated[str, typer.Option(help="graphml, edge-csv, simgrid-xml or slurm-conf.")],
+    out: Annotated[Path, typer.Option(help="File to write, - for standard output.")],
+    form: Annotated[
+        str | None, typer.Option("--format", help="Format of a topology file; default guessed.")
+    ] = None,
+    routing: Annotated[
+        str | None, typer.Option(help="Write its routes too (simgrid-xml): d-mod-k, minimal, ...")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """
+    Write a fabric in another format, and say what was assumed and what the format cannot hold.
+
+    Example: fabricsim topology convert cab --to edge-csv --out cab.csv
+    """
+    from coupling.commands_topology import run_convert
+
+    run_convert(topology, form, to, out, routing, as_json=as_json)
+
+
 def register(app: typer.Typer) -> None:
     """
     Add the commands to the application.
@@ -154,7 +181,8 @@ def register(app: typer.Typer) -> None:
     lft = typer.Typer(help="Routing tables in the form that OpenSM loads.", no_args_is_help=True)
     lft.command()(export)
     lft.command()(load)
-    topology = typer.Typer(help="Fabrics: what is in them.", no_args_is_help=True)
+    topology = typer.Typer(help="Fabrics: what is in them; other formats.", no_args_is_help=True)
     topology.command()(inspect)
+    topology.command()(convert)
     app.add_typer(lft, name="lft")
     app.add_typer(topology, name="topology")

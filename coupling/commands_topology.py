@@ -1,4 +1,4 @@
-"""What the command `topology inspect` does."""
+"""What the commands `topology inspect` and `topology convert` do."""
 
 import sys
 import tomllib
@@ -10,14 +10,17 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from coupling.commands_network import print_json
-from coupling.documents import read_json, read_text
+from coupling.documents import read_json, read_text, write_whole
 from coupling.errors import SnapshotError
 from coupling.fabric import topology_of
-from coupling.inspection import Inspection, LinkReport, inspect
 from coupling.report_units import ratio
 from coupling.show import table, text_of
 from coupling.tables import Table
+from netsim.errors import NetsimError
+from netsim.routing import make_routing
 from netsim.topology import MACHINES
+from netsim.topology.exporters.registry import written
+from netsim.topology.inspect import LinkReport, TopologyReport, inspect_topology
 
 _LINES = 20  # irregularities that are written out
 
@@ -48,12 +51,53 @@ def run_inspect(what: str, form: str | None, *, as_json: bool) -> bool:
     """
     spec, folder = described(what, form)
     topology = topology_of(Table({"topology": spec}, f"{what}:", SnapshotError), folder)
-    found = inspect(topology, _assumed(spec))
+    found = inspect_topology(topology, _assumed(spec))
     if as_json:
         print_json(found.to_dict())
     else:
         sys.stdout.write(text_of(*_parts(found)))
     return not (found.lost.nodes.size or found.lost.pairs.size)
+
+
+def run_convert(
+    what: str, form: str | None, to: str, out: Path, routing: str | None, *, as_json: bool
+) -> None:
+    """
+    Write a topology in another format.
+
+    Parameters
+    ----------
+    what : str
+        As for `run_inspect`.
+    form : str or None
+        Format of a topology file; None: guessed.
+    to : str
+        Format to write.
+    out : Path
+        File to write; ``-`` is standard output.
+    routing : str or None
+        Routing whose routes are written, where the format holds routes.
+    as_json : bool
+        Print what was done as JSON.
+
+    Raises
+    ------
+    CouplingError
+        If the input is wrong, or the format cannot hold the fabric; nothing is written then.
+    """
+    spec, folder = described(what, form)
+    topology = topology_of(Table({"topology": spec}, f"{what}:", SnapshotError), folder)
+    try:
+        chosen = None if routing is None else make_routing(routing, topology)
+        text, remarks = written(topology, to, chosen)
+    except NetsimError as error:
+        raise SnapshotError(f"{what}: {error}") from None
+    write_whole(out, text)
+    assumed = [*_assumed(spec), *(topology.origin.assumed if topology.origin else ())]
+    if as_json and str(out) != "-":
+        print_json({"out": str(out), "format": to, "assumed": assumed, "remarks": list(remarks)})
+    sys.stderr.writelines(f"assumed: {line}\n" for line in assumed)
+    sys.stderr.writelines(f"note: {line}\n" for line in remarks)
 
 
 def described(what: str, form: str | None) -> tuple[Any, Path]:
@@ -108,7 +152,7 @@ def _assumed(spec: object) -> tuple[str, ...]:
     return ("every link has 100 Gb/s in each direction: no bandwidth was given",)
 
 
-def _parts(found: Inspection) -> list[RenderableType]:
+def _parts(found: TopologyReport) -> list[RenderableType]:
     """Return the tables of an inspection."""
     topology = found.topology
     usable = topology.usable_nodes.size
@@ -124,16 +168,23 @@ def _parts(found: Inspection) -> list[RenderableType]:
             str(level.down),
             str(level.up),
             str(level.across),
+            _span(level.parallel),
             ratio(level.taper),
         )
         for level in found.levels
     ]
-    heads = ("level", "switches", "cables down", "up", "across", "taper")
+    heads = ("level", "switches", "cables down", "up", "across", "parallel", "taper")
     kinds = [(kind.name, str(kind.links), _rates(kind)) for kind in found.links]
     lines = [f"Assumed: {line}." for line in found.assumed]
     lines += [f"Irregular: {line.rstrip('.')}." for line in found.irregular[:_LINES]]
     if len(found.irregular) > _LINES:
         lines.append(f"{len(found.irregular) - _LINES} more irregularities (--json has all).")
+    if found.missing:
+        names = [topology.vertex_name(vertex) for vertex in found.missing[:_LINES]]
+        more = " ..." if len(found.missing) > _LINES else ""
+        lines.append(
+            f"Missing, or without a cable: {len(found.missing)} ({', '.join(names)}{more})."
+        )
     lines.append(_reach(found))
     return [
         Text(f"{head}\n{links}"),
@@ -143,13 +194,19 @@ def _parts(found: Inspection) -> list[RenderableType]:
     ]
 
 
+def _span(least_and_most: tuple[int, int]) -> str:
+    """Write the sizes of bundles of cables."""
+    least, most = least_and_most
+    return str(most) if least == most else f"{least} to {most}"
+
+
 def _rates(kind: LinkReport) -> str:
     """Write the capacities of links in Gb/s."""
     slow, fast = (f"{8 * rate / 1e9:g}" for rate in (kind.slowest, kind.fastest))
     return slow if slow == fast else f"{slow} to {fast}"
 
 
-def _reach(found: Inspection) -> str:
+def _reach(found: TopologyReport) -> str:
     """Say who cannot reach whom."""
     lost, pairs = found.lost.nodes.tolist(), found.lost.pairs.shape[0]
     if not lost and not pairs:

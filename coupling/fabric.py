@@ -9,9 +9,8 @@ import numpy as np
 from coupling.documents import read_text
 from coupling.errors import SnapshotError
 from coupling.tables import Table
-from netsim.errors import NetsimError, TopologyError
-from netsim.ibnet import read_ibnetdiscover
-from netsim.ibtree import Wiring, wire_fat_tree, wire_graph
+from netsim.errors import NetsimError
+from netsim.ibtree import Wiring
 from netsim.lft import LFT
 from netsim.lft_opensm import read_lft_dump, tables_of
 from netsim.routing import make_routing
@@ -20,6 +19,7 @@ from netsim.topology import make_topology
 from netsim.topology.base import Topology
 from netsim.topology.dragonfly import Dragonfly
 from netsim.topology.fattree import FatTree
+from netsim.topology.importers import infiniband
 from netsim.topology.torus import Torus
 
 _LEAST_RATE, _MOST_RATE, _MOST_LATENCY_S = 1.0, 1e18, 1e3
@@ -118,7 +118,7 @@ def usual_routing(topology: Topology) -> str:
     return next((name for kind, name in _USUAL if isinstance(topology, kind)), "shortest")
 
 
-def read_wiring(path: Path, bandwidth: float = 1.0) -> tuple[Wiring, str]:
+def read_wiring(path: Path) -> tuple[Wiring, str]:
     """
     Read the InfiniBand fabric that `ibnetdiscover` printed.
 
@@ -126,13 +126,11 @@ def read_wiring(path: Path, bandwidth: float = 1.0) -> tuple[Wiring, str]:
     ----------
     path : Path
         The file; ``-`` is standard input.
-    bandwidth : float, default 1.0
-        Bytes per second of every cable.
 
     Returns
     -------
     wiring : Wiring
-        A PGFT where it is one, else a graph.
+        A PGFT where it is one, else a graph; every cable has 1 byte/s.
     irregularity : str
         Why it is no PGFT; empty where it is one.
 
@@ -141,11 +139,8 @@ def read_wiring(path: Path, bandwidth: float = 1.0) -> tuple[Wiring, str]:
     SnapshotError, TopologyError
         If the file cannot be read or is no such output.
     """
-    fabric = read_ibnetdiscover(read_text(path), str(path))
-    try:
-        return wire_fat_tree(fabric, bandwidth), ""
-    except TopologyError as error:
-        return wire_graph(fabric, bandwidth), str(error)
+    wiring, remark = infiniband.read_wiring(read_text(path), str(path))
+    return wiring, "" if isinstance(wiring.topology, FatTree) else remark
 
 
 def demand_same(wiring: Wiring, topology: Topology, source: str) -> None:

@@ -101,3 +101,47 @@ def test_wrong_input_is_one_line(command, tmp_path):
     status, _, err = command("topology", "inspect", "-", stdin='{"kind": "ring"}')
     assert status == 2
     assert "unknown topology 'ring'; choose from" in err
+
+
+def test_a_fabric_is_converted_and_what_is_lost_is_told(command, tmp_path):
+    """Machine to table and back: 16 nodes; the notes go to stderr."""
+    tree = json.dumps(TAPERED | {"duplex": "half"})
+
+    status, out, err = command(
+        "topology", "convert", "-", "--to", "edge-csv", "--out", tmp_path / "t.csv", stdin=tree
+    )
+    told, back, _ = command("topology", "inspect", tmp_path / "t.csv", "--json")
+
+    assert (status, out, told) == (0, "", 0)
+    assert "note: both directions of a cable share its capacity" in err
+    assert json.loads(back)["nodes"] == 16
+    assert json.loads(back)["name"] == "PGFT(2; 4,4; 1,2; 1,1)"
+
+
+def test_a_conversion_may_go_to_standard_output_with_routes(command):
+    status, out, _ = command(
+        "topology", "convert", "-", "--to", "simgrid-xml", "--out", "-", "--routing", "d-mod-k",
+        stdin=json.dumps(TAPERED),
+    )  # fmt: skip
+
+    assert status == 0
+    assert out.startswith("<?xml")
+    assert out.count("<route ") == 16 * 15
+
+
+def test_a_conversion_that_cannot_be_is_one_line_and_writes_nothing(command, tmp_path):
+    torus = json.dumps({"kind": "torus", "dims": [3, 3]})
+    for options, words in (
+        (("--to", "slurm-conf"), "joined on one level"),
+        (("--to", "visio"), "unknown format 'visio'; choose from edge-csv"),
+        (("--to", "edge-csv", "--routing", "shortest"), "holds no routes"),
+        (("--to", "simgrid-xml", "--routing", "d-mod-k"), "needs a fat-tree"),
+    ):
+        status, out, err = command(
+            "topology", "convert", "-", *options, "--out", tmp_path / "t", stdin=torus
+        )
+
+        assert (status, out) == (2, "")
+        assert words in err
+        assert err.count("\n") == 1
+        assert list(tmp_path.iterdir()) == []

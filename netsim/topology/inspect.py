@@ -1,6 +1,5 @@
-"""Inspect a topology: counts per level, taper, capacities, what is irregular or unreachable."""
+"""Inspect a fabric: counts per level, taper, capacities, what is missing or unreachable."""
 
-from collections import Counter
 from dataclasses import dataclass
 from typing import Any
 
@@ -8,9 +7,9 @@ import numpy as np
 
 from netsim.arrays import Bools, Ints
 from netsim.topology.base import Topology
+from netsim.topology.irregular import bundles, irregularities
+from netsim.topology.levels import links_in_service, vertex_levels
 from netsim.topology.outage import Unreachable, unreachable
-
-_LISTED = 20  # names of each kind that are given
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +26,9 @@ class LevelReport:
         Switches.
     down, up, across : int
         Cables to lower levels or nodes, to higher levels, and within the level, in all.
+    parallel : tuple of int
+        Fewest and most parallel cables between a switch and another at its level or above; both
+        0 where it has none.
     taper : float or None
         Capacity from below / capacity to above; None at the top.
     """
@@ -36,6 +38,7 @@ class LevelReport:
     down: int
     up: int
     across: int
+    parallel: tuple[int, int]
     taper: float | None
 
 
@@ -61,7 +64,7 @@ class LinkReport:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Inspection:
+class TopologyReport:
     """
     What a topology is made of.
 
@@ -77,6 +80,9 @@ class Inspection:
         By kind.
     irregular : list of str
         What a regular fabric would not have, a sentence each.
+    missing : list of int
+        Nodes and switches of the numbering that are not there: never installed, or without a
+        cable in service.
     lost : Unreachable
         Nodes and pairs of nodes that no path connects.
     """
@@ -86,6 +92,7 @@ class Inspection:
     levels: list[LevelReport]
     links: list[LinkReport]
     irregular: list[str]
+    missing: list[int]
     lost: Unreachable
 
     def to_dict(self) -> dict[str, Any]:
@@ -99,7 +106,8 @@ class Inspection:
         """
         topology = self.topology
         absent = 0 if topology.absent is None else topology.absent.size
-        names = [topology.vertex_name(node) for node in self.lost.nodes.tolist()]
+        lost = [topology.vertex_name(node) for node in self.lost.nodes.tolist()]
+        roots = topology.origin.fake_roots if topology.origin is not None else ()
         return {
             "name": topology.name,
             "nodes": topology.n_nodes,
@@ -117,6 +125,7 @@ class Inspection:
                     "cables_down": level.down,
                     "cables_up": level.up,
                     "cables_across": level.across,
+                    "parallel_cables": list(level.parallel),
                     "taper": level.taper,
                 }
                 for level in self.levels
@@ -132,13 +141,15 @@ class Inspection:
             ],
             "assumed": list(self.assumed),
             "irregular": self.irregular,
-            "unreachable": {"nodes": names, "pairs": int(self.lost.pairs.shape[0])},
+            "fake_roots": [topology.vertex_name(root) for root in roots],
+            "missing": [topology.vertex_name(vertex) for vertex in self.missing],
+            "unreachable": {"nodes": lost, "pairs": int(self.lost.pairs.shape[0])},
         }
 
 
-def inspect(topology: Topology, assumed: tuple[str, ...] = ()) -> Inspection:
+def inspect_topology(topology: Topology, assumed: tuple[str, ...] = ()) -> TopologyReport:
     """
-    Look at a topology.
+    Look at a fabric.
 
     Parameters
     ----------
@@ -149,51 +160,43 @@ def inspect(topology: Topology, assumed: tuple[str, ...] = ()) -> Inspection:
 
     Returns
     -------
-    Inspection
+    TopologyReport
         Counts, capacities and what is not as it should be.
+
+    Examples
+    --------
+    >>> from netsim.topology.registry import make_topology
+    >>> report = inspect_topology(make_topology("cab"))
+    >>> [(level.switches, level.taper) for level in report.levels]
+    [(72, 1.0), (72, 1.0), (36, None)]
     """
-    works = np.ones(topology.n_links, dtype=np.bool_)
-    if topology.absent is not None:
-        works[topology.absent] = False
-    level = _levels(topology, works)
-    origin = topology.origin
-    irregular = [origin.irregularity] if origin is not None and origin.irregularity else []
-    if origin is not None and origin.fake_roots:
-        names = _listed([topology.vertex_name(root) for root in origin.fake_roots])
-        irregular.append(f"switches that stand for a network the file does not show: {names}")
-    return Inspection(
+    level = vertex_levels(topology)
+    own = topology.origin.assumed if topology.origin is not None else ()
+    return TopologyReport(
         topology,
-        (*assumed, *(origin.assumed if origin is not None else ())),
-        _level_reports(topology, works, level),
-        _link_reports(topology, works),
-        irregular + _odd_switches(topology, works, level),
+        (*assumed, *own),
+        _level_reports(topology, level),
+        _link_reports(topology),
+        irregularities(topology, level),
+        _missing(topology),
         unreachable(topology),
     )
 
 
-def _levels(topology: Topology, works: Bools) -> Ints:
-    """Return for every vertex the links to the nearest node: 0 for nodes, -1 where none is."""
-    level = np.full(topology.n_nodes + topology.n_switches, -1, dtype=np.int64)
-    level[: topology.n_nodes] = 0
-    tail, head = topology.link_tail[works], topology.link_head[works]
-    for depth in range(topology.n_switches):
-        ring = np.unique(head[(level[tail] == depth) & (level[head] < 0)])
-        if not ring.size:
-            break
-        level[ring] = depth + 1
-    return level
-
-
-def _level_reports(topology: Topology, works: Bools, level: Ints) -> list[LevelReport]:
+def _level_reports(topology: Topology, level: Ints) -> list[LevelReport]:
     """Count the switches of every level, and the cables between levels."""
+    works = links_in_service(topology)
     tail, head = level[topology.link_tail[works]], level[topology.link_head[works]]
     capacity = topology.capacity[works]
-    reports = []
+    first, count = bundles(topology)
+    a, b = level[topology.link_tail[first]], level[topology.link_head[first]]
     switches = level[topology.n_nodes :]
+    reports = []
     for number in sorted(set(switches[switches > 0].tolist())):
         up = (tail == number) & (head > number)
         from_below = (head == number) & (tail < number)
         above = float(capacity[up].sum())
+        parallel = count[(a == number) & (b >= number)]
         reports.append(
             LevelReport(
                 level=number,
@@ -201,40 +204,24 @@ def _level_reports(topology: Topology, works: Bools, level: Ints) -> list[LevelR
                 down=int(np.count_nonzero(from_below)),
                 up=int(np.count_nonzero(up)),
                 across=int(np.count_nonzero((tail == number) & (head == number))) // 2,
+                parallel=(int(parallel.min()), int(parallel.max())) if parallel.size else (0, 0),
                 taper=float(capacity[from_below].sum()) / above if above else None,
             )
         )
     idle = int(np.count_nonzero(switches < 0))
-    return reports + ([LevelReport(0, idle, 0, 0, 0, None)] if idle else [])
+    return reports + ([LevelReport(0, idle, 0, 0, 0, (0, 0), None)] if idle else [])
 
 
-def _link_reports(topology: Topology, works: Bools) -> list[LinkReport]:
+def _link_reports(topology: Topology) -> list[LinkReport]:
     """Count the links of every kind, and tell their capacities."""
     kinds: dict[str, list[float]] = {}
-    for link in np.flatnonzero(works).tolist():
+    for link in np.flatnonzero(links_in_service(topology)).tolist():
         kinds.setdefault(topology.link_class(link), []).append(float(topology.capacity[link]))
     return [LinkReport(name, len(found), min(found), max(found)) for name, found in kinds.items()]
 
 
-def _odd_switches(topology: Topology, works: Bools, level: Ints) -> list[str]:
-    """Name the switches of a level that have other numbers of cables than most."""
-    cables = np.bincount(topology.link_tail[works], minlength=level.size)
-    lines = []
-    for number in sorted(set(level[topology.n_nodes :].tolist())):
-        here = topology.n_nodes + np.flatnonzero(level[topology.n_nodes :] == number)
-        if number < 0:
-            names = _listed([topology.vertex_name(int(s)) for s in here])
-            lines.append(f"no node can be reached from {names}")
-            continue
-        usual = Counter(cables[here].tolist()).most_common(1)[0][0]
-        odd = here[cables[here] != usual]
-        if odd.size:
-            parts = [f"{topology.vertex_name(int(s))} has {cables[s]}" for s in odd]
-            lines.append(f"level {number}: most switches have {usual} cables, {_listed(parts)}")
-    return lines
-
-
-def _listed(names: list[str]) -> str:
-    """Join names, and count those after the first."""
-    more = len(names) - _LISTED
-    return ", ".join(names[:_LISTED]) + (f" and {more} more" if more > 0 else "")
+def _missing(topology: Topology) -> list[int]:
+    """Return the vertices that have no cable in service."""
+    gone: Bools = np.ones(topology.n_nodes + topology.n_switches, dtype=np.bool_)
+    gone[topology.link_tail[links_in_service(topology)]] = False
+    return np.flatnonzero(gone).tolist()

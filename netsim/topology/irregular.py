@@ -1,0 +1,105 @@
+"""Irregularities: what a fabric as it was meant to be would not have, a sentence each."""
+
+from collections import Counter
+
+import numpy as np
+
+from netsim.arrays import Ints
+from netsim.topology.base import Topology
+from netsim.topology.levels import links_in_service
+
+_LISTED = 20  # names of each kind that are given
+
+
+def irregularities(topology: Topology, level: Ints) -> list[str]:
+    """
+    Name what is irregular.
+
+    Parameters
+    ----------
+    topology : Topology
+        The fabric.
+    level : (n_nodes + n_switches,) int array
+        Level of every vertex (`netsim.topology.levels.vertex_levels`).
+
+    Returns
+    -------
+    list of str
+        What an importer found, roots that stand for a network, switches that no node reaches or
+        that have other cables, uplinks or bundles than others of their level.
+    """
+    origin = topology.origin
+    found = [origin.irregularity] if origin is not None and origin.irregularity else []
+    if origin is not None and origin.fake_roots:
+        names = _listed([topology.vertex_name(root) for root in origin.fake_roots])
+        found.append(f"switches that stand for a network the file does not show: {names}")
+    return found + _odd_switches(topology, level) + _odd_bundles(topology, level)
+
+
+def bundles(topology: Topology) -> tuple[Ints, Ints]:
+    """
+    Return the bundles of parallel links in service.
+
+    Parameters
+    ----------
+    topology : Topology
+        The fabric.
+
+    Returns
+    -------
+    first : (B,) int array
+        A link of each bundle.
+    count : (B,) int array
+        Links in it.
+    """
+    links = np.flatnonzero(links_in_service(topology))
+    size = topology.n_nodes + topology.n_switches
+    pair = topology.link_tail[links] * size + topology.link_head[links]
+    _, first, count = np.unique(pair, return_index=True, return_counts=True)
+    return links[first], count
+
+
+def _odd_switches(topology: Topology, level: Ints) -> list[str]:
+    """Name the switches of a level that have other numbers of cables than most."""
+    works = links_in_service(topology)
+    tail, head = topology.link_tail[works], topology.link_head[works]
+    cables = np.bincount(tail, minlength=level.size)
+    uplinks = np.bincount(tail[level[head] > level[tail]], minlength=level.size)
+    lines = []
+    for number in sorted(set(level[topology.n_nodes :].tolist())):
+        here = topology.n_nodes + np.flatnonzero(level[topology.n_nodes :] == number)
+        if number < 0:
+            names = _listed([topology.vertex_name(int(s)) for s in here])
+            lines.append(f"no node can be reached from {names}")
+            continue
+        for count, word in ((cables, "cables"), (uplinks, "cables upwards")):
+            usual = Counter(count[here].tolist()).most_common(1)[0][0]
+            odd = here[count[here] != usual]
+            if odd.size:
+                parts = [f"{topology.vertex_name(int(s))} has {count[s]}" for s in odd]
+                lines.append(f"level {number}: most switches have {usual} {word}, {_listed(parts)}")
+    return lines
+
+
+def _odd_bundles(topology: Topology, level: Ints) -> list[str]:
+    """Name the switches whose parents do not all have the same number of cables."""
+    first, count = bundles(topology)
+    tail, head = topology.link_tail[first], topology.link_head[first]
+    up = (tail >= topology.n_nodes) & (level[head] > level[tail])
+    sizes: dict[int, set[int]] = {}
+    for switch, size in zip(tail[up].tolist(), count[up].tolist(), strict=True):
+        sizes.setdefault(switch, set()).add(size)
+    odd = {switch: sorted(own) for switch, own in sizes.items() if len(own) > 1}
+    if not odd:
+        return []
+    parts = [
+        f"{topology.vertex_name(switch)} ({', '.join(map(str, own))})"
+        for switch, own in odd.items()
+    ]
+    return [f"unequal bundles of cables to the switches above: {_listed(parts)}"]
+
+
+def _listed(names: list[str]) -> str:
+    """Join names, and count those after the first."""
+    more = len(names) - _LISTED
+    return ", ".join(names[:_LISTED]) + (f" and {more} more" if more > 0 else "")

@@ -1,0 +1,102 @@
+"""What is told of fabrics: counts, taper, bundles, what is irregular, missing or cut off."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from netsim.topology import make_topology
+from netsim.topology.inspect import inspect_topology
+
+DATA = Path(__file__).parents[2] / "data" / "topo"
+TAPERED = {"kind": "fat-tree", "children": [4, 3, 2], "parents": [1, 2, 2], "parallel": [1, 1, 3]}
+
+
+def told(spec):
+    report = inspect_topology(make_topology(spec)).to_dict()
+    assert json.loads(json.dumps(report)) == report
+    return report
+
+
+def test_levels_of_a_tree_with_parallel_cables():
+    """24 nodes on 6 leaves of 2 uplinks; L2 switches have 3 leaves and 6 uplinks."""
+    levels = told(TAPERED)["levels"]
+
+    assert [level["switches"] for level in levels] == [6, 4, 4]
+    assert [level["cables_up"] for level in levels] == [12, 24, 0]
+    assert [level["parallel_cables"] for level in levels] == [[1, 1], [3, 3], [0, 0]]
+    assert [level["taper"] for level in levels] == [2.0, 0.5, None]
+    assert told(TAPERED)["irregular"] == []
+
+
+def test_missing_nodes_and_leaves_are_named_and_nothing_is_unreachable():
+    report = told(TAPERED | {"missing": ["n5", "s1.4"]})
+
+    assert report["missing"] == ["n5", "n16", "n17", "n18", "n19", "s1.4"]
+    assert report["unreachable"] == {"nodes": [], "pairs": 0}
+    assert "level 1: most switches have 6 cables, s1.1 has 5" in report["irregular"]
+
+
+def test_a_failed_cable_of_a_bundle_is_an_unequal_bundle():
+    report = told(TAPERED | {"failed_links": ["s2.0>s3.0#2"]})
+
+    assert report["levels"][1]["parallel_cables"] == [2, 3]
+    assert "unequal bundles of cables to the switches above: s2.0 (2, 3)" in report["irregular"]
+    assert "level 2: most switches have 6 cables upwards, s2.0 has 5" in report["irregular"]
+
+
+def test_a_fake_root_is_named():
+    report = told({"kind": "file", "path": str(DATA / "topology.conf")})
+
+    assert report["fake_roots"] == ["core"]
+    assert "switches that stand for a network the file does not show: core" in report["irregular"]
+    assert len(report["assumed"]) == 4
+
+
+def test_parts_that_no_switch_joins_are_unreachable(tmp_path):
+    path = tmp_path / "topology.conf"
+    path.write_text(
+        "SwitchName=a Nodes=n[1-2]\nSwitchName=b Nodes=n[3-5]\nSwitchName=c Switches=b\n"
+    )
+
+    report = told({"kind": "file", "path": str(path)})
+
+    assert report["unreachable"] == {"nodes": ["n1", "n2"], "pairs": 0}
+
+
+def test_switches_without_any_node_are_named(tmp_path):
+    path = tmp_path / "edges.csv"
+    path.write_text("source,target,source_kind,target_kind\nn,s,node,switch\nt,u,switch,switch\n")
+
+    report = told({"kind": "file", "path": str(path)})
+
+    assert "no node can be reached from t, u" in report["irregular"]
+    assert report["levels"][-1] == {
+        "level": 0,
+        "switches": 2,
+        "cables_down": 0,
+        "cables_up": 0,
+        "cables_across": 0,
+        "parallel_cables": [0, 0],
+        "taper": None,
+    }
+
+
+def test_psmn_is_irregular_as_its_readme_says(shared):
+    """One leaf with only 4 uplinks, one leaf wired to 2 spines only, 1, 3 or 6 cables."""
+    report = told({"kind": "file", "path": str(shared("data/topo/psmn-x5-ibnetdiscover.txt.gz"))})
+
+    assert sum(level["switches"] for level in report["levels"]) == 11
+    assert report["levels"][0]["parallel_cables"] == [1, 6]
+    assert [kind["slowest_bytes_per_s"] for kind in report["link_classes"]] == [2e9, 2e9, 4e9]
+    (uplinks,) = [line for line in report["irregular"] if "level 1" in line and "upwards" in line]
+    assert uplinks == "level 1: most switches have 12 cables upwards, S-0008f10500108bba has 4"
+    assert report["unreachable"] == {"nodes": [], "pairs": 0}
+
+
+@pytest.mark.parametrize("spec", ["hopper", "aries-theta-like"])
+def test_routers_are_one_level_and_their_lanes_are_counted(spec):
+    (level,) = told(spec)["levels"]
+
+    assert level["cables_up"] == 0
+    assert level["parallel_cables"] == ([1, 1] if spec == "hopper" else [1, 3])
