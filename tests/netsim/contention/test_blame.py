@@ -1,0 +1,116 @@
+"""Who holds whom up: shares add up to 1, fall on those who are there, and follow leave-one-out."""
+
+import numpy as np
+import pytest
+from scipy.stats import spearmanr
+
+from benchmarks.contention_draws import draw_scene
+from netsim.contention import make_contention_model
+from netsim.contention.cold import accurate, cold_fast
+from netsim.contention.constants import ConstantsOf
+from netsim.errors import ContentionError
+
+MODELS = {
+    "fast": lambda jobs: cold_fast(jobs, tolerance=1e-6),
+    "accurate": lambda jobs: accurate(jobs, tolerance=1e-5),
+}
+
+
+def together(fabric, traffic, name="fast", **options):
+    model = make_contention_model(name, fabric, options=options)
+    for job, own in enumerate(traffic):
+        model.start(job, own)
+    model.solve()
+    return model
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_the_only_neighbour_bears_all(name, fabric, traffic):
+    links = fabric([1.0] * 5)
+    first = traffic([[(0, 1.0, [0, 2], 0.0)]], 1.0, 5)
+    second = traffic([[(1, 1.0, [1, 2], 0.0)]], 1.0, 5)
+    apart = traffic([[(2, 1.0, [3, 4], 0.0)]], 1.0, 5)
+
+    model = together(links, [first, second, apart], name)
+
+    assert model.blame(0) == {1: 1.0}
+    assert model.blame(1) == {0: 1.0}
+    assert model.blame(2) == {}
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_neighbours_share_in_proportion_to_what_they_put_on_the_link(name, fabric, traffic):
+    """Long before the share bound decides, use does: two bytes against one are 2/3 and 1/3."""
+    links = fabric([1.0] * 4)
+    victim = traffic([[(0, 10.0, [0, 3], 0.0)]], 30.0, 4)
+    heavy = traffic([[(1, 0.2, [1, 3], 0.0)]], 1.0, 4)
+    light = traffic([[(2, 0.1, [2, 3], 0.0)]], 1.1, 4)
+
+    shares = together(links, [victim, heavy, light], name).blame(0)
+
+    assert list(shares) == [1, 2]
+    assert shares[1] == pytest.approx(2 / 3, abs=0.03)
+    assert sum(shares.values()) == pytest.approx(1.0, abs=1e-12)
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_time_is_lost_on_the_class_of_link_that_takes_longest(name, fabric, traffic):
+    links = fabric([1.0, 1.0, 1.0, 4.0])
+    victim = traffic([[(0, 1.0, [0, 3, 2], 0.0)]], 1.0, 4)
+    narrow = traffic([[(1, 1.0, [1, 2], 0.0)]], 1.0, 4)
+    wide = traffic([[(2, 1.0, [3], 0.0)]], 1.0, 4)
+
+    told = together(links, [victim, narrow, wide], name).culprits([0], np.array([0, 0, 1, 2]))
+
+    assert (told.culprit.tolist(), told.kind.tolist(), told.share.tolist()) == ([1], [1], [1.0])
+
+
+def test_averaged_blame_is_the_same_event_by_event_and_from_scratch():
+    """Two kernels, one formula."""
+    scene = draw_scene(10)
+    constants_of = ConstantsOf(scene.topology)
+    solution = cold_fast({job: constants_of(own) for job, own in scene.traffic.items()})
+    model = together(scene.topology, scene.traffic.values(), tolerance=1e-8)
+
+    victims = [job for job, value in solution.interference.items() if value > 1.001]
+    assert len(victims) > 5
+    for job in victims:
+        cold = solution.state.culprits([job]).by_culprit()
+        assert model.blame(job) == pytest.approx(cold, abs=1e-4)
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_blame_ranks_culprits_as_leave_one_out_does(name):
+    told, saved = [], []
+    for seed in range(0, 40, 4):
+        scene = draw_scene(seed)
+        constants_of = ConstantsOf(scene.topology)
+        jobs = {job: constants_of(own) for job, own in scene.traffic.items()}
+        solution = MODELS[name](jobs)
+        value = solution.interference
+        without = {
+            gone: MODELS[name]({job: own for job, own in jobs.items() if job != gone}).interference
+            for gone in jobs
+        }
+        for victim in (job for job in jobs if value[job] > 1.02):
+            shares = solution.state.culprits([victim]).by_culprit()
+            gain = {k: max(0.0, value[victim] - without[k][victim]) for k in jobs if k != victim}
+            met = [k for k in gain if gain[k] > 0.0 or k in shares]
+            told += [shares.get(k, 0.0) for k in met]
+            saved += [gain[k] / sum(gain.values()) for k in met]
+            assert sum(shares.values()) == pytest.approx(1.0, abs=1e-9)
+
+    assert len(told) > 100
+    assert spearmanr(told, saved).statistic >= 0.8
+
+
+@pytest.mark.parametrize("name", ["null", "load-ratio", "hop-cost"])
+def test_models_that_do_not_tell_have_no_rows(name, tree):
+    model = make_contention_model(name, tree)
+    assert model.culprits([]).share.size == 0
+
+
+def test_a_job_that_does_not_run_has_no_blame(tree):
+    for name in MODELS:
+        with pytest.raises(ContentionError, match="job 3 has not been started"):
+            make_contention_model(name, tree).blame(3)
