@@ -13,6 +13,7 @@ import argparse
 import tempfile
 from dataclasses import replace
 from pathlib import Path
+from textwrap import fill
 
 import numpy as np
 from evidence import PAPERS, record
@@ -27,6 +28,7 @@ from scheduler.allocators import ALLOCATORS
 from scheduler.errors import AllocationError
 from scheduler.workload import make_workload
 
+WIDTH = 100  # characters of a line
 ROOT = Path(__file__).parents[1]
 LOGS = {
     "thunder": "LLNL-Thunder-2007-1.1-cln.swf.gz",
@@ -47,12 +49,15 @@ COLUMNS = (
     "mean APH",
 )
 READING = """The question of the five papers with the answer made by the network instead of assumed:
-what does each allocator do to the same jobs? {prefix} A full three-level fat-tree of radix 18
+what does each allocator do to the same jobs? {run} A full three-level fat-tree of radix 18
 (1458 nodes, 100 Gb/s), all jobs submitted at once, EASY with a window of 50, exact run times, the
 default communication profile (an assumption), model `fast`, run times of the log read as isolated
 ones. Ratios and speed-ups are against first-free (below 1: shorter; speed-up above 1: faster jobs;
 its weights are node-seconds under first-free). *Placement factor* is what jobs lose to themselves
-on their own placement, *interference* what they lose to others. Left out: {absent}."""
+on their own placement, *interference* what they lose to others. Left out:
+{absent}."""
+PART = """ A few long jobs decide the makespan of such a part, and ratios a few points apart tell
+little: this is a first look, without `--jobs` the command runs whole logs."""
 
 
 def prefix(table: dict[str, object], n_jobs: int | None) -> dict[str, object]:
@@ -135,10 +140,11 @@ def main() -> None:
         n_jobs = campaign.manifest["jobs"]
         counts.append(f"{n_jobs:,} of {name.capitalize()}")
         lines += ["", f"### {name.capitalize()}, {n_jobs:,} jobs", "", *table(campaign)]
-    jobs = "the first jobs of each log" if options.jobs else "all jobs"
+    run = "the first jobs of each log" if options.jobs else "all jobs"
+    run = f"Run: {run}, {' and '.join(counts)}." + (PART if options.jobs else "")
     absent = f"{', '.join(unfit)} (they need a torus)"
     absent += "".join(f", and {name} (on a tree it is {same})" for name, same in SAME.items())
-    text = READING.format(prefix=f"Run: {jobs}, {' and '.join(counts)}.", absent=absent)
+    text = fill(READING.format(run=run, absent=absent), WIDTH)
     more = f" --jobs {limits[0]} {limits[1]}" if options.jobs else ""
     command = f"python benchmarks/coupled_allocators.py --logs FOLDER{more}"
     record(SECTION, command, [text, *lines], path=PAPERS)
