@@ -11,8 +11,6 @@ from coupling.errors import SnapshotError
 from coupling.tables import Table
 from netsim.errors import NetsimError
 from netsim.ibtree import Wiring
-from netsim.lft import LFT
-from netsim.lft_opensm import read_lft_dump, tables_of
 from netsim.routing import make_routing
 from netsim.routing.base import Routing
 from netsim.topology import make_topology
@@ -23,6 +21,7 @@ from netsim.topology.importers import infiniband
 from netsim.topology.torus import Torus
 
 _LEAST_RATE, _MOST_RATE, _MOST_LATENCY_S = 1.0, 1e18, 1e3
+_PATHS = ("path", "name_map", "lft", "fabric")  # of the tables of topologies and routings
 _USUAL = ((FatTree, "d-mod-k"), (Torus, "dimension-order"), (Dragonfly, "minimal"))
 
 
@@ -94,9 +93,7 @@ def routing_of(table: Table, topology: Topology, folder: Path, seed: int) -> Rou
     if not isinstance(spec, (str, Mapping)):
         raise table.error("routing", "a name, or a table with name or lft")
     try:
-        if isinstance(spec, Mapping) and "lft" in spec:
-            return _loaded(spec, table, topology, folder)
-        return make_routing(spec, topology, seed)
+        return make_routing(_located(spec, folder), topology, seed)
     except NetsimError as error:
         raise table.fault("routing", str(error)) from None
 
@@ -191,30 +188,9 @@ def _check_range(table: Table, topology: Topology) -> None:
         )
 
 
-def _loaded(spec: Mapping[str, Any], table: Table, topology: Topology, folder: Path) -> Routing:
-    """Read forwarding tables from a dump."""
-    unknown = sorted(set(spec) - {"lft", "fabric"})
-    if unknown:
-        raise table.fault("routing", f"unknown key {unknown[0]!r}; choose from lft, fabric.")
-    fabric = spec.get("fabric", _path_of(table.raw("topology")))
-    for key, path in (("lft", spec["lft"]), ("fabric", fabric)):
-        if not isinstance(path, str):
-            expected = "the path of a dump" if key == "lft" else "the path of ibnetdiscover output"
-            raise table.fault("routing", f"{key}: expected {expected}, got {path!r}.")
-    wiring, _ = read_wiring(folder / fabric)
-    demand_same(wiring, topology, str(folder / fabric))
-    dump = read_lft_dump(read_text(folder / spec["lft"]), str(folder / spec["lft"]))
-    return LFT(topology, tables_of(dump, wiring).out)
-
-
-def _path_of(spec: object) -> object:
-    """Return the path of a topology that is read from a file."""
-    return spec.get("path") if isinstance(spec, Mapping) else None
-
-
 def _located(spec: str | Mapping[str, Any], folder: Path) -> str | Mapping[str, Any]:
-    """Let the relative path of a topology file start in a folder."""
-    path = _path_of(spec)
-    if isinstance(spec, str) or not isinstance(path, str):
+    """Let the relative paths of a topology or routing start in a folder."""
+    if isinstance(spec, str):
         return spec
-    return {**spec, "path": str(folder / path)}
+    paths = {key: spec[key] for key in _PATHS if isinstance(spec.get(key), str)}
+    return {**spec, **{key: str(folder / path) for key, path in paths.items()}}

@@ -24,7 +24,9 @@ def make_routing(spec: Mapping[str, Any] | str, topology: Topology, seed: int = 
     Parameters
     ----------
     spec : mapping or str
-        A name, or a table with ``name`` and options.
+        A name, a table with ``name`` and options, or a table with ``lft``, the path of a dump of
+        forwarding tables, and ``fabric``, that of the `ibnetdiscover` output it belongs to (left
+        out where the topology itself was read from one).
     topology : Topology
         The fabric.
     seed : int, default 0
@@ -51,13 +53,26 @@ def make_routing(spec: Mapping[str, Any] | str, topology: Topology, seed: int = 
     if not isinstance(spec, (str, Mapping)):
         raise RoutingError(f"routing: expected a name or a table, got {spec!r}.")
     table = {"name": spec} if isinstance(spec, str) else spec
+    if "lft" in table:
+        return _round_failures(_loaded(table, topology), topology)
     name = table.get("name")
     if not isinstance(name, str) or name not in ROUTINGS:
         raise RoutingError(f"unknown routing {name!r}; choose from {', '.join(sorted(ROUTINGS))}.")
     unknown = sorted(set(table) - {"name"})
     if unknown:
         raise RoutingError(f"routing {name!r}: unknown option {unknown[0]!r}; it has none.")
-    routing = ROUTINGS[name](topology, seed)
+    return _round_failures(ROUTINGS[name](topology, seed), topology)
+
+
+def _loaded(table: Options, topology: Topology) -> Routing:
+    """Read forwarding tables; the readers of files are slow to import."""
+    from netsim.routing.loaded import load_tables  # noqa: PLC0415
+
+    return load_tables(table, topology)
+
+
+def _round_failures(routing: Routing, topology: Topology) -> Routing:
+    """Lead flows that meet an absent link another way."""
     if topology.absent is None or isinstance(routing, Shortest):
         return routing
     return Rerouted.around(routing, topology)

@@ -160,7 +160,7 @@ def _file(fields: Fields, common: Common) -> Topology:
 
     given = {**common, "bandwidth": common["bandwidth"] if fields.has("bandwidth") else None}
     form = fields.choice("format", FORMATS, "") if fields.has("format") else None
-    names = fields.text("names") if fields.has("names") else None
+    names = fields.text("name_map") if fields.has("name_map") else None
     return read_topology(fields.text("path"), form, Settings(**given), names)
 
 

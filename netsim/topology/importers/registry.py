@@ -1,7 +1,6 @@
 """FORMATS: topology files by format, which is guessed from the contents where it is not named."""
 
 import re
-import zlib
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -10,6 +9,7 @@ from netsim.errors import TopologyError
 from netsim.topology.base import Topology
 from netsim.topology.importers.aries import read_aries
 from netsim.topology.importers.edgecsv import read_edge_csv
+from netsim.topology.importers.files import read_text_file
 from netsim.topology.importers.infiniband import read_infiniband
 from netsim.topology.importers.namemap import read_name_map
 from netsim.topology.importers.nodecsv import read_node_csv
@@ -18,7 +18,6 @@ from netsim.topology.importers.sketch import Settings
 from netsim.topology.importers.slurm import read_slurm_conf
 from netsim.topology.importers.slurm_yaml import read_slurm_yaml
 
-_MOST_BYTES = 512 * 2**20  # of a file, unpacked
 _LOOKED_AT = 20_000  # letters that tell the format
 
 Reader = Callable[[str, str, Settings], Topology]
@@ -59,14 +58,14 @@ def read_topology(
     >>> sorted(FORMATS)[:3]
     ['aries-links', 'edge-csv', 'graphml']
     """
-    text, source = _text(Path(path)), str(path)
+    text, source = read_text_file(Path(path)), str(path)
     if form is None:
         form = guess_format(text, source)
     if form not in FORMATS:
         raise TopologyError(f"unknown format {form!r}; choose from {', '.join(sorted(FORMATS))}.")
     wanted = settings or Settings()
     if names is not None:
-        wanted = replace(wanted, names=read_name_map(_text(Path(names)), str(names)))
+        wanted = replace(wanted, names=read_name_map(read_text_file(Path(names)), str(names)))
     return FORMATS[form](text, source, wanted)
 
 
@@ -98,31 +97,6 @@ def guess_format(text: str, source: str) -> str:
     raise TopologyError(
         f"{source}: cannot tell its format; name one of {', '.join(sorted(FORMATS))}."
     )
-
-
-def _text(path: Path) -> str:
-    """Read a text file that gzip may have packed."""
-    try:
-        with path.open("rb") as file:
-            data = file.read(_MOST_BYTES + 1)
-        if data[:2] == b"\x1f\x8b":
-            unpack = zlib.decompressobj(wbits=31)
-            data = unpack.decompress(data, _MOST_BYTES + 1)
-            if len(data) <= _MOST_BYTES and not unpack.eof:
-                raise TopologyError(f"{path}: cannot be read: the gzip file ends too early.")
-        if len(data) > _MOST_BYTES:
-            raise TopologyError(f"{path}: more than {_MOST_BYTES // 2**20} MiB, unpacked.")
-        return data.decode("utf-8-sig").replace("\r\n", "\n")
-    except zlib.error:
-        raise TopologyError(f"{path}: cannot be read: the gzip file is damaged.") from None
-    except UnicodeDecodeError as error:
-        line = error.object.count(b"\n", 0, error.start) + 1
-        raise TopologyError(f"{path}:{line}: expected text in UTF-8.") from None
-    except (OSError, ValueError) as error:  # ValueError: a NUL in the name
-        if isinstance(error, TopologyError):
-            raise
-        reason = error.strerror if isinstance(error, OSError) else error
-        raise TopologyError(f"{path}: cannot be read: {reason}.") from None
 
 
 def _graphml(text: str, source: str, settings: Settings) -> Topology:

@@ -56,7 +56,7 @@ def test_the_irregular_fabric_of_psmn_is_a_graph_with_its_rates(shared):
     """89 adapters on switches with 24, 24, 21, 9, 6, 5 of them; DDR and QDR; 1, 3 or 6 cables."""
     fabric = imported(
         shared("data/topo/psmn-x5-ibnetdiscover.txt.gz"),
-        names=str(shared("data/topo/psmn-x5-hostnames.map")),
+        name_map=str(shared("data/topo/psmn-x5-hostnames.map")),
     )
 
     assert not isinstance(fabric, FatTree)
