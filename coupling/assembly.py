@@ -1,13 +1,15 @@
 """Build the parts of an experiment: fabric and workload with its communication."""
 
-import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
 from coupling.errors import ExperimentError
 from coupling.experiment import Experiment
-from netsim.topology import make_topology
+from coupling.fabric import topology_of
+from coupling.inputs import hashes
+from coupling.tables import Table
 from netsim.topology.base import Topology
 from scheduler.workload import (
     DEFAULT_PROFILE,
@@ -71,16 +73,21 @@ def assemble(experiment: Experiment) -> Parts:
     ExperimentError, TopologyError, WorkloadError, PatternError
         If a file cannot be read, or a name or value is wrong.
     """
-    topology = make_topology(experiment.topology)
+    topology = topology_of(
+        Table({"topology": experiment.topology}, experiment.source), experiment.folder
+    )
     workload = limit_nodes(
-        make_workload(experiment.workload, experiment.folder, f"{experiment.name}: [workload]"),
+        make_workload(experiment.workload, experiment.folder, f"{experiment.source}: [workload]"),
         topology.usable_nodes.size,
     )
     if not workload.jobs:
         reasons = ", ".join(f"{count} {reason}" for reason, count in workload.dropped.items())
         raise ExperimentError(f"{workload.source}: no job is left to run ({reasons or 'empty'}).")
-    hashes = {workload.source: workload.sha256} if workload.sha256 else {}
-    profile, profile_hashes = _profile(experiment)
+    profile, folder = _profile(experiment)
+    named = (experiment.topology, experiment.routing, experiment.communication)
+    read = hashes(named, experiment.folder) | hashes(profile.table, folder)
+    if workload.sha256:
+        read[workload.source] = workload.sha256
     bandwidth = float(topology.capacity[topology.link_tail < topology.n_nodes].min())
     jobs = assign(workload.jobs, profile, experiment.seed, node_bandwidth=bandwidth)
     fallback = "requested" if workload.has_requested else "runtime"
@@ -89,24 +96,21 @@ def assemble(experiment: Experiment) -> Parts:
         replace(workload, jobs=jobs),
         experiment.estimates or fallback,
         profile.table,
-        {**hashes, **profile_hashes},
+        read,
     )
 
 
-def _profile(experiment: Experiment) -> tuple[Profile, Mapping[str, str]]:
-    """Return the communication profile and the hash of its file."""
-    tables = experiment.communication
+def _profile(experiment: Experiment) -> tuple[Profile, Path]:
+    """Return the communication profile, and where its relative paths start."""
+    tables, where = experiment.communication, f"{experiment.source}: [communication]"
     if tables is None:
-        return DEFAULT_PROFILE, {}
+        return DEFAULT_PROFILE, experiment.folder
     if "profile" not in tables:
-        where = f"{experiment.name}: [communication]"
-        return profile_from(tables, where, experiment.folder), {}
+        return profile_from(tables, where, experiment.folder), experiment.folder
     path = tables["profile"]
     if len(tables) > 1 or not isinstance(path, str):
         raise ExperimentError(
-            f'{experiment.name}: [communication] expected either profile = "FILE" or the '
-            "fields of a profile."
+            f'{where} expected either profile = "FILE" or the fields of a profile.'
         )
     place = experiment.resolve(path)
-    profile = read_profile(place)
-    return profile, {str(place): hashlib.sha256(place.read_bytes()).hexdigest()}
+    return read_profile(place), place.parent

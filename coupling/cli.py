@@ -85,6 +85,9 @@ def main() -> None:
             raise
         print(f"fabricsim: {error}", file=sys.stderr)  # noqa: T201 (the message to the user)
         sys.exit(BAD_INPUT)
+    except (OSError, MemoryError) as error:
+        print(f"fabricsim: {_failure(error)}", file=sys.stderr)  # noqa: T201 (the message)
+        sys.exit(BAD_INPUT)
     except Stopped as stop:
         words = "; ".join(["interrupted", *getattr(stop, "__notes__", ())])
         print(f"fabricsim: {words}.", file=sys.stderr)  # noqa: T201 (the message to the user)
@@ -92,6 +95,14 @@ def main() -> None:
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
+
+
+def _failure(error: OSError | MemoryError) -> str:
+    """Return the sentence for what the machine refused."""
+    if isinstance(error, MemoryError):
+        return "what was asked for does not fit into the memory."
+    place = f"{error.filename}: " if error.filename else ""
+    return f"{place}{error.strerror or error}."
 
 
 def _stop(signum: int, _frame: FrameType | None) -> None:

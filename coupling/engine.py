@@ -3,6 +3,7 @@
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from inspect import signature
 from typing import Any
 
 from coupling.assembly import Parts, assemble
@@ -12,6 +13,7 @@ from coupling.experiment import Experiment
 from coupling.fabric import routing_of
 from coupling.metrics import summarize
 from coupling.pace import BlameLedger, LinkLedger, NetworkPace
+from coupling.placed import placed
 from coupling.result import Result
 from coupling.tables import Table
 from coupling.tabulate import blame_table, job_table, link_table, time_table
@@ -22,7 +24,8 @@ from scheduler.allocators import make_allocator
 from scheduler.allocators.base import Allocator
 from scheduler.cluster import Cluster
 from scheduler.job import Job
-from scheduler.queues import make_policy
+from scheduler.queues import POLICIES, make_policy
+from scheduler.queues.base import QueuePolicy
 from scheduler.rates import AlonePace, RateModel
 from scheduler.simulator import Schedule, simulate
 
@@ -187,21 +190,46 @@ def check_parts(experiment: Experiment, parts: Parts) -> None:
     ExperimentError, SchedulerError, NetsimError
         If a name or option is unknown or does not fit the fabric.
     """
-    make_policy(experiment.queue, experiment.queue_options)
-    make_allocator(experiment.allocator, experiment.allocator_options, experiment.seed).allocate(
-        replace(parts.workload.jobs[0], n_nodes=1), Cluster(parts.topology)
-    )
+    source = experiment.source
+    with placed(f"{source}: [scheduler]"):
+        _policy(experiment)
+        allocator = make_allocator(
+            experiment.allocator, experiment.allocator_options, experiment.seed
+        )
+        _check_sizes(allocator, parts)
     _routing(experiment, parts)
-    if experiment.model == ASSUMED:
-        Assumption.from_options(experiment.model_options)
-    else:
-        _model(experiment, parts)
+    with placed(f"{source}: [network]"):
+        if experiment.model == ASSUMED:
+            Assumption.from_options(experiment.model_options)
+        else:
+            _model(experiment, parts)
+
+
+def _check_sizes(allocator: Allocator, parts: Parts) -> None:
+    """Try a job of each size on the empty machine: what never fits must show before a long run."""
+    empty = Cluster(parts.topology)
+    for job in {job.n_nodes: job for job in parts.workload.jobs}.values():
+        if allocator.allocate(job, empty) is None:
+            raise ExperimentError(
+                f"job {job.id} of {job.n_nodes} nodes does not fit under allocator "
+                f"{allocator.name!r}, even on the empty machine; drop such jobs with "
+                "workload.max_nodes."
+            )
+
+
+def _policy(experiment: Experiment) -> QueuePolicy:
+    """Make the queue policy; those without a window ignore the one of the experiment."""
+    options = dict(experiment.queue_options)
+    factory = POLICIES.get(experiment.queue)
+    if experiment.window is not None and factory and "window" in signature(factory).parameters:
+        options["window"] = experiment.window
+    return make_policy(experiment.queue, options)
 
 
 def _routing(experiment: Experiment, parts: Parts) -> Routing:
     """Make the routing: the one named, or the usual one of the fabric."""
     named = {} if experiment.routing is None else {"routing": experiment.routing}
-    table = Table(named, f"{experiment.name}: [network]")
+    table = Table(named, f"{experiment.source}: [network]")
     return routing_of(table, parts.topology, experiment.folder, experiment.seed)
 
 
@@ -262,7 +290,7 @@ def _simulate(
         parts.workload.jobs,
         cluster,
         allocator,
-        make_policy(experiment.queue, experiment.queue_options),
+        _policy(experiment),
         rates=rates,
         estimate_s=_requested_s if parts.estimates == "requested" else runtime_s,
         kill_at_limit=experiment.kill_at_limit,

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from coupling.errors import ExperimentError
+from coupling.inputs import located
 from coupling.tables import Table
 
 ESTIMATES = ("requested", "runtime")
@@ -52,11 +53,18 @@ class Experiment:
     self_check : bool, default True
         Also run the same schedule on an infinite network, to show what the network costs.
     compare : tuple of str, optional
-        Allocators to run one after the other instead of `allocator`.
+        Allocators to run one after the other; `allocator`, if given, is one of them.
+    compare_options : mapping of str to mapping, optional
+        Options of compared allocators, by name.
+    window : int or None, default None
+        Waiting jobs that a queue with a window tries behind the head; None: its default.
+        Queues without a window ignore it.
     folder : Path, optional
         Where relative paths start.
     name : str, default "experiment"
         Name for tables and results.
+    source : str, default "experiment"
+        What errors call the experiment: its file.
     """
 
     topology: str | Mapping[str, Any]
@@ -76,8 +84,11 @@ class Experiment:
     runtime_means: str = "isolated"
     self_check: bool = True
     compare: tuple[str, ...] = ()
+    compare_options: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    window: int | None = None
     folder: Path = field(default_factory=Path)
     name: str = "experiment"
+    source: str = field(default="experiment", compare=False)
 
     @classmethod
     def read(cls, path: Path, changes: Sequence[str] = ()) -> "Experiment":
@@ -104,6 +115,11 @@ class Experiment:
         tables = _parse(path)
         for change in changes:
             _set(tables, change)
+        changed = {change.partition("=")[0].strip() for change in changes}
+        if "scheduler.allocator" in changed and not any(
+            key.startswith("compare") for key in changed
+        ):
+            tables.pop("compare", None)  # who names one allocator wants that one
         name = "experiment" if str(path) == "-" else path.stem
         return cls.from_tables(tables, str(path), path.parent, name)
 
@@ -163,6 +179,7 @@ class Experiment:
             estimates=estimates,
             folder=folder,
             name=name,
+            source=source,
         )
         return _with_choices(experiment, tables, source)
 
@@ -191,19 +208,14 @@ class Experiment:
         Experiment
             The same otherwise.
         """
-
-        def absolute(table: Mapping[str, Any], key: str) -> Mapping[str, Any]:
-            """Make one path of a table absolute."""
-            path = table.get(key)
-            if not isinstance(path, str) or path == "-":
-                return table
-            return {**table, key: str(self.resolve(path).resolve())}
-
-        communication = self.communication
-        if communication is not None:
-            communication = absolute(communication, "profile")
-        workload = absolute(self.workload, "path")
-        return replace(self, workload=workload, communication=communication)
+        folder = self.folder
+        return replace(
+            self,
+            topology=located(self.topology, folder),
+            workload=located(self.workload, folder),
+            communication=located(self.communication, folder),
+            routing=located(self.routing, folder),
+        )
 
     def variants(self) -> tuple["Experiment", ...]:
         """
@@ -216,9 +228,10 @@ class Experiment:
         """
         if not self.compare:
             return (self,)
-        own = {self.allocator: self.allocator_options}
+        own = {self.allocator: self.allocator_options, **self.compare_options}
+        alone = replace(self, compare=(), compare_options={})
         return tuple(
-            replace(self, allocator=name, allocator_options=own.get(name, {}), compare=())
+            replace(alone, allocator=name, allocator_options=own.get(name, {}))
             for name in self.compare
         )
 
@@ -240,7 +253,6 @@ class Experiment:
             "scheduler": {
                 "queue": self.queue,
                 "queue_options": dict(self.queue_options),
-                "allocator": self.allocator,
                 "options": dict(self.allocator_options),
                 "kill_at_limit": self.kill_at_limit,
             },
@@ -255,13 +267,18 @@ class Experiment:
                 "self_check": self.self_check,
             },
         }
+        if self.allocator in self.compare or not self.compare:
+            tables["scheduler"]["allocator"] = self.allocator
+        if self.window is not None:
+            tables["scheduler"]["window"] = self.window
         if self.routing is not None:
             routing = self.routing if isinstance(self.routing, str) else dict(self.routing)
             tables["network"]["routing"] = routing
         if self.communication is not None:
             tables["communication"] = dict(self.communication)
         if self.compare:
-            tables["compare"] = {"allocators": list(self.compare)}
+            options = {name: dict(own) for name, own in self.compare_options.items()}
+            tables["compare"] = {"allocators": list(self.compare), "options": options}
         return tables
 
 
@@ -271,16 +288,14 @@ def _with_choices(base: Experiment, tables: Mapping[str, Any], source: str) -> E
     network = Table(tables.get("network", {}), f"{source}: [network]")
     run = Table(tables.get("run", {}), f"{source}: [run]")
     compare = Table(tables.get("compare", {}), f"{source}: [compare]")
-    queue_options = dict(_mapping(scheduler, "queue_options"))
-    if "window" in scheduler:
-        queue_options["window"] = scheduler.integer("window")
     routing = network.raw("routing", base.routing)
     if routing is not None and not isinstance(routing, (str, Mapping)):
         raise network.error("routing", "a name or a table")
     experiment = replace(
         base,
         queue=scheduler.text("queue", base.queue),
-        queue_options=queue_options,
+        queue_options=_mapping(scheduler, "queue_options"),
+        window=scheduler.integer("window") if "window" in scheduler else None,
         allocator=scheduler.text("allocator", base.allocator),
         allocator_options=_mapping(scheduler, "options"),
         kill_at_limit=scheduler.flag("kill_at_limit", base.kill_at_limit),
@@ -292,10 +307,26 @@ def _with_choices(base: Experiment, tables: Mapping[str, Any], source: str) -> E
         runtime_means=run.text("runtime_means", base.runtime_means, RUNTIME_MEANS),
         self_check=run.flag("self_check", base.self_check),
         compare=compare.names("allocators"),
+        compare_options=_mapping(compare, "options"),
     )
+    _check_compared(experiment, scheduler, compare)
     for table in (scheduler, network, run, compare):
         table.finish()
     return experiment
+
+
+def _check_compared(experiment: Experiment, scheduler: Table, compare: Table) -> None:
+    """Refuse an allocator or options that no compared run would use."""
+    if not experiment.compare:
+        return
+    among = f"one of those compared ({', '.join(experiment.compare)})"
+    if "allocator" in scheduler and experiment.allocator not in experiment.compare:
+        raise scheduler.error("allocator", among)
+    if experiment.allocator_options and "allocator" not in scheduler:
+        raise scheduler.error("options", "an allocator beside it, or [compare] options by name")
+    for name, options in experiment.compare_options.items():
+        if name not in experiment.compare or not isinstance(options, Mapping):
+            raise compare.error("options", f"tables of options named by {among}")
 
 
 def _mapping(table: Table, key: str) -> Mapping[str, Any]:

@@ -61,7 +61,11 @@ def summarize(jobs: pd.DataFrame, n_nodes: int) -> dict[str, float | int | None]
         "max_interference": float(interference.max()),
         "mean_interference_by_node_seconds": float(np.average(interference, weights=size * run)),
         "mean_slowdown": float(slowdown.mean()),
+        "mean_slowdown_by_node_seconds": float(np.average(slowdown, weights=size * run)),
         "mean_placement_factor": float(done["placement_factor"].mean()),
+        "mean_placement_factor_by_node_seconds": float(
+            np.average(done["placement_factor"], weights=size * run)
+        ),
         "node_seconds_lost_to_interference": float(np.sum(size * done["lost_s"].to_numpy())),
         "mean_aph": float(done["aph"].mean()),
     }

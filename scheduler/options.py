@@ -48,4 +48,8 @@ def build(
         if key not in known:
             choices = ", ".join(known) if known else "none"
             raise error(f"unknown option {key!r} of {kind} {name!r}; its options: {choices}.")
-    return factory(**options)
+    try:
+        return factory(**options)
+    except TypeError as fault:
+        given = ", ".join(f"{key} = {value!r}" for key, value in options.items())
+        raise error(f"{kind} {name!r} cannot be made with {given}: {fault}.") from fault

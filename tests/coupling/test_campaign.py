@@ -6,9 +6,10 @@ import pytest
 
 import coupling.campaign
 from coupling.campaign import run_campaign
-from coupling.errors import ResultError
+from coupling.errors import ExperimentError, ResultError
 from coupling.experiment import Experiment
 from coupling.result import Result
+from scheduler.job import Job
 from scheduler.workload import synth, write_swf
 
 
@@ -77,6 +78,40 @@ def test_the_resolved_experiment_can_be_run_from_anywhere(experiment, tmp_path):
 
     one, two = ((tmp_path / name / "jobs.parquet").read_bytes() for name in ("one", "two"))
     assert one == two
+
+
+def test_a_changed_matrix_file_is_another_experiment(experiment, tmp_path):
+    """Files that patterns read are hashed like the log."""
+    (tmp_path / "m.csv").write_text("src,dst,bytes\n0,1,1000\n1,0,1000\n")
+    rule = {
+        "match": {"min_nodes": 2, "max_nodes": 2},
+        "pattern": {"name": "matrix", "file": "m.csv"},
+        "comm_fraction": 0.5,
+    }
+    profile = {"version": 1, "rule": [rule]}
+    mine = experiment(communication=profile, folder=tmp_path, self_check=False)
+    run_campaign(mine, tmp_path / "out")
+
+    (tmp_path / "m.csv").write_text("src,dst,bytes\n0,1,9000\n1,0,1000\n")
+
+    with pytest.raises(ResultError, match="another experiment, input or version"):
+        run_campaign(mine, tmp_path / "out", resume=True)
+
+
+def test_a_job_that_can_never_be_placed_is_found_before_anything_is_run(experiment, tmp_path):
+    """126 of 128 nodes work: Jigsaw has no legal partition for a job of that size."""
+    write_swf(tmp_path / "log.swf", [Job(2, 0.0, 126, 60.0, 60.0)])
+    broken = experiment(
+        topology={"kind": "fat-tree", "radix": 8, "excluded": ["n5", "n9"]},
+        workload={"path": "log.swf"},
+        compare=("first-free", "jigsaw"),
+        folder=tmp_path,
+    )
+
+    with pytest.raises(ExperimentError, match=r"job 2 of 126 nodes does not fit .*'jigsaw'"):
+        run_campaign(broken, tmp_path / "out")
+
+    assert not (tmp_path / "out").exists()
 
 
 def test_resume_keeps_finished_runs_and_runs_the_rest(experiment, tmp_path, monkeypatch):

@@ -151,6 +151,14 @@ BAD_CALLS = {
         ["run", "try.toml", "--set", "scheduler.options={x=1}"],
         ["unknown option 'x' of allocator 'random'"],
     ),
+    "value of a wrong type": (
+        ["run", "try.toml", "--set", 'scheduler.queue_options={window="a"}'],
+        ["try.toml: [scheduler]", "window"],
+    ),
+    "a fabric beyond all memory": (
+        ["run", "try.toml", "--set", "topology.radix=1000000"],
+        ["try.toml", "topology"],
+    ),
     "unknown queue": (["run", "try.toml", "--set", "scheduler.queue=lifo"], ["lifo", "easy"]),
     "unknown routing": (["run", "try.toml", "--set", "network.routing=x"], ["'x'", "d-mod-k"]),
     "unknown model": (["run", "try.toml", "--set", "network.model=x"], ["'x'", "fast"]),
@@ -189,6 +197,25 @@ def assert_refused(done, words, folder):
         assert word in lines[0]
     assert done.stdout == ""
     assert not (folder / "results").exists()
+
+
+def test_a_queue_without_a_window_ignores_it(fabricsim):
+    """Changing the queue of a file that has a window is no error."""
+    changes = ["--set", "scheduler.queue=fcfs", "--set", "scheduler.window=5"]
+
+    done = fabricsim("run", "try.toml", "--json", "--out", "there", *changes)
+
+    assert done.returncode == 0, done.stderr
+
+
+def test_a_place_that_cannot_be_written_is_one_line(fabricsim, tmp_path):
+    """A file stands where the result directory should go."""
+    (tmp_path / "taken").write_text("")
+
+    done = fabricsim("run", "try.toml", "--out", "taken/inside")
+
+    assert done.returncode == 2
+    assert len(done.stderr.strip().splitlines()) == 1
 
 
 def test_help_answers_without_loading_numpy():

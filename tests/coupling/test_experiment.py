@@ -36,7 +36,7 @@ def test_resolved_tables_read_back_to_the_same_experiment(tmp_path):
     again = Experiment.from_tables(tables, "again", first.folder, first.name)
 
     assert again == first
-    assert again.queue_options == {"window": 7}
+    assert again.window == 7
 
 
 @pytest.mark.parametrize(
@@ -55,6 +55,18 @@ def test_resolved_tables_read_back_to_the_same_experiment(tmp_path):
         ('[topology]\nkind = "fat-tree"\n', r"workload: expected a table \[workload\]"),
         (MINIMAL.replace("[workload]", '[workload]\nestimates = "magic"'), "requested or runtime"),
         ("topology = 3\n[workload]\n", "topology: expected a table"),
+        (
+            MINIMAL + "[scheduler]\nallocator = 'lc'\n[compare]\nallocators = ['ta']\n",
+            r"allocator: expected one of those compared \(ta\), got 'lc'",
+        ),
+        (
+            MINIMAL + "[scheduler]\noptions = {x = 1}\n[compare]\nallocators = ['ta']\n",
+            "options: expected an allocator beside it",
+        ),
+        (
+            MINIMAL + "[compare]\nallocators = ['ta']\noptions = {lc = {}}\n",
+            "options: expected tables of options named by one of those compared",
+        ),
         (MINIMAL + "[scheduler]\noptions = 3\n", "options: expected a table of options"),
         ('scheduler = 3\ntopology = "cab"\n[workload]\n', r"\[scheduler\]: expected a table"),
     ],
@@ -102,3 +114,42 @@ def test_variants_keep_the_options_of_the_allocator_they_belong_to(tmp_path):
         ("ta", {}),
         ("jigsaw", {"order": "index"}),
     ]
+
+
+def test_naming_one_allocator_on_the_command_line_runs_that_one_alone(tmp_path):
+    """--set scheduler.allocator=ta wins over the file's comparison."""
+    path = write(tmp_path, MINIMAL + "[compare]\nallocators = ['first-free', 'jigsaw']\n")
+
+    alone = Experiment.read(path, ["scheduler.allocator=ta"])
+
+    assert [variant.allocator for variant in alone.variants()] == ["ta"]
+
+
+def test_compared_allocators_have_options_of_their_own(tmp_path):
+    """[compare] options are given by name."""
+    options = "options = {jigsaw = {order = 'index'}}\n"
+    path = write(tmp_path, MINIMAL + "[compare]\nallocators = ['ta', 'jigsaw']\n" + options)
+
+    variants = Experiment.read(path).variants()
+
+    assert [dict(variant.allocator_options) for variant in variants] == [{}, {"order": "index"}]
+
+
+def test_every_path_goes_along_when_an_experiment_is_located(tmp_path):
+    """Log, profile, fabric, tables and matrix files; anything else stays as it is."""
+    here = Experiment(
+        topology={"kind": "file", "path": "t.csv", "name_map": "m.map"},
+        workload={"path": "-"},
+        communication={"rule": [{"pattern": {"name": "matrix", "file": "m.csv"}}]},
+        routing={"lft": "x.lft", "fabric": "f.txt"},
+        folder=tmp_path,
+    ).located()
+
+    assert here.topology == {
+        "kind": "file",
+        "path": str(tmp_path / "t.csv"),
+        "name_map": str(tmp_path / "m.map"),
+    }
+    assert here.workload == {"path": "-"}
+    assert here.communication["rule"][0]["pattern"]["file"] == str(tmp_path / "m.csv")
+    assert here.routing == {"lft": str(tmp_path / "x.lft"), "fabric": str(tmp_path / "f.txt")}
