@@ -3,6 +3,7 @@ The network alone: topologies, routings, link loads, contention, proofs.
 
 * `make_topology`, `TOPOLOGIES`, `MACHINES` -- fabrics by kind or machine name
 * `Topology`, `FatTree`, `build_fat_tree`, `fat_tree_of_radix` -- nodes, switches, directed links
+* `read_topology`, `convert`, `inspect_topology` -- fabrics from and to files, and what is in them
 * `make_routing`, `ROUTINGS`, `Routing`, `Routes` -- one path for each flow
 * `Partition` -- nodes and links that a job owns
 * `broken_conditions` -- which of Jigsaw's conditions a partition breaks
@@ -42,7 +43,10 @@ from netsim.routing import ROUTINGS, make_routing
 from netsim.routing.base import Routing
 from netsim.topology import MACHINES, TOPOLOGIES, make_topology
 from netsim.topology.base import Topology
+from netsim.topology.exporters.registry import convert
 from netsim.topology.fattree import FatTree, build_fat_tree, fat_tree_of_radix
+from netsim.topology.importers.registry import read_topology
+from netsim.topology.inspect import inspect_topology
 from netsim.units import parse_rate, parse_size, parse_time
 
 __all__ = [
@@ -66,8 +70,10 @@ __all__ = [
     "average_pairwise_hops",
     "broken_conditions",
     "build_fat_tree",
+    "convert",
     "fat_tree_of_radix",
     "hop_bytes",
+    "inspect_topology",
     "make_contention_model",
     "make_routing",
     "make_topology",
@@ -75,6 +81,7 @@ __all__ = [
     "parse_rate",
     "parse_size",
     "parse_time",
+    "read_topology",
     "rearrangeable",
     "report_flows",
     "shared_links",

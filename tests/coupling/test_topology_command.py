@@ -145,3 +145,28 @@ def test_a_conversion_that_cannot_be_is_one_line_and_writes_nothing(command, tmp
         assert words in err
         assert err.count("\n") == 1
         assert list(tmp_path.iterdir()) == []
+
+
+def test_a_snapshot_speaks_the_names_of_the_file(command, tmp_path):
+    """Two leaves of two nodes below one root, a cable for each node, in the words of the site."""
+    (tmp_path / "topology.conf").write_text(
+        "SwitchName=east Nodes=n[01-02]\nSwitchName=west Nodes=n[03-04]\n"
+        "SwitchName=core Switches=east,west\n"
+    )
+    links = ["n01>east", "east>n01", "n03>west", "west>n03"]
+    links += [f"{a}>{b}#0" for a, b in (("east", "core"), ("west", "core"))]
+    links += [f"{b}>{a}#0" for a, b in (("east", "core"), ("west", "core"))]
+    job = {"id": "a", "nodes": "n[01,03]", "links": links, "comm_fraction": 0.5}
+    job["steps"] = [[[0, 1, 1e6]], [[1, 0, 1e6]]]
+    snapshot = {"topology": {"kind": "file", "path": "topology.conf"}, "jobs": [job]}
+    (tmp_path / "s.json").write_text(json.dumps(snapshot))
+
+    status, out, err = command("verify", tmp_path / "s.json", "--json")
+
+    assert (status, err) == (0, "")
+    assert json.loads(out)["jobs"][0]["isolated"] is True
+    job["nodes"] = "n[05-06]"
+    (tmp_path / "s.json").write_text(json.dumps(snapshot))
+    status, _, err = command("verify", tmp_path / "s.json")
+    assert status == 2
+    assert "no node or switch 'n05'" in err
