@@ -25,7 +25,7 @@ from patterns.errors import PatternError
 from patterns.mapping import MAPPINGS, slot_of_rank
 from scheduler.traffic import RankFlows
 
-MODELS = (*CONTENTION_MODELS, "exact")
+MODELS = tuple(CONTENTION_MODELS)
 FAIRNESS = ("per-sender", "per-flow")
 _LEAST_FRACTION = 1e-9  # below it, 1 / fraction leaves the range in which times make sense
 _MOST_SECONDS = 1e12
@@ -105,7 +105,7 @@ class Snapshot:
     candidates : tuple of Candidate
         Other placements of these jobs.
     model : str
-        A key of `CONTENTION_MODELS`, or ``"exact"``.
+        A key of `CONTENTION_MODELS`.
     options : mapping of str to value
         Further keywords of the model.
     fairness : {"per-sender", "per-flow"}

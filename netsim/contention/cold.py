@@ -12,6 +12,7 @@ from netsim.errors import ContentionError
 from netsim.kernelcache import load_kernels
 
 _MAX_SWEEPS = 20_000
+_MAX_SWEEPS_SAMPLED = 2_000  # states near f = 1 that have not settled by then do not later on
 _64_BITS = (1 << 64) - 1
 
 
@@ -161,6 +162,7 @@ def _solve(
         return ColdSolution({}, {})
     kernels = load_kernels("netsim.contention.cold_kernels", "contention kernels", 4)
     parts = list(jobs.values())
+    cap = _MAX_SWEEPS_SAMPLED if phases.shape[1] else _MAX_SWEEPS
     first_step = np.zeros(len(parts) + 1, dtype=np.int64)
     np.cumsum([part.steps.shape[0] for part in parts], out=first_step[1:])
     step = np.concatenate([p.ent_step + a for p, a in zip(parts, first_step, strict=False)])
@@ -185,7 +187,7 @@ def _solve(
         lingering,
         start,
         tolerance,
-        _MAX_SWEEPS,
+        cap,
     )
     worst = _worst_links(step, link, held, steps[:, 0], first_step)
     return ColdSolution(

@@ -9,6 +9,7 @@ from netsim.contention.alwayson import AlwaysOnMaxMin, load_ratio
 from netsim.contention.base import ContentionModel
 from netsim.contention.cold import accurate
 from netsim.contention.constants import ConstantsOf
+from netsim.contention.exactmodel import exact
 from netsim.contention.fast import Fast
 from netsim.contention.hopcost import hop_cost
 from netsim.contention.null import Null
@@ -52,6 +53,7 @@ CONTENTION_MODELS: dict[str, Callable[..., ContentionModel]] = {
     "null": _null,
     "fast": Fast,
     "accurate": _accurate,
+    "exact": exact,
     "load-ratio": _load_ratio,
     "always-on-max-min": _always_on_max_min,
     "hop-cost": hop_cost,
@@ -78,7 +80,7 @@ def make_contention_model(
         Weight of a flow among others.
     options : mapping of str to value, optional
         Further keywords of the model: ``tolerance`` (`fast`, `accurate`), ``samples`` and
-        ``seed`` (`accurate`).
+        ``seed`` (`accurate`, `exact`: the latter has only this one).
 
     Returns
     -------

@@ -10,6 +10,7 @@ from netsim.contention import CONTENTION_MODELS, make_contention_model
 from netsim.errors import ContentionError, NetsimError
 
 NAMES = sorted(CONTENTION_MODELS)
+QUICK = sorted(set(CONTENTION_MODELS) - {"exact"})  # it takes seconds for what others do in ms
 
 
 def first_jobs(tree, seed):
@@ -20,8 +21,8 @@ def first_jobs(tree, seed):
     ]
 
 
-@pytest.mark.parametrize("name", NAMES)
-class TestEveryModel:
+@pytest.mark.parametrize("name", QUICK)
+class TestEveryQuickModel:
     def test_reports_who_started_or_changed_and_never_below_1(self, tree, name):
         model = make_contention_model(name, tree)
         known = {}
@@ -51,16 +52,6 @@ class TestEveryModel:
 
         assert set(model.solve().values()) == {1.0}
 
-    def test_is_exactly_1_again_when_the_neighbour_has_gone(self, fabric, traffic, name):
-        model = make_contention_model(name, fabric([1.0] * 3))
-        for job in range(2):
-            model.start(job, traffic([[(job, 1.0, [job, 2], 0.1)]], 0.5, 3))
-        together = model.solve()
-        model.end(0)
-
-        assert (together[1] > 1.05) == (name != "null")
-        assert model.solve() == ({} if name == "null" else {1: 1.0})
-
     def test_gives_the_same_bytes_again(self, tree, name):
         runs = []
         for _ in range(2):
@@ -70,6 +61,19 @@ class TestEveryModel:
             runs.append(dict(model.solve()))
 
         assert runs[0] == runs[1]
+
+
+@pytest.mark.parametrize("name", NAMES)
+class TestEveryModel:
+    def test_is_exactly_1_again_when_the_neighbour_has_gone(self, fabric, traffic, name):
+        model = make_contention_model(name, fabric([1.0] * 3))
+        for job in range(2):
+            model.start(job, traffic([[(job, 1.0, [job, 2], 0.1)]], 0.5, 3))
+        together = model.solve()
+        model.end(0)
+
+        assert (together[1] > 1.05) == (name != "null")
+        assert model.solve() == ({} if name == "null" else {1: 1.0})
 
     def test_refuses_unknown_and_repeated_jobs(self, fabric, traffic, name):
         model = make_contention_model(name, fabric([1.0]))
@@ -113,6 +117,25 @@ def test_accurate_is_independent_of_the_order_of_starts(tree):
         values.append(dict(sorted(model.solve().items())))
 
     assert values[0] == pytest.approx(values[1], abs=1e-8)
+
+
+def test_exact_simulates_the_jobs_from_offsets_of_their_own(fabric, traffic):
+    """Three jobs that always communicate over one link take three times as long, always."""
+    links = fabric([1.0] * 4)
+    busy = make_contention_model("exact", links)
+    for job in range(3):
+        busy.start(job, traffic([[(job, 1.0, [job, 3], 0.0)]], 0.0, 4))
+    assert busy.solve() == pytest.approx({0: 3.0, 1: 3.0, 2: 3.0}, rel=1e-9)
+
+    values = []
+    for seed in (0, 0, 1):
+        model = make_contention_model("exact", links, options={"seed": seed})
+        for job in range(3):
+            model.start(job, traffic([[(job, 1.0 + 0.1 * job, [job, 3], 0.0)]], 1.0, 4))
+        values.append(dict(model.solve()))
+        assert model.worst_link(0) == -1
+        assert model.blame(0) == {}
+    assert values[0] == values[1] != values[2]
 
 
 def test_load_ratio_by_hand(fabric, traffic):

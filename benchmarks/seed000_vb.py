@@ -1,0 +1,295 @@
+"""
+What isolation gains in the workloads of Pollard et al. (SC18), section V-B, as it emerges here.
+
+Run: ``python benchmarks/seed000_vb.py [WORKLOADS]``. Writes a section of docs/evidence.md and the
+page docs/seed000-interference.md. A report: nothing is tuned to the paper's numbers and none of
+them is a bar; exit status 1 if an isolated job is not at exactly 1, in any workload.
+"""
+
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from time import process_time
+
+import numpy as np
+
+from benchmarks.evidence import record, verdict
+from netsim.arrays import Floats
+from netsim.contention.base import Traffic
+from netsim.contention.registry import make_contention_model
+from netsim.routing.dmodk import DModK
+from netsim.topology import make_topology
+from netsim.topology.fattree import FatTree
+from patterns.base import Pattern
+from patterns.registry import make_pattern
+from scheduler.allocation import Allocation
+from scheduler.allocators import make_allocator
+from scheduler.cluster import Cluster
+from scheduler.job import Job
+from scheduler.traffic import TrafficOf, rank_flows
+
+WORKLOADS = 15
+PAGE = Path(__file__).parents[1] / "docs" / "seed000-interference.md"
+TABLES = "## Tables"
+PATTERNS = ("stencil", "unstructured-mesh", "pairs", "sub-all-to-all")
+TITLES = ("Stencil 4D", "Unstr-mesh", "Pairs", "Sub-a2a")
+MODELS = ("fast", "accurate")
+REFUSALS = 10  # draws in a row that do not fit until a workload counts as full
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """
+    An experiment of the paper.
+
+    Parameters
+    ----------
+    name : str
+        What it is called here.
+    machine : str
+        Name of the topology.
+    sizes : tuple of int
+        Fewest and most nodes of a job.
+    over : tuple of int
+        Dimensions of the 3D grid along which sub-a2a goes.
+    fraction : float
+        Communication share of the iteration alone on the isolated placement.
+    paper : tuple of float
+        Mean speed-up per pattern, and over all jobs, where the paper gives it.
+    """
+
+    name: str
+    machine: str
+    sizes: tuple[int, int]
+    over: tuple[int, ...]
+    fraction: float
+    paper: tuple[float | None, ...]
+
+
+ALL = (0, 1, 2)
+SETTINGS = (
+    Setting(
+        "10,648 nodes, 512-4096, always communicating",
+        "fattree-10648",
+        (512, 4096),
+        (0, 1),
+        1.0,
+        (1.58, 1.68, 1.06, 1.14, 1.36),
+    ),
+    Setting(
+        "Cab, 4-512, always communicating",
+        "cab",
+        (4, 512),
+        ALL,
+        1.0,
+        (1.26, 1.14, 1.10, 1.55, 1.30),
+    ),
+    Setting(
+        "Cab, 4-128, always communicating",
+        "cab",
+        (4, 128),
+        ALL,
+        1.0,
+        (1.32, 1.29, 1.08, 1.74, 1.35),
+    ),
+    Setting("Cab, 4-128, 70 % communication", "cab", (4, 128), ALL, 0.7, (None,) * 5),
+    Setting("Cab, 4-128, 50 % communication", "cab", (4, 128), ALL, 0.5, (None,) * 5),
+    Setting("Cab, 4-128, 30 % communication", "cab", (4, 128), ALL, 0.3, (*(None,) * 4, 1.08)),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Gain:
+    """What isolation gave one job; speed-up = own * interference, by model."""
+
+    workload: int
+    pattern: int
+    speedup: Mapping[str, float]
+    interference: Mapping[str, float]
+    own: float  # alone on random nodes / alone on the isolated ones
+    exact: bool  # interference on the isolated placement is exactly 1
+
+
+class Bench:
+    """
+    Places and evaluates the workloads of one setting.
+
+    Parameters
+    ----------
+    setting : Setting
+        The experiment.
+    """
+
+    def __init__(self, setting: Setting) -> None:
+        self.setting = setting
+        tree = make_topology({"kind": setting.machine, "bandwidth": "40 Gb/s", "latency": "codes"})
+        assert isinstance(tree, FatTree)
+        self.tree = tree
+        self._traffic_of = TrafficOf(tree, DModK(tree))
+        options: dict[str, dict[str, object]] = {
+            "stencil": {"dims": 4},
+            "sub-all-to-all": {"dims": 3, "over": setting.over},
+        }
+        self.patterns: tuple[Pattern, ...] = tuple(
+            make_pattern({"name": name, **options.get(name, {})}) for name in PATTERNS
+        )
+
+    def gains(self, workload: int) -> list[Gain]:
+        """Return the gains of the jobs of one workload."""
+        rng = np.random.default_rng((1, workload))
+        isolated = self._pack(rng)
+        kinds = rng.integers(len(PATTERNS), size=len(isolated)).tolist()
+        jobs = [allocation.job for allocation in isolated]
+        scattered = self._scatter(jobs, workload)
+        home, home_s = self._traffic(isolated, kinds, None)
+        away, away_s = self._traffic(scattered, kinds, [own.compute_s for own in home])
+        found = {
+            model: (self._interference(model, home), self._interference(model, away))
+            for model in MODELS
+        }
+        own = away_s / home_s
+        return [
+            Gain(
+                workload,
+                kind,
+                {m: float(own[i] * there[i] / here[i]) for m, (here, there) in found.items()},
+                {m: float(there[i]) for m, (_, there) in found.items()},
+                float(own[i]),
+                all(here[i] == 1.0 for here, _ in found.values()),
+            )
+            for i, kind in enumerate(kinds)
+        ]
+
+    def _pack(self, rng: np.random.Generator) -> list[Allocation]:
+        """Fill the machine with isolated jobs of log-uniform (Cab) or uniform sizes."""
+        cluster, allocator = Cluster(self.tree), make_allocator("ta", {}, 0)
+        low, high = self.setting.sizes
+        placed: list[Allocation] = []
+        refused = 0
+        while refused < REFUSALS:
+            if self.setting.machine == "cab":
+                size = round(float(np.exp(rng.uniform(np.log(low), np.log(high)))))
+            else:
+                size = int(rng.integers(low, high + 1))
+            allocation = None
+            if size <= cluster.n_free:
+                allocation = allocator.allocate(_job(len(placed), size), cluster)
+            if allocation is None:
+                refused += 1
+                continue
+            refused = 0
+            cluster.place(allocation)
+            placed.append(allocation)
+        return placed
+
+    def _scatter(self, jobs: Sequence[Job], seed: int) -> list[Allocation]:
+        """Place the same jobs on random nodes."""
+        cluster, allocator = Cluster(self.tree), make_allocator("random", {}, seed)
+        placed = []
+        for job in jobs:
+            allocation = allocator.allocate(job, cluster)
+            assert allocation is not None
+            cluster.place(allocation)
+            placed.append(allocation)
+        return placed
+
+    def _traffic(
+        self,
+        placed: Sequence[Allocation],
+        kinds: Sequence[int],
+        compute_s: Sequence[float] | None,
+    ) -> tuple[list[Traffic], Floats]:
+        """Return the traffic of placed jobs, and the times of their iterations alone."""
+        traffic, alone_s = [], []
+        for i, (allocation, kind) in enumerate(zip(placed, kinds, strict=True)):
+            partition = allocation.partition(self.tree, self.tree.nodes_per_leaf)
+            flows = rank_flows(self.patterns[kind], partition.nodes.size)
+            own = self._traffic_of.of_flows(flows, partition, compute_s=0.0)
+            assert own is not None
+            fraction = self.setting.fraction
+            idle_s = own.alone_s * (1.0 / fraction - 1.0) if compute_s is None else compute_s[i]
+            traffic.append(replace(own.traffic, compute_s=idle_s))
+            alone_s.append(own.alone_s + idle_s)
+        return traffic, np.array(alone_s)
+
+    def _interference(self, model: str, traffic: Sequence[Traffic]) -> Floats:
+        """Return together / alone of each job."""
+        solver = make_contention_model(model, self.tree)
+        for job, own in enumerate(traffic):
+            solver.start(job, own)
+        values = solver.solve()
+        return np.array([values[job] for job in range(len(traffic))])
+
+
+def _job(number: int, size: int) -> Job:
+    """Return a job of so many nodes; times play no part."""
+    return Job(id=number, submit_s=0.0, n_nodes=size, runtime_s=1.0, requested_s=1.0)
+
+
+def interval(gains: Sequence[Gain], model: str) -> tuple[float, float, float]:
+    """Return the mean speed-up over jobs and its 95 % interval, workloads drawn anew."""
+    workloads = sorted({gain.workload for gain in gains})
+    total = np.array([sum(g.speedup[model] for g in gains if g.workload == w) for w in workloads])
+    count = np.array([sum(g.workload == w for g in gains) for w in workloads])
+    drawn = np.random.default_rng(0).integers(len(workloads), size=(2000, len(workloads)))
+    means = total[drawn].sum(axis=1) / count[drawn].sum(axis=1)
+    low, high = np.quantile(means, (0.025, 0.975))
+    return float(total.sum() / count.sum()), float(low), float(high)
+
+
+def lines_of(setting: Setting, gains: Sequence[Gain], workloads: int) -> list[str]:
+    """Return the table of one setting as Markdown."""
+    lines = [
+        f"### {setting.name}",
+        "",
+        f"{workloads} workloads, {len(gains) / workloads:.1f} jobs each.",
+        "",
+        "| pattern | jobs | paper | fast | accurate | own collisions | interference (accurate) |",
+        "| --- | ---: | ---: | --- | --- | ---: | ---: |",
+    ]
+    for kind, title in enumerate((*TITLES, "all jobs")):
+        part = [gain for gain in gains if kind in (gain.pattern, len(TITLES))]
+        paper = setting.paper[kind]
+        cells = ["{:.2f} ({:.2f}-{:.2f})".format(*interval(part, model)) for model in MODELS]
+        lines.append(
+            f"| {title} | {len(part)} | {'' if paper is None else f'{paper:.2f}'} | "
+            f"{' | '.join(cells)} | {np.mean([gain.own for gain in part]):.2f} | "
+            f"{np.mean([gain.interference['accurate'] for gain in part]):.2f} |"
+        )
+    most = {model: max(gain.speedup[model] for gain in gains) for model in MODELS}
+    lost = np.mean([gain.speedup["accurate"] < 1.0 for gain in gains])
+    extremes = (
+        f"Largest speed-up {most['fast']:.2f} (fast), {most['accurate']:.2f} (accurate); "
+        f"{100 * lost:.0f} % of the jobs are slower when isolated."
+    )
+    return [*lines, "", extremes, ""]
+
+
+def main(workloads: int) -> int:
+    """Print and record the tables; return the exit status."""
+    begin_s = process_time()
+    lines, isolated = [], True
+    for setting in SETTINGS:
+        bench = Bench(setting)
+        gains = [gain for workload in range(workloads) for gain in bench.gains(workload)]
+        isolated = isolated and all(gain.exact for gain in gains)
+        lines += lines_of(setting, gains, workloads)
+        print("\n".join(lines[-12:]), flush=True)
+    lines += [
+        f"- every isolated job has interference exactly 1: {verdict(isolated)}",
+        f"- CPU: {process_time() - begin_s:.0f} s",
+    ]
+    record("Seed 000, section V-B", "python benchmarks/seed000_vb.py", lines)
+    write_page(lines)
+    return int(not isolated)
+
+
+def write_page(lines: Sequence[str]) -> None:
+    """Replace the tables of the page; its words are written by hand."""
+    head, _, _ = PAGE.read_text(encoding="utf-8").partition(TABLES)
+    PAGE.write_text("\n".join([head + TABLES, "", *lines]) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    sys.exit(main(int(sys.argv[1]) if len(sys.argv) > 1 else WORKLOADS))
