@@ -36,7 +36,7 @@ class Experiment:
     queue_options, allocator_options, model_options : mapping, optional
         Options by name.
     routing : str, mapping or None, default None
-        How flows find their way; None: as usual on the fabric (D-mod-k on fat-trees,
+        How flows find their way; None: as usual on the fabric (``jigsaw`` on fat-trees,
         dimension order on tori, minimal on dragonflies, else shortest paths).
     model : str, default "fast"
         Contention model.

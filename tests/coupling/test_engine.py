@@ -35,7 +35,8 @@ def test_null_model_equals_the_uncoupled_schedule_start_by_start(experiment, all
 
 
 @pytest.mark.parametrize(
-    ("allocator", "routing"), [("ta", "d-mod-k"), ("ta", "jigsaw"), ("jigsaw", "jigsaw")]
+    ("allocator", "routing"),
+    [("ta", "d-mod-k"), ("ta", "jigsaw"), ("jigsaw", "jigsaw"), ("jigsaw", None)],
 )
 def test_isolated_jobs_have_interference_exactly_one(experiment, allocator, routing):
     """Not approximately: no job shares a link with another."""
