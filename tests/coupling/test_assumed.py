@@ -147,7 +147,7 @@ def test_jobs_that_share_links_lose_what_the_scenario_says(experiment):
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"model": "asumed"}, r"unknown contention model 'asumed'; choose from .*assumed, fast"),
+        ({"model": "asumed"}, r"unknown contention model 'asumed'; choose from .*assumed, .*fast"),
         ({"model_options": {"scenario": "15%"}}, r"unknown scenario '15%'.*5%, 10%, 20%, V1, V2"),
         ({"model_options": {"scenario": [5]}}, r"unknown scenario \[5\]"),
         ({"model_options": {"reading": "times"}}, r"unknown reading 'times'.*divide, subtract"),
