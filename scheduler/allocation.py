@@ -105,6 +105,11 @@ class Allocation:
     idle: int = 0
     units: int = 0
 
+    @property
+    def held(self) -> int:
+        """Nodes held, those beyond the request among them."""
+        return self.job.n_nodes + self.idle
+
     def nodes(self, nodes_per_leaf: int) -> Ints:
         """
         Return the node of each rank.

@@ -1,12 +1,25 @@
 """Cluster: free nodes and links as bit masks, and the running allocations."""
 
+from collections.abc import Callable
+
 from netsim.topology.base import Topology
 from netsim.topology.fattree import FatTree
 from scheduler.allocation import L2_UP, LEAF_UP, Allocation
 from scheduler.errors import AllocationError
-from scheduler.sharing import CAP, SharedLinks, add_units, remove_units, without_room
+from scheduler.footprint import Footprint, join, split
+from scheduler.job import Job
+from scheduler.sharing import (
+    CAP,
+    SharedLinks,
+    add_units,
+    fill_units,
+    remove_units,
+    without_room,
+)
 
 BLOCK = 64  # nodes of a group on a machine that is no fat-tree
+_RESERVED = -1  # stands for waiting jobs among the running ones of a blocked copy
+_NOBODY = Allocation(Job(_RESERVED, 0.0, 0, 0.0, 0.0), ())
 
 
 def _working_ports(tree: FatTree, level: int) -> tuple[int, ...]:
@@ -48,6 +61,8 @@ class Cluster:
         Mask of free nodes of each group.
     leaf_up : list of int
         Mask of free up-ports of each leaf.
+    leaf_width, l2_width : int
+        Up-ports of a leaf and of an L2 switch; 0 where no links are kept.
     l2_up : list of int
         Mask of free up-ports of each L2 switch; empty in a two-level tree. L2 switch i of
         pod p has number ``p * l2_per_pod + i``.
@@ -70,11 +85,13 @@ class Cluster:
         "l2_links",
         "l2_per_pod",
         "l2_up",
+        "l2_width",
         "leaf_comm",
         "leaf_free",
         "leaf_links",
         "leaf_nodes",
         "leaf_up",
+        "leaf_width",
         "leaves_per_pod",
         "n_free",
         "n_leaves",
@@ -91,6 +108,7 @@ class Cluster:
         self.fabric = fabric
         self.leaf_links: tuple[int, ...]
         self.l2_links: tuple[int, ...] = ()
+        self.leaf_width = self.l2_width = 0
         if isinstance(fabric, FatTree):
             self.nodes_per_leaf = fabric.nodes_per_leaf
             self.leaves_per_pod = fabric.leaves_per_pod
@@ -103,8 +121,10 @@ class Cluster:
         if isinstance(fabric, FatTree) and fabric.ports[0] == 1:
             self.l2_per_pod = fabric.parents[1]
             self.leaf_links = _working_ports(fabric, LEAF_UP)
+            self.leaf_width = fabric.ports[LEAF_UP]
             if fabric.levels > L2_UP:
                 self.l2_links = _working_ports(fabric, L2_UP)
+                self.l2_width = fabric.ports[L2_UP]
         else:
             self.l2_per_pod = 0
             self.leaf_links = (0,) * self.n_leaves
@@ -136,21 +156,88 @@ class Cluster:
         AllocationError
             If a node or an exclusive link is taken already, or the job runs already.
         """
+        if not self.fits(allocation) or allocation.job.id in self.running:
+            raise AllocationError(
+                f"job {allocation.job.id} was given nodes or links that are taken, or runs already."
+            )
+        self.running[allocation.job.id] = allocation
+        self._toggle(allocation, -1)
+
+    def fits(self, allocation: Allocation) -> bool:
+        """
+        Say whether all that an allocation takes is free.
+
+        Parameters
+        ----------
+        allocation : Allocation
+            A placement, perhaps made in another state of the machine.
+
+        Returns
+        -------
+        bool
+            True when its nodes, and its links or their units, are free.
+        """
         leaf_free, leaf_up, l2_up = self.leaf_free, self.leaf_up, self.l2_up
-        if (
+        return not (
             any(
                 leaf_free[leaf] & nodes != nodes or leaf_up[leaf] & ports != ports
                 for leaf, nodes, ports in allocation.leaves
             )
             or any(l2_up[switch] & ports != ports for switch, ports in allocation.l2s)
             or (self.shared is not None and self._lacks_room(allocation, self.shared))
-            or allocation.job.id in self.running
-        ):
-            raise AllocationError(
-                f"job {allocation.job.id} was given nodes or links that are taken, or runs already."
-            )
-        self.running[allocation.job.id] = allocation
-        self._toggle(allocation, -1)
+        )
+
+    def block(self, taken: Footprint) -> None:
+        """
+        Take whatever is free of the nodes and links that reservations want.
+
+        What is taken cannot be given back: only copies are blocked, to ask an allocator what
+        it would do beside the reservations.
+
+        Parameters
+        ----------
+        taken : Footprint
+            Of placements of waiting jobs, made in other states of the machine.
+        """
+        nodes = split(taken.nodes, self.n_leaves, self.nodes_per_leaf)
+        self.leaf_free = [free & ~mask for free, mask in zip(self.leaf_free, nodes, strict=True)]
+        per_pod = self.leaves_per_pod
+        free_of = [free.bit_count() for free in self.leaf_free]
+        self.pod_free = [sum(free_of[pod * per_pod :][:per_pod]) for pod in range(self.n_pods)]
+        self.n_free = sum(self.pod_free)
+        if taken.leaf_ports:
+            ports = split(taken.leaf_ports, self.n_leaves, self.leaf_width)
+            self.leaf_up = [free & ~mask for free, mask in zip(self.leaf_up, ports, strict=True)]
+        if taken.l2_ports:
+            ports = split(taken.l2_ports, len(self.l2_up), self.l2_width)
+            self.l2_up = [free & ~mask for free, mask in zip(self.l2_up, ports, strict=True)]
+        for sharer in taken.sharers:
+            self._share(sharer, fill_units)
+        self.stamp = [object() for _ in range(self.n_pods)]
+        # A copy that reservations fill is not empty: whoever is refused in it may fit later.
+        self.running.setdefault(_RESERVED, _NOBODY)
+
+    def footprint(self, allocation: Allocation) -> Footprint:
+        """
+        Return what an allocation takes, as masks over the whole machine.
+
+        Parameters
+        ----------
+        allocation : Allocation
+            A job placed on this machine.
+
+        Returns
+        -------
+        Footprint
+            Nodes and links.
+        """
+        nodes = join(self.nodes_per_leaf, ((leaf, mask) for leaf, mask, _ in allocation.leaves))
+        if allocation.units:
+            return Footprint(nodes, sharers=(allocation,))
+        leaf_ports = ((leaf, ports) for leaf, _, ports in allocation.leaves)
+        return Footprint(
+            nodes, join(self.leaf_width, leaf_ports), join(self.l2_width, allocation.l2s)
+        )
 
     def release(self, job_id: int) -> Allocation:
         """
@@ -217,7 +304,7 @@ class Cluster:
                 self.l2_up[switch] ^= ports
                 stamp[switch // self.l2_per_pod] = object()
         else:
-            self._share(allocation, sign)
+            self._share(allocation, add_units if sign < 0 else remove_units)
         self.n_free += sign * total
 
     def _lacks_room(self, allocation: Allocation, shared: SharedLinks) -> bool:
@@ -227,11 +314,14 @@ class Cluster:
             without_room(shared.leaf[leaf], units) & ports for leaf, _, ports in allocation.leaves
         ) or any(without_room(shared.l2[switch], units) & ports for switch, ports in allocation.l2s)
 
-    def _share(self, allocation: Allocation, sign: int) -> None:
-        """Take (-1) or give back (+1) units of links."""
+    def _share(
+        self,
+        allocation: Allocation,
+        change: Callable[[tuple[int, ...], int, int], tuple[int, ...]],
+    ) -> None:
+        """Change the units taken of links."""
         if self.shared is None:
             self.shared = SharedLinks(self.n_leaves, len(self.l2_up))
-        change = add_units if sign < 0 else remove_units
         leaf_units, l2_units = self.shared.leaf, self.shared.l2
         for leaf, _, ports in allocation.leaves:
             leaf_units[leaf] = change(leaf_units[leaf], ports, allocation.units)

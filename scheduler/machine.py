@@ -7,6 +7,7 @@ from scheduler.allocation import Allocation
 from scheduler.allocators.base import Allocator
 from scheduler.cluster import Cluster
 from scheduler.job import Job
+from scheduler.switches import SwitchLimit
 
 OVERDUE_STEP_S = 60.0  # a job past its estimate is expected to end this much later
 
@@ -14,7 +15,7 @@ OVERDUE_STEP_S = 60.0  # a job past its estimate is expected to end this much la
 @dataclass(slots=True, eq=False)
 class Machine:
     """
-    What a queue policy may look at, and the one thing it may do: start a job.
+    What a queue policy may look at, and what it may do: start a job, and ask to be woken.
 
     Parameters
     ----------
@@ -35,6 +36,11 @@ class Machine:
     disturbances : int
         How often a job ended at another time than expected, or was given a new expected
         end; a reservation made at another count is out of date.
+    limit : SwitchLimit or None
+        Refuses placements over too many leaf switches for a while.
+    wake_s : float
+        The policy is asked again at this time even if nothing ends and nobody comes; forgotten
+        at every instant.
     """
 
     cluster: Cluster
@@ -44,6 +50,8 @@ class Machine:
     expected_end_s: dict[int, float] = field(default_factory=dict)
     started: list[Allocation] = field(default_factory=list)
     disturbances: int = 0
+    limit: SwitchLimit | None = None
+    wake_s: float = float("inf")
 
     def try_to_place(self, job: Job) -> Allocation | None:
         """
@@ -61,7 +69,74 @@ class Machine:
         """
         if job.n_nodes > self.cluster.n_free:
             return None
-        return self.allocator.allocate(job, self.cluster)
+        found = self.allocator.allocate(job, self.cluster)
+        limit = self.limit
+        if found is None or limit is None or limit.suits(found, self.cluster):
+            return found
+        limit.start_clock(job, self.now_s)
+        if limit.patience_ends_s(job) <= self.now_s:
+            return found
+        self.wake(limit.patience_ends_s(job))
+        return None
+
+    def consider(self, job: Job) -> None:
+        """
+        Let a job's patience with a limit of switches run, and be woken when it ends.
+
+        Policies that plan ahead call this, since they may never see a refusal.
+
+        Parameters
+        ----------
+        job : Job
+            A waiting job.
+        """
+        if self.limit is None:
+            return
+        self.limit.start_clock(job, self.now_s)
+        if self.limit.patience_ends_s(job) > self.now_s:
+            self.wake(self.limit.patience_ends_s(job))
+
+    def expects(
+        self, job: Job, cluster: Cluster, time_s: float, allocator: Allocator | None = None
+    ) -> Allocation | None:
+        """
+        Ask the allocator for a placement in another state of the machine.
+
+        Parameters
+        ----------
+        job : Job
+            A waiting job.
+        cluster : Cluster
+            A copy: the machine as expected, or without what others have reserved.
+        time_s : float
+            When the job would start; from then on it may have lost patience with a limit of
+            switches.
+        allocator : Allocator, optional
+            Another one to ask.
+
+        Returns
+        -------
+        Allocation or None
+            None when it does not fit.
+        """
+        if job.n_nodes > cluster.n_free:
+            return None
+        found = (allocator or self.allocator).allocate(job, cluster)
+        limit = self.limit
+        if found is None or limit is None or limit.suits(found, cluster):
+            return found
+        return found if limit.patience_ends_s(job) <= time_s else None
+
+    def wake(self, time_s: float) -> None:
+        """
+        Ask to be asked again.
+
+        Parameters
+        ----------
+        time_s : float
+            A later time, in seconds.
+        """
+        self.wake_s = min(self.wake_s, time_s)
 
     def start(self, allocation: Allocation) -> None:
         """

@@ -112,3 +112,30 @@ def remove_units(taken: tuple[int, ...], ports: int, units: int) -> tuple[int, .
     """
     shifted = taken[units:] + (0,) * units
     return tuple([old & ~ports | new & ports for old, new in zip(taken, shifted, strict=True)])
+
+
+def fill_units(taken: tuple[int, ...], ports: int, units: int) -> tuple[int, ...]:
+    """
+    Take units on some up-ports of a switch, or all that is left where there is less.
+
+    Parameters
+    ----------
+    taken : tuple of int
+        Masks of the switch.
+    ports : int
+        Any ports.
+    units : int
+        Wanted on each.
+
+    Returns
+    -------
+    tuple of int
+        Masks afterwards.
+
+    Examples
+    --------
+    >>> fill_units((1, 1, 1, 1, 1, 1, 1, 0), 0b11, 2)
+    (3, 3, 1, 1, 1, 1, 1, 1)
+    """
+    full = without_room(taken, units) & ports
+    return tuple([mask | full for mask in add_units(taken, ports & ~full, units)])

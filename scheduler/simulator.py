@@ -201,11 +201,12 @@ class _Simulation:
     ) -> Generator[simpy.Event, Any, None]:
         """Go from instant to instant until all jobs have ended."""
         submitted = 0
-        while submitted < len(jobs) or self.running:
+        machine = self.machine
+        while submitted < len(jobs) or self.running or machine.wake_s < float("inf"):
             next_submit_s = jobs[submitted].submit_s if submitted < len(jobs) else float("inf")
-            now_s = min(self._next_end_s(), next_submit_s)
+            now_s = min(self._next_end_s(), next_submit_s, machine.wake_s)
             yield environment.timeout(max(0.0, now_s - environment.now))
-            self.machine.now_s = now_s
+            machine.now_s, machine.wake_s = now_s, float("inf")
             ended = self._end_jobs(now_s)
             while submitted < len(jobs) and jobs[submitted].submit_s <= now_s:
                 self.policy.submit(jobs[submitted])

@@ -6,12 +6,37 @@ from typing import Any
 from scheduler.errors import PolicyError
 from scheduler.options import build
 from scheduler.queues.base import QueuePolicy
+from scheduler.queues.conservative import Conservative
+from scheduler.queues.dejavu import Cautious, Reckless
 from scheduler.queues.easy import Easy
 from scheduler.queues.fcfs import Fcfs
+from scheduler.queues.limited import Limited
+from scheduler.queues.priority import Priority, Sjf
+from scheduler.switches import SwitchLimit
 
-__all__ = ["POLICIES", "Easy", "Fcfs", "QueuePolicy", "make_policy"]
+__all__ = [
+    "POLICIES",
+    "Cautious",
+    "Conservative",
+    "Easy",
+    "Fcfs",
+    "Limited",
+    "Priority",
+    "QueuePolicy",
+    "Reckless",
+    "Sjf",
+    "make_policy",
+]
 
-POLICIES: dict[str, Callable[..., QueuePolicy]] = {"easy": Easy, "fcfs": Fcfs}
+POLICIES: dict[str, Callable[..., QueuePolicy]] = {
+    "cautious": Cautious,
+    "conservative": Conservative,
+    "easy": Easy,
+    "fcfs": Fcfs,
+    "priority": Priority,
+    "reckless": Reckless,
+    "sjf": Sjf,
+}
 
 
 def make_policy(name: str, options: Mapping[str, Any]) -> QueuePolicy:
@@ -23,7 +48,8 @@ def make_policy(name: str, options: Mapping[str, Any]) -> QueuePolicy:
     name : str
         Key of `POLICIES`.
     options : mapping of str to any
-        Its options.
+        Its options; every policy also takes ``switches``, as Slurm's ``--switches`` (see
+        `scheduler.switches.SwitchLimit`).
 
     Returns
     -------
@@ -34,5 +60,12 @@ def make_policy(name: str, options: Mapping[str, Any]) -> QueuePolicy:
     ------
     PolicyError
         If the name or an option is unknown, or a value is out of range.
+
+    Examples
+    --------
+    >>> make_policy("easy", {"window": 10, "switches": "1@5"}).name
+    'limited'
     """
-    return build("queue", name, POLICIES, options, PolicyError)
+    own = {key: value for key, value in options.items() if key != "switches"}
+    policy = build("queue", name, POLICIES, own, PolicyError)
+    return Limited(policy, SwitchLimit(options["switches"])) if "switches" in options else policy

@@ -1,8 +1,67 @@
 """The waiting line: first come, first served, with quick removal near its head."""
 
 from collections import deque
+from typing import Protocol
 
 from scheduler.job import Job
+from scheduler.machine import Machine
+
+
+class Line(Protocol):
+    """Waiting jobs in some order."""
+
+    def __len__(self) -> int:
+        """Return the number of waiting jobs."""
+
+    def append(self, job: Job) -> None:
+        """
+        Take a job.
+
+        Parameters
+        ----------
+        job : Job
+            Submitted last.
+        """
+
+    def settle(self, machine: Machine) -> None:
+        """
+        Bring the line into order; the first thing done at every instant.
+
+        Parameters
+        ----------
+        machine : Machine
+            The machine now.
+        """
+
+    def head(self) -> Job | None:
+        """
+        Return the first job.
+
+        Returns
+        -------
+        Job or None
+            None when nobody waits.
+        """
+
+    def reachable(self) -> list[Job]:
+        """
+        Return the first jobs of the line, as many as the policy sees.
+
+        Returns
+        -------
+        list of Job
+            The head first; a copy.
+        """
+
+    def remove(self, job: Job) -> None:
+        """
+        Take out a job that starts.
+
+        Parameters
+        ----------
+        job : Job
+            One of `reachable`.
+        """
 
 
 class WaitingLine:
@@ -40,6 +99,16 @@ class WaitingLine:
         """
         self._backlog.append(job)
         self._fill()
+
+    def settle(self, machine: Machine) -> None:
+        """
+        Do nothing: the order is that of submission.
+
+        Parameters
+        ----------
+        machine : Machine
+            Not looked at.
+        """
 
     def reachable(self) -> list[Job]:
         """

@@ -1,0 +1,120 @@
+"""Footprint: what allocations take, as masks over the whole machine that are quickly united."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+
+from scheduler.allocation import Allocation
+
+
+@dataclass(frozen=True, slots=True)
+class Footprint:
+    """
+    Nodes and links of one or more allocations.
+
+    Parameters
+    ----------
+    nodes : int
+        Nodes, group by group; see `join`.
+    leaf_ports, l2_ports : int
+        Up-ports owned of leaves and of L2 switches, switch by switch.
+    sharers : tuple of Allocation
+        Those that take units of links instead of owning them (LC+S).
+    """
+
+    nodes: int = 0
+    leaf_ports: int = 0
+    l2_ports: int = 0
+    sharers: tuple[Allocation, ...] = ()
+
+    def __or__(self, other: "Footprint") -> "Footprint":
+        """Return what both take."""
+        return Footprint(
+            self.nodes | other.nodes,
+            self.leaf_ports | other.leaf_ports,
+            self.l2_ports | other.l2_ports,
+            self.sharers + other.sharers,
+        )
+
+    def clashes(self, other: "Footprint") -> bool:
+        """
+        Say whether both want the same node or link.
+
+        Parameters
+        ----------
+        other : Footprint
+            Of other jobs.
+
+        Returns
+        -------
+        bool
+            True when they do, or when both take units of links, which may be too many.
+        """
+        return bool(
+            self.nodes & other.nodes
+            or self.leaf_ports & other.leaf_ports
+            or self.l2_ports & other.l2_ports
+            or (self.sharers and other.sharers)
+        )
+
+
+def _stride(width: int) -> int:
+    """Return the bits that a mask of some width gets: a power of two of bytes."""
+    return max(8, 1 << (width - 1).bit_length())
+
+
+def join(width: int, masks: Iterable[tuple[int, int]]) -> int:
+    """
+    Put the masks of groups or switches into one.
+
+    Parameters
+    ----------
+    width : int
+        Bits that a mask may have.
+    masks : iterable of (int, int)
+        Number of the group or switch, and its mask.
+
+    Returns
+    -------
+    int
+        Group i begins at bit i x the next power of two of the width, at least 8.
+
+    Examples
+    --------
+    >>> bin(join(4, [(0, 0b0110), (1, 0b1001)]))
+    '0b100100000110'
+    """
+    stride = _stride(width)
+    return sum(mask << number * stride for number, mask in masks)
+
+
+def split(joined: int, count: int, width: int) -> list[int]:
+    """
+    Take the masks of groups or switches apart again.
+
+    Parameters
+    ----------
+    joined : int
+        As `join` makes it.
+    count : int
+        Groups or switches.
+    width : int
+        Bits that a mask may have.
+
+    Returns
+    -------
+    list of int
+        The mask of each.
+
+    Examples
+    --------
+    >>> split(join(4, [(0, 0b0110), (2, 0b1001)]), 3, 4)
+    [6, 0, 9]
+    """
+    size = _stride(width) // 8
+    raw = joined.to_bytes(count * size, "little")
+    if size <= 8:  # noqa: PLR2004 (the largest integer of numpy)
+        masks: list[int] = np.frombuffer(raw, dtype=f"<u{size}").tolist()
+        return masks
+    return [int.from_bytes(raw[at : at + size], "little") for at in range(0, len(raw), size)]

@@ -1,0 +1,253 @@
+"""Reckless and Cautious: jobs prefer the shape on which they ran best before (seed 004)."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from scheduler.allocation import Allocation
+from scheduler.cluster import Cluster
+from scheduler.errors import PolicyError
+from scheduler.job import Job
+from scheduler.machine import Machine
+from scheduler.queues.easy import reach_of
+from scheduler.queues.plan import Booking, Place, Plan
+from scheduler.queues.record import Record, pattern_of
+from scheduler.queues.shapes import ANY, Shapes, shapes_of
+from scheduler.queues.waiting import WaitingLine
+
+ALL_TO_ALL = ("all-to-all", "sub-all-to-all", "pairwise", "bruck", "allgather")
+METRICS = ("turnaround", "capacity")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Offer:
+    """
+    A job, the shape that it can have now, and the one that it prefers.
+
+    Parameters
+    ----------
+    job : Job
+        A waiting job.
+    shape : str
+        Of the place that is free now.
+    preferred : str
+        The shape of which the record expects most.
+    """
+
+    job: Job
+    shape: str
+    preferred: str
+
+
+class Reckless:
+    """
+    Reckless (seed 004, section VIII-A): only all-to-all jobs wait for their preferred shape.
+
+    Parameters
+    ----------
+    window : int, default 50
+        Waiting jobs behind the first that are looked at.
+    all_to_all : sequence of str, optional
+        Patterns that count as all-to-all dominant.
+
+    Notes
+    -----
+    At every event the jobs of the window are taken in order. One whose preferred shape is free
+    starts there. Else, if any place is free, an all-to-all job reserves its preferred shape
+    and waits, and another one starts on the best place there is. A job that finds no
+    place waits.
+
+    What the draft leaves open, and what is done here:
+
+    * *preferred shape*: the one of the least mean stretch on record (see `Record`), the most
+      compact one of equals, so also of a job that never ran.
+    * *reservation*: the first time at which a place of that shape is expected to be free, and
+      that place; jobs that would run into it use other nodes. All reservations are made anew at
+      every event, in the order of the window ("update reservation"), so the first job never loses.
+    * a job that finds no place at all: the first such job in the window reserves any place, as
+      the head does under EASY, on which the paper's baselines rest; else it could starve.
+    * a shape that will never be free on this machine is not waited for.
+    """
+
+    name: ClassVar[str] = "reckless"
+
+    def __init__(self, window: int = 50, all_to_all: Sequence[str] = ALL_TO_ALL) -> None:
+        self._line = WaitingLine(reach_of(window))
+        self._all_to_all = frozenset(all_to_all)
+        self._shapes: Shapes | None = None
+        self._running: dict[int, tuple[Job, str, float]] = {}  # with shape and start
+        self._stuck = False  # a job that finds no place has been met in this pass
+        self.record = Record()
+
+    def __len__(self) -> int:
+        """Return the number of waiting jobs."""
+        return len(self._line)
+
+    def submit(self, job: Job) -> None:
+        """
+        Put a job at the end of the line.
+
+        Parameters
+        ----------
+        job : Job
+            Submitted now.
+        """
+        self._line.append(job)
+
+    def select(self, machine: Machine) -> None:
+        """
+        Go once through the window.
+
+        Parameters
+        ----------
+        machine : Machine
+            The machine after all ends and submissions of this instant.
+        """
+        self._learn(machine)
+        if self._shapes is None:
+            self._shapes = shapes_of(machine)
+        plan, tried = Plan(), set[int]()
+        self._stuck = False
+        while window := [job for job in self._line.reachable() if job.id not in tried]:
+            for job in window:
+                tried.add(job.id)
+                self._consider(job, machine, self._shapes, plan)
+
+    def _learn(self, machine: Machine) -> None:
+        """Enter the jobs that have ended into the record."""
+        for job_id in [key for key in self._running if key not in machine.cluster.running]:
+            job, shape, start_s = self._running.pop(job_id)
+            self.record.add(job, shape, (machine.now_s - start_s) / machine.estimate_s(job))
+
+    def _consider(self, job: Job, machine: Machine, shapes: Shapes, plan: Plan) -> None:
+        """Start a job, or let it wait, with or without a reservation."""
+        machine.consider(job)
+        possible = shapes.possible(job)
+        ranked = sorted(possible, key=lambda shape: self.record.stretch(job, shape))
+        until_s = machine.now_s + machine.estimate_s(job)
+        best, found = None, None
+        if job.n_nodes <= machine.cluster.n_free:
+            cluster = plan.beside(job, machine.cluster, machine.now_s, until_s)
+            best = shapes.place(job, cluster, machine.now_s, ranked[0])
+            found = best or _first(job, machine, shapes, cluster, ranked[1:])
+        if found is None:
+            if not self._stuck:
+                self._stuck = True
+                plan.book([job], machine, _only(shapes, ANY))
+            return
+        placement, shape = found
+        if best is None:
+            booking = plan.earliest(
+                job, machine, plan.free_nodes(machine), _only(shapes, ranked[0])
+            )
+            offer = Offer(job, shape, ranked[0])
+            if booking is not None and self.prefers_to_wait(offer, booking, machine):
+                plan.bookings[job.id] = booking
+                return
+        machine.start(placement)
+        self._line.remove(job)
+        self._running[job.id] = (job, shape, machine.now_s)
+
+    def prefers_to_wait(self, offer: Offer, booking: Booking, machine: Machine) -> bool:
+        """
+        Decide between a place that is free now and a better one later.
+
+        Parameters
+        ----------
+        offer : Offer
+            The job and the place that is free now.
+        booking : Booking
+            When and where its preferred shape is expected to be free.
+        machine : Machine
+            The machine now.
+
+        Returns
+        -------
+        bool
+            Whether all-to-all communication dominates.
+        """
+        del booking, machine
+        return pattern_of(offer.job) in self._all_to_all
+
+
+class Cautious(Reckless):
+    """
+    Cautious (seed 004, section VIII-B): whoever gets his preferred shape too late does not wait.
+
+    Parameters
+    ----------
+    window : int, default 50
+        Waiting jobs behind the first that are looked at.
+    evaluate : {"turnaround", "capacity"}
+        What is compared.
+
+    Notes
+    -----
+    As Reckless, but every job that could start on another shape than it prefers is put to
+    Evaluate(): with t_now and t_best the expected run times (estimate x stretch on record) on
+    either shape, and w the time until the preferred one is expected to be free, it waits if
+
+    * ``turnaround``: w + t_best <= t_now, as printed (Algorithm 3);
+    * ``capacity``: idle x w < n x (t_now - t_best). The draft names loss of capacity without
+      a rule; here the node-seconds left idle by waiting are weighed against those that the
+      job of n nodes would hold longer. Idle are those of its nodes that the other jobs of the
+      window, which may backfill meanwhile, leave of the nodes that are free now.
+    """
+
+    name: ClassVar[str] = "cautious"
+
+    def __init__(self, window: int = 50, evaluate: str = "turnaround") -> None:
+        super().__init__(window)
+        if evaluate not in METRICS:
+            raise PolicyError(f"unknown evaluate {evaluate!r}; choose from {', '.join(METRICS)}.")
+        self._metric = evaluate
+
+    def prefers_to_wait(self, offer: Offer, booking: Booking, machine: Machine) -> bool:
+        """
+        Decide between a place that is free now and a better one later.
+
+        Parameters
+        ----------
+        offer : Offer
+            The job and the place that is free now.
+        booking : Booking
+            When and where its preferred shape is expected to be free.
+        machine : Machine
+            The machine now.
+
+        Returns
+        -------
+        bool
+            The contrary of Evaluate().
+        """
+        job, estimate_s = offer.job, machine.estimate_s(offer.job)
+        now_s = estimate_s * self.record.stretch(job, offer.shape)
+        best_s = estimate_s * self.record.stretch(job, offer.preferred)
+        wait_s = booking.start_s - machine.now_s
+        if self._metric == "turnaround":
+            return wait_s + best_s <= now_s
+        wanted = sum(other.n_nodes for other in self._line.reachable() if other is not job)
+        idle = min(job.n_nodes, max(0, machine.cluster.n_free - wanted))
+        return idle * wait_s < job.n_nodes * (now_s - best_s)
+
+
+def _only(shapes: Shapes, shape: str) -> Place:
+    """Place jobs on one shape."""
+
+    def place(job: Job, cluster: Cluster, time_s: float) -> Allocation | None:
+        """Leave out the name of the shape."""
+        found = shapes.place(job, cluster, time_s, shape)
+        return None if found is None else found[0]
+
+    return place
+
+
+def _first(
+    job: Job, machine: Machine, shapes: Shapes, cluster: Cluster, ranked: Sequence[str]
+) -> tuple[Allocation, str] | None:
+    """Return the first place that there is, and its shape."""
+    for shape in ranked:
+        found = shapes.place(job, cluster, machine.now_s, shape)
+        if found is not None:
+            return found
+    return None

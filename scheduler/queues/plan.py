@@ -1,0 +1,305 @@
+"""Plan: reservations of several waiting jobs, with places, made by the allocator itself."""
+
+from bisect import bisect_left
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from scheduler.allocation import Allocation
+from scheduler.cluster import Cluster
+from scheduler.footprint import Footprint, join
+from scheduler.job import Job
+from scheduler.machine import Machine
+from scheduler.queues.reservation import departures, never_placed
+
+Place = Callable[[Job, Cluster, float], Allocation | None]
+"""Places a job in a state of the machine at a time; None when it does not fit."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Booking:
+    """
+    A waiting job's time and place.
+
+    Parameters
+    ----------
+    placement : Allocation
+        The job and what it will hold.
+    start_s, end_s : float
+        From when to when it is expected to hold it, in seconds.
+    taken : Footprint
+        The same as masks.
+    """
+
+    placement: Allocation
+    start_s: float
+    end_s: float
+    taken: Footprint
+
+
+class FreeNodes:
+    """
+    Free nodes over time: a step function of masks, to ask an allocator only where it may help.
+
+    Parameters
+    ----------
+    machine : Machine
+        The machine now; running jobs end when they are expected to.
+    bookings : collection of Booking
+        Who will hold nodes besides.
+    """
+
+    __slots__ = ("_free", "_gains", "_times")
+
+    def __init__(self, machine: Machine, bookings: Collection[Booking]) -> None:
+        cluster = machine.cluster
+        changes: dict[float, int] = {}
+        for job_id, end_s in machine.expected_end_s.items():
+            held = cluster.footprint(cluster.running[job_id]).nodes
+            changes[end_s] = changes.get(end_s, 0) ^ held
+        for booking in bookings:
+            for time_s in (booking.start_s, booking.end_s):
+                changes[time_s] = changes.get(time_s, 0) ^ booking.taken.nodes
+        free = join(cluster.nodes_per_leaf, enumerate(cluster.leaf_free))
+        free ^= changes.pop(machine.now_s, 0)
+        # Nodes or links become free at these instants only; at others nothing new is possible.
+        self._gains = {machine.now_s, *machine.expected_end_s.values()}
+        self._gains.update(booking.end_s for booking in bookings)
+        self._times, self._free = [machine.now_s], [free]
+        for time_s, change in sorted(changes.items()):
+            free ^= change
+            self._times.append(time_s)
+            self._free.append(free)
+
+    def change(self, booking: Booking) -> None:
+        """
+        Enter a booking, or take it out.
+
+        Parameters
+        ----------
+        booking : Booking
+            It starts now or later.
+        """
+        first, last = self._step_at(booking.start_s), self._step_at(booking.end_s)
+        self._gains.add(booking.end_s)
+        for step in range(first, last):
+            self._free[step] ^= booking.taken.nodes
+
+    def mark(self, time_s: float) -> None:
+        """
+        Make a time one of the instants.
+
+        Parameters
+        ----------
+        time_s : float
+            If it is past, nothing is done.
+        """
+        if time_s > self._times[0]:
+            self._step_at(time_s)
+            self._gains.add(time_s)
+
+    def _step_at(self, time_s: float) -> int:
+        """Return the step that begins at a time, making one if there is none."""
+        step = bisect_left(self._times, time_s)
+        if step == len(self._times) or self._times[step] != time_s:
+            self._times.insert(step, time_s)
+            self._free.insert(step, self._free[step - 1])
+        return step
+
+    def starts(self, n_nodes: int, length_s: float, before_s: float) -> Iterator[float]:
+        """
+        Iterate over the instants from which so many nodes are free for so long.
+
+        Parameters
+        ----------
+        n_nodes : int
+            Wanted.
+        length_s : float
+            For how long.
+        before_s : float
+            Instants from this one on are left out.
+
+        Yields
+        ------
+        float
+            In seconds, ascending; instants are those at which something changes.
+        """
+        times, free = self._times, self._free
+        first = 0
+        while first < len(times) and times[first] < before_s:
+            if times[first] not in self._gains:
+                first += 1
+                continue
+            until_s, left, step = times[first] + length_s, free[first], first + 1
+            while step < len(times) and times[step] < until_s and left.bit_count() >= n_nodes:
+                left &= free[step]
+                step += 1
+            if left.bit_count() >= n_nodes:
+                yield times[first]
+            narrow = free[step - 1].bit_count() < n_nodes
+            first = step if narrow else first + 1  # no earlier start gets past a narrow step
+
+
+class Plan:
+    """
+    Bookings of waiting jobs; two never hold the same node or link at the same time.
+
+    Attributes
+    ----------
+    bookings : dict of int to Booking
+        By job id.
+    """
+
+    def __init__(self) -> None:
+        self.bookings: dict[int, Booking] = {}
+
+    def earliest(
+        self,
+        job: Job,
+        machine: Machine,
+        free: FreeNodes,
+        place: Place | None = None,
+        before_s: float = float("inf"),
+    ) -> Booking | None:
+        """
+        Find the first time from now on at which a job fits beside all other bookings.
+
+        Parameters
+        ----------
+        job : Job
+            A waiting job; its own booking, if any, is not in its way.
+        machine : Machine
+            The machine now.
+        free : FreeNodes
+            What all others leave.
+        place : callable, optional
+            Places the job; default: the allocator.
+        before_s : float, optional
+            Times from this one on are not looked at.
+
+        Returns
+        -------
+        Booking or None
+            Not entered into the plan; None when there is none.
+        """
+        place = place or machine.expects
+        base: Cluster | None = None
+        leaving: list[tuple[float, list[int]]] = []
+        length_s = machine.estimate_s(job)
+        for time_s in free.starts(job.n_nodes, length_s, before_s):
+            if base is None:
+                base, leaving = machine.cluster.copy(), departures(machine)[::-1]
+            while leaving and leaving[-1][0] <= time_s:
+                for job_id in leaving.pop()[1]:
+                    base.release(job_id)
+            cluster = self.beside(job, base, time_s, time_s + length_s)
+            placement = place(job, cluster, time_s)
+            if placement is not None:
+                return Booking(placement, time_s, time_s + length_s, cluster.footprint(placement))
+        return None
+
+    def beside(self, job: Job, base: Cluster, from_s: float, until_s: float) -> Cluster:
+        """
+        Return a machine without what other bookings hold at some time in between.
+
+        Parameters
+        ----------
+        job : Job
+            Whose own booking is not in its way.
+        base : Cluster
+            The machine as running jobs leave it at that time.
+        from_s, until_s : float
+            In seconds.
+
+        Returns
+        -------
+        Cluster
+            A copy.
+        """
+        taken = Footprint()
+        for job_id, booking in self.bookings.items():
+            if booking.start_s < until_s and booking.end_s > from_s and job_id != job.id:
+                taken |= booking.taken
+        cluster = base.copy()
+        cluster.block(taken)
+        return cluster
+
+    def compress(self, jobs: Sequence[Job], machine: Machine) -> None:
+        """
+        Move bookings forward until none can be moved with all others where they are.
+
+        Parameters
+        ----------
+        jobs : sequence of Job
+            Booked jobs; earlier ones are moved first.
+        machine : Machine
+            The machine now.
+        """
+        free = self.free_nodes(machine)
+        while jobs:
+            moved = 0  # jobs up to the last one that moved: only they may have gained by it
+            for index, job in enumerate(jobs):
+                booking = self.bookings[job.id]
+                free.change(booking)
+                sooner = self.earliest(job, machine, free, before_s=booking.start_s)
+                if sooner is not None:
+                    booking, moved = sooner, index
+                    self.bookings[job.id] = booking
+                free.change(booking)
+            jobs = jobs[:moved]
+
+    def free_nodes(self, machine: Machine) -> FreeNodes:
+        """
+        Return what running and booked jobs leave.
+
+        Parameters
+        ----------
+        machine : Machine
+            The machine now.
+
+        Returns
+        -------
+        FreeNodes
+            Over time.
+        """
+        return FreeNodes(machine, self.bookings.values())
+
+    def book(self, jobs: Iterable[Job], machine: Machine, place: Place | None = None) -> None:
+        """
+        Enter the earliest time and place of each of some jobs.
+
+        Parameters
+        ----------
+        jobs : iterable of Job
+            Waiting jobs without a booking, in order.
+        machine : Machine
+            The machine now.
+        place : callable, optional
+            Places a job; default: the allocator.
+
+        Raises
+        ------
+        PolicyError
+            If a job does not fit even when all running and booked jobs have ended.
+        """
+        free = self.free_nodes(machine)
+        for job in jobs:
+            if machine.limit is not None:
+                machine.consider(job)
+                free.mark(machine.limit.patience_ends_s(job))
+            booking = self.earliest(job, machine, free, place)
+            if booking is None:
+                raise never_placed(job, machine)
+            self.bookings[job.id] = booking
+            free.change(booking)
+
+    def wake(self, machine: Machine) -> None:
+        """
+        Ask to be woken for every start, since nothing else need happen then.
+
+        Parameters
+        ----------
+        machine : Machine
+            The machine now.
+        """
+        for booking in self.bookings.values():
+            machine.wake(booking.start_s)

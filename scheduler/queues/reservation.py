@@ -1,0 +1,137 @@
+"""Reservation: when and where a waiting job is expected to start."""
+
+import heapq
+from dataclasses import dataclass
+
+from scheduler.allocation import Allocation
+from scheduler.cluster import Cluster
+from scheduler.errors import PolicyError
+from scheduler.job import Job
+from scheduler.machine import Machine
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Reservation:
+    """
+    When and where the head of the queue is expected to start.
+
+    Parameters
+    ----------
+    time_s : float
+        The first expected end after which the allocator can place the head.
+    placement : Allocation
+        Where it would go then.
+    """
+
+    time_s: float
+    placement: Allocation
+
+
+def expected_cluster(machine: Machine, time_s: float) -> Cluster:
+    """
+    Return the machine as it will be when all jobs expected to end by then have ended.
+
+    Parameters
+    ----------
+    machine : Machine
+        The machine now.
+    time_s : float
+        A time from now on, in seconds.
+
+    Returns
+    -------
+    Cluster
+        A copy.
+    """
+    cluster = machine.cluster.copy()
+    for job_id, end_s in machine.expected_end_s.items():
+        if end_s <= time_s:
+            cluster.release(job_id)
+    return cluster
+
+
+def departures(machine: Machine) -> list[tuple[float, list[int]]]:
+    """
+    Return the running jobs by the instant at which they are expected to end.
+
+    Parameters
+    ----------
+    machine : Machine
+        The machine now.
+
+    Returns
+    -------
+    list of (float, list of int)
+        Time in seconds and job ids, ascending.
+    """
+    leaving: dict[float, list[int]] = {}
+    for job_id, end_s in machine.expected_end_s.items():
+        leaving.setdefault(end_s, []).append(job_id)
+    return sorted(leaving.items())
+
+
+def reserve(job: Job, machine: Machine) -> Reservation:
+    """
+    Return the first time at which the allocator is expected to be able to place a job.
+
+    Parameters
+    ----------
+    job : Job
+        The job at the head of the queue, which does not fit now.
+    machine : Machine
+        The machine now.
+
+    Returns
+    -------
+    Reservation
+        Time and place. A job that wants few switches is expected to lose patience when its
+        time for that is over, or so long after the first time at which it fits otherwise.
+
+    Raises
+    ------
+    PolicyError
+        If the job does not fit even when all running jobs have ended: the allocator
+        refuses it on an empty machine without saying that it never will.
+    """
+    cluster, limit = machine.cluster.copy(), machine.limit
+    agenda = departures(machine)
+    patient_until_s = limit.patience_ends_s(job) if limit else machine.now_s
+    if machine.now_s < patient_until_s < float("inf"):
+        heapq.heappush(agenda, (patient_until_s, []))
+    while agenda:
+        time_s, leaving = heapq.heappop(agenda)
+        for job_id in leaving:
+            cluster.release(job_id)
+        if cluster.n_free < job.n_nodes:
+            continue
+        found = machine.allocator.allocate(job, cluster)
+        if found is None:
+            continue
+        if limit is None or time_s >= patient_until_s or limit.suits(found, cluster):
+            return Reservation(time_s, found)
+        if patient_until_s == float("inf"):
+            patient_until_s = time_s + limit.wanted(job)[1]
+            heapq.heappush(agenda, (patient_until_s, []))
+    raise never_placed(job, machine)
+
+
+def never_placed(job: Job, machine: Machine) -> PolicyError:
+    """
+    Return the error of a job that finds no place even when everybody else has ended.
+
+    Parameters
+    ----------
+    job : Job
+        The job.
+    machine : Machine
+        The machine.
+
+    Returns
+    -------
+    PolicyError
+        To be raised.
+    """
+    return PolicyError(
+        f"job {job.id} of {job.n_nodes} nodes cannot be placed by allocator "
+        f"{machine.allocator.name!r} even on the empty machine."
+    )

@@ -1,0 +1,175 @@
+"""SwitchLimit: at most so many leaf switches for a while, as with Slurm's ``--switches``."""
+
+import numpy as np
+
+from netsim.topology.fattree import FatTree
+from scheduler.allocation import Allocation
+from scheduler.cluster import Cluster
+from scheduler.errors import PolicyError
+from scheduler.job import Job
+from scheduler.workload.slurm import slurm_duration
+
+COLUMN = "switches"  # of the log, with what a job itself asked for
+DEFAULT_PATIENCE_S = 300.0  # Slurm's max_switch_wait
+
+
+def parse_switches(text: str, where: str) -> tuple[int, float]:
+    """
+    Read ``count[@time]`` as Slurm's ``--switches`` takes it.
+
+    Parameters
+    ----------
+    text : str
+        Switches at most (0: no limit) and how long to wait for that; a bare number of the
+        time is minutes, and without a time it is 300 s, Slurm's ``max_switch_wait``.
+    where : str
+        What to call the text in an error.
+
+    Returns
+    -------
+    count : int
+        Leaf switches at most.
+    patience_s : float
+        Seconds.
+
+    Raises
+    ------
+    PolicyError
+        If it is no such text.
+
+    Examples
+    --------
+    >>> parse_switches("2@1:30", "switches"), parse_switches("1", "switches")
+    ((2, 90.0), (1, 300.0))
+    """
+    count, at, time = text.strip().partition("@")
+    patience_s = slurm_duration(time) if at else DEFAULT_PATIENCE_S
+    if not count.isdecimal() or patience_s is None:
+        raise PolicyError(f'{where}: expected "count@time" as Slurm\'s --switches, got {text!r}.')
+    return int(count), patience_s
+
+
+class SwitchLimit:
+    """
+    Refuses placements that span more leaf switches than a job wants, until it loses patience.
+
+    A leaf switch is the one that a node hangs on; nodes with several rails count the leaves of
+    their first. As in Slurm the clock of a job does not start at its submission but when the
+    scheduler first finds a place for it that spans too many switches.
+
+    Parameters
+    ----------
+    default : str
+        ``count@time`` for jobs whose log has no column ``switches``; ``"0"``: no limit for
+        them.
+    """
+
+    def __init__(self, default: str) -> None:
+        self._default = parse_switches(str(default), "option switches")
+        self._own: dict[int, tuple[int, float]] = {}
+        self._since_s: dict[int, float] = {}
+
+    def wanted(self, job: Job) -> tuple[int, float]:
+        """
+        Return what a job asks for.
+
+        Parameters
+        ----------
+        job : Job
+            A waiting job.
+
+        Returns
+        -------
+        count : int
+            Leaf switches at most; 0: as many as it takes.
+        patience_s : float
+            How long it waits for that.
+
+        Raises
+        ------
+        PolicyError
+            If its column ``switches`` cannot be read.
+        """
+        if not job.extra:
+            return self._default
+        if job.id not in self._own:
+            text = dict(job.extra).get(COLUMN)
+            self._own[job.id] = (
+                self._default
+                if text is None
+                else parse_switches(text, f"job {job.id}: column {COLUMN}")
+            )
+        return self._own[job.id]
+
+    def suits(self, placement: Allocation, cluster: Cluster) -> bool:
+        """
+        Say whether a placement spans no more switches than its job wants.
+
+        Parameters
+        ----------
+        placement : Allocation
+            Proposed by an allocator.
+        cluster : Cluster
+            The machine.
+
+        Returns
+        -------
+        bool
+            True when it does not, or the job has no limit.
+        """
+        count, _ = self.wanted(placement.job)
+        return count == 0 or leaf_switches(placement, cluster) <= count
+
+    def start_clock(self, job: Job, now_s: float) -> None:
+        """
+        Count the patience of a job from now on, unless it is counted already.
+
+        Parameters
+        ----------
+        job : Job
+            A waiting job for which too wide a placement was found.
+        now_s : float
+            Seconds.
+        """
+        self._since_s.setdefault(job.id, now_s)
+
+    def patience_ends_s(self, job: Job) -> float:
+        """
+        Return when a job takes any placement.
+
+        Parameters
+        ----------
+        job : Job
+            A waiting job.
+
+        Returns
+        -------
+        float
+            In seconds; infinity while its clock has not started.
+        """
+        return self._since_s.get(job.id, float("inf")) + self.wanted(job)[1]
+
+
+def leaf_switches(placement: Allocation, cluster: Cluster) -> int:
+    """
+    Return the number of switches that the nodes of a placement hang on.
+
+    Parameters
+    ----------
+    placement : Allocation
+        A job placed.
+    cluster : Cluster
+        The machine.
+
+    Returns
+    -------
+    int
+        Leaves of a tree, routers elsewhere; the first one of a node with several rails.
+    """
+    fabric = cluster.fabric
+    if isinstance(fabric, FatTree):
+        return len(placement.leaves)
+    nodes = placement.nodes(cluster.nodes_per_leaf)
+    up = np.flatnonzero(np.isin(fabric.link_tail, nodes))
+    _, first = np.unique(fabric.link_tail[up], return_index=True)
+    return int(np.unique(fabric.link_head[up[first]]).size)

@@ -1,0 +1,223 @@
+"""What every queue policy of the registry keeps, with right and wrong estimates."""
+
+from itertools import pairwise
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from netsim.topology.fattree import fat_tree_of_radix
+from netsim.topology.torus import build_torus
+from scheduler.allocators import make_allocator
+from scheduler.cluster import Cluster
+from scheduler.errors import PolicyError
+from scheduler.job import Communication, Job
+from scheduler.queues import POLICIES, make_policy
+from scheduler.simulator import simulate
+
+MACHINES = {"tree": fat_tree_of_radix(4, 1.0), "torus": build_torus((4, 4), 1.0)}
+VARIANTS = [
+    *[(name, {}) for name in sorted(POLICIES)],
+    ("easy", {"reservation": "R3"}),
+    ("easy", {"reservation": "node-count"}),
+    ("easy", {"window": 0}),
+    ("priority", {"key": "size"}),
+    ("priority", {"key": "requested"}),
+    ("priority", {"key": "fair-share", "half_life_days": 0.001}),
+    ("cautious", {"evaluate": "capacity"}),
+    ("conservative", {"window": 2}),
+]
+LIMITED = [(name, options | {"switches": "1@1"}) for name, options in VARIANTS]
+SOME = settings(
+    deadline=None, max_examples=8, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+
+
+@st.composite
+def workloads(draw):
+    """Up to 20 jobs; requested times are right, too long or too short."""
+    jobs, submit = [], 0.0
+    for number in range(1, draw(st.integers(1, 20)) + 1):
+        submit += draw(st.sampled_from([0.0, 0.0, 1.0, 30.0]))
+        runtime = float(draw(st.integers(1, 200)))
+        label = draw(st.sampled_from(["", "all-to-all", "stencil"]))
+        jobs.append(
+            Job(
+                number,
+                submit,
+                draw(st.integers(1, 16)),
+                runtime,
+                runtime * draw(st.sampled_from([1.0, 1.0, 0.2, 5.0])),
+                user=draw(st.integers(1, 3)),
+                communication=Communication(label, None, 0.5) if label else None,
+            )
+        )
+    return jobs
+
+
+class Watched:
+    """A policy, and what the machine looks like after it has chosen."""
+
+    def __init__(self, policy, check):
+        self.policy, self.check = policy, check
+
+    def __len__(self):
+        """Return what the policy says."""
+        return len(self.policy)
+
+    def submit(self, job):
+        self.policy.submit(job)
+
+    def select(self, machine):
+        self.policy.select(machine)
+        self.check(machine)
+
+
+def run(jobs, variant, machine="tree", allocator="first-free", check=None, **options):
+    cluster = Cluster(MACHINES[machine])
+    policy = make_policy(*variant)
+    watched = policy if check is None else Watched(policy, check)
+    records = simulate(jobs, cluster, make_allocator(allocator, {}, 1), watched, **options).records
+    assert cluster.n_free == cluster.n_nodes
+    return records
+
+
+def starts(records):
+    return {record.job.id: record.start_s for record in records}
+
+
+def names(variant):
+    return " ".join([variant[0], *(f"{key}={value}" for key, value in variant[1].items())])
+
+
+@pytest.mark.parametrize("allocator", ["first-free", "jigsaw", "ta", "lc+s"])
+@pytest.mark.parametrize("variant", VARIANTS + LIMITED, ids=names)
+@SOME
+@given(data=st.data())
+def test_every_job_runs_once_after_its_submission_on_nodes_of_its_own(variant, allocator, data):
+    """Estimates too long or too short delay jobs but neither lose them nor stop the queue."""
+    jobs = data.draw(workloads())
+
+    records = run(jobs, variant, allocator=allocator, estimate_s=lambda job: job.requested_s)
+
+    assert sorted(starts(records)) == [job.id for job in jobs]
+    for record in records:
+        assert record.start_s >= record.job.submit_s
+        assert record.end_s == record.start_s + record.job.runtime_s
+    for node in range(16):
+        spans = sorted(
+            (record.start_s, record.end_s)
+            for record in records
+            if node in record.allocation.nodes(2)
+        )
+        assert all(one[1] <= other[0] for one, other in pairwise(spans))
+
+
+@pytest.mark.parametrize("variant", VARIANTS, ids=names)
+@SOME
+@given(jobs=workloads())
+def test_policies_work_on_machines_that_are_no_trees(variant, jobs):
+    """All jobs end on a torus, whatever the estimates."""
+    records = run(jobs, variant, "torus", "non-contiguous", estimate_s=lambda job: job.requested_s)
+
+    assert len(records) == len(jobs)
+
+
+@pytest.mark.parametrize("variant", VARIANTS + LIMITED, ids=names)
+@SOME
+@given(jobs=workloads())
+def test_same_jobs_give_the_same_schedule(variant, jobs):
+    """Bit for bit."""
+    one, other = (
+        run(jobs, variant, estimate_s=lambda job: job.requested_s, allocator="jigsaw")
+        for _ in range(2)
+    )
+
+    assert [(r.job.id, r.start_s, r.allocation.leaves) for r in one] == [
+        (r.job.id, r.start_s, r.allocation.leaves) for r in other
+    ]
+
+
+@pytest.mark.parametrize("variant", VARIANTS, ids=names)
+@SOME
+@given(jobs=workloads())
+def test_limits_end_jobs_at_their_requested_time_and_count_them(variant, jobs):
+    """Whoever asked for too little is killed; nobody else is."""
+    records = run(jobs, variant, estimate_s=lambda job: job.requested_s, kill_at_limit=True)
+
+    for record in records:
+        assert record.killed == (record.job.requested_s < record.job.runtime_s)
+        length = min(record.job.requested_s, record.job.runtime_s)
+        assert record.end_s == pytest.approx(record.start_s + length)
+
+
+@pytest.mark.parametrize("variant", VARIANTS, ids=names)
+@SOME
+@given(jobs=workloads())
+def test_some_job_starts_whenever_the_machine_is_empty(variant, jobs):
+    """Nobody waits beside a machine that does nothing."""
+    waiting = {job.id: job for job in jobs}
+
+    def check(machine):
+        for job_id in machine.cluster.running:
+            waiting.pop(job_id, None)
+        submitted = [job for job in waiting.values() if job.submit_s <= machine.now_s]
+        assert machine.cluster.running or not submitted
+
+    run(jobs, variant, check=check, estimate_s=lambda job: job.requested_s)
+
+
+@pytest.mark.parametrize("variant", [("fcfs", {}), ("easy", {}), ("easy", {"reservation": "R3"})])
+@SOME
+@given(jobs=workloads())
+def test_the_longest_waiting_job_never_waits_for_nodes_that_are_free(variant, jobs):
+    """Work conservation of FCFS and EASY: after each instant the head does not fit."""
+    waiting = {job.id: job for job in jobs}
+
+    def check(machine):
+        for job_id in machine.cluster.running:
+            waiting.pop(job_id, None)
+        head = min(waiting, default=None)
+        if head is not None and waiting[head].submit_s <= machine.now_s:
+            assert waiting[head].n_nodes > machine.cluster.n_free
+
+    run(jobs, variant, check=check)
+
+
+@pytest.mark.parametrize("allocator", ["first-free", "jigsaw"])
+@SOME
+@given(jobs=workloads())
+def test_fcfs_starts_jobs_in_the_order_of_submission(allocator, jobs):
+    """Nobody overtakes."""
+    times = starts(run(jobs, ("fcfs", {}), allocator=allocator))
+
+    assert [times[job.id] for job in jobs] == sorted(times.values())
+
+
+def test_unknown_names_and_options_list_the_choices():
+    """As every registry does."""
+    with pytest.raises(PolicyError, match="choose from cautious, conservative, easy"):
+        make_policy("best", {})
+    with pytest.raises(PolicyError, match="unknown option 'windw' of queue 'easy'"):
+        make_policy("easy", {"windw": 3})
+
+
+@pytest.mark.parametrize("name", sorted(set(POLICIES) - {"fcfs"}))
+def test_negative_windows_are_refused(name):
+    with pytest.raises(PolicyError, match="window must be at least 0, got -1"):
+        make_policy(name, {"window": -1})
+
+
+@pytest.mark.parametrize(
+    ("name", "option", "message"),
+    [
+        ("easy", {"reservation": "R4"}, "choose from R2, R3, node-count"),
+        ("priority", {"key": "age"}, "choose from wait, size, requested, fair-share"),
+        ("priority", {"half_life_days": 0}, "half_life_days must be above 0"),
+        ("cautious", {"evaluate": "luck"}, "choose from turnaround, capacity"),
+        ("fcfs", {"switches": "few"}, 'expected "count@time"'),
+    ],
+)
+def test_values_out_of_range_are_refused_with_the_choices(name, option, message):
+    with pytest.raises(PolicyError, match=message):
+        make_policy(name, option)
