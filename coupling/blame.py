@@ -1,14 +1,58 @@
-"""Blame: how much of a job's lost time each other job causes."""
+"""Blame: how much of a job's lost time each other job causes, told by the model or tried out."""
 
 from collections.abc import Mapping
 
-from coupling.predictions import Placed, Predict, Prediction, groups_that_meet, without
+from coupling.predictions import (
+    Placed,
+    Predict,
+    Prediction,
+    groups_that_meet,
+    solved_model,
+    without,
+)
+from coupling.snapshot import Snapshot
 from netsim.topology.base import Topology
 
+_TELLING = ("fast", "accurate")  # models that say who is to blame
 _PAIR = 2  # of two jobs that meet, each has the other to thank
 
 Shares = dict[int, dict[int, float]]
 """Victim to culprit to share of the victim's lost time; the shares of a victim add up to 1."""
+
+
+def lost_time_shares(
+    snapshot: Snapshot, placed: Placed, predict: Predict, together: Mapping[int, Prediction]
+) -> Shares:
+    """
+    Share lost time out as the model says, or, where it does not tell, by leave-one-out.
+
+    Parameters
+    ----------
+    snapshot : Snapshot
+        Names fabric and model.
+    placed : mapping of int to PlacedTraffic
+        Traffic of the jobs.
+    predict : callable
+        The model.
+    together : mapping of int to Prediction
+        What it says about all of them.
+
+    Returns
+    -------
+    dict of int to dict of int to float
+        For every job that is held up. Where the model names nobody, for less than its
+        tolerance, all jobs that the victim meets have equal shares.
+    """
+    if snapshot.model not in _TELLING:
+        return leave_one_out(snapshot.topology, placed, predict, together)
+    model, _ = solved_model(snapshot, placed)
+    shares: Shares = {}
+    for group in groups_that_meet(snapshot.topology, placed):
+        for victim in group:
+            if together[victim].held_up:
+                others = [job for job in group if job != victim]
+                shares[victim] = dict(model.blame(victim)) or _normalised({}, others)
+    return shares
 
 
 def leave_one_out(

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from coupling.blame import Shares, leave_one_out
+from coupling.blame import Shares, lost_time_shares
 from coupling.errors import CouplingError, SnapshotError
 from coupling.predictions import (
     Placed,
@@ -198,7 +198,8 @@ def estimate(snapshot: Snapshot | Mapping[str, Any], *, blame: bool = True) -> E
         Jobs on a fabric, with all they send; a mapping has the fields of a snapshot file
         (docs/commands.md).
     blame : bool, default True
-        Whether to share lost time out among the jobs, which takes a prediction per job.
+        Whether to share lost time out among the jobs; for models other than `fast` and
+        `accurate` that takes a prediction per job.
 
     Returns
     -------
@@ -250,7 +251,7 @@ class _Estimator:
             predict = predictor(snapshot)
             placed = self._placed(snapshot.jobs)
             together = predict(placed)
-            shares = leave_one_out(snapshot.topology, placed, predict, together) if blame else {}
+            shares = lost_time_shares(snapshot, placed, predict, together) if blame else {}
             worst = self._worst_links(placed, together)
             jobs = tuple(self._job(job, placed, together, worst, shares) for job in snapshot.jobs)
             candidates = self._candidates(placed, predict)

@@ -168,12 +168,9 @@ def without(placed: Placed, jobs: Collection[int], gone: int) -> Placed:
 
 
 def _solved(snapshot: Snapshot, placed: Placed) -> dict[int, Prediction]:
-    """Ask a contention model; jobs enter in the order of their numbers."""
-    model = _model_of(snapshot)
+    """Ask a contention model."""
     order = sorted(placed)
-    for job in order:
-        model.start(job, placed[job].traffic)
-    interference = model.solve()
+    model, interference = solved_model(snapshot, placed)
     ideal = snapshot.model == "null"  # an infinite network: the placement costs nothing either
     return {
         job: Prediction(
@@ -183,6 +180,30 @@ def _solved(snapshot: Snapshot, placed: Placed) -> dict[int, Prediction]:
         )
         for job in order
     }
+
+
+def solved_model(snapshot: Snapshot, placed: Placed) -> tuple[ContentionModel, Mapping[int, float]]:
+    """
+    Let jobs run together in a contention model, in the order of their numbers.
+
+    Parameters
+    ----------
+    snapshot : Snapshot
+        Names model, options and fairness.
+    placed : mapping of int to PlacedTraffic
+        Traffic of the jobs.
+
+    Returns
+    -------
+    model : ContentionModel
+        With the jobs, solved.
+    interference : mapping of int to float
+        By job number.
+    """
+    model = _model_of(snapshot)
+    for job in sorted(placed):
+        model.start(job, placed[job].traffic)
+    return model, model.solve()
 
 
 def _model_of(snapshot: Snapshot) -> ContentionModel:

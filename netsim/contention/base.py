@@ -92,6 +92,22 @@ class ContentionModel(Protocol):
             alone; -1 where no link holds the job up, or the model does not tell.
         """
 
+    def blame(self, job: int) -> Mapping[int, float]:
+        """
+        Return how much of a job's lost time each other job causes, as of the last `solve`.
+
+        Parameters
+        ----------
+        job : int
+            Identity of a job that was started.
+
+        Returns
+        -------
+        mapping of int to float
+            Shares that add up to 1, largest first; empty where nobody holds the job up, or the
+            model does not tell.
+        """
+
     def culprits(self, jobs: Iterable[int], kinds: Ints | None = None) -> Culprits:
         """
         Return who holds jobs up, as of the last `solve`.

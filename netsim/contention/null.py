@@ -67,6 +67,28 @@ class Null:
         new, self._new = self._new, []
         return dict.fromkeys((job for job in new if job in self._jobs), 1.0)
 
+    def blame(self, job: int) -> Mapping[int, float]:
+        """
+        Return that nobody holds a job up.
+
+        Parameters
+        ----------
+        job : int
+            Identity of a job that was started.
+
+        Returns
+        -------
+        mapping of int to float
+            Always empty.
+
+        Raises
+        ------
+        ContentionError
+            If there is no such job.
+        """
+        self.worst_link(job)
+        return {}
+
     def culprits(self, jobs: Iterable[int], kinds: Ints | None = None) -> Culprits:
         """
         Return that nobody holds jobs up.
