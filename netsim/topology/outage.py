@@ -8,6 +8,8 @@ import numpy as np
 from netsim.arrays import Bools, Ints
 from netsim.errors import TopologyError
 from netsim.topology.base import Topology
+from netsim.topology.fattree import FatTree
+from netsim.topology.levels import links_in_service
 from netsim.topology.moves import Moves, same_links
 
 
@@ -142,11 +144,34 @@ def _group_reach(topology: Topology, groups: list[Ints]) -> Bools:
     intact = topology.absent is None or not topology.absent.size
     if intact and topology.origin is None:  # what is built here is connected; files may not be
         return np.ones_like(reach)
+    if not isinstance(topology, FatTree):
+        return reach | _joined(topology, groups)
     moves = Moves.on(topology)
     heads = np.array([nodes[0] for nodes in groups], dtype=np.int64)
     for group, nodes in enumerate(groups):
         reach[:, group] |= moves.distances(int(nodes[0]))[heads] >= 0
     return reach
+
+
+def _joined(topology: Topology, groups: list[Ints]) -> Bools:
+    """Tell which groups have switches in the same part of the fabric; any path will do."""
+    from scipy.sparse import csr_array  # noqa: PLC0415 (slow to import, and rarely needed)
+    from scipy.sparse.csgraph import connected_components  # noqa: PLC0415
+
+    n_nodes, n_switches = topology.n_nodes, topology.n_switches
+    works = links_in_service(topology)
+    tail, head = topology.link_tail[works], topology.link_head[works]
+    between = (tail >= n_nodes) & (head >= n_nodes)
+    ends = (tail[between] - n_nodes, head[between] - n_nodes)
+    links = csr_array((np.ones(ends[0].size), ends), shape=(n_switches, n_switches))
+    parts, part = connected_components(links, directed=False)
+    group = np.full(n_nodes + n_switches, -1, dtype=np.int64)
+    group[[int(nodes[0]) for nodes in groups]] = np.arange(len(groups))
+    up = (group[tail] >= 0) & (tail < n_nodes)
+    member = np.zeros((len(groups), parts), dtype=bool)
+    member[group[tail[up]], part[head[up] - n_nodes]] = True
+    joined: Bools = (member.astype(np.float32) @ member.T.astype(np.float32)) > 0
+    return joined
 
 
 def _products(first: Ints, second: Ints) -> Ints:

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from netsim.arrays import Ints
 from netsim.errors import TopologyError
 from netsim.ibnet import IbFabric, read_ibnetdiscover
 from netsim.ibtree import Wiring, wire_fat_tree, wire_graph
@@ -29,6 +30,7 @@ LANE_GBITS = {
     "NDR": 100.0,
     "XDR": 200.0,
 }
+_AGGREGATOR = "Aggregation Node"  # SHARP's, as switches describe theirs
 _DESCRIPTION = re.compile(r"(\S+)(?:\s+(?:HCA-\d+|mlx\d+_\d+|hfi\d+_\d+|ibp\S*))?")
 
 
@@ -56,7 +58,34 @@ def read_wiring(text: str, source: str) -> tuple[Wiring, str]:
     TopologyError
         If it is no such output, or holds no node.
     """
-    fabric = read_ibnetdiscover(text, source)
+    whole = read_ibnetdiscover(text, source)
+    fabric, number = _without_aggregators(whole)
+    wiring, remark = _wired(fabric, source)
+    device = np.where(wiring.device >= 0, number[wiring.device], -1)
+    return Wiring(wiring.topology, whole, device, wiring.port), remark
+
+
+def _without_aggregators(fabric: IbFabric) -> tuple[IbFabric, Ints]:
+    """
+    Take out the adapters inside switches that reduce data in the network: they are no hosts.
+
+    They hang on switches of all levels, which would all be leaves. Returns the number of each
+    remaining device among all, too.
+    """
+    kept = [i for i, d in enumerate(fabric.devices) if d.is_switch or _AGGREGATOR not in d.name]
+    new = {old: i for i, old in enumerate(kept)}
+    cables = {
+        (new[i], p): (new[j], q)
+        for (i, p), (j, q) in fabric.cables.items()
+        if i in new and j in new
+    }
+    rates = {(new[i], p): rate for (i, p), rate in fabric.rates.items() if i in new}
+    devices = tuple(fabric.devices[i] for i in kept)
+    return IbFabric(devices, cables, rates), np.array(kept, dtype=np.int64)
+
+
+def _wired(fabric: IbFabric, source: str) -> tuple[Wiring, str]:
+    """Take a fabric as a fat-tree or graph."""
     try:
         return wire_fat_tree(fabric), ""
     except TopologyError as error:
@@ -106,8 +135,11 @@ def read_infiniband(text: str, source: str, settings: Settings) -> Topology:
     topology, n_nodes = wiring.topology, wiring.topology.n_nodes
     is_tree = isinstance(topology, FatTree)
     assumed = [remark] if is_tree and remark else []
-    idle = sum(not d.is_switch for d in wiring.fabric.devices)
-    idle -= int(np.count_nonzero(wiring.device[:n_nodes] >= 0))
+    adapters = [d for d in wiring.fabric.devices if not d.is_switch]
+    aggregators = sum(_AGGREGATOR in d.name for d in adapters)
+    if aggregators:
+        assumed.append(f"aggregation nodes inside switches ({aggregators}) are left out: no hosts")
+    idle = len(adapters) - aggregators - int(np.count_nonzero(wiring.device[:n_nodes] >= 0))
     if idle:
         assumed.append(f"channel adapters without a cable ({idle}) are left out")
     if topology.absent is not None:

@@ -117,13 +117,14 @@ FORMATS: dict[str, Reader] = {
     "edge-csv": read_edge_csv,
 }
 
+_FIRST_LINE = r"\A(?:[ \t]*(?:#[^\n]*)?\n)*[^\n#]*"  # after blank lines and comments
 _MARKS = {  # looked for in this order, in any letter case
     "graphml": r"<graphml\b",
     "ibnetdiscover": r'^(switchguid=|caguid=|(Switch|Ca)\s+\d+\s+"[SH]-)',
     "aries-links": r"\)\s+(green|black|blue|ptile)\s+->",
-    "slurm-conf": r"^\s*(SwitchName|BlockName|BlockSizes)\s*=",
-    "slurm-yaml": r"^[-\s]*(topology|tree|block|cluster_default)\s*:",
+    "slurm-conf": r"^[ \t]*(SwitchName|BlockName|BlockSizes)\s*=",
+    "slurm-yaml": r"^[- \t]*(topology|tree|block|cluster_default)\s*:",
     "node-map": r"\A\s*\d+[ \t]+\d+[ \t]*\n\s*\S+([ \t]+\d+){2,}",
-    "node-csv": r"\A(\s*#[^\n]*\n|\s*\n)*[^\n#]*\b(leaf_switch|leaf|l1_switch|edge_switch)\b",
-    "edge-csv": r"\A(\s*#[^\n]*\n|\s*\n)*[^\n#]*\b(source|from|src|tail|a)\b[^\n]*[,;\t]",
+    "node-csv": _FIRST_LINE + r"\b(leaf_switch|leaf|l1_switch|edge_switch)\b",
+    "edge-csv": _FIRST_LINE + r"\b(source|from|src|tail|a)\b[^\n]*[,;\t]",
 }

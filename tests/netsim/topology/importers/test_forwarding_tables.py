@@ -1,13 +1,14 @@
 """Forwarding tables over imported fabrics: what ibnetdiscover and a dump say, is routed."""
 
 import gzip
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from netsim.errors import NetsimError
-from netsim.ibnet import IbFabric, read_ibnetdiscover, write_ibnetdiscover
+from netsim.ibnet import Device, IbFabric, read_ibnetdiscover, write_ibnetdiscover
 from netsim.lft_opensm import export_lfts, read_lft_dump, tables_of
 from netsim.routing import make_routing
 from netsim.topology import make_topology
@@ -114,3 +115,32 @@ def test_a_dump_of_another_fabric_or_none_is_refused(tmp_path):
     ):
         with pytest.raises(NetsimError, match=message):
             make_routing(spec, topology)
+
+
+def test_aggregation_nodes_inside_switches_are_no_hosts(tmp_path):
+    """One on every switch, spines included; the tree and its tables stay what they were."""
+    fabric = read_ibnetdiscover((DATA / "ibnetdiscover.txt").read_text())
+    devices, cables = list(fabric.devices), dict(fabric.cables)
+    for i, switch in enumerate(fabric.devices):
+        if switch.is_switch:
+            devices[i] = replace(switch, n_ports=switch.n_ports + 1)
+            own = len(devices)
+            guid = switch.guid + 8
+            name = "Mellanox Technologies Aggregation Node"
+            devices.insert(
+                own, Device(guid, name, 1, is_switch=False, lid=own + 50, port_guid=guid)
+            )
+            cables[i, switch.n_ports + 1], cables[own, 1] = (own, 1), (i, switch.n_ports + 1)
+    path = tmp_path / "file"
+    path.write_text(write_ibnetdiscover(IbFabric(tuple(devices), cables, fabric.rates)))
+
+    tree = read_topology(path)
+    wiring, _ = read_wiring(path.read_text(), "file")
+    plain, _ = read_wiring((DATA / "ibnetdiscover.txt").read_text(), "plain")
+
+    assert tree.name == plain.topology.name
+    assert any("aggregation nodes inside switches (4)" in line for line in tree.origin.assumed)
+    walked = tables_of(read_lft_dump(export_lfts(plain, [], None)), wiring)
+    assert np.array_equal(
+        walked.out, tables_of(read_lft_dump(export_lfts(plain, [], None)), plain).out
+    )
