@@ -180,4 +180,6 @@ def test_the_command_runs_the_model_and_its_report_names_the_assumption(command,
     assert (status, [line for line in problem.splitlines() if "error" in line.lower()]) == (0, [])
     page = (tmp_path / "out" / "report.html").read_text()
     assert "no network is simulated" in page
+    assert "Assumed speed-up" in page
+    assert "nobody assumed" not in page
     assert "20%" in page
