@@ -144,7 +144,7 @@ def main() -> None:
     run = f"Run: {run}, {' and '.join(counts)}." + (PART if options.jobs else "")
     absent = f"{', '.join(unfit)} (they need a torus)"
     absent += "".join(f", and {name} (on a tree it is {same})" for name, same in SAME.items())
-    text = fill(READING.format(run=run, absent=absent), WIDTH)
+    text = fill(READING.format(run=run, absent=absent), WIDTH, break_on_hyphens=False)
     more = f" --jobs {limits[0]} {limits[1]}" if options.jobs else ""
     command = f"python benchmarks/coupled_allocators.py --logs FOLDER{more}"
     record(SECTION, command, [text, *lines], path=PAPERS)
