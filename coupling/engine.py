@@ -12,9 +12,11 @@ from coupling.errors import ExperimentError
 from coupling.experiment import Experiment
 from coupling.fabric import routing_of
 from coupling.metrics import summarize
+from coupling.metrics_size import network_volume
 from coupling.pace import BlameLedger, LinkLedger, NetworkPace
 from coupling.placed import placed
 from coupling.result import Result
+from coupling.stopwatch import Stopwatch
 from coupling.tables import Table
 from coupling.tabulate import blame_table, job_table, link_table, time_table
 from netsim.contention import CONTENTION_MODELS, make_contention_model
@@ -85,6 +87,7 @@ def run_parts(experiment: Experiment, parts: Parts, progress: Progress | None = 
     summary |= summarize(jobs, parts.n_nodes)
     summary["dropped_by_reason"] = dict(parts.workload.dropped)
     cpu = {"events": coupled.events, "cpu_coupled_s": coupled.cpu_s}
+    cpu["scheduling_ms_per_job"] = coupled.deciding_s / len(parts.workload.jobs) * 1e3
     if experiment.self_check:
         alone = _simulate(experiment, parts, coupled=False, progress=progress)
         free = job_table(alone.schedule, parts.workload, parts.topology, cluster.nodes_per_leaf)
@@ -95,13 +98,14 @@ def run_parts(experiment: Experiment, parts: Parts, progress: Progress | None = 
         cpu["cpu_uncoupled_s"] = alone.cpu_s
         cpu["contention_ms_per_event"] = (coupled.cpu_s - alone.cpu_s) / coupled.events * 1e3
     makespan_s = float(summary.get("makespan_s") or 0.0)
+    links = link_table(coupled.ledger, parts.topology, makespan_s)
     return Result(
         name=experiment.allocator,
         jobs=jobs,
-        links=link_table(coupled.ledger, parts.topology, makespan_s),
+        links=links,
         timeline=time_table(coupled.schedule, parts.n_nodes),
         blame=blame_table(coupled.blame),
-        summary=summary,
+        summary=summary | network_volume(links),
         cost=cpu,
     )
 
@@ -255,13 +259,14 @@ def _model(experiment: Experiment, parts: Parts) -> ContentionModel | None:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Outcome:
-    """A schedule, what the links carried, who held whom up, and what it cost."""
+    """A schedule, what the links carried, who held whom up, and what it and its queue cost."""
 
     schedule: Schedule
     ledger: LinkLedger
     blame: BlameLedger
     events: int
     cpu_s: float
+    deciding_s: float
 
 
 def _simulate(
@@ -288,19 +293,21 @@ def _simulate(
         rates, ledger, blame = network, network.ledger, network.blame
     what = label or phases(experiment)[0 if coupled else 1]
     total = len(parts.workload.jobs)
+    policy = Stopwatch(_policy(experiment))
     begin_s = time.process_time()
     schedule = simulate(
         parts.workload.jobs,
         cluster,
         allocator,
-        _policy(experiment),
+        policy,
         rates=rates,
         estimate_s=_requested_s if parts.estimates == "requested" else runtime_s,
         kill_at_limit=experiment.kill_at_limit,
         progress=None if progress is None else lambda done, _: progress(what, done, total),
     )
     cpu_s = time.process_time() - begin_s
-    return _Outcome(schedule, ledger, blame, 2 * len(schedule.records), cpu_s)
+    events = 2 * len(schedule.records)
+    return _Outcome(schedule, ledger, blame, events, cpu_s, policy.cpu_s)
 
 
 def _assumed(experiment: Experiment, parts: Parts, allocator: Allocator) -> AssumedPace:

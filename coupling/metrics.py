@@ -5,6 +5,8 @@ from collections.abc import Mapping
 import numpy as np
 import pandas as pd
 
+from coupling.metrics_time import lost_capacity
+
 BOUNDED_SLOWDOWN_TAU_S = 10.0  # Feitelson & Rudolph 1998: jobs shorter than this count as so long
 SIZE_CLASSES = ((1, 1), (2, 4), (5, 16), (17, 64), (65, 256), (257, None))
 
@@ -26,7 +28,8 @@ def summarize(jobs: pd.DataFrame, n_nodes: int) -> dict[str, float | int | None]
         Fractions, seconds and counts by name; None where a number does not exist (no job
         ran, or all started at time 0). Utilisation counts the nodes asked for:
         ``utilization_steady`` from time 0 to the last start, ``utilization_makespan`` to
-        the last end. Bounded slowdown: max(1, turnaround / max(run time, 10 s)).
+        the last end. Bounded slowdown: max(1, turnaround / max(run time, 10 s)). Node-hours:
+        nodes asked for x run time. Fragmentation and loss of capacity: `lost_capacity`.
 
     Notes
     -----
@@ -53,6 +56,8 @@ def summarize(jobs: pd.DataFrame, n_nodes: int) -> dict[str, float | int | None]
         "utilization_makespan": float(np.sum(size * run)) / (n_nodes * makespan),
         "makespan_s": makespan,
         "throughput_jobs_per_hour": len(done) / makespan * 3600.0,
+        "node_hours": float(np.sum(size * run)) / 3600.0,
+        **lost_capacity(jobs, n_nodes),
         "mean_wait_s": float(done["wait_s"].mean()),
         "median_wait_s": float(done["wait_s"].median()),
         "mean_turnaround_s": float(turnaround.mean()),

@@ -57,7 +57,9 @@ def job_table(
     rows += [_dropped_row(number, reason) for number, reason in workload.dropped_jobs]
     table = pd.DataFrame(rows, columns=_columns())
     numbers = dict.fromkeys(_NUMBER_COLUMNS, "float64")
-    return table.astype({**numbers, "id": "int64", "n_nodes": "int64", "killed": "bool"})
+    return table.astype(
+        {**numbers, "id": "int64", "n_nodes": "int64", "idle_nodes": "int64", "killed": "bool"}
+    )
 
 
 def _columns() -> list[str]:
@@ -68,6 +70,7 @@ def _columns() -> list[str]:
         "start_s",
         "end_s",
         "n_nodes",
+        "idle_nodes",
         "runtime_reference_s",
         "wait_s",
         "turnaround_s",
@@ -95,6 +98,7 @@ def _row(record: JobRecord, topology: Topology, nodes_per_leaf: int) -> Sequence
         record.start_s,
         record.end_s,
         job.n_nodes,
+        record.allocation.idle,
         job.runtime_s,
         record.start_s - job.submit_s,
         record.end_s - job.submit_s,
@@ -114,7 +118,7 @@ def _row(record: JobRecord, topology: Topology, nodes_per_leaf: int) -> Sequence
 def _dropped_row(number: int, reason: str) -> Sequence[object]:
     """Return the row of a job that was dropped."""
     missing = [np.nan] * 3
-    return (number, *missing, 0, *[np.nan] * 7, "", np.nan, np.nan, "", False, reason)
+    return (number, *missing, 0, 0, *[np.nan] * 7, "", np.nan, np.nan, "", False, reason)
 
 
 def _communication(job: Job) -> tuple[str, float]:

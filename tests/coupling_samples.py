@@ -63,6 +63,7 @@ def _jobs(runtimes_s, lost_s):
             "start_s": 0.0,
             "end_s": run,
             "n_nodes": SIZES,
+            "idle_nodes": 0,
             "runtime_reference_s": run - lost,
             "wait_s": 0.0,
             "turnaround_s": run,
@@ -82,7 +83,12 @@ def _jobs(runtimes_s, lost_s):
 
 def with_dropped(jobs, reasons):
     """Return a job table with dropped jobs at the end."""
-    row = dict.fromkeys(jobs.columns, np.nan) | {"n_nodes": 0, "pattern": "", "nodes": ""}
+    row = dict.fromkeys(jobs.columns, np.nan) | {
+        "n_nodes": 0,
+        "idle_nodes": 0,
+        "pattern": "",
+        "nodes": "",
+    }
     rows = [
         row | {"id": 900 + index, "killed": False, "dropped": reason}
         for index, reason in enumerate(reasons)

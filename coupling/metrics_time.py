@@ -1,0 +1,185 @@
+"""Metrics over time: how full the machine is, and what it leaves idle while jobs wait."""
+
+import heapq
+from collections.abc import Iterator
+from itertools import pairwise
+
+import numpy as np
+import pandas as pd
+
+from netsim.arrays import Floats, Ints
+
+UTILIZATION_EDGES = (0.98, 0.95, 0.90, 0.80, 0.60, 0.0)  # of the bins of seed 001, Table 2
+MINUTE_S = 60.0
+
+
+def instantaneous_utilization(jobs: pd.DataFrame, n_nodes: int) -> pd.Series:
+    """
+    Return how often the machine is how full, seen at every start and every end of a job.
+
+    Parameters
+    ----------
+    jobs : DataFrame
+        The job table of a result.
+    n_nodes : int
+        Nodes of the machine.
+
+    Returns
+    -------
+    Series of float
+        Fraction of the events by bin: ``>=98``, ``95-98``, ``90-95``, ``80-90``, ``60-80``, ``<60``
+        per cent, each without its upper end.
+
+    Notes
+    -----
+    Seed 001, section 6.1, Table 2. It counts nodes asked for: with those that LaaS holds
+    besides, LaaS would be above 98 % often. Each job is two events, and an event sees the
+    machine after all starts and ends of its instant.
+    """
+    done = _ran(jobs)
+    start, end, size = _columns(done, "start_s", "end_s", "n_nodes")
+    events = np.concatenate([start, end])
+    busy = _in_use(events, start, end, size)
+    names = _bin_names()
+    found = np.digitize(busy / n_nodes, UTILIZATION_EDGES[-2::-1])  # from the emptiest on
+    counts = np.bincount(found, minlength=len(names))[::-1]
+    return pd.Series(counts / max(1, events.size), index=names, name="events")
+
+
+def _bin_names() -> list[str]:
+    """Return the names of the bins, the fullest first."""
+    edges = [round(100 * edge) for edge in UTILIZATION_EDGES]
+    between = [f"{low}-{high}" for high, low in pairwise(edges[:-1])]
+    return [f">={edges[0]}", *between, f"<{edges[-2]}"]
+
+
+def utilization_per_minute(
+    jobs: pd.DataFrame, n_nodes: int, step_s: float = MINUTE_S
+) -> pd.DataFrame:
+    """
+    Return the mean utilisation of every minute of a run.
+
+    Parameters
+    ----------
+    jobs : DataFrame
+        The job table of a result.
+    n_nodes : int
+        Nodes of the machine.
+    step_s : float, default 60
+        Seconds of a step.
+
+    Returns
+    -------
+    DataFrame
+        ``time_s``, the begin of each step, and ``utilization``: node-seconds asked for / those
+        of the machine in this step.
+    """
+    done = _ran(jobs)
+    start, end, size = _columns(done, "start_s", "end_s", "n_nodes")
+    steps = int(np.ceil(end.max(initial=0.0) / step_s))
+    edges = np.arange(steps + 1) * step_s
+    instants = np.unique(np.concatenate([[0.0], start, end]))
+    busy = _in_use(instants, start, end, size)
+    area = np.concatenate([[0.0], np.cumsum(busy[:-1] * np.diff(instants))])
+    used = np.diff(np.interp(edges, instants, area))
+    return pd.DataFrame({"time_s": edges[:-1], "utilization": used / (n_nodes * step_s)})
+
+
+def lost_capacity(jobs: pd.DataFrame, n_nodes: int) -> dict[str, float | None]:
+    """
+    Return what part of the machine is held without need, or idle although somebody waits.
+
+    Parameters
+    ----------
+    jobs : DataFrame
+        The job table of a result.
+    n_nodes : int
+        Nodes of the machine.
+
+    Returns
+    -------
+    dict
+        Fractions of the node-seconds from time 0 to the last start; None when all jobs start
+        at time 0. ``internal_fragmentation``: held beyond what was asked for.
+        ``external_fragmentation``: free while the longest waiting job asks for no more than
+        what is free. ``loss_of_capacity``: free while any waiting job does.
+
+    Notes
+    -----
+    Internal and external fragmentation of nodes as in seed 001, section 2.3.2, averaged over time.
+    Loss of capacity is the metric that seed 004, section VIII-B, names, as its reference (Zhou
+    et al., IPDPS 2015) defines it: the sum of n_i (t_i+1 - t_i) delta_i over events, divided
+    by N (t_m - t_1), with n_i free nodes and delta_i = 1 while a job that would fit waits.
+    """
+    done = _ran(jobs)
+    names = ("internal_fragmentation", "external_fragmentation", "loss_of_capacity")
+    submit, start, end, size, idle = _columns(
+        done, "submit_s", "start_s", "end_s", "n_nodes", "idle_nodes"
+    )
+    until_s = float(start.max(initial=0.0))
+    if until_s <= 0:
+        return dict.fromkeys(names)
+    instants = np.unique(np.concatenate([[0.0], submit, start, end]))
+    instants = instants[instants <= until_s]
+    length = np.diff(instants)
+    now = instants[:-1]
+    free = n_nodes - _in_use(now, start, end, size + idle)
+    area = n_nodes * until_s
+    held = idle * np.clip(np.minimum(end, until_s) - start, 0.0, None)
+    fractions = (
+        float(held.sum()),
+        float(np.sum((length * free)[_head_sizes(now, submit, start, size) <= free])),
+        float(np.sum((length * free)[_least_sizes(now, submit, start, size) <= free])),
+    )
+    return {name: lost / area for name, lost in zip(names, fractions, strict=True)}
+
+
+def _ran(jobs: pd.DataFrame) -> pd.DataFrame:
+    """Return the jobs that ran."""
+    return jobs[jobs["dropped"] == ""]
+
+
+def _columns(jobs: pd.DataFrame, *names: str) -> Iterator[Floats]:
+    """Return columns as arrays."""
+    return (jobs[name].to_numpy() for name in names)
+
+
+def _in_use(at_s: Floats, start: Floats, end: Floats, size: Ints | Floats) -> Ints | Floats:
+    """Return the nodes in use after all that happens at some times."""
+    by_start, by_end = np.argsort(start), np.argsort(end)
+    came = np.concatenate([[0], np.cumsum(size[by_start])])
+    left = np.concatenate([[0], np.cumsum(size[by_end])])
+    begun = np.searchsorted(start[by_start], at_s, side="right")
+    ended = np.searchsorted(end[by_end], at_s, side="right")
+    difference: Ints | Floats = came[begun] - left[ended]
+    return difference
+
+
+def _head_sizes(at_s: Floats, submit: Floats, start: Floats, size: Floats) -> Floats:
+    """Return the size of the longest waiting job at ascending times, infinity for none."""
+    order = np.argsort(submit, kind="stable")
+    submit, start, size = submit[order], start[order], size[order]
+    others = np.concatenate([[-np.inf], np.maximum.accumulate(start)[:-1]])
+    first = np.maximum(submit, others)  # from then on until its start it is the head
+    heads = np.flatnonzero(first < start)
+    found = np.searchsorted(first[heads], at_s, side="right") - 1
+    head = heads[np.maximum(found, 0)] if heads.size else np.zeros(at_s.size, dtype=np.int64)
+    waits = (found >= 0) & (start[head] > at_s)
+    return np.where(waits, size[head], np.inf)
+
+
+def _least_sizes(at_s: Floats, submit: Floats, start: Floats, size: Floats) -> Floats:
+    """Return the size of the smallest waiting job at ascending times, infinity for none."""
+    order = np.argsort(submit, kind="stable")
+    waiting: list[tuple[float, float]] = []
+    coming, found = iter(order), np.full(at_s.size, np.inf)
+    job = next(coming, None)
+    for index, time_s in enumerate(at_s):
+        while job is not None and submit[job] <= time_s:
+            heapq.heappush(waiting, (size[job], start[job]))
+            job = next(coming, None)
+        while waiting and waiting[0][1] <= time_s:
+            heapq.heappop(waiting)
+        if waiting:
+            found[index] = waiting[0][0]
+    return found
