@@ -127,7 +127,7 @@ def test_a_report_says_what_was_assumed_and_where_it_comes_from(text):
     assert "the default profile, with the seed. 66.7 % of the jobs communicate" in text
     assert "alone on an ideal placement" in text
     assert "as if users guessed them exactly" in text
-    assert "0.52 to 0.85 of the true excess" in text
+    assert "0.70 to 0.93 (0.56 to 0.83) of the true excess" in text
     assert f"small.swf: {'ab' * 32}" in text
     assert "2026-01-02T03:04:05+00:00" in text
     assert 'model = "fast"' in text
