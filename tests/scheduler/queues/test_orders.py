@@ -1,0 +1,168 @@
+"""Queues in another order, and conservative backfilling, on hand-made jobs."""
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from netsim.topology.fattree import fat_tree_of_radix
+from scheduler.allocators import make_allocator
+from scheduler.cluster import Cluster
+from scheduler.footprint import Footprint, join, split
+from scheduler.job import Job
+from scheduler.queues import make_policy
+from scheduler.queues.conservative import Conservative
+from scheduler.simulator import simulate
+
+
+def job(number, n_nodes=16, runtime_s=10.0, requested_s=None, **fields):
+    submit_s = fields.pop("submit_s", 0.0)
+    return Job(number, submit_s, n_nodes, runtime_s, requested_s or runtime_s, **fields)
+
+
+def run(jobs, policy, allocator="first-free", **options):
+    cluster = Cluster(fat_tree_of_radix(4, 1.0))
+    records = simulate(jobs, cluster, make_allocator(allocator, {}, 1), policy, **options).records
+    return {record.job.id: record.start_s for record in records}
+
+
+def order(jobs, name, **options):
+    starts = run(jobs, make_policy(name, options))
+    return sorted(starts, key=starts.__getitem__)
+
+
+def test_shortest_jobs_go_first_by_what_the_scheduler_knows():
+    """All of the whole machine: run times 30, 10, 20."""
+    jobs = [job(1, runtime_s=30.0), job(2, runtime_s=10.0), job(3, runtime_s=20.0)]
+
+    assert order(jobs, "sjf") == [2, 3, 1]
+
+
+@pytest.mark.parametrize(
+    ("key", "expected"), [("wait", [1, 2, 3]), ("size", [2, 3, 1]), ("requested", [3, 1, 2])]
+)
+def test_priority_goes_by_its_key(key, expected):
+    """Any two of 9, 12 and 11 nodes exclude each other on 16."""
+    jobs = [job(1, 9, requested_s=50.0), job(2, 12, requested_s=90.0), job(3, 11, requested_s=20.0)]
+
+    assert order(jobs, "priority", key=key) == expected
+
+
+def test_fair_share_lets_the_user_go_first_who_has_used_least():
+    """User 1 runs once, then user 2 is served until he has used as much."""
+    jobs = [job(n, runtime_s=20.0, user=1) for n in (1, 2)]
+    jobs += [job(n, runtime_s=10.0, user=2) for n in (3, 4, 5)]
+
+    assert order(jobs, "priority", key="fair-share", half_life_days=1000.0) == [1, 3, 4, 2, 5]
+
+
+def test_old_use_is_forgotten():
+    """Half of 1000 s fades every 8.64 s: at 1000 s user 1 has used next to nothing."""
+    jobs = [job(1, runtime_s=1000.0, user=1), job(2, runtime_s=20.0, user=2)]
+    jobs += [job(3, user=2), job(4, user=1)]
+
+    assert order(jobs, "priority", key="fair-share", half_life_days=1e-4) == [1, 2, 4, 3]
+    assert order(jobs, "priority", key="fair-share", half_life_days=1000.0) == [1, 2, 3, 4]
+
+
+def test_conservative_protects_everybody_where_easy_protects_the_head_alone():
+    """
+    Of 16 nodes job 1 has 12 until 10 s; 2 (all 16) is due then, 3 (13 nodes) at 20 s.
+
+    Job 4 (4 nodes for 25 s) must wait for all three, job 5 (4 nodes for 10 s) fits at once.
+    """
+    jobs = [job(1, 12), job(2, 16), job(3, 13), job(4, 4, 25.0), job(5, 4, 10.0)]
+
+    assert run(jobs, Conservative()) == {1: 0.0, 2: 10.0, 3: 20.0, 5: 0.0, 4: 30.0}
+
+
+def test_conservative_refuses_a_job_that_easy_starts():
+    """The head leaves 6 nodes at 10 s; the next, due at 20 s, needs two of them."""
+    jobs = [job(1, 10), job(2, 10), job(3, 14), job(4, 6, 40.0)]
+
+    assert run(jobs, make_policy("easy", {})) == {1: 0.0, 2: 10.0, 3: 40.0, 4: 0.0}
+    assert run(jobs, Conservative()) == {1: 0.0, 2: 10.0, 3: 20.0, 4: 30.0}
+
+
+def test_reservations_move_forward_until_none_can():
+    """
+    An early end at 62 s lets job 4 start, and that lets job 3 move from 200 to 176 s.
+
+    One pass over the bookings would leave job 3 at 200 s beside an empty machine.
+    """
+    jobs = [
+        job(1, 8, 62.0, 310.0),
+        job(2, 8, 175.0, submit_s=1.0),
+        job(3, 16, 11.0, submit_s=2.0),
+        job(4, 8, 24.0, submit_s=3.0),
+    ]
+
+    starts = run(jobs, Conservative(), estimate_s=lambda j: j.requested_s)
+
+    assert starts == {1: 0.0, 2: 1.0, 3: 176.0, 4: 62.0}
+
+
+class Promising(Conservative):
+    """Conservative backfilling that keeps every job's first reservation."""
+
+    def __init__(self):
+        super().__init__()
+        self.promised = {}
+
+    def _book_missing(self, machine):
+        missing = super()._book_missing(machine)
+        for job_id, booking in self._plan.bookings.items():
+            self.promised.setdefault(job_id, booking.start_s)
+        return missing
+
+
+@pytest.mark.parametrize("allocator", ["first-free", "jigsaw", "laas", "ta", "lc+s"])
+@settings(deadline=None, max_examples=15)
+@given(
+    rows=st.lists(
+        st.tuples(st.integers(1, 16), st.integers(1, 60), st.sampled_from([1, 1, 3])),
+        min_size=3,
+        max_size=20,
+    )
+)
+def test_nobody_starts_later_than_first_reserved_unless_a_job_is_late(allocator, rows):
+    """Requested times may be too long: early ends only move reservations forward."""
+    jobs = [job(n, size, float(run), float(run * f)) for n, (size, run, f) in enumerate(rows)]
+    policy = Promising()
+
+    starts = run(jobs, policy, allocator, estimate_s=lambda j: j.requested_s)
+
+    assert all(starts[number] <= policy.promised[number] for number in starts)
+
+
+@given(st.lists(st.integers(0, 2**70 - 1), min_size=1, max_size=5), st.sampled_from([70, 64, 3]))
+def test_masks_come_apart_as_they_were_put_together(masks, width):
+    masks = [mask % 2**width for mask in masks]
+
+    assert split(join(width, enumerate(masks)), len(masks), width) == masks
+
+
+def test_blocking_takes_what_is_free_and_nothing_twice():
+    """A cluster without nodes 0, 1, 2 of which 1 was taken already, and one link."""
+    cluster = Cluster(fat_tree_of_radix(4, 1.0))
+    allocator = make_allocator("first-free", {}, 1)
+    cluster.place(allocator.allocate(job(1, 2), cluster))
+    reserved = make_allocator("jigsaw", {}, 1).allocate(job(2, 3), Cluster(cluster.fabric))
+    twin = cluster.copy()
+
+    twin.block(cluster.footprint(reserved))
+
+    gone = {0, 1, *reserved.nodes(2).tolist()}
+    assert twin.n_free == 16 - len(gone) == sum(twin.pod_free)
+    assert allocator.allocate(job(3, twin.n_free + 1), twin) is None
+    left = allocator.allocate(job(3, twin.n_free), twin).nodes(2).tolist()
+    assert gone.isdisjoint(left)
+    assert all(twin.leaf_up[leaf] & ports == 0 for leaf, _, ports in reserved.leaves)
+    assert cluster.n_free == 14  # the original is as it was
+
+
+def test_footprints_clash_where_a_node_or_link_is_common():
+    one = Footprint(nodes=0b011, leaf_ports=0b1)
+
+    assert one.clashes(Footprint(nodes=0b010))
+    assert one.clashes(Footprint(nodes=0b100, leaf_ports=0b1))
+    assert not one.clashes(Footprint(nodes=0b100, leaf_ports=0b10, l2_ports=0b1))
