@@ -108,8 +108,8 @@ def test_capacity_lost_agrees_with_counting_second_by_second(rows):
         assert found["loss_of_capacity"] == pytest.approx(near / (100 * until))
 
 
-def test_bins_of_table_2_count_starts_and_ends_after_their_instant():
-    """Starts see 6, 9 and 4 of 10 nodes, ends 4 (with the start at 100 s), 6 and 0."""
+def test_bins_of_table_2_count_every_start_and_every_end():
+    """Starts leave 6, 9 and 4 of 10 nodes busy, ends 6, 0 (before the start at 100 s) and 0."""
     bins = instantaneous_utilization(table(ROWS), 10)
 
     assert list(bins.index) == [">=98", "95-98", "90-95", "80-90", "60-80", "<60"]
