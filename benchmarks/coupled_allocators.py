@@ -22,10 +22,10 @@ from coupling.assembly import assemble
 from coupling.campaign import Campaign, run_campaign
 from coupling.console import ProgressDisplay
 from coupling.engine import check_parts
+from coupling.errors import ExperimentError
 from coupling.experiment import Experiment
 from coupling.metrics import compare, speedup
 from scheduler.allocators import ALLOCATORS
-from scheduler.errors import AllocationError
 from scheduler.workload import make_workload
 
 WIDTH = 100  # characters of a line
@@ -77,7 +77,7 @@ def fitting(experiment: Experiment) -> tuple[list[str], list[str]]:
     for name in sorted(set(ALLOCATORS) - {BASELINE} - set(SAME)):
         try:
             check_parts(replace(experiment, allocator=name), parts)
-        except AllocationError:
+        except ExperimentError:
             unfit.append(name)
         else:
             fit.append(name)
