@@ -1,7 +1,7 @@
 """Build a registered thing from its name and options, with errors that list the choices."""
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
 T = TypeVar("T")
@@ -13,6 +13,8 @@ def build(
     registry: Mapping[str, Callable[..., T]],
     options: Mapping[str, Any],
     error: type[Exception],
+    *,
+    others: Sequence[str] = (),
 ) -> T:
     """
     Call the factory that a registry has under a name.
@@ -29,6 +31,8 @@ def build(
         Keywords for the factory.
     error : type of Exception
         Raised for an unknown name or option.
+    others : sequence of str, optional
+        Options that the caller has taken out already, to be listed as well.
 
     Returns
     -------
@@ -46,7 +50,7 @@ def build(
     known = [key for key in inspect.signature(factory).parameters if key != "self"]
     for key in options:
         if key not in known:
-            choices = ", ".join(known) if known else "none"
+            choices = ", ".join([*known, *others]) or "none"
             raise error(f"unknown option {key!r} of {kind} {name!r}; its options: {choices}.")
     try:
         return factory(**options)

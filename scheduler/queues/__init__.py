@@ -67,5 +67,5 @@ def make_policy(name: str, options: Mapping[str, Any]) -> QueuePolicy:
     'limited'
     """
     own = {key: value for key, value in options.items() if key != "switches"}
-    policy = build("queue", name, POLICIES, own, PolicyError)
+    policy = build("queue", name, POLICIES, own, PolicyError, others=["switches"])
     return Limited(policy, SwitchLimit(options["switches"])) if "switches" in options else policy

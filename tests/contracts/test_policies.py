@@ -198,8 +198,14 @@ def test_unknown_names_and_options_list_the_choices():
     """As every registry does."""
     with pytest.raises(PolicyError, match="choose from cautious, conservative, easy"):
         make_policy("best", {})
-    with pytest.raises(PolicyError, match="unknown option 'windw' of queue 'easy'"):
+    with pytest.raises(PolicyError, match="unknown option 'windw' of queue 'easy'; its options: w"):
         make_policy("easy", {"windw": 3})
+
+
+@pytest.mark.parametrize("name", POLICIES)
+def test_the_limit_of_switches_is_among_the_options_of_every_queue(name):
+    with pytest.raises(PolicyError, match=r"its options: .*switches\."):
+        make_policy(name, {"switchs": "1"})
 
 
 @pytest.mark.parametrize("name", sorted(set(POLICIES) - {"fcfs"}))
