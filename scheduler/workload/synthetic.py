@@ -9,8 +9,8 @@ from scheduler.workload.base import Workload
 
 _SHORTEST_S, _LONGEST_S = 20, 3000
 
-HECTOR_NODES = 2752
-"""Nodes of HECToR that run jobs: 2816 less 64 login nodes (seed 002, section 2.5)."""
+HECTOR_NODES = 2816
+"""Nodes of HECToR that run jobs: 15 x 6 x 16 x 2 less 64 login nodes (seed 002, section 2.5)."""
 
 HECTOR_SIZES = {
     1: 0.270,

@@ -6,6 +6,7 @@ import math
 import numpy as np
 import pytest
 
+from netsim.topology.registry import make_topology
 from scheduler.errors import WorkloadError
 from scheduler.workload import GENERATORS
 from scheduler.workload.lublin import lublin
@@ -68,6 +69,10 @@ def test_hector_like_sizes_are_as_the_thesis_describes_them():
     assert share[32] > share[64] > share[128]
     assert 9.5 < sizes.mean() < 11.5
     assert 1024 < sizes.max() <= 2048
+
+
+def test_hector_like_jobs_load_the_nodes_of_hector_that_run_jobs():
+    assert make_topology("hector").usable_nodes.size == HECTOR_NODES
 
 
 def test_hector_like_jobs_load_the_machine_as_asked():
