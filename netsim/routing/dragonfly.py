@@ -5,10 +5,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from netsim.arrays import Bools, Ints
+from netsim.draws import whole_numbers
 from netsim.errors import RoutingError
 from netsim.partition import Partition
 from netsim.routes import Routes
-from netsim.routing.draw import draw
 from netsim.topology.base import Topology
 from netsim.topology.dragonfly import Dragonfly
 
@@ -172,12 +172,13 @@ class Valiant:
         size, per_router = self.fabric.routers_per_group, self.fabric.nodes_per_router
         here, there = src // per_router, dst // per_router
         group = here // size * size
-        return group + _skipping(draw(self.seed, (src, dst), size - 2), here - group, there - group)
+        drawn = whole_numbers(self.seed, (src, dst), size - 2)
+        return group + _skipping(drawn, here - group, there - group)
 
     def _other_group(self, src: Ints, dst: Ints) -> Ints:
         """Draw a group that is neither end's."""
         size = self.fabric.routers_per_group * self.fabric.nodes_per_router
-        drawn = draw(self.seed, (src, dst), max(1, self.fabric.groups - 2))
+        drawn = whole_numbers(self.seed, (src, dst), max(1, self.fabric.groups - 2))
         return _skipping(drawn, src // size, dst // size)
 
 

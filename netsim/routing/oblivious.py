@@ -5,10 +5,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from netsim.arrays import Ints
+from netsim.draws import whole_numbers
 from netsim.partition import Partition
 from netsim.routes import Routes
 from netsim.routing.dmodk import node_ports
-from netsim.routing.draw import draw
 from netsim.routing.updown import down_cables, need_fat_tree, path_table
 from netsim.topology.base import Topology
 from netsim.topology.fattree import FatTree
@@ -149,7 +149,7 @@ class Ecmp:
         """Draw a number for each level and flow."""
         return np.stack(
             [
-                draw(self.seed, (src, dst, np.full_like(src, turn + level)), count)
+                whole_numbers(self.seed, (src, dst, np.full_like(src, turn + level)), count)
                 for level, count in enumerate(below)
             ]
         )

@@ -1,4 +1,4 @@
-"""Random numbers that belong to a job, and the distributions that they follow."""
+"""Distributions of what jobs draw, as a communication profile writes them."""
 
 import math
 from collections.abc import Callable, Mapping, Sequence
@@ -7,63 +7,16 @@ from itertools import accumulate
 from statistics import NormalDist
 
 import numpy as np
-from numpy.typing import NDArray
 
-from netsim.arrays import Floats, Ints
+from netsim.arrays import Floats
+from netsim.draws import UNIFORM_STEP
 from netsim.errors import UnitError
 from scheduler.errors import WorkloadError
 
-_GOLDEN = 0x9E3779B97F4A7C15
-_BITS = 53  # of the fraction of a float
-_MASK = 2**64 - 1
 _PAIR = 2
 
 Unit = Callable[[str | float], float]
 """Reads a number with a unit, such as `netsim.units.parse_size`."""
-
-
-def uniforms(seed: int, ids: Ints, *stream: int) -> Floats:
-    """
-    Return a random number for every job that depends on no other job.
-
-    Parameters
-    ----------
-    seed : int
-        Of the whole draw, not negative.
-    ids : (n,) int array
-        Job numbers.
-    *stream : int
-        Tells several numbers of one job apart.
-
-    Returns
-    -------
-    (n,) float array
-        In [0, 1); equal arguments give equal numbers, on every machine.
-
-    Notes
-    -----
-    The output function of SplitMix64 (Steele, Lea and Flood, *Fast splittable pseudorandom
-    number generators*, OOPSLA 2014), applied to seed, stream and job number in turn.
-
-    Examples
-    --------
-    >>> few, many = np.array([7]), np.arange(100)
-    >>> bool(uniforms(1, few)[0] == uniforms(1, many)[7])
-    True
-    """
-    state = np.full(len(ids), 0, dtype=np.uint64)
-    for word in (seed & _MASK, *stream):
-        state = _mixed(state ^ np.uint64(word))
-    state = _mixed(state ^ ids.astype(np.int64).view(np.uint64))
-    return (state >> np.uint64(64 - _BITS)).astype(np.float64) * 2.0**-_BITS
-
-
-def _mixed(state: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Advance SplitMix64 by one step and return its output."""
-    state = state + np.uint64(_GOLDEN)
-    state = (state ^ (state >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    state = (state ^ (state >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return state ^ (state >> np.uint64(31))
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,8 +72,8 @@ class Distribution:
             return first + (second - first) * share
         if self.kind == "log_uniform":
             return first * (second / first) ** share
-        tail = 2.0**-_BITS  # nothing lies below the share 0
-        normal = [NormalDist().inv_cdf(part) for part in np.maximum(share, tail).tolist()]
+        above_0 = np.maximum(share, UNIFORM_STEP)  # nothing lies below the share 0
+        normal = [NormalDist().inv_cdf(part) for part in above_0.tolist()]
         return np.exp(first + second * np.array(normal))
 
     @property

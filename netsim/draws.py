@@ -1,0 +1,88 @@
+"""Random numbers that depend on a seed and on numbers alone, so that no order changes them."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from netsim.arrays import Floats, Ints
+
+_GOLDEN = np.uint64(0x9E3779B97F4A7C15)
+_MIX_1 = np.uint64(0xBF58476D1CE4E5B9)
+_MIX_2 = np.uint64(0x94D049BB133111EB)
+_WORD = 2**64
+_BITS = 53  # of the fraction of a float
+
+UNIFORM_STEP = 2.0**-_BITS
+"""Numbers of `uniforms` are multiples of it."""
+
+
+def uniforms(seed: int, ids: Ints, *stream: int) -> Floats:
+    """
+    Return a random number for every job that depends on no other job.
+
+    Parameters
+    ----------
+    seed : int
+        Of the whole draw, not negative.
+    ids : (n,) int array
+        Job numbers.
+    *stream : int
+        Tells several numbers of one job apart.
+
+    Returns
+    -------
+    (n,) float array
+        In [0, 1); equal arguments give equal numbers, on every machine.
+
+    Notes
+    -----
+    The output function of SplitMix64 (Steele, Lea and Flood, *Fast splittable pseudorandom
+    number generators*, OOPSLA 2014), applied to seed, stream and job number in turn.
+
+    Examples
+    --------
+    >>> few, many = np.array([7]), np.arange(100)
+    >>> bool(uniforms(1, few)[0] == uniforms(1, many)[7])
+    True
+    """
+    state = np.full(len(ids), 0, dtype=np.uint64)
+    for word in (seed % _WORD, *stream):
+        state = _output(state ^ np.uint64(word))
+    state = _output(state ^ ids.astype(np.int64).view(np.uint64))
+    return (state >> np.uint64(64 - _BITS)).astype(np.float64) * UNIFORM_STEP
+
+
+def whole_numbers(seed: int, numbers: tuple[Ints, ...], below: int) -> Ints:
+    """
+    Draw a whole number for each entry of some arrays.
+
+    Parameters
+    ----------
+    seed : int
+        Seed.
+    numbers : tuple of (F,) int array
+        What each draw depends on; equal numbers give equal draws.
+    below : int
+        Draws are in 0..below-1.
+
+    Returns
+    -------
+    (F,) int array
+        The draws.
+
+    Notes
+    -----
+    The output function of SplitMix64, as in `uniforms`, over each number in turn.
+    """
+    state = np.full(numbers[0].shape, int(seed) % _WORD, dtype=np.uint64)
+    for number in numbers:
+        state = _output(state + number.astype(np.uint64))
+    found: Ints = (state % np.uint64(below)).astype(np.int64)
+    return found
+
+
+def _output(state: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Advance SplitMix64 by one step and return its output; sums and products wrap around."""
+    state = state + _GOLDEN
+    state = (state ^ (state >> np.uint64(30))) * _MIX_1
+    state = (state ^ (state >> np.uint64(27))) * _MIX_2
+    return state ^ (state >> np.uint64(31))
