@@ -10,13 +10,13 @@ import numpy as np
 
 from coupling.errors import ExperimentError
 from netsim.arrays import Floats, Ints
+from netsim.draws import uniforms
 from scheduler.allocation import Allocation
 from scheduler.allocators.base import Allocator
 from scheduler.allocators.lc import LeastConstrainedShared
 from scheduler.job import Job
 from scheduler.options import build
 from scheduler.rates import FULL_PACE, Pace
-from scheduler.workload.draws import uniforms
 
 ASSUMED = "assumed"
 READINGS = ("divide", "subtract")
