@@ -21,11 +21,14 @@ from netsim.topology.fattree import FatTree, build_fat_tree, fat_tree_of_radix
 from netsim.topology.outage import exclude, fail
 from netsim.topology.partial import depopulate
 from netsim.topology.torus import build_torus
+from patterns.algorithms import RecursiveDoubling
+from patterns.alltoall import OneToAll
+from patterns.pairs import Ring
 from scheduler.allocators import ALIASES, ALLOCATORS, make_allocator
 from scheduler.allocators.base import Allocator
 from scheduler.cluster import Cluster
 from scheduler.errors import AllocationError
-from scheduler.job import Job
+from scheduler.job import Communication, Job
 
 WHOLE = {
     "radix-4": fat_tree_of_radix(4, 1.0),
@@ -47,10 +50,17 @@ DAMAGED = {
 }
 MACHINES = WHOLE | DAMAGED
 SEED = 7
+TALK = (
+    None,
+    Communication("ring", Ring(2**20), 0.3),
+    Communication("doubling", RecursiveDoubling(2**16), 1.0),
+    Communication("one-to-all", OneToAll(2**10), 0.5, iteration_s=0.01),
+    Communication("silent", Ring(), 0.0),
+)
 
 
-def job(n_nodes, number=0):
-    return Job(number, 0.0, n_nodes, 100.0, 100.0)
+def job(n_nodes, number=0, communication=None):
+    return Job(number, 0.0, n_nodes, 100.0, 100.0, communication=communication)
 
 
 def accepts(name, machine):
@@ -140,11 +150,11 @@ class Use(RuleBasedStateMachine):
         """Sizes from 1 to the whole machine, small ones more often."""
         return max(1, round(self.cluster.n_nodes * share**3))
 
-    @rule(share=st.floats(0, 1))
-    def submit(self, share):
+    @rule(share=st.floats(0, 1), talk=st.sampled_from(TALK))
+    def submit(self, share, talk):
         """Ask for a placement: it depends on the state alone, and asking changes nothing."""
         self.number += 1
-        wanted = job(self.size(share), self.number)
+        wanted = job(self.size(share), self.number, talk)
         before = self.cluster.copy()
 
         allocation = self.ask(self.allocator, wanted, self.cluster)
@@ -155,7 +165,7 @@ class Use(RuleBasedStateMachine):
         assert same(allocation, self.ask(fresh, wanted, before))
         if allocation is None:
             if self.allocator.monotone_in_size and wanted.n_nodes < self.cluster.n_nodes:
-                larger = job(wanted.n_nodes + 1, self.number)
+                larger = job(wanted.n_nodes + 1, self.number, talk)
                 assert self.ask(self.allocator, larger, self.cluster) is None
             return
         assert allocation.job is wanted
@@ -203,6 +213,15 @@ class Use(RuleBasedStateMachine):
         assert self.cluster.n_free == self.owner.n_free == sum(self.cluster.pod_free)
         assert self.cluster.n_free == sum(mask.bit_count() for mask in self.cluster.leaf_free)
 
+    @invariant()
+    def leaves_count_the_nodes_of_jobs_that_communicate(self):
+        comm = [0] * self.cluster.n_leaves
+        for allocation in self.cluster.running.values():
+            if allocation.job.communication is not None:
+                for leaf, nodes, _ in allocation.leaves:
+                    comm[leaf] += nodes.bit_count()
+        assert self.cluster.leaf_comm == comm
+
     def teardown(self):
         """All of it is back when all jobs have ended."""
         for running in list(self.cluster.running):
@@ -233,8 +252,9 @@ def test_an_empty_machine_takes_every_size(name, machine):
     allocator = make_allocator(name, {}, SEED)
 
     for n_nodes in range(1, cluster.n_nodes + 1):
+        wanted = job(n_nodes, communication=TALK[n_nodes % len(TALK)])
         with damage_may_refuse(machine):
-            allocation = allocator.allocate(job(n_nodes), cluster)
+            allocation = allocator.allocate(wanted, cluster)
 
             assert allocation is not None
             assert np.unique(allocation.nodes(cluster.nodes_per_leaf)).size == n_nodes
