@@ -18,7 +18,7 @@ from coupling.assembly import Parts, assemble
 from coupling.engine import Progress, check_parts, run_parts, with_reference_runtimes
 from coupling.errors import ResultError
 from coupling.experiment import Experiment
-from coupling.result import Result, replace_text
+from coupling.result import CSV, Result, replace_text
 from coupling.workers import run_in_workers
 
 DEPENDENCIES = ("fabricsim", "numpy", "scipy", "numba", "pandas", "pyarrow", "simpy", "networkx")
@@ -106,7 +106,11 @@ def run_campaign(
     with closing(_run_all(pending, parts, workers, progress)) as finished:
         for variant, result in finished:
             keep(variant, result)
-    results = tuple(Result.load(_place(folder, variant, variants)) for variant in variants)
+    places = [_place(folder, variant, variants) for variant in variants]
+    results = tuple(Result.load(place) for place in places)
+    if csv:
+        for place, result in zip(places, results, strict=True):
+            _add_csv(place, result)
     manifest |= {"complete": True, "cost": {result.name: result.cost for result in results}}
     _write_manifest(folder, manifest)
     return Campaign(experiment, results, manifest, folder)
@@ -149,6 +153,16 @@ class _Keeper:
 def _place(folder: Path, variant: Experiment, variants: Sequence[Experiment]) -> Path:
     """Return where a run is kept: the directory itself when nothing is compared."""
     return folder if len(variants) == 1 else folder / variant.allocator
+
+
+def _add_csv(place: Path, result: Result) -> None:
+    """Write the job table of a run that an earlier campaign has kept without it."""
+    if (place / CSV).exists():
+        return
+    try:
+        result.save_csv(place)
+    except OSError as error:
+        raise ResultError(f"{place}: cannot be written: {error.strerror}.") from error
 
 
 def _finished(place: Path) -> bool:

@@ -11,6 +11,7 @@ import pandas as pd
 from coupling.errors import ResultError
 
 TABLES = ("jobs", "links", "timeline", "blame")
+CSV = "jobs.csv"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -65,11 +66,22 @@ class Result:
             for name in TABLES:
                 getattr(self, name).to_parquet(folder / f"{name}.parquet", index=False)
             if csv:
-                self.jobs.to_csv(folder / "jobs.csv", index=False)
+                self.save_csv(folder)
             write_json(folder / "cost.json", self.cost)
             write_json(folder / "summary.json", self.summary)
         except OSError as error:
             raise ResultError(f"{folder}: cannot be written: {error.strerror}.") from error
+
+    def save_csv(self, folder: Path) -> None:
+        """
+        Write the job table as ``jobs.csv``.
+
+        Parameters
+        ----------
+        folder : Path
+            Where to write; the file is replaced, whole.
+        """
+        replace_text(folder / CSV, self.jobs.to_csv(index=False))
 
     @classmethod
     def load(cls, folder: Path) -> "Result":

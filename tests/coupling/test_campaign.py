@@ -141,6 +141,18 @@ def test_resume_keeps_finished_runs_and_runs_the_rest(experiment, tmp_path, monk
     assert [result.name for result in campaign.results] == ["first-free", "ta"]
 
 
+def test_resume_with_csv_writes_that_of_kept_runs_too(experiment, tmp_path):
+    """The same text as if it had been asked for from the start."""
+    compared = experiment(compare=("first-free", "random"), self_check=False)
+    run_campaign(compared, tmp_path / "late")
+    run_campaign(compared, tmp_path / "late", resume=True, csv=True)
+    run_campaign(compared, tmp_path / "early", csv=True)
+
+    for name in compared.compare:
+        late, early = (tmp_path / when / name / "jobs.csv" for when in ("late", "early"))
+        assert late.read_text() == early.read_text()
+
+
 def test_a_used_directory_is_not_written_into(experiment, tmp_path):
     """Neither a foreign one nor the result of another experiment."""
     (tmp_path / "mine.txt").write_text("precious")
