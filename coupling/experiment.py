@@ -10,6 +10,7 @@ from typing import Any
 from coupling.errors import ExperimentError
 from coupling.inputs import located
 from coupling.tables import Table
+from scheduler.allocators import ALIASES
 
 ESTIMATES = ("requested", "runtime")
 RUNTIME_MEANS = ("isolated", "baseline")
@@ -319,6 +320,13 @@ def _check_compared(experiment: Experiment, scheduler: Table, compare: Table) ->
     """Refuse an allocator or options that no compared run would use."""
     if not experiment.compare:
         return
+    first: dict[str, str] = {}
+    for name in experiment.compare:
+        other = first.setdefault(ALIASES.get(name, name), name)
+        if other != name:
+            raise compare.fault(
+                "allocators", f"{other!r} and {name!r} are one allocator; name it once."
+            )
     among = f"one of those compared ({', '.join(experiment.compare)})"
     if "allocator" in scheduler and experiment.allocator not in experiment.compare:
         raise scheduler.error("allocator", among)

@@ -52,6 +52,10 @@ def test_resolved_tables_read_back_to_the_same_experiment(tmp_path):
         (MINIMAL + "[run]\nself_check = 1\n", "self_check: expected true or false, got 1"),
         (MINIMAL + "[compare]\nallocators = 'ta'\n", "allocators: expected a list of different"),
         (MINIMAL + "[compare]\nallocators = ['ta', 'ta']\n", "expected a list of different names"),
+        (
+            MINIMAL + "[compare]\nallocators = ['baseline', 'ta', 'first-free']\n",
+            r"\[compare\] allocators: 'baseline' and 'first-free' are one allocator",
+        ),
         ('[topology]\nkind = "fat-tree"\n', r"workload: expected a table \[workload\]"),
         (MINIMAL.replace("[workload]", '[workload]\nestimates = "magic"'), "requested or runtime"),
         ("topology = 3\n[workload]\n", "topology: expected a table"),
