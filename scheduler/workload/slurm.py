@@ -221,7 +221,10 @@ def read_squeue_json(path: str | Path, **options: Unpack[ReadOptions]) -> Worklo
     Read the present queue of Slurm, as ``squeue --json`` prints it.
 
     A job that runs or waits has no run time yet; its time limit stands for it, as that is
-    all a scheduler knows. State, start time and node list are kept as further columns.
+    all a scheduler knows. State, start time and node list are kept as further columns, and so is
+    what a job asked for by ``--switches``, in the column that the queue option ``switches`` reads:
+    ``required_switches`` (``minimum_switches`` before Slurm 24.05), with ``wait_for_switch``
+    seconds where they are told.
 
     Parameters
     ----------
@@ -270,7 +273,18 @@ def _squeue_entry(table: Mapping[str, Any], place: str, filters: Filters) -> Ent
     if nodes < 1:
         processors = count(number("cpus"), place, "cpus")
         nodes = -(-processors // filters.processors_per_node) if processors > 0 else MISSING
-    kept = {"state": state, "nodes": nodes_text, "start_s": f"{start_s:.0f}" if start_s > 0 else ""}
+    switches = number("required_switches")
+    if missing(switches):
+        switches = number("minimum_switches")
+    kept = {
+        "state": state,
+        "nodes": nodes_text,
+        "start_s": f"{start_s:.0f}" if start_s > 0 else "",
+        "switches": _switches(
+            count(switches, place, "required_switches"),
+            count(number("wait_for_switch"), place, "wait_for_switch"),
+        ),
+    }
     return Entry(
         place=place,
         id=count(number("job_id"), place, "job_id") if not missing(number("job_id")) else None,
@@ -287,6 +301,13 @@ def _squeue_entry(table: Mapping[str, Any], place: str, filters: Filters) -> Ent
         },
         extra=tuple((name, text) for name, text in kept.items() if text),
     )
+
+
+def _switches(most: int, patience_s: int) -> str:
+    """Write a limit of leaf switches as ``--switches`` takes it; empty where there is none."""
+    if most < 1:
+        return ""
+    return f"{most}@{patience_s // 60}:{patience_s % 60:02d}" if patience_s >= 0 else str(most)
 
 
 def _n_hosts(text: str, place: str) -> int:

@@ -1,11 +1,13 @@
 """Every format gives the jobs that a small sample holds, counted by hand."""
 
+import json
 from pathlib import Path
 
 import pandas as pd
 import pytest
 
 from scheduler.errors import WorkloadError
+from scheduler.switches import DEFAULT_PATIENCE_S, SwitchLimit
 from scheduler.workload import READERS
 from scheduler.workload.slurm import slurm_duration
 
@@ -90,6 +92,27 @@ def test_the_queue_of_slurm_gives_limits_for_run_times_and_keeps_nodes():
         ("start_s", "1700000100"),
         ("queue", "gpu"),
     )
+
+
+@pytest.mark.parametrize(
+    ("fields", "limit"),
+    [
+        ({"required_switches": 2, "wait_for_switch": 90}, (2, 90)),
+        ({"required_switches": {"set": True, "number": 1}}, (1, DEFAULT_PATIENCE_S)),
+        ({"minimum_switches": 3, "wait_for_switch": {"set": True, "number": 3605}}, (3, 3605)),
+        ({"required_switches": {"set": False, "number": 7}, "minimum_switches": 0}, (9, 60)),
+        ({"required_switches": 0, "wait_for_switch": 5}, (9, 60)),
+        ({}, (9, 60)),
+    ],
+)
+def test_the_switches_that_a_job_in_the_queue_of_slurm_wants_limit_it(tmp_path, fields, limit):
+    entry = {"job_id": 1, "node_count": 4, "submit_time": 5, "time_limit": 10} | fields
+    path = tmp_path / "queue.json"
+    path.write_text(json.dumps([entry]))
+
+    (job,) = READERS["squeue-json"](path).jobs
+
+    assert SwitchLimit("9@1").wanted(job) == limit
 
 
 def test_flux_jobs_run_from_start_to_clean_up():
