@@ -23,7 +23,8 @@ from allocators import MAX_NODES, PER_NODE, RADIX, TABLE_3_MS, Timed
 from evidence import PAPERS, record
 from first_light import LOGS, Checks
 
-from coupling.assumed import READINGS, Assumption
+from coupling.assumed import assumed_interference
+from netsim.contention.assumption import READINGS, Assumption
 from netsim.topology.fattree import fat_tree_of_radix
 from scheduler.allocators import make_allocator
 from scheduler.cluster import Cluster
@@ -145,10 +146,9 @@ class Bench:
         jobs = self._jobs[key][: case.n_jobs or None]
         if not case.scenario:
             return jobs
-        loss = Assumption(case.scenario, case.reading).interference(jobs, case.seed).tolist()
-        return [
-            replace(job, runtime_s=job.runtime_s / x) for job, x in zip(jobs, loss, strict=True)
-        ]
+        assumption = Assumption(case.scenario, case.reading)
+        loss = assumed_interference(assumption, jobs, case.seed)
+        return [replace(job, runtime_s=job.runtime_s / loss[job.id]) for job in jobs]
 
 
 def measure(case: Case, jobs: Sequence[Job]) -> dict[str, float | list[float]]:

@@ -13,7 +13,7 @@ from coupling.predictions import (
 from coupling.snapshot import Snapshot
 from netsim.topology.base import Topology
 
-_TELLING = ("fast", "accurate")  # models that say who is to blame
+_TELLING = ("fast", "accurate", "assumed")  # models that say who is to blame
 _PAIR = 2  # of two jobs that meet, each has the other to thank
 
 Shares = dict[int, dict[int, float]]

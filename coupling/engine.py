@@ -7,7 +7,7 @@ from inspect import signature
 from typing import Any
 
 from coupling.assembly import Parts, assemble
-from coupling.assumed import ASSUMED, AssumedPace, Assumption
+from coupling.assumed import ASSUMED, AssumedPace, assumed_interference, assumption_of
 from coupling.errors import ExperimentError
 from coupling.experiment import Experiment
 from coupling.fabric import routing_of
@@ -165,10 +165,8 @@ def _baseline_slowdowns(
 ) -> dict[int, float]:
     """Return by job id the mean slowdown under Baseline, run times read as isolated ones."""
     if experiment.model == ASSUMED:
-        jobs = parts.workload.jobs
-        assumption = Assumption.from_options(experiment.model_options)
-        loss = assumption.interference(jobs, experiment.seed).tolist()
-        return {job.id: factor for job, factor in zip(jobs, loss, strict=True)}
+        assumption = assumption_of(experiment.model_options)
+        return assumed_interference(assumption, parts.workload.jobs, experiment.seed)
     baseline = replace(experiment, allocator="first-free", allocator_options={}, routing=None)
     ordinary = _simulate(
         baseline, parts, coupled=True, progress=progress, label="reference run times"
@@ -205,7 +203,7 @@ def check_parts(experiment: Experiment, parts: Parts) -> None:
     _routing(experiment, parts)
     with placed(f"{source}: [network]"):
         if experiment.model == ASSUMED:
-            Assumption.from_options(experiment.model_options)
+            assumption_of(experiment.model_options)
         else:
             _model(experiment, parts)
 
@@ -245,7 +243,7 @@ def _model(experiment: Experiment, parts: Parts) -> ContentionModel | None:
     if experiment.model == "null" and not experiment.model_options:
         return None
     if experiment.model not in CONTENTION_MODELS:
-        choices = ", ".join(sorted([*CONTENTION_MODELS, ASSUMED]))
+        choices = ", ".join(sorted(CONTENTION_MODELS))
         raise ExperimentError(
             f"unknown contention model {experiment.model!r}; choose from {choices}."
         )
@@ -312,7 +310,7 @@ def _simulate(
 
 def _assumed(experiment: Experiment, parts: Parts, allocator: Allocator) -> AssumedPace:
     """Return the rate model `assumed`."""
-    assumption = Assumption.from_options(experiment.model_options)
+    assumption = assumption_of(experiment.model_options)
     return AssumedPace(parts.workload.jobs, assumption, experiment.seed, allocator)
 
 

@@ -198,8 +198,8 @@ def estimate(snapshot: Snapshot | Mapping[str, Any], *, blame: bool = True) -> E
         Jobs on a fabric, with all they send; a mapping has the fields of a snapshot file
         (docs/commands.md).
     blame : bool, default True
-        Whether to share lost time out among the jobs; for models other than `fast` and
-        `accurate` that takes a prediction per job.
+        Whether to share lost time out among the jobs; for models that do not tell
+        themselves (all but `fast`, `accurate` and `assumed`) that takes a prediction per job.
 
     Returns
     -------

@@ -16,6 +16,7 @@ from netsim.topology.base import Topology
 from scheduler.traffic import PlacedTraffic
 
 _ROUNDING = 1e-9  # of the exact simulation over many iterations
+_WITHOUT_NETWORK = ("null", "assumed")  # models under which the placement costs nothing either
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,7 +172,7 @@ def _solved(snapshot: Snapshot, placed: Placed) -> dict[int, Prediction]:
     """Ask a contention model."""
     order = sorted(placed)
     model, interference = solved_model(snapshot, placed)
-    ideal = snapshot.model == "null"  # an infinite network: the placement costs nothing either
+    ideal = snapshot.model in _WITHOUT_NETWORK
     return {
         job: Prediction(
             alone_s=placed[job].ideal_s if ideal else placed[job].alone_s,

@@ -133,7 +133,13 @@ class TrafficOf:
         if communication is None or partition.nodes.size < _PAIR:
             return None
         flows = rank_flows(communication.pattern, partition.nodes.size)
-        return self._placed(flows, partition, communication.fraction, communication.iteration_s)
+        return self._placed(
+            flows,
+            partition,
+            partition.nodes.size,
+            communication.fraction,
+            communication.iteration_s,
+        )
 
     def of_flows(
         self,
@@ -167,11 +173,12 @@ class TrafficOf:
         crossing = partition.nodes[flows.src] != partition.nodes[flows.dst]
         step = np.unique(flows.step[crossing], return_inverse=True)[1]
         outside = RankFlows(step, flows.src[crossing], flows.dst[crossing], flows.nbytes[crossing])
+        n_nodes = np.unique(partition.nodes).size
         if compute_s is None:
-            return self._placed(outside, partition, 0.0 if fraction is None else fraction, None)
+            return self._placed(outside, partition, n_nodes, fraction or 0.0, None)
         if not step.size:
             return None
-        traffic, times = self._routed(outside, partition)
+        traffic, times = self._routed(outside, partition, n_nodes)
         ideal_s = compute_s + times.injection_s
         alone_s = compute_s + times.communication_s
         return PlacedTraffic(replace(traffic, compute_s=compute_s), ideal_s, alone_s)
@@ -180,13 +187,14 @@ class TrafficOf:
         self,
         flows: RankFlows,
         partition: Partition,
+        n_nodes: int,
         fraction: float,
         iteration_s: float | None,
     ) -> PlacedTraffic | None:
         """Return traffic whose compute time makes communication a fraction of the iteration."""
         if fraction <= 0 or not flows.src.size:
             return None
-        traffic, times = self._routed(flows, partition)
+        traffic, times = self._routed(flows, partition, n_nodes)
         injection_s = times.injection_s
         scale = 1.0
         if iteration_s is not None:
@@ -202,10 +210,12 @@ class TrafficOf:
         ideal_s = compute_s + injection_s
         return PlacedTraffic(scaled, ideal_s, ideal_s + stretched_s)
 
-    def _routed(self, flows: RankFlows, partition: Partition) -> tuple[Traffic, JobConstants]:
+    def _routed(
+        self, flows: RankFlows, partition: Partition, n_nodes: int
+    ) -> tuple[Traffic, JobConstants]:
         """Return the traffic of messages between nodes, without compute, and its constants."""
         src, dst = partition.nodes[flows.src], partition.nodes[flows.dst]
         routes = self._routing.routes(src, dst, partition)
         latency_s = self._topology.path_latency_s(routes.hops)
-        traffic = Traffic(flows.step, src, flows.nbytes, routes, 0.0, latency_s)
+        traffic = Traffic(flows.step, src, flows.nbytes, routes, 0.0, latency_s, n_nodes)
         return traffic, self._constants(traffic)

@@ -4,9 +4,12 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
+import numpy as np
+
 from netsim.arrays import Floats, Ints
 from netsim.contention.blame import Culprits
 from netsim.routes import Routes
+from netsim.topology.base import Topology
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -29,6 +32,8 @@ class Traffic:
         Seconds of an iteration without communication.
     latency_s : (F,) float array
         Latency of each flow's path in seconds.
+    n_nodes : int, optional
+        Nodes that the job runs on, silent ones included; absent: those that send or receive.
     """
 
     step: Ints
@@ -37,6 +42,29 @@ class Traffic:
     routes: Routes
     compute_s: float
     latency_s: Floats
+    n_nodes: int | None = None
+
+
+def communicating_nodes(traffic: Traffic, topology: Topology) -> Ints:
+    """
+    Return the nodes of a job that send to or receive from other nodes.
+
+    Parameters
+    ----------
+    traffic : Traffic
+        What the job sends.
+    topology : Topology
+        The fabric.
+
+    Returns
+    -------
+    (n,) int array
+        Ascending, each once.
+    """
+    routes = traffic.routes
+    crossing = np.flatnonzero(routes.hops)
+    last = routes.links[routes.indptr[1:][crossing] - 1]
+    return np.unique(np.concatenate([traffic.sender[crossing], topology.link_head[last]]))
 
 
 class ContentionModel(Protocol):

@@ -1,6 +1,8 @@
 """Blame: which other jobs hold a job up, and on which links."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 
@@ -41,6 +43,27 @@ class Culprits:
         for culprit, share in zip(self.culprit.tolist(), self.share.tolist(), strict=True):
             total[culprit] = total.get(culprit, 0.0) + share
         return dict(sorted(total.items(), key=lambda entry: -entry[1]))
+
+
+class TellsCulprits(Protocol):
+    """What a model keeps of a solution from which blame can be told."""
+
+    def culprits(self, jobs: Iterable[int], kinds: Ints | None = None) -> Culprits:
+        """
+        Return who holds jobs up, and on which class of links.
+
+        Parameters
+        ----------
+        jobs : iterable of int
+            Identities of jobs of the solution.
+        kinds : (E,) int array, optional
+            Class of each link of the fabric, 0, 1, ...; absent: all are of class 0.
+
+        Returns
+        -------
+        Culprits
+            Shares of each job's lost time.
+        """
 
 
 def no_culprits() -> Culprits:

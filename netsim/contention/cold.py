@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from netsim.arrays import Floats, Ints
+from netsim.contention.blame import TellsCulprits
 from netsim.contention.coldblame import ColdState
 from netsim.contention.constants import JobConstants
 from netsim.errors import ContentionError
@@ -31,7 +32,7 @@ class ColdSolution:
         Sweeps over all jobs; 0 where the model needs none.
     converged : bool
         Whether the last sweep changed no value by more than the tolerance.
-    state : ColdState or None
+    state : object with the method `culprits`, or None
         From which blame is computed; None where the model does not tell.
     """
 
@@ -39,7 +40,7 @@ class ColdSolution:
     worst_link: dict[int, int]
     sweeps: int = 0
     converged: bool = True
-    state: ColdState | None = None
+    state: TellsCulprits | None = None
 
 
 def cold_fast(

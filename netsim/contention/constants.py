@@ -109,7 +109,7 @@ class ConstantsOf:
         ContentionError
             If the arrays of `traffic` do not fit together, or steps descend.
         """
-        self._check(traffic)
+        check_traffic(traffic, self.topology)
         if traffic.step.size > self._opened.size:
             self._opened = np.zeros(2 * traffic.step.size, dtype=np.int64)
         rec_i, rec_f, ent_step, ent_f, steps = self._kernels.job_constants(
@@ -128,33 +128,47 @@ class ConstantsOf:
         )
         return JobConstants(rec_i, rec_f, ent_step, ent_f, steps, float(traffic.compute_s))
 
-    def _check(self, traffic: Traffic) -> None:
-        """Refuse what would make the kernel read outside its arrays."""
-        n_flows, routes = traffic.step.size, traffic.routes
-        sizes = (traffic.sender.size, traffic.nbytes.size, traffic.latency_s.size, routes.n_flows)
-        if sizes != (n_flows,) * len(sizes):
-            raise ContentionError(
-                f"traffic must hold one step, sender, size, latency and route per flow, got "
-                f"{n_flows}, {sizes[0]}, {sizes[1]}, {sizes[2]} and {sizes[3]}."
-            )
-        if routes.n_links != self.topology.n_links:
-            raise ContentionError(
-                f"routes must be on a fabric of {self.topology.n_links} links, "
-                f"got one of {routes.n_links}."
-            )
-        if not traffic.compute_s >= 0.0:
-            raise ContentionError(f"compute_s must be 0 or more, got {traffic.compute_s}.")
-        if n_flows == 0:
-            return
-        if traffic.step[0] < 0 or (n_flows > 1 and bool((np.diff(traffic.step) < 0).any())):
-            raise ContentionError("steps of flows must be 0 or more and ascend.")
-        if not bool((traffic.nbytes > 0.0).all()):
-            raise ContentionError(f"bytes of flows must be positive, got {traffic.nbytes.min()}.")
-        low, high = int(traffic.sender.min()), int(traffic.sender.max())
-        if low < 0 or high >= self.topology.n_nodes:
-            raise ContentionError(
-                f"senders must be nodes 0..{self.topology.n_nodes - 1}, got {low}..{high}."
-            )
+
+def check_traffic(traffic: Traffic, topology: Topology) -> None:
+    """
+    Refuse traffic that does not fit together or the fabric.
+
+    Parameters
+    ----------
+    traffic : Traffic
+        What a job sends.
+    topology : Topology
+        The fabric.
+
+    Raises
+    ------
+    ContentionError
+        Naming the first thing that is wrong.
+    """
+    n_flows, routes = traffic.step.size, traffic.routes
+    sizes = (traffic.sender.size, traffic.nbytes.size, traffic.latency_s.size, routes.n_flows)
+    if sizes != (n_flows,) * len(sizes):
+        raise ContentionError(
+            f"traffic must hold one step, sender, size, latency and route per flow, got "
+            f"{n_flows}, {sizes[0]}, {sizes[1]}, {sizes[2]} and {sizes[3]}."
+        )
+    if routes.n_links != topology.n_links:
+        raise ContentionError(
+            f"routes must be on a fabric of {topology.n_links} links, got one of {routes.n_links}."
+        )
+    if not traffic.compute_s >= 0.0:
+        raise ContentionError(f"compute_s must be 0 or more, got {traffic.compute_s}.")
+    if n_flows == 0:
+        return
+    if traffic.step[0] < 0 or (n_flows > 1 and bool((np.diff(traffic.step) < 0).any())):
+        raise ContentionError("steps of flows must be 0 or more and ascend.")
+    if not bool((traffic.nbytes > 0.0).all()):
+        raise ContentionError(f"bytes of flows must be positive, got {traffic.nbytes.min()}.")
+    low, high = int(traffic.sender.min()), int(traffic.sender.max())
+    if low < 0 or high >= topology.n_nodes:
+        raise ContentionError(
+            f"senders must be nodes 0..{topology.n_nodes - 1}, got {low}..{high}."
+        )
 
 
 def bytes_per_link(traffic: Traffic) -> tuple[Ints, Floats]:

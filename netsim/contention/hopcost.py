@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from netsim.arrays import Ints
-from netsim.contention.base import Traffic
+from netsim.contention.base import Traffic, communicating_nodes
 from netsim.contention.cold import ColdSolution
 from netsim.contention.constants import ConstantsOf
 from netsim.contention.recomputed import Recomputed
@@ -110,13 +110,12 @@ class HopCost:
         pair = (step * n_vertices + leaf_i) * n_vertices + leaf_j
         order = np.lexsort((-distance, pair))
         longest = order[np.unique(pair[order], return_index=True)[1]]
-        ends = np.concatenate([traffic.sender[crossing], topology.link_head[last]])
         return HopJob(
             step[longest],
             leaf_i[longest],
             leaf_j[longest],
             distance[longest],
-            self._attached(ends),
+            self._attached(communicating_nodes(traffic, topology)),
             constants.communication_s / period_s if period_s > 0.0 else 0.0,
         )
 

@@ -3,9 +3,11 @@
 from collections.abc import Callable, Mapping
 from functools import partial
 from inspect import signature
+from numbers import Integral, Real
 from typing import Any
 
 from netsim.contention.alwayson import AlwaysOnMaxMin, load_ratio
+from netsim.contention.assumed import assumed
 from netsim.contention.base import ContentionModel
 from netsim.contention.cold import accurate
 from netsim.contention.constants import ConstantsOf
@@ -15,6 +17,7 @@ from netsim.contention.hopcost import hop_cost
 from netsim.contention.null import Null
 from netsim.contention.recomputed import Recomputed
 from netsim.errors import ContentionError
+from netsim.maxmin import is_per_sender
 from netsim.topology.base import Topology
 
 
@@ -57,7 +60,15 @@ CONTENTION_MODELS: dict[str, Callable[..., ContentionModel]] = {
     "load-ratio": _load_ratio,
     "always-on-max-min": _always_on_max_min,
     "hop-cost": hop_cost,
+    "assumed": assumed,
 }
+
+
+_NUMBERS: dict[type, tuple[type, str]] = {
+    int: (Integral, "a whole number"),
+    float: (Real, "a number"),
+}
+"""What an option must be whose default is of a type."""
 
 
 def make_contention_model(
@@ -79,8 +90,9 @@ def make_contention_model(
     fairness : {"per-sender", "per-flow"}
         Weight of a flow among others.
     options : mapping of str to value, optional
-        Further keywords of the model: ``tolerance`` (`fast`, `accurate`), ``samples`` and
-        ``seed`` (`accurate`, `exact`: the latter has only this one).
+        Further keywords of the model: ``tolerance`` (`fast`, `accurate`), ``samples``
+        (`accurate`), ``seed`` (`accurate`, `exact`, `assumed`), ``scenario`` and ``reading``
+        (`assumed`).
 
     Returns
     -------
@@ -90,7 +102,7 @@ def make_contention_model(
     Raises
     ------
     ContentionError
-        If the name or an option is unknown, or a value is out of range.
+        If the name or an option is unknown, or a value is out of range or no number.
     NetsimError
         If the fairness is unknown.
     """
@@ -98,11 +110,30 @@ def make_contention_model(
     if build is None:
         choices = ", ".join(sorted(CONTENTION_MODELS))
         raise ContentionError(f"unknown contention model {name!r}; choose from {choices}.")
-    known = set(signature(build).parameters) - {"topology", "fairness"}
-    unknown = sorted(set(options or {}) - known)
+    is_per_sender(fairness)
+    given = dict(options or {})
+    _check_options(name, build, given)
+    return build(topology, fairness=fairness, **given)
+
+
+def _check_options(
+    name: str, build: Callable[..., ContentionModel], options: Mapping[str, Any]
+) -> None:
+    """Refuse options that the model does not have, and what is no number where it wants one."""
+    default = {
+        key: parameter.default
+        for key, parameter in signature(build).parameters.items()
+        if key not in {"topology", "fairness"}
+    }
+    unknown = sorted(set(options) - set(default))
     if unknown:
-        choices = ", ".join(sorted(known)) or "none"
+        choices = ", ".join(sorted(default)) or "none"
         raise ContentionError(
             f"unknown option {unknown[0]!r} of contention model {name!r}; it has: {choices}."
         )
-    return build(topology, fairness=fairness, **(options or {}))
+    for key, value in options.items():
+        kind, words = _NUMBERS.get(type(default[key]), (object, ""))
+        if not isinstance(value, kind) or (words and isinstance(value, bool)):
+            raise ContentionError(
+                f"option {key!r} of contention model {name!r}: expected {words}, got {value!r}."
+            )

@@ -6,78 +6,12 @@ import numpy as np
 import pytest
 
 from coupling.assembly import assemble
-from coupling.assumed import READINGS, SCENARIOS, AssumedPace, Assumption
+from coupling.assumed import AssumedPace, assumed_interference
 from coupling.engine import check_parts, run, run_parts, with_reference_runtimes
 from coupling.errors import ExperimentError
+from netsim.contention.assumption import Assumption
 from scheduler.allocators import ALLOCATORS, make_allocator
 from scheduler.job import Job
-
-
-def jobs_of(n_nodes, n_jobs=2000):
-    """Return many jobs of one size."""
-    return [Job(number, 0.0, n_nodes, 100.0, 100.0) for number in range(1, n_jobs + 1)]
-
-
-def gains(scenario, n_nodes):
-    """Return the speed-ups in per cent that jobs of one size draw, and how often each."""
-    loss = Assumption(scenario).interference(jobs_of(n_nodes), seed=1)
-    values, counts = np.unique(np.round(100 * (loss - 1.0), 9), return_counts=True)
-    return values.tolist(), (counts / counts.sum()).tolist()
-
-
-@pytest.mark.parametrize(("scenario", "percent"), [("5%", 5.0), ("10%", 10.0), ("20%", 20.0)])
-def test_jobs_of_more_than_four_nodes_gain_a_fixed_share(scenario, percent):
-    """Seed 000, V-C: jobs that requested larger than four nodes."""
-    assert gains(scenario, 4)[0] == [0.0]
-    assert gains(scenario, 5)[0] == [percent]
-    assert gains(scenario, 1000)[0] == [percent]
-
-
-@pytest.mark.parametrize(
-    ("scenario", "n_nodes", "percents"),
-    [
-        ("V1", 1, [10 / 512, 20 / 512, 30 / 512]),
-        ("V1", 256, [5, 10, 15]),
-        ("V1", 512, [10, 20, 30]),
-        ("V1", 1024, [10, 20, 30]),
-        ("V2", 4, [0]),
-        ("V2", 5, [50 / 512, 100 / 512]),
-        ("V2", 128, [2.5, 5]),
-        ("V2", 256, [5, 15, 20]),  # half way in 0-10, 10-20 and 10-30
-        ("V2", 512, [10, 20, 30]),
-        ("V2", 900, [10, 20, 30]),
-        ("random", 64, [0]),
-        ("random", 65, [0, 5, 15, 30]),
-    ],
-)
-def test_a_range_is_drawn_evenly_and_the_gain_in_it_is_linear_in_the_nodes(
-    scenario, n_nodes, percents
-):
-    """Seed 000, V-C (V1, V2, capped at 512 nodes) and seed 001, 5.4.1 (Random)."""
-    values, shares = gains(scenario, n_nodes)
-
-    assert values == pytest.approx(percents)
-    assert shares == pytest.approx([1 / len(percents)] * len(percents), abs=0.05)
-
-
-@pytest.mark.parametrize("scenario", SCENARIOS)
-def test_what_a_job_draws_depends_on_its_number_and_the_seed_alone(scenario):
-    """Filters and the order of the log change no draw; another seed does."""
-    jobs, assumption = jobs_of(300, 50), Assumption(scenario)
-    whole = assumption.interference(jobs, 1)
-
-    np.testing.assert_array_equal(assumption.interference(jobs[::-3], 1), whole[::-3])
-    assert (assumption.interference(jobs, 2) != whole).any() == (not scenario.endswith("%"))
-
-
-def test_the_readings_are_t_over_one_plus_x_and_t_times_one_minus_x():
-    """At 20 %: 100 s under Baseline are 83.3 s or 80 s isolated."""
-    divide, subtract = (
-        100.0 / Assumption("20%", reading).interference(jobs_of(8, 1), 1)[0] for reading in READINGS
-    )
-
-    assert divide == pytest.approx(100 / 1.2)
-    assert subtract == pytest.approx(80.0)
 
 
 def assumed(experiment, **changes):
@@ -128,11 +62,22 @@ def test_under_baseline_the_papers_set_up_is_the_uncoupled_schedule(experiment, 
 @pytest.mark.parametrize("name", sorted(ALLOCATORS))
 def test_isolating_allocators_and_the_bound_lc_s_alone_keep_the_gain(name):
     """Seed 001, 5.4.1 and 5.4.2: LC+S keeps links below the load at which jobs suffer."""
-    (job,) = jobs_of(8, 1)
+    job = Job(1, 0.0, 8, 100.0, 100.0)
     pace = AssumedPace([job], Assumption("20%"), 1, make_allocator(name, {}, 1))
 
     keeps = name in {"jigsaw", "laas", "lc", "lc+s", "ta"}
     assert pace.runtime_s(job) == pytest.approx(100.0 if keeps else 120.0)
+
+
+def test_a_job_loses_the_same_among_others_as_alone():
+    """By its number, whatever the order of the log."""
+    jobs = [Job(number, 0.0, 300, 100.0, 100.0) for number in (5, 900, 3)]
+
+    together = assumed_interference(Assumption("V1"), jobs, 1)
+
+    assert list(together) == [5, 900, 3]
+    for job in jobs:
+        assert assumed_interference(Assumption("V1"), [job], 1) == {job.id: together[job.id]}
 
 
 def test_jobs_that_share_links_lose_what_the_scenario_says(experiment):

@@ -4,7 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from coupling.assumed import Assumption
+from coupling.assumed import assumed_interference
+from netsim.contention.assumption import Assumption
 from netsim.topology.fattree import fat_tree_of_radix
 from scheduler.allocators import make_allocator
 from scheduler.cluster import Cluster
@@ -30,10 +31,8 @@ def ratio():
     def measure(allocator, scenario=None):
         jobs = logged
         if scenario is not None:
-            loss = Assumption(scenario).interference(logged, 1).tolist()
-            jobs = [
-                replace(job, runtime_s=job.runtime_s / x) for job, x in zip(jobs, loss, strict=True)
-            ]
+            loss = assumed_interference(Assumption(scenario), logged, 1)
+            jobs = [replace(job, runtime_s=job.runtime_s / loss[job.id]) for job in jobs]
         return makespan(allocator, jobs) / baseline
 
     return measure

@@ -26,7 +26,7 @@ def make_fabric(capacity, channel=None, n_nodes=64, buffer_bytes=0.0):
     )
 
 
-def make_traffic(steps, compute_s, n_links):
+def make_traffic(steps, compute_s, n_links, n_nodes=8):
     """Return the traffic of steps, each a list of flows (sender, bytes, links, latency)."""
     flows = [(a, *flow) for a, step in enumerate(steps) for flow in step]
     return Traffic(
@@ -36,6 +36,7 @@ def make_traffic(steps, compute_s, n_links):
         routes=Routes.from_lists([flow[3] for flow in flows], n_links),
         compute_s=compute_s,
         latency_s=np.array([flow[4] for flow in flows], dtype=float),
+        n_nodes=n_nodes,
     )
 
 

@@ -96,15 +96,33 @@ def test_an_unknown_name_lists_the_choices(tree):
         make_contention_model("fats", tree)
 
 
-def test_an_unknown_fairness_lists_the_choices(tree):
+@pytest.mark.parametrize("name", NAMES)
+def test_an_unknown_fairness_lists_the_choices(tree, name):
     with pytest.raises(NetsimError, match="per-sender, per-flow"):
-        make_contention_model("fast", tree, fairness="fair")
+        make_contention_model(name, tree, fairness="fair")
 
 
 @pytest.mark.parametrize("options", [{"samples": 1}, {"tolerance": 2.0}])
 def test_values_out_of_range_are_refused_before_the_first_job(tree, options):
     with pytest.raises(ContentionError, match=next(iter(options))):
         make_contention_model("accurate", tree, options=options)
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "expected"),
+    [
+        ("accurate", {"samples": 2.5}, "'samples' .*expected a whole number, got 2.5"),
+        ("accurate", {"samples": True}, "'samples' .*expected a whole number, got True"),
+        ("accurate", {"tolerance": [0.1]}, "'tolerance' .*expected a number, got"),
+        ("fast", {"tolerance": "0.1"}, "'tolerance' .*expected a number, got '0.1'"),
+        ("fast", {"tolerance": float("nan")}, "tolerance must lie between 0 and 1, got nan"),
+        ("exact", {"seed": None}, "'seed' .*expected a whole number, got None"),
+        ("assumed", {"seed": "1"}, "'seed' .*expected a whole number, got '1'"),
+    ],
+)
+def test_what_is_no_number_is_refused(tree, name, options, expected):
+    with pytest.raises(ContentionError, match=expected):
+        make_contention_model(name, tree, options=options)
 
 
 def test_accurate_is_independent_of_the_order_of_starts(tree):
