@@ -84,8 +84,10 @@ def _jobs(runtimes_s, lost_s):
 def with_dropped(jobs, reasons):
     """Return a job table with dropped jobs at the end."""
     row = dict.fromkeys(jobs.columns, np.nan) | {
-        "n_nodes": 0,
+        "submit_s": 7.0,
+        "n_nodes": 9999,
         "idle_nodes": 0,
+        "runtime_reference_s": 1e9,
         "pattern": "",
         "nodes": "",
     }

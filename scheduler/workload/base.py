@@ -3,8 +3,34 @@
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from math import nan
 
 from scheduler.job import Job
+
+
+@dataclass(frozen=True, slots=True)
+class DroppedJob:
+    """
+    A job of a log that is not run.
+
+    Parameters
+    ----------
+    id : int
+        Number; need not be unique.
+    reason : str
+        Why it is not.
+    n_nodes : int
+        Nodes asked for; 0 where the log does not tell.
+    submit_s, runtime_s : float
+        As of a `Job`, but NaN where the log does not tell; submission may lie before 0, the
+        first one of a kept job.
+    """
+
+    id: int
+    reason: str
+    n_nodes: int = 0
+    submit_s: float = nan
+    runtime_s: float = nan
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,8 +46,8 @@ class Workload:
         Path as it was given, or the generator with its arguments.
     sha256 : str
         Of the bytes that were read; empty for a generated workload.
-    dropped_jobs : tuple of (int, str)
-        Job id and reason, in the order of the log.
+    dropped_jobs : tuple of DroppedJob
+        In the order of the log.
     has_requested : bool
         Whether the log has a requested time for any kept job; where it has none for a job,
         that is the run time.
@@ -34,7 +60,7 @@ class Workload:
     jobs: tuple[Job, ...]
     source: str
     sha256: str = ""
-    dropped_jobs: tuple[tuple[int, str], ...] = ()
+    dropped_jobs: tuple[DroppedJob, ...] = ()
     has_requested: bool = False
     n_without_request: int = 0
     n_unsorted: int = 0
@@ -42,7 +68,7 @@ class Workload:
     @property
     def dropped(self) -> Mapping[str, int]:
         """Number of dropped jobs by reason, in the order in which the reasons appear."""
-        return Counter(reason for _, reason in self.dropped_jobs)
+        return Counter(job.reason for job in self.dropped_jobs)
 
 
 def limit_nodes(workload: Workload, n_nodes: int) -> Workload:
@@ -74,5 +100,8 @@ def limit_nodes(workload: Workload, n_nodes: int) -> Workload:
     return replace(
         workload,
         jobs=tuple(job for job in workload.jobs if job.n_nodes <= n_nodes),
-        dropped_jobs=workload.dropped_jobs + tuple((job.id, reason) for job in large),
+        dropped_jobs=workload.dropped_jobs
+        + tuple(
+            DroppedJob(job.id, reason, job.n_nodes, job.submit_s, job.runtime_s) for job in large
+        ),
     )

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from netsim.arrays import Floats, Ints
 from scheduler.errors import WorkloadError
 from scheduler.job import Job
-from scheduler.workload.base import Workload
+from scheduler.workload.base import DroppedJob, Workload
 from scheduler.workload.source import Source
 
 MISSING = -1  # as in the Standard Workload Format
@@ -209,18 +209,12 @@ def select(records: Records, filters: Filters, source: Source) -> Workload:
         reasons["outside the time window"] = outside
         verdict[kept & ~outside] += 1
         kept &= ~outside
-    text = list(reasons)
-    dropped = np.flatnonzero(~kept)
+    submit_s = _arrivals(since, kept, filters)
     return Workload(
-        jobs=_jobs(records, nodes, _arrivals(since, kept, filters), kept),
+        jobs=_jobs(records, nodes, submit_s, kept),
         source=source.name,
         sha256=source.sha256,
-        dropped_jobs=tuple(
-            (job, text[reason])
-            for job, reason in zip(
-                records.id[dropped].tolist(), verdict[dropped].tolist(), strict=True
-            )
-        ),
+        dropped_jobs=_dropped(records, nodes, submit_s, list(reasons), verdict),
         has_requested=bool((records.requested_s[kept] > 0).any()),
         n_without_request=int(np.count_nonzero(~(records.requested_s[kept] > 0))),
         n_unsorted=int(np.count_nonzero(np.diff(records.submit_s[kept]) < 0)),
@@ -280,6 +274,25 @@ def refine(workload: Workload, **options: Unpack[ReadOptions]) -> Workload:
         has_requested=workload.has_requested,
         n_without_request=workload.n_without_request,
         n_unsorted=workload.n_unsorted,
+    )
+
+
+def _dropped(
+    records: Records, nodes: Ints, submit_s: Floats, reasons: Sequence[str], verdict: Ints
+) -> tuple[DroppedJob, ...]:
+    """Return the jobs that have a reason, with what the log tells of them."""
+    rows = np.flatnonzero(verdict < len(reasons))
+    submit_s = np.where(records.submit_s < 0, np.nan, submit_s)
+    runtime_s = np.where(records.runtime_s < 0, np.nan, records.runtime_s)
+    return tuple(
+        map(
+            DroppedJob,
+            records.id[rows].tolist(),
+            [reasons[reason] for reason in verdict[rows].tolist()],
+            np.maximum(nodes[rows], 0).tolist(),
+            submit_s[rows].tolist(),
+            runtime_s[rows].tolist(),
+        )
     )
 
 

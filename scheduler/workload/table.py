@@ -27,6 +27,8 @@ COLUMNS = {
 }
 """Names under which a table may hold what a job needs, in order of preference."""
 
+_OF_A_RESULT = {"runtime_reference_s", "dropped"}  # columns by which a result is known
+
 
 def read_csv(path: str | Path, **options: Unpack[ReadOptions]) -> Workload:
     """
@@ -46,7 +48,8 @@ def read_csv(path: str | Path, **options: Unpack[ReadOptions]) -> Workload:
     Returns
     -------
     Workload
-        Jobs without run time or size are dropped; without numbers they count from 1.
+        Jobs without run time or size are dropped, and those of a result that it has dropped;
+        without numbers they count from 1.
 
     Raises
     ------
@@ -128,6 +131,8 @@ def _workload(
         twice = next(name for name in lower if lower.count(name) > 1)
         raise WorkloadError(f"{source.name}:1: expected each column once, got {twice!r} twice.")
     columns = _find_columns(names, filters, source)
+    if _OF_A_RESULT.issubset(names):
+        columns["dropped"] = names.index("dropped")
     used = {names[place] for place in columns.values()}
     further = [(place, name) for place, name in enumerate(names) if name not in used]
     return workload_of(
@@ -183,6 +188,7 @@ def _entry(
         runtime_s=number("runtime", seconds),
         n_nodes=nodes,
         requested_s=number("requested", seconds),
+        unfit=str(cell("dropped") or ""),
         name=str(cell("name") or ""),
         labels={use: cell(use) for use in LABELS if not missing(cell(use))},
         extra=tuple((name, str(row[at])) for at, name in further if not missing(row[at])),

@@ -7,6 +7,7 @@ import subprocess
 import sys
 from dataclasses import dataclass
 
+import pandas as pd
 import pytest
 
 from coupling.cli import main
@@ -111,6 +112,20 @@ def test_jobs_larger_than_the_machine_are_counted_with_the_reason(fabricsim, tmp
     assert "larger than the machine (16 nodes)" in done.stdout
     manifest = json.loads((tmp_path / "there" / "manifest.json").read_text())
     assert manifest["dropped"] == {"larger than the machine (16 nodes)": 1}
+
+
+def test_a_result_as_a_workload_leaves_out_what_it_has_dropped(fabricsim, tmp_path):
+    """The job table holds what a dropped job asked for; it is not run the second time either."""
+    with (tmp_path / "log.swf").open("a") as log:
+        log.write(LINE.format(id=99, submit=1, run=10, procs=17, asked=10, status=1))
+    assert fabricsim("run", "try.toml", "--out", "there").returncode == 0
+    last = pd.read_parquet(tmp_path / "there" / "jobs.parquet").iloc[-1]
+    assert (last["id"], last["n_nodes"], last["runtime_reference_s"]) == (99, 17, 10)
+
+    done = fabricsim("trace", "inspect", "there/jobs.parquet", "--json")
+
+    found = json.loads(done.stdout)
+    assert found["dropped_by_reason"] == {"larger than the machine (16 nodes)": 1}
 
 
 BAD_LOGS = {

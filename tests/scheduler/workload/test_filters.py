@@ -1,12 +1,13 @@
 """Filters keep what they say, in every format alike."""
 
+from math import nan
 from typing import get_type_hints
 
 import pytest
 
 from scheduler.errors import WorkloadError
 from scheduler.job import Job
-from scheduler.workload.base import Workload, limit_nodes
+from scheduler.workload.base import DroppedJob, Workload, limit_nodes
 from scheduler.workload.filters import Filters, ReadOptions
 from scheduler.workload.table import read_csv
 
@@ -20,6 +21,11 @@ def log(tmp_path):
     return path
 
 
+def dropped(workload):
+    """Return number and reason of the jobs that are not run."""
+    return tuple((job.id, job.reason) for job in workload.dropped_jobs)
+
+
 def test_the_keyword_arguments_of_readers_are_the_fields_of_the_filters():
     assert set(get_type_hints(ReadOptions)) == set(Filters.__dataclass_fields__)
 
@@ -28,7 +34,7 @@ def test_a_window_is_half_open_and_counts_from_the_first_job(log):
     workload = read_csv(log, window_s=(10, 30))
 
     assert [(job.id, job.submit_s) for job in workload.jobs] == [(2, 0), (3, 10)]
-    assert workload.dropped_jobs == tuple((n, "outside the time window") for n in (1, 4, 5))
+    assert dropped(workload) == tuple((n, "outside the time window") for n in (1, 4, 5))
 
 
 def test_a_window_looks_at_the_log_even_where_all_arrive_at_once(log):
@@ -48,7 +54,27 @@ def test_scaled_jobs_meet_the_limit_after_scaling(log):
     workload = read_csv(log, scale_nodes=3, max_nodes=12)
 
     assert [job.n_nodes for job in workload.jobs] == [3, 6, 9, 12]
-    assert workload.dropped_jobs == ((5, "more than 12 nodes"),)
+    assert dropped(workload) == ((5, "more than 12 nodes"),)
+
+
+def test_dropped_jobs_keep_what_they_asked_for(tmp_path):
+    """On the clock of the kept jobs, the first of which comes at 0."""
+    path = tmp_path / "jobs.csv"
+    lines = ["1,100,60,2", "2,110,70,2", "3,120,0,2", "4,-1,80,2", "5,130,,2", "6,140,90,-1"]
+    path.write_text("\n".join(["id,submit,runtime,nodes", *lines]) + "\n")
+
+    workload = read_csv(path, window_s=(5, 50), scale_nodes=3, arrivals=2.0)
+
+    assert [job.id for job in workload.jobs] == [2]
+    assert repr(workload.dropped_jobs) == repr(
+        (
+            DroppedJob(1, "outside the time window", 6, -20.0, 60.0),
+            DroppedJob(3, "no run time", 6, 20.0, 0.0),
+            DroppedJob(4, "no submit time", 6, nan, 80.0),
+            DroppedJob(5, "no run time", 6, 40.0, nan),
+            DroppedJob(6, "no processors", 0, 60.0, 90.0),
+        )
+    )
 
 
 def test_arrivals_may_be_stretched(log):
@@ -90,10 +116,11 @@ def test_senseless_options_are_refused_by_name(log, options):
 
 def test_jobs_larger_than_a_machine_are_dropped_with_its_size():
     jobs = tuple(Job(n, 0.0, n, 1.0, 1.0) for n in (1, 2, 3))
-    workload = Workload(jobs, "by hand", dropped_jobs=((9, "cancelled"),))
+    workload = Workload(jobs, "by hand", dropped_jobs=(DroppedJob(9, "cancelled"),))
 
     limited = limit_nodes(workload, 2)
 
     assert limited.jobs == jobs[:2]
     assert limited.dropped == {"cancelled": 1, "larger than the machine (2 nodes)": 1}
+    assert limited.dropped_jobs[1].n_nodes == 3
     assert limit_nodes(workload, 3) is workload
