@@ -28,6 +28,7 @@ from coupling.report_numbers import (
     comparison_rows,
     dropped_lines,
     present_columns,
+    remark_lines,
     write_column,
 )
 from coupling.report_reading import reading
@@ -44,7 +45,7 @@ class ComparisonTable:
     Runs beside each other, for `rich.console.Console.print`.
 
     One table where the terminal is wide enough, otherwise several, each with whole groups of
-    columns; then dropped jobs with the reasons, and what the numbers say in words.
+    columns; then dropped jobs with the reasons, remarks, and what the numbers say in words.
 
     Parameters
     ----------
@@ -57,7 +58,7 @@ class ComparisonTable:
     def __init__(self, results: Sequence[Result], baseline: str | None = None) -> None:
         self._names = [result.name for result in results]
         self._rows = comparison_rows(results, baseline)
-        self._dropped = dropped_lines(results)
+        self._remarks = [*dropped_lines(results), *remark_lines(results)]
         self._reading = reading(results, baseline)
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
@@ -66,7 +67,7 @@ class ComparisonTable:
             yield self._table(columns)
             yield Text()
         yield Text(_LEGEND, style="dim")
-        for line in self._dropped:
+        for line in self._remarks:
             yield Text(line, style="yellow")
         yield Text(self._reading, style="bold")
 

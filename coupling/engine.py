@@ -1,7 +1,7 @@
 """Run experiments: build the parts, simulate, tabulate."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from inspect import signature
 from typing import Any
@@ -86,6 +86,7 @@ def run_parts(experiment: Experiment, parts: Parts, progress: Progress | None = 
     jobs = job_table(coupled.schedule, parts.workload, parts.topology, cluster.nodes_per_leaf)
     summary |= summarize(jobs, parts.n_nodes)
     summary["dropped_by_reason"] = dict(parts.workload.dropped)
+    summary |= coupled.remarks
     cpu = {"events": coupled.events, "cpu_coupled_s": coupled.cpu_s}
     cpu["scheduling_ms_per_job"] = coupled.deciding_s / len(parts.workload.jobs) * 1e3
     if experiment.self_check:
@@ -257,7 +258,7 @@ def _model(experiment: Experiment, parts: Parts) -> ContentionModel | None:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Outcome:
-    """A schedule, what the links carried, who held whom up, and what it and its queue cost."""
+    """A schedule, what the links carried, who held whom up, what it cost, and what to know."""
 
     schedule: Schedule
     ledger: LinkLedger
@@ -265,6 +266,7 @@ class _Outcome:
     events: int
     cpu_s: float
     deciding_s: float
+    remarks: Mapping[str, int]
 
 
 def _simulate(
@@ -281,6 +283,7 @@ def _simulate(
     ledger, blame = LinkLedger(parts.topology.n_links), BlameLedger(parts.topology)
     rates: RateModel = AlonePace()
     runtime_s = None  # of the job alone
+    network = None
     if coupled and experiment.model == ASSUMED:
         rates = assumed = _assumed(experiment, parts, allocator)
         runtime_s = assumed.runtime_s
@@ -305,7 +308,16 @@ def _simulate(
     )
     cpu_s = time.process_time() - begin_s
     events = 2 * len(schedule.records)
-    return _Outcome(schedule, ledger, blame, events, cpu_s, policy.cpu_s)
+    remarks = _remarks(network, allocator)
+    return _Outcome(schedule, ledger, blame, events, cpu_s, policy.cpu_s, remarks)
+
+
+def _remarks(network: NetworkPace | None, allocator: Allocator) -> dict[str, int]:
+    """Count what a reader of the result must know."""
+    counts = {} if network is None else {"latency_bound": network.latency_bound}
+    if hasattr(allocator, "out_of_steps"):
+        counts["out_of_steps"] = allocator.out_of_steps
+    return counts
 
 
 def _assumed(experiment: Experiment, parts: Parts, allocator: Allocator) -> AssumedPace:

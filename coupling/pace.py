@@ -160,6 +160,11 @@ class NetworkPace:
         self._traffic_of = TrafficOf(topology, routing)
         self._members: dict[int, _Member] = {}
 
+    @property
+    def latency_bound(self) -> int:
+        """Jobs so far that run as if silent, since latency takes all their communication time."""
+        return self._traffic_of.latency_bound
+
     def change(
         self, ended: Sequence[Allocation], started: Sequence[Allocation], now_s: float
     ) -> Mapping[int, Pace]:

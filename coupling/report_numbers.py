@@ -78,6 +78,15 @@ COLUMNS = (
 )  # fmt: skip
 
 
+REMARKS = {
+    "latency_bound": "jobs run as if they did not communicate: the latency of their messages alone "
+    "takes longer than the communication time that the profile gives them",
+    "out_of_steps": "searches for a place were given up after so many steps as the allocator's "
+    "option says: jobs may have waited although there was room",
+}
+"""What counts of a summary mean to a reader."""
+
+
 def find_baseline(results: Sequence[Result], name: str | None = None) -> Result | None:
     """
     Return the run that the others are compared with.
@@ -240,7 +249,37 @@ def dropped_lines(results: Sequence[Result]) -> list[str]:
     list of str
         A line per reason, once where all runs agree; empty when every job ran to its end.
     """
-    accounts = {result.name: _account(result.jobs) for result in results}
+    return _once({result.name: _account(result.jobs) for result in results})
+
+
+def remark_lines(results: Sequence[Result]) -> list[str]:
+    """
+    Say what a reader must know about how runs came about.
+
+    Parameters
+    ----------
+    results : sequence of Result
+        The runs.
+
+    Returns
+    -------
+    list of str
+        A line per remark of `REMARKS` whose count is not 0, once where all runs agree.
+    """
+    return _once(
+        {
+            result.name: [
+                f"{count:,} {text}"
+                for key, text in REMARKS.items()
+                if (count := result.summary.get(key))
+            ]
+            for result in results
+        }
+    )
+
+
+def _once(accounts: Mapping[str, Sequence[str]]) -> list[str]:
+    """Return the lines of all runs, by name of the run; each once, with the names of its runs."""
     lines: dict[str, list[str]] = {}
     for name, account in accounts.items():
         for line in account:

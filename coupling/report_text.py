@@ -9,7 +9,7 @@ import tomli_w
 from coupling import report_units as units
 from coupling.assumed import ASSUMED
 from coupling.plots_jobs import SILENT, communicating
-from coupling.report_numbers import dropped_lines, finished, node_seconds
+from coupling.report_numbers import dropped_lines, finished, node_seconds, remark_lines
 from coupling.report_page import Html, bullets, details, paragraph, table
 from coupling.result import Result
 
@@ -67,6 +67,7 @@ def assumptions(
         "How jobs slow each other": "Remaining work advances at 1 / slowdown, slowdown = placement "
         "factor (alone on its nodes / ideal) times interference (together / alone). Every start "
         "and end re-evaluates the jobs that it touches.",
+        "What happened besides": " ".join(f"{line}." for line in remark_lines(results)),
     }
     items = "".join(
         f"<dt>{escape(term)}</dt><dd>{escape(text)}</dd>\n"

@@ -103,9 +103,16 @@ class TrafficOf:
         The fabric.
     routing : Routing
         Finds the way of each flow.
+
+    Attributes
+    ----------
+    latency_bound : int
+        Jobs so far that were left without traffic because the latency of their messages alone
+        takes at least the communication time that fraction and length of the iteration leave.
     """
 
     def __init__(self, topology: Topology, routing: Routing) -> None:
+        self.latency_bound = 0
         self._topology = topology
         self._routing = routing
         self._constants = ConstantsOf(topology)
@@ -126,9 +133,9 @@ class TrafficOf:
         Returns
         -------
         PlacedTraffic or None
-            None when nothing crosses the network: one node, no message, or fraction 0.
-            Bytes and compute time are such that communication at injection time is the
-            given fraction of the ideal iteration (docs/model.md).
+            None when nothing crosses the network: one node, no message, fraction 0, or a job
+            that counts as `latency_bound`. Bytes and compute time are such that communication
+            at injection time is the given fraction of the ideal iteration (docs/model.md).
         """
         if communication is None or partition.nodes.size < _PAIR:
             return None
@@ -202,6 +209,7 @@ class TrafficOf:
             wanted_s = fraction * iteration_s
             scale = (wanted_s - latency_sum_s) / (injection_s - latency_sum_s)
             if scale <= 0:
+                self.latency_bound += 1
                 return None
             injection_s = wanted_s
         compute_s = injection_s * (1.0 / fraction - 1.0)

@@ -7,7 +7,7 @@ import pytest
 from coupling_samples import sample, with_dropped
 
 from coupling.console import ProgressDisplay, comparison_table, markdown_table
-from coupling.report_numbers import comparison_rows, dropped_lines
+from coupling.report_numbers import comparison_rows, dropped_lines, remark_lines
 from coupling.report_reading import headlines, network_matters, reading
 
 
@@ -90,6 +90,19 @@ def test_numbers_that_do_not_exist_have_no_column():
 
     assert "∞" not in table
     assert "ratio" not in table
+
+
+def test_remarks_are_told_with_the_runs_that_they_hold_for(runs):
+    silent = [replace(run, summary={**run.summary, "latency_bound": 3}) for run in runs]
+    searched = replace(runs[0], name="lc", summary={"latency_bound": 0, "out_of_steps": 1234})
+
+    assert remark_lines(runs) == []
+    (line,) = remark_lines(silent)
+    assert line.startswith("3 jobs run as if they did not communicate")
+    told = remark_lines([*silent, searched])
+    assert told[0] == f"{runs[0].name}, {runs[1].name}: {line}"
+    assert told[1].startswith("lc: 1,234 searches for a place were given up")
+    assert "3 jobs run as if they did not" in comparison_table(silent, width=200)
 
 
 def test_dropped_jobs_are_told_once_where_runs_agree(runs):

@@ -105,3 +105,33 @@ def test_baseline_reading_makes_an_ordinary_run_take_what_the_log_says(experimen
 
     ours = np.array([job.runtime_s for job in parts.workload.jobs])
     np.testing.assert_allclose(ours, first["runtime_reference_s"] / first["slowdown"])
+
+
+def test_jobs_whose_latency_leaves_no_time_to_send_are_counted(experiment):
+    """One message of 2 s latency in iterations of 5 s: half of that is enough, a fifth is not."""
+    rule = {"pattern": {"name": "ring"}, "iteration": 5.0, "comm_fraction": 0.2}
+    small = {"match": {"max_nodes": 4}, **rule}
+    large = {**rule, "comm_fraction": 0.5}
+    fabric = {"kind": "fat-tree", "radix": 8, "latency_base_s": 2.0}
+    tight = experiment(
+        topology=fabric,
+        communication={"version": 1, "rule": [small, large]},
+        allocator="first-free",
+        self_check=False,
+    )
+
+    found = run(tight)
+
+    jobs = found.jobs
+    silent = (jobs["comm_fraction"] == 0.2) & (jobs["n_nodes"] > 1)
+    assert 0 < silent.sum() < len(jobs)
+    assert found.summary["latency_bound"] == silent.sum()
+    assert (jobs["slowdown"][silent] == 1).all()
+
+
+@pytest.mark.parametrize("allocator", ["lc", "lc+s"])
+def test_searches_that_give_up_are_counted(experiment, allocator):
+    hasty = run(experiment(allocator=allocator, allocator_options={"steps": 1}, self_check=False))
+
+    assert hasty.summary["out_of_steps"] > 0
+    assert "out_of_steps" not in run(experiment(self_check=False)).summary

@@ -52,6 +52,15 @@ def text(runs, tables):
     return report_html(runs, tables, MANIFEST)
 
 
+def test_remarks_stand_among_the_assumptions(runs, tables):
+    searched = replace(runs[1], summary={**runs[1].summary, "out_of_steps": 17})
+
+    assert "jigsaw: 17 searches for a place were given up" in assumptions(
+        [runs[0], searched], tables, MANIFEST
+    )
+    assert "given up" not in assumptions(runs, tables, MANIFEST)
+
+
 class Page(HTMLParser):
     """Collects text, headings and references; every element must be closed in order."""
 
