@@ -13,12 +13,13 @@ from coupling.commands_network import print_json
 from coupling.documents import read_json, read_text, write_whole
 from coupling.errors import SnapshotError
 from coupling.fabric import topology_of
-from coupling.report_units import ratio
-from coupling.show import table, text_of
+from coupling.report_units import ratio, volume
+from coupling.show import seconds, table, text_of
 from coupling.tables import Table
 from netsim.errors import NetsimError
 from netsim.routing import make_routing
 from netsim.topology import MACHINES
+from netsim.topology.base import Topology
 from netsim.topology.exporters.registry import written
 from netsim.topology.inspect import LinkReport, TopologyReport, inspect_topology
 
@@ -175,7 +176,7 @@ def _parts(found: TopologyReport) -> list[RenderableType]:
     ]
     heads = ("level", "switches", "cables down", "up", "across", "parallel", "taper")
     kinds = [(kind.name, str(kind.links), _rates(kind)) for kind in found.links]
-    lines = [f"Assumed: {line}." for line in found.assumed]
+    lines = [_delays(topology), *(f"Assumed: {line}." for line in found.assumed)]
     lines += [f"Irregular: {line.rstrip('.')}." for line in found.irregular[:_LINES]]
     if len(found.irregular) > _LINES:
         lines.append(f"{len(found.irregular) - _LINES} more irregularities (--json has all).")
@@ -192,6 +193,14 @@ def _parts(found: TopologyReport) -> list[RenderableType]:
         table(("link class", "links", "Gb/s"), kinds),
         Text("\n".join(lines)),
     ]
+
+
+def _delays(topology: Topology) -> str:
+    """Write latency and buffer, which inspection would hide otherwise."""
+    base, more = seconds(topology.latency_base_s), seconds(topology.latency_per_link_s)
+    latency = f"{base} and {more} per further link" if (base, more) != ("0 s", "0 s") else "none"
+    buffer = volume(topology.buffer_bytes) if topology.buffer_bytes else "none"
+    return f"Latency: {latency}. Buffer of a port: {buffer}."
 
 
 def _span(least_and_most: tuple[int, int]) -> str:

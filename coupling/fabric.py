@@ -20,7 +20,7 @@ from netsim.topology.fattree import FatTree
 from netsim.topology.importers import infiniband
 from netsim.topology.torus import Torus
 
-_LEAST_RATE, _MOST_RATE, _MOST_LATENCY_S = 1.0, 1e18, 1e3
+_LEAST_RATE, _MOST_RATE, _MOST_LATENCY_S, _MOST_BUFFER = 1.0, 1e18, 1e3, 1e9
 _PATHS = ("path", "name_map", "lft", "fabric")  # of the tables of topologies and routings
 _USUAL = ((FatTree, "d-mod-k"), (Torus, "dimension-order"), (Dragonfly, "minimal"))
 
@@ -172,7 +172,7 @@ def demand_same(wiring: Wiring, topology: Topology, source: str) -> None:
 
 
 def _check_range(table: Table, topology: Topology) -> None:
-    """Refuse capacities and latencies with which times would leave the range of numbers."""
+    """Refuse capacities, latencies and buffers with which times would make no sense."""
     slowest = float(topology.capacity.min(initial=_MOST_RATE))
     fastest = float(topology.capacity.max(initial=_LEAST_RATE))
     if not _LEAST_RATE <= slowest <= fastest <= _MOST_RATE:
@@ -185,6 +185,11 @@ def _check_range(table: Table, topology: Topology) -> None:
     if latency_s > _MOST_LATENCY_S:
         raise table.fault(
             "topology", f"expected latencies of at most {_MOST_LATENCY_S:g} s, got {latency_s:g}."
+        )
+    if topology.buffer_bytes > _MOST_BUFFER:
+        raise table.fault(
+            "topology",
+            f"expected a buffer of at most {_MOST_BUFFER:g} bytes, got {topology.buffer_bytes:g}.",
         )
 
 

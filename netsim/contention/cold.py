@@ -14,6 +14,7 @@ from netsim.kernelcache import load_kernels
 
 _MAX_SWEEPS = 20_000
 _MAX_SWEEPS_SAMPLED = 2_000  # states near f = 1 that have not settled by then do not later on
+_LEAST_SAMPLES, _MOST_SAMPLES = 2, 1024  # one does not converge; 8 suffice
 _64_BITS = (1 << 64) - 1
 
 
@@ -90,7 +91,7 @@ def accurate(
     jobs : mapping of int to JobConstants
         Running jobs by identity; it decides the order of a job's phases.
     samples : int, default 8
-        Phases M of each neighbour, at least 2: with one, a burst is on or off and the sweeps
+        Phases M of each neighbour, 2 to 1024: with one, a burst is on or off and the sweeps
         often do not converge.
     seed : int, default 0
         Chooses another draw of the phases.
@@ -109,10 +110,12 @@ def accurate(
     Raises
     ------
     ContentionError
-        If there are fewer than 2 samples, or the tolerance is not between 0 and 1.
+        If the samples are not 2 to 1024, or the tolerance is not between 0 and 1.
     """
-    if samples < 2:  # noqa: PLR2004 (one sample does not converge)
-        raise ContentionError(f"samples must be at least 2, got {samples}.")
+    if not _LEAST_SAMPLES <= samples <= _MOST_SAMPLES:
+        raise ContentionError(
+            f"samples must be {_LEAST_SAMPLES} to {_MOST_SAMPLES}, got {samples}."
+        )
     if not 0.0 < tolerance < 1.0:
         raise ContentionError(f"tolerance must lie between 0 and 1, got {tolerance}.")
     phases = np.array([sample_phases(job, samples, seed) for job in jobs]).reshape(-1, samples)

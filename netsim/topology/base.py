@@ -11,6 +11,7 @@ from netsim.errors import TopologyError
 from netsim.topology.origin import Origin
 
 _PAIRS = 2_000_000  # pairs of nodes whose distance is held in memory at once
+_MOST_LINKS = 20_000_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -333,6 +334,26 @@ class Topology:
     def _numbers(self) -> dict[str, int]:
         """Directed link of every name."""
         return {self.link_name(link): link for link in range(self.n_links)}
+
+
+def check_size(n_links: int) -> None:
+    """
+    Refuse a fabric before the memory is full.
+
+    Parameters
+    ----------
+    n_links : int
+        Directed links that it would have.
+
+    Raises
+    ------
+    TopologyError
+        If there are more than 20 million, for which several gigabytes would be needed.
+    """
+    if n_links > _MOST_LINKS:
+        raise TopologyError(
+            f"the fabric would have {n_links:,} directed links; at most {_MOST_LINKS:,} are built."
+        )
 
 
 def reverse_links(tail: Ints, head: Ints, cable: Ints) -> Ints:

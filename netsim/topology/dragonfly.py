@@ -8,7 +8,7 @@ import numpy as np
 
 from netsim.arrays import Floats, Ints
 from netsim.errors import TopologyError
-from netsim.topology.base import Topology, reverse_links
+from netsim.topology.base import Topology, check_size, reverse_links
 from netsim.topology.counters import occurrence
 from netsim.topology.gateways import VARIANTS
 
@@ -279,13 +279,16 @@ def build_dragonfly(
         raise TopologyError(
             f"unknown dragonfly variant {variant!r}; choose from {', '.join(VARIANTS)}."
         )
+    n_routers = groups * rows * columns
+    check_size(2 * n_routers * nodes_per_router + groups * (groups - 1) * (global_links or 1))
     usual_gateways, usual_lanes = VARIANTS[variant](groups, rows, columns, global_links)
     gateways = usual_gateways if gateways is None else gateways
     counts = usual_lanes if lanes is None else tuple(lanes)
     if len(counts) != len(_CLASSES) or min(counts) < 1:
         raise TopologyError(f"lanes must be three numbers from 1, got {counts}.")
     rates = _rates(bandwidth)
-    n_routers = groups * rows * columns
+    local = n_routers * ((columns - 1) * counts[0] + (rows - 1) * counts[1])
+    check_size(2 * n_routers * nodes_per_router + local + gateways.size * counts[2])
     shape = (groups, rows, columns)
     ends = [_node_links(n_routers, nodes_per_router)]
     ends += [_local_links(shape, counts[0], axis=2), _local_links(shape, counts[1], axis=1)]

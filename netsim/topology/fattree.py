@@ -10,7 +10,7 @@ import numpy as np
 
 from netsim.arrays import Floats, Ints
 from netsim.errors import TopologyError
-from netsim.topology.base import Topology
+from netsim.topology.base import Topology, check_size
 from netsim.topology.counters import counted_ports
 from netsim.topology.pgft import check_shape, level_cables
 
@@ -287,6 +287,7 @@ def build_fat_tree(
     rates = check_shape(m, w, p, bandwidth, down_cable)
     h = len(m)
     counts = [prod(w[:level]) * prod(m[level:]) for level in range(h + 1)]
+    check_size(2 * sum(counts[level] * w[level] * p[level] for level in range(h)))
     vertex_base = np.concatenate([[0], np.cumsum(counts)])
     tails: list[Ints] = []
     heads: list[Ints] = []

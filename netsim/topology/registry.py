@@ -72,9 +72,7 @@ def _resolved(spec: Mapping[str, Any]) -> Mapping[str, Any]:
         kind = spec["kind"]
     if not isinstance(kind, str) or kind not in TOPOLOGIES:
         choices = ", ".join([*sorted(TOPOLOGIES), *sorted(MACHINES)])
-        got = (
-            f"unknown topology {kind!r}" if "kind" in spec else "topology: field 'kind' is missing"
-        )
+        got = f"unknown topology {kind!r}" if "kind" in spec else "field 'kind' is missing"
         raise TopologyError(f"{got}; choose from {choices}.")
     return spec
 

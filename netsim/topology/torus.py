@@ -9,7 +9,7 @@ import numpy as np
 
 from netsim.arrays import Floats, Ints
 from netsim.errors import TopologyError
-from netsim.topology.base import Topology, reverse_links
+from netsim.topology.base import Topology, check_size, reverse_links
 
 
 @dataclass(frozen=True, eq=False)
@@ -237,6 +237,7 @@ def build_torus(
     sides = tuple(dims)
     rings = (True,) * len(sides) if wrap is None else tuple(wrap)
     rates = _check(sides, rings, nodes_per_router, bandwidth)
+    check_size(2 * prod(sides) * (nodes_per_router + len(sides)))
     routers = np.arange(prod(sides))
     n_nodes = routers.size * nodes_per_router
     node = np.arange(n_nodes)

@@ -41,6 +41,29 @@ def test_taper_is_capacity_below_over_capacity_above(command):
     }  # fmt: skip
 
 
+@pytest.mark.parametrize(
+    ("fields", "line"),
+    [
+        ({}, "Latency: none. Buffer of a port: none."),
+        (
+            {"latency": "codes"},
+            "Latency: 315 ns and 418 ns per further link. Buffer of a port: 65.5 kB.",
+        ),
+        (
+            {"latency_base_s": "2 us", "buffer": "16 kB"},
+            "Latency: 2.00 us and 0 s per further link. Buffer of a port: 16.0 kB.",
+        ),
+    ],
+)
+def test_latency_and_buffer_are_told(command, fields, line):
+    _, out, _ = command("topology", "inspect", "-", stdin=json.dumps(TAPERED | fields))
+    told = inspect(command, TAPERED | fields)
+
+    assert line in out
+    size = {"codes": 65536.0}.get(fields.get("latency"), 16e3 if "buffer" in fields else 0.0)
+    assert told["buffer_bytes"] == size
+
+
 def test_failures_show_as_irregular_and_unreachable_with_status_1(command):
     """A cable of leaf 0 and both of leaf 3 failed: its nodes are cut off."""
     broken = TAPERED | {"failed_links": ["s1.0>s2.0", "s1.3>s2.0", "s1.3>s2.1"]}

@@ -102,7 +102,7 @@ def test_an_unknown_fairness_lists_the_choices(tree, name):
         make_contention_model(name, tree, fairness="fair")
 
 
-@pytest.mark.parametrize("options", [{"samples": 1}, {"tolerance": 2.0}])
+@pytest.mark.parametrize("options", [{"samples": 1}, {"samples": 10**9}, {"tolerance": 2.0}])
 def test_values_out_of_range_are_refused_before_the_first_job(tree, options):
     with pytest.raises(ContentionError, match=next(iter(options))):
         make_contention_model("accurate", tree, options=options)

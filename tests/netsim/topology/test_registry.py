@@ -107,6 +107,29 @@ def test_a_table_that_does_not_fit_is_refused_by_field(spec, message):
         make_topology(spec)
 
 
+@pytest.mark.parametrize(
+    ("spec", "n_links"),
+    [
+        # up and down: nodes, leaves, L2 switches of a full tree have 54 million cables each
+        ({"kind": "fat-tree", "radix": 600}, 6 * 54_000_000),
+        ({"kind": "rail-tree", "groups": 10**6}, 4 * 8 * 32 * 10**6),
+        ({"kind": "torus", "dims": [400, 400, 400]}, 8 * 64_000_000),
+        (
+            {"kind": "dragonfly", "groups": 3, "routers": 2, "nodes_per_router": 10**8},
+            12 * 10**8 + 6,
+        ),
+        ({"kind": "dragonfly", "groups": 2, "routers": 1, "global_links": 10**8}, 4 + 2 * 10**8),
+        (
+            {"kind": "dragonfly", "groups": 2, "routers": [1, 3], "lanes": [10**7, 1, 1]},
+            12 + 12 * 10**7 + 2,
+        ),
+    ],
+)
+def test_a_fabric_beyond_all_memory_is_refused_before_it_is_built(spec, n_links):
+    with pytest.raises(TopologyError, match=f"would have {n_links:,} directed links"):
+        make_topology(spec)
+
+
 def test_every_machine_is_a_kind_that_exists():
     assert {machine["kind"] for machine in MACHINES.values()} <= set(TOPOLOGIES)
     assert not set(MACHINES) & set(TOPOLOGIES)
