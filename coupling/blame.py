@@ -1,6 +1,6 @@
 """Blame: how much of a job's lost time each other job causes, told by the model or tried out."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from coupling.predictions import (
     Placed,
@@ -11,7 +11,6 @@ from coupling.predictions import (
     without,
 )
 from coupling.snapshot import Snapshot
-from netsim.topology.base import Topology
 
 _TELLING = ("fast", "accurate", "assumed")  # models that say who is to blame
 _PAIR = 2  # of two jobs that meet, each has the other to thank
@@ -43,11 +42,14 @@ def lost_time_shares(
         For every job that is held up. Where the model names nobody, for less than its
         tolerance, all jobs that the victim meets have equal shares.
     """
+    groups = groups_that_meet(snapshot.topology, placed)
+    if snapshot.model == "hop-cost":  # looks at switches: jobs may meet without a common link
+        groups = [sorted(placed)]
     if snapshot.model not in _TELLING:
-        return leave_one_out(snapshot.topology, placed, predict, together)
+        return leave_one_out(groups, placed, predict, together)
     model, _ = solved_model(snapshot, placed)
     shares: Shares = {}
-    for group in groups_that_meet(snapshot.topology, placed):
+    for group in groups:
         for victim in group:
             if together[victim].held_up:
                 others = [job for job in group if job != victim]
@@ -56,7 +58,7 @@ def lost_time_shares(
 
 
 def leave_one_out(
-    topology: Topology,
+    groups: Sequence[list[int]],
     placed: Placed,
     predict: Predict,
     together: Mapping[int, Prediction],
@@ -66,8 +68,8 @@ def leave_one_out(
 
     Parameters
     ----------
-    topology : Topology
-        The fabric.
+    groups : sequence of list of int
+        Jobs that meet, directly or through others.
     placed : mapping of int to PlacedTraffic
         Traffic of the jobs.
     predict : callable
@@ -87,7 +89,7 @@ def leave_one_out(
     job that shares a link, of those jobs that meet.
     """
     shares: Shares = {}
-    for group in groups_that_meet(topology, placed):
+    for group in groups:
         victims = [job for job in group if together[job].held_up]
         if not victims:
             continue

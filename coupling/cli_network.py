@@ -13,13 +13,19 @@ def estimate(
     snapshot: SnapshotFile,
     model: Annotated[
         str | None,
-        typer.Option(help="accurate, fast, exact, null, ... instead of the snapshot's."),
+        typer.Option(
+            help="Instead of the snapshot's: accurate, fast, exact; for comparison null, "
+            "load-ratio, always-on-max-min, hop-cost, assumed."
+        ),
     ] = None,
     fairness: Annotated[
         str | None, typer.Option(help="per-sender or per-flow, instead of the snapshot's.")
     ] = None,
     blame: Annotated[
-        bool, typer.Option(help="Say which job costs which: a prediction for each job.")
+        bool,
+        typer.Option(
+            help="Say which job costs which; some models need a prediction per job for it."
+        ),
     ] = True,
     as_json: AsJson = False,
 ) -> None:

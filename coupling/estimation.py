@@ -270,7 +270,7 @@ class _Estimator:
                 placed[job.number] = traffic
         return placed
 
-    def _traffic(self, job: PlacedJob) -> PlacedTraffic | None:
+    def _traffic(self, job: PlacedJob, place: str = "") -> PlacedTraffic | None:
         """Return the traffic of one job."""
         assert job.flows is not None  # noqa: S101 (checked at the door)
         try:
@@ -278,7 +278,7 @@ class _Estimator:
                 job.flows, job.partition, fraction=job.fraction, compute_s=job.compute_s
             )
         except NetsimError as error:
-            raise SnapshotError(f"{self._snapshot.source}: job {job.id}: {error}") from None
+            raise SnapshotError(f"{self._snapshot.source}: {place}job {job.id}: {error}") from None
 
     def _job(
         self,
@@ -357,7 +357,8 @@ class _Estimator:
     def _candidates(self, placed: Placed, predict: Predict) -> tuple[CandidateEstimate, ...]:
         """Estimate every other placement, and rank those of a job."""
         found = [
-            self._candidate(candidate, placed, predict) for candidate in self._snapshot.candidates
+            self._candidate(f"candidates[{place}], ", candidate, placed, predict)
+            for place, candidate in enumerate(self._snapshot.candidates)
         ]
         rank: dict[int, int] = {}
         taken: dict[JobId, int] = {}
@@ -370,7 +371,7 @@ class _Estimator:
         )
 
     def _candidate(
-        self, candidate: Candidate, placed: Placed, predict: Predict
+        self, place: str, candidate: Candidate, placed: Placed, predict: Predict
     ) -> tuple[JobEstimate, float]:
         """Estimate one placement: the job, and the mean slowdown of the others."""
         job = next(job for job in self._snapshot.jobs if job.id == candidate.job)
@@ -378,7 +379,7 @@ class _Estimator:
         moved = replace(job, partition=candidate.partition)
         if here is not None:  # the job computes as long wherever it runs
             moved = replace(moved, fraction=None, compute_s=here.traffic.compute_s)
-        traffic = self._traffic(moved)
+        traffic = self._traffic(moved, place)
         scene = {number: own for number, own in placed.items() if number != job.number}
         if traffic is not None:
             scene[job.number] = traffic

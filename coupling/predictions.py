@@ -11,6 +11,7 @@ from netsim.contention import make_contention_model
 from netsim.contention.base import ContentionModel
 from netsim.contention.constants import bytes_per_link
 from netsim.contention.exact import simulate_jobs
+from netsim.errors import ContentionError
 from netsim.isolation import shared_links, used_links
 from netsim.topology.base import Topology
 from scheduler.traffic import PlacedTraffic
@@ -67,7 +68,7 @@ def predictor(snapshot: Snapshot) -> Predict:
 
     Raises
     ------
-    SnapshotError, ContentionError
+    SnapshotError
         If an option is wrong, or some jobs have iterations and others none.
     """
     if snapshot.model == "exact":
@@ -208,10 +209,13 @@ def solved_model(snapshot: Snapshot, placed: Placed) -> tuple[ContentionModel, M
 
 
 def _model_of(snapshot: Snapshot) -> ContentionModel:
-    """Make the contention model."""
-    return make_contention_model(
-        snapshot.model, snapshot.topology, fairness=snapshot.fairness, options=snapshot.options
-    )
+    """Make the contention model; what can be wrong is an option."""
+    try:
+        return make_contention_model(
+            snapshot.model, snapshot.topology, fairness=snapshot.fairness, options=snapshot.options
+        )
+    except ContentionError as error:
+        raise SnapshotError(f"{snapshot.source}: options: {error}") from None
 
 
 class _Exact:

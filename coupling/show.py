@@ -9,6 +9,7 @@ from rich.text import Text
 
 from coupling.report_units import number
 
+_LONG_S = 1e8  # years; more digits would not fit beside other columns
 _UNITS = ((1.0, "s"), (1e-3, "ms"), (1e-6, "us"))
 
 
@@ -28,11 +29,13 @@ def seconds(value: float | None) -> str:
 
     Examples
     --------
-    >>> seconds(0.000164), seconds(2.5), seconds(0.0), seconds(4e-9), seconds(None)
-    ('164 us', '2.50 s', '0 s', '4.00 ns', '-')
+    >>> seconds(0.000164), seconds(2.5), seconds(0.0), seconds(4e-9), seconds(1e12), seconds(None)
+    ('164 us', '2.50 s', '0 s', '4.00 ns', '1.00e+12 s', '-')
     """
     if not value:
         return "-" if value is None else "0 s"
+    if value >= _LONG_S:
+        return f"{value:.2e} s"
     for size, unit in _UNITS:
         if value >= size:
             return f"{number(value / size)} {unit}"

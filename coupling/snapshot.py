@@ -282,8 +282,12 @@ class _Reader:
         if per_node > 1:
             try:
                 nodes = nodes[slot_of_rank(mapping, nodes.size * per_node, per_node)]
-            except (PatternError, MemoryError) as error:
+            except PatternError as error:
                 raise table.fault("ranks_per_node", f"{error}.") from None
+            except MemoryError:
+                raise table.fault(
+                    "ranks_per_node", f"{nodes.size * per_node} ranks do not fit in memory."
+                ) from None
         return Partition(nodes, self._links(table))
 
     def _links(self, table: Table) -> Ints | None:

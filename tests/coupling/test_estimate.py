@@ -398,6 +398,17 @@ def test_scaling_bytes_and_bandwidth_together_changes_no_ratio(document):
         assert two.together_s == pytest.approx(one.together_s, rel=1e-6)
 
 
+def test_hop_cost_blames_jobs_on_the_same_leaf_though_no_link_is_shared():
+    """0 to 4 goes up the even port, 1 to 5 the odd one; the third job is on other leaves."""
+    found = estimate(
+        scene(one_flow("a", 0, 4), one_flow("b", 1, 5), one_flow("c", 8, 12), model="hop-cost")
+    )
+
+    assert [job.interference > 1.0 for job in found.jobs] == [True, True, False]
+    assert [job.blame for job in found.jobs] == [(("b", 1.0),), (("a", 1.0),), ()]
+    assert [job.worst_link for job in found.jobs] == [None, None, None]
+
+
 def test_absence_that_helps_nobody_is_blamed_equally():
     """Where either of two neighbours suffices to hold a job up, each has half of the blame."""
     snapshot = snapshot_from(scene(*THREE))
@@ -410,7 +421,7 @@ def test_absence_that_helps_nobody_is_blamed_equally():
     def either_suffices(some):
         return {job: Prediction(1.0, 2.0 if len(some) > 1 else 1.0, -1) for job in some}
 
-    shares = leave_one_out(snapshot.topology, placed, either_suffices, either_suffices(placed))
+    shares = leave_one_out([sorted(placed)], placed, either_suffices, either_suffices(placed))
 
     for victim in placed:
         assert shares[victim] == {job: 0.5 for job in placed if job != victim}
@@ -434,7 +445,7 @@ def test_blame_is_in_proportion_to_what_an_absence_saves():
             for job in some
         }
 
-    shares = leave_one_out(snapshot.topology, placed, predict, predict(placed))
+    shares = leave_one_out([sorted(placed)], placed, predict, predict(placed))
 
     assert shares == {a: {b: 0.75, c: 0.25}}
 
@@ -465,6 +476,18 @@ REFUSED = {
     "not routable": (
         scene(one_flow("a", 0, 4, links=[]), routing="jigsaw"),
         "job a: no shortest path from n0 to n4 on the links that the job owns",
+    ),
+    "candidate not routable": (
+        scene(
+            one_flow("a", 0, 4),
+            routing="jigsaw",
+            candidates=[{"job": "a", "nodes": [0, 5]}, {"job": "a", "nodes": [0, 5], "links": []}],
+        ),
+        "candidates[1], job a: no shortest path from n0 to n5",
+    ),
+    "buffer": (
+        scene(one_flow("a", 0, 4), topology=TAPERED | {"buffer": "1 TB"}),
+        "topology: expected a buffer of at most 1e+09 bytes, got 1e+12",
     ),
     "too long": (
         scene(one_flow("a", 0, 4, compute_s=None, comm_fraction=1e-9, steps=[[[0, 1, 1e18]]])),
@@ -550,7 +573,7 @@ def test_wrong_options_are_one_line_that_names_the_file(command, model, options,
     status, out, err = command("estimate", "-", stdin=document)
 
     assert (status, out) == (2, "")
-    assert err.startswith("fabricsim: -: ")
+    assert err.startswith("fabricsim: -: options: ")
     assert words in err
     assert err.count("\n") == 1
 
