@@ -16,6 +16,7 @@ from patterns.errors import PatternError
 from patterns.volume import demand
 
 _GZIP_MAGIC = b"\x1f\x8b"
+_ZIP_MAGIC = b"PK"
 _MAX_RANKS = 2**31  # a pair of ranks must fit in one 64-bit number
 _COLUMNS = (["src", "dst", "bytes"], ["src", "dst", "messages"])
 
@@ -133,6 +134,8 @@ def _read_npz(content: bytes) -> _Parsed:
     """Return senders, receivers and values of an archive of numpy or scipy."""
     from scipy.sparse import load_npz  # noqa: PLC0415 (few jobs have a measured matrix)
 
+    if not content.startswith(_ZIP_MAGIC):
+        raise PatternError("expected an NPZ archive, as numpy and scipy write them.")
     with np.load(io.BytesIO(content), allow_pickle=False) as archive:
         if "format" not in archive:
             if len(archive.files) != 1:

@@ -140,6 +140,8 @@ def test_a_file_that_changes_is_another_pattern(tmp_path):
         ("a.csv", b"\xff\xfe\x00", r"a\.csv: .*decode"),
         ("a.csv.gz", b"\x1f\x8bxxxx", r"a\.csv\.gz: "),
         ("a.npz", b"PK nothing", r"a\.npz: "),
+        ("a.npz", b"\x93NUMPY", r"a\.npz: expected an NPZ archive"),
+        ("a.npz", b"\x80pickle", r"a\.npz: expected an NPZ archive"),
         ("a.mtx", b"%%MatrixMarket nonsense\n", r"a\.mtx: "),
         ("a.txt", b"", r"expected a name that ends in \.csv, \.mtx, \.npz"),
     ],
