@@ -11,6 +11,7 @@ from coupling.assumed import ASSUMED, AssumedPace, assumed_interference, assumpt
 from coupling.errors import ExperimentError
 from coupling.experiment import Experiment
 from coupling.fabric import routing_of
+from coupling.hopledger import HopLedger
 from coupling.metrics import summarize
 from coupling.metrics_size import network_volume
 from coupling.pace import BlameLedger, LinkLedger, NetworkPace
@@ -83,7 +84,13 @@ def run_parts(experiment: Experiment, parts: Parts, progress: Progress | None = 
     coupled = _simulate(experiment, parts, coupled=True, progress=progress)
     summary: dict[str, Any] = {"name": experiment.allocator}
     cluster = Cluster(parts.topology)
-    jobs = job_table(coupled.schedule, parts.workload, parts.topology, cluster.nodes_per_leaf)
+    jobs = job_table(
+        coupled.schedule,
+        parts.workload,
+        parts.topology,
+        cluster.nodes_per_leaf,
+        coupled.cost_of_job,
+    )
     summary |= summarize(jobs, parts.n_nodes)
     summary["dropped_by_reason"] = dict(parts.workload.dropped)
     summary |= coupled.remarks
@@ -267,6 +274,7 @@ class _Outcome:
     cpu_s: float
     deciding_s: float
     remarks: Mapping[str, int]
+    cost_of_job: Mapping[int, float] | None  # of communication
 
 
 def _simulate(
@@ -295,21 +303,23 @@ def _simulate(
     what = label or phases(experiment)[0 if coupled else 1]
     total = len(parts.workload.jobs)
     policy = Stopwatch(_policy(experiment))
+    costs = HopLedger(rates, cluster) if network is not None and not label else None
     begin_s = time.process_time()
     schedule = simulate(
         parts.workload.jobs,
         cluster,
         allocator,
         policy,
-        rates=rates,
+        rates=costs or rates,
         estimate_s=_requested_s if parts.estimates == "requested" else runtime_s,
         kill_at_limit=experiment.kill_at_limit,
         progress=None if progress is None else lambda done, _: progress(what, done, total),
     )
+    cost_of_job = None if costs is None else costs.costs()
     cpu_s = time.process_time() - begin_s
     events = 2 * len(schedule.records)
     remarks = _remarks(network, allocator)
-    return _Outcome(schedule, ledger, blame, events, cpu_s, policy.cpu_s, remarks)
+    return _Outcome(schedule, ledger, blame, events, cpu_s, policy.cpu_s, remarks, cost_of_job)
 
 
 def _remarks(network: NetworkPace | None, allocator: Allocator) -> dict[str, int]:

@@ -73,7 +73,15 @@ def summarize(jobs: pd.DataFrame, n_nodes: int) -> dict[str, float | int | None]
         ),
         "node_seconds_lost_to_interference": float(np.sum(size * done["lost_s"].to_numpy())),
         "mean_aph": float(done["aph"].mean()),
+        "mean_communication_cost": _mean(
+            done["communication_cost"][done["communication_cost"] > 0]
+        ),
     }
+
+
+def _mean(values: pd.Series) -> float | None:
+    """Return a mean; None of nothing."""
+    return None if values.empty else float(values.mean())
 
 
 def size_class(n_nodes: pd.Series) -> pd.Series:

@@ -1,5 +1,7 @@
 """Turn a schedule into the tables of a result."""
 
+from collections.abc import Mapping
+
 import numpy as np
 import pandas as pd
 
@@ -29,6 +31,7 @@ _COLUMNS = {
     "pattern": _TEXT,
     "comm_fraction": "float64",
     "aph": "float64",
+    "communication_cost": "float64",
     "nodes": _TEXT,
     "killed": "bool",
     "dropped": _TEXT,
@@ -36,7 +39,11 @@ _COLUMNS = {
 
 
 def job_table(
-    schedule: Schedule, workload: Workload, topology: Topology, nodes_per_leaf: int
+    schedule: Schedule,
+    workload: Workload,
+    topology: Topology,
+    nodes_per_leaf: int,
+    cost_of_job: Mapping[int, float] | None = None,
 ) -> pd.DataFrame:
     """
     Return a row per job.
@@ -51,6 +58,8 @@ def job_table(
         The machine.
     nodes_per_leaf : int
         Nodes of a group of the cluster.
+    cost_of_job : mapping of int to float, optional
+        Communication cost by job id, of jobs that send; None: it is not known.
 
     Returns
     -------
@@ -59,7 +68,11 @@ def job_table(
         and no more than they asked for. Columns as in docs/results.md.
     """
     by_id = {record.job.id: record for record in schedule.records}
-    rows = [_row(by_id[job.id], topology, nodes_per_leaf) for job in workload.jobs]
+    rows = [
+        _row(by_id[job.id], topology, nodes_per_leaf)
+        | {"communication_cost": np.nan if cost_of_job is None else cost_of_job.get(job.id, 0.0)}
+        for job in workload.jobs
+    ]
     rows += [_dropped_row(job) for job in workload.dropped_jobs]
     table = pd.DataFrame(rows, columns=list(_COLUMNS))
     return table.astype({name: kind for name, kind in _COLUMNS.items() if kind != _TEXT})

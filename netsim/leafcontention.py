@@ -146,10 +146,30 @@ def communication_cost(step: Ints, hops: Floats) -> float:
     >>> communication_cost(np.array([0, 0, 1]), np.array([4.0, 11.5, 4.0]))
     15.5
     """
+    return float(step_costs(step, hops).sum())
+
+
+def step_costs(step: Ints, hops: Floats) -> Floats:
+    """
+    Return the cost of each step that has messages.
+
+    Parameters
+    ----------
+    step : (F,) int array
+        Step of each message; those of one step are contiguous.
+    hops : (F,) float array
+        Effective hops of each message.
+
+    Returns
+    -------
+    (S,) float array
+        The largest of each step, in order: what seed 003, equation (6), sums up.
+    """
     if not step.size:
-        return 0.0
+        return np.empty(0)
     first = np.flatnonzero(np.diff(step, prepend=step[0] - 1))
-    return float(np.maximum.reduceat(hops, first).sum())
+    largest: Floats = np.maximum.reduceat(hops, first)
+    return largest
 
 
 def modified_runtime(

@@ -74,6 +74,7 @@ def _jobs(runtimes_s, lost_s):
             "pattern": PATTERNS,
             "comm_fraction": [0.4, 0.2, 0.0],
             "aph": 0.0,
+            "communication_cost": 0.0,
             "nodes": ["n[0-3]", "n[4-5]", "n[6]"],
             "killed": False,
             "dropped": "",

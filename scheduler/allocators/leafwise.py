@@ -5,6 +5,7 @@ from itertools import pairwise
 
 import numpy as np
 
+from netsim.arrays import Ints
 from netsim.leafcontention import (
     common_switch_level,
     communication_cost,
@@ -200,8 +201,26 @@ def placement_cost(
         comm += np.bincount(leaf, minlength=comm.size)
     nodes = np.array([mask.bit_count() for mask in cluster.leaf_nodes])
     leaf_i, leaf_j = leaf[flows.src], leaf[flows.dst]
-    widths = np.cumprod(tree_of(cluster, "adaptive").children[1:])
-    switch_above = np.arange(cluster.n_leaves) // widths[:, np.newaxis]
-    level = common_switch_level(leaf_i, leaf_j, switch_above)
+    above = switch_above(tree_of(cluster, "adaptive"))
+    level = common_switch_level(leaf_i, leaf_j, above)
     hops = effective_hops(2 * level, contention_factor(leaf_i, leaf_j, comm, nodes))
     return communication_cost(flows.step, hops * flows.nbytes if hop_bytes else hops)
+
+
+def switch_above(tree: FatTree) -> Ints:
+    """
+    Return the switches above the leaves of a tree, as `common_switch_level` wants them.
+
+    Parameters
+    ----------
+    tree : FatTree
+        The fabric.
+
+    Returns
+    -------
+    (H, L) int array
+        Row l: number of the group of switches at level l + 2 above each leaf.
+    """
+    widths = np.cumprod(tree.children[1:])
+    above: Ints = np.arange(tree.n_pods * tree.leaves_per_pod) // widths[:, np.newaxis]
+    return above

@@ -131,7 +131,11 @@ def test_jobs_whose_latency_leaves_no_time_to_send_are_counted(experiment):
 
 @pytest.mark.parametrize("allocator", ["lc", "lc+s"])
 def test_searches_that_give_up_are_counted(experiment, allocator):
-    hasty = run(experiment(allocator=allocator, allocator_options={"steps": 1}, self_check=False))
+    few = {
+        "workload": {"generator": "synth", "mean_nodes": 12, "n_jobs": 60},
+        "self_check": False,
+    }
+    hasty = run(experiment(allocator=allocator, allocator_options={"steps": 1}, **few))
 
     assert hasty.summary["out_of_steps"] > 0
-    assert "out_of_steps" not in run(experiment(self_check=False)).summary
+    assert "out_of_steps" not in run(experiment(**few)).summary

@@ -41,6 +41,7 @@ def table(rows, aph=0.0):
             "placement_factor": 1.0,
             "lost_s": 0.0,
             "aph": aph,
+            "communication_cost": 0.0,
             "killed": False,
             "dropped": "",
         }
