@@ -41,6 +41,25 @@ def compare(results: ResultFolders, baseline: Baseline = None, as_json: AsJson =
     run_compare(results, baseline, as_json=as_json)
 
 
+def metrics(
+    results: ResultFolders,
+    baseline: Baseline = None,
+    per_minute: Annotated[
+        Path | None,
+        typer.Option(help="Also write the utilisation of every minute to this CSV file."),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """
+    Print utilisation at every event, wait and distance by size, and gains in distance.
+
+    Example: fabricsim metrics results/try --baseline fifo
+    """
+    from coupling.commands_metrics import run_metrics
+
+    run_metrics(results, baseline, per_minute, as_json=as_json)
+
+
 def report(
     results: ResultFolders,
     out: Annotated[
@@ -71,4 +90,5 @@ def register(app: typer.Typer) -> None:
     """
     app.command()(rerun)
     app.command()(compare)
+    app.command()(metrics)
     app.command()(report)

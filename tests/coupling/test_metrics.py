@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from coupling.engine import run
 from coupling.metrics import summarize
+from coupling.metrics_mind import mind_gain, mind_gain_of
 from coupling.metrics_size import hops_by_size, network_volume, wait_by_size
 from coupling.metrics_time import (
     instantaneous_utilization,
@@ -192,3 +193,45 @@ def test_a_run_reports_what_the_network_carried_and_what_scheduling_cost(experim
     assert 0.0 < result.summary["internal_fragmentation"] < 0.2
     assert result.summary["loss_of_capacity"] >= result.summary["external_fragmentation"]
     assert 0.0 < result.cost["scheduling_ms_per_job"] < 1e3 * result.cost["cpu_coupled_s"] / 300
+
+
+def test_gains_in_mind_by_hand():
+    """
+    31 jobs of 2 nodes with 4 -> 3 hops, 31 of 20 with 5 -> 6, one of 3 with 9 -> 1, one of 1.
+
+    By size 1/4 and -1/5: the size with one job is left out. By node time (1 s each, 100 s the
+    one of 3): 62 x 4 + 620 x 5 + 300 x 9 = 6048 before, 62 x 3 + 620 x 6 + 300 = 4206 after.
+    """
+    sizes = np.repeat([2, 20, 3, 1], [31, 31, 1, 1])
+    seconds = np.repeat([1.0, 1.0, 100.0, 7.0], [31, 31, 1, 1])
+    before, after = (np.repeat(hops, [31, 31, 1, 1]) for hops in ([4.0, 5, 9, 0], [3.0, 6, 1, 0]))
+
+    found = mind_gain(sizes, sizes * seconds, before, after)
+
+    assert (found.small, found.large) == pytest.approx((0.25, -0.2))
+    assert found.overall == pytest.approx(0.025)
+    assert found.hops == pytest.approx(0.0)
+    assert found.by_node_time == pytest.approx(1 - 4206 / 6048)
+    assert found.jobs == 63
+    change = np.repeat([1.0, -1.0, 8.0], [31, 31, 1])  # of t: mean / (deviation / root of n)
+    assert found.t == pytest.approx(change.mean() / (change.std(ddof=1) / np.sqrt(63)))
+    assert found.p == pytest.approx(0.239, abs=0.003)  # t = 0.71 of 62 degrees: nearly normal
+
+
+def test_gains_in_mind_pair_jobs_by_number_and_leave_out_who_did_not_run():
+    reference = table([(0.0, 0.0, 10.0, 2, 0), (0.0, 0.0, 30.0, 4, 0), (0.0, 0.0, 5.0, 4, 0)], 2.0)
+    jobs = reference.iloc[::-1].assign(aph=[1.0, 4.0, 0.5], dropped=["gone", "", ""])
+
+    found = mind_gain_of(jobs, reference)
+
+    assert found.jobs == 2
+    assert found.by_node_time == pytest.approx(1 - (20 * 0.5 + 120 * 4.0) / (140 * 2.0))
+    assert found.to_dict()["overall"] is None
+
+
+def test_nothing_changed_is_no_gain_and_has_no_test():
+    jobs = table([(0.0, 0.0, 10.0, 2, 0)] * 40, 2.0)
+
+    found = mind_gain_of(jobs, jobs).to_dict()
+
+    assert (found["overall"], found["by_node_time"], found["t"], found["p"]) == (0, 0, None, None)

@@ -10,6 +10,7 @@ import time
 from multiprocessing import active_children
 from pathlib import Path
 
+import pandas as pd
 import pytest
 
 from coupling.campaign import run_campaign
@@ -250,6 +251,27 @@ def test_a_signal_leaves_nothing_that_looks_like_a_result(tmp_path, fabricsim, n
     left = sorted(path.name for path in (tmp_path / "out").iterdir())
     assert left == ["experiment.resolved.toml", "manifest.json"]
     refused(fabricsim("compare", "out"), "not complete")
+
+
+def test_metrics_are_tables_and_json_of_the_same_runs(fabricsim, tmp_path):
+    """Every bin and class once; the utilisation of every minute averages to that of the run."""
+    made("out", "compare.allocators=['first-free','random']")
+
+    status, out, _ = fabricsim("metrics", "out", "--json", "--per-minute", "minutes.csv")
+    found = json.loads(out)
+    first, other = found["runs"]
+
+    assert status == 0
+    assert sum(first["instantaneous_utilization"].values()) == pytest.approx(1)
+    assert sum(row["jobs"] for row in first["wait_by_size"]) == 30
+    assert (first["mind_gain"], found["baseline"]) == (None, "first-free")
+    assert other["mind_gain"]["by_node_time"] < 0
+    minutes = pd.read_csv("minutes.csv").groupby("run")["utilization"]
+    makespan_s = Result.load(tmp_path / "out" / "random").summary["makespan_s"]
+    used = Result.load(tmp_path / "out" / "random").summary["utilization_makespan"] * makespan_s
+    assert minutes.sum()["random"] * 60 == pytest.approx(used)
+    assert "MIND below that of" in fabricsim("metrics", "out")[1]
+    refused(fabricsim("metrics", "out", "--per-minute", "gone/x.csv"), "cannot be written")
 
 
 def test_a_killed_worker_is_one_line_and_the_rest_is_resumed(tmp_path):
