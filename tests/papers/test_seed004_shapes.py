@@ -1,9 +1,21 @@
 """Seed 004 (Deja Vu), Table 1: the allocation vectors of 64, 512 and 1024 nodes on 32 x 32 x 32."""
 
+import numpy as np
 import pytest
 
+from netsim.partition import Partition
+from netsim.routing import make_routing
 from netsim.topology.torus import build_torus
-from scheduler.allocators.torus_shapes import boxes, chunk_boxes, dimension, is_balanced
+from patterns import make_pattern
+from scheduler.allocators.torus_shapes import (
+    FreeBoxes,
+    boxes,
+    chunk_boxes,
+    dimension,
+    is_balanced,
+)
+from scheduler.job import Communication
+from scheduler.traffic import TrafficOf
 
 TORUS = build_torus((32, 32, 32), 1.0)
 TABLE_1 = {
@@ -55,3 +67,38 @@ def test_the_classes_are_tried_in_the_order_of_the_table():
     labels = [label(box) for box in chunk_boxes(TORUS, 64, 0, "any")]
 
     assert list(dict.fromkeys(labels)) == ["3D-B", "3D-UB", "2D-B", "2D-UB"]
+
+
+def communication_s(pattern, box):
+    """Return how long a job that never computes takes on a box of the empty machine."""
+    nodes = FreeBoxes(TORUS, np.ones(TORUS.n_nodes, dtype=bool), 1).find(box)
+    traffic_of = TrafficOf(TORUS, make_routing("dimension-order", TORUS))
+    placed = traffic_of(
+        Communication("", make_pattern({"name": pattern, "nbytes": 1.0}), 1.0),
+        Partition(nodes, None),
+    )
+    return placed.alone_s
+
+
+@pytest.mark.parametrize(
+    ("box", "seconds"),
+    [
+        ((4, 4, 4), 64),  # 32 x 32 messages each way across a cut of 16 links
+        ((8, 4, 2), 128),  # 8 links
+        ((8, 8, 1), 128),
+        ((16, 2, 2), 256),  # 4 links
+        ((16, 4, 1), 256),
+        # a ring: 2 x 2 x 32 pairs of rows, 1 + 2 + ... + 16 hops the plus way (the half of the
+        # ring included), over 2 x 32 links
+        ((32, 2, 1), 2 * 2 * 32 * 136 / 64),
+    ],
+)
+def test_all_to_all_takes_as_long_as_the_narrowest_cut_of_its_box(box, seconds):
+    """Messages of 1 byte, links of 1 byte per second; 63 messages leave each node."""
+    assert communication_s("all-to-all", box) == pytest.approx(seconds)
+
+
+@pytest.mark.parametrize("box", [(4, 4, 4), (8, 4, 2), (8, 8, 1), (16, 4, 1), (32, 2, 1)])
+def test_nearest_neighbours_do_as_well_on_a_mesh(box):
+    """Section VI: two messages leave each node, and no more than two meet on a link."""
+    assert communication_s("nearest-neighbor", box) == pytest.approx(2.0)
