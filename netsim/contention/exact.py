@@ -62,6 +62,7 @@ def simulate_jobs(
     fairness: str = "per-sender",
     start_s: Mapping[int, float] | None = None,
     iterations: Mapping[int, int] | None = None,
+    slowest_does: int = SLOWEST_DOES,
 ) -> dict[int, JobTimes]:
     """
     Simulate iterating jobs, rates re-shared at every start and end of a flow.
@@ -84,8 +85,10 @@ def simulate_jobs(
         When each job starts to compute, seconds; 0 for jobs not named.
     iterations : mapping of int to int, optional
         Iterations of each job, after which it leaves. Absent: jobs go on until the slowest
-        of those that share channels, directly or through others, has done 20; `together_s`
-        is the mean of the iterations completed by then, without the first.
+        of those that share channels, directly or through others, has done `slowest_does`;
+        `together_s` is the mean of the iterations completed by then, without the first.
+    slowest_does : int, default 20
+        Iterations of the slowest job, at least 2; less is cheaper and noisier.
 
     Returns
     -------
@@ -96,7 +99,8 @@ def simulate_jobs(
     ------
     ContentionError
         If arrays do not fit each other, `iterations` does not name all jobs or names others,
-        or the jobs' iterations differ so much that the simulation would take hours.
+        `slowest_does` is below 2, or the jobs' iterations differ so much that the simulation
+        would take hours.
 
     Notes
     -----
@@ -104,6 +108,8 @@ def simulate_jobs(
     Jobs that share no channel are simulated apart, which changes nobody.
     """
     per_sender = is_per_sender(fairness)
+    if slowest_does < 2:  # noqa: PLR2004 (the first one is discarded)
+        raise ContentionError(f"slowest_does must be at least 2, got {slowest_does}.")
     _check_names(traffic, start_s, iterations)
     starts = dict.fromkeys(traffic, 0.0) | dict(start_s or {})
     jobs = {}
@@ -117,7 +123,9 @@ def simulate_jobs(
         table = flow_table([jobs[job].own for job in talking], capacity, channel)
         for group in _groups_that_meet(table, per_sender=per_sender):
             names = [talking[member] for member in group]
-            together = _together([jobs[name] for name in names], capacity, channel, per_sender)
+            together = _together(
+                [jobs[name] for name in names], capacity, channel, per_sender, slowest_does
+            )
             times.update(zip(names, together, strict=True))
     return times
 
@@ -168,18 +176,22 @@ def _groups_that_meet(table: FlowTable, *, per_sender: bool) -> list[Ints]:
 
 
 def _together(
-    jobs: Sequence[_Job], capacity: Floats, channel: Ints | None, per_sender: bool
+    jobs: Sequence[_Job],
+    capacity: Floats,
+    channel: Ints | None,
+    per_sender: bool,
+    slowest_does: int,
 ) -> list[JobTimes]:
     """Simulate jobs that meet."""
     table = flow_table([job.own for job in jobs], capacity, channel)
     origin = min(job.start_s for job in jobs)
     persist = jobs[0].need is None
-    _check_size(jobs, origin)
+    _check_size(jobs, origin, slowest_does)
     result = run(
         table,
         [job.own.compute_s for job in jobs],
         [job.start_s - origin for job in jobs],
-        [SLOWEST_DOES if job.need is None else job.need for job in jobs],
+        [slowest_does if job.need is None else job.need for job in jobs],
         persist=persist,
         per_sender=per_sender,
     )
@@ -196,9 +208,9 @@ def _together(
     return times
 
 
-def _check_size(jobs: Sequence[_Job], origin: float) -> None:
-    """Refuse jobs of which one would iterate practically without end while another does its 20."""
-    until_s = max(job.start_s - origin + SLOWEST_DOES * job.alone_s for job in jobs)
+def _check_size(jobs: Sequence[_Job], origin: float, slowest_does: int) -> None:
+    """Refuse jobs of which one would iterate practically without end while another does its few."""
+    until_s = max(job.start_s - origin + slowest_does * job.alone_s for job in jobs)
     flows = sum(job.own.step.size * (job.need or until_s / job.alone_s) for job in jobs)
     if flows > _MOST_FLOWS:
         shortest_s = min(job.alone_s for job in jobs)

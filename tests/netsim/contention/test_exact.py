@@ -216,14 +216,15 @@ def test_two_jobs_on_one_link_by_hand():
     assert (times[7].alone_s, times[7].end_s) == (3.0, 4.0)
 
 
-def test_jobs_that_persist_iterate_until_the_slowest_has_done_twenty():
+@pytest.mark.parametrize(("options", "rounds"), [({}, 20), ({"slowest_does": 3}, 3)])
+def test_jobs_that_persist_iterate_until_the_slowest_has_done_twenty_or_as_asked(options, rounds):
     """The mean leaves the first iteration out; the faster job makes as many as fit."""
     twins = [NaiveJob([[(0, [0], 20, 0)]], 1, 0), NaiveJob([[(1, [0], 10, 0)]], 1, 0)]
     naive_simulate(
-        twins, [10.0], per_sender=True, until=lambda js: min(len(j.ends) for j in js) >= 20
+        twins, [10.0], per_sender=True, until=lambda js: min(len(j.ends) for j in js) >= rounds
     )
 
-    times = simulate_jobs({0: LONG, 1: SHORT}, LINK)
+    times = simulate_jobs({0: LONG, 1: SHORT}, LINK, **options)
 
     for job, twin in enumerate(twins):
         mean_s = float(twin.ends[-1] - twin.ends[0]) / (len(twin.ends) - 1)
@@ -328,6 +329,7 @@ def test_per_sender_equals_per_flow_where_every_node_sends_one_flow():
         ({"start_s": {5: 0.0}}, r"start_s names jobs that send nothing: \[5\]"),
         ({"iterations": {0: 3}}, r"iterations must name every job once; missing or unknown: \[1\]"),
         ({"iterations": {0: 3, 1: 0}}, "iterations must be at least 1"),
+        ({"slowest_does": 1}, "slowest_does must be at least 2, got 1"),
         ({"fairness": "none"}, "unknown fairness 'none'"),
     ],
 )
