@@ -37,7 +37,7 @@ TABLES = "## Tables"
 PATTERNS = ("stencil", "unstructured-mesh", "pairs", "sub-all-to-all")
 TITLES = ("Stencil 4D", "Unstr-mesh", "Pairs", "Sub-a2a")
 MODELS = ("fast", "accurate")
-CHECKED = 4e5  # flow starts, an iteration of the slowest job: larger workloads are not simulated
+CHECKED = 1e5  # flow starts, an iteration of the slowest job: larger workloads are not simulated
 REFUSALS = 10  # draws in a row that do not fit until a workload counts as full
 
 
