@@ -124,6 +124,11 @@ class LeastConstrainedShared:
     -----
     Seed 001, sections 5.2.3 and 5.4.2: a bound rather than a scheduler, since nobody knows
     what bandwidth a job needs. Jobs on a single leaf take no links.
+
+    The links are book-keeping: they decide where a job may start. Its traffic goes the way of the
+    fabric's routing, not over those links alone, since a class is drawn and says nothing of what
+    the job sends: kept to its links on a synthetic trace, LC+S had a mean interference of 1.11,
+    by D-mod-k 1.02.
     """
 
     name: ClassVar[str] = "lc+s"
