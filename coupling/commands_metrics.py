@@ -9,7 +9,7 @@ import pandas as pd
 from rich.console import RenderableType
 
 from coupling.commands_network import print_json
-from coupling.errors import ResultError
+from coupling.documents import write_whole
 from coupling.metrics_mind import MindGain, mind_gain_of
 from coupling.metrics_size import hops_by_size, wait_by_size
 from coupling.metrics_time import instantaneous_utilization, utilization_per_minute
@@ -148,7 +148,4 @@ def _write_minutes(results: Sequence[Result], path: Path) -> None:
         for result in results
     ]
     columns = ["run", "time_s", "utilization"]
-    try:
-        pd.concat(frames)[columns].to_csv(path, index=False)
-    except OSError as error:
-        raise ResultError(f"{path}: cannot be written: {error.strerror}.") from error
+    write_whole(path, pd.concat(frames)[columns].to_csv(index=False))

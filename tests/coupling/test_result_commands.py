@@ -271,7 +271,10 @@ def test_metrics_are_tables_and_json_of_the_same_runs(fabricsim, tmp_path):
     used = Result.load(tmp_path / "out" / "random").summary["utilization_makespan"] * makespan_s
     assert minutes.sum()["random"] * 60 == pytest.approx(used)
     assert "MIND below that of" in fabricsim("metrics", "out")[1]
-    refused(fabricsim("metrics", "out", "--per-minute", "gone/x.csv"), "cannot be written")
+    refused(
+        fabricsim("metrics", "out", "--per-minute", "gone/x.csv"),
+        "gone/x.csv: cannot be written: No such file or directory",
+    )
 
 
 def test_a_killed_worker_is_one_line_and_the_rest_is_resumed(tmp_path):
