@@ -80,6 +80,7 @@ def make_workload(
         )
     reader = _chosen(READERS, name, f"{source}: format")
     _check_keys(options, _FILTERS, f"{source}: format {name!r}")
+    _check_filters(options, source)
     return reader(path if path == "-" else (folder or Path()) / path, **options)
 
 
@@ -94,8 +95,13 @@ def _draw(options: dict[str, Any], source: str) -> Workload:
     for key, argument in arguments.items():
         if argument.default is argument.empty and key not in options:
             raise WorkloadError(f"{place}: expected {key}, got none.")
-    drawn = generator(**{key: options[key] for key in arguments if key in options})
-    return refine(drawn, **{key: options[key] for key in kept if key in options})
+    filters = {key: options[key] for key in kept if key in options}
+    _check_filters(filters, source)
+    try:
+        drawn = generator(**{key: options[key] for key in arguments if key in options})
+    except WorkloadError as error:  # it reads no file: an argument is wrong
+        raise WorkloadError(f"{source}: generator {error}") from error
+    return refine(drawn, **filters)
 
 
 def _chosen(registry: Mapping[str, Choice], name: object, place: str) -> Choice:
@@ -110,3 +116,11 @@ def _check_keys(options: Mapping[str, Any], known: tuple[str, ...], place: str) 
     for key in options:
         if key not in known:
             raise WorkloadError(f"{place}: unknown key {key!r}; choose from {', '.join(known)}.")
+
+
+def _check_filters(options: Mapping[str, Any], source: str) -> None:
+    """Refuse filters that are out of range, in the name of the table."""
+    try:
+        Filters(**options)
+    except WorkloadError as error:
+        raise WorkloadError(f"{source}: {error}") from error

@@ -55,14 +55,17 @@ def test_arrivals_of_a_generator_can_be_stretched():
         ({"path": "x", "format": "swift"}, "format: unknown 'swift'; choose from swf, sacct"),
         ({"path": "x", "format": ["swf"]}, "format: unknown"),
         ({"path": "x", "nodes": 3}, "format 'swf': unknown key 'nodes'; choose from processors_"),
-        ({"path": "x", "max_nodes": -3}, "max_nodes must be"),
+        ({"path": "x", "max_nodes": -3}, r"\[workload\]: max_nodes must be"),
         ({"generator": "sint"}, "generator: unknown 'sint'; choose from synth"),
         ({"generator": "synth"}, "generator 'synth': expected mean_nodes, got none"),
         ({"generator": "synth", "mean": 3}, "generator 'synth': unknown key 'mean'; choose from"),
         ({"generator": "laas", "path": "x"}, "generator 'laas': unknown key 'path'"),
         ({"generator": "laas", "processors_per_node": 4}, "unknown key 'processors_per_node'"),
-        ({"generator": "laas", "n_jobs": 0}, "laas: n_jobs must be a whole number from 1, got 0"),
-        ({"generator": "laas", "arrivals": -1}, "arrivals must be"),
+        (
+            {"generator": "laas", "n_jobs": 0},
+            r"\[workload\]: generator laas: n_jobs must be a whole",
+        ),
+        ({"generator": "laas", "arrivals": -1}, r"\[workload\]: arrivals must be"),
     ],
 )
 def test_a_table_that_says_nonsense_is_refused(table, message):
