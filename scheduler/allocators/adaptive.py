@@ -8,7 +8,7 @@ from scheduler.allocation import Allocation
 from scheduler.allocators.balanced import Balanced
 from scheduler.allocators.choices import check_choice
 from scheduler.allocators.greedy import Greedy
-from scheduler.allocators.leafwise import placement_cost
+from scheduler.allocators.leafwise import placement_cost, tree_of
 from scheduler.cluster import Cluster
 from scheduler.job import Job
 
@@ -69,6 +69,7 @@ class Adaptive:
         AllocationError
             If the fabric is no fat-tree, or has too few nodes.
         """
+        tree_of(cluster, self.name)
         balanced = Balanced().allocate(job, cluster)
         greedy = Greedy().allocate(job, cluster)
         if (

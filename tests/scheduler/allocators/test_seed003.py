@@ -12,6 +12,7 @@ from naive.leafcontention import cost_of_placement
 from netsim.contention import make_contention_model
 from netsim.routing import make_routing
 from netsim.topology.fattree import build_fat_tree, fat_tree_of_radix
+from netsim.topology.torus import build_torus
 from patterns.algorithms import Binomial, RecursiveDoubling, RecursiveHalvingVectorDoubling
 from scheduler.allocation import Allocation
 from scheduler.allocators import make_allocator
@@ -311,6 +312,12 @@ def test_communicating_jobs_come_and_go_with_nodes_given_once(name, fabric):
 def test_options_they_do_not_have_are_refused(name):
     with pytest.raises(AllocationError, match=f"unknown option 'cost' of allocator '{name}'"):
         make_allocator(name, {"cost": "hops"}, 1)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_other_machines_are_refused_by_name(name):
+    with pytest.raises(AllocationError, match=f"allocator '{name}' needs a fat-tree, got torus"):
+        make_allocator(name, {}, 1).allocate(talker(2), Cluster(build_torus((4, 4), 1.0)))
 
 
 def test_adaptive_knows_two_costs():
