@@ -52,7 +52,8 @@ class Table:
         self._known: set[str] = set()
 
     def __contains__(self, key: str) -> bool:
-        """Say whether the table has a field."""
+        """Say whether the table has a field, which is then known."""
+        self._known.add(key)
         return key in self._values
 
     def error(self, key: str, expected: str) -> CouplingError:
