@@ -6,7 +6,7 @@ Usage: python benchmarks/allocator_papers.py --logs FOLDER [--quick] [--out FOLD
 FOLDER holds the logs LLNL-Thunder-2007-1.1-cln.swf.gz and LLNL-Atlas-2006-2.1-cln.swf.gz of the
 Parallel Workloads Archive. Writes a section of docs/evidence.md and one of docs/papers.md; the exit
 status is 1 when a bar is not met. Measurements are kept in the folder of --out and not repeated.
-With --quick: LC+S on Synth-16 only, and speed-ups on the first jobs of the logs.
+With --quick: speed-ups on the first jobs of the logs.
 """
 
 import argparse
@@ -217,13 +217,7 @@ class Comparison:
 
     def allocators(self, trace: str) -> list[str]:
         """Return the allocators that run on a trace; LC, below Jigsaw anyway, on one."""
-        return [
-            name
-            for name in ORDER
-            if name in (*CHEAP, STRICT)
-            or trace == "synth-16"
-            or (name == "lc+s" and not self.quick)
-        ]
+        return [name for name in ORDER if name != "lc" or trace == "synth-16"]
 
     def utilisation(self) -> list[str]:
         """Check and tabulate steady utilisation."""
