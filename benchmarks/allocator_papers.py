@@ -229,9 +229,8 @@ class Comparison:
                 self.bar(f"{trace}, {name}: steady utilisation", ours[name], low, high)
             above = [a - b for a, b in zip(ours["jigsaw"], ours["ta"], strict=True)]
             self.bar(f"{trace}: Jigsaw above TA", above, TA_BELOW_JIGSAW, ALL, "points")
-            if "lc+s" in ours:
-                what = f"{trace}: LC+S above Jigsaw"
-                self.bar(what, [ours["lc+s"][0] - ours["jigsaw"][0]], 0.0, ALL, "points")
+            what = f"{trace}: LC+S above Jigsaw"
+            self.bar(what, [ours["lc+s"][0] - ours["jigsaw"][0]], 0.0, ALL, "points")
             lost = self.values(trace, "laas", "fragmentation")
             self.bar(f"{trace}, laas: internal fragmentation", lost, *FRAGMENTATION, "points")
         return table(
@@ -326,9 +325,6 @@ class Comparison:
             cells = []
             for trace in traces:
                 paper = TABLE_3_MS[name, trace]
-                if name not in self.allocators(trace):
-                    cells.append(f"- ({paper:g})")
-                    continue
                 ours = self.values(trace, name, "ms_per_job")[0]
                 cells.append(f"{ours:.3f} ({paper:g})")
                 bar, aim = (JIGSAW_MS if name == "jigsaw" else {}).get(trace, (paper, None))
