@@ -73,6 +73,11 @@ class Reckless:
 
     def __init__(self, window: int = 50, all_to_all: Sequence[str] = ALL_TO_ALL) -> None:
         self._line = WaitingLine(reach_of(window))
+        # a text is a sequence of texts too
+        if isinstance(all_to_all, str) or not all(isinstance(name, str) for name in all_to_all):
+            raise PolicyError(
+                f"all_to_all must be a list of names of patterns, got {all_to_all!r}."
+            )
         self._all_to_all = frozenset(all_to_all)
         self._shapes: Shapes | None = None
         self._running: dict[int, tuple[Job, str, float]] = {}  # with shape and start

@@ -221,6 +221,9 @@ def test_negative_windows_are_refused(name):
         ("priority", {"key": "age"}, "choose from wait, size, requested, fair-share"),
         ("priority", {"half_life_days": 0}, "half_life_days must be above 0"),
         ("cautious", {"evaluate": "luck"}, "choose from turnaround, capacity"),
+        ("reckless", {"all_to_all": "bruck"}, "all_to_all must be a list of names of patterns"),
+        ("reckless", {"all_to_all": [1]}, "all_to_all must be a list of names of patterns"),
+        ("reckless", {"all_to_all": 1}, "cannot be made with all_to_all = 1"),
         ("fcfs", {"switches": "few"}, 'expected "count@time"'),
     ],
 )
