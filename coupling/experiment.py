@@ -310,6 +310,8 @@ def _with_choices(base: Experiment, tables: Mapping[str, Any], source: str) -> E
         compare=compare.names("allocators"),
         compare_options=_mapping(compare, "options"),
     )
+    if "window" in scheduler and "window" in experiment.queue_options:
+        raise scheduler.error("window", "it here or in queue_options, not in both")
     _check_compared(experiment, scheduler, compare)
     for table in (scheduler, network, run, compare):
         table.finish()

@@ -49,6 +49,10 @@ def test_resolved_tables_read_back_to_the_same_experiment(tmp_path):
             r"\[scheduler\] windw: unknown key; choose from .*, window",
         ),
         (MINIMAL + "[scheduler]\nwindow = -3\n", r"\[scheduler\] window: expected a whole number"),
+        (
+            MINIMAL + "[scheduler]\nwindow = 3\nqueue_options = {window = 4}\n",
+            r"\[scheduler\] window: expected it here or in queue_options, not in both, got 3",
+        ),
         (MINIMAL + "[scheduler]\nallocator = 3\n", r"\[scheduler\] allocator: expected a text"),
         (MINIMAL + "[run]\nseed = 1.5\n", r"\[run\] seed: expected a whole number from 0, got 1.5"),
         (MINIMAL + '[run]\nruntime_means = "x"\n', "expected one of isolated, baseline, got 'x'"),
