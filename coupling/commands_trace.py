@@ -86,6 +86,8 @@ def run_convert(
     CouplingError, WorkloadError
         If the input is wrong.
     """
+    if out.exists() and path.exists() and out.samefile(path):
+        raise ExperimentError(f"{out}: expected another file than the log that is read.")
     _write(_read(path, form, filters), out, as_json=as_json)
 
 

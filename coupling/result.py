@@ -12,6 +12,29 @@ from coupling.errors import ResultError
 
 TABLES = ("jobs", "links", "timeline", "blame")
 CSV = "jobs.csv"
+TEXT = "text"  # as pandas keeps it
+JOB_COLUMNS = {
+    "id": "int64",
+    "submit_s": "float64",
+    "start_s": "float64",
+    "end_s": "float64",
+    "n_nodes": "int64",
+    "idle_nodes": "int64",
+    "runtime_reference_s": "float64",
+    "wait_s": "float64",
+    "turnaround_s": "float64",
+    "slowdown": "float64",
+    "interference": "float64",
+    "placement_factor": "float64",
+    "lost_s": "float64",
+    "pattern": TEXT,
+    "comm_fraction": "float64",
+    "aph": "float64",
+    "communication_cost": "float64",
+    "nodes": TEXT,
+    "killed": "bool",
+    "dropped": TEXT,
+}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -101,7 +124,7 @@ class Result:
         Raises
         ------
         ResultError
-            If the folder holds no complete result.
+            If the folder holds no complete result, or that of another version.
         """
         try:
             tables = {name: pd.read_parquet(folder / f"{name}.parquet") for name in TABLES}
@@ -111,6 +134,11 @@ class Result:
             )
         except (OSError, ValueError) as error:
             raise ResultError(f"{folder}: no complete result: {error}.") from error
+        absent = [name for name in JOB_COLUMNS if name not in tables["jobs"]]
+        if absent:
+            raise ResultError(f"{folder}/jobs.parquet: expected a column {absent[0]!r}.")
+        if "nodes" not in summary:
+            raise ResultError(f"{folder}/summary.json: expected a number 'nodes'.")
         return cls(str(summary.get("name", folder.name)), summary=summary, cost=cost, **tables)
 
 

@@ -6,36 +6,12 @@ import numpy as np
 import pandas as pd
 
 from coupling.pace import BlameLedger, LinkLedger
-from coupling.result import hostlist
+from coupling.result import JOB_COLUMNS, TEXT, hostlist
 from netsim.distance import average_pairwise_hops
 from netsim.topology.base import Topology
 from scheduler.job import Job
 from scheduler.simulator import JobRecord, Schedule
 from scheduler.workload.base import DroppedJob, Workload
-
-_TEXT = "text"  # as pandas keeps it
-_COLUMNS = {
-    "id": "int64",
-    "submit_s": "float64",
-    "start_s": "float64",
-    "end_s": "float64",
-    "n_nodes": "int64",
-    "idle_nodes": "int64",
-    "runtime_reference_s": "float64",
-    "wait_s": "float64",
-    "turnaround_s": "float64",
-    "slowdown": "float64",
-    "interference": "float64",
-    "placement_factor": "float64",
-    "lost_s": "float64",
-    "pattern": _TEXT,
-    "comm_fraction": "float64",
-    "aph": "float64",
-    "communication_cost": "float64",
-    "nodes": _TEXT,
-    "killed": "bool",
-    "dropped": _TEXT,
-}
 
 
 def job_table(
@@ -74,8 +50,8 @@ def job_table(
         for job in workload.jobs
     ]
     rows += [_dropped_row(job) for job in workload.dropped_jobs]
-    table = pd.DataFrame(rows, columns=list(_COLUMNS))
-    return table.astype({name: kind for name, kind in _COLUMNS.items() if kind != _TEXT})
+    table = pd.DataFrame(rows, columns=list(JOB_COLUMNS))
+    return table.astype({name: kind for name, kind in JOB_COLUMNS.items() if kind != TEXT})
 
 
 def _row(record: JobRecord, topology: Topology, nodes_per_leaf: int) -> dict[str, object]:

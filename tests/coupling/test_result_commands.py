@@ -194,6 +194,19 @@ def test_what_holds_no_whole_result_is_refused(fabricsim, tmp_path):
     refused(fabricsim("compare", "one"), "manifest.json")
 
 
+def test_a_result_without_a_column_or_a_number_is_refused(fabricsim, tmp_path):
+    made("one")
+    summary, jobs = tmp_path / "one" / "summary.json", tmp_path / "one" / "jobs.parquet"
+    numbers = json.loads(summary.read_text())
+
+    summary.write_text(json.dumps({name: numbers[name] for name in numbers if name != "nodes"}))
+    refused(fabricsim("metrics", "one"), "one/summary.json", "'nodes'")
+    summary.write_text(json.dumps(numbers))
+    pd.read_parquet(jobs).drop(columns="aph").to_parquet(jobs)
+    for command in ("metrics", "compare", "report"):
+        refused(fabricsim(command, "one"), "one/jobs.parquet", "column 'aph'")
+
+
 def test_the_report_written_anew_is_the_one_that_run_wrote(fabricsim, tmp_path):
     """But for the paths, which are absolute in a result."""
     fabricsim("run", "try.toml", "--out", "one")

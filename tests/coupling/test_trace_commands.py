@@ -226,6 +226,7 @@ WRONG = {
     "bad arrivals": (["inspect", "log.swf", "--arrivals", "often"], ["often", "zero"]),
     "bad filter": (["inspect", "log.swf", "--max-nodes", "0"], ["max_nodes", "0"]),
     "bad machine": (["inspect", "log.swf", "--nodes", "0"], ["--nodes", "0"]),
+    "itself": (["convert", "log.swf", "./log.swf"], ["log.swf", "another file"]),
     "bad target": (["convert", "log.swf", "log.xls"], ["log.xls", ".parquet"]),
     "no such folder": (["convert", "log.swf", "no/log.csv"], ["no/log.csv"]),
     "nothing left": (["convert", "log.swf", "x.csv", "--max-nodes", "1"], ["no job is left"]),
