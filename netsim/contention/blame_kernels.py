@@ -13,7 +13,6 @@ from netsim.contention.columns import (
     C_HEAD,
     C_N,
     C_R,
-    END,
     J_ACTIVE,
     J_ENT,
     J_NSTEP,
@@ -34,7 +33,6 @@ from netsim.contention.columns import (
     SHARED,
     WAIT,
     B,
-    E,
     G,
     M,
     Q,
@@ -146,13 +144,12 @@ def culprits(
                 b, m, limit = ent_f[k, B], ent_f[k, M], ent_f[k, LIMIT]
                 if b * (m + n) <= limit * m or b <= limit * (1.0 - u):
                     continue
-                q, g, e, w = ent_f[k, Q], ent_f[k, G], ent_f[k, END], ent_f[k, E]
-                y = link_time(b, m, q, g, e, w, n, u)
+                y = link_time(b, m, ent_f[k, Q], ent_f[k, G], n, u)
                 late = y + queue_wait(ent_f[k, WAIT], n)
                 a = ent_step[k]
                 if late > time[a]:
                     time[a], where[a], alone[a] = late, r, y
-                    shared_bound[a] = y >= link_time(b, m, q, g, e, w, n, 1.0)
+                    shared_bound[a] = y >= link_time(b, m, ent_f[k, Q], ent_f[k, G], n, 1.0)
         total = 0.0
         for a in range(n_steps):
             if where[a] < 0:

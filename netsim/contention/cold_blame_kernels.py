@@ -109,13 +109,12 @@ def blame_one(
                 r += x * ent[on[i], B] / duration[b]
             if n <= 0.0 or ent[k, B] * (ent[k, M] + n) <= ent[k, LIMIT] * ent[k, M]:
                 continue
-            m, q, g = ent[k, M], ent[k, Q], ent[k, G]
-            y = link_time(ent[k, B], m, q, g, ent[k, END], ent[k, E], n, r)
+            y = link_time(ent[k, B], ent[k, M], ent[k, Q], ent[k, G], n, r)
             total = y + queue_wait(ent[k, WAIT], n)
             if total > time[a, sample]:
                 time[a, sample], where[a, sample] = total, k
                 weigh[a, sample], use[a, sample] = n, r
-                bound = link_time(ent[k, B], m, q, g, ent[k, END], ent[k, E], n, 1.0)
+                bound = link_time(ent[k, B], ent[k, M], ent[k, Q], ent[k, G], n, 1.0)
                 tau = steps[step, TAU]
                 use_late[a, sample] = max(0.0, y - tau) if y < bound else 0.0
     for a in range(n_steps):

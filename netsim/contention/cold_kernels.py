@@ -234,7 +234,7 @@ def solve_cold(
                 g = ent[k, G] if linger else np.inf
                 total, waits = 0.0, 0.0
                 for i_s in range(samples):
-                    y = link_time(b_k, m_k, ent[k, Q], g, ent[k, END], ent[k, E], n[i_s], r[i_s])
+                    y = link_time(ent[k, B], ent[k, M], ent[k, Q], g, n[i_s], r[i_s])
                     total += y - b_k
                     wait = queue_wait(ent[k, WAIT], n[i_s])
                     waits += wait

@@ -8,7 +8,7 @@ L_SLOT, L_NEXT, L_PREV, L_ACTIVE, L_SHARED = range(5)
 # lists: columns of the job's active and shared records, counted from its first
 ACTIVE, SHARED = range(2)
 # ent_f: a row per (job, channel, step)
-B, M, Q, G, END, LIMIT, WAIT, E = range(8)
+B, M, Q, G, END, LIMIT, WAIT = range(7)
 # steps: a row per (job, step): tau, time among neighbours, link that takes it
 S_TAU, S_TIME, S_LINK = range(3)
 # job_i, job_f: a row per slot

@@ -50,7 +50,6 @@ from netsim.contention.columns import (
     SHARED,
     WAIT,
     B,
-    E,
     G,
     M,
     Q,
@@ -148,9 +147,8 @@ def solve(
                         b, m, limit = ent_f[k, B], ent_f[k, M], ent_f[k, LIMIT]
                         if b * (m + n) <= limit * m or b <= limit * (1.0 - u):
                             continue
-                        q, end = ent_f[k, Q], ent_f[k, END]
-                        y = link_time(b, m, q, ent_f[k, G], end, ent_f[k, E], n, u)
-                        z += max(0.0, y - end) * q
+                        y = link_time(b, m, ent_f[k, Q], ent_f[k, G], n, u)
+                        z += max(0.0, y - ent_f[k, END]) * ent_f[k, Q]
                         a = step0 + ent_step[k]
                         time = y + queue_wait(ent_f[k, WAIT], n)
                         if time > steps[a, S_TIME]:

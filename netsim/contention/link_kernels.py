@@ -4,25 +4,20 @@ What a link does to one step of a job among its neighbours: the formulas of the 
 Import through `netsim.kernelcache`.
 """
 
-import numpy as np
 from numba import njit
 
 
 @njit(
-    "float64(float64, float64, float64, float64, float64, float64, float64, float64)",
-    cache=True,
-    error_model="numpy",
+    "float64(float64, float64, float64, float64, float64, float64)", cache=True, error_model="numpy"
 )
-def link_time(
-    b: float, m: float, q: float, g: float, e: float, w: float, n: float, r: float
-) -> float:
+def link_time(b: float, m: float, q: float, g: float, n: float, r: float) -> float:
     """
     Return the time y = beta B that a link takes for one step among its neighbours.
 
     Parameters
     ----------
-    b, m, q, g, e, w : float
-        B, m, q, G, e, E of the entry; g = inf leaves out the lingering of the job's own flows.
+    b, m, q, g : float
+        B, m, q, G of the entry; g = inf leaves out the lingering of the job's own flows.
     n, r : float
         Weight N and utilisation R of the other jobs on the link, at least 0.
 
@@ -33,22 +28,13 @@ def link_time(
 
     Notes
     -----
-    The least of three bounds: B / (1 - R), since neighbours do not take more than they send;
-    the share bound with weight m until G, when the senders' other flows are done, and q after
-    it; and the share bound y = B (1 + N y / W(y)) with the own mean weight W(y) / y, where
-    W(y) = E + (y - e) q from e on is the weight x time that neighbours see. Without the last
-    one two jobs that never compute could split a link almost at will, since their uses add up
-    to the link's capacity whatever each gets; with it they split it by their mean weights.
+    beta = min(1 / (1 - R), h) with the share bound h = 1 + N/m until G, and 1 + N/q after
+    it, when the senders' other flows are done.
     """
     bound = b * (1.0 + n / m)
     if bound > g:
         late = g + max(0.0, b - g * m / (m + n)) * (1.0 + n / q)
-        mean = b * (1.0 + n * e / w)
-        if mean > e:  # greater root of q y^2 - (d + b (q + n)) y + b d, with d = e q - E
-            d = max(0.0, e * q - w)
-            half = 0.5 * (d + b * (q + n))
-            mean = (half + np.sqrt(max(0.0, half * half - q * b * d))) / q
-        bound = max(b, min(bound, late, mean))
+        bound = max(b, min(bound, late))
     return min(bound, b / (1.0 - r)) if r < 1.0 else bound
 
 

@@ -126,8 +126,8 @@ def _evaluate(state, a, others, phases, *, lingering, waits):
         for k, other in enumerate(others):
             _add(n, r, other, phases[k][i] if phases else None, window=window, lingering=lingering)
         worst = tau
-        for link, entry in table.items():
-            time = entry[0] * _beta(entry, n[link], r[link], lingering)
+        for link, (own, m, q, big_g, _, _) in table.items():
+            time = own * _beta((own, m, q, big_g), n[link], r[link], lingering)
             link_times[link] += time / samples
             worst = max(worst, time + waits[link] * min(1.0, n[link]))
         times.append(worst + lam)
@@ -152,26 +152,12 @@ def _add(n, r, other, phase, *, window, lingering):
 
 def _beta(entry, n, r, lingering):
     """Return how much longer a link takes."""
-    own, m, q, big_g, e, presence = entry
+    own, m, q, big_g = entry
     h = 1 + n / m
     if lingering and own * h > big_g:
         late = (big_g + max(0.0, own - big_g * m / (m + n)) * (1 + n / q)) / own
-        h = max(1.0, min(h, late, _by_mean_weight(own, q, e, presence, n) / own))
+        h = max(1.0, min(h, late))
     return min(1 / (1 - r) if r < 1 else inf, h)
-
-
-def _by_mean_weight(own, q, e, presence, n):
-    """Return the y at which y = B (1 + N y / W(y)), W(y) = E y / e up to e, E + (y - e) q after."""
-
-    def too_short(y):
-        weight = presence + (y - e) * q if y > e else presence * y / e
-        return y < own * (1 + n * y / weight)
-
-    low, high = own, own + 2 * max(own, e) * (1 + n / min(q, presence / e))
-    for _ in range(200):
-        middle = (low + high) / 2
-        low, high = (middle, high) if too_short(middle) else (low, middle)
-    return high
 
 
 def _overlap(begin, length, period, window):

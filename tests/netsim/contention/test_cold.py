@@ -8,12 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from naive import contention as naive
 
-from netsim.contention.base import Traffic
 from netsim.contention.cold import accurate, cold_fast, sample_phases
 from netsim.contention.constants import ConstantsOf
 from netsim.errors import ContentionError
-from netsim.routing.dmodk import DModK
-from netsim.topology.fattree import fat_tree_of_radix
 
 N_LINKS = 7
 
@@ -29,12 +26,6 @@ def sampled(jobs, **options):
 
 
 MODES = pytest.mark.parametrize("solve", [averaged, sampled])
-
-
-@pytest.fixture(scope="module")
-def tree():
-    """Return a full tree of radix 4 with links of 1 GB/s."""
-    return fat_tree_of_radix(4, 1e9)
 
 
 @pytest.fixture(scope="module")
@@ -248,39 +239,6 @@ def test_starts_at_stretch_1_and_6_meet(scene, solve, seed):
     jobs = constants(traffics, links)
 
     assert solve(jobs, start=6.0) == pytest.approx(solve(jobs), abs=1e-6)
-
-
-@MODES
-@pytest.mark.parametrize("seed", [3, 10, 11, 18, 30, 48])
-def test_jobs_that_never_compute_split_links_in_one_way(tree, solve, seed):
-    """Their uses of a link add up to its capacity whatever each gets: mean weights decide."""
-    ring = np.arange(8)
-    ways = [(ring + 1) % 8, (ring - 1) % 8, (ring + 4) % 8]
-    nodes = np.random.default_rng(seed).permutation(16)
-    jobs = {}
-    for job, n_ways in enumerate((2, 3)):
-        own, src, dst = nodes[8 * job :], np.tile(ring, n_ways), np.concatenate(ways[:n_ways])
-        routes, none = DModK(tree).routes(own[src], own[dst]), np.zeros(src.size)
-        jobs[job] = ConstantsOf(tree)(
-            Traffic(none.astype(np.int64), own[src], none + 1e9, routes, 0.0, none)
-        )
-
-    low, high = solve(jobs), solve(jobs, start=6.0)
-
-    assert low == pytest.approx(high, abs=1e-8)
-    assert min(low.values()) > 1.1
-
-
-@pytest.mark.parametrize("seed", [1, 4, 6])
-def test_jobs_that_never_compute_equal_the_naive_twin(scene, seed):
-    plain, traffics, links = scene(seed, 3)
-    plain = [(steps, 0.0) for steps, _ in plain]
-
-    found = averaged(constants([replace(t, compute_s=0.0) for t in traffics], links))
-
-    expected = naive.slowdowns(plain, links.capacity)
-    np.testing.assert_allclose(list(found.values()), expected, rtol=1e-6)
-    assert min(expected) > 1.05
 
 
 @MODES
