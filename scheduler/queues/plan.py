@@ -235,17 +235,17 @@ class Plan:
             The machine now.
         """
         free = self.free_nodes(machine)
-        while jobs:
-            moved = 0  # jobs up to the last one that moved: only they may have gained by it
-            for index, job in enumerate(jobs):
-                booking = self.bookings[job.id]
-                free.change(booking)
-                sooner = self.earliest(job, machine, free, before_s=booking.start_s)
-                if sooner is not None:
-                    booking, moved = sooner, index
-                    self.bookings[job.id] = booking
-                free.change(booking)
-            jobs = jobs[:moved]
+        index = still = 0
+        while still < len(jobs):  # looked at in vain since a booking last moved
+            job = jobs[index % len(jobs)]
+            booking = self.bookings[job.id]
+            free.change(booking)
+            sooner = self.earliest(job, machine, free, before_s=booking.start_s)
+            if sooner is not None:
+                self.bookings[job.id] = booking = sooner
+                still = 0
+            free.change(booking)
+            index, still = index + 1, still + 1
 
     def free_nodes(self, machine: Machine) -> FreeNodes:
         """

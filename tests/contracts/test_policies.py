@@ -167,6 +167,32 @@ def test_some_job_starts_whenever_the_machine_is_empty(variant, jobs):
     run(jobs, variant, check=check, estimate_s=lambda job: job.requested_s)
 
 
+def test_bookings_move_forward_until_none_can():
+    """Job 8 gains by a move that itself follows from another: on an idle machine it starts."""
+    times = [  # submission, nodes, run time, requested
+        (0, 1, 1, 1), (0, 1, 32, 32), (0, 10, 150, 30), (1, 3, 4, 20), (2, 3, 74, 370),
+        (3, 16, 21, 21), (33, 10, 8, 8), (33, 13, 65, 65),
+    ]  # fmt: skip
+    jobs = [
+        Job(number, float(submit), nodes, float(runtime), float(requested))
+        for number, (submit, nodes, runtime, requested) in enumerate(times, start=1)
+    ]
+    idle_s = []
+
+    def check(machine):
+        if not machine.cluster.running:
+            idle_s.append(machine.now_s)
+
+    records = run(
+        jobs,
+        ("conservative", {"window": 2}),
+        check=check,
+        estimate_s=lambda job: job.requested_s,
+    )
+
+    assert idle_s == [max(record.end_s for record in records)]
+
+
 @pytest.mark.parametrize("variant", [("fcfs", {}), ("easy", {}), ("easy", {"reservation": "R3"})])
 @SOME
 @given(jobs=workloads())
