@@ -127,8 +127,7 @@ class LeastConstrainedShared:
 
     The links are book-keeping: they decide where a job may start. Its traffic goes the way of the
     fabric's routing, not over those links alone, since a class is drawn and says nothing of what
-    the job sends: kept to its links on a synthetic trace, LC+S had a mean interference of 1.11,
-    by D-mod-k 1.02.
+    the job sends: kept to links that others share, its own messages meet more often.
     """
 
     name: ClassVar[str] = "lc+s"
