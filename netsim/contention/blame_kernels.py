@@ -37,7 +37,7 @@ from netsim.contention.columns import (
     M,
     Q,
 )
-from netsim.contention.link_kernels import link_time, queue_wait
+from netsim.contention.link_kernels import link_time, queue_wait, stays_within
 
 _I1, _I2, _F1, _F2 = "int64[::1]", "int64[:, ::1]", "float64[::1]", "float64[:, ::1]"
 
@@ -142,7 +142,7 @@ def culprits(
             k0 = ent0 + rec_i[r, R_FIRST]
             for k in range(k0, k0 + rec_i[r, R_COUNT]):
                 b, m, limit = ent_f[k, B], ent_f[k, M], ent_f[k, LIMIT]
-                if b * (m + n) <= limit * m or b <= limit * (1.0 - u):
+                if stays_within(limit, b, m, n, u):
                     continue
                 y = link_time(b, m, ent_f[k, Q], ent_f[k, G], n, u)
                 late = y + queue_wait(ent_f[k, WAIT], n)

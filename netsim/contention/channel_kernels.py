@@ -36,6 +36,7 @@ from netsim.contention.columns import (
     R_W,
     SHARED,
 )
+from netsim.contention.link_kernels import stays_within
 
 Bits = NDArray[np.uint64]
 
@@ -98,9 +99,9 @@ def test_channel(
 
     Notes
     -----
-    A record can be skipped, as y stays below the limit of all its entries, while
-    1 + N/m <= limit/B or 1/(1 - R) <= limit/B; the others are *active*. That is tested with a
-    margin of twice what a channel may move before all its records are tested again.
+    A record can be skipped while y stays within the limit of all its entries; the others are
+    *active*. That is tested with a margin of twice what a channel may move before all its
+    records are tested again.
     """
     r = int(chan[c, C_HEAD])
     while r >= 0:
@@ -112,7 +113,7 @@ def test_channel(
         listed = rec_l[r, L_ACTIVE] >= 0
         if listed and slot != mover:
             wake[word] |= bit
-        if 1.0 + n * rec_f[r, R_INV_M] <= slack or slack * (1.0 - u) >= 1.0:
+        if stays_within(slack, 1.0, 1.0, n * rec_f[r, R_INV_M], u):
             if listed:
                 _unlist(r, ACTIVE, rec_l, lists, job_i)
                 active[c, word] &= ~bit

@@ -8,7 +8,7 @@ import numpy as np
 from numba import njit
 
 from netsim.arrays import Floats, Ints
-from netsim.contention.link_kernels import link_time, queue_wait
+from netsim.contention.link_kernels import link_time, queue_wait, stays_within
 
 B, M, Q, G, END, LIMIT, WAIT, E = range(8)  # columns of entries
 TAU, LAM = range(2)  # columns of steps
@@ -218,7 +218,7 @@ def solve_cold(
                 b_k, m_k, limit = ent[k, B], ent[k, M], ent[k, LIMIT]
                 fresh_late[k] = held[k] = b_k
                 most = all_weight[c] - weight[k]  # were all neighbours there all the time
-                if b_k * (m_k + most) <= limit * m_k or b_k <= limit * (1.0 - all_use[c] + use[k]):
+                if stays_within(limit, b_k, m_k, most, all_use[c] - use[k]):
                     continue
                 n[:] = 0.0
                 r[:] = 0.0

@@ -54,7 +54,7 @@ from netsim.contention.columns import (
     M,
     Q,
 )
-from netsim.contention.link_kernels import link_time, queue_wait
+from netsim.contention.link_kernels import link_time, queue_wait, stays_within
 
 OMEGA_FLOOR, OMEGA_GROWTH = 0.3, 1.3
 PATIENCE = 15  # sweeps after which the floor sinks, as 1 / sweeps: some clusters cycle at 0.3
@@ -145,7 +145,7 @@ def solve(
                     k0 = ent0 + rec_i[r, R_FIRST]
                     for k in range(k0, k0 + rec_i[r, R_COUNT]):
                         b, m, limit = ent_f[k, B], ent_f[k, M], ent_f[k, LIMIT]
-                        if b * (m + n) <= limit * m or b <= limit * (1.0 - u):
+                        if stays_within(limit, b, m, n, u):
                             continue
                         y = link_time(b, m, ent_f[k, Q], ent_f[k, G], n, u)
                         z += max(0.0, y - ent_f[k, END]) * ent_f[k, Q]
