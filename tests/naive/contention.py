@@ -217,7 +217,6 @@ def _v2_time(step, n, r):
     """Return the time of a step among neighbours."""
     drain, count, lam = step
     slowest = max(
-        own * _beta_of_bounds(r[link], 1 + n[link] / count[link])
-        for link, own in drain.items()
+        own * _beta_of_bounds(r[link], 1 + n[link] / count[link]) for link, own in drain.items()
     )
     return slowest + lam
