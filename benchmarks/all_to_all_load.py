@@ -11,8 +11,8 @@ import time
 from collections.abc import Callable
 
 import numpy as np
-from evidence import record
 
+from benchmarks.evidence import record
 from netsim.arrays import Ints
 from netsim.load import all_to_all_link_flows
 from netsim.routing.dmodk import up_down_table
@@ -57,7 +57,7 @@ def main() -> int:
         f"- ratio {slow_s / closed_s:.0f} (required {REQUIRED})",
     ]
     print("\n".join(lines))
-    record("All-to-all loads in closed form", "python benchmarks/all_to_all_load.py", lines)
+    record("All-to-all loads in closed form", "python -m benchmarks.all_to_all_load", lines)
     return int(slow_s / closed_s < REQUIRED)
 
 

@@ -1,7 +1,7 @@
 """
 Compare the isolating allocators with seed 001 (Smith & Lowenthal, HPDC 2021): nothing coupled.
 
-Usage: python benchmarks/allocator_papers.py --logs FOLDER [--quick] [--out FOLDER]
+Usage: python -m benchmarks.allocator_papers --logs FOLDER [--quick] [--out FOLDER]
 
 FOLDER holds the logs LLNL-Thunder-2007-1.1-cln.swf.gz and LLNL-Atlas-2006-2.1-cln.swf.gz of the
 Parallel Workloads Archive. Writes a section of docs/evidence.md and one of docs/papers.md; the exit
@@ -19,10 +19,10 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 import numpy as np
-from allocators import MAX_NODES, PER_NODE, RADIX, TABLE_3_MS, Timed
-from evidence import PAPERS, record
-from first_light import LOGS, Checks
 
+from benchmarks.allocators import MAX_NODES, PER_NODE, RADIX, TABLE_3_MS, Timed
+from benchmarks.evidence import PAPERS, record
+from benchmarks.first_light import LOGS, Checks
 from coupling.assumed import assumed_interference
 from netsim.contention.assumption import READINGS, Assumption
 from netsim.topology.fattree import fat_tree_of_radix
@@ -388,7 +388,7 @@ def main() -> None:
     bench = Bench(options.logs, options.out or Path(tempfile.mkdtemp()))
     comparison = Comparison(bench, quick=options.quick)
     lines = page(comparison)
-    command = "python benchmarks/allocator_papers.py --logs FOLDER"
+    command = "python -m benchmarks.allocator_papers --logs FOLDER"
     command += " --quick" if options.quick else ""
     record("Jigsaw, LaaS, TA and LC+S (Smith & Lowenthal, HPDC'21)", command, lines, path=PAPERS)
     record("Allocators against seed 001", command, comparison.checks.table())

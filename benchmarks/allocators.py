@@ -1,8 +1,8 @@
 """
 CPU time that allocators take per job, beside Table 3 of seed 001.
 
-    python benchmarks/allocators.py synth-16 jigsaw ta --jobs 2000
-    python benchmarks/allocators.py thunder jigsaw --log LLNL-Thunder-2007-1.1-cln.swf.gz
+    python -m benchmarks.allocators synth-16 jigsaw ta --jobs 2000
+    python -m benchmarks.allocators thunder jigsaw --log LLNL-Thunder-2007-1.1-cln.swf.gz
 
 Each job of the trace is submitted at time 0 under EASY with a window of 50; only the time
 inside the allocator counts, its refusals and the tries for reservations included.

@@ -1,7 +1,7 @@
 """
 Compare average pairwise hops by job size with Figure 7 of seed 000 (Pollard et al., SC 2018).
 
-Usage: python benchmarks/aph_by_size.py --logs FOLDER [--jobs N]
+Usage: python -m benchmarks.aph_by_size --logs FOLDER [--jobs N]
 
 FOLDER holds the logs LLNL-Thunder-2007-1.1-cln.swf.gz and LLNL-Atlas-2006-2.1-cln.swf.gz of the
 Parallel Workloads Archive: stand-ins for the logs of Cab, which are not public. Writes a section
@@ -17,10 +17,10 @@ from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
-from allocators import PER_NODE
-from evidence import PAPERS, record
-from first_light import LOGS, Checks
 
+from benchmarks.allocators import PER_NODE
+from benchmarks.evidence import PAPERS, record
+from benchmarks.first_light import LOGS, Checks
 from netsim.distance import average_pairwise_hops
 from netsim.topology import make_topology
 from netsim.topology.base import Topology
@@ -156,7 +156,7 @@ def main() -> None:
             medians.append([spread.aph[2] for spread in by["first-free"]])
         more += sum(cab < pinot for cab, pinot in zip(*medians, strict=True))
         pairs += len(medians[0])
-    command = "python benchmarks/aph_by_size.py --logs FOLDER"
+    command = "python -m benchmarks.aph_by_size --logs FOLDER"
     text = INTRODUCTION.format(n_jobs=options.jobs, load=LOAD_ON_CAB)
     title = "APH by job size on Cab and Pinot (Pollard et al., SC'18, Figure 7)"
     reading = READING.format(

@@ -12,9 +12,9 @@ import sys
 import time
 
 import numpy as np
-from evidence import record, verdict
-from placements import events, machines
 
+from benchmarks.evidence import record, verdict
+from benchmarks.placements import events, machines
 from netsim.arrays import Ints
 from netsim.distance import average_pairwise_hops
 from netsim.topology.base import Topology
@@ -94,7 +94,7 @@ def main() -> None:
     ]
     print("\n".join(lines))
     if arguments.jobs == N_JOBS:
-        record("Closest Fit (MIND) is practical", "python benchmarks/closest_fit.py", lines)
+        record("Closest Fit (MIND) is practical", "python -m benchmarks.closest_fit", lines)
     sys.exit(0 if holds else 1)
 
 

@@ -1,7 +1,7 @@
 """
 CPU time of the fast model per start or end event, set-up included, and its error.
 
-Run: ``python benchmarks/contention_events.py [EVENTS]``. Rows: machine, running jobs and
+Run: ``python -m benchmarks.contention_events [EVENTS]``. Rows: machine, running jobs and
 placement of the project's bars. Exit status 1 if a bar is missed.
 """
 
@@ -121,7 +121,7 @@ def main(n_events: int) -> int:
     lines += solves
     lines += ["", "Errors are against a cold solve; CPU time is that of the thread."]
     print("\n".join(lines))
-    record("CPU time of an event", "python benchmarks/contention_events.py", lines)
+    record("CPU time of an event", "python -m benchmarks.contention_events", lines)
     return int(missed)
 
 

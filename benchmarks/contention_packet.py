@@ -1,7 +1,7 @@
 """
 Error of the contention models against packet level (CODES on ROSS), beside `null`.
 
-Run: ``python benchmarks/contention_packet.py FOLDER`` with the folder of ``cases_k8.json.gz``
+Run: ``python -m benchmarks.contention_packet FOLDER`` with the folder of ``cases_k8.json.gz``
 and ``duty_k8.json.gz``. Exit status 1 if a bar is missed.
 """
 
@@ -194,7 +194,7 @@ def main(folder: Path) -> int:
     print("\n".join(lines))
     record(
         "Contention models against packet level",
-        "python benchmarks/contention_packet.py FOLDER",
+        "python -m benchmarks.contention_packet FOLDER",
         lines,
     )
     return int(missed)

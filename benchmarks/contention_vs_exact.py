@@ -1,7 +1,7 @@
 """
 Error of `accurate` and `fast` against `exact` (per sender) on random scenes, beside `null`.
 
-Run: ``python benchmarks/contention_vs_exact.py [SCENES]``. Exit status 1 if a bar is missed.
+Run: ``python -m benchmarks.contention_vs_exact [SCENES]``. Exit status 1 if a bar is missed.
 No latency and no buffers: both sides are fluid. The exact values are means over draws of the
 jobs' starts.
 """
@@ -167,7 +167,7 @@ def main(n_scenes: int) -> int:
     ]
     print("\n".join(lines))
     record(
-        "Fixed point against exact simulation", "python benchmarks/contention_vs_exact.py", lines
+        "Fixed point against exact simulation", "python -m benchmarks.contention_vs_exact", lines
     )
     return int(not all(holds for _, holds in checks))
 

@@ -1,7 +1,7 @@
 """
 Run LLNL Thunder and Atlas under every allocator that fits a fat-tree, the network coupled.
 
-Usage: python benchmarks/coupled_allocators.py --logs FOLDER [--jobs N N] [--out FOLDER]
+Usage: python -m benchmarks.coupled_allocators --logs FOLDER [--jobs N N] [--out FOLDER]
 
 FOLDER holds the logs LLNL-Thunder-2007-1.1-cln.swf.gz and LLNL-Atlas-2006-2.1-cln.swf.gz of the
 Parallel Workloads Archive. Writes a section of docs/papers.md. With --jobs only about so many
@@ -16,8 +16,8 @@ from pathlib import Path
 from textwrap import fill
 
 import numpy as np
-from evidence import PAPERS, record
 
+from benchmarks.evidence import PAPERS, record
 from coupling.assembly import assemble
 from coupling.campaign import Campaign, run_campaign
 from coupling.console import ProgressDisplay
@@ -146,7 +146,7 @@ def main() -> None:
     absent += "".join(f", and {name} (on a tree it is {same})" for name, same in SAME.items())
     text = fill(READING.format(run=run, absent=absent), WIDTH, break_on_hyphens=False)
     more = f" --jobs {limits[0]} {limits[1]}" if options.jobs else ""
-    command = f"python benchmarks/coupled_allocators.py --logs FOLDER{more}"
+    command = f"python -m benchmarks.coupled_allocators --logs FOLDER{more}"
     record(SECTION, command, [text, *lines], path=PAPERS)
 
 

@@ -1,7 +1,7 @@
 """
 Repeat seed 004 (Deja Vu): what the shape of an allocation costs, and its two queue policies.
 
-Usage: python benchmarks/dejavu.py --logs FOLDER [--jobs N] [--only shapes|policies] [--out FOLDER]
+Usage: python -m benchmarks.dejavu --logs FOLDER [--jobs N] [--only shapes|policies] [--out FOLDER]
 
 FOLDER holds SDSC-BLUE-2000-4.2-cln.swf.gz of the Parallel Workloads Archive and
 iitk-3000/intrepid.csv (columns job, submit, runtime, nodes). Writes a section of docs/papers.md;
@@ -23,9 +23,9 @@ from textwrap import fill
 from typing import Any
 
 import numpy as np
-from dejavu_shapes import HYBRID, shape_lines
-from evidence import PAPERS, record
 
+from benchmarks.dejavu_shapes import HYBRID, shape_lines
+from benchmarks.evidence import PAPERS, record
 from coupling.assembly import assemble
 from coupling.engine import run_parts
 from coupling.experiment import Experiment
@@ -243,7 +243,7 @@ def main() -> None:
         lines += ["", POLICIES_READING, "", repetition(options.logs)]
     print("\n".join(lines))
     if options.only is None:
-        command = "python benchmarks/dejavu.py --logs FOLDER"
+        command = "python -m benchmarks.dejavu --logs FOLDER"
         record(SECTION, command, [wrapped(INTRODUCTION), "", *lines], path=PAPERS)
 
 

@@ -1,7 +1,7 @@
 """
 Run LLNL Thunder and Atlas under four allocators and check what must hold.
 
-Usage: python benchmarks/first_light.py --logs FOLDER [--out FOLDER]
+Usage: python -m benchmarks.first_light --logs FOLDER [--out FOLDER]
 
 FOLDER holds the logs LLNL-Thunder-2007-1.1-cln.swf.gz and LLNL-Atlas-2006-2.1-cln.swf.gz of the
 Parallel Workloads Archive. Writes docs/logs.md and a section of docs/evidence.md; the exit status
@@ -18,8 +18,7 @@ import time
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from evidence import record, verdict
-
+from benchmarks.evidence import record, verdict
 from coupling.campaign import Campaign, run_campaign
 from coupling.console import ProgressDisplay, markdown_table
 from coupling.experiment import Experiment
@@ -51,7 +50,7 @@ communication fractions uniform in 0.1-0.5. It is an assumption; what follows ho
 slow each other down through the links they share, model `fast`, which understates interference
 ([how much](model.md)). The log's run times are read as isolated ones.
 
-Written by `python benchmarks/first_light.py --logs FOLDER`; the same tables come from
+Written by `python -m benchmarks.first_light --logs FOLDER`; the same tables come from
 `fabricsim run examples/thunder.toml` and `examples/atlas.toml`.
 
 How to read it: jobs lose time in two ways. *Other jobs* on shared links cost random placement most
@@ -238,7 +237,7 @@ def main() -> None:
     memory = f"Peak memory of the largest process: {usage / 1024:.0f} MiB."
     record(
         "The main job on real logs",
-        "python benchmarks/first_light.py --logs FOLDER",
+        "python -m benchmarks.first_light --logs FOLDER",
         [*checks.table(), "", *costs, "", memory],
     )
     sys.exit(0 if checks.hold else 1)

@@ -18,9 +18,9 @@ import sys
 from collections.abc import Callable, Sequence
 
 import numpy as np
-from evidence import record, verdict
-from placements import events, machines, replay
 
+from benchmarks.evidence import record, verdict
+from benchmarks.placements import events, machines, replay
 from coupling.metrics_mind import MindGain, mind_gain
 from netsim.arrays import Floats, Ints
 from netsim.distance import average_pairwise_hops
@@ -169,7 +169,7 @@ def main() -> None:
     order = f"Order of the paper on the 3D torus (sections 4.2 to 5.4, Table 1): {PAPER_ORDER}."
     print(order)
     if (arguments.jobs, arguments.seed, arguments.order) == (N_JOBS, 1, "row-major"):
-        record("Compactness on HECToR", "python benchmarks/hector.py", [*lines, order])
+        record("Compactness on HECToR", "python -m benchmarks.hector", [*lines, order])
     sys.exit(0 if all_hold else 1)
 
 

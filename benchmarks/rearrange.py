@@ -12,10 +12,10 @@ import time
 from collections.abc import Callable
 
 import numpy as np
-from evidence import record
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import maximum_bipartite_matching
 
+from benchmarks.evidence import record
 from netsim.arrays import Ints
 from netsim.partition import Partition
 from netsim.rearrange import PermutationRouter
@@ -84,7 +84,7 @@ def main() -> int:
         f"- ratio {reference / ours:.1f} (required {REQUIRED})",
     ]
     print("\n".join(lines))
-    record("Certificates of permutations", "python benchmarks/rearrange.py", lines)
+    record("Certificates of permutations", "python -m benchmarks.rearrange", lines)
     return int(reference < REQUIRED * ours)
 
 

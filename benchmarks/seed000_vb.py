@@ -1,7 +1,7 @@
 """
 What isolation gains in the workloads of Pollard et al. (SC18), section V-B, as it emerges here.
 
-Run: ``python benchmarks/seed000_vb.py [WORKLOADS]``. Writes a section of docs/evidence.md and the
+Run: ``python -m benchmarks.seed000_vb [WORKLOADS]``. Writes a section of docs/evidence.md and the
 page docs/seed000-interference.md. A report: nothing is tuned to the paper's numbers and none of
 them is a bar; exit status 1 if an isolated job is not at exactly 1, in any workload.
 """
@@ -164,18 +164,23 @@ class Bench:
             for i, kind in enumerate(kinds)
         ]
 
-    def against_exact(self, workload: int) -> list[tuple[float, ...]] | None:
-        """Return exact and predicted interference on random nodes, None where it takes too long."""
+    def on_random_nodes(self, workload: int) -> tuple[list[Traffic], Floats]:
+        """Return the jobs of a workload on random nodes, and their iterations' times alone."""
         rng = np.random.default_rng((1, workload))
         isolated = self._pack(rng)
         kinds = rng.integers(len(PATTERNS), size=len(isolated)).tolist()
         scattered = self._scatter([allocation.job for allocation in isolated], workload)
-        traffic, alone_s = self._traffic(scattered, kinds, None)
+        return self._traffic(scattered, kinds, None)
+
+    def against_exact(self, workload: int) -> list[tuple[float, ...]] | None:
+        """Return exact and predicted interference on random nodes, None where it takes too long."""
+        traffic, alone_s = self.on_random_nodes(workload)
         flows = sum(
             own.step.size * alone_s.max() / s for own, s in zip(traffic, alone_s, strict=True)
         )
         if flows > CHECKED:
             return None
+        rng = np.random.default_rng((3, workload))
         start_s = dict(enumerate(rng.uniform(0.0, alone_s.min(), len(traffic)).tolist()))
         times = simulate_jobs(
             dict(enumerate(traffic)),
@@ -337,7 +342,7 @@ def main(workloads: int) -> int:
         f"- every isolated job has interference exactly 1: {verdict(isolated)}",
         f"- CPU: {process_time() - begin_s:.0f} s",
     ]
-    record("Seed 000, section V-B", "python benchmarks/seed000_vb.py", lines)
+    record("Seed 000, section V-B", "python -m benchmarks.seed000_vb", lines)
     write_page(lines)
     return int(not isolated)
 

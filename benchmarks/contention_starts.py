@@ -1,0 +1,168 @@
+"""
+Whether the fixed point has one answer: from any start, and event by event as from scratch.
+
+Run: ``python -m benchmarks.contention_starts [EVENTS]``. Exit status 1 if a bar is missed.
+"""
+
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from benchmarks.contention_draws import draw_scene
+from benchmarks.contention_scenes import Stream
+from benchmarks.evidence import record, verdict
+from benchmarks.seed000_vb import SETTINGS, WORKLOADS, Bench
+from netsim.contention.cold import ColdSolution, accurate, cold_fast
+from netsim.contention.constants import ConstantsOf, JobConstants
+from netsim.contention.fast import Fast
+from netsim.topology.fattree import fat_tree_of_radix
+
+Jobs = Mapping[int, JobConstants]
+
+EVENTS = 10_000
+CHECK_EVERY = 100
+SCENES = 70
+FRACTIONS = (0.3, 0.5, 0.7, 0.9, 1.0)  # of communication, the same for all jobs of a scene
+STARTS = (1.0, 2.0, 6.0)  # stretch of all steps before the first sweep
+TOLERANCE = 1e-6
+SAME = 1e-4  # answers from two starts differ by no more
+STREAMS = ((0.05, 0.95), (0.7, 1.0), (1.0, 1.0))  # range of f
+WORST, MEAN = 1e-2, 5e-4  # of event by event against from scratch, at a tolerance of 1e-3
+
+
+@dataclass(frozen=True, slots=True)
+class Spread:
+    """How far the answers from all starts lie apart."""
+
+    gaps: tuple[float, ...]  # largest of each scene
+    settled: bool
+    sweeps: int  # most
+
+
+def solve(model: str, jobs: Jobs, start: float) -> ColdSolution:
+    """Solve from a start."""
+    solver = {"fast": cold_fast, "accurate": accurate}[model]
+    return solver(jobs, tolerance=TOLERANCE, start=start)
+
+
+def spread(model: str, scenes: Sequence[Jobs]) -> Spread:
+    """Solve each scene from all starts."""
+    gaps, settled, sweeps = [], True, 0
+    for jobs in scenes:
+        found = [solve(model, jobs, start) for start in STARTS]
+        values = np.array([list(one.interference.values()) for one in found])
+        gaps.append(float(np.ptp(values, axis=0).max()))
+        settled = settled and all(one.converged for one in found)
+        sweeps = max(sweeps, *(one.sweeps for one in found))
+    return Spread(tuple(gaps), settled, sweeps)
+
+
+def random_scenes(fraction: float) -> Iterator[Jobs]:
+    """Yield random scenes, all jobs of which communicate for the same share of their time."""
+    for seed in range(SCENES):
+        scene = draw_scene(seed)
+        constants_of = ConstantsOf(scene.topology)
+        jobs = {}
+        for job, own in scene.traffic.items():
+            busy_s = constants_of(replace(own, compute_s=0.0)).iteration_s
+            compute_s = busy_s * (1.0 / fraction - 1.0) if busy_s > 0.0 else own.compute_s
+            jobs[job] = constants_of(replace(own, compute_s=compute_s))
+        yield jobs
+
+
+def large_scenes() -> Iterator[Jobs]:
+    """Yield the workloads of seed 000, section V-B, that always communicate on random nodes."""
+    bench = Bench(SETTINGS[0])
+    constants_of = ConstantsOf(bench.tree)
+    for workload in range(WORKLOADS):
+        traffic, _ = bench.on_random_nodes(workload)
+        yield {job: constants_of(own) for job, own in enumerate(traffic)}
+
+
+def event_by_event(f: tuple[float, float], tolerance: float, n_events: int) -> tuple[float, float]:
+    """Return the largest and mean difference between the state kept and a cold solve."""
+    tree = fat_tree_of_radix(18, 12.5e9, latency_base_s=315e-9, latency_per_link_s=417.7e-9)
+    stream = Stream(tree, 1, 16, random_nodes=True, f=f)
+    model = Fast(tree, tolerance=tolerance)
+    jobs: dict[int, JobConstants] = {}
+    values: dict[int, float] = {}
+    off = []
+    for event, (kind, job, traffic) in enumerate(stream.events(), start=1):
+        if kind == "start":
+            model.start(job, traffic)
+            jobs[job] = stream.constants_of(traffic)
+        else:
+            model.end(job)
+            del jobs[job], values[job]
+        values.update(model.solve())
+        if event % CHECK_EVERY == 0:
+            cold = cold_fast(jobs, tolerance=1e-8).interference
+            off.append([abs(values[one] - cold[one]) for one in jobs])
+        if event == n_events:
+            break
+    every = np.concatenate(off)
+    return float(every.max()), float(every.mean())
+
+
+def main(n_events: int) -> int:
+    """Print and record the tables; return the exit status."""
+    starts = ", ".join(f"{start:g}" for start in STARTS)
+    lines = [
+        (
+            "Largest difference of a job's interference between the answers from the starts "
+            f"{starts} (stretch of all steps), solver tolerance {TOLERANCE:g}; f is the fraction "
+            f"of communication, the same for all jobs. {SCENES} random scenes "
+            f"(`benchmarks/contention_draws.py`) for each f, and the {WORKLOADS} workloads of "
+            "10,648 nodes of seed 000, section V-B."
+        ),
+        "",
+        "| scenes | f | model | mean | largest | all settle | sweeps at most |",
+        "| --- | ---: | --- | ---: | ---: | --- | ---: |",
+    ]
+    held = True
+    rows = [("random", f, list(random_scenes(f))) for f in FRACTIONS]
+    for title, f, scenes in [*rows, ("10,648 nodes", 1.0, list(large_scenes()))]:
+        for model in ("fast", "accurate"):
+            found = spread(model, scenes)
+            held = held and found.settled and max(found.gaps) <= SAME
+            lines.append(
+                f"| {title} | {f:g} | {model} | {np.mean(found.gaps):.1e} | "
+                f"{max(found.gaps):.1e} | {verdict(found.settled)} | {found.sweeps} |"
+            )
+            print(lines[-1], flush=True)
+    lines += [
+        "",
+        (
+            f"`fast` event by event against a cold solve, every {CHECK_EVERY} of {n_events:,} "
+            "random starts and ends, about 95 jobs on random nodes of 1458:"
+        ),
+        "",
+        "| f | tolerance | worst | mean |",
+        "| --- | ---: | ---: | ---: |",
+    ]
+    agree = True
+    for f in STREAMS:
+        for tolerance in (1e-3, 1e-4):
+            worst, mean = event_by_event(f, tolerance, n_events)
+            scale = tolerance / 1e-3
+            agree = agree and worst <= WORST * scale and mean <= MEAN * scale
+            title = f"{f[0]:g}" if f[0] == f[1] else f"{f[0]:g} to {f[1]:g}"
+            lines.append(f"| {title} | {tolerance:g} | {worst:.1e} | {mean:.1e} |")
+            print(lines[-1], flush=True)
+    lines += [
+        "",
+        f"- bar: every scene settles, at one answer within {SAME:g}: {verdict(held)}",
+        (
+            f"- bar: at a tolerance of 0.001 within {WORST:g}, in the mean within {MEAN:g}, and in "
+            f"proportion at 0.0001: {verdict(agree)}"
+        ),
+    ]
+    print("\n".join(lines[-2:]))
+    record("One answer from any start", "python -m benchmarks.contention_starts", lines)
+    return int(not (held and agree))
+
+
+if __name__ == "__main__":
+    sys.exit(main(int(sys.argv[1]) if len(sys.argv) > 1 else EVENTS))
