@@ -23,7 +23,7 @@ Jobs = Mapping[int, JobConstants]
 
 EVENTS = 10_000
 CHECK_EVERY = 100
-SCENES = 70
+SCENES = 140
 FRACTIONS = (0.3, 0.5, 0.7, 0.9, 1.0)  # of communication, the same for all jobs of a scene
 STARTS = (1.0, 2.0, 6.0)  # stretch of all steps before the first sweep
 TOLERANCE = 1e-6

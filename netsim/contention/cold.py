@@ -13,7 +13,7 @@ from netsim.errors import ContentionError
 from netsim.kernelcache import load_kernels
 
 _MAX_SWEEPS = 20_000
-_MAX_SWEEPS_SAMPLED = 2_000  # states near f = 1 that have not settled by then do not later on
+_MAX_SWEEPS_SAMPLED = 2_000  # a few hundred suffice; sampled steps can jump and cycle
 _LEAST_SAMPLES, _MOST_SAMPLES = 2, 1024  # one does not converge; 8 suffice
 _64_BITS = (1 << 64) - 1
 

@@ -14,7 +14,7 @@ from netsim.errors import ContentionError
 from netsim.kernelcache import load_kernels
 from netsim.topology.base import Topology
 
-_MAX_SWEEPS = 400  # 0.3 % of the events of jobs with f of 0.7 to 1 take more; 3 % more than 100
+_MAX_SWEEPS = 400  # 2 to 4 % of the events of jobs with f of 0.7 to 1 take more than 100
 _RECOUNT_EVERY = 512  # starts; rounding of the totals stays far below any tolerance
 
 
@@ -42,8 +42,7 @@ class Fast:
     -----
     Links that a single job uses take no part, so a job that shares no link has interference
     1 exactly. Against packet level the mean error is about 3.5 %. Values follow a cold solve
-    within some tolerances; where jobs communicate nearly all the time and depend on each
-    other alone, small changes add up and it can be a hundred.
+    within some tolerances, within ten where all jobs communicate all the time.
     """
 
     def __init__(
