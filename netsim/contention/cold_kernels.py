@@ -13,7 +13,7 @@ from netsim.contention.link_kernels import link_time, queue_wait, stays_within
 B, M, Q, G, END, LIMIT, WAIT, E = range(8)  # columns of entries
 TAU, LAM = range(2)  # columns of steps
 OMEGA_START, OMEGA_FLOOR, OMEGA_GROWTH = 0.5, 0.1, 1.05
-# sampled steps jump, so states can cycle: omega is halved after so many sweeps without such progress
+# sampled steps jump, so states can cycle: omega is halved after so many sweeps without progress
 PATIENCE, PROGRESS = 100, 0.7
 _I1, _F1, _F2 = "int64[::1]", "float64[::1]", "float64[:, ::1]"
 
