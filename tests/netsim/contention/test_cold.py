@@ -242,6 +242,33 @@ def test_starts_at_stretch_1_and_6_meet(scene, solve, seed):
 
 
 @MODES
+def test_jobs_that_never_compute_split_a_link_in_one_way(fabric, traffic, solve):
+    """Their uses alone demand 1/s_1 + 1/s_2 = 1 and no more."""
+    links = fabric([4.0, 4.0, 1.0, 4.0, 4.0, 4.0])
+    wide = traffic([[(0, 1.0, [0, 2], 0.0), (0, 1.0, [0, 3], 0.0), (0, 1.0, [0, 4], 0.0)]], 0.0, 6)
+    narrow = traffic([[(1, 1.0, [1, 2], 0.0)]], 0.0, 6)
+    jobs = constants([wide, narrow], links)
+
+    found = [solve(jobs, start=start) for start in (1.0, 2.0, 6.0)]
+
+    assert found[1] == pytest.approx(found[0], abs=1e-6)
+    assert found[2] == pytest.approx(found[0], abs=1e-6)
+    assert sum(1.0 / value for value in found[0].values()) == pytest.approx(1.0, abs=0.05)
+
+
+@MODES
+@pytest.mark.parametrize("seed", range(8))
+def test_starts_meet_where_no_job_computes(scene, solve, seed):
+    _, traffics, links = scene(seed, 5)
+    jobs = constants([replace(own, compute_s=0.0) for own in traffics], links)
+
+    found = [solve(jobs, start=start) for start in (1.0, 2.0, 6.0)]
+
+    assert found[1] == pytest.approx(found[0], abs=1e-6)
+    assert found[2] == pytest.approx(found[0], abs=1e-6)
+
+
+@MODES
 def test_one_flow_per_sender_makes_per_sender_per_flow(scene, solve):
     _, traffics, links = scene(17, 5, one_flow_per_sender=True)
 
