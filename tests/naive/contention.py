@@ -174,9 +174,9 @@ def _overlap(begin, length, period, window):
     return covered / window
 
 
-def v2(jobs, capacity, sweeps=2000):
+def without_lingering(jobs, capacity, sweeps=2000):
     """
-    Return slowdowns of the older model: per flow, time-averaged neighbours, no lingering.
+    Return slowdowns per flow, with time-averaged neighbours whose flows do not linger.
 
     t = max over links of B beta, with h = 1 + N/n; a neighbour counts with its number of flows
     while it communicates.
@@ -195,7 +195,7 @@ def v2(jobs, capacity, sweeps=2000):
                     for link in drain if k != j else ():
                         r[link] += drain[link] / cycle[k]
                         n[link] += count[link] * length / cycle[k]
-            fresh.append([_v2_time(step, n, r) for step in job])
+            fresh.append([_time_without_lingering(step, n, r) for step in job])
         together = [
             [t + 0.3 * (u - t) for t, u in zip(old, new, strict=True)]
             for old, new in zip(together, fresh, strict=True)
@@ -213,7 +213,7 @@ def _counts(step, capacity):
     return drain, count, max(latency for *_, latency in step)
 
 
-def _v2_time(step, n, r):
+def _time_without_lingering(step, n, r):
     """Return the time of a step among neighbours."""
     drain, count, lam = step
     slowest = max(

@@ -278,12 +278,13 @@ def test_one_flow_per_sender_makes_per_sender_per_flow(scene, solve):
     assert max(per_sender.values()) > 1.1
 
 
-def test_per_flow_without_lingering_is_the_older_model(scene):
+def test_per_flow_without_lingering_equals_its_naive_twin(scene):
     plain, traffics, links = scene(19, 4)
 
     slowdowns = averaged(constants(traffics, links, "per-flow"), lingering=False)
 
-    np.testing.assert_allclose(list(slowdowns.values()), naive.v2(plain, links.capacity), rtol=1e-9)
+    expected = naive.without_lingering(plain, links.capacity)
+    np.testing.assert_allclose(list(slowdowns.values()), expected, rtol=1e-9)
 
 
 def test_one_more_phase_draw_moves_results_little_and_many_samples_agree(scene):
