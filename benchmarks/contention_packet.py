@@ -10,6 +10,7 @@ import json
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from scipy.stats import spearmanr
 from benchmarks.evidence import record, verdict
 from netsim.arrays import Floats
 from netsim.contention.base import Traffic
+from netsim.contention.constants import ConstantsOf
 from netsim.contention.registry import make_contention_model
 from netsim.routing.dmodk import DModK
 from netsim.topology.fattree import FatTree, fat_tree_of_radix
@@ -27,6 +29,7 @@ CONTENDED = 1.05  # true slowdown above which a job counts as contended
 BANDWIDTH = 12.5e9  # bytes per second of every link of the packet simulation
 LATENCY_S, LATENCY_PER_LINK_S = 315e-9, 417.7e-9
 BUFFER_BYTES = 65536.0  # of a port: 16 packets
+STEP_S = (0.0, 15e-6, 40e-6, np.inf)  # bounds of classes of jobs by the length of their steps
 DRAWS = 5  # phase draws that the accurate mode is averaged over
 
 
@@ -158,6 +161,25 @@ BARS = (  # cases, model, quantity, least, most, whether it is only aimed at
 )
 
 
+def by_step_time(cases: Sequence[Case], wet: FatTree, dry: FatTree) -> list[str]:
+    """Return how much of the slowdown `accurate` finds with and without buffers, as Markdown."""
+    constants_of = ConstantsOf(wet)
+    step_s = np.array([constants_of(own).steps[:, 0].mean() for case in cases for own in case.jobs])
+    true = np.concatenate([case.true for case in cases])
+    said = [
+        np.concatenate([predict("accurate", case, tree) for case in cases]) for tree in (wet, dry)
+    ]
+    lines = [
+        "| mean step alone | jobs | bias of accurate | without buffers |",
+        "| --- | ---: | ---: | ---: |",
+    ]
+    for low_s, high_s in pairwise(STEP_S):
+        part = (step_s >= low_s) & (step_s < high_s)
+        bias = [(one[part] - 1.0).sum() / (true[part] - 1.0).sum() for one in said]
+        lines.append(f"| from {low_s * 1e6:g} us | {part.sum()} | {bias[0]:.2f} | {bias[1]:.2f} |")
+    return lines
+
+
 def rows_of(title: str, errors_of: Mapping[str, Errors]) -> list[str]:
     """Return the rows of a Markdown table."""
     return [
@@ -181,7 +203,8 @@ def main(folder: Path) -> int:
     for title, errors_of in tables.items():
         lines += rows_of(title, errors_of)
         lines += rows_of(f"{title}, no buffers", table(cases[title], ("fast", "accurate"), dry))
-    lines.append("")
+    lines += ["", f"{DUTY.capitalize()}, by the length of a job's steps:", ""]
+    lines += [*by_step_time(cases[DUTY], tree_of_packets(), dry), ""]
     missed = False
     for title, name, quantity, low, high, aim in BARS:
         value = getattr(tables[title][name], quantity)

@@ -90,8 +90,7 @@ def queue_wait(w: float, n: float) -> float:
     Notes
     -----
     N is what the others offer, in links' worth: from N = 1 on they keep the buffer full,
-    below it is full for that share of the time. A flow model has no such term: without it,
-    28 % of the slowdown of jobs with steps below 15 us is predicted at packet level, with it
-    75 % (accurate mode; 65 and 88 % from 15 to 40 us, little change above).
+    below it is full for that share of the time. A flow model has no such term, and without it
+    misses most of the slowdown of jobs with steps of a few microseconds (docs/model.md).
     """
     return w * min(1.0, n)
