@@ -8,8 +8,8 @@ import numpy as np
 from numba import njit
 
 from netsim.arrays import Floats, Ints
+from netsim.contention.channel_kernels import Rows
 from netsim.contention.columns import (
-    ACTIVE,
     C_HEAD,
     C_N,
     C_R,
@@ -22,7 +22,6 @@ from netsim.contention.columns import (
     J_STEP,
     L_NEXT,
     L_SLOT,
-    LIMIT,
     R_B,
     R_CHANNEL,
     R_COUNT,
@@ -30,14 +29,14 @@ from netsim.contention.columns import (
     R_LINK,
     R_W,
     S_TAU,
-    SHARED,
+    STEP,
     WAIT,
     B,
     G,
     M,
     Q,
 )
-from netsim.contention.link_kernels import link_time, queue_wait, stays_within
+from netsim.contention.link_kernels import link_time, queue_wait
 
 _I1, _I2, _F1, _F2 = "int64[::1]", "int64[:, ::1]", "float64[::1]", "float64[:, ::1]"
 
@@ -71,7 +70,7 @@ def _share_out(
 
 
 @njit(
-    f"int64({_I1}, {_I1}, {_I2}, {_F2}, {_I2}, {_I2}, {_I1}, {_F2}, {_F2}, {_I2}, {_F2}, {_F2},"
+    f"int64({_I1}, {_I1}, int32[:, ::1], {_F2}, {_I2}, {_F2}, {_F2}, {_I2}, {_F2}, {_F2},"
     f"{_F2}, {_I2}, {_F1})",
     cache=True,
     error_model="numpy",
@@ -79,12 +78,10 @@ def _share_out(
 def culprits(
     victims: Ints,
     kinds: Ints,
-    rec_i: Ints,
+    rec_i: Rows,
     rec_f: Floats,
     rec_l: Ints,
-    lists: Ints,
-    ent_step: Ints,
-    ent_f: Floats,
+    ent: Floats,
     steps: Floats,
     job_i: Ints,
     job_f: Floats,
@@ -102,7 +99,7 @@ def culprits(
         Slots of the jobs.
     kinds : (E,) int array
         Class of each link, 0..K-1.
-    rec_i, rec_f, rec_l, lists, ent_step, ent_f, steps, job_i, job_f, chan : arrays
+    rec_i, rec_f, rec_l, ent, steps, job_i, job_f, chan : arrays
         The pool.
     blame : (S, K) float array
         Scratch, all 0 before and after.
@@ -132,8 +129,7 @@ def culprits(
         where = np.full(n_steps, -1, np.int64)
         alone = np.zeros(n_steps)  # time of the link without waits
         shared_bound = np.zeros(n_steps, np.bool_)
-        for i in range(first, first + n_active):
-            r = first + lists[i, ACTIVE]
+        for r in range(first, first + n_active):
             c = rec_i[r, R_CHANNEL]
             n = chan[c, C_N] - rec_f[r, R_W] * rate
             u = max(0.0, chan[c, C_R] - rec_f[r, R_B] * rate)
@@ -141,15 +137,13 @@ def culprits(
                 continue
             k0 = ent0 + rec_i[r, R_FIRST]
             for k in range(k0, k0 + rec_i[r, R_COUNT]):
-                b, m, limit = ent_f[k, B], ent_f[k, M], ent_f[k, LIMIT]
-                if stays_within(limit, b, m, n, u):
-                    continue
-                y = link_time(b, m, ent_f[k, Q], ent_f[k, G], n, u)
-                late = y + queue_wait(ent_f[k, WAIT], n)
-                a = ent_step[k]
+                y = link_time(ent[k, B], ent[k, M], ent[k, Q], ent[k, G], n, u)
+                late = y + queue_wait(ent[k, WAIT], n)
+                a = int(ent[k, STEP])
                 if late > time[a]:
                     time[a], where[a], alone[a] = late, r, y
-                    shared_bound[a] = y >= link_time(b, m, ent_f[k, Q], ent_f[k, G], n, 1.0)
+                    bound = link_time(ent[k, B], ent[k, M], ent[k, Q], ent[k, G], n, 1.0)
+                    shared_bound[a] = y >= bound
         total = 0.0
         for a in range(n_steps):
             if where[a] < 0:
@@ -162,8 +156,7 @@ def culprits(
             _share_out(c, slot, kind, by_use, by_weight, rec_f, rec_l, job_f, chan, blame)
             total += time[a] - tau
         if total <= 0.0:
-            for i in range(first, first + job_i[slot, J_SHARED]):
-                r = first + lists[i, SHARED]
+            for r in range(first, first + job_i[slot, J_SHARED]):
                 kind = kinds[rec_i[r, R_LINK]]
                 c = rec_i[r, R_CHANNEL]
                 n = chan[c, C_N] - rec_f[r, R_W] * rate

@@ -2,6 +2,8 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
+from itertools import pairwise
 
 import numpy as np
 
@@ -142,6 +144,12 @@ def sample_phases(job: int, samples: int, seed: int = 0) -> Floats:
         Fisher-Yates shuffle driven by splitmix64 from the job's identity and the seed, so it
         depends neither on other jobs nor on their order.
     """
+    return (np.array(_shuffled(job, samples, seed)) + 0.5) / samples
+
+
+@lru_cache(maxsize=4096)
+def _shuffled(job: int, samples: int, seed: int) -> tuple[int, ...]:
+    """Return 0..M-1 in an order drawn for a job."""
     order = list(range(samples))
     state = (job * 0x9E3779B97F4A7C15 + seed * 0xD1B54A32D192ED03) & _64_BITS
     for last in range(samples - 1, 0, -1):
@@ -150,7 +158,7 @@ def sample_phases(job: int, samples: int, seed: int = 0) -> Floats:
         z = ((z ^ (z >> 27)) * 0x94D049BB133111EB) & _64_BITS
         other = (z ^ (z >> 31)) % (last + 1)
         order[last], order[other] = order[other], order[last]
-    return (np.array(order) + 0.5) / samples
+    return tuple(order)
 
 
 def _solve(
@@ -219,11 +227,9 @@ def _solve(
 def _worst_links(step: Ints, link: Ints, held: Floats, tau: Floats, first_step: Ints) -> list[int]:
     """Return for each job the link of the entry that exceeds its step's tau most, or -1."""
     excess = held - tau[step]
-    job = np.searchsorted(first_step, step, side="right") - 1
-    order = np.lexsort((-excess, job))
-    worst = [-1] * (first_step.size - 1)
-    heads, where = np.unique(job[order], return_index=True)
-    for j, entry in zip(heads.tolist(), order[where].tolist(), strict=True):
-        if excess[entry] > 0.0:
-            worst[j] = int(link[entry])
+    bounds = np.searchsorted(step, first_step).tolist()
+    worst = []
+    for begin, end in pairwise(bounds):
+        k = begin + int(excess[begin:end].argmax()) if end > begin else -1
+        worst.append(int(link[k]) if k >= 0 and excess[k] > 0.0 else -1)
     return worst

@@ -112,25 +112,38 @@ def solve_cold(
         for a in range(first_step[j], first_step[j + 1]):
             job_of[a] = j
             duration[a] = (steps[a, TAU] + steps[a, LAM]) * start
-    # entries of each channel, channels that one job uses left out
+    # entries on channels of several jobs, by step; the others change nothing
     n_channels = 0
     for k in range(n_ent):
         n_channels = max(n_channels, ent_channel[k] + 1)
     owner = np.full(n_channels, -1, np.int64)
     shared = np.zeros(n_channels, np.bool_)
-    first_on = np.zeros(n_channels + 1, np.int64)
     for k in range(n_ent):
         c, j = ent_channel[k], job_of[ent_step[k]]
         shared[c] |= owner[c] not in (-1, j)
         owner[c] = j
-        first_on[c + 1] += 1
+    kept = np.empty(n_ent, np.int64)
+    first_kept = np.zeros(n_steps + 1, np.int64)
+    n_kept = 0
+    for a in range(n_steps):
+        for k in range(first_entry[a], first_entry[a + 1]):
+            if shared[ent_channel[k]]:
+                kept[n_kept] = k
+                n_kept += 1
+        first_kept[a + 1] = n_kept
+    # the same, by channel
+    first_on = np.zeros(n_channels + 1, np.int64)
+    for k in kept[:n_kept]:
+        first_on[ent_channel[k] + 1] += 1
     for c in range(n_channels):
         first_on[c + 1] += first_on[c]
     place = first_on[:-1].copy()
-    on = np.empty(n_ent, np.int64)
-    for k in range(n_ent):
-        on[place[ent_channel[k]]] = k
+    spot = np.empty(n_ent, np.int64)  # of each entry among those sorted by channel
+    step_at, job_at = np.empty(n_kept, np.int64), np.empty(n_kept, np.int64)  # by spot
+    for k in kept[:n_kept]:
+        i = place[ent_channel[k]]
         place[ent_channel[k]] += 1
+        spot[k], step_at[i], job_at[i] = i, ent_step[k], job_of[ent_step[k]]
     # steps of other jobs that each step meets on a link
     met_by = np.full(n_steps, -1, np.int64)
     first_met = np.zeros(n_steps + 1, np.int64)
@@ -142,13 +155,11 @@ def solve_cold(
             met_by[:] = -1
         for a in range(n_steps):
             count = 0
-            for k in range(first_entry[a], first_entry[a + 1]):
+            for k in kept[first_kept[a] : first_kept[a + 1]]:
                 c = ent_channel[k]
-                if not shared[c]:
-                    continue
                 for i in range(first_on[c], first_on[c + 1]):
-                    b = ent_step[on[i]]
-                    if job_of[b] != job_of[a] and met_by[b] != a:
+                    b = step_at[i]
+                    if job_at[i] != job_of[a] and met_by[b] != a:
                         met_by[b] = a
                         if turn == 1:
                             met[first_met[a] + count] = b
@@ -162,10 +173,11 @@ def solve_cold(
     fresh = np.empty(n_steps)
     begin, before = np.zeros((n_steps, samples)), np.zeros((n_steps, samples))
     share = np.zeros((n_steps, samples))
-    weight = np.zeros(n_ent)
+    weight = np.zeros(n_kept)  # by spot
     all_weight, all_use = np.zeros(n_channels), np.zeros(n_channels)
-    use = np.zeros(n_ent)
+    use = np.zeros(n_kept)  # by spot
     n, r, late_by = np.zeros(samples), np.zeros(samples), np.zeros(samples)
+    over, waits = np.zeros(samples), np.zeros(samples)
     omega = np.full(n_jobs, OMEGA_START)
     residual_before = np.zeros(n_jobs)
     sweeps = 0
@@ -192,15 +204,16 @@ def solve_cold(
                     at += duration[a]
         all_weight[:] = 0.0
         all_use[:] = 0.0
-        for k in range(n_ent):
-            a = ent_step[k]
+        for k in kept[:n_kept]:
+            rate = 1.0 / duration[ent_step[k]]
             w = ent[k, E] + max(0.0, late[k] - ent[k, END]) * ent[k, Q]
-            weight[k] = w / duration[a] if linger else ent[k, M]
-            use[k] = ent[k, B] / duration[a]
-            all_weight[ent_channel[k]] += weight[k]
-            all_use[ent_channel[k]] += use[k]
+            i = spot[k]
+            weight[i] = w * rate if linger else ent[k, M]
+            use[i] = ent[k, B] * rate
+            all_weight[ent_channel[k]] += weight[i]
+            all_use[ent_channel[k]] += use[i]
         for a in range(n_steps):
-            j = job_of[a]
+            j, rate = job_of[a], 1.0 / duration[a]
             for i in range(first_met[a], first_met[a + 1]):
                 b = met[i]
                 cycle = period[job_of[b]] * slow[job_of[b]]
@@ -209,38 +222,35 @@ def solve_cold(
                 else:
                     for i_s in range(samples):
                         inside = covered(duration[a] - begin[b, i_s], duration[b], cycle)
-                        share[b, i_s] = (inside - before[b, i_s]) / duration[a]
+                        share[b, i_s] = (inside - before[b, i_s]) * rate
             late_by[:] = 0.0  # against tau, so that a sum of nothings is nothing
-            for k in range(first_entry[a], first_entry[a + 1]):
+            for k in kept[first_kept[a] : first_kept[a + 1]]:
                 c = ent_channel[k]
-                if not shared[c]:
-                    continue
                 b_k, m_k, limit = ent[k, B], ent[k, M], ent[k, LIMIT]
                 fresh_late[k] = held[k] = b_k
-                most = all_weight[c] - weight[k]  # were all neighbours there all the time
-                if stays_within(limit, b_k, m_k, most, all_use[c] - use[k]):
+                own = spot[k]
+                most = all_weight[c] - weight[own]  # were all neighbours there all the time
+                if stays_within(limit, b_k, m_k, most, all_use[c] - use[own]):
                     continue
                 n[:] = 0.0
                 r[:] = 0.0
                 for i in range(first_on[c], first_on[c + 1]):
-                    other = on[i]
-                    b = ent_step[other]
-                    if job_of[b] == j:
+                    if job_at[i] == j:
                         continue
-                    w, u = weight[other], use[other]
+                    b, w, u = step_at[i], weight[i], use[i]
                     for i_s in range(samples):
                         n[i_s] += share[b, i_s] * w
                         r[i_s] += share[b, i_s] * u
                 g = ent[k, G] if linger else np.inf
-                total, waits = 0.0, 0.0
-                for i_s in range(samples):
-                    y = link_time(ent[k, B], ent[k, M], ent[k, Q], g, n[i_s], r[i_s])
-                    total += y - b_k
-                    wait = queue_wait(ent[k, WAIT], n[i_s])
-                    waits += wait
-                    late_by[i_s] = max(late_by[i_s], y + wait - steps[a, TAU])
+                q_k, wait_k, tau = ent[k, Q], ent[k, WAIT], steps[a, TAU]
+                for i_s in range(samples):  # apart from the sums, so that it runs in vectors
+                    y = link_time(b_k, m_k, q_k, g, n[i_s], r[i_s])
+                    wait = queue_wait(wait_k, n[i_s])
+                    over[i_s], waits[i_s] = y - b_k, wait
+                    late_by[i_s] = max(late_by[i_s], y + wait - tau)
+                total = over.sum()
                 fresh_late[k] = b_k + total / samples
-                held[k] = fresh_late[k] + waits / samples
+                held[k] = fresh_late[k] + waits.sum() / samples
             fresh[a] = (steps[a, TAU] + steps[a, LAM]) + late_by.sum() / samples
         for j in range(n_jobs):
             if period[j] <= 0.0:
@@ -259,7 +269,7 @@ def solve_cold(
             change = max(change, abs(residual))
             for a in range(first_step[j], first_step[j + 1]):
                 duration[a] += omega[j] * (fresh[a] - duration[a])
-                for k in range(first_entry[a], first_entry[a + 1]):
+                for k in kept[first_kept[a] : first_kept[a + 1]]:
                     old = max(0.0, late[k] - ent[k, END])
                     step = fresh_late[k] - late[k]
                     moved = (max(0.0, fresh_late[k] - ent[k, END]) - old) * ent[k, Q] / period[j]

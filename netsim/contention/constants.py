@@ -160,10 +160,12 @@ def check_traffic(traffic: Traffic, topology: Topology) -> None:
         raise ContentionError(f"compute_s must be 0 or more, got {traffic.compute_s}.")
     if n_flows == 0:
         return
-    if traffic.step[0] < 0 or (n_flows > 1 and bool((np.diff(traffic.step) < 0).any())):
+    step = traffic.step
+    if step[0] < 0 or bool((step[1:] < step[:-1]).any()):
         raise ContentionError("steps of flows must be 0 or more and ascend.")
-    if not bool((traffic.nbytes > 0.0).all()):
-        raise ContentionError(f"bytes of flows must be positive, got {traffic.nbytes.min()}.")
+    least = traffic.nbytes.min()
+    if not least > 0.0:
+        raise ContentionError(f"bytes of flows must be positive, got {least}.")
     low, high = int(traffic.sender.min()), int(traffic.sender.max())
     if low < 0 or high >= topology.n_nodes:
         raise ContentionError(

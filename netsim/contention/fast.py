@@ -1,13 +1,13 @@
 """Model `fast`: the fixed point with time-averaged neighbours, kept up to date event by event."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 
 import numpy as np
 
 from netsim.arrays import Ints
 from netsim.contention.base import Traffic
 from netsim.contention.blame import Culprits
-from netsim.contention.columns import J_WORST
+from netsim.contention.columns import J_S, J_WORST
 from netsim.contention.constants import ConstantsOf
 from netsim.contention.pool import Pool
 from netsim.errors import ContentionError
@@ -82,7 +82,24 @@ class Fast:
         self._events += 1
         if pool.make_room(constants) or self._events % _RECOUNT_EVERY == 0:
             self._recount()
-        self._change_channels(self._channels.enter, pool.add(job, constants))
+        self._channels.enter(
+            pool.add(job, constants),
+            constants.rec_i,
+            constants.rec_f,
+            constants.ent_step,
+            constants.ent_f,
+            constants.steps,
+            pool.rec_i,
+            pool.rec_f,
+            pool.rec_l,
+            pool.ent,
+            pool.steps,
+            pool.job_i,
+            pool.job_f,
+            pool.chan,
+            pool.active,
+            pool.wake,
+        )
 
     def end(self, job: int) -> None:
         """
@@ -98,8 +115,19 @@ class Fast:
         ContentionError
             If there is no such job.
         """
-        self._change_channels(self._channels.leave, self._slot(job))
-        self._pool.remove(job)
+        pool = self._pool
+        self._channels.leave(
+            self._slot(job),
+            pool.rec_i,
+            pool.rec_f,
+            pool.rec_l,
+            pool.job_i,
+            pool.job_f,
+            pool.chan,
+            pool.active,
+            pool.wake,
+        )
+        pool.remove(job)
 
     def solve(self) -> Mapping[int, float]:
         """
@@ -112,13 +140,11 @@ class Fast:
             `solve`.
         """
         pool = self._pool
-        self._kernels.solve(
+        *_, n_changed = self._kernels.solve(
             pool.rec_i,
             pool.rec_f,
             pool.rec_l,
-            pool.lists,
-            pool.ent_step,
-            pool.ent_f,
+            pool.ent,
             pool.steps,
             pool.job_i,
             pool.job_f,
@@ -126,10 +152,13 @@ class Fast:
             pool.active,
             pool.wake,
             pool.moved,
+            pool.changed,
             self.tolerance,
             _MAX_SWEEPS,
         )
-        return pool.changes()
+        slots = pool.changed[:n_changed]
+        jobs, values = pool.jobs_in(slots), pool.job_f[slots, J_S]
+        return dict(zip(jobs.tolist(), values.tolist(), strict=True))
 
     def worst_link(self, job: int) -> int:
         """
@@ -216,9 +245,7 @@ class Fast:
                 pool.rec_i,
                 pool.rec_f,
                 pool.rec_l,
-                pool.lists,
-                pool.ent_step,
-                pool.ent_f,
+                pool.ent,
                 pool.steps,
                 pool.job_i,
                 pool.job_f,
@@ -239,22 +266,6 @@ class Fast:
         if slot is None:
             raise ContentionError(f"job {job} has not been started.")
         return slot
-
-    def _change_channels(self, kernel: Callable[..., None], slot: int) -> None:
-        """Let a job enter or leave its channels."""
-        pool = self._pool
-        kernel(
-            slot,
-            pool.rec_i,
-            pool.rec_f,
-            pool.rec_l,
-            pool.lists,
-            pool.job_i,
-            pool.job_f,
-            pool.chan,
-            pool.active,
-            pool.wake,
-        )
 
     def _recount(self) -> None:
         """Make the totals and lists of all channels anew."""

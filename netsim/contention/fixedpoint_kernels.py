@@ -12,9 +12,8 @@ import numpy as np
 from numba import njit
 
 from netsim.arrays import Floats, Ints
-from netsim.contention.channel_kernels import RETEST_N, RETEST_R, Bits, test_channel
+from netsim.contention.channel_kernels import RETEST_N, RETEST_R, Bits, Rows, test_channel
 from netsim.contention.columns import (
-    ACTIVE,
     C_N,
     C_N_TESTED,
     C_N_WOKEN,
@@ -28,14 +27,13 @@ from netsim.contention.columns import (
     J_OMEGA,
     J_RATE,
     J_REC,
+    J_REPORTED,
     J_RESIDUAL,
     J_S,
     J_SHARED,
     J_STEP,
     J_T,
     J_WORST,
-    L_ACTIVE,
-    LIMIT,
     R_B,
     R_CHANNEL,
     R_COUNT,
@@ -43,22 +41,27 @@ from netsim.contention.columns import (
     R_FIRST,
     R_FRESH,
     R_LINK,
+    R_N,
+    R_R,
     R_W,
     S_LINK,
     S_TAU,
     S_TIME,
-    SHARED,
+    STEP,
+    TIME,
     WAIT,
     B,
     G,
     M,
     Q,
 )
-from netsim.contention.link_kernels import link_time, queue_wait, stays_within
+from netsim.contention.link_kernels import link_time, queue_wait
 
 OMEGA_FLOOR, OMEGA_GROWTH = 0.3, 1.3
 PATIENCE = 15  # sweeps after which the floor sinks, as 1 / sweeps: some clusters cycle at 0.3
-RATE_LAG = 0.3  # a slowdown that moved by less than this share of the tolerance stays unsaid
+# what stays unsaid, in tolerances: moves of a job's rate (relative), of what a link does to it,
+# and of a channel's N and R, which are sums over jobs
+RATE_LAG, RECORD_LAG, CHANNEL_LAG = 0.3, 0.1, 1.5
 NOISE = 1e-11  # weight left on a channel by rounding
 
 # signatures: lists and tables of integers, tables of floats, lists and tables of bits
@@ -68,19 +71,16 @@ _ONE = np.uint64(1)
 
 
 @njit(
-    f"Tuple((int64, int64))({_I2}, {_F2}, {_I2}, {_I2}, {_I1}, {_F2}, {_F2}, {_I2}, {_F2}, {_F2},"
-    f"{_U2}, {_U1}, {_I1},"
-    "float64, int64)",
+    f"Tuple((int64, int64, int64))(int32[:, ::1], {_F2}, {_I2}, {_F2}, {_F2}, {_I2}, {_F2}, {_F2},"
+    f"{_U2}, {_U1}, {_I1}, {_I1}, float64, int64)",
     cache=True,
     error_model="numpy",
 )
 def solve(
-    rec_i: Ints,
+    rec_i: Rows,
     rec_f: Floats,
     rec_l: Ints,
-    lists: Ints,
-    ent_step: Ints,
-    ent_f: Floats,
+    ent: Floats,
     steps: Floats,
     job_i: Ints,
     job_f: Floats,
@@ -88,20 +88,23 @@ def solve(
     active: Bits,
     wake: Bits,
     moved: Ints,
+    changed: Ints,
     tolerance: float,
     cap: int,
-) -> tuple[int, int]:
+) -> tuple[int, int, int]:
     """
     Evaluate pending jobs, in sweeps over the slots, until none is pending.
 
     Parameters
     ----------
-    rec_i, rec_f, rec_l, lists, ent_step, ent_f, steps, job_i, job_f, chan, active, wake : arrays
+    rec_i, rec_f, rec_l, ent, steps, job_i, job_f, chan, active, wake : arrays
         The pool.
     moved : (E,) int array
         Scratch.
+    changed : (S,) int array
+        Written: slots whose s differs from what was reported before; it counts as reported now.
     tolerance : float
-        Changes of s, of W / (T s) and of N or R below this wake nobody.
+        Changes of s and of W / (T s) by less wake nobody; totals N and R may move a little more.
     cap : int
         Sweeps at most; what is pending then stays so.
 
@@ -109,14 +112,17 @@ def solve(
     -------
     sweeps, evaluations : int
         Work done.
+    n_changed : int
+        Slots in `changed`.
 
     Notes
     -----
     Gauss-Seidel with a damping per job: on a change of sign of its residual,
-    omega /= 1 + min(1, |new / old|), with a floor; else omega = min(1, 1.1 omega). Undamped
-    it oscillates.
+    omega /= 1 + min(1, |new / old|), with a floor; else it grows, up to 1. Undamped it oscillates.
+    A record keeps its W and the times of its entries until N or R have moved for it.
     """
     n_words = wake.size
+    unseen, unsaid = RECORD_LAG * tolerance, CHANNEL_LAG * tolerance
     sweeps = 0
     evaluations = 0
     busy = True
@@ -135,26 +141,26 @@ def solve(
             period, s, rate = job_f[slot, J_T], job_f[slot, J_S], job_f[slot, J_RATE]
             for a in range(step0, step1):
                 steps[a, S_TIME] = steps[a, S_TAU]
-            for i in range(first, first + n_active):
-                r = first + lists[i, ACTIVE]
+            for r in range(first, first + n_active):
                 c = rec_i[r, R_CHANNEL]
                 n = chan[c, C_N] - rec_f[r, R_W] * rate
+                n = n if n > NOISE else 0.0
                 u = max(0.0, chan[c, C_R] - rec_f[r, R_B] * rate)
-                z = 0.0
-                if n > NOISE:
-                    k0 = ent0 + rec_i[r, R_FIRST]
-                    for k in range(k0, k0 + rec_i[r, R_COUNT]):
-                        b, m, limit = ent_f[k, B], ent_f[k, M], ent_f[k, LIMIT]
-                        if stays_within(limit, b, m, n, u):
-                            continue
-                        y = link_time(b, m, ent_f[k, Q], ent_f[k, G], n, u)
-                        z += max(0.0, y - ent_f[k, END]) * ent_f[k, Q]
-                        a = step0 + ent_step[k]
-                        time = y + queue_wait(ent_f[k, WAIT], n)
-                        if time > steps[a, S_TIME]:
-                            steps[a, S_TIME] = time
-                            steps[a, S_LINK] = rec_i[r, R_LINK]
-                rec_f[r, R_FRESH] = rec_f[r, R_E] + z
+                k0 = ent0 + rec_i[r, R_FIRST]
+                k1 = k0 + rec_i[r, R_COUNT]
+                if abs(n - rec_f[r, R_N]) + abs(u - rec_f[r, R_R]) > unseen:
+                    rec_f[r, R_N], rec_f[r, R_R] = n, u
+                    z = 0.0
+                    for k in range(k0, k1):
+                        y = link_time(ent[k, B], ent[k, M], ent[k, Q], ent[k, G], n, u)
+                        z += max(0.0, y - ent[k, END]) * ent[k, Q]
+                        ent[k, TIME] = y + queue_wait(ent[k, WAIT], n)
+                    rec_f[r, R_FRESH] = rec_f[r, R_E] + z
+                for k in range(k0, k1):
+                    a = step0 + int(ent[k, STEP])
+                    if ent[k, TIME] > steps[a, S_TIME]:
+                        steps[a, S_TIME] = ent[k, TIME]
+                        steps[a, S_LINK] = rec_i[r, R_LINK]
             excess, worst, worst_excess = 0.0, -1, 0.0
             for a in range(step0, step1):
                 late = steps[a, S_TIME] - steps[a, S_TAU]
@@ -179,44 +185,43 @@ def solve(
                 new_rate = rate
             job_f[slot, J_RATE] = new_rate
             n_moved = 0
-            which, count = ACTIVE, n_active
-            while True:  # active records first; all shared ones where the rate has changed
-                for i in range(first, first + count):
-                    r = first + lists[i, which]
-                    w = rec_f[r, R_W]
-                    new_w = w
-                    if which == ACTIVE:
-                        fresh = rec_f[r, R_FRESH]
-                        new_w += omega * (fresh - w)
-                        again = again or abs(fresh - new_w) * new_rate > tolerance
-                        rec_f[r, R_W] = new_w
-                    elif rec_l[r, L_ACTIVE] >= 0:
+            # beyond the active records, the totals change where the rate has
+            n_touched = n_active if new_rate == rate else job_i[slot, J_SHARED]
+            for r in range(first, first + n_touched):
+                w = rec_f[r, R_W]
+                new_w = w
+                if r < first + n_active:
+                    fresh = rec_f[r, R_FRESH]
+                    if abs(fresh - w) * rate <= unseen and new_rate == rate:
                         continue
-                    c = rec_i[r, R_CHANNEL]
-                    n = chan[c, C_N] + (new_w * new_rate - w * rate)
-                    u = chan[c, C_R] + rec_f[r, R_B] * (new_rate - rate)
-                    chan[c, C_N], chan[c, C_R] = n, u
-                    if (
-                        abs(n - chan[c, C_N_WOKEN]) <= tolerance
-                        and abs(u - chan[c, C_R_WOKEN]) <= tolerance
-                    ):
-                        continue
-                    if (
-                        abs(n - chan[c, C_N_TESTED]) > RETEST_N
-                        or abs(u - chan[c, C_R_TESTED]) > RETEST_R
-                    ):
-                        moved[n_moved] = c
-                        n_moved += 1
-                        continue
-                    chan[c, C_N_WOKEN], chan[c, C_R_WOKEN] = n, u
-                    for k in range(n_words):
-                        wake[k] |= active[c, k]
-                if which == SHARED or new_rate == rate:
-                    break
-                which, count = SHARED, job_i[slot, J_SHARED]
+                    new_w += omega * (fresh - w)
+                    again = again or abs(fresh - new_w) * new_rate > tolerance
+                    rec_f[r, R_W] = new_w
+                c = rec_i[r, R_CHANNEL]
+                n = chan[c, C_N] + (new_w * new_rate - w * rate)
+                u = chan[c, C_R] + rec_f[r, R_B] * (new_rate - rate)
+                chan[c, C_N], chan[c, C_R] = n, u
+                if abs(n - chan[c, C_N_WOKEN]) <= unsaid and abs(u - chan[c, C_R_WOKEN]) <= unsaid:
+                    continue
+                if (
+                    abs(n - chan[c, C_N_TESTED]) > RETEST_N
+                    or abs(u - chan[c, C_R_TESTED]) > RETEST_R
+                ):
+                    moved[n_moved] = c
+                    n_moved += 1
+                    continue
+                chan[c, C_N_WOKEN], chan[c, C_R_WOKEN] = n, u
+                for k in range(n_words):
+                    wake[k] |= active[c, k]
             wake[word] &= ~bit
             if again:
                 wake[word] |= bit
             for i in range(n_moved):
-                test_channel(moved[i], slot, rec_f, rec_l, lists, job_i, job_f, chan, active, wake)
-    return sweeps, evaluations
+                test_channel(moved[i], slot, rec_i, rec_f, rec_l, job_i, job_f, chan, active, wake)
+    n_changed = 0
+    for slot in range(changed.size):
+        if job_f[slot, J_S] != job_f[slot, J_REPORTED]:
+            job_f[slot, J_REPORTED] = job_f[slot, J_S]
+            changed[n_changed] = slot
+            n_changed += 1
+    return sweeps, evaluations, n_changed

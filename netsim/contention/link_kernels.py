@@ -60,14 +60,10 @@ def link_time(b: float, m: float, q: float, g: float, n: float, r: float) -> flo
     (1 - BUNCHING) (1 - R) + BUNCHING / h. Without bunching, jobs that never compute could split
     a link at will, as 1/s_1 + 1/s_2 = 1 is all that their uses demand.
     """
-    bound = b * (1.0 + n / m)
-    if bound > g:
-        late = g + max(0.0, b - g * m / (m + n)) * (1.0 + n / q)
-        bound = max(b, min(bound, late))
-    even = bound * (1.0 - r)
-    if even <= b:
-        return bound
-    return b * bound / ((1.0 - BUNCHING) * even + BUNCHING * b)
+    late = g + max(0.0, b - g * m / (m + n)) * (1.0 + n / q)
+    bound = max(b, min(b * (1.0 + n / m), late))
+    even = max(b, bound * (1.0 - r))
+    return max(b, min(bound, b * bound / ((1.0 - BUNCHING) * even + BUNCHING * b)))
 
 
 @njit("float64(float64, float64)", cache=True)

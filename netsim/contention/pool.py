@@ -13,12 +13,7 @@ from netsim.contention.columns import (
     J_NREC,
     J_NSTEP,
     J_REC,
-    J_REPORTED,
-    J_S,
     J_STEP,
-    R_E,
-    R_W,
-    S_TAU,
 )
 from netsim.contention.constants import JobConstants
 
@@ -31,13 +26,14 @@ class _Group(NamedTuple):
     arrays: tuple[str, ...]
 
 
-_RECORDS = _Group(J_REC, J_NREC, ("rec_i", "rec_f", "rec_l", "lists"))
+_RECORDS = _Group(J_REC, J_NREC, ("rec_i", "rec_f", "rec_l"))
 _GROUPS = (
     _RECORDS,
-    _Group(J_ENT, J_NENT, ("ent_step", "ent_f")),
+    _Group(J_ENT, J_NENT, ("ent",)),
     _Group(J_STEP, J_NSTEP, ("steps",)),
 )
 _WORD = 64
+_LINE = 64  # bytes of a line of the cache
 _T = TypeVar("_T", bound=np.generic)
 
 
@@ -55,24 +51,24 @@ class Pool:
     """
 
     def __init__(self, n_channels: int) -> None:
-        self.rec_i: Ints = np.zeros((1024, 4), dtype=np.int64)
-        self.rec_f: Floats = np.zeros((1024, 6))
-        self.rec_l: Ints = np.zeros((1024, 5), dtype=np.int64)
-        self.lists: Ints = np.zeros((1024, 2), dtype=np.int64)
-        self.ent_step: Ints = np.zeros(1024, dtype=np.int64)
-        self.ent_f: Floats = np.zeros((1024, 8))
+        self.rec_i: NDArray[np.int32] = np.zeros((1024, 4), dtype=np.int32)
+        self.rec_f: Floats = _rows((1024, 8), np.float64)
+        self.rec_l: Ints = np.zeros((1024, 3), dtype=np.int64)
+        self.ent: Floats = _rows((1024, 8), np.float64)
         self.steps: Floats = np.zeros((256, 3))
         self.job_i: Ints = np.zeros((_WORD, 9), dtype=np.int64)
         self.job_f: Floats = np.zeros((_WORD, 6))
-        self.chan: Floats = np.zeros((n_channels, 8))
+        self.chan: Floats = _rows((n_channels, 8), np.float64)
         self.chan[:, C_HEAD] = -1.0
         self.moved: Ints = np.zeros(n_channels, dtype=np.int64)
+        self.changed: Ints = np.zeros(_WORD, dtype=np.int64)
         self.active: NDArray[np.uint64] = np.zeros((n_channels, 1), dtype=np.uint64)
         self.wake: NDArray[np.uint64] = np.zeros(1, dtype=np.uint64)
         self.slot_of: dict[int, int] = {}
         self._job_of = np.zeros(_WORD, dtype=np.int64)
         self._free = list(range(_WORD - 1, -1, -1))
-        self._tail = dict.fromkeys(_GROUPS, 0)
+        self._tails = [0] * len(_GROUPS)
+        self._capacities = [getattr(self, group.arrays[0]).shape[0] for group in _GROUPS]
 
     def make_room(self, constants: JobConstants) -> bool:
         """
@@ -89,20 +85,20 @@ class Pool:
             Whether records moved, so that the channels' lists are to be made anew.
         """
         moved = False
-        for group, n_rows in zip(_GROUPS, _sizes(constants), strict=True):
-            capacity = getattr(self, group.arrays[0]).shape[0]
-            if self._tail[group] + n_rows <= capacity:
+        for i, n_rows in enumerate(_sizes(constants)):
+            if self._tails[i] + n_rows <= self._capacities[i]:
                 continue
-            live = self._compact(group)
-            moved = moved or group is _RECORDS
-            if 2 * (live + n_rows) > capacity:  # else it would be full again soon
-                for name in group.arrays:
-                    setattr(self, name, _grown(getattr(self, name), 4 * (live + n_rows)))
+            live = self._tails[i] = self._compact(_GROUPS[i])
+            moved = moved or _GROUPS[i] is _RECORDS
+            if 2 * (live + n_rows) > self._capacities[i]:  # else it would be full again soon
+                self._capacities[i] = 4 * (live + n_rows)
+                for name in _GROUPS[i].arrays:
+                    setattr(self, name, _grown(getattr(self, name), self._capacities[i]))
         return moved
 
     def add(self, job: int, constants: JobConstants) -> int:
         """
-        Give a job a slot and rows, at slowdown 1, still on no channel.
+        Give a job a slot and rows still to be filled, at slowdown 1, on no channel.
 
         Parameters
         ----------
@@ -116,17 +112,9 @@ class Pool:
         int
             Its slot.
         """
-        sizes = _sizes(constants)
-        rec, ent, step = (self._tail[group] for group in _GROUPS)
-        for group, n_rows in zip(_GROUPS, sizes, strict=True):
-            self._tail[group] += n_rows
-        n_rec, n_ent, n_step = sizes
-        self.rec_i[rec : rec + n_rec] = constants.rec_i
-        self.rec_f[rec : rec + n_rec, :4] = constants.rec_f
-        self.rec_f[rec : rec + n_rec, R_W] = constants.rec_f[:, R_E]
-        self.ent_step[ent : ent + n_ent] = constants.ent_step
-        self.ent_f[ent : ent + n_ent] = constants.ent_f
-        self.steps[step : step + n_step, S_TAU] = constants.steps[:, 0]
+        n_rec, n_ent, n_step = _sizes(constants)
+        rec, ent, step = self._tails
+        self._tails = [rec + n_rec, ent + n_ent, step + n_step]
         if not self._free:
             self._grow_slots()
         slot = self._free.pop()
@@ -150,21 +138,6 @@ class Pool:
         slot = self.slot_of.pop(job)
         self.job_f[slot] = 0.0
         self._free.append(slot)
-
-    def changes(self) -> dict[int, float]:
-        """
-        Return the slowdowns that differ from what was returned before.
-
-        Returns
-        -------
-        dict of int to float
-            By job, in order of slots.
-        """
-        reported = self.job_f[:, J_REPORTED]
-        slots = np.flatnonzero(self.job_f[:, J_S] != reported)
-        values = self.job_f[slots, J_S]
-        reported[slots] = values
-        return dict(zip(self._job_of[slots].tolist(), values.tolist(), strict=True))
 
     def jobs_in(self, slots: Ints) -> Ints:
         """
@@ -204,22 +177,29 @@ class Pool:
                 array[tail : tail + n_rows] = array[old : old + n_rows]
             self.job_i[slot, group.first_row] = tail
             tail += n_rows
-        self._tail[group] = tail
         return tail
 
     def _grow_slots(self) -> None:
         """Double the slots."""
         n_slots = self.job_i.shape[0]
-        for name in ("job_i", "job_f", "_job_of"):
+        for name in ("job_i", "job_f", "changed", "_job_of"):
             setattr(self, name, _grown(getattr(self, name), 2 * n_slots))
         self.active = np.hstack([self.active, np.zeros_like(self.active)])
         self.wake = np.hstack([self.wake, np.zeros_like(self.wake)])
         self._free = list(range(2 * n_slots - 1, n_slots - 1, -1))
 
 
+def _rows(shape: tuple[int, ...], dtype: np.dtype[_T] | type[_T]) -> NDArray[_T]:
+    """Return zeros that begin where a line of the cache does: a row of 64 bytes is one line."""
+    n_bytes = int(np.prod(shape)) * np.dtype(dtype).itemsize
+    raw = np.zeros(n_bytes + _LINE, dtype=np.uint8)
+    begin = -raw.ctypes.data % _LINE
+    return raw[begin : begin + n_bytes].view(dtype).reshape(shape)
+
+
 def _grown(array: NDArray[_T], n_rows: int) -> NDArray[_T]:
     """Return the array with so many rows, new ones zero."""
-    result = np.zeros((n_rows, *array.shape[1:]), dtype=array.dtype)
+    result = _rows((n_rows, *array.shape[1:]), array.dtype)
     result[: array.shape[0]] = array
     return result
 
