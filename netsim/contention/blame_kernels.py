@@ -7,8 +7,7 @@ Import through `netsim.kernelcache`.
 import numpy as np
 from numba import njit
 
-from netsim.arrays import Floats, Ints
-from netsim.contention.channel_kernels import Rows
+from netsim.arrays import Floats, Ints, Rows
 from netsim.contention.columns import (
     C_HEAD,
     C_N,

@@ -6,9 +6,8 @@ Import through `netsim.kernelcache`.
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 
-from netsim.arrays import Floats, Ints
+from netsim.arrays import Bits, Floats, Ints, Rows
 from netsim.contention.columns import (
     C_HEAD,
     C_JOBS,
@@ -39,9 +38,6 @@ from netsim.contention.columns import (
     STEP,
 )
 from netsim.contention.link_kernels import stays_within
-
-Bits = NDArray[np.uint64]
-Rows = NDArray[np.int32]
 
 _ALONE = 1.0  # jobs on a channel that nobody shares
 RETEST_N, RETEST_R = 0.05, 0.02  # a channel that moved by more has all its records tested

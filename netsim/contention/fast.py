@@ -89,16 +89,10 @@ class Fast:
             constants.ent_step,
             constants.ent_f,
             constants.steps,
-            pool.rec_i,
-            pool.rec_f,
-            pool.rec_l,
+            *pool.records,
             pool.ent,
             pool.steps,
-            pool.job_i,
-            pool.job_f,
-            pool.chan,
-            pool.active,
-            pool.wake,
+            *pool.state,
         )
 
     def end(self, job: int) -> None:
@@ -116,17 +110,7 @@ class Fast:
             If there is no such job.
         """
         pool = self._pool
-        self._channels.leave(
-            self._slot(job),
-            pool.rec_i,
-            pool.rec_f,
-            pool.rec_l,
-            pool.job_i,
-            pool.job_f,
-            pool.chan,
-            pool.active,
-            pool.wake,
-        )
+        self._channels.leave(self._slot(job), *pool.records, *pool.state)
         pool.remove(job)
 
     def solve(self) -> Mapping[int, float]:
@@ -141,16 +125,10 @@ class Fast:
         """
         pool = self._pool
         *_, n_changed = self._kernels.solve(
-            pool.rec_i,
-            pool.rec_f,
-            pool.rec_l,
+            *pool.records,
             pool.ent,
             pool.steps,
-            pool.job_i,
-            pool.job_f,
-            pool.chan,
-            pool.active,
-            pool.wake,
+            *pool.state,
             pool.moved,
             pool.changed,
             self.tolerance,
@@ -271,9 +249,7 @@ class Fast:
         """Make the totals and lists of all channels anew."""
         pool = self._pool
         self._channels.recount(
-            pool.rec_i,
-            pool.rec_f,
-            pool.rec_l,
+            *pool.records,
             pool.job_i,
             pool.job_f,
             pool.chan,

@@ -11,8 +11,8 @@ both are 0 where a single job is. `netsim.contention.pool` owns the arrays,
 import numpy as np
 from numba import njit
 
-from netsim.arrays import Floats, Ints
-from netsim.contention.channel_kernels import RETEST_N, RETEST_R, Bits, Rows, test_channel
+from netsim.arrays import Bits, Floats, Ints, Rows
+from netsim.contention.channel_kernels import RETEST_N, RETEST_R, test_channel
 from netsim.contention.columns import (
     C_N,
     C_N_TESTED,

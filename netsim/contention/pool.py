@@ -5,7 +5,7 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from netsim.arrays import Floats, Ints
+from netsim.arrays import Bits, Floats, Ints, Rows
 from netsim.contention.columns import (
     C_HEAD,
     J_ENT,
@@ -51,7 +51,7 @@ class Pool:
     """
 
     def __init__(self, n_channels: int) -> None:
-        self.rec_i: NDArray[np.int32] = np.zeros((1024, 4), dtype=np.int32)
+        self.rec_i: Rows = np.zeros((1024, 4), dtype=np.int32)
         self.rec_f: Floats = _rows((1024, 8), np.float64)
         self.rec_l: Ints = np.zeros((1024, 3), dtype=np.int64)
         self.ent: Floats = _rows((1024, 8), np.float64)
@@ -62,13 +62,23 @@ class Pool:
         self.chan[:, C_HEAD] = -1.0
         self.moved: Ints = np.zeros(n_channels, dtype=np.int64)
         self.changed: Ints = np.zeros(_WORD, dtype=np.int64)
-        self.active: NDArray[np.uint64] = np.zeros((n_channels, 1), dtype=np.uint64)
-        self.wake: NDArray[np.uint64] = np.zeros(1, dtype=np.uint64)
+        self.active: Bits = np.zeros((n_channels, 1), dtype=np.uint64)
+        self.wake: Bits = np.zeros(1, dtype=np.uint64)
         self.slot_of: dict[int, int] = {}
         self._job_of = np.zeros(_WORD, dtype=np.int64)
         self._free = list(range(_WORD - 1, -1, -1))
         self._tails = [0] * len(_GROUPS)
         self._capacities = [getattr(self, group.arrays[0]).shape[0] for group in _GROUPS]
+
+    @property
+    def records(self) -> tuple[Rows, Floats, Ints]:
+        """Return the arrays with a row per record."""
+        return self.rec_i, self.rec_f, self.rec_l
+
+    @property
+    def state(self) -> tuple[Ints, Floats, Floats, Bits, Bits]:
+        """Return jobs, channels, who is active on them, and who is to be evaluated."""
+        return self.job_i, self.job_f, self.chan, self.active, self.wake
 
     def make_room(self, constants: JobConstants) -> bool:
         """
