@@ -59,9 +59,7 @@ from netsim.contention.link_kernels import link_time, queue_wait
 
 OMEGA_FLOOR, OMEGA_GROWTH = 0.3, 1.3
 PATIENCE = 15  # sweeps after which the floor sinks, as 1 / sweeps: some clusters cycle at 0.3
-# what stays unsaid, in tolerances: moves of a job's rate (relative), of what a link does to it,
-# and of a channel's N and R, which are sums over jobs
-RATE_LAG, RECORD_LAG, CHANNEL_LAG = 0.3, 0.1, 1.5
+RATE_LAG = 0.3  # a slowdown that moved by less than this share of the tolerance stays unsaid
 NOISE = 1e-11  # weight left on a channel by rounding
 
 # signatures: lists and tables of integers, tables of floats, lists and tables of bits
@@ -104,7 +102,7 @@ def solve(
     changed : (S,) int array
         Written: slots whose s differs from what was reported before; it counts as reported now.
     tolerance : float
-        Changes of s and of W / (T s) by less wake nobody; totals N and R may move a little more.
+        Changes of s, of W / (T s) and of N or R below this wake nobody.
     cap : int
         Sweeps at most; what is pending then stays so.
 
@@ -119,10 +117,9 @@ def solve(
     -----
     Gauss-Seidel with a damping per job: on a change of sign of its residual,
     omega /= 1 + min(1, |new / old|), with a floor; else it grows, up to 1. Undamped it oscillates.
-    A record keeps its W and the times of its entries until N or R have moved for it.
+    A record keeps the times of its entries while N and R stand still for it.
     """
     n_words = wake.size
-    unseen, unsaid = RECORD_LAG * tolerance, CHANNEL_LAG * tolerance
     sweeps = 0
     evaluations = 0
     busy = True
@@ -148,7 +145,7 @@ def solve(
                 u = max(0.0, chan[c, C_R] - rec_f[r, R_B] * rate)
                 k0 = ent0 + rec_i[r, R_FIRST]
                 k1 = k0 + rec_i[r, R_COUNT]
-                if abs(n - rec_f[r, R_N]) + abs(u - rec_f[r, R_R]) > unseen:
+                if n != rec_f[r, R_N] or u != rec_f[r, R_R]:
                     rec_f[r, R_N], rec_f[r, R_R] = n, u
                     z = 0.0
                     for k in range(k0, k1):
@@ -192,7 +189,7 @@ def solve(
                 new_w = w
                 if r < first + n_active:
                     fresh = rec_f[r, R_FRESH]
-                    if abs(fresh - w) * rate <= unseen and new_rate == rate:
+                    if fresh == w and new_rate == rate:
                         continue
                     new_w += omega * (fresh - w)
                     again = again or abs(fresh - new_w) * new_rate > tolerance
@@ -201,7 +198,10 @@ def solve(
                 n = chan[c, C_N] + (new_w * new_rate - w * rate)
                 u = chan[c, C_R] + rec_f[r, R_B] * (new_rate - rate)
                 chan[c, C_N], chan[c, C_R] = n, u
-                if abs(n - chan[c, C_N_WOKEN]) <= unsaid and abs(u - chan[c, C_R_WOKEN]) <= unsaid:
+                if (
+                    abs(n - chan[c, C_N_WOKEN]) <= tolerance
+                    and abs(u - chan[c, C_R_WOKEN]) <= tolerance
+                ):
                     continue
                 if (
                     abs(n - chan[c, C_N_TESTED]) > RETEST_N
