@@ -31,7 +31,9 @@ from netsim.contention.columns import (
     R_CHANNEL,
     R_E,
     R_INV_M,
+    R_LINK,
     R_N,
+    R_R,
     R_SLACK,
     R_W,
     S_TAU,
@@ -93,11 +95,11 @@ def _place(
     job_i[slot, which] += by
     if r == edge:
         return r
-    for k in range(4):
+    for k in range(R_LINK + 1):
         rec_i[r, k], rec_i[edge, k] = rec_i[edge, k], rec_i[r, k]
-    for k in range(8):
+    for k in range(R_R + 1):
         rec_f[r, k], rec_f[edge, k] = rec_f[edge, k], rec_f[r, k]
-    for k in range(3):
+    for k in range(L_PREV + 1):
         rec_l[r, k], rec_l[edge, k] = rec_l[edge, k], rec_l[r, k]
     _relink(r, rec_i, rec_l, chan)
     _relink(edge, rec_i, rec_l, chan)
