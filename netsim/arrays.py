@@ -6,5 +6,5 @@ from numpy.typing import NDArray
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
-Rows = NDArray[np.int32]
+Ints32 = NDArray[np.int32]
 Bits = NDArray[np.uint64]

@@ -7,7 +7,7 @@ Import through `netsim.kernelcache`.
 import numpy as np
 from numba import njit
 
-from netsim.arrays import Floats, Ints, Rows
+from netsim.arrays import Floats, Ints, Ints32
 from netsim.contention.columns import (
     C_HEAD,
     C_N,
@@ -77,7 +77,7 @@ def _share_out(
 def culprits(
     victims: Ints,
     kinds: Ints,
-    rec_i: Rows,
+    rec_i: Ints32,
     rec_f: Floats,
     rec_l: Ints,
     ent: Floats,
@@ -110,7 +110,7 @@ def culprits(
     Returns
     -------
     int
-        Rows there are; those beyond Z are not written.
+        Ints32 there are; those beyond Z are not written.
 
     Notes
     -----

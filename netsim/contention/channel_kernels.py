@@ -7,7 +7,7 @@ Import through `netsim.kernelcache`.
 import numpy as np
 from numba import njit
 
-from netsim.arrays import Bits, Floats, Ints, Rows
+from netsim.arrays import Bits, Floats, Ints, Ints32
 from netsim.contention.columns import (
     C_HEAD,
     C_JOBS,
@@ -53,28 +53,14 @@ _ONE = np.uint64(1)
 
 
 @njit(f"boolean(int64, {_I2}, {_I2})", cache=True)
-def is_active(r: int, rec_l: Ints, job_i: Ints) -> bool:
-    """
-    Return whether a job can be held up on the channel of a record.
-
-    Parameters
-    ----------
-    r : int
-        The record.
-    rec_l, job_i : arrays
-        The pool.
-
-    Returns
-    -------
-    bool
-        As of the last `test_channel`.
-    """
+def _is_active(r: int, rec_l: Ints, job_i: Ints) -> bool:
+    """Return whether a job may be held up on the channel of a record, as of its last test."""
     slot = rec_l[r, L_SLOT]
     return bool(r - job_i[slot, J_REC] < job_i[slot, J_ACTIVE])
 
 
 @njit(f"void(int64, int32[:, ::1], {_I2}, {_F2})", cache=True)
-def _relink(r: int, rec_i: Rows, rec_l: Ints, chan: Floats) -> None:
+def _relink(r: int, rec_i: Ints32, rec_l: Ints, chan: Floats) -> None:
     """Let the list of a channel know where a record stands now."""
     before, after = rec_l[r, L_PREV], rec_l[r, L_NEXT]
     if before >= 0:
@@ -87,7 +73,14 @@ def _relink(r: int, rec_i: Rows, rec_l: Ints, chan: Floats) -> None:
 
 @njit(f"int64(int64, {_RECORDS}, {_I2}, {_F2}, int64, int64)", cache=True)
 def _place(
-    r: int, rec_i: Rows, rec_f: Floats, rec_l: Ints, job_i: Ints, chan: Floats, which: int, by: int
+    r: int,
+    rec_i: Ints32,
+    rec_f: Floats,
+    rec_l: Ints,
+    job_i: Ints,
+    chan: Floats,
+    which: int,
+    by: int,
 ) -> int:
     """Add a record to its job's active or shared ones (by = 1), or take it out (-1); say where."""
     slot = rec_l[r, L_SLOT]
@@ -110,7 +103,7 @@ def _place(
 def test_channel(
     c: int,
     mover: int,
-    rec_i: Rows,
+    rec_i: Ints32,
     rec_f: Floats,
     rec_l: Ints,
     job_i: Ints,
@@ -144,7 +137,7 @@ def test_channel(
         rate, slack = job_f[slot, J_RATE], rec_f[r, R_SLACK]
         n = max(0.0, chan[c, C_N] - rec_f[r, R_W] * rate) + 2.0 * RETEST_N
         u = max(0.0, chan[c, C_R] - rec_f[r, R_B] * rate) + 2.0 * RETEST_R
-        listed = is_active(r, rec_l, job_i)
+        listed = _is_active(r, rec_l, job_i)
         after = rec_l[r, L_NEXT]  # a record may change places below
         if listed and slot != mover:
             wake[word] |= bit
@@ -176,7 +169,7 @@ def enter(
     own_ent_step: Ints,
     own_ent: Floats,
     own_steps: Floats,
-    rec_i: Rows,
+    rec_i: Ints32,
     rec_f: Floats,
     rec_l: Ints,
     ent: Floats,
@@ -221,8 +214,9 @@ def enter(
         else:
             n_alone += 1
             r = first + own_rec_i.shape[0] - n_alone
-        for column in range(4):
+        for column in range(R_LINK + 1):
             rec_i[r, column] = own_rec_i[i, column]
+        for column in range(R_W):
             rec_f[r, column] = own_rec_f[i, column]
         rec_f[r, R_W] = rec_f[r, R_E]
         rec_l[r, L_SLOT], rec_l[r, L_NEXT], rec_l[r, L_PREV] = slot, other, -1
@@ -240,7 +234,7 @@ def enter(
 @njit(f"void(int64, {_RECORDS}, {_JOBS}, {_F2}, {_U2}, {_U1})", cache=True)
 def leave(
     slot: int,
-    rec_i: Rows,
+    rec_i: Ints32,
     rec_f: Floats,
     rec_l: Ints,
     job_i: Ints,
@@ -282,7 +276,7 @@ def leave(
             only = int(chan[c, C_HEAD])
             lone = rec_l[only, L_SLOT]
             lone_word, lone_bit = lone >> 6, _ONE << np.uint64(lone & 63)
-            if is_active(only, rec_l, job_i):
+            if _is_active(only, rec_l, job_i):
                 only = _place(only, rec_i, rec_f, rec_l, job_i, chan, J_ACTIVE, -1)
                 active[c, lone_word] &= ~lone_bit
                 rec_f[only, R_W] = rec_f[only, R_E]
@@ -293,7 +287,7 @@ def leave(
 
 @njit(f"void({_RECORDS}, {_JOBS}, {_F2}, {_I1})", cache=True)
 def recount(
-    rec_i: Rows,
+    rec_i: Ints32,
     rec_f: Floats,
     rec_l: Ints,
     job_i: Ints,

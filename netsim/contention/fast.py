@@ -42,7 +42,7 @@ class Fast:
     -----
     Links that a single job uses take no part, so a job that shares no link has interference
     1 exactly. Against packet level the mean error is about 3.5 %. Values follow a cold solve
-    within some tolerances, within ten where all jobs communicate all the time.
+    within some tolerances, within about ten where jobs hardly compute.
     """
 
     def __init__(
@@ -124,7 +124,7 @@ class Fast:
             `solve`.
         """
         pool = self._pool
-        *_, n_changed = self._kernels.solve(
+        n_changed = self._kernels.solve(
             *pool.records,
             pool.ent,
             pool.steps,

@@ -11,7 +11,7 @@ both are 0 where a single job is. `netsim.contention.pool` owns the arrays,
 import numpy as np
 from numba import njit
 
-from netsim.arrays import Bits, Floats, Ints, Rows
+from netsim.arrays import Bits, Floats, Ints, Ints32
 from netsim.contention.channel_kernels import RETEST_N, RETEST_R, test_channel
 from netsim.contention.columns import (
     C_N,
@@ -69,13 +69,13 @@ _ONE = np.uint64(1)
 
 
 @njit(
-    f"Tuple((int64, int64, int64))(int32[:, ::1], {_F2}, {_I2}, {_F2}, {_F2}, {_I2}, {_F2}, {_F2},"
+    f"int64(int32[:, ::1], {_F2}, {_I2}, {_F2}, {_F2}, {_I2}, {_F2}, {_F2},"
     f"{_U2}, {_U1}, {_I1}, {_I1}, float64, int64)",
     cache=True,
     error_model="numpy",
 )
 def solve(
-    rec_i: Rows,
+    rec_i: Ints32,
     rec_f: Floats,
     rec_l: Ints,
     ent: Floats,
@@ -89,7 +89,7 @@ def solve(
     changed: Ints,
     tolerance: float,
     cap: int,
-) -> tuple[int, int, int]:
+) -> int:
     """
     Evaluate pending jobs, in sweeps over the slots, until none is pending.
 
@@ -108,10 +108,8 @@ def solve(
 
     Returns
     -------
-    sweeps, evaluations : int
-        Work done.
-    n_changed : int
-        Slots in `changed`.
+    int
+        How many slots are in `changed`.
 
     Notes
     -----
@@ -121,7 +119,6 @@ def solve(
     """
     n_words = wake.size
     sweeps = 0
-    evaluations = 0
     busy = True
     while busy and sweeps < cap:
         busy = False
@@ -131,7 +128,6 @@ def solve(
             if not wake[word] & bit:
                 continue
             busy = True
-            evaluations += 1
             first, n_active = job_i[slot, J_REC], job_i[slot, J_ACTIVE]
             ent0, step0 = job_i[slot, J_ENT], job_i[slot, J_STEP]
             step1 = step0 + job_i[slot, J_NSTEP]
@@ -224,4 +220,4 @@ def solve(
             job_f[slot, J_REPORTED] = job_f[slot, J_S]
             changed[n_changed] = slot
             n_changed += 1
-    return sweeps, evaluations, n_changed
+    return n_changed

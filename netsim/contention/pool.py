@@ -5,7 +5,7 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from netsim.arrays import Bits, Floats, Ints, Rows
+from netsim.arrays import Bits, Floats, Ints, Ints32
 from netsim.contention.columns import (
     C_HEAD,
     J_ENT,
@@ -41,7 +41,7 @@ class Pool:
     """
     Arrays that hold every running job; `columns` names their columns.
 
-    The rows of a job are contiguous. Rows of jobs that ended are holes until an array is
+    The rows of a job are contiguous. Ints32 of jobs that ended are holes until an array is
     full; then the rows move together, and the array grows if that is not enough.
 
     Parameters
@@ -51,14 +51,14 @@ class Pool:
     """
 
     def __init__(self, n_channels: int) -> None:
-        self.rec_i: Rows = np.zeros((1024, 4), dtype=np.int32)
-        self.rec_f: Floats = _rows((1024, 8), np.float64)
+        self.rec_i: Ints32 = np.zeros((1024, 4), dtype=np.int32)
+        self.rec_f: Floats = _aligned((1024, 8), np.float64)
         self.rec_l: Ints = np.zeros((1024, 3), dtype=np.int64)
-        self.ent: Floats = _rows((1024, 8), np.float64)
+        self.ent: Floats = _aligned((1024, 8), np.float64)
         self.steps: Floats = np.zeros((256, 3))
         self.job_i: Ints = np.zeros((_WORD, 9), dtype=np.int64)
         self.job_f: Floats = np.zeros((_WORD, 6))
-        self.chan: Floats = _rows((n_channels, 8), np.float64)
+        self.chan: Floats = _aligned((n_channels, 8), np.float64)
         self.chan[:, C_HEAD] = -1.0
         self.moved: Ints = np.zeros(n_channels, dtype=np.int64)
         self.changed: Ints = np.zeros(_WORD, dtype=np.int64)
@@ -71,7 +71,7 @@ class Pool:
         self._capacities = [getattr(self, group.arrays[0]).shape[0] for group in _GROUPS]
 
     @property
-    def records(self) -> tuple[Rows, Floats, Ints]:
+    def records(self) -> tuple[Ints32, Floats, Ints]:
         """Return the arrays with a row per record."""
         return self.rec_i, self.rec_f, self.rec_l
 
@@ -199,7 +199,7 @@ class Pool:
         self._free = list(range(2 * n_slots - 1, n_slots - 1, -1))
 
 
-def _rows(shape: tuple[int, ...], dtype: np.dtype[_T] | type[_T]) -> NDArray[_T]:
+def _aligned(shape: tuple[int, ...], dtype: np.dtype[_T] | type[_T]) -> NDArray[_T]:
     """Return zeros that begin where a line of the cache does: a row of 64 bytes is one line."""
     n_bytes = int(np.prod(shape)) * np.dtype(dtype).itemsize
     raw = np.zeros(n_bytes + _LINE, dtype=np.uint8)
@@ -209,7 +209,7 @@ def _rows(shape: tuple[int, ...], dtype: np.dtype[_T] | type[_T]) -> NDArray[_T]
 
 def _grown(array: NDArray[_T], n_rows: int) -> NDArray[_T]:
     """Return the array with so many rows, new ones zero."""
-    result = _rows((n_rows, *array.shape[1:]), array.dtype)
+    result = _aligned((n_rows, *array.shape[1:]), array.dtype)
     result[: array.shape[0]] = array
     return result
 
