@@ -8,8 +8,9 @@ import re
 import shutil
 import sys
 import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from importlib.util import find_spec
 from pathlib import Path
 from types import ModuleType
@@ -17,7 +18,8 @@ from typing import Any
 
 _LOG = logging.getLogger("fabricsim")
 _COMPILED_IN = re.compile(r"^from (\S*(?:kernels|columns)) import", re.MULTILINE)
-_temporary: list[tempfile.TemporaryDirectory[str]] = []  # kept until the process ends
+_SEAL = "sealed"
+_LONG_S = 3600.0  # longer than any compilation
 
 
 def load_kernels(module: str, what: str, seconds: float) -> ModuleType:
@@ -46,9 +48,10 @@ def load_kernels(module: str, what: str, seconds: float) -> ModuleType:
     The announcement goes to the logger ``fabricsim`` at level WARNING, once, when the first
     kernel is really compiled; nothing is said when all come from the disk cache. The cache
     lies where ``NUMBA_CACHE_DIR`` says, else beside the source, else in the user's cache
-    folder; where none of them can be written, in a temporary folder of this process. Its
-    name holds a digest of the module and of the kernels and columns it imports: numba alone
-    would go on using a kernel compiled with an older version of another module's function.
+    folder; where none of them can be written, it is left out. Its name holds a digest
+    of the module and of the kernels and columns it imports: numba alone would go on using a
+    kernel compiled with an older version of another module's function. A cache that is
+    damaged or incomplete is compiled anew: numba would run machine code with wrong bytes in it.
     """
     loaded = sys.modules.get(module)
     if loaded is not None:
@@ -56,8 +59,9 @@ def load_kernels(module: str, what: str, seconds: float) -> ModuleType:
     sources = _sources(module)
     for needed in list(sources)[1:]:
         load_kernels(needed, what, seconds)
-    with _announced(what, seconds), _cached_in(_folder(module, sources)):
-        return importlib.import_module(module)
+    digest = hashlib.sha256(b"\0".join(sources.values())).hexdigest()[:16]
+    with _announced(what, seconds) as compiled:
+        return _imported(module, module.rpartition(".")[2], digest, compiled)
 
 
 def _sources(module: str) -> dict[str, bytes]:
@@ -72,24 +76,78 @@ def _sources(module: str) -> dict[str, bytes]:
     return found
 
 
-def _folder(module: str, sources: dict[str, bytes]) -> Path:
-    """Return a folder for the compiled code of exactly these sources, that can be written."""
-    digest = hashlib.sha256(b"\0".join(sources.values())).hexdigest()[:16]
-    name = module.rpartition(".")[2]
+def _imported(module: str, name: str, digest: str, compiled: Callable[[], bool]) -> ModuleType:
+    """Import a module with its compiled code in the first place that can be used."""
     for place in _places():
         folder = place / f"{name}-{digest}"
-        try:
-            folder.mkdir(parents=True, exist_ok=True)
-            with tempfile.TemporaryFile(dir=folder):
-                pass
-        except OSError:
-            continue
-        for old in place.glob(f"{name}-*"):
-            if old != folder:
-                shutil.rmtree(old, ignore_errors=True)
-        return folder
-    _temporary.append(tempfile.TemporaryDirectory(prefix="fabricsim-kernels-"))
-    return Path(_temporary[-1].name)
+        with suppress(OSError):
+            if _intact(folder):
+                loaded = _import_with(folder, module)
+                if compiled():  # for another processor
+                    _seal(folder)
+                return loaded
+            place.mkdir(parents=True, exist_ok=True)
+            fresh = Path(tempfile.mkdtemp(dir=place, prefix=f".{name}-"))
+            try:
+                loaded = _import_with(fresh, module)
+                with suppress(OSError):
+                    _publish(fresh, folder)
+                return loaded
+            finally:
+                shutil.rmtree(fresh, ignore_errors=True)
+    with _uncached():
+        return importlib.import_module(module)
+
+
+def _import_with(folder: Path, module: str) -> ModuleType:
+    """Import a module whose compiled code is in a folder, or is put there."""
+    with tempfile.TemporaryFile(dir=folder):  # numba goes elsewhere where it cannot write
+        pass
+    with _cached_in(folder):
+        return importlib.import_module(module)
+
+
+def _intact(folder: Path) -> bool:
+    """Say whether a folder holds all that was sealed in it, byte for byte."""
+    try:
+        return (folder / _SEAL).read_text(encoding="ascii") == _digests(folder)
+    except (OSError, ValueError):
+        return False
+
+
+def _seal(folder: Path) -> None:
+    """Take down what a folder holds."""
+    fresh = folder / f"{_SEAL}.{os.getpid()}"
+    fresh.write_text(_digests(folder), encoding="ascii")
+    fresh.replace(folder / _SEAL)
+
+
+def _digests(folder: Path) -> str:
+    """Return a line with digest and name for every file of compiled code."""
+    files = sorted(path for path in folder.rglob("*.nb[ic]") if path.is_file())
+    return "".join(
+        f"{hashlib.sha256(path.read_bytes()).hexdigest()} {path.relative_to(folder)}\n"
+        for path in files
+    )
+
+
+def _publish(fresh: Path, folder: Path) -> None:
+    """Put compiled code where later processes look, in place of what is damaged or older."""
+    if _intact(folder):  # another process was faster
+        return
+    _seal(fresh)
+    if folder.exists():
+        folder.replace(fresh.with_name(f"{fresh.name}-damaged"))
+    fresh.replace(folder)
+    name = folder.name.rpartition("-")[0]
+    for old in (*folder.parent.glob(f"{name}-*"), *folder.parent.glob(f".{name}-*")):
+        if old != folder and (old.name[0] != "." or _is_left_over(old)):
+            shutil.rmtree(old, ignore_errors=True)
+
+
+def _is_left_over(fresh: Path) -> bool:
+    """Say whether nobody compiles into a folder any more."""
+    return fresh.name.endswith("-damaged") or fresh.stat().st_mtime < time.time() - _LONG_S
 
 
 def _places() -> Iterator[Path]:
@@ -98,13 +156,14 @@ def _places() -> Iterator[Path]:
     if chosen:
         yield Path(chosen) / "fabricsim"
     yield Path(__file__).parent / "__pycache__"
-    home = os.environ.get("XDG_CACHE_HOME") or Path("~/.cache").expanduser()
-    yield Path(home) / "fabricsim"
+    with suppress(RuntimeError):  # nobody's home
+        home = os.environ.get("XDG_CACHE_HOME") or Path("~/.cache").expanduser()
+        yield Path(home) / "fabricsim"
 
 
 @contextmanager
-def _announced(what: str, seconds: float) -> Iterator[None]:
-    """Log one line when a kernel is compiled inside the block."""
+def _announced(what: str, seconds: float) -> Iterator[Callable[[], bool]]:
+    """Log one line when a kernel is compiled inside the block; yield whether one was."""
     from numba.core import event  # noqa: PLC0415 (numba takes half a second to import)
 
     class Announcer(event.Listener):
@@ -123,8 +182,9 @@ def _announced(what: str, seconds: float) -> Iterator[None]:
         def on_end(self, event: Any) -> None:  # noqa: ANN401 (numba's class, untyped)
             pass
 
-    with event.install_listener("numba:compile", Announcer()):
-        yield
+    announcer = Announcer()
+    with event.install_listener("numba:compile", announcer):
+        yield lambda: not announcer.silent
 
 
 @contextmanager
@@ -139,3 +199,17 @@ def _cached_in(folder: Path) -> Iterator[None]:
         yield
     finally:
         settings["CACHE_DIR"] = before
+
+
+@contextmanager
+def _uncached() -> Iterator[None]:
+    """Let kernels declared inside the block stay in memory only."""
+    from numba.core.dispatcher import Dispatcher  # noqa: PLC0415 (numba is slow to import)
+
+    kernel: Any = Dispatcher
+    before = kernel.enable_caching
+    kernel.enable_caching = lambda _: None
+    try:
+        yield
+    finally:
+        kernel.enable_caching = before

@@ -91,3 +91,59 @@ def test_kernels_run_where_nothing_can_be_written(kernels):
 
     assert value == 8.0
     assert len(announced) == 2
+
+
+@pytest.mark.parametrize("damage", ["truncated", "emptied", "changed", "removed"])
+@pytest.mark.parametrize("kind", ["nbi", "nbc"])
+def test_damaged_compiled_code_is_compiled_again(kernels, kind, damage):
+    folder, run = kernels
+    cache = {"NUMBA_CACHE_DIR": str(folder / "cache")}
+    run(**cache)
+    for path in (folder / "cache").rglob(f"*.{kind}"):
+        whole = path.read_bytes()
+        half = len(whole) // 2
+        path.write_bytes(
+            {
+                "truncated": whole[:half],
+                "emptied": b"",
+                "changed": whole[:half] + bytes(byte ^ 255 for byte in whole[half:]),
+                "removed": b"",
+            }[damage]
+        )
+        if damage == "removed":
+            path.unlink()
+
+    value, announced = run(**cache)
+
+    assert value == 8.0
+    assert len(announced) == 2
+    assert run(**cache) == (8.0, [])
+
+
+def test_compiled_code_that_cannot_be_written_whole_is_compiled_elsewhere(kernels):
+    """The file system takes small files only, as one that is nearly full does."""
+    folder, run = kernels
+    (folder / "sitecustomize.py").write_text(
+        "import resource, signal\n"
+        "signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (2000, 2000))\n",
+        encoding="utf-8",
+    )
+
+    value, announced = run(NUMBA_CACHE_DIR=str(folder / "cache"))
+
+    assert value == 8.0
+    assert len(announced) == 2
+    assert not list((folder / "cache").rglob("*.nb?"))
+
+
+def test_kernels_run_where_there_is_no_home(kernels):
+    _, run = kernels
+    code = (
+        "import pathlib\npathlib.Path.expanduser = lambda self: (_ for _ in ()).throw(RuntimeError)"
+    )
+    folder = kernels[0]
+    (folder / "file").touch()
+    (folder / "sitecustomize.py").write_text(code, encoding="utf-8")
+
+    assert run(NUMBA_CACHE_DIR=str(folder / "cache"))[0] == 8.0
