@@ -1,4 +1,4 @@
-"""Names for the array types that the package passes around."""
+"""Names for the array types that the package passes around, and the check of lists of numbers."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -8,3 +8,45 @@ Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 Ints32 = NDArray[np.int32]
 Bits = NDArray[np.uint64]
+
+
+def numbers_below(name: str, values: object, below: int, error: type[ValueError]) -> Ints:
+    """
+    Return a list of whole numbers from 0 as an array, or say what is none.
+
+    Parameters
+    ----------
+    name : str
+        What the list is called, for the error.
+    values : object
+        What came: an array, or what numpy makes one of.
+    below : int
+        Greater than every number allowed.
+    error : type of ValueError
+        Raised for anything else.
+
+    Returns
+    -------
+    (n,) int array
+        The numbers.
+
+    Raises
+    ------
+    ValueError
+        Of type `error`, if it is no list of whole numbers, or one is out of range.
+    """
+    expected = f"{name}: expected a list of whole numbers 0..{below - 1}"
+    try:
+        array = np.asarray(values)
+    except ValueError:  # lists of unequal lengths
+        raise error(f"{expected}, got lists in each other.") from None
+    if array.ndim != 1:
+        raise error(f"{expected}, got an array of {array.ndim} dimensions.")
+    if not array.size:
+        return np.empty(0, dtype=np.int64)
+    if array.dtype.kind not in "iu":
+        raise error(f"{expected}, got {array.dtype} such as {array[0]!r}.")
+    if not 0 <= array.min() <= array.max() < below:
+        place = int(np.argmax((array < 0) | (array >= below)))
+        raise error(f"{expected}, got {array[place]} at place {place}.")
+    return array.astype(np.int64, copy=False)

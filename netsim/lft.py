@@ -13,6 +13,7 @@ from netsim.partition import Partition
 from netsim.routes import Routes
 from netsim.routing.base import Routing
 from netsim.routing.dmodk import node_ports
+from netsim.routing.ends import flow_ends
 from netsim.topology.base import Topology
 from netsim.topology.fattree import FatTree
 
@@ -57,6 +58,7 @@ class LFT:
         """
         del partition
         topology = self.topology
+        src, dst = flow_ends(src, dst, topology)
         first = self._first_link()
         at = src.copy()
         columns: list[Ints] = []

@@ -12,6 +12,7 @@ from netsim.kernelcache import load_kernels
 from netsim.partition import Partition, TreePartition, on_tree
 from netsim.routes import Routes
 from netsim.routing.base import Routing
+from netsim.routing.ends import flow_ends
 from netsim.routing.updown import path_table
 from netsim.routing.wraparound import l2_candidates, l2_key, leaf_candidates
 from netsim.topology.base import Topology
@@ -88,6 +89,7 @@ class JobTable:
         """
         del partition
         job, tree = self.job, self.job.tree
+        src, dst = flow_ends(src, dst, tree)
         to = job.index(dst)
         leaf = job.leaf_of_node[job.index(src)]
         ports = np.zeros((tree.levels, src.size), dtype=np.int64)

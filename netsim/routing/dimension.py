@@ -8,6 +8,7 @@ from netsim.arrays import Ints
 from netsim.errors import RoutingError
 from netsim.partition import Partition
 from netsim.routes import Routes
+from netsim.routing.ends import flow_ends
 from netsim.topology.base import Topology
 from netsim.topology.torus import Torus
 
@@ -75,6 +76,7 @@ class DimensionOrder:
         """
         del partition
         torus = self.torus
+        src, dst = flow_ends(src, dst, torus)
         here, there = src // torus.nodes_per_router, dst // torus.nodes_per_router
         parts = [src[:, None]]
         for axis in range(len(torus.dims)):

@@ -8,6 +8,7 @@ import numpy as np
 from netsim.arrays import Ints
 from netsim.partition import Partition
 from netsim.routes import Routes
+from netsim.routing.ends import flow_ends
 from netsim.routing.updown import down_cables, need_fat_tree, path_table
 from netsim.topology.base import Topology
 from netsim.topology.fattree import FatTree
@@ -73,6 +74,7 @@ class DModK:
             Links of each flow in the order of travel.
         """
         del partition
+        src, dst = flow_ends(src, dst, self.tree)
         return Routes.from_padded(up_down_table(self.tree, src, dst), self.tree.n_links)
 
 

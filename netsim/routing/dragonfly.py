@@ -9,6 +9,7 @@ from netsim.draws import whole_numbers
 from netsim.errors import RoutingError
 from netsim.partition import Partition
 from netsim.routes import Routes
+from netsim.routing.ends import flow_ends
 from netsim.topology.base import Topology
 from netsim.topology.dragonfly import Dragonfly
 
@@ -75,6 +76,7 @@ class Minimal:
             Links of each flow in the order of travel.
         """
         del partition
+        src, dst = flow_ends(src, dst, self.fabric)
         per_router = self.fabric.nodes_per_router
         between = _minimal_links(self.fabric, src // per_router, dst // per_router, dst)
         return _with_nodes(self.fabric, src, dst, between)
@@ -144,6 +146,7 @@ class Valiant:
         """
         del partition
         fabric = self.fabric
+        src, dst = flow_ends(src, dst, fabric)
         here, there = src // fabric.nodes_per_router, dst // fabric.nodes_per_router
         middle = here.copy()
         first = np.full((src.size, _TO_GROUP), -1, dtype=np.int64)

@@ -8,6 +8,7 @@ from netsim.arrays import Ints
 from netsim.kernelcache import load_kernels
 from netsim.partition import Partition
 from netsim.routes import Routes
+from netsim.routing.ends import flow_ends
 from netsim.routing.updown import need_fat_tree
 from netsim.topology.base import Topology
 from netsim.topology.fattree import FatTree
@@ -73,6 +74,7 @@ class LeastLoaded:
         """
         del partition
         tree = self.tree
+        src, dst = flow_ends(src, dst, tree)
         kernels = load_kernels("netsim.routing.leastloaded_kernels", "least-loaded routing", 2)
         shape = (tree.children, tree.parents, tree.parallel, tree.up_base, tree.down_base)
         table = kernels.least_loaded_table(

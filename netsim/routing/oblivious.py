@@ -9,6 +9,7 @@ from netsim.draws import whole_numbers
 from netsim.partition import Partition
 from netsim.routes import Routes
 from netsim.routing.dmodk import node_ports
+from netsim.routing.ends import flow_ends
 from netsim.routing.updown import down_cables, need_fat_tree, path_table
 from netsim.topology.base import Topology
 from netsim.topology.fattree import FatTree
@@ -73,6 +74,7 @@ class SModK:
         """
         del partition
         tree = self.tree
+        src, dst = flow_ends(src, dst, tree)
         ports = node_ports(tree, src)
         table = path_table(tree, src, dst, ports, down_cables(tree, src, ports))
         return Routes.from_padded(table, tree.n_links)
@@ -141,6 +143,7 @@ class Ecmp:
         """
         del partition
         tree = self.tree
+        src, dst = flow_ends(src, dst, tree)
         ports = self._drawn(src, dst, 0, tree.ports)
         cables = self._drawn(src, dst, tree.levels, tree.parallel)
         return Routes.from_padded(path_table(tree, src, dst, ports, cables), tree.n_links)

@@ -10,6 +10,7 @@ from netsim.errors import RoutingError
 from netsim.partition import Partition
 from netsim.routes import Routes
 from netsim.routing.base import Routing
+from netsim.routing.ends import flow_ends
 from netsim.topology.base import Topology
 from netsim.topology.fattree import FatTree
 from netsim.topology.moves import Moves, divisors, ranges
@@ -85,6 +86,7 @@ class Shortest:
             If no path leads from a source to its destination.
         """
         del partition
+        src, dst = flow_ends(src, dst, self.topology)
         by_destination = np.argsort(dst, kind="stable")
         ends, first, count = np.unique(dst[by_destination], return_index=True, return_counts=True)
         found: list[tuple[Ints, Ints]] = []
@@ -193,6 +195,7 @@ class Rerouted:
         RoutingError
             If no path is left, or a job that owns its links owns an absent one.
         """
+        src, dst = flow_ends(src, dst, self.detour.topology)
         routes = self.inner.routes(src, dst, partition)
         broken = self.absent[routes.links]
         if not broken.any():

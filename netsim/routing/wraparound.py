@@ -9,6 +9,7 @@ from netsim.errors import RoutingError
 from netsim.partition import Partition, TreePartition, on_tree
 from netsim.routes import Routes
 from netsim.routing.dmodk import DModK
+from netsim.routing.ends import flow_ends
 from netsim.routing.updown import need_fat_tree
 from netsim.topology.base import Topology
 from netsim.topology.fattree import FatTree
@@ -91,6 +92,7 @@ class Wraparound:
         """
         if partition is None or partition.links is None:
             return DModK(self.tree).routes(src, dst)
+        src, dst = flow_ends(src, dst, self.tree)
         table = _table(on_tree(self.tree, partition), src, dst)
         return Routes.from_padded(table, self.tree.n_links)
 

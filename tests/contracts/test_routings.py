@@ -161,3 +161,37 @@ def test_a_routing_refuses_a_fabric_of_another_kind(name):
 def test_an_unknown_routing_or_option_is_refused(spec, message):
     with pytest.raises(RoutingError, match=message):
         make_routing(spec, make_topology("synth-1024"))
+
+
+def test_lists_are_routed_as_arrays_are(case):
+    _, _, routing, src, dst = case
+
+    routes, expected = routing.routes(src.tolist(), dst.tolist()), routing.routes(src, dst)
+
+    assert np.array_equal(routes.links, expected.links)
+    assert np.array_equal(routes.indptr, expected.indptr)
+
+
+@pytest.mark.parametrize(
+    ("src", "dst", "message"),
+    [
+        ([0], [99999], r"dst: expected a list of whole numbers 0\.\.\d+, got 99999 at place 0"),
+        ([0, -1], [1, 1], r"src: expected a list of whole numbers 0\.\.\d+, got -1 at place 1"),
+        ([2**63], [0], r"src: expected .*, got 9223372036854775808 at place 0"),
+        ([10**30], [0], r"src: expected .*, got object such as 1000000000000000000000000000000"),
+        ([0.0], [1.0], r"src: expected .*, got float64 such as .*0\.0"),
+        ([True], [False], r"src: expected .*, got bool such as .*True"),
+        (["n0"], ["n1"], r"src: expected .*, got <U2 such as .*n0"),
+        ([[0]], [[1]], r"src: expected .*, got an array of 2 dimensions"),
+        (0, 1, r"src: expected .*, got an array of 0 dimensions"),
+        ([[0], [1, 2]], [0], r"src: expected .*, got lists in each other"),
+        ([0], [1, 2], r"src and dst: expected one of each for every flow, got 1 and 2"),
+        ([0, 1], [1], r"src and dst: expected one of each for every flow, got 2 and 1"),
+    ],
+)
+def test_what_are_no_nodes_of_the_fabric_is_refused(case, src, dst, message):
+    """A number past the last node would index a link of something else."""
+    _, _, routing, _, _ = case
+
+    with pytest.raises(RoutingError, match=message):
+        routing.routes(src, dst)

