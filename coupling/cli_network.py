@@ -65,12 +65,15 @@ def verify(
     exhaustive: Annotated[
         bool, typer.Option("--exhaustive", help="Try all permutations, up to 200,000 kinds.")
     ] = False,
+    allow_unknown: Annotated[
+        bool, typer.Option("--allow-unknown", help="Let a question without an answer pass.")
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """
     Check that jobs are isolated and their partitions rearrangeable non-blocking.
 
-    Exit status 1 when a check says no. Example: fabricsim verify examples/partitions.json
+    Exit status 1 when a check says no or has no answer. Example: fabricsim verify examples/partitions.json
     """
     from coupling.commands_verify import run_verify
 
@@ -80,6 +83,7 @@ def verify(
         permutation=permutation,
         n_random=random,
         exhaustive=exhaustive,
+        allow_unknown=allow_unknown,
         as_json=as_json,
     )
     if not passed:

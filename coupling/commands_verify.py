@@ -24,6 +24,7 @@ def run_verify(
     permutation: Path | None,
     n_random: int,
     exhaustive: bool,
+    allow_unknown: bool,
     as_json: bool,
 ) -> bool:
     """
@@ -41,13 +42,15 @@ def run_verify(
         Random permutations to try.
     exhaustive : bool
         Try as many flow matrices as memory holds.
+    allow_unknown : bool
+        Let a question without an answer pass.
     as_json : bool
         Print JSON instead of tables.
 
     Returns
     -------
     bool
-        Whether no check said no.
+        Whether no check said no, and each has an answer unless that is let pass.
 
     Raises
     ------
@@ -62,6 +65,7 @@ def run_verify(
         permutation=flows,
         n_random=n_random,
         exhaustive=exhaustive,
+        allow_unknown=allow_unknown,
     )
     if as_json:
         print_json(found.to_dict())
@@ -88,6 +92,9 @@ def _parts(found: Verification) -> list[RenderableType]:
     heads = ("job", "isolated", "conditions", "non-blocking", "clean shifts", "clean random")
     parts: list[RenderableType] = [Text(found.topology.name), table(heads, rows)]
     lines = [line for job in found.jobs for line in _reasons(found, job)]
+    open_ = [str(job.id) for job in found.jobs if not job.answered]
+    if open_ and not found.allow_unknown:
+        lines.append(f"No answer for {listing(open_)}: no pass without --allow-unknown.")
     if lines:
         parts.append(Text("\n".join(lines)))
     return parts

@@ -23,7 +23,6 @@ from coupling.tabulate import blame_table, job_table, link_table, time_table
 from netsim.contention import CONTENTION_MODELS, make_contention_model
 from netsim.contention.base import ContentionModel
 from netsim.routing.base import Routing
-from netsim.topology.fattree import FatTree
 from scheduler.allocators import make_allocator
 from scheduler.allocators.base import Allocator
 from scheduler.cluster import Cluster
@@ -240,10 +239,8 @@ def _policy(experiment: Experiment) -> QueuePolicy:
 def _routing(experiment: Experiment, parts: Parts) -> Routing:
     """Make the routing: the one named, or the usual one of the fabric."""
     named = {} if experiment.routing is None else {"routing": experiment.routing}
-    if not named and isinstance(parts.topology, FatTree):
-        named = {"routing": "jigsaw"}  # D-mod-k for jobs that own no links
     table = Table(named, f"{experiment.source}: [network]")
-    return routing_of(table, parts.topology, experiment.folder, experiment.seed)
+    return routing_of(table, parts.topology, experiment.folder, experiment.seed, owned=True)
 
 
 def _model(experiment: Experiment, parts: Parts) -> ContentionModel | None:

@@ -61,7 +61,9 @@ def topology_of(table: Table, folder: Path) -> Topology:
     return topology
 
 
-def routing_of(table: Table, topology: Topology, folder: Path, seed: int) -> Routing:
+def routing_of(
+    table: Table, topology: Topology, folder: Path, seed: int, *, owned: bool
+) -> Routing:
     """
     Make the routing that a document names.
 
@@ -70,14 +72,15 @@ def routing_of(table: Table, topology: Topology, folder: Path, seed: int) -> Rou
     table : Table
         Its field ``routing`` is a name, a table with ``name``, or a table with ``lft``, a dump of
         forwarding tables, and ``fabric``, the `ibnetdiscover` output that belongs to it (left out
-        where the topology itself is read from one). Absent: D-mod-k on fat-trees, dimension
-        order on tori, minimal on dragonflies, else shortest paths.
+        where the topology itself is read from one). Absent: `usual_routing`.
     topology : Topology
         The fabric.
     folder : Path
         Where relative paths start.
     seed : int
         Seed of routings that draw.
+    owned : bool
+        Whether jobs may own links.
 
     Returns
     -------
@@ -89,7 +92,7 @@ def routing_of(table: Table, topology: Topology, folder: Path, seed: int) -> Rou
     CouplingError
         If a name, field or file is wrong, or does not fit the fabric.
     """
-    spec = table.raw("routing", usual_routing(topology))
+    spec = table.raw("routing", usual_routing(topology, owned=owned))
     if not isinstance(spec, (str, Mapping)):
         raise table.error("routing", "a name, or a table with name or lft")
     try:
@@ -98,7 +101,7 @@ def routing_of(table: Table, topology: Topology, folder: Path, seed: int) -> Rou
         raise table.fault("routing", str(error)) from None
 
 
-def usual_routing(topology: Topology) -> str:
+def usual_routing(topology: Topology, *, owned: bool) -> str:
     """
     Return the routing that a fabric has where none is named.
 
@@ -106,12 +109,18 @@ def usual_routing(topology: Topology) -> str:
     ----------
     topology : Topology
         The fabric.
+    owned : bool
+        Whether jobs may own links.
 
     Returns
     -------
     str
-        Its name.
+        On fat-trees D-mod-k, or where jobs may own links ``jigsaw``, which keeps them there and
+        is D-mod-k for all others; dimension order on tori, minimal on dragonflies, else
+        shortest paths.
     """
+    if owned and isinstance(topology, FatTree):
+        return "jigsaw"
     return next((name for kind, name in _USUAL if isinstance(topology, kind)), "shortest")
 
 

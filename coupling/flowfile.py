@@ -93,7 +93,7 @@ def answer_flows(document: Mapping[str, Any], source: str, folder: Path) -> Flow
     """
     table = Table(document, f"{source}:", SnapshotError)
     topology = topology_of(table, folder)
-    routing = routing_of(table, topology, folder, table.integer("seed", 1))
+    routing = routing_of(table, topology, folder, table.integer("seed", 1), owned=False)
     fairness = table.text("fairness", "per-sender", FAIRNESS)
     entries = table.raw("flows")
     table.finish()

@@ -186,14 +186,16 @@ def snapshot_from(
     fabric = topology_of(table, folder)
     reader = _Reader(source, folder, fabric, names or {})
     jobs = tuple(reader.job(entry, i) for i, entry in enumerate(_list(table, "jobs")))
+    candidates = tuple(
+        reader.candidate(entry, i) for i, entry in enumerate(_list(table, "candidates"))
+    )
+    owned = any(placed.partition.links is not None for placed in (*jobs, *candidates))
     snapshot = Snapshot(
         source=source,
         topology=fabric,
-        routing=routing_of(table, fabric, folder, seed),
+        routing=routing_of(table, fabric, folder, seed, owned=owned),
         jobs=jobs,
-        candidates=tuple(
-            reader.candidate(entry, i) for i, entry in enumerate(_list(table, "candidates"))
-        ),
+        candidates=candidates,
         model=table.text("model", "accurate", MODELS),
         options=table.mapping("options"),
         fairness=table.text("fairness", "per-sender", FAIRNESS),

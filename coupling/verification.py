@@ -15,7 +15,7 @@ from netsim.isolation import minimal_links, shared_links
 from netsim.rearrange import PermutationRouter
 from netsim.rearrange_exact import ExactRouter, Witness
 from netsim.rearrange_table import TableReport, static_table_report
-from netsim.rearrange_verify import Certificate, Verdict, rearrangeable
+from netsim.rearrange_verify import Certificate, Status, Verdict, rearrangeable
 from netsim.routes import Routes
 from netsim.topology.base import Topology
 from netsim.topology.fattree import FatTree
@@ -70,11 +70,19 @@ class JobVerdict:
     @property
     def passed(self) -> bool:
         """Whether no check said no; a broken condition counts unless all permutations go."""
-        blocked = self.verdict.holds is False or (
-            self.permutation is not None and self.permutation.holds is False
-        )
+        blocked = any(verdict.holds is False for verdict in self._verdicts)
         unproven = bool(self.broken) and not self.verdict.holds
         return self.isolated and not (self.unroutable or blocked or unproven)
+
+    @property
+    def answered(self) -> bool:
+        """Whether every question has an answer."""
+        return all(verdict.holds is not None for verdict in self._verdicts)
+
+    @property
+    def _verdicts(self) -> list[Verdict]:
+        """Answers on permutations: all, and the one given."""
+        return [self.verdict] if self.permutation is None else [self.verdict, self.permutation]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -88,15 +96,19 @@ class Verification:
         The fabric.
     jobs : tuple of JobVerdict
         In the order of the snapshot.
+    allow_unknown : bool
+        Whether a question without an answer is let pass.
     """
 
     topology: Topology
     jobs: tuple[JobVerdict, ...]
+    allow_unknown: bool = False
 
     @property
     def passed(self) -> bool:
-        """Whether no check said no."""
-        return all(job.passed for job in self.jobs)
+        """Whether no check said no, and each has an answer unless that is let pass."""
+        answered = self.allow_unknown or all(job.answered for job in self.jobs)
+        return answered and all(job.passed for job in self.jobs)
 
     def to_dict(self) -> dict[str, Any]:
         """
@@ -147,7 +159,11 @@ class Verification:
     def _verdict(self, verdict: Verdict) -> dict[str, Any]:
         """Return a verdict with what proves it."""
         vertex, link = self.topology.vertex_name, self.topology.link_name
-        fields: dict[str, Any] = {"holds": verdict.holds, "method": verdict.method}
+        fields: dict[str, Any] = {
+            "holds": verdict.holds,
+            "status": str(verdict.status),
+            "method": verdict.method,
+        }
         if verdict.witness is not None:
             witness = verdict.witness
             ends = zip(witness.src.tolist(), witness.dst.tolist(), strict=True)
@@ -175,6 +191,7 @@ def verify(
     permutation: Pairs = (),
     n_random: int = RANDOM,
     exhaustive: bool = False,
+    allow_unknown: bool = False,
 ) -> Verification:
     """
     Check that jobs are isolated from each other and that their partitions are non-blocking.
@@ -191,6 +208,8 @@ def verify(
         Random permutations to try.
     exhaustive : bool, default False
         Try up to 200,000 leaf-to-leaf flow matrices instead of 2000.
+    allow_unknown : bool, default False
+        Let a question without an answer pass.
 
     Returns
     -------
@@ -224,6 +243,7 @@ def verify(
             checks.judge(job, own, given.get(job.id))
             for job, own in zip(snapshot.jobs, shares, strict=True)
         ),
+        allow_unknown,
     )
 
 
@@ -317,7 +337,7 @@ class _Checks:
         except NetsimError as error:
             raise SnapshotError(f"{self._snapshot.source}: job {job.id}: {error}") from None
         if given is not None and permutation is None:
-            permutation = Verdict(None, reason)
+            permutation = Verdict(Status.NOT_ASKED, reason)
         table, unroutable = self._table(job)
         return JobVerdict(
             id=job.id,
@@ -325,7 +345,7 @@ class _Checks:
             shares=shares,
             broken=broken,
             reason=reason,
-            verdict=verdict or Verdict(None, reason),
+            verdict=verdict or Verdict(Status.NOT_ASKED, reason),
             table=table,
             permutation=permutation,
         )
@@ -371,7 +391,10 @@ class _Checks:
         else:
             answer = ExactRouter(tree, job.partition).decide(src, dst)
         if isinstance(answer, Witness):
-            return Verdict(False, f"{answer.evidence}: it cannot be routed", witness=answer)
+            method = f"{answer.evidence}: it cannot be routed"
+            return Verdict(Status.BLOCKED, method, witness=answer)
         if answer is None:
-            return Verdict(None, "neither routed nor shown impossible within the time limit")
-        return Verdict(True, "routed with one flow per link", Certificate(src, dst, answer))
+            method = "neither routed nor shown impossible within the time limit"
+            return Verdict(Status.UNDECIDED, method)
+        method = "routed with one flow per link"
+        return Verdict(Status.ROUTED, method, Certificate(src, dst, answer))

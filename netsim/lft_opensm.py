@@ -18,6 +18,7 @@ from netsim.topology.fattree import FatTree
 
 _HEADER = re.compile(r"Unicast lids .*\bguid 0x([0-9a-fA-F]{1,16})(?=\s)")
 _ENTRY = re.compile(r"0x([0-9a-fA-F]{1,4})\s+(\d{1,3})\b(?:.*?portguid 0x([0-9a-fA-F]{1,16}))?")
+_TRAILER = re.compile(r"\s*\d+ (?:valid )?lids dumped")
 _NO_PATH = 255  # OpenSM's port number for "no route"
 
 
@@ -57,21 +58,18 @@ def read_lft_dump(text: str, name: str = "LFT dump") -> LftDump:
     Raises
     ------
     RoutingError
-        If an entry stands before the first switch or cannot be read, a switch or an entry
-        appears twice, or there is no switch at all.
+        If an entry stands outside of a switch's block or cannot be read, a switch or an entry
+        appears twice, a block lacks its last line, or there is no switch at all.
     """
     ports: dict[int, dict[int, int]] = {}
     guids: dict[int, dict[int, int]] = {}
-    switch: int | None = None
+    switch, first = None, 0  # of the block that is being read, and its first line
     for number, line in enumerate(text.splitlines(), start=1):
         place = f"{name}:{number}"
         if line.startswith("Unicast lids"):
-            match = _HEADER.match(line)
-            if match is None:
-                raise RoutingError(
-                    f"{place}: expected 'guid 0x...' of the switch in {line[:70]!r}."
-                )
-            switch = int(match[1], 16)
+            if switch is not None:
+                raise _cut_off(place, switch, first)
+            switch, first = _header(line, place), number
             if switch in ports:
                 raise RoutingError(f"{place}: switch 0x{switch:016x} again.")
             ports[switch], guids[switch] = {}, {}
@@ -87,9 +85,29 @@ def read_lft_dump(text: str, name: str = "LFT dump") -> LftDump:
             ports[switch][lid] = int(match[2])
             if match[3]:
                 guids[switch][lid] = int(match[3], 16)
+        elif _TRAILER.match(line):
+            switch = None
+    if switch is not None:
+        raise _cut_off(f"{name}:{len(text.splitlines())}", switch, first)
     if not ports:
         raise RoutingError(f"{name}: no forwarding table; expected lines 'Unicast lids ...'.")
     return LftDump(ports, guids)
+
+
+def _header(line: str, place: str) -> int:
+    """Return the GUID of the switch whose block a line begins."""
+    match = _HEADER.match(line)
+    if match is None:
+        raise RoutingError(f"{place}: expected 'guid 0x...' of the switch in {line[:70]!r}.")
+    return int(match[1], 16)
+
+
+def _cut_off(place: str, switch: int, first: int) -> RoutingError:
+    """Return the error for a block that lacks its last line, and so perhaps more."""
+    return RoutingError(
+        f"{place}: the table of switch 0x{switch:016x} from line {first} is cut off: "
+        f"expected '... lids dumped' at its end."
+    )
 
 
 def write_lft_dump(dump: LftDump, wiring: Wiring) -> str:

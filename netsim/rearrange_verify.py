@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 from itertools import islice
 
 import numpy as np
@@ -37,6 +38,26 @@ class Certificate:
     routes: Routes
 
 
+class Status(StrEnum):
+    """How a question about permutations came out."""
+
+    PROVED = "proved"  # by the theorem
+    EXHAUSTED = "exhausted"  # every kind of permutation was routed
+    ROUTED = "routed"  # the permutation given was
+    BLOCKED = "blocked"
+    SAMPLED = "sampled"  # none tried is blocked; others are left
+    UNDECIDED = "undecided"  # out of time
+    NOT_ASKED = "not-asked"
+
+
+_ANSWERS = {
+    Status.PROVED: True,
+    Status.EXHAUSTED: True,
+    Status.ROUTED: True,
+    Status.BLOCKED: False,
+}
+
+
 @dataclass(frozen=True, slots=True)
 class Verdict:
     """
@@ -44,20 +65,25 @@ class Verdict:
 
     Parameters
     ----------
-    holds : bool or None
-        None where permutations were tried, none blocked, and others are left.
+    status : Status
+        How the question came out.
     method : str
-        How the answer was found, and what was tried.
+        How the answer was found, and what was tried, for people.
     certificate : Certificate or None
         The last permutation routed.
     witness : Witness or None
         A permutation that cannot be routed; given exactly where `holds` is False.
     """
 
-    holds: bool | None
+    status: Status
     method: str
     certificate: Certificate | None = None
     witness: Witness | None = None
+
+    @property
+    def holds(self) -> bool | None:
+        """The answer; None where there is none."""
+        return _ANSWERS.get(self.status)
 
 
 def rearrangeable(
@@ -115,20 +141,20 @@ def rearrangeable(
         for src, dst in (*permutations, *_random(job, rng, max(n_random, 1))):
             certificate = Certificate(src, dst, router.routes(src, dst))
         tried = len(permutations) + max(n_random, 1)
-        return Verdict(True, f"{how}; {tried} permutations routed", certificate)
+        return Verdict(Status.PROVED, f"{how}; {tried} permutations routed", certificate)
     exact = ExactRouter(tree, partition)
     few = (*permutations, *islice(_structured(job), _STRUCTURED), *_random(job, rng, n_random))
     verdict = _try(exact, few)
-    if verdict.holds is False:
+    if verdict.status is Status.BLOCKED:
         return verdict
     matrices = list(islice(flow_matrices(job.nodes_on_leaf.tolist()), exhaustive_limit + 1))
     if len(matrices) > exhaustive_limit:
         return verdict
     every = _try(exact, (_realise(job, matrix) for matrix in matrices))
-    if every.holds is False or "undecided" in every.method:
+    if every.status is not Status.SAMPLED:
         return every
     method = f"exhaustive: all {len(matrices)} leaf-to-leaf flow matrices routed"
-    return Verdict(True, method, every.certificate)
+    return Verdict(Status.EXHAUSTED, method, every.certificate)
 
 
 def flow_matrices(counts: Sequence[int]) -> Iterator[list[list[int]]]:
@@ -180,14 +206,14 @@ def _legal(tree: FatTree, partition: Partition) -> tuple[Partition | None, str]:
 def _try(
     router: ExactRouter, permutations: Sequence[tuple[Ints, Ints]] | Iterator[tuple[Ints, Ints]]
 ) -> Verdict:
-    """Decide permutations one by one until one is blocked."""
+    """Decide permutations one by one until one is blocked or too many are left open."""
     certificate, tried, undecided = None, 0, 0
     for src, dst in permutations:
         tried += 1
         answer = router.decide(src, dst)
         if isinstance(answer, Witness):
             method = f"{answer.evidence}; permutation {tried} of those tried is blocked"
-            return Verdict(False, method, certificate, answer)
+            return Verdict(Status.BLOCKED, method, certificate, answer)
         if answer is None:
             undecided += 1
             if undecided == _UNDECIDED:
@@ -195,7 +221,8 @@ def _try(
         else:
             certificate = Certificate(src, dst, answer)
     left = f", {undecided} undecided within the time limit" if undecided else ""
-    return Verdict(None, f"{tried} permutations tried, none blocked{left}", certificate)
+    status = Status.UNDECIDED if undecided else Status.SAMPLED
+    return Verdict(status, f"{tried} permutations tried, none blocked{left}", certificate)
 
 
 def _random(

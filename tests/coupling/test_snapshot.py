@@ -114,6 +114,26 @@ def test_a_fabric_has_its_usual_routing_where_none_is_named(topology, routing):
     assert type(snapshot.routing).__name__ == routing
 
 
+@pytest.mark.parametrize("who", ["jobs", "candidates"])
+def test_where_jobs_own_links_they_stay_on_them_unless_another_routing_is_named(who):
+    """Leaf 0 to leaf 1 by the second switch; D-mod-k goes to node 2 by the first."""
+    own = {"links": ["s1.0>s2.1", "s2.1>s1.1", "s1.1>s2.1", "s2.1>s1.0"]}
+    document = {"topology": TREE, "jobs": [{"id": 1, "nodes": [0, 2]}]}
+    if who == "jobs":
+        document["jobs"][0] |= own
+    else:
+        document["candidates"] = [{"job": 1, "nodes": [0, 2]} | own]
+
+    snapshot = snapshot_from(document)
+
+    placed = (*snapshot.candidates, *snapshot.jobs)[0]
+    routes = snapshot.routing.routes(np.array([0]), np.array([2]), placed.partition)
+    names = [snapshot.topology.link_name(link) for link in routes.links.tolist()]
+    assert names == ["n0>s1.0", "s1.0>s2.1", "s2.1>s1.1", "s1.1>n2"]
+    named = snapshot_from(document | {"routing": "d-mod-k"}).routing
+    assert type(named).__name__ == "DModK"
+
+
 def test_the_number_of_a_job_depends_on_its_id_alone():
     """Phases of the model `accurate` are drawn from it."""
     jobs = [JOB | {"id": name} for name in (7, "7", "b")]

@@ -113,7 +113,7 @@ def test_isolation_under_any_minimal_routing_is_a_stronger_claim(command):
         }
     )
 
-    in_force, _, _ = command("verify", "-", stdin=document)
+    in_force, _, _ = command("verify", "-", "--allow-unknown", stdin=document)
     any_routing, out, _ = command("verify", "-", "--any-routing", "--json", stdin=document)
 
     assert (in_force, any_routing) == (0, 1)
@@ -122,6 +122,42 @@ def test_isolation_under_any_minimal_routing_is_a_stronger_claim(command):
         f"{a}>{b}" for leaf in (0, 1) for root in (0, 1)
         for a, b in ((f"s1.{leaf}", f"s2.{root}"), (f"s2.{root}", f"s1.{leaf}"))
     }  # fmt: skip
+
+
+def test_a_question_without_an_answer_is_no_pass_unless_that_is_allowed(command):
+    """Nobody asked about permutations of a job without links; all else is well."""
+    document = json.dumps({"topology": TREE, "jobs": [{"id": "a b", "nodes": [0, 2]}]})
+
+    refused, out, _ = command("verify", "-", "--json", stdin=document)
+    passed, told, _ = command("verify", "-", "--json", "--allow-unknown", stdin=document)
+
+    (job,) = json.loads(out)["jobs"]
+    assert (refused, json.loads(out)["passed"]) == (1, False)
+    assert (passed, json.loads(told)["passed"]) == (0, True)
+    assert json.loads(told)["jobs"] == [job]
+    assert job["isolated"] is True
+    assert (job["rearrangeable"]["holds"], job["rearrangeable"]["status"]) == (None, "not-asked")
+    _, words, _ = command("verify", "-", stdin=document)
+    assert "No answer for a b: no pass without --allow-unknown." in words
+    _, words, _ = command("verify", "-", "--allow-unknown", stdin=document)
+    assert "--allow-unknown" not in words
+
+
+def test_a_permutation_given_that_stays_open_is_no_pass_either(command, tmp_path, monkeypatch):
+    """A job on more links than balanced, whose router runs out of time."""
+    links = [*cable("s1.0", "s2.0"), *cable("s1.1", "s2.0"), *cable("s1.1", "s2.1")]
+    document = {"topology": TREE, "jobs": [{"id": 1, "nodes": [0, 2], "links": links}]}
+    (tmp_path / "p.txt").write_text("0 2\n2 0\n")
+    monkeypatch.setattr("coupling.verification.ExactRouter.decide", lambda *_: None)
+
+    status, out, _ = command(
+        *("verify", "-", "--json", "--permutation", tmp_path / "p.txt"), stdin=json.dumps(document)
+    )
+
+    (job,) = json.loads(out)["jobs"]
+    assert job["rearrangeable"]["status"] == "proved"
+    assert job["permutation"]["status"] == "undecided"
+    assert (status, job["permutation"]["holds"]) == (1, None)
 
 
 def test_traffic_over_a_link_that_another_job_owns_is_no_isolation():

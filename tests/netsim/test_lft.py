@@ -297,6 +297,45 @@ def test_dumps_that_cannot_be_read_are_errors_with_a_line(before, after, message
     assert str(error.value).startswith("x.lfts:")
 
 
+def test_a_dump_cut_off_within_a_block_is_an_error_with_file_and_line():
+    """Every length but those that end a block, where only switches are missing."""
+    written = export_lfts(small(), [])
+    ends = {0}  # just before and after the line break behind each block
+    for block in written.split(" lids dumped\n")[:-1]:
+        ends.add(max(ends) + len(block) + len(" lids dumped\n"))
+    ends |= {end - 1 for end in ends}
+    for length in range(1, len(written)):
+        if length in ends or length < len("Unicast lids"):
+            continue
+        cut = written[:length]
+        message = ""
+        try:
+            read_lft_dump(cut, "x.lfts")
+        except RoutingError as error:
+            message = str(error)
+
+        begun = cut.splitlines()[-1]
+        if begun.startswith("U") and len(begun) < len("Unicast lids"):
+            continue  # the beginning of a word that no reader knows, after a whole block
+        assert message.startswith(f"x.lfts:{len(cut.splitlines())}: "), (cut[-60:], message)
+
+
+def test_the_error_of_a_cut_off_block_names_its_switch_and_first_line():
+    written = export_lfts(small(), []).splitlines()
+    second = next(i for i in range(1, len(written)) if written[i].startswith("Unicast"))
+    cut = "\n".join(written[: second + 4])
+
+    with pytest.raises(RoutingError) as error:
+        read_lft_dump(cut, "x.lfts")
+
+    assert str(error.value) == (
+        f"x.lfts:{second + 4}: the table of switch 0x0002c90000000080 from line {second + 1} is "
+        "cut off: expected '... lids dumped' at its end."
+    )
+    with pytest.raises(RoutingError, match=r"x\.lfts:3: the table of switch .* is cut off"):
+        read_lft_dump("\n".join([*written[:2], *written[second:]]), "x.lfts")
+
+
 @settings(deadline=None, max_examples=60)
 @given(st.randoms(use_true_random=False))
 def test_mangled_dumps_give_a_clear_error_or_tables(random):

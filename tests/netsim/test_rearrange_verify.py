@@ -14,7 +14,7 @@ from netsim.conditions import broken_conditions
 from netsim.errors import RoutingError
 from netsim.partition import Partition
 from netsim.rearrange_exact import ExactRouter, Witness
-from netsim.rearrange_verify import flow_matrices, rearrangeable
+from netsim.rearrange_verify import Status, flow_matrices, rearrangeable
 from netsim.topology.fattree import build_fat_tree, fat_tree_of_radix
 
 BW = 12.5e9
@@ -254,8 +254,7 @@ def test_nested_links_in_radix_6_agree_but_for_the_same_family(n_pods, exception
     assert found == exceptions
 
 
-def test_the_five_node_counterexample_to_necessity_is_non_blocking_though_illegal():
-    """Pod A: one leaf of 2; pod B: leaves of 2 and 1, each with its uplinks; A's spines in B's."""
+def five_nodes():
     links = [
         *cables(RADIX4, 1, 0, [0, 1]),
         *cables(RADIX4, 1, 2, [0, 1]),
@@ -265,7 +264,12 @@ def test_the_five_node_counterexample_to_necessity_is_non_blocking_though_illega
         *cables(RADIX4, 2, 2, [0, 1]),
         *cables(RADIX4, 2, 3, [1]),
     ]
-    job = Partition(np.array([0, 1, 4, 5, 6]), np.array(links))
+    return Partition(np.array([0, 1, 4, 5, 6]), np.array(links))
+
+
+def test_the_five_node_counterexample_to_necessity_is_non_blocking_though_illegal():
+    """Pod A: one leaf of 2; pod B: leaves of 2 and 1, each with its uplinks; A's spines in B's."""
+    job = five_nodes()
 
     verdict = rearrangeable(RADIX4, job)
 
@@ -273,6 +277,36 @@ def test_the_five_node_counterexample_to_necessity_is_non_blocking_though_illega
     assert verdict.holds is True
     assert verdict.method.startswith("exhaustive: all ")
     assert_sound(RADIX4, job, verdict)
+
+
+class AllButOne(ExactRouter):
+    """Decides every permutation but the one of a number, which runs out of time."""
+
+    left_open, asked = -1, 0
+
+    def decide(self, src, dst):
+        AllButOne.asked += 1
+        return None if self.asked == self.left_open else super().decide(src, dst)
+
+
+def test_one_permutation_left_open_is_enough_for_no_proof_by_exhaustion(monkeypatch):
+    """Each in turn; those tried before the flow matrices are among these again."""
+    monkeypatch.setattr("netsim.rearrange_verify.ExactRouter", AllButOne)
+    monkeypatch.setattr(AllButOne, "asked", 0)
+    job = five_nodes()
+    assert rearrangeable(RADIX4, job, n_random=0).status is Status.EXHAUSTED
+    n_all, n_matrices = AllButOne.asked, len(list(flow_matrices([2, 2, 1])))
+    assert 1 < n_matrices < n_all
+
+    for number in range(1, n_all + 1):
+        monkeypatch.setattr(AllButOne, "left_open", number)
+        monkeypatch.setattr(AllButOne, "asked", 0)
+
+        verdict = rearrangeable(RADIX4, job, n_random=0)
+
+        proved = number <= n_all - n_matrices
+        assert verdict.status is (Status.EXHAUSTED if proved else Status.UNDECIDED)
+        assert verdict.holds is (True if proved else None)
 
 
 def test_an_uplink_less_is_enough_for_two_leaves_of_one_pod():
