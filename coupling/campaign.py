@@ -18,8 +18,9 @@ from coupling.assembly import Parts, assemble
 from coupling.engine import Progress, check_parts, run_parts, with_reference_runtimes
 from coupling.errors import ResultError
 from coupling.experiment import Experiment
-from coupling.result import CSV, Result, replace_text
+from coupling.result import CSV, Result
 from coupling.workers import run_in_workers
+from netsim.wholefile import is_leftover, replace_file
 
 DEPENDENCIES = ("fabricsim", "numpy", "scipy", "numba", "pandas", "pyarrow", "simpy", "networkx")
 MANIFEST = "manifest.json"
@@ -197,19 +198,19 @@ def _open(folder: Path, fingerprint: str, *, resume: bool) -> None:
 
 def _left_over(path: Path) -> bool:
     """Say whether a file or folder is what a killed process had begun to write."""
-    return path.name.startswith(".") and path.name.endswith(".partial")
+    return is_leftover(path.name) or (path.name.startswith(".") and path.name.endswith(".partial"))
 
 
 def _write_head(folder: Path, experiment: Experiment, manifest: Mapping[str, Any]) -> None:
     """Write what is known before the first run."""
     text = tomli_w.dumps(experiment.located().tables())
-    replace_text(folder / "experiment.resolved.toml", text)
+    replace_file(folder / "experiment.resolved.toml", text)
     _write_manifest(folder, manifest)
 
 
 def _write_manifest(folder: Path, manifest: Mapping[str, Any]) -> None:
     """Replace the manifest, whole."""
-    replace_text(folder / MANIFEST, json.dumps(manifest, indent=2, allow_nan=False) + "\n")
+    replace_file(folder / MANIFEST, json.dumps(manifest, indent=2, allow_nan=False) + "\n")
 
 
 def _manifest(experiment: Experiment, parts: Parts) -> dict[str, Any]:

@@ -2,13 +2,10 @@
 
 import gzip
 import json
-import os
 import re
 import sys
-import tempfile
 import zlib
 from collections.abc import Mapping
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +17,7 @@ from netsim.arrays import Ints
 from netsim.errors import TopologyError
 from netsim.hostlist import expand_hostlist
 from netsim.topology.base import Topology
+from netsim.wholefile import replace_file
 
 Names = Mapping[str, int]
 """Nodes and switches by names that the topology itself does not know."""
@@ -126,16 +124,7 @@ def write_whole(path: Path, text: str) -> None:
         sys.stdout.write(text)
         return
     try:
-        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-        try:
-            with os.fdopen(handle, "w", encoding="utf-8") as file:
-                file.write(text)
-            Path(name).chmod(0o644)
-            Path(name).replace(path)
-        except OSError:
-            with suppress(OSError):
-                Path(name).unlink()
-            raise
+        replace_file(path, text)
     except OSError as error:
         raise SnapshotError(f"{path}: cannot be written: {error.strerror}.") from None
 

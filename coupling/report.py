@@ -22,7 +22,8 @@ from coupling.report_tables import (
     speedup_table,
 )
 from coupling.report_text import assumptions, provenance, subtitle
-from coupling.result import Result, replace_text
+from coupling.result import Result
+from netsim.wholefile import replace_file
 
 _BOX = "Box: quartiles, line in it: median, whiskers: 5 to 95 %, diamond: mean"
 _EMERGENT = "nobody assumed these numbers, they come out of placement, routing and sharing"
@@ -69,7 +70,7 @@ def write_report(
         raise ResultError(f"{path}: expected at least one run to report, got none.")
     text = report_html(results, experiment_tables, manifest, baseline=baseline, notes=notes)
     try:
-        replace_text(path, text)
+        replace_file(path, text)
     except OSError as error:
         raise ResultError(f"{path}: cannot be written: {error.strerror}.") from error
 

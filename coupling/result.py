@@ -9,6 +9,7 @@ from typing import Any
 import pandas as pd
 
 from coupling.errors import ResultError
+from netsim.wholefile import replace_file
 
 TABLES = ("jobs", "links", "timeline", "blame")
 CSV = "jobs.csv"
@@ -87,11 +88,13 @@ class Result:
         """
         try:
             for name in TABLES:
-                getattr(self, name).to_parquet(folder / f"{name}.parquet", index=False)
+                replace_file(
+                    folder / f"{name}.parquet", getattr(self, name).to_parquet(index=False)
+                )
             if csv:
                 self.save_csv(folder)
-            write_json(folder / "cost.json", self.cost)
-            write_json(folder / "summary.json", self.summary)
+            replace_file(folder / "cost.json", _json(self.cost))
+            replace_file(folder / "summary.json", _json(self.summary))
         except OSError as error:
             raise ResultError(f"{folder}: cannot be written: {error.strerror}.") from error
 
@@ -104,7 +107,7 @@ class Result:
         folder : Path
             Where to write; the file is replaced, whole.
         """
-        replace_text(folder / CSV, self.jobs.to_csv(index=False))
+        replace_file(folder / CSV, self.jobs.to_csv(index=False))
 
     @classmethod
     def load(cls, folder: Path) -> "Result":
@@ -142,34 +145,9 @@ class Result:
         return cls(str(summary.get("name", folder.name)), summary=summary, cost=cost, **tables)
 
 
-def write_json(path: Path, value: Mapping[str, Any]) -> None:
-    """
-    Write a mapping as indented JSON.
-
-    Parameters
-    ----------
-    path : Path
-        The file.
-    value : mapping
-        Numbers that do not exist are None; NaN is refused, JSON has none.
-    """
-    path.write_text(json.dumps(value, indent=2, allow_nan=False) + "\n", encoding="utf-8")
-
-
-def replace_text(path: Path, text: str) -> None:
-    """
-    Write a file whole: whenever the process is killed, the old one or the new one is there.
-
-    Parameters
-    ----------
-    path : Path
-        The file.
-    text : str
-        Its contents.
-    """
-    partial = path.with_name(f".{path.name}.partial")
-    partial.write_text(text, encoding="utf-8")
-    partial.replace(path)
+def _json(value: Mapping[str, Any]) -> str:
+    """Write a mapping as indented JSON; NaN is refused, JSON has none."""
+    return json.dumps(value, indent=2, allow_nan=False) + "\n"
 
 
 def hostlist(nodes: Iterable[int]) -> str:

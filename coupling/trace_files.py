@@ -3,14 +3,12 @@
 import csv
 import gzip
 import io
-import os
-import tempfile
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
 from coupling.errors import ResultError
+from netsim.wholefile import replace_file
 from scheduler.workload import Workload, write_swf
 
 _LABELS = ("user", "group", "executable", "queue")
@@ -47,20 +45,10 @@ def write_trace(workload: Workload, path: Path) -> list[str]:
     end = next((end for end in WRITERS if path.name.lower().endswith(end)), None)
     if end is None:
         raise ResultError(f"{path}: expected a name that ends in {', '.join(WRITERS)}.")
-    partial = None
     try:
-        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=end)
-        os.close(handle)
-        partial = Path(name)
-        WRITERS[end](workload, partial)
-        partial.chmod(0o644)
-        partial.replace(path)
+        WRITERS[end](workload, path)
     except OSError as error:
         raise ResultError(f"{path}: cannot be written: {error.strerror}.") from error
-    finally:
-        if partial is not None:
-            with suppress(OSError):
-                partial.unlink()
     return _lost(workload, end)
 
 
@@ -138,7 +126,7 @@ def _write_csv(workload: Workload, path: Path) -> None:
     writer.writerow(table)
     writer.writerows(zip(*(map(_cell, values) for values in table.values()), strict=True))
     data = text.getvalue().encode()
-    path.write_bytes(gzip.compress(data, mtime=0) if path.suffix == ".gz" else data)
+    replace_file(path, gzip.compress(data, mtime=0) if path.suffix == ".gz" else data)
 
 
 def _cell(value: object) -> object:
@@ -152,7 +140,9 @@ def _write_parquet(workload: Workload, path: Path) -> None:
     from pyarrow import parquet  # noqa: PLC0415
 
     columns: Mapping[str, Sequence[object]] = table_of(workload)
-    parquet.write_table(pa.table(dict(columns)), path)
+    data = io.BytesIO()
+    parquet.write_table(pa.table(dict(columns)), data)
+    replace_file(path, data.getvalue())
 
 
 WRITERS: dict[str, Write] = {

@@ -19,6 +19,7 @@ from coupling.errors import ResultError
 from coupling.experiment import Experiment
 from coupling.report_units import listing
 from coupling.result import Result
+from netsim.wholefile import replace_file
 
 _LOOK_S = 0.2
 _PHASE = 2**40  # a place of the board holds phase * this + jobs ended, so that one write tells both
@@ -130,14 +131,12 @@ def _result_file(desk: str, index: int) -> Path:
 
 def _dump(value: object, path: Path) -> None:
     """Write an object; pipes between processes carry small things only, see `_Worker`."""
-    with path.open("wb") as file:
-        pickle.dump(value, file, pickle.HIGHEST_PROTOCOL)
+    replace_file(path, pickle.dumps(value, pickle.HIGHEST_PROTOCOL))
 
 
 def _load(path: Path) -> Any:  # noqa: ANN401 (what `_dump` wrote)
     """Read an object back."""
-    with path.open("rb") as file:
-        return pickle.load(file)  # noqa: S301 (written by this run, in a folder of its own)
+    return pickle.loads(path.read_bytes())  # noqa: S301 (written by this run, in its own folder)
 
 
 class _Watch:

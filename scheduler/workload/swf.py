@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from netsim.arrays import Floats, Ints
+from netsim.wholefile import replace_file
 from scheduler.errors import WorkloadError
 from scheduler.job import Job
 from scheduler.workload.base import Workload
@@ -131,7 +132,7 @@ def write_swf(
     data = ("\n".join(lines) + "\n").encode()
     if str(path).endswith(".gz"):
         data = gzip.compress(data, mtime=0)
-    Path(path).write_bytes(data)
+    replace_file(path, data)
 
 
 def _digits(seconds: float) -> str:

@@ -3,6 +3,7 @@
 import io
 import json
 import os
+import resource
 import signal
 import subprocess
 import sys
@@ -219,6 +220,23 @@ def test_the_report_written_anew_is_the_one_that_run_wrote(fabricsim, tmp_path):
     assert status == 0, err
     assert out == "one/report.html\n"
     assert again.replace(f"{tmp_path}/log.swf", "log.swf") == page
+
+
+def test_a_report_that_finds_the_disk_full_leaves_the_old_one_and_nothing_else(fabricsim, tmp_path):
+    """A limit on the size of files stands for the disk, since it holds for root as well."""
+    made("one")
+    (tmp_path / "one" / "report.html").write_text("old")
+    before = sorted(path.name for path in (tmp_path / "one").iterdir())
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (10_000, hard))
+    try:
+        done = fabricsim("report", "one")
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+
+    refused(done, "one/report.html: cannot be written: File too large")
+    assert sorted(path.name for path in (tmp_path / "one").iterdir()) == before
+    assert (tmp_path / "one" / "report.html").read_text() == "old"
 
 
 def test_one_report_over_several_results(fabricsim, tmp_path):

@@ -1,9 +1,6 @@
 """WRITERS: fabrics as files of other tools, by format."""
 
-import os
-import tempfile
 from collections.abc import Callable
-from contextlib import suppress
 from pathlib import Path
 
 from netsim.errors import TopologyError
@@ -12,6 +9,7 @@ from netsim.topology.base import Topology
 from netsim.topology.exporters.simgrid import write_simgrid
 from netsim.topology.exporters.slurm import write_slurm_conf
 from netsim.topology.exporters.tables import Written, write_edge_csv, write_graphml
+from netsim.wholefile import replace_file
 
 
 def convert(
@@ -42,18 +40,8 @@ def convert(
         If the format is unknown or cannot hold the fabric, or the file cannot be written.
     """
     text, remarks = written(topology, form, routing)
-    target = Path(path)
     try:
-        handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
-        try:
-            with os.fdopen(handle, "w", encoding="utf-8") as file:
-                file.write(text)
-            Path(name).chmod(0o644)
-            Path(name).replace(target)
-        except OSError:
-            with suppress(OSError):
-                Path(name).unlink()
-            raise
+        replace_file(path, text)
     except OSError as error:
         raise TopologyError(f"{path}: cannot be written: {error.strerror}.") from None
     return remarks
