@@ -16,6 +16,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from netsim.wholefile import replace_file
+
 _LOG = logging.getLogger("fabricsim")
 _COMPILED_IN = re.compile(r"^from (\S*(?:kernels|columns)) import", re.MULTILINE)
 _SEAL = "sealed"
@@ -117,9 +119,7 @@ def _intact(folder: Path) -> bool:
 
 def _seal(folder: Path) -> None:
     """Take down what a folder holds."""
-    fresh = folder / f"{_SEAL}.{os.getpid()}"
-    fresh.write_text(_digests(folder), encoding="ascii")
-    fresh.replace(folder / _SEAL)
+    replace_file(folder / _SEAL, _digests(folder))
 
 
 def _digests(folder: Path) -> str:
