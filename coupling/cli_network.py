@@ -73,7 +73,8 @@ def verify(
     """
     Check that jobs are isolated and their partitions rearrangeable non-blocking.
 
-    Exit status 1 when a check says no or has no answer. Example: fabricsim verify examples/partitions.json
+    Exit status 1 when a check says no or has no answer.
+    Example: fabricsim verify examples/partitions.json
     """
     from coupling.commands_verify import run_verify
 

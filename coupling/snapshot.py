@@ -189,7 +189,8 @@ def snapshot_from(
     candidates = tuple(
         reader.candidate(entry, i) for i, entry in enumerate(_list(table, "candidates"))
     )
-    owned = any(placed.partition.links is not None for placed in (*jobs, *candidates))
+    partitions = [job.partition for job in jobs] + [other.partition for other in candidates]
+    owned = any(partition.links is not None for partition in partitions)
     snapshot = Snapshot(
         source=source,
         topology=fabric,

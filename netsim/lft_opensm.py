@@ -63,49 +63,72 @@ def read_lft_dump(text: str, name: str = "LFT dump") -> LftDump:
     """
     ports: dict[int, dict[int, int]] = {}
     guids: dict[int, dict[int, int]] = {}
-    switch, first = None, 0  # of the block that is being read, and its first line
-    for number, line in enumerate(text.splitlines(), start=1):
-        place = f"{name}:{number}"
-        if line.startswith("Unicast lids"):
-            if switch is not None:
-                raise _cut_off(place, switch, first)
-            switch, first = _header(line, place), number
-            if switch in ports:
-                raise RoutingError(f"{place}: switch 0x{switch:016x} again.")
-            ports[switch], guids[switch] = {}, {}
-        elif line.startswith("0x"):
+    for block in _blocks(text, name):
+        if block.switch in ports:
+            raise RoutingError(f"{block.place}: switch 0x{block.switch:016x} again.")
+        own: dict[int, int] = {}
+        known: dict[int, int] = {}
+        for place, line in block.entries:
             match = _ENTRY.match(line)
-            if match is None or switch is None:
-                raise RoutingError(
-                    f"{place}: expected '0x<lid> <port>' of a switch, got {line[:50]!r}."
-                )
+            if match is None:
+                raise _no_entry(place, line)
             lid = int(match[1], 16)
-            if lid in ports[switch]:
+            if lid in own:
                 raise RoutingError(f"{place}: LID 0x{lid:04x} again.")
-            ports[switch][lid] = int(match[2])
+            own[lid] = int(match[2])
             if match[3]:
-                guids[switch][lid] = int(match[3], 16)
-        elif _TRAILER.match(line):
-            switch = None
-    if switch is not None:
-        raise _cut_off(f"{name}:{len(text.splitlines())}", switch, first)
+                known[lid] = int(match[3], 16)
+        ports[block.switch], guids[block.switch] = own, known
     if not ports:
         raise RoutingError(f"{name}: no forwarding table; expected lines 'Unicast lids ...'.")
     return LftDump(ports, guids)
 
 
-def _header(line: str, place: str) -> int:
-    """Return the GUID of the switch whose block a line begins."""
-    match = _HEADER.match(line)
-    if match is None:
-        raise RoutingError(f"{place}: expected 'guid 0x...' of the switch in {line[:70]!r}.")
-    return int(match[1], 16)
+@dataclass(frozen=True, slots=True, eq=False)
+class _Block:
+    """The lines of one switch: where they begin, and those of entries with their places."""
+
+    place: str
+    switch: int
+    entries: list[tuple[str, str]]
 
 
-def _cut_off(place: str, switch: int, first: int) -> RoutingError:
+def _blocks(text: str, name: str) -> Iterator[_Block]:
+    """Part a dump into the blocks of its switches, and demand that each is whole."""
+    block: _Block | None = None
+    place = name
+    for number, line in enumerate(text.splitlines(), start=1):
+        place = f"{name}:{number}"
+        if line.startswith("Unicast lids"):
+            if block is not None:
+                raise _cut_off(place, block)
+            match = _HEADER.match(line)
+            if match is None:
+                raise RoutingError(
+                    f"{place}: expected 'guid 0x...' of the switch in {line[:70]!r}."
+                )
+            block = _Block(place, int(match[1], 16), [])
+        elif line.startswith("0x"):
+            if block is None:
+                raise _no_entry(place, line)
+            block.entries.append((place, line))
+        elif block is not None and _TRAILER.match(line):
+            yield block
+            block = None
+    if block is not None:
+        raise _cut_off(place, block)
+
+
+def _no_entry(place: str, line: str) -> RoutingError:
+    """Return the error for a line that is no entry of a switch."""
+    return RoutingError(f"{place}: expected '0x<lid> <port>' of a switch, got {line[:50]!r}.")
+
+
+def _cut_off(place: str, block: _Block) -> RoutingError:
     """Return the error for a block that lacks its last line, and so perhaps more."""
+    first = block.place.rpartition(":")[2]
     return RoutingError(
-        f"{place}: the table of switch 0x{switch:016x} from line {first} is cut off: "
+        f"{place}: the table of switch 0x{block.switch:016x} from line {first} is cut off: "
         f"expected '... lids dumped' at its end."
     )
 
