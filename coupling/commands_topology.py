@@ -57,7 +57,7 @@ def run_inspect(what: str, form: str | None, *, as_json: bool) -> bool:
         print_json(found.to_dict())
     else:
         sys.stdout.write(text_of(*_parts(found)))
-    return not (found.lost.nodes.size or found.lost.pairs.size)
+    return not (found.lost.nodes.size or found.lost.n_pairs)
 
 
 def run_convert(
@@ -217,7 +217,7 @@ def _rates(kind: LinkReport) -> str:
 
 def _reach(found: TopologyReport) -> str:
     """Say who cannot reach whom."""
-    lost, pairs = found.lost.nodes.tolist(), found.lost.pairs.shape[0]
+    lost, pairs = found.lost.nodes.tolist(), found.lost.n_pairs
     if not lost and not pairs:
         return "All nodes that take jobs reach each other."
     names = ", ".join(found.topology.vertex_name(node) for node in lost[:_LINES])

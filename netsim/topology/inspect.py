@@ -9,7 +9,7 @@ from netsim.arrays import Bools, Ints
 from netsim.topology.base import Topology
 from netsim.topology.irregular import bundles, irregularities
 from netsim.topology.levels import links_in_service, vertex_levels
-from netsim.topology.outage import Unreachable, unreachable
+from netsim.topology.reach import Unreachable, unreachable
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,7 +144,7 @@ class TopologyReport:
             "irregular": self.irregular,
             "fake_roots": [topology.vertex_name(root) for root in roots],
             "missing": [topology.vertex_name(vertex) for vertex in self.missing],
-            "unreachable": {"nodes": lost, "pairs": int(self.lost.pairs.shape[0])},
+            "unreachable": {"nodes": lost, "pairs": self.lost.n_pairs},
         }
 
 

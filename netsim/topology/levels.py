@@ -4,6 +4,7 @@ import numpy as np
 
 from netsim.arrays import Bools, Ints
 from netsim.topology.base import Topology
+from netsim.topology.moves import ranges
 
 
 def links_in_service(topology: Topology) -> Bools:
@@ -42,11 +43,13 @@ def vertex_levels(topology: Topology) -> Ints:
     """
     there = links_in_service(topology)
     tail, head = topology.link_tail[there], topology.link_head[there]
+    order = np.argsort(tail, kind="stable")
+    head = head[order]
     level = np.full(topology.n_nodes + topology.n_switches, -1, dtype=np.int64)
-    level[: topology.n_nodes] = 0
-    for depth in range(topology.n_switches):
-        ring = head[(level[tail] == depth) & (level[head] < 0)]
-        if not ring.size:
-            break
-        level[ring] = depth + 1
+    first = np.searchsorted(tail[order], np.arange(level.size + 1))
+    ring, depth = np.arange(topology.n_nodes), 0
+    while ring.size:
+        level[ring] = depth
+        ring = head[ranges(first, ring)]
+        ring, depth = np.unique(ring[level[ring] < 0]), depth + 1
     return level

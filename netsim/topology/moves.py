@@ -5,7 +5,7 @@ from math import prod
 
 import numpy as np
 
-from netsim.arrays import Bools, Ints
+from netsim.arrays import Ints
 from netsim.topology.base import Topology
 from netsim.topology.fattree import FatTree
 
@@ -152,31 +152,3 @@ def divisors(topology: Topology) -> Ints:
         return np.ones(topology.n_nodes + topology.n_switches, dtype=np.int64)
     low = [prod(topology.parents[:level]) for level in range(topology.levels + 1)]
     return np.repeat(low, topology.counts)
-
-
-def same_links(topology: Topology, live: Bools) -> list[Ints]:
-    """
-    Part the nodes into groups that hang on the same switches.
-
-    Parameters
-    ----------
-    topology : Topology
-        The fabric.
-    live : (E,) bool array
-        Links in service.
-
-    Returns
-    -------
-    list of int arrays
-        Nodes of each group that has a switch, ascending; nodes without one are in no group.
-    """
-    up = np.flatnonzero(live & (topology.link_tail < topology.n_nodes))
-    switches: dict[int, list[int]] = {}
-    for node, head in zip(
-        topology.link_tail[up].tolist(), topology.link_head[up].tolist(), strict=True
-    ):
-        switches.setdefault(node, []).append(head)
-    groups: dict[tuple[int, ...], list[int]] = {}
-    for node, heads in switches.items():
-        groups.setdefault(tuple(sorted(set(heads))), []).append(node)
-    return [np.array(sorted(nodes)) for nodes in groups.values()]

@@ -12,7 +12,8 @@ from netsim.errors import RoutingError, TopologyError
 from netsim.partition import Partition
 from netsim.routing import make_routing
 from netsim.topology import make_topology
-from netsim.topology.outage import fail, unreachable
+from netsim.topology.outage import fail
+from netsim.topology.reach import unreachable
 
 FABRICS = {
     "d-mod-k": [
@@ -69,7 +70,7 @@ def test_reroutes_are_shortest_and_the_rest_is_listed_as_unreachable(drawn):
     routes = make_routing(name, topology).routes(src, dst)
 
     assert lost.nodes.size == 0, "nodes that are cut off are not usable"
-    assert {tuple(pair) for pair in lost.pairs.tolist()} == {
+    assert {tuple(pair) for pair in lost.pairs().tolist()} == {
         (min(pair), max(pair)) for pair in zip(src_lost.tolist(), dst_lost.tolist(), strict=True)
     }
     assert not set(routes.links.tolist()) & dead
@@ -122,7 +123,7 @@ def test_leaves_that_share_no_spine_any_more_cannot_talk_up_and_down():
 
     assert lost.nodes.size == 0
     assert tree.usable_nodes.size == 6
-    assert lost.pairs.tolist() == [[0, 2], [0, 3], [1, 2], [1, 3]]
+    assert lost.pairs().tolist() == [[0, 2], [0, 3], [1, 2], [1, 3]]
     with pytest.raises(RoutingError, match="no path leads from node"):
         make_routing("d-mod-k", tree).routes(np.array([0]), np.array([2]))
 
@@ -163,7 +164,7 @@ def test_intact_fabrics_are_returned_as_they_are():
     tree = make_topology("synth-1024")
 
     assert fail(tree) is tree
-    assert unreachable(tree).nodes.size == unreachable(tree).pairs.size == 0
+    assert unreachable(tree).nodes.size == unreachable(tree).n_pairs == 0
 
 
 def test_a_job_that_owns_a_failed_link_is_not_led_elsewhere():

@@ -14,7 +14,7 @@ from netsim.routing import make_routing
 from netsim.routing.dmodk import node_ports
 from netsim.topology import make_topology
 from netsim.topology.fattree import build_fat_tree
-from netsim.topology.outage import unreachable
+from netsim.topology.reach import unreachable
 
 RADIX_8 = {"kind": "fat-tree", "radix": 8}
 
