@@ -144,6 +144,7 @@ def run_one(scene: Scene, path: Path, policy: Policy, seed: int) -> dict[str, An
         estimates="runtime",
         self_check=False,
         seed=seed,
+        seeds={"communication": seed, "allocator": seed},  # the draws of what is recorded
         window=50,
     )
     summary: dict[str, Any] = dict(run_parts(experiment, assemble(experiment)).summary)

@@ -73,11 +73,12 @@ def assemble(experiment: Experiment) -> Parts:
     ExperimentError, TopologyError, WorkloadError, PatternError
         If a file cannot be read, or a name or value is wrong.
     """
+    seeds, where = experiment.all_seeds, f"{experiment.source}: [workload]"
     topology = topology_of(
         Table({"topology": experiment.topology}, experiment.source), experiment.folder
     )
     workload = limit_nodes(
-        make_workload(experiment.workload, experiment.folder, f"{experiment.source}: [workload]"),
+        make_workload(experiment.workload, experiment.folder, where, seeds["workload"]),
         topology.usable_nodes.size,
     )
     if not workload.jobs:
@@ -89,7 +90,7 @@ def assemble(experiment: Experiment) -> Parts:
     if workload.sha256:
         read[workload.source] = workload.sha256
     bandwidth = float(topology.capacity[topology.link_tail < topology.n_nodes].min())
-    jobs = assign(workload.jobs, profile, experiment.seed, node_bandwidth=bandwidth)
+    jobs = assign(workload.jobs, profile, seeds["communication"], node_bandwidth=bandwidth)
     fallback = "requested" if workload.has_requested else "runtime"
     return Parts(
         topology,

@@ -221,6 +221,7 @@ def _manifest(experiment: Experiment, parts: Parts) -> dict[str, Any]:
     return {
         "name": experiment.name,
         "seed": experiment.seed,
+        "seeds": dict(experiment.all_seeds),
         "fabric": parts.topology.name,
         "nodes": parts.n_nodes,
         "inputs_sha256": dict(parts.hashes),

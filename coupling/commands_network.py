@@ -16,7 +16,8 @@ from coupling.estimation import Estimate, JobEstimate, LinkLoad, estimate
 from coupling.flowfile import FlowAnswer, answer_flows
 from coupling.report_units import listing, percent, ratio, volume
 from coupling.show import seconds, table, text_of
-from coupling.snapshot import FAIRNESS, MODELS, Snapshot, read_snapshot
+from coupling.snapshot import MODELS, Snapshot, read_snapshot
+from netsim.maxmin import FAIRNESS
 
 _LINES = 10  # links and flows that a table for people shows
 _HEADS = ("alone", "together", "slowdown", "interf.", "placing", "worst link")

@@ -57,9 +57,9 @@ def run(experiment: Experiment, progress: Progress | None = None) -> Result:
     ExperimentError, SchedulerError, NetsimError, PatternError
         If a name, value or file is wrong; nothing has been run then.
     """
-    return run_parts(
-        experiment, with_reference_runtimes(experiment, assemble(experiment)), progress
-    )
+    parts = assemble(experiment)
+    check_parts(experiment, parts)
+    return run_parts(experiment, with_reference_runtimes(experiment, parts, progress), progress)
 
 
 def run_parts(experiment: Experiment, parts: Parts, progress: Progress | None = None) -> Result:
@@ -173,7 +173,7 @@ def _baseline_slowdowns(
     """Return by job id the mean slowdown under Baseline, run times read as isolated ones."""
     if experiment.model == ASSUMED:
         assumption = assumption_of(experiment.model_options)
-        return assumed_interference(assumption, parts.workload.jobs, experiment.seed)
+        return assumed_interference(assumption, parts.workload.jobs, experiment.all_seeds["model"])
     baseline = replace(experiment, allocator="first-free", allocator_options={}, routing=None)
     ordinary = _simulate(
         baseline, parts, coupled=True, progress=progress, label="reference run times"
@@ -203,9 +203,7 @@ def check_parts(experiment: Experiment, parts: Parts) -> None:
     source = experiment.source
     with placed(f"{source}: [scheduler]"):
         _policy(experiment)
-        allocator = make_allocator(
-            experiment.allocator, experiment.allocator_options, experiment.seed
-        )
+        allocator = _allocator(experiment)
         _check_sizes(allocator, parts)
     _routing(experiment, parts)
     with placed(f"{source}: [network]"):
@@ -236,11 +234,18 @@ def _policy(experiment: Experiment) -> QueuePolicy:
     return make_policy(experiment.queue, options)
 
 
+def _allocator(experiment: Experiment) -> Allocator:
+    """Make the allocator."""
+    seed = experiment.all_seeds["allocator"]
+    return make_allocator(experiment.allocator, experiment.allocator_options, seed)
+
+
 def _routing(experiment: Experiment, parts: Parts) -> Routing:
     """Make the routing: the one named, or the usual one of the fabric."""
     named = {} if experiment.routing is None else {"routing": experiment.routing}
     table = Table(named, f"{experiment.source}: [network]")
-    return routing_of(table, parts.topology, experiment.folder, experiment.seed, owned=True)
+    seed = experiment.all_seeds["routing"]
+    return routing_of(table, parts.topology, experiment.folder, seed, owned=True)
 
 
 def _model(experiment: Experiment, parts: Parts) -> ContentionModel | None:
@@ -257,6 +262,7 @@ def _model(experiment: Experiment, parts: Parts) -> ContentionModel | None:
         parts.topology,
         fairness=experiment.fairness,
         options=experiment.model_options,
+        seed=experiment.all_seeds["model"],
     )
 
 
@@ -284,7 +290,7 @@ def _simulate(
 ) -> _Outcome:
     """Simulate with or without the network."""
     cluster = Cluster(parts.topology)
-    allocator = make_allocator(experiment.allocator, experiment.allocator_options, experiment.seed)
+    allocator = _allocator(experiment)
     ledger, blame = LinkLedger(parts.topology.n_links), BlameLedger(parts.topology)
     rates: RateModel = AlonePace()
     runtime_s = None  # of the job alone
@@ -330,7 +336,7 @@ def _remarks(network: NetworkPace | None, allocator: Allocator) -> dict[str, int
 def _assumed(experiment: Experiment, parts: Parts, allocator: Allocator) -> AssumedPace:
     """Return the rate model `assumed`."""
     assumption = assumption_of(experiment.model_options)
-    return AssumedPace(parts.workload.jobs, assumption, experiment.seed, allocator)
+    return AssumedPace(parts.workload.jobs, assumption, experiment.all_seeds["model"], allocator)
 
 
 def _requested_s(job: Job) -> float:

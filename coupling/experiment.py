@@ -3,18 +3,21 @@
 import sys
 import tomllib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
 from coupling.errors import ExperimentError
+from coupling.experiment_fields import (
+    DEFAULT_ALLOCATOR,
+    PLACES,
+    check_compared,
+    checked_fields,
+    fields_of,
+)
 from coupling.inputs import located
-from coupling.tables import Table
-from scheduler.allocators import ALIASES
-
-ESTIMATES = ("requested", "runtime")
-RUNTIME_MEANS = ("isolated", "baseline")
-FAIRNESS = ("per-sender", "per-flow")
+from coupling.seeds import all_seeds, given_seeds
+from netsim.topology.base import Topology
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,10 +25,13 @@ class Experiment:
     """
     Everything a run depends on; names are keys of the registries.
 
+    However it is made, it is checked as a file is, with the same words; lists may be tuples or
+    arrays, and paths of files texts or `Path`.
+
     Parameters
     ----------
-    topology : str or mapping
-        Name of a machine, or the fields of a topology (interfaces, "Topology").
+    topology : str, mapping or Topology
+        Name of a machine, or the fields of a topology (docs/topologies.md), or the fabric.
     workload : mapping
         Fields of the ``[workload]`` table: path and format, or generator, and options.
     communication : mapping or None
@@ -48,7 +54,10 @@ class Experiment:
     kill_at_limit : bool, default False
         End jobs at their requested time.
     seed : int, default 1
-        Of everything drawn by chance.
+        Of everything drawn by chance: each part that draws has a seed derived from it.
+    seeds : mapping of str to int, optional
+        Seeds of parts that shall not follow from `seed`: ``workload`` (generators),
+        ``communication``, ``routing``, ``allocator``, ``model``.
     runtime_means : {"isolated", "baseline"}
         What the log's run time stands for.
     self_check : bool, default True
@@ -60,17 +69,23 @@ class Experiment:
     window : int or None, default None
         Waiting jobs that a queue with a window tries behind the head; None: its default.
         Queues without a window ignore it.
-    folder : Path, optional
+    folder : str or Path, optional
         Where relative paths start.
     name : str, default "experiment"
         Name for tables and results.
     source : str, default "experiment"
         What errors call the experiment: its file.
+
+    Raises
+    ------
+    ExperimentError
+        If a value is wrong. Names of other packages and their options are looked at when it
+        is run, before anything is simulated.
     """
 
-    topology: str | Mapping[str, Any]
+    topology: str | Mapping[str, Any] | Topology
     workload: Mapping[str, Any]
-    allocator: str = "first-free"
+    allocator: str = DEFAULT_ALLOCATOR
     communication: Mapping[str, Any] | None = None
     queue: str = "easy"
     queue_options: Mapping[str, Any] = field(default_factory=dict)
@@ -82,6 +97,7 @@ class Experiment:
     estimates: str | None = None
     kill_at_limit: bool = False
     seed: int = 1
+    seeds: Mapping[str, int] = field(default_factory=dict)
     runtime_means: str = "isolated"
     self_check: bool = True
     compare: tuple[str, ...] = ()
@@ -91,15 +107,20 @@ class Experiment:
     name: str = "experiment"
     source: str = field(default="experiment", compare=False)
 
+    def __post_init__(self) -> None:
+        """Check the fields, and keep them as plain values."""
+        for name, value in checked_fields(self._values()).items():
+            object.__setattr__(self, name, value)
+
     @classmethod
-    def read(cls, path: Path, changes: Sequence[str] = ()) -> "Experiment":
+    def read(cls, path: str | Path, changes: Sequence[str] = ()) -> "Experiment":
         """
         Read an experiment file.
 
         Parameters
         ----------
-        path : Path
-            A TOML file as in docs/experiment.md.
+        path : str or Path
+            A TOML file as in docs/experiment.md; ``-`` is standard input.
         changes : sequence of str, optional
             Fields to set over those of the file, e.g. ``"scheduler.allocator=ta"``.
 
@@ -113,7 +134,10 @@ class Experiment:
         ExperimentError
             If the file cannot be read, or a field is unknown or has a wrong value.
         """
+        path = Path(path)
         tables = _parse(path)
+        if changes:
+            _let_seeds_follow(tables)
         for change in changes:
             _set(tables, change)
         changed = {change.partition("=")[0].strip() for change in changes}
@@ -126,7 +150,7 @@ class Experiment:
 
     @classmethod
     def from_tables(
-        cls, tables: Mapping[str, Any], source: str, folder: Path, name: str
+        cls, tables: Mapping[str, Any], source: str, folder: str | Path, name: str
     ) -> "Experiment":
         """
         Check the tables of an experiment.
@@ -137,7 +161,7 @@ class Experiment:
             As parsed from TOML.
         source : str
             What to call the tables in errors.
-        folder : Path
+        folder : str or Path
             Where relative paths start.
         name : str
             Name for tables and results.
@@ -152,37 +176,14 @@ class Experiment:
         ExperimentError
             If a field is unknown or has a wrong value.
         """
-        top = Table(tables, source)
-        known = ("topology", "workload", "communication", "scheduler", "network", "run", "compare")
-        for key in tables:
-            if key not in known:
-                raise ExperimentError(
-                    f"{source}: unknown table [{key}]; choose from {', '.join(known)}."
-                )
-        topology, workload = top.raw("topology"), top.raw("workload")
-        if not isinstance(topology, (str, Mapping)):
-            raise top.error("topology", "a table [topology] or the name of a machine")
-        if not isinstance(workload, Mapping):
-            raise top.error("workload", "a table [workload]")
-        trace = dict(workload)
-        estimates = trace.pop("estimates", None)
-        if estimates is not None and estimates not in ESTIMATES:
-            raise Table(workload, f"{source}: [workload]").error(
-                "estimates", " or ".join(ESTIMATES)
-            )
-        communication = top.raw("communication")
-        if communication is not None and not isinstance(communication, Mapping):
-            raise top.error("communication", "a table [communication]")
-        experiment = cls(
-            topology=topology,
-            workload=trace,
-            communication=communication,
-            estimates=estimates,
-            folder=folder,
-            name=name,
-            source=source,
-        )
-        return _with_choices(experiment, tables, source)
+        found = fields_of(tables, source)
+        experiment = cls(**found, source=source, folder=Path(folder), name=name)
+        check_compared(experiment._values(), stated="allocator" in found)
+        return experiment
+
+    def _values(self) -> dict[str, Any]:
+        """Return the fields by name."""
+        return {own.name: getattr(self, own.name) for own in fields(self)}
 
     def resolve(self, path: str) -> Path:
         """
@@ -199,6 +200,11 @@ class Experiment:
             The path.
         """
         return self.folder / path
+
+    @property
+    def all_seeds(self) -> Mapping[str, int]:
+        """Seed of every part: its own, or the one that follows from `seed`."""
+        return all_seeds(self.seed, self.seeds)
 
     def located(self) -> "Experiment":
         """
@@ -248,103 +254,30 @@ class Experiment:
         workload = dict(self.workload)
         if self.estimates is not None:
             workload["estimates"] = self.estimates
-        tables: dict[str, Any] = {
-            "topology": self.topology if isinstance(self.topology, str) else dict(self.topology),
-            "workload": workload,
-            "scheduler": {
-                "queue": self.queue,
-                "queue_options": dict(self.queue_options),
-                "options": dict(self.allocator_options),
-                "kill_at_limit": self.kill_at_limit,
-            },
-            "network": {
-                "model": self.model,
-                "fairness": self.fairness,
-                "options": dict(self.model_options),
-            },
-            "run": {
-                "seed": self.seed,
-                "runtime_means": self.runtime_means,
-                "self_check": self.self_check,
-            },
-        }
-        if self.allocator in self.compare or not self.compare:
-            tables["scheduler"]["allocator"] = self.allocator
-        if self.window is not None:
-            tables["scheduler"]["window"] = self.window
-        if self.routing is not None:
-            routing = self.routing if isinstance(self.routing, str) else dict(self.routing)
-            tables["network"]["routing"] = routing
+        tables: dict[str, Any] = {"topology": self.topology, "workload": workload}
         if self.communication is not None:
             tables["communication"] = dict(self.communication)
-        if self.compare:
-            options = {name: dict(own) for name, own in self.compare_options.items()}
-            tables["compare"] = {"allocators": list(self.compare), "options": options}
+        values = self._values() | {"seeds": self.all_seeds, "compare": list(self.compare)}
+        for table, keys in PLACES.items():
+            tables[table] = {
+                key: values[own] for key, own in keys.items() if values[own] is not None
+            }
+        if not self.compare:
+            del tables["compare"]
+        elif self.allocator not in self.compare:
+            del tables["scheduler"]["allocator"]
         return tables
 
 
-def _with_choices(base: Experiment, tables: Mapping[str, Any], source: str) -> Experiment:
-    """Read the tables [scheduler], [network], [run] and [compare]."""
-    scheduler = Table(tables.get("scheduler", {}), f"{source}: [scheduler]")
-    network = Table(tables.get("network", {}), f"{source}: [network]")
-    run = Table(tables.get("run", {}), f"{source}: [run]")
-    compare = Table(tables.get("compare", {}), f"{source}: [compare]")
-    routing = network.raw("routing", base.routing)
-    if routing is not None and not isinstance(routing, (str, Mapping)):
-        raise network.error("routing", "a name or a table")
-    experiment = replace(
-        base,
-        queue=scheduler.text("queue", base.queue),
-        queue_options=_mapping(scheduler, "queue_options"),
-        window=scheduler.integer("window") if "window" in scheduler else None,
-        allocator=scheduler.text("allocator", base.allocator),
-        allocator_options=_mapping(scheduler, "options"),
-        kill_at_limit=scheduler.flag("kill_at_limit", base.kill_at_limit),
-        routing=routing,
-        model=network.text("model", base.model),
-        model_options=_mapping(network, "options"),
-        fairness=network.text("fairness", base.fairness, FAIRNESS),
-        seed=run.integer("seed", base.seed),
-        runtime_means=run.text("runtime_means", base.runtime_means, RUNTIME_MEANS),
-        self_check=run.flag("self_check", base.self_check),
-        compare=compare.names("allocators"),
-        compare_options=_mapping(compare, "options"),
-    )
-    if "window" in scheduler and "window" in experiment.queue_options:
-        raise scheduler.error("window", "it here or in queue_options, not in both")
-    _check_compared(experiment, scheduler, compare)
-    for table in (scheduler, network, run, compare):
-        table.finish()
-    return experiment
-
-
-def _check_compared(experiment: Experiment, scheduler: Table, compare: Table) -> None:
-    """Refuse an allocator or options that no compared run would use."""
-    if not experiment.compare:
+def _let_seeds_follow(tables: dict[str, Any]) -> None:
+    """Take out the seeds that follow from the run's, which a resolved file writes out."""
+    run = tables.get("run")
+    if not isinstance(run, dict) or not isinstance(run.get("seeds"), dict):
         return
-    first: dict[str, str] = {}
-    for name in experiment.compare:
-        other = first.setdefault(ALIASES.get(name, name), name)
-        if other != name:
-            raise compare.fault(
-                "allocators", f"{other!r} and {name!r} are one allocator; name it once."
-            )
-    among = f"one of those compared ({', '.join(experiment.compare)})"
-    if "allocator" in scheduler and experiment.allocator not in experiment.compare:
-        raise scheduler.error("allocator", among)
-    if experiment.allocator_options and "allocator" not in scheduler:
-        raise scheduler.error("options", "an allocator beside it, or [compare] options by name")
-    for name, options in experiment.compare_options.items():
-        if name not in experiment.compare or not isinstance(options, Mapping):
-            raise compare.error("options", f"tables of options named by {among}")
-
-
-def _mapping(table: Table, key: str) -> Mapping[str, Any]:
-    """Return an inner table of options."""
-    value = table.raw(key, {})
-    if not isinstance(value, Mapping):
-        raise table.error(key, "a table of options")
-    return dict(value)
+    try:
+        run["seeds"] = given_seeds(run.get("seed", 1), run["seeds"])
+    except (TypeError, ValueError):
+        return  # wrong seeds, to be told where all is checked
 
 
 def _parse(path: Path) -> dict[str, Any]:

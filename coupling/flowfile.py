@@ -11,10 +11,10 @@ from coupling.documents import node_number
 from coupling.errors import SnapshotError
 from coupling.fabric import routing_of, topology_of
 from coupling.messages import message_bytes
-from coupling.snapshot import FAIRNESS
 from coupling.tables import Table, brief
 from netsim.errors import NetsimError
 from netsim.flows import FlowReport, report_flows
+from netsim.maxmin import FAIRNESS
 from netsim.topology.base import Topology
 
 _FLOW = 3  # source, destination, bytes

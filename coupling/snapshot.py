@@ -13,10 +13,11 @@ from coupling.documents import Names, node_list, read_json
 from coupling.errors import SnapshotError
 from coupling.fabric import routing_of, topology_of
 from coupling.messages import job_flows
-from coupling.tables import Table, brief
+from coupling.tables import Table, brief, plain
 from netsim.arrays import Ints
 from netsim.contention import CONTENTION_MODELS
 from netsim.errors import TopologyError, UnitError
+from netsim.maxmin import FAIRNESS
 from netsim.partition import Partition
 from netsim.routing.base import Routing
 from netsim.topology.base import Topology
@@ -26,7 +27,6 @@ from patterns.mapping import MAPPINGS, slot_of_rank
 from scheduler.traffic import RankFlows
 
 MODELS = tuple(CONTENTION_MODELS)
-FAIRNESS = ("per-sender", "per-flow")
 _LEAST_FRACTION = 1e-9  # below it, 1 / fraction leaves the range in which times make sense
 _MOST_SECONDS = 1e12
 _MOST_ITERATIONS = 10**9
@@ -180,7 +180,7 @@ def snapshot_from(
     CouplingError
         If a field is unknown, missing or wrong.
     """
-    table = Table(_as_json(document), f"{source}:", SnapshotError)
+    table = Table(plain(document), f"{source}:", SnapshotError)
     folder = folder or Path()
     seed = table.integer("seed", 1)
     fabric = topology_of(table, folder)
@@ -204,17 +204,6 @@ def snapshot_from(
     )
     table.finish()
     return snapshot
-
-
-def _as_json(value: object) -> object:
-    """Turn arrays, tuples and ranges into lists, at any depth."""
-    if isinstance(value, Mapping):
-        return {key: _as_json(entry) for key, entry in value.items()}
-    if isinstance(value, (np.ndarray, np.generic)):
-        return value.tolist()
-    if isinstance(value, (list, tuple, range)):
-        return [_as_json(entry) for entry in value]
-    return value
 
 
 class _Reader:

@@ -2,7 +2,10 @@
 
 from collections.abc import Mapping, Sequence
 from math import inf
+from pathlib import PurePath
 from typing import Any
+
+import numpy as np
 
 from coupling.errors import CouplingError, ExperimentError
 
@@ -25,6 +28,30 @@ def brief(value: object) -> str:
     """
     text = repr(value)
     return text if len(text) <= _BRIEF else f"{text[: _BRIEF - 3]}..."
+
+
+def plain(value: Any) -> Any:  # noqa: ANN401 (whatever a table may hold)
+    """
+    Turn what stands for lists, texts and numbers in Python into those that a file can hold.
+
+    Parameters
+    ----------
+    value : any
+        A table, or what stands in one.
+
+    Returns
+    -------
+    any
+        Lists for arrays, tuples and ranges, texts for paths, Python's numbers for numpy's, at any
+        depth; anything else as it is.
+    """
+    if isinstance(value, Mapping):
+        return {key: plain(entry) for key, entry in value.items()}
+    if isinstance(value, (np.ndarray, np.generic)):
+        return value.tolist()
+    if isinstance(value, (list, tuple, range)):
+        return [plain(entry) for entry in value]
+    return str(value) if isinstance(value, PurePath) else value
 
 
 class Table:
@@ -169,7 +196,7 @@ class Table:
             raise self.error(key, f"a number {limits}")
         return float(value)
 
-    def flag(self, key: str, default: bool) -> bool:
+    def flag(self, key: str, default: bool | None = None) -> bool:
         """
         Return true or false.
 
@@ -177,8 +204,8 @@ class Table:
         ----------
         key : str
             Name of the field.
-        default : bool
-            Value where the field is missing.
+        default : bool, optional
+            Value where the field is missing; without it the field must be there.
 
         Returns
         -------

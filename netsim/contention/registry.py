@@ -77,6 +77,7 @@ def make_contention_model(
     *,
     fairness: str = "per-sender",
     options: Mapping[str, Any] | None = None,
+    seed: int | None = None,
 ) -> ContentionModel:
     """
     Build a contention model from its name.
@@ -93,6 +94,8 @@ def make_contention_model(
         Further keywords of the model: ``tolerance`` (`fast`, `accurate`), ``samples``
         (`accurate`), ``seed`` (`accurate`, `exact`, `assumed`), ``scenario`` and ``reading``
         (`assumed`).
+    seed : int, optional
+        For models that draw, unless their options hold a seed; absent: 0.
 
     Returns
     -------
@@ -112,6 +115,8 @@ def make_contention_model(
         raise ContentionError(f"unknown contention model {name!r}; choose from {choices}.")
     is_per_sender(fairness)
     given = dict(options or {})
+    if seed is not None and "seed" in signature(build).parameters:
+        given = {"seed": seed, **given}
     _check_options(name, build, given)
     return build(topology, fairness=fairness, **given)
 

@@ -38,7 +38,10 @@ _FILTERS = tuple(Filters.__dataclass_fields__)
 
 
 def make_workload(
-    table: Mapping[str, Any], folder: Path | None = None, source: str = "[workload]"
+    table: Mapping[str, Any],
+    folder: str | Path | None = None,
+    source: str = "[workload]",
+    seed: int | None = None,
 ) -> Workload:
     """
     Read or draw the workload that a table describes.
@@ -48,10 +51,12 @@ def make_workload(
     table : mapping
         Either ``path`` and ``format`` (default ``"swf"``), or ``generator`` and its arguments;
         and the fields of `Filters`.
-    folder : Path, optional
+    folder : str or Path, optional
         Where a relative path starts; default: the working directory.
     source : str, default "[workload]"
         What errors call the table.
+    seed : int, optional
+        For generators that draw, unless the table holds a seed; absent: that of the generator.
 
     Returns
     -------
@@ -71,7 +76,7 @@ def make_workload(
     """
     options = dict(table)
     if "generator" in options:
-        return _draw(options, source)
+        return _draw(options, source, seed)
     path, name = options.pop("path", None), options.pop("format", "swf")
     if not isinstance(path, str):
         raise WorkloadError(
@@ -81,15 +86,17 @@ def make_workload(
     reader = _chosen(READERS, name, f"{source}: format")
     _check_keys(options, _FILTERS, f"{source}: format {name!r}")
     _check_filters(options, source)
-    return reader(path if path == "-" else (folder or Path()) / path, **options)
+    return reader(path if path == "-" else Path(folder or "") / path, **options)
 
 
-def _draw(options: dict[str, Any], source: str) -> Workload:
+def _draw(options: dict[str, Any], source: str, seed: int | None) -> Workload:
     """Call the generator of a table, and filter what it draws."""
     name = options.pop("generator")
     generator = _chosen(GENERATORS, name, f"{source}: generator")
     place = f"{source}: generator {name!r}"
     arguments = inspect.signature(generator).parameters
+    if seed is not None and "seed" in arguments:
+        options = {"seed": seed, **options}
     kept = tuple(key for key in _FILTERS if key != "processors_per_node")  # they draw nodes
     _check_keys(options, (*arguments, *kept), place)
     for key, argument in arguments.items():

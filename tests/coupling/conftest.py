@@ -42,6 +42,8 @@ def experiment():
             "estimates": "runtime",
             "folder": Path(),
         }
+        if "compare" in changes:
+            del fields["allocator"]
         return Experiment(**(fields | changes))
 
     return make

@@ -55,12 +55,13 @@ def test_a_single_run_is_written_flat_and_a_comparison_into_folders(experiment, 
     assert "jobs.parquet" in files(tmp_path / "one-compared")
 
 
-def test_the_profile_is_written_into_the_manifest(experiment, tmp_path):
+def test_profile_and_seeds_are_written_into_the_manifest(experiment, tmp_path):
     """No log says how jobs communicate: the assumption travels with the result."""
     run_campaign(experiment(self_check=False), tmp_path / "out")
 
     manifest = json.loads((tmp_path / "out" / "manifest.json").read_text())
 
+    assert manifest["seeds"] == dict(experiment().all_seeds)
     assert [rule["pattern"]["name"] for rule in manifest["communication"]["rule"]] == [
         "stencil",
         "sub-all-to-all",

@@ -5,12 +5,16 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from coupling import engine
 from coupling.assembly import assemble
+from coupling.campaign import run_campaign
 from coupling.engine import run, run_parts, with_reference_runtimes
+from coupling.seeds import DRAWN
 from scheduler.allocators import make_allocator
 from scheduler.cluster import Cluster
 from scheduler.queues import make_policy
 from scheduler.simulator import simulate
+from scheduler.workload import synth
 
 
 @pytest.mark.parametrize("allocator", ["first-free", "random", "ta", "jigsaw"])
@@ -21,7 +25,7 @@ def test_null_model_equals_the_uncoupled_schedule_start_by_start(experiment, all
     uncoupled = simulate(
         parts.workload.jobs,
         Cluster(parts.topology),
-        make_allocator(allocator, {}, null.seed),
+        make_allocator(allocator, {}, null.all_seeds["allocator"]),
         make_policy("easy", {}),
     )
 
@@ -139,3 +143,78 @@ def test_searches_that_give_up_are_counted(experiment, allocator):
 
     assert hasty.summary["out_of_steps"] > 0
     assert "out_of_steps" not in run(experiment(**few)).summary
+
+
+DRAWN_JOBS = {"generator": "synth", "mean_nodes": 6, "n_jobs": 40}
+
+
+def test_the_seed_of_the_run_draws_the_jobs_unless_the_generator_has_its_own(experiment):
+    """Sizes and times follow `seed`, then `seeds`, then the table's own."""
+
+    def sizes(own, **changes):
+        drawn = assemble(experiment(workload={**DRAWN_JOBS, **own}, **changes))
+        return [job.n_nodes for job in drawn.workload.jobs]
+
+    def synth_sizes(seed):
+        return [job.n_nodes for job in synth(6, 40, int(seed)).jobs]
+
+    derived = np.random.SeedSequence(4).spawn(1)[0].generate_state(1)[0]
+
+    assert sizes({}, seed=4) == synth_sizes(derived)
+    assert sizes({}, seed=4, seeds={"workload": 6}) == synth_sizes(6)
+    assert sizes({"seed": 5}, seed=4, seeds={"workload": 6}) == synth_sizes(5)
+
+
+@pytest.mark.parametrize(
+    ("part", "changes"),
+    [
+        ("communication", {}),
+        ("allocator", {"allocator": "random"}),
+        ("routing", {"routing": "ecmp"}),
+        ("model", {"model": "assumed", "model_options": {"scenario": "V1"}}),
+    ],
+)
+def test_each_seed_changes_what_its_part_draws_and_nothing_else(experiment, part, changes):
+    first = experiment(allocator="first-free", workload={**DRAWN_JOBS, "n_jobs": 60})
+    first = replace(first, self_check=False, **changes)
+
+    def jobs(**seeds):
+        return run(replace(first, seeds=seeds)).jobs
+
+    idle = {other: 9 for other in DRAWN if other not in (part, "communication", "workload")}
+    assert not jobs().equals(jobs(**{part: 9}))
+    assert jobs().equals(jobs(**idle))  # nothing else draws here
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"allocator": "jigsav"}, r"\[scheduler\] unknown allocator 'jigsav'; choose from"),
+        ({"allocator_options": {"sed": 1}}, r"\[scheduler\] unknown option 'sed' of allocator"),
+        ({"queue": "esay"}, r"\[scheduler\] unknown queue 'esay'; choose from"),
+        ({"queue_options": {"windw": 1}}, r"\[scheduler\] unknown option 'windw' of queue"),
+        ({"model": "fats"}, r"\[network\] unknown contention model 'fats'; choose from"),
+        ({"model_options": {"x": 1}}, r"\[network\] unknown option 'x' of contention model"),
+        ({"routing": "d-mod-q"}, r"\[network\] routing: unknown routing 'd-mod-q'; choose from"),
+        ({"topology": "cabb"}, r"topology: unknown topology 'cabb'; choose from"),
+        ({"workload": {"generator": "snyth"}}, r"\[workload\]: generator: unknown 'snyth'"),
+        ({"workload": {**DRAWN_JOBS, "n_job": 3}}, r"\[workload\].*unknown key 'n_job'"),
+        ({"communication": {"rule": 3}}, r"\[communication\].*version: expected 1"),
+    ],
+)
+def test_run_and_campaign_refuse_unknown_names_alike_before_anything_is_simulated(
+    experiment, tmp_path, monkeypatch, changes, message
+):
+    def never(*_, **__):
+        raise AssertionError("something was simulated")
+
+    monkeypatch.setattr(engine, "simulate", never)
+    wrong = experiment(runtime_means="baseline", **changes)
+
+    with pytest.raises(ValueError, match=message) as by_run:
+        run(wrong)
+    with pytest.raises(ValueError, match=message) as by_campaign:
+        run_campaign(wrong, tmp_path / "out")
+
+    assert str(by_run.value) == str(by_campaign.value)
+    assert not (tmp_path / "out").exists()

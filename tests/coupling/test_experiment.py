@@ -1,12 +1,18 @@
 """Experiment files: what is read, what is refused, and how the refusal reads."""
 
+import pickle
 import tomllib
+from dataclasses import fields, replace
+from pathlib import Path
 
+import numpy as np
 import pytest
 import tomli_w
 
 from coupling.errors import ExperimentError
 from coupling.experiment import Experiment
+from coupling.experiment_fields import PLACES
+from coupling.seeds import DRAWN
 
 MINIMAL = """
 [topology]
@@ -64,7 +70,10 @@ def test_resolved_tables_read_back_to_the_same_experiment(tmp_path):
             r"\[compare\] allocators: 'baseline' and 'first-free' are one allocator",
         ),
         ('[topology]\nkind = "fat-tree"\n', r"workload: expected a table \[workload\]"),
-        (MINIMAL.replace("[workload]", '[workload]\nestimates = "magic"'), "requested or runtime"),
+        (
+            MINIMAL.replace("[workload]", '[workload]\nestimates = "magic"'),
+            "expected one of requested, runtime, got 'magic'",
+        ),
         ("topology = 3\n[workload]\n", "topology: expected a table"),
         (
             MINIMAL + "[scheduler]\nallocator = 'lc'\n[compare]\nallocators = ['ta']\n",
@@ -164,3 +173,151 @@ def test_every_path_goes_along_when_an_experiment_is_located(tmp_path):
     assert here.workload == {"path": "-"}
     assert here.communication["rule"][0]["pattern"]["file"] == str(tmp_path / "m.csv")
     assert here.routing == {"lft": str(tmp_path / "x.lft"), "fabric": str(tmp_path / "f.txt")}
+
+
+WRONG = {
+    "topology": [None, 3, ["cab"], True],
+    "workload": [None, 3, "log.swf", []],
+    "communication": [3, "profile.toml", False],
+    "queue": [None, 3, ["easy"], True],
+    "queue_options": [None, 3, "window", [("window", 3)]],
+    "window": [-1, 2.0, True, "50", float("nan")],
+    "allocator": [None, 3, ["ta"]],
+    "allocator_options": [None, 3, "x"],
+    "kill_at_limit": [None, "no", 0, 1, "false"],
+    "routing": [3, True, ["jigsaw"]],
+    "model": [None, 3],
+    "model_options": [None, 3],
+    "fairness": [None, "per-node", 1],
+    "estimates": ["request", 3, True],
+    "seed": [None, -1, 1.0, True, "1", float("nan")],
+    "seeds": [None, 3, {"workload": -1}, {"workload": 1.5}, {"routing": True}, {"topology": 1}],
+    "runtime_means": [None, "basline", 3],
+    "self_check": [None, 1, "yes"],
+    "compare": [None, "ta", ("ta", "ta"), ("baseline", "first-free"), (3,)],
+    "compare_options": [None, 3, {"ta": {}}],
+    "folder": [None, 3],
+    "name": [None, 3],
+    "source": [None, 3],
+}
+FEW = {"topology": "cab", "workload": {"generator": "synth", "mean_nodes": 4}}
+
+
+def test_every_field_has_wrong_values():
+    assert WRONG.keys() == {field.name for field in fields(Experiment)}
+
+
+@pytest.mark.parametrize(
+    ("name", "value"), [(name, value) for name, values in WRONG.items() for value in values]
+)
+def test_a_wrong_value_is_refused_when_an_experiment_is_made_or_changed(name, value):
+    """The constructor and `replace` check as a file is checked."""
+    for make in (
+        lambda: Experiment(**{**FEW, name: value}),
+        lambda: replace(Experiment(**FEW), **{name: value}),
+    ):
+        with pytest.raises(ExperimentError, match=r"expected|unknown key|are one allocator"):
+            make()
+
+
+def places():
+    """Yield table, key and field of everything that a file can say as well."""
+    for name in ("topology", "workload", "communication"):
+        yield None, name, name
+    yield "workload", "estimates", "estimates"
+    for table, keys in PLACES.items():
+        for key, name in keys.items():
+            yield table, key, name
+
+
+@pytest.mark.parametrize(("table", "key", "name"), list(places()))
+def test_a_file_and_python_refuse_the_same_with_the_same_words(table, key, name):
+    for value in WRONG[name]:
+        if value is None:  # no file says so
+            continue
+        tables = {name: dict(own) if isinstance(own, dict) else own for name, own in FEW.items()}
+        (tables if table is None else tables.setdefault(table, {}))[key] = value
+
+        with pytest.raises(ExperimentError) as from_file:
+            Experiment.from_tables(tables, "experiment", "", "experiment")
+        with pytest.raises(ExperimentError) as from_python:
+            Experiment(**{**FEW, name: value})
+
+        assert str(from_file.value) == str(from_python.value)
+
+
+def test_what_python_has_for_lists_texts_and_numbers_is_taken():
+    """Arrays, tuples, paths and numpy's numbers are what a file writes as lists and texts."""
+    made = Experiment(
+        topology={"kind": "torus", "dims": (3, 4), "nodes_per_router": np.int64(2)},
+        workload={"path": Path("a.swf"), "window_s": np.array([0, 10])},
+        seed=np.int64(3),
+        folder="logs",
+        compare=["ta", "jigsaw"],
+    )
+
+    assert made.topology == {"kind": "torus", "dims": [3, 4], "nodes_per_router": 2}
+    assert made.workload == {"path": "a.swf", "window_s": [0, 10]}
+    assert (made.seed, made.folder, made.compare) == (3, Path("logs"), ("ta", "jigsaw"))
+    assert tomllib.loads(tomli_w.dumps(made.tables()))["run"]["seed"] == 3
+
+
+def test_estimates_may_stand_in_the_workload_as_in_a_file_but_not_twice():
+    log = {**FEW["workload"], "estimates": "runtime"}
+
+    assert Experiment("cab", log) == Experiment(**FEW, estimates="runtime")
+    with pytest.raises(ExperimentError, match=r"estimates: expected it here or beside"):
+        Experiment("cab", log, estimates="runtime")
+
+
+def test_changing_what_was_handed_in_changes_no_experiment():
+    log = dict(FEW["workload"])
+    made = Experiment("cab", log)
+    log["mean_nodes"] = -1
+
+    assert made.workload["mean_nodes"] == 4
+
+
+def test_an_experiment_survives_the_way_to_a_worker():
+    made = Experiment(**FEW, seeds={"routing": 4})
+
+    assert pickle.loads(pickle.dumps(made)) == made  # noqa: S301 (our own bytes)
+
+
+@pytest.mark.parametrize("path", ["text", "path"])
+def test_a_file_is_read_by_text_or_path(tmp_path, path):
+    file = write(tmp_path, MINIMAL)
+
+    assert Experiment.read(str(file) if path == "text" else file).name == "try"
+
+
+def test_each_part_draws_from_a_seed_of_its_own_that_follows_from_the_run():
+    """By hand: numpy's SeedSequence of the run's seed, spawned with the number of the part."""
+    seeds = Experiment(**FEW, seed=7).all_seeds
+
+    assert seeds == {
+        part: np.random.SeedSequence(7).spawn(len(DRAWN))[place].generate_state(1)[0]
+        for place, part in enumerate(DRAWN)
+    }
+    assert len({*seeds.values(), *Experiment(**FEW, seed=8).all_seeds.values()}) == 2 * len(DRAWN)
+
+
+def test_a_seed_that_is_given_stays_when_the_run_takes_another():
+    first = Experiment(**FEW, seed=1, seeds={"communication": 5})
+    second = replace(first, seed=2)
+
+    assert first.all_seeds["communication"] == second.all_seeds["communication"] == 5
+    assert first.all_seeds["workload"] != second.all_seeds["workload"]
+
+
+def test_a_resolved_file_states_all_seeds_and_another_seed_of_the_run_changes_them(tmp_path):
+    """What was derived is derived anew; what was given stays."""
+    first = Experiment.read(write(tmp_path, MINIMAL + "[run]\nseeds = {routing = 9}\n"))
+    path = write(tmp_path, tomli_w.dumps(first.tables()))
+
+    again, other = Experiment.read(path), Experiment.read(path, ["run.seed=2"])
+
+    assert tomllib.loads(path.read_text())["run"]["seeds"] == dict(first.all_seeds)
+    assert again == first
+    assert other == replace(first, seed=2)
+    assert other.all_seeds["routing"] == 9
