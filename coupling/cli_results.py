@@ -79,6 +79,24 @@ def report(
     run_report(results, out, baseline, as_json=as_json)
 
 
+def snapshot(
+    result: Annotated[Path, typer.Argument(help="Result directory of run.")],
+    at: Annotated[str, typer.Option(help="Moment of the run: seconds, or such as '3 h'.")],
+    run: Annotated[
+        str | None, typer.Option(help="Allocator of the run, where several are compared.")
+    ] = None,
+    out: Annotated[Path, typer.Option(help="File to write, - for standard output.")] = Path("-"),
+) -> None:
+    """
+    Write who ran where and owned which links at one moment, for verify and lft export.
+
+    Example: fabricsim snapshot results/try --at '3 h' --run jigsaw --out then.json
+    """
+    from coupling.commands_results import run_snapshot
+
+    run_snapshot(result, at, run, out)
+
+
 def register(app: typer.Typer) -> None:
     """
     Add the commands to the application.
@@ -92,3 +110,4 @@ def register(app: typer.Typer) -> None:
     app.command()(compare)
     app.command()(metrics)
     app.command()(report)
+    app.command()(snapshot)

@@ -1,5 +1,6 @@
 """What the commands `rerun`, `compare` and `report` do."""
 
+import json
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -9,7 +10,9 @@ from rich.text import Text
 
 from coupling.commands_network import print_json
 from coupling.console import ProgressDisplay, comparison_table
+from coupling.documents import write_whole
 from coupling.errors import ResultError
+from coupling.moment import moment
 from coupling.report import write_report
 from coupling.report_numbers import comparison_rows
 from coupling.report_units import listing
@@ -17,6 +20,8 @@ from coupling.rerun import Rerun
 from coupling.rerun import rerun as run_again
 from coupling.results import Lineup, Stored, line_up
 from coupling.show import text_of
+from netsim.errors import UnitError
+from netsim.units import parse_time
 
 OTHER_JOBS = (
     "The runs have different jobs: speed-ups and ratios to Baseline do not exist, and times "
@@ -166,6 +171,34 @@ def run_report(
         print_json({"file": str(path), "runs": [result.name for result in lineup.results]})
     else:
         sys.stdout.write(f"{path}\n")
+
+
+def run_snapshot(folder: Path, at: str, run: str | None, out: Path) -> None:
+    """
+    Write a snapshot of one moment of a run.
+
+    Parameters
+    ----------
+    folder : Path
+        Result directory.
+    at : str
+        The moment: seconds, or a number with a unit.
+    run : str or None
+        Allocator of the run.
+    out : Path
+        The file; ``-`` is standard output.
+
+    Raises
+    ------
+    CouplingError
+        If there is no complete result, no such run or moment, or the file cannot be written.
+    """
+    try:
+        at_s = parse_time(at)
+    except UnitError as error:
+        raise ResultError(f"--at: {error}") from None
+    document = moment(Stored.open(folder), at_s, run)
+    write_whole(out, json.dumps(document, indent=1) + "\n")
 
 
 def _merged(tables: Sequence[Mapping[str, Any]], folders: Sequence[Path]) -> dict[str, Any]:

@@ -19,7 +19,7 @@ from coupling.placed import placed
 from coupling.result import Result
 from coupling.stopwatch import Stopwatch
 from coupling.tables import Table
-from coupling.tabulate import blame_table, job_table, link_table, time_table
+from coupling.tabulate import blame_table, job_table, link_table, partition_table, time_table
 from netsim.contention import CONTENTION_MODELS, make_contention_model
 from netsim.contention.base import ContentionModel
 from netsim.routing.base import Routing
@@ -114,6 +114,9 @@ def run_parts(experiment: Experiment, parts: Parts, progress: Progress | None = 
         blame=blame_table(coupled.blame),
         summary=summary | network_volume(links),
         cost=cpu,
+        partitions=partition_table(
+            coupled.schedule, parts.workload, parts.topology, cluster.nodes_per_leaf
+        ),
     )
 
 

@@ -11,7 +11,7 @@ import pandas as pd
 from coupling.errors import ResultError
 from netsim.wholefile import replace_file
 
-TABLES = ("jobs", "links", "timeline", "blame")
+TABLES = ("jobs", "links", "timeline", "blame", "partitions")
 CSV = "jobs.csv"
 TEXT = "text"  # as pandas keeps it
 JOB_COLUMNS = {
@@ -36,6 +36,7 @@ JOB_COLUMNS = {
     "killed": "bool",
     "dropped": TEXT,
 }
+PARTITION_COLUMNS = {"id": "int64", "links": TEXT}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -60,6 +61,8 @@ class Result:
         Numbers by name; fractions, not per cent. The same for the same seed.
     cost : mapping, optional
         What the run cost: events, CPU seconds with and without the network.
+    partitions : DataFrame
+        A row per job that owned links: its id, and which links.
     """
 
     name: str
@@ -69,6 +72,9 @@ class Result:
     blame: pd.DataFrame
     summary: Mapping[str, Any]
     cost: Mapping[str, float] = field(default_factory=dict)
+    partitions: pd.DataFrame = field(
+        default_factory=lambda: pd.DataFrame(columns=list(PARTITION_COLUMNS))
+    )
 
     def save(self, folder: Path, *, csv: bool = False) -> None:
         """
@@ -137,9 +143,10 @@ class Result:
             )
         except (OSError, ValueError) as error:
             raise ResultError(f"{folder}: no complete result: {error}.") from error
-        absent = [name for name in JOB_COLUMNS if name not in tables["jobs"]]
-        if absent:
-            raise ResultError(f"{folder}/jobs.parquet: expected a column {absent[0]!r}.")
+        for name, columns in (("jobs", JOB_COLUMNS), ("partitions", PARTITION_COLUMNS)):
+            absent = [column for column in columns if column not in tables[name]]
+            if absent:
+                raise ResultError(f"{folder}/{name}.parquet: expected a column {absent[0]!r}.")
         if "nodes" not in summary:
             raise ResultError(f"{folder}/summary.json: expected a number 'nodes'.")
         return cls(str(summary.get("name", folder.name)), summary=summary, cost=cost, **tables)
@@ -169,11 +176,32 @@ def hostlist(nodes: Iterable[int]) -> str:
     >>> hostlist([4, 5, 6, 9, 2])
     'n[4-6,9,2]'
     """
+    return f"n[{folded(nodes)}]"
+
+
+def folded(numbers: Iterable[int]) -> str:
+    """
+    Write numbers with ascending runs folded.
+
+    Parameters
+    ----------
+    numbers : iterable of int
+        In any order, which can be read back.
+
+    Returns
+    -------
+    str
+        Numbers and runs between commas.
+
+    Examples
+    --------
+    >>> folded([4, 5, 6, 9, 2])
+    '4-6,9,2'
+    """
     spans: list[list[int]] = []
-    for node in nodes:
-        if spans and node == spans[-1][1] + 1:
-            spans[-1][1] = node
+    for number in numbers:
+        if spans and number == spans[-1][1] + 1:
+            spans[-1][1] = number
         else:
-            spans.append([node, node])
-    parts = [str(a) if a == b else f"{a}-{b}" for a, b in spans]
-    return f"n[{','.join(parts)}]"
+            spans.append([number, number])
+    return ",".join(str(a) if a == b else f"{a}-{b}" for a, b in spans)

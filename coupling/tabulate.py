@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 from coupling.pace import BlameLedger, LinkLedger
-from coupling.result import JOB_COLUMNS, TEXT, hostlist
+from coupling.result import JOB_COLUMNS, PARTITION_COLUMNS, TEXT, folded, hostlist
 from netsim.distance import average_pairwise_hops
 from netsim.topology.base import Topology
 from scheduler.job import Job
@@ -102,6 +102,38 @@ def _communication(job: Job) -> tuple[str, float]:
     if job.communication is None:
         return "", 0.0
     return job.communication.label, job.communication.fraction
+
+
+def partition_table(
+    schedule: Schedule, workload: Workload, topology: Topology, nodes_per_leaf: int
+) -> pd.DataFrame:
+    """
+    Return a row per job that owned links.
+
+    Parameters
+    ----------
+    schedule : Schedule
+        What happened.
+    workload : Workload
+        The jobs in the order of the log.
+    topology : Topology
+        The machine.
+    nodes_per_leaf : int
+        Nodes of a group of the cluster.
+
+    Returns
+    -------
+    DataFrame
+        ``id`` and ``links``: directed links, as rows of the link table, ascending runs folded.
+    """
+    by_id = {record.job.id: record.allocation for record in schedule.records}
+    owned = [(job.id, by_id[job.id].partition(topology, nodes_per_leaf)) for job in workload.jobs]
+    rows = [
+        (job, folded(np.sort(partition.links).tolist()))
+        for job, partition in owned
+        if partition.links is not None
+    ]
+    return pd.DataFrame(rows, columns=list(PARTITION_COLUMNS)).astype({"id": "int64"})
 
 
 def link_table(ledger: LinkLedger, topology: Topology, makespan_s: float) -> pd.DataFrame:
