@@ -1,0 +1,121 @@
+"""
+Damage valid inputs of every command at random, and count what comes of it.
+
+    python -m benchmarks.fuzz --count 100000     # goes on where the last call stopped
+    python -m benchmarks.fuzz --replay 123       # one case: its files, arguments and answer
+    python -m benchmarks.fuzz --again            # the cases that failed, after a repair
+    python -m benchmarks.fuzz --record           # what was counted, into docs/evidence.md
+"""
+
+import argparse
+import sys
+from pathlib import Path
+from tempfile import mkdtemp
+
+from benchmarks.evidence import record, verdict
+
+ROOT = Path(__file__).parents[1]
+STATE = ROOT / "results" / "fuzz.json"
+sys.path.append(str(ROOT / "tests"))  # the cases belong to the tests
+
+from fuzz.campaign import Tally, prepared, run_again, run_cases  # noqa: E402
+from fuzz.cases import case  # noqa: E402
+from fuzz.execute import lay_out  # noqa: E402
+from fuzz.pool import Pool  # noqa: E402
+from fuzz.seeds import print_of  # noqa: E402
+
+
+def main() -> None:
+    """Read the arguments and do one of the four."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[1])
+    parser.add_argument(
+        "--count", type=int, default=1000, help="cases in all, with those of earlier calls"
+    )
+    parser.add_argument("--from", dest="first", type=int, default=0, help="number of the first")
+    parser.add_argument("--state", type=Path, default=STATE, help="where counts are kept")
+    parser.add_argument("--replay", type=int, nargs="+", help="run single cases and show them")
+    parser.add_argument("--again", action="store_true", help="run failed cases again")
+    parser.add_argument("--record", action="store_true", help="write counts into the evidence")
+    asked = parser.parse_args()
+    if asked.replay is not None:
+        sys.exit(_replay(asked.replay))
+    if asked.record:
+        _record(asked.state)
+        return
+    sys.exit(_run(asked.first, asked.count, asked.state, again=asked.again))
+
+
+def _run(first: int, count: int, state: Path, *, again: bool) -> int:
+    """Run cases, or failed ones again; return the exit status."""
+    with prepared() as (seeds, folder):
+        known = print_of(seeds)
+        tally = Tally.load(state) if state.exists() else Tally(known, first, first)
+        if tally.seeds != known:
+            print(f"{state}: counted with other seeds; move it away to begin anew.")
+            return 2
+        pool = Pool(seeds, folder)
+        if again:
+            run_again(pool, tally)
+            tally.save(state)
+        else:
+            run_cases(pool, tally, tally.first + count, state)
+    print("\n".join(_counts(tally)))
+    print("\n".join(tally.lines()))
+    return 1 if tally.open else 0
+
+
+def _replay(numbers: list[int]) -> int:
+    """Run single cases and show them; their files stay."""
+    faults = 0
+    with prepared() as (seeds, folder):
+        for found in Pool(seeds, folder).run(numbers):
+            one = case(found.number, seeds)
+            kept = Path(mkdtemp(prefix=f"fuzz-{found.number}-")) / "case"
+            lay_out(one.files, kept)
+            print(f"{one.seed.name}: {'; '.join(one.notes)}")
+            print(f"cd {kept}; fabricsim {' '.join(map(repr, one.argv))}")
+            print(f"{found.status}: {found.fault or 'nothing wrong'}\n{found.detail}")
+            faults += bool(found.fault)
+    return 1 if faults else 0
+
+
+def _record(state: Path) -> None:
+    """Write what was counted into the evidence."""
+    tally = Tally.load(state)
+    record("Damaged inputs", f"python -m benchmarks.fuzz --count {tally.cases}", _counts(tally))
+
+
+def _counts(tally: Tally) -> list[str]:
+    """Return the counts as lines of Markdown."""
+    faults = {
+        name: sum(entry["count"] for fault, entry in tally.open.items() if fault.startswith(name))
+        for name in ("traceback", "hang", "memory", "accepted", "nonsense")
+    }
+    rest = sum(entry["count"] for entry in tally.open.values()) - sum(faults.values())
+    rows = {
+        "tracebacks": faults["traceback"],
+        "hangs (20 s of CPU)": faults["hang"],
+        "runs over 2 GiB": faults["memory"],
+        "wrong types and unknown keys accepted": faults["accepted"],
+        "answers that break an invariant": faults["nonsense"],
+        "other faults (wording, files left)": rest,
+    }
+    most = f"{tally.most_bytes / 2**20:,.0f}"
+    repaired = sum(tally.closed.values())
+    outcomes = ", ".join(f"{n:,} {word}" for word, n in tally.outcomes.most_common())
+    commands = ", ".join(f"{word} {n:,}" for word, n in tally.by_command.most_common())
+    return [
+        f"Cases {tally.first:,} to {tally.next - 1:,}: {tally.cases:,} inputs; {outcomes}.",
+        f"By command: {commands}.",
+        "",
+        "| what | found | bar | met |",
+        "| --- | ---: | ---: | --- |",
+        *(f"| {what} | {n:,} | 0 | {verdict(n == 0)} |" for what, n in rows.items()),
+        "",
+        f"CPU {tally.cpu_s:,.0f} s, slowest {tally.slowest_s:.1f} s, most memory {most} MiB.",
+        f"Repaired and run again on the way: {repaired:,} cases of {len(tally.closed):,} kinds.",
+    ]
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,290 @@
+"""Valid documents, as Python values: fabrics, snapshots, flows, experiments, profiles."""
+
+from typing import Any
+
+Document = dict[str, Any]
+
+TREE = {"kind": "fat-tree", "children": [4, 4], "parents": [1, 2], "bandwidth": "100 Gb/s"}
+CUBE = {"kind": "fat-tree", "radix": 4, "levels": 3, "duplex": "full"}
+TORUS = {"kind": "torus", "dims": [3, 2, 2], "nodes_per_router": 2, "wrap": [True, False, True]}
+DRAGONFLY = {
+    "kind": "dragonfly",
+    "groups": 3,
+    "routers": [2, 2],
+    "nodes_per_router": 2,
+    "variant": "aries",
+    "bandwidth": ["10 GB/s", "5 GB/s", "5 GB/s", "4 GB/s"],
+}
+RAILS = {"kind": "rail-tree", "groups": 2, "nodes_per_group": 3, "rails": 2, "parallel": 1}
+BROKEN = {
+    "kind": "fat-tree",
+    "children": [4, 4],
+    "parents": [1, 2],
+    "parallel": [1, 2],
+    "down_cable": "mirror",
+    "missing": ["n15"],
+    "excluded": ["n[12-13]"],
+    "failed_links": ["s1.0>s2.0#1"],
+    "failed_switches": ["s1.3"],
+    "latency_base_s": "315 ns",
+    "latency_per_link_s": 4e-7,
+    "buffer": "64 KiB",
+}
+MACHINE = {"kind": "cab", "bandwidth": "40 Gb/s", "latency": "codes"}
+TOPOLOGIES = {
+    "tree": TREE,
+    "cube": CUBE,
+    "torus": TORUS,
+    "dragonfly": DRAGONFLY,
+    "simgrid dragonfly": {
+        "kind": "dragonfly",
+        "groups": 2,
+        "routers": 3,
+        "global_links": 1,
+        "variant": "simgrid",
+        "lanes": [1, 1, 1],
+    },
+    "rails": RAILS,
+    "broken": BROKEN,
+    "file": {
+        "kind": "file",
+        "path": "fabric.txt",
+        "format": "ibnetdiscover",
+        "name_map": "names.txt",
+        "bandwidth": ["100 Gb/s", "200 Gb/s"],
+    },
+}
+
+_JOBS: list[Document] = [
+    {
+        "id": "a",
+        "nodes": "n[0-3,8]",
+        "pattern": {"name": "stencil", "dims": 3, "nbytes": "1 MiB"},
+        "comm_fraction": 0.5,
+    },
+    {
+        "id": 2,
+        "nodes": [4, "n9", 10, "n12"],
+        "pattern": {"name": "allreduce", "algorithm": "ring", "nbytes": 65536},
+        "compute_s": "3 ms",
+        "start_s": 0.001,
+    },
+    {
+        "id": "c",
+        "nodes": ["n5", "n11"],
+        "ranks_per_node": 2,
+        "mapping": "round-robin",
+        "steps": [[[0, 1, "2 MB"], [1, 2, 5e5]], [[2, 0, 1000]]],
+        "comm_fraction": 0.9,
+    },
+]
+_CANDIDATES = [{"job": "a", "nodes": "n[0-3,13]"}, {"job": "a", "nodes": [0, 1, 2, 3, 6]}]
+_OWN = {
+    "id": "own",
+    "nodes": [0, 4],
+    "links": ["s1.0>s2.1", "s2.1>s1.0", "s1.1>s2.1", "s2.1>s1.1"],
+}
+
+
+def _snapshot(**changes: Any) -> Document:
+    """Return a snapshot."""
+    return {"topology": TREE, "routing": "d-mod-k", "jobs": _JOBS} | changes
+
+
+def _with_pattern(*patterns: Document) -> Document:
+    """Return a snapshot whose jobs have given patterns."""
+    jobs = [
+        {"id": i, "nodes": f"n[{4 * i}-{4 * i + 3}]", "pattern": pattern, "comm_fraction": 0.4}
+        for i, pattern in enumerate(patterns)
+    ]
+    return {"topology": TREE, "jobs": jobs, "model": "fast", "seed": 3}
+
+
+SNAPSHOTS: dict[str, Document] = {
+    "accurate": _snapshot(candidates=_CANDIDATES, options={"samples": 8, "seed": 2}),
+    "fast": _snapshot(model="fast", candidates=_CANDIDATES, options={"tolerance": 1e-3}),
+    "exact": _snapshot(
+        model="exact", fairness="per-flow", jobs=[{**job, "iterations": 3} for job in _JOBS]
+    ),
+    "torus": _snapshot(topology=TORUS, routing="dimension-order", model="fast"),
+    "dragonfly": _snapshot(topology=DRAGONFLY, routing="valiant", seed=5, model="fast"),
+    "cube": _snapshot(topology=CUBE, routing="ecmp", model="load-ratio"),
+    "broken": {
+        "topology": BROKEN,
+        "routing": "shortest",
+        "jobs": [_JOBS[0], {**_JOBS[1], "nodes": [4, "n9", 10, 11]}],
+    },
+    "rails": {"topology": RAILS, "jobs": [{**_JOBS[0], "nodes": "n[0-4]"}], "model": "fast"},
+    "hop-cost": _snapshot(model="hop-cost"),
+    "assumed": _snapshot(model="assumed", options={"scenario": "10%", "reading": "divide"}),
+    "max-min": _snapshot(model="always-on-max-min"),
+    "infinite": _snapshot(model="null"),
+    "owned": {
+        "topology": TREE,
+        "routing": "jigsaw",
+        "jobs": [
+            {**_OWN, "pattern": {"name": "pairs"}, "comm_fraction": 0.5},
+            {"id": 1, "nodes": [1, 8], "steps": [[[0, 1, 1e6]]], "compute_s": 0},
+        ],
+    },
+    "training": _with_pattern(
+        {"name": "training", "dp": 2, "tp": 2, "pp": 1, "nbytes": "8 MiB", "layers": 2},
+        {"name": "sequence", "parts": [{"name": "ring"}, {"name": "pairs", "seed": 2}]},
+        {
+            "name": "hybrid",
+            "parts": [{"name": "shift", "distance": 2}, {"name": "rhvd"}],
+            "weights": [0.75, 0.25],
+        },
+    ),
+    "collectives": _with_pattern(
+        {"name": "broadcast", "algorithm": "mpich", "root": 1, "nbytes": "3 MB"},
+        {"name": "sub-all-to-all", "dims": 2, "algorithm": "bruck"},
+        {"name": "permutation", "to": [1, 2, 3, 0], "nbytes": 7},
+    ),
+    "matrices": _with_pattern(
+        {"name": "matrix", "file": "m.csv", "scale": 2},
+        {"name": "matrix", "file": "m.mtx"},
+        {"name": "matrix", "file": "m.npz"},
+    ),
+    "file": {
+        "topology": {"kind": "file", "path": "fabric.txt", "name_map": "names.txt"},
+        "routing": {"lft": "tables.lft", "fabric": "fabric.txt"},
+        "jobs": [{**_JOBS[0], "nodes": [0, 1, 2, 5, 6]}],
+    },
+}
+VERIFIED = {
+    "owned": {
+        "topology": TREE,
+        "routing": "jigsaw",
+        "jobs": [_OWN, {"id": 1, "nodes": "n[1-3]", "links": None}],
+    },
+    "cube": {
+        "topology": CUBE,
+        "routing": "d-mod-k",
+        "jobs": [{"id": "x", "nodes": "n[0-1]"}, {"id": "y", "nodes": [4, 5, 8]}],
+    },
+    "torus": {"topology": TORUS, "jobs": [{"id": "x", "nodes": "n[0-3]"}]},
+}
+FLOWS = {
+    "tree": {
+        "topology": TREE,
+        "routing": "d-mod-k",
+        "fairness": "per-flow",
+        "seed": 2,
+        "flows": [["n0", "n8", "2 MiB"], ["n1", "n12", "1 MiB"], [0, 1, 1e6], [3, 3, 5]],
+    },
+    "dragonfly": {
+        "topology": DRAGONFLY,
+        "routing": "minimal",
+        "flows": [[0, 20, 1], [5, 3, "1 GB"]],
+    },
+    "machine": {"topology": MACHINE, "flows": [["n0", "n1200", 1000], [7, 800, "1 MB"]]},
+}
+
+RULES: list[Document] = [
+    {
+        "match": {"min_nodes": 2, "max_nodes": 5, "user": [3, 7]},
+        "chance": 0.6,
+        "pattern": {"name": "stencil", "dims": 4},
+        "label": "halo",
+        "comm_fraction": {"uniform": [0.1, 0.5]},
+        "bytes_per_flow": "1 MiB",
+    },
+    {
+        "match": {"min_nodes": 2, "queue": 1},
+        "pattern": {"name": "pairs"},
+        "comm_fraction": {"choice": [0.1, 0.5], "weights": [1, 3]},
+        "iteration": {"log_uniform": [0.01, 1.0]},
+    },
+    {
+        "pattern": {"name": "all-to-all"},
+        "bytes_per_flow": {"lognormal": [10.0, 1.0]},
+        "iteration": "20 ms",
+    },
+]
+PROFILE = {"version": 1, "rule": RULES}
+_SYNTH = {"generator": "synth", "mean_nodes": 3, "n_jobs": 10, "seed": 2}
+EXPERIMENTS: dict[str, Document] = {
+    "full": {
+        "topology": CUBE,
+        "workload": {
+            "path": "log.swf",
+            "format": "swf",
+            "processors_per_node": 2,
+            "max_nodes": 12,
+            "scale_nodes": 2,
+            "arrivals": 0.5,
+            "window_s": [0, 400],
+            "estimates": "requested",
+        },
+        "communication": {"profile": "profile.toml"},
+        "scheduler": {
+            "queue": "easy",
+            "window": 7,
+            "queue_options": {"reservation": "R2", "switches": "2@1:00"},
+            "kill_at_limit": True,
+        },
+        "network": {
+            "routing": "jigsaw",
+            "model": "fast",
+            "fairness": "per-flow",
+            "options": {"tolerance": 1e-3},
+        },
+        "run": {"seed": 2, "runtime_means": "baseline", "self_check": False},
+        "compare": {
+            "allocators": ["first-free", "jigsaw", "random"],
+            "options": {"jigsaw": {"order": "index"}},
+        },
+    },
+    "plain": {
+        "topology": TREE,
+        "workload": _SYNTH,
+        "communication": PROFILE,
+        "scheduler": {"queue": "priority", "queue_options": {"key": "fair-share"}},
+        "network": {"routing": "d-mod-k", "model": "load-ratio"},
+    },
+    "torus": {
+        "topology": TORUS,
+        "workload": {**_SYNTH, "generator": "laas", "mean_nodes": 4},
+        "scheduler": {"allocator": "torus-chunk", "queue": "conservative"},
+        "network": {"routing": "dimension-order"},
+    },
+    "dragonfly": {
+        "topology": DRAGONFLY,
+        "workload": {"generator": "hector-like", "n_jobs": 10, "load": 0.8, "max_nodes": 20},
+        "scheduler": {"allocator": "closest-fit", "queue": "cautious"},
+        "network": {"routing": "minimal", "model": "hop-cost"},
+    },
+    "broken": {
+        "topology": BROKEN,
+        "workload": {"generator": "lublin", "n_nodes": 16, "n_jobs": 10},
+        "scheduler": {"allocator": "adaptive", "queue": "reckless"},
+        "network": {
+            "routing": "shortest",
+            "model": "assumed",
+            "options": {"scenario": "V1", "reading": "subtract"},
+        },
+    },
+    "table": {
+        "topology": CUBE,
+        "workload": {"path": "log.csv", "format": "csv", "arrivals": "zero"},
+        "communication": {
+            "version": 1,
+            "rule": [
+                {
+                    "pattern": {"name": "ring"},
+                    "comm_fraction": {"column": "share", "scale": 0.01},
+                    "bytes_per_flow": 1000,
+                }
+            ],
+        },
+        "scheduler": {"queue": "fcfs", "allocator": "lc", "options": {"steps": 50}},
+        "network": {"model": "null"},
+    },
+    "file": {
+        "topology": {"kind": "file", "path": "fabric.txt", "format": "ibnetdiscover"},
+        "workload": _SYNTH,
+        "scheduler": {"queue": "sjf", "allocator": "first-free"},
+        "network": {"routing": {"lft": "tables.lft", "fabric": "fabric.txt"}},
+    },
+}

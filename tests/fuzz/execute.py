@@ -1,0 +1,110 @@
+"""Run the command of a case in this process, through its real entry, and keep what comes out."""
+
+import io
+import os
+import shutil
+import sys
+import traceback
+from collections.abc import Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from unittest.mock import patch
+
+import coupling.commands
+from coupling.cli import main
+from fuzz.cases import Case
+
+ROOT = Path(__file__).parents[2]
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What a command left behind; `crash` is empty unless an exception came through."""
+
+    status: int
+    out: bytes
+    err: str
+    crash: str
+    trace: str
+    folder: Path
+    written: tuple[str, ...]
+
+
+def execute(case: Case, folder: Path) -> Outcome:
+    """Run a case in a folder that is made anew."""
+    shutil.rmtree(folder, ignore_errors=True)
+    lay_out(case.files, folder)
+    before = _files(folder)
+    with _inside(folder), _plain_report(case):
+        status, out, err, crash, trace = _call(case.argv)
+    return Outcome(status, out, err, crash, trace, folder, tuple(sorted(_files(folder) - before)))
+
+
+def lay_out(files: Mapping[str, bytes], folder: Path) -> None:
+    """Write the files of a case."""
+    folder.mkdir(parents=True)
+    for name, data in files.items():
+        place = folder / name
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.write_bytes(data)
+
+
+def _files(folder: Path) -> set[str]:
+    """Return the names of all files and folders in a folder."""
+    return {str(path.relative_to(folder)) for path in folder.rglob("*")}
+
+
+@contextmanager
+def _inside(folder: Path):
+    """Work in a folder."""
+    before = Path.cwd()
+    os.chdir(folder)
+    try:
+        yield
+    finally:
+        os.chdir(before)
+
+
+@contextmanager
+def _plain_report(case: Case):
+    """Leave the pictures of a run out, which take a second, unless the case is about them."""
+    if case.seed.pictures:
+        yield
+        return
+    with patch.object(coupling.commands, "write_report", lambda *_, **__: None):
+        yield
+
+
+def _call(argv: tuple[str, ...]) -> tuple[int, bytes, str, str, str]:
+    """Run the command with streams that are as strict as real ones."""
+    out = io.TextIOWrapper(io.BytesIO(), "utf-8", write_through=True)
+    err = io.TextIOWrapper(io.BytesIO(), "utf-8", "backslashreplace", write_through=True)
+    stdin = io.TextIOWrapper(io.BytesIO(b""), "utf-8")
+    status, crash, trace = 0, "", ""
+    with (
+        patch.object(sys, "argv", ["fabricsim", *argv]),
+        patch.object(sys, "stdout", out),
+        patch.object(sys, "stderr", err),
+        patch.object(sys, "stdin", stdin),
+    ):
+        try:
+            main()
+        except SystemExit as ended:
+            status = ended.code if isinstance(ended.code, int) else int(ended.code is not None)
+        except BaseException as error:  # noqa: BLE001 (every exception is a finding)
+            crash, trace = _place(error), "".join(traceback.format_exception(error))
+    return status, out.buffer.getvalue(), err.buffer.getvalue().decode(), crash, trace
+
+
+def _place(error: BaseException) -> str:
+    """Return the kind of an exception and where in the project it came from, to be grouped by."""
+    frames = [
+        frame
+        for frame in traceback.extract_tb(error.__traceback__)
+        if frame.filename.startswith(str(ROOT)) and "/tests/" not in frame.filename
+    ]
+    if not frames:
+        return f"{type(error).__name__} outside the project"
+    last = frames[-1]
+    return f"{type(error).__name__} in {Path(last.filename).relative_to(ROOT)}:{last.name}"

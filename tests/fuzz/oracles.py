@@ -1,0 +1,108 @@
+"""What must hold of every answer; each check returns what is wrong, empty where nothing is."""
+
+import json
+import re
+
+from fuzz.cases import Case
+from fuzz.execute import Outcome
+from fuzz.oracles_answers import answer_faults
+
+GOOD, SAID_NO, REFUSED = 0, 1, 2
+_MAY_SAY_NO = {("verify",), ("lft", "load"), ("topology", "inspect"), ("rerun",)}
+_PROGRESS = re.compile(r"(compiling .*|.*: [\d,]+ jobs in .*|)$")
+_LONGEST = 1500
+
+
+def judge(case: Case, found: Outcome, plain: Outcome | None = None) -> str:
+    """Return what is wrong with an outcome, in words to group by; empty where nothing is."""
+    if found.crash:
+        return f"traceback: {found.crash}"
+    if found.status == REFUSED:
+        return _refusal(case, found)
+    return _status(case, found) or _demands(case, found, plain) or _answer(case, found)
+
+
+def _status(case: Case, found: Outcome) -> str:
+    """Check the exit status of an answer."""
+    if found.status not in {GOOD, SAID_NO}:
+        return f"exit status {found.status}"
+    if found.status == SAID_NO and not _may_say_no(case):
+        return "exit status 1 of a command that checks nothing"
+    return ""
+
+
+def _demands(case: Case, found: Outcome, plain: Outcome | None) -> str:
+    """Check what the damage itself asks for."""
+    if case.must_refuse:
+        return f"accepted: {case.seed.name}: {_kind(case.notes[-1])}"
+    if case.must_agree and plain is not None and not _same(plain.out, found.out):
+        return f"another answer to the same: {case.seed.name}"
+    return ""
+
+
+def _same(one: bytes, other: bytes) -> bool:
+    """Say whether two answers are the same; the order of fields is nothing."""
+    try:
+        return json.loads(one) == json.loads(other)
+    except ValueError:
+        return one == other
+
+
+def _kind(note: str) -> str:
+    """Return a note without what differs from case to case."""
+    return re.sub(r" as .*$", "", note)
+
+
+def _may_say_no(case: Case) -> bool:
+    """Say whether exit status 1 means something."""
+    return case.argv[:1] in _MAY_SAY_NO or case.argv[:2] in _MAY_SAY_NO
+
+
+def _refusal(case: Case, found: Outcome) -> str:
+    """Check an error: one line that can be shown, nothing on stdout, no file left."""
+    lines = [line for line in found.err.split("\n") if not _PROGRESS.fullmatch(line)]
+    if case.usage and ("Usage:" in found.err or "─ Error ─" in found.err):
+        return ""
+    if not lines or not lines[-1].startswith("fabricsim: "):
+        return "refused without a word"
+    return (
+        _shown(found.err, "an error line")
+        or ("does not fit into the memory" in lines[-1] and "memory: more than the limit")
+        or (len(lines) > 1 and "refused in several lines")
+        or (len(lines[-1]) > _LONGEST and not case.usage and "refused in a line without end")
+        or (found.out and "refused, and yet an answer on stdout")
+        or (found.written and f"refused, and yet wrote {_left(found.written)}")
+        or ""
+    )
+
+
+def _left(written: tuple[str, ...]) -> str:
+    """Say what was left behind, to be grouped by."""
+    return min(written)[:40]
+
+
+def _shown(text: str, what: str) -> str:
+    """Check that nothing on a terminal can change it."""
+    bad = next((c for c in text if c != "\n" and not c.isprintable()), None)
+    return "" if bad is None else f"{what} with a control character"
+
+
+def _answer(case: Case, found: Outcome) -> str:
+    """Check an answer."""
+    if "--json" not in case.argv:
+        return _shown(found.out.decode(), "an answer")
+    try:
+        document = json.loads(found.out, parse_constant=_no_number)
+    except ValueError:
+        return "no JSON on stdout" if _wants_document(case) else ""
+    return answer_faults(case, document, found.folder)
+
+
+def _wants_document(case: Case) -> bool:
+    """Say whether JSON must be on stdout: not where the file itself went there, or help."""
+    return not case.usage
+
+
+def _no_number(name: str) -> None:
+    """Refuse NaN and the infinities, which JSON does not have."""
+    raise ValueError(name)

@@ -1,0 +1,262 @@
+"""Invariants of the answers of each command."""
+
+import math
+from collections.abc import Callable, Iterator, Mapping
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from fuzz.cases import Case
+
+_SLACK = 1e-6
+_LOADS_MAY_PASS_ONE = ("load-ratio", "hop-cost", "null", "assumed")
+
+
+def answer_faults(case: Case, document: Any, folder: Path) -> str:
+    """Return the first thing that is wrong with an answer; empty where nothing is."""
+    words = case.argv[:2] if case.argv[0] in {"lft", "topology", "trace"} else case.argv[:1]
+    check = _CHECKS.get(" ".join(words))
+    if check is None:
+        return ""
+    fault = next(check(case, document, folder), "")
+    return f"nonsense: {' '.join(words)}: {fault}" if fault else ""
+
+
+def _below(value: float | None, bound: float) -> bool:
+    """Say whether a number that is known is below a bound or no number at all."""
+    return value is not None and not value >= bound - _SLACK * max(1.0, abs(bound))
+
+
+def _estimate(case: Case, document: Any, _folder: Path) -> Iterator[str]:
+    """Check jobs and candidates, shares of blame, loads of links and ranks."""
+    model = _model(case)
+    for row in (*document["jobs"], *document["candidates"]):
+        yield from _job_estimate(row, 0.0 if model == "exact" else 1.0)
+    for row in document["jobs"]:
+        shares = [entry["share"] for entry in row["blame"]]
+        if shares and (not math.isclose(sum(shares), 1.0, rel_tol=1e-6) or min(shares) < 0):
+            yield "blame does not add up to 1"
+        if any(entry["job"] == row["id"] for entry in row["blame"]):
+            yield "a job is blamed for its own loss"
+    yield from _loads(document["links"], bounded=model not in _LOADS_MAY_PASS_ONE)
+    ranked = sorted(c for entry in document["ranking"] for c in entry["candidates"])
+    if ranked != list(range(len(document["candidates"]))):
+        yield "ranking leaves candidates out"
+
+
+def _job_estimate(row: Mapping[str, Any], least: float) -> Iterator[str]:
+    """Check ratios at least 1 (0 where neighbours may clear the way) and what they are of."""
+    for name in ("placement_factor", "slowdown", "interference", "others_slowdown"):
+        value = row.get(name, 1.0)
+        if not math.isfinite(value) or _below(value, least):
+            yield f"{name} below {least:g} or infinite"
+    product = row["interference"] * row["placement_factor"]
+    if not math.isclose(row["slowdown"], product, rel_tol=1e-6):
+        yield "slowdown is no product"
+    alone, together = row["alone_s"], row["together_s"]
+    if _below(alone, 0.0) or _below(together, 0.0) or (alone is None) != (together is None):
+        yield "a time that is negative or half known"
+    ratio = together / alone if together and alone else row["interference"]
+    if not math.isclose(ratio, row["interference"], rel_tol=1e-6):
+        yield "interference is not together / alone"
+
+
+def _model(case: Case) -> str:
+    """Return the model of a snapshot, as far as its text tells."""
+    text = case.files.get("s.json", b"") + " ".join(case.argv).encode()
+    found = [name for name in (*_LOADS_MAY_PASS_ONE, "exact") if name.encode() in text]
+    return found[0] if found else "accurate"
+
+
+def _loads(links: list[Mapping[str, Any]], *, bounded: bool) -> Iterator[str]:
+    """Check that loads are positive, and together no more than the link."""
+    total: dict[str, float] = {}
+    for row in links:
+        if not row["bytes"] > 0:
+            yield "a load of no bytes"
+        part = row["utilization"]
+        if _below(part, 0.0):
+            yield "a load that is negative"
+        total[row["link"]] = total.get(row["link"], 0.0) + (part or 0.0)
+    if bounded and max(total.values(), default=0.0) > 1.001:
+        yield "a link that is more than full"
+
+
+def _flows(_case: Case, document: Any, _folder: Path) -> Iterator[str]:
+    """Check that every flow has a rate, an end and a route that hangs together."""
+    rates, ends = document["rates_bytes_per_s"], document["finish_s"]
+    if not len(rates) == len(ends) == len(document["routes"]):
+        yield "flows without an answer"
+    for rate, end, route in zip(rates, ends, document["routes"], strict=False):
+        if (rate is None) != (not route) or (rate is not None and not rate > 0):
+            yield "a rate that is not positive"
+        if not math.isfinite(end) or end < 0 or (route and end == 0):
+            yield "an end before the start"
+        for one, other in pairwise(route):
+            if one.split("#")[0].split(">")[1] != other.split(">")[0]:
+                yield "a route with a gap"
+    for row in document["links"]:
+        if not (row["bytes"] > 0 and row["flows"] > 0):
+            yield "a link with no flow"
+
+
+def _verify(_case: Case, document: Any, _folder: Path) -> Iterator[str]:
+    """Check that counts are counts, and that what is proved has its proof."""
+    for row in document["jobs"]:
+        table = row["static_table"]
+        if table and not (
+            0 <= table["shifts_clean"] <= table["shifts"]
+            and 0 <= table["random_clean"] <= table["random"]
+        ):
+            yield "more clean permutations than were tried"
+        proof = row["rearrangeable"]
+        if proof["holds"] is False and "witness" not in proof:
+            yield "blocked, and no witness"
+        if row["isolated"] != (not row["shares"]):
+            yield "isolated, and yet shares links"
+
+
+def _summary(summary: Mapping[str, Any], jobs: int) -> Iterator[str]:
+    """Check the numbers of a run."""
+    for name, value in summary.items():
+        if isinstance(value, float) and not math.isfinite(value):
+            yield f"{name} is no number"
+        share = any(word in name for word in ("utilization", "fragmentation", "capacity"))
+        if share and value is not None and not -_SLACK <= value <= 1 + _SLACK:
+            yield f"{name} outside 0 to 1"
+        if name.startswith(("mean_slowdown", "mean_interference", "max_inter", "mean_place")) and (
+            _below(value, 1.0)
+        ):
+            yield f"{name} below 1"
+    if summary["jobs"] != jobs:
+        yield "jobs that are counted otherwise than listed"
+
+
+def _run(case: Case, document: Any, folder: Path) -> Iterator[str]:
+    """Check the tables of every run: times in order, ratios at least 1, links not over full."""
+    out = folder / "out"
+    if not out.is_dir():
+        return
+    names = [summary["name"] for summary in document]
+    for summary in document:
+        place = out if len(names) == 1 else out / summary["name"]
+        jobs = pd.read_parquet(place / "jobs.parquet")
+        ran = jobs[jobs["dropped"] == ""]
+        yield from _summary(summary, len(ran))
+        if summary["dropped"] != len(jobs) - len(ran):
+            yield "dropped jobs that are counted otherwise than listed"
+        yield from _job_table(ran, exact=b"exact" in case.files.get("e.toml", b""))
+        links = pd.read_parquet(place / "links.parquet")
+        yield from _link_table(links, case)
+        timeline = pd.read_parquet(place / "timeline.parquet")
+        yield from _timeline(timeline)
+        blame = pd.read_parquet(place / "blame.parquet")
+        lost = summary["node_seconds_lost_to_interference"]
+        told = blame["lost_node_s"].sum()
+        if len(blame) and not math.isclose(told, lost, rel_tol=1e-6, abs_tol=1e-6):
+            yield "blame that does not add up"
+
+
+def _job_table(jobs: pd.DataFrame, *, exact: bool) -> Iterator[str]:
+    """Check rows of jobs that ran."""
+    times = jobs[["submit_s", "start_s", "end_s", "runtime_reference_s"]].to_numpy(dtype=float)
+    if not np.isfinite(times).all():
+        yield "a job without times"
+    if (times[:, 1] < times[:, 0] - _SLACK).any() or (times[:, 2] < times[:, 1]).any():
+        yield "a job that starts before it comes or ends before it starts"
+    for name in ("slowdown", "interference", "placement_factor"):
+        column = jobs[name].to_numpy(dtype=float)
+        if not np.isfinite(column).all() or (not exact and (column < 1 - _SLACK).any()):
+            yield f"{name} of a job below 1 or no number"
+    if jobs["id"].duplicated().any():
+        yield "a job twice"
+
+
+def _link_table(links: pd.DataFrame, case: Case) -> Iterator[str]:
+    """Check rows of links."""
+    busy = links["busy_fraction"].to_numpy(dtype=float)
+    text = case.files.get("e.toml", b"").decode("utf-8", "replace") + " ".join(case.argv)
+    bounded = not any(f'"{name}"' in text for name in _LOADS_MAY_PASS_ONE)
+    if not (busy >= -_SLACK).all() or (bounded and (busy > 1 + 1e-3).any()):
+        yield "a link busy less than never or more than always"
+    if not (links["bytes"].to_numpy(dtype=float) >= 0).all():
+        yield "a link with negative bytes"
+
+
+def _timeline(timeline: pd.DataFrame) -> Iterator[str]:
+    """Check the state of the machine over time."""
+    used = timeline["utilization"].to_numpy(dtype=float)
+    if not ((used >= 0) & (used <= 1 + _SLACK)).all():
+        yield "a machine used by less than nothing or more than itself"
+    if not (np.diff(timeline["time_s"].to_numpy(dtype=float)) >= 0).all():
+        yield "time that goes back"
+    if len(timeline) and int(timeline["running"].iloc[-1]) != 0:
+        yield "jobs that never end"
+
+
+def _trace_inspect(_case: Case, document: Any, _folder: Path) -> Iterator[str]:
+    """Check that counts fit each other."""
+    if sum(document["dropped_by_reason"].values()) != document["dropped"]:
+        yield "dropped jobs without a reason"
+    classes = sum(row["jobs"] for row in document["size_classes"])
+    if classes != document["jobs"]:
+        yield "jobs of no size"
+    nodes, times = document["nodes"], document["runtime_s"]
+    for table in (nodes, times):
+        if (
+            table
+            and table.get("min") is not None
+            and not 0 < table["min"] <= table["median"] <= table["max"]
+        ):
+            yield "sizes or times out of order"
+
+
+def _trace_convert(case: Case, document: Any, folder: Path) -> Iterator[str]:
+    """Check that what was written reads back as so many jobs."""
+    from scheduler.workload import make_workload  # noqa: PLC0415
+
+    path = folder / document["file"]
+    name = path.name.removesuffix(".gz")
+    form = {".swf": "swf", ".csv": "csv", ".parquet": "parquet"}[Path(name).suffix.lower()]
+    again = make_workload({"path": str(path), "format": form})
+    if len(again.jobs) != document["jobs"]:
+        yield "a log that reads back with other jobs"
+    if case.argv[1] == "generate" and any(
+        job.n_nodes < 1 or not job.runtime_s > 0 for job in again.jobs
+    ):
+        yield "a drawn job without nodes or time"
+
+
+def _inspect(_case: Case, document: Any, _folder: Path) -> Iterator[str]:
+    """Check that counts fit each other."""
+    if not 0 <= document["usable_nodes"] <= document["nodes"]:
+        yield "more nodes take jobs than there are"
+    if document["absent_links"] > document["links"]:
+        yield "more links are absent than there are"
+
+
+def _convert(_case: Case, document: Any, folder: Path) -> Iterator[str]:
+    """Check that what was written reads back."""
+    from netsim.topology.importers.registry import read_topology  # noqa: PLC0415
+
+    path = folder / document["out"]
+    if document["format"] in {"graphml", "edge-csv"} and path.is_file():
+        again = read_topology(path, document["format"])
+        if again.capacity.size and not again.capacity.min() > 0:
+            yield "a link without capacity"
+
+
+_CHECKS: dict[str, Callable[[Case, Any, Path], Iterator[str]]] = {
+    "estimate": _estimate,
+    "flows": _flows,
+    "verify": _verify,
+    "run": _run,
+    "trace inspect": _trace_inspect,
+    "trace convert": _trace_convert,
+    "trace generate": _trace_convert,
+    "topology inspect": _inspect,
+    "topology convert": _convert,
+}

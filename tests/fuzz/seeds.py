@@ -1,0 +1,264 @@
+"""The valid inputs that cases are made of: tiny, so that a case takes milliseconds."""
+
+import hashlib
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import tomli_w
+
+from fuzz.cases import Seed
+from fuzz.documents_seeds import EXPERIMENTS, FLOWS, PROFILE, SNAPSHOTS, TOPOLOGIES, VERIFIED
+from fuzz.file_seeds import FORM_OF_LOG, LOGS, WIRING, fabric, log, matrices, wiring
+
+_FILTERS = ("--processors-per-node", "--max-nodes", "--scale-nodes", "--arrivals", "--window")
+
+
+def all_seeds(results: Path) -> tuple[Seed, ...]:
+    """Return every seed; `results` holds what `make_results` wrote."""
+    pools = {
+        "snapshot": (*SNAPSHOTS.values(), *VERIFIED.values(), *TOPOLOGIES.values()),
+        "experiment": (*EXPERIMENTS.values(), PROFILE, *TOPOLOGIES.values()),
+    }
+    return (
+        *_snapshots(pools["snapshot"]),
+        *_fabrics(pools["snapshot"]),
+        *_runs(pools["experiment"]),
+        *_logs(),
+        *_results(results),
+    )
+
+
+def print_of(seeds: tuple[Seed, ...]) -> str:
+    """Return what tells these cases from others: seeds and ways to damage them."""
+    made = [
+        [seed.name, list(seed.argv), seed.weight, sorted(seed.forms.items())]
+        + [hashlib.sha256(seed.files[name]).hexdigest() for name in sorted(seed.files)]
+        for seed in seeds
+        if not seed.name.startswith("result ")  # these hold times and places
+    ]
+    ways = [
+        (Path(__file__).parent / f"{name}.py").read_text()
+        for name in ("cases", "documents", "tables", "texts", "values")
+    ]
+    return hashlib.sha256(json.dumps([made, ways]).encode()).hexdigest()[:16]
+
+
+def _json(document: Mapping[str, Any]) -> bytes:
+    """Write a document."""
+    return json.dumps(document, indent=1).encode()
+
+
+def _beside(document: Mapping[str, Any]) -> dict[str, bytes]:
+    """Return the files that a document names."""
+    text = json.dumps(document)
+    files = {**fabric(), **matrices(), "log.swf": log("swf"), "log.csv": log("csv")}
+    files["profile.toml"] = tomli_w.dumps(PROFILE).encode()
+    return {name: data for name, data in files.items() if f'"{name}"' in text}
+
+
+_FORM_OF_END = {
+    ".txt": "text",
+    ".lft": "text",
+    ".csv": "csv",
+    ".mtx": "columns",
+    ".npz": "bytes",
+    ".swf": "columns",
+    ".toml": "toml",
+    ".json": "json",
+}
+
+
+def _forms(files: Mapping[str, bytes]) -> dict[str, str]:
+    """Say of each file what it is."""
+    return {name: _FORM_OF_END[Path(name).suffix] for name in files}
+
+
+def _document_seed(
+    name: str, argv: tuple[str, ...], file: str, document: Mapping[str, Any], **changes: Any
+) -> Seed:
+    """Return the seed of a command about one document and the files that it names."""
+    text = _json(document) if file.endswith("json") else tomli_w.dumps(document).encode()
+    files = {file: text, **_beside(document)}
+    return Seed(name, argv, files, _forms(files), **changes)
+
+
+def _snapshots(pool: tuple[Any, ...]) -> Iterator[Seed]:
+    """Yield snapshots for estimate, verify and lft export, and flows."""
+    for name, document in SNAPSHOTS.items():
+        options = ("--model", "--fairness", "--no-blame", "--json", "--blame")
+        yield _document_seed(
+            f"estimate {name}",
+            ("estimate", "s.json", "--json"),
+            "s.json",
+            document,
+            weight=1.0 if name != "exact" else 0.3,
+            options=options,
+            pool=pool,
+        )
+    yield _document_seed(
+        "estimate for people",
+        ("estimate", "s.json"),
+        "s.json",
+        SNAPSHOTS["fast"],
+        weight=0.5,
+        pool=pool,
+    )
+    for name, document in FLOWS.items():
+        argv, changes = ("flows", "f.json", "--json"), {"pool": (*FLOWS.values(), *pool)}
+        yield _document_seed(f"flows {name}", argv, "f.json", document, **changes)
+    yield _document_seed(
+        "flows for people", ("flows", "f.json"), "f.json", FLOWS["tree"], pool=pool
+    )
+    for name, document in VERIFIED.items():
+        argv = ("verify", "s.json", "--json", "--random", "9")
+        options = ("--random", "--any-routing", "--exhaustive", "--permutation")
+        yield _document_seed(f"verify {name}", argv, "s.json", document, pool=pool, options=options)
+    yield from _permutations(pool)
+    yield from _routing_tables(pool)
+
+
+def _permutations(pool: tuple[Any, ...]) -> Iterator[Seed]:
+    """Yield verifications with a file of flows."""
+    for name, text in (
+        ("p.txt", b"# flows\nn0 n4\nn4 n0\n"),
+        ("p.json", b'[["n0", "n4"], [4, 0]]'),
+    ):
+        seed = _document_seed(
+            f"verify {name}",
+            ("verify", "s.json", "--permutation", name, "--random", "5"),
+            "s.json",
+            VERIFIED["owned"],
+            weight=0.5,
+            pool=pool,
+        )
+        form = "text"
+        yield Seed(
+            seed.name,
+            seed.argv,
+            {**seed.files, name: text},
+            {**seed.forms, name: form},
+            seed.weight,
+            pool=pool,
+        )
+
+
+def _routing_tables(pool: tuple[Any, ...]) -> Iterator[Seed]:
+    """Yield exports and loads of routing tables."""
+    jobs = {"jobs": VERIFIED["owned"]["jobs"]}
+    files = {**fabric(), "s.json": _json(jobs)}
+    forms = {"s.json": "json", "fabric.txt": "text", "tables.lft": "text"}
+    argv = ("lft", "export", "s.json", "--fabric", "fabric.txt", "--out", "new.lft", "--json")
+    yield Seed("lft export", argv, files, {"s.json": "json", "fabric.txt": "text"}, 1.0, pool=pool)
+    yield Seed(
+        "lft export on a base", (*argv, "--base", "tables.lft"), files, forms, 1.0, pool=pool
+    )
+    yield Seed(
+        "lft load",
+        ("lft", "load", "tables.lft", "--fabric", "fabric.txt", "--json"),
+        fabric(),
+        {"fabric.txt": "text", "tables.lft": "text"},
+        options=("--fabric", "--json"),
+    )
+
+
+def _fabrics(pool: tuple[Any, ...]) -> Iterator[Seed]:
+    """Yield descriptions and files of fabrics."""
+    for name, document in TOPOLOGIES.items():
+        for file in ("t.json", "t.toml"):
+            yield _document_seed(
+                f"inspect {name} as {file[2:]}",
+                ("topology", "inspect", file, "--json"),
+                file,
+                document,
+                weight=0.5,
+                pool=pool,
+                options=("--format",),
+            )
+    for name, form in WIRING.items():
+        kind = "csv" if name.endswith("csv") else "text"
+        files, forms = {name: wiring(name)}, {name: kind}
+        argv = ("topology", "inspect", name, "--json")
+        yield Seed(f"inspect {name}", argv, files, forms, options=("--format",))
+        for to in ("graphml", "edge-csv", "slurm-conf", "simgrid-xml"):
+            if to == "slurm-conf" and form in {"aries-links", "node-map", "graphml", "edge-csv"}:
+                continue
+            argv = ("topology", "convert", name, "--to", to, "--out", "out.x", "--json")
+            options = ("--to", "--out", "--format", "--routing")
+            yield Seed(f"convert {name} to {to}", argv, files, forms, 0.25, options)
+
+
+def _runs(pool: tuple[Any, ...]) -> Iterator[Seed]:
+    """Yield experiments."""
+    for name, document in EXPERIMENTS.items():
+        yield _document_seed(
+            f"run {name}",
+            ("run", "e.toml", "--out", "out", "--json"),
+            "e.toml",
+            document,
+            weight=1.5,
+            options=("--set", "--set", "--csv", "--resume"),
+            pool=pool,
+        )
+    yield _document_seed(
+        "run with its report",
+        ("run", "e.toml", "--csv"),
+        "e.toml",
+        EXPERIMENTS["plain"],
+        weight=0.03,
+        pool=pool,
+        pictures=True,
+    )
+
+
+def _logs() -> Iterator[Seed]:
+    """Yield job logs."""
+    for form, name in LOGS.items():
+        files, forms = {name: log(form)}, {name: FORM_OF_LOG[form]}
+        argv = ("trace", "inspect", name, "--format", form, "--json")
+        yield Seed(f"trace inspect {form}", argv, files, forms, 1.0, (*_FILTERS, "--nodes"))
+        for end in ("swf", "csv", "parquet", "csv.gz"):
+            argv = ("trace", "convert", name, f"out.{end}", "--format", form, "--json")
+            yield Seed(f"trace convert {form} to {end}", argv, files, forms, 0.3, _FILTERS)
+        argv = ("trace", "inspect", name, "--format", form, "--html", "page.html")
+        yield Seed(f"trace page {form}", argv, files, forms, 0.01, pictures=True)
+    for generator, more in (
+        ("synth", ("--mean-nodes", "3")),
+        ("laas", ()),
+        ("lublin", ("--n-nodes", "16")),
+        ("hector-like", ("--load", "0.7")),
+    ):
+        argv = ("trace", "generate", generator, "out.swf", "--n-jobs", "9", "--json", *more)
+        options = ("--mean-nodes", "--n-nodes", "--n-jobs", "--load", "--seed")
+        yield Seed(f"trace generate {generator}", argv, {}, {}, 0.5, options)
+
+
+def _results(folder: Path) -> Iterator[Seed]:
+    """Yield result directories."""
+    files = {
+        f"{name}/{path.relative_to(folder / name)}": path.read_bytes()
+        for name in ("one", "two")
+        for path in sorted((folder / name).rglob("*"))
+        if path.is_file()
+    }
+    one = {name: data for name, data in files.items() if name.startswith("one/")}
+    forms = {name: _form_of_result(name) for name in files}
+    mine = {name: forms[name] for name in one}
+    yield Seed(
+        "result compare", ("compare", "one", "two", "--json"), files, forms, 1.5, ("--baseline",)
+    )
+    yield Seed("result compare for people", ("compare", "one"), one, mine, 0.5, ("--baseline",))
+    argv = ("metrics", "one", "--json", "--per-minute", "minutes.csv")
+    yield Seed("result metrics", argv, one, mine, 1.0, ("--baseline", "--per-minute"))
+    yield Seed("result rerun", ("rerun", "one", "--json"), one, mine, 0.5)
+    argv = ("report", "one", "--out", "page.html", "--json")
+    yield Seed("result report", argv, one, mine, 0.04, ("--baseline",), pictures=True)
+
+
+def _form_of_result(name: str) -> str:
+    """Say what a file of a result is; only the experiment knows all its fields."""
+    end = Path(name).suffix
+    if name.endswith("experiment.resolved.toml"):
+        return "toml"
+    return {".json": "foreign-json", ".parquet": "parquet", ".toml": "toml"}.get(end, "text")
