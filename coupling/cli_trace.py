@@ -25,8 +25,8 @@ Arrivals = Annotated[
     str | None, typer.Option("--arrivals", help="log, zero, or a factor on submit times.")
 ]
 Window = Annotated[
-    tuple[float, float] | None,
-    typer.Option("--window", help="Keep jobs submitted between two times in seconds."),
+    tuple[str, str] | None,
+    typer.Option("--window", help="Keep jobs submitted between two times: seconds, or '2 h'."),
 ]
 
 

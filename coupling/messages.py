@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -11,6 +10,7 @@ from netsim.errors import UnitError
 from netsim.units import parse_size
 from patterns.errors import PatternError
 from patterns.registry import make_pattern
+from scheduler.pattern_tables import settled
 from scheduler.traffic import RankFlows, rank_flows
 
 LEAST_BYTES, MOST_BYTES = 1e-3, 1e18  # of a message; beyond, times leave the range of numbers
@@ -85,7 +85,7 @@ def _by_name(table: Table, spec: object, n_ranks: int, folder: Path) -> RankFlow
     if not isinstance(spec, Mapping):
         raise table.error("pattern", "a table with the name of a pattern")
     try:
-        flows = rank_flows(make_pattern(_plain(spec, folder)), n_ranks)
+        flows = rank_flows(make_pattern(settled(spec, folder)), n_ranks)
     except (PatternError, UnitError) as error:
         raise table.fault("pattern", str(error)) from None
     except (MemoryError, OverflowError):
@@ -98,23 +98,6 @@ def _by_name(table: Table, spec: object, n_ranks: int, folder: Path) -> RankFlow
             f"expected messages of {LEAST_BYTES:g} to {MOST_BYTES:g} bytes, got {wrong:g}.",
         )
     return flows
-
-
-def _plain(spec: Mapping[str, Any], folder: Path) -> dict[str, Any]:
-    """Turn sizes with units into bytes, and let matrix files start in a folder, at any depth."""
-
-    def settled(key: str, value: object) -> object:
-        if isinstance(value, Mapping):
-            return _plain(value, folder)
-        if isinstance(value, list):
-            return [settled("", entry) for entry in value]
-        if key.endswith("bytes") and isinstance(value, str):
-            return message_bytes(value)
-        if key == "file" and isinstance(value, str) and value:
-            return str(folder / value)
-        return value
-
-    return {key: settled(key, value) for key, value in spec.items()}
 
 
 def _explicit(table: Table, steps: object, n_ranks: int) -> RankFlows:

@@ -13,6 +13,7 @@ from netsim.iborder import given_order, opensm_order
 from netsim.topology.base import Topology
 from netsim.topology.fattree import FatTree, build_fat_tree
 from netsim.topology.partial import depopulate
+from netsim.units import Quantity, parse_rate
 
 _FIRST_GUID = 0x0002C90000000000
 
@@ -65,7 +66,7 @@ class _Levels:
     down: list[list[tuple[int, int]]]
 
 
-def wire_graph(fabric: IbFabric, bandwidth: float = 1.0) -> Wiring:
+def wire_graph(fabric: IbFabric, bandwidth: Quantity = "1 B/s") -> Wiring:
     """
     Take a fabric as a graph: channel adapters are nodes, in order of GUID of leaf and port.
 
@@ -73,8 +74,8 @@ def wire_graph(fabric: IbFabric, bandwidth: float = 1.0) -> Wiring:
     ----------
     fabric : IbFabric
         Devices and cables.
-    bandwidth : float, default 1.0
-        Bytes per second of every cable.
+    bandwidth : float or str, default "1 B/s"
+        Of every cable.
 
     Returns
     -------
@@ -101,14 +102,14 @@ def wire_graph(fabric: IbFabric, bandwidth: float = 1.0) -> Wiring:
         link_tail=tail,
         link_head=head,
         link_cable=cable,
-        capacity=np.full(tail.size, bandwidth),
+        capacity=np.full(tail.size, parse_rate(bandwidth)),
         channel=np.arange(tail.size),
     )
     return Wiring(topology, fabric, np.array(order, dtype=np.int64), port)
 
 
 def wire_fat_tree(
-    fabric: IbFabric, bandwidth: float = 1.0, ca_order: Sequence[int] | None = None
+    fabric: IbFabric, bandwidth: Quantity = "1 B/s", ca_order: Sequence[int] | None = None
 ) -> Wiring:
     """
     Recognise a PGFT with its ports in OpenSM's order.
@@ -117,8 +118,8 @@ def wire_fat_tree(
     ----------
     fabric : IbFabric
         Devices and cables.
-    bandwidth : float, default 1.0
-        Bytes per second of every cable.
+    bandwidth : float or str, default "1 B/s"
+        Of every cable.
     ca_order : sequence of int, optional
         LIDs of the channel adapters as OpenSM numbered them (`netsim.iborder`); without it, they
         are numbered by the rule that OpenSM follows.

@@ -11,6 +11,8 @@ from netsim.errors import TopologyError
 from netsim.topology.base import Topology, check_size, reverse_links
 from netsim.topology.counters import occurrence
 from netsim.topology.gateways import VARIANTS
+from netsim.topology.quantities import cable_rates, latency_seconds
+from netsim.units import Bandwidth, Quantity
 
 _CLASSES = ("green", "black", "blue")
 _AT_ONCE = 1_000_000  # entries of a table of flows and gateways that is held in memory
@@ -219,7 +221,7 @@ class Dragonfly(Topology):
 def build_dragonfly(
     groups: int,
     routers: int | Sequence[int],
-    bandwidth: float | Sequence[float],
+    bandwidth: Bandwidth,
     *,
     nodes_per_router: int = 1,
     variant: str = "canonical",
@@ -227,8 +229,8 @@ def build_dragonfly(
     lanes: Sequence[int] | None = None,
     gateways: Ints | None = None,
     half_duplex: bool = False,
-    latency_base_s: float = 0.0,
-    latency_per_link_s: float = 0.0,
+    latency_base_s: Quantity = 0.0,
+    latency_per_link_s: Quantity = 0.0,
 ) -> Dragonfly:
     """
     Build a dragonfly.
@@ -239,7 +241,7 @@ def build_dragonfly(
         Groups.
     routers : int or sequence of int
         Routers of a group, joined all-to-all; or its rows and columns.
-    bandwidth : float or sequence of float
+    bandwidth : Bandwidth
         Bytes per second of every cable, or of node, green, black and blue cables.
     nodes_per_router : int, default 1
         Nodes on each router.
@@ -253,8 +255,8 @@ def build_dragonfly(
         Where the blue cables end (see `Dragonfly`), in place of the variant's rule.
     half_duplex : bool, default False
         Both directions of a cable share one capacity.
-    latency_base_s, latency_per_link_s : float, default 0
-        Latency of a path of n links: base + per_link * (n - 1), seconds.
+    latency_base_s, latency_per_link_s : float or str, default 0
+        Latency of a path of n links: base + per_link * (n - 1), in seconds or as ``"315 ns"``.
 
     Returns
     -------
@@ -308,8 +310,8 @@ def build_dragonfly(
         link_cable=cable,
         capacity=capacity,
         channel=np.minimum(links, reverse_links(tail, head, cable)) if half_duplex else links,
-        latency_base_s=latency_base_s,
-        latency_per_link_s=latency_per_link_s,
+        latency_base_s=latency_seconds(latency_base_s),
+        latency_per_link_s=latency_seconds(latency_per_link_s),
         groups=groups,
         rows=rows,
         columns=columns,
@@ -332,15 +334,15 @@ def _rows_and_columns(
     return shape[0], shape[1]
 
 
-def _rates(bandwidth: float | Sequence[float]) -> list[float]:
+def _rates(bandwidth: Bandwidth) -> tuple[float, ...]:
     """Return bytes per second of node, green, black and blue cables."""
     n_kinds = 1 + len(_CLASSES)
-    rates = [bandwidth] * n_kinds if isinstance(bandwidth, (int, float)) else list(bandwidth)
-    if len(rates) != n_kinds or not all(0 < rate < float("inf") for rate in rates):
+    rates = cable_rates(bandwidth)
+    if len(rates) not in {1, n_kinds}:
         raise TopologyError(
-            "bandwidth must be one positive value, or four (node, green, black, blue)."
+            f"bandwidth must be one value, or four (node, green, black, blue), got {len(rates)}."
         )
-    return [float(rate) for rate in rates]
+    return rates if len(rates) == n_kinds else rates * n_kinds
 
 
 def _node_links(n_routers: int, nodes_per_router: int) -> tuple[Ints, Ints, Ints]:

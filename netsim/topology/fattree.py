@@ -13,6 +13,8 @@ from netsim.errors import TopologyError
 from netsim.topology.base import Topology, check_size
 from netsim.topology.counters import counted_ports
 from netsim.topology.pgft import check_shape, level_cables
+from netsim.topology.quantities import latency_seconds
+from netsim.units import Bandwidth, Quantity
 
 _UP_CLASSES = ("injection", "leaf-up", "L2-up", "L3-up")
 _DOWN_CLASSES = ("ejection", "leaf-down", "L2-down", "L3-down")
@@ -244,12 +246,12 @@ def build_fat_tree(
     children: Sequence[int],
     parents: Sequence[int],
     parallel: Sequence[int],
-    bandwidth: float | Sequence[float],
+    bandwidth: Bandwidth,
     *,
     half_duplex: bool = False,
     down_cable: str = "mirror",
-    latency_base_s: float = 0.0,
-    latency_per_link_s: float = 0.0,
+    latency_base_s: Quantity = 0.0,
+    latency_per_link_s: Quantity = 0.0,
 ) -> FatTree:
     """
     Build PGFT(h; m; w; p).
@@ -258,14 +260,15 @@ def build_fat_tree(
     ----------
     children, parents, parallel : sequence of int
         m, w and p, bottom level first, 2 to 4 levels; w[0] > 1 for several rails.
-    bandwidth : float or sequence of float
-        Bytes per second of every cable, or one value per level from the node link up.
+    bandwidth : Bandwidth
+        Bytes per second or ``"100 Gb/s"`` of every cable, or one value per level from the node
+        link up.
     half_duplex : bool, default False
         Both directions of a cable share one capacity.
     down_cable : {"mirror", "source"}
         Choice among parallel cables going down.
-    latency_base_s, latency_per_link_s : float, default 0
-        Latency of a path of n links: base + per_link * (n - 1), seconds.
+    latency_base_s, latency_per_link_s : float or str, default 0
+        Latency of a path of n links: base + per_link * (n - 1), in seconds or as ``"315 ns"``.
 
     Returns
     -------
@@ -315,8 +318,8 @@ def build_fat_tree(
         link_cable=np.concatenate(cables),
         capacity=np.concatenate(capacity),
         channel=np.concatenate(channels),
-        latency_base_s=latency_base_s,
-        latency_per_link_s=latency_per_link_s,
+        latency_base_s=latency_seconds(latency_base_s),
+        latency_per_link_s=latency_seconds(latency_per_link_s),
         children=m,
         parents=w,
         parallel=p,
@@ -326,7 +329,7 @@ def build_fat_tree(
 
 def fat_tree_of_radix(
     radix: int,
-    bandwidth: float | Sequence[float],
+    bandwidth: Bandwidth,
     *,
     levels: int = 3,
     **options: float | bool | str,
@@ -338,8 +341,8 @@ def fat_tree_of_radix(
     ----------
     radix : int
         Ports of a switch, even; three levels give radix^3 / 4 nodes, two radix^2 / 2.
-    bandwidth : float or sequence of float
-        Bytes per second, as in `build_fat_tree`.
+    bandwidth : Bandwidth
+        As in `build_fat_tree`.
     levels : {2, 3}
         Switch levels.
     **options : float, bool or str

@@ -5,7 +5,7 @@ from collections.abc import Collection, Mapping
 from typing import Any, TypeGuard
 
 from netsim.errors import TopologyError, UnitError
-from netsim.units import parse_rate, parse_size, parse_time
+from netsim.units import parse_buffer, parse_latency, parse_rates
 
 _LIST = re.compile(r"([a-z]+[0-9]*\.?)\[([0-9,\s-]+)\]")
 _MOST_LISTED = 10_000_000  # names that one bracket may stand for
@@ -243,18 +243,15 @@ class Fields:
             If a value is no positive bandwidth.
         """
         value = self._table[name] if self.has(name) else default
-        entries = value if isinstance(value, (list, tuple)) else [value]
         try:
-            rates = tuple(parse_rate(entry) for entry in entries)
-        except UnitError:
-            rates = ()
-        if not rates or min(rates) <= 0:
-            raise self.fault(name, "a positive bandwidth such as '100 Gb/s', or a list of them")
-        return rates if entries is value else rates[0]
+            rates = parse_rates(value)
+        except UnitError as error:
+            raise self._unread(name, error) from None
+        return rates if isinstance(value, (list, tuple)) else rates[0]
 
-    def time(self, name: str, default: float) -> float:
+    def latency(self, name: str, default: float) -> float:
         """
-        Read a duration.
+        Read a latency.
 
         Parameters
         ----------
@@ -274,13 +271,13 @@ class Fields:
             If it is no duration.
         """
         try:
-            return parse_time(self._table[name]) if self.has(name) else default
-        except UnitError:
-            raise self.fault(name, "a duration such as '315 ns', or seconds") from None
+            return parse_latency(self._table[name]) if self.has(name) else default
+        except UnitError as error:
+            raise self._unread(name, error) from None
 
-    def size(self, name: str, default: float) -> float:
+    def buffer(self, name: str, default: float) -> float:
         """
-        Read an amount of data.
+        Read what a port buffers.
 
         Parameters
         ----------
@@ -300,9 +297,13 @@ class Fields:
             If it is no amount of data.
         """
         try:
-            return parse_size(self._table[name]) if self.has(name) else default
-        except UnitError:
-            raise self.fault(name, "an amount of data such as '64 KiB', or bytes") from None
+            return parse_buffer(self._table[name]) if self.has(name) else default
+        except UnitError as error:
+            raise self._unread(name, error) from None
+
+    def _unread(self, name: str, error: UnitError) -> TopologyError:
+        """Make the error of a quantity that cannot be read or meant."""
+        return TopologyError(f"{self._where}: field {name!r}: {error}")
 
     def names(self, name: str) -> tuple[str | int, ...]:
         """

@@ -1,12 +1,13 @@
 """PGFT(h; m; w; p) as numbers: the checks of a description, and who is cabled to whom."""
 
-from collections.abc import Sequence
 from math import prod
 
 import numpy as np
 
 from netsim.arrays import Ints
 from netsim.errors import TopologyError
+from netsim.topology.quantities import cable_rates
+from netsim.units import Bandwidth
 
 _MIN_LEVELS, _MAX_LEVELS = 2, 4
 
@@ -15,7 +16,7 @@ def check_shape(
     m: tuple[int, ...],
     w: tuple[int, ...],
     p: tuple[int, ...],
-    bandwidth: float | Sequence[float],
+    bandwidth: Bandwidth,
     down_cable: str,
 ) -> tuple[float, ...]:
     """
@@ -25,8 +26,8 @@ def check_shape(
     ----------
     m, w, p : tuple of int
         Children, parents and parallel cables, bottom level first.
-    bandwidth : float or sequence of float
-        Bytes per second of all cables, or of each level's.
+    bandwidth : Bandwidth
+        Of all cables, or of each level's.
     down_cable : str
         Choice among parallel cables going down.
 
@@ -52,10 +53,12 @@ def check_shape(
         )
     if down_cable not in {"mirror", "source"}:
         raise TopologyError(f"down_cable must be 'mirror' or 'source', got {down_cable!r}.")
-    rates = (bandwidth,) * h if isinstance(bandwidth, (int, float)) else tuple(bandwidth)
-    if len(rates) != h or not all(0 < rate < float("inf") for rate in rates):
-        raise TopologyError(f"bandwidth must be one positive value, or one for each of {h} levels.")
-    return tuple(float(rate) for rate in rates)
+    rates = cable_rates(bandwidth)
+    if len(rates) not in {1, h}:
+        raise TopologyError(
+            f"bandwidth must be one value, or one for each of {h} levels, got {len(rates)}."
+        )
+    return rates if len(rates) == h else rates * h
 
 
 def level_cables(

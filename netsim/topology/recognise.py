@@ -66,7 +66,7 @@ def recognise(graph: Topology) -> Recognition:
     shape = _Shape.of(graph)
     m, high = _subtrees(graph, shape)
     low = _low_digits(graph, shape, high)
-    tree = build_fat_tree(m, shape.w, shape.p, 1.0)
+    tree = build_fat_tree(m, shape.w, shape.p, "1 B/s")
     vertex = _placed(graph, shape, tree, high, low)
     return _fitted(graph, tree, vertex)
 

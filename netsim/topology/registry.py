@@ -58,7 +58,7 @@ def make_topology(spec: Mapping[str, Any] | str) -> Topology:
     excluded, cables = fields.names("excluded"), fields.names("failed_links")
     switches = fields.names("failed_switches")
     topology = TOPOLOGIES[table["kind"]](fields, common)
-    buffer_bytes = fields.size("buffer", _preset(fields)[2])
+    buffer_bytes = fields.buffer("buffer", _preset(fields)[2])
     topology = replace(topology, buffer_bytes=buffer_bytes) if buffer_bytes else topology
     fields.finish()
     return fail(exclude(topology, excluded), cables, switches)
@@ -83,8 +83,8 @@ def _common(fields: Fields) -> Common:
     return {
         "bandwidth": fields.rates("bandwidth", DEFAULT_BANDWIDTH),
         "half_duplex": fields.choice("duplex", ("full", "half"), "full") == "half",
-        "latency_base_s": fields.time("latency_base_s", base_s),
-        "latency_per_link_s": fields.time("latency_per_link_s", per_link_s),
+        "latency_base_s": fields.latency("latency_base_s", base_s),
+        "latency_per_link_s": fields.latency("latency_per_link_s", per_link_s),
     }
 
 

@@ -10,6 +10,8 @@ import numpy as np
 from netsim.arrays import Floats, Ints
 from netsim.errors import TopologyError
 from netsim.topology.base import Topology, check_size, reverse_links
+from netsim.topology.quantities import cable_rates, latency_seconds
+from netsim.units import Bandwidth, Quantity
 
 
 @dataclass(frozen=True, eq=False)
@@ -191,13 +193,13 @@ def cable_owners(dims: Sequence[int], wrap: Sequence[bool]) -> tuple[int, ...]:
 
 def build_torus(
     dims: Sequence[int],
-    bandwidth: float | Sequence[float],
+    bandwidth: Bandwidth,
     *,
     nodes_per_router: int = 1,
     wrap: Sequence[bool] | None = None,
     half_duplex: bool = False,
-    latency_base_s: float = 0.0,
-    latency_per_link_s: float = 0.0,
+    latency_base_s: Quantity = 0.0,
+    latency_per_link_s: Quantity = 0.0,
 ) -> Torus:
     """
     Build a torus or mesh.
@@ -206,7 +208,7 @@ def build_torus(
     ----------
     dims : sequence of int
         Routers along each axis; axis 0 is the fastest in the numbering.
-    bandwidth : float or sequence of float
+    bandwidth : Bandwidth
         Bytes per second of every cable; or of node cables and router cables; or of node
         cables and of the cables of each axis.
     nodes_per_router : int, default 1
@@ -215,8 +217,8 @@ def build_torus(
         Whether each axis is a ring; all are when absent.
     half_duplex : bool, default False
         Both directions of a cable share one capacity.
-    latency_base_s, latency_per_link_s : float, default 0
-        Latency of a path of n links: base + per_link * (n - 1), seconds.
+    latency_base_s, latency_per_link_s : float or str, default 0
+        Latency of a path of n links: base + per_link * (n - 1), in seconds or as ``"315 ns"``.
 
     Returns
     -------
@@ -269,8 +271,8 @@ def build_torus(
         link_cable=cable,
         capacity=np.concatenate(capacity),
         channel=np.minimum(links, reverse_links(tail, head, cable)) if half_duplex else links,
-        latency_base_s=latency_base_s,
-        latency_per_link_s=latency_per_link_s,
+        latency_base_s=latency_seconds(latency_base_s),
+        latency_per_link_s=latency_seconds(latency_per_link_s),
         dims=sides,
         nodes_per_router=nodes_per_router,
         wrap=rings,
@@ -281,7 +283,7 @@ def _check(
     dims: tuple[int, ...],
     wrap: tuple[bool, ...],
     nodes_per_router: int,
-    bandwidth: float | Sequence[float],
+    bandwidth: Bandwidth,
 ) -> tuple[float, ...]:
     """Check the description; return the bandwidth of node cables and of each axis."""
     if not dims or min(dims) < 1 or nodes_per_router < 1:
@@ -290,9 +292,7 @@ def _check(
         )
     if len(wrap) != len(dims):
         raise TopologyError(f"wrap must have an entry for each of {len(dims)} axes, got {wrap}.")
-    given = (bandwidth,) if isinstance(bandwidth, (int, float)) else tuple(bandwidth)
-    if not given or not all(0 < rate < float("inf") for rate in given):
-        raise TopologyError(f"bandwidth must be positive, got {bandwidth}.")
+    given = cable_rates(bandwidth)
     shared = {1: given * (1 + len(dims)), 2: given[:1] + given[1:] * len(dims)}
     rates = given if len(given) == 1 + len(dims) else shared.get(len(given))
     if rates is None:
@@ -300,4 +300,4 @@ def _check(
             f"bandwidth must be one value, two (node, router) or {1 + len(dims)} (node, one for "
             f"each axis), got {len(given)}."
         )
-    return tuple(float(rate) for rate in rates)
+    return rates

@@ -10,6 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from netsim.arrays import Floats, Ints
+from netsim.errors import UnitError
+from netsim.units import Quantity, parse_time
 from scheduler.errors import WorkloadError
 from scheduler.job import Job
 from scheduler.workload.base import DroppedJob, Workload
@@ -26,7 +28,7 @@ class ReadOptions(TypedDict, total=False):
     max_nodes: int | None
     scale_nodes: int
     arrivals: Literal["log", "zero"] | float
-    window_s: tuple[float, float] | None
+    window_s: tuple[Quantity, Quantity] | None
 
 
 class Reader(Protocol):
@@ -71,9 +73,9 @@ class Filters:
     arrivals : "log", "zero" or float, default "log"
         Submit times as in the log, the first kept job at 0; all 0, in the order of the
         log; or as in the log times a factor (0.5: twice the load).
-    window_s : (float, float) or None, default None
-        Keep the jobs submitted in this half-open interval, in seconds after the first
-        submission of a job that is otherwise kept, before `arrivals` applies.
+    window_s : (float or str, float or str) or None, default None
+        Keep the jobs submitted in this half-open interval, in seconds or as ``"2 h"`` after the
+        first submission of a job that is otherwise kept, before `arrivals` applies.
 
     Raises
     ------
@@ -100,7 +102,7 @@ class Filters:
                 f"arrivals must be 'log', 'zero' or a positive factor, got {self.arrivals!r}."
             )
         if self.window_s is not None:
-            _check_window(self.window_s)
+            object.__setattr__(self, "window_s", _window(self.window_s))
 
 
 def _positive(value: object) -> bool:
@@ -109,12 +111,26 @@ def _positive(value: object) -> bool:
     return number and 0 < float(value) < math.inf  # type: ignore[arg-type]
 
 
-def _check_window(window_s: object) -> None:
-    """Refuse a window that is no interval."""
+def _window(window_s: object) -> tuple[float, float]:
+    """Read a window; refuse what is no interval."""
     pair = list(window_s) if isinstance(window_s, (list, tuple)) else []
+    try:
+        pair = [_edge(edge) for edge in pair]
+    except UnitError:
+        pair = []
     numbers = all(type(edge) in (int, float) for edge in pair)
     if len(pair) != 2 or not numbers or not pair[0] < pair[1]:  # noqa: PLR2004
-        raise WorkloadError(f"window_s must be two seconds, start < end, got {window_s!r}.")
+        raise WorkloadError(
+            f"window_s must be two times such as 3600 or '2 h', start < end, got {window_s!r}."
+        )
+    return float(pair[0]), float(pair[1])
+
+
+def _edge(edge: object) -> object:
+    """Read the edge of a window where it is a text."""
+    if not isinstance(edge, str):
+        return edge
+    return math.inf if edge == "inf" else float(parse_time(edge))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

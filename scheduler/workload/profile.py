@@ -7,10 +7,12 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
+from netsim.errors import UnitError
 from netsim.units import parse_size, parse_time
 from patterns.errors import PatternError
 from patterns.registry import PATTERNS, make_pattern
 from scheduler.errors import WorkloadError
+from scheduler.pattern_tables import settled
 from scheduler.workload.draws import Distribution, read_distribution
 from scheduler.workload.match import Match, read_match
 from scheduler.workload.source import read_source
@@ -197,16 +199,6 @@ def seeded(spec: Mapping[str, Any], seed: int) -> dict[str, Any]:
     return _everywhere(spec, give)
 
 
-def _located(spec: Mapping[str, Any], folder: Path) -> dict[str, Any]:
-    """Let the relative paths of matrix files start in a folder."""
-
-    def place(own: Mapping[str, Any]) -> dict[str, Any]:
-        given = own.get("name") == "matrix" and isinstance(own.get("file"), str) and own["file"]
-        return {**own, "file": str(folder / own["file"])} if given else dict(own)
-
-    return _everywhere(spec, place)
-
-
 def _everywhere(
     spec: Mapping[str, Any], change: Callable[[Mapping[str, Any]], dict[str, Any]]
 ) -> dict[str, Any]:
@@ -256,10 +248,10 @@ def _pattern(table: object, place: str, folder: Path) -> Mapping[str, Any]:
     """Check that a pattern can be made."""
     if not isinstance(table, Mapping):
         raise WorkloadError(f"{place}: pattern: expected a table with a name, got {table!r}.")
-    spec = _located(table, folder)
     try:
+        spec = settled(table, folder)
         make_pattern(spec)
-    except (PatternError, TypeError) as error:
+    except (PatternError, UnitError, TypeError) as error:
         raise WorkloadError(f"{place}: pattern: {error}") from error
     return spec
 

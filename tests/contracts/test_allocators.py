@@ -31,22 +31,22 @@ from scheduler.errors import AllocationError
 from scheduler.job import Communication, Job
 
 WHOLE = {
-    "radix-4": fat_tree_of_radix(4, 1.0),
-    "radix-6": fat_tree_of_radix(6, 1.0),
-    "two-level": fat_tree_of_radix(6, 1.0, levels=2),
-    "top-cables": build_fat_tree((3, 3, 4), (1, 3, 1), (1, 1, 3), 1.0),
-    "tapered": build_fat_tree((4, 4, 3), (1, 2, 2), (1, 1, 1), 1.0),
-    "four-level": build_fat_tree((2, 2, 2, 2), (1, 2, 2, 2), (1, 1, 1, 1), 1.0),
-    "two-rail": build_fat_tree((3, 3, 2), (2, 3, 3), (1, 1, 1), 1.0),
-    "torus": build_torus((5, 4, 4), 1.0),
-    "two-node-routers": build_torus((4, 3, 3), 1.0, nodes_per_router=2),
-    "dragonfly": build_dragonfly(4, (2, 5), 1.0, nodes_per_router=2),
+    "radix-4": fat_tree_of_radix(4, "1 B/s"),
+    "radix-6": fat_tree_of_radix(6, "1 B/s"),
+    "two-level": fat_tree_of_radix(6, "1 B/s", levels=2),
+    "top-cables": build_fat_tree((3, 3, 4), (1, 3, 1), (1, 1, 3), "1 B/s"),
+    "tapered": build_fat_tree((4, 4, 3), (1, 2, 2), (1, 1, 1), "1 B/s"),
+    "four-level": build_fat_tree((2, 2, 2, 2), (1, 2, 2, 2), (1, 1, 1, 1), "1 B/s"),
+    "two-rail": build_fat_tree((3, 3, 2), (2, 3, 3), (1, 1, 1), "1 B/s"),
+    "torus": build_torus((5, 4, 4), "1 B/s"),
+    "two-node-routers": build_torus((4, 3, 3), "1 B/s", nodes_per_router=2),
+    "dragonfly": build_dragonfly(4, (2, 5), "1 B/s", nodes_per_router=2),
 }
 DAMAGED = {
-    "holes": depopulate(fat_tree_of_radix(6, 1.0), ["n4", "n9", "s1.5"]),
-    "login-nodes": exclude(fat_tree_of_radix(6, 1.0, levels=2), ["n0", "n1", "n17"]),
-    "service-routers": exclude(build_torus((4, 4, 3), 1.0), ["n5", "n6", "n47"]),
-    "broken-links": fail(fat_tree_of_radix(6, 1.0), ["s1.3>s2.4", "s2.7>s3.4"]),
+    "holes": depopulate(fat_tree_of_radix(6, "1 B/s"), ["n4", "n9", "s1.5"]),
+    "login-nodes": exclude(fat_tree_of_radix(6, "1 B/s", levels=2), ["n0", "n1", "n17"]),
+    "service-routers": exclude(build_torus((4, 4, 3), "1 B/s"), ["n5", "n6", "n47"]),
+    "broken-links": fail(fat_tree_of_radix(6, "1 B/s"), ["s1.3>s2.4", "s2.7>s3.4"]),
 }
 MACHINES = WHOLE | DAMAGED
 SEED = 7

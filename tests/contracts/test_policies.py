@@ -15,7 +15,7 @@ from scheduler.job import Communication, Job
 from scheduler.queues import POLICIES, make_policy
 from scheduler.simulator import simulate
 
-MACHINES = {"tree": fat_tree_of_radix(4, 1.0), "torus": build_torus((4, 4), 1.0)}
+MACHINES = {"tree": fat_tree_of_radix(4, "1 B/s"), "torus": build_torus((4, 4), "1 B/s")}
 VARIANTS = [
     *[(name, {}) for name in sorted(POLICIES)],
     ("easy", {"reservation": "R3"}),

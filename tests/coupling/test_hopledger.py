@@ -29,7 +29,7 @@ def test_figure_5_of_seed_003_by_hand():
         for number, size, leaves in ((1, 4, both), (2, 2, ((0, 0b1100, 0),)), (4, 4, both))
     )
     silent = Allocation(Job(3, 0.0, 1, 1.0, 1.0), ((1, 0b1000, 0),))
-    ledger = HopLedger(AlonePace(), Cluster(build_fat_tree((4, 2), (1, 4), (1, 1), 1.0)))
+    ledger = HopLedger(AlonePace(), Cluster(build_fat_tree((4, 2), (1, 4), (1, 1), "1 B/s")))
 
     ledger.change([], [two, one], 0.0)
     ledger.change([one], [silent], 1.0)

@@ -247,7 +247,7 @@ def test_links_of_a_tree_lie_at_the_port_that_their_number_says():
     Up-port q of level-l element x is link up_base[l] + x * ports[l] + q, also with parallel cables;
     the same cable downwards has down_base.
     """
-    tree = build_fat_tree([2, 3, 2], [1, 2, 2], [1, 2, 1], 1.0)
+    tree = build_fat_tree([2, 3, 2], [1, 2, 2], [1, 2, 1], "1 B/s")
     links = pd.DataFrame(
         {
             "link": [tree.link_name(link) for link in range(tree.n_links)],

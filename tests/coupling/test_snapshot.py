@@ -47,7 +47,7 @@ def test_nodes_are_numbers_names_or_host_lists_in_rank_order(given, nodes):
 
 
 def test_links_are_names_or_numbers_of_one_direction():
-    tree = fat_tree_of_radix(4, bandwidth=1.0)
+    tree = fat_tree_of_radix(4, bandwidth="1 B/s")
     up = tree.link_number("s1.0>s2.1")
 
     (job,) = snapshot_from(with_job(links=[up, "s1.1>s2.0", "s1.1>s2.0"])).jobs
@@ -95,7 +95,7 @@ def test_matrix_files_lie_beside_the_snapshot(tmp_path, monkeypatch):
 
 
 def test_a_topology_that_is_built_already_may_be_given():
-    tree = fat_tree_of_radix(4, bandwidth=1.0)
+    tree = fat_tree_of_radix(4, bandwidth="1 B/s")
 
     assert snapshot_from(with_job() | {"topology": tree}).topology is tree
 

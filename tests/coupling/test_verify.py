@@ -50,7 +50,7 @@ def test_legal_partitions_pass_with_certificates_that_can_be_walked(command):
     assert (status, err) == (0, "")
     told = json.loads(out)
     assert told["passed"] is True
-    tree = fat_tree_of_radix(8, bandwidth=1.0)
+    tree = fat_tree_of_radix(8, bandwidth="1 B/s")
     for job, wanted in zip(told["jobs"], partitions()["jobs"], strict=True):
         assert job["id"] == wanted["id"]
         assert job["isolated"] is True
@@ -201,7 +201,7 @@ def test_a_blocked_partition_has_a_witness(command):
 
 def test_the_five_node_partition_is_illegal_yet_proved_non_blocking(command):
     """Pod A: one leaf of 2; pod B: leaves of 2 and 1; a broken condition alone is no failure."""
-    tree = fat_tree_of_radix(4, bandwidth=1.0)
+    tree = fat_tree_of_radix(4, bandwidth="1 B/s")
     ports = [(1, 0, (0, 1)), (1, 2, (0, 1)), (1, 3, (0,))]
     ports += [(2, 0, (0,)), (2, 1, (1,)), (2, 2, (0, 1)), (2, 3, (1,))]
     up = [tree.up_base[level] + x * tree.ports[level] + q for level, x, qs in ports for q in qs]
@@ -243,7 +243,7 @@ def test_a_permutation_given_is_routed(command, tmp_path):
         proof = job["permutation"]["certificate"]
         assert proof["flows"] == [[f"n{a}", f"n{b}"] for a, b in pairs]
         links = partitions()["jobs"][0]["links"]
-        tree = fat_tree_of_radix(8, bandwidth=1.0)
+        tree = fat_tree_of_radix(8, bandwidth="1 B/s")
         assert_certified(tree, nodes, links, proof["flows"], proof["routes"])
         assert "permutation" not in json.loads(out)["jobs"][1]
 

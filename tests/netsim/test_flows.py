@@ -109,7 +109,7 @@ def solved_anew(routes, sender, nbytes, capacity, fairness):
 @pytest.mark.parametrize("sizes", ["equal", "mixed"])
 def test_re_sharing_where_levels_move_equals_solving_all_anew(fairness, sizes):
     """400 random flows on a tapered tree: long chains of bottlenecks, many ties."""
-    tree = build_fat_tree((4, 4, 4), (1, 2, 3), (1, 1, 1), [1.0, 2.0, 1.5])
+    tree = build_fat_tree((4, 4, 4), (1, 2, 3), (1, 1, 1), ["1 B/s", "2 B/s", "1.5 B/s"])
     rng = np.random.default_rng(11)
     src = rng.integers(tree.n_nodes, size=400)
     dst = (src + rng.integers(1, tree.n_nodes, size=400)) % tree.n_nodes
@@ -142,7 +142,9 @@ def test_weights_follow_the_flows_still_open_at_the_sender():
 
 def test_a_flow_within_a_node_is_done_at_once_and_latency_counts_for_the_others():
     """Latency 2 s + 1 s for each link after the first; 8 B at 4 B/s over 4 links: 2 + 5 s."""
-    tree = build_fat_tree((2, 2), (1, 2), (1, 1), 4.0, latency_base_s=2.0, latency_per_link_s=1.0)
+    tree = build_fat_tree(
+        (2, 2), (1, 2), (1, 1), "4 B/s", latency_base_s="2 s", latency_per_link_s="1 s"
+    )
 
     report = report_flows(tree, DModK(tree), [0, 0], [0, 3], [8.0, 8.0])
 
@@ -153,7 +155,7 @@ def test_a_flow_within_a_node_is_done_at_once_and_latency_counts_for_the_others(
 
 
 def test_no_flows_make_an_empty_report():
-    tree = build_fat_tree((2, 2), (1, 2), (1, 1), 4.0)
+    tree = build_fat_tree((2, 2), (1, 2), (1, 1), "4 B/s")
 
     report = report_flows(tree, DModK(tree), [], [], [])
 
@@ -172,7 +174,7 @@ def test_no_flows_make_an_empty_report():
     ],
 )
 def test_flows_that_make_no_sense_are_refused(src, dst, nbytes, message):
-    tree = build_fat_tree((2, 2), (1, 2), (1, 1), 4.0)
+    tree = build_fat_tree((2, 2), (1, 2), (1, 1), "4 B/s")
 
     with pytest.raises(NetsimError, match=message):
         report_flows(tree, DModK(tree), src, dst, nbytes)

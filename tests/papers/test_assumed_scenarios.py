@@ -17,7 +17,7 @@ from scheduler.workload import synth
 @pytest.fixture(scope="module")
 def ratio():
     """Return a function: makespan / Baseline makespan on the first 400 jobs of Synth-16."""
-    tree = fat_tree_of_radix(16, 1.0)
+    tree = fat_tree_of_radix(16, "1 B/s")
     logged = synth(16, n_jobs=400).jobs
 
     def makespan(allocator, jobs):

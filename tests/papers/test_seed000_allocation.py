@@ -16,7 +16,7 @@ from scheduler.allocators import make_allocator
 from scheduler.cluster import Cluster
 from scheduler.job import Job
 
-TREE = build_fat_tree((3, 3, 2), (1, 3, 3), (1, 1, 1), 1.0)
+TREE = build_fat_tree((3, 3, 2), (1, 3, 3), (1, 1, 1), "1 B/s")
 ALL = 0b111
 RED, BROWN, BLUE = {1, 2}, {3, 4, 5, 6, 7, 8}, {0, *range(9, 18)}
 
@@ -131,7 +131,7 @@ def test_t2_does_not_share_a_leaf_with_t2_or_t3_but_shares_a_pod_with_t3():
 
 def test_t3_does_not_share_a_pod_with_t3():
     """Eight nodes are free in each pod; one T3 job of ten holds links of both."""
-    tree = build_fat_tree((3, 3, 4), (1, 3, 3), (1, 1, 1), 1.0)
+    tree = build_fat_tree((3, 3, 4), (1, 3, 3), (1, 1, 1), "1 B/s")
     allocator, cluster = make_allocator("ta", {}, 0), Cluster(tree)
     first = allocator.allocate(job(10, 1), cluster)
     cluster.place(first)
@@ -146,7 +146,7 @@ def test_t3_does_not_share_a_pod_with_t3():
 
 def test_t3_takes_the_emptiest_pods_and_their_emptiest_leaves():
     """Lines 33-35."""
-    tree = build_fat_tree((3, 3, 3), (1, 3, 3), (1, 1, 1), 1.0)
+    tree = build_fat_tree((3, 3, 3), (1, 3, 3), (1, 1, 1), "1 B/s")
     cluster = Cluster(tree)
     cluster.place(Allocation(job(3, 8), ((0, 0b001, 0), (3, 0b011, 0))))
 

@@ -11,8 +11,8 @@ from scheduler.cluster import Cluster
 from scheduler.errors import AllocationError
 from scheduler.job import Job
 
-RADIX_4 = fat_tree_of_radix(4, 1.0)  # 4 pods of 2 leaves of 2 nodes
-RADIX_6 = fat_tree_of_radix(6, 1.0)  # 6 pods of 3 leaves of 3 nodes
+RADIX_4 = fat_tree_of_radix(4, "1 B/s")  # 4 pods of 2 leaves of 2 nodes
+RADIX_6 = fat_tree_of_radix(6, "1 B/s")  # 6 pods of 3 leaves of 3 nodes
 
 
 def job(n_nodes, number=1):
@@ -111,8 +111,8 @@ def test_single_leaf_jobs_take_links_only_when_asked_to():
 
 def test_parallel_cables_at_the_top_are_virtual_spines():
     """One spine of three cables per L2 index is as good as three spines."""
-    cables = build_fat_tree((3, 3, 4), (1, 3, 1), (1, 1, 3), 1.0)
-    spines = build_fat_tree((3, 3, 4), (1, 3, 3), (1, 1, 1), 1.0)
+    cables = build_fat_tree((3, 3, 4), (1, 3, 1), (1, 1, 3), "1 B/s")
+    spines = build_fat_tree((3, 3, 4), (1, 3, 3), (1, 1, 1), "1 B/s")
 
     for n_nodes in range(1, 37):
         allocations = [ask("jigsaw", n_nodes, Cluster(tree)) for tree in (cables, spines)]
@@ -146,7 +146,7 @@ def test_parallel_cables_at_the_top_are_virtual_spines():
 def test_a_tree_that_is_not_full_is_refused_with_the_reason(
     name, children, parents, parallel, message
 ):
-    cluster = Cluster(build_fat_tree(children, parents, parallel, 1.0))
+    cluster = Cluster(build_fat_tree(children, parents, parallel, "1 B/s"))
 
     with pytest.raises(AllocationError, match=message):
         ask(name, 1, cluster)
@@ -163,7 +163,7 @@ def test_bandwidth_classes_are_four_and_equally_likely():
 
 def two_free_nodes_on_each_of_two_leaves(taken):
     """Return a two-level cluster; jobs of so many units use all uplinks of both leaves."""
-    cluster = Cluster(build_fat_tree((4, 2), (1, 4), (1, 1), 1.0))
+    cluster = Cluster(build_fat_tree((4, 2), (1, 4), (1, 1), "1 B/s"))
     for number, units in ((1001, min(taken, 4)), (1002, max(0, taken - 4))):
         nodes, ports = 1 << number - 1001, 0b1111 if units else 0
         rows = ((0, nodes, ports), (1, nodes, ports))

@@ -12,7 +12,7 @@ from scheduler.workload import synth
 
 def run(name, mean_nodes, n_jobs, seed=1):
     """Return steady utilisation and what is held beyond the requests, both in per cent."""
-    tree = fat_tree_of_radix(mean_nodes, 1.0)  # Synth-16 runs on radix 16, and so on
+    tree = fat_tree_of_radix(mean_nodes, "1 B/s")  # Synth-16 runs on radix 16, and so on
     jobs = synth(mean_nodes, n_jobs=n_jobs, seed=seed).jobs
     records = simulate(
         jobs, Cluster(tree), make_allocator(name, {}, seed), make_policy("easy", {})

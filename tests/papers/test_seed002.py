@@ -15,7 +15,7 @@ from scheduler.job import Job
 from scheduler.ordering import allocation_of
 from scheduler.workload.synthetic import hector_like
 
-LINE = build_torus((64,), 1.0, wrap=(False,))
+LINE = build_torus((64,), "1 B/s", wrap=(False,))
 DRAGONFLY = {
     "kind": "dragonfly",
     "groups": 8,
@@ -131,7 +131,7 @@ def test_closest_fit_by_mind_looks_at_all_distances_not_at_the_largest_gap():
 
 def test_figure_2_mind_is_the_mean_over_pairs():
     """Nodes 0, 1 and 3 of a ring of five: 1, 2 and 2 hops."""
-    ring = build_torus((5,), 1.0)
+    ring = build_torus((5,), "1 B/s")
 
     assert average_pairwise_hops(ring, np.array([0, 1, 3])) == pytest.approx(5 / 3)
 

@@ -15,7 +15,7 @@ from scheduler.queues.shapes import ANY, TorusShapes
 from scheduler.rates import Pace
 from scheduler.simulator import simulate
 
-TORUS = build_torus((4, 4, 4), 1.0)
+TORUS = build_torus((4, 4, 4), "1 B/s")
 CUBE = 8  # nodes of {2, 2, 2}
 
 
@@ -85,7 +85,7 @@ def remember(record, on_cube, elsewhere):
 
 def test_table_1_gives_the_shapes_of_the_sizes():
     """64 nodes: 3D-B, 3D-UB, 2D-B, 2D-UB, as on the paper's torus of 32 per axis; and the list."""
-    fabric = build_torus((32, 32, 32), 1.0)
+    fabric = build_torus((32, 32, 32), "1 B/s")
     machine = Machine(Cluster(fabric), make_allocator("non-contiguous", {}, 1), float)
     shapes = TorusShapes(machine, fabric)
 

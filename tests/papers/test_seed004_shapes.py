@@ -17,7 +17,7 @@ from scheduler.allocators.torus_shapes import (
 from scheduler.job import Communication
 from scheduler.traffic import TrafficOf
 
-TORUS = build_torus((32, 32, 32), 1.0)
+TORUS = build_torus((32, 32, 32), "1 B/s")
 TABLE_1 = {
     (64, "3D-B"): [(4, 4, 4)],
     # {16, 2, 2} has 64 nodes too; the table leaves it out, though it lists its like for 512

@@ -10,7 +10,7 @@ from scheduler.cluster import Cluster
 from scheduler.errors import AllocationError
 from scheduler.job import Job
 
-RADIX_4 = fat_tree_of_radix(4, 1.0)  # 4 pods of 2 leaves of 2 nodes
+RADIX_4 = fat_tree_of_radix(4, "1 B/s")  # 4 pods of 2 leaves of 2 nodes
 
 
 def job(n_nodes, number=1):
@@ -18,7 +18,7 @@ def job(n_nodes, number=1):
 
 
 def test_an_empty_tree_has_all_nodes_and_uplinks_free():
-    cluster = Cluster(build_fat_tree((3, 2, 4), (1, 2, 2), (1, 2, 3), 1.0))
+    cluster = Cluster(build_fat_tree((3, 2, 4), (1, 2, 2), (1, 2, 3), "1 B/s"))
 
     assert (cluster.n_nodes, cluster.n_leaves, cluster.n_pods) == (24, 8, 4)
     assert cluster.leaf_free == [0b111] * 8
@@ -28,14 +28,14 @@ def test_an_empty_tree_has_all_nodes_and_uplinks_free():
 
 
 def test_other_machines_have_blocks_of_64_nodes_and_no_links():
-    cluster = Cluster(build_torus((5, 5, 4), 1.0))
+    cluster = Cluster(build_torus((5, 5, 4), "1 B/s"))
 
     assert [mask.bit_count() for mask in cluster.leaf_free] == [64, 36]
     assert (cluster.leaf_up, cluster.l2_up, cluster.pod_free) == ([0, 0], [], [100])
 
 
 def test_groups_of_a_two_rail_tree_are_the_nodes_that_share_leaves():
-    cluster = Cluster(build_fat_tree((3, 3, 2), (2, 3, 3), (1, 1, 1), 1.0))
+    cluster = Cluster(build_fat_tree((3, 3, 2), (2, 3, 3), (1, 1, 1), "1 B/s"))
 
     assert (cluster.n_nodes, cluster.n_leaves, cluster.leaf_free) == (18, 6, [0b111] * 6)
 

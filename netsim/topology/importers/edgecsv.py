@@ -62,7 +62,7 @@ def read_edge_csv(text: str, source: str, settings: Settings) -> Topology:
             if said and said != known:
                 raise TopologyError(f"{place}: {name!r} is a {said} here, before a {known}.")
             kinds[name] = known
-        value = None if rate is None else rate_of(row[rate], place)
+        value = None if rate is None else rate_of(row[rate], place, header[rate])
         edges.append(Edge(place, a, b, value, 1 if count is None else count_of(row[count], place)))
     hint = "parallel cables are counted in a column 'cables'"
     return edge_sketch(each_cable_once(edges, hint), kinds, source, FORM).build(settings)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from netsim.errors import TopologyError, UnitError
 from netsim.topology.importers.sketch import Sketch
-from netsim.units import parse_rate
+from netsim.units import is_bare, parse_rate
 
 KINDS = ("node", "switch")
 _MOST_CABLES = 10_000  # between two switches; more is a typing error
@@ -118,7 +118,7 @@ def kind_of(text: str, place: str) -> str:
     return word
 
 
-def rate_of(text: str | float, place: str) -> float | None:
+def rate_of(text: str | float, place: str, name: str) -> float | None:
     """
     Read a capacity.
 
@@ -128,6 +128,8 @@ def rate_of(text: str | float, place: str) -> float | None:
         Such as ``100 Gb/s``; a number is in bytes per second; nothing where the file is silent.
     place : str
         Where it stands, for messages.
+    name : str
+        What the file calls it; ``bandwidth_bytes_per_s`` states the unit of any number.
 
     Returns
     -------
@@ -142,7 +144,8 @@ def rate_of(text: str | float, place: str) -> float | None:
     if text == "":
         return None
     try:
-        rate = parse_rate(text)
+        stated = name.endswith("_bytes_per_s") and is_bare(text)
+        rate = parse_rate(f"{text} B/s" if stated else text)
     except UnitError as error:
         raise TopologyError(f"{place}: {error}") from None
     if rate <= 0:

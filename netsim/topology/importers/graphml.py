@@ -91,5 +91,6 @@ def _names(graph: Any) -> Mapping[Any, str]:  # noqa: ANN401 (NetworkX publishes
 
 def _edge(a: str, b: str, data: Mapping[str, Any], place: str) -> Edge:
     """Read an edge."""
-    rate = next((data[key] for key in _RATES if key in data), "")
-    return Edge(place, a, b, rate_of(rate, place), count_of(data.get("cables", ""), place))
+    name = next((key for key in _RATES if key in data), "")
+    rate = rate_of(data.get(name, ""), place, name)
+    return Edge(place, a, b, rate, count_of(data.get("cables", ""), place))

@@ -11,6 +11,7 @@ from netsim.topology.base import Topology
 from netsim.topology.counters import occurrence
 from netsim.topology.levels import vertex_levels
 from netsim.topology.origin import Origin
+from netsim.topology.quantities import cable_rates, latency_seconds
 from netsim.topology.recognise import recognise
 
 DEFAULT_BANDWIDTH = 12.5e9  # bytes per second: 100 Gb/s, where neither file nor user says
@@ -24,13 +25,13 @@ class Settings:
 
     Parameters
     ----------
-    bandwidth : float or tuple of float, optional
-        Bytes per second of all cables, or of each level's from the node link up; the file's own
-        where None.
+    bandwidth : Bandwidth, optional
+        Bytes per second or ``"100 Gb/s"`` of all cables, or of each level's from the node link up;
+        the file's own where None.
     half_duplex : bool
         Both directions of a cable share one capacity.
-    latency_base_s, latency_per_link_s : float
-        Latency of a path of n links: base + per_link * (n - 1), seconds.
+    latency_base_s, latency_per_link_s : float or str
+        Latency of a path of n links: base + per_link * (n - 1), in seconds or as ``"315 ns"``.
     names : dict of str to str
         Better names than those in the file, by the file's name or GUID.
     """
@@ -40,6 +41,15 @@ class Settings:
     latency_base_s: float = 0.0
     latency_per_link_s: float = 0.0
     names: dict[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        """Read quantities with units."""
+        for name in ("latency_base_s", "latency_per_link_s"):
+            object.__setattr__(self, name, latency_seconds(getattr(self, name)))
+        if self.bandwidth is not None:
+            rates = cable_rates(self.bandwidth)
+            one = isinstance(self.bandwidth, (int, float, str))
+            object.__setattr__(self, "bandwidth", rates[0] if one else rates)
 
 
 @dataclass(slots=True)
@@ -313,8 +323,7 @@ def fit_capacities(
     Raises
     ------
     TopologyError
-        If the user gives another number of bandwidths than there are levels, or one that is not
-        positive.
+        If the user gives another number of bandwidths than there are levels.
     """
     if settings.bandwidth is None:
         silent = sum(rate is None for rate in rates)
@@ -328,9 +337,9 @@ def fit_capacities(
     step = link_levels(graph)
     n_levels = int(step.max()) + 1
     values = given if isinstance(given, tuple) else (given,) * n_levels
-    if len(values) != n_levels or not all(0 < value < float("inf") for value in values):
+    if len(values) != n_levels:
         raise TopologyError(
-            f"bandwidth must be one positive value, or one for each of {n_levels} levels."
+            f"bandwidth must be one value, or one for each of {n_levels} levels, got {len(values)}."
         )
     if any(rate is not None for rate in rates):
         assumed.append("the bandwidth given goes before that of the file")

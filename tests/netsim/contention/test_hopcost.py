@@ -8,7 +8,7 @@ from netsim.routing.dmodk import DModK
 from netsim.topology.base import Topology
 from netsim.topology.fattree import build_fat_tree
 
-TREE = build_fat_tree((4, 2), (1, 4), (1, 1), 1.0)
+TREE = build_fat_tree((4, 2), (1, 4), (1, 1), "1 B/s")
 JOB_1, JOB_2 = [0, 1, 4, 5], [2, 3]
 
 

@@ -58,7 +58,7 @@ def trees(draw):
     m = [draw(st.integers(2, 4)) for _ in range(levels)]
     w = [draw(st.sampled_from([1, 1, 2])), *(draw(sizes) for _ in range(levels - 1))]
     p = [1, *(draw(st.integers(1, 2)) for _ in range(levels - 1))]
-    return build_fat_tree(m, w, p, 1.0)
+    return build_fat_tree(m, w, p, "1 B/s")
 
 
 @settings(deadline=None, max_examples=60)
@@ -75,7 +75,7 @@ def test_a_scrambled_tree_is_recognised(tree, seed):
 @settings(deadline=None, max_examples=40)
 @given(st.data())
 def test_a_scrambled_tree_with_holes_is_recognised(data):
-    tree = build_fat_tree((4, 3, 2), (1, 2, 3), (1, 1, 2), 1.0)
+    tree = build_fat_tree((4, 3, 2), (1, 2, 3), (1, 1, 2), "1 B/s")
     nodes = data.draw(st.sets(st.integers(0, 23), max_size=3))
     leaf = data.draw(st.sampled_from(["s1.1", "s1.5"]))
     tree = depopulate(tree, [*sorted(nodes), leaf])

@@ -18,14 +18,14 @@ from scheduler.job import Job
 from scheduler.ordering import allocation_of, node_order
 
 MACHINES = {
-    "torus": build_torus((5, 3, 4), 1.0, nodes_per_router=2),
-    "mesh": build_torus((7, 6), 1.0, wrap=(False, True)),
-    "login nodes": exclude(build_torus((5, 4, 3), 1.0), ["n3", "n4", "n59"]),
-    "best case": build_dragonfly(3, (3, 4), 1.0, nodes_per_router=2, variant="best-case"),
-    "worst case": build_dragonfly(3, (3, 4), 1.0, nodes_per_router=2, variant="worst-case"),
-    "canonical": build_dragonfly(9, 4, 1.0, nodes_per_router=2),
-    "tree": fat_tree_of_radix(6, 1.0),
-    "two rails": build_fat_tree((3, 3, 2), (2, 3, 3), (1, 1, 1), 1.0),
+    "torus": build_torus((5, 3, 4), "1 B/s", nodes_per_router=2),
+    "mesh": build_torus((7, 6), "1 B/s", wrap=(False, True)),
+    "login nodes": exclude(build_torus((5, 4, 3), "1 B/s"), ["n3", "n4", "n59"]),
+    "best case": build_dragonfly(3, (3, 4), "1 B/s", nodes_per_router=2, variant="best-case"),
+    "worst case": build_dragonfly(3, (3, 4), "1 B/s", nodes_per_router=2, variant="worst-case"),
+    "canonical": build_dragonfly(9, 4, "1 B/s", nodes_per_router=2),
+    "tree": fat_tree_of_radix(6, "1 B/s"),
+    "two rails": build_fat_tree((3, 3, 2), (2, 3, 3), (1, 1, 1), "1 B/s"),
 }
 
 

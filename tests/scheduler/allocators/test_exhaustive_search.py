@@ -13,11 +13,17 @@ from scheduler.cluster import Cluster
 from scheduler.job import Job
 
 TREES = {
-    "radix-4": (fat_tree_of_radix(4, 1.0), 60),
-    "three-nodes-three-leaves-two-pods": (build_fat_tree((3, 3, 2), (1, 3, 3), (1, 1, 1), 1.0), 60),
-    "one-spine-three-cables": (build_fat_tree((3, 3, 2), (1, 3, 1), (1, 1, 3), 1.0), 30),
-    "two-nodes-three-leaves-three-pods": (build_fat_tree((2, 3, 3), (1, 2, 3), (1, 1, 1), 1.0), 10),
-    "two-level": (fat_tree_of_radix(6, 1.0, levels=2), 60),
+    "radix-4": (fat_tree_of_radix(4, "1 B/s"), 60),
+    "three-nodes-three-leaves-two-pods": (
+        build_fat_tree((3, 3, 2), (1, 3, 3), (1, 1, 1), "1 B/s"),
+        60,
+    ),
+    "one-spine-three-cables": (build_fat_tree((3, 3, 2), (1, 3, 1), (1, 1, 3), "1 B/s"), 30),
+    "two-nodes-three-leaves-three-pods": (
+        build_fat_tree((2, 3, 3), (1, 2, 3), (1, 1, 1), "1 B/s"),
+        10,
+    ),
+    "two-level": (fat_tree_of_radix(6, "1 B/s", levels=2), 60),
 }
 
 

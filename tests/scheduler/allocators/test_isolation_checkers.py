@@ -9,7 +9,7 @@ from netsim.topology.fattree import fat_tree_of_radix
 from scheduler.allocation import Allocation
 from scheduler.job import Job
 
-TREE = fat_tree_of_radix(8, 1.0)  # 8 pods of 4 leaves of 4 nodes
+TREE = fat_tree_of_radix(8, "1 B/s")  # 8 pods of 4 leaves of 4 nodes
 ENDS = Ends(TREE)
 
 

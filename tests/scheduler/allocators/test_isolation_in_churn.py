@@ -76,7 +76,7 @@ def spanned(allocation, tree):
 def check(case, radix, n_allocations):
     """Run a churn with all checkers at work; nobody holds anything at the end."""
     name, options = CASES[case]
-    tree = fat_tree_of_radix(radix, 1.0)
+    tree = fat_tree_of_radix(radix, "1 B/s")
     ledger, meter, ends = Ledger(tree), Meter(), Ends(tree)
     reachable = {}  # links that a job under TA could meet another on -> the job
     seed = crc32(f"{case} {radix}".encode())

@@ -16,14 +16,14 @@ from scheduler.errors import AllocationError
 from scheduler.job import Job
 from scheduler.ordering import ORDERINGS, allocation_of, hilbert_index, node_order
 
-LINE = build_torus((150,), 1.0, wrap=(False,))
-TORUS = build_torus((5, 3, 4), 1.0, nodes_per_router=2)
+LINE = build_torus((150,), "1 B/s", wrap=(False,))
+TORUS = build_torus((5, 3, 4), "1 B/s", nodes_per_router=2)
 GRID_MACHINES = {
     "torus": TORUS,
     "login nodes": exclude(TORUS, ["n7", "n8", "n119"]),
-    "dragonfly": build_dragonfly(5, (3, 4), 1.0, nodes_per_router=2),
+    "dragonfly": build_dragonfly(5, (3, 4), "1 B/s", nodes_per_router=2),
 }
-MACHINES = GRID_MACHINES | {"tree": fat_tree_of_radix(6, 1.0)}
+MACHINES = GRID_MACHINES | {"tree": fat_tree_of_radix(6, "1 B/s")}
 
 
 def job(n_nodes, number=1):
@@ -129,7 +129,7 @@ def test_hilbert_and_snake_keep_the_groups_of_a_dragonfly_together():
 
 def test_ranks_and_gaps_follow_the_ordering():
     """On a 3 x 3 snake 0 1 2 5 4 3 6 7 8 nodes 2 and 5 are successive, and so are their ranks."""
-    fabric = build_torus((3, 3), 1.0)
+    fabric = build_torus((3, 3), "1 B/s")
     cluster = occupied(fabric, [0, 2, 5, 7])
 
     assert chosen("closest-fit", cluster, 2, order="snake") == [2, 5]
@@ -139,7 +139,7 @@ def test_ranks_and_gaps_follow_the_ordering():
 
 def test_login_nodes_count_in_gaps():
     """Across an excluded node the gap is 2, as across a busy one."""
-    fabric = exclude(build_torus((8,), 1.0), ["n1"])
+    fabric = exclude(build_torus((8,), "1 B/s"), ["n1"])
     cluster = occupied(fabric, [0, 2, 4, 6, 7])
 
     assert chosen("first-fit", cluster, 2, gap=1) == [6, 7]

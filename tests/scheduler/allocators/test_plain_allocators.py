@@ -10,7 +10,7 @@ from scheduler.allocators import make_allocator
 from scheduler.cluster import Cluster
 from scheduler.job import Job
 
-RADIX_6 = fat_tree_of_radix(6, 1.0)  # 6 pods of 3 leaves of 3 nodes
+RADIX_6 = fat_tree_of_radix(6, "1 B/s")  # 6 pods of 3 leaves of 3 nodes
 
 
 def job(n_nodes, number=1):
@@ -51,7 +51,7 @@ def test_contiguous_takes_the_lowest_run_that_is_long_enough(n_nodes, expected):
 
 
 def test_contiguous_crosses_blocks_of_a_torus():
-    torus = build_torus((5, 6, 7), 1.0)
+    torus = build_torus((5, 6, 7), "1 B/s")
 
     assert placed("contiguous", 70, with_free(torus, range(60, 140))) == list(range(60, 130))
 
@@ -93,7 +93,7 @@ def test_slurm_goes_up_only_as_far_as_it_must_and_fills_small_leaves_first():
 
 def test_slurm_knows_the_groups_of_a_four_level_tree():
     """No pod has three nodes free, but the two groups of two pods have; the first is taken."""
-    tree = build_fat_tree((2, 2, 2, 2), (1, 2, 2, 2), (1, 1, 1, 1), 1.0)
+    tree = build_fat_tree((2, 2, 2, 2), (1, 2, 2, 2), (1, 1, 1, 1), "1 B/s")
     cluster = with_free(tree, [0, 4, 5, 8, 10, 12])
 
     assert placed("slurm-best-fit", 3, cluster) == [0, 4, 5]

@@ -24,8 +24,8 @@ from scheduler.job import Communication, Job
 from scheduler.traffic import TrafficOf
 
 NAMES = ("greedy", "balanced", "adaptive", "emergent-adaptive")
-LEAVES_OF_8 = build_fat_tree((8, 4), (1, 8), (1, 1), 1.0)
-RADIX_6 = fat_tree_of_radix(6, 1.0)  # 6 pods of 3 leaves of 3 nodes
+LEAVES_OF_8 = build_fat_tree((8, 4), (1, 8), (1, 1), "1 B/s")
+RADIX_6 = fat_tree_of_radix(6, "1 B/s")  # 6 pods of 3 leaves of 3 nodes
 DOUBLING = Communication("rd", RecursiveDoubling(), 0.5)
 
 
@@ -98,7 +98,7 @@ class TestBalanced:
     def test_table_2(self):
         """512 nodes on leaves with 160, 150, 100, 80, 70, 50 and 40 free nodes, any order."""
         free = [50, 160, 70, 40, 100, 150, 80]
-        tree = build_fat_tree((160, 7), (1, 1), (1, 1), 1.0)
+        tree = build_fat_tree((160, 7), (1, 1), (1, 1), "1 B/s")
         cluster = loaded(tree, [160 - count for count in free], [0] * 7)
 
         allocation = placed("balanced", talker(512), cluster)
@@ -108,7 +108,7 @@ class TestBalanced:
 
     def test_what_is_missing_comes_from_what_is_left_over_fewest_free_first(self):
         """Free 7, 6, 3: portions 4, 4, 2 of 16 leave 6 missing: leaf 2 has 1, then 1 has 2, 0 3."""
-        tree = build_fat_tree((8, 3), (1, 8), (1, 1), 1.0)
+        tree = build_fat_tree((8, 3), (1, 8), (1, 1), "1 B/s")
         cluster = loaded(tree, [1, 2, 5], [0, 0, 0])
 
         assert placed("balanced", talker(16), cluster) == {0: 7, 1: 6, 2: 3}
@@ -137,7 +137,7 @@ class TestBalanced:
 class TestAdaptive:
     def test_it_takes_balanced_where_steps_stay_on_leaves(self):
         """Free 6, 5, 5: greedy 6 + 2 crosses in every step but one, balanced 4 + 4 in one."""
-        cluster = loaded(build_fat_tree((8, 3), (1, 8), (1, 1), 1.0), [0, 0, 0], [2, 3, 3])
+        cluster = loaded(build_fat_tree((8, 3), (1, 8), (1, 1), "1 B/s"), [0, 0, 0], [2, 3, 3])
 
         assert placed("greedy", talker(8), cluster) == {0: 6, 1: 2}
         assert placed("balanced", talker(8), cluster) == {0: 4, 1: 4}
@@ -146,7 +146,7 @@ class TestAdaptive:
 
     def test_it_takes_greedy_where_balanced_meets_contention(self):
         """Balanced goes for the most free nodes, where seven of eight nodes communicate."""
-        tree = build_fat_tree((16, 3), (1, 16), (1, 1), 1.0)
+        tree = build_fat_tree((16, 3), (1, 16), (1, 1), "1 B/s")
         cluster = loaded(tree, [11, 0, 0], [0, 12, 12])
 
         assert placed("balanced", talker(8), cluster) == {0: 4, 1: 4}
@@ -184,7 +184,7 @@ class TestAdaptive:
 
         By hops 3 near steps and a far one each way; by hop-bytes the far one has 8 of 15 bytes.
         """
-        cluster = Cluster(build_fat_tree((16, 2), (1, 16), (1, 1), 1.0))
+        cluster = Cluster(build_fat_tree((16, 2), (1, 16), (1, 1), "1 B/s"))
         job = talker(16, communication=Communication("x", RecursiveHalvingVectorDoubling(16), 1.0))
         halves = Allocation(job, ((0, 0xFF, 0), (1, 0xFF, 0)))
         near, far = 2 * (1 + 0.5), 4 * (1 + 0.5 + 0.5 + 0.25)
@@ -197,7 +197,7 @@ class TestAdaptive:
 
     def test_binomial_broadcast_costs_what_recursive_doubling_does_on_two_halves(self):
         """The same distances, only fewer pairs: section 6.4's equal reductions."""
-        cluster = Cluster(build_fat_tree((16, 2), (1, 16), (1, 1), 1.0))
+        cluster = Cluster(build_fat_tree((16, 2), (1, 16), (1, 1), "1 B/s"))
         halves = Allocation(talker(16), ((0, 0xFF, 0), (1, 0xFF, 0)))
 
         assert placement_cost(Binomial(), halves, cluster) == placement_cost(
@@ -272,7 +272,9 @@ class TestEmergentAdaptive:
 
 
 @pytest.mark.parametrize("name", NAMES)
-@pytest.mark.parametrize("fabric", [RADIX_6, build_fat_tree((3, 3, 2), (2, 3, 3), (1, 1, 1), 1.0)])
+@pytest.mark.parametrize(
+    "fabric", [RADIX_6, build_fat_tree((3, 3, 2), (2, 3, 3), (1, 1, 1), "1 B/s")]
+)
 def test_communicating_jobs_come_and_go_with_nodes_given_once(name, fabric):
     """The contract of all allocators, with jobs that communicate among quiet ones."""
     rng = np.random.default_rng(7)
@@ -317,7 +319,7 @@ def test_options_they_do_not_have_are_refused(name):
 @pytest.mark.parametrize("name", NAMES)
 def test_other_machines_are_refused_by_name(name):
     with pytest.raises(AllocationError, match=f"allocator '{name}' needs a fat-tree, got torus"):
-        make_allocator(name, {}, 1).allocate(talker(2), Cluster(build_torus((4, 4), 1.0)))
+        make_allocator(name, {}, 1).allocate(talker(2), Cluster(build_torus((4, 4), "1 B/s")))
 
 
 def test_adaptive_knows_two_costs():

@@ -22,9 +22,9 @@ from scheduler.job import Job
 from scheduler.ordering import allocation_of
 
 TORI = {
-    "torus": build_torus((4, 3, 4), 1.0),
-    "mesh": build_torus((5, 4), 1.0, wrap=(False, True)),
-    "5D": build_torus((3, 2, 2, 2, 2), 1.0),
+    "torus": build_torus((4, 3, 4), "1 B/s"),
+    "mesh": build_torus((5, 4), "1 B/s", wrap=(False, True)),
+    "5D": build_torus((3, 2, 2, 2, 2), "1 B/s"),
 }
 CLASSES = [(3, True), (3, False), (2, True), (2, False), (1, True), (0, True)]
 
@@ -160,7 +160,7 @@ def test_compact_boxes_of_13_routers_by_hand():
 
     So 4 x 2 x 2 has 1.25 + 0.5 + 0.5 = 2.25, and 3 x 3 x 2 has 0.89 + 0.89 + 0.5 = 2.28.
     """
-    found = compact_boxes(build_torus((16, 16, 16), 1.0, wrap=(False,) * 3), 13)
+    found = compact_boxes(build_torus((16, 16, 16), "1 B/s", wrap=(False,) * 3), 13)
 
     shapes = list(dict.fromkeys(tuple(sorted(box, reverse=True)) for box in found))
     assert set(shapes) == {(13, 1, 1), (7, 2, 1), (5, 3, 1), (4, 4, 1), (4, 2, 2), (3, 3, 2)}
@@ -187,7 +187,7 @@ def test_compact_boxes_are_all_that_hold_the_job_and_lose_it_with_any_side_short
 
 def test_ranks_run_along_the_short_side_so_that_the_first_nodes_are_compact():
     """Rows of 4 x 2: 8 ranks zigzag over the pairs, and 7 nodes leave the last corner free."""
-    cluster = Cluster(build_torus((4, 2), 1.0))
+    cluster = Cluster(build_torus((4, 2), "1 B/s"))
     allocator = make_allocator("torus-chunk", {"dimensions": 2}, 1)
 
     assert allocator.allocate(job(8), cluster).nodes(64).tolist() == [0, 4, 1, 5, 2, 6, 3, 7]
@@ -209,10 +209,10 @@ def test_a_box_goes_round_the_ring_but_not_off_a_line():
     busy = [1, 2]
 
     ring = make_allocator("torus-chunk", {}, 1).allocate(
-        job(2), occupied(build_torus((4,), 1.0), busy)
+        job(2), occupied(build_torus((4,), "1 B/s"), busy)
     )
     line = make_allocator("torus-chunk", {}, 1).allocate(
-        job(2), occupied(build_torus((4,), 1.0, wrap=(False,)), busy)
+        job(2), occupied(build_torus((4,), "1 B/s", wrap=(False,)), busy)
     )
 
     assert ring.nodes(64).tolist() == [3, 0]
@@ -225,7 +225,7 @@ def test_small_jobs_share_a_router_and_others_take_whole_ones():
 
     The next single node is the lowest free one, so 2 nodes find router 3 whole, not router 2.
     """
-    cluster = Cluster(build_torus((4, 2), 1.0, nodes_per_router=2))
+    cluster = Cluster(build_torus((4, 2), "1 B/s", nodes_per_router=2))
     allocator = make_allocator("torus-chunk", {}, 1)
     nodes = []
     for number, size in enumerate([1, 1, 3, 1, 2]):
@@ -263,7 +263,7 @@ def test_non_contiguous_takes_the_first_free_nodes_wherever_they_are():
 @pytest.mark.parametrize("name", ["torus-chunk", "compact-contiguous"])
 def test_other_machines_are_refused_by_name(name):
     with pytest.raises(AllocationError, match=f"allocator '{name}' needs a torus, got "):
-        make_allocator(name, {}, 1).allocate(job(1), Cluster(fat_tree_of_radix(4, 1.0)))
+        make_allocator(name, {}, 1).allocate(job(1), Cluster(fat_tree_of_radix(4, "1 B/s")))
 
 
 @pytest.mark.parametrize(
@@ -281,7 +281,7 @@ def test_a_wrong_option_is_an_error_that_says_what_is_allowed(options, message):
 
 def test_every_class_of_chunk_is_used_on_an_empty_32_cube():
     """64 nodes: one box of each class of the paper's Table 1 that has one."""
-    cluster = Cluster(build_torus((32, 32, 32), 1.0))
+    cluster = Cluster(build_torus((32, 32, 32), "1 B/s"))
     spans = {}
     for dimensions, balance in [(3, "balanced"), (3, "unbalanced"), (2, "balanced"), (1, "any")]:
         allocator = make_allocator("torus-chunk", {"dimensions": dimensions, "balance": balance}, 1)

@@ -20,7 +20,7 @@ def job(number, n_nodes, runtime_s, submit_s=0.0):
 
 
 def run(jobs, policy, allocator="first-free", radix=4):
-    cluster = Cluster(fat_tree_of_radix(radix, 1.0))
+    cluster = Cluster(fat_tree_of_radix(radix, "1 B/s"))
     records = simulate(jobs, cluster, make_allocator(allocator, {}, 1), policy).records
     return {record.job.id: record.start_s for record in records}
 
@@ -105,7 +105,7 @@ def test_r3_looks_for_another_place_where_r2_tries_one():
 
 
 def utilisation(rule, n_jobs):
-    jobs, tree = synth(16, n_jobs=n_jobs, seed=1).jobs, fat_tree_of_radix(16, 1.0)
+    jobs, tree = synth(16, n_jobs=n_jobs, seed=1).jobs, fat_tree_of_radix(16, "1 B/s")
     records = simulate(
         jobs, Cluster(tree), make_allocator("jigsaw", {}, 1), Easy(reservation=rule)
     ).records

@@ -20,7 +20,7 @@ def job(number, n_nodes=16, runtime_s=10.0, requested_s=None, **fields):
 
 
 def run(jobs, policy, allocator="first-free", **options):
-    cluster = Cluster(fat_tree_of_radix(4, 1.0))
+    cluster = Cluster(fat_tree_of_radix(4, "1 B/s"))
     records = simulate(jobs, cluster, make_allocator(allocator, {}, 1), policy, **options).records
     return {record.job.id: record.start_s for record in records}
 
@@ -143,7 +143,7 @@ def test_masks_come_apart_as_they_were_put_together(masks, width):
 
 def test_blocking_takes_what_is_free_and_nothing_twice():
     """A cluster without nodes 0, 1, 2 of which 1 was taken already, and one link."""
-    cluster = Cluster(fat_tree_of_radix(4, 1.0))
+    cluster = Cluster(fat_tree_of_radix(4, "1 B/s"))
     allocator = make_allocator("first-free", {}, 1)
     cluster.place(allocator.allocate(job(1, 2), cluster))
     reserved = make_allocator("jigsaw", {}, 1).allocate(job(2, 3), Cluster(cluster.fabric))

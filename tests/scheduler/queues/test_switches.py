@@ -16,7 +16,7 @@ from scheduler.simulator import simulate
 from scheduler.switches import leaf_switches, parse_switches
 
 QUEUES = ("fcfs", "easy", "conservative", "sjf", "priority", "reckless", "cautious")
-TREE = fat_tree_of_radix(4, 1.0)  # leaves of 2 nodes
+TREE = fat_tree_of_radix(4, "1 B/s")  # leaves of 2 nodes
 
 
 def job(number, n_nodes, runtime_s=10.0, submit_s=0.0, switches=None):
@@ -108,8 +108,8 @@ def test_others_overtake_a_job_that_waits_for_switches():
 @pytest.mark.parametrize(
     ("fabric", "nodes"),
     [
-        (build_torus((4, 4), 1.0, nodes_per_router=2), 5),
-        (build_dragonfly(3, 2, 1.0, nodes_per_router=2), 5),
+        (build_torus((4, 4), "1 B/s", nodes_per_router=2), 5),
+        (build_dragonfly(3, 2, "1 B/s", nodes_per_router=2), 5),
     ],
 )
 def test_elsewhere_routers_are_the_switches(fabric, nodes):
