@@ -87,7 +87,7 @@ class Filters:
     max_nodes: int | None = None
     scale_nodes: int = 1
     arrivals: Literal["log", "zero"] | float = "log"
-    window_s: tuple[float, float] | None = None
+    window_s: tuple[Quantity, Quantity] | None = None
 
     def __post_init__(self) -> None:
         """Check the ranges."""
@@ -102,7 +102,7 @@ class Filters:
                 f"arrivals must be 'log', 'zero' or a positive factor, got {self.arrivals!r}."
             )
         if self.window_s is not None:
-            object.__setattr__(self, "window_s", _window(self.window_s))
+            _window(self.window_s)
 
 
 def _positive(value: object) -> bool:
@@ -220,7 +220,7 @@ def select(records: Records, filters: Filters, source: Source) -> Workload:
     kept = verdict == len(reasons)
     since = records.submit_s - (records.submit_s[kept].min() if kept.any() else 0.0)
     if filters.window_s is not None:
-        begin, end = filters.window_s
+        begin, end = _window(filters.window_s)
         outside = kept & ~((begin <= since) & (since < end))
         reasons["outside the time window"] = outside
         verdict[kept & ~outside] += 1
