@@ -23,8 +23,8 @@ import numpy as np
 from benchmarks.allocators import MAX_NODES, PER_NODE, RADIX, TABLE_3_MS, Timed
 from benchmarks.evidence import PAPERS, record
 from benchmarks.first_light import LOGS, Checks
-from coupling.assumed import assumed_interference
-from netsim.contention.assumption import READINGS, Assumption
+from coupling.pace.assumed import assumed_interference
+from netsim.contention.compared.assumption import READINGS, Assumption
 from netsim.topology.fattree import fat_tree_of_radix
 from scheduler.allocators import make_allocator
 from scheduler.cluster import Cluster

@@ -22,7 +22,7 @@ from benchmarks.allocators import PER_NODE
 from benchmarks.evidence import PAPERS, record
 from benchmarks.first_light import LOGS, Checks
 from netsim.distance import average_pairwise_hops
-from netsim.topology import make_topology
+from netsim.topologies import make_topology
 from netsim.topology.base import Topology
 from scheduler.allocators import make_allocator
 from scheduler.cluster import Cluster

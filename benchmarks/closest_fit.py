@@ -19,8 +19,8 @@ from netsim.arrays import Ints
 from netsim.distance import average_pairwise_hops
 from netsim.topology.base import Topology
 from scheduler.allocators import ClosestFitMind
+from scheduler.allocators.ordering import node_order
 from scheduler.cluster import Cluster
-from scheduler.ordering import node_order
 from scheduler.workload.synthetic import hector_like
 
 BAR = 100.0  # times faster than the direct evaluation

@@ -12,7 +12,7 @@ from scipy.stats import spearmanr
 
 from benchmarks.contention_draws import draw_scene
 from benchmarks.evidence import record, verdict
-from netsim.contention.cold import ColdSolution, accurate, cold_fast
+from netsim.contention.cold.fixedpoint import ColdSolution, accurate, cold_fast
 from netsim.contention.constants import ConstantsOf, JobConstants
 
 SCENES = 200

@@ -13,7 +13,7 @@ from netsim.arrays import Ints
 from netsim.contention.base import Traffic
 from netsim.partition import Partition
 from netsim.routing.dmodk import DModK
-from netsim.topology import make_topology
+from netsim.topologies import make_topology
 from netsim.topology.fattree import FatTree
 from patterns.base import Pattern
 from patterns.mapping import slot_of_rank

@@ -14,9 +14,9 @@ import numpy as np
 from benchmarks.contention_scenes import Stream
 from benchmarks.evidence import record, verdict
 from netsim.arrays import Floats
-from netsim.contention.cold import accurate, cold_fast
+from netsim.contention.cold.fixedpoint import accurate, cold_fast
 from netsim.contention.constants import JobConstants
-from netsim.contention.fast import Fast
+from netsim.contention.events.fast import Fast
 from netsim.topology.fattree import fat_tree_of_radix
 
 EVENTS = 3000

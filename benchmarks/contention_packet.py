@@ -21,7 +21,7 @@ from benchmarks.evidence import record, verdict
 from netsim.arrays import Floats
 from netsim.contention.base import Traffic
 from netsim.contention.constants import ConstantsOf
-from netsim.contention.registry import make_contention_model
+from netsim.contention_models import make_contention_model
 from netsim.routing.dmodk import DModK
 from netsim.topology.fattree import FatTree, fat_tree_of_radix
 

@@ -14,9 +14,9 @@ from benchmarks.contention_draws import draw_scene
 from benchmarks.contention_scenes import Stream
 from benchmarks.evidence import record, verdict
 from benchmarks.seed000_vb import SETTINGS, WORKLOADS, Bench
-from netsim.contention.cold import ColdSolution, accurate, cold_fast
+from netsim.contention.cold.fixedpoint import ColdSolution, accurate, cold_fast
 from netsim.contention.constants import ConstantsOf, JobConstants
-from netsim.contention.fast import Fast
+from netsim.contention.events.fast import Fast
 from netsim.topology.fattree import fat_tree_of_radix
 
 Jobs = Mapping[int, JobConstants]

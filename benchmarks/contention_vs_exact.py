@@ -18,8 +18,8 @@ from benchmarks.contention_draws import MACHINES, MOST_FLOWS, Scene, draw_scene
 from benchmarks.contention_packet import Errors, errors
 from benchmarks.evidence import record, verdict
 from netsim.arrays import Floats
-from netsim.contention.exact import simulate_jobs
-from netsim.contention.registry import make_contention_model
+from netsim.contention.exact.simulation import simulate_jobs
+from netsim.contention_models import make_contention_model
 from patterns.registry import PATTERNS
 
 SCENES = 210

@@ -18,13 +18,13 @@ from textwrap import fill
 import numpy as np
 
 from benchmarks.evidence import PAPERS, record
-from coupling.assembly import assemble
-from coupling.campaign import Campaign, run_campaign
-from coupling.console import ProgressDisplay
-from coupling.engine import check_parts
 from coupling.errors import ExperimentError
-from coupling.experiment import Experiment
-from coupling.metrics import compare, speedup
+from coupling.experiments.assembly import assemble
+from coupling.experiments.campaign import Campaign, run_campaign
+from coupling.experiments.engine import check_parts
+from coupling.experiments.experiment import Experiment
+from coupling.report.terminal import ProgressDisplay
+from coupling.results.summary import compare, speedup
 from scheduler.allocators import ALLOCATORS
 from scheduler.workload import make_workload
 

@@ -26,10 +26,10 @@ import numpy as np
 
 from benchmarks.dejavu_shapes import HYBRID, shape_lines
 from benchmarks.evidence import PAPERS, record
-from coupling.assembly import assemble
-from coupling.engine import run_parts
-from coupling.experiment import Experiment
-from scheduler.allocators.torus_shapes import Box
+from coupling.experiments.assembly import assemble
+from coupling.experiments.engine import run_parts
+from coupling.experiments.experiment import Experiment
+from scheduler.allocators.torus.shapes import Box
 from scheduler.workload import make_workload
 
 SECTION = "Shapes, Reckless and Cautious (Yang et al., Deja Vu)"

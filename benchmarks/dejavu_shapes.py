@@ -5,13 +5,13 @@ from collections.abc import Sequence
 import numpy as np
 
 from netsim.arrays import Ints
-from netsim.contention import make_contention_model
+from netsim.contention_models import make_contention_model
 from netsim.partition import Partition
-from netsim.routing import make_routing
+from netsim.routings import make_routing
 from netsim.topology.torus import Torus, build_torus
 from patterns import make_pattern
 from patterns.base import Pattern
-from scheduler.allocators.torus_shapes import (
+from scheduler.allocators.torus.shapes import (
     Box,
     FreeBoxes,
     boxes,

@@ -20,7 +20,7 @@ import numpy as np
 
 from benchmarks.evidence import record
 from netsim.arrays import Floats, Ints
-from netsim.flows import finish_times
+from netsim.flow_report import finish_times
 from netsim.routing.dmodk import DModK
 from netsim.topology.fattree import FatTree, build_fat_tree
 

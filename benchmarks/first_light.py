@@ -19,10 +19,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from benchmarks.evidence import record, verdict
-from coupling.campaign import Campaign, run_campaign
-from coupling.console import ProgressDisplay, markdown_table
-from coupling.experiment import Experiment
-from coupling.result import Result
+from coupling.experiments.campaign import Campaign, run_campaign
+from coupling.experiments.experiment import Experiment
+from coupling.report.terminal import ProgressDisplay, markdown_table
+from coupling.results.result import Result
 
 ROOT = Path(__file__).parents[1]
 LOGS = {
@@ -142,7 +142,7 @@ def check_cost(campaign: Campaign, checks: Checks) -> list[str]:
 
 def check_command(checks: Checks) -> None:
     """Check that --help is instant and that kernels compile in reasonable time."""
-    command = [sys.executable, "-c", "from coupling.cli import main; main()"]
+    command = [sys.executable, "-c", "from coupling.cli.root import main; main()"]
     times = []
     for _ in range(5):
         begin = time.perf_counter()

@@ -21,15 +21,15 @@ import numpy as np
 
 from benchmarks.evidence import record, verdict
 from benchmarks.placements import events, machines, replay
-from coupling.metrics_mind import MindGain, mind_gain
+from coupling.results.mind import MindGain, mind_gain
 from netsim.arrays import Floats, Ints
 from netsim.distance import average_pairwise_hops
 from netsim.topology.base import Topology
 from scheduler.allocators import make_allocator
-from scheduler.allocators.closest_hops import TableHops, window_hops
+from scheduler.allocators.lists.hops import TableHops, window_hops
+from scheduler.allocators.ordering import ORDERINGS
 from scheduler.cluster import Cluster
 from scheduler.job import Job
-from scheduler.ordering import ORDERINGS
 from scheduler.workload.synthetic import hector_like
 
 N_JOBS = 20_000

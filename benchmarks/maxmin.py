@@ -11,7 +11,7 @@ import time
 import numpy as np
 
 from netsim.arrays import Floats
-from netsim.maxmin import max_min_rates
+from netsim.flows.maxmin import max_min_rates
 from netsim.routes import Routes
 from netsim.routing.dmodk import DModK
 from netsim.topology.fattree import fat_tree_of_radix

@@ -17,17 +17,17 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.evidence import record, verdict
-from coupling.pace import NetworkPace
-from netsim.contention import make_contention_model
-from netsim.leafcontention import modified_runtime
-from netsim.routing import make_routing
+from coupling.pace.network import NetworkPace
+from netsim.contention.compared.leaves import modified_runtime
+from netsim.contention_models import make_contention_model
+from netsim.routings import make_routing
 from netsim.topology.fattree import FatTree, build_fat_tree
 from patterns.algorithms import Binomial, RecursiveDoubling, RecursiveHalvingVectorDoubling
 from patterns.base import Pattern
 from scheduler.allocation import Allocation
 from scheduler.allocators import make_allocator
 from scheduler.allocators.base import Allocator
-from scheduler.allocators.leafwise import placement_cost
+from scheduler.allocators.leaves.leafwise import placement_cost
 from scheduler.cluster import Cluster
 from scheduler.job import Communication, Job
 from scheduler.queues import make_policy

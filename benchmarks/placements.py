@@ -5,8 +5,8 @@ import math
 from collections import deque
 from collections.abc import Iterator, Sequence
 
+from netsim.topologies import make_topology
 from netsim.topology.base import Topology
-from netsim.topology.registry import make_topology
 from scheduler.allocation import Allocation
 from scheduler.allocators.base import Allocator
 from scheduler.cluster import Cluster

@@ -17,8 +17,8 @@ from scipy.sparse.csgraph import maximum_bipartite_matching
 
 from benchmarks.evidence import record
 from netsim.arrays import Ints
+from netsim.nonblocking.router import PermutationRouter
 from netsim.partition import Partition
-from netsim.rearrange import PermutationRouter
 from netsim.topology.fattree import build_fat_tree
 
 K = 22  # nodes per leaf, leaves per pod, pods: 10,648 nodes

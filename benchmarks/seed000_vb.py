@@ -18,10 +18,10 @@ from benchmarks.contention_packet import errors
 from benchmarks.evidence import record, verdict
 from netsim.arrays import Floats
 from netsim.contention.base import Traffic
-from netsim.contention.exact import simulate_jobs
-from netsim.contention.registry import make_contention_model
+from netsim.contention.exact.simulation import simulate_jobs
+from netsim.contention_models import make_contention_model
 from netsim.routing.dmodk import DModK
-from netsim.topology import make_topology
+from netsim.topologies import make_topology
 from netsim.topology.fattree import FatTree
 from patterns.base import Pattern
 from patterns.registry import make_pattern

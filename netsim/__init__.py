@@ -17,13 +17,8 @@ The network alone: topologies, routings, link loads, contention, proofs.
 * `NetsimError` and its kinds -- what goes wrong
 """
 
-from netsim.conditions import broken_conditions
-from netsim.contention import (
-    CONTENTION_MODELS,
-    ContentionModel,
-    Traffic,
-    make_contention_model,
-)
+from netsim.contention.base import ContentionModel, Traffic
+from netsim.contention_models import CONTENTION_MODELS, make_contention_model
 from netsim.distance import average_pairwise_hops, hop_bytes
 from netsim.errors import (
     ContentionError,
@@ -33,20 +28,22 @@ from netsim.errors import (
     TopologyError,
     UnitError,
 )
-from netsim.flows import report_flows
-from netsim.isolation import shared_links
-from netsim.maxmin import max_min_rates
+from netsim.flow_report import report_flows
+from netsim.flows.isolation import shared_links
+from netsim.flows.maxmin import max_min_rates
+from netsim.formats.exporters.registry import convert
+from netsim.formats.importers.registry import read_topology
+from netsim.nonblocking.conditions import broken_conditions
+from netsim.nonblocking.verdict import rearrangeable
 from netsim.partition import Partition
-from netsim.rearrange_verify import rearrangeable
 from netsim.routes import Routes
-from netsim.routing import ROUTINGS, make_routing
 from netsim.routing.base import Routing
-from netsim.topology import MACHINES, TOPOLOGIES, make_topology
+from netsim.routings import ROUTINGS, make_routing
+from netsim.topologies import TOPOLOGIES, make_topology
 from netsim.topology.base import Topology
-from netsim.topology.exporters.registry import convert
 from netsim.topology.fattree import FatTree, build_fat_tree, fat_tree_of_radix
-from netsim.topology.importers.registry import read_topology
 from netsim.topology.inspect import inspect_topology
+from netsim.topology.machines import MACHINES
 from netsim.units import parse_rate, parse_size, parse_time
 
 __all__ = [

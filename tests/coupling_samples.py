@@ -3,8 +3,8 @@
 import numpy as np
 import pandas as pd
 
-from coupling.metrics import summarize
-from coupling.result import Result
+from coupling.results.result import Result
+from coupling.results.summary import summarize
 
 SIZES = (4, 2, 1)
 PATTERNS = ("pairs", "stencil-3d", "")

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from coupling.experiment import Experiment
+from coupling.experiments.experiment import Experiment
 from netsim import ROUTINGS, make_topology
 from scheduler import ALLOCATORS, READERS
 

@@ -7,8 +7,8 @@ import numpy as np
 from netsim.arrays import Floats, Ints
 from netsim.contention.base import Traffic
 from netsim.errors import ContentionError
+from netsim.flows.maxmin import is_per_sender
 from netsim.kernelcache import load_kernels
-from netsim.maxmin import is_per_sender
 from netsim.topology.base import Topology
 
 

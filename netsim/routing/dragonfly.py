@@ -5,11 +5,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from netsim.arrays import Bools, Ints
-from netsim.draws import whole_numbers
 from netsim.errors import RoutingError
 from netsim.partition import Partition
 from netsim.routes import Routes
 from netsim.routing.ends import flow_ends
+from netsim.splitmix import whole_numbers
 from netsim.topology.base import Topology
 from netsim.topology.dragonfly import Dragonfly
 

@@ -5,12 +5,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from netsim.arrays import Ints
-from netsim.draws import whole_numbers
 from netsim.partition import Partition
 from netsim.routes import Routes
 from netsim.routing.dmodk import node_ports
 from netsim.routing.ends import flow_ends
 from netsim.routing.updown import down_cables, need_fat_tree, path_table
+from netsim.splitmix import whole_numbers
 from netsim.topology.base import Topology
 from netsim.topology.fattree import FatTree
 

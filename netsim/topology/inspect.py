@@ -166,7 +166,7 @@ def inspect_topology(topology: Topology, assumed: tuple[str, ...] = ()) -> Topol
 
     Examples
     --------
-    >>> from netsim.topology.registry import make_topology
+    >>> from netsim.topologies import make_topology
     >>> report = inspect_topology(make_topology("cab"))
     >>> [(level.switches, level.taper) for level in report.levels]
     [(72, 1.0), (72, 1.0), (36, None)]

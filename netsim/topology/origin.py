@@ -13,7 +13,7 @@ class Origin:
     source : str
         Name of the file.
     form : str
-        Its format, a key of `netsim.topology.importers.registry.FORMATS`.
+        Its format, a key of `netsim.formats.importers.registry.FORMATS`.
     labels : tuple of str
         The file's own name of every vertex, each once; the usual name where it has none.
     assumed : tuple of str

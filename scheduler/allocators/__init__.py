@@ -4,21 +4,21 @@ import inspect
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from scheduler.allocators.adaptive import Adaptive
-from scheduler.allocators.balanced import Balanced
 from scheduler.allocators.base import Allocator
-from scheduler.allocators.closest import ClosestFit, ClosestFitMind
-from scheduler.allocators.emergent import EmergentAdaptive
-from scheduler.allocators.greedy import Greedy
-from scheduler.allocators.jigsaw import Jigsaw
-from scheduler.allocators.laas import Laas
-from scheduler.allocators.lc import LeastConstrained, LeastConstrainedShared
+from scheduler.allocators.isolating.jigsaw import Jigsaw
+from scheduler.allocators.isolating.laas import Laas
+from scheduler.allocators.isolating.lc import LeastConstrained, LeastConstrainedShared
+from scheduler.allocators.isolating.ta import TopologyAware
+from scheduler.allocators.leaves.adaptive import Adaptive
+from scheduler.allocators.leaves.balanced import Balanced
+from scheduler.allocators.leaves.emergent import EmergentAdaptive
+from scheduler.allocators.leaves.greedy import Greedy
+from scheduler.allocators.leaves.slurm import SlurmBestFit
 from scheduler.allocators.linear import Contiguous, FirstFree
-from scheduler.allocators.ordered import Fifo, FifoFit, FirstFit, LargestFit, VaryingFit
+from scheduler.allocators.lists.closest import ClosestFit, ClosestFitMind
+from scheduler.allocators.lists.ordered import Fifo, FifoFit, FirstFit, LargestFit, VaryingFit
 from scheduler.allocators.scattered import Scattered
-from scheduler.allocators.slurm import SlurmBestFit
-from scheduler.allocators.ta import TopologyAware
-from scheduler.allocators.torus_chunk import CompactContiguous, NonContiguous, TorusChunk
+from scheduler.allocators.torus.chunk import CompactContiguous, NonContiguous, TorusChunk
 from scheduler.errors import AllocationError
 from scheduler.options import build
 

@@ -6,13 +6,13 @@ from dataclasses import replace
 import numpy as np
 
 from netsim.arrays import Floats, Ints
-from netsim.draws import uniforms
+from netsim.splitmix import uniforms
 from patterns.base import Pattern
 from patterns.errors import PatternError
 from patterns.registry import make_pattern
 from scheduler.errors import WorkloadError
 from scheduler.job import Communication, Job
-from scheduler.workload.draws import Distribution
+from scheduler.workload.distributions import Distribution
 from scheduler.workload.profile import ColumnValue, Profile, Rule, seeded
 
 N_SEEDS = 8

@@ -13,7 +13,7 @@ from patterns.errors import PatternError
 from patterns.registry import PATTERNS, make_pattern
 from scheduler.errors import WorkloadError
 from scheduler.pattern_tables import settled
-from scheduler.workload.draws import Distribution, read_distribution
+from scheduler.workload.distributions import Distribution, read_distribution
 from scheduler.workload.match import Match, read_match
 from scheduler.workload.source import read_source
 

@@ -7,8 +7,8 @@ from typing import Any, TypeVar
 
 from scheduler.errors import WorkloadError
 from scheduler.workload.base import Workload
-from scheduler.workload.documents import read_batsim_json, read_flux_json
 from scheduler.workload.filters import Filters, Reader, refine
+from scheduler.workload.json_lists import read_batsim_json, read_flux_json
 from scheduler.workload.lublin import lublin
 from scheduler.workload.placement import read_placement_log
 from scheduler.workload.slurm import read_sacct, read_squeue_json

@@ -8,10 +8,10 @@ from typing import Any, Unpack
 
 from scheduler.errors import WorkloadError
 from scheduler.workload.base import Workload
-from scheduler.workload.documents import job_tables
 from scheduler.workload.entries import Entry, count, missing, refuse, seconds, workload_of
 from scheduler.workload.filters import MISSING, Filters, ReadOptions
 from scheduler.workload.hostlist import expand_hostlist
+from scheduler.workload.json_lists import job_tables
 from scheduler.workload.source import Source, read_source
 
 _UNFINISHED = {"PENDING", "RUNNING", "SUSPENDED", "CONFIGURING", "REQUEUED", "RESIZING"}

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from netsim.errors import RoutingError
-from netsim.routing import ROUTINGS, make_routing
-from netsim.topology import make_topology
+from netsim.routings import ROUTINGS, make_routing
+from netsim.topologies import make_topology
 from netsim.topology.base import Topology
 
 TREES = [

@@ -5,8 +5,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from netsim.topology import MACHINES, TOPOLOGIES, make_topology
+from netsim.topologies import TOPOLOGIES, make_topology
 from netsim.topology.base import Topology
+from netsim.topology.machines import MACHINES
 
 DATA = Path(__file__).parents[1] / "data" / "topo"
 SPECS = {

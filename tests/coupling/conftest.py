@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from coupling.cli import main
-from coupling.experiment import Experiment
+from coupling.cli.root import main
+from coupling.experiments.experiment import Experiment
 
 PAIRS_AND_STENCILS = {
     "version": 1,

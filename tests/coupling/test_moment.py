@@ -7,12 +7,12 @@ import pytest
 
 from coupling import Experiment, run_campaign
 from coupling.errors import ResultError
-from coupling.moment import moment
-from coupling.results import Stored
+from coupling.experiments.moment import moment
+from coupling.experiments.stored import Stored
 from netsim import fat_tree_of_radix
 from netsim.hostlist import expand_hostlist
-from netsim.ibnet import write_ibnetdiscover
-from netsim.ibtree import tree_fabric
+from netsim.infiniband.discover import write_ibnetdiscover
+from netsim.infiniband.wiring import tree_fabric
 
 
 @pytest.fixture(scope="module")
@@ -129,6 +129,6 @@ def test_a_partition_of_another_fabric_is_refused(folder, monkeypatch):
             table["links"] = "99999"
         return table
 
-    monkeypatch.setattr("coupling.result.pd.read_parquet", larger)
+    monkeypatch.setattr("coupling.results.result.pd.read_parquet", larger)
     with pytest.raises(ResultError, match=r"its tables do not fit its fabric: job \d+ owns"):
         moment(stored, at, "jigsaw")

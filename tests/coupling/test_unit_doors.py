@@ -4,11 +4,11 @@ import json
 
 import pytest
 
-from coupling.assembly import assemble
 from coupling.errors import CouplingError
-from coupling.estimation import estimate
-from coupling.experiment import Experiment
-from coupling.snapshot import snapshot_from
+from coupling.experiments.assembly import assemble
+from coupling.experiments.experiment import Experiment
+from coupling.snapshots.estimate import estimate
+from coupling.snapshots.snapshot import snapshot_from
 from scheduler.errors import WorkloadError
 from scheduler.workload import make_workload, profile_from
 

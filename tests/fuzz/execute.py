@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from unittest.mock import patch
 
-import coupling.commands
-from coupling.cli import main
+import coupling.cli.do.run
+from coupling.cli.root import main
 from fuzz.cases import Case
 
 ROOT = Path(__file__).parents[2]
@@ -72,7 +72,7 @@ def _plain_report(case: Case):
     if case.seed.pictures:
         yield
         return
-    with patch.object(coupling.commands, "write_report", lambda *_, **__: None):
+    with patch.object(coupling.cli.do.run, "write_report", lambda *_, **__: None):
         yield
 
 

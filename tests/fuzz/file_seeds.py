@@ -7,9 +7,9 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from netsim.ibnet import read_ibnetdiscover, write_ibnetdiscover
-from netsim.ibtree import tree_fabric, wire_fat_tree
-from netsim.lft_opensm import export_lfts
+from netsim.infiniband.discover import read_ibnetdiscover, write_ibnetdiscover
+from netsim.infiniband.dump import export_lfts
+from netsim.infiniband.wiring import tree_fabric, wire_fat_tree
 from netsim.topology.fattree import build_fat_tree
 
 DATA = Path(__file__).parents[1] / "data"

@@ -240,7 +240,7 @@ def _inspect(_case: Case, document: Any, _folder: Path) -> Iterator[str]:
 
 def _convert(_case: Case, document: Any, folder: Path) -> Iterator[str]:
     """Check that what was written reads back."""
-    from netsim.topology.importers.registry import read_topology  # noqa: PLC0415
+    from netsim.formats.importers.registry import read_topology  # noqa: PLC0415
 
     path = folder / document["out"]
     if document["format"] in {"graphml", "edge-csv"} and path.is_file():

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from netsim.distance import average_pairwise_hops, hop_bytes
 from netsim.errors import NetsimError, TopologyError
-from netsim.topology import make_topology
+from netsim.topologies import make_topology
 from netsim.topology.base import Topology
 
 HECTOR_DRAGONFLY = {

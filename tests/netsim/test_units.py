@@ -5,8 +5,8 @@ import pytest
 
 from netsim import build_fat_tree, fat_tree_of_radix, make_topology, read_topology
 from netsim.errors import NetsimError, TopologyError, UnitError
+from netsim.formats.importers.sketch import Settings
 from netsim.topology.dragonfly import build_dragonfly
-from netsim.topology.importers.sketch import Settings
 from netsim.topology.torus import build_torus
 from netsim.units import (
     parse_buffer,

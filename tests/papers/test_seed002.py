@@ -7,12 +7,12 @@ import pytest
 from scipy.stats import ttest_rel
 
 from netsim.distance import average_pairwise_hops
-from netsim.topology.registry import make_topology
+from netsim.topologies import make_topology
 from netsim.topology.torus import build_torus
 from scheduler.allocators import make_allocator
+from scheduler.allocators.ordering import allocation_of
 from scheduler.cluster import Cluster
 from scheduler.job import Job
-from scheduler.ordering import allocation_of
 from scheduler.workload.synthetic import hector_like
 
 LINE = build_torus((64,), "1 B/s", wrap=(False,))

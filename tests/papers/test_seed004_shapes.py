@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from netsim.partition import Partition
-from netsim.routing import make_routing
+from netsim.routings import make_routing
 from netsim.topology.torus import build_torus
 from patterns import make_pattern
-from scheduler.allocators.torus_shapes import (
+from scheduler.allocators.torus.shapes import (
     FreeBoxes,
     boxes,
     chunk_boxes,

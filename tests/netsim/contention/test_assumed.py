@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from netsim.contention import make_contention_model
-from netsim.contention.assumption import READINGS, SCENARIOS, Assumption
 from netsim.contention.base import Traffic
+from netsim.contention.compared.assumption import READINGS, SCENARIOS, Assumption
+from netsim.contention_models import make_contention_model
 from netsim.errors import ContentionError
 from netsim.routing.dmodk import DModK
 

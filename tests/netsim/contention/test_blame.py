@@ -5,9 +5,9 @@ import pytest
 from scipy.stats import spearmanr
 
 from benchmarks.contention_draws import draw_scene
-from netsim.contention import make_contention_model
-from netsim.contention.cold import accurate, cold_fast
+from netsim.contention.cold.fixedpoint import accurate, cold_fast
 from netsim.contention.constants import ConstantsOf
+from netsim.contention_models import make_contention_model
 from netsim.errors import ContentionError
 
 MODELS = {

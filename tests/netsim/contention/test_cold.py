@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from naive import contention as naive
 
-from netsim.contention.cold import accurate, cold_fast, sample_phases
+from netsim.contention.cold.fixedpoint import accurate, cold_fast, sample_phases
 from netsim.contention.constants import ConstantsOf
 from netsim.errors import ContentionError
 

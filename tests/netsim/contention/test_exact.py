@@ -9,7 +9,7 @@ from naive.exact import simulate as naive_simulate
 from simgridcases import FAT_TREE_JOBS, FCFS, fat_tree_of, load_case, routes_by_rule
 
 from netsim.contention.base import Traffic
-from netsim.contention.exact import simulate_jobs
+from netsim.contention.exact.simulation import simulate_jobs
 from netsim.errors import ContentionError, NetsimError
 from netsim.routes import Routes
 from netsim.routing.dmodk import DModK

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from benchmarks.contention_scenes import Stream
-from netsim.contention.cold import cold_fast
+from netsim.contention.cold.fixedpoint import cold_fast
 from netsim.contention.constants import ConstantsOf
-from netsim.contention.fast import Fast
+from netsim.contention.events.fast import Fast
 from netsim.errors import ContentionError
 from netsim.topology.fattree import fat_tree_of_radix
 

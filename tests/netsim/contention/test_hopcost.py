@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from netsim.contention import Traffic, make_contention_model
+from netsim.contention.base import Traffic
+from netsim.contention_models import make_contention_model
 from netsim.routing.dmodk import DModK
 from netsim.topology.base import Topology
 from netsim.topology.fattree import build_fat_tree

@@ -6,7 +6,7 @@ import pytest
 
 from benchmarks.contention_packet import read_cases, table, tree_of_packets
 from netsim.errors import TopologyError
-from netsim.topology.registry import make_topology
+from netsim.topologies import make_topology
 
 
 @pytest.fixture(scope="module")

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from benchmarks.contention_scenes import Stream
-from netsim.contention.columns import (
+from netsim.contention.events.columns import (
     C_HEAD,
     C_JOBS,
     J_ACTIVE,
@@ -19,7 +19,7 @@ from netsim.contention.columns import (
     L_SLOT,
     R_CHANNEL,
 )
-from netsim.contention.fast import Fast
+from netsim.contention.events.fast import Fast
 from netsim.topology.fattree import fat_tree_of_radix
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from benchmarks.contention_scenes import Stream
-from netsim.contention import CONTENTION_MODELS, make_contention_model
+from netsim.contention_models import CONTENTION_MODELS, make_contention_model
 from netsim.errors import ContentionError, NetsimError
 
 NAMES = sorted(CONTENTION_MODELS)

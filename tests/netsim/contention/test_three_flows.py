@@ -5,7 +5,8 @@ import math
 import numpy as np
 import pytest
 
-from netsim.contention import Traffic, make_contention_model
+from netsim.contention.base import Traffic
+from netsim.contention_models import make_contention_model
 from netsim.routing.dmodk import DModK
 from netsim.topology.fattree import fat_tree_of_radix
 

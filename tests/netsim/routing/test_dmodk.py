@@ -6,8 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from naive.walks import Tree
 
-from netsim.routing import make_routing
-from netsim.topology import make_topology
+from netsim.routings import make_routing
+from netsim.topologies import make_topology
 from netsim.topology.fattree import FatTree, build_fat_tree, fat_tree_of_radix
 
 SMALL_FULL = {

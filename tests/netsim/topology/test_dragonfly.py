@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from naive.walks import simgrid_dragonfly_walk
 
 from netsim.errors import TopologyError
-from netsim.routing import make_routing
-from netsim.topology import make_topology
+from netsim.routings import make_routing
+from netsim.topologies import make_topology
 from netsim.topology.dragonfly import build_dragonfly
 
 DUMPS = {

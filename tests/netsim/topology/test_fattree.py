@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from naive.walks import Tree
 
 from netsim.errors import TopologyError
-from netsim.topology import make_topology
+from netsim.topologies import make_topology
 from netsim.topology.fattree import build_fat_tree, fat_tree_of_radix
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from netsim.topology import make_topology
+from netsim.topologies import make_topology
 from netsim.topology.inspect import inspect_topology
 
 DATA = Path(__file__).parents[2] / "data" / "topo"

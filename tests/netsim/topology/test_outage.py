@@ -10,8 +10,8 @@ from naive.detours import distances
 
 from netsim.errors import RoutingError, TopologyError
 from netsim.partition import Partition
-from netsim.routing import make_routing
-from netsim.topology import make_topology
+from netsim.routings import make_routing
+from netsim.topologies import make_topology
 from netsim.topology.outage import fail
 from netsim.topology.reach import unreachable
 

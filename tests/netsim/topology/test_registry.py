@@ -3,7 +3,8 @@
 import pytest
 
 from netsim.errors import TopologyError
-from netsim.topology import MACHINES, TOPOLOGIES, make_topology
+from netsim.topologies import TOPOLOGIES, make_topology
+from netsim.topology.machines import MACHINES
 
 NODES = {
     "cab": 1296,

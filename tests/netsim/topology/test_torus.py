@@ -8,7 +8,7 @@ from naive.walks import torus_walk
 
 from netsim.errors import TopologyError
 from netsim.routing.dimension import DimensionOrder
-from netsim.topology import make_topology
+from netsim.topologies import make_topology
 from netsim.topology.torus import build_torus
 
 

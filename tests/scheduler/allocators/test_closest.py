@@ -12,10 +12,10 @@ from netsim.topology.fattree import build_fat_tree, fat_tree_of_radix
 from netsim.topology.outage import exclude
 from netsim.topology.torus import build_torus
 from scheduler.allocators import make_allocator
+from scheduler.allocators.ordering import allocation_of, node_order
 from scheduler.cluster import Cluster
 from scheduler.errors import AllocationError
 from scheduler.job import Job
-from scheduler.ordering import allocation_of, node_order
 
 MACHINES = {
     "torus": build_torus((5, 3, 4), "1 B/s", nodes_per_router=2),

@@ -11,10 +11,10 @@ from netsim.topology.fattree import fat_tree_of_radix
 from netsim.topology.outage import exclude
 from netsim.topology.torus import build_torus
 from scheduler.allocators import make_allocator
+from scheduler.allocators.ordering import ORDERINGS, allocation_of, hilbert_index, node_order
 from scheduler.cluster import Cluster
 from scheduler.errors import AllocationError
 from scheduler.job import Job
-from scheduler.ordering import ORDERINGS, allocation_of, hilbert_index, node_order
 
 LINE = build_torus((150,), "1 B/s", wrap=(False,))
 TORUS = build_torus((5, 3, 4), "1 B/s", nodes_per_router=2)

@@ -9,15 +9,15 @@ from hypothesis import strategies as st
 from isolation import Ledger, same_state
 from naive.leafcontention import cost_of_placement
 
-from netsim.contention import make_contention_model
-from netsim.routing import make_routing
+from netsim.contention_models import make_contention_model
+from netsim.routings import make_routing
 from netsim.topology.fattree import build_fat_tree, fat_tree_of_radix
 from netsim.topology.torus import build_torus
 from patterns.algorithms import Binomial, RecursiveDoubling, RecursiveHalvingVectorDoubling
 from scheduler.allocation import Allocation
 from scheduler.allocators import make_allocator
-from scheduler.allocators.emergent import CANDIDATES
-from scheduler.allocators.leafwise import placement_cost
+from scheduler.allocators.leaves.emergent import CANDIDATES
+from scheduler.allocators.leaves.leafwise import placement_cost
 from scheduler.cluster import Cluster
 from scheduler.errors import AllocationError
 from scheduler.job import Communication, Job

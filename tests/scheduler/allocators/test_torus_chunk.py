@@ -10,16 +10,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from netsim.distance import average_pairwise_hops
+from netsim.topologies import make_topology
 from netsim.topology.fattree import fat_tree_of_radix
 from netsim.topology.outage import exclude
-from netsim.topology.registry import make_topology
 from netsim.topology.torus import build_torus
 from scheduler.allocators import make_allocator
-from scheduler.allocators.torus_shapes import boxes, compact_boxes, mean_hops
+from scheduler.allocators.ordering import allocation_of
+from scheduler.allocators.torus.shapes import boxes, compact_boxes, mean_hops
 from scheduler.cluster import Cluster
 from scheduler.errors import AllocationError
 from scheduler.job import Job
-from scheduler.ordering import allocation_of
 
 TORI = {
     "torus": build_torus((4, 3, 4), "1 B/s"),

@@ -7,7 +7,7 @@ import pytest
 
 from netsim.units import parse_size
 from scheduler.errors import WorkloadError
-from scheduler.workload.draws import Distribution, read_distribution
+from scheduler.workload.distributions import Distribution, read_distribution
 
 SHARES = (np.arange(100_000) + 0.5) / 100_000
 

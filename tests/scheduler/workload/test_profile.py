@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from scheduler.errors import WorkloadError
-from scheduler.workload.draws import Distribution
+from scheduler.workload.distributions import Distribution
 from scheduler.workload.profile import DEFAULT_PROFILE, profile_from, read_profile, seeded
 
 PAIRS = {"name": "pairs"}

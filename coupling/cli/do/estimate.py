@@ -1,0 +1,202 @@
+"""What the commands `estimate` and `flows` do: read, compute, print."""
+
+import json
+import sys
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from rich.console import RenderableType
+from rich.text import Text
+
+from coupling.errors import SnapshotError
+from coupling.reading.files import read_json
+from coupling.report.columns import seconds, table, text_of
+from coupling.results.readable import listing, percent, ratio, volume
+from coupling.snapshots.estimate import Estimate, JobEstimate, LinkLoad, estimate
+from coupling.snapshots.flows import FlowAnswer, answer_flows
+from coupling.snapshots.snapshot import MODELS, Snapshot, read_snapshot
+from netsim.flows.maxmin import FAIRNESS
+
+_LINES = 10  # links and flows that a table for people shows
+_HEADS = ("alone", "together", "slowdown", "interf.", "placing", "worst link")
+
+
+def print_json(document: dict[str, Any]) -> None:
+    """
+    Print a result for programs.
+
+    Parameters
+    ----------
+    document : dict
+        The result.
+    """
+    sys.stdout.write(json.dumps(document, indent=2, allow_nan=False) + "\n")
+
+
+def run_estimate(
+    path: Path, model: str | None, fairness: str | None, *, blame: bool, as_json: bool
+) -> None:
+    """
+    Estimate the jobs of a snapshot and show what comes out.
+
+    Parameters
+    ----------
+    path : Path
+        Snapshot; ``-`` is standard input.
+    model, fairness : str or None
+        Instead of the snapshot's.
+    blame : bool
+        Whether to share lost time out.
+    as_json : bool
+        Print JSON instead of tables.
+
+    Raises
+    ------
+    CouplingError
+        If the input is wrong.
+    """
+    for name, value, choices in (("--model", model, MODELS), ("--fairness", fairness, FAIRNESS)):
+        if value is not None and value not in choices:
+            raise SnapshotError(f"{name}: expected one of {', '.join(choices)}, got {value!r}.")
+    snapshot = read_snapshot(path)
+    if model not in {None, snapshot.model}:
+        snapshot = replace(snapshot, model=model, options={})
+    snapshot = replace(snapshot, fairness=fairness or snapshot.fairness)
+    found = estimate(snapshot, blame=blame)
+    if as_json:
+        print_json(found.to_dict())
+    else:
+        sys.stdout.write(text_of(*_estimate_parts(snapshot, found)))
+
+
+def run_flows(path: Path, *, as_json: bool) -> None:
+    """
+    Route and simulate given flows and show what they get.
+
+    Parameters
+    ----------
+    path : Path
+        JSON file; ``-`` is standard input.
+    as_json : bool
+        Print JSON instead of tables.
+
+    Raises
+    ------
+    CouplingError
+        If the input is wrong.
+    """
+    folder = Path() if str(path) == "-" else path.parent
+    answer = answer_flows(read_json(path), str(path), folder)
+    if as_json:
+        print_json(answer.to_dict())
+    else:
+        sys.stdout.write(text_of(*_flow_parts(answer)))
+
+
+def _estimate_parts(snapshot: Snapshot, found: Estimate) -> list[RenderableType]:
+    """Return the tables of an estimate."""
+    sizes = {job.id: len(set(job.partition.nodes.tolist())) for job in snapshot.jobs}
+    title = f"{snapshot.topology.name}, model {snapshot.model}, {snapshot.fairness}"
+    parts: list[RenderableType] = [Text(title)]
+    parts.append(
+        table(
+            ("job", "nodes", *_HEADS),
+            [(str(job.id), str(sizes[job.id]), *_cells(job)) for job in found.jobs],
+            left=(0, 7),
+        )
+    )
+    lines = [line for job in found.jobs if (line := _blame_line(job))]
+    if lines:
+        parts.append(Text("\n".join(lines)))
+    shared = _shared(found.links)
+    if shared:
+        parts.append(table(("shared link", "busy", "jobs"), shared, left=(0, 2)))
+    if found.candidates:
+        ranked = sorted(found.candidates, key=lambda entry: (str(entry.job.id), entry.rank))
+        parts.append(
+            table(
+                ("job", "placement", *_HEADS[:4], "others"),
+                [
+                    (
+                        str(entry.job.id),
+                        f"{entry.rank}. candidates[{entry.candidate}]",
+                        *_cells(entry.job)[:4],
+                        ratio(entry.others_slowdown),
+                    )
+                    for entry in ranked
+                ],
+                left=(0, 1),
+            )
+        )
+    return parts
+
+
+def _cells(job: JobEstimate) -> tuple[str, ...]:
+    """Return what a line of the table says of a job."""
+    times = (seconds(s) for s in (job.alone_s, job.together_s))
+    ratios = (job.slowdown, job.interference, job.placement_factor)
+    return (*times, *(ratio(value) for value in ratios), job.worst_link or "-")
+
+
+def _blame_line(job: JobEstimate) -> str:
+    """Say in words who costs a job its time."""
+    if job.alone_s is None or job.together_s is None or not job.blame:
+        return ""
+    first = job.blame[:5]
+    parts = [f"{share:.0%} to {culprit}" for culprit, share in first]
+    if len(job.blame) > len(first):
+        rest = sum(share for _, share in job.blame[len(first) :])
+        parts.append(f"{rest:.0%} to {len(job.blame) - len(first)} others")
+    lost = seconds(job.together_s - job.alone_s)
+    return f"{job.id} loses {lost} per iteration: {listing(parts)}."
+
+
+def _shared(links: Sequence[LinkLoad]) -> list[tuple[str, str, str]]:
+    """Return the busiest links that several jobs use."""
+    users: dict[str, list[LinkLoad]] = {}
+    for load in links:
+        users.setdefault(load.link, []).append(load)
+    busy = [
+        (sum(load.utilization or 0.0 for load in loads), link, loads)
+        for link, loads in users.items()
+        if len(loads) > 1
+    ]
+    busy.sort(key=lambda row: (-row[0], row[1]))
+    return [
+        (link, percent(total), listing([str(load.job) for load in loads]))
+        for total, link, loads in busy[:_LINES]
+    ]
+
+
+def _flow_parts(answer: FlowAnswer) -> list[RenderableType]:
+    """Return the tables of given flows."""
+    report, name = answer.report, answer.topology
+    rows = [
+        (
+            f"{name.vertex_name(src)}>{name.vertex_name(dst)}",
+            volume(nbytes),
+            f"{volume(report.rates[i])}/s" if report.routes.hops[i] else "-",
+            seconds(float(report.finish_s[i])),
+            str(int(report.routes.hops[i])),
+        )
+        for i, (src, dst, nbytes) in enumerate(answer.flows[:_LINES])
+    ]
+    parts: list[RenderableType] = [
+        Text(answer.topology.name),
+        table(("flow", "size", "rate at start", "finish", "links"), rows),
+    ]
+    if len(answer.flows) > _LINES:
+        last = seconds(float(report.finish_s.max()))
+        left = len(answer.flows) - _LINES
+        parts.append(Text(f"and {left:,} more (--json has all); the last ends after {last}."))
+    order = (-report.link_bytes).argsort(kind="stable")[:_LINES].tolist()
+    links = [
+        (name.link_name(link), str(int(report.link_flows[link])), volume(report.link_bytes[link]))
+        for link in order
+        if report.link_flows[link]
+    ]
+    if links:
+        parts.append(table(("busiest links", "flows", "bytes"), links))
+    return parts

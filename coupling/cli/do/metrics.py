@@ -1,0 +1,151 @@
+"""What the command `metrics` does: numbers of results that are tables of their own."""
+
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+from rich.console import RenderableType
+
+from coupling.cli.do.estimate import print_json
+from coupling.experiments.stored import Stored, line_up
+from coupling.reading.files import write_whole
+from coupling.report.columns import table, text_of
+from coupling.results.by_size import hops_by_size, wait_by_size
+from coupling.results.mind import MindGain, mind_gain_of
+from coupling.results.over_time import instantaneous_utilization, utilization_per_minute
+from coupling.results.readable import duration, number, percent
+from coupling.results.result import Result
+
+
+def run_metrics(
+    folders: Sequence[Path], baseline: str | None, per_minute: Path | None, *, as_json: bool
+) -> None:
+    """
+    Show utilisation seen at events, wait and distance by size, and gains in distance.
+
+    Parameters
+    ----------
+    folders : sequence of Path
+        Result directories.
+    baseline : str or None
+        Name of the run to compare distances with.
+    per_minute : Path or None
+        CSV file to write the utilisation of every minute to.
+    as_json : bool
+        Print JSON instead of tables.
+
+    Raises
+    ------
+    CouplingError
+        If a directory holds no complete result, machines differ, or the file cannot be
+        written.
+    """
+    lineup = line_up([Stored.open(folder) for folder in folders], baseline)
+    results = lineup.results
+    gains = _gains(results, lineup.baseline)
+    if per_minute is not None:
+        _write_minutes(results, per_minute)
+    if as_json:
+        print_json(
+            {
+                "baseline": lineup.baseline or None,
+                "runs": [_document(result, gains.get(result.name)) for result in results],
+            }
+        )
+        return
+    parts = [_events_table(results), _size_table(results)]
+    if gains:
+        parts += [_gain_table(gains, lineup.baseline)]
+    sys.stdout.write(text_of(*parts))
+
+
+def _gains(results: Sequence[Result], baseline: str) -> dict[str, MindGain]:
+    """Return what runs change in MIND against the baseline, by name."""
+    reference = next((result for result in results if result.name == baseline), None)
+    if reference is None:
+        return {}
+    return {
+        result.name: mind_gain_of(result.jobs, reference.jobs)
+        for result in results
+        if result is not reference
+    }
+
+
+def _document(result: Result, gain: MindGain | None) -> dict[str, Any]:
+    """Return the numbers of a run for programs."""
+    events = instantaneous_utilization(result.jobs, int(result.summary["nodes"]))
+    return {
+        "name": result.name,
+        "instantaneous_utilization": {str(name): float(part) for name, part in events.items()},
+        "wait_by_size": _records(wait_by_size(result.jobs)),
+        "hops_by_size": _records(hops_by_size(result.jobs)),
+        "mind_gain": None if gain is None else gain.to_dict(),
+    }
+
+
+def _records(frame: pd.DataFrame) -> list[Mapping[str, Any]]:
+    """Return the rows of a table by size; None for numbers that do not exist."""
+    return [
+        {"n_nodes": str(size)}
+        | {str(key): None if pd.isna(value) else value for key, value in row.items()}
+        for size, row in frame.to_dict(orient="index").items()
+    ]
+
+
+def _events_table(results: Sequence[Result]) -> RenderableType:
+    """Return how often each run's machine is how full."""
+    found = {
+        result.name: instantaneous_utilization(result.jobs, int(result.summary["nodes"]))
+        for result in results
+    }
+    bins = [f"{name} %" for name in next(iter(found.values())).index]
+    rows = [[name, *(percent(float(part)) for part in parts)] for name, parts in found.items()]
+    return table(["starts and ends that see the machine full to", *bins], rows)
+
+
+def _size_table(results: Sequence[Result]) -> RenderableType:
+    """Return wait and distance by size of the jobs."""
+    heads = ["run", "nodes", "jobs", "mean wait", "95 %", "longest", "mean APH", "by node time"]
+    rows = []
+    for result in results:
+        wait, hops = wait_by_size(result.jobs), hops_by_size(result.jobs)
+        for size in wait.index[wait["jobs"] > 0]:
+            times = [_known(wait.loc[size, name]) for name in ("mean_s", "p95_s", "max_s")]
+            far = [_known(hops.loc[size, name]) for name in ("mean_aph", "weighted_aph")]
+            rows.append(
+                [result.name, str(size), f"{int(wait.loc[size, 'jobs']):,}"]
+                + [duration(value) for value in times]
+                + [number(value) for value in far]
+            )
+    return table(heads, rows, left=(0, 1))
+
+
+def _gain_table(gains: Mapping[str, MindGain], baseline: str) -> RenderableType:
+    """Return how much closer runs place jobs than the baseline."""
+    heads = ["MIND below that of", "jobs", "by size", "2-10", "larger", "by node time", "t", "p"]
+    heads[0] += f" {baseline}"
+    rows = []
+    for name, gain in gains.items():
+        known = gain.to_dict()
+        parts = [percent(known[key]) for key in ("overall", "small", "large", "by_node_time")]
+        p = known["p"]
+        test = [number(known["t"]), "-" if p is None else f"{p:.1g}"]
+        rows.append([name, f"{gain.jobs:,}", *parts, *test])
+    return table(heads, rows)
+
+
+def _known(value: Any) -> float | None:  # noqa: ANN401 (a cell of a table)
+    """Return a number of a table; None for NaN."""
+    return None if pd.isna(value) else float(value)
+
+
+def _write_minutes(results: Sequence[Result], path: Path) -> None:
+    """Write the utilisation of every minute of all runs."""
+    frames = [
+        utilization_per_minute(result.jobs, int(result.summary["nodes"])).assign(run=result.name)
+        for result in results
+    ]
+    columns = ["run", "time_s", "utilization"]
+    write_whole(path, pd.concat(frames)[columns].to_csv(index=False))

@@ -1,0 +1,217 @@
+"""What the commands `rerun`, `compare` and `report` do."""
+
+import json
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from rich.text import Text
+
+from coupling.cli.do.estimate import print_json
+from coupling.errors import ResultError
+from coupling.experiments.moment import moment
+from coupling.experiments.rerun import Rerun
+from coupling.experiments.rerun import rerun as run_again
+from coupling.experiments.stored import Lineup, Stored, line_up
+from coupling.reading.files import write_whole
+from coupling.report.columns import text_of
+from coupling.report.report import write_report
+from coupling.report.terminal import ProgressDisplay, comparison_table
+from coupling.results.comparison import comparison_rows
+from coupling.results.readable import listing
+from netsim.errors import UnitError
+from netsim.units import parse_time
+
+OTHER_JOBS = (
+    "The runs have different jobs: speed-ups and ratios to Baseline do not exist, and times "
+    "compare workloads as much as runs."
+)
+
+
+def run_rerun(folder: Path, *, workers: int, as_json: bool) -> bool:
+    """
+    Run an experiment again and show whether the bytes agree.
+
+    Parameters
+    ----------
+    folder : Path
+        Result directory.
+    workers : int
+        Compared runs at the same time.
+    as_json : bool
+        Print JSON instead of lines.
+
+    Returns
+    -------
+    bool
+        Whether they agree.
+
+    Raises
+    ------
+    CouplingError, SchedulerError, NetsimError, PatternError
+        If there is no complete result, or an input has gone.
+    """
+    stored = Stored.open(folder)
+    with ProgressDisplay() as progress:
+        found = run_again(stored, workers=workers, progress=progress)
+    if as_json:
+        print_json(
+            {
+                "agrees": found.agrees,
+                "runs": list(found.runs),
+                "changed_inputs": dict(found.changed_inputs),
+                "differences": dict(found.differences),
+                "versions": {name: list(pair) for name, pair in found.versions.items()},
+            }
+        )
+    else:
+        sys.stdout.write(text_of(Text("\n".join(_verdict(folder, found)))))
+    return found.agrees
+
+
+def _verdict(folder: Path, found: Rerun) -> list[str]:
+    """Say what a second run gave."""
+    lines = [f"{path}: changed: {how}." for path, how in found.changed_inputs.items()]
+    if lines:
+        return [*lines, f"{folder} cannot be reproduced: its input has changed."]
+    lines = [f"{name} was {then}, now {now}." for name, (then, now) in found.versions.items()]
+    lines += [f"{name}: {how}." for name, how in found.differences.items()]
+    runs = listing(found.runs)
+    end = "not reproduced" if found.differences else "reproduced byte by byte"
+    return [*lines, f"{folder}: {runs} {end}."]
+
+
+def run_compare(folders: Sequence[Path], baseline: str | None, *, as_json: bool) -> None:
+    """
+    Show the runs of result directories in one table.
+
+    Parameters
+    ----------
+    folders : sequence of Path
+        Result directories.
+    baseline : str or None
+        Name of the run to compare with.
+    as_json : bool
+        Print JSON instead of the table.
+
+    Raises
+    ------
+    CouplingError
+        If a directory holds no complete result, or machines differ.
+    """
+    lineup = line_up([Stored.open(folder) for folder in folders], baseline)
+    if as_json:
+        print_json(_document(lineup))
+        return
+    sys.stdout.write(comparison_table(lineup.results, lineup.baseline) + "\n")
+    notes = _notes(lineup)
+    if notes:
+        sys.stdout.write("\n" + text_of(Text("\n".join(notes))))
+
+
+def _document(lineup: Lineup) -> dict[str, Any]:
+    """Return a comparison for programs."""
+    rows = comparison_rows(lineup.results, lineup.baseline)
+    return {
+        "baseline": lineup.baseline or None,
+        "same_jobs": lineup.same_jobs,
+        "differences": {key: dict(values) for key, values in lineup.differences.items()},
+        "runs": [
+            {"name": result.name, **row} for result, row in zip(lineup.results, rows, strict=True)
+        ],
+    }
+
+
+def _notes(lineup: Lineup) -> list[str]:
+    """Say in what runs differ beside the allocator."""
+    notes = [] if lineup.same_jobs else [OTHER_JOBS]
+    for key, by_run in lineup.differences.items():
+        values: dict[str, list[str]] = {}
+        for name, value in by_run.items():
+            values.setdefault(value, []).append(name)
+        parts = "; ".join(f"{value}: {listing(names)}" for value, names in values.items())
+        notes.append(f"{key} differs: {parts}.")
+    return notes
+
+
+def run_report(
+    folders: Sequence[Path], out: Path | None, baseline: str | None, *, as_json: bool
+) -> None:
+    """
+    Write a report over result directories.
+
+    Parameters
+    ----------
+    folders : sequence of Path
+        Result directories.
+    out : Path or None
+        The HTML file; None: ``report.html`` in the only directory.
+    baseline : str or None
+        Name of the run to compare with.
+    as_json : bool
+        Print JSON instead of a line.
+
+    Raises
+    ------
+    CouplingError
+        If a directory holds no complete result, machines differ, or the file cannot be
+        written.
+    """
+    if out is None and len(folders) > 1:
+        raise ResultError(f"report: expected --out FILE for {len(folders)} directories, got none.")
+    stored = [Stored.open(folder) for folder in folders]
+    lineup = line_up(stored, baseline)
+    path = out or folders[0] / "report.html"
+    tables = _merged([campaign.experiment.tables() for campaign in stored], folders)
+    manifest = _merged([campaign.manifest for campaign in stored], folders)
+    notes = [] if len(stored) == 1 else _notes(lineup)
+    write_report(lineup.results, tables, manifest, path, baseline=lineup.baseline, notes=notes)
+    if as_json:
+        print_json({"file": str(path), "runs": [result.name for result in lineup.results]})
+    else:
+        sys.stdout.write(f"{path}\n")
+
+
+def run_snapshot(folder: Path, at: str, run: str | None, out: Path) -> None:
+    """
+    Write a snapshot of one moment of a run.
+
+    Parameters
+    ----------
+    folder : Path
+        Result directory.
+    at : str
+        The moment: seconds, or a number with a unit.
+    run : str or None
+        Allocator of the run.
+    out : Path
+        The file; ``-`` is standard output.
+
+    Raises
+    ------
+    CouplingError
+        If there is no complete result, no such run or moment, or the file cannot be written.
+    """
+    try:
+        at_s = parse_time(at)
+    except UnitError as error:
+        raise ResultError(f"--at: {error}") from None
+    document = moment(Stored.open(folder), at_s, run)
+    write_whole(out, json.dumps(document, indent=1) + "\n")
+
+
+def _merged(tables: Sequence[Mapping[str, Any]], folders: Sequence[Path]) -> dict[str, Any]:
+    """Merge tables; where values differ, say which is whose."""
+    merged: dict[str, Any] = {}
+    for key in dict.fromkeys(key for table in tables for key in table):
+        values = [table.get(key) for table in tables]
+        if all(value == values[0] for value in values):
+            merged[key] = values[0]
+        elif all(isinstance(value, Mapping) for value in values):
+            merged[key] = _merged([dict(value or {}) for value in values], folders)
+        else:
+            merged[key] = ", ".join(
+                f"{value} ({folder})" for value, folder in zip(values, folders, strict=True)
+            )
+    return merged

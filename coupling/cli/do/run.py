@@ -1,0 +1,86 @@
+"""What the commands do: read, run, write, print."""
+
+import json
+import sys
+from collections.abc import Sequence
+from itertools import count
+from pathlib import Path
+
+from coupling.errors import Stopped
+from coupling.experiments.campaign import MANIFEST, Campaign, run_campaign
+from coupling.experiments.experiment import Experiment
+from coupling.report.report import write_report
+from coupling.report.terminal import ProgressDisplay, comparison_table
+
+RESULTS = Path("results")
+
+
+def run_experiment(
+    path: Path,
+    changes: Sequence[str],
+    out: Path | None,
+    *,
+    workers: int,
+    resume: bool,
+    csv: bool,
+    as_json: bool,
+) -> None:
+    """
+    Run an experiment file and show what came out.
+
+    Parameters
+    ----------
+    path : Path
+        Experiment file; ``-`` is standard input.
+    changes : sequence of str
+        Fields to set over those of the file.
+    out : Path or None
+        Result directory; None: ``results/NAME``, numbered if it exists.
+    workers : int
+        Compared runs at the same time.
+    resume : bool
+        Go on with an interrupted campaign.
+    csv : bool
+        Also write job tables as CSV.
+    as_json : bool
+        Print the summaries as JSON instead of the table.
+
+    Raises
+    ------
+    CouplingError, SchedulerError, NetsimError, PatternError
+        If the input is wrong.
+    """
+    experiment = Experiment.read(path, changes)
+    folder = out or _default_folder(experiment.name, resume=resume)
+    try:
+        with ProgressDisplay() as progress:
+            campaign = run_campaign(
+                experiment, folder, workers=workers, resume=resume, csv=csv, progress=progress
+            )
+    except Stopped as stop:
+        if (folder / MANIFEST).exists():
+            stop.add_note(f"go on with --resume --out {folder}")
+        raise
+    write_report(campaign.results, experiment.tables(), campaign.manifest, folder / "report.html")
+    _show(campaign, as_json=as_json)
+
+
+def _show(campaign: Campaign, *, as_json: bool) -> None:
+    """Print the outcome: a table for people, or JSON alone for programs."""
+    if as_json:
+        summaries = [dict(result.summary) for result in campaign.results]
+        sys.stdout.write(json.dumps(summaries, indent=2) + "\n")
+        return
+    sys.stdout.write(comparison_table(campaign.results) + "\n")
+    sys.stderr.write(f"Results and report.html are in {campaign.folder}\n")
+
+
+def _default_folder(name: str, *, resume: bool) -> Path:
+    """Return results/NAME, or the first numbered one that does not exist; the last to resume."""
+    names = (RESULTS / (name if number == 1 else f"{name}-{number}") for number in count(1))
+    last = RESULTS / name
+    for folder in names:
+        if not folder.exists():
+            return last if resume else folder
+        last = folder
+    raise AssertionError

@@ -1,0 +1,224 @@
+"""What the commands `topology inspect` and `topology convert` do."""
+
+import sys
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from rich.console import RenderableType
+from rich.text import Text
+
+from coupling.cli.do.estimate import print_json
+from coupling.errors import SnapshotError
+from coupling.reading.fabric import topology_of
+from coupling.reading.files import read_json, read_text, write_whole
+from coupling.reading.table import Table
+from coupling.report.columns import seconds, table, text_of
+from coupling.results.readable import ratio, volume
+from netsim.errors import NetsimError
+from netsim.formats.exporters.registry import written
+from netsim.routings import make_routing
+from netsim.topology.base import Topology
+from netsim.topology.inspect import LinkReport, TopologyReport, inspect_topology
+from netsim.topology.machines import MACHINES
+
+_LINES = 20  # irregularities that are written out
+
+
+def run_inspect(what: str, form: str | None, *, as_json: bool) -> bool:
+    """
+    Look at a topology and show what it is made of.
+
+    Parameters
+    ----------
+    what : str
+        Name of a machine, a JSON or TOML file with a topology (a snapshot or an experiment, say),
+        or a topology file of another format; ``-`` is JSON on standard input.
+    form : str or None
+        Format of a topology file; None: guessed.
+    as_json : bool
+        Print JSON instead of tables.
+
+    Returns
+    -------
+    bool
+        Whether all usable nodes are connected.
+
+    Raises
+    ------
+    CouplingError
+        If the input is wrong.
+    """
+    spec, folder = described(what, form)
+    topology = topology_of(Table({"topology": spec}, f"{what}:", SnapshotError), folder)
+    found = inspect_topology(topology, _assumed(spec))
+    if as_json:
+        print_json(found.to_dict())
+    else:
+        sys.stdout.write(text_of(*_parts(found)))
+    return not (found.lost.nodes.size or found.lost.n_pairs)
+
+
+def run_convert(
+    what: str, form: str | None, to: str, out: Path, routing: str | None, *, as_json: bool
+) -> None:
+    """
+    Write a topology in another format.
+
+    Parameters
+    ----------
+    what : str
+        As for `run_inspect`.
+    form : str or None
+        Format of a topology file; None: guessed.
+    to : str
+        Format to write.
+    out : Path
+        File to write; ``-`` is standard output.
+    routing : str or None
+        Routing whose routes are written, where the format holds routes.
+    as_json : bool
+        Print what was done as JSON.
+
+    Raises
+    ------
+    CouplingError
+        If the input is wrong, or the format cannot hold the fabric; nothing is written then.
+    """
+    spec, folder = described(what, form)
+    topology = topology_of(Table({"topology": spec}, f"{what}:", SnapshotError), folder)
+    try:
+        chosen = None if routing is None else make_routing(routing, topology)
+        text, remarks = written(topology, to, chosen)
+    except NetsimError as error:
+        raise SnapshotError(f"{what}: {error}") from None
+    write_whole(out, text)
+    assumed = [*_assumed(spec), *(topology.origin.assumed if topology.origin else ())]
+    if as_json and str(out) != "-":
+        print_json({"out": str(out), "format": to, "assumed": assumed, "remarks": list(remarks)})
+    sys.stderr.writelines(f"assumed: {line}\n" for line in assumed)
+    sys.stderr.writelines(f"note: {line}\n" for line in remarks)
+
+
+def described(what: str, form: str | None) -> tuple[Any, Path]:
+    """
+    Return the description of a topology that a user named.
+
+    Parameters
+    ----------
+    what : str
+        As for `run_inspect`.
+    form : str or None
+        Format of a topology file.
+
+    Returns
+    -------
+    spec : any
+        For `netsim.make_topology`, not checked.
+    folder : Path
+        Where its relative paths start.
+
+    Raises
+    ------
+    SnapshotError
+        If a file cannot be read, or there is neither such a machine nor such a file.
+    """
+    path = Path(what)
+    if what in MACHINES:
+        return what, Path()
+    if what != "-" and not path.exists():
+        raise SnapshotError(
+            f"{what}: expected a file or a machine ({', '.join(sorted(MACHINES))})."
+        )
+    if form is None and (what == "-" or path.suffix in {".json", ".toml"}):
+        document = _toml(path) if path.suffix == ".toml" else read_json(path)
+        return document.get("topology", document), path.parent
+    spec = {"kind": "file", "path": path.name}
+    return (spec if form is None else {**spec, "format": form}), path.parent
+
+
+def _toml(path: Path) -> dict[str, Any]:
+    """Read a TOML file."""
+    try:
+        return tomllib.loads(read_text(path))
+    except tomllib.TOMLDecodeError as error:
+        raise SnapshotError(f"{path}: no valid TOML: {error}.") from None
+
+
+def _assumed(spec: object) -> tuple[str, ...]:
+    """Say what a description of a fabric leaves open."""
+    if isinstance(spec, Mapping) and ("bandwidth" in spec or spec.get("kind") == "file"):
+        return ()
+    return ("every link has 100 Gb/s in each direction: no bandwidth was given",)
+
+
+def _parts(found: TopologyReport) -> list[RenderableType]:
+    """Return the tables of an inspection."""
+    topology = found.topology
+    usable = topology.usable_nodes.size
+    idle = f" ({usable} take jobs)" if usable < topology.n_nodes else ""
+    kind = "half duplex" if topology.half_duplex else "full duplex"
+    absent = 0 if topology.absent is None else topology.absent.size
+    links = f"{topology.n_links} directed links ({absent} absent), {kind}"
+    head = f"{topology.name}: {topology.n_nodes} nodes{idle}, {topology.n_switches} switches"
+    levels = [
+        (
+            str(level.level or "-"),
+            str(level.switches),
+            str(level.down),
+            str(level.up),
+            str(level.across),
+            _span(level.parallel),
+            ratio(level.taper),
+        )
+        for level in found.levels
+    ]
+    heads = ("level", "switches", "cables down", "up", "across", "parallel", "taper")
+    kinds = [(kind.name, str(kind.links), _rates(kind)) for kind in found.links]
+    lines = [_delays(topology), *(f"Assumed: {line}." for line in found.assumed)]
+    lines += [f"Irregular: {line.rstrip('.')}." for line in found.irregular[:_LINES]]
+    if len(found.irregular) > _LINES:
+        lines.append(f"{len(found.irregular) - _LINES} more irregularities (--json has all).")
+    if found.missing:
+        names = [topology.vertex_name(vertex) for vertex in found.missing[:_LINES]]
+        more = " ..." if len(found.missing) > _LINES else ""
+        lines.append(
+            f"Missing, or without a cable: {len(found.missing)} ({', '.join(names)}{more})."
+        )
+    lines.append(_reach(found))
+    return [
+        Text(f"{head}\n{links}"),
+        table(heads, levels),
+        table(("link class", "links", "Gb/s"), kinds),
+        Text("\n".join(lines)),
+    ]
+
+
+def _delays(topology: Topology) -> str:
+    """Write latency and buffer, which inspection would hide otherwise."""
+    base, more = seconds(topology.latency_base_s), seconds(topology.latency_per_link_s)
+    latency = f"{base} and {more} per further link" if (base, more) != ("0 s", "0 s") else "none"
+    buffer = volume(topology.buffer_bytes) if topology.buffer_bytes else "none"
+    return f"Latency: {latency}. Buffer of a port: {buffer}."
+
+
+def _span(least_and_most: tuple[int, int]) -> str:
+    """Write the sizes of bundles of cables."""
+    least, most = least_and_most
+    return str(most) if least == most else f"{least} to {most}"
+
+
+def _rates(kind: LinkReport) -> str:
+    """Write the capacities of links in Gb/s."""
+    slow, fast = (f"{8 * rate / 1e9:g}" for rate in (kind.slowest, kind.fastest))
+    return slow if slow == fast else f"{slow} to {fast}"
+
+
+def _reach(found: TopologyReport) -> str:
+    """Say who cannot reach whom."""
+    lost, pairs = found.lost.nodes.tolist(), found.lost.n_pairs
+    if not lost and not pairs:
+        return "All nodes that take jobs reach each other."
+    names = ", ".join(found.topology.vertex_name(node) for node in lost[:_LINES])
+    return f"Cut off: {len(lost)} nodes ({names}); {pairs} further pairs of nodes without a path."

@@ -1,0 +1,120 @@
+"""What the command `verify` does: read, check, print, and say by the exit status."""
+
+import sys
+from pathlib import Path
+
+from rich.console import RenderableType
+from rich.text import Text
+
+from coupling.cli.do.estimate import print_json
+from coupling.report.columns import table, text_of
+from coupling.results.readable import listing
+from coupling.snapshots.permutations import read_permutation
+from coupling.snapshots.snapshot import read_snapshot
+from coupling.snapshots.verify import JobVerdict, Verification, verify
+
+_LINES = 5  # shared links and broken conditions that are written out for a job
+_WORDS = {True: "yes", False: "NO", None: "-"}
+
+
+def run_verify(
+    path: Path,
+    *,
+    any_routing: bool,
+    permutation: Path | None,
+    n_random: int,
+    exhaustive: bool,
+    allow_unknown: bool,
+    as_json: bool,
+) -> bool:
+    """
+    Check the jobs of a snapshot and show what comes out.
+
+    Parameters
+    ----------
+    path : Path
+        Snapshot; ``-`` is standard input.
+    any_routing : bool
+        Ask about isolation under every minimal routing.
+    permutation : Path or None
+        File of flows to be routed with one flow a link.
+    n_random : int
+        Random permutations to try.
+    exhaustive : bool
+        Try as many flow matrices as memory holds.
+    allow_unknown : bool
+        Let a question without an answer pass.
+    as_json : bool
+        Print JSON instead of tables.
+
+    Returns
+    -------
+    bool
+        Whether no check said no, and each has an answer unless that is let pass.
+
+    Raises
+    ------
+    CouplingError
+        If the input is wrong.
+    """
+    snapshot = read_snapshot(path)
+    flows = [] if permutation is None else read_permutation(permutation, snapshot.topology)
+    found = verify(
+        snapshot,
+        any_routing=any_routing,
+        permutation=flows,
+        n_random=n_random,
+        exhaustive=exhaustive,
+        allow_unknown=allow_unknown,
+    )
+    if as_json:
+        print_json(found.to_dict())
+    else:
+        sys.stdout.write(text_of(*_parts(found)))
+    return found.passed
+
+
+def _parts(found: Verification) -> list[RenderableType]:
+    """Return the tables of a verification."""
+    rows = []
+    for job in found.jobs:
+        clean = job.table
+        rows.append(
+            (
+                str(job.id),
+                _WORDS[job.isolated and not job.unroutable],
+                _WORDS[None if job.broken is None else not job.broken],
+                _WORDS[job.verdict.holds],
+                f"{clean.shifts_clean}/{clean.shifts}" if clean else "-",
+                f"{clean.random_clean}/{clean.random}" if clean else "-",
+            )
+        )
+    heads = ("job", "isolated", "conditions", "non-blocking", "clean shifts", "clean random")
+    parts: list[RenderableType] = [Text(found.topology.name), table(heads, rows)]
+    lines = [line for job in found.jobs for line in _reasons(found, job)]
+    open_ = [str(job.id) for job in found.jobs if not job.answered]
+    if open_ and not found.allow_unknown:
+        lines.append(f"No answer for {listing(open_)}: no pass without --allow-unknown.")
+    if lines:
+        parts.append(Text("\n".join(lines)))
+    return parts
+
+
+def _reasons(found: Verification, job: JobVerdict) -> list[str]:
+    """Say in words what was found about a job."""
+    lines = []
+    if job.unroutable:
+        lines.append(f"{job.id} cannot be routed: {job.unroutable}")
+    for link, others in list(job.shares.items())[:_LINES]:
+        name = found.topology.link_name(link)
+        lines.append(f"{job.id} shares {name} with {listing([str(k) for k in others])}.")
+    if len(job.shares) > _LINES:
+        lines.append(f"{job.id} shares {len(job.shares) - _LINES} more links (--json has all).")
+    broken = job.broken or []
+    lines += [f"{job.id} breaks ({b.condition}): {b.reason}" for b in broken[:_LINES]]
+    if len(broken) > _LINES:
+        lines.append(f"{job.id} breaks conditions in {len(broken) - _LINES} more places.")
+    lines.append(f"{job.id} non-blocking: {job.verdict.method}.")
+    if job.permutation is not None:
+        lines.append(f"{job.id} permutation given: {job.permutation.method}.")
+    return lines

@@ -1,0 +1,199 @@
+"""The commands about a snapshot, a table of routes or a fabric: parse and call."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, nothing else.")]
+SnapshotFile = Annotated[Path, typer.Argument(help="Snapshot (JSON), - for standard input.")]
+
+
+def estimate(
+    snapshot: SnapshotFile,
+    model: Annotated[
+        str | None,
+        typer.Option(
+            help="Instead of the snapshot's: accurate, fast, exact; for comparison null, "
+            "load-ratio, always-on-max-min, hop-cost, assumed."
+        ),
+    ] = None,
+    fairness: Annotated[
+        str | None, typer.Option(help="per-sender or per-flow, instead of the snapshot's.")
+    ] = None,
+    blame: Annotated[
+        bool,
+        typer.Option(
+            help="Say which job costs which; some models need a prediction per job for it."
+        ),
+    ] = True,
+    as_json: AsJson = False,
+) -> None:
+    """
+    Estimate how much jobs slow each other down, and rank other placements.
+
+    Example: fabricsim estimate examples/placed_jobs.json --model exact
+    """
+    from coupling.cli.do.estimate import run_estimate
+
+    run_estimate(snapshot, model, fairness, blame=blame, as_json=as_json)
+
+
+def flows(
+    file: Annotated[Path, typer.Argument(help="Flows (JSON), - for standard input.")],
+    as_json: AsJson = False,
+) -> None:
+    """
+    Route given flows and say what they get: rates, finish times, loads of links.
+
+    Example: fabricsim flows examples/three_flows.json
+    """
+    from coupling.cli.do.estimate import run_flows
+
+    run_flows(file, as_json=as_json)
+
+
+def verify(
+    snapshot: SnapshotFile,
+    any_routing: Annotated[
+        bool, typer.Option("--any-routing", help="Isolation under every minimal routing.")
+    ] = False,
+    permutation: Annotated[
+        Path | None, typer.Option(help="File of flows 'source destination' to be routed.")
+    ] = None,
+    random: Annotated[int, typer.Option(min=0, help="Random permutations to try.")] = 100,
+    exhaustive: Annotated[
+        bool, typer.Option("--exhaustive", help="Try all permutations, up to 200,000 kinds.")
+    ] = False,
+    allow_unknown: Annotated[
+        bool, typer.Option("--allow-unknown", help="Let a question without an answer pass.")
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
+    """
+    Check that jobs are isolated and their partitions rearrangeable non-blocking.
+
+    Exit status 1 when a check says no or has no answer.
+    Example: fabricsim verify examples/partitions.json
+    """
+    from coupling.cli.do.verify import run_verify
+
+    passed = run_verify(
+        snapshot,
+        any_routing=any_routing,
+        permutation=permutation,
+        n_random=random,
+        exhaustive=exhaustive,
+        allow_unknown=allow_unknown,
+        as_json=as_json,
+    )
+    if not passed:
+        raise typer.Exit(1)
+
+
+def export(
+    snapshot: SnapshotFile,
+    fabric: Annotated[Path, typer.Option(help="Output of ibnetdiscover on the fabric.")],
+    out: Annotated[Path, typer.Option(help="File to write, - for standard output.")],
+    base: Annotated[
+        Path | None, typer.Option(help="Dump of the tables in force; default D-mod-k.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """
+    Write routing tables that keep each job's traffic on the links it owns.
+
+    Example: fabricsim lft export partitions.json --fabric ibnetdiscover.txt --out tables.lft
+    """
+    from coupling.cli.do.lft import run_export
+
+    run_export(snapshot, fabric, out, base, as_json=as_json)
+
+
+def load(
+    dump: Annotated[Path, typer.Argument(help="Dump of OpenSM, - for standard input.")],
+    fabric: Annotated[Path, typer.Option(help="Output of ibnetdiscover on the fabric.")],
+    as_json: AsJson = False,
+) -> None:
+    """
+    Read routing tables and walk them between all nodes.
+
+    Exit status 1 where not all reach each other.
+    Example: fabricsim lft load opensm-lfts.dump --fabric ibnetdiscover.txt
+    """
+    from coupling.cli.do.lft import run_load
+
+    if not run_load(dump, fabric, as_json=as_json):
+        raise typer.Exit(1)
+
+
+def inspect(
+    topology: Annotated[
+        str,
+        typer.Argument(
+            help="Machine name; JSON or TOML file with a topology; topology file of another format."
+        ),
+    ],
+    form: Annotated[
+        str | None, typer.Option("--format", help="Format of a topology file; default guessed.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """
+    Say what a fabric is made of, what is irregular, and what cannot be reached.
+
+    Exit status 1 where some nodes cannot be reached. Example: fabricsim topology inspect cab
+    """
+    from coupling.cli.do.topology import run_inspect
+
+    if not run_inspect(topology, form, as_json=as_json):
+        raise typer.Exit(1)
+
+
+def convert(
+    topology: Annotated[
+        str,
+        typer.Argument(
+            help="Machine name; JSON or TOML file with a topology; topology file of another format."
+        ),
+    ],
+    to: Annotated[str, typer.Option(help="graphml, edge-csv, simgrid-xml or slurm-conf.")],
+    out: Annotated[Path, typer.Option(help="File to write, - for standard output.")],
+    form: Annotated[
+        str | None, typer.Option("--format", help="Format of a topology file; default guessed.")
+    ] = None,
+    routing: Annotated[
+        str | None, typer.Option(help="Write its routes too (simgrid-xml): d-mod-k, minimal, ...")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """
+    Write a fabric in another format, and say what was assumed and what the format cannot hold.
+
+    Example: fabricsim topology convert cab --to edge-csv --out cab.csv
+    """
+    from coupling.cli.do.topology import run_convert
+
+    run_convert(topology, form, to, out, routing, as_json=as_json)
+
+
+def register(app: typer.Typer) -> None:
+    """
+    Add the commands to the application.
+
+    Parameters
+    ----------
+    app : Typer
+        The command `fabricsim`.
+    """
+    app.command()(estimate)
+    app.command()(flows)
+    app.command()(verify)
+    lft = typer.Typer(help="Routing tables in the form that OpenSM loads.", no_args_is_help=True)
+    lft.command()(export)
+    lft.command()(load)
+    topology = typer.Typer(help="Fabrics: what is in them; other formats.", no_args_is_help=True)
+    topology.command()(inspect)
+    topology.command()(convert)
+    app.add_typer(lft, name="lft")
+    app.add_typer(topology, name="topology")

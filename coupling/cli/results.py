@@ -1,0 +1,113 @@
+"""The commands about results that exist: parse and call."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from coupling.cli.network import AsJson
+
+ResultFolders = Annotated[list[Path], typer.Argument(help="Result directories of run.")]
+Baseline = Annotated[
+    str | None,
+    typer.Option(help="Run to compare with, e.g. first-free or FOLDER/first-free."),
+]
+
+
+def rerun(
+    result: Annotated[Path, typer.Argument(help="Result directory of run.")],
+    workers: Annotated[int, typer.Option(min=1, help="Compared runs at the same time.")] = 1,
+    as_json: AsJson = False,
+) -> None:
+    """
+    Run a result's experiment again elsewhere and say whether the bytes agree.
+
+    Exit status 1 where an input has changed or bytes differ. Example: fabricsim rerun results/try
+    """
+    from coupling.cli.do.results import run_rerun
+
+    if not run_rerun(result, workers=workers, as_json=as_json):
+        raise typer.Exit(1)
+
+
+def compare(results: ResultFolders, baseline: Baseline = None, as_json: AsJson = False) -> None:
+    """
+    Print one table over the runs of result directories, and the settings that differ.
+
+    Example: fabricsim compare results/full results/tapered
+    """
+    from coupling.cli.do.results import run_compare
+
+    run_compare(results, baseline, as_json=as_json)
+
+
+def metrics(
+    results: ResultFolders,
+    baseline: Baseline = None,
+    per_minute: Annotated[
+        Path | None,
+        typer.Option(help="Also write the utilisation of every minute to this CSV file."),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """
+    Print utilisation at every event, wait and distance by size, and gains in distance.
+
+    Example: fabricsim metrics results/try --baseline fifo
+    """
+    from coupling.cli.do.metrics import run_metrics
+
+    run_metrics(results, baseline, per_minute, as_json=as_json)
+
+
+def report(
+    results: ResultFolders,
+    out: Annotated[
+        Path | None,
+        typer.Option(help="File to write; default: report.html in the directory, if it is one."),
+    ] = None,
+    baseline: Baseline = None,
+    as_json: AsJson = False,
+) -> None:
+    """
+    Write the report of a result anew, or one over several.
+
+    Example: fabricsim report results/full results/tapered --out both.html
+    """
+    from coupling.cli.do.results import run_report
+
+    run_report(results, out, baseline, as_json=as_json)
+
+
+def snapshot(
+    result: Annotated[Path, typer.Argument(help="Result directory of run.")],
+    at: Annotated[str, typer.Option(help="Moment of the run: seconds, or such as '3 h'.")],
+    run: Annotated[
+        str | None, typer.Option(help="Allocator of the run, where several are compared.")
+    ] = None,
+    out: Annotated[Path, typer.Option(help="File to write, - for standard output.")] = Path("-"),
+) -> None:
+    """
+    Write who ran where and owned which links at one moment, for verify and lft export.
+
+    Example: fabricsim snapshot results/try --at '3 h' --run jigsaw --out then.json
+    """
+    from coupling.cli.do.results import run_snapshot
+
+    run_snapshot(result, at, run, out)
+
+
+def register(app: typer.Typer) -> None:
+    """
+    Add the commands to the application.
+
+    Parameters
+    ----------
+    app : Typer
+        The command `fabricsim`.
+    """
+    app.command()(rerun)
+    app.command()(compare)
+    app.command()(metrics)
+    app.command()(report)
+    app.command()(snapshot)

@@ -1,0 +1,112 @@
+"""The command `fabricsim`: parse, call, print; heavy imports happen inside the commands."""
+
+import signal
+import sys
+from pathlib import Path
+from types import FrameType
+from typing import Annotated
+
+import typer
+
+from coupling.cli import network as cli_network
+from coupling.cli import results as cli_results
+from coupling.cli import trace as cli_trace
+from coupling.errors import Stopped
+from coupling.siblings import check_siblings
+
+app = typer.Typer(
+    help="What jobs do to each other on a network, and what another placement, routing or "
+    "scheduler would do.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+BAD_INPUT = 2
+SIGNALLED = 128  # plus the number of the signal: what shells report
+STOPPING = (signal.SIGINT, signal.SIGTERM)
+OUR_PACKAGES = ("netsim", "patterns", "scheduler", "coupling")
+
+
+@app.callback()
+def root() -> None:
+    """Keep commands as commands, also while there is only one."""
+
+
+@app.command()
+def run(
+    experiment: Annotated[
+        Path, typer.Argument(help="Experiment file (TOML), - for standard input.")
+    ],
+    changes: Annotated[
+        list[str] | None,
+        typer.Option("--set", help="Change a field, e.g. --set scheduler.allocator=ta."),
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="Result directory; default results/NAME, numbered.")
+    ] = None,
+    workers: Annotated[int, typer.Option(min=1, help="Compared runs at the same time.")] = 1,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Keep the finished runs of an interrupted result.")
+    ] = False,
+    csv: Annotated[bool, typer.Option("--csv", help="Also write the job tables as CSV.")] = False,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print the summaries as JSON, nothing else.")
+    ] = False,
+) -> None:
+    """
+    Run a job log on a fabric: jobs are placed, share links and slow each other down.
+
+    Example: fabricsim run examples/synth16.toml --set run.seed=2
+    """
+    from coupling.cli.do.run import run_experiment
+
+    run_experiment(
+        experiment,
+        changes or [],
+        out,
+        workers=workers,
+        resume=resume,
+        csv=csv,
+        as_json=as_json,
+    )
+
+
+for commands in (cli_network, cli_results, cli_trace):
+    commands.register(app)
+
+
+def main() -> None:
+    """Run the command; errors in the input are one line on stderr and exit status 2."""
+    before = {number: signal.signal(number, _stop) for number in STOPPING}
+    try:
+        check_siblings()
+        app()
+    except (ValueError, ImportError) as error:
+        ours = type(error).__module__.split(".")[0] in OUR_PACKAGES
+        if not ours and "fabricsim needs its own" not in str(error):
+            raise
+        print(f"fabricsim: {error}", file=sys.stderr)  # noqa: T201 (the message to the user)
+        sys.exit(BAD_INPUT)
+    except (OSError, MemoryError) as error:
+        print(f"fabricsim: {_failure(error)}", file=sys.stderr)  # noqa: T201 (the message)
+        sys.exit(BAD_INPUT)
+    except Stopped as stop:
+        words = "; ".join(["interrupted", *getattr(stop, "__notes__", ())])
+        print(f"fabricsim: {words}.", file=sys.stderr)  # noqa: T201 (the message to the user)
+        sys.exit(SIGNALLED + stop.signum)
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _failure(error: OSError | MemoryError) -> str:
+    """Return the sentence for what the machine refused."""
+    if isinstance(error, MemoryError):
+        return "what was asked for does not fit into the memory."
+    place = f"{error.filename}: " if error.filename else ""
+    return f"{place}{error.strerror or error}."
+
+
+def _stop(signum: int, _frame: FrameType | None) -> None:
+    """Let what is being done clean up after itself."""
+    raise Stopped(signum)

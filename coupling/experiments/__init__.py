@@ -1,0 +1,1 @@
+"""Experiments: read, assemble, run, compare, resume and reproduce them."""

@@ -1,0 +1,117 @@
+"""Build the parts of an experiment: fabric and workload with its communication."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from coupling.errors import ExperimentError
+from coupling.experiments.experiment import Experiment
+from coupling.reading.fabric import topology_of
+from coupling.reading.inputs import hashes
+from coupling.reading.table import Table
+from netsim.topology.base import Topology
+from scheduler.workload import (
+    DEFAULT_PROFILE,
+    Profile,
+    Workload,
+    assign,
+    limit_nodes,
+    make_workload,
+    profile_from,
+    read_profile,
+)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Parts:
+    """
+    Fabric and workload of an experiment.
+
+    Parameters
+    ----------
+    topology : Topology
+        The machine.
+    workload : Workload
+        Jobs with their communication; those larger than the machine are dropped.
+    estimates : {"requested", "runtime"}
+        What backfilling may know.
+    profile : mapping
+        The communication profile as tables: the assumption that the result rests on.
+    hashes : mapping of str to str
+        SHA-256 of every file that was read.
+    """
+
+    topology: Topology
+    workload: Workload
+    estimates: str
+    profile: Mapping[str, Any] = field(default_factory=dict)
+    hashes: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def n_nodes(self) -> int:
+        """Nodes that take jobs."""
+        return self.topology.usable_nodes.size
+
+
+def assemble(experiment: Experiment) -> Parts:
+    """
+    Read and build what an experiment names.
+
+    Parameters
+    ----------
+    experiment : Experiment
+        The experiment.
+
+    Returns
+    -------
+    Parts
+        Fabric and workload.
+
+    Raises
+    ------
+    ExperimentError, TopologyError, WorkloadError, PatternError
+        If a file cannot be read, or a name or value is wrong.
+    """
+    seeds, where = experiment.all_seeds, f"{experiment.source}: [workload]"
+    topology = topology_of(
+        Table({"topology": experiment.topology}, experiment.source), experiment.folder
+    )
+    workload = limit_nodes(
+        make_workload(experiment.workload, experiment.folder, where, seeds["workload"]),
+        topology.usable_nodes.size,
+    )
+    if not workload.jobs:
+        reasons = ", ".join(f"{count} {reason}" for reason, count in workload.dropped.items())
+        raise ExperimentError(f"{workload.source}: no job is left to run ({reasons or 'empty'}).")
+    profile, folder = _profile(experiment)
+    named = (experiment.topology, experiment.routing, experiment.communication)
+    read = hashes(named, experiment.folder) | hashes(profile.table, folder)
+    if workload.sha256:
+        read[workload.source] = workload.sha256
+    bandwidth = float(topology.capacity[topology.link_tail < topology.n_nodes].min())
+    jobs = assign(workload.jobs, profile, seeds["communication"], node_bandwidth=bandwidth)
+    fallback = "requested" if workload.has_requested else "runtime"
+    return Parts(
+        topology,
+        replace(workload, jobs=jobs),
+        experiment.estimates or fallback,
+        profile.table,
+        read,
+    )
+
+
+def _profile(experiment: Experiment) -> tuple[Profile, Path]:
+    """Return the communication profile, and where its relative paths start."""
+    tables, where = experiment.communication, f"{experiment.source}: [communication]"
+    if tables is None:
+        return DEFAULT_PROFILE, experiment.folder
+    if "profile" not in tables:
+        return profile_from(tables, where, experiment.folder), experiment.folder
+    path = tables["profile"]
+    if len(tables) > 1 or not isinstance(path, str):
+        raise ExperimentError(
+            f'{where} expected either profile = "FILE" or the fields of a profile.'
+        )
+    place = experiment.resolve(path)
+    return read_profile(place), place.parent

@@ -1,0 +1,311 @@
+"""Experiment: everything a run depends on, read from TOML and checked at the door."""
+
+import sys
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+from pathlib import Path
+from typing import Any
+
+from coupling.errors import ExperimentError
+from coupling.experiments.fields import (
+    DEFAULT_ALLOCATOR,
+    PLACES,
+    check_compared,
+    checked_fields,
+    fields_of,
+)
+from coupling.experiments.seeds import all_seeds, given_seeds
+from coupling.reading.inputs import located
+from netsim.topology.base import Topology
+
+
+@dataclass(frozen=True, slots=True)
+class Experiment:
+    """
+    Everything a run depends on; names are keys of the registries.
+
+    However it is made, it is checked as a file is, with the same words; lists may be tuples or
+    arrays, and paths of files texts or `Path`.
+
+    Parameters
+    ----------
+    topology : str, mapping or Topology
+        Name of a machine, or the fields of a topology (docs/topologies.md), or the fabric.
+    workload : mapping
+        Fields of the ``[workload]`` table: path and format, or generator, and options.
+    communication : mapping or None
+        Fields of a communication profile, or ``{"profile": path}``; None: the default one.
+    allocator : str
+        Chooses where jobs run.
+    queue : str, default "easy"
+        Chooses which jobs start.
+    queue_options, allocator_options, model_options : mapping, optional
+        Options by name.
+    routing : str, mapping or None, default None
+        How flows find their way; None: as usual on the fabric (``jigsaw`` on fat-trees,
+        dimension order on tori, minimal on dragonflies, else shortest paths).
+    model : str, default "fast"
+        Contention model.
+    fairness : {"per-sender", "per-flow"}
+        What a link shares evenly among.
+    estimates : {"requested", "runtime"} or None
+        What backfilling may know; None: requested times where the log has them.
+    kill_at_limit : bool, default False
+        End jobs at their requested time.
+    seed : int, default 1
+        Of everything drawn by chance: each part that draws has a seed derived from it.
+    seeds : mapping of str to int, optional
+        Seeds of parts that shall not follow from `seed`: ``workload`` (generators),
+        ``communication``, ``routing``, ``allocator``, ``model``.
+    runtime_means : {"isolated", "baseline"}
+        What the log's run time stands for.
+    self_check : bool, default True
+        Also run the same schedule on an infinite network, to show what the network costs.
+    compare : tuple of str, optional
+        Allocators to run one after the other; `allocator`, if given, is one of them.
+    compare_options : mapping of str to mapping, optional
+        Options of compared allocators, by name.
+    window : int or None, default None
+        Waiting jobs that a queue with a window tries behind the head; None: its default.
+        Queues without a window ignore it.
+    folder : str or Path, optional
+        Where relative paths start.
+    name : str, default "experiment"
+        Name for tables and results.
+    source : str, default "experiment"
+        What errors call the experiment: its file.
+
+    Raises
+    ------
+    ExperimentError
+        If a value is wrong. Names of other packages and their options are looked at when it
+        is run, before anything is simulated.
+    """
+
+    topology: str | Mapping[str, Any] | Topology
+    workload: Mapping[str, Any]
+    allocator: str = DEFAULT_ALLOCATOR
+    communication: Mapping[str, Any] | None = None
+    queue: str = "easy"
+    queue_options: Mapping[str, Any] = field(default_factory=dict)
+    allocator_options: Mapping[str, Any] = field(default_factory=dict)
+    routing: str | Mapping[str, Any] | None = None
+    model: str = "fast"
+    model_options: Mapping[str, Any] = field(default_factory=dict)
+    fairness: str = "per-sender"
+    estimates: str | None = None
+    kill_at_limit: bool = False
+    seed: int = 1
+    seeds: Mapping[str, int] = field(default_factory=dict)
+    runtime_means: str = "isolated"
+    self_check: bool = True
+    compare: tuple[str, ...] = ()
+    compare_options: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    window: int | None = None
+    folder: Path = field(default_factory=Path)
+    name: str = "experiment"
+    source: str = field(default="experiment", compare=False)
+
+    def __post_init__(self) -> None:
+        """Check the fields, and keep them as plain values."""
+        for name, value in checked_fields(self._values()).items():
+            object.__setattr__(self, name, value)
+
+    @classmethod
+    def read(cls, path: str | Path, changes: Sequence[str] = ()) -> "Experiment":
+        """
+        Read an experiment file.
+
+        Parameters
+        ----------
+        path : str or Path
+            A TOML file as in docs/experiment.md; ``-`` is standard input.
+        changes : sequence of str, optional
+            Fields to set over those of the file, e.g. ``"scheduler.allocator=ta"``.
+
+        Returns
+        -------
+        Experiment
+            Checked as far as that needs no other file.
+
+        Raises
+        ------
+        ExperimentError
+            If the file cannot be read, or a field is unknown or has a wrong value.
+        """
+        path = Path(path)
+        tables = _parse(path)
+        if changes:
+            _let_seeds_follow(tables)
+        for change in changes:
+            _set(tables, change)
+        changed = {change.partition("=")[0].strip() for change in changes}
+        if "scheduler.allocator" in changed and not any(
+            key.startswith("compare") for key in changed
+        ):
+            tables.pop("compare", None)  # who names one allocator wants that one
+        name = "experiment" if str(path) == "-" else path.stem
+        return cls.from_tables(tables, str(path), path.parent, name)
+
+    @classmethod
+    def from_tables(
+        cls, tables: Mapping[str, Any], source: str, folder: str | Path, name: str
+    ) -> "Experiment":
+        """
+        Check the tables of an experiment.
+
+        Parameters
+        ----------
+        tables : mapping
+            As parsed from TOML.
+        source : str
+            What to call the tables in errors.
+        folder : str or Path
+            Where relative paths start.
+        name : str
+            Name for tables and results.
+
+        Returns
+        -------
+        Experiment
+            The experiment.
+
+        Raises
+        ------
+        ExperimentError
+            If a field is unknown or has a wrong value.
+        """
+        found = fields_of(tables, source)
+        experiment = cls(**found, source=source, folder=Path(folder), name=name)
+        check_compared(experiment._values(), stated="allocator" in found)
+        return experiment
+
+    def _values(self) -> dict[str, Any]:
+        """Return the fields by name."""
+        return {own.name: getattr(self, own.name) for own in fields(self)}
+
+    def resolve(self, path: str) -> Path:
+        """
+        Return a path of the file as seen from here.
+
+        Parameters
+        ----------
+        path : str
+            Absolute, or relative to the experiment file.
+
+        Returns
+        -------
+        Path
+            The path.
+        """
+        return self.folder / path
+
+    @property
+    def all_seeds(self) -> Mapping[str, int]:
+        """Seed of every part: its own, or the one that follows from `seed`."""
+        return all_seeds(self.seed, self.seeds)
+
+    def located(self) -> "Experiment":
+        """
+        Return the experiment with absolute paths, to be run from anywhere.
+
+        Returns
+        -------
+        Experiment
+            The same otherwise.
+        """
+        folder = self.folder
+        return replace(
+            self,
+            topology=located(self.topology, folder),
+            workload=located(self.workload, folder),
+            communication=located(self.communication, folder),
+            routing=located(self.routing, folder),
+        )
+
+    def variants(self) -> tuple["Experiment", ...]:
+        """
+        Return one experiment per compared allocator.
+
+        Returns
+        -------
+        tuple of Experiment
+            In the order of `compare`; the experiment itself when nothing is compared.
+        """
+        if not self.compare:
+            return (self,)
+        own = {self.allocator: self.allocator_options, **self.compare_options}
+        alone = replace(self, compare=(), compare_options={})
+        return tuple(
+            replace(alone, allocator=name, allocator_options=own.get(name, {}))
+            for name in self.compare
+        )
+
+    def tables(self) -> dict[str, Any]:
+        """
+        Return the experiment as TOML tables with every default written out.
+
+        Returns
+        -------
+        dict
+            What `from_tables` reads back.
+        """
+        workload = dict(self.workload)
+        if self.estimates is not None:
+            workload["estimates"] = self.estimates
+        tables: dict[str, Any] = {"topology": self.topology, "workload": workload}
+        if self.communication is not None:
+            tables["communication"] = dict(self.communication)
+        values = self._values() | {"seeds": self.all_seeds, "compare": list(self.compare)}
+        for table, keys in PLACES.items():
+            tables[table] = {
+                key: values[own] for key, own in keys.items() if values[own] is not None
+            }
+        if not self.compare:
+            del tables["compare"]
+        elif self.allocator not in self.compare:
+            del tables["scheduler"]["allocator"]
+        return tables
+
+
+def _let_seeds_follow(tables: dict[str, Any]) -> None:
+    """Take out the seeds that follow from the run's, which a resolved file writes out."""
+    run = tables.get("run")
+    if not isinstance(run, dict) or not isinstance(run.get("seeds"), dict):
+        return
+    try:
+        run["seeds"] = given_seeds(run.get("seed", 1), run["seeds"])
+    except (TypeError, ValueError):
+        return  # wrong seeds, to be told where all is checked
+
+
+def _parse(path: Path) -> dict[str, Any]:
+    """Read a TOML file."""
+    try:
+        text = sys.stdin.read() if str(path) == "-" else path.read_text(encoding="utf-8")
+        return tomllib.loads(text)
+    except OSError as error:
+        raise ExperimentError(f"{path}: cannot be read: {error.strerror}.") from error
+    except UnicodeDecodeError as error:
+        raise ExperimentError(f"{path}: expected TOML in UTF-8, got bytes that are not.") from error
+    except tomllib.TOMLDecodeError as error:
+        raise ExperimentError(f"{path}: no valid TOML: {error}.") from error
+
+
+def _set(tables: dict[str, Any], change: str) -> None:
+    """Apply one ``table.field=value``; the value is TOML, or a bare word."""
+    key, sign, text = change.partition("=")
+    parts = key.strip().split(".")
+    if not sign or not all(parts):
+        raise ExperimentError(f"--set {change}: expected table.field=value.")
+    try:
+        value = tomllib.loads(f"value = {text}")["value"]
+    except tomllib.TOMLDecodeError:
+        value = text.strip()
+    target: Any = tables
+    for part in parts[:-1]:
+        target = target.setdefault(part, {}) if isinstance(target, dict) else None
+    if not isinstance(target, dict):
+        raise ExperimentError(f"--set {change}: {'.'.join(parts[:-1])} is no table.")
+    target[parts[-1]] = value

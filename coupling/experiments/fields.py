@@ -1,0 +1,229 @@
+"""The fields of an experiment: where they stand in a file, and what each may hold."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from coupling.errors import ExperimentError
+from coupling.experiments.seeds import DRAWN, given_seeds
+from coupling.reading.table import Table, plain
+from netsim.flows.maxmin import FAIRNESS
+from netsim.topology.base import Topology
+from scheduler.allocators import ALIASES
+
+ESTIMATES = ("requested", "runtime")
+RUNTIME_MEANS = ("isolated", "baseline")
+DEFAULT_ALLOCATOR = "first-free"
+PLACES: Mapping[str, Mapping[str, str]] = {
+    "scheduler": {
+        "queue": "queue",
+        "queue_options": "queue_options",
+        "window": "window",
+        "allocator": "allocator",
+        "options": "allocator_options",
+        "kill_at_limit": "kill_at_limit",
+    },
+    "network": {
+        "routing": "routing",
+        "model": "model",
+        "options": "model_options",
+        "fairness": "fairness",
+    },
+    "run": {
+        "seed": "seed",
+        "seeds": "seeds",
+        "runtime_means": "runtime_means",
+        "self_check": "self_check",
+    },
+    "compare": {"allocators": "compare", "options": "compare_options"},
+}
+"""Field of an `Experiment` by table and key."""
+
+_WHOLE = ("topology", "workload", "communication")  # tables that are one field
+_MAY_BE_NONE = (*_WHOLE, "window", "routing", "estimates")
+
+
+def fields_of(tables: Mapping[str, Any], source: str) -> dict[str, Any]:
+    """
+    Return what the tables of a file say, by field, unchecked.
+
+    Parameters
+    ----------
+    tables : mapping
+        As parsed from TOML.
+    source : str
+        What to call the tables in errors.
+
+    Returns
+    -------
+    dict of str to any
+        Keywords of an `Experiment`; topology and workload are always there.
+
+    Raises
+    ------
+    ExperimentError
+        If a table or key is unknown, or a table is none.
+    """
+    known = (*_WHOLE, *PLACES)
+    top = Table(tables, source)
+    for key in tables:
+        if key not in known:
+            raise ExperimentError(
+                f"{source}: unknown table [{key}]; choose from {', '.join(known)}."
+            )
+    found = {key: top.raw(key) for key in _WHOLE}
+    for name, keys in PLACES.items():
+        table = Table(tables.get(name, {}), f"{source}: [{name}]")
+        found |= {field: table.raw(key) for key, field in keys.items() if key in table}
+        table.finish()
+    return found
+
+
+def checked_fields(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """
+    Check the fields of an experiment, as far as that needs no other file.
+
+    Parameters
+    ----------
+    fields : mapping of str to any
+        All of them, by name.
+
+    Returns
+    -------
+    dict of str to any
+        The same as plain values: lists for arrays, texts for paths.
+
+    Raises
+    ------
+    ExperimentError
+        Naming table and key of a value that is wrong.
+    """
+    source, folder = fields["source"], fields["folder"]
+    top = Table({"name": fields["name"], "source": source}, "Experiment")
+    names = {"source": top.text("source"), "name": top.text("name")}
+    if not isinstance(folder, (str, Path)):
+        raise ExperimentError(f"Experiment folder: expected a path, got {folder!r}.")
+    found = names | {"folder": Path(folder)} | _wholes(fields, source)
+    scheduler, network, run, compare = (
+        Table(
+            {key: plain(fields[field]) for key, field in keys.items() if _stated(field, fields)},
+            f"{source}: [{name}]",
+        )
+        for name, keys in PLACES.items()
+    )
+    found |= _scheduler(scheduler) | _network(network) | _run(run)
+    found |= {"compare": compare.names("allocators"), "compare_options": compare.mapping("options")}
+    check_compared(found, stated=found["allocator"] != DEFAULT_ALLOCATOR)
+    return found
+
+
+def _stated(field: str, fields: Mapping[str, Any]) -> bool:
+    """Say whether a field holds something; None stands for left out in those that may be."""
+    return fields[field] is not None or field not in _MAY_BE_NONE
+
+
+def _wholes(fields: Mapping[str, Any], source: str) -> dict[str, Any]:
+    """Check the tables that are one field each."""
+    given = {key: plain(fields[key]) for key in _WHOLE if _stated(key, fields)}
+    top = Table(given, source)
+    topology, workload = top.raw("topology"), top.raw("workload")
+    if not isinstance(topology, (str, Mapping, Topology)):
+        raise top.error("topology", "a table [topology] or the name of a machine")
+    if not isinstance(workload, Mapping):
+        raise top.error("workload", "a table [workload]")
+    if "communication" in top and not isinstance(given["communication"], Mapping):
+        raise top.error("communication", "a table [communication]")
+    found = dict.fromkeys(_WHOLE) | given
+    return found | _estimates(dict(workload), fields["estimates"], f"{source}: [workload]")
+
+
+def _estimates(workload: dict[str, Any], stated: object, place: str) -> dict[str, Any]:
+    """Part what backfilling may know, which stands in the table of the workload, from the rest."""
+    if stated is not None and "estimates" in workload:
+        raise Table(workload, place).error("estimates", "it here or beside, not in both")
+    told = workload.pop("estimates", stated)
+    table = Table({} if told is None else {"estimates": plain(told)}, place)
+    estimates = table.text("estimates", choices=ESTIMATES) if "estimates" in table else None
+    return {"workload": workload, "estimates": estimates}
+
+
+def _scheduler(table: Table) -> dict[str, Any]:
+    """Check who runs when and where."""
+    options = table.mapping("queue_options")
+    if "window" in table and "window" in options:
+        raise table.error("window", "it here or in queue_options, not in both")
+    return {
+        "queue": table.text("queue"),
+        "queue_options": options,
+        "window": table.integer("window") if "window" in table else None,
+        "allocator": table.text("allocator"),
+        "allocator_options": table.mapping("options"),
+        "kill_at_limit": table.flag("kill_at_limit"),
+    }
+
+
+def _network(table: Table) -> dict[str, Any]:
+    """Check what the network is taken for."""
+    routing = table.raw("routing")
+    if "routing" in table and not isinstance(routing, (str, Mapping)):
+        raise table.error("routing", "a name or a table")
+    return {
+        "routing": routing,
+        "model": table.text("model"),
+        "model_options": table.mapping("options"),
+        "fairness": table.text("fairness", choices=FAIRNESS),
+    }
+
+
+def _run(table: Table) -> dict[str, Any]:
+    """Check how the run is made; seeds that follow from its own are left out."""
+    seed, seeds = table.integer("seed"), table.table("seeds")
+    given = {part: seeds.integer(part) for part in DRAWN if part in seeds}
+    seeds.finish()
+    return {
+        "seed": seed,
+        "seeds": given_seeds(seed, given),
+        "runtime_means": table.text("runtime_means", choices=RUNTIME_MEANS),
+        "self_check": table.flag("self_check"),
+    }
+
+
+def check_compared(fields: Mapping[str, Any], *, stated: bool) -> None:
+    """
+    Refuse an allocator or options that no compared run would use.
+
+    Parameters
+    ----------
+    fields : mapping of str to any
+        Of the experiment, checked one by one.
+    stated : bool
+        Whether the allocator was named, or is the default.
+
+    Raises
+    ------
+    ExperimentError
+        If the compared allocators are not different, or something belongs to none of them.
+    """
+    source, names = fields["source"], fields["compare"]
+    own, options = fields["allocator_options"], fields["compare_options"]
+    compare = Table({"allocators": names, "options": options}, f"{source}: [compare]")
+    if options and not names:
+        raise compare.fault("options", "expected allocators beside it, they are missing.")
+    if not names:
+        return
+    first: dict[str, str] = {}
+    for name in names:
+        other = first.setdefault(ALIASES.get(name, name), name)
+        if other != name:
+            raise compare.fault(
+                "allocators", f"{other!r} and {name!r} are one allocator; name it once."
+            )
+    among = f"one of those compared ({', '.join(names)})"
+    scheduler = Table({"allocator": fields["allocator"], "options": own}, f"{source}: [scheduler]")
+    if stated and fields["allocator"] not in names:
+        raise scheduler.error("allocator", among)
+    if own and not stated:
+        raise scheduler.error("options", "an allocator beside it, or [compare] options by name")
+    for name, table in options.items():
+        if name not in names or not isinstance(table, Mapping):
+            raise compare.error("options", f"tables of options named by {among}")

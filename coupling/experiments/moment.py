@@ -1,0 +1,94 @@
+"""A moment of a run: who ran where and owned what, as a snapshot."""
+
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from coupling.errors import CouplingError, ResultError
+from coupling.experiments.stored import Stored
+from coupling.reading.fabric import topology_of
+from coupling.reading.files import node_number
+from coupling.reading.table import Table
+from coupling.results.result import Result
+from coupling.snapshots.snapshot import snapshot_from
+from netsim.errors import TopologyError
+from netsim.hostlist import expand_hostlist
+from netsim.topology.base import Topology
+
+
+def moment(stored: Stored, at_s: float, run: str | None = None) -> dict[str, Any]:
+    """
+    Return the jobs that ran at one moment.
+
+    Parameters
+    ----------
+    stored : Stored
+        A finished campaign.
+    at_s : float
+        The moment, in seconds of the run.
+    run : str, optional
+        Allocator of the run; needed where several are compared.
+
+    Returns
+    -------
+    dict
+        A snapshot as a document: the fabric, the routing where the experiment names one, and of
+        each job its nodes and the links that it owned. What jobs sent is not in it.
+
+    Raises
+    ------
+    ResultError
+        If there is no such run, no job ran at the moment, or the result is damaged.
+    """
+    place = _place(stored, run)
+    result = Result.load(place)
+    experiment = stored.experiment.located()
+    topology = topology_of(Table({"topology": experiment.topology}, str(place)), place)
+    running = _running(result.jobs, at_s, place)
+    document: dict[str, Any] = {"topology": experiment.topology}
+    if experiment.routing is not None:
+        document["routing"] = experiment.routing
+    try:
+        document["jobs"] = _jobs(running, result.partitions, topology)
+        snapshot_from(document | {"topology": topology}, "snapshot", place)
+    except (CouplingError, TopologyError) as error:
+        raise ResultError(f"{place}: its tables do not fit its fabric: {error}") from None
+    return document
+
+
+def _place(stored: Stored, run: str | None) -> Path:
+    """Return the directory of a run."""
+    names = [variant.allocator for variant in stored.experiment.variants()]
+    if run is None and len(names) > 1:
+        raise ResultError(f"{stored.folder}: expected --run and one of {', '.join(names)}.")
+    if run is not None and run not in names:
+        raise ResultError(f"--run: unknown run {run!r}; choose from {', '.join(names)}.")
+    return stored.places[0 if run is None else names.index(run)]
+
+
+def _running(jobs: pd.DataFrame, at_s: float, place: Path) -> pd.DataFrame:
+    """Return the rows of jobs that ran at a moment."""
+    running = jobs[(jobs["start_s"] <= at_s) & (at_s < jobs["end_s"])]
+    if running.empty:
+        raise ResultError(
+            f"{place}: no job runs at {at_s:g} s; jobs run from {jobs['start_s'].min():g} s "
+            f"to {jobs['end_s'].max():g} s."
+        )
+    return running
+
+
+def _jobs(running: pd.DataFrame, partitions: pd.DataFrame, topology: Topology) -> list[Any]:
+    """Return jobs as a snapshot has them, by name."""
+    owned = dict(zip(partitions["id"].tolist(), partitions["links"].tolist(), strict=True))
+    jobs = []
+    for number, hosts in zip(running["id"].tolist(), running["nodes"].tolist(), strict=True):
+        nodes = [node_number(name, topology, {}) for name in expand_hostlist(str(hosts))]
+        job = {"id": number, "nodes": [topology.vertex_name(node) for node in nodes]}
+        if number in owned:
+            links = [int(link) for link in expand_hostlist(f"[{owned[number]}]")]
+            if not all(link < topology.n_links for link in links):
+                raise TopologyError(f"job {number} owns link {max(links)}.")
+            job["links"] = [topology.link_name(link) for link in links]
+        jobs.append(job)
+    return jobs

@@ -1,0 +1,139 @@
+"""Reproduce a result from its directory, and say whether the bytes agree."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pandas as pd
+
+from coupling.errors import ResultError
+from coupling.experiments.assembly import assemble
+from coupling.experiments.campaign import run_campaign
+from coupling.experiments.engine import Progress
+from coupling.experiments.stored import SUMMARY, Stored
+from coupling.results.result import TABLES
+
+FILES = (*(f"{name}.parquet" for name in TABLES), SUMMARY)
+
+
+@dataclass(frozen=True, slots=True)
+class Rerun:
+    """
+    What a second run of an experiment gave.
+
+    Parameters
+    ----------
+    changed_inputs : mapping of str to str
+        What is wrong with input files, by path; with any, nothing was run.
+    versions : mapping of str to (str, str)
+        Version then and now, of distributions that differ.
+    differences : mapping of str to str
+        By file of the result: how it differs.
+    runs : tuple of str
+        Runs that were compared.
+    """
+
+    changed_inputs: Mapping[str, str]
+    versions: Mapping[str, tuple[str, str]]
+    differences: Mapping[str, str]
+    runs: tuple[str, ...]
+
+    @property
+    def agrees(self) -> bool:
+        """Whether inputs and all bytes agree."""
+        return not self.changed_inputs and not self.differences
+
+
+def rerun(stored: Stored, *, workers: int = 1, progress: Progress | None = None) -> Rerun:
+    """
+    Run an experiment again in a temporary directory and compare.
+
+    Parameters
+    ----------
+    stored : Stored
+        A finished campaign.
+    workers : int, default 1
+        Compared runs at the same time.
+    progress : callable, optional
+        Called now and then.
+
+    Returns
+    -------
+    Rerun
+        What differs.
+
+    Raises
+    ------
+    ResultError
+        If the workload came from standard input, or the result lacks a file.
+    ExperimentError, SchedulerError, NetsimError, PatternError
+        If an input file has gone, or a name is no longer known.
+    """
+    if stored.experiment.workload.get("path") == "-":
+        raise ResultError(f"{stored.folder}: the workload came from standard input.")
+    for place in stored.places:
+        for name in FILES:
+            if not (place / name).is_file():
+                raise ResultError(f"{place / name}: expected a file of the result, found none.")
+    changed = _changed_inputs(stored)
+    if changed:
+        return Rerun(changed, {}, {}, ())
+    with TemporaryDirectory(prefix="fabricsim-rerun-") as desk:
+        campaign = run_campaign(
+            stored.experiment, Path(desk) / "result", workers=workers, progress=progress
+        )
+        again = Stored.open(campaign.folder)
+        differences = {
+            str((place / name).relative_to(stored.folder)): how
+            for place, other in zip(stored.places, again.places, strict=True)
+            for name in FILES
+            if (how := _difference(place / name, other / name))
+        }
+    names = tuple(result.name for result in campaign.results)
+    versions = _versions(stored.manifest["versions"], campaign.manifest["versions"])
+    return Rerun({}, versions, differences, names)
+
+
+def _changed_inputs(stored: Stored) -> dict[str, str]:
+    """Say which inputs are not those of the first run."""
+    before = dict(stored.manifest.get("inputs_sha256", {}))
+    now = assemble(stored.experiment).hashes
+    gone = sorted(set(before.values()) - set(now.values()))
+    return {
+        path: f"expected SHA-256 {' or '.join(gone) or 'of no file'}, got {found}"
+        for path, found in now.items()
+        if found not in before.values()
+    }
+
+
+def _versions(before: Mapping[str, str], now: Mapping[str, str]) -> dict[str, tuple[str, str]]:
+    """Return the versions that are not the same."""
+    return {
+        name: (then, now.get(name, "none"))
+        for name, then in before.items()
+        if now.get(name, "none") != then
+    }
+
+
+def _difference(one: Path, other: Path) -> str:
+    """Say how two files of a result differ; empty where they do not."""
+    if one.read_bytes() == other.read_bytes():
+        return ""
+    if one.suffix != ".parquet":
+        return "other contents"
+    try:
+        here, there = (pd.read_parquet(path) for path in (one, other))
+    except (OSError, ValueError):
+        return "damaged, no Parquet file"
+    if list(here.columns) != list(there.columns) or len(here) != len(there):
+        return f"{len(here):,} rows of {len(here.columns)} columns, now {len(there):,} rows"
+    for name in here.columns:
+        unequal = (here[name] != there[name]) & ~(here[name].isna() & there[name].isna())
+        if unequal.any():
+            row = int(unequal.to_numpy().argmax())
+            return (
+                f"{int(unequal.sum()):,} rows differ in {name}, first row {row}: "
+                f"{here[name].iloc[row]}, now {there[name].iloc[row]}"
+            )
+    return "equal values in other bytes, as another version of pandas or pyarrow writes them"

@@ -1,0 +1,131 @@
+"""The model `assumed` of a whole run: who is isolated is a matter of the allocator."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from coupling.errors import ExperimentError
+from netsim.contention.compared.assumption import Assumption
+from scheduler.allocation import Allocation
+from scheduler.allocators.base import Allocator
+from scheduler.allocators.isolating.lc import LeastConstrainedShared
+from scheduler.job import Job
+from scheduler.options import build
+from scheduler.rates import FULL_PACE, Pace
+
+ASSUMED = "assumed"
+
+
+def assumption_of(options: Mapping[str, Any]) -> Assumption:
+    """
+    Read the options of the model.
+
+    Parameters
+    ----------
+    options : mapping of str to value
+        Of ``[network] options``.
+
+    Returns
+    -------
+    Assumption
+        Checked.
+
+    Raises
+    ------
+    ExperimentError, ContentionError
+        If an option or its value is unknown.
+    """
+    registry = {ASSUMED: Assumption}
+    return build("contention model", ASSUMED, registry, options, ExperimentError)
+
+
+def assumed_interference(
+    assumption: Assumption, jobs: Sequence[Job], seed: int
+) -> dict[int, float]:
+    """
+    Return how much longer jobs run when they are not isolated.
+
+    Parameters
+    ----------
+    assumption : Assumption
+        What jobs gain under isolation.
+    jobs : sequence of Job
+        Their sizes and ids count.
+    seed : int
+        Of the draws.
+
+    Returns
+    -------
+    dict of int to float
+        Run time not isolated / isolated by job id, at least 1.
+    """
+    ids = np.array([job.id for job in jobs], dtype=np.int64)
+    nodes = np.array([job.n_nodes for job in jobs], dtype=np.int64)
+    loss = assumption.interference(ids, nodes, seed)
+    return dict(zip(ids.tolist(), loss.tolist(), strict=True))
+
+
+class AssumedPace:
+    """
+    A rate model that knows every job's pace in advance.
+
+    Parameters
+    ----------
+    jobs : sequence of Job
+        All jobs that will run; their run times are those under isolation.
+    assumption : Assumption
+        What jobs gain under isolation.
+    seed : int
+        Of the draws.
+    allocator : Allocator
+        Under one that isolates jobs all run at full pace; under others they lose what the
+        scenario says. LC+S counts as isolating: it keeps links below the load at which the
+        paper expects interference (HPDC 2021, section 5.4.2).
+    """
+
+    def __init__(
+        self, jobs: Sequence[Job], assumption: Assumption, seed: int, allocator: Allocator
+    ) -> None:
+        isolated = allocator.isolating or isinstance(allocator, LeastConstrainedShared)
+        self._paces: dict[int, Pace] = {}
+        if not isolated:
+            loss = assumed_interference(assumption, jobs, seed)
+            self._paces = {job: Pace(factor) for job, factor in loss.items() if factor > 1.0}
+
+    def change(
+        self, ended: Sequence[Allocation], started: Sequence[Allocation], now_s: float
+    ) -> Mapping[int, Pace]:
+        """
+        Return the paces of the jobs that start.
+
+        Parameters
+        ----------
+        ended, started : sequence of Allocation
+            Jobs that left and came at this instant.
+        now_s : float
+            The instant, in seconds.
+
+        Returns
+        -------
+        mapping of int to Pace
+            Of each of `started`, until it ends.
+        """
+        del ended, now_s
+        return {one.job.id: self._paces.get(one.job.id, FULL_PACE) for one in started}
+
+    def runtime_s(self, job: Job) -> float:
+        """
+        Return how long a job will run.
+
+        Parameters
+        ----------
+        job : Job
+            One of the jobs.
+
+        Returns
+        -------
+        float
+            In seconds: the papers' schedulers know the run time under their allocator.
+        """
+        return job.runtime_s * self._paces.get(job.id, FULL_PACE).slowdown

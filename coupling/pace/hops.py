@@ -1,0 +1,166 @@
+"""HopLedger: what each job's communication costs on its placement by the formula of seed 003."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from netsim.arrays import Ints
+from netsim.contention.compared.leaves import (
+    common_switch_level,
+    contention_factor,
+    effective_hops,
+    step_costs,
+)
+from netsim.topology.fattree import FatTree
+from scheduler.allocation import Allocation
+from scheduler.allocators.leaves.leafwise import switch_above
+from scheduler.cluster import Cluster
+from scheduler.rates import Pace, RateModel
+from scheduler.traffic import RankFlows, rank_flows
+
+_Spread = tuple[list[int], list[int]]  # leaves of a job, ascending, and its nodes on each
+_NOWHERE: _Spread = ([], [])
+_BATCH = 1 << 17  # messages that are looked at together: calls of NumPy cost more than numbers
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Placed:
+    """A job at its start: its messages, and leaf of each rank with those leaves as they were."""
+
+    job: int
+    flows: RankFlows
+    slot: Ints
+    leaf: Sequence[int]
+    comm: Sequence[int]
+
+
+class HopLedger:
+    """
+    A rate model that notes communication costs on the way and leaves paces to another.
+
+    Parameters
+    ----------
+    rates : RateModel
+        Knows the paces.
+    cluster : Cluster
+        The machine; a fat-tree, or nothing is noted.
+
+    Notes
+    -----
+    Equations (2) to (6) of seed 003, on the leaves as they are when the job has started: nodes
+    that run communication-intensive jobs, its own included. Messages of many jobs are looked
+    at together, each leaf of each job as a leaf of its own.
+    """
+
+    def __init__(self, rates: RateModel, cluster: Cluster) -> None:
+        self._rates = rates
+        self._costs: dict[int, float] = {}
+        self._comm = [0] * cluster.n_leaves
+        self._spread: dict[int, _Spread] = {}
+        self._nodes_per_leaf = cluster.nodes_per_leaf
+        self._waiting: list[_Placed] = []
+        self._n_waiting = 0
+        self._is_tree = isinstance(cluster.fabric, FatTree)
+        if isinstance(cluster.fabric, FatTree):
+            self._nodes = np.array([mask.bit_count() for mask in cluster.leaf_nodes])
+            self._above = switch_above(cluster.fabric)
+
+    def change(
+        self, ended: Sequence[Allocation], started: Sequence[Allocation], now_s: float
+    ) -> Mapping[int, Pace]:
+        """
+        Note the jobs that start and return the paces that changed.
+
+        Parameters
+        ----------
+        ended, started : sequence of Allocation
+            Jobs that left and came at this instant, in order.
+        now_s : float
+            The instant, in seconds.
+
+        Returns
+        -------
+        mapping of int to Pace
+            By job id.
+        """
+        if self._is_tree:
+            for allocation in ended:
+                self._count(self._spread.pop(allocation.job.id, _NOWHERE), -1)
+            for allocation in started:
+                self._note(allocation)
+        return self._rates.change(ended, started, now_s)
+
+    def costs(self) -> Mapping[int, float] | None:
+        """
+        Return the communication costs.
+
+        Returns
+        -------
+        mapping of int to float or None
+            By id of the jobs that send messages; None where the machine is no fat-tree.
+        """
+        self._settle()
+        return self._costs if self._is_tree else None
+
+    def _count(self, spread: _Spread, sign: int) -> None:
+        """Count the communicating nodes of a job in or out."""
+        for leaf, count in zip(*spread, strict=True):
+            self._comm[leaf] += sign * count
+
+    def _note(self, allocation: Allocation) -> None:
+        """Keep what the cost of a job depends on."""
+        job = allocation.job
+        if job.communication is None:
+            return
+        leaves, counts = self._spread[job.id] = _spread(allocation)
+        self._count((leaves, counts), 1)
+        flows = rank_flows(job.communication.pattern, job.n_nodes)
+        if not flows.src.size:
+            return
+        if allocation.order is None:
+            slot = np.repeat(np.arange(len(leaves)), counts)
+        else:
+            slot = np.searchsorted(leaves, np.array(allocation.order) // self._nodes_per_leaf)
+        comm = [self._comm[leaf] for leaf in leaves]
+        self._waiting.append(_Placed(job.id, flows, slot, leaves, comm))
+        self._n_waiting += flows.src.size
+        if self._n_waiting > _BATCH:
+            self._settle()
+
+    def _settle(self) -> None:
+        """Compute the costs of the jobs that are kept."""
+        waiting, self._waiting, self._n_waiting = self._waiting, [], 0
+        if not waiting:
+            return
+        leaf = np.array([leaf for job in waiting for leaf in job.leaf])
+        comm = np.array([count for job in waiting for count in job.comm])
+        first = np.cumsum([0, *(len(job.leaf) for job in waiting)])[:-1].tolist()
+        pairs = [
+            (job.slot[job.flows.src] + base, job.slot[job.flows.dst] + base)
+            for job, base in zip(waiting, first, strict=True)
+        ]
+        leaf_i, leaf_j = (np.concatenate(side) for side in zip(*pairs, strict=True))
+        level = common_switch_level(leaf_i, leaf_j, self._above[:, leaf])
+        contention = contention_factor(leaf_i, leaf_j, comm, self._nodes[leaf])
+        hops = effective_hops(2 * level, contention)
+        n_steps = [int(job.flows.step[-1]) + 1 for job in waiting]
+        begin = np.cumsum([0, *n_steps])[:-1].tolist()
+        step = np.concatenate(
+            [job.flows.step + base for job, base in zip(waiting, begin, strict=True)]
+        )
+        cost = np.add.reduceat(step_costs(step, hops), begin).tolist()
+        self._costs.update(zip((job.job for job in waiting), cost, strict=True))
+
+
+def _spread(allocation: Allocation) -> _Spread:
+    """Return the leaves on which a job runs; the nodes that it only holds are its last."""
+    placed = sorted(allocation.leaves)
+    leaves = [leaf for leaf, _, _ in placed]
+    counts = [mask.bit_count() for _, mask, _ in placed]
+    idle = allocation.idle
+    for place in reversed(range(len(counts))):
+        surplus = min(idle, counts[place])
+        counts[place] -= surplus
+        idle -= surplus
+    return leaves, counts

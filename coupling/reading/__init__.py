@@ -1,0 +1,1 @@
+"""Read inputs: tables field by field, files, fabrics; errors say where."""

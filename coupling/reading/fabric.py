@@ -1,0 +1,210 @@
+"""The fabric of a snapshot: topology, routing, and InfiniBand fabrics behind routing tables."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from coupling.errors import SnapshotError
+from coupling.reading.files import read_text
+from coupling.reading.table import Table
+from netsim.errors import NetsimError
+from netsim.formats.importers import infiniband
+from netsim.infiniband.wiring import Wiring
+from netsim.routing.base import Routing
+from netsim.routings import make_routing
+from netsim.topologies import make_topology
+from netsim.topology.base import Topology
+from netsim.topology.dragonfly import Dragonfly
+from netsim.topology.fattree import FatTree
+from netsim.topology.torus import Torus
+
+_LEAST_RATE, _MOST_RATE, _MOST_LATENCY_S, _MOST_BUFFER = 1.0, 1e18, 1e3, 1e9
+_PATHS = ("path", "name_map", "lft", "fabric")  # of the tables of topologies and routings
+_USUAL = ((FatTree, "d-mod-k"), (Torus, "dimension-order"), (Dragonfly, "minimal"))
+
+
+def topology_of(table: Table, folder: Path) -> Topology:
+    """
+    Build the topology that a document names.
+
+    Parameters
+    ----------
+    table : Table
+        Its field ``topology`` is a machine name, a table, or, from Python, a `Topology`.
+    folder : Path
+        Where relative paths start.
+
+    Returns
+    -------
+    Topology
+        The fabric.
+
+    Raises
+    ------
+    CouplingError
+        If a name, field or value is wrong.
+    """
+    spec = table.raw("topology")
+    if isinstance(spec, Topology):
+        return spec
+    if not isinstance(spec, (str, Mapping)):
+        raise table.error("topology", "a machine name, or a table with its kind")
+    try:
+        topology = make_topology(_located(spec, folder))
+    except NetsimError as error:
+        raise table.fault("topology", str(error)) from None
+    except (MemoryError, OverflowError, ValueError):  # numpy's, of sizes beyond all memory
+        raise table.fault("topology", "the fabric is too large for the memory.") from None
+    _check_range(table, topology)
+    return topology
+
+
+def routing_of(
+    table: Table, topology: Topology, folder: Path, seed: int, *, owned: bool
+) -> Routing:
+    """
+    Make the routing that a document names.
+
+    Parameters
+    ----------
+    table : Table
+        Its field ``routing`` is a name, a table with ``name``, or a table with ``lft``, a dump of
+        forwarding tables, and ``fabric``, the `ibnetdiscover` output that belongs to it (left out
+        where the topology itself is read from one). Absent: `usual_routing`.
+    topology : Topology
+        The fabric.
+    folder : Path
+        Where relative paths start.
+    seed : int
+        Seed of routings that draw.
+    owned : bool
+        Whether jobs may own links.
+
+    Returns
+    -------
+    Routing
+        The routing.
+
+    Raises
+    ------
+    CouplingError
+        If a name, field or file is wrong, or does not fit the fabric.
+    """
+    spec = table.raw("routing", usual_routing(topology, owned=owned))
+    if not isinstance(spec, (str, Mapping)):
+        raise table.error("routing", "a name, or a table with name or lft")
+    try:
+        return make_routing(_located(spec, folder), topology, seed)
+    except NetsimError as error:
+        raise table.fault("routing", str(error)) from None
+
+
+def usual_routing(topology: Topology, *, owned: bool) -> str:
+    """
+    Return the routing that a fabric has where none is named.
+
+    Parameters
+    ----------
+    topology : Topology
+        The fabric.
+    owned : bool
+        Whether jobs may own links.
+
+    Returns
+    -------
+    str
+        On fat-trees D-mod-k, or where jobs may own links ``jigsaw``, which keeps them there and
+        is D-mod-k for all others; dimension order on tori, minimal on dragonflies, else
+        shortest paths.
+    """
+    if owned and isinstance(topology, FatTree):
+        return "jigsaw"
+    return next((name for kind, name in _USUAL if isinstance(topology, kind)), "shortest")
+
+
+def read_wiring(path: Path) -> tuple[Wiring, str]:
+    """
+    Read the InfiniBand fabric that `ibnetdiscover` printed.
+
+    Parameters
+    ----------
+    path : Path
+        The file; ``-`` is standard input.
+
+    Returns
+    -------
+    wiring : Wiring
+        A PGFT where it is one, else a graph; every cable has 1 byte/s.
+    irregularity : str
+        Why it is no PGFT; empty where it is one.
+
+    Raises
+    ------
+    SnapshotError, TopologyError
+        If the file cannot be read or is no such output.
+    """
+    wiring, remark = infiniband.read_wiring(read_text(path), str(path))
+    return wiring, "" if isinstance(wiring.topology, FatTree) else remark
+
+
+def demand_same(wiring: Wiring, topology: Topology, source: str) -> None:
+    """
+    Demand that a wired fabric is the topology of a snapshot, link by link.
+
+    Parameters
+    ----------
+    wiring : Wiring
+        The fabric.
+    topology : Topology
+        The topology.
+    source : str
+        What to call the fabric's file.
+
+    Raises
+    ------
+    SnapshotError
+        If nodes, switches or links differ.
+    """
+    own = wiring.topology
+    same = own.n_nodes == topology.n_nodes and own.n_switches == topology.n_switches
+    if not (
+        same
+        and np.array_equal(own.link_tail, topology.link_tail)
+        and np.array_equal(own.link_head, topology.link_head)
+    ):
+        raise SnapshotError(
+            f"{source}: expected the fabric of the snapshot, {topology.name} with "
+            f"{topology.n_nodes} nodes, got {own.name} with {own.n_nodes}."
+        )
+
+
+def _check_range(table: Table, topology: Topology) -> None:
+    """Refuse capacities, latencies and buffers with which times would make no sense."""
+    slowest = float(topology.capacity.min(initial=_MOST_RATE))
+    fastest = float(topology.capacity.max(initial=_LEAST_RATE))
+    if not _LEAST_RATE <= slowest <= fastest <= _MOST_RATE:
+        wrong = slowest if slowest < _LEAST_RATE else fastest
+        raise table.fault(
+            "topology",
+            f"expected links of {_LEAST_RATE:g} to {_MOST_RATE:g} bytes/s, got {wrong:g}.",
+        )
+    latency_s = max(topology.latency_base_s, topology.latency_per_link_s)
+    if latency_s > _MOST_LATENCY_S:
+        raise table.fault(
+            "topology", f"expected latencies of at most {_MOST_LATENCY_S:g} s, got {latency_s:g}."
+        )
+    if topology.buffer_bytes > _MOST_BUFFER:
+        raise table.fault(
+            "topology",
+            f"expected a buffer of at most {_MOST_BUFFER:g} bytes, got {topology.buffer_bytes:g}.",
+        )
+
+
+def _located(spec: str | Mapping[str, Any], folder: Path) -> str | Mapping[str, Any]:
+    """Let the relative paths of a topology or routing start in a folder."""
+    if isinstance(spec, str):
+        return spec
+    paths = {key: spec[key] for key in _PATHS if isinstance(spec.get(key), str)}
+    return {**spec, **{key: str(folder / path) for key, path in paths.items()}}

@@ -1,0 +1,225 @@
+"""Read JSON documents, other input files and node lists; write files whole or not at all."""
+
+import gzip
+import json
+import re
+import sys
+import zlib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from coupling.errors import SnapshotError
+from coupling.reading.table import Table, brief
+from netsim.arrays import Ints
+from netsim.errors import TopologyError
+from netsim.hostlist import expand_hostlist
+from netsim.topology.base import Topology
+from netsim.wholefile import replace_file
+
+Names = Mapping[str, int]
+"""Nodes and switches by names that the topology itself does not know."""
+
+
+def read_text(path: Path) -> str:
+    """
+    Read a text file.
+
+    Parameters
+    ----------
+    path : Path
+        The file, read as it is where gzip has packed it (``.gz``); ``-`` is standard input.
+
+    Returns
+    -------
+    str
+        Its contents.
+
+    Raises
+    ------
+    SnapshotError
+        If it cannot be read or is no text.
+    """
+    try:
+        if str(path) == "-":
+            return sys.stdin.read()
+        data = path.read_bytes()
+        return (gzip.decompress(data) if path.suffix == ".gz" else data).decode("utf-8")
+    except (OSError, EOFError, zlib.error) as error:
+        reason = getattr(error, "strerror", None) or "the gzip file is damaged"
+        raise SnapshotError(f"{path}: cannot be read: {reason}.") from None
+    except ValueError as error:  # a NUL in the name, or other letters than UTF-8
+        raise SnapshotError(f"{path}: cannot be read as UTF-8: {error}.") from None
+
+
+def read_json(path: Path) -> dict[str, Any]:
+    """
+    Read a JSON object.
+
+    Parameters
+    ----------
+    path : Path
+        The file; ``-`` is standard input.
+
+    Returns
+    -------
+    dict
+        Its fields.
+
+    Raises
+    ------
+    SnapshotError
+        If the file cannot be read, is no JSON object, or names a field twice.
+    """
+    try:
+        document = json.loads(read_text(path), object_pairs_hook=_once)
+    except json.JSONDecodeError as error:
+        what = f"{error.msg} in line {error.lineno}, column {error.colno}"
+        raise SnapshotError(f"{path}: expected JSON, got: {what}.") from None
+    except (_RepeatedError, RecursionError, ValueError) as error:
+        if isinstance(error, SnapshotError):
+            raise
+        reason = (
+            "values inside each other too deeply" if isinstance(error, RecursionError) else error
+        )
+        raise SnapshotError(f"{path}: expected JSON, got: {reason}.") from None
+    if not isinstance(document, dict):
+        raise SnapshotError(f"{path}: expected a JSON object, got {brief(document)}.")
+    return document
+
+
+class _RepeatedError(ValueError):
+    """A field is there twice, of which JSON would keep the last."""
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Make an object whose fields have different names."""
+    fields = dict(pairs)
+    if len(fields) < len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise _RepeatedError(f"field {brief(twice)} twice in one object")
+    return fields
+
+
+def write_whole(path: Path, text: str) -> None:
+    """
+    Write a file; on failure the old one, or none, is left.
+
+    Parameters
+    ----------
+    path : Path
+        The file; ``-`` is standard output.
+    text : str
+        Its contents.
+
+    Raises
+    ------
+    SnapshotError
+        If it cannot be written.
+    """
+    if str(path) == "-":
+        sys.stdout.write(text)
+        return
+    try:
+        replace_file(path, text)
+    except OSError as error:
+        raise SnapshotError(f"{path}: cannot be written: {error.strerror}.") from None
+
+
+def node_list(table: Table, key: str, topology: Topology, names: Names | None = None) -> Ints:
+    """
+    Read a list of nodes.
+
+    Parameters
+    ----------
+    table : Table
+        Where it stands.
+    key : str
+        Its field: numbers and names in a list, of which a name may be a host list, or one
+        host list such as ``"n[001-018]"``.
+    topology : Topology
+        The fabric.
+    names : mapping of str to int, optional
+        Further names.
+
+    Returns
+    -------
+    (n,) int array
+        Nodes in order, repeats kept.
+
+    Raises
+    ------
+    CouplingError
+        If it is no list of nodes, or one does not exist or takes no jobs.
+    """
+    value = table.raw(key)
+    entries = [value] if isinstance(value, str) else value
+    if not isinstance(entries, list) or not entries:
+        raise table.error(key, "a list of nodes, or a host list such as n[001-018]")
+    nodes: list[int] = []
+    try:
+        for entry in entries:
+            parts = expand_hostlist(entry) if isinstance(entry, str) else [entry]
+            nodes += [node_number(part, topology, names or {}) for part in parts]
+    except TopologyError as error:
+        raise table.fault(key, str(error)) from None
+    if not nodes:
+        raise table.error(key, "at least one node")
+    found = np.array(nodes, dtype=np.int64)
+    if topology.usable is not None:
+        idle = found[~np.isin(found, topology.usable)]
+        if idle.size:
+            name = topology.vertex_name(int(idle[0]))
+            raise table.fault(key, f"node {name} takes no jobs on {topology.name}.")
+    return found
+
+
+def node_number(entry: object, topology: Topology, names: Names) -> int:
+    """
+    Return the node that an entry means.
+
+    Parameters
+    ----------
+    entry : object
+        A number, ``"17"``, ``"n17"``, or one of the further names.
+    topology : Topology
+        The fabric.
+    names : mapping of str to int
+        Further names.
+
+    Returns
+    -------
+    int
+        The node.
+
+    Raises
+    ------
+    TopologyError
+        If there is no such node.
+    """
+    if isinstance(entry, str):
+        vertex = _named(entry, topology, names)
+    elif isinstance(entry, int) and not isinstance(entry, bool):
+        vertex = entry
+    else:
+        raise TopologyError(f"expected the number or name of a node, got {brief(entry)}.")
+    if not 0 <= vertex < topology.n_nodes:
+        raise TopologyError(
+            f"no node {brief(entry)} in {topology.name}; it has 0..{topology.n_nodes - 1}."
+        )
+    return vertex
+
+
+def _named(name: str, topology: Topology, names: Names) -> int:
+    """Return the vertex of a name; of a number in quotes where nothing is called so."""
+    if name in names:
+        return names[name]
+    try:
+        return topology.vertex_number(name)
+    except TopologyError:
+        if re.fullmatch("[0-9]{1,18}", name):
+            return int(name)
+        raise

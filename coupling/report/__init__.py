@@ -1,0 +1,1 @@
+"""What people read: pages, pictures and tables in a terminal."""

@@ -1,0 +1,233 @@
+"""What a job log holds, for people: tables in a terminal, and a page with pictures."""
+
+from collections.abc import Mapping, Sequence
+from html import escape
+from pathlib import Path
+
+from rich.console import RenderableType
+from rich.text import Text
+
+from coupling.report.columns import table as terminal_table
+from coupling.report.page import Html, bullets, details, figures, page, table
+from coupling.report.plots.log import trace_plots
+from coupling.results import readable as units
+from scheduler.workload import Workload
+from scheduler.workload.statistics import Numbers, job_frame
+
+_SPREAD = ("min", "median", "mean", "p95", "max")
+_SPREAD_HEADS = ("", "min", "median", "mean", "95 %", "max")
+_SIZE_HEADS = ("nodes", "jobs", "of jobs", "of node time", "mean run")
+_USER_HEADS = ("user", "jobs", "of jobs", "of node time")
+_CAPTIONS = {
+    "size": "Which sizes most jobs have, and which sizes fill the machine.",
+    "runtime": "Jobs and node time by run time, on a logarithmic axis.",
+    "both": "Share of all node time by size and run time: what a scheduler has to fit.",
+    "requested": "How well users know their run times. Backfilling works with these numbers; "
+    "jobs on the right run longer than they asked for. Exact requests are left out.",
+    "load": "The nodes that would be in use on an endless machine. Where the line stays above "
+    "the dashed one, jobs have to wait, whatever the scheduler does.",
+    "arrivals": "When jobs are submitted.",
+}
+Rows = list[tuple[str, ...]]
+
+
+def remarks(numbers: Numbers) -> list[str]:
+    """
+    Say in words what stands out in a log.
+
+    Parameters
+    ----------
+    numbers : dict
+        As from `scheduler.workload.statistics.trace_numbers`.
+
+    Returns
+    -------
+    list of str
+        Sentences: requests, load, arrivals, order, repeated and missing values.
+    """
+    if not numbers["jobs"]:
+        return ["No job is left."]
+    lines = [_requests(numbers), _load(numbers), *_order(numbers), _missing(numbers)]
+    if numbers["further_columns"]:
+        lines.append(f"Further columns, kept for profiles: {_brief(numbers['further_columns'])}.")
+    return [line for line in lines if line]
+
+
+def terminal_parts(numbers: Numbers) -> list[RenderableType]:
+    """
+    Return what a terminal shows of a log.
+
+    Parameters
+    ----------
+    numbers : dict
+        As from `scheduler.workload.statistics.trace_numbers`.
+
+    Returns
+    -------
+    list of renderable
+        For `coupling.report.columns.text_of`; fits 80 columns.
+    """
+    parts: list[RenderableType] = [Text(f"{numbers['source']}\n{_count_line(numbers)}")]
+    if numbers["dropped"]:
+        parts.append(terminal_table(("dropped because", "jobs"), _dropped_rows(numbers)))
+    if numbers["jobs"]:
+        parts.append(terminal_table(_SPREAD_HEADS, _spread_rows(numbers)))
+        parts.append(terminal_table(_SIZE_HEADS, _size_rows(numbers)))
+    if numbers["jobs"] and numbers["users"]["count"]:
+        parts.append(terminal_table(_USER_HEADS, _user_rows(numbers)))
+    parts.append(Text("\n".join(remarks(numbers))))
+    return parts
+
+
+def trace_html(workload: Workload, numbers: Numbers) -> Html:
+    """
+    Return a page about a log.
+
+    Parameters
+    ----------
+    workload : Workload
+        The log.
+    numbers : dict
+        As from `scheduler.workload.statistics.trace_numbers`.
+
+    Returns
+    -------
+    HTML
+        A document that needs no other file.
+    """
+    title = f"{Path(numbers['source']).name}: what the log holds"
+    origin = [["source", escape(numbers["source"])], ["SHA-256", numbers["sha256"] or "-"]]
+    sections = [("Jobs left out", _html_rows(("reason", "jobs"), _dropped_rows(numbers)))]
+    if numbers["jobs"]:
+        plots = trace_plots(job_frame(workload), numbers)
+        tables = _html_rows(_SPREAD_HEADS, _spread_rows(numbers))
+        sizes = details("The numbers by size", _html_rows(_SIZE_HEADS, _size_rows(numbers)))
+        pictures = figures((plot, _CAPTIONS[name]) for name, plot in plots.items())
+        sections = [
+            ("Sizes, times and load", tables + pictures + sizes),
+            ("Users who ask for most", _html_rows(_USER_HEADS, _user_rows(numbers))),
+            *sections,
+        ]
+    sections.append(("Where this comes from", table([], origin, kind="text")))
+    return page(title, _count_line(numbers), bullets(remarks(numbers)), sections)
+
+
+def _html_rows(heads: Sequence[str], rows: Rows) -> Html:
+    """Write rows as a table; nothing where there are none."""
+    return table(heads, [[escape(cell) for cell in row] for row in rows]) if rows else ""
+
+
+def _count_line(numbers: Numbers) -> str:
+    """Say how many jobs there are."""
+    return f"{numbers['jobs']:,} jobs kept, {numbers['dropped']:,} dropped"
+
+
+def _dropped_rows(numbers: Numbers) -> Rows:
+    """Return the reasons for which jobs were dropped."""
+    return [(reason, f"{count:,}") for reason, count in numbers["dropped_by_reason"].items()]
+
+
+def _spread_rows(numbers: Numbers) -> Rows:
+    """Return sizes and run times."""
+    nodes, runtime = numbers["nodes"], numbers["runtime_s"]
+    return [
+        ("nodes", *(_count(nodes[key]) for key in _SPREAD)),
+        ("run time", *(units.duration(runtime[key]) for key in _SPREAD)),
+    ]
+
+
+def _count(value: float) -> str:
+    """Write a whole number as such."""
+    return f"{value:,.0f}" if value == int(value) else units.number(value)
+
+
+def _size_rows(numbers: Numbers) -> Rows:
+    """Return the size classes."""
+    return [
+        (
+            part["nodes"],
+            f"{part['jobs']:,}",
+            units.percent(part["job_share"]),
+            units.percent(part["node_time_share"]),
+            units.duration(part["mean_runtime_s"]),
+        )
+        for part in numbers["size_classes"]
+    ]
+
+
+def _user_rows(numbers: Numbers) -> Rows:
+    """Return the users who ask for most."""
+    return [
+        (
+            user["user"],
+            f"{user['jobs']:,}",
+            units.percent(user["job_share"]),
+            units.percent(user["node_time_share"]),
+        )
+        for user in numbers["users"]["top"]
+    ]
+
+
+def _requests(numbers: Numbers) -> str:
+    """Say how good the requested times are."""
+    found: Mapping[str, float] = numbers["requested_time"]
+    if not found["jobs"]:
+        return "Requested times: none; backfilling has to go by run times."
+    text = (
+        f"Requested times: {units.percent(found['jobs'] / numbers['jobs'])} of the jobs have one, "
+        f"{found['values']:,} different; half of them use less than "
+        f"{units.percent(found['median_used'])} of it"
+    )
+    if found["over_runs"]:
+        longest = units.duration(found["longest_over_run_s"])
+        text += f"; over-runs: {found['over_runs']:,}, by up to {longest}"
+    exact = f"; exact requests: {found['exact']:,}" if found["exact"] else ""
+    return f"{text}{exact}."
+
+
+def _load(numbers: Numbers) -> str:
+    """Say how much work comes, and when."""
+    load, arrivals = numbers["load"], numbers["arrivals"]
+    work = f"{units.number(load['node_seconds'] / 3600)} node-hours"
+    if load["offered"] is None:
+        return f"Load: {work}, all submitted at once."
+    machine = f"{load['machine_nodes']:,} nodes"
+    if load["machine_nodes_from"] == "largest job":
+        machine += " (the largest job; --nodes says how many there are)"
+    text = (
+        f"Load: {work} in {units.duration(arrivals['span_s'])}, "
+        f"{units.percent(load['offered'])} of {machine}; {load['peak_nodes']:,} nodes at the peak "
+        f"if no job waited. A job every {units.duration(arrivals['mean_gap_s'])} on average, "
+        f"every {units.duration(arrivals['median_gap_s'])} in the median."
+    )
+    if load["larger_than_machine"]:
+        text += f" Jobs larger than the machine: {load['larger_than_machine']:,}."
+    return text
+
+
+def _order(numbers: Numbers) -> list[str]:
+    """Say what is odd about rows."""
+    lines = []
+    if numbers["not_in_order_of_submission"]:
+        count = numbers["not_in_order_of_submission"]
+        lines.append(f"Out of order, submitted before the job above in the log: {count:,}.")
+    if numbers["repeated"]:
+        count = numbers["repeated"]
+        lines.append(f"Repeated, equal to an earlier job in all but the number: {count:,}.")
+    return lines
+
+
+def _missing(numbers: Numbers) -> str:
+    """Say which values are missing."""
+    gaps = [
+        f"{name} ({'all' if count == numbers['jobs'] else f'{count:,}'})"
+        for name, count in numbers["missing"].items()
+        if count
+    ]
+    return f"Missing: {units.listing(gaps)}." if gaps else ""
+
+
+def _brief(names: Sequence[str], most: int = 12) -> str:
+    """List names, not all of many."""
+    more = len(names) - most
+    return ", ".join(names[:most]) + (f" and {more} more" if more > 0 else "")

@@ -1,0 +1,1 @@
+"""Pictures: how they look, and one module for each subject."""

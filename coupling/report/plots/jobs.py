@@ -1,0 +1,286 @@
+"""Pictures of jobs: interference, slowdown and speed-up by size and by pattern."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from coupling.report.plots.style import (
+    FAINT,
+    INK,
+    box,
+    label_classes,
+    legend,
+    lost_bars,
+    palette,
+    places,
+    svg,
+)
+from coupling.results.comparison import finished
+from coupling.results.result import Result
+from coupling.results.summary import size_class, size_class_names, speedup
+from netsim.arrays import Ints
+
+SILENT = "no traffic"
+_TAIL_POINTS = 200
+
+
+def classes(jobs: pd.DataFrame) -> pd.DataFrame:
+    """
+    Return size class and pattern of each job, for grouping.
+
+    Parameters
+    ----------
+    jobs : DataFrame
+        Job table of a result, or speed-ups.
+
+    Returns
+    -------
+    DataFrame
+        ``size`` and ``pattern``; a job without pattern has `SILENT`.
+    """
+    return pd.DataFrame(
+        {
+            "size": size_class(jobs["n_nodes"]).astype(str),
+            "pattern": jobs["pattern"].where(jobs["pattern"] != "", SILENT),
+        }
+    )
+
+
+def class_names(columns: Iterable[pd.Series], by: str) -> list[str]:
+    """
+    Return the classes that occur.
+
+    Parameters
+    ----------
+    columns : iterable of Series
+        Columns as from `classes`.
+    by : {"size", "pattern"}
+        Which.
+
+    Returns
+    -------
+    list of str
+        Sizes from the smallest; patterns by name, `SILENT` last.
+    """
+    present = {str(name) for column in columns for name in column.unique()}
+    if by == "size":
+        return [name for name in size_class_names() if name in present]
+    return [*sorted(present - {SILENT}), *sorted(present & {SILENT})]
+
+
+def communicating(jobs: pd.DataFrame) -> pd.DataFrame:
+    """
+    Return the jobs that ran and use the network.
+
+    Parameters
+    ----------
+    jobs : DataFrame
+        Job table of a result.
+
+    Returns
+    -------
+    DataFrame
+        Jobs with a communication fraction above 0.
+    """
+    done = finished(jobs)
+    return done[done["comm_fraction"] > 0]
+
+
+def speedups_to(results: Sequence[Result], baseline: Result | None) -> dict[str, pd.DataFrame]:
+    """
+    Return the speed-ups of every run but Baseline.
+
+    Parameters
+    ----------
+    results : sequence of Result
+        The runs.
+    baseline : Result or None
+        The run to compare with.
+
+    Returns
+    -------
+    dict of str to DataFrame
+        By name of the run, as from `coupling.results.summary.speedup`; empty without Baseline.
+    """
+    if baseline is None:
+        return {}
+    return {
+        result.name: speedup(result.jobs, baseline.jobs)
+        for result in results
+        if result is not baseline
+    }
+
+
+def slowdown_plots(results: Sequence[Result]) -> dict[str, str]:
+    """
+    Draw interference and slowdown of the jobs that communicate.
+
+    Parameters
+    ----------
+    results : sequence of Result
+        The runs.
+
+    Returns
+    -------
+    dict of str to str
+        SVG of ``interference-size``, ``interference-pattern``, ``slowdown-size``,
+        ``slowdown-pattern`` and, where any job is disturbed, ``tail`` and ``lost``; empty
+        when no job communicates.
+    """
+    tables = {result.name: communicating(result.jobs) for result in results}
+    if all(table.empty for table in tables.values()):
+        return {}
+    plots: dict[str, str] = {}
+    colours = palette(list(tables))
+    groups = {name: classes(table)["size"] for name, table in tables.items()}
+    for quantity, title in (("interference", "Interference"), ("slowdown", "Slowdown")):
+        for by, words in (("size", "nodes of the job"), ("pattern", "pattern")):
+            plots[f"{quantity}-{by}"] = svg(
+                f"{quantity}-{by}",
+                f"{title} of communicating jobs by {words}",
+                partial(
+                    _paint_boxes,
+                    tables=tables,
+                    colours=colours,
+                    quantity=quantity,
+                    by=by,
+                    title=f"{title} by {words}",
+                ),
+            )
+    if all((table["interference"] == 1).all() for table in tables.values()):
+        return plots
+    return plots | {
+        "tail": svg(
+            "tail",
+            "Share of communicating jobs above each interference",
+            partial(_paint_tail, tables=tables, colours=colours),
+        ),
+        "lost": svg(
+            "lost",
+            "Node-hours lost to interference by size of the job",
+            partial(
+                lost_bars,
+                lost_s={
+                    name: (table["n_nodes"] * table["lost_s"]).groupby(groups[name]).sum()
+                    for name, table in tables.items()
+                },
+                labels=class_names(groups.values(), "size"),
+                colours=colours,
+                by="nodes of the job",
+            ),
+        ),
+    }
+
+
+def speedup_plots(
+    speedups: Mapping[str, pd.DataFrame], colours: Mapping[str, str]
+) -> dict[str, str]:
+    """
+    Draw the emergent speed-up of each class of jobs.
+
+    Parameters
+    ----------
+    speedups : mapping of str to DataFrame
+        As from `speedups_to`, none of them empty.
+    colours : mapping of str to str
+        Of all runs.
+
+    Returns
+    -------
+    dict of str to str
+        SVG of ``speedup-size`` and ``speedup-pattern``.
+    """
+    return {
+        f"speedup-{by}": svg(
+            f"speedup-{by}",
+            f"Emergent speed-up by {words}",
+            partial(
+                _paint_boxes,
+                tables=speedups,
+                colours=colours,
+                quantity="speedup",
+                by=by,
+                title=f"Speed-up by {words}",
+            ),
+        )
+        for by, words in (("size", "nodes of the job"), ("pattern", "pattern"))
+    }
+
+
+def _paint_tail(
+    figure: Figure, tables: Mapping[str, pd.DataFrame], colours: Mapping[str, str]
+) -> None:
+    """Draw the share of jobs above each interference."""
+    axes = figure.add_subplot()
+    least = min([0.1, *(1.0 / len(table) for table in tables.values() if len(table))])
+    axes.set_ylim(least, 1.0)
+    axes.set_yscale("log")
+    worst = max(float(table["interference"].max()) for table in tables.values() if len(table))
+    for name, table in tables.items():
+        value = np.sort(table["interference"].to_numpy())
+        if not value.size:
+            continue
+        above = 1.0 - np.arange(1, value.size + 1) / value.size
+        keep = _thinned(value.size)
+        axes.step(
+            np.concatenate([[1.0], value[keep]]),
+            np.concatenate([[float((value > 1).mean())], above[keep]]),
+            where="post", color=colours[name],
+        )  # fmt: skip
+    axes.set_xlim(1.0, max(worst, 1.01))
+    axes.yaxis.set_major_formatter(lambda share, _: f"{share * 100:g} %")
+    axes.set_title("Jobs above an interference")
+    axes.set_xlabel("interference")
+    axes.set_ylabel("share of communicating jobs")
+    legend(figure, colours)
+
+
+def _thinned(n: int) -> Ints:
+    """Return positions in sorted values that keep the shape of a logarithmic tail."""
+    from_end = np.unique(np.geomspace(1, n, min(n, _TAIL_POINTS)).astype(np.int64))
+    return (n - from_end)[::-1]
+
+
+def _paint_boxes(
+    figure: Figure,
+    *,
+    tables: Mapping[str, pd.DataFrame],
+    colours: Mapping[str, str],
+    quantity: str,
+    by: str,
+    title: str,
+) -> None:
+    """Draw a box per class and run, with the mean and, for speed-ups, the weighted mean."""
+    groups = {name: classes(table)[by] for name, table in tables.items()}
+    labels = class_names(groups.values(), by)
+    axes = figure.add_subplot()
+    places_of, width = places(len(labels), len(tables))
+    for row, (name, table) in zip(places_of, tables.items(), strict=True):
+        for x, label in zip(row, labels, strict=True):
+            part = table[groups[name] == label]
+            if len(part):
+                box(axes, x, width, part[quantity].to_numpy(dtype=float), colours[name])
+                _mark_means(axes, x, part, quantity)
+    counts = pd.concat(groups.values()).value_counts() / len(tables)
+    label_classes(axes, [f"{_broken(label)}\n({counts[label]:,.0f})" for label in labels])
+    axes.axhline(1.0, color=FAINT, linewidth=0.8, zorder=0.5)
+    axes.set_title(title)
+    axes.set_ylabel(quantity if quantity != "speedup" else "run time, Baseline / here")
+    legend(figure, {name: colours[name] for name in tables})
+
+
+def _mark_means(axes: Axes, x: float, part: pd.DataFrame, quantity: str) -> None:
+    """Mark the mean, and the mean weighted by node-seconds where they are known."""
+    axes.plot(x, part[quantity].mean(), marker="D", markersize=3.2, color=INK, markeredgewidth=0)
+    if "node_seconds" in part:
+        weighted = np.average(part[quantity], weights=part["node_seconds"])
+        axes.plot(x, weighted, marker="o", markersize=4.5, markerfacecolor="none", color=INK)
+
+
+def _broken(label: str) -> str:
+    """Break a long name where it has a hyphen."""
+    return label if len(label) < 9 else label.replace("-", "-\n", 1)  # noqa: PLR2004 (fits)

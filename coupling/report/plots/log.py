@@ -1,0 +1,196 @@
+"""Pictures of a job log: sizes, run times, requests, arrivals and load."""
+
+from collections.abc import Callable
+from functools import partial
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.colors import LogNorm
+from matplotlib.figure import Figure
+
+from coupling.report.plots.style import FAINT, label_classes, legend, percent_axis, places, svg
+from coupling.results.readable import duration_unit
+from netsim.arrays import Floats
+from scheduler.workload.statistics import Numbers, busy_steps
+
+_COLOURS = {"jobs": "#0072b2", "node time": "#e69f00"}
+_ONE = "#0072b2"
+_OVER = "#d55e00"
+_BINS = 150
+_PER_DECADE = 6
+_TICKS = {1: "1 s", 10: "10 s", 60: "1 min", 600: "10 min", 3600: "1 h", 36_000: "10 h"}
+_TICKS |= {86_400 * days: f"{days} d" for days in (1, 10, 100, 1000)}
+_SLANTED, _UPRIGHT = 6, 10  # classes beyond which labels are turned
+_FAINTEST = 1e-3  # of the brightest: what a map does not tell from nothing
+
+
+def trace_plots(jobs: pd.DataFrame, numbers: Numbers) -> dict[str, str]:
+    """
+    Draw what a job log holds.
+
+    Parameters
+    ----------
+    jobs : DataFrame
+        As from `scheduler.workload.statistics.job_frame`, at least one row.
+    numbers : dict
+        As from `scheduler.workload.statistics.trace_numbers`.
+
+    Returns
+    -------
+    dict of str to str
+        SVG of ``size``, ``runtime`` and ``both``; ``requested`` where the log has requests;
+        ``load`` and ``arrivals`` where jobs come at more than one time.
+    """
+    paint: dict[str, tuple[str, Callable[[Figure], None]]] = {
+        "size": ("Jobs and node time by size", partial(_paint_sizes, numbers=numbers)),
+        "runtime": ("Jobs and node time by run time", partial(_paint_runtimes, jobs=jobs)),
+        "both": ("Node time by size and run time", partial(_paint_both, jobs=jobs)),
+    }
+    if numbers["requested_time"]["jobs"]:
+        paint["requested"] = ("Run time / requested time", partial(_paint_requested, jobs=jobs))
+    if numbers["arrivals"]["span_s"] > 0:
+        machine = numbers["load"]["machine_nodes"]
+        paint["load"] = ("Load over time", partial(_paint_load, jobs=jobs, machine=machine))
+        paint["arrivals"] = ("Arrivals over time", partial(_paint_arrivals, jobs=jobs))
+    return {name: svg(f"trace-{name}", alt, draw) for name, (alt, draw) in paint.items()}
+
+
+def _paint_sizes(figure: Figure, numbers: Numbers) -> None:
+    """Draw the share of jobs and of node time in each size class."""
+    axes = figure.add_subplot()
+    classes = numbers["size_classes"]
+    x, width = places(len(classes), len(_COLOURS))
+    keys = ("job_share", "node_time_share")
+    for row, key, colour in zip(x, keys, _COLOURS.values(), strict=True):
+        axes.bar(row, [part[key] for part in classes], width, color=colour)
+    label_classes(axes, [part["nodes"] for part in classes])
+    if len(classes) > _SLANTED:
+        axes.tick_params(axis="x", labelrotation=90 if len(classes) > _UPRIGHT else 45)
+    percent_axis(axes.yaxis)
+    axes.set_title("Size")
+    axes.set_xlabel("nodes of the job")
+    axes.set_ylabel("share")
+    legend(figure, _COLOURS)
+
+
+def _paint_runtimes(figure: Figure, jobs: pd.DataFrame) -> None:
+    """Draw how jobs and node time spread over run times."""
+    axes = figure.add_subplot()
+    runtime = jobs["runtime_s"].to_numpy()
+    edges = _log_edges(runtime)
+    weights = (np.ones(len(jobs)), jobs["node_s"].to_numpy())
+    for weight, colour in zip(weights, _COLOURS.values(), strict=True):
+        shares = np.histogram(runtime, edges, weights=weight)[0] / weight.sum()
+        axes.stairs(shares, edges, color=colour, fill=True, alpha=0.25)
+        axes.stairs(shares, edges, color=colour)
+    _time_axis(axes, edges)
+    axes.set_ylim(bottom=0)
+    percent_axis(axes.yaxis)
+    axes.set_title("Run time")
+    axes.set_xlabel("run time")
+    axes.set_ylabel("share")
+    legend(figure, _COLOURS)
+
+
+def _paint_both(figure: Figure, jobs: pd.DataFrame) -> None:
+    """Draw where the node time is: a map over size and run time."""
+    axes = figure.add_subplot()
+    runtime, size = jobs["runtime_s"].to_numpy(), jobs["n_nodes"].to_numpy()
+    edges = _log_edges(runtime)
+    rows = int(np.ceil(np.log2(size.max()))) + 1
+    power = np.ceil(np.log2(size))
+    grid, _, _ = np.histogram2d(
+        power, np.log10(runtime), [np.arange(rows + 1) - 0.5, np.log10(edges)],
+        weights=jobs["node_s"].to_numpy(),
+    )  # fmt: skip
+    shares = np.where(grid > 0, grid / grid.sum(), np.nan)
+    most = float(np.nanmax(shares))
+    image = axes.pcolormesh(
+        edges, np.arange(rows + 1) - 0.5, shares, cmap="cividis",
+        norm=LogNorm(most * _FAINTEST, most, clip=True), rasterized=True,
+    )  # fmt: skip
+    axes.grid(visible=False)
+    _time_axis(axes, edges)
+    step = max(1, rows // 7)
+    axes.set_yticks(range(0, rows, step), [f"{2**k:,}" for k in range(0, rows, step)])
+    axes.set_title("Where the node time is")
+    axes.set_xlabel("run time")
+    axes.set_ylabel("nodes, up to")
+    bar = figure.colorbar(image, ax=axes, pad=0.02, aspect=30)
+    percent_axis(bar.ax.yaxis)
+    bar.set_label("share of node time", fontsize=8)
+    bar.outline.set_visible(False)
+
+
+def _paint_requested(figure: Figure, jobs: pd.DataFrame) -> None:
+    """Draw the share of the requested time that jobs use; over-runs in another colour."""
+    axes = figure.add_subplot()
+    told = jobs[jobs["runtime_s"] != jobs["requested_s"]]
+    used = (told["runtime_s"] / told["requested_s"]).to_numpy()
+    edges = np.linspace(0.0, 1.0, 21)
+    counts = np.histogram(used[used < 1], edges)[0]
+    axes.stairs(counts, edges, color=_COLOURS["jobs"], fill=True, alpha=0.75)
+    over = int(np.count_nonzero(used > 1))
+    axes.bar(1.08, over, 0.06, color=_OVER)
+    axes.set_xticks([0, 0.25, 0.5, 0.75, 1.0, 1.08], ["0 %", "25 %", "50 %", "75 %", "", "more"])
+    axes.set_xlim(0, 1.14)
+    axes.yaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
+    axes.set_title("Run time / requested time")
+    axes.set_xlabel("share of the requested time that the job ran")
+    axes.set_ylabel("jobs")
+
+
+def _paint_load(figure: Figure, jobs: pd.DataFrame, machine: int) -> None:
+    """Draw the nodes in use if every job started when it was submitted."""
+    axes = figure.add_subplot()
+    times, busy = busy_steps(jobs)
+    unit, length = duration_unit([float(times[-1])])
+    edges = np.linspace(0.0, float(times[-1]), _BINS + 1)
+    work = np.concatenate([[0.0], np.cumsum(busy[:-1] * np.diff(times))])
+    means = np.diff(np.interp(edges, times, work)) / np.diff(edges)
+    axes.stairs(means, edges / length, color=_ONE, fill=True, alpha=0.25)
+    axes.stairs(means, edges / length, color=_ONE)
+    axes.axhline(machine, color=FAINT, linewidth=1.0, linestyle="--")
+    axes.annotate(
+        f"{machine:,} nodes", (1, machine), xycoords=("axes fraction", "data"),
+        xytext=(0, 2), textcoords="offset points", ha="right", va="bottom", fontsize=8,
+    )  # fmt: skip
+    axes.set_xlim(0, edges[-1] / length)
+    axes.set_ylim(bottom=0)
+    axes.yaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
+    axes.set_title("Load: every job starts when it comes")
+    axes.set_xlabel(f"time [{unit}]")
+    axes.set_ylabel("nodes in use")
+
+
+def _paint_arrivals(figure: Figure, jobs: pd.DataFrame) -> None:
+    """Draw how many jobs come when."""
+    axes = figure.add_subplot()
+    submit = jobs["submit_s"].to_numpy()
+    unit, length = duration_unit([float(submit.max())])
+    counts, edges = np.histogram(submit / length, _BINS)
+    axes.stairs(counts, edges, color=_ONE, fill=True, alpha=0.75)
+    axes.set_xlim(0, edges[-1])
+    axes.yaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
+    axes.set_title("Arrivals")
+    axes.set_xlabel(f"time of submission [{unit}]")
+    axes.set_ylabel(f"jobs in {edges[1] - edges[0]:.2g} {unit}")
+
+
+def _log_edges(values: Floats) -> Floats:
+    """Return bounds of bins of equal width on a log scale."""
+    low, high = np.floor(np.log10(values.min()) * 2) / 2, np.log10(values.max())
+    n_bins = max(1, int(np.floor((high - low) * _PER_DECADE)) + 1)
+    edges: Floats = 10.0 ** (low + np.arange(n_bins + 1) / _PER_DECADE)
+    return edges
+
+
+def _time_axis(axes: Axes, edges: Floats) -> None:
+    """Label a log axis of times in seconds, minutes, hours and days."""
+    axes.set_xscale("log")
+    axes.set_xlim(edges[0], edges[-1])
+    inside = {s: name for s, name in _TICKS.items() if edges[0] <= s <= edges[-1]}
+    axes.set_xticks(list(inside), list(inside.values()))
+    axes.set_xticks([], minor=True)
+    axes.tick_params(axis="x", labelsize=8)

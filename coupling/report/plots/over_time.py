@@ -1,0 +1,120 @@
+"""Pictures over time: utilisation, queue and interference of each run."""
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from coupling.report.plots.style import legend, palette, percent_axis, svg
+from coupling.results.readable import duration_unit
+from coupling.results.result import Result
+from netsim.arrays import Floats
+
+N_BINS = 150
+
+
+def binned(timeline: pd.DataFrame, column: str, edges: Floats) -> Floats:
+    """
+    Return the mean over time of a quantity in each bin.
+
+    Parameters
+    ----------
+    timeline : DataFrame
+        Time table of a result: a value holds from its instant to the next.
+    column : str
+        The quantity.
+    edges : (n + 1,) float array
+        Bounds of the bins in seconds, from 0.
+
+    Returns
+    -------
+    (n,) float array
+        Means; nan where a bin reaches beyond the last instant.
+    """
+    time_s = timeline["time_s"].to_numpy(dtype=float)
+    value = timeline[column].to_numpy(dtype=float)
+    if time_s.size < 2:  # noqa: PLR2004 (no interval)
+        return np.full(edges.size - 1, np.nan)
+    integral = np.concatenate([[0.0], np.cumsum(value[:-1] * np.diff(time_s))])
+    inside = np.minimum(edges, time_s[-1])
+    at_edges = np.interp(inside, time_s, integral)
+    means = np.full(edges.size - 1, np.nan)
+    np.divide(np.diff(at_edges), np.diff(inside), out=means, where=np.diff(inside) > 0)
+    return means
+
+
+def time_plots(results: Sequence[Result]) -> dict[str, str]:
+    """
+    Draw what happens over time.
+
+    Parameters
+    ----------
+    results : sequence of Result
+        The runs.
+
+    Returns
+    -------
+    dict of str to str
+        SVG of ``utilization``, ``mean_interference``, ``queued`` and ``running``; empty when
+        no time passed.
+    """
+    end_s = max((float(r.timeline["time_s"].max()) for r in results if len(r.timeline)), default=0)
+    if not end_s > 0:
+        return {}
+    edges = np.linspace(0.0, end_s, N_BINS + 1)
+    titles = {
+        "utilization": ("Utilisation", "busy nodes"),
+        "mean_interference": ("Interference", "mean interference"),
+        "queued": ("Queue", "jobs waiting"),
+        "running": ("Running", "jobs running"),
+    }
+    return {
+        column: svg(
+            f"time-{column}",
+            f"{title} over time for each run",
+            partial(_paint, results=results, edges=edges, column=column, words=(title, unit)),
+        )
+        for column, (title, unit) in titles.items()
+    }
+
+
+def _paint(
+    figure: Figure,
+    results: Sequence[Result],
+    edges: Floats,
+    column: str,
+    words: tuple[str, str],
+) -> None:
+    """Draw one quantity of every run."""
+    colours = palette([result.name for result in results])
+    unit, length = duration_unit([float(edges[-1])])
+    axes = figure.add_subplot()
+    for result, colour in zip(results, colours.values(), strict=True):
+        means = binned(result.timeline, column, edges)
+        axes.stairs(means, edges / length, baseline=None, color=colour)
+    axes.set_title(words[0])
+    axes.set_ylabel(words[1])
+    axes.set_xlabel(f"time [{unit}]")
+    axes.set_xlim(0, edges[-1] / length)
+    if column == "utilization":
+        axes.set_ylim(0, 1.02)
+        percent_axis(axes.yaxis)
+        _mark_last_starts(axes, results, colours, length)
+    elif column != "mean_interference":
+        axes.set_ylim(bottom=0)
+        axes.yaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
+    else:
+        axes.set_ylim(bottom=1)
+    legend(figure, colours)
+
+
+def _mark_last_starts(
+    axes: Axes, results: Sequence[Result], colours: Mapping[str, str], length: float
+) -> None:
+    """Mark where the steady phase of each run ends."""
+    for result, colour in zip(results, colours.values(), strict=True):
+        last_s = float(result.jobs["start_s"].max())
+        axes.plot(last_s / length, 0.025, marker="v", color=colour, clip_on=False)

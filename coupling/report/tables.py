@@ -1,0 +1,231 @@
+"""Tables of a report: runs, classes of jobs, links, and the check against an infinite network."""
+
+from collections.abc import Mapping, Sequence
+from html import escape
+
+import numpy as np
+import pandas as pd
+
+from coupling.report.page import Html, details, label, paragraph, table
+from coupling.report.plots.jobs import class_names, classes, communicating
+from coupling.results import readable as units
+from coupling.results.comparison import comparison_rows, present_columns, write_column
+from coupling.results.result import Result
+
+HOTTEST = 6
+Colours = Mapping[str, str]
+
+
+def run_table(results: Sequence[Result], colours: Colours, baseline: str | None = None) -> Html:
+    """
+    Write the comparison of runs, and what its columns mean.
+
+    Parameters
+    ----------
+    results : sequence of Result
+        The runs.
+    colours : mapping of str to str
+        By name of the run.
+    baseline : str, optional
+        As for `find_baseline`.
+
+    Returns
+    -------
+    HTML
+        The table.
+    """
+    rows = comparison_rows(results, baseline)
+    names = [label(result.name, colours[result.name]) for result in results]
+    present = present_columns(rows)
+    content = ""
+    for caption, groups in (
+        ("Schedule", ("schedule", "Baseline")),
+        ("What the network does to jobs", ("network",)),
+    ):
+        columns = [column for column in present if column.group in groups]
+        cells = [write_column(column, [row[column.key] for row in rows]) for column in columns]
+        heads = ["run", *(column.title for column in columns)]
+        if columns:
+            content += table(heads, zip(names, *cells, strict=True), caption=caption)
+    meanings = [
+        [escape(column.title), escape(column.hint)]
+        for column in present
+        if column.group != "infinite network"
+    ]
+    note = paragraph("A bare 1 is exactly 1.", "soft")
+    return content + note + details("What the columns mean", table([], meanings, kind="text"))
+
+
+def interference_table(results: Sequence[Result], colours: Colours) -> Html:
+    """
+    Write interference and losses by size class and by pattern.
+
+    Parameters
+    ----------
+    results : sequence of Result
+        The runs.
+    colours : mapping of str to str
+        By name of the run.
+
+    Returns
+    -------
+    HTML
+        Two tables, hidden until asked for.
+    """
+    tables = {result.name: communicating(result.jobs) for result in results}
+    groups = {name: classes(jobs) for name, jobs in tables.items()}
+    heads = ["", "run", "jobs", "mean", "95 %", "max", "mean slowdown", "node-hours lost"]
+    content = ""
+    for by in ("size", "pattern"):
+        rows = [
+            [escape(kind), label(name, colours[name]), *_interference_cells(part)]
+            for kind in class_names((group[by] for group in groups.values()), by)
+            for name, jobs in tables.items()
+            if len(part := jobs[groups[name][by] == kind])
+        ]
+        content += table(heads, rows, caption=f"Interference by {by}, communicating jobs")
+    return details("The numbers behind these pictures", content)
+
+
+def _interference_cells(jobs: pd.DataFrame) -> list[Html]:
+    """Return the numbers of one class of one run."""
+    value = jobs["interference"].to_numpy(dtype=float)
+    lost_s = float((jobs["n_nodes"] * jobs["lost_s"]).sum())
+    return [
+        f"{value.size:,}",
+        units.ratio(float(value.mean())),
+        units.ratio(float(np.quantile(value, 0.95))),
+        units.ratio(float(value.max())),
+        units.ratio(float(jobs["slowdown"].mean())),
+        units.number(lost_s / 3600.0),
+    ]
+
+
+def speedup_table(speedups: Mapping[str, pd.DataFrame], colours: Colours) -> Html:
+    """
+    Write speed-ups by size class and by pattern.
+
+    Parameters
+    ----------
+    speedups : mapping of str to DataFrame
+        By name of the run, as from `coupling.results.summary.speedup`.
+    colours : mapping of str to str
+        By name of the run.
+
+    Returns
+    -------
+    HTML
+        Two tables.
+    """
+    groups = {name: classes(part) for name, part in speedups.items()}
+    heads = ["", "run", "jobs", "node-seconds", "mean", "weighted", "5 %", "median", "95 %"]
+    content = ""
+    for by in ("size", "pattern"):
+        rows = [
+            [escape(kind), label(name, colours[name]), *_speedup_cells(part)]
+            for kind in class_names((group[by] for group in groups.values()), by)
+            for name, jobs in speedups.items()
+            if len(part := jobs[groups[name][by] == kind])
+        ]
+        content += table(heads, rows, caption=f"Emergent speed-up by {by}")
+    return content
+
+
+def _speedup_cells(jobs: pd.DataFrame) -> list[Html]:
+    """Return the numbers of one class of one run."""
+    value, weight = (jobs[name].to_numpy(dtype=float) for name in ("speedup", "node_seconds"))
+    low, median, high = np.quantile(value, (0.05, 0.5, 0.95))
+    return [
+        f"{value.size:,}",
+        f"{weight.sum():,.0f}",
+        *(units.ratio(float(x)) for x in (value.mean(), np.average(value, weights=weight))),
+        *(units.ratio(float(x)) for x in (low, median, high)),
+    ]
+
+
+def hottest_links(results: Sequence[Result], colours: Colours) -> Html:
+    """
+    Write the links where most is lost, or the busiest ones where nothing is.
+
+    Parameters
+    ----------
+    results : sequence of Result
+        The runs.
+    colours : mapping of str to str
+        By name of the run.
+
+    Returns
+    -------
+    HTML
+        A table over the runs that used the network; empty where none did.
+    """
+    rows = []
+    for result in results:
+        links = result.links
+        total = float(links["lost_node_s"].sum())
+        order = links.sort_values(
+            ["lost_node_s", "busy_fraction"], ascending=False, kind="stable"
+        ).head(HOTTEST if total > 0 else 3)
+        rows += [
+            [
+                label(result.name, colours[result.name]),
+                escape(str(link["link"])),
+                escape(str(link["class"])),
+                units.percent(float(link["busy_fraction"])),
+                units.volume(float(link["bytes"])),
+                f"{link['lost_node_s']:,.0f}",
+                units.percent(link["lost_node_s"] / total) if total > 0 else units.MISSING,
+            ]
+            for _, link in order[order["bytes"] > 0].iterrows()
+        ]
+    if not rows:
+        return ""
+    heads = ["run", "link", "class", "busy", "carried", "node-seconds lost", "of all lost"]
+    caption = "Links where most is lost to interference, and the busiest ones of runs without loss"
+    return table(heads, rows, caption=caption)
+
+
+def infinite_table(results: Sequence[Result], colours: Colours) -> Html:
+    """
+    Write each run beside the same jobs on an infinite network.
+
+    Parameters
+    ----------
+    results : sequence of Result
+        The runs.
+    colours : mapping of str to str
+        By name of the run.
+
+    Returns
+    -------
+    HTML
+        The table; empty where no run made the check.
+    """
+    pairs = {
+        "utilization_steady": "utilisation",
+        "makespan_s": "makespan",
+        "mean_wait_s": "mean wait",
+        "mean_turnaround_s": "mean turnaround",
+    }
+    rows = []
+    for result in results:
+        infinite = result.summary.get("infinite_network") or {}
+        cells = [
+            cell
+            for key in pairs
+            for cell in _beside(key, result.summary.get(key), infinite.get(key))
+        ]
+        if infinite:
+            rows.append([label(result.name, colours[result.name]), *cells])
+    heads = [head for word in pairs.values() for head in (word, "infinite", "change")]
+    return table(["run", *heads], rows) if rows else ""
+
+
+def _beside(key: str, here: float | None, there: float | None) -> list[Html]:
+    """Return a number, the same on an infinite network, and the change."""
+    points = ratio = None
+    if here is not None and there is not None:
+        points, ratio = here - there, here / there if there else None
+    if key == "utilization_steady":
+        return [units.percent(here), units.percent(there), units.points(points)]
+    return [units.duration(here), units.duration(there), units.change(ratio)]

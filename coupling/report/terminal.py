@@ -1,0 +1,238 @@
+"""What people see in a terminal: the comparison of runs, and progress while they run."""
+
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from types import TracebackType
+from typing import Self, TextIO
+
+from rich import box
+from rich.console import Console, ConsoleOptions, RenderResult
+from rich.measure import Measurement
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    TaskID,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
+from rich.table import Table
+from rich.text import Text
+
+from coupling.report.words import reading
+from coupling.results.comparison import (
+    Column,
+    comparison_rows,
+    dropped_lines,
+    present_columns,
+    remark_lines,
+    write_column,
+)
+from coupling.results.readable import duration
+from coupling.results.result import Result
+
+_REDRAW_S = 0.2
+_LEGEND = "A bare 1 is exactly 1. Better: speed-up above 1, ratios (to Baseline) below 1."
+_UNBOUNDED = 10_000  # columns: more than any table needs
+
+
+class ComparisonTable:
+    """
+    Runs beside each other, for `rich.console.Console.print`.
+
+    One table where the terminal is wide enough, otherwise several, each with whole groups of
+    columns; then dropped jobs with the reasons, remarks, and what the numbers say in words.
+
+    Parameters
+    ----------
+    results : sequence of Result
+        The runs, a row each.
+    baseline : str, optional
+        Name of the run to compare with; by default ``first-free`` or ``baseline``.
+    """
+
+    def __init__(self, results: Sequence[Result], baseline: str | None = None) -> None:
+        self._names = [result.name for result in results]
+        self._rows = comparison_rows(results, baseline)
+        self._remarks = [*dropped_lines(results), *remark_lines(results)]
+        self._reading = reading(results, baseline)
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        """Yield what to print."""
+        for columns in self._parts(console, options):
+            yield self._table(columns)
+            yield Text()
+        yield Text(_LEGEND, style="dim")
+        for line in self._remarks:
+            yield Text(line, style="yellow")
+        yield Text(self._reading, style="bold")
+
+    def _parts(self, console: Console, options: ConsoleOptions) -> Iterator[list[Column]]:
+        """Yield the columns of each table: as many whole groups as fit beside each other."""
+        unbounded = options.update(max_width=_UNBOUNDED)
+        chosen: list[Column] = []
+        for _, columns in groupby(present_columns(self._rows), key=lambda column: column.group):
+            more = [*chosen, *columns]
+            if (
+                chosen
+                and Measurement.get(console, unbounded, self._table(more)).maximum
+                > options.max_width
+            ):
+                yield chosen
+                more = more[len(chosen) :]
+            chosen = more
+        if chosen:
+            yield chosen
+
+    def _table(self, columns: Sequence[Column]) -> Table:
+        """Return a table of some columns."""
+        table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0))
+        table.add_column("run", vertical="bottom", overflow="fold")
+        for column in columns:
+            table.add_column(column.narrow, justify="right", vertical="bottom", no_wrap=True)
+        cells = [
+            write_column(column, [row[column.key] for row in self._rows]) for column in columns
+        ]
+        for name, *line in zip(self._names, *cells, strict=True):
+            table.add_row(name, *line)
+        return table
+
+
+def comparison_table(
+    results: Sequence[Result], baseline: str | None = None, width: int | None = None
+) -> str:
+    """
+    Write the comparison as text, for standard output.
+
+    Parameters
+    ----------
+    results : sequence of Result
+        The runs, a row each.
+    baseline : str, optional
+        As for `ComparisonTable`.
+    width : int, optional
+        Columns of a line; by default those of the terminal, 80 where there is none.
+
+    Returns
+    -------
+    str
+        What `ComparisonTable` prints; coloured only where standard output is a terminal.
+    """
+    console = Console(width=width, highlight=False)
+    with console.capture() as captured:
+        console.print(ComparisonTable(results, baseline))
+    return "\n".join(line.rstrip() for line in captured.get().splitlines())
+
+
+def markdown_table(results: Sequence[Result], baseline: str | None = None) -> str:
+    """
+    Write the comparison as a Markdown table, for documents.
+
+    Parameters
+    ----------
+    results : sequence of Result
+        The runs, a row each.
+    baseline : str, optional
+        As for `ComparisonTable`.
+
+    Returns
+    -------
+    str
+        The table with the numbers of `ComparisonTable`, ending with a line break.
+    """
+    rows = comparison_rows(results, baseline)
+    columns = present_columns(rows)
+    cells = [write_column(column, [row[column.key] for row in rows]) for column in columns]
+    lines = [
+        ["run", *(column.title for column in columns)],
+        ["---", *("---:" for _ in columns)],
+        *zip([result.name for result in results], *cells, strict=True),
+    ]
+    return "".join(f"| {' | '.join(line)} |\n" for line in lines)
+
+
+class ProgressDisplay:
+    """
+    Shows how far runs are, on stderr, also several at once; a context, called now and then.
+
+    On a terminal a bar with the time left per run; elsewhere a line per finished run. Calls
+    between two redraws cost next to nothing.
+
+    Parameters
+    ----------
+    stream : text stream, optional
+        Where to write; stderr by default.
+    """
+
+    def __init__(self, stream: TextIO | None = None) -> None:
+        self._console = Console(file=stream or sys.stderr, highlight=False)
+        self._live = self._console.is_terminal
+        self._bars = Progress(
+            TextColumn("{task.description}"),
+            BarColumn(bar_width=None),
+            MofNCompleteColumn(),
+            TextColumn("jobs"),
+            TimeElapsedColumn(),
+            TimeRemainingColumn(compact=True),
+            console=self._console,
+            refresh_per_second=1 / _REDRAW_S,
+            expand=True,
+        )
+        self._shown: dict[str, _Shown] = {}
+
+    def __enter__(self) -> Self:
+        """Start to draw."""
+        if self._live:
+            self._bars.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Stop to draw; what was drawn stays."""
+        if self._live:
+            self._bars.stop()
+
+    def __call__(self, what: str, done: int, total: int) -> None:
+        """
+        Take note of how far a run is.
+
+        Parameters
+        ----------
+        what : str
+            The run.
+        done, total : int
+            Jobs that have ended, and jobs in all; `done` falls when a run starts afresh.
+        """
+        now_s = time.monotonic()
+        shown = self._shown.get(what)
+        if shown is None or done < shown.done:
+            task = self._bars.add_task(what, total=total) if self._live else TaskID(-1)
+            shown = self._shown[what] = _Shown(task, began_s=now_s)
+        elif done == shown.done or (done < total and now_s < shown.next_s):
+            return
+        shown.done = done
+        shown.next_s = now_s + _REDRAW_S
+        if self._live:
+            self._bars.update(shown.task, completed=done)
+        elif done == total:
+            self._console.print(
+                f"{what}: {total:,} jobs in {duration(now_s - shown.began_s)}", soft_wrap=True
+            )
+
+
+@dataclass(slots=True)
+class _Shown:
+    """What is shown of a run: its bar, jobs ended, when it began and when to redraw."""
+
+    task: TaskID
+    began_s: float
+    done: int = 0
+    next_s: float = 0.0

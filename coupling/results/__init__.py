@@ -1,0 +1,1 @@
+"""Results: the tables of a run, and the numbers that are made of them."""

@@ -1,0 +1,298 @@
+"""The numbers that compare runs: one row per run, the same for terminal, Markdown and HTML."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import pandas as pd
+
+from coupling.results import readable as units
+from coupling.results.result import Result
+from coupling.results.summary import compare, speedup
+
+BASELINE_NAMES = ("first-free", "baseline")
+Row = Mapping[str, float | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """
+    A number of the comparison.
+
+    Parameters
+    ----------
+    key : str
+        Its name in a row.
+    title : str
+        Heading.
+    narrow : str
+        Heading over several lines.
+    kind : str
+        How it is written: a key of `WRITERS`.
+    group : str
+        What stays in one table where not all columns fit.
+    hint : str
+        What it means.
+    """
+
+    key: str
+    title: str
+    narrow: str
+    kind: str
+    group: str
+    hint: str
+
+
+COLUMNS = (
+    Column("utilization_steady", "steady utilisation", "steady\nutili-\nsation", "percent",
+           "schedule", "requested node-seconds / (nodes * time) from time 0 to the last start"),
+    Column("makespan_s", "makespan", "make-\nspan", "duration",
+           "schedule", "time of the last end"),
+    Column("mean_wait_s", "mean wait", "mean\nwait", "duration",
+           "schedule", "start - submission"),
+    Column("mean_turnaround_s", "mean turnaround", "mean\nturn-\naround", "duration",
+           "schedule", "end - submission"),
+    Column("infinite_utilization", "∞ utilisation", "infinite\nnetwork:\nutilis.", "percent",
+           "infinite network", "utilisation of the same jobs if the network were infinite"),
+    Column("infinite_makespan_s", "∞ makespan", "infinite\nnetwork:\nmakespan", "duration",
+           "infinite network", "makespan of the same jobs if the network were infinite"),
+    Column("infinite_turnaround_s", "∞ turnaround", "infinite\nnetwork:\nturnar.", "duration",
+           "infinite network", "mean turnaround of the same jobs if the network were infinite"),
+    Column("mean_interference", "mean interference", "mean\ninter-\nference", "ratio",
+           "network", "iteration time together / alone on the same nodes, mean over jobs"),
+    Column("max_interference", "max interference", "max\ninter-\nference", "ratio",
+           "network", "interference of the worst job"),
+    Column("mean_slowdown", "mean slowdown", "mean\nslow-\ndown", "ratio",
+           "network", "interference * placement factor (together / ideal), mean over jobs"),
+    Column("lost_node_hours", "node-hours lost", "node-\nhours\nlost", "count",
+           "network", "node-hours by which interference made jobs run longer"),
+    Column("lost_share", "node time lost", "node\ntime\nlost", "percent",
+           "network", "node-hours lost / node-hours of all jobs"),
+    Column("speedup_mean", "speed-up", "speed-\nup,\nmean", "ratio",
+           "Baseline", "run time under Baseline / run time here, mean over jobs"),
+    Column("speedup_weighted", "weighted speed-up", "speed-\nup, by\nweight", "ratio",
+           "Baseline", "the same, weighted by node-seconds under Baseline"),
+    Column("makespan_ratio", "makespan ratio", "make-\nspan\nratio", "ratio",
+           "Baseline", "makespan / makespan under Baseline, below 1 is better"),
+    Column("turnaround_ratio", "turnaround ratio", "turn-\naround\nratio", "ratio",
+           "Baseline", "mean turnaround / that under Baseline, below 1 is better"),
+)  # fmt: skip
+
+
+REMARKS = {
+    "latency_bound": "jobs run as if they did not communicate: the latency of their messages alone "
+    "takes longer than the communication time that the profile gives them",
+    "out_of_steps": "searches for a place were given up after so many steps as the allocator's "
+    "option says: jobs may have waited although there was room",
+}
+"""What counts of a summary mean to a reader."""
+
+
+def find_baseline(results: Sequence[Result], name: str | None = None) -> Result | None:
+    """
+    Return the run that the others are compared with.
+
+    Parameters
+    ----------
+    results : sequence of Result
+        The runs.
+    name : str, optional
+        Name of a run; by default ``first-free`` or ``baseline``, where one is present.
+
+    Returns
+    -------
+    Result or None
+        The run; None where there is no such run.
+    """
+    names = BASELINE_NAMES if name is None else (name,)
+    return next((result for result in results if result.name in names), None)
+
+
+def comparison_rows(results: Sequence[Result], baseline: str | None = None) -> list[Row]:
+    """
+    Return the numbers of each run.
+
+    Parameters
+    ----------
+    results : sequence of Result
+        The runs.
+    baseline : str, optional
+        As for `find_baseline`.
+
+    Returns
+    -------
+    list of mapping
+        Per run, a value for the key of each of `COLUMNS`; None where it does not exist (no
+        Baseline, no self-check, no job).
+    """
+    reference = find_baseline(results, baseline)
+    return [_row(result, reference) for result in results]
+
+
+def _row(result: Result, baseline: Result | None) -> Row:
+    """Return the numbers of one run."""
+    summary = result.summary
+    infinite = summary.get("infinite_network") or {}
+    lost_s = summary.get("node_seconds_lost_to_interference")
+    spent_s = node_seconds(result.jobs)
+    numbers = {column.key: summary.get(column.key) for column in COLUMNS} | {
+        "infinite_utilization": infinite.get("utilization_steady"),
+        "infinite_makespan_s": infinite.get("makespan_s"),
+        "infinite_turnaround_s": infinite.get("mean_turnaround_s"),
+        "lost_node_hours": None if lost_s is None else lost_s / 3600.0,
+        "lost_share": None if lost_s is None or spent_s == 0 else lost_s / spent_s,
+    }
+    if baseline is not None and "makespan_s" in summary and "makespan_s" in baseline.summary:
+        speedups = speedup(result.jobs, baseline.jobs)
+        numbers |= compare(summary, baseline.summary, speedups)
+    return numbers
+
+
+def finished(jobs: pd.DataFrame) -> pd.DataFrame:
+    """
+    Return the jobs that ran.
+
+    Parameters
+    ----------
+    jobs : DataFrame
+        Job table of a result.
+
+    Returns
+    -------
+    DataFrame
+        The table without dropped jobs.
+    """
+    return jobs[jobs["dropped"] == ""]
+
+
+def node_seconds(jobs: pd.DataFrame) -> float:
+    """
+    Return the node-seconds that jobs held.
+
+    Parameters
+    ----------
+    jobs : DataFrame
+        Job table of a result.
+
+    Returns
+    -------
+    float
+        Sum of nodes * run time over jobs that ran.
+    """
+    done = finished(jobs)
+    return float((done["n_nodes"] * (done["end_s"] - done["start_s"])).sum())
+
+
+def write_column(column: Column, values: Sequence[float | None]) -> list[str]:
+    """
+    Write the values of a column.
+
+    Parameters
+    ----------
+    column : Column
+        The column.
+    values : sequence of float or None
+        A value per run.
+
+    Returns
+    -------
+    list of str
+        Durations all in one unit, so that they compare at a glance.
+    """
+    return WRITERS[column.kind](values)
+
+
+def present_columns(rows: Sequence[Row]) -> list[Column]:
+    """
+    Return the columns in which any run has a value.
+
+    Parameters
+    ----------
+    rows : sequence of mapping
+        As from `comparison_rows`.
+
+    Returns
+    -------
+    list of Column
+        In the order of `COLUMNS`.
+    """
+    return [column for column in COLUMNS if any(row.get(column.key) is not None for row in rows)]
+
+
+def _durations(values: Sequence[float | None]) -> list[str]:
+    """Write durations in the unit of the longest."""
+    unit, length = units.duration_unit(values)
+    return [
+        units.MISSING if value is None else f"{units.number(value / length)} {unit}"
+        for value in values
+    ]
+
+
+WRITERS: Mapping[str, Callable[[Sequence[float | None]], list[str]]] = {
+    "percent": lambda values: [units.percent(value) for value in values],
+    "ratio": lambda values: [units.ratio(value) for value in values],
+    "count": lambda values: [units.number(value) for value in values],
+    "duration": _durations,
+}
+
+
+def dropped_lines(results: Sequence[Result]) -> list[str]:
+    """
+    Say which jobs were left out, or ended before their work was done.
+
+    Parameters
+    ----------
+    results : sequence of Result
+        The runs.
+
+    Returns
+    -------
+    list of str
+        A line per reason, once where all runs agree; empty when every job ran to its end.
+    """
+    return _once({result.name: _account(result.jobs) for result in results})
+
+
+def remark_lines(results: Sequence[Result]) -> list[str]:
+    """
+    Say what a reader must know about how runs came about.
+
+    Parameters
+    ----------
+    results : sequence of Result
+        The runs.
+
+    Returns
+    -------
+    list of str
+        A line per remark of `REMARKS` whose count is not 0, once where all runs agree.
+    """
+    return _once(
+        {
+            result.name: [
+                f"{count:,} {text}"
+                for key, text in REMARKS.items()
+                if (count := result.summary.get(key))
+            ]
+            for result in results
+        }
+    )
+
+
+def _once(accounts: Mapping[str, Sequence[str]]) -> list[str]:
+    """Return the lines of all runs, by name of the run; each once, with the names of its runs."""
+    lines: dict[str, list[str]] = {}
+    for name, account in accounts.items():
+        for line in account:
+            lines.setdefault(line, []).append(name)
+    return [
+        line if len(names) == len(accounts) else f"{', '.join(names)}: {line}"
+        for line, names in lines.items()
+    ]
+
+
+def _account(jobs: pd.DataFrame) -> list[str]:
+    """Return a line per reason for which jobs of a run were dropped or killed."""
+    reasons = jobs.loc[jobs["dropped"] != "", "dropped"].value_counts(sort=False)
+    lines = [f"{count:,} dropped: {reason}" for reason, count in reasons.items()]
+    killed = int(jobs["killed"].sum())
+    return [*lines, f"{killed:,} killed at the requested time"] if killed else lines

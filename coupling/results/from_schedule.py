@@ -1,0 +1,227 @@
+"""Turn a schedule into the tables of a result."""
+
+from collections.abc import Mapping
+
+import numpy as np
+import pandas as pd
+
+from coupling.pace.network import BlameLedger, LinkLedger
+from coupling.results.result import JOB_COLUMNS, PARTITION_COLUMNS, TEXT, folded, hostlist
+from netsim.distance import average_pairwise_hops
+from netsim.topology.base import Topology
+from scheduler.job import Job
+from scheduler.simulator import JobRecord, Schedule
+from scheduler.workload.base import DroppedJob, Workload
+
+
+def job_table(
+    schedule: Schedule,
+    workload: Workload,
+    topology: Topology,
+    nodes_per_leaf: int,
+    cost_of_job: Mapping[int, float] | None = None,
+) -> pd.DataFrame:
+    """
+    Return a row per job.
+
+    Parameters
+    ----------
+    schedule : Schedule
+        What happened.
+    workload : Workload
+        The jobs in the order of the log, and those that were dropped.
+    topology : Topology
+        The machine.
+    nodes_per_leaf : int
+        Nodes of a group of the cluster.
+    cost_of_job : mapping of int to float, optional
+        Communication cost by job id, of jobs that send; None: it is not known.
+
+    Returns
+    -------
+    DataFrame
+        Jobs in the order of the log, then the dropped ones, with the reason in ``dropped``
+        and no more than they asked for. Columns as in docs/results.md.
+    """
+    by_id = {record.job.id: record for record in schedule.records}
+    rows = [
+        _row(by_id[job.id], topology, nodes_per_leaf)
+        | {"communication_cost": np.nan if cost_of_job is None else cost_of_job.get(job.id, 0.0)}
+        for job in workload.jobs
+    ]
+    rows += [_dropped_row(job) for job in workload.dropped_jobs]
+    table = pd.DataFrame(rows, columns=list(JOB_COLUMNS))
+    return table.astype({name: kind for name, kind in JOB_COLUMNS.items() if kind != TEXT})
+
+
+def _row(record: JobRecord, topology: Topology, nodes_per_leaf: int) -> dict[str, object]:
+    """Return the row of a job that ran."""
+    job = record.job
+    label, fraction = _communication(job)
+    nodes = record.allocation.nodes(nodes_per_leaf)
+    return {
+        "id": job.id,
+        "submit_s": job.submit_s,
+        "start_s": record.start_s,
+        "end_s": record.end_s,
+        "n_nodes": job.n_nodes,
+        "idle_nodes": record.allocation.idle,
+        "runtime_reference_s": job.runtime_s,
+        "wait_s": record.start_s - job.submit_s,
+        "turnaround_s": record.end_s - job.submit_s,
+        "slowdown": record.interference * record.placement_factor,
+        "interference": record.interference,
+        "placement_factor": record.placement_factor,
+        "lost_s": record.lost_s,
+        "pattern": label,
+        "comm_fraction": fraction,
+        "aph": average_pairwise_hops(topology, nodes),
+        "nodes": hostlist(nodes.tolist()),
+        "killed": record.killed,
+        "dropped": "",
+    }
+
+
+def _dropped_row(job: DroppedJob) -> dict[str, object]:
+    """Return the row of a job that was dropped: what it asked for."""
+    return {
+        "id": job.id,
+        "submit_s": job.submit_s,
+        "n_nodes": job.n_nodes,
+        "idle_nodes": 0,
+        "runtime_reference_s": job.runtime_s,
+        "pattern": "",
+        "nodes": "",
+        "killed": False,
+        "dropped": job.reason,
+    }
+
+
+def _communication(job: Job) -> tuple[str, float]:
+    """Return pattern name and communication fraction of a job."""
+    if job.communication is None:
+        return "", 0.0
+    return job.communication.label, job.communication.fraction
+
+
+def partition_table(
+    schedule: Schedule, workload: Workload, topology: Topology, nodes_per_leaf: int
+) -> pd.DataFrame:
+    """
+    Return a row per job that owned links.
+
+    Parameters
+    ----------
+    schedule : Schedule
+        What happened.
+    workload : Workload
+        The jobs in the order of the log.
+    topology : Topology
+        The machine.
+    nodes_per_leaf : int
+        Nodes of a group of the cluster.
+
+    Returns
+    -------
+    DataFrame
+        ``id`` and ``links``: directed links, as rows of the link table, ascending runs folded.
+    """
+    by_id = {record.job.id: record.allocation for record in schedule.records}
+    owned = [(job.id, by_id[job.id].partition(topology, nodes_per_leaf)) for job in workload.jobs]
+    rows = [
+        (job, folded(np.sort(partition.links).tolist()))
+        for job, partition in owned
+        if partition.links is not None
+    ]
+    return pd.DataFrame(rows, columns=list(PARTITION_COLUMNS)).astype({"id": "int64"})
+
+
+def link_table(ledger: LinkLedger, topology: Topology, makespan_s: float) -> pd.DataFrame:
+    """
+    Return a row per directed link.
+
+    Parameters
+    ----------
+    ledger : LinkLedger
+        What the links have carried.
+    topology : Topology
+        The fabric.
+    makespan_s : float
+        Length of the run in seconds.
+
+    Returns
+    -------
+    DataFrame
+        ``link``, ``class``, ``bytes``, ``busy_fraction`` (of the run, at full capacity) and
+        ``lost_node_s`` (node-seconds lost to interference while the link was the worst one
+        of the job that lost them).
+    """
+    links = range(topology.n_links)
+    full = topology.capacity * makespan_s
+    busy = np.divide(ledger.nbytes, full, out=np.zeros_like(full), where=full > 0)
+    return pd.DataFrame(
+        {
+            "link": [topology.link_name(link) for link in links],
+            "class": [topology.link_class(link) for link in links],
+            "bytes": ledger.nbytes,
+            "busy_fraction": busy,
+            "lost_node_s": ledger.lost_node_s,
+        }
+    )
+
+
+def blame_table(ledger: BlameLedger) -> pd.DataFrame:
+    """
+    Return a row per victim, culprit and class of links.
+
+    Parameters
+    ----------
+    ledger : BlameLedger
+        Who made whom lose time.
+
+    Returns
+    -------
+    DataFrame
+        ``victim``, ``culprit`` (ids of jobs; -1 where the model does not tell),
+        ``link_class`` and ``lost_node_s``, by victim in the order in which they ended. The
+        sum is ``node_seconds_lost_to_interference``.
+    """
+    names = [*ledger.classes, ""]  # -1 picks the last
+    return pd.DataFrame(
+        {
+            "victim": np.array(ledger.victim, dtype=np.int64),
+            "culprit": np.array(ledger.culprit, dtype=np.int64),
+            "link_class": pd.Categorical.from_codes(
+                np.array(ledger.kind_of_row, dtype=np.int64) % len(names), pd.Index(names)
+            ),
+            "lost_node_s": np.array(ledger.lost_node_s, dtype=np.float64),
+        }
+    )
+
+
+def time_table(schedule: Schedule, n_nodes: int) -> pd.DataFrame:
+    """
+    Return a row per instant at which something changed.
+
+    Parameters
+    ----------
+    schedule : Schedule
+        What happened.
+    n_nodes : int
+        Nodes of the machine.
+
+    Returns
+    -------
+    DataFrame
+        ``time_s``, ``running``, ``queued``, ``utilization``, ``mean_interference`` (by nodes).
+    """
+    line = schedule.timeline
+    return pd.DataFrame(
+        {
+            "time_s": line.time_s,
+            "running": line.running,
+            "queued": line.queued,
+            "utilization": np.array(line.busy_nodes) / n_nodes,
+            "mean_interference": line.interference,
+        }
+    )

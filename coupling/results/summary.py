@@ -1,0 +1,189 @@
+"""Metrics of a run: from the job table to the numbers people compare."""
+
+from collections.abc import Mapping
+
+import numpy as np
+import pandas as pd
+
+from coupling.results.over_time import lost_capacity
+
+BOUNDED_SLOWDOWN_TAU_S = 10.0  # Feitelson & Rudolph 1998: jobs shorter than this count as so long
+SIZE_CLASSES = ((1, 1), (2, 4), (5, 16), (17, 64), (65, 256), (257, None))
+
+
+def summarize(jobs: pd.DataFrame, n_nodes: int) -> dict[str, float | int | None]:
+    """
+    Return the summary of a run.
+
+    Parameters
+    ----------
+    jobs : DataFrame
+        The job table of a result; dropped jobs have a reason in ``dropped``.
+    n_nodes : int
+        Nodes of the machine.
+
+    Returns
+    -------
+    dict
+        Fractions, seconds and counts by name; None where a number does not exist (no job
+        ran, or all started at time 0). Utilisation counts the nodes asked for:
+        ``utilization_steady`` from time 0 to the last start, ``utilization_makespan`` to
+        the last end. Bounded slowdown: max(1, turnaround / max(run time, 10 s)). Node-hours:
+        nodes asked for x run time. Fragmentation and loss of capacity: `lost_capacity`.
+
+    Notes
+    -----
+    Steady utilisation is seed 001, section 5, without the drain at the end of the trace.
+    """
+    done = jobs[jobs["dropped"] == ""]
+    counts: dict[str, float | int | None] = {
+        "jobs": len(done),
+        "dropped": len(jobs) - len(done),
+        "killed": int(done["killed"].sum()),
+        "nodes": n_nodes,
+    }
+    if done.empty:
+        return counts
+    start, end, size = (done[name].to_numpy() for name in ("start_s", "end_s", "n_nodes"))
+    run = end - start
+    last_start, makespan = float(start.max()), float(end.max())
+    steady = float(np.sum(size * np.clip(np.minimum(end, last_start) - start, 0.0, None)))
+    turnaround = done["turnaround_s"].to_numpy()
+    bounded = np.maximum(1.0, turnaround / np.maximum(run, BOUNDED_SLOWDOWN_TAU_S))
+    interference, slowdown = done["interference"].to_numpy(), done["slowdown"].to_numpy()
+    return counts | {
+        "utilization_steady": steady / (n_nodes * last_start) if last_start > 0 else None,
+        "utilization_makespan": float(np.sum(size * run)) / (n_nodes * makespan),
+        "makespan_s": makespan,
+        "throughput_jobs_per_hour": len(done) / makespan * 3600.0,
+        "node_hours": float(np.sum(size * run)) / 3600.0,
+        **lost_capacity(jobs, n_nodes),
+        "mean_wait_s": float(done["wait_s"].mean()),
+        "median_wait_s": float(done["wait_s"].median()),
+        "mean_turnaround_s": float(turnaround.mean()),
+        "mean_bounded_slowdown": float(bounded.mean()),
+        "mean_interference": float(interference.mean()),
+        "max_interference": float(interference.max()),
+        "mean_interference_by_node_seconds": float(np.average(interference, weights=size * run)),
+        "mean_slowdown": float(slowdown.mean()),
+        "mean_slowdown_by_node_seconds": float(np.average(slowdown, weights=size * run)),
+        "mean_placement_factor": float(done["placement_factor"].mean()),
+        "mean_placement_factor_by_node_seconds": float(
+            np.average(done["placement_factor"], weights=size * run)
+        ),
+        "node_seconds_lost_to_interference": float(np.sum(size * done["lost_s"].to_numpy())),
+        "mean_aph": float(done["aph"].mean()),
+        "mean_communication_cost": _mean(
+            done["communication_cost"][done["communication_cost"] > 0]
+        ),
+    }
+
+
+def _mean(values: pd.Series) -> float | None:
+    """Return a mean; None of nothing."""
+    return None if values.empty else float(values.mean())
+
+
+def size_class(n_nodes: pd.Series) -> pd.Series:
+    """
+    Return the size class of each job, for tables and plots.
+
+    Parameters
+    ----------
+    n_nodes : Series of int
+        Nodes of each job.
+
+    Returns
+    -------
+    Series of category
+        ``"1"``, ``"2-4"``, ..., ``"257+"``, in this order.
+    """
+    edges = [0, *(last if last is not None else np.inf for _, last in SIZE_CLASSES)]
+    return pd.cut(n_nodes, edges, labels=size_class_names())
+
+
+def size_class_names() -> list[str]:
+    """
+    Return the names of the size classes, smallest first.
+
+    Returns
+    -------
+    list of str
+        As `size_class` uses them.
+    """
+    return [
+        f"{first}+" if last is None else (str(first) if first == last else f"{first}-{last}")
+        for first, last in SIZE_CLASSES
+    ]
+
+
+def speedup(jobs: pd.DataFrame, baseline: pd.DataFrame) -> pd.DataFrame:
+    """
+    Return the emergent speed-up of each job that ran in both results.
+
+    Parameters
+    ----------
+    jobs, baseline : DataFrame
+        Job tables of the result and of the Baseline result.
+
+    Returns
+    -------
+    DataFrame
+        Indexed by job id: ``speedup`` = run time under Baseline / run time here,
+        ``node_seconds`` under Baseline (the weight of the weighted mean), ``n_nodes`` and
+        ``pattern``.
+    """
+    here = jobs[jobs["dropped"] == ""].set_index("id")
+    there = baseline[baseline["dropped"] == ""].set_index("id")
+    both = there.index.intersection(here.index)
+    run_here = (here["end_s"] - here["start_s"]).loc[both]
+    run_there = (there["end_s"] - there["start_s"]).loc[both]
+    return pd.DataFrame(
+        {
+            "speedup": run_there / run_here,
+            "node_seconds": run_there * there["n_nodes"].loc[both],
+            "n_nodes": there["n_nodes"].loc[both],
+            "pattern": there["pattern"].loc[both],
+        }
+    )
+
+
+def compare(
+    summary: Mapping[str, float | int | None],
+    baseline: Mapping[str, float | int | None],
+    speedups: pd.DataFrame,
+) -> dict[str, float]:
+    """
+    Return a result relative to Baseline.
+
+    Parameters
+    ----------
+    summary, baseline : mapping
+        Summaries of the result and of the Baseline result.
+    speedups : DataFrame
+        As `speedup` returns it.
+
+    Returns
+    -------
+    dict
+        ``speedup_mean``, ``speedup_weighted`` (by node-seconds under Baseline), and the ratios
+        ``makespan_ratio`` and ``turnaround_ratio`` (below 1: better than Baseline).
+    """
+    if speedups.empty:
+        return {}
+    return {
+        "speedup_mean": float(speedups["speedup"].mean()),
+        "speedup_weighted": float(
+            np.average(speedups["speedup"], weights=speedups["node_seconds"])
+        ),
+        "makespan_ratio": _ratio(summary, baseline, "makespan_s"),
+        "turnaround_ratio": _ratio(summary, baseline, "mean_turnaround_s"),
+    }
+
+
+def _ratio(
+    here: Mapping[str, float | int | None], there: Mapping[str, float | int | None], key: str
+) -> float:
+    """Return the ratio of a number that both summaries have."""
+    above, below = here[key], there[key]
+    return float("nan") if above is None or not below else above / below

@@ -1,0 +1,1 @@
+"""Snapshots: jobs placed on a fabric at one moment; slowdowns, isolation, routing tables, flows."""

@@ -1,0 +1,114 @@
+"""Blame: how much of a job's lost time each other job causes, told by the model or tried out."""
+
+from collections.abc import Mapping, Sequence
+
+from coupling.snapshots.predictions import (
+    Placed,
+    Predict,
+    Prediction,
+    groups_that_meet,
+    solved_model,
+    without,
+)
+from coupling.snapshots.snapshot import Snapshot
+
+_TELLING = ("fast", "accurate", "assumed")  # models that say who is to blame
+_PAIR = 2  # of two jobs that meet, each has the other to thank
+
+Shares = dict[int, dict[int, float]]
+"""Victim to culprit to share of the victim's lost time; the shares of a victim add up to 1."""
+
+
+def lost_time_shares(
+    snapshot: Snapshot, placed: Placed, predict: Predict, together: Mapping[int, Prediction]
+) -> Shares:
+    """
+    Share lost time out as the model says, or, where it does not tell, by leave-one-out.
+
+    Parameters
+    ----------
+    snapshot : Snapshot
+        Names fabric and model.
+    placed : mapping of int to PlacedTraffic
+        Traffic of the jobs.
+    predict : callable
+        The model.
+    together : mapping of int to Prediction
+        What it says about all of them.
+
+    Returns
+    -------
+    dict of int to dict of int to float
+        For every job that is held up. Where the model names nobody, for less than its
+        tolerance, all jobs that the victim meets have equal shares.
+    """
+    groups = groups_that_meet(snapshot.topology, placed)
+    if snapshot.model == "hop-cost":  # looks at switches: jobs may meet without a common link
+        groups = [sorted(placed)]
+    if snapshot.model not in _TELLING:
+        return leave_one_out(groups, placed, predict, together)
+    model, _ = solved_model(snapshot, placed)
+    shares: Shares = {}
+    for group in groups:
+        for victim in group:
+            if together[victim].held_up:
+                others = [job for job in group if job != victim]
+                shares[victim] = dict(model.blame(victim)) or _normalised({}, others)
+    return shares
+
+
+def leave_one_out(
+    groups: Sequence[list[int]],
+    placed: Placed,
+    predict: Predict,
+    together: Mapping[int, Prediction],
+) -> Shares:
+    """
+    Share lost time out in proportion to what each other job's absence would save.
+
+    Parameters
+    ----------
+    groups : sequence of list of int
+        Jobs that meet, directly or through others.
+    placed : mapping of int to PlacedTraffic
+        Traffic of the jobs.
+    predict : callable
+        The model.
+    together : mapping of int to Prediction
+        What it says about all of them.
+
+    Returns
+    -------
+    dict of int to dict of int to float
+        For every job that is held up. Where no single absence would help, all jobs
+        that the victim meets, directly or through others, have equal shares.
+
+    Notes
+    -----
+    share_k is proportional to max(0, together - together without k). Costs one prediction per
+    job that shares a link, of those jobs that meet.
+    """
+    shares: Shares = {}
+    for group in groups:
+        victims = [job for job in group if together[job].held_up]
+        if not victims:
+            continue
+        saved: Shares = {job: {} for job in victims}
+        if len(group) > _PAIR:
+            for culprit in group:
+                rest = predict(without(placed, group, culprit))
+                for victim in victims:
+                    if victim != culprit:
+                        gain = together[victim].interference - rest[victim].interference
+                        saved[victim][culprit] = max(0.0, gain)
+        for victim in victims:
+            shares[victim] = _normalised(saved[victim], [job for job in group if job != victim])
+    return shares
+
+
+def _normalised(saved: Mapping[int, float], others: list[int]) -> dict[int, float]:
+    """Make shares that add up to 1, of those that have one."""
+    total = sum(saved.values())
+    if total <= 0.0:
+        return dict.fromkeys(others, 1.0 / len(others))
+    return {job: gain / total for job, gain in saved.items() if gain > 0.0}

@@ -1,0 +1,399 @@
+"""Estimate: what jobs of a snapshot do to each other, and what other placements would do."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from coupling.errors import CouplingError, SnapshotError
+from coupling.snapshots.blame import Shares, lost_time_shares
+from coupling.snapshots.predictions import (
+    Placed,
+    Predict,
+    Prediction,
+    busiest_shared_links,
+    predictor,
+)
+from coupling.snapshots.snapshot import Candidate, JobId, PlacedJob, Snapshot, snapshot_from
+from netsim.contention.constants import bytes_per_link
+from netsim.errors import NetsimError
+from scheduler.traffic import PlacedTraffic, TrafficOf
+
+_LONGEST_S = 1e15  # beyond, numbers lose their meaning
+
+
+@dataclass(frozen=True, slots=True)
+class JobEstimate:
+    """
+    What happens to one job; times are seconds per iteration.
+
+    Parameters
+    ----------
+    id : int or str
+        The job.
+    alone_s, together_s : float or None
+        Alone on its placement, and among the others; None where the length of an iteration is
+        unknown: a job that spends no time on the network, given by its communication fraction.
+    slowdown : float
+        Together / ideal: placement factor times interference.
+    interference : float
+        Together / alone; exactly 1 where no link is shared.
+    placement_factor : float
+        Alone / ideal, at least 1.
+    worst_link : str or None
+        Link that holds the job up most.
+    end_s : float or None
+        When the job ends, under the model `exact` with given iterations.
+    blame : tuple of (id, share)
+        Share of each other job in together - alone, largest first; empty where nothing is
+        lost. Shares add up to 1.
+    """
+
+    id: JobId
+    alone_s: float | None
+    together_s: float | None
+    slowdown: float
+    interference: float
+    placement_factor: float
+    worst_link: str | None
+    end_s: float | None
+    blame: tuple[tuple[JobId, float], ...] = ()
+
+    def summary(self) -> dict[str, Any]:
+        """
+        Return the fields without blame.
+
+        Returns
+        -------
+        dict
+            For JSON.
+        """
+        return {
+            "id": self.id,
+            "alone_s": self.alone_s,
+            "together_s": self.together_s,
+            "slowdown": self.slowdown,
+            "interference": self.interference,
+            "placement_factor": self.placement_factor,
+            "worst_link": self.worst_link,
+            "end_s": self.end_s,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class LinkLoad:
+    """
+    What one job puts on one link.
+
+    Parameters
+    ----------
+    link : str
+        Directed link.
+    job : int or str
+        The job.
+    nbytes : float
+        Bytes per iteration.
+    utilization : float or None
+        Share of the link's capacity that the job takes on average, among the others; None
+        where the length of an iteration is unknown.
+    """
+
+    link: str
+    job: JobId
+    nbytes: float
+    utilization: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class CandidateEstimate:
+    """
+    What another placement of one job would do.
+
+    Parameters
+    ----------
+    candidate : int
+        Place in the snapshot's list of candidates.
+    job : JobEstimate
+        What would happen to the job.
+    others_slowdown : float
+        Mean slowdown of the other jobs, each weighted by its nodes; 1 without others.
+    rank : int
+        1 for the best placement given for this job: least time together, of equals the one
+        that slows the others least.
+    """
+
+    candidate: int
+    job: JobEstimate
+    others_slowdown: float
+    rank: int
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """
+    What jobs do to each other.
+
+    Parameters
+    ----------
+    jobs : tuple of JobEstimate
+        In the order of the snapshot.
+    links : tuple of LinkLoad
+        By link and job, of jobs that send.
+    candidates : tuple of CandidateEstimate
+        In the order of the snapshot.
+    """
+
+    jobs: tuple[JobEstimate, ...]
+    links: tuple[LinkLoad, ...]
+    candidates: tuple[CandidateEstimate, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """
+        Return what `fabricsim estimate --json` prints.
+
+        Returns
+        -------
+        dict
+            Fields as in docs/commands.md.
+        """
+        return {
+            "jobs": [
+                job.summary() | {"blame": [{"job": k, "share": share} for k, share in job.blame]}
+                for job in self.jobs
+            ],
+            "links": [
+                {
+                    "link": load.link,
+                    "job": load.job,
+                    "bytes": load.nbytes,
+                    "utilization": load.utilization,
+                }
+                for load in self.links
+            ],
+            "candidates": [
+                {"candidate": entry.candidate, "job": entry.job.id, "rank": entry.rank}
+                | {key: value for key, value in entry.job.summary().items() if key != "id"}
+                | {"others_slowdown": entry.others_slowdown}
+                for entry in self.candidates
+            ],
+            "ranking": [
+                {"job": job, "candidates": order} for job, order in self._ranking().items()
+            ],
+        }
+
+    def _ranking(self) -> dict[JobId, list[int]]:
+        """Return the candidates of every job that has some, best first."""
+        order: dict[JobId, list[int]] = {}
+        for entry in sorted(self.candidates, key=lambda entry: entry.rank):
+            order.setdefault(entry.job.id, []).append(entry.candidate)
+        return order
+
+
+def estimate(snapshot: Snapshot | Mapping[str, Any], *, blame: bool = True) -> Estimate:
+    """
+    Estimate how much the jobs of a snapshot slow each other down.
+
+    Parameters
+    ----------
+    snapshot : Snapshot or mapping
+        Jobs on a fabric, with all they send; a mapping has the fields of a snapshot file
+        (docs/commands.md).
+    blame : bool, default True
+        Whether to share lost time out among the jobs; for models that do not tell
+        themselves (all but `fast`, `accurate` and `assumed`) that takes a prediction per job.
+
+    Returns
+    -------
+    Estimate
+        Times and slowdowns of every job, loads of links, candidates ranked.
+
+    Raises
+    ------
+    SnapshotError
+        If a field is unknown, missing or wrong, or does not fit the fabric.
+
+    Examples
+    --------
+    Two jobs of two nodes, one on each leaf, always communicating. Their flows up from leaf 0
+    both go to even nodes, so D-mod-k lets them share one cable.
+
+    >>> pair = {"steps": [[[0, 1, "1 MB"]]], "compute_s": 0}
+    >>> scene = {
+    ...     "topology": {"kind": "fat-tree", "radix": 4, "levels": 2},
+    ...     "jobs": [{"id": "a", "nodes": [0, 2], **pair}, {"id": "b", "nodes": [1, 4], **pair}],
+    ... }
+    >>> [round(job.interference, 3) for job in estimate(scene).jobs]
+    [2.0, 2.0]
+    """
+    if isinstance(snapshot, Mapping):
+        snapshot = snapshot_from(snapshot)
+    return _Estimator(snapshot).estimate(blame=blame)
+
+
+class _Estimator:
+    """Estimates the jobs of one snapshot."""
+
+    def __init__(self, snapshot: Snapshot) -> None:
+        silent = [job.id for job in snapshot.jobs if job.flows is None]
+        if silent:
+            raise SnapshotError(
+                f"{snapshot.source}: job {silent[0]} pattern: expected a pattern or steps, "
+                "both are missing."
+            )
+        self._snapshot = snapshot
+        self._jobs = {job.number: job for job in snapshot.jobs}
+        self._ids = {job.number: job.id for job in snapshot.jobs}
+        self._traffic_of = TrafficOf(snapshot.topology, snapshot.routing)
+
+    def estimate(self, *, blame: bool) -> Estimate:
+        """Estimate jobs, links and candidates."""
+        snapshot = self._snapshot
+        try:
+            predict = predictor(snapshot)
+            placed = self._placed(snapshot.jobs)
+            together = predict(placed)
+            shares = lost_time_shares(snapshot, placed, predict, together) if blame else {}
+            worst = self._worst_links(placed, together)
+            jobs = tuple(self._job(job, placed, together, worst, shares) for job in snapshot.jobs)
+            candidates = self._candidates(placed, predict)
+        except CouplingError:
+            raise
+        except NetsimError as error:
+            raise SnapshotError(f"{snapshot.source}: {error}") from None
+        return Estimate(jobs, tuple(self._loads(placed, jobs)), candidates)
+
+    def _placed(self, jobs: Sequence[PlacedJob]) -> dict[int, PlacedTraffic]:
+        """Return the traffic of the jobs that put any on the network."""
+        placed = {}
+        for job in jobs:
+            traffic = self._traffic(job)
+            if traffic is not None:
+                placed[job.number] = traffic
+        return placed
+
+    def _traffic(self, job: PlacedJob, place: str = "") -> PlacedTraffic | None:
+        """Return the traffic of one job."""
+        assert job.flows is not None  # noqa: S101 (checked at the door)
+        try:
+            return self._traffic_of.of_flows(
+                job.flows, job.partition, fraction=job.fraction, compute_s=job.compute_s
+            )
+        except NetsimError as error:
+            raise SnapshotError(f"{self._snapshot.source}: {place}job {job.id}: {error}") from None
+
+    def _job(
+        self,
+        job: PlacedJob,
+        placed: Placed,
+        together: Mapping[int, Prediction],
+        worst: Mapping[int, int],
+        shares: Shares,
+    ) -> JobEstimate:
+        """Put together what is known of one job."""
+        if job.number not in placed:
+            return self._untouched(job)
+        own, ideal_s = together[job.number], placed[job.number].ideal_s
+        factor = max(1.0, own.alone_s / ideal_s)
+        link = worst.get(job.number, -1)
+        blamed = sorted(shares.get(job.number, {}).items(), key=lambda entry: -entry[1])
+        found = JobEstimate(
+            id=job.id,
+            alone_s=own.alone_s,
+            together_s=own.alone_s * own.interference,
+            slowdown=factor * own.interference,
+            interference=own.interference,
+            placement_factor=factor,
+            worst_link=self._snapshot.topology.link_name(link) if link >= 0 else None,
+            end_s=own.end_s,
+            blame=tuple((self._ids[culprit], share) for culprit, share in blamed),
+        )
+        if not 0.0 < own.alone_s * own.interference < _LONGEST_S:
+            raise SnapshotError(
+                f"{self._snapshot.source}: job {job.id}: expected an iteration of at most "
+                f"{_LONGEST_S:g} s, got {own.alone_s * own.interference:g} s."
+            )
+        return found
+
+    def _untouched(self, job: PlacedJob) -> JobEstimate:
+        """Return the estimate of a job that spends no time on the network."""
+        end_s = None
+        if self._snapshot.model == "exact" and job.iterations and job.compute_s is not None:
+            end_s = job.start_s + job.iterations * job.compute_s
+        return JobEstimate(job.id, job.compute_s, job.compute_s, 1.0, 1.0, 1.0, None, end_s)
+
+    def _worst_links(self, placed: Placed, together: Mapping[int, Prediction]) -> dict[int, int]:
+        """Return the worst link of each job that is held up; `exact` has those of `accurate`."""
+        held = [job for job, own in together.items() if own.held_up]
+        if not held:
+            return {}
+        told = together
+        if self._snapshot.model == "exact":
+            told = predictor(replace(self._snapshot, model="accurate"))(placed)
+        busiest = busiest_shared_links(self._snapshot.topology, placed, together)
+        return {
+            job: told[job].worst_link if told[job].worst_link >= 0 else busiest.get(job, -1)
+            for job in held
+        }
+
+    def _loads(self, placed: Placed, jobs: Sequence[JobEstimate]) -> list[LinkLoad]:
+        """Return what each job puts on each link, by link and job."""
+        topology = self._snapshot.topology
+        seconds = {job.id: job.together_s for job in jobs}
+        rows = []
+        for job in self._snapshot.jobs:
+            if job.number in placed:
+                links, nbytes = bytes_per_link(placed[job.number].traffic)
+                rows += [(link, job.id, n) for link, n in zip(links, nbytes, strict=True)]
+        rows.sort(key=lambda row: row[0])
+        return [
+            LinkLoad(
+                topology.link_name(int(link)),
+                job,
+                float(nbytes),
+                float(nbytes / topology.capacity[link] / s) if (s := seconds[job]) else None,
+            )
+            for link, job, nbytes in rows
+        ]
+
+    def _candidates(self, placed: Placed, predict: Predict) -> tuple[CandidateEstimate, ...]:
+        """Estimate every other placement, and rank those of a job."""
+        found = [
+            self._candidate(f"candidates[{place}], ", candidate, placed, predict)
+            for place, candidate in enumerate(self._snapshot.candidates)
+        ]
+        rank: dict[int, int] = {}
+        taken: dict[JobId, int] = {}
+        for place in sorted(range(len(found)), key=lambda place: _preference(*found[place])):
+            job = found[place][0].id
+            rank[place] = taken[job] = taken.get(job, 0) + 1
+        return tuple(
+            CandidateEstimate(place, job, others, rank[place])
+            for place, (job, others) in enumerate(found)
+        )
+
+    def _candidate(
+        self, place: str, candidate: Candidate, placed: Placed, predict: Predict
+    ) -> tuple[JobEstimate, float]:
+        """Estimate one placement: the job, and the mean slowdown of the others."""
+        job = next(job for job in self._snapshot.jobs if job.id == candidate.job)
+        here = placed.get(job.number)
+        moved = replace(job, partition=candidate.partition)
+        if here is not None:  # the job computes as long wherever it runs
+            moved = replace(moved, fraction=None, compute_s=here.traffic.compute_s)
+        traffic = self._traffic(moved, place)
+        scene = {number: own for number, own in placed.items() if number != job.number}
+        if traffic is not None:
+            scene[job.number] = traffic
+        together = predict(scene)
+        worst = self._worst_links(scene, together)
+        others = [other for other in self._snapshot.jobs if other is not job]
+        weights = [len(set(other.partition.nodes.tolist())) for other in others]
+        slowdowns = [self._job(other, scene, together, worst, {}).slowdown for other in others]
+        total = sum(weight * s for weight, s in zip(weights, slowdowns, strict=True))
+        mean = total / sum(weights) if others else 1.0
+        return self._job(moved, scene, together, worst, {}), mean
+
+
+def _preference(job: JobEstimate, others: float) -> tuple[float, float]:
+    """Return the key by which placements of a job are ranked; differences in rounding tie."""
+    time = job.slowdown if job.together_s is None else job.together_s
+    return float(f"{time:.9g}"), float(f"{others:.9g}")

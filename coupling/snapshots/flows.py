@@ -1,0 +1,127 @@
+"""Flows: routes, rates and finish times of given flows, from a JSON document."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from coupling.errors import SnapshotError
+from coupling.reading.fabric import routing_of, topology_of
+from coupling.reading.files import node_number
+from coupling.reading.table import Table, brief
+from coupling.snapshots.messages import message_bytes
+from netsim.errors import NetsimError
+from netsim.flow_report import FlowReport, report_flows
+from netsim.flows.maxmin import FAIRNESS
+from netsim.topology.base import Topology
+
+_FLOW = 3  # source, destination, bytes
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FlowAnswer:
+    """
+    What given flows get.
+
+    Parameters
+    ----------
+    topology : Topology
+        The fabric.
+    flows : list of (source, destination, bytes)
+        Nodes and sizes.
+    report : FlowReport
+        Routes, loads, rates and finish times.
+    """
+
+    topology: Topology
+    flows: list[tuple[int, int, float]]
+    report: FlowReport
+
+    def to_dict(self) -> dict[str, Any]:
+        """
+        Return what `fabricsim flows --json` prints.
+
+        Returns
+        -------
+        dict
+            Fields as in docs/commands.md.
+        """
+        report, name = self.report, self.topology.link_name
+        rates = [rate if np.isfinite(rate) else None for rate in report.rates.tolist()]
+        return {
+            "rates_bytes_per_s": rates,
+            "finish_s": report.finish_s.tolist(),
+            "routes": [
+                [name(link) for link in report.routes.of_flow(flow).tolist()]
+                for flow in range(report.routes.n_flows)
+            ],
+            "links": [
+                {
+                    "link": name(link),
+                    "flows": int(report.link_flows[link]),
+                    "bytes": float(report.link_bytes[link]),
+                }
+                for link in np.flatnonzero(report.link_flows).tolist()
+            ],
+        }
+
+
+def answer_flows(document: Mapping[str, Any], source: str, folder: Path) -> FlowAnswer:
+    """
+    Route flows that start together and simulate them to their ends.
+
+    Parameters
+    ----------
+    document : mapping
+        Fields as in docs/commands.md: ``topology``, ``routing``, ``fairness``, ``flows``.
+    source : str
+        What to call it in errors.
+    folder : Path
+        Where relative paths start.
+
+    Returns
+    -------
+    FlowAnswer
+        What the flows get.
+
+    Raises
+    ------
+    CouplingError
+        If a field is unknown, missing or wrong, or a flow has no path.
+    """
+    table = Table(document, f"{source}:", SnapshotError)
+    topology = topology_of(table, folder)
+    routing = routing_of(table, topology, folder, table.integer("seed", 1), owned=False)
+    fairness = table.text("fairness", "per-sender", FAIRNESS)
+    entries = table.raw("flows")
+    table.finish()
+    if not isinstance(entries, list):
+        raise table.error("flows", "a list of [source, destination, bytes]")
+    flows = [_flow(table, i, entry, topology) for i, entry in enumerate(entries)]
+    src, dst, nbytes = zip(*flows, strict=True) if flows else ((), (), ())
+    try:
+        report = report_flows(
+            topology,
+            routing,
+            np.array(src, dtype=np.int64),
+            np.array(dst, dtype=np.int64),
+            np.array(nbytes, dtype=np.float64),
+            fairness=fairness,
+        )
+    except NetsimError as error:
+        raise table.fault("flows", str(error)) from None
+    return FlowAnswer(topology, flows, report)
+
+
+def _flow(table: Table, place: int, entry: object, topology: Topology) -> tuple[int, int, float]:
+    """Read one flow."""
+    where = f"flows[{place}]"
+    if not isinstance(entry, list) or len(entry) != _FLOW:
+        raise table.fault(where, f"expected [source, destination, bytes], got {brief(entry)}.")
+    try:
+        src, dst = (node_number(end, topology, {}) for end in entry[:2])
+        return src, dst, message_bytes(entry[2])
+    except NetsimError as error:
+        raise table.fault(where, str(error)) from None

@@ -1,0 +1,66 @@
+"""Read a permutation: one flow per line, or JSON."""
+
+import json
+from pathlib import Path
+
+from coupling.errors import SnapshotError
+from coupling.reading.files import node_number, read_text
+from coupling.reading.table import brief
+from netsim.errors import TopologyError
+from netsim.topology.base import Topology
+
+_ENDS = 2
+
+
+def read_permutation(path: Path, topology: Topology) -> list[tuple[int, int]]:
+    """
+    Read the flows of a permutation.
+
+    Parameters
+    ----------
+    path : Path
+        Lines ``source destination`` of nodes by name or number, ``#`` starting a comment, or a
+        JSON list of such pairs; ``-`` is standard input.
+    topology : Topology
+        The fabric.
+
+    Returns
+    -------
+    list of (source, destination)
+        Nodes.
+
+    Raises
+    ------
+    SnapshotError
+        If the file cannot be read, or an entry is no pair of nodes.
+    """
+    text = read_text(path)
+    if text.lstrip().startswith("["):
+        return _from_json(text, path, topology)
+    pairs = []
+    for number, line in enumerate(text.splitlines(), start=1):
+        words = line.partition("#")[0].split()
+        if words:
+            pairs.append(_pair(words, f"{path}:{number}", topology))
+    if not pairs:
+        raise SnapshotError(f"{path}: expected lines 'source destination', got none.")
+    return pairs
+
+
+def _from_json(text: str, path: Path, topology: Topology) -> list[tuple[int, int]]:
+    """Read a JSON list of pairs."""
+    try:
+        entries = json.loads(text)
+    except (ValueError, RecursionError):
+        raise SnapshotError(f"{path}: expected a JSON list of [source, destination].") from None
+    return [_pair(entry, f"{path}: [{i}]", topology) for i, entry in enumerate(entries)]
+
+
+def _pair(ends: object, place: str, topology: Topology) -> tuple[int, int]:
+    """Return source and destination."""
+    if not isinstance(ends, list) or len(ends) != _ENDS:
+        raise SnapshotError(f"{place}: expected source and destination, got {brief(ends)}.")
+    try:
+        return node_number(ends[0], topology, {}), node_number(ends[1], topology, {})
+    except TopologyError as error:
+        raise SnapshotError(f"{place}: {error}") from None

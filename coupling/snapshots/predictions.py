@@ -1,0 +1,275 @@
+"""Predictions: what a contention model says about jobs that run together."""
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from coupling.errors import SnapshotError
+from coupling.snapshots.snapshot import PlacedJob, Snapshot
+from netsim.contention.base import ContentionModel
+from netsim.contention.constants import bytes_per_link
+from netsim.contention.exact.simulation import simulate_jobs
+from netsim.contention_models import make_contention_model
+from netsim.errors import ContentionError
+from netsim.flows.isolation import shared_links, used_links
+from netsim.topology.base import Topology
+from scheduler.traffic import PlacedTraffic
+
+_ROUNDING = 1e-9  # of the exact simulation over many iterations
+_WITHOUT_NETWORK = ("null", "assumed")  # models under which the placement costs nothing either
+
+
+@dataclass(frozen=True, slots=True)
+class Prediction:
+    """
+    What a model says about one job that sends.
+
+    Parameters
+    ----------
+    alone_s : float
+        Seconds of an iteration alone.
+    interference : float
+        Iteration time together / alone.
+    worst_link : int
+        Directed link that holds the job up most; -1 for none.
+    end_s : float or None
+        When the job ends, where its iterations are given and the model follows them.
+    """
+
+    alone_s: float
+    interference: float
+    worst_link: int
+    end_s: float | None = None
+
+    @property
+    def held_up(self) -> bool:
+        """Whether others cost the job time, beyond rounding."""
+        return self.interference > 1.0 + _ROUNDING
+
+
+Placed = Mapping[int, PlacedTraffic]
+Predict = Callable[[Placed], dict[int, Prediction]]
+
+
+def predictor(snapshot: Snapshot) -> Predict:
+    """
+    Return the model of a snapshot as a function of who runs.
+
+    Parameters
+    ----------
+    snapshot : Snapshot
+        Names model, options and fairness.
+
+    Returns
+    -------
+    callable of placed traffic by job number
+        Predictions of all jobs given, in any order of them the same.
+
+    Raises
+    ------
+    SnapshotError
+        If an option is wrong, or some jobs have iterations and others none.
+    """
+    if snapshot.model == "exact":
+        if snapshot.options:
+            raise SnapshotError(f"{snapshot.source}: options: model 'exact' has none.")
+        return _Exact(snapshot).predict
+    _model_of(snapshot)  # refuses bad options before anything is computed
+    return lambda placed: _solved(snapshot, placed)
+
+
+def groups_that_meet(topology: Topology, placed: Placed) -> list[list[int]]:
+    """
+    Return the groups of jobs that share channels, directly or through others.
+
+    Parameters
+    ----------
+    topology : Topology
+        The fabric.
+    placed : mapping of int to PlacedTraffic
+        Traffic of the jobs.
+
+    Returns
+    -------
+    list of list of int
+        Job numbers, at least two in each group.
+    """
+    numbers = list(placed)
+    channels = [topology.channel[used_links(placed[job].traffic.routes)] for job in numbers]
+    group = {job: {job} for job in numbers}
+    for members in shared_links(channels).values():
+        first = group[numbers[members[0]]]
+        for member in members[1:]:
+            other = group[numbers[member]]
+            if other is not first:
+                first |= other
+                group.update(dict.fromkeys(other, first))
+    different = {id(jobs): jobs for jobs in group.values() if len(jobs) > 1}
+    return [sorted(jobs) for jobs in different.values()]
+
+
+def busiest_shared_links(
+    topology: Topology, placed: Placed, together: Mapping[int, Prediction]
+) -> dict[int, int]:
+    """
+    Return the busiest link that each job shares with another.
+
+    Parameters
+    ----------
+    topology : Topology
+        The fabric.
+    placed : mapping of int to PlacedTraffic
+        Traffic of the jobs.
+    together : mapping of int to Prediction
+        How long their iterations take.
+
+    Returns
+    -------
+    dict of int to int
+        Directed link by job number, for jobs that share any; the lowest of equals. Stands in
+        where a model holds a job up but names no link.
+    """
+    busy = np.zeros(topology.n_links)
+    users = np.zeros(topology.n_links, dtype=np.int64)
+    links_of = {}
+    for job, own in placed.items():
+        links, nbytes = bytes_per_link(own.traffic)
+        links_of[job] = links
+        channel = topology.channel[links]
+        together_s = together[job].alone_s * together[job].interference
+        np.add.at(busy, channel, nbytes / topology.capacity[links] / together_s)
+        users[np.unique(channel)] += 1
+    worst = {}
+    for job, links in links_of.items():
+        shared = links[users[topology.channel[links]] > 1]
+        if shared.size:
+            worst[job] = int(shared[np.argmax(busy[topology.channel[shared]])])
+    return worst
+
+
+def without(placed: Placed, jobs: Collection[int], gone: int) -> Placed:
+    """
+    Return some of the jobs, one of them taken away.
+
+    Parameters
+    ----------
+    placed : mapping of int to PlacedTraffic
+        All jobs.
+    jobs : collection of int
+        Those to keep.
+    gone : int
+        The one among them that is not kept.
+
+    Returns
+    -------
+    mapping of int to PlacedTraffic
+        The rest.
+    """
+    return {job: placed[job] for job in jobs if job != gone}
+
+
+def _solved(snapshot: Snapshot, placed: Placed) -> dict[int, Prediction]:
+    """Ask a contention model."""
+    order = sorted(placed)
+    model, interference = solved_model(snapshot, placed)
+    ideal = snapshot.model in _WITHOUT_NETWORK
+    return {
+        job: Prediction(
+            alone_s=placed[job].ideal_s if ideal else placed[job].alone_s,
+            interference=interference[job],
+            worst_link=model.worst_link(job),
+        )
+        for job in order
+    }
+
+
+def solved_model(snapshot: Snapshot, placed: Placed) -> tuple[ContentionModel, Mapping[int, float]]:
+    """
+    Let jobs run together in a contention model, in the order of their numbers.
+
+    Parameters
+    ----------
+    snapshot : Snapshot
+        Names model, options and fairness.
+    placed : mapping of int to PlacedTraffic
+        Traffic of the jobs.
+
+    Returns
+    -------
+    model : ContentionModel
+        With the jobs, solved.
+    interference : mapping of int to float
+        By job number.
+    """
+    model = _model_of(snapshot)
+    for job in sorted(placed):
+        model.start(job, placed[job].traffic)
+    return model, model.solve()
+
+
+def _model_of(snapshot: Snapshot) -> ContentionModel:
+    """Make the contention model; what can be wrong is an option."""
+    try:
+        return make_contention_model(
+            snapshot.model, snapshot.topology, fairness=snapshot.fairness, options=snapshot.options
+        )
+    except ContentionError as error:
+        raise SnapshotError(f"{snapshot.source}: options: {error}") from None
+
+
+class _Exact:
+    """The exact simulation; it does not tell worst links."""
+
+    def __init__(self, snapshot: Snapshot) -> None:
+        self._snapshot = snapshot
+        self._jobs = {job.number: job for job in snapshot.jobs}
+        self._iterations = given_iterations(snapshot.jobs, snapshot.source)
+
+    def predict(self, placed: Placed) -> dict[int, Prediction]:
+        """Simulate the jobs given."""
+        topology = self._snapshot.topology
+        order = sorted(placed)
+        times = simulate_jobs(
+            {job: placed[job].traffic for job in order},
+            topology.capacity,
+            topology.channel,
+            fairness=self._snapshot.fairness,
+            start_s={job: self._jobs[job].start_s for job in order},
+            iterations={job: self._iterations[job] for job in order} if self._iterations else None,
+        )
+        return {
+            job: Prediction(own.alone_s, own.interference, -1, own.end_s)
+            for job, own in times.items()
+        }
+
+
+def given_iterations(jobs: Sequence[PlacedJob], source: str) -> dict[int, int]:
+    """
+    Return the iterations of all jobs, or of none.
+
+    Parameters
+    ----------
+    jobs : sequence of PlacedJob
+        Jobs of a snapshot.
+    source : str
+        What to call it in errors.
+
+    Returns
+    -------
+    dict of int to int
+        By job number; empty where no job has any.
+
+    Raises
+    ------
+    SnapshotError
+        If some have and others have not.
+    """
+    given = {job.number: job.iterations for job in jobs if job.iterations is not None}
+    if given and len(given) < len(jobs):
+        missing = next(job.id for job in jobs if job.iterations is None)
+        raise SnapshotError(
+            f"{source}: job {missing} iterations: expected them for all jobs or for none, "
+            f"{len(given)} of {len(jobs)} jobs have them."
+        )
+    return given

@@ -1,0 +1,368 @@
+"""Snapshot: jobs placed on a fabric at one moment, read from JSON and checked at the door."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from hashlib import sha256
+from math import inf
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from coupling.errors import SnapshotError
+from coupling.reading.fabric import routing_of, topology_of
+from coupling.reading.files import Names, node_list, read_json
+from coupling.reading.table import Table, brief, plain
+from coupling.snapshots.messages import job_flows
+from netsim.arrays import Ints
+from netsim.contention_models import CONTENTION_MODELS
+from netsim.errors import TopologyError, UnitError
+from netsim.flows.maxmin import FAIRNESS
+from netsim.partition import Partition
+from netsim.routing.base import Routing
+from netsim.topology.base import Topology
+from netsim.units import parse_time
+from patterns.errors import PatternError
+from patterns.mapping import MAPPINGS, slot_of_rank
+from scheduler.traffic import RankFlows
+
+MODELS = tuple(CONTENTION_MODELS)
+_LEAST_FRACTION = 1e-9  # below it, 1 / fraction leaves the range in which times make sense
+_MOST_SECONDS = 1e12
+_MOST_ITERATIONS = 10**9
+_MOST_NUMBER = 2**62  # of a job, for the models' arrays
+
+JobId = int | str
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PlacedJob:
+    """
+    A job of a snapshot.
+
+    Parameters
+    ----------
+    id : int or str
+        As the snapshot calls it.
+    number : int
+        Identity for the models; it depends on the id alone.
+    partition : Partition
+        Node of each rank, repeats allowed, and the links that the job owns.
+    flows : RankFlows or None
+        Messages of one iteration; None where the snapshot says nothing about them.
+    fraction : float or None
+        Communication share of the ideal iteration; None where `compute_s` is given.
+    compute_s : float or None
+        Seconds of an iteration without communication.
+    start_s : float
+        When the job starts, for the model `exact`.
+    iterations : int or None
+        Iterations that the job makes, for the model `exact`.
+    """
+
+    id: JobId
+    number: int
+    partition: Partition
+    flows: RankFlows | None
+    fraction: float | None
+    compute_s: float | None
+    start_s: float
+    iterations: int | None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Candidate:
+    """
+    Another placement of a job.
+
+    Parameters
+    ----------
+    job : int or str
+        Id of the job.
+    partition : Partition
+        Node of each rank and owned links.
+    """
+
+    job: JobId
+    partition: Partition
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Snapshot:
+    """
+    Jobs on a fabric, and how to look at them.
+
+    Parameters
+    ----------
+    source : str
+        File that it was read from, for messages.
+    topology : Topology
+        The fabric.
+    routing : Routing
+        Finds the way of each flow.
+    jobs : tuple of PlacedJob
+        In the order of the file.
+    candidates : tuple of Candidate
+        Other placements of these jobs.
+    model : str
+        A key of `CONTENTION_MODELS`.
+    options : mapping of str to value
+        Further keywords of the model.
+    fairness : {"per-sender", "per-flow"}
+        Weight of a flow among others.
+    seed : int
+        Seed of what draws.
+    """
+
+    source: str
+    topology: Topology
+    routing: Routing
+    jobs: tuple[PlacedJob, ...]
+    candidates: tuple[Candidate, ...] = ()
+    model: str = "accurate"
+    options: Mapping[str, Any] = field(default_factory=dict)
+    fairness: str = "per-sender"
+    seed: int = 1
+
+
+def read_snapshot(path: Path | str) -> Snapshot:
+    """
+    Read a snapshot.
+
+    Parameters
+    ----------
+    path : Path or str
+        A JSON file as in docs/commands.md; ``-`` is standard input.
+
+    Returns
+    -------
+    Snapshot
+        Checked.
+
+    Raises
+    ------
+    CouplingError
+        Naming file, place and field, what came and what was expected.
+    """
+    path = Path(path)
+    folder = Path() if str(path) == "-" else path.parent
+    return snapshot_from(read_json(path), str(path), folder)
+
+
+def snapshot_from(
+    document: Mapping[str, Any],
+    source: str = "snapshot",
+    folder: Path | None = None,
+    names: Names | None = None,
+) -> Snapshot:
+    """
+    Check a snapshot given as a mapping.
+
+    Parameters
+    ----------
+    document : mapping
+        Fields as in docs/commands.md; from Python, lists may be tuples or arrays, and the
+        topology may be a `Topology`.
+    source : str, default "snapshot"
+        What to call it in errors.
+    folder : Path, optional
+        Where relative paths start; by default the working directory.
+    names : mapping of str to int, optional
+        Names of nodes and switches besides those of the topology.
+
+    Returns
+    -------
+    Snapshot
+        Checked.
+
+    Raises
+    ------
+    CouplingError
+        If a field is unknown, missing or wrong.
+    """
+    table = Table(plain(document), f"{source}:", SnapshotError)
+    folder = folder or Path()
+    seed = table.integer("seed", 1)
+    fabric = topology_of(table, folder)
+    reader = _Reader(source, folder, fabric, names or {})
+    jobs = tuple(reader.job(entry, i) for i, entry in enumerate(_list(table, "jobs")))
+    candidates = tuple(
+        reader.candidate(entry, i) for i, entry in enumerate(_list(table, "candidates"))
+    )
+    partitions = [job.partition for job in jobs] + [other.partition for other in candidates]
+    owned = any(partition.links is not None for partition in partitions)
+    snapshot = Snapshot(
+        source=source,
+        topology=fabric,
+        routing=routing_of(table, fabric, folder, seed, owned=owned),
+        jobs=jobs,
+        candidates=candidates,
+        model=table.text("model", "accurate", MODELS),
+        options=table.mapping("options"),
+        fairness=table.text("fairness", "per-sender", FAIRNESS),
+        seed=seed,
+    )
+    table.finish()
+    return snapshot
+
+
+class _Reader:
+    """Reads jobs and candidates on one fabric."""
+
+    def __init__(self, source: str, folder: Path, topology: Topology, names: Names) -> None:
+        self._source = source
+        self._folder = folder
+        self._topology = topology
+        self._names = names
+        self._sizes: dict[JobId, int] = {}
+        self._numbers: set[int] = set()
+
+    def job(self, entry: object, place: int) -> PlacedJob:
+        """Read a job."""
+        table = Table(entry, f"{self._source}: jobs[{place}]", SnapshotError)
+        name = table.raw("id")
+        number = self._number(table, name)
+        table = table.renamed(f"{self._source}: jobs[{place}] (id {name})")
+        partition = self._partition(table)
+        n_ranks = self._sizes[name] = partition.nodes.size
+        flows = job_flows(table, n_ranks, self._folder)
+        fraction, compute_s = _computation(table, required=flows is not None)
+        iterations = None
+        if table.raw("iterations") is not None:
+            iterations = table.integer("iterations", least=1)
+            if iterations > _MOST_ITERATIONS:
+                raise table.error("iterations", f"a whole number from 1 to {_MOST_ITERATIONS:.0e}")
+        start_s = 0.0 if table.raw("start_s") is None else _seconds(table, "start_s")
+        table.finish()
+        return PlacedJob(name, number, partition, flows, fraction, compute_s, start_s, iterations)
+
+    def candidate(self, entry: object, place: int) -> Candidate:
+        """Read another placement of a job."""
+        table = Table(entry, f"{self._source}: candidates[{place}]", SnapshotError)
+        job = table.raw("job")
+        if not _is_id(job) or job not in self._sizes:
+            choices = ", ".join(map(repr, list(self._sizes)[:10])) or "none are given"
+            raise table.error("job", f"the id of a job of the snapshot ({choices})")
+        partition = self._partition(table)
+        if partition.nodes.size != self._sizes[job]:
+            raise table.fault(
+                "nodes",
+                f"expected a node for each of {self._sizes[job]} ranks of job {job}, "
+                f"got {partition.nodes.size}.",
+            )
+        table.finish()
+        return Candidate(job, partition)
+
+    def _number(self, table: Table, name: object) -> int:
+        """Check an id, and return the identity for the models, which depends on it alone."""
+        if not _is_id(name):
+            raise table.error("id", "a whole number, or a text of printable letters")
+        if name in self._sizes:
+            raise table.error("id", "another id than those of earlier jobs")
+        digest = int.from_bytes(sha256(str(name).encode()).digest()[:6], "big")
+        number = name if isinstance(name, int) and abs(name) < _MOST_NUMBER else digest
+        while number in self._numbers:  # 1 and "1", say
+            number += 1
+        self._numbers.add(number)
+        return number
+
+    def _partition(self, table: Table) -> Partition:
+        """Read nodes in rank order, and owned links."""
+        nodes = node_list(table, "nodes", self._topology, self._names)
+        per_node = table.integer("ranks_per_node", 1, least=1)
+        mapping = table.text("mapping", "block", MAPPINGS)
+        if per_node > 1:
+            try:
+                nodes = nodes[slot_of_rank(mapping, nodes.size * per_node, per_node)]
+            except PatternError as error:
+                raise table.fault("ranks_per_node", f"{error}.") from None
+            except MemoryError:
+                raise table.fault(
+                    "ranks_per_node", f"{nodes.size * per_node} ranks do not fit in memory."
+                ) from None
+        return Partition(nodes, self._links(table))
+
+    def _links(self, table: Table) -> Ints | None:
+        """Read the links that a job owns, by name or number."""
+        value = table.raw("links")
+        if value is None:
+            return None
+        if not isinstance(value, list):
+            raise table.error("links", "a list of names or numbers of directed links, or null")
+        topology = self._topology
+        links = []
+        for entry in value:
+            if isinstance(entry, str):
+                try:
+                    links.append(self._named_link(entry))
+                except TopologyError as error:
+                    raise table.fault("links", str(error)) from None
+            elif isinstance(entry, bool) or not isinstance(entry, int):
+                raise table.fault(
+                    "links", f"expected the name or number of a link, got {brief(entry)}."
+                )
+            elif not 0 <= entry < topology.n_links:
+                raise table.fault(
+                    "links",
+                    f"no link {entry} in {topology.name}; it has 0..{topology.n_links - 1}.",
+                )
+            else:
+                links.append(entry)
+        return np.array(sorted(set(links)), dtype=np.int64)
+
+    def _named_link(self, name: str) -> int:
+        """Return the link of a name, whose ends may be further names."""
+        if self._names and ">" in name:
+            tail, _, rest = name.partition(">")
+            head, _, cable = rest.partition("#")
+            ends = [
+                self._topology.vertex_name(self._names[end]) if end in self._names else end
+                for end in (tail, head)
+            ]
+            name = ">".join(ends) + (f"#{cable}" if cable else "")
+        return self._topology.link_number(name)
+
+
+def _list(table: Table, key: str) -> list[Any]:
+    """Return a list of tables; `jobs` must be there."""
+    value = table.raw(key, None if key == "jobs" else [])
+    if not isinstance(value, list):
+        raise table.error(key, "a list of objects")
+    return value
+
+
+def _is_id(value: object) -> bool:
+    """Say whether a value can be the id of a job."""
+    if isinstance(value, str):
+        return bool(value) and value.isprintable()
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def _computation(table: Table, *, required: bool) -> tuple[float | None, float | None]:
+    """Read communication fraction or compute time, of which a communicating job has one."""
+    fraction = table.raw("comm_fraction")
+    compute = table.raw("compute_s")
+    if fraction is not None and compute is not None:
+        raise table.fault("comm_fraction", "expected either comm_fraction or compute_s, got both.")
+    if fraction is not None:
+        value = table.number("comm_fraction", None, 0.0, 1.0)
+        if 0.0 < value < _LEAST_FRACTION:
+            raise table.error("comm_fraction", f"0, or a number from {_LEAST_FRACTION:g} to 1")
+        return value, None
+    if compute is not None:
+        return None, _seconds(table, "compute_s")
+    if required:
+        raise table.fault("comm_fraction", "expected comm_fraction or compute_s, both are missing.")
+    return None, None
+
+
+def _seconds(table: Table, key: str) -> float:
+    """Read a time in seconds, or with a unit."""
+    value = table.raw(key)
+    try:
+        seconds = parse_time(value)
+    except (UnitError, OverflowError):
+        seconds = inf
+    if seconds > _MOST_SECONDS:
+        raise table.error(key, f"seconds from 0 to {_MOST_SECONDS:g}, or a text such as '3 ms'")
+    return seconds

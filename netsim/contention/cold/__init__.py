@@ -1,0 +1,1 @@
+"""The fixed point solved from scratch."""

@@ -1,0 +1,1 @@
+"""Models of the papers, for comparison only."""

@@ -1,0 +1,142 @@
+"""Speed-ups under isolation as the papers assume them, by size of the job and chance."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from types import MappingProxyType
+
+import numpy as np
+
+from netsim.arrays import Floats, Ints
+from netsim.errors import ContentionError
+from netsim.splitmix import uniforms
+
+READINGS = ("divide", "subtract")
+LARGER_THAN = 4  # nodes: jobs up to here gain nothing in the x % scenarios and V2 (V-C)
+V2_SPLIT = 128  # nodes: other ranges above (V-C)
+TOP_NODES = 512  # nodes from which a job is at the top of its range (V-C)
+RANDOM_LARGER_THAN = 64  # nodes (5.4.1)
+V1_RANGES = ((0.0, 0.1), (0.0, 0.2), (0.0, 0.3))
+V2_RANGES = ((0.0, 0.1), (0.0, 0.2))
+V2_RANGES_LARGE = ((0.0, 0.1), (0.1, 0.2), (0.1, 0.3))
+RANDOM_GAINS = ((0.0, 0.0), (0.05, 0.05), (0.15, 0.15), (0.3, 0.3))
+
+Ranges = Sequence[tuple[float, float]]
+Scenario = Callable[[Ints, Floats], Floats]
+"""Turns the nodes of jobs and a random number of each, in [0, 1), into speed-ups."""
+
+
+def _fixed(nodes: Ints, draw: Floats, *, gain: float) -> Floats:
+    """Return the speed-ups of the scenarios in which all but the smallest jobs gain the same."""
+    return np.where(nodes > LARGER_THAN, gain, np.zeros_like(draw))
+
+
+def _v1(nodes: Ints, draw: Floats) -> Floats:
+    """Return the speed-ups of scenario V1."""
+    return _within(V1_RANGES, nodes, draw)
+
+
+def _v2(nodes: Ints, draw: Floats) -> Floats:
+    """Return the speed-ups of scenario V2."""
+    small, large = _within(V2_RANGES, nodes, draw), _within(V2_RANGES_LARGE, nodes, draw)
+    gain = np.where(nodes > V2_SPLIT, large, small)
+    return np.where(nodes > LARGER_THAN, gain, 0.0)
+
+
+def _random(nodes: Ints, draw: Floats) -> Floats:
+    """Return the speed-ups of scenario Random."""
+    return np.where(nodes > RANDOM_LARGER_THAN, _within(RANDOM_GAINS, nodes, draw), 0.0)
+
+
+def _within(ranges: Ranges, nodes: Ints, draw: Floats) -> Floats:
+    """Return the speed-up at a job's size in the range that was drawn for it."""
+    low, high = np.array(ranges)[(draw * len(ranges)).astype(np.int64)].T
+    gain: Floats = low + (high - low) * np.minimum(nodes, TOP_NODES) / TOP_NODES
+    return gain
+
+
+SCENARIOS: Mapping[str, Scenario] = MappingProxyType(
+    {
+        "5%": partial(_fixed, gain=0.05),
+        "10%": partial(_fixed, gain=0.10),
+        "20%": partial(_fixed, gain=0.20),
+        "V1": _v1,
+        "V2": _v2,
+        "random": _random,
+    }
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Assumption:
+    """
+    Who runs how much faster when no other job is on its links.
+
+    Parameters
+    ----------
+    scenario : {"5%", "10%", "20%", "V1", "V2", "random"}
+        Speed-up x of a job, by its size and a random draw.
+    reading : {"divide", "subtract"}
+        What a speed-up of x means: a run time of t / (1 + x), or of t (1 - x).
+
+    Raises
+    ------
+    ContentionError
+        If a name is unknown.
+
+    Notes
+    -----
+    S. D. Pollard et al., SC 2018, section V-C, where t (1 - x) is "a reduction in the elapsed
+    time": ``5%``, ``10%`` and ``20%`` for jobs of more than 4 nodes. ``V1``: each job draws one
+    of the ranges 0-10, 0-20 and 0-30 %. ``V2``: jobs of 5-128 nodes draw 0-10 or 0-20 %,
+    larger ones 0-10, 10-20 or 10-30 %. Within its range a job's speed-up is linear in its
+    nodes, at the top from 512 on. Where the line begins is not said: here at 0 nodes, in
+    all ranges; nor are the chances: here equal.
+
+    S. A. Smith & D. K. Lowenthal, HPDC 2021, section 5.4.1: ``random``, 0, 5, 15 or 30 % for
+    jobs of more than 64 nodes, where "speeds up by x %" does not tell the readings apart.
+
+    Examples
+    --------
+    >>> job, nodes = np.array([1]), np.array([8])
+    >>> for reading in READINGS:
+    ...     print(*Assumption("20%", reading).interference(job, nodes, seed=1))
+    1.2
+    1.25
+    """
+
+    scenario: str = "10%"
+    reading: str = "divide"
+
+    def __post_init__(self) -> None:
+        """Check the names."""
+        for key, value, choices in (
+            ("scenario", self.scenario, tuple(SCENARIOS)),
+            ("reading", self.reading, READINGS),
+        ):
+            if value not in choices:
+                raise ContentionError(
+                    f"unknown {key} {value!r} of contention model 'assumed'; "
+                    f"choose from {', '.join(choices)}."
+                )
+
+    def interference(self, ids: Ints, nodes: Ints, seed: int) -> Floats:
+        """
+        Return how much longer jobs run when they are not isolated.
+
+        Parameters
+        ----------
+        ids : (n,) int array
+            Identities of jobs.
+        nodes : (n,) int array
+            Nodes of each job.
+        seed : int
+            Of the draws; what a job draws depends on no other job.
+
+        Returns
+        -------
+        (n,) float array
+            Run time not isolated / isolated, at least 1.
+        """
+        gain = SCENARIOS[self.scenario](nodes, uniforms(seed, ids))
+        return 1.0 + gain if self.reading == "divide" else 1.0 / (1.0 - gain)

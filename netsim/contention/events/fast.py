@@ -1,0 +1,259 @@
+"""Model `fast`: the fixed point with time-averaged neighbours, kept up to date event by event."""
+
+from collections.abc import Iterable, Mapping
+
+import numpy as np
+
+from netsim.arrays import Ints
+from netsim.contention.base import Traffic
+from netsim.contention.blame import Culprits
+from netsim.contention.constants import ConstantsOf
+from netsim.contention.events.columns import J_S, J_WORST
+from netsim.contention.events.pool import Pool
+from netsim.errors import ContentionError
+from netsim.kernelcache import load_kernels
+from netsim.topology.base import Topology
+
+_MAX_SWEEPS = 400  # 2 to 4 % of the events of jobs with f of 0.7 to 1 take more than 100
+_RECOUNT_EVERY = 512  # starts; rounding of the totals stays far below any tolerance
+
+
+class Fast:
+    """
+    Per-sender shares with lingering, neighbours by their time-averaged presence.
+
+    Only jobs that a start or end touches are evaluated again, from where they stood.
+
+    Parameters
+    ----------
+    topology : Topology
+        The fabric.
+    fairness : {"per-sender", "per-flow"}
+        Weight of a flow on a link: 1 / (flows its sender opens), or 1.
+    tolerance : float, default 1e-3
+        Changes of a slowdown, or of a channel's weight or utilisation, that move no neighbour.
+
+    Raises
+    ------
+    ContentionError
+        If an option is out of range.
+
+    Notes
+    -----
+    Links that a single job uses take no part, so a job that shares no link has interference
+    1 exactly. Against packet level the mean error is about 3.5 %. Values follow a cold solve
+    within some tolerances, within about ten where jobs hardly compute.
+    """
+
+    def __init__(
+        self, topology: Topology, *, fairness: str = "per-sender", tolerance: float = 1e-3
+    ) -> None:
+        if not 0.0 < tolerance < 1.0:
+            raise ContentionError(f"tolerance must lie between 0 and 1, got {tolerance}.")
+        self.tolerance = tolerance
+        self._constants_of = ConstantsOf(topology, fairness)
+        self._channels = load_kernels(
+            "netsim.contention.events.channel_kernels", "contention kernels", 2
+        )
+        self._kernels = load_kernels(
+            "netsim.contention.events.fixedpoint_kernels", "contention kernels", 4
+        )
+        self._pool = Pool(topology.n_links)
+        self._events = 0
+
+    def start(self, job: int, traffic: Traffic) -> None:
+        """
+        Add a job; its effect shows at the next `solve`.
+
+        Parameters
+        ----------
+        job : int
+            Identity of the job, not present yet.
+        traffic : Traffic
+            What it sends.
+
+        Raises
+        ------
+        ContentionError
+            If the job is present, or its traffic does not fit the fabric.
+        """
+        pool = self._pool
+        if job in pool.slot_of:
+            raise ContentionError(f"job {job} has been started already.")
+        constants = self._constants_of(traffic)
+        self._events += 1
+        if pool.make_room(constants) or self._events % _RECOUNT_EVERY == 0:
+            self._recount()
+        self._channels.enter(
+            pool.add(job, constants),
+            constants.rec_i,
+            constants.rec_f,
+            constants.ent_step,
+            constants.ent_f,
+            constants.steps,
+            *pool.records,
+            pool.ent,
+            pool.steps,
+            *pool.state,
+        )
+
+    def end(self, job: int) -> None:
+        """
+        Take a job away; its effect shows at the next `solve`.
+
+        Parameters
+        ----------
+        job : int
+            Identity of a job that was started.
+
+        Raises
+        ------
+        ContentionError
+            If there is no such job.
+        """
+        pool = self._pool
+        self._channels.leave(self._slot(job), *pool.records, *pool.state)
+        pool.remove(job)
+
+    def solve(self) -> Mapping[int, float]:
+        """
+        Bring the slowdowns up to date.
+
+        Returns
+        -------
+        mapping of int to float
+            Interference of every job that was started or whose value changed since the last
+            `solve`.
+        """
+        pool = self._pool
+        n_changed = self._kernels.solve(
+            *pool.records,
+            pool.ent,
+            pool.steps,
+            *pool.state,
+            pool.moved,
+            pool.changed,
+            self.tolerance,
+            _MAX_SWEEPS,
+        )
+        slots = pool.changed[:n_changed]
+        jobs, values = pool.jobs_in(slots), pool.job_f[slots, J_S]
+        return dict(zip(jobs.tolist(), values.tolist(), strict=True))
+
+    def worst_link(self, job: int) -> int:
+        """
+        Return the link that holds a job up most.
+
+        Parameters
+        ----------
+        job : int
+            Identity of a job that was started.
+
+        Returns
+        -------
+        int
+            The directed link that decides the step with the largest excess; -1 where nothing
+            holds the job up.
+
+        Raises
+        ------
+        ContentionError
+            If there is no such job.
+        """
+        return int(self._pool.job_i[self._slot(job), J_WORST])
+
+    def blame(self, job: int) -> Mapping[int, float]:
+        """
+        Return how much of a job's lost time each other job causes.
+
+        Parameters
+        ----------
+        job : int
+            Identity of a job that was started.
+
+        Returns
+        -------
+        mapping of int to float
+            Shares that add up to 1, largest first; empty where nobody holds the job up.
+
+        Raises
+        ------
+        ContentionError
+            If there is no such job.
+        """
+        return self.culprits((job,)).by_culprit()
+
+    def culprits(self, jobs: Iterable[int], kinds: Ints | None = None) -> Culprits:
+        """
+        Return who holds jobs up, and on which class of links.
+
+        Parameters
+        ----------
+        jobs : iterable of int
+            Identities of jobs that were started.
+        kinds : (E,) int array, optional
+            Class of each link, 0, 1, ...; absent: all are of class 0.
+
+        Returns
+        -------
+        Culprits
+            Shares of each job's lost time, as of the last `solve`.
+
+        Raises
+        ------
+        ContentionError
+            If there is no such job.
+
+        Notes
+        -----
+        A step's excess over its time alone is that of the link that takes longest. Where the
+        bound 1 / (1 - R) decides that time, the others on the link share in proportion to
+        their use R_k, else, and for waits in buffers, in proportion to their weight N_k.
+        """
+        pool = self._pool
+        asked = np.array(list(jobs), dtype=np.int64)
+        slots = np.array([self._slot(job) for job in asked.tolist()], dtype=np.int64)
+        kind_of = np.zeros(pool.chan.shape[0], dtype=np.int64) if kinds is None else kinds
+        blame = np.zeros((pool.job_i.shape[0], int(kind_of.max(initial=0)) + 1))
+        kernel = load_kernels("netsim.contention.events.blame_kernels", "blame kernels", 2).culprits
+        room = 16 * slots.size + 64
+        while True:
+            rows, shares = np.empty((room, 3), dtype=np.int64), np.empty(room)
+            found = kernel(
+                slots,
+                kind_of,
+                pool.rec_i,
+                pool.rec_f,
+                pool.rec_l,
+                pool.ent,
+                pool.steps,
+                pool.job_i,
+                pool.job_f,
+                pool.chan,
+                blame,
+                rows,
+                shares,
+            )
+            if found <= room:
+                break
+            room = found
+        rows, culprit = rows[:found], pool.jobs_in(rows[:found, 1])
+        return Culprits(asked[rows[:, 0]], culprit, rows[:, 2], shares[:found])
+
+    def _slot(self, job: int) -> int:
+        """Return the slot of a job."""
+        slot = self._pool.slot_of.get(job)
+        if slot is None:
+            raise ContentionError(f"job {job} has not been started.")
+        return slot
+
+    def _recount(self) -> None:
+        """Make the totals and lists of all channels anew."""
+        pool = self._pool
+        self._channels.recount(
+            *pool.records,
+            pool.job_i,
+            pool.job_f,
+            pool.chan,
+            pool.live_slots(),
+        )

@@ -1,0 +1,1 @@
+"""Exact flow-level simulation of jobs that compute and communicate."""

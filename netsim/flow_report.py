@@ -1,0 +1,173 @@
+"""What given flows get: routes, loads, rates at the start and finish times."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from netsim.arrays import Floats, Ints
+from netsim.contention.base import Traffic
+from netsim.contention.exact.flowtable import flow_table, outside_nodes, run
+from netsim.errors import NetsimError
+from netsim.flows.load import link_bytes, link_flows
+from netsim.flows.maxmin import is_per_sender
+from netsim.partition import Partition
+from netsim.routes import Routes
+from netsim.routing.base import Routing
+from netsim.topology.base import Topology
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FlowReport:
+    """
+    What flows that start together get.
+
+    Parameters
+    ----------
+    routes : Routes
+        Links crossed by each of the F flows.
+    link_flows : (E,) int array
+        Flows on each directed link.
+    link_bytes : (E,) float array
+        Bytes on each directed link.
+    rates : (F,) float array
+        Bytes per second of each flow at the start; ``inf`` inside a node.
+    finish_s : (F,) float array
+        When each flow's last byte arrives, seconds after the start; 0 inside a node.
+    """
+
+    routes: Routes
+    link_flows: Ints
+    link_bytes: Floats
+    rates: Floats
+    finish_s: Floats
+
+
+def report_flows(
+    topology: Topology,
+    routing: Routing,
+    src: Ints,
+    dst: Ints,
+    nbytes: Floats,
+    *,
+    fairness: str = "per-sender",
+    partition: Partition | None = None,
+) -> FlowReport:
+    """
+    Route flows that start together and simulate them to their ends.
+
+    Parameters
+    ----------
+    topology : Topology
+        The fabric.
+    routing : Routing
+        Chooses the paths.
+    src, dst : (F,) int array
+        Source and destination nodes.
+    nbytes : (F,) float array
+        Bytes of each flow, positive.
+    fairness : {"per-sender", "per-flow"}
+        Weight of a flow: 1 / (flows open at its source now), or 1.
+    partition : Partition, optional
+        What the flows' job owns, for a routing that keeps to it.
+
+    Returns
+    -------
+    FlowReport
+        Routes, loads, rates and finish times.
+
+    Raises
+    ------
+    NetsimError
+        If the arrays differ in length or name nodes that do not exist, or a flow has no
+        bytes.
+    """
+    src, dst = np.asarray(src, dtype=np.int64), np.asarray(dst, dtype=np.int64)
+    nbytes = np.asarray(nbytes, dtype=np.float64)
+    if not src.shape == dst.shape == nbytes.shape:
+        raise NetsimError(
+            f"src, dst and bytes must have one entry per flow, got {src.size}, {dst.size} "
+            f"and {nbytes.size}."
+        )
+    for name, nodes in (("source", src), ("destination", dst)):
+        outside = nodes[(nodes < 0) | (nodes >= topology.n_nodes)]
+        if outside.size:
+            raise NetsimError(
+                f"{name} node {outside[0]} does not exist; {topology.name} has nodes "
+                f"0..{topology.n_nodes - 1}."
+            )
+    routes = routing.routes(src, dst, partition)
+    rates, finish_s = finish_times(
+        routes,
+        src,
+        nbytes,
+        topology.capacity,
+        channel=topology.channel,
+        latency_s=topology.path_latency_s(routes.hops),
+        fairness=fairness,
+    )
+    loads = link_flows(routes), link_bytes(routes, nbytes)
+    return FlowReport(routes, *loads, rates, finish_s)
+
+
+def finish_times(
+    routes: Routes,
+    sender: Ints,
+    nbytes: Floats,
+    capacity: Floats,
+    *,
+    channel: Ints | None = None,
+    latency_s: Floats | None = None,
+    fairness: str = "per-sender",
+) -> tuple[Floats, Floats]:
+    """
+    Return rates at the start, and finish times with rates re-shared at each completion.
+
+    Parameters
+    ----------
+    routes : Routes
+        Links crossed by each of the F flows; all start at time 0.
+    sender : (F,) int array
+        Node that sends each flow.
+    nbytes : (F,) float array
+        Bytes of each flow, positive.
+    capacity : (E,) float array
+        Bytes per second of each directed link's channel.
+    channel : (E,) int array, optional
+        Channel of each link (`Topology.channel`); absent: a channel for every link.
+    latency_s : (F,) float array, optional
+        Added to a flow's finish time when its bytes have gone; 0 when absent.
+    fairness : {"per-sender", "per-flow"}
+        Weight of a flow: 1 / (flows open at its source now), or 1.
+
+    Returns
+    -------
+    rates : (F,) float array
+        Bytes per second while all flows are open; ``inf`` inside a node.
+    finish_s : (F,) float array
+        Arrival of each flow's last byte, in seconds; 0 inside a node.
+
+    Raises
+    ------
+    NetsimError
+        If an array does not fit the others or holds a value out of its range.
+
+    Examples
+    --------
+    Two flows of 8 bytes share a link of 4 B/s; a third, half as long, has its own.
+
+    >>> routes = Routes.from_lists([[0], [0], [1]], n_links=2)
+    >>> finish_times(routes, np.arange(3), np.array([8.0, 8, 4]), np.array([4.0, 4]))
+    (array([2., 2., 4.]), array([4., 4., 1.]))
+    """
+    per_sender = is_per_sender(fairness)
+    latency_s = np.zeros(routes.n_flows) if latency_s is None else latency_s
+    step = np.zeros(routes.n_flows, dtype=np.int64)
+    own = outside_nodes(Traffic(step, sender, nbytes, routes, 0.0, latency_s))
+    rates, finish_s = np.full(routes.n_flows, np.inf), np.zeros(routes.n_flows)
+    if own.step.size:
+        table = flow_table([own], capacity, channel)
+        result = run(table, [0.0], [0.0], [1], persist=False, per_sender=per_sender)
+        outside = routes.hops > 0
+        rates[outside] = result.rate
+        finish_s[outside] = result.sent_s + own.latency_s
+    return rates, finish_s

@@ -1,0 +1,1 @@
+"""Flows that share links: loads, max-min fair rates, isolation."""

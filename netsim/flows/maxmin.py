@@ -1,0 +1,162 @@
+"""Max-min fair rates of flows that share links, per flow or weighted per sender."""
+
+import numpy as np
+
+from netsim.arrays import Bools, Floats, Ints
+from netsim.errors import NetsimError
+from netsim.kernelcache import load_kernels
+from netsim.routes import Routes
+
+FAIRNESS = ("per-sender", "per-flow")
+
+
+def max_min_rates(
+    routes: Routes,
+    capacity: Floats,
+    weights: Floats | None = None,
+    channel: Ints | None = None,
+) -> Floats:
+    """
+    Return the max-min fair rate of every flow.
+
+    Parameters
+    ----------
+    routes : Routes
+        Links crossed by each of the F flows.
+    capacity : (E,) float array
+        Bytes per second of each directed link, positive and finite; links of one channel
+        have the same.
+    weights : (F,) float array, optional
+        Positive weights: on a bottleneck, flows get rates in proportion. 1 when absent; see
+        `sender_weights`.
+    channel : (E,) int array, optional
+        Channel of each link, in 0..E-1: links of one channel share one capacity
+        (`Topology.channel`). Absent: a channel for every link.
+
+    Returns
+    -------
+    rates : (F,) float array
+        Bytes per second; ``inf`` for a flow that crosses no link (it stays inside a node).
+
+    Raises
+    ------
+    NetsimError
+        If an array has the wrong length or holds a value out of its range.
+
+    Notes
+    -----
+    Progressive filling (Bertsekas & Gallager, *Data Networks*, 2nd ed., section 6.5.2): all
+    rate/weight rise together; a channel that saturates fixes its flows. The rates are the
+    only ones at which every flow has a saturated channel on which no flow has a greater
+    rate/weight. Cost O(n log E) for n route entries. A flow that crosses a channel twice
+    takes its rate from it twice.
+
+    Examples
+    --------
+    Two flows share link 0, and one of them also crosses the slower link 1.
+
+    >>> routes = Routes.from_lists([[0], [0, 1]], n_links=2)
+    >>> max_min_rates(routes, np.array([10.0, 4.0]))
+    array([6., 4.])
+    """
+    channels, channel_capacity = as_channels(routes, capacity, channel)
+    weights = np.ones(routes.n_flows) if weights is None else np.asarray(weights, dtype=float)
+    if weights.shape != (routes.n_flows,) or not _positive(weights).all():
+        raise NetsimError(
+            f"weights must hold {routes.n_flows} positive finite values, got "
+            f"shape {weights.shape} with {np.count_nonzero(~_positive(weights))} unusable."
+        )
+    kernels = load_kernels("netsim.flows.maxmin_kernels", "max-min solver", seconds=3)
+    rates: Floats = kernels.progressive_filling(routes.indptr, channels, channel_capacity, weights)
+    return rates
+
+
+def sender_weights(sender: Ints, routes: Routes) -> Floats:
+    """
+    Return the weights that make rates fair among senders.
+
+    Parameters
+    ----------
+    sender : (F,) int array
+        Node that sends each flow, from 0.
+    routes : Routes
+        Links of each flow; a flow inside a node does not count as open.
+
+    Returns
+    -------
+    (F,) float array
+        1 / (flows open at the sender): a network card serves its open messages in turn.
+    """
+    outside = routes.hops > 0
+    n_open = np.bincount(sender[outside], minlength=int(sender.max(initial=-1)) + 1)
+    return 1.0 / np.maximum(n_open, 1)[sender]
+
+
+def is_per_sender(fairness: str) -> bool:
+    """
+    Return whether rates are shared among senders rather than flows.
+
+    Parameters
+    ----------
+    fairness : {"per-sender", "per-flow"}
+        ``"per-sender"`` weighs a flow by 1 / (flows now open at its source), ``"per-flow"``
+        is plain max-min.
+
+    Returns
+    -------
+    bool
+        True for ``"per-sender"``.
+
+    Raises
+    ------
+    NetsimError
+        If the name is neither.
+    """
+    if fairness not in FAIRNESS:
+        raise NetsimError(f"unknown fairness {fairness!r}; choose from {', '.join(FAIRNESS)}.")
+    return fairness == "per-sender"
+
+
+def as_channels(routes: Routes, capacity: Floats, channel: Ints | None) -> tuple[Ints, Floats]:
+    """
+    Return the channels that flows cross, and what each channel carries.
+
+    Parameters
+    ----------
+    routes : Routes
+        Links crossed by each flow.
+    capacity : (E,) float array
+        Bytes per second of each link's channel, positive and finite.
+    channel : (E,) int array or None
+        Channel of each link; None when every link is a channel of its own.
+
+    Returns
+    -------
+    channels : (nnz,) int array
+        Channel of each route entry.
+    channel_capacity : (E,) float array
+        Bytes per second of each channel; 1 for numbers that are no channel.
+
+    Raises
+    ------
+    NetsimError
+        If an array has the wrong length or holds a value out of its range.
+    """
+    capacity = np.asarray(capacity, dtype=float)
+    if capacity.shape != (routes.n_links,) or not _positive(capacity).all():
+        raise NetsimError(
+            f"capacity must hold {routes.n_links} positive finite values, got "
+            f"shape {capacity.shape} with {np.count_nonzero(~_positive(capacity))} unusable."
+        )
+    if channel is None:
+        return routes.links, capacity
+    if channel.shape != capacity.shape or np.any((channel < 0) | (channel >= capacity.size)):
+        raise NetsimError(f"channel must hold {capacity.size} values in 0..{capacity.size - 1}.")
+    channel_capacity = np.ones(capacity.size)
+    channel_capacity[channel] = capacity
+    return channel[routes.links], channel_capacity
+
+
+def _positive(values: Floats) -> Bools:
+    """Return which values are positive and finite."""
+    return (values > 0) & np.isfinite(values)

@@ -1,0 +1,1 @@
+"""Fabrics from files and to files."""

@@ -1,0 +1,99 @@
+"""WRITERS: fabrics as files of other tools, by format."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+from netsim.errors import TopologyError
+from netsim.formats.exporters.simgrid import write_simgrid
+from netsim.formats.exporters.slurm import write_slurm_conf
+from netsim.formats.exporters.tables import Written, write_edge_csv, write_graphml
+from netsim.routing.base import Routing
+from netsim.topology.base import Topology
+from netsim.wholefile import replace_file
+
+
+def convert(
+    topology: Topology, form: str, path: Path | str, routing: Routing | None = None
+) -> tuple[str, ...]:
+    """
+    Write a fabric to a file.
+
+    Parameters
+    ----------
+    topology : Topology
+        The fabric.
+    form : str
+        A key of `WRITERS`.
+    path : Path or str
+        The file; on failure the old one, or none, is left.
+    routing : Routing, optional
+        Routes to write, in the format ``simgrid-xml`` only.
+
+    Returns
+    -------
+    tuple of str
+        What the file does not hold, or its reader will see otherwise.
+
+    Raises
+    ------
+    TopologyError
+        If the format is unknown or cannot hold the fabric, or the file cannot be written.
+    """
+    text, remarks = written(topology, form, routing)
+    try:
+        replace_file(path, text)
+    except OSError as error:
+        raise TopologyError(f"{path}: cannot be written: {error.strerror}.") from None
+    return remarks
+
+
+def written(topology: Topology, form: str, routing: Routing | None = None) -> Written:
+    """
+    Return a fabric as text.
+
+    Parameters
+    ----------
+    topology : Topology
+        The fabric.
+    form : str
+        A key of `WRITERS`.
+    routing : Routing, optional
+        Routes to write, in the format ``simgrid-xml`` only.
+
+    Returns
+    -------
+    text : str
+        Contents of the file.
+    remarks : tuple of str
+        What the file does not hold, or its reader will see otherwise.
+
+    Raises
+    ------
+    TopologyError
+        If the format is unknown or cannot hold the fabric.
+
+    Examples
+    --------
+    >>> from netsim.topologies import make_topology
+    >>> tree = make_topology({"kind": "fat-tree", "children": [2, 2], "parents": [1, 1]})
+    >>> print(written(tree, "slurm-conf")[0])
+    SwitchName=s1.0 Nodes=n[0-1]
+    SwitchName=s1.1 Nodes=n[2-3]
+    SwitchName=s2.0 Switches=s1.[0-1]
+    <BLANKLINE>
+    """
+    if form not in WRITERS:
+        raise TopologyError(f"unknown format {form!r}; choose from {', '.join(sorted(WRITERS))}.")
+    if form == "simgrid-xml":
+        return write_simgrid(topology, routing)
+    if routing is not None:
+        raise TopologyError(f"format {form!r} holds no routes; write 'simgrid-xml'.")
+    return WRITERS[form](topology)
+
+
+WRITERS: dict[str, Callable[[Topology], Written]] = {
+    "edge-csv": write_edge_csv,
+    "graphml": write_graphml,
+    "simgrid-xml": write_simgrid,
+    "slurm-conf": write_slurm_conf,
+}

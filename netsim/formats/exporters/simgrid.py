@@ -1,0 +1,171 @@
+"""SimGrid platforms: hosts, routers and links in XML, version 4.1."""
+
+from collections.abc import Iterator
+from xml.sax.saxutils import quoteattr
+
+import numpy as np
+
+from netsim.errors import TopologyError
+from netsim.formats.exporters.drawing import Bundle, Drawing, draw
+from netsim.formats.exporters.tables import Written
+from netsim.routing.base import Routing
+from netsim.topology.base import Topology
+
+_MOST_ROUTES = 4_000_000  # a file of a gigabyte
+# plain max-min sharing without TCP's corrections, as everywhere in this package
+_CONFIG = {
+    "network/model": "CM02",
+    "network/crosstraffic": "0",
+    "network/TCP-gamma": "0",
+    "network/bandwidth-factor": "1",
+    "network/latency-factor": "1",
+    "network/weight-S": "0",
+}
+_HEAD = (
+    "<?xml version='1.0'?>",
+    '<!DOCTYPE platform SYSTEM "https://simgrid.org/simgrid.dtd">',
+)
+
+
+def write_simgrid(topology: Topology, routing: Routing | None = None) -> Written:
+    """
+    Write a SimGrid platform.
+
+    Parameters
+    ----------
+    topology : Topology
+        The fabric.
+    routing : Routing, optional
+        Writes its route for every pair of nodes, over links that have the names they have here.
+        Without it SimGrid searches shortest paths itself, one for each pair.
+
+    Returns
+    -------
+    text : str
+        The platform; it sets SimGrid to plain max-min sharing.
+    remarks : tuple of str
+        What SimGrid will see otherwise.
+
+    Raises
+    ------
+    TopologyError
+        If there are too many routes for a file.
+    RoutingError
+        If two nodes have no route.
+
+    Notes
+    -----
+    Latency of a path of n links is base + per_link * (n - 1): half of base + per_link on the link
+    of each node, per_link on those between switches.
+    """
+    drawing = draw(topology)
+    body = _searched(drawing) if routing is None else _routed(drawing, routing)
+    kind = "DijkstraCache" if routing is None else "Full"
+    config = [f"    <prop id={quoteattr(k)} value={quoteattr(v)}/>" for k, v in _CONFIG.items()]
+    lines = [
+        *_HEAD,
+        '<platform version="4.1">',
+        "  <config>",
+        *config,
+        "  </config>",
+        f'  <zone id="fabric" routing="{kind}">',
+        *(f"    {line}" for line in body),
+        "  </zone>",
+        "</platform>",
+    ]
+    remarks = list(drawing.remarks)
+    if routing is None:
+        remarks.append(
+            "SimGrid takes one shortest path for each pair, which may leave cables unused: name a "
+            "routing to write its routes"
+        )
+        if any(len(bundle.links) > 1 for bundle in drawing.bundles):
+            remarks.append("parallel cables are one link of their joint capacity")
+    if topology.latency_per_link_s or topology.latency_base_s:
+        remarks.append("SimGrid weighs flows by 1 / latency and adds it to their time")
+    return "\n".join(lines) + "\n", tuple(remarks)
+
+
+def _hosts(drawing: Drawing) -> Iterator[str]:
+    """Write the nodes."""
+    for vertex in drawing.vertices:
+        if drawing.kind(vertex) == "node":
+            yield f'<host id={_name(drawing, vertex)} speed="1Gf"/>'
+
+
+def _searched(drawing: Drawing) -> Iterator[str]:
+    """Write hosts, routers, links and the two routes over each bundle of cables."""
+    yield from _hosts(drawing)
+    joint: dict[tuple[int, int], list[Bundle]] = {}
+    for vertex in drawing.vertices:
+        if drawing.kind(vertex) == "switch":
+            yield f"<router id={_name(drawing, vertex)}/>"
+    for bundle in drawing.bundles:
+        joint.setdefault((min(bundle.a, bundle.b), max(bundle.a, bundle.b)), []).append(bundle)
+    routes = []
+    for (a, b), bundles in joint.items():
+        rate = sum(bundle.rate * len(bundle.links) for bundle in bundles)
+        names = [drawing.topology.vertex_name(v) for v in (a, b)]
+        there, back = quoteattr(f"{names[0]}>{names[1]}"), quoteattr(f"{names[1]}>{names[0]}")
+        half = bundles[0].half
+        latency = _latency(drawing.topology, a)
+        yield _link(there, rate, latency)
+        if not half:
+            yield _link(back, rate, latency)
+        routes.append(_route(drawing, a, b, [there]))
+        routes.append(_route(drawing, b, a, [there if half else back]))
+    yield from routes
+
+
+def _routed(drawing: Drawing, routing: Routing) -> Iterator[str]:
+    """Write hosts, links and the route of every pair of nodes that take jobs."""
+    topology = drawing.topology
+    nodes = np.intersect1d(drawing.vertices, topology.usable_nodes)
+    if nodes.size**2 > _MOST_ROUTES:
+        raise TopologyError(
+            f"{nodes.size} nodes have {nodes.size**2} routes, too many for a file; leave the "
+            f"routing out."
+        )
+    yield from _hosts(drawing)
+    named: dict[int, str] = {}
+    for bundle in drawing.bundles:
+        for link in bundle.links:
+            back = int(topology.reverse[link])
+            latency = _latency(topology, min(bundle.a, bundle.b))
+            named[link] = named[back] = quoteattr(topology.link_name(link))
+            yield _link(named[link], bundle.rate, latency)
+            if not bundle.half:
+                named[back] = quoteattr(topology.link_name(back))
+                yield _link(named[back], bundle.rate, latency)
+    for source in nodes.tolist():
+        others = nodes[nodes != source]
+        routes = routing.routes(np.full(others.size, source), others)
+        for i, target in enumerate(others.tolist()):
+            links = routes.links[routes.indptr[i] : routes.indptr[i + 1]].tolist()
+            yield _route(drawing, source, target, [named[link] for link in links])
+
+
+def _name(drawing: Drawing, vertex: int) -> str:
+    """Return the name of a vertex as an attribute."""
+    return quoteattr(drawing.topology.vertex_name(vertex))
+
+
+def _latency(topology: Topology, lower: int) -> float:
+    """Return the latency of a link whose lower end, or a node, is a vertex."""
+    if lower < topology.n_nodes:
+        return (topology.latency_base_s + topology.latency_per_link_s) / 2
+    return topology.latency_per_link_s
+
+
+def _link(name: str, rate: float, latency: float) -> str:
+    """Write a link."""
+    return (
+        f'<link id={name} bandwidth="{rate!r}Bps" latency="{latency!r}s" sharing_policy="SHARED"/>'
+    )
+
+
+def _route(drawing: Drawing, src: int, dst: int, links: list[str]) -> str:
+    """Write a route in one direction."""
+    steps = "".join(f"<link_ctn id={link}/>" for link in links)
+    ends = f"src={_name(drawing, src)} dst={_name(drawing, dst)}"
+    return f'<route {ends} symmetrical="NO">{steps}</route>'

@@ -1,0 +1,92 @@
+"""Edge tables and GraphML: cables between names, with kinds and capacities."""
+
+import csv
+import io
+
+from netsim.errors import TopologyError
+from netsim.formats.exporters.drawing import beside_the_file, draw
+from netsim.topology.base import Topology
+
+Written = tuple[str, tuple[str, ...]]
+
+_HEADER = ("source", "target", "bandwidth_bytes_per_s", "cables", "source_kind", "target_kind")
+
+
+def write_edge_csv(topology: Topology) -> Written:
+    """
+    Write a table of cables.
+
+    Parameters
+    ----------
+    topology : Topology
+        The fabric.
+
+    Returns
+    -------
+    text : str
+        A row for each pair of joined vertices; the format ``edge-csv`` reads it back.
+    remarks : tuple of str
+        What the table does not hold.
+
+    Raises
+    ------
+    TopologyError
+        If parallel cables differ in capacity, which no row can say.
+    """
+    drawing = draw(topology)
+    out = io.StringIO()
+    table = csv.writer(out, lineterminator="\n")
+    table.writerow(_HEADER)
+    seen = set()
+    for bundle in drawing.bundles:
+        a, b = topology.vertex_name(bundle.a), topology.vertex_name(bundle.b)
+        if frozenset((a, b)) in seen:
+            raise TopologyError(f"cables between {a} and {b} differ in capacity; write GraphML.")
+        seen.add(frozenset((a, b)))
+        kinds = drawing.kind(bundle.a), drawing.kind(bundle.b)
+        table.writerow((a, b, repr(bundle.rate), len(bundle.links), *kinds))
+    return out.getvalue(), (*drawing.remarks, *beside_the_file(topology))
+
+
+def write_graphml(topology: Topology) -> Written:
+    """
+    Write GraphML.
+
+    Parameters
+    ----------
+    topology : Topology
+        The fabric.
+
+    Returns
+    -------
+    text : str
+        A graph whose vertices have ``kind`` and whose edges have ``bandwidth_bytes_per_s``,
+        ``cables`` and ``class``; the format ``graphml`` reads it back.
+    remarks : tuple of str
+        What the graph does not hold.
+
+    Raises
+    ------
+    TopologyError
+        If no cable is in service.
+    """
+    import networkx as nx  # noqa: PLC0415 (slow to import, and needed here only)
+
+    drawing = draw(topology)
+    graph = nx.MultiGraph(name=topology.name)
+    for vertex in drawing.vertices:
+        graph.add_node(topology.vertex_name(vertex), kind=drawing.kind(vertex))
+    for number, bundle in enumerate(drawing.bundles):
+        graph.add_edge(
+            topology.vertex_name(bundle.a),
+            topology.vertex_name(bundle.b),
+            key=number,  # written as the edge's id, which GraphML wants unique
+            bandwidth_bytes_per_s=bundle.rate,
+            cables=len(bundle.links),
+            **{"class": topology.link_class(bundle.links[0])},
+        )
+    try:
+        text = "\n".join(nx.generate_graphml(graph, named_key_ids=True)) + "\n"
+    except ValueError as error:  # letters that XML cannot hold
+        raise TopologyError(f"a name of {topology.name} cannot be written: {error}.") from None
+    return text, (*drawing.remarks, *beside_the_file(topology))

@@ -1,0 +1,66 @@
+"""Loaded tables: a dump of a running fabric as a routing."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from netsim.errors import RoutingError
+from netsim.formats.importers import infiniband
+from netsim.infiniband.dump import read_lft_dump, tables_of
+from netsim.infiniband.lft import LFT
+from netsim.textfile import read_text_file
+from netsim.topology.base import Topology
+
+KEYS = ("lft", "fabric")
+
+
+def load_tables(spec: Mapping[str, Any], topology: Topology) -> LFT:
+    """
+    Read forwarding tables and the fabric that they belong to.
+
+    Parameters
+    ----------
+    spec : mapping
+        ``lft``, the path of a dump of OpenSM; ``fabric``, that of `ibnetdiscover` output, which may
+        be left out where the topology was read from one.
+    topology : Topology
+        The fabric, link by link that of `ibnetdiscover`.
+
+    Returns
+    -------
+    LFT
+        The tables.
+
+    Raises
+    ------
+    RoutingError
+        If a key is unknown or no path, the dump cannot be read, or the fabric is another.
+    TopologyError
+        If a file cannot be read or is no output of `ibnetdiscover`.
+    """
+    unknown = sorted(set(spec) - set(KEYS))
+    if unknown:
+        raise RoutingError(f"unknown key {unknown[0]!r}; choose from {', '.join(KEYS)}.")
+    origin = topology.origin
+    own = origin.source if origin is not None and origin.form == infiniband.FORM else None
+    dump, fabric = spec["lft"], spec.get("fabric", own)
+    for key, path in (("lft", dump), ("fabric", fabric)):
+        if not isinstance(path, str):
+            expected = "the path of a dump" if key == "lft" else "the path of ibnetdiscover output"
+            raise RoutingError(f"{key}: expected {expected}, got {path!r}.")
+    wiring, _ = infiniband.read_wiring(read_text_file(Path(fabric)), fabric)
+    wired = wiring.topology
+    same = (wired.n_nodes, wired.n_switches) == (topology.n_nodes, topology.n_switches)
+    if not (
+        same
+        and np.array_equal(wired.link_tail, topology.link_tail)
+        and np.array_equal(wired.link_head, topology.link_head)
+    ):
+        raise RoutingError(
+            f"{fabric}: expected the fabric {topology.name} with {topology.n_nodes} nodes, got "
+            f"{wired.name} with {wired.n_nodes}."
+        )
+    tables = tables_of(read_lft_dump(read_text_file(Path(dump)), dump), wiring)
+    return LFT(topology, tables.out)

@@ -1,0 +1,214 @@
+"""InfiniBand: fabrics as `ibnetdiscover` prints them, with the rates of their ports."""
+
+import re
+from collections import Counter
+from dataclasses import replace
+
+import numpy as np
+
+from netsim.arrays import Ints
+from netsim.errors import TopologyError
+from netsim.formats.importers.sketch import Settings, complete_labels, fit_capacities, fit_labels
+from netsim.infiniband.discover import IbFabric, read_ibnetdiscover
+from netsim.infiniband.wiring import Wiring, wire_fat_tree, wire_graph
+from netsim.topology.base import Topology
+from netsim.topology.fattree import FatTree
+from netsim.topology.origin import Origin
+from netsim.topology.recognise import recognise
+
+FORM = "ibnetdiscover"
+# Gb/s of data on one lane: signalling less coding, InfiniBand Architecture Specification 1.x
+# (8b/10b up to QDR; 64b/66b after it: FDR10 10.3125, FDR 14.0625, EDR 25.78125 Gb/s on the wire)
+LANE_GBITS = {
+    "SDR": 2.0,
+    "DDR": 4.0,
+    "QDR": 8.0,
+    "FDR10": 10.0,
+    "FDR": 14.0625 * 64 / 66,
+    "EDR": 25.0,
+    "HDR": 50.0,
+    "NDR": 100.0,
+    "XDR": 200.0,
+}
+_AGGREGATOR = "Aggregation Node"  # SHARP's, as switches describe theirs
+_DESCRIPTION = re.compile(r"(\S+)(?:\s+(?:HCA-\d+|mlx\d+_\d+|hfi\d+_\d+|ibp\S*))?")
+
+
+def read_wiring(text: str, source: str) -> tuple[Wiring, str]:
+    """
+    Read an InfiniBand fabric.
+
+    Parameters
+    ----------
+    text : str
+        Output of `ibnetdiscover`.
+    source : str
+        Name of the file, for messages.
+
+    Returns
+    -------
+    wiring : Wiring
+        A fat-tree where the wiring is a PGFT, else a graph; every cable has 1 byte/s.
+    remark : str
+        Why it is a graph; or that the ports of the tree are not in OpenSM's order, so that the
+        tables of its ftree may be others than D-mod-k's; else empty.
+
+    Raises
+    ------
+    TopologyError
+        If it is no such output, or holds no node.
+    """
+    whole = read_ibnetdiscover(text, source)
+    fabric, number = _without_aggregators(whole)
+    wiring, remark = _wired(fabric, source)
+    device = np.where(wiring.device >= 0, number[wiring.device], -1)
+    return Wiring(wiring.topology, whole, device, wiring.port), remark
+
+
+def _without_aggregators(fabric: IbFabric) -> tuple[IbFabric, Ints]:
+    """
+    Take out the adapters inside switches that reduce data in the network: they are no hosts.
+
+    They hang on switches of all levels, which would all be leaves. Returns the number of each
+    remaining device among all, too.
+    """
+    kept = [i for i, d in enumerate(fabric.devices) if d.is_switch or _AGGREGATOR not in d.name]
+    new = {old: i for i, old in enumerate(kept)}
+    cables = {
+        (new[i], p): (new[j], q)
+        for (i, p), (j, q) in fabric.cables.items()
+        if i in new and j in new
+    }
+    rates = {(new[i], p): rate for (i, p), rate in fabric.rates.items() if i in new}
+    devices = tuple(fabric.devices[i] for i in kept)
+    return IbFabric(devices, cables, rates), np.array(kept, dtype=np.int64)
+
+
+def _wired(fabric: IbFabric, source: str) -> tuple[Wiring, str]:
+    """Take a fabric as a fat-tree or graph."""
+    try:
+        return wire_fat_tree(fabric), ""
+    except TopologyError as error:
+        ports = str(error)
+    graph = wire_graph(fabric)
+    if not (graph.topology.n_nodes and graph.topology.n_links):
+        raise TopologyError(f"{source}: no channel adapter with a cable in it.")
+    named = replace(graph.topology, origin=Origin(source, FORM, tuple(_names(graph, {}))))
+    try:
+        found = recognise(named)
+    except TopologyError as error:
+        return graph, str(error)
+    there = found.vertex >= 0
+    device = np.where(there, graph.device[found.vertex], -1)
+    port = np.where(found.link >= 0, graph.port[found.link], -1)
+    remark = (
+        f"a PGFT, but its ports are not in OpenSM's order ({ports.rstrip('.')}): the tables of "
+        f"ftree may be others than D-mod-k's; load its LFT dump to route as it does"
+    )
+    return Wiring(found.tree, fabric, device, port), remark
+
+
+def read_infiniband(text: str, source: str, settings: Settings) -> Topology:
+    """
+    Read the output of `ibnetdiscover` as a topology.
+
+    Parameters
+    ----------
+    text : str
+        Contents of the file.
+    source : str
+        Name of the file, for messages.
+    settings : Settings
+        What the user says; `names` by GUID.
+
+    Returns
+    -------
+    Topology
+        A `FatTree` where the wiring is a PGFT, else a graph that says why it is none.
+
+    Raises
+    ------
+    TopologyError
+        If it is no such output, or a width or speed is unknown.
+    """
+    wiring, remark = read_wiring(text, source)
+    topology, n_nodes = wiring.topology, wiring.topology.n_nodes
+    is_tree = isinstance(topology, FatTree)
+    assumed = [remark] if is_tree and remark else []
+    adapters = [d for d in wiring.fabric.devices if not d.is_switch]
+    aggregators = sum(_AGGREGATOR in d.name for d in adapters)
+    if aggregators:
+        assumed.append(f"aggregation nodes inside switches ({aggregators}) are left out: no hosts")
+    idle = len(adapters) - aggregators - int(np.count_nonzero(wiring.device[:n_nodes] >= 0))
+    if idle:
+        assumed.append(f"channel adapters without a cable ({idle}) are left out")
+    if topology.absent is not None:
+        assumed.append("places of the tree without a device are missing nodes and leaves")
+    capacity = fit_capacities(topology, _rates(wiring, source), settings, assumed)
+    names = _names(wiring, settings.names)
+    own = iter(fit_labels([name for name in names if name], {}, assumed, source))
+    labels = complete_labels(topology, [next(own) if name else None for name in names])
+    numbers = np.arange(topology.n_links)
+    return replace(
+        topology,
+        name=topology.name if is_tree else f"{FORM} {source.rpartition('/')[2]}",
+        capacity=capacity,
+        channel=np.minimum(numbers, topology.reverse) if settings.half_duplex else numbers,
+        latency_base_s=settings.latency_base_s,
+        latency_per_link_s=settings.latency_per_link_s,
+        origin=Origin(source, FORM, labels, tuple(assumed), "" if is_tree else remark),
+    )
+
+
+def _names(wiring: Wiring, better: dict[str, str]) -> list[str]:
+    """Return a name for every vertex; empty where a place of a tree has no device."""
+    devices = wiring.fabric.devices
+    said = []
+    for device in devices:
+        match = _DESCRIPTION.fullmatch(device.name)
+        said.append(match[1] if match else "")
+    often = Counter(said)
+    names = []
+    for i in wiring.device.tolist():
+        if i < 0:
+            names.append("")
+            continue
+        guid = f"{devices[i].guid:016x}"
+        described = said[i] if often[said[i]] == 1 else ""
+        kind = "S" if devices[i].is_switch else "H"
+        names.append(better.get(guid) or described or f"{kind}-{guid}")
+    return names
+
+
+def _rates(wiring: Wiring, source: str) -> list[float | None]:
+    """
+    Return bytes per second of every link: those of its slower end; None where unknown.
+
+    Links without a device, in the holes of a tree, are as slow as the slowest.
+    """
+    reverse = wiring.topology.reverse.tolist()
+    tails, ports = wiring.device[wiring.topology.link_tail].tolist(), wiring.port.tolist()
+    ends = [
+        _rate(wiring.fabric, tail, port, source) for tail, port in zip(tails, ports, strict=True)
+    ]
+    slowest = min((end for end in ends if end), default=None)
+    rates: list[float | None] = []
+    for link, back in enumerate(reverse):
+        known = [end for end in (ends[link], ends[back]) if end]
+        rates.append(slowest if ports[link] < 0 else min(known, default=None))
+    return rates
+
+
+def _rate(fabric: IbFabric, device: int, port: int, source: str) -> float | None:
+    """Return bytes per second of a port, such as 4 * 8 Gb/s of ``4xQDR``."""
+    text = fabric.rates.get((device, port))
+    if text is None:
+        return None
+    width, _, speed = text.partition("x")
+    if speed not in LANE_GBITS or len(width) > 2 or not int(width):  # noqa: PLR2004 (12x is most)
+        choices = ", ".join(LANE_GBITS)
+        raise TopologyError(
+            f"{source}: port {port} of {fabric.devices[device].name!r}: expected a width and one "
+            f"of {choices}, got {text!r}."
+        )
+    return int(width) * LANE_GBITS[speed] * 1e9 / 8

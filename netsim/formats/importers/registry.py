@@ -1,0 +1,130 @@
+"""FORMATS: topology files by format, which is guessed from the contents where it is not named."""
+
+import re
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+from netsim.errors import TopologyError
+from netsim.formats.importers.aries import read_aries
+from netsim.formats.importers.edgecsv import read_edge_csv
+from netsim.formats.importers.infiniband import read_infiniband
+from netsim.formats.importers.namemap import read_name_map
+from netsim.formats.importers.nodecsv import read_node_csv
+from netsim.formats.importers.nodemap import read_node_map
+from netsim.formats.importers.sketch import Settings
+from netsim.formats.importers.slurm import read_slurm_conf
+from netsim.formats.importers.slurm_yaml import read_slurm_yaml
+from netsim.textfile import read_text_file
+from netsim.topology.base import Topology
+
+_LOOKED_AT = 20_000  # letters that tell the format
+
+Reader = Callable[[str, str, Settings], Topology]
+
+
+def read_topology(
+    path: Path | str,
+    form: str | None = None,
+    settings: Settings | None = None,
+    names: Path | str | None = None,
+) -> Topology:
+    """
+    Read a fabric from a file.
+
+    Parameters
+    ----------
+    path : Path or str
+        The file; one that gzip has packed is read as it is.
+    form : str, optional
+        A key of `FORMATS`; guessed from the contents when absent.
+    settings : Settings, optional
+        What the user says besides the file.
+    names : Path or str, optional
+        A map of GUIDs to better names.
+
+    Returns
+    -------
+    Topology
+        The fabric, with its `origin`.
+
+    Raises
+    ------
+    TopologyError
+        If a file cannot be read, or the format is unknown or not the one named.
+
+    Examples
+    --------
+    >>> sorted(FORMATS)[:3]
+    ['aries-links', 'edge-csv', 'graphml']
+    """
+    text, source = read_text_file(Path(path)), str(path)
+    if form is None:
+        form = guess_format(text, source)
+    if form not in FORMATS:
+        raise TopologyError(f"unknown format {form!r}; choose from {', '.join(sorted(FORMATS))}.")
+    wanted = settings or Settings()
+    if names is not None:
+        wanted = replace(wanted, names=read_name_map(read_text_file(Path(names)), str(names)))
+    return FORMATS[form](text, source, wanted)
+
+
+def guess_format(text: str, source: str) -> str:
+    """
+    Tell the format of a file from its first lines.
+
+    Parameters
+    ----------
+    text : str
+        Contents of the file.
+    source : str
+        Name of the file, for messages.
+
+    Returns
+    -------
+    str
+        A key of `FORMATS`.
+
+    Raises
+    ------
+    TopologyError
+        If it looks like none of them.
+    """
+    head = text[:_LOOKED_AT]
+    for form, mark in _MARKS.items():
+        if re.search(mark, head, flags=re.IGNORECASE | re.MULTILINE):
+            return form
+    raise TopologyError(
+        f"{source}: cannot tell its format; name one of {', '.join(sorted(FORMATS))}."
+    )
+
+
+def _graphml(text: str, source: str, settings: Settings) -> Topology:
+    """Read GraphML; NetworkX is slow to import."""
+    from netsim.formats.importers.graphml import read_graphml  # noqa: PLC0415
+
+    return read_graphml(text, source, settings)
+
+
+FORMATS: dict[str, Reader] = {
+    "slurm-conf": read_slurm_conf,
+    "slurm-yaml": read_slurm_yaml,
+    "ibnetdiscover": read_infiniband,
+    "aries-links": read_aries,
+    "node-map": read_node_map,
+    "node-csv": read_node_csv,
+    "graphml": _graphml,
+    "edge-csv": read_edge_csv,
+}
+
+_FIRST_LINE = r"\A(?:[ \t]*(?:#[^\n]*)?\n)*[^\n#]*"  # after blank lines and comments
+_MARKS = {  # looked for in this order, in any letter case
+    "graphml": r"<graphml\b",
+    "ibnetdiscover": r'^(switchguid=|caguid=|(Switch|Ca)\s+\d+\s+"[SH]-)',
+    "aries-links": r"\)\s+(green|black|blue|ptile)\s+->",
+    "slurm-conf": r"^[ \t]*(SwitchName|BlockName|BlockSizes)\s*=",
+    "slurm-yaml": r"^[- \t]*(topology|tree|block|cluster_default)\s*:",
+    "node-map": r"\A\s*\d+[ \t]+\d+[ \t]*\n\s*\S+([ \t]+\d+){2,}",
+    "node-csv": _FIRST_LINE + r"\b(leaf_switch|leaf|l1_switch|edge_switch)\b",
+    "edge-csv": _FIRST_LINE + r"\b(source|from|src|tail|a)\b[^\n]*[,;\t]",
+}

@@ -1,0 +1,1 @@
+"""InfiniBand: discovered fabrics, the order of OpenSM, forwarding tables."""

@@ -1,0 +1,355 @@
+"""OpenSM's dump of forwarding tables: what `opensm -R file -U FILE` loads and `-D 0x43` writes."""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import shortest_path
+
+from netsim.errors import RoutingError
+from netsim.infiniband.discover import Device
+from netsim.infiniband.lft import LFT, d_mod_k_tables
+from netsim.infiniband.wiring import Wiring
+from netsim.partition import Partition
+from netsim.routing.base import Routing
+from netsim.topology.fattree import FatTree
+
+_HEADER = re.compile(r"Unicast lids .*\bguid 0x([0-9a-fA-F]{1,16})(?=\s)")
+_ENTRY = re.compile(r"0x([0-9a-fA-F]{1,4})\s+(\d{1,3})\b(?:.*?portguid 0x([0-9a-fA-F]{1,16}))?")
+_TRAILER = re.compile(r"\s*\d+ (?:valid )?lids dumped")
+_NO_PATH = 255  # OpenSM's port number for "no route"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LftDump:
+    """
+    Forwarding tables by LID, as a file holds them.
+
+    Parameters
+    ----------
+    ports : dict
+        Node GUID of a switch to {LID: output port}; port 0 is the switch itself.
+    port_guids : dict
+        Node GUID of a switch to {LID: port GUID of the destination}, where the file says.
+    """
+
+    ports: dict[int, dict[int, int]]
+    port_guids: dict[int, dict[int, int]]
+
+
+def read_lft_dump(text: str, name: str = "LFT dump") -> LftDump:
+    """
+    Read a dump of OpenSM or of `dump_fts` (`dump_lfts.sh`).
+
+    Parameters
+    ----------
+    text : str
+        Contents of the file.
+    name : str
+        Of the file, for messages.
+
+    Returns
+    -------
+    LftDump
+        All entries.
+
+    Raises
+    ------
+    RoutingError
+        If an entry stands outside of a switch's block or cannot be read, a switch or an entry
+        appears twice, a block lacks its last line, or there is no switch at all.
+    """
+    ports: dict[int, dict[int, int]] = {}
+    guids: dict[int, dict[int, int]] = {}
+    for block in _blocks(text, name):
+        if block.switch in ports:
+            raise RoutingError(f"{block.place}: switch 0x{block.switch:016x} again.")
+        own: dict[int, int] = {}
+        known: dict[int, int] = {}
+        for place, line in block.entries:
+            match = _ENTRY.match(line)
+            if match is None:
+                raise _no_entry(place, line)
+            lid = int(match[1], 16)
+            if lid in own:
+                raise RoutingError(f"{place}: LID 0x{lid:04x} again.")
+            own[lid] = int(match[2])
+            if match[3]:
+                known[lid] = int(match[3], 16)
+        ports[block.switch], guids[block.switch] = own, known
+    if not ports:
+        raise RoutingError(f"{name}: no forwarding table; expected lines 'Unicast lids ...'.")
+    return LftDump(ports, guids)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Block:
+    """The lines of one switch: where they begin, and those of entries with their places."""
+
+    place: str
+    switch: int
+    entries: list[tuple[str, str]]
+
+
+def _blocks(text: str, name: str) -> Iterator[_Block]:
+    """Part a dump into the blocks of its switches, and demand that each is whole."""
+    block: _Block | None = None
+    place = name
+    for number, line in enumerate(text.splitlines(), start=1):
+        place = f"{name}:{number}"
+        if line.startswith("Unicast lids"):
+            if block is not None:
+                raise _cut_off(place, block)
+            match = _HEADER.match(line)
+            if match is None:
+                raise RoutingError(
+                    f"{place}: expected 'guid 0x...' of the switch in {line[:70]!r}."
+                )
+            block = _Block(place, int(match[1], 16), [])
+        elif line.startswith("0x"):
+            if block is None:
+                raise _no_entry(place, line)
+            block.entries.append((place, line))
+        elif block is not None and _TRAILER.match(line):
+            yield block
+            block = None
+    if block is not None:
+        raise _cut_off(place, block)
+
+
+def _no_entry(place: str, line: str) -> RoutingError:
+    """Return the error for a line that is no entry of a switch."""
+    return RoutingError(f"{place}: expected '0x<lid> <port>' of a switch, got {line[:50]!r}.")
+
+
+def _cut_off(place: str, block: _Block) -> RoutingError:
+    """Return the error for a block that lacks its last line, and so perhaps more."""
+    first = block.place.rpartition(":")[2]
+    return RoutingError(
+        f"{place}: the table of switch 0x{block.switch:016x} from line {first} is cut off: "
+        f"expected '... lids dumped' at its end."
+    )
+
+
+def write_lft_dump(dump: LftDump, wiring: Wiring) -> str:
+    """
+    Write tables in the form that OpenSM loads.
+
+    Parameters
+    ----------
+    dump : LftDump
+        Ports of every switch of the fabric.
+    wiring : Wiring
+        The fabric.
+
+    Returns
+    -------
+    str
+        One block per switch by LID, entries by LID with port GUIDs.
+
+    Raises
+    ------
+    RoutingError
+        If a switch of the fabric is not in the dump (OpenSM would take all its routes away), an
+        entry is for a LID that the fabric has not, or its port is none of the switch's (OpenSM
+        would drop the whole file).
+    """
+    devices = wiring.fabric.devices
+    by_lid = _by_lid(devices)
+    last = max(by_lid)
+    lines = []
+    for switch in sorted((d for d in devices if d.is_switch), key=lambda d: d.lid):
+        if switch.guid not in dump.ports:
+            raise RoutingError(f"no table of {switch.name!r} (0x{switch.guid:016x}) to write.")
+        lines.append(
+            f"Unicast lids [0-{last}] of switch Lid {switch.lid} "
+            f"guid 0x{switch.guid:016x} ('{switch.name}'):"
+        )
+        lines += _entry_lines(switch, dump.ports[switch.guid], by_lid)
+        lines.append(f"{last} lids dumped")
+    return "\n".join([*lines, ""])
+
+
+def tables_of(dump: LftDump, wiring: Wiring) -> LFT:
+    """
+    Turn a dump into tables over the links of a topology.
+
+    Parameters
+    ----------
+    dump : LftDump
+        As read; an entry with a port GUID counts for the device with that GUID whatever its
+        LID, as OpenSM has it.
+    wiring : Wiring
+        The fabric.
+
+    Returns
+    -------
+    LFT
+        Entries towards nodes; those towards switches carry no traffic of jobs.
+
+    Raises
+    ------
+    RoutingError
+        If the dump is of another fabric: an unknown switch, or a port without a cable.
+    """
+    topology, devices = wiring.topology, wiring.fabric.devices
+    out = np.full((topology.n_switches, topology.n_nodes), -1, dtype=np.int32)
+    vertex = {devices[i].guid: v for v, i in enumerate(wiring.device.tolist()) if i >= 0}
+    node_of_lid = {
+        devices[i].lid: v for v, i in enumerate(wiring.device[: topology.n_nodes]) if i >= 0
+    }
+    node_of_guid = {
+        devices[i].port_guid: v for v, i in enumerate(wiring.device[: topology.n_nodes]) if i >= 0
+    }
+    tail, port = topology.link_tail.tolist(), wiring.port.tolist()
+    link_at = {(tail[link], own): link for link, own in enumerate(port) if own > 0}
+    for guid, ports in dump.ports.items():
+        if vertex.get(guid, -1) < topology.n_nodes:
+            raise RoutingError(f"the fabric has no switch 0x{guid:016x}.")
+        v = vertex[guid]
+        for lid, own in ports.items():
+            node = node_of_guid.get(dump.port_guids[guid].get(lid, 0), node_of_lid.get(lid))
+            if node is None or own == _NO_PATH:
+                continue
+            if (v, own) not in link_at:
+                name = devices[int(wiring.device[v])].name
+                raise RoutingError(
+                    f"LID 0x{lid:04x} leaves {name!r} by port {own}: no cable there."
+                )
+            out[v - topology.n_nodes, node] = link_at[v, own]
+    return LFT(topology, out)
+
+
+def dump_of(tables: LFT, wiring: Wiring, base: LftDump | None = None) -> LftDump:
+    """
+    Return tables as a dump with an entry for every LID.
+
+    Parameters
+    ----------
+    tables : LFT
+        On the wiring's topology.
+    wiring : Wiring
+        The fabric, with LIDs.
+    base : LftDump, optional
+        The fabric's present tables, from which entries towards switches are taken; without it
+        they follow shortest paths.
+
+    Returns
+    -------
+    LftDump
+        Every switch, every LID that can be reached.
+
+    Raises
+    ------
+    RoutingError
+        If devices share a LID or have none.
+    """
+    topology, devices = wiring.topology, wiring.fabric.devices
+    _by_lid(devices)
+    device = wiring.device
+    ports: dict[int, dict[int, int]] = {}
+    nodes = [(v, devices[i].lid) for v, i in enumerate(device[: topology.n_nodes]) if i >= 0]
+    node_numbers, lids = np.array(nodes, dtype=np.int64).reshape(-1, 2).T
+    for s, i in enumerate(device[topology.n_nodes :].tolist()):
+        if i < 0:
+            continue
+        link = tables.out[s, node_numbers]
+        chosen = np.where(link >= 0, wiring.port[link], 0)
+        ports[devices[i].guid] = {
+            lid: port for lid, port in zip(lids.tolist(), chosen.tolist(), strict=True) if port
+        }
+    for guid, entries in _switch_entries(wiring, base):
+        ports[guid] |= entries
+    return LftDump(ports, {guid: {} for guid in ports})
+
+
+def export_lfts(
+    wiring: Wiring,
+    jobs: Sequence[tuple[Routing, Partition]],
+    base: LftDump | None = None,
+) -> str:
+    """
+    Return the file that keeps each job's traffic inside its partition.
+
+    Parameters
+    ----------
+    wiring : Wiring
+        The fabric, with the LIDs of the running subnet manager.
+    jobs : sequence of (Routing, Partition)
+        A destination-based routing for each job, such as `Wraparound`, and what it owns.
+    base : LftDump, optional
+        The tables in force, which all other traffic keeps; without it D-mod-k.
+
+    Returns
+    -------
+    str
+        For ``opensm -R file,no_fallback -U FILE``: all switches, all entries, port GUIDs.
+
+    Raises
+    ------
+    RoutingError
+        If a job cannot be routed by one table, or there is neither a base nor a fat-tree.
+    """
+    if base is not None:
+        tables = tables_of(base, wiring)
+    elif isinstance(wiring.topology, FatTree):
+        tables = d_mod_k_tables(wiring.topology)
+    else:
+        raise RoutingError("a fabric that is no PGFT needs its present tables as the base.")
+    return write_lft_dump(dump_of(tables.kept_to(jobs), wiring, base), wiring)
+
+
+def _switch_entries(wiring: Wiring, base: LftDump | None) -> Iterator[tuple[int, dict[int, int]]]:
+    """Iterate over the entries of every switch towards switches."""
+    topology, devices = wiring.topology, wiring.fabric.devices
+    present = [i for i in wiring.device[topology.n_nodes :].tolist() if i >= 0]
+    if base is not None:
+        lids = {devices[i].lid for i in present}
+        for i in present:
+            guid = devices[i].guid
+            yield guid, {lid: p for lid, p in base.ports.get(guid, {}).items() if lid in lids}
+        return
+    row = {i: r for r, i in enumerate(present)}
+    cables = sorted(
+        (row[i], p, row[j])
+        for (i, p), (j, _) in wiring.fabric.cables.items()
+        if i in row and j in row
+    )
+    tail, port, head = np.array(cables, dtype=np.int64).reshape(-1, 3).T
+    graph = csr_array((np.ones(tail.size), (tail, head)), shape=(len(row), len(row)))
+    hops = shortest_path(graph, unweighted=True)
+    for i, r in row.items():
+        mine = tail == r
+        entries = {devices[i].lid: 0}
+        nearer = hops[head[mine]] == hops[r] - 1  # (cables of r, switches)
+        for target, own in row.items():
+            ways = port[mine][nearer[:, own]]
+            if ways.size:
+                entries[devices[target].lid] = int(ways[own % ways.size])
+        yield devices[i].guid, entries
+
+
+def _entry_lines(switch: Device, ports: dict[int, int], by_lid: dict[int, Device]) -> Iterator[str]:
+    """Iterate over the lines of one switch's table."""
+    for lid, port in sorted(ports.items()):
+        target = by_lid.get(lid)
+        if target is None:
+            raise RoutingError(f"the fabric has no LID 0x{lid:04x}, entry of {switch.name!r}.")
+        if not 0 <= port <= switch.n_ports:
+            raise RoutingError(f"{switch.name!r} has {switch.n_ports} ports, no port {port}.")
+        kind = "Switch" if target.is_switch else "Channel Adapter"
+        yield f"0x{lid:04x} {port:03d} # {kind} portguid 0x{target.port_guid:016x}: '{target.name}'"
+
+
+def _by_lid(devices: tuple[Device, ...]) -> dict[int, Device]:
+    """Return devices by LID; every one must have its own."""
+    found: dict[int, Device] = {}
+    for device in devices:
+        if device.lid <= 0 or found.setdefault(device.lid, device) is not device:
+            raise RoutingError(
+                f"{device.name!r} (0x{device.guid:016x}) has LID {device.lid}, "
+                f"expected a LID of its own above 0: take ibnetdiscover from the running fabric."
+            )
+    return found

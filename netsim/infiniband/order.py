@@ -1,0 +1,124 @@
+"""OpenSM's order of the channel adapters: the numbers that D-mod-k divides."""
+
+from collections.abc import Sequence
+from math import prod
+
+import numpy as np
+
+from netsim.arrays import Ints
+from netsim.errors import TopologyError
+from netsim.infiniband.discover import IbFabric
+from netsim.topology.fattree import FatTree
+
+
+def read_ca_order(text: str) -> list[int]:
+    """
+    Read `opensm-ftree-ca-order.dump`.
+
+    Parameters
+    ----------
+    text : str
+        Lines ``0x<lid> <name>``; ``0xFFFF DUMMY`` for a missing node.
+
+    Returns
+    -------
+    list of int
+        LID of every number d of D-mod-k, 0xFFFF for dummies.
+
+    Raises
+    ------
+    TopologyError
+        If a line does not start with a LID.
+    """
+    order = []
+    for number, line in enumerate(text.splitlines(), start=1):
+        word = line.split()[:1]
+        if not word:
+            continue
+        try:
+            order.append(int(word[0], 16))
+        except ValueError:
+            raise TopologyError(f"ca-order:{number}: expected a LID, got {word[0]!r}.") from None
+    return order
+
+
+def opensm_order(fabric: IbFabric, tree: FatTree, device: Ints) -> Ints:
+    """
+    Return the numbers that OpenSM's ftree gives the nodes.
+
+    Parameters
+    ----------
+    fabric : IbFabric
+        Devices with their GUIDs.
+    tree : FatTree
+        The tree that the fabric is.
+    device : (V,) int array
+        Device of every node and switch, -1 where a place is not populated.
+
+    Returns
+    -------
+    (n_nodes,) int array
+        Number d of every node in D-mod-k, -1 for missing nodes.
+
+    Notes
+    -----
+    Counting starts at the leaf whose GUID is least when its bytes are read backwards (GUIDs
+    are keys in network byte order); at every level the subtree of that leaf comes first and
+    its siblings follow by port. On each leaf the present nodes count in port order, and every
+    leaf takes as many numbers as the fullest. Found by comparison with the ca-order of OpenSM
+    3.3.23 on fabrics with random GUIDs.
+    """
+    there = device[: tree.n_nodes] >= 0
+    on_leaf = there.reshape(-1, tree.nodes_per_leaf)
+    guid = {
+        x: fabric.devices[int(device[tree.n_nodes + x])].guid
+        for x in np.flatnonzero(on_leaf.any(axis=1)).tolist()
+    }
+    start = min(guid, key=lambda x: guid[x].to_bytes(8, "little"))
+
+    # subtrees from the top down; that of the first leaf comes before its siblings
+    sizes = [prod(tree.children[1:level]) for level in range(tree.levels, 0, -1)]
+    keys = {x: [-1 if x // n == start // n else x // n for n in sizes] for x in guid}
+    order = np.full(tree.n_nodes, -1, dtype=np.int64)
+    width = int(on_leaf.sum(axis=1).max())
+    for rank, leaf in enumerate(sorted(guid, key=keys.__getitem__)):
+        nodes = leaf * tree.nodes_per_leaf + np.flatnonzero(on_leaf[leaf])
+        order[nodes] = rank * width + np.arange(nodes.size)
+    return order
+
+
+def given_order(fabric: IbFabric, tree: FatTree, device: Ints, ca_order: Sequence[int]) -> Ints:
+    """
+    Return the place of every node in a ca-order that OpenSM dumped.
+
+    Parameters
+    ----------
+    fabric : IbFabric
+        Devices with their LIDs.
+    tree : FatTree
+        The tree that the fabric is.
+    device : (V,) int array
+        Device of every node and switch, -1 where a place is not populated.
+    ca_order : sequence of int
+        LIDs as `read_ca_order` returns them.
+
+    Returns
+    -------
+    (n_nodes,) int array
+        Number d of every node in D-mod-k, -1 for missing nodes.
+
+    Raises
+    ------
+    TopologyError
+        If a node's LID is not listed.
+    """
+    place = {lid: d for d, lid in enumerate(ca_order)}
+    order = np.full(tree.n_nodes, -1, dtype=np.int64)
+    for node in np.flatnonzero(device[: tree.n_nodes] >= 0).tolist():
+        i = int(device[node])
+        lid = fabric.devices[i].lid
+        if lid not in place:
+            name = fabric.devices[i].name
+            raise TopologyError(f"{name!r}, LID {lid}, is not in the ca-order.")
+        order[node] = place[lid]
+    return order

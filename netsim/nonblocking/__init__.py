@@ -1,0 +1,1 @@
+"""Rearrangeable non-blocking partitions: Jigsaw's conditions, routers, proofs."""

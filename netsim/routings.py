@@ -1,0 +1,96 @@
+"""ROUTINGS: routings from a name or a table of options."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from netsim.errors import RoutingError
+from netsim.routing.base import Routing
+from netsim.routing.dimension import DimensionOrder
+from netsim.routing.dmodk import DModK
+from netsim.routing.dragonfly import Minimal, Valiant
+from netsim.routing.leastloaded import LeastLoaded
+from netsim.routing.oblivious import Ecmp, SModK
+from netsim.routing.shortest import Rerouted, Shortest
+from netsim.routing.wraparound import Wraparound
+from netsim.topology.base import Topology
+
+Options = Mapping[str, Any]
+
+
+def make_routing(spec: Mapping[str, Any] | str, topology: Topology, seed: int = 0) -> Routing:
+    """
+    Make a routing for a fabric.
+
+    Parameters
+    ----------
+    spec : mapping or str
+        A name, a table with ``name`` and options, or a table with ``lft``, the path of a dump of
+        forwarding tables, and ``fabric``, that of the `ibnetdiscover` output it belongs to (left
+        out where the topology itself was read from one).
+    topology : Topology
+        The fabric.
+    seed : int, default 0
+        Seed of the routings that draw; the others ignore it.
+
+    Returns
+    -------
+    Routing
+        The routing; where links are absent, flows that meet one take a shortest path.
+
+    Raises
+    ------
+    RoutingError
+        If the name or an option is unknown, or the routing does not fit the fabric.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from netsim.topologies import make_topology
+    >>> routing = make_routing("d-mod-k", make_topology("cab"))
+    >>> routing.routes(np.array([0]), np.array([18])).hops
+    array([4])
+    """
+    if not isinstance(spec, (str, Mapping)):
+        raise RoutingError(f"routing: expected a name or a table, got {spec!r}.")
+    table = {"name": spec} if isinstance(spec, str) else spec
+    if "lft" in table:
+        return _round_failures(_loaded(table, topology), topology)
+    name = table.get("name")
+    if not isinstance(name, str) or name not in ROUTINGS:
+        raise RoutingError(f"unknown routing {name!r}; choose from {', '.join(sorted(ROUTINGS))}.")
+    unknown = sorted(set(table) - {"name"})
+    if unknown:
+        raise RoutingError(f"routing {name!r}: unknown option {unknown[0]!r}; it has none.")
+    return _round_failures(ROUTINGS[name](topology, seed), topology)
+
+
+def _loaded(table: Options, topology: Topology) -> Routing:
+    """Read forwarding tables; the readers of files are slow to import."""
+    from netsim.formats.forwarding_tables import load_tables  # noqa: PLC0415
+
+    return load_tables(table, topology)
+
+
+def _round_failures(routing: Routing, topology: Topology) -> Routing:
+    """Lead flows that meet an absent link another way."""
+    if topology.absent is None or isinstance(routing, Shortest):
+        return routing
+    return Rerouted.around(routing, topology)
+
+
+def _drawing_nothing(make: Callable[[Topology], Routing]) -> Callable[[Topology, int], Routing]:
+    """Wrap a routing that needs no seed."""
+    return lambda topology, _seed: make(topology)
+
+
+ROUTINGS: dict[str, Callable[[Topology, int], Routing]] = {
+    "d-mod-k": _drawing_nothing(DModK.on),
+    "s-mod-k": _drawing_nothing(SModK.on),
+    "ecmp": Ecmp.on,
+    "least-loaded": _drawing_nothing(LeastLoaded.on),
+    "shortest": _drawing_nothing(Shortest.on),
+    "jigsaw": _drawing_nothing(Wraparound.on),
+    "dimension-order": _drawing_nothing(DimensionOrder.on),
+    "minimal": _drawing_nothing(Minimal.on),
+    "valiant": Valiant.on,
+}

@@ -1,0 +1,171 @@
+"""TOPOLOGIES: fabrics from a table of fields or a machine name."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any
+
+from netsim.errors import TopologyError
+from netsim.formats.fields import Fields
+from netsim.topology.base import Topology
+from netsim.topology.dragonfly import build_dragonfly
+from netsim.topology.fattree import build_fat_tree, fat_tree_of_radix
+from netsim.topology.gateways import VARIANTS
+from netsim.topology.machines import MACHINES
+from netsim.topology.outage import exclude, fail
+from netsim.topology.partial import depopulate
+from netsim.topology.torus import build_torus
+
+DEFAULT_BANDWIDTH = 12.5e9  # bytes per second: 100 Gb/s, where a table names none
+# base and per link in seconds, and buffer of a port in bytes, of packet-level runs of CODES
+LATENCIES = {"codes": (315e-9, 417.7e-9, 65536.0)}
+
+Common = Mapping[str, Any]
+
+
+def make_topology(spec: Mapping[str, Any] | str) -> Topology:
+    """
+    Build a fabric from its description.
+
+    Parameters
+    ----------
+    spec : mapping or str
+        Table with ``kind`` and its fields, or the name of a machine. A machine may stand for
+        a kind as well, to change its bandwidth or latency: ``{"kind": "cab", ...}``.
+
+    Returns
+    -------
+    Topology
+        The fabric; links have 100 Gb/s in each direction unless `spec` says otherwise.
+
+    Raises
+    ------
+    TopologyError
+        If a name or field is unknown, or a value does not fit.
+
+    Examples
+    --------
+    >>> make_topology("thunder-1458").n_nodes
+    1458
+    >>> float(make_topology({"kind": "cab", "bandwidth": "40 Gb/s"}).capacity[0])
+    5000000000.0
+    """
+    if not isinstance(spec, (str, Mapping)):
+        raise TopologyError(f"topology: expected a table or a machine name, got {spec!r}.")
+    table = _resolved({"kind": spec} if isinstance(spec, str) else spec)
+    fields = Fields(table, f"topology {table['kind']!r}")
+    fields.has("kind")
+    common = _common(fields)
+    excluded, cables = fields.names("excluded"), fields.names("failed_links")
+    switches = fields.names("failed_switches")
+    topology = TOPOLOGIES[table["kind"]](fields, common)
+    buffer_bytes = fields.buffer("buffer", _preset(fields)[2])
+    topology = replace(topology, buffer_bytes=buffer_bytes) if buffer_bytes else topology
+    fields.finish()
+    return fail(exclude(topology, excluded), cables, switches)
+
+
+def _resolved(spec: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Put the fields of a machine in the place of its name, and check the kind."""
+    kind = spec.get("kind")
+    if isinstance(kind, str) and kind in MACHINES:
+        spec = {**MACHINES[kind], **{name: spec[name] for name in spec if name != "kind"}}
+        kind = spec["kind"]
+    if not isinstance(kind, str) or kind not in TOPOLOGIES:
+        choices = ", ".join([*sorted(TOPOLOGIES), *sorted(MACHINES)])
+        got = f"unknown topology {kind!r}" if "kind" in spec else "field 'kind' is missing"
+        raise TopologyError(f"{got}; choose from {choices}.")
+    return spec
+
+
+def _common(fields: Fields) -> Common:
+    """Read what every kind understands, as keywords of the builders."""
+    base_s, per_link_s, _ = _preset(fields)
+    return {
+        "bandwidth": fields.rates("bandwidth", DEFAULT_BANDWIDTH),
+        "half_duplex": fields.choice("duplex", ("full", "half"), "full") == "half",
+        "latency_base_s": fields.latency("latency_base_s", base_s),
+        "latency_per_link_s": fields.latency("latency_per_link_s", per_link_s),
+    }
+
+
+def _preset(fields: Fields) -> tuple[float, float, float]:
+    """Return latency per path and per link, and buffer, of the preset; 0 without one."""
+    if not fields.has("latency"):
+        return 0.0, 0.0, 0.0
+    return LATENCIES[fields.choice("latency", LATENCIES, "codes")]
+
+
+def _fat_tree(fields: Fields, common: Common) -> Topology:
+    """Read a fat-tree: by radix, or as PGFT(h; m; w; p)."""
+    down_cable = fields.choice("down_cable", ("mirror", "source"), "mirror")
+    missing = fields.names("missing")
+    by_shape = [name for name in ("children", "parents", "parallel") if fields.has(name)]
+    by_radix = [name for name in ("radix", "levels") if fields.has(name)]
+    if by_shape and by_radix:
+        raise fields.fault(by_radix[0], f"left out where {by_shape[0]!r} is given")
+    if by_shape:
+        children = fields.integers("children")
+        parents = fields.integers("parents")
+        parallel = fields.integers("parallel", (1,) * len(children))
+        tree = build_fat_tree(children, parents, parallel, down_cable=down_cable, **common)
+    else:
+        levels = fields.integer("levels", 3)
+        radix = fields.integer("radix")
+        tree = fat_tree_of_radix(radix, levels=levels, down_cable=down_cable, **common)
+    return depopulate(tree, missing)
+
+
+def _rail_tree(fields: Fields, common: Common) -> Topology:
+    """Read a rail-optimised tree: PGFT whose nodes have one up-port for each rail."""
+    rails = fields.integer("rails", 8, least=2)
+    children = (fields.integer("nodes_per_group", 32), fields.integer("groups", least=1))
+    spines = fields.integer("spines_per_rail", children[0])
+    parallel = (1, fields.integer("parallel", 1))
+    tree = build_fat_tree(children, (rails, spines), parallel, **common)
+    return depopulate(tree, fields.names("missing"))
+
+
+def _torus(fields: Fields, common: Common) -> Topology:
+    """Read a torus or mesh."""
+    dims = fields.integers("dims")
+    return build_torus(
+        dims,
+        nodes_per_router=fields.integer("nodes_per_router", 1),
+        wrap=fields.flags("wrap", len(dims), default=True),
+        **common,
+    )
+
+
+def _dragonfly(fields: Fields, common: Common) -> Topology:
+    """Read a dragonfly."""
+    many = isinstance(fields.raw("routers"), (list, tuple))
+    return build_dragonfly(
+        fields.integer("groups"),
+        fields.integers("routers") if many else fields.integer("routers"),
+        nodes_per_router=fields.integer("nodes_per_router", 1),
+        variant=fields.choice("variant", VARIANTS, "canonical"),
+        global_links=fields.integer("global_links") if fields.has("global_links") else None,
+        lanes=fields.integers("lanes") if fields.has("lanes") else None,
+        **common,
+    )
+
+
+def _file(fields: Fields, common: Common) -> Topology:
+    """Read a fabric from a file of one of many formats."""
+    # networkx and YAML are slow to import, and the InfiniBand reader builds on this package
+    from netsim.formats.importers.registry import FORMATS, read_topology  # noqa: PLC0415
+    from netsim.formats.importers.sketch import Settings  # noqa: PLC0415
+
+    given = {**common, "bandwidth": common["bandwidth"] if fields.has("bandwidth") else None}
+    form = fields.choice("format", FORMATS, "") if fields.has("format") else None
+    names = fields.text("name_map") if fields.has("name_map") else None
+    return read_topology(fields.text("path"), form, Settings(**given), names)
+
+
+TOPOLOGIES: dict[str, Callable[[Fields, Common], Topology]] = {
+    "fat-tree": _fat_tree,
+    "rail-tree": _rail_tree,
+    "torus": _torus,
+    "dragonfly": _dragonfly,
+    "file": _file,
+}

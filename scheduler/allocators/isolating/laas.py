@@ -1,0 +1,93 @@
+"""LaaS, Links as a Service: isolated partitions, whole leaves beyond a pod (seed 001)."""
+
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+from scheduler.allocation import Allocation
+from scheduler.allocators.base import check_size, now_or_later
+from scheduler.allocators.choices import (
+    BEST_FIT,
+    INDEX,
+    check_choice,
+    check_flag,
+    require_full_tree,
+)
+from scheduler.allocators.isolating.pods import PodViews
+from scheduler.allocators.isolating.tree_search import WholeLeafSearch, in_one_pod
+from scheduler.cluster import Cluster
+from scheduler.job import Job
+
+
+@dataclass(slots=True)
+class Laas:
+    """
+    LaaS as seed 001, section 5.2.1 compares it: three levels reduced to two.
+
+    In one pod a job gets exactly its nodes, as under Jigsaw. Over pods, leaves take the
+    place of nodes: the size is rounded up to whole leaves and the nodes beyond the request
+    are held idle (internal fragmentation).
+
+    Parameters
+    ----------
+    order : {"best-fit", "index"}
+        Pods and leaves with the fewest free nodes first, or by number.
+    single_leaf_links : bool, default False
+        Jobs on a single leaf take as many uplinks as nodes.
+
+    Notes
+    -----
+    Rounding up the jobs that fit in a pod, too, would lose far more than the 3-7 % of the
+    machine that the paper reports.
+    """
+
+    name: ClassVar[str] = "laas"
+    isolating: ClassVar[bool] = True
+    monotone_in_size: ClassVar[bool] = True
+    monotone_in_free: ClassVar[bool] = True
+
+    order: str = BEST_FIT
+    single_leaf_links: bool = False
+    _views: PodViews = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        """Check the options."""
+        check_choice("order", self.order, (BEST_FIT, INDEX))
+        check_flag("single_leaf_links", self.single_leaf_links)
+        self._views = PodViews(fewest_first=self.order == BEST_FIT)
+
+    def allocate(self, job: Job, cluster: Cluster) -> Allocation | None:
+        """
+        Return a legal placement; `idle` of it counts the nodes held beyond the request.
+
+        Parameters
+        ----------
+        job : Job
+            Only its size is looked at.
+        cluster : Cluster
+            The machine as it is; left unchanged.
+
+        Returns
+        -------
+        Allocation or None
+            None when there is no such placement now.
+
+        Raises
+        ------
+        AllocationError
+            If the fabric is no full fat-tree, or the job does not even fit when it is empty.
+        """
+        check_size(job, cluster)
+        require_full_tree(self.name, cluster.fabric)
+        if job.n_nodes > cluster.n_free:
+            return None
+        pods = self._views.of(cluster)
+        leaves = in_one_pod(pods, job.n_nodes, cluster, leaf_links=self.single_leaf_links)
+        if leaves is not None:
+            return Allocation(job, leaves)
+        whole = -(-job.n_nodes // cluster.nodes_per_leaf)
+        if whole > 1 and cluster.l2_up:
+            found = WholeLeafSearch(pods, whole, 0, cluster).find()
+            if found is not None:
+                idle = whole * cluster.nodes_per_leaf - job.n_nodes
+                return Allocation(job, *found, idle=idle)
+        return now_or_later(None, self.name, job, cluster)

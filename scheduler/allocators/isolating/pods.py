@@ -1,0 +1,114 @@
+"""Pods: what is free in each pod, looked at once per state of the machine."""
+
+from scheduler.allocators.isolating.podview import PodView
+from scheduler.cluster import Cluster
+from scheduler.sharing import CAP, without_room
+
+_KEPT = 4096  # states of pods kept before all are forgotten
+
+
+class Pods:
+    """
+    The pods of a machine in one state.
+
+    Parameters
+    ----------
+    views : list of PodView
+        In the order in which pods are tried.
+
+    Attributes
+    ----------
+    views : list of PodView
+        The same.
+    whole : int
+        Whole leaves of all pods.
+    deepest : list of int
+        `PodView.deepest` of the pods, descending.
+    """
+
+    __slots__ = ("deepest", "views", "whole")
+
+    def __init__(self, views: list[PodView]) -> None:
+        self.views = views
+        self.whole = sum([len(view.whole) for view in views])
+        self.deepest = sorted([view.deepest for view in views], reverse=True)
+
+
+class PodViews:
+    """
+    Views of the pods of a cluster, kept while the pods do not change.
+
+    Parameters
+    ----------
+    fewest_first : bool
+        Pods and leaves with the fewest free nodes first, else by number.
+    units : int, default 0
+        Show the up-ports on which so many units are free; 0: those that nobody uses.
+    """
+
+    __slots__ = ("_by_stamp", "_by_state", "_fewest_first", "_pods", "_units")
+
+    def __init__(self, *, fewest_first: bool, units: int = 0) -> None:
+        self._fewest_first, self._units = fewest_first, units or CAP
+        self._by_stamp: dict[object, PodView] = {}
+        self._by_state: dict[tuple[object, ...], PodView] = {}
+        self._pods: dict[tuple[object, ...], Pods] = {}  # by the stamps of all pods
+
+    def of(self, cluster: Cluster) -> Pods:
+        """
+        Return what is free in each pod.
+
+        Parameters
+        ----------
+        cluster : Cluster
+            The machine.
+
+        Returns
+        -------
+        Pods
+            Its present state.
+        """
+        stamps = tuple(cluster.stamp)
+        pods = self._pods.get(stamps)
+        if pods is None:
+            if len(self._by_stamp) > _KEPT:
+                self._by_stamp.clear()
+                self._by_state.clear()
+                self._pods.clear()
+            known = self._by_stamp
+            views = [
+                known.get(stamp) or self._view(pod, cluster) for pod, stamp in enumerate(stamps)
+            ]
+            if self._fewest_first:
+                views.sort(key=_free_nodes)
+            pods = self._pods[stamps] = Pods(views)
+        return pods
+
+    def _view(self, pod: int, cluster: Cluster) -> PodView:
+        """Look at a pod as it is now."""
+        first, width = pod * cluster.leaves_per_pod, cluster.l2_per_pod
+        leaf_up = cluster.leaf_up[first : first + cluster.leaves_per_pod]
+        l2_up = cluster.l2_up[pod * width : (pod + 1) * width]
+        if cluster.shared is not None:
+            taken = cluster.shared.leaf[first : first + cluster.leaves_per_pod]
+            leaf_up = self._with_room(leaf_up, taken)
+            l2_up = self._with_room(l2_up, cluster.shared.l2[pod * width : (pod + 1) * width])
+        # three of four pods come back to a state, as jobs are placed and released on trial
+        nodes = cluster.leaf_free[first : first + cluster.leaves_per_pod]
+        state = cluster.fabric, pod, *nodes, *leaf_up, *l2_up
+        view = self._by_state.get(state)
+        if view is None:
+            view = PodView(cluster, pod, leaf_up, l2_up, fewest_first=self._fewest_first)
+            self._by_state[state] = view
+        self._by_stamp[cluster.stamp[pod]] = view
+        return view
+
+    def _with_room(self, masks: list[int], taken: list[tuple[int, ...]]) -> list[int]:
+        """Strike the ports out on which there is no room for the units."""
+        pairs = zip(masks, taken, strict=True)
+        return [mask & ~without_room(used, self._units) for mask, used in pairs]
+
+
+def _free_nodes(view: PodView) -> int:
+    """Sorting key of views."""
+    return view.free

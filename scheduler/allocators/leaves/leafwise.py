@@ -1,0 +1,226 @@
+"""What the communication-aware allocators share: leaves below a switch, and nodes taken there."""
+
+from collections.abc import Iterable, Sequence
+from itertools import pairwise
+
+import numpy as np
+
+from netsim.arrays import Ints
+from netsim.contention.compared.leaves import (
+    common_switch_level,
+    communication_cost,
+    communication_ratio,
+    contention_factor,
+    effective_hops,
+)
+from netsim.topology.fattree import FatTree
+from patterns.base import Pattern
+from scheduler.allocation import Allocation, bits, lowest
+from scheduler.allocators.base import check_size
+from scheduler.allocators.leaves.slurm import best_switch
+from scheduler.cluster import Cluster
+from scheduler.errors import AllocationError
+from scheduler.job import Job
+from scheduler.traffic import rank_flows
+
+Portion = tuple[int, int]  # leaf, and nodes taken of it
+
+
+def free_leaves(job: Job, cluster: Cluster, allocator: str) -> dict[int, int] | None:
+    """
+    Return the leaves below the lowest switch that has enough free nodes for a job.
+
+    Parameters
+    ----------
+    job : Job
+        Only its size is looked at.
+    cluster : Cluster
+        The machine.
+    allocator : str
+        Who asks, for errors.
+
+    Returns
+    -------
+    dict of int to int or None
+        Free nodes of each leaf below the switch that Slurm's best fit would choose, full
+        leaves left out; None when too few nodes are free.
+
+    Raises
+    ------
+    AllocationError
+        If the fabric is no fat-tree, or has too few nodes.
+
+    Notes
+    -----
+    Line 2 of algorithms 1 and 2 of seed 003. Among switches of one level the paper does not
+    choose; as in Slurm, the one with the fewest free nodes is taken.
+    """
+    check_size(job, cluster)
+    tree = tree_of(cluster, allocator)
+    if job.n_nodes > cluster.n_free:
+        return None
+    counts = [mask.bit_count() for mask in cluster.leaf_free]
+    return {leaf: counts[leaf] for leaf in best_switch(job.n_nodes, counts, tree) if counts[leaf]}
+
+
+def tree_of(cluster: Cluster, allocator: str) -> FatTree:
+    """
+    Return the fat-tree that a machine is.
+
+    Parameters
+    ----------
+    cluster : Cluster
+        The machine.
+    allocator : str
+        Who asks, for errors.
+
+    Returns
+    -------
+    FatTree
+        Its fabric.
+
+    Raises
+    ------
+    AllocationError
+        If the fabric is no fat-tree.
+    """
+    tree = cluster.fabric
+    if not isinstance(tree, FatTree):
+        raise AllocationError(f"allocator {allocator!r} needs a fat-tree, got {tree.name}.")
+    return tree
+
+
+def ratios(leaves: Sequence[int], cluster: Cluster) -> list[float]:
+    """
+    Return the communication ratio of leaves.
+
+    Parameters
+    ----------
+    leaves : sequence of int
+        Leaves.
+    cluster : Cluster
+        The machine.
+
+    Returns
+    -------
+    list of float
+        Equation (1) of seed 003 for each.
+    """
+    comm = np.array([cluster.leaf_comm[leaf] for leaf in leaves])
+    nodes = np.array([cluster.leaf_nodes[leaf].bit_count() for leaf in leaves])
+    free = np.array([cluster.leaf_free[leaf].bit_count() for leaf in leaves])
+    ratio: list[float] = communication_ratio(comm, nodes - free, nodes).tolist()
+    return ratio
+
+
+def whole(order: Iterable[int], free: dict[int, int], size: int) -> list[Portion]:
+    """
+    Take all free nodes of leaf after leaf until a job has its nodes.
+
+    Parameters
+    ----------
+    order : iterable of int
+        Leaves, in the order in which they are taken.
+    free : dict of int to int
+        Free nodes of each; together enough.
+    size : int
+        Nodes asked for.
+
+    Returns
+    -------
+    list of (int, int)
+        Leaf and nodes taken of it, in order.
+    """
+    portions = []
+    for leaf in order:
+        taken = min(free[leaf], size)
+        portions.append((leaf, taken))
+        size -= taken
+        if not size:
+            break
+    return portions
+
+
+def take(job: Job, portions: Iterable[Portion], cluster: Cluster) -> Allocation:
+    """
+    Give a job free nodes, ranks in the order in which they are taken.
+
+    Parameters
+    ----------
+    job : Job
+        The job.
+    portions : iterable of (int, int)
+        Leaf and nodes to take there, lowest numbers first; a leaf may come twice.
+    cluster : Cluster
+        The machine; left unchanged.
+
+    Returns
+    -------
+    Allocation
+        The job on those nodes.
+    """
+    masks: dict[int, int] = {}
+    order: list[int] = []
+    for leaf, count in portions:
+        held = masks.get(leaf, 0)
+        mask = lowest(cluster.leaf_free[leaf] & ~held, count)
+        masks[leaf] = held | mask
+        order += [leaf * cluster.nodes_per_leaf + bit for bit in bits(mask)]
+    ascending = all(a < b for a, b in pairwise(order))
+    leaves = tuple((leaf, mask, 0) for leaf, mask in masks.items())
+    return Allocation(job, leaves, order=None if ascending else tuple(order))
+
+
+def placement_cost(
+    pattern: Pattern, allocation: Allocation, cluster: Cluster, *, hop_bytes: bool = False
+) -> float:
+    """
+    Return what a job's communication would cost on a placement.
+
+    Parameters
+    ----------
+    pattern : Pattern
+        Who talks to whom.
+    allocation : Allocation
+        A placement in the present state; its nodes count among the communicating ones if the
+        job is communication-intensive.
+    cluster : Cluster
+        The machine without the job, a fat-tree.
+    hop_bytes : bool, default False
+        Weigh effective hops with the bytes of the message.
+
+    Returns
+    -------
+    float
+        Equation (6) of seed 003; 0 for a job that sends nothing.
+    """
+    flows = rank_flows(pattern, allocation.job.n_nodes)
+    leaf = allocation.nodes(cluster.nodes_per_leaf) // cluster.nodes_per_leaf
+    comm = np.array(cluster.leaf_comm)
+    if allocation.job.communication is not None:
+        comm += np.bincount(leaf, minlength=comm.size)
+    nodes = np.array([mask.bit_count() for mask in cluster.leaf_nodes])
+    leaf_i, leaf_j = leaf[flows.src], leaf[flows.dst]
+    above = switch_above(tree_of(cluster, "adaptive"))
+    level = common_switch_level(leaf_i, leaf_j, above)
+    hops = effective_hops(2 * level, contention_factor(leaf_i, leaf_j, comm, nodes))
+    return communication_cost(flows.step, hops * flows.nbytes if hop_bytes else hops)
+
+
+def switch_above(tree: FatTree) -> Ints:
+    """
+    Return the switches above the leaves of a tree, as `common_switch_level` wants them.
+
+    Parameters
+    ----------
+    tree : FatTree
+        The fabric.
+
+    Returns
+    -------
+    (H, L) int array
+        Row l: number of the group of switches at level l + 2 above each leaf.
+    """
+    widths = np.cumprod(tree.children[1:])
+    above: Ints = np.arange(tree.n_pods * tree.leaves_per_pod) // widths[:, np.newaxis]
+    return above

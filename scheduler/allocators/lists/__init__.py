@@ -1,0 +1,1 @@
+"""Allocators that look at the machine as one ordered list of nodes."""

@@ -1,0 +1,184 @@
+"""Distributions of what jobs draw, as a communication profile writes them."""
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import accumulate
+from statistics import NormalDist
+
+import numpy as np
+
+from netsim.arrays import Floats
+from netsim.errors import UnitError
+from netsim.splitmix import UNIFORM_STEP
+from scheduler.errors import WorkloadError
+
+_PAIR = 2
+
+Unit = Callable[[str | float], float]
+"""Reads a number with a unit, such as `netsim.units.parse_size`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Distribution:
+    """
+    A distribution of numbers, or one number.
+
+    Parameters
+    ----------
+    kind : {"constant", "uniform", "log_uniform", "lognormal", "choice"}
+        Its form.
+    numbers : tuple of float
+        The constant; lowest and highest value; mean and deviation of the logarithm; or
+        the values.
+    weights : tuple of float
+        Of the values of a choice; empty for equal ones.
+    """
+
+    kind: str
+    numbers: tuple[float, ...]
+    weights: tuple[float, ...] = ()
+
+    def quantile(self, share: Floats) -> Floats:
+        """
+        Return the values that these shares of all draws stay below.
+
+        Parameters
+        ----------
+        share : (n,) float array
+            In [0, 1).
+
+        Returns
+        -------
+        (n,) float array
+            The inverse of the cumulative distribution; uniform shares give draws.
+
+        Examples
+        --------
+        >>> Distribution("uniform", (10, 20)).quantile(np.array([0.0, 0.5]))
+        array([10., 15.])
+        >>> Distribution("choice", (1, 2, 3), (1, 2, 1)).quantile(np.array([0.2, 0.7, 0.8]))
+        array([1., 2., 3.])
+        """
+        if self.kind == "choice":
+            weights = self.weights or (1.0,) * len(self.numbers)
+            edges = np.array(list(accumulate(weights))) / math.fsum(weights)
+            index = np.searchsorted(edges, share, side="right")
+            return np.array(self.numbers, dtype=np.float64)[np.minimum(index, len(weights) - 1)]
+        if self.kind == "constant":
+            return np.full(len(share), self.numbers[0])
+        first, second = self.numbers
+        if self.kind == "uniform":
+            return first + (second - first) * share
+        if self.kind == "log_uniform":
+            return first * (second / first) ** share
+        above_0 = np.maximum(share, UNIFORM_STEP)  # nothing lies below the share 0
+        normal = [NormalDist().inv_cdf(part) for part in above_0.tolist()]
+        return np.exp(first + second * np.array(normal))
+
+    @property
+    def bounds(self) -> tuple[float, float]:
+        """Lowest and highest value that can be drawn."""
+        if self.kind == "lognormal":
+            return 0.0, math.inf
+        return min(self.numbers), max(self.numbers)
+
+
+def read_distribution(value: object, unit: Unit, place: str) -> Distribution:
+    """
+    Read a distribution as a communication profile writes it.
+
+    Parameters
+    ----------
+    value : object
+        A number, or a table with one of ``uniform = [low, high]``, ``log_uniform = [low,
+        high]``, ``lognormal = [mu, sigma]`` (of the natural logarithm of the value in
+        seconds, bytes or as a fraction) and ``choice = [...]``, this with ``weights``
+        where they are not equal.
+    unit : callable
+        Reads a number with its unit, where it has one.
+    place : str
+        File, rule and key, for the error.
+
+    Returns
+    -------
+    Distribution
+        In SI units.
+
+    Raises
+    ------
+    WorkloadError
+        If the value is nothing of that kind.
+    """
+    if not isinstance(value, Mapping):
+        return Distribution("constant", _numbers([value], unit, place))
+    kinds = [key for key in value if key in _SHAPES]
+    strange = sorted(set(value) - set(_SHAPES) - ({"weights"} if kinds == ["choice"] else set()))
+    if strange or len(kinds) != 1:
+        raise WorkloadError(
+            f"{place}: expected a number or a table with one of {', '.join(_SHAPES)} "
+            f"(choice may have weights), got {dict(value)!r}."
+        )
+    (kind,) = kinds
+    entries = value[kind]
+    if not isinstance(entries, Sequence) or isinstance(entries, str) or not entries:
+        raise WorkloadError(f"{place}: expected a list after {kind}, got {entries!r}.")
+    numbers = _numbers(entries, float if kind == "lognormal" else unit, place)
+    problem = _SHAPES[kind](numbers)
+    if problem:
+        raise WorkloadError(f"{place}: expected {problem} after {kind}, got {list(entries)!r}.")
+    return Distribution(kind, numbers, _weights(value.get("weights"), len(numbers), place))
+
+
+def _interval(numbers: Sequence[float]) -> str:
+    """Say what is wrong with the ends of an interval."""
+    fine = len(numbers) == _PAIR and numbers[0] <= numbers[1]
+    return "" if fine else "two values, the lower first,"
+
+
+def _log_interval(numbers: Sequence[float]) -> str:
+    """Say what is wrong with the ends of an interval of logarithms."""
+    return _interval(numbers) if numbers[0] > 0 else "two positive values"
+
+
+def _moments(numbers: Sequence[float]) -> str:
+    """Say what is wrong with a mean and a deviation."""
+    fine = len(numbers) == _PAIR and numbers[1] >= 0
+    return "" if fine else "mean and deviation of the logarithm"
+
+
+_SHAPES: dict[str, Callable[[Sequence[float]], str]] = {
+    "uniform": _interval,
+    "log_uniform": _log_interval,
+    "lognormal": _moments,
+    "choice": lambda _: "",
+}
+
+
+def _numbers(entries: Sequence[object], unit: Unit, place: str) -> tuple[float, ...]:
+    """Read finite numbers with their units."""
+    numbers = []
+    for entry in entries:
+        if isinstance(entry, bool) or not isinstance(entry, (int, float, str)):
+            raise WorkloadError(f"{place}: expected a number, got {entry!r}.")
+        try:
+            number = unit(entry)
+        except (UnitError, ValueError, OverflowError) as error:
+            reason = error if isinstance(error, UnitError) else f"expected a number, got {entry!r}."
+            raise WorkloadError(f"{place}: {reason}") from error
+        if not math.isfinite(number):
+            raise WorkloadError(f"{place}: expected a finite number, got {entry!r}.")
+        numbers.append(number)
+    return tuple(numbers)
+
+
+def _weights(value: object, n_values: int, place: str) -> tuple[float, ...]:
+    """Read the weights of a choice."""
+    if value is None:
+        return ()
+    weights = _numbers(value, float, place) if isinstance(value, list) else ()
+    if len(weights) != n_values or min(weights) < 0 or sum(weights) <= 0:
+        raise WorkloadError(
+            f"{place}: expected {n_values} weights from 0, one above it, got {value!r}."
+        )
+    return weights

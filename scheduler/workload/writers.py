@@ -1,0 +1,155 @@
+"""Write workloads as files: SWF, CSV and Parquet, and say what such a file cannot hold."""
+
+import csv
+import gzip
+import io
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from netsim.wholefile import replace_file
+from scheduler.errors import WorkloadError
+from scheduler.workload import Workload, write_swf
+
+_LABELS = ("user", "group", "executable", "queue")
+_COLUMNS = ("id", "submit_s", "n_nodes", "runtime_s", "requested_s", *_LABELS, "name")
+_TAKEN = {*_COLUMNS, "runtime_reference_s"}  # names that a reader would take for ours
+Write = Callable[[Workload, Path], None]
+
+
+def write_trace(workload: Workload, path: Path) -> list[str]:
+    """
+    Write a workload; on failure the old file, or none, is left.
+
+    Parameters
+    ----------
+    workload : Workload
+        Jobs without communication.
+    path : Path
+        The end of its name says what to write: `WRITERS`.
+
+    Returns
+    -------
+    list of str
+        What the file does not hold of the workload, as phrases.
+
+    Raises
+    ------
+    WorkloadError
+        If the name says no format, or the file cannot be written.
+
+    Notes
+    -----
+    Equal workloads give equal bytes, with one version of the Parquet library.
+    """
+    end = next((end for end in WRITERS if path.name.lower().endswith(end)), None)
+    if end is None:
+        raise WorkloadError(f"{path}: expected a name that ends in {', '.join(WRITERS)}.")
+    try:
+        WRITERS[end](workload, path)
+    except OSError as error:
+        raise WorkloadError(f"{path}: cannot be written: {error.strerror}.") from error
+    return _lost(workload, end)
+
+
+def _lost(workload: Workload, end: str) -> list[str]:
+    """Say what a file does not hold."""
+    lost = []
+    if workload.dropped_jobs:
+        lost.append(f"{len(workload.dropped_jobs):,} dropped jobs")
+    if workload.sha256:
+        lost.append("the clock (the first job is submitted at 0) and what no reader looks at")
+    if workload.has_requested and workload.n_without_request:
+        lost.append(
+            "which requested times the log lacks: the run time stands there "
+            f"({workload.n_without_request:,} jobs)"
+        )
+    if end.startswith(".swf"):
+        names = dict.fromkeys(key for job in workload.jobs for key, _ in job.extra)
+        lost += ["names of jobs"] if any(job.name for job in workload.jobs) else []
+        lost += [f"names of {key}s" if key in _LABELS else f"column {key}" for key in names]
+    return lost
+
+
+def _write_swf(workload: Workload, path: Path) -> None:
+    """Write the Standard Workload Format; a node counts as a processor."""
+    header = (f"Conversion: fabricsim, from {workload.source}", "UnixStartTime: 0")
+    jobs = workload.jobs
+    if not workload.has_requested:
+        jobs = tuple(replace(job, requested_s=-1.0) for job in jobs)
+    write_swf(path, jobs, [*header, f"MaxJobs: {len(jobs)}", "Note: a processor is a node"])
+
+
+def table_of(workload: Workload) -> dict[str, list[object]]:
+    """
+    Return the columns of a table of jobs.
+
+    Parameters
+    ----------
+    workload : Workload
+        The jobs.
+
+    Returns
+    -------
+    dict of str to list
+        Names that the readers of tables know, and the further columns of the log; None
+        where a value is missing. Labels are as the log writes them.
+    """
+    jobs = workload.jobs
+    extras: list[Mapping[str, str]] = [dict(job.extra) for job in jobs]
+    columns: dict[str, list[object]] = {
+        name: [getattr(job, name) for job in jobs] for name in _COLUMNS
+    }
+    columns["name"] = [job.name or None for job in jobs]
+    if not workload.has_requested:
+        del columns["requested_s"]
+    for label in _LABELS:
+        numbers = columns[label]
+        named = any(label in extra for extra in extras)
+        columns[label] = [
+            extra.get(label, (str(number) if named else number) if number != -1 else None)
+            for extra, number in zip(extras, numbers, strict=True)
+        ]
+    for name in dict.fromkeys(name for extra in extras for name in extra):
+        if name not in _LABELS:
+            free = f"log_{name}" if name.lower() in _TAKEN else name
+            columns[free] = [extra.get(name) for extra in extras]
+    empty = [name for name, values in columns.items() if all(value is None for value in values)]
+    return {name: values for name, values in columns.items() if name not in empty}
+
+
+def _write_csv(workload: Workload, path: Path) -> None:
+    """Write comma-separated values with a header."""
+    table = table_of(workload)
+    text = io.StringIO(newline="")
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(table)
+    writer.writerows(zip(*(map(_cell, values) for values in table.values()), strict=True))
+    data = text.getvalue().encode()
+    replace_file(path, gzip.compress(data, mtime=0) if path.suffix == ".gz" else data)
+
+
+def _cell(value: object) -> object:
+    """Write seconds without a needless fraction."""
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+def _write_parquet(workload: Workload, path: Path) -> None:
+    """Write a Parquet table."""
+    import pyarrow as pa  # noqa: PLC0415 (slow to import, and needed for this format only)
+    from pyarrow import parquet  # noqa: PLC0415
+
+    columns: Mapping[str, Sequence[object]] = table_of(workload)
+    data = io.BytesIO()
+    parquet.write_table(pa.table(dict(columns)), data)
+    replace_file(path, data.getvalue())
+
+
+WRITERS: dict[str, Write] = {
+    ".swf": _write_swf,
+    ".swf.gz": _write_swf,
+    ".csv": _write_csv,
+    ".csv.gz": _write_csv,
+    ".parquet": _write_parquet,
+}
+"""What a workload can be written as, by the end of the file's name."""

@@ -1,0 +1,149 @@
+"""Estimates from the command: options, refusals, what is printed."""
+
+import json
+from dataclasses import replace
+
+import pytest
+from estimatescenes import EXAMPLES, TAPERED, THREE, one_flow, scene
+
+from coupling import estimate, read_snapshot
+from coupling.errors import SnapshotError
+from coupling.snapshots.snapshot import snapshot_from
+
+
+def test_options_reach_the_model():
+    """Two samples give another answer than eight; an unknown option is refused."""
+    document = json.loads((EXAMPLES / "placed_jobs.json").read_text())
+
+    eight = estimate(document, blame=False)
+    two = estimate(document | {"options": {"samples": 2}}, blame=False)
+
+    assert two.jobs[0].interference != eight.jobs[0].interference
+    with pytest.raises(SnapshotError, match="unknown option 'sample'"):
+        estimate(document | {"options": {"sample": 2}})
+    with pytest.raises(SnapshotError, match="model 'exact' has none"):
+        estimate(document | {"options": {"samples": 2}, "model": "exact"})
+
+
+REFUSED = {
+    "no pattern": (
+        scene({"id": 1, "nodes": [0, 1]}),
+        "job 1 pattern: expected a pattern or steps",
+    ),
+    "some iterations": (
+        scene(one_flow("a", 0, 4, iterations=3), one_flow("b", 1, 8)),
+        "job b iterations: expected them for all jobs or for none, 1 of 2",
+    ),
+    "not routable": (
+        scene(one_flow("a", 0, 4, links=[]), routing="jigsaw"),
+        "job a: no shortest path from n0 to n4 on the links that the job owns",
+    ),
+    "candidate not routable": (
+        scene(
+            one_flow("a", 0, 4),
+            routing="jigsaw",
+            candidates=[{"job": "a", "nodes": [0, 5]}, {"job": "a", "nodes": [0, 5], "links": []}],
+        ),
+        "candidates[1], job a: no shortest path from n0 to n5",
+    ),
+    "buffer": (
+        scene(one_flow("a", 0, 4), topology=TAPERED | {"buffer": "1 TB"}),
+        "topology: expected a buffer of at most 1e+09 bytes, got 1e+12",
+    ),
+    "too long": (
+        scene(one_flow("a", 0, 4, compute_s=None, comm_fraction=1e-9, steps=[[[0, 1, 1e18]]])),
+        "expected an iteration of at most 1e+15 s",
+    ),
+    "practically endless": (
+        scene(
+            one_flow("a", 0, 4, compute_s=1e12),
+            one_flow("b", 1, 8, steps=[[[0, 1, 0.01]]]),
+        ),
+        "give iterations or another model",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_what_cannot_be_estimated_is_refused_with_the_job(case):
+    document, words = REFUSED[case]
+
+    with pytest.raises(SnapshotError) as error:
+        estimate(document)
+
+    assert words in str(error.value)
+    assert str(error.value).startswith("snapshot: ")
+
+
+def test_the_command_prints_what_the_function_returns(command):
+    """--json: the contract's fields, numbers alone on stdout."""
+    path = EXAMPLES / "placed_jobs.json"
+
+    status, out, err = command("estimate", path, "--json")
+
+    assert (status, err) == (0, "")
+    told = json.loads(out)
+    assert told == json.loads(json.dumps(estimate(read_snapshot(path)).to_dict()))
+    assert {
+        "id", "alone_s", "together_s", "slowdown", "interference", "placement_factor",
+        "worst_link", "end_s", "blame",
+    } == told["jobs"][0].keys()  # fmt: skip
+    assert told["jobs"][0]["blame"] == [{"job": "training", "share": 1.0}]
+    assert told["ranking"] == [{"job": "training", "candidates": [0, 1, 2]}]
+
+
+def test_the_command_reads_standard_input_and_takes_another_model(command):
+    document = json.dumps(scene(*THREE, model="accurate", options={"samples": 4}))
+
+    status, out, _ = command(
+        "estimate", "-", "--json", "--model", "exact", "--fairness", "per-flow", stdin=document
+    )
+
+    assert status == 0
+    assert json.loads(out)["jobs"][0]["interference"] == pytest.approx(3.0)
+
+
+def test_the_tables_for_people_fit_80_columns(command):
+    status, out, _ = command("estimate", EXAMPLES / "placed_jobs.json")
+
+    assert status == 0
+    assert max(map(len, out.splitlines())) <= 80
+    for words in ("stencil loses", "100% to training", "s1.0>s2.0", "1. candidates[0]"):
+        assert words in out
+
+
+def test_a_wrong_model_is_one_line(command):
+    status, out, err = command("estimate", EXAMPLES / "placed_jobs.json", "--model", "quick")
+
+    assert (status, out) == (2, "")
+    assert err.startswith("fabricsim: --model: expected one of null, fast, accurate")
+    assert err.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("model", "options", "words"),
+    [
+        ("assumed", {"scenario": "15%"}, "unknown scenario '15%'"),
+        ("assumed", {"seed": [1]}, "option 'seed' of contention model 'assumed': expected a whole"),
+        ("accurate", {"samples": "8"}, "option 'samples' of contention model 'accurate'"),
+    ],
+)
+def test_wrong_options_are_one_line_that_names_the_file(command, model, options, words):
+    document = json.dumps(scene(*THREE, model=model, options=options))
+
+    status, out, err = command("estimate", "-", stdin=document)
+
+    assert (status, out) == (2, "")
+    assert err.startswith("fabricsim: -: options: ")
+    assert words in err
+    assert err.count("\n") == 1
+
+
+def test_blame_can_be_left_out():
+    snapshot = read_snapshot(EXAMPLES / "placed_jobs.json")
+
+    found = estimate(replace(snapshot, candidates=()), blame=False)
+
+    assert all(job.blame == () for job in found.jobs)
+    assert found.jobs[0].interference > 1.0
+    assert snapshot_from(scene()).jobs == ()

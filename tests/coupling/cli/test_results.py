@@ -1,0 +1,378 @@
+"""Results that exist: reproduced, compared, reported; and runs that are killed half-way."""
+
+import io
+import json
+import os
+import resource
+import signal
+import subprocess
+import sys
+import time
+from multiprocessing import active_children
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from coupling.cli.root import main
+from coupling.errors import ResultError
+from coupling.experiments.campaign import run_campaign
+from coupling.experiments.experiment import Experiment
+from coupling.experiments.stored import Stored
+from coupling.experiments.workers import _IDLE, _PHASE, _Watch
+from coupling.report.terminal import ProgressDisplay
+from coupling.results.result import Result
+from scheduler.workload import synth, write_swf
+
+EXPERIMENT = """
+[topology]
+kind = "fat-tree"
+radix = 4
+[workload]
+path = "log.swf"
+[scheduler]
+allocator = "random"
+[run]
+self_check = false
+"""
+MAIN = "from coupling.cli.root import main; main()"
+LONG = """
+[topology]
+kind = "fat-tree"
+radix = 8
+[workload]
+generator = "synth"
+mean_nodes = 8
+n_jobs = 20000
+[compare]
+allocators = ["first-free", "random"]
+"""
+
+
+@pytest.fixture
+def fabricsim(tmp_path, monkeypatch, capfd):
+    """Return a function that runs the command in a folder with an experiment and a log."""
+    (tmp_path / "try.toml").write_text(EXPERIMENT)
+    write_swf(tmp_path / "log.swf", synth(3, n_jobs=30, seed=2).jobs)
+    monkeypatch.chdir(tmp_path)
+
+    def call(*arguments):
+        monkeypatch.setattr(sys, "argv", ["fabricsim", *arguments])
+        capfd.readouterr()
+        with pytest.raises(SystemExit) as ended:
+            main()
+        return (ended.value.code or 0, *capfd.readouterr())
+
+    return call
+
+
+def made(out, *changes):
+    """Run the experiment with changes into a directory, without the report."""
+    run_campaign(Experiment.read(Path("try.toml"), changes), Path(out))
+
+
+def refused(done, *words):
+    """Exit status 2, one line on stderr with these words, nothing on stdout."""
+    status, out, err = done
+    assert status == 2, err
+    assert out == ""
+    assert len(err.strip().splitlines()) == 1, err
+    for word in words:
+        assert word in err
+
+
+def test_a_result_is_reproduced_from_its_directory_alone(fabricsim, tmp_path, monkeypatch):
+    """From another working directory; the directory itself stays as it is."""
+    made("one", 'compare.allocators=["random", "ta"]')
+    before = {path: path.read_bytes() for path in (tmp_path / "one").rglob("*") if path.is_file()}
+    (tmp_path / "else").mkdir()
+    monkeypatch.chdir(tmp_path / "else")
+
+    status, out, err = fabricsim("rerun", "../one")
+
+    assert status == 0, err
+    assert "random and ta reproduced byte by byte" in " ".join(out.split())
+    after = {path: path.read_bytes() for path in (tmp_path / "one").rglob("*") if path.is_file()}
+    assert after == before
+
+
+def test_a_result_that_was_tampered_with_is_not_reproduced(fabricsim, tmp_path):
+    """One start time, one second later: exit status 1, column and row."""
+    made("one")
+    result = Result.load(tmp_path / "one")
+    result.jobs.loc[4, "start_s"] += 1.0
+    result.save(tmp_path / "one")
+
+    status, out, _ = fabricsim("rerun", "one", "--json")
+
+    found = json.loads(out)
+    assert status == 1
+    assert not found["agrees"]
+    assert list(found["differences"]) == ["jobs.parquet"]
+    assert "1 rows differ in start_s, first row 4" in found["differences"]["jobs.parquet"]
+
+
+def test_a_changed_input_is_told_before_anything_is_run(fabricsim, tmp_path, monkeypatch):
+    made("one")
+    with (tmp_path / "log.swf").open("a") as log:
+        log.write("; one more line\n")
+    monkeypatch.setattr("coupling.experiments.rerun.run_campaign", None)
+
+    status, out, _ = fabricsim("rerun", "one")
+
+    assert status == 1
+    assert "log.swf: changed: expected SHA-256" in " ".join(out.split())
+
+
+def test_an_input_that_has_gone_is_wrong_input(fabricsim, tmp_path):
+    made("one")
+    (tmp_path / "log.swf").unlink()
+
+    refused(fabricsim("rerun", "one"), "log.swf")
+
+
+def test_one_table_over_several_results_says_what_differs(fabricsim):
+    """Baseline is the first first-free run; routing is the only setting named."""
+    made("one", 'compare.allocators=["first-free", "random"]', 'network.routing="d-mod-k"')
+    made("two", 'network.routing="s-mod-k"')
+
+    status, out, err = fabricsim("compare", "one", "two", "--json")
+    found = json.loads(out)
+    table = fabricsim("compare", "one", "two")[1]
+
+    assert status == 0, err
+    assert [run["name"] for run in found["runs"]] == ["one/first-free", "one/random", "two/random"]
+    assert found["baseline"] == "one/first-free"
+    assert found["runs"][0]["speedup_mean"] == 1
+    assert found["differences"] == {
+        "network.routing": {
+            "one/first-free": "d-mod-k",
+            "one/random": "d-mod-k",
+            "two/random": "s-mod-k",
+        }
+    }
+    assert max(map(len, table.splitlines())) <= 80
+    assert "network.routing differs: d-mod-k: one/first-free and one/random; s-mod-k:" in " ".join(
+        table.split()
+    )
+
+
+def test_other_jobs_are_marked_and_have_no_speedups(fabricsim):
+    made("one", 'scheduler.allocator="first-free"')
+    made("two", "workload.max_nodes=3")
+
+    found = json.loads(fabricsim("compare", "one", "two", "--json")[1])
+    table = fabricsim("compare", "one", "two")[1]
+
+    assert not found["same_jobs"]
+    assert found["baseline"] is None
+    assert [run["speedup_mean"] for run in found["runs"]] == [None, None]
+    assert "The runs have different jobs" in table
+
+
+def test_machines_of_different_size_are_refused(fabricsim):
+    made("one")
+    made("two", "topology.radix=6")
+
+    refused(fabricsim("compare", "one", "two"), "different machines", "16 nodes", "54 nodes")
+    refused(fabricsim("report", "one", "two", "--out", "x.html"), "different machines")
+
+
+def test_what_holds_no_whole_result_is_refused(fabricsim, tmp_path):
+    """Nothing, one run of a comparison, an unfinished one, one twice, an unknown Baseline."""
+    made("one", 'compare.allocators=["random", "ta"]')
+    manifest = json.loads((tmp_path / "one" / "manifest.json").read_text())
+
+    refused(fabricsim("compare", "."), "manifest.json", "found none")
+    refused(fabricsim("rerun", "one/ta"), "one run of one")
+    refused(fabricsim("compare", "one", "./one"), "given twice")
+    refused(fabricsim("compare", "one", "--baseline", "x"), "'x'", "random, ta")
+    refused(fabricsim("report", "one", "one"), "--out")
+    (tmp_path / "one" / "manifest.json").write_text(json.dumps(manifest | {"complete": False}))
+    for command in ("rerun", "compare", "report"):
+        refused(fabricsim(command, "one"), "not complete", "--resume")
+    (tmp_path / "one" / "manifest.json").write_text("{")
+    refused(fabricsim("compare", "one"), "manifest.json")
+
+
+def test_a_result_without_a_column_or_a_number_is_refused(fabricsim, tmp_path):
+    made("one")
+    summary, jobs = tmp_path / "one" / "summary.json", tmp_path / "one" / "jobs.parquet"
+    numbers = json.loads(summary.read_text())
+
+    summary.write_text(json.dumps({name: numbers[name] for name in numbers if name != "nodes"}))
+    refused(fabricsim("metrics", "one"), "one/summary.json", "'nodes'")
+    summary.write_text(json.dumps(numbers))
+    pd.read_parquet(jobs).drop(columns="aph").to_parquet(jobs)
+    for command in ("metrics", "compare", "report"):
+        refused(fabricsim(command, "one"), "one/jobs.parquet", "column 'aph'")
+
+
+def test_the_report_written_anew_is_the_one_that_run_wrote(fabricsim, tmp_path):
+    """But for the paths, which are absolute in a result."""
+    fabricsim("run", "try.toml", "--out", "one")
+    page = (tmp_path / "one" / "report.html").read_text()
+    (tmp_path / "one" / "report.html").unlink()
+
+    status, out, err = fabricsim("report", "one")
+
+    again = (tmp_path / "one" / "report.html").read_text()
+    assert status == 0, err
+    assert out == "one/report.html\n"
+    assert again.replace(f"{tmp_path}/log.swf", "log.swf") == page
+
+
+def test_a_report_that_finds_the_disk_full_leaves_the_old_one_and_nothing_else(fabricsim, tmp_path):
+    """A limit on the size of files stands for the disk, since it holds for root as well."""
+    made("one")
+    (tmp_path / "one" / "report.html").write_text("old")
+    before = sorted(path.name for path in (tmp_path / "one").iterdir())
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (10_000, hard))
+    try:
+        done = fabricsim("report", "one")
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+
+    refused(done, "one/report.html: cannot be written: File too large")
+    assert sorted(path.name for path in (tmp_path / "one").iterdir()) == before
+    assert (tmp_path / "one" / "report.html").read_text() == "old"
+
+
+def test_one_report_over_several_results(fabricsim, tmp_path):
+    """Every run, what differs on top, and speed-ups against the first Baseline."""
+    made("one", 'scheduler.allocator="first-free"')
+    made("two", 'network.model="null"')
+
+    status, _, err = fabricsim("report", "one", "two", "--out", "both.html")
+
+    page = (tmp_path / "both.html").read_text()
+    assert status == 0, err
+    for words in ("two/random", "network.model differs", "Run time of a job under one/first-free"):
+        assert words in page
+
+
+def started(tmp_path):
+    """Start a long run in a process group of its own; return when its directory is there."""
+    (tmp_path / "long.toml").write_text(LONG)
+    process = subprocess.Popen(  # noqa: S603
+        [sys.executable, "-c", MAIN, "run", "long.toml", "--out", "out"],
+        cwd=tmp_path,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    deadline = time.monotonic() + 60
+    while not (tmp_path / "out" / "manifest.json").exists():
+        assert process.poll() is None, process.stderr.read()
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+    return process
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_leaves_nothing_that_looks_like_a_result(tmp_path, fabricsim, number):
+    """One line, 128 + signal, no run directory, no hidden rest; the rest can be resumed."""
+    process = started(tmp_path)
+    os.killpg(process.pid, number)
+    _, err = process.communicate(timeout=30)
+
+    assert process.returncode == 128 + number
+    assert err == "fabricsim: interrupted; go on with --resume --out out.\n"
+    left = sorted(path.name for path in (tmp_path / "out").iterdir())
+    assert left == ["experiment.resolved.toml", "manifest.json"]
+    refused(fabricsim("compare", "out"), "not complete")
+
+
+def test_metrics_are_tables_and_json_of_the_same_runs(fabricsim, tmp_path):
+    """Every bin and class once; the utilisation of every minute averages to that of the run."""
+    made("out", "compare.allocators=['first-free','random']")
+
+    status, out, _ = fabricsim("metrics", "out", "--json", "--per-minute", "minutes.csv")
+    found = json.loads(out)
+    first, other = found["runs"]
+
+    assert status == 0
+    assert sum(first["instantaneous_utilization"].values()) == pytest.approx(1)
+    assert sum(row["jobs"] for row in first["wait_by_size"]) == 30
+    assert (first["mind_gain"], found["baseline"]) == (None, "first-free")
+    assert other["mind_gain"]["by_node_time"] < 0
+    minutes = pd.read_csv("minutes.csv").groupby("run")["utilization"]
+    makespan_s = Result.load(tmp_path / "out" / "random").summary["makespan_s"]
+    used = Result.load(tmp_path / "out" / "random").summary["utilization_makespan"] * makespan_s
+    assert minutes.sum()["random"] * 60 == pytest.approx(used)
+    assert "MIND below that of" in fabricsim("metrics", "out")[1]
+    refused(
+        fabricsim("metrics", "out", "--per-minute", "gone/x.csv"),
+        "gone/x.csv: cannot be written: No such file or directory",
+    )
+
+
+def test_a_killed_worker_is_one_line_and_the_rest_is_resumed(tmp_path):
+    """SIGKILL, as the kernel sends it when memory runs out."""
+    tables = {
+        "topology": {"kind": "fat-tree", "radix": 8},
+        "workload": {"generator": "synth", "mean_nodes": 8, "n_jobs": 2500},
+        "run": {"self_check": False},
+        "compare": {"allocators": ["first-free", "random"]},
+        "network": {"model": "null"},
+    }
+    experiment = Experiment.from_tables(tables, "test", tmp_path, "test")
+    seen = []
+
+    def kill_once(what, done, total):
+        seen.append((what, done, total))
+        if len(seen) == 1:
+            os.kill(active_children()[0].pid, signal.SIGKILL)
+
+    with pytest.raises(ResultError, match="a worker process was killed"):
+        run_campaign(experiment, tmp_path / "out", workers=2, progress=kill_once)
+    assert 0 <= seen[0][1] < seen[0][2] == 2500  # in the middle of a run
+    assert not active_children()
+    with pytest.raises(ResultError, match="not complete"):
+        Stored.open(tmp_path / "out")
+    campaign = run_campaign(experiment, tmp_path / "out", resume=True)
+
+    assert [result.name for result in campaign.results] == ["first-free", "random"]
+    assert not list((tmp_path / "out").rglob("*.partial"))
+
+
+def test_progress_of_workers_is_told_phase_by_phase(experiment):
+    """What the board says of two runs, one of which ends a phase between two looks."""
+    told = []
+    board = [_IDLE, _IDLE]
+    watch = _Watch(
+        [experiment(allocator="ta"), experiment(allocator="random", self_check=False)],
+        300,
+        board,
+        lambda *words: told.append(words),
+    )
+    watch.look()
+    board[0] = 7
+    watch.look()
+    board[:] = [_PHASE + 2, 9]
+    watch.look()
+    watch.finish(1)
+    watch.look()
+
+    assert told == [
+        ("ta", 7, 300),
+        ("ta", 300, 300),
+        ("ta, infinite network", 2, 300),
+        ("random", 9, 300),
+        ("random", 300, 300),
+        ("ta, infinite network", 2, 300),
+    ]
+
+
+def test_two_runs_at_once_have_a_line_each_when_they_end():
+    stream = io.StringIO()
+
+    with ProgressDisplay(stream) as progress:
+        for done in range(101):
+            progress("ta", done, 100)
+            progress("jigsaw", done // 2, 100)
+        progress("jigsaw", 100, 100)
+
+    lines = stream.getvalue().splitlines()
+    assert [line.split(" in ")[0] for line in lines] == ["ta: 100 jobs", "jigsaw: 100 jobs"]

@@ -1,0 +1,249 @@
+"""The command as people and scripts meet it: arguments in; output, status and files out."""
+
+import gzip
+import io
+import json
+import subprocess
+import sys
+from dataclasses import dataclass
+
+import pandas as pd
+import pytest
+
+from coupling.cli.root import main
+
+EXPERIMENT = """
+[topology]
+kind = "fat-tree"
+radix = 4
+[workload]
+path = "log.swf"
+[scheduler]
+allocator = "random"
+[network]
+routing = "d-mod-k"
+"""
+LINE = "{id} {submit} -1 {run} {procs} -1 -1 {procs} {asked} -1 {status} 1 1 1 1 1 -1 -1\n"
+
+
+def swf(n_jobs=40, **changes):
+    text = "; Version: 2.2\n"
+    for number in range(1, n_jobs + 1):
+        fields = {"id": number, "submit": number, "run": 50 + number, "procs": 1 + number % 7}
+        text += LINE.format(**({"asked": 100, "status": 1} | fields | changes))
+    return text
+
+
+@dataclass
+class Done:
+    """What a call left behind."""
+
+    returncode: int
+    stdout: str
+    stderr: str
+
+
+@pytest.fixture
+def fabricsim(tmp_path, monkeypatch, capfd):
+    """Return a function that runs the command in a folder with an experiment and a log."""
+    (tmp_path / "try.toml").write_text(EXPERIMENT)
+    (tmp_path / "log.swf").write_text(swf())
+    monkeypatch.chdir(tmp_path)
+
+    def call(*arguments, stdin=""):
+        monkeypatch.setattr(sys, "argv", ["fabricsim", *arguments])
+        monkeypatch.setattr(sys, "stdin", io.StringIO(stdin))
+        capfd.readouterr()
+        with pytest.raises(SystemExit) as ended:
+            main()
+        return Done(ended.value.code or 0, *capfd.readouterr())
+
+    return call
+
+
+def test_run_prints_a_table_and_writes_results_and_report(fabricsim, tmp_path):
+    """The main job: a table on stdout, files in results/NAME, a second run beside it."""
+    done = fabricsim("run", "try.toml")
+    again = fabricsim("run", "try.toml")
+
+    assert (done.returncode, again.returncode) == (0, 0), done.stderr
+    assert "random" in done.stdout
+    assert (tmp_path / "results" / "try" / "report.html").exists()
+    assert (tmp_path / "results" / "try-2" / "jobs.parquet").exists()
+
+
+def test_json_alone_is_on_stdout(fabricsim):
+    """Programs read the summaries."""
+    done = fabricsim("run", "try.toml", "--json", "--out", "there")
+
+    (summary,) = json.loads(done.stdout)
+    assert summary["jobs"] == 40
+    assert {
+        "utilization_steady",
+        "utilization_makespan",
+        "makespan_s",
+        "mean_wait_s",
+        "mean_turnaround_s",
+        "mean_bounded_slowdown",
+        "mean_interference",
+        "max_interference",
+        "mean_slowdown",
+        "node_seconds_lost_to_interference",
+        "dropped",
+        "nodes",
+    } <= summary.keys()
+
+
+def test_experiment_is_read_from_standard_input(fabricsim):
+    """- stands for standard input; paths start where the command runs."""
+    done = fabricsim("run", "-", "--out", "there", "--json", stdin=EXPERIMENT)
+
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)[0]["jobs"] == 40
+
+
+def test_jobs_larger_than_the_machine_are_counted_with_the_reason(fabricsim, tmp_path):
+    """16 nodes: a job of 17 is dropped, and table, manifest and job table say so."""
+    with (tmp_path / "log.swf").open("a") as log:
+        log.write(LINE.format(id=99, submit=1, run=10, procs=17, asked=10, status=1))
+
+    done = fabricsim("run", "try.toml", "--out", "there")
+
+    assert "larger than the machine (16 nodes)" in done.stdout
+    manifest = json.loads((tmp_path / "there" / "manifest.json").read_text())
+    assert manifest["dropped"] == {"larger than the machine (16 nodes)": 1}
+
+
+def test_a_result_as_a_workload_leaves_out_what_it_has_dropped(fabricsim, tmp_path):
+    """The job table holds what a dropped job asked for; it is not run the second time either."""
+    with (tmp_path / "log.swf").open("a") as log:
+        log.write(LINE.format(id=99, submit=1, run=10, procs=17, asked=10, status=1))
+    assert fabricsim("run", "try.toml", "--out", "there").returncode == 0
+    last = pd.read_parquet(tmp_path / "there" / "jobs.parquet").iloc[-1]
+    assert (last["id"], last["n_nodes"], last["runtime_reference_s"]) == (99, 17, 10)
+
+    done = fabricsim("trace", "inspect", "there/jobs.parquet", "--json")
+
+    found = json.loads(done.stdout)
+    assert found["dropped_by_reason"] == {"larger than the machine (16 nodes)": 1}
+
+
+BAD_LOGS = {
+    "truncated line": (swf() + "77 1 -1 5 2\n", ["log.swf:42", "18"]),
+    "no number": (swf().replace(" 55 ", " fast ", 1), ["log.swf:", "fast"]),
+    "negative run time": (swf(run=-7), ["log.swf:2", "-7"]),
+    "empty": ("", ["log.swf"]),
+    "only comments": ("; nothing\n", ["log.swf"]),
+}
+
+
+@pytest.mark.parametrize("case", BAD_LOGS)
+def test_a_broken_log_is_one_line_with_file_and_line(fabricsim, tmp_path, case):
+    """Exit status 2, one line on stderr, no traceback, no result directory."""
+    text, words = BAD_LOGS[case]
+    (tmp_path / "log.swf").write_text(text)
+
+    assert_refused(fabricsim("run", "try.toml"), words, tmp_path)
+
+
+def test_a_broken_gzip_file_is_refused(fabricsim, tmp_path):
+    """A download cut short."""
+    whole = gzip.compress(swf(4000).encode())
+    (tmp_path / "log.swf").write_bytes(whole[: len(whole) // 2])
+
+    assert_refused(fabricsim("run", "try.toml"), ["log.swf"], tmp_path)
+
+
+BAD_CALLS = {
+    "no such experiment": (["run", "other.toml"], ["other.toml", "cannot be read"]),
+    "no such log": (["run", "try.toml", "--set", "workload.path=no.swf"], ["no.swf"]),
+    "a directory": (["run", "try.toml", "--set", "workload.path=."], ["directory"]),
+    "unknown allocator": (
+        ["run", "try.toml", "--set", "scheduler.allocator=jigsav"],
+        ["unknown allocator 'jigsav'; choose from", "jigsaw"],
+    ),
+    "unknown option": (
+        ["run", "try.toml", "--set", "scheduler.options={x=1}"],
+        ["unknown option 'x' of allocator 'random'"],
+    ),
+    "value of a wrong type": (
+        ["run", "try.toml", "--set", 'scheduler.queue_options={window="a"}'],
+        ["try.toml: [scheduler]", "window"],
+    ),
+    "a fabric beyond all memory": (
+        ["run", "try.toml", "--set", "topology.radix=1000000"],
+        ["try.toml", "topology"],
+    ),
+    "unknown queue": (["run", "try.toml", "--set", "scheduler.queue=lifo"], ["lifo", "easy"]),
+    "unknown routing": (["run", "try.toml", "--set", "network.routing=x"], ["'x'", "d-mod-k"]),
+    "unknown model": (["run", "try.toml", "--set", "network.model=x"], ["'x'", "fast"]),
+    "unknown topology": (["run", "try.toml", "--set", "topology.kind=x"], ["'x'", "fat-tree"]),
+    "unknown format": (["run", "try.toml", "--set", "workload.format=x"], ["'x'", "swf"]),
+    "unknown filter": (["run", "try.toml", "--set", "workload.x=1"], ["x"]),
+    "bad bandwidth": (
+        ["run", "try.toml", "--set", 'topology.bandwidth="100 furlongs"'],
+        ["100 furlongs", "Gb/s"],
+    ),
+    "no such profile": (
+        ["run", "try.toml", "--set", "communication.profile=no.toml"],
+        ["no.toml"],
+    ),
+    "unknown key of a profile": (
+        ["run", "try.toml", "--set", "communication={version=1,rule=[{colour=1}]}"],
+        ["colour"],
+    ),
+}
+
+
+@pytest.mark.parametrize("case", BAD_CALLS)
+def test_a_wrong_name_or_value_is_one_line(fabricsim, tmp_path, case):
+    """Exit status 2, one line on stderr that says what was expected."""
+    arguments, words = BAD_CALLS[case]
+
+    assert_refused(fabricsim(*arguments), words, tmp_path)
+
+
+def assert_refused(done, words, folder):
+    assert done.returncode == 2, done.stderr
+    lines = done.stderr.strip().splitlines()
+    assert len(lines) == 1, done.stderr
+    assert lines[0].startswith("fabricsim: ")
+    for word in words:
+        assert word in lines[0]
+    assert done.stdout == ""
+    assert not (folder / "results").exists()
+
+
+def test_a_queue_without_a_window_ignores_it(fabricsim):
+    """Changing the queue of a file that has a window is no error."""
+    changes = ["--set", "scheduler.queue=fcfs", "--set", "scheduler.window=5"]
+
+    done = fabricsim("run", "try.toml", "--json", "--out", "there", *changes)
+
+    assert done.returncode == 0, done.stderr
+
+
+def test_a_place_that_cannot_be_written_is_one_line(fabricsim, tmp_path):
+    """A file stands where the result directory should go."""
+    (tmp_path / "taken").write_text("")
+
+    done = fabricsim("run", "try.toml", "--out", "taken/inside")
+
+    assert done.returncode == 2
+    assert len(done.stderr.strip().splitlines()) == 1
+
+
+def test_help_answers_without_loading_numpy():
+    """--help must be instant: no numeric library is loaded."""
+    code = (
+        "import sys\nsys.argv = ['fabricsim', '--help']\n"
+        "from coupling.cli.root import main\n"
+        "try:\n    main()\nexcept SystemExit:\n    pass\n"
+        "heavy = {'numpy', 'pandas', 'numba', 'scipy', 'matplotlib', 'networkx'}\n"
+        "assert not heavy & sys.modules.keys(), heavy & sys.modules.keys()\n"
+    )
+
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)  # noqa: S603
+
+    assert done.returncode == 0, done.stderr
+    assert "run" in done.stdout

@@ -1,0 +1,270 @@
+"""The report: one file that needs no other, whatever the runs."""
+
+import re
+from dataclasses import replace
+from html.parser import HTMLParser
+
+import matplotlib as mpl
+import numpy as np
+import pandas as pd
+import pytest
+from coupling_samples import sample, with_dropped
+
+from coupling.errors import ResultError
+from coupling.experiments.experiment import Experiment
+from coupling.report.plots.links import tree_links
+from coupling.report.plots.over_time import binned
+from coupling.report.plots.style import palette
+from coupling.report.provenance import assumptions
+from coupling.report.report import report_html, write_report
+from netsim.topology.fattree import build_fat_tree
+
+MANIFEST = {
+    "name": "small",
+    "seed": 7,
+    "fabric": "PGFT(2; 4,2; 1,2; 1,1)",
+    "inputs_sha256": {"small.swf": "ab" * 32},
+    "estimates": "runtime",
+    "versions": {"fabricsim": "0.1.0"},
+    "created": "2026-01-02T03:04:05+00:00",
+}
+VOID = {"meta"}
+
+
+@pytest.fixture(scope="module")
+def tables():
+    """Return the tables of an experiment."""
+    return Experiment(topology="thunder-1458", workload={"path": "small.swf"}).tables()
+
+
+@pytest.fixture(scope="module")
+def runs():
+    """Return a run with interference and one without."""
+    return [
+        sample("first-free", runtimes_s=(7200.0, 3600.0, 1800.0), lost_s=(1800.0, 0.0, 0.0)),
+        sample("jigsaw"),
+    ]
+
+
+@pytest.fixture(scope="module")
+def text(runs, tables):
+    """Return the report of both runs."""
+    return report_html(runs, tables, MANIFEST)
+
+
+def test_remarks_stand_among_the_assumptions(runs, tables):
+    searched = replace(runs[1], summary={**runs[1].summary, "out_of_steps": 17})
+
+    assert "jigsaw: 17 searches for a place were given up" in assumptions(
+        [runs[0], searched], tables, MANIFEST
+    )
+    assert "given up" not in assumptions(runs, tables, MANIFEST)
+
+
+class Page(HTMLParser):
+    """Collects text, headings and references; every element must be closed in order."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.open, self.headings, self.attributes, self.pictures = [], [], [], 0
+        self.text = ""
+        self.feed(text)
+        assert self.open == []
+
+    def handle_starttag(self, tag, attrs):
+        self.attributes += attrs
+        self.pictures += tag == "figure"
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, _tag, attrs):
+        self.attributes += attrs
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        if self.open and self.open[-1] == "h2":
+            self.headings.append(data)
+        self.text += data
+
+
+def test_a_report_of_two_runs_has_all_sections_and_pictures(text):
+    page = Page(text)
+
+    assert page.headings == [
+        "Runs compared",
+        "Over time",
+        "Interference and slowdown of jobs",
+        "Emergent speed-up against Baseline",
+        "Links",
+        "Does my topology matter?",
+        "What had to be assumed",
+        "Where this comes from",
+    ]
+    assert page.pictures == 4 + 6 + 2 + 2 + 2
+
+
+def test_a_report_refers_to_nothing_outside_itself(text):
+    """References are to ids of the page or hold their data; an id is defined once."""
+    attributes = Page(text).attributes
+
+    ids = [value for name, value in attributes if name == "id"]
+    references = [v for name, v in attributes if name in {"src", "href", "xlink:href"}]
+    references += [f"#{name}" for name in re.findall(r"url\(#([^)]*)\)", text)]
+
+    assert len(ids) == len(set(ids))
+    assert references
+    assert all(r.startswith("data:") or r.removeprefix("#") in ids for r in references)
+    assert "@import" not in text
+    assert "<script" not in text
+
+
+def test_equal_input_gives_equal_bytes_whatever_the_user_has_set(runs, tables, text, tmp_path):
+    path = tmp_path / "report.html"
+
+    with mpl.rc_context({"font.size": 20, "axes.grid": False, "lines.linewidth": 5}):
+        write_report(runs, tables, MANIFEST, path)
+
+    assert path.read_text(encoding="utf-8") == text
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_report_says_what_was_assumed_and_where_it_comes_from(text):
+    text = Page(text).text
+
+    assert "the default profile, with the seed. 66.7 % of the jobs communicate" in text
+    assert "alone on an ideal placement" in text
+    assert "as if users guessed them exactly" in text
+    assert "0.70 to 0.93 (0.56 to 0.83) of the true excess" in text
+    assert f"small.swf: {'ab' * 32}" in text
+    assert "2026-01-02T03:04:05+00:00" in text
+    assert 'model = "fast"' in text
+
+
+@pytest.mark.parametrize(
+    ("tables", "words"),
+    [
+        ({"run": {"runtime_means": "baseline"}}, "divided by the mean slowdown"),
+        ({"scheduler": {"kill_at_limit": True}}, "ended at the requested time"),
+        ({"network": {"model": "null"}}, "an infinite network, on which nothing slows a job"),
+        ({"network": {"model": "load-ratio"}}, "No error against packet-level simulation"),
+        ({"communication": {"profile": "mine.toml"}}, "the profile mine.toml"),
+        ({"communication": {"rule": []}}, "the profile of the experiment"),
+    ],
+)
+def test_every_choice_of_the_experiment_has_its_words(runs, tables, words):
+    assert words in assumptions(runs, tables, MANIFEST)
+
+
+def test_names_from_outside_are_text_and_never_markup(runs, tables):
+    """File names, reasons and labels come from users."""
+    evil = "<script>alert(1)</script>&"
+    jobs = with_dropped(runs[0].jobs.assign(pattern=evil), [evil])
+
+    text = report_html([replace(runs[0], name=evil, jobs=jobs)], tables, {"name": evil, "w": evil})
+
+    assert "<script" not in text
+    assert evil in Page(text).text
+
+
+def test_one_run_needs_no_baseline(runs, tables):
+    page = Page(report_html(runs[1:], tables, MANIFEST))
+
+    assert page.headings[0] == "The run"
+    assert not any("speed-up" in heading for heading in page.headings)
+
+
+def test_a_run_without_traffic_says_so(runs, tables):
+    silent = [
+        replace(
+            run,
+            jobs=run.jobs.assign(comm_fraction=0.0, pattern="", interference=1.0),
+            links=run.links.assign(bytes=0.0, busy_fraction=0.0, lost_node_s=0.0),
+        )
+        for run in runs
+    ]
+
+    text = Page(report_html(silent, tables, MANIFEST)).text
+
+    assert "No job communicates, so nothing is slowed." in text
+    assert "No link carried anything." in text
+
+
+def test_a_fabric_that_is_no_tree_has_loads_but_no_map(runs, tables):
+    links = runs[0].links.assign(link=[f"r{index}>r{index + 1}" for index in range(10)])
+    other = [replace(runs[0], links=links)]
+
+    page = Page(report_html(other, tables, MANIFEST))
+
+    assert "No map: the links are not named as those of a fat-tree." in page.text
+    assert "r2>r3" in page.text
+
+
+@pytest.fixture(scope="module")
+def empty(runs):
+    """Return a run whose jobs were all dropped."""
+    jobs = with_dropped(runs[0].jobs.iloc[:0], ["larger than the machine (8 nodes)"] * 3)
+    return replace(
+        runs[0],
+        jobs=jobs,
+        timeline=runs[0].timeline.iloc[:0],
+        links=runs[0].links.assign(bytes=0.0, busy_fraction=0.0, lost_node_s=0.0),
+        summary={"name": "first-free", "jobs": 0, "dropped": 3, "killed": 0, "nodes": 8},
+        cost={},
+    )
+
+
+def test_a_log_of_which_no_job_ran_has_a_report(empty, tables):
+    text = Page(report_html([empty], tables, {})).text
+
+    assert "No job ran." in text
+    assert "3 dropped: larger than the machine (8 nodes)" in text
+
+
+def test_a_report_that_cannot_be_written_is_an_error_and_leaves_nothing(empty, tables, tmp_path):
+    with pytest.raises(ResultError, match="cannot be written"):
+        write_report([empty], tables, MANIFEST, tmp_path / "absent" / "report.html")
+    with pytest.raises(ResultError, match="at least one run"):
+        write_report([], tables, MANIFEST, tmp_path / "report.html")
+
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_bins_hold_the_mean_over_time_of_a_step_function():
+    """4 for 1 s, then 8 for 3 s: bins of 2 s have 6 and 8; past the last instant there is none."""
+    timeline = pd.DataFrame({"time_s": [0.0, 1.0, 4.0], "queued": [4, 8, 0]})
+
+    means = binned(timeline, "queued", np.array([0.0, 2.0, 4.0, 6.0]))
+
+    np.testing.assert_allclose(means, [6.0, 8.0, np.nan])
+
+
+def test_links_of_a_tree_lie_at_the_port_that_their_number_says():
+    """
+    The place read from names is that of the tree's own numbering.
+
+    Up-port q of level-l element x is link up_base[l] + x * ports[l] + q, also with parallel cables;
+    the same cable downwards has down_base.
+    """
+    tree = build_fat_tree([2, 3, 2], [1, 2, 2], [1, 2, 1], "1 B/s")
+    links = pd.DataFrame(
+        {
+            "link": [tree.link_name(link) for link in range(tree.n_links)],
+            "busy_fraction": np.arange(tree.n_links, dtype=float),
+        }
+    )
+
+    places = tree_links(links)
+
+    assert len(places) == sum(2 * tree.counts[level] * tree.ports[level] for level in (1, 2))
+    for row in places.itertuples():
+        base = (tree.up_base if row.up else tree.down_base)[row.level]
+        assert row.busy_fraction == base + row.switch * tree.ports[row.level] + row.port
+
+
+def test_an_allocator_keeps_its_colour_and_no_two_share_one():
+    names = ["first-free", "contiguous", "laas", "greedy", "jigsaw", "random", "lc+s"]
+
+    assert palette(names)["jigsaw"] == palette(["jigsaw"])["jigsaw"]
+    assert len(set(palette(names).values())) == len(names)

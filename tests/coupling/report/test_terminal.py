@@ -1,0 +1,205 @@
+"""What people see in a terminal: numbers, units, width, words and progress."""
+
+import io
+from dataclasses import replace
+
+import pytest
+from coupling_samples import sample, with_dropped
+
+from coupling.report.terminal import ProgressDisplay, comparison_table, markdown_table
+from coupling.report.words import headlines, network_matters, reading
+from coupling.results.comparison import comparison_rows, dropped_lines, remark_lines
+
+
+@pytest.fixture
+def runs():
+    """Return Baseline, in which two jobs disturb each other, and an isolating run."""
+    return [
+        sample("first-free", runtimes_s=(7200.0, 3600.0, 1800.0), lost_s=(1800.0, 0.0, 0.0)),
+        sample("jigsaw", runtimes_s=(5400.0, 3600.0, 1800.0)),
+    ]
+
+
+def test_a_row_holds_the_numbers_of_a_run_and_those_relative_to_baseline(runs):
+    """
+    Jobs of 4, 2 and 1 nodes on 8 nodes, all started at 0.
+
+    Baseline: 7200 s, 3600 s, 1800 s, the first loses 1800 s. Jigsaw: 5400 s instead of 7200 s.
+    Speed-ups 4/3, 1, 1: mean 10/9. Node-seconds under Baseline 28800, 7200, 1800:
+    weighted (28800 * 4/3 + 7200 + 1800) / 37800 = 47400 / 37800.
+    """
+    baseline, jigsaw = comparison_rows(runs)
+
+    assert baseline["lost_node_hours"] == pytest.approx(2.0)
+    assert baseline["lost_share"] == pytest.approx(7200 / 37800)
+    assert baseline["speedup_mean"] == baseline["makespan_ratio"] == 1
+    assert jigsaw["speedup_mean"] == pytest.approx(10 / 9)
+    assert jigsaw["speedup_weighted"] == pytest.approx(47400 / 37800)
+    assert jigsaw["makespan_ratio"] == pytest.approx(0.75)
+    assert jigsaw["turnaround_ratio"] == pytest.approx(10800 / 12600)
+    assert jigsaw["lost_share"] == 0
+
+
+def test_no_line_is_wider_than_the_terminal(runs):
+    """The default width is 80 columns; long names and more runs do not widen a line."""
+    many = [*runs, replace(runs[1], name="emergent-adaptive"), replace(runs[1], name="laas")]
+
+    lines = comparison_table(many, width=80).splitlines()
+
+    assert max(map(len, lines)) <= 80
+    assert any("emergent-adaptive" in line for line in lines)
+
+
+def test_a_wide_terminal_gets_one_table(runs):
+    wide = comparison_table(runs, width=170)
+
+    assert sum("first-free  " in line for line in wide.splitlines()) == 1
+
+
+def test_times_of_a_column_share_one_unit(runs):
+    text = comparison_table(runs, width=170)
+
+    assert "2.00 h" in text
+    assert "1.50 h" in text
+
+
+def test_a_slowdown_of_exactly_one_differs_from_one_that_is_rounded_to_it():
+    nearly = sample("random", runtimes_s=(7200.0, 3600.0, 1800.0), lost_s=(0.36, 0.0, 0.0))
+    exactly = sample("ta", runtimes_s=(7200.0, 3600.0, 1800.0))
+
+    table = markdown_table([nearly, exactly])
+    heads, _, *rows = [[cell.strip() for cell in line.split("|")] for line in table.splitlines()]
+
+    assert [row[heads.index("max interference")] for row in rows] == ["1.000", "1"]
+
+
+def test_markdown_has_the_numbers_of_the_terminal(runs):
+    line = next(line for line in comparison_table(runs, width=300).splitlines() if "jigsaw" in line)
+
+    row = markdown_table(runs).splitlines()[3].replace("|", " ")
+
+    assert row.split() == line.split()
+    assert len(row.split()) == 1 + 14 + 6  # name, numbers (all starts at 0: no utilisation), units
+
+
+def test_numbers_that_do_not_exist_have_no_column():
+    summary = dict(sample("random").summary)
+    del summary["infinite_network"]
+
+    table = markdown_table([replace(sample("random"), summary=summary)])
+
+    assert "∞" not in table
+    assert "ratio" not in table
+
+
+def test_remarks_are_told_with_the_runs_that_they_hold_for(runs):
+    silent = [replace(run, summary={**run.summary, "latency_bound": 3}) for run in runs]
+    searched = replace(runs[0], name="lc", summary={"latency_bound": 0, "out_of_steps": 1234})
+
+    assert remark_lines(runs) == []
+    (line,) = remark_lines(silent)
+    assert line.startswith("3 jobs run as if they did not communicate")
+    told = remark_lines([*silent, searched])
+    assert told[0] == f"{runs[0].name}, {runs[1].name}: {line}"
+    assert told[1].startswith("lc: 1,234 searches for a place were given up")
+    assert "3 jobs run as if they did not" in comparison_table(silent, width=200)
+
+
+def test_dropped_jobs_are_told_once_where_runs_agree(runs):
+    dropped = [replace(run, jobs=with_dropped(run.jobs, ["no run time"] * 2)) for run in runs]
+    other = replace(runs[0], name="random", jobs=with_dropped(runs[0].jobs, ["too large"]))
+
+    assert dropped_lines(dropped) == ["2 dropped: no run time"]
+    assert dropped_lines([*dropped, other])[-1] == "random: 1 dropped: too large"
+
+
+def test_killed_jobs_are_told(runs):
+    killed = runs[0].jobs.assign(killed=[True, False, False])
+
+    assert dropped_lines([replace(runs[0], jobs=killed)]) == ["1 killed at the requested time"]
+
+
+def test_the_reading_names_who_loses_what(runs):
+    words = reading(runs)
+
+    assert words.startswith("first-free loses 19.0 % of node time to interference; jigsaw none.")
+    assert "Against first-free, jigsaw does best: mean turnaround -14.3 %" in words
+
+
+def test_the_reading_of_runs_without_interference_says_so(runs):
+    assert reading(runs[1:]) == "No job slows another under jigsaw."
+
+
+def test_headlines_name_the_job_and_the_link_that_suffer_most(runs):
+    lines = "\n".join(headlines(runs))
+
+    assert "11 (4 nodes, pairs) under first-free, 1.333 times as long" in lines
+    assert "s1.0>s2.0 (leaf-up) under first-free, 2.00 node-hours" in lines
+
+
+def test_a_network_without_effect_is_explained():
+    """A run that equals its twin on an infinite network is no mistake, and the reason is told."""
+    same = sample("ta", infinite_runtimes_s=(5400.0, 3600.0, 1800.0))
+    silent = replace(same, jobs=same.jobs.assign(comm_fraction=0.0))
+
+    assert "no two jobs share a link" in network_matters([same])[0]
+    assert "no job communicates" in network_matters([silent])[0]
+
+
+def test_a_network_with_effect_is_measured():
+    changed = sample(
+        "random",
+        runtimes_s=(5940.0, 3600.0, 1800.0),
+        infinite_runtimes_s=(5400.0, 3600.0, 1800.0),
+    )
+
+    assert network_matters([changed]) == [
+        "random: the network changes mean turnaround by +5.0 % and makespan by +10.0 %."
+    ]
+
+
+def test_a_log_without_a_job_to_run_has_a_table():
+    empty = replace(
+        sample("ta"),
+        jobs=with_dropped(sample("ta").jobs.iloc[:0], ["too large"]),
+        summary={"name": "ta", "jobs": 0, "dropped": 1, "killed": 0, "nodes": 8},
+    )
+
+    assert "1 dropped: too large" in comparison_table([empty])
+
+
+def test_progress_off_a_terminal_is_a_line_per_finished_run():
+    stream = io.StringIO()
+
+    with ProgressDisplay(stream) as progress:
+        for what in ("ta", "jigsaw"):
+            for done in range(101):
+                progress(what, done, 100)
+            progress(what, 100, 100)
+
+    lines = stream.getvalue().splitlines()
+    assert [line.split(" in ")[0] for line in lines] == ["ta: 100 jobs", "jigsaw: 100 jobs"]
+
+
+def test_a_run_of_the_same_name_is_told_again():
+    stream = io.StringIO()
+
+    with ProgressDisplay(stream) as progress:
+        for done in (0, 5, 10, 0, 5, 10):
+            progress("first-free", done, 10)
+
+    assert len(stream.getvalue().splitlines()) == 2
+
+
+def test_progress_on_a_terminal_shows_a_bar_and_draws_seldom(monkeypatch):
+    """100,000 calls in no time redraw a few times only."""
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setenv("TERM", "xterm")
+    stream = io.StringIO()
+
+    with ProgressDisplay(stream) as progress:
+        for done in range(100_001):
+            progress("jigsaw", done, 100_000)
+
+    assert "100000/100000" in stream.getvalue()
+    assert stream.getvalue().count("jigsaw") < 50

@@ -1,0 +1,210 @@
+"""
+Exported tables in OpenSM itself, on the fabric simulator ibsim.
+
+Needs the Debian packages `opensm`, `ibsim-utils` and `infiniband-diags`; run with
+``pytest -m heavy tests/netsim/infiniband/test_opensm_ibsim.py`` (a few seconds). No InfiniBand
+hardware and no root rights are touched: all programs talk to ibsim through its preloaded library.
+"""
+
+import os
+import re
+import shutil
+import subprocess
+import time
+from dataclasses import replace
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import pytest
+from partitions import Shape, cables, place
+
+from netsim.infiniband.discover import read_ibnetdiscover, write_ibnetdiscover
+from netsim.infiniband.dump import export_lfts, read_lft_dump, tables_of
+from netsim.infiniband.lft import d_mod_k_tables
+from netsim.infiniband.order import read_ca_order
+from netsim.infiniband.wiring import tree_fabric, wire_fat_tree
+from netsim.partition import Partition
+from netsim.routing.wraparound import Wraparound
+from netsim.topology.fattree import build_fat_tree, fat_tree_of_radix
+from netsim.topology.partial import depopulate
+
+PROGRAMS = ("opensm", "ibsim", "ibnetdiscover", "ibtracert")
+PLACES = os.environ["PATH"] + ":/usr/sbin:/sbin"
+LIBRARY = next(Path("/usr/lib").glob("**/umad2sim/libumad2sim.so"), None)
+MISSING = [name for name in PROGRAMS if shutil.which(name, path=PLACES) is None]
+SECONDS = 60
+BW = 12.5e9
+
+pytestmark = [
+    pytest.mark.heavy,
+    pytest.mark.skipif(
+        bool(MISSING) or LIBRARY is None,
+        reason=f"opensm, ibsim-utils, infiniband-diags: {MISSING or 'umad2sim'} not found",
+    ),
+]
+
+
+class Simulation:
+    """A fabric simulated by ibsim, on which the InfiniBand programs run."""
+
+    def __init__(self, tree, folder, guids=None):
+        self.folder = folder
+        network = folder / "fabric.net"
+        fabric = tree_fabric(tree)
+        if guids is not None:
+            devices = tuple(
+                replace(device, guid=guid, port_guid=guid + (not device.is_switch))
+                for device, guid in zip(fabric.devices, guids, strict=True)
+            )
+            fabric = replace(fabric, devices=devices)
+        network.write_text(write_ibnetdiscover(fabric))
+        self.environment = os.environ | {
+            "IBSIM_SOCKNAME": f"fabricsim-{os.getpid()}-{folder.name}",
+            "OSM_TMP_DIR": str(folder),
+            "OSM_CACHE_DIR": str(folder),
+            "SIM_HOST": "n0",
+            "PATH": PLACES,
+        }
+        self.output = (folder / "ibsim.log").open("w+")
+        self.process = subprocess.Popen(  # noqa: S603 (arguments of this file)
+            ["ibsim", "-s", "-n", str(network)],  # noqa: S607 (wherever the package put it)
+            env=self.environment,
+            stdin=subprocess.DEVNULL,
+            stdout=self.output,
+            stderr=subprocess.STDOUT,
+        )
+        end = time.monotonic() + SECONDS
+        while "Network simulator ready" not in (folder / "ibsim.log").read_text():
+            assert time.monotonic() < end, "ibsim does not start"
+            assert self.process.poll() is None, (folder / "ibsim.log").read_text()
+            time.sleep(0.05)
+
+    def run(self, *command):
+        """Run a program on the simulated fabric and return what it prints."""
+        return subprocess.run(  # noqa: S603 (arguments of this file)
+            command,
+            env=self.environment | {"LD_PRELOAD": str(LIBRARY)},
+            capture_output=True,
+            check=True,
+            text=True,
+            timeout=SECONDS,
+        ).stdout
+
+    def sweep(self, *engine):
+        """Let OpenSM configure the fabric once; return the tables it then dumps."""
+        self.run(
+            *("opensm", "-o", "-D", "0x43", "-f", str(self.folder / "osm.log")),
+            *("--dump_files_dir", f"{self.folder}/", *engine),
+        )
+        return read_lft_dump((self.folder / "opensm-lfts.dump").read_text())
+
+    def discover(self):
+        return wire_fat_tree(read_ibnetdiscover(self.run("ibnetdiscover")))
+
+    def close(self):
+        self.process.terminate()
+        self.process.wait(timeout=SECONDS)
+        self.output.close()
+
+
+@pytest.fixture(params=["two levels", "three levels"])
+def case(request, tmp_path):
+    """Return a simulation, its tree, and two jobs on links of their own that share leaves."""
+    if request.param == "two levels":
+        tree = build_fat_tree((4, 4), (1, 4), (1, 1), BW)
+        first = place(tree, np.random.default_rng(2), Shape(1, 3, 2, 0, 1))
+    else:
+        tree = fat_tree_of_radix(6, BW)
+        first = place(tree, np.random.default_rng(3), Shape(2, 2, 2, 0, 1, many_pods=True))
+    simulation = Simulation(tree, tmp_path)
+    yield simulation, tree, [first, second_job(tree, first)]
+    simulation.close()
+
+
+def second_job(tree, first):
+    """Two nodes on leaves of the first job, with a link each that it does not own."""
+    leaves = np.unique(first.nodes // tree.nodes_per_leaf)
+    pod = leaves // tree.leaves_per_pod
+    a, b = leaves[np.flatnonzero(pod == pod[0])[:2]].tolist()
+    port = next(
+        q
+        for q in range(tree.ports[1])
+        if not set(cables(tree, 1, a, [q]) + cables(tree, 1, b, [q])) & set(first.links.tolist())
+    )
+    nodes = [
+        int(
+            np.setdiff1d(np.arange(tree.nodes_per_leaf) + leaf * tree.nodes_per_leaf, first.nodes)[
+                0
+            ]
+        )
+        for leaf in (a, b)
+    ]
+    links = cables(tree, 1, a, [port]) + cables(tree, 1, b, [port])
+    return Partition(np.array(nodes), np.array(links))
+
+
+def traced_links(simulation, wired, job):
+    """Follow every pair of a job's nodes with ibtracert; return the links between switches."""
+    tree, devices = wired.topology, wired.fabric.devices
+    vertex = wired.vertices()
+    ends = zip(tree.link_tail.tolist(), tree.link_head.tolist(), strict=True)
+    number = {pair: link for link, pair in enumerate(ends)}
+    links = set()
+    for src in job.nodes.tolist():
+        for dst in job.nodes.tolist():
+            if src == dst:
+                continue
+            lids = [str(devices[int(wired.device[node])].lid) for node in (src, dst)]
+            printed = simulation.run("ibtracert", *lids)
+            visited = [vertex[name] for name in re.findall(r'lid \d+-\d+ "([^"]*)"', printed)][:-1]
+            assert (visited[0], visited[-1]) == (src, dst)
+            links |= {number[pair] for pair in pairwise(visited)}
+    return {link for link in links if link >= tree.up_base[1]}
+
+
+@pytest.mark.parametrize("seed", [None, 1, 2, 3])
+@pytest.mark.parametrize("missing", [(), ("n1", "n6", "n7")])
+def test_ftree_in_opensm_is_d_mod_k_here_whatever_the_guids(tmp_path, seed, missing):
+    tree = depopulate(fat_tree_of_radix(6, BW), missing)
+    count = len(tree_fabric(tree).devices)
+    guids = None
+    if seed is not None:
+        guids = (16 * np.random.default_rng(seed).choice(2**40, count, replace=False)).tolist()
+    simulation = Simulation(tree, tmp_path, guids)
+    try:
+        dumped = simulation.sweep("-R", "ftree")
+        wired = simulation.discover()
+    finally:
+        simulation.close()
+    theirs = tables_of(dumped, wired)
+    order = read_ca_order((tmp_path / "opensm-ftree-ca-order.dump").read_text())
+
+    nodes = wired.topology.usable_nodes
+    src, dst = np.repeat(nodes, nodes.size), np.tile(nodes, nodes.size)
+    ours = d_mod_k_tables(wired.topology).routes(src, dst)
+    np.testing.assert_array_equal(theirs.routes(src, dst).links, ours.links)
+    numbers = wired.topology.order
+    numbers = np.arange(tree.n_nodes) if numbers is None else numbers
+    lids = [wired.fabric.devices[int(wired.device[node])].lid for node in nodes]
+    assert [order[d] for d in numbers[nodes]] == lids
+
+
+@pytest.mark.parametrize("with_base", [True, False])
+def test_loaded_tables_carry_the_traffic_of_each_job_on_its_own_cables_only(case, with_base):
+    simulation, _, jobs = case
+    base = simulation.sweep("-R", "ftree")
+    wired = simulation.discover()
+    strayed = [traced_links(simulation, wired, job) - set(job.links.tolist()) for job in jobs]
+    routing = Wraparound.on(wired.topology)
+    table = simulation.folder / "jobs.lfts"
+    table.write_text(
+        export_lfts(wired, [(routing, job) for job in jobs], base if with_base else None)
+    )
+
+    loaded = simulation.sweep("-R", "file", "-U", str(table))
+
+    assert loaded.ports == read_lft_dump(table.read_text()).ports
+    assert strayed[0], "ftree alone would not have left the partition: the test shows nothing"
+    for job in jobs:
+        assert traced_links(simulation, wired, job) == set(job.links.tolist())
