@@ -1,5 +1,5 @@
 """
-Compare the isolating allocators with seed 001 (Smith & Lowenthal, HPDC 2021): nothing coupled.
+Compare the isolating allocators with Smith21 (Smith & Lowenthal, HPDC 2021): nothing coupled.
 
 Usage: python -m benchmarks.allocator_papers --logs FOLDER [--quick] [--out FOLDER]
 
@@ -80,7 +80,7 @@ gives LC+S 5 s; they, and TA's stricter reading, have one seed."""
 ON_UTILISATION = """
 Order and bands are the paper's but for TA, which lies above: Algorithm 1 as printed is less strict
 than what the paper can have run. With option `whole_leaves` (jobs of several leaves take wholly
-free leaves only, the wording of seed 000's rules) utilisation and, below, makespan come within a
+free leaves only, the wording of Pollard18's rules) utilisation and, below, makespan come within a
 point of the paper's: that is probably what it ran. The synthetic traces are other draws from the
 same distributions."""
 ON_RESERVATION = """
@@ -391,7 +391,7 @@ def main() -> None:
     command = "python -m benchmarks.allocator_papers --logs FOLDER"
     command += " --quick" if options.quick else ""
     record("Jigsaw, LaaS, TA and LC+S (Smith & Lowenthal, HPDC'21)", command, lines, path=PAPERS)
-    record("Allocators against seed 001", command, comparison.checks.table())
+    record("Allocators against Smith21", command, comparison.checks.table())
     sys.exit(0 if comparison.checks.hold else 1)
 
 

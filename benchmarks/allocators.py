@@ -1,5 +1,5 @@
 """
-CPU time that allocators take per job, beside Table 3 of seed 001.
+CPU time that allocators take per job, beside Table 3 of Smith21.
 
     python -m benchmarks.allocators synth-16 jigsaw ta --jobs 2000
     python -m benchmarks.allocators thunder jigsaw --log LLNL-Thunder-2007-1.1-cln.swf.gz
@@ -25,7 +25,7 @@ from scheduler.workload import read_swf, synth
 RADIX = {"synth-16": 16, "synth-22": 22, "synth-28": 28, "thunder": 18, "atlas": 18}
 PER_NODE = {"thunder": 4, "atlas": 8}
 MAX_NODES = {"thunder": None, "atlas": 1024}
-TABLE_3_MS = {  # seed 001, Table 3
+TABLE_3_MS = {  # Smith21, Table 3
     ("ta", "synth-16"): 2.83,
     ("ta", "thunder"): 1.28,
     ("ta", "synth-28"): 7.09,

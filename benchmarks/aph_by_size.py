@@ -1,5 +1,5 @@
 """
-Compare average pairwise hops by job size with Figure 7 of seed 000 (Pollard et al., SC 2018).
+Compare average pairwise hops by job size with Figure 7 of Pollard18 (Pollard et al., SC 2018).
 
 Usage: python -m benchmarks.aph_by_size --logs FOLDER [--jobs N]
 
@@ -163,7 +163,7 @@ def main() -> None:
         verdict="hold" if checks.hold else "do not all hold", larger=f"{more} of {pairs} classes"
     )
     record(title, command, [text, *lines, reading], path=PAPERS)
-    record("APH by job size against seed 000", command, checks.table())
+    record("APH by job size against Pollard18", command, checks.table())
     sys.exit(0 if checks.hold else 1)
 
 

@@ -13,7 +13,7 @@ import numpy as np
 from benchmarks.contention_draws import draw_scene
 from benchmarks.contention_scenes import Stream
 from benchmarks.evidence import record, verdict
-from benchmarks.seed000_vb import SETTINGS, WORKLOADS, Bench
+from benchmarks.pollard18_vb import SETTINGS, WORKLOADS, Bench
 from netsim.contention.cold.fixedpoint import ColdSolution, accurate, cold_fast
 from netsim.contention.constants import ConstantsOf, JobConstants
 from netsim.contention.events.fast import Fast
@@ -75,7 +75,7 @@ def random_scenes(fraction: float) -> Iterator[Jobs]:
 
 
 def large_scenes() -> Iterator[Jobs]:
-    """Yield the workloads of seed 000, section V-B, that always communicate on random nodes."""
+    """Yield the workloads of Pollard18, section V-B, that always communicate on random nodes."""
     bench = Bench(SETTINGS[0])
     constants_of = ConstantsOf(bench.tree)
     for workload in range(WORKLOADS):
@@ -117,7 +117,7 @@ def main(n_events: int) -> int:
             f"{starts} (stretch of all steps), solver tolerance {TOLERANCE:g}; f is the fraction "
             f"of communication, the same for all jobs. {SCENES} random scenes "
             f"(`benchmarks/contention_draws.py`) for each f, and the {WORKLOADS} workloads of "
-            "10,648 nodes of seed 000, section V-B."
+            "10,648 nodes of Pollard18, section V-B."
         ),
         "",
         "| scenes | f | model | mean | largest | all settle | sweeps at most |",

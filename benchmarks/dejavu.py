@@ -1,5 +1,5 @@
 """
-Repeat seed 004 (Deja Vu): what the shape of an allocation costs, and its two queue policies.
+Repeat Yang: what the shape of an allocation costs, and its two queue policies.
 
 Usage: python -m benchmarks.dejavu --logs FOLDER [--jobs N] [--only shapes|policies] [--out FOLDER]
 

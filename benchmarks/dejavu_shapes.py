@@ -1,4 +1,4 @@
-"""Communication times on the allocation shapes of seed 004; run by benchmarks/dejavu.py."""
+"""Communication times on the allocation shapes of Yang; run by benchmarks/dejavu.py."""
 
 from collections.abc import Sequence
 

@@ -1,5 +1,5 @@
 """
-Repeat seed 002: how much closer than FIFO-0 (first free) its allocators place jobs.
+Repeat Stoltzfus13: how much closer than FIFO-0 (first free) its allocators place jobs.
 
 A load with HECToR's job sizes is replayed on the paper's four machines under each allocator, by
 places and removals alone. Improvement is the paper's: per job size with more than thirty jobs, how

@@ -1,5 +1,5 @@
 """
-Seed 003's experiments: communication cost and execution time under its allocators.
+Mishra20's experiments: communication cost and execution time under its allocators.
 
     python -m benchmarks.mishra FOLDER
 
@@ -373,7 +373,7 @@ def main(folder: Path) -> int:
         "Continuous runs with the log's own marks: 80 % communicate, 30 to 90 % of their time.",
     )
     report_coupled(report, folder)
-    record("Communication-aware allocation (seed 003)", COMMAND, [NOTES, *report.lines])
+    record("Communication-aware allocation (Mishra20)", COMMAND, [NOTES, *report.lines])
     return 0 if report.holds else 1
 
 

@@ -1,4 +1,4 @@
-"""Seed 002's way to judge allocators: replay the places and removals of a log, nothing else."""
+"""Stoltzfus13's way to judge allocators: replay the places and removals of a log, nothing else."""
 
 import heapq
 import math

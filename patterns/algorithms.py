@@ -21,7 +21,7 @@ class RecursiveDoubling(Sized):
 
     Notes
     -----
-    RD of seed 003, figure 3. See `patterns.doubling.recursive_doubling`.
+    RD of Mishra20, figure 3. See `patterns.doubling.recursive_doubling`.
     """
 
     def _steps(self, n_ranks: int) -> list[Step]:
@@ -41,7 +41,7 @@ class RecursiveHalvingVectorDoubling(Sized):
 
     Notes
     -----
-    RHVD of seed 003. See `patterns.doubling.halving_doubling`.
+    RHVD of Mishra20. See `patterns.doubling.halving_doubling`.
     """
 
     def _steps(self, n_ranks: int) -> list[Step]:
@@ -83,7 +83,7 @@ class Binomial(Rooted):
 
     Notes
     -----
-    Binomial of seed 003. See `patterns.trees.broadcast_binomial`.
+    Binomial of Mishra20. See `patterns.trees.broadcast_binomial`.
     """
 
     def _steps(self, n_ranks: int) -> list[Step]:

@@ -33,7 +33,7 @@ class AllToAll(Collective):
 
     Notes
     -----
-    M_a2a of seed 004, section on communication pattern matrices.
+    M_a2a of Yang, section on communication pattern matrices.
     """
 
     algorithm: str = "direct"
@@ -67,7 +67,7 @@ class SubAllToAll(Template):
 
     Notes
     -----
-    Sub-a2a of seed 000, section V: "sub-communicator based all-to-all communication on a 3D
+    Sub-a2a of Pollard18, section V: "sub-communicator based all-to-all communication on a 3D
     process grid", over two of the dimensions or over all.
     """
 
@@ -110,7 +110,7 @@ class OneToAll(Rooted):
 
     Notes
     -----
-    M_o2a of seed 004, section on communication pattern matrices.
+    M_o2a of Yang, section on communication pattern matrices.
     """
 
     def _steps(self, n_ranks: int) -> list[Step]:
@@ -133,7 +133,7 @@ class AllToOne(Rooted):
 
     Notes
     -----
-    M_a2o of seed 004, section on communication pattern matrices.
+    M_a2o of Yang, section on communication pattern matrices.
     """
 
     def _steps(self, n_ranks: int) -> list[Step]:

@@ -1,4 +1,4 @@
-"""Patterns made of patterns: weighted sums, sequences, and the mixes of seed 003."""
+"""Patterns made of patterns: weighted sums, sequences, and the mixes of Mishra20."""
 
 from collections.abc import Sequence as Many
 from dataclasses import dataclass
@@ -44,7 +44,7 @@ class Hybrid(Template):
 
     Notes
     -----
-    M_hyb = sum of alpha_i M_i, sum of alpha_i = 1, of seed 004, section on hybrid
+    M_hyb = sum of alpha_i M_i, sum of alpha_i = 1, of Yang, section on hybrid
     communication patterns. Since "alpha_i indicates the percentage of communication amount",
     each M_i is first scaled to the same sum.
 
@@ -120,7 +120,7 @@ class Sequence(Template):
 @dataclass(frozen=True, slots=True)
 class Mix(Template):
     """
-    Collectives in sequence, mixed as in the experiment sets A to E of seed 003.
+    Collectives in sequence, mixed as in the experiment sets A to E of Mishra20.
 
     Parameters
     ----------
@@ -132,7 +132,7 @@ class Mix(Template):
 
     Notes
     -----
-    Seed 003, section on mixes of compute and communication (figure 6).
+    Mishra20, section on mixes of compute and communication (figure 6).
     """
 
     mix: str = "D"

@@ -73,7 +73,7 @@ def recursive_doubling(n_ranks: int, nbytes: float) -> list[Step]:
 
     Notes
     -----
-    Seed 003, figure 3; Thakur, Rabenseifner and Gropp, *Optimization of collective
+    Mishra20, figure 3; Thakur, Rabenseifner and Gropp, *Optimization of collective
     communication operations in MPICH*, 2005, section 4.5.
     """
     fold = _fold(n_ranks)
@@ -126,7 +126,7 @@ def halving_doubling(n_ranks: int, nbytes: float) -> list[Step]:
 
     Notes
     -----
-    Seed 003: the first half of the ranks does not talk to the second after the first step of
+    Mishra20: the first half of the ranks does not talk to the second after the first step of
     halving, and messages double in vector doubling. Bytes as in MPICH's MPI_Reduce_scatter by
     recursive halving (distance n/2 with 1/2 of the vector, n/4 with 1/4, and so on), then the
     same backwards, as in its MPI_Allgather by recursive doubling: most bytes travel far.

@@ -34,7 +34,7 @@ class UnstructuredMesh(Template):
 
     Notes
     -----
-    Unstr-mesh of seed 000, section V: "unstructured near-neighbor communication on a 3D
+    Unstr-mesh of Pollard18, section V: "unstructured near-neighbor communication on a 3D
     process grid"; it states neither degrees nor sizes.
     """
 

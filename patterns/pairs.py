@@ -27,7 +27,7 @@ class Pairs(Template):
 
     Notes
     -----
-    Pairs of seed 000, section V: "random-pairs communication".
+    Pairs of Pollard18, section V: "random-pairs communication".
     """
 
     nbytes: float = DEFAULT_NBYTES
@@ -154,7 +154,7 @@ class NearestNeighbor(Sized):
 
     Notes
     -----
-    M_nn of seed 004, section on communication pattern matrices: the matrix is zero except
+    M_nn of Yang, section on communication pattern matrices: the matrix is zero except
     just above and just below its diagonal.
     """
 

@@ -41,7 +41,7 @@ class Stencil(Template):
     -----
     A message across an edge or corner is smaller: the subdomain of a rank is taken as a cube
     of L^d values of 8 bytes, so a face has L^(d-1) values, and a neighbour that differs in k
-    coordinates gets L^(d-k). The 4D stencil is seed 000, section V; the 27-point one is
+    coordinates gets L^(d-k). The 4D stencil is Pollard18, section V; the 27-point one is
     that of HPCG.
 
     Examples

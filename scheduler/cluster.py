@@ -69,7 +69,7 @@ class Cluster:
     pod_free : list of int
         Free nodes of each pod.
     leaf_comm : list of int
-        Nodes of each group that communication-intensive jobs hold (seed 003, L_comm).
+        Nodes of each group that communication-intensive jobs hold (Mishra20, L_comm).
     stamp : list of object
         A mark for each pod that is replaced whenever anything in the pod changes: two pods
         with the same mark, in this cluster or a copy, are the same pod in the same state.

@@ -1,6 +1,6 @@
 """SharedLinks: how much of each link's capacity is taken, in whole units (LC+S)."""
 
-CAP = 8  # units of a link that may be taken: 80 % of its capacity of 10 (seed 001, 5.4.2)
+CAP = 8  # units of a link that may be taken: 80 % of its capacity of 10 (Smith21, 5.4.2)
 
 
 class SharedLinks:

@@ -135,7 +135,7 @@ def minimal_links(tree, nodes):
 
 def broken_conditions(tree, ends, allocation, *, whole_leaves=False):
     """
-    Return what conditions (1)-(6) of seed 001 an allocation breaks, as a list of sentences.
+    Return what conditions (1)-(6) of Smith21 an allocation breaks, as a list of sentences.
 
     A job on one leaf may own no links, or as many uplinks as nodes. With `whole_leaves`, jobs
     over pods must also fill every leaf but the remainder leaf (Jigsaw, LaaS).

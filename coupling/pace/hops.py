@@ -1,4 +1,4 @@
-"""HopLedger: what each job's communication costs on its placement by the formula of seed 003."""
+"""HopLedger: what each job's communication costs on its placement by the formula of Mishra20."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -48,7 +48,7 @@ class HopLedger:
 
     Notes
     -----
-    Equations (2) to (6) of seed 003, on the leaves as they are when the job has started: nodes
+    Equations (2) to (6) of Mishra20, on the leaves as they are when the job has started: nodes
     that run communication-intensive jobs, its own included. Messages of many jobs are looked
     at together, each leaf of each job as a leaf of its own.
     """

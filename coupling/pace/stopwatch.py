@@ -20,7 +20,7 @@ class Stopwatch:
     Attributes
     ----------
     cpu_s : float
-        CPU seconds of all its decisions so far: what seed 001, Table 3, divides by the number of
+        CPU seconds of all its decisions so far: what Smith21, Table 3, divides by the number of
         jobs as scheduling time per job.
     """
 

@@ -51,7 +51,7 @@ def hops_by_size(jobs: pd.DataFrame) -> pd.DataFrame:
 
     Notes
     -----
-    APH is eq. (1) of seed 000, the same number as MIND of seed 002, whose section 2.4
+    APH is eq. (1) of Pollard18, the same number as MIND of Stoltzfus13, whose section 2.4
     weighs it by consumed node time.
     """
     done = jobs[jobs["dropped"] == ""]
@@ -85,7 +85,7 @@ def network_volume(links: pd.DataFrame) -> dict[str, float | None]:
 
     Notes
     -----
-    Hop-bytes as in seed 004, section IV (M x D), with the distance travelled for D.
+    Hop-bytes as in Yang, section IV (M x D), with the distance travelled for D.
     """
     nbytes, kind = links["bytes"], links["class"]
     sent = float(nbytes[kind == "injection"].sum())

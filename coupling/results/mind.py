@@ -1,4 +1,4 @@
-"""How much closer than another a run places its jobs: MIND, as seed 002 compares it."""
+"""How much closer than another a run places its jobs: MIND, as Stoltzfus13 compares it."""
 
 from dataclasses import asdict, dataclass
 from math import isfinite, nan
@@ -35,7 +35,7 @@ class MindGain:
 
     Notes
     -----
-    Seed 002, sections 2.5.2, 4 and 6.4. MIND of jobs is the column ``aph``. Reference is FIFO-0
+    Stoltzfus13, sections 2.5.2, 4 and 6.4. MIND of jobs is the column ``aph``. Reference is FIFO-0
     there, which is first-free.
     """
 

@@ -9,7 +9,7 @@ import pandas as pd
 
 from netsim.arrays import Floats, Ints
 
-UTILIZATION_EDGES = (0.98, 0.95, 0.90, 0.80, 0.60, 0.0)  # of the bins of seed 001, Table 2
+UTILIZATION_EDGES = (0.98, 0.95, 0.90, 0.80, 0.60, 0.0)  # of the bins of Smith21, Table 2
 MINUTE_S = 60.0
 
 
@@ -32,7 +32,7 @@ def instantaneous_utilization(jobs: pd.DataFrame, n_nodes: int) -> pd.Series:
 
     Notes
     -----
-    Seed 001, section 6.1, Table 2. It counts nodes asked for: with those that LaaS holds
+    Smith21, section 6.1, Table 2. It counts nodes asked for: with those that LaaS holds
     besides, LaaS would be above 98 % often. Each job is two events; at one instant jobs end
     before others start, each in the order of the log.
     """
@@ -106,8 +106,8 @@ def lost_capacity(jobs: pd.DataFrame, n_nodes: int) -> dict[str, float | None]:
 
     Notes
     -----
-    Internal and external fragmentation of nodes as in seed 001, section 2.3.2, averaged over time.
-    Loss of capacity is the metric that seed 004, section VIII-B, names, as its reference (Zhou
+    Internal and external fragmentation of nodes as in Smith21, section 2.3.2, averaged over time.
+    Loss of capacity is the metric that Yang, section VIII-B, names, as its reference (Zhou
     et al., IPDPS 2015) defines it: the sum of n_i (t_i+1 - t_i) delta_i over events, divided
     by N (t_m - t_1), with n_i free nodes and delta_i = 1 while a job that would fit waits.
     """

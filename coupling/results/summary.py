@@ -33,7 +33,7 @@ def summarize(jobs: pd.DataFrame, n_nodes: int) -> dict[str, float | int | None]
 
     Notes
     -----
-    Steady utilisation is seed 001, section 5, without the drain at the end of the trace.
+    Steady utilisation is Smith21, section 5, without the drain at the end of the trace.
     """
     done = jobs[jobs["dropped"] == ""]
     counts: dict[str, float | int | None] = {

@@ -1,5 +1,5 @@
 """
-Write synth16.swf.gz: 3000 jobs drawn as the Synth-16 trace of seed 001 is.
+Write synth16.swf.gz: 3000 jobs drawn as the Synth-16 trace of Smith21 is.
 
 Run it from this folder; the jobs depend on the seed alone.
 """

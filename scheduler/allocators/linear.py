@@ -16,8 +16,8 @@ class FirstFree:
 
     Notes
     -----
-    The *Baseline* of seed 001, section 5 (a traditional, unconstrained scheduler), and the
-    topology-oblivious policy of seed 000, section IV.
+    The *Baseline* of Smith21, section 5 (a traditional, unconstrained scheduler), and the
+    topology-oblivious policy of Pollard18, section IV.
     """
 
     name: ClassVar[str] = "first-free"

@@ -21,7 +21,7 @@ class NodeOrder:
     """
     All nodes of a machine on a line.
 
-    A node's *place* on the line (its ordinal in seed 002) counts every node, also those that
+    A node's *place* on the line (its ordinal in Stoltzfus13) counts every node, also those that
     take no jobs: the gap across a login node is the same as across a busy one.
 
     Parameters

@@ -1,4 +1,4 @@
-"""Reckless and Cautious: jobs prefer the shape on which they ran best before (seed 004)."""
+"""Reckless and Cautious: jobs prefer the shape on which they ran best before (Yang)."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -41,7 +41,7 @@ class Offer:
 
 class Reckless:
     """
-    Reckless (seed 004, section VIII-A): only all-to-all jobs wait for their preferred shape.
+    Reckless (Yang, section VIII-A): only all-to-all jobs wait for their preferred shape.
 
     Parameters
     ----------
@@ -177,7 +177,7 @@ class Reckless:
 
 class Cautious(Reckless):
     """
-    Cautious (seed 004, section VIII-B): whoever gets his preferred shape too late does not wait.
+    Cautious (Yang, section VIII-B): whoever gets his preferred shape too late does not wait.
 
     Parameters
     ----------

@@ -21,7 +21,7 @@ class Easy:
     Parameters
     ----------
     window : int, default 50
-        Waiting jobs behind the head that are tried; seed 001, section 5.4.3 uses 50.
+        Waiting jobs behind the head that are tried; Smith21, section 5.4.3 uses 50.
     reservation : {"R2", "R3", "node-count"}
         What a job that would run past the head's reserved time must respect.
 

@@ -1,4 +1,4 @@
-"""Record of past submissions: how long the same job took on which shape (seed 004)."""
+"""Record of past submissions: how long the same job took on which shape (Yang)."""
 
 from scheduler.job import Job
 
@@ -29,7 +29,7 @@ class Record:
 
     Notes
     -----
-    Seed 004, section VI: a job is looked up by user name and executable, then by size and
+    Yang, section VI: a job is looked up by user name and executable, then by size and
     communication pattern. What is kept is the *stretch*, run time / expected run time, as
     submissions of one job differ in length; its mean by shape.
     """

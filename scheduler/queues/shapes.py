@@ -71,7 +71,7 @@ class TorusShapes:
 
     Notes
     -----
-    Seed 004, Table 1: ``3d-balanced``, ``3d-unbalanced``, ``2d-balanced``, ``2d-unbalanced``,
+    Yang, Table 1: ``3d-balanced``, ``3d-unbalanced``, ``2d-balanced``, ``2d-unbalanced``,
     and ``1d-balanced``, the list of section V-A. What the allocator proposes when no chunk is
     free is ``any``.
     """
@@ -152,7 +152,7 @@ class TreeShapes:
 
     Notes
     -----
-    ``leaf``, ``pod``, or ``any``. Seed 004 is about tori; on a tree a job has a shape of its
+    ``leaf``, ``pod``, or ``any``. Yang is about tori; on a tree a job has a shape of its
     own choice only as far as the allocator finds one.
     """
 

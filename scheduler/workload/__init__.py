@@ -9,7 +9,7 @@ Workloads: job logs, generators and communication profiles.
 * `refine`           filter a workload that was read or drawn before
 * `limit_nodes`      drop the jobs that are larger than a machine
 * `read_swf`, `write_swf`  the Standard Workload Format
-* `synth`            the synthetic mixes of seed 001
+* `synth`            the synthetic mixes of Smith21
 * `assign`           give jobs their communication, as a profile says
 * `Profile`, `read_profile`, `profile_from`, `DEFAULT_PROFILE`  communication profiles
 * `expand_hostlist`  names in a list such as ``n[001-018]``

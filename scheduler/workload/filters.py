@@ -69,7 +69,7 @@ class Filters:
     max_nodes : int or None, default None
         Jobs larger than this (after scaling) are dropped.
     scale_nodes : int, default 1
-        Factor on the nodes of every job (seed 000, section IV-B: "2x", "3x").
+        Factor on the nodes of every job (Pollard18, section IV-B: "2x", "3x").
     arrivals : "log", "zero" or float, default "log"
         Submit times as in the log, the first kept job at 0; all 0, in the order of the
         log; or as in the log times a factor (0.5: twice the load).

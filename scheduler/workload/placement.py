@@ -1,4 +1,4 @@
-"""Placement logs: jobs placed on and removed from a machine, in order (seed 002)."""
+"""Placement logs: jobs placed on and removed from a machine, in order (Stoltzfus13)."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -44,7 +44,7 @@ def read_placement_log(path: str | Path, **options: Unpack[ReadOptions]) -> Work
 
     Notes
     -----
-    Seed 002, section 3.1: "P for place and F for remove"; its log has no times that count.
+    Stoltzfus13, section 3.1: "P for place and F for remove"; its log has no times that count.
     """
     filters = Filters(**options)
     source = read_source(path)

@@ -333,7 +333,7 @@ DEFAULT_PROFILE = profile_from(
 """
 Five patterns with equal chance for jobs of two nodes and more, 10 to 50 % communication.
 
-An assumption, as no job log says how jobs communicate. The patterns are those of seed 000,
+An assumption, as no job log says how jobs communicate. The patterns are those of Pollard18,
 section V-B (stencil, unstructured mesh, random pairs, sub-communicator all-to-all), its stencil
 in 3D and 4D. Fractions spread around the 30 % of its second experiment; the HPCG runs measured on
 IIT Kanpur's HPC2010 spent 40 % in MPI. Message sizes set the length of an iteration only: with f

@@ -80,7 +80,7 @@ def read_swf(path: str | Path, **options: Unpack[ReadOptions]) -> Workload:
     -----
     Format: Chapin et al., *Benchmarks and Standards for the Evaluation of Parallel Job
     Schedulers*, JSSPP 1999, version 2.2 of the archive. The default filter gives the jobs of
-    seed 001, Table 1, for the cleaned Thunder and Atlas logs.
+    Smith21, Table 1, for the cleaned Thunder and Atlas logs.
     """
     filters = Filters(**options)
     source = read_source(path)

@@ -1,4 +1,4 @@
-"""Synthetic job mixes of the papers: exponential sizes (seed 001, LaaS), HECToR-like (seed 002)."""
+"""Synthetic job mixes of the papers: sizes of Smith21 (exponential) and of Stoltzfus13 (HECToR)."""
 
 import numpy as np
 
@@ -10,7 +10,7 @@ from scheduler.workload.base import Workload
 _SHORTEST_S, _LONGEST_S = 20, 3000
 
 HECTOR_NODES = 2816
-"""Nodes of HECToR that run jobs: 15 x 6 x 16 x 2 less 64 login nodes (seed 002, section 2.5)."""
+"""Nodes of HECToR that run jobs: 15 x 6 x 16 x 2 less 64 login nodes (Stoltzfus13, section 2.5)."""
 
 HECTOR_SIZES = {
     1: 0.270,
@@ -57,7 +57,7 @@ def synth(mean_nodes: float, n_jobs: int = 10_000, seed: int = 1) -> Workload:
 
     Notes
     -----
-    Seed 001, section 5.1 and Table 1, after Zahavi's LaaS: sizes modelled on the JUROPA
+    Smith21, section 5.1 and Table 1, after Zahavi's LaaS: sizes modelled on the JUROPA
     machine (exponential), run times uniform.
 
     Examples
@@ -142,7 +142,7 @@ def hector_like(n_jobs: int = 50_000, seed: int = 1, load: float = 0.8) -> Workl
 
     Notes
     -----
-    Seed 002, section 4.1 and 6.2: jobs of one node are most frequent, those of 9-16 nodes
+    Stoltzfus13, section 4.1 and 6.2: jobs of one node are most frequent, those of 9-16 nodes
     nearly as many, both sides have long, small tails up to 2048 nodes, and the mean is
     just over 10 (10.6 here). Its Figure 8 is a picture without numbers, so the shares
     (`HECTOR_SIZES`) are ours; within a class half of the jobs take the power of two and the

@@ -1,4 +1,4 @@
-"""Equations (2) to (6) of seed 003 on node numbers and exact fractions, one pair at a time."""
+"""Equations (2) to (6) of Mishra20 on node numbers and exact fractions, one pair at a time."""
 
 from fractions import Fraction
 

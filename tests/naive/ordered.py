@@ -1,5 +1,5 @@
 """
-The allocators of seed 002, line by line as its figures print them, over lists of ordinals.
+The allocators of Stoltzfus13, line by line as its figures print them, over lists of ordinals.
 
 `free` is an ascending list; every function returns the ordinals in the order they were found.
 """

@@ -1,7 +1,7 @@
 """
 Which sizes have a legal placement, by enumeration of every node count per leaf and every link.
 
-Conditions (1)-(6) of seed 001 as they are written, with one-pod jobs as a case of their own. A
+Conditions (1)-(6) of Smith21 as they are written, with one-pod jobs as a case of their own. A
 machine is a list of pods; a pod has leaves (free nodes, set of free up-ports) and, for each L2
 index, a set of free spine ports.
 """

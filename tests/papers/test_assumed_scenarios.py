@@ -1,4 +1,4 @@
-"""Seeds 000 (V-C, V-D) and 001 (6.3): makespan when isolation is assumed to make jobs faster."""
+"""Pollard18 (V-C, V-D) and Smith21 (6.3): makespan when isolated jobs are assumed to be faster."""
 
 from dataclasses import replace
 
@@ -39,13 +39,13 @@ def ratio():
 
 
 def test_isolation_without_speed_up_lengthens_the_makespan_and_speed_ups_win_it_back(ratio):
-    """Seed 001, Figure 8: Jigsaw above Baseline alone, below it with 10 %, further with 20 %."""
+    """Smith21, Figure 8: Jigsaw above Baseline alone, below it with 10 %, further with 20 %."""
     alone, ten, twenty = ratio("jigsaw"), ratio("jigsaw", "10%"), ratio("jigsaw", "20%")
 
     assert alone > 1.0 > ten > twenty
 
 
 def test_ta_is_worse_than_baseline_except_at_twenty_per_cent(ratio):
-    """Seed 001, section 6.3, and worse than Jigsaw under the same assumption."""
+    """Smith21, section 6.3, and worse than Jigsaw under the same assumption."""
     assert ratio("ta", "5%") > 1.0 > ratio("ta", "20%")
     assert ratio("ta", "10%") > ratio("jigsaw", "10%")

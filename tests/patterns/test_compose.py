@@ -98,7 +98,7 @@ def test_equal_rounds_stay_one_object_when_scaled():
         ("E", 0.7, [0.3, 0.7]),
     ],
 )
-def test_a_mix_has_the_shares_of_seed_003(mix, fraction, shares):
+def test_a_mix_has_the_shares_of_mishra20(mix, fraction, shares):
     """A to C are RHVD; D is 15 % RD and 35 % binomial of the run time, E 21 % and 49 %."""
     n = 16
     pattern = make_pattern({"name": "mix", "mix": mix, "nbytes": 100})

@@ -1,4 +1,4 @@
-"""Model `hop-cost`: seed 003's estimate of contention, from leaf switches alone."""
+"""Model `hop-cost`: Mishra20's estimate of contention, from leaf switches alone."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -60,7 +60,7 @@ class HopJob:
 
 class HopCost:
     """
-    Interference by seed 003: communication takes longer in the ratio of costs.
+    Interference by Mishra20: communication takes longer in the ratio of costs.
 
     Parameters
     ----------
@@ -72,7 +72,7 @@ class HopCost:
 
     Notes
     -----
-    Equations (2) to (7) of seed 003 with the job's cost among others over its cost alone on the
+    Equations (2) to (7) of Mishra20 with the job's cost among others over its cost alone on the
     same placement. The distance of two nodes is the length of their route, which on a tree is
     equation (4). Every running job counts as communication-intensive, by all nodes that send
     or receive. The model looks at switches: jobs on one leaf slow each other down even where

@@ -1,4 +1,4 @@
-"""Contention of communication-intensive jobs on the leaves of a tree, as seed 003 counts it."""
+"""Contention of communication-intensive jobs on the leaves of a tree, as Mishra20 counts it."""
 
 import numpy as np
 
@@ -25,8 +25,8 @@ def communication_ratio(comm: Ints, busy: Ints, nodes: Ints) -> Floats:
 
     Notes
     -----
-    Mishra et al., *Communication-aware Job Scheduling using SLURM*, ICPP Workshops 2020 (seed
-    003), equation (1). A leaf without busy nodes has no contention: its first term, 0 / 0, is
+    Mishra et al., *Communication-aware Job Scheduling using SLURM*, ICPP Workshops 2020
+    (Mishra20), equation (1). A leaf without busy nodes has no contention: its first term, 0 / 0, is
     0; so is the second of a leaf without nodes.
 
     Examples
@@ -58,7 +58,7 @@ def contention_factor(leaf_i: Ints, leaf_j: Ints, comm: Ints, nodes: Ints) -> Fl
 
     Notes
     -----
-    Seed 003, equation (2) on one leaf, (3) between two; the last term of (3) stands for the
+    Mishra20, equation (2) on one leaf, (3) between two; the last term of (3) stands for the
     lowest common switch, whatever its level.
 
     Examples
@@ -105,14 +105,14 @@ def effective_hops(distance: Ints, contention: Floats) -> Floats:
     ----------
     distance : (F,) int array
         Links from node to node, those of the nodes included: in a tree twice the level of the
-        lowest common switch, seed 003, equation (4).
+        lowest common switch, Mishra20, equation (4).
     contention : (F,) float array
         C(i, j).
 
     Returns
     -------
     (F,) float array
-        Hops(i, j) = d(i, j) (1 + C(i, j)), seed 003, equation (5).
+        Hops(i, j) = d(i, j) (1 + C(i, j)), Mishra20, equation (5).
 
     Examples
     --------
@@ -139,7 +139,7 @@ def communication_cost(step: Ints, hops: Floats) -> float:
     Returns
     -------
     float
-        Sum over the steps of the largest in each, seed 003, equation (6); 0 without messages.
+        Sum over the steps of the largest in each, Mishra20, equation (6); 0 without messages.
 
     Examples
     --------
@@ -163,7 +163,7 @@ def step_costs(step: Ints, hops: Floats) -> Floats:
     Returns
     -------
     (S,) float array
-        The largest of each step, in order: what seed 003, equation (6), sums up.
+        The largest of each step, in order: what Mishra20, equation (6), sums up.
     """
     if not step.size:
         return np.empty(0)
@@ -190,7 +190,7 @@ def modified_runtime(
     Returns
     -------
     float
-        T' = T_compute + T_comm cost / cost_default in seconds, seed 003, equation (7);
+        T' = T_compute + T_comm cost / cost_default in seconds, Mishra20, equation (7);
         unchanged where the default costs nothing.
 
     Examples

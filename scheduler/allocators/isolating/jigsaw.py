@@ -1,4 +1,4 @@
-"""Jigsaw: isolated partitions of full bandwidth, nodes and links (seed 001)."""
+"""Jigsaw: isolated partitions of full bandwidth, nodes and links (Smith21)."""
 
 from dataclasses import dataclass, field
 from typing import ClassVar
@@ -21,7 +21,7 @@ from scheduler.job import Job
 @dataclass(slots=True)
 class Jigsaw:
     """
-    Jigsaw, Algorithm 1 of seed 001: nodes and links that fulfil conditions (1)-(6).
+    Jigsaw, Algorithm 1 of Smith21: nodes and links that fulfil conditions (1)-(6).
 
     A job goes into one pod if any legal placement exists there, else over pods, where every
     leaf but the remainder leaf is used whole (section 4).

@@ -1,4 +1,4 @@
-"""LaaS, Links as a Service: isolated partitions, whole leaves beyond a pod (seed 001)."""
+"""LaaS, Links as a Service: isolated partitions, whole leaves beyond a pod (Smith21)."""
 
 from dataclasses import dataclass, field
 from typing import ClassVar
@@ -21,7 +21,7 @@ from scheduler.job import Job
 @dataclass(slots=True)
 class Laas:
     """
-    LaaS as seed 001, section 5.2.1 compares it: three levels reduced to two.
+    LaaS as Smith21, section 5.2.1 compares it: three levels reduced to two.
 
     In one pod a job gets exactly its nodes, as under Jigsaw. Over pods, leaves take the
     place of nodes: the size is rounded up to whole leaves and the nodes beyond the request

@@ -1,4 +1,4 @@
-"""LC and LC+S: every legal placement, with links of one's own or shared by bandwidth (seed 001)."""
+"""LC and LC+S: every legal placement, with links of one's own or shared by bandwidth (Smith21)."""
 
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -46,7 +46,7 @@ class LeastConstrained:
 
     Notes
     -----
-    The *least constrained* approach of seed 001, sections 4 and 5.2.3, links exclusive. The
+    The *least constrained* approach of Smith21, sections 4 and 5.2.3, links exclusive. The
     paper gives up after 5 s; steps do not depend on the machine that runs the simulation,
     and utilisation is flat from 200 of them on. Inside one pod the search is exhaustive.
     """
@@ -122,7 +122,7 @@ class LeastConstrainedShared:
 
     Notes
     -----
-    Seed 001, sections 5.2.3 and 5.4.2: a bound rather than a scheduler, since nobody knows
+    Smith21, sections 5.2.3 and 5.4.2: a bound rather than a scheduler, since nobody knows
     what bandwidth a job needs. Jobs on a single leaf take no links.
 
     The links are book-keeping: they decide where a job may start. Its traffic goes the way of the

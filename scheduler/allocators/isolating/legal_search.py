@@ -1,4 +1,4 @@
-"""Search over all legal shapes of a partition over pods: conditions (1)-(6) of seed 001."""
+"""Search over all legal shapes of a partition over pods: conditions (1)-(6) of Smith21."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass

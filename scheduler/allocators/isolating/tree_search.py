@@ -14,7 +14,7 @@ def in_one_pod(
     pods: Pods, size: int, cluster: Cluster, *, leaf_links: bool
 ) -> tuple[Row, ...] | None:
     """
-    Search a placement inside one pod: the first half of Algorithm 1 of seed 001.
+    Search a placement inside one pod: the first half of Algorithm 1 of Smith21.
 
     Parameters
     ----------
@@ -82,7 +82,7 @@ class WholeLeafSearch:
     """
     Search a placement over pods that uses whole leaves and at most one remainder leaf.
 
-    This is the second half of Algorithm 1 of seed 001 with its FIND_L3. All leaves but the
+    This is the second half of Algorithm 1 of Smith21 with its FIND_L3. All leaves but the
     remainder leaf give all nodes and all uplinks, so any of a pod's whole leaves will do and
     only their number matters. Then S is all L2 switches of a pod.
 

@@ -1,4 +1,4 @@
-"""Adaptive of seed 003: greedy or balanced, whichever costs less."""
+"""Adaptive of Mishra20: greedy or balanced, whichever costs less."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -32,7 +32,7 @@ class Adaptive:
 
     Notes
     -----
-    Seed 003, section 4.3, equations (2) to (6). Left open there: at equal cost balanced's
+    Mishra20, section 4.3, equations (2) to (6). Left open there: at equal cost balanced's
     placement is taken; the cost for a job that does not communicate is that of recursive
     doubling, without counting its own nodes as communicating.
     """

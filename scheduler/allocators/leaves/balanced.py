@@ -1,4 +1,4 @@
-"""Balanced of seed 003: communicating jobs on leaves in powers of two."""
+"""Balanced of Mishra20: communicating jobs on leaves in powers of two."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -21,7 +21,7 @@ class Balanced:
 
     Notes
     -----
-    Seed 003, section 4.2, algorithm 2, table 2. Left open there: a size that is no power of two
+    Mishra20, section 4.2, algorithm 2, table 2. Left open there: a size that is no power of two
     starts from the next lower one, since the text wants powers of two where the algorithm would
     halve the size itself; leaves with as many free nodes come by number; ranks run over the
     portions in the order in which they are taken, so that they align with the exchanges.
@@ -80,7 +80,7 @@ def portions(free: dict[int, int], size: int) -> list[Portion]:
 
     Examples
     --------
-    Table 2 of seed 003.
+    Table 2 of Mishra20.
 
     >>> portions(dict(enumerate([160, 150, 100, 80, 70, 50, 40])), 512)
     [(0, 128), (1, 128), (2, 64), (3, 64), (4, 64), (5, 32), (6, 32)]

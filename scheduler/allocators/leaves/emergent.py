@@ -101,7 +101,7 @@ class EmergentAdaptive:
 
     Notes
     -----
-    After the adaptive algorithm of seed 003, section 4.3, with the emergent slowdown for the
+    After the adaptive algorithm of Mishra20, section 4.3, with the emergent slowdown for the
     hop formula. The answer depends on the state alone: each call starts a model of its own. At
     most 24 running jobs take part. A job that does not use the network gets slurm-best-fit's
     placement, one of more than 50,000 messages an iteration the choice of `Adaptive`.

@@ -1,4 +1,4 @@
-"""Greedy of seed 003: communicating jobs on the least contended leaves."""
+"""Greedy of Mishra20: communicating jobs on the least contended leaves."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -19,7 +19,7 @@ class Greedy:
 
     Notes
     -----
-    Seed 003, section 4.1, algorithm 1, equation (1). Left open there: leaves of equal ratio are
+    Mishra20, section 4.1, algorithm 1, equation (1). Left open there: leaves of equal ratio are
     taken with the most free nodes first for a job that communicates (the section's aim of few
     switches), the fewest first for another, then by number; ranks run over the leaves in the
     order in which they are taken. A job is communication-intensive if it communicates at all:

@@ -52,7 +52,7 @@ def free_leaves(job: Job, cluster: Cluster, allocator: str) -> dict[int, int] | 
 
     Notes
     -----
-    Line 2 of algorithms 1 and 2 of seed 003. Among switches of one level the paper does not
+    Line 2 of algorithms 1 and 2 of Mishra20. Among switches of one level the paper does not
     choose; as in Slurm, the one with the fewest free nodes is taken.
     """
     check_size(job, cluster)
@@ -104,7 +104,7 @@ def ratios(leaves: Sequence[int], cluster: Cluster) -> list[float]:
     Returns
     -------
     list of float
-        Equation (1) of seed 003 for each.
+        Equation (1) of Mishra20 for each.
     """
     comm = np.array([cluster.leaf_comm[leaf] for leaf in leaves])
     nodes = np.array([cluster.leaf_nodes[leaf].bit_count() for leaf in leaves])
@@ -192,7 +192,7 @@ def placement_cost(
     Returns
     -------
     float
-        Equation (6) of seed 003; 0 for a job that sends nothing.
+        Equation (6) of Mishra20; 0 for a job that sends nothing.
     """
     flows = rank_flows(pattern, allocation.job.n_nodes)
     leaf = allocation.nodes(cluster.nodes_per_leaf) // cluster.nodes_per_leaf

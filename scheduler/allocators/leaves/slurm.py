@@ -23,7 +23,7 @@ class SlurmBestFit:
 
     Notes
     -----
-    Seed 003, section III-B (*best-fit allocation*), the default that its algorithms are
+    Mishra20, section III-B (*best-fit allocation*), the default that its algorithms are
     compared with. Ties go to the lower number.
     """
 

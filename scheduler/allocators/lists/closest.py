@@ -1,4 +1,4 @@
-"""Closest Fit of seed 002: the window of the free list with least gap, or with least MIND."""
+"""Closest Fit of Stoltzfus13: the window of the free list with least gap, or with least MIND."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -26,7 +26,7 @@ class ClosestFit(OrderedList):
 
     Notes
     -----
-    Seed 002, section 5.4.1, Figure 23. Its first bound, 99999, is infinity here.
+    Stoltzfus13, section 5.4.1, Figure 23. Its first bound, 99999, is infinity here.
     """
 
     name: ClassVar[str] = "closest-fit"
@@ -71,7 +71,7 @@ class ClosestFitMind(OrderedList):
 
     Notes
     -----
-    Seed 002, section 5.4.1, the variation of Figure 23; the first window of equals. The gap
+    Stoltzfus13, section 5.4.1, the variation of Figure 23; the first window of equals. The gap
     at which Figure 23 stops early is a length on the list and has no meaning for MIND, so
     all windows count. Windows are compared by the sum of hops over their pairs, for all of
     them together in O(F size), see `scheduler.allocators.lists.closest_kernels`; the result is that

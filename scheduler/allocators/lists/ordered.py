@@ -1,4 +1,4 @@
-"""FIFO, First Fit, Largest Fit, FifoFit and Varying Fit of seed 002, over any node ordering."""
+"""FIFO, First Fit, Largest Fit, FifoFit and Varying Fit of Stoltzfus13, over any node ordering."""
 
 import math
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ from scheduler.job import Job
 @dataclass(frozen=True, slots=True)
 class OrderedList:
     """
-    What the allocators of seed 002 share: they choose from the list of free nodes.
+    What the allocators of Stoltzfus13 share: they choose from the list of free nodes.
 
     A job fits whenever enough nodes are free, wherever they are. Ranks run along the
     ordering, whatever the order in which the nodes were found: the paper says nothing of
@@ -105,7 +105,7 @@ class Fifo(OrderedList):
 
     Notes
     -----
-    Seed 002, section 4.2.2, Figure 14 (C. Albing's algorithm).
+    Stoltzfus13, section 4.2.2, Figure 14 (C. Albing's algorithm).
     """
 
     name: ClassVar[str] = "fifo"
@@ -153,7 +153,7 @@ class FirstFit(OrderedList):
 
     Notes
     -----
-    Seed 002, section 4.2.1, Figure 11 (the corrected version).
+    Stoltzfus13, section 4.2.1, Figure 11 (the corrected version).
     """
 
     name: ClassVar[str] = "first-fit"
@@ -203,7 +203,7 @@ class LargestFit(OrderedList):
 
     Notes
     -----
-    Seed 002, section 5.1.1, Figure 18.
+    Stoltzfus13, section 5.1.1, Figure 18.
     """
 
     name: ClassVar[str] = "largest-fit"
@@ -254,7 +254,7 @@ class FifoFit(OrderedList):
 
     Notes
     -----
-    Seed 002, section 5.2; it prints no code. When a job is halved, the size of the whole job
+    Stoltzfus13, section 5.2; it prints no code. When a job is halved, the size of the whole job
     goes on deciding from which end both halves come.
     """
 
@@ -299,7 +299,7 @@ class VaryingFit(OrderedList):
 
     Notes
     -----
-    Seed 002, section 5.3, Figure 21: "the integer value of the natural logarithm of the job
+    Stoltzfus13, section 5.3, Figure 21: "the integer value of the natural logarithm of the job
     size multiplied by 2". The factor is taken into the logarithm, ln(2 n): only so does the
     gap begin with 1 for 2 and 3 nodes and reach 8 for jobs of over 1000, as the text says.
     """

@@ -1,5 +1,5 @@
 """
-The rules of seed 002 on bare lists: places of free nodes in, places of a job out.
+The rules of Stoltzfus13 on bare lists: places of free nodes in, places of a job out.
 
 A list ascends; the *gap* between two free nodes is the difference of their places, so nodes
 next to each other have gap 1. All callers make sure that the list is long enough.
@@ -32,7 +32,7 @@ def first_fit(free: Ints, size: int, gap: int) -> Ints:
 
     Notes
     -----
-    Seed 002, Figure 11. Of an odd number the first half is the smaller one: the figure says
+    Stoltzfus13, Figure 11. Of an odd number the first half is the smaller one: the figure says
     "in half", and whole numbers are halved downwards in the language of its simulator.
     """
     pieces: list[Ints] = []
@@ -72,7 +72,7 @@ def largest_fit(free: Ints, size: int, gap: int, *, whole_runs: bool) -> Ints:
 
     Notes
     -----
-    Seed 002, Figure 18, where the node that ends a run is left out of the next one: the list
+    Stoltzfus13, Figure 18, where the node that ends a run is left out of the next one: the list
     is cleared, and that node is not put into it (unlike in Figure 11).
     """
     pieces: list[Ints] = []
@@ -112,7 +112,7 @@ def closest_fit(free: Ints, size: int, gap: int) -> Ints:
 
     Notes
     -----
-    Seed 002, Figure 23. The largest gaps of all windows together, by doubling the window:
+    Stoltzfus13, Figure 23. The largest gaps of all windows together, by doubling the window:
     O(F log size).
     """
     if size == 1:

@@ -1,4 +1,4 @@
-"""Torus allocators of seed 004: sub-torus chunks, compact contiguous (CC), non-contiguous (NC)."""
+"""Torus allocators of Yang: sub-torus chunks, compact contiguous (CC), non-contiguous (NC)."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -33,7 +33,7 @@ class TorusChunk:
 
     Notes
     -----
-    Seed 004, section VI-A, Table 1, and section VIII (a chunk {x, y, z} has x * y * z nodes),
+    Yang, section VI-A, Table 1, and section VIII (a chunk {x, y, z} has x * y * z nodes),
     for any number of axes, every orientation, and boxes that go round a ring.
 
     What the paper leaves open: a size that is no product of such sides takes the first nodes
@@ -98,7 +98,7 @@ class CompactContiguous:
 
     Notes
     -----
-    Seed 004, section IX: "spacially contiguous and compact", as the partitions of Blue Gene
+    Yang, section IX: "spacially contiguous and compact", as the partitions of Blue Gene
     are; the search is left open. Here boxes that hold the job and have no side to spare are
     tried by mean hops, so a job whose compact boxes are taken gets a longer one. The job
     takes the first nodes of the box, which are contiguous, and leaves the others free.
@@ -150,9 +150,9 @@ class NonContiguous:
 
     Notes
     -----
-    Seed 004, section IX: "without consideration about the adjacency of nodes", as on Cray's
+    Yang, section IX: "without consideration about the adjacency of nodes", as on Cray's
     machines, which take them off an ordered list (its reference to ALPS). The same nodes as
-    FIFO-0 of seed 002, on any machine.
+    FIFO-0 of Stoltzfus13, on any machine.
     """
 
     name: ClassVar[str] = "non-contiguous"

@@ -1,4 +1,4 @@
-"""Boxes of routers on a torus: their shapes (seed 004), and where free ones are."""
+"""Boxes of routers on a torus: their shapes (Yang), and where free ones are."""
 
 from collections.abc import Iterator
 from functools import lru_cache
@@ -103,7 +103,7 @@ def chunk_boxes(torus: Torus, routers: int, dimensions: int, balance: str) -> tu
 
     Notes
     -----
-    The classes and their order are those of seed 004, Table 1 (3D-B, 3D-UB, 2D-B, 2D-UB) and
+    The classes and their order are those of Yang, Table 1 (3D-B, 3D-UB, 2D-B, 2D-UB) and
     the 1D list that its section VI-A adds.
     """
     for volume in range(routers, prod(torus.dims) + 1):

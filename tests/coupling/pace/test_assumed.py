@@ -61,7 +61,7 @@ def test_under_baseline_the_papers_set_up_is_the_uncoupled_schedule(experiment, 
 
 @pytest.mark.parametrize("name", sorted(ALLOCATORS))
 def test_isolating_allocators_and_the_bound_lc_s_alone_keep_the_gain(name):
-    """Seed 001, 5.4.1 and 5.4.2: LC+S keeps links below the load at which jobs suffer."""
+    """Smith21, 5.4.1 and 5.4.2: LC+S keeps links below the load at which jobs suffer."""
     job = Job(1, 0.0, 8, 100.0, 100.0)
     pace = AssumedPace([job], Assumption("20%"), 1, make_allocator(name, {}, 1))
 

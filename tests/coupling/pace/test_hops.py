@@ -1,4 +1,4 @@
-"""Communication costs of seed 003 in a run: by hand, and against the formula read aloud."""
+"""Communication costs of Mishra20 in a run: by hand, and against the formula read aloud."""
 
 import numpy as np
 import pytest
@@ -15,7 +15,7 @@ from scheduler.job import Communication, Job
 from scheduler.rates import AlonePace
 
 
-def test_figure_5_of_seed_003_by_hand():
+def test_figure_5_of_mishra20_by_hand():
     """
     Four nodes a leaf; job 2 on n2, n3 is there when job 1 comes to n0, n1, n4, n5.
 

@@ -26,7 +26,7 @@ def gains(scenario, n_nodes):
 
 @pytest.mark.parametrize(("scenario", "percent"), [("5%", 5.0), ("10%", 10.0), ("20%", 20.0)])
 def test_jobs_of_more_than_four_nodes_gain_a_fixed_share(scenario, percent):
-    """Seed 000, V-C: jobs that requested larger than four nodes."""
+    """Pollard18, V-C: jobs that requested larger than four nodes."""
     assert gains(scenario, 4)[0] == [0.0]
     assert gains(scenario, 5)[0] == [percent]
     assert gains(scenario, 1000)[0] == [percent]
@@ -52,7 +52,7 @@ def test_jobs_of_more_than_four_nodes_gain_a_fixed_share(scenario, percent):
 def test_a_range_is_drawn_evenly_and_the_gain_in_it_is_linear_in_the_nodes(
     scenario, n_nodes, percents
 ):
-    """Seed 000, V-C (V1, V2, capped at 512 nodes) and seed 001, 5.4.1 (Random)."""
+    """Pollard18, V-C (V1, V2, capped at 512 nodes) and Smith21, 5.4.1 (Random)."""
     values, shares = gains(scenario, n_nodes)
 
     assert values == pytest.approx(percents)

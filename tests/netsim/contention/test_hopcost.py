@@ -1,4 +1,4 @@
-"""Model `hop-cost` on figure 5 of seed 003, and where it differs from the models of links."""
+"""Model `hop-cost` on figure 5 of Mishra20, and where it differs from the models of links."""
 
 import numpy as np
 import pytest

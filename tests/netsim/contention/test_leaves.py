@@ -1,4 +1,4 @@
-"""Formulas of seed 003 on its own examples, against a plain twin, and on three levels."""
+"""Formulas of Mishra20 on its own examples, against a plain twin, and on three levels."""
 
 import numpy as np
 import pytest

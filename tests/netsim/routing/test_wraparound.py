@@ -115,7 +115,7 @@ def test_whole_tapered_and_parallel_trees_are_routed_by_d_mod_k(m, w, p):
 
 
 def test_a_remainder_leaf_wraps_its_ports_around():
-    """Seed 001, Figure 5: slot 1 of 2 finds one port where its leaf of the tree would want two."""
+    """Smith21, Figure 5: slot 1 of 2 finds one port where its leaf of the tree would want two."""
     tree = fat_tree_of_radix(8, BW, levels=2)
     links = [cable for leaf in (0, 1) for cable in cables(tree, 1, leaf, [1, 3])]
     job = Partition(np.array([0, 1, 5, 6, 8]), np.array(links + cables(tree, 1, 2, [3])))

@@ -29,7 +29,7 @@ def test_the_iitk_logs_hold_3000_jobs_of_which_2400_communicate(shared, name, si
 
 
 def test_the_iitk_columns_drive_a_communication_profile(shared):
-    """Seed 003: communication-intensive jobs run recursive doubling for comm_perc of their time."""
+    """Mishra20: communication-intensive jobs run recursive doubling for comm_perc of their time."""
     jobs = read_csv(shared("data/jobs/iitk-3000/theta.csv")).jobs
     profile = profile_from(
         {

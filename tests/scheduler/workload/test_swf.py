@@ -50,7 +50,7 @@ def log(tmp_path):
         ),
     ],
 )
-def test_the_two_machine_logs_of_seed_001_give_its_table_1(shared, name, options, published):
+def test_the_two_machine_logs_of_smith21_give_its_table_1(shared, name, options, published):
     jobs = read_swf(shared(f"data/jobs/{name}.swf.gz"), arrivals="zero", **options).jobs
 
     measured = (len(jobs), max(job.n_nodes for job in jobs), max(job.runtime_s for job in jobs))

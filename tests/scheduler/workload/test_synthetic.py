@@ -56,7 +56,7 @@ def kolmogorov_smirnov(first, second):
 
 
 def test_hector_like_sizes_are_as_the_thesis_describes_them():
-    """Seed 002, section 4.1: a peak at 1, one nearly as high at 9-16, mean 10, largest 2048."""
+    """Stoltzfus13, section 4.1: a peak at 1, one nearly as high at 9-16, mean 10, largest 2048."""
     workload = hector_like(n_jobs=50_000, seed=1)
     sizes = np.array([job.n_nodes for job in workload.jobs])
 

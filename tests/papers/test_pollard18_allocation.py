@@ -1,5 +1,5 @@
 """
-Seed 000 (topology-aware allocation): the rules of section III and the cases of Figures 2 to 4.
+Pollard18 (topology-aware allocation): the rules of section III and the cases of Figures 2 to 4.
 
 The tree of the figures has pods of three leaves of three nodes and two pods: a job of up to 3
 nodes is of type T1, of 4 to 9 T2, of 10 to 18 T3 (text beside Figure 2).

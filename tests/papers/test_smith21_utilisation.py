@@ -1,4 +1,4 @@
-"""Seed 001, section 6.1: utilisation under each allocator, uncoupled, EASY with a window of 50."""
+"""Smith21, section 6.1: utilisation under each allocator, uncoupled, EASY with a window of 50."""
 
 import pytest
 

@@ -1,8 +1,8 @@
 """
 What isolation gains in the workloads of Pollard et al. (SC18), section V-B, as it emerges here.
 
-Run: ``python -m benchmarks.seed000_vb [WORKLOADS]``. Writes a section of docs/evidence.md and the
-page docs/seed000-interference.md. A report: nothing is tuned to the paper's numbers and none of
+Run: ``python -m benchmarks.pollard18_vb [WORKLOADS]``. Writes a section of docs/evidence.md and the
+page docs/pollard18-interference.md. A report: nothing is tuned to the paper's numbers and none of
 them is a bar; exit status 1 if an isolated job is not at exactly 1, in any workload.
 """
 
@@ -32,7 +32,7 @@ from scheduler.job import Job
 from scheduler.traffic import TrafficOf, rank_flows
 
 WORKLOADS = 15
-PAGE = Path(__file__).parents[1] / "docs" / "seed000-interference.md"
+PAGE = Path(__file__).parents[1] / "docs" / "pollard18-interference.md"
 TABLES = "## Tables"
 PATTERNS = ("stencil", "unstructured-mesh", "pairs", "sub-all-to-all")
 TITLES = ("Stencil 4D", "Unstr-mesh", "Pairs", "Sub-a2a")
@@ -342,7 +342,7 @@ def main(workloads: int) -> int:
         f"- every isolated job has interference exactly 1: {verdict(isolated)}",
         f"- CPU: {process_time() - begin_s:.0f} s",
     ]
-    record("Seed 000, section V-B", "python -m benchmarks.seed000_vb", lines)
+    record("Pollard18, section V-B", "python -m benchmarks.pollard18_vb", lines)
     write_page(lines)
     return int(not isolated)
 

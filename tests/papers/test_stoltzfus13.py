@@ -1,4 +1,4 @@
-"""Seed 002 (HECToR): its pseudo-code on short lists by hand, its machines, its main finding."""
+"""Stoltzfus13: its pseudo-code on short lists by hand, its machines, its main finding."""
 
 import heapq
 

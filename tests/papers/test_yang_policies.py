@@ -1,4 +1,4 @@
-"""Seed 004, sections VI to VIII: the record, Reckless (Algorithm 1), Cautious (2), Evaluate (3)."""
+"""Yang, sections VI to VIII: the record, Reckless (Algorithm 1), Cautious (2), Evaluate (3)."""
 
 from dataclasses import replace
 

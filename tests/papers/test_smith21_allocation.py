@@ -1,4 +1,4 @@
-"""Seed 001 (Jigsaw): what sections 3 to 6 say of the allocators, on cases made by hand."""
+"""Smith21: what sections 3 to 6 say of the allocators, on cases made by hand."""
 
 import pytest
 from isolation import Ends, broken_conditions

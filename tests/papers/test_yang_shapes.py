@@ -1,4 +1,4 @@
-"""Seed 004 (Deja Vu), Table 1: the allocation vectors of 64, 512 and 1024 nodes on 32 x 32 x 32."""
+"""Yang, Table 1: the allocation vectors of 64, 512 and 1024 nodes on 32 x 32 x 32."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Seed 003 (Mishra et al.): what sections 4 to 6 claim, on its figures and on its logs."""
+"""Mishra20: what sections 4 to 6 claim, on its figures and on its logs."""
 
 import numpy as np
 import pytest
