@@ -9,7 +9,7 @@ from typing import Any
 from coupling.errors import ResultError
 from coupling.experiments.campaign import MANIFEST
 from coupling.experiments.experiment import Experiment
-from coupling.results.comparison import find_baseline, finished
+from coupling.results.comparison import find_baseline, unlike
 from coupling.results.result import Result
 
 RESOLVED = "experiment.resolved.toml"
@@ -126,7 +126,7 @@ class Lineup:
     differences : mapping of str to (mapping of str to str)
         Per setting in which runs differ: its value by name of the run.
     same_jobs : bool
-        Whether all runs have the same jobs.
+        Whether all runs have the same jobs, with the same work.
     """
 
     results: tuple[Result, ...]
@@ -174,7 +174,7 @@ def line_up(stored: Sequence[Stored], baseline: str | None = None) -> Lineup:
             original.append(result)
             results.append(replace(result, name=name))
             settings[name] = _settings(variant, campaign.manifest)
-    same = all(_same_jobs(results[0], result) for result in results[1:])
+    same = not unlike(results)
     if baseline is not None and baseline not in settings:
         raise ResultError(
             f"--baseline: unknown run {baseline!r}; choose from {', '.join(settings)}."
@@ -208,14 +208,6 @@ def _prefixes(stored: Sequence[Stored]) -> list[str]:
     if len(set(names)) < len(names):
         names = [str(campaign.folder) for campaign in stored]
     return [f"{name}/" for name in names]
-
-
-def _same_jobs(one: Result, other: Result) -> bool:
-    """Say whether two runs ran the same jobs: numbers and sizes."""
-    here, there = (
-        finished(result.jobs).set_index("id")["n_nodes"].sort_index() for result in (one, other)
-    )
-    return here.equals(there)
 
 
 def _settings(variant: Experiment, manifest: Mapping[str, Any]) -> dict[str, str]:

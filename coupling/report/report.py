@@ -21,7 +21,7 @@ from coupling.report.tables import (
     speedup_table,
 )
 from coupling.report.words import headlines, network_matters
-from coupling.results.comparison import find_baseline
+from coupling.results.comparison import comparable
 from coupling.results.result import Result
 from netsim.wholefile import replace_file
 
@@ -161,7 +161,7 @@ def _jobs(results: Sequence[Result], colours: Colours) -> Html:
 
 def _speedups(results: Sequence[Result], colours: Colours, name: str | None, origin: str) -> Html:
     """Return the section of speed-ups."""
-    baseline = find_baseline(results, name)
+    baseline = comparable(results, name)
     speedups = {name: table for name, table in speedups_to(results, baseline).items() if len(table)}
     if baseline is None or not speedups:
         return ""

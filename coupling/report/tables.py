@@ -52,7 +52,7 @@ def run_table(results: Sequence[Result], colours: Colours, baseline: str | None 
         for column in present
         if column.group != "infinite network"
     ]
-    note = paragraph("A bare 1 is exactly 1.", "soft")
+    note = paragraph(units.EXACT_ONE, "soft")
     return content + note + details("What the columns mean", table([], meanings, kind="text"))
 
 

@@ -32,11 +32,11 @@ from coupling.results.comparison import (
     remark_lines,
     write_column,
 )
-from coupling.results.readable import duration
+from coupling.results.readable import EXACT_ONE, duration
 from coupling.results.result import Result
 
 _REDRAW_S = 0.2
-_LEGEND = "A bare 1 is exactly 1. Better: speed-up above 1, ratios (to Baseline) below 1."
+_BETTER = " Better than Baseline: speed-ups above 1, ratios below 1."
 _UNBOUNDED = 10_000  # columns: more than any table needs
 
 
@@ -66,7 +66,8 @@ class ComparisonTable:
         for columns in self._parts(console, options):
             yield self._table(columns)
             yield Text()
-        yield Text(_LEGEND, style="dim")
+        compared = any(row.get("turnaround_ratio") is not None for row in self._rows)
+        yield Text(EXACT_ONE + (_BETTER if compared else ""), style="dim")
         for line in self._remarks:
             yield Text(line, style="yellow")
         yield Text(self._reading, style="bold")

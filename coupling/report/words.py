@@ -1,17 +1,27 @@
-"""What the numbers say, in words."""
+"""What the numbers say, in words: number first, then what it means."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from math import isfinite
+
+import pandas as pd
 
 from coupling.results import readable as units
-from coupling.results.comparison import Row, comparison_rows, find_baseline, finished
+from coupling.results.comparison import (
+    Row,
+    comparable,
+    comparison_rows,
+    finished,
+    unlike,
+)
 from coupling.results.result import Result
 
-NOTICEABLE = 0.001  # relative differences below a thousandth are called none
+NOTICEABLE = 0.001  # relative differences below a thousandth are called small
+_LOST = ("share_lost", "share_lost_to_interference", "share_lost_to_placement")
 
 
 def reading(results: Sequence[Result], baseline: str | None = None) -> str:
     """
-    Say in a line what interference costs under each allocator.
+    Say in a few sentences what the network costs in each run, and which run is best.
 
     Parameters
     ----------
@@ -23,53 +33,125 @@ def reading(results: Sequence[Result], baseline: str | None = None) -> str:
     Returns
     -------
     str
-        One or two sentences; empty when no job ran.
+        One to four sentences.
     """
-    rows = comparison_rows(results, baseline)
-    names = [result.name for result in results]
-    sentences = [_loss_sentence(names, rows)]
-    reference = find_baseline(results, baseline)
+    rows = dict(zip([one.name for one in results], comparison_rows(results, baseline), strict=True))
+    ran = [result for result in results if len(finished(result.jobs))]
+    if not ran:
+        return "No job ran."
+    idle = [result.name for result in results if finished(result.jobs).empty]
+    sentences = [f"No job ran under {units.listing(idle)}."] if idle else []
+    sentences.append(_loss_sentence(ran, rows))
+    reference = comparable(results, baseline)
     if reference is not None:
-        sentences.append(_gain_sentence(names, rows, reference.name))
+        sentences += [_gain_sentence(reference.name, rows), _killed_sentence(results)]
+    elif what := unlike(results):
+        sentences.append(
+            f"The runs differ in their {what}: there are no speed-ups or ratios to Baseline, and "
+            "times compare workloads as much as runs."
+        )
     return " ".join(sentence for sentence in sentences if sentence)
 
 
-def _loss_sentence(names: Sequence[str], rows: Sequence[Row]) -> str:
-    """Say what share of node time is lost to interference, worst first."""
-    shares = {
-        name: share
-        for name, row in zip(names, rows, strict=True)
-        if (share := row["lost_share"]) is not None
-    }
-    if not shares:
-        return ""
-    worst_first = sorted(shares, key=lambda name: -shares[name])
-    losers = [name for name in worst_first if shares[name] > 0]
-    none = [name for name in worst_first if shares[name] == 0]
+def _loss_sentence(ran: Sequence[Result], rows: Mapping[str, Row]) -> str:
+    """Say what share of node time the network costs, worst first."""
+    shares = {result.name: _shares(rows[result.name]) for result in ran}
+    said = {result.name: _with_model(result) for result in ran}
+    worst_first = sorted(shares, key=lambda name: -shares[name][0])
+    losers = [name for name in worst_first if any(shares[name])]
+    none = units.listing([said[name] for name in worst_first if not any(shares[name])])
     if not losers:
-        return f"No job slows another under {units.listing(none)}."
-    parts = [f"{name} {units.percent(shares[name])}" for name in losers]
-    first = parts[0].replace(losers[0], f"{losers[0]} loses", 1)
-    text = units.listing([f"{first} of node time to interference", *parts[1:]])
-    return f"{text}; {units.listing(none)} none." if none else f"{text}."
+        return f"No node time is lost to the network under {none}."
+    parts = [f"{_apart(*shares[name])} under {said[name]}" for name in losers]
+    first = parts[0].replace(" (", " of node time is lost to the network (", 1)
+    return f"{'; '.join([first, *parts[1:], *([f'none under {none}'] if none else [])])}."
 
 
-def _gain_sentence(names: Sequence[str], rows: Sequence[Row], baseline: str) -> str:
-    """Say what allocator has the best turnaround, and what jobs gain there."""
+def _shares(row: Row) -> tuple[float, float, float]:
+    """Return the shares of node time that are lost: all, to interference, to placement."""
+    lost, interference, placement = (row[key] or 0.0 for key in _LOST)
+    return lost, interference, placement
+
+
+def _apart(lost: float, interference: float, placement: float) -> str:
+    """Write a loss with its two parts."""
+    total = units.percent(lost)
+    if not placement:
+        return f"{total} (all to interference)"
+    if not interference:
+        return f"{total} (all to placement)"
+    parts = (units.percent(interference), units.percent(placement))
+    return f"{total} ({parts[0]} to interference, {parts[1]} to placement)"
+
+
+def _with_model(result: Result) -> str:
+    """Return the name of a run, with the model where it is none of a real network."""
+    model = (result.summary.get("network") or {}).get("model")
+    words = {"null": "infinite network", "assumed": "assumed, not simulated"}
+    return f"{result.name} ({words[model]})" if model in words else result.name
+
+
+def _gain_sentence(baseline: str, rows: Mapping[str, Row]) -> str:
+    """Say which run has the shortest mean turnaround beside Baseline, and by how much."""
     ratios = {
-        name: (ratio, row)
-        for name, row in zip(names, rows, strict=True)
-        if name != baseline and (ratio := row.get("turnaround_ratio")) is not None
+        name: ratio
+        for name, row in rows.items()
+        if name != baseline and isfinite(ratio := _known(row.get("turnaround_ratio")))
     }
     if not ratios:
         return ""
-    best = min(ratios, key=lambda name: ratios[name][0])
-    ratio, row = ratios[best]
-    gain = units.ratio(row["speedup_weighted"])
-    return (
-        f"Against {baseline}, {best} does best: mean turnaround {units.change(ratio)}, "
-        f"makespan {units.change(row['makespan_ratio'])}, jobs {gain} times as fast by node time."
-    )
+    least = min(ratios.values())
+    best = [name for name, ratio in ratios.items() if ratio == least]
+    head = _beside(least, "mean turnaround", units.listing(best), baseline)
+    clauses = [head + _rank(least, len(ratios) + 1, baseline)]
+    if len(best) == 1:
+        row = rows[best[0]]
+        makespan, speed = (_known(row.get(key)) for key in ("makespan_ratio", "speedup_weighted"))
+        clauses += _clause(makespan, "makespan {}", "the same makespan", ("shorter", "longer"))
+        clauses += _clause(
+            speed, "jobs {} by node time", "jobs equally fast by node time", ("slower", "faster")
+        )
+    return f"{'; '.join(clauses)}."
+
+
+def _known(value: float | None) -> float:
+    """Return a number; NaN where there is none."""
+    return float("nan") if value is None else value
+
+
+def _beside(ratio: float, what: str, here: str, there: str) -> str:
+    """Say that a time is so much shorter or longer here than there."""
+    if ratio == 1:
+        return f"The same {what} under {here} as under {there}"
+    text = f"{units.difference(ratio, 'shorter', 'longer')} {what} under {here} than under {there}"
+    return text[0].upper() + text[1:]
+
+
+def _rank(least: float, n_runs: int, baseline: str) -> str:
+    """Say what the best of several alternatives is among all runs."""
+    if n_runs == 2:  # noqa: PLR2004 (two runs need no rank)
+        return ""
+    owner = f"and {baseline} has " if least > 1 else ""
+    return f", {owner}the shortest of {n_runs} runs"
+
+
+def _clause(ratio: float, differs: str, same: str, words: tuple[str, str]) -> list[str]:
+    """Say how a number differs; nothing where it does not exist."""
+    if not isfinite(ratio):
+        return []
+    return [same if ratio == 1 else differs.format(units.difference(ratio, *words))]
+
+
+def _killed_sentence(results: Sequence[Result]) -> str:
+    """Say that runs did not do the same work, where other jobs were killed."""
+    killed = {
+        result.name: frozenset(result.jobs.loc[result.jobs["killed"].astype(bool), "id"])
+        for result in results
+    }
+    if len(set(killed.values())) == 1:
+        return ""
+    counts = units.listing([f"{len(jobs):,} under {name}" for name, jobs in killed.items()])
+    return f"Not the same work was done, since other jobs were killed at their limit: {counts}."
 
 
 def headlines(results: Sequence[Result], baseline: str | None = None) -> list[str]:
@@ -86,7 +168,7 @@ def headlines(results: Sequence[Result], baseline: str | None = None) -> list[st
     Returns
     -------
     list of str
-        The reading, the job that suffered most, the link where most is lost, and where the
+        The reading, the job that is slowed most, the link where most is lost, and where the
         network matters most.
     """
     lines = [
@@ -95,59 +177,62 @@ def headlines(results: Sequence[Result], baseline: str | None = None) -> list[st
         _worst_link(results),
         _most_changed(results),
     ]
-    return [line for line in lines if line] or ["No job ran."]
+    return [line for line in lines if line]
 
 
 def _worst_job(results: Sequence[Result]) -> str:
-    """Say which job suffered most from others."""
-    ran = [result for result in results if len(finished(result.jobs))]
-    if not ran:
+    """Say which job is slowed most."""
+    jobs = pd.concat([finished(result.jobs).assign(run=result.name) for result in results])
+    worst = jobs[jobs["slowdown"] == jobs["slowdown"].max()]
+    if worst.empty or worst["slowdown"].iloc[0] == 1:
         return ""
-    worst = max(ran, key=lambda result: float(finished(result.jobs)["interference"].max()))
-    done = finished(worst.jobs)
-    job = done.iloc[int(done["interference"].to_numpy().argmax())]
-    if job["interference"] == 1:
-        return ""
+    job = worst.iloc[0]
+    about = ", ".join(
+        part for part in (units.counted(job["n_nodes"], "node"), job["pattern"]) if part
+    )
+    others = f", and of {len(worst) - 1:,} more" if len(worst) > 1 else ""
     return (
-        f"The job that suffered most: {job['id']} ({job['n_nodes']} nodes, {job['pattern']}) under "
-        f"{worst.name}, {units.ratio(job['interference'])} times as long as alone on its nodes."
+        f"{units.ratio(job['slowdown'])} is the largest slowdown, of job {job['id']} ({about}) "
+        f"under {job['run']}{others}: interference {units.ratio(job['interference'])} times "
+        f"placement {units.ratio(job['placement_factor'])}."
     )
 
 
 def _worst_link(results: Sequence[Result]) -> str:
     """Say where most node-hours are lost."""
-    worst = max(results, key=lambda result: float(result.links["lost_node_s"].max()))
-    lost_s = float(worst.links["lost_node_s"].max())
-    if not lost_s > 0:
+    links = pd.concat([result.links.assign(run=result.name) for result in results])
+    lost_s = links["lost_node_s"].fillna(0.0).to_numpy()
+    if not lost_s.size or not lost_s.max() > 0:
         return ""
-    link = worst.links.iloc[int(worst.links["lost_node_s"].to_numpy().argmax())]
+    link = links.iloc[int(lost_s.argmax())]
     return (
-        f"The link where most is lost: {link['link']} ({link['class']}) under {worst.name}, "
-        f"{units.number(lost_s / 3600.0)} node-hours, busy "
-        f"{units.percent(float(link['busy_fraction']))} of the time."
+        f"{units.number(float(link['lost_node_s']) / 3600.0)} node-hours are lost to interference "
+        f"at {link['link']} ({link['class']}) under {link['run']}; no link costs more. It carries "
+        f"{units.percent(float(link['busy_fraction']))} of its capacity on average."
     )
 
 
 def _most_changed(results: Sequence[Result]) -> str:
     """Say under which run the schedule differs most from that on an infinite network."""
+    rows = zip(results, comparison_rows(results), strict=True)
     changes = {
         result.name: ratio
-        for result, row in zip(results, comparison_rows(results), strict=True)
+        for result, row in rows
         if (ratio := _over(row["mean_turnaround_s"], row["infinite_turnaround_s"])) is not None
     }
     if not changes:
         return ""
-    most = max(changes, key=lambda name: abs(changes[name] - 1))
-    return (
-        f"Does the network matter? Compared with an infinite one it changes mean turnaround by "
-        f"{units.change(changes[most])} under {most}"
-        + (", where it matters most." if len(changes) > 1 else ".")
-    )
+    ratio = max(changes.values(), key=lambda ratio: abs(ratio - 1))
+    most = units.listing([name for name, own in changes.items() if own == ratio])
+    text = _beside(ratio, "mean turnaround", most, "an infinite network")
+    text = text.replace("under an infinite", "on an infinite")
+    more = len(changes) > 1 and ratio != 1
+    return f"{text}{f', the largest change of {len(changes)} runs' if more else ''}."
 
 
 def network_matters(results: Sequence[Result]) -> list[str]:
     """
-    Say for each run whether the network changes the schedule, and why not where it does not.
+    Say for each run what the network changes in the schedule, and why nothing where it does not.
 
     Parameters
     ----------
@@ -172,25 +257,26 @@ def _matter(result: Result, row: Row) -> str:
     turnaround = _over(row["mean_turnaround_s"], row["infinite_turnaround_s"])
     makespan = _over(row["makespan_s"], row["infinite_makespan_s"])
     if turnaround is None or makespan is None:
-        return f"{result.name}: no job ran."
+        return f"{result.name}: no time to compare."
+    words = ("shorter", "longer")
+    clauses = [
+        *_clause(turnaround, "{} mean turnaround", "the same mean turnaround", words),
+        *_clause(makespan, "{} makespan", "the same makespan", words),
+    ]
+    text = f"{result.name}: {' and '.join(clauses)}, compared with an infinite network"
     if max(abs(turnaround - 1), abs(makespan - 1)) >= NOTICEABLE:
-        return (
-            f"{result.name}: the network changes mean turnaround by {units.change(turnaround)} "
-            f"and makespan by {units.change(makespan)}."
-        )
-    return f"{result.name}: the network changes next to nothing, because {_why_not(result, row)}."
+        return f"{text}."
+    return f"{text}; {_why_not(result, row)}."
 
 
 def _why_not(result: Result, row: Row) -> str:
-    """Return the reason why a network leaves a schedule as it was."""
-    talking = float((result.jobs["comm_fraction"] > 0).mean()) if len(result.jobs) else 0.0
-    if talking == 0:
-        return "no job communicates"
-    if (row["mean_slowdown"] or 1.0) - 1.0 >= NOTICEABLE:
-        return "the slowed jobs do not hold up the others"
-    if row["max_interference"] == 1:
-        return "no two jobs share a link and placements are as good as ideal"
-    return "links are seldom shared by jobs that need them at the same time"
+    """Return what explains that a network leaves a schedule nearly as it was."""
+    if (result.summary.get("network") or {}).get("model") == "null":
+        return "model null is an infinite network"
+    done = finished(result.jobs)
+    if not (done["slowdown"] != 1).any():
+        return "no job is slowed" if (done["comm_fraction"] > 0).any() else "no job communicates"
+    return f"the mean slowdown of jobs is {units.ratio(row['mean_slowdown'])}"
 
 
 def _over(here: float | None, there: float | None) -> float | None:

@@ -3,11 +3,12 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
+import numpy as np
 import pandas as pd
 
 from coupling.results import readable as units
 from coupling.results.result import Result
-from coupling.results.summary import compare, speedup
+from coupling.results.summary import compare, node_seconds_lost, speedup
 
 BASELINE_NAMES = ("first-free", "baseline")
 Row = Mapping[str, float | None]
@@ -57,16 +58,22 @@ COLUMNS = (
            "infinite network", "makespan of the same jobs if the network were infinite"),
     Column("infinite_turnaround_s", "∞ turnaround", "infinite\nnetwork:\nturnar.", "duration",
            "infinite network", "mean turnaround of the same jobs if the network were infinite"),
+    Column("mean_slowdown", "mean slowdown", "mean\nslow-\ndown", "ratio",
+           "network", "interference * placement factor (together / ideal), mean over jobs"),
     Column("mean_interference", "mean interference", "mean\ninter-\nference", "ratio",
            "network", "iteration time together / alone on the same nodes, mean over jobs"),
     Column("max_interference", "max interference", "max\ninter-\nference", "ratio",
            "network", "interference of the worst job"),
-    Column("mean_slowdown", "mean slowdown", "mean\nslow-\ndown", "ratio",
-           "network", "interference * placement factor (together / ideal), mean over jobs"),
-    Column("lost_node_hours", "node-hours lost", "node-\nhours\nlost", "count",
-           "network", "node-hours by which interference made jobs run longer"),
-    Column("lost_share", "node time lost", "node\ntime\nlost", "percent",
+    Column("mean_placement_factor", "mean placement factor", "mean\nplace-\nment", "ratio",
+           "network", "iteration time alone on these nodes / ideal, mean over jobs"),
+    Column("node_hours_lost", "node-hours lost", "node-\nhours\nlost", "count",
+           "network", "node-hours by which interference and placement made jobs run longer"),
+    Column("share_lost", "node time lost", "node\ntime\nlost", "percent",
            "network", "node-hours lost / node-hours of all jobs"),
+    Column("share_lost_to_interference", "lost to interference", "to\ninter-\nfer.", "percent",
+           "network", "the part of it that other jobs cost"),
+    Column("share_lost_to_placement", "lost to placement", "to\nplace-\nment", "percent",
+           "network", "the part of it that the job's own nodes and routes cost"),
     Column("speedup_mean", "speed-up", "speed-\nup,\nmean", "ratio",
            "Baseline", "run time under Baseline / run time here, mean over jobs"),
     Column("speedup_weighted", "weighted speed-up", "speed-\nup, by\nweight", "ratio",
@@ -107,6 +114,55 @@ def find_baseline(results: Sequence[Result], name: str | None = None) -> Result 
     return next((result for result in results if result.name in names), None)
 
 
+def unlike(results: Sequence[Result]) -> str:
+    """
+    Say in what the jobs of runs differ, so that the runs cannot be weighed against each other.
+
+    Parameters
+    ----------
+    results : sequence of Result
+        The runs.
+
+    Returns
+    -------
+    str
+        What differs; empty where all runs ran the same jobs with the same work.
+    """
+    first, *others = (_work(result.jobs) for result in results)
+    if not all(first["n_nodes"].equals(other["n_nodes"]) for other in others):
+        return "jobs"
+    work = first["runtime_reference_s"].to_numpy()
+    same = (np.allclose(work, other["runtime_reference_s"], rtol=1e-9) for other in others)
+    return "" if all(same) else "run times of the jobs alone"
+
+
+def _work(jobs: pd.DataFrame) -> pd.DataFrame:
+    """Return size and reference run time of the jobs that ran, by id."""
+    return finished(jobs).set_index("id")[["n_nodes", "runtime_reference_s"]].sort_index()
+
+
+def comparable(results: Sequence[Result], baseline: str | None = None) -> Result | None:
+    """
+    Return the run that the others can be weighed against.
+
+    Parameters
+    ----------
+    results : sequence of Result
+        The runs.
+    baseline : str, optional
+        As for `find_baseline`.
+
+    Returns
+    -------
+    Result or None
+        Baseline; None where there is none, it ran no job, or runs are `unlike` each other.
+    """
+    reference = find_baseline(results, baseline)
+    if reference is None or finished(reference.jobs).empty or unlike(results):
+        return None
+    return reference
+
+
 def comparison_rows(results: Sequence[Result], baseline: str | None = None) -> list[Row]:
     """
     Return the numbers of each run.
@@ -122,9 +178,9 @@ def comparison_rows(results: Sequence[Result], baseline: str | None = None) -> l
     -------
     list of mapping
         Per run, a value for the key of each of `COLUMNS`; None where it does not exist (no
-        Baseline, no self-check, no job).
+        Baseline, or runs of other jobs; no self-check; no job).
     """
-    reference = find_baseline(results, baseline)
+    reference = comparable(results, baseline)
     return [_row(result, reference) for result in results]
 
 
@@ -132,19 +188,31 @@ def _row(result: Result, baseline: Result | None) -> Row:
     """Return the numbers of one run."""
     summary = result.summary
     infinite = summary.get("infinite_network") or {}
-    lost_s = summary.get("node_seconds_lost_to_interference")
-    spent_s = node_seconds(result.jobs)
     numbers = {column.key: summary.get(column.key) for column in COLUMNS} | {
         "infinite_utilization": infinite.get("utilization_steady"),
         "infinite_makespan_s": infinite.get("makespan_s"),
         "infinite_turnaround_s": infinite.get("mean_turnaround_s"),
-        "lost_node_hours": None if lost_s is None else lost_s / 3600.0,
-        "lost_share": None if lost_s is None or spent_s == 0 else lost_s / spent_s,
+        **_losses(result.jobs),
     }
-    if baseline is not None and "makespan_s" in summary and "makespan_s" in baseline.summary:
+    if baseline is not None:
         speedups = speedup(result.jobs, baseline.jobs)
         numbers |= compare(summary, baseline.summary, speedups)
     return numbers
+
+
+def _losses(jobs: pd.DataFrame) -> dict[str, float | None]:
+    """Return what the network cost: node-hours, and shares of the node time of all jobs."""
+    spent_s = node_seconds(jobs)
+    keys = ("node_hours_lost", "share_lost", "share_lost_to_interference")
+    if not spent_s > 0:
+        return dict.fromkeys((*keys, "share_lost_to_placement"))
+    interference_s, placement_s = node_seconds_lost(jobs).values()
+    return {
+        "node_hours_lost": (interference_s + placement_s) / 3600.0,
+        "share_lost": (interference_s + placement_s) / spent_s,
+        "share_lost_to_interference": interference_s / spent_s,
+        "share_lost_to_placement": placement_s / spent_s,
+    }
 
 
 def finished(jobs: pd.DataFrame) -> pd.DataFrame:

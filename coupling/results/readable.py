@@ -3,6 +3,8 @@
 from collections.abc import Iterable, Sequence
 
 MISSING = "-"
+EXACT_ONE = "1 is exact; 1.000 is rounded."
+"""What the reader of a `ratio` must know."""
 _DURATIONS = ((172_800.0, "d", 86_400.0), (5_400.0, "h", 3_600.0), (120.0, "min", 60.0))
 _BYTES = ((1e15, "PB"), (1e12, "TB"), (1e9, "GB"), (1e6, "MB"), (1e3, "kB"))
 
@@ -66,7 +68,7 @@ def percent(fraction: float | None, digits: int = 1) -> str:
     fraction : float or None
         1 is 100 %.
     digits : int, default 1
-        After the point; a fraction too small for them is written with a "<".
+        After the point; a fraction too small for them is written with a "<" or ">".
 
     Returns
     -------
@@ -75,16 +77,16 @@ def percent(fraction: float | None, digits: int = 1) -> str:
 
     Examples
     --------
-    >>> percent(0.9871), percent(0.0), percent(0.0002)
-    ('98.7 %', '0 %', '< 0.1 %')
+    >>> percent(0.9871), percent(0.0), percent(0.0002), percent(-0.0002)
+    ('98.7 %', '0 %', '< 0.1 %', '> -0.1 %')
     """
     if fraction is None or fraction != fraction:  # noqa: PLR0124 (nan)
         return MISSING
     if fraction == 0:
         return "0 %"
     least = 10.0**-digits
-    if 0 < fraction * 100 < least / 2:
-        return f"< {least:.{digits}f} %"
+    if abs(fraction) * 100 < least / 2:
+        return f"< {least:.{digits}f} %" if fraction > 0 else f"> -{least:.{digits}f} %"
     return f"{fraction * 100:.{digits}f} %"
 
 
@@ -117,6 +119,32 @@ def change(ratio: float | None, digits: int = 1) -> str:
     return f"±{text[1:]}" if float(text[:-2]) == 0 else text
 
 
+def difference(ratio: float, less: str, more: str) -> str:
+    """
+    Say by how much one number differs from another.
+
+    Parameters
+    ----------
+    ratio : float
+        The one over the other, not 1.
+    less, more : str
+        What the one is where the ratio is below or above 1.
+
+    Returns
+    -------
+    str
+        The difference in per cent and the word.
+
+    Examples
+    --------
+    >>> difference(1.034, "shorter", "longer"), difference(0.99999, "shorter", "longer")
+    ('3.4 % longer', 'less than 0.1 % shorter')
+    """
+    size = f"{abs(ratio - 1) * 100:,.1f}"
+    word = more if ratio > 1 else less
+    return f"less than 0.1 % {word}" if size == "0.0" else f"{size} % {word}"
+
+
 def points(difference: float | None) -> str:
     """
     Write a difference of fractions in percentage points.
@@ -141,7 +169,7 @@ def points(difference: float | None) -> str:
 
 def ratio(value: float | None) -> str:
     """
-    Write a ratio with three decimals, and exactly 1 as a bare 1.
+    Write a ratio with three decimals, and exactly 1 as 1.
 
     Parameters
     ----------
@@ -211,6 +239,30 @@ def volume(nbytes: float) -> str:
         if nbytes >= size:
             return f"{number(nbytes / size)} {unit}"
     return f"{nbytes:.0f} B"
+
+
+def counted(count: int, what: str) -> str:
+    """
+    Write how many there are of something.
+
+    Parameters
+    ----------
+    count : int
+        The number.
+    what : str
+        The thing, in the singular; its plural ends in s.
+
+    Returns
+    -------
+    str
+        Number and thing.
+
+    Examples
+    --------
+    >>> counted(1, "job"), counted(1200, "job")
+    ('1 job', '1,200 jobs')
+    """
+    return f"{count:,} {what}" if count == 1 else f"{count:,} {what}s"
 
 
 def listing(parts: Sequence[str]) -> str:

@@ -71,11 +71,37 @@ def summarize(jobs: pd.DataFrame, n_nodes: int) -> dict[str, float | int | None]
         "mean_placement_factor_by_node_seconds": float(
             np.average(done["placement_factor"], weights=size * run)
         ),
-        "node_seconds_lost_to_interference": float(np.sum(size * done["lost_s"].to_numpy())),
+        **node_seconds_lost(jobs),
         "mean_aph": float(done["aph"].mean()),
         "mean_communication_cost": _mean(
             done["communication_cost"][done["communication_cost"] > 0]
         ),
+    }
+
+
+def node_seconds_lost(jobs: pd.DataFrame) -> dict[str, float]:
+    """
+    Return the node-seconds that the network cost jobs, apart by cause.
+
+    Parameters
+    ----------
+    jobs : DataFrame
+        The job table of a result.
+
+    Returns
+    -------
+    dict
+        ``node_seconds_lost_to_interference``: over the run time without other jobs;
+        ``node_seconds_lost_to_placement``: over that on an ideal placement. Together they are
+        nodes times (run time - run time / slowdown).
+    """
+    done = jobs[jobs["dropped"] == ""]
+    size, lost_s = done["n_nodes"].to_numpy(), done["lost_s"].to_numpy()
+    alone_s = (done["end_s"] - done["start_s"]).to_numpy() - lost_s
+    stretched_s = alone_s * (1.0 - 1.0 / done["placement_factor"].to_numpy())
+    return {
+        "node_seconds_lost_to_interference": float(np.sum(size * lost_s)),
+        "node_seconds_lost_to_placement": float(np.sum(size * stretched_s)),
     }
 
 

@@ -23,11 +23,6 @@ from coupling.results.readable import listing
 from netsim.errors import UnitError
 from netsim.units import parse_time
 
-OTHER_JOBS = (
-    "The runs have different jobs: speed-ups and ratios to Baseline do not exist, and times "
-    "compare workloads as much as runs."
-)
-
 
 def run_rerun(folder: Path, *, workers: int, as_json: bool) -> bool:
     """
@@ -125,7 +120,7 @@ def _document(lineup: Lineup) -> dict[str, Any]:
 
 def _notes(lineup: Lineup) -> list[str]:
     """Say in what runs differ beside the allocator."""
-    notes = [] if lineup.same_jobs else [OTHER_JOBS]
+    notes = []
     for key, by_run in lineup.differences.items():
         values: dict[str, list[str]] = {}
         for name, value in by_run.items():

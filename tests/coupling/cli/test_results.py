@@ -167,7 +167,7 @@ def test_other_jobs_are_marked_and_have_no_speedups(fabricsim):
     assert not found["same_jobs"]
     assert found["baseline"] is None
     assert [run["speedup_mean"] for run in found["runs"]] == [None, None]
-    assert "The runs have different jobs" in table
+    assert "The runs differ in their jobs" in table
 
 
 def test_machines_of_different_size_are_refused(fabricsim):

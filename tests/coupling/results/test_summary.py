@@ -14,7 +14,7 @@ from coupling.results.over_time import (
     lost_capacity,
     utilization_per_minute,
 )
-from coupling.results.summary import summarize
+from coupling.results.summary import node_seconds_lost, summarize
 
 # Ten nodes: 6 until 100 s (and 1 held idle), 4 from 100 on, 3 waiting from 0 to 40.
 ROWS = [  # submit, start, end, nodes, idle
@@ -235,3 +235,19 @@ def test_nothing_changed_is_no_gain_and_has_no_test():
     found = mind_gain_of(jobs, jobs).to_dict()
 
     assert (found["overall"], found["by_node_time"], found["t"], found["p"]) == (0, 0, None, None)
+
+
+def test_lost_node_seconds_are_told_apart_by_cause():
+    """
+    4 nodes for 180 s at interference 1.5 and placement 1.2: 60 s lost to others, 20 s to placement.
+
+    Alone on its nodes the job takes 120 s, on ideal ones 100 s. A dropped job costs nothing.
+    """
+    jobs = table([(0.0, 0.0, 180.0, 4, 0), (0.0, 0.0, 50.0, 2, 0)]).assign(
+        lost_s=[60.0, 0.0], interference=[1.5, 1.0], placement_factor=[1.2, 1.0], dropped=["", "no"]
+    )
+
+    assert node_seconds_lost(jobs) == {
+        "node_seconds_lost_to_interference": pytest.approx(240.0),
+        "node_seconds_lost_to_placement": pytest.approx(80.0),
+    }

@@ -1,0 +1,438 @@
+"""
+Every sentence about runs is true: read back, and held against numbers counted anew.
+
+Runs are drawn with ties, losses of either cause, killed and dropped jobs, runs of other jobs and
+runs of none. The numbers that sentences must agree with are plain sums over the drawn jobs.
+"""
+
+import re
+from dataclasses import dataclass, field
+from itertools import pairwise
+from math import isclose
+
+import numpy as np
+import pandas as pd
+import pytest
+from coupling_samples import sample, with_dropped
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from coupling.report.terminal import comparison_table
+from coupling.report.words import headlines, network_matters, reading
+from coupling.results.result import Result
+from coupling.results.summary import summarize
+
+N_NODES = 64
+NAMES = ("first-free", "ta", "day-3", "x (1)")
+LIKE = sample("ta")
+PERCENT = r"(< 0\.1|> -0\.1|-?[\d,]+\.\d|0) %"
+
+
+@dataclass(frozen=True)
+class Ran:
+    """What a drawn job did in a run."""
+
+    id: int
+    size: int
+    work_s: float
+    wait_s: float
+    interference: float
+    placement: float
+    killed: bool = False
+    submit_s: float = 0.0
+
+    @property
+    def slowdown(self):
+        return self.interference * self.placement
+
+    @property
+    def run_s(self):
+        """A killed job did half of its work."""
+        return self.work_s * self.slowdown * (0.5 if self.killed else 1.0)
+
+    @property
+    def turnaround_s(self):
+        return self.wait_s + self.run_s
+
+    @property
+    def lost_to_interference(self):
+        return self.size * self.run_s * (1 - 1 / self.interference)
+
+    @property
+    def lost(self):
+        return self.size * self.run_s * (1 - 1 / self.slowdown)
+
+
+@dataclass(frozen=True)
+class Scene:
+    """Runs by name: what the jobs of each did."""
+
+    runs: dict[str, tuple[Ran, ...]] = field(default_factory=dict)
+
+    def results(self):
+        return [_result(name, jobs) for name, jobs in self.runs.items()]
+
+    def mean_turnaround(self, name):
+        jobs = self.runs[name]
+        return sum(job.turnaround_s for job in jobs) / len(jobs)
+
+    def makespan(self, name):
+        return max(job.submit_s + job.turnaround_s for job in self.runs[name])
+
+    def speed(self, name, baseline):
+        """Mean of run time there / here, weighted by node-seconds there."""
+        pairs = list(zip(self.runs[name], self.runs[baseline], strict=True))
+        weight = [there.size * there.run_s for _, there in pairs]
+        speeds = [there.run_s / here.run_s for here, there in pairs]
+        return sum(w * s for w, s in zip(weight, speeds, strict=True)) / sum(weight)
+
+    def share_lost(self, name, what="lost"):
+        jobs = self.runs[name]
+        return sum(getattr(j, what) for j in jobs) / sum(j.size * j.run_s for j in jobs)
+
+
+def _result(name, jobs):
+    """Return a result with these jobs, and an infinite network on which they only wait."""
+    table = _table(jobs)
+    infinite = _table([Ran(j.id, j.size, j.work_s, j.wait_s, 1.0, 1.0) for j in jobs])
+    summary = {"name": name, **summarize(table, N_NODES)}
+    if jobs:
+        summary["infinite_network"] = summarize(infinite, N_NODES)
+    lost = [job.lost_to_interference for job in jobs]
+    links = LIKE.links.assign(lost_node_s=[max(0.0, sum(lost)), *[0.0] * 9])
+    return Result(name, table, links, LIKE.timeline, LIKE.blame.iloc[:0], summary)
+
+
+def _table(jobs):
+    """Return the job table; with no job, a dropped one."""
+    if not jobs:
+        return with_dropped(LIKE.jobs.iloc[:0], ["too large"])
+    rows = [
+        {
+            "id": job.id,
+            "submit_s": job.submit_s,
+            "start_s": job.submit_s + job.wait_s,
+            "end_s": job.submit_s + job.turnaround_s,
+            "n_nodes": job.size,
+            "idle_nodes": 0,
+            "runtime_reference_s": job.work_s,
+            "wait_s": job.wait_s,
+            "turnaround_s": job.turnaround_s,
+            "slowdown": job.slowdown,
+            "interference": job.interference,
+            "placement_factor": job.placement,
+            "lost_s": job.lost_to_interference / job.size,
+            "pattern": "ring",
+            "comm_fraction": 0.5,
+            "aph": 0.0,
+            "communication_cost": 0.0,
+            "nodes": "n0",
+            "killed": job.killed,
+            "dropped": "",
+        }
+        for job in jobs
+    ]
+    return pd.DataFrame(rows)
+
+
+MANY = settings(max_examples=60, deadline=None)
+RATIOS = st.sampled_from([1.0, 1.0, 1.00001, 1.02, 1.5, 4.0])
+WAITS = st.sampled_from([0.0, 0.0, 1.0, 100.0, 100.001])
+
+
+@st.composite
+def scenes(draw, same_jobs=True):
+    """Draw runs of the same jobs; or else of other jobs, other work, or none."""
+    names = draw(st.lists(st.sampled_from(NAMES), min_size=1, max_size=4, unique=True))
+    count = draw(st.integers(1, 4))
+    sizes = draw(st.lists(st.integers(1, 16), min_size=count, max_size=count))
+    work = draw(st.lists(st.sampled_from([10.0, 100.0, 3600.0]), min_size=count, max_size=count))
+    runs = {}
+    for name in names:
+        jobs = [
+            Ran(
+                id=number,
+                size=size,
+                work_s=work_s,
+                wait_s=draw(WAITS),
+                interference=draw(RATIOS | st.just(0.98)),
+                placement=draw(RATIOS),
+                killed=draw(st.sampled_from([False] * 5 + [True])),
+            )
+            for number, (size, work_s) in enumerate(zip(sizes, work, strict=True))
+        ]
+        if not same_jobs:
+            jobs = jobs[: draw(st.integers(0, count))]
+        runs[name] = tuple(jobs)
+    return Scene(runs)
+
+
+def holds(said, value):
+    """Say whether a percentage that was written is the share: its sign, and its one decimal."""
+    percent = 100 * value
+    if said == "0":
+        return abs(percent) < 1e-9
+    if said in {"< 0.1", "> -0.1"}:
+        return abs(percent) < 0.051 and (percent > 0) == (said == "< 0.1")
+    return abs(float(said.replace(",", "")) - percent) <= 0.0501
+
+
+def differs(said, value):
+    """Say whether a difference that was written ("2.0 % shorter") is the relative change."""
+    found = re.fullmatch(r"(less than 0\.1|[\d,]+\.\d) % (shorter|slower|longer|faster)", said)
+    assert found, said
+    size, word = found.groups()
+    if (word in {"longer", "faster"}) != (value > 0):
+        return False
+    percent = abs(100 * value)
+    if size == "less than 0.1":
+        return percent < 0.051
+    return abs(float(size.replace(",", "")) - percent) <= 0.0501
+
+
+def same(one, other):
+    """Say whether two numbers are equal up to rounding."""
+    return isclose(one, other, rel_tol=1e-12, abs_tol=1e-12)
+
+
+def gain(text):
+    """Return the parts of the sentence about turnaround, makespan and speed; None without it."""
+    return re.search(
+        r"(?P<by>[Ll]ess than 0\.1 % \w+|[\d,]+\.\d % \w+|The same) mean turnaround under "
+        r"(?P<best>.+?) (?:than|as) under (?P<baseline>first-free)"
+        r"(?:, (?P<owner>and first-free has )?the shortest of (?P<count>\d) runs)?"
+        r"(?:; makespan (?P<makespan>[^;]+?)|; the same (?P<same_span>makespan))?"
+        r"(?:; jobs (?P<speed>[^;]+?) by node time)?\.(?: |$)",
+        text,
+    )
+
+
+@MANY
+@given(scenes())
+def test_what_is_said_to_be_lost_is_what_interference_and_placement_cost(scene):
+    text = reading(scene.results())
+
+    for name in scene.runs:
+        lost = scene.share_lost(name)
+        by_others = scene.share_lost(name, "lost_to_interference")
+        said = re.search(
+            rf"{PERCENT}(?: of node time is lost to the network)? "
+            rf"\((all to \w+|{PERCENT} to interference, {PERCENT} to placement)\) "
+            rf"under {re.escape(name)}(?:[;.]|$)",
+            text,
+        )
+        if said is None:
+            assert all(job.interference == job.placement == 1 for job in scene.runs[name])
+            assert re.search(rf"(none|network) under [^;]*{re.escape(name)}", text)
+            continue
+        assert holds(said[1], lost), (said[0], lost)
+        if said[2] == "all to interference":
+            assert all(job.placement == 1 for job in scene.runs[name])
+        elif said[2] == "all to placement":
+            assert all(job.interference == 1 for job in scene.runs[name])
+        else:
+            assert holds(said[3], by_others)
+            assert holds(said[4], lost - by_others)
+
+
+@MANY
+@given(scenes())
+def test_runs_are_named_from_the_greatest_loss_down(scene):
+    text = reading(scene.results()).split(". ")[0]
+
+    named = [part.rpartition(" under ")[2].rstrip(".") for part in text.split("; ")]
+    named = named if "; none under" not in text else named[:-1]
+    losses = [scene.share_lost(name) for name in named if name in scene.runs]
+
+    assert all(here >= there - 1e-12 for here, there in pairwise(losses))
+
+
+@MANY
+@given(scenes())
+def test_a_run_is_called_shorter_longer_or_equal_as_its_times_are(scene):
+    text = reading(scene.results())
+    said = gain(text)
+
+    if "first-free" not in scene.runs or len(scene.runs) == 1:
+        assert said is None
+        assert "turnaround" not in text
+        return
+    assert said is not None, text
+    others = [name for name in scene.runs if name != "first-free"]
+    ratio = {
+        name: scene.mean_turnaround(name) / scene.mean_turnaround("first-free") for name in others
+    }
+    best = re.split(r", | and ", said["best"])
+    assert set(best) <= set(others)
+    assert all(same(ratio[name], min(ratio.values())) for name in best)
+    if said["by"] == "The same":
+        assert same(ratio[best[0]], 1.0)
+    else:
+        assert differs(said["by"].lower(), ratio[best[0]] - 1)
+    assert (said["count"] is None) == (len(others) == 1)
+    if said["count"] is not None:
+        assert int(said["count"]) == len(scene.runs)
+        assert (said["owner"] is not None) == (ratio[best[0]] > 1)
+    if len(best) == 1:
+        span = scene.makespan(best[0]) / scene.makespan("first-free")
+        assert same(span, 1) if said["same_span"] else differs(said["makespan"], span - 1)
+        speed = scene.speed(best[0], "first-free")
+        equal = said["speed"] == "equally fast"
+        assert same(speed, 1) if equal else differs(said["speed"], speed - 1)
+
+
+@MANY
+@given(scenes())
+def test_jobs_killed_in_one_run_only_are_told_beside_its_times(scene):
+    """A run that kills jobs looks shorter without having done the work."""
+    text = reading(scene.results())
+
+    killed = {name: {job.id for job in jobs if job.killed} for name, jobs in scene.runs.items()}
+    differ = len({frozenset(ids) for ids in killed.values()}) > 1
+    said = "Not the same work was done" in text
+
+    assert said == (differ and "first-free" in scene.runs)
+    if said:
+        assert all(f"{len(ids)} under {name}" in text for name, ids in killed.items())
+
+
+@MANY
+@given(scenes(same_jobs=False))
+def test_runs_of_other_jobs_are_never_weighed_against_each_other(scene):
+    text = " ".join(headlines(scene.results()))
+    jobs = {frozenset(job.id for job in ran) for ran in scene.runs.values()}
+    assume(len(jobs) > 1)
+
+    assert gain(text) is None
+    assert "faster" not in text
+    if frozenset() in jobs:
+        idle = [name for name, ran in scene.runs.items() if not ran]
+        assert f"No job ran under {idle[0]}" in text
+    assert "The runs differ in their jobs" in text
+
+
+@MANY
+@given(scenes())
+def test_the_job_called_slowest_has_the_largest_slowdown_of_all(scene):
+    lines = headlines(scene.results())
+    jobs = [(name, job) for name, ran in scene.runs.items() for job in ran]
+    most = max(job.slowdown for _, job in jobs)
+    line = next((line for line in lines if "largest slowdown" in line), None)
+
+    if line is None:
+        assert most == 1
+        return
+    said = re.fullmatch(
+        r"([\d.]+) is the largest slowdown, of job (\d+) \((\d+) nodes?, ring\) under (.+?)"
+        r"(?:, and of (\d+) more)?: interference ([\d.]+) times placement ([\d.]+)\.",
+        line,
+    )
+    value, number, size, name, more, interference, placement = said.groups()
+    job = next(job for job in scene.runs[name] if job.id == int(number))
+    assert job.slowdown == most
+    assert float(value) == pytest.approx(most, abs=5.01e-4)
+    assert int(size) == job.size
+    assert float(interference) == pytest.approx(job.interference, abs=5.01e-4)
+    assert float(placement) == pytest.approx(job.placement, abs=5.01e-4)
+    assert int(more or 0) == sum(one.slowdown == most for _, one in jobs) - 1
+
+
+@MANY
+@given(scenes())
+def test_the_network_is_said_to_change_what_it_changes(scene):
+    """On the infinite network the jobs wait as long and run for their work alone."""
+    results = scene.results()
+    free = {
+        name: sum(job.wait_s + job.work_s for job in jobs) / len(jobs)
+        for name, jobs in scene.runs.items()
+    }
+    change = {name: scene.mean_turnaround(name) / free[name] - 1 for name in scene.runs}
+
+    for name, line in zip(scene.runs, network_matters(results), strict=True):
+        found = re.match(rf"{re.escape(name)}: (.+?) mean turnaround and (.+?) makespan", line)
+        if found[1] == "the same":
+            assert same(change[name], 0)
+        else:
+            assert differs(found[1], change[name])
+        if "no job is slowed" in line:
+            assert all(job.slowdown == 1 for job in scene.runs[name])
+    (line,) = [line for line in headlines(results) if "infinite network" in line]
+    found = re.match(r"(.+?) mean turnaround under (.+?) (?:than|as) on an infinite", line)
+    name = re.split(r", | and ", found[2])[0]
+    if found[1] == "The same":
+        assert all(same(value, 0) for value in change.values())
+        return
+    assert differs(found[1].lower(), change[name])
+    assert abs(change[name]) >= max(map(abs, change.values())) - 1e-12
+
+
+@MANY
+@given(scenes(same_jobs=False))
+def test_a_table_is_printed_of_whatever_ran(scene):
+    text = comparison_table(scene.results(), width=80)
+
+    assert max(map(len, text.splitlines())) <= 80
+    assert "nan" not in text.lower().replace("finance", "")
+    assert "inf " not in text
+
+
+def test_a_damaged_fabric_does_not_win_by_losing_elsewhere():
+    """Interference falls from 1.2 to 1.1 where placements cost 1.3 instead of nothing."""
+    whole = Ran(1, 4, 100.0, 0.0, 1.2, 1.0)
+    broken = Ran(1, 4, 100.0, 0.0, 1.1, 1.3)
+
+    text = reading(Scene({"first-free": (whole,), "day-3": (broken,)}).results())
+
+    assert text == (
+        "30.1 % of node time is lost to the network (9.1 % to interference, 21.0 % to placement) "
+        "under day-3; 16.7 % (all to interference) under first-free. "
+        "19.2 % longer mean turnaround under day-3 than under first-free; makespan 19.2 % longer; "
+        "jobs 16.1 % slower by node time."
+    )
+
+
+def test_where_every_alternative_is_worse_baseline_is_named_as_the_best():
+    runs = {
+        "first-free": (Ran(1, 4, 100.0, 0.0, 1.0, 1.0),),
+        "random": (Ran(1, 4, 100.0, 0.0, 1.1, 1.0),),
+        "ta": (Ran(1, 4, 100.0, 20.0, 1.0, 1.0),),
+    }
+
+    text = reading(Scene(runs).results())
+
+    assert (
+        "10.0 % longer mean turnaround under random than under first-free, and first-free has the "
+        "shortest of 3 runs; makespan 10.0 % longer; jobs 9.1 % slower by node time."
+    ) in text
+
+
+def test_runs_on_an_infinite_network_are_equal_and_say_why():
+    run = (Ran(1, 4, 100.0, 5.0, 1.0, 1.0),)
+    results = Scene({"first-free": run, "ta": run}).results()
+    for result in results:
+        result.summary["network"] = {"model": "null"}
+
+    assert reading(results) == (
+        "No node time is lost to the network under first-free (infinite network) and ta (infinite "
+        "network). The same mean turnaround under ta as under first-free; the same makespan; jobs "
+        "equally fast by node time."
+    )
+
+
+def test_runs_whose_jobs_have_other_work_are_not_weighed():
+    """The log's run times were divided by the slowdown on each fabric, say."""
+    short, long = (Ran(1, 4, work_s, 0.0, 1.1, 1.0) for work_s in (90.0, 100.0))
+
+    text = reading(Scene({"first-free": (short,), "ta": (long,)}).results())
+
+    assert "The runs differ in their run times of the jobs alone" in text
+    assert gain(text) is None
+
+
+def test_a_link_without_a_known_loss_is_not_the_worst():
+    (result,) = Scene({"ta": (Ran(1, 4, 100.0, 0.0, 1.5, 1.0),)}).results()
+    result.links["lost_node_s"] = [np.nan, 7200.0, 36000.0, *[np.nan] * 7]
+
+    (line,) = [line for line in headlines([result]) if "node-hours" in line]
+
+    assert line.startswith("10.0 node-hours are lost to interference at s1.0>s2.0 (leaf-up)")
