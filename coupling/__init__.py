@@ -16,9 +16,44 @@ Names are loaded on first use, so that the command answers ``--help`` at once.
 """
 
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from coupling.siblings import check_siblings
+
+if TYPE_CHECKING:
+    from coupling.errors import CouplingError, ExperimentError, ResultError, SnapshotError
+    from coupling.experiments.campaign import Campaign, run_campaign
+    from coupling.experiments.engine import run
+    from coupling.experiments.experiment import Experiment
+    from coupling.pace.network import NetworkPace
+    from coupling.report.report import write_report
+    from coupling.results.result import Result
+    from coupling.results.summary import speedup, summarize
+    from coupling.snapshots.estimate import Estimate, estimate
+    from coupling.snapshots.snapshot import Snapshot, read_snapshot
+    from coupling.snapshots.verify import Verification, verify
+
+__all__ = [
+    "Campaign",
+    "CouplingError",
+    "Estimate",
+    "Experiment",
+    "ExperimentError",
+    "NetworkPace",
+    "Result",
+    "ResultError",
+    "Snapshot",
+    "SnapshotError",
+    "Verification",
+    "estimate",
+    "read_snapshot",
+    "run",
+    "run_campaign",
+    "speedup",
+    "summarize",
+    "verify",
+    "write_report",
+]
 
 _HOME = {
     "Campaign": "coupling.experiments.campaign",
@@ -41,7 +76,6 @@ _HOME = {
     "verify": "coupling.snapshots.verify",
     "write_report": "coupling.report.report",
 }
-__all__ = list(_HOME)
 
 
 def __getattr__(name: str) -> Any:  # noqa: ANN401 (whatever the name stands for)

@@ -3,7 +3,8 @@ The network alone: topologies, routings, link loads, contention, proofs.
 
 * `make_topology`, `TOPOLOGIES`, `MACHINES` -- fabrics by kind or machine name
 * `Topology`, `FatTree`, `build_fat_tree`, `fat_tree_of_radix` -- nodes, switches, directed links
-* `read_topology`, `convert`, `inspect_topology` -- fabrics from and to files, and what is in them
+* `read_topology`, `from_networkx`, `convert`, `inspect_topology` -- fabrics from files and graphs,
+  to files, and what is in them
 * `make_routing`, `ROUTINGS`, `Routing`, `Routes` -- one path for each flow
 * `Partition` -- nodes and links that a job owns
 * `broken_conditions` -- which of Jigsaw's conditions a partition breaks
@@ -32,6 +33,7 @@ from netsim.flow_report import report_flows
 from netsim.flows.isolation import shared_links
 from netsim.flows.maxmin import max_min_rates
 from netsim.formats.exporters.registry import convert
+from netsim.formats.importers.graphs import from_networkx
 from netsim.formats.importers.registry import read_topology
 from netsim.nonblocking.conditions import broken_conditions
 from netsim.nonblocking.verdict import rearrangeable
@@ -69,6 +71,7 @@ __all__ = [
     "build_fat_tree",
     "convert",
     "fat_tree_of_radix",
+    "from_networkx",
     "hop_bytes",
     "inspect_topology",
     "make_contention_model",

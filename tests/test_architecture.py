@@ -11,6 +11,7 @@ MAY_IMPORT = {
     "patterns": set(),
     "scheduler": {"netsim", "patterns"},
     "coupling": {"netsim", "patterns", "scheduler"},
+    "fabricsim": {"netsim", "patterns", "scheduler", "coupling"},
 }
 # The rooms of each package, ground floor first: a room imports rooms of lower floors and itself.
 # A module that lies loose in a package is a room of its own; `__init__` is a folder's face.
@@ -48,7 +49,11 @@ FLOORS = {
     ],
 }
 SOURCES = sorted(path for package in MAY_IMPORT for path in (ROOT / package).rglob("*.py"))
-INSIDE = [path for path in SOURCES if path.name != "__init__.py" and "patterns" not in path.parts]
+INSIDE = [
+    path
+    for path in SOURCES
+    if path.name != "__init__.py" and path.relative_to(ROOT).parts[0] in FLOORS
+]
 
 
 def imported_modules(path):

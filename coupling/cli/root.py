@@ -18,7 +18,6 @@ app = typer.Typer(
     help="What jobs do to each other on a network, and what another placement, routing or "
     "scheduler would do.",
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
 )
 BAD_INPUT = 2
@@ -27,9 +26,24 @@ STOPPING = (signal.SIGINT, signal.SIGTERM)
 OUR_PACKAGES = ("netsim", "patterns", "scheduler", "coupling")
 
 
+def _tell_version(wanted: bool) -> None:
+    """Print the version and stop."""
+    if wanted:
+        from importlib.metadata import version  # slow, and rarely asked for
+
+        typer.echo(f"fabricsim {version('fabricsim')}")
+        raise typer.Exit
+
+
 @app.callback()
-def root() -> None:
+def root(
+    version: Annotated[
+        bool,
+        typer.Option("--version", callback=_tell_version, is_eager=True, help="Tell the version."),
+    ] = False,
+) -> None:
     """Keep commands as commands, also while there is only one."""
+    del version
 
 
 @app.command()

@@ -1,0 +1,98 @@
+"""
+fabricsim: what jobs do to each other on a network, and what another placement would do.
+
+A thin front to the packages `netsim`, `patterns`, `scheduler` and `coupling`. Paths may be texts or
+`Path`; whatever has a name in an experiment file may be given here by that name.
+
+* `estimate`, `Estimate` -- how much placed jobs slow each other down, and who is to blame
+* `verify`, `Verification` -- whether they are isolated, and their partitions non-blocking
+* `Snapshot`, `read_snapshot` -- jobs on a fabric at one moment
+* `Experiment`, `run`, `Result` -- a job log on a fabric, with interference that emerges
+* `run_campaign`, `Campaign` -- an experiment with all it compares, into a directory
+* `read_log`, `Workload` -- a job log, in any known format
+* `topology`, `Topology`, `from_networkx` -- a fabric by name, by its fields, from a file or a graph
+* `routing`, `Routing` -- how flows find their way through a fabric
+* `pattern`, `Pattern` -- who talks to whom in a job
+* `speedup`, `summarize`, `write_report` -- what results say
+* `FabricsimError` -- any of the errors that say what is wrong with an input
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from coupling.experiments.campaign import Campaign, run_campaign
+    from coupling.experiments.experiment import Experiment
+    from coupling.report.report import write_report
+    from coupling.results.result import Result
+    from coupling.results.summary import speedup, summarize
+    from coupling.snapshots.estimate import Estimate
+    from coupling.snapshots.snapshot import Snapshot, read_snapshot
+    from coupling.snapshots.verify import Verification
+    from fabricsim.front import (
+        FabricsimError,
+        estimate,
+        pattern,
+        read_log,
+        routing,
+        run,
+        topology,
+        verify,
+    )
+    from netsim.formats.importers.graphs import from_networkx
+    from netsim.routing.base import Routing
+    from netsim.topology.base import Topology
+    from patterns.base import Pattern
+    from scheduler.workload.base import Workload
+
+__all__ = [
+    "Campaign",
+    "Estimate",
+    "Experiment",
+    "FabricsimError",
+    "Pattern",
+    "Result",
+    "Routing",
+    "Snapshot",
+    "Topology",
+    "Verification",
+    "Workload",
+    "estimate",
+    "from_networkx",
+    "pattern",
+    "read_log",
+    "read_snapshot",
+    "routing",
+    "run",
+    "run_campaign",
+    "speedup",
+    "summarize",
+    "topology",
+    "verify",
+    "write_report",
+]
+
+_HOME = {
+    "Pattern": "patterns.base",
+    "Routing": "netsim.routing.base",
+    "Topology": "netsim.topology.base",
+    "Workload": "scheduler.workload.base",
+    "from_networkx": "netsim.formats.importers.graphs",
+} | dict.fromkeys(
+    ["FabricsimError", "estimate", "pattern", "read_log", "routing", "run", "topology", "verify"],
+    "fabricsim.front",
+)
+
+
+def __getattr__(name: str) -> Any:  # noqa: ANN401 (whatever the name stands for)
+    if name == "__version__":
+        from importlib.metadata import version  # noqa: PLC0415 (slow, and rarely asked for)
+
+        return version("fabricsim")
+    if name not in __all__:
+        raise AttributeError(f"module 'fabricsim' has no attribute {name!r}")
+    return getattr(import_module(_HOME.get(name, "coupling")), name)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,0 +1,243 @@
+"""The functions that people type: each takes a name, a path, fields or the object itself."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from coupling.errors import CouplingError
+from coupling.experiments import engine
+from coupling.experiments.engine import Progress
+from coupling.experiments.experiment import Experiment
+from coupling.results.result import Result
+from coupling.snapshots import estimate as estimating
+from coupling.snapshots import verify as verifying
+from coupling.snapshots.estimate import Estimate
+from coupling.snapshots.snapshot import Snapshot, read_snapshot
+from coupling.snapshots.verify import Verification
+from netsim.errors import NetsimError
+from netsim.routing.base import Routing
+from netsim.routings import make_routing
+from netsim.topologies import make_topology
+from netsim.topology.base import Topology
+from patterns.base import Pattern
+from patterns.errors import PatternError
+from patterns.registry import make_pattern
+from scheduler.errors import SchedulerError
+from scheduler.workload.base import Workload
+from scheduler.workload.registry import make_workload
+
+FabricsimError = (CouplingError, NetsimError, PatternError, SchedulerError)
+"""What `except` catches for any input that is wrong."""
+
+Moment = Snapshot | Mapping[str, Any] | str | Path
+
+
+def estimate(snapshot: Moment, *, blame: bool = True) -> Estimate:
+    """
+    Estimate how much placed jobs slow each other down.
+
+    Parameters
+    ----------
+    snapshot : Snapshot, mapping, str or Path
+        Jobs on a fabric: the object, the fields of a snapshot file, or the file.
+    blame : bool, default True
+        Whether to share lost time out among the jobs.
+
+    Returns
+    -------
+    Estimate
+        Times and slowdowns of every job, loads of links, candidates ranked.
+
+    Raises
+    ------
+    CouplingError
+        If a field is unknown, missing or wrong.
+    """
+    return estimating.estimate(_moment(snapshot), blame=blame)
+
+
+def verify(
+    snapshot: Moment,
+    *,
+    any_routing: bool = False,
+    exhaustive: bool = False,
+    allow_unknown: bool = False,
+) -> Verification:
+    """
+    Check that placed jobs are isolated and that their partitions are non-blocking.
+
+    Parameters
+    ----------
+    snapshot : Snapshot, mapping, str or Path
+        Jobs on a fabric: the object, the fields of a snapshot file, or the file.
+    any_routing : bool, default False
+        Ask about isolation under every minimal routing instead of the one in force.
+    exhaustive : bool, default False
+        Try many more leaf-to-leaf flow matrices.
+    allow_unknown : bool, default False
+        Let a question without an answer pass.
+
+    Returns
+    -------
+    Verification
+        A verdict per job, with certificate or witness.
+
+    Raises
+    ------
+    CouplingError
+        If a field is unknown, missing or wrong.
+    """
+    return verifying.verify(
+        _moment(snapshot),
+        any_routing=any_routing,
+        exhaustive=exhaustive,
+        allow_unknown=allow_unknown,
+    )
+
+
+def run(
+    experiment: Experiment | str | Path, *changes: str, progress: Progress | None = None
+) -> Result:
+    """
+    Run one experiment and keep the result in memory.
+
+    Parameters
+    ----------
+    experiment : Experiment, str or Path
+        The object, or an experiment file.
+    *changes : str
+        Fields to set over those of the file, e.g. ``"scheduler.allocator=ta"``.
+    progress : callable, optional
+        Called now and then with what is running, jobs ended and jobs in all.
+
+    Returns
+    -------
+    Result
+        Tables and summary. `run_campaign` runs all that an experiment compares and writes it.
+
+    Raises
+    ------
+    CouplingError, SchedulerError, NetsimError, PatternError
+        If a name, value or file is wrong; nothing has been run then.
+    """
+    if isinstance(experiment, (str, Path)):
+        experiment = Experiment.read(experiment, changes)
+    elif changes:
+        raise CouplingError("run: expected an experiment file where fields are to be set.")
+    return engine.run(experiment, progress)
+
+
+def read_log(path: str | Path, *, format: str = "swf", **filters: Any) -> Workload:  # noqa: A002, ANN401 (the key of experiment files)
+    """
+    Read a job log.
+
+    Parameters
+    ----------
+    path : str or Path
+        The log.
+    format : str, default "swf"
+        Key of `scheduler.READERS`.
+    **filters
+        Fields of the table ``[workload]`` (docs/experiment.md), e.g. ``max_nodes=1024``.
+
+    Returns
+    -------
+    Workload
+        Jobs, and what was dropped.
+
+    Raises
+    ------
+    WorkloadError
+        If the file cannot be read, or a field is unknown or wrong.
+    """
+    return make_workload({"path": str(path), "format": format, **filters}, source="read_log")
+
+
+def topology(spec: str | Path | Mapping[str, Any] | None = None, **fields: Any) -> Topology:  # noqa: ANN401 (fields of any kind)
+    """
+    Build a fabric, or read it from a file.
+
+    Parameters
+    ----------
+    spec : str, Path or mapping, optional
+        Name of a machine, kind of fabric (with its fields as keywords), file, or all fields.
+    **fields
+        Fields of the table ``[topology]`` (docs/topologies.md), e.g. ``radix=18``.
+
+    Returns
+    -------
+    Topology
+        The fabric.
+
+    Raises
+    ------
+    TopologyError
+        If a name, field or file is wrong.
+
+    Examples
+    --------
+    >>> topology("fat-tree", radix=8).n_nodes
+    128
+    """
+    if isinstance(spec, Path):
+        return make_topology({"kind": "file", "path": str(spec), **fields})
+    if isinstance(spec, Mapping):
+        return make_topology({**spec, **fields})
+    if spec is not None and not fields:
+        return make_topology(spec)
+    return make_topology(fields if spec is None else {"kind": spec, **fields})
+
+
+def routing(spec: str | Mapping[str, Any], fabric: Topology, *, seed: int = 0) -> Routing:
+    """
+    Make a routing for a fabric.
+
+    Parameters
+    ----------
+    spec : str or mapping
+        Key of `netsim.ROUTINGS`, or a table with ``name`` and options.
+    fabric : Topology
+        The fabric.
+    seed : int, default 0
+        For routings that draw.
+
+    Returns
+    -------
+    Routing
+        The routing.
+
+    Raises
+    ------
+    RoutingError
+        If the name or an option is unknown, or the routing does not fit the fabric.
+    """
+    return make_routing(spec, fabric, seed)
+
+
+def pattern(name: str, **options: Any) -> Pattern:  # noqa: ANN401 (options of any kind)
+    """
+    Make a communication pattern.
+
+    Parameters
+    ----------
+    name : str
+        Key of `patterns.PATTERNS`.
+    **options
+        Its options, e.g. ``nbytes=1e6``.
+
+    Returns
+    -------
+    Pattern
+        Who talks to whom, over ranks.
+
+    Raises
+    ------
+    PatternError
+        If the name or an option is unknown or wrong.
+    """
+    return make_pattern({"name": name, **options})
+
+
+def _moment(snapshot: Moment) -> Snapshot | Mapping[str, Any]:
+    """Read a snapshot that is given as a file."""
+    return read_snapshot(snapshot) if isinstance(snapshot, (str, Path)) else snapshot

@@ -1,0 +1,132 @@
+"""NetworkX graphs as fabrics: one's own, or what GraphML holds."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from netsim.errors import TopologyError
+from netsim.formats.importers.edges import (
+    Edge,
+    count_of,
+    each_cable_once,
+    edge_sketch,
+    kind_of,
+    rate_of,
+)
+from netsim.formats.importers.sketch import Settings
+from netsim.topology.base import Topology
+from netsim.topology.quantities import cable_rates
+from netsim.units import Bandwidth
+
+_RATES = ("bandwidth", "bandwidth_bytes_per_s", "capacity")
+
+
+def from_networkx(
+    graph: Any,  # noqa: ANN401 (NetworkX publishes no types)
+    *,
+    bandwidth: Bandwidth | None = None,
+    name: str = "graph",
+    half_duplex: bool = False,
+    latency_base_s: float = 0.0,
+    latency_per_link_s: float = 0.0,
+) -> Topology:
+    """
+    Make a fabric of a NetworkX graph.
+
+    Parameters
+    ----------
+    graph : networkx.Graph
+        Vertices may have ``kind`` (node or switch; by default a vertex with one edge is a node)
+        and ``name``; edges ``bandwidth`` ("100 Gb/s", or bytes per second) and ``cables``, the
+        number of parallel ones. Edges of a directed graph that go both ways are one cable.
+    bandwidth : Bandwidth, optional
+        Bytes per second or ``"100 Gb/s"`` of all cables; by default what the edges say.
+    name : str, default "graph"
+        What messages call the graph.
+    half_duplex : bool, default False
+        Both directions of a cable share one capacity.
+    latency_base_s, latency_per_link_s : float, default 0
+        Latency of a path of n links: base + per_link * (n - 1), seconds.
+
+    Returns
+    -------
+    Topology
+        The fabric; a `FatTree` where the wiring is one.
+
+    Raises
+    ------
+    TopologyError
+        If it is no graph, or an attribute cannot be read.
+
+    Examples
+    --------
+    >>> import networkx as nx
+    >>> from_networkx(nx.star_graph(4), bandwidth="100 Gb/s").n_nodes
+    4
+    """
+    if not (hasattr(graph, "nodes") and hasattr(graph, "edges")):
+        raise TopologyError(f"{name}: expected a NetworkX graph, got {type(graph).__name__}.")
+    rates = None if bandwidth is None else cable_rates(bandwidth)
+    one = rates[0] if rates is not None and len(rates) == 1 else rates
+    settings = Settings(one, half_duplex, latency_base_s, latency_per_link_s)
+    return graph_topology(graph, name, "networkx", settings)
+
+
+def graph_topology(
+    graph: Any,  # noqa: ANN401 (NetworkX publishes no types)
+    source: str,
+    form: str,
+    settings: Settings,
+) -> Topology:
+    """
+    Make a fabric of a graph that came from a file or from a user.
+
+    Parameters
+    ----------
+    graph : networkx.Graph
+        As for `from_networkx`.
+    source : str
+        What messages call it.
+    form : str
+        Format it came in.
+    settings : Settings
+        What the user says.
+
+    Returns
+    -------
+    Topology
+        The fabric.
+
+    Raises
+    ------
+    TopologyError
+        If an attribute cannot be read.
+    """
+    names = _names(graph)
+    kinds = {
+        names[vertex]: kind_of(str(data.get("kind", "")), f"{source}: vertex {vertex!r}")
+        for vertex, data in graph.nodes(data=True)
+    }
+    edges = [
+        _edge(names[a], names[b], data, f"{source}: edge {a!r} - {b!r}")
+        for a, b, data in graph.edges(data=True)
+    ]
+    if graph.is_directed() and not graph.is_multigraph():
+        edges = each_cable_once(edges, "parallel cables are counted by 'cables'")
+    return edge_sketch(edges, kinds, source, form).build(settings)
+
+
+def _names(graph: Any) -> Mapping[Any, str]:  # noqa: ANN401 (NetworkX publishes no types)
+    """Return the name of each vertex: ``name`` or ``label`` where all have different ones."""
+    vertices = list(graph.nodes(data=True))
+    for key in ("name", "label"):
+        names = [str(data.get(key, "")) for _, data in vertices]
+        if all(names) and len(set(names)) == len(names):
+            return {vertex: name for (vertex, _), name in zip(vertices, names, strict=True)}
+    return {vertex: str(vertex) for vertex, _ in vertices}
+
+
+def _edge(a: str, b: str, data: Mapping[str, Any], place: str) -> Edge:
+    """Read an edge."""
+    name = next((key for key in _RATES if key in data), "")
+    rate = rate_of(data.get(name, ""), place, name)
+    return Edge(place, a, b, rate, count_of(data.get("cables", ""), place))
