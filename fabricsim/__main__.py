@@ -1,5 +1,5 @@
 """Answer `python -m fabricsim` as the command does."""
 
-from coupling.cli import main
+from coupling.cli.root import main
 
 main()
