@@ -1,5 +1,5 @@
 """
-fabricsim: what jobs do to each other on a network, and what another placement would do.
+Fabricsim: what jobs do to each other on a network, and what another placement would do.
 
 A thin front to the packages `netsim`, `patterns`, `scheduler` and `coupling`. Paths may be texts or
 `Path`; whatever has a name in an experiment file may be given here by that name.
