@@ -157,6 +157,20 @@ def test_waits_by_size_class():
     assert np.isnan(waits.loc["1", "mean_s"])
 
 
+def test_means_by_node_seconds_weigh_nodes_times_run_time():
+    """Jobs of 6, 4 and 3 nodes that ran 100, 60 and 40 s: 600, 240 and 120 node-seconds."""
+    jobs = table(ROWS)
+    jobs["placement_factor"] = [1.0, 2.0, 4.0]
+    jobs["interference"] = [1.5, 1.0, 2.0]
+    jobs["slowdown"] = [1.5, 2.0, 8.0]
+
+    found = summarize(jobs, 10)
+
+    assert found["mean_placement_factor_by_node_seconds"] == pytest.approx(1560 / 960)
+    assert found["mean_interference_by_node_seconds"] == pytest.approx(1380 / 960)
+    assert found["mean_slowdown_by_node_seconds"] == pytest.approx(2340 / 960)
+
+
 def test_hops_by_size_class_plain_and_weighted_by_node_seconds():
     """Class 2-4: 3 hops on 4 x 60 node-seconds and 1 hop on 3 x 40."""
     hops = hops_by_size(table(ROWS, aph=[2.0, 3.0, 1.0]))

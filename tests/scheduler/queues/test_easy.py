@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from netsim.topology.fattree import fat_tree_of_radix
-from scheduler.allocators import make_allocator
+from scheduler.allocators import FirstFree, make_allocator
 from scheduler.cluster import Cluster
 from scheduler.job import Job
 from scheduler.queues.easy import Easy
@@ -102,6 +102,27 @@ def test_r3_looks_for_another_place_where_r2_tries_one():
 
     assert starts["R2"] == {0: 0.0, 1: 10.0, 2: 0.0, 3: 10.0}
     assert starts["R3"] == {0: 0.0, 1: 10.0, 2: 0.0, 3: 0.0}
+
+
+@pytest.mark.parametrize("rule", ["R2", "R3"])
+def test_the_head_takes_its_reserved_place_at_the_very_time_reserved(rule):
+    """
+    A search that gives up on the machine as it is cost the head its reservation, due just now.
+
+    Nodes 0-7 are held until 10 s, 8-11 until 30 s; the head needs 12. On a copy of the machine
+    without the first job the allocator finds them, on the machine itself it gives up.
+    """
+    cluster = Cluster(fat_tree_of_radix(4, "1 B/s"))
+
+    class GivesUpOnTheHead(FirstFree):
+        def allocate(self, job, where):
+            return None if job.id == 2 and where is cluster else super().allocate(job, where)
+
+    jobs = [job(0, 8, 10.0), job(1, 4, 30.0), job(2, 12, 5.0), job(3, 16, 5.0)]
+
+    records = simulate(jobs, cluster, GivesUpOnTheHead(), Easy(reservation=rule)).records
+
+    assert [record.start_s for record in records if record.job.id == 2] == [10.0]
 
 
 def utilisation(rule, n_jobs):

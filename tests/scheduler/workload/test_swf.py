@@ -152,13 +152,17 @@ def test_a_job_without_submit_time_runs_where_all_arrive_at_zero(log):
 
 def test_a_job_with_a_line_for_the_whole_is_not_counted_again_by_its_parts(log):
     path = log(
-        row(f1=1, f4=100), row(f1=1, f4=40, f11=2), row(f1=1, f4=60, f11=3), row(f1=2, f11=3)
+        row(f1=1, f4=100),
+        row(f1=1, f4=20, f11=2),
+        row(f1=1, f4=30, f11=3),
+        row(f1=1, f4=50, f11=4),
+        row(f1=2, f11=3),
     )
 
     workload = read_swf(path)
 
     assert [(job.id, job.runtime_s) for job in workload.jobs] == [(1, 100), (2, 60)]
-    assert workload.dropped == {"partial execution (status 2-4)": 2}
+    assert workload.dropped == {"partial execution (status 2-4)": 3}
 
 
 def test_gzip_is_told_by_content_and_the_hash_is_of_the_file(tmp_path):
