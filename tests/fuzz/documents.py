@@ -12,7 +12,7 @@ from typing import Any
 
 import tomli_w
 
-from fuzz.values import MEANT, NUMBERS, SNOWMAN, TEXTS
+from fuzz.values import MEANT, MUCH, NUMBERS, SNOWMAN, TEXTS, WORK
 
 _MARK = "\ue000"
 _MARKED = re.compile(r'"(?:\\ue000|\ue000)(\w+)(?:\\ue000|\ue000)"')
@@ -154,7 +154,7 @@ def _swap_softly(chance: Random, value: Any, _pool: list) -> tuple:
         choices += [old * 40, old[::-1], old[:1], [*old, *old[-1:]], dict(enumerate(old))]
         choices[-1] = {str(key): entry for key, entry in choices[-1].items()}
     if isinstance(old, (int, float)):
-        choices += [float(old), -old, old + 1, old * 1000, old / 3]
+        choices += [float(old), -old, old + 1, old * 100, old / 3]
     new = chance.choice(choices)
     return (
         f"soft swap {_name(path)}: {type(old).__name__} to {str(new)[:30]!r}",
@@ -169,6 +169,8 @@ def _number(chance: Random, value: Any, _pool: list) -> tuple:
     if not path or isinstance(at(value, path), bool):
         return _text(chance, value, _pool)
     new = chance.choice(NUMBERS)
+    if path[-1] in WORK and MUCH[0] < new < MUCH[1]:
+        new = 17
     fate = "refuse" if isinstance(new, float) and math.isnan(new) else ""
     if isinstance(new, int) and abs(new) > 10**300:
         new = new // abs(new) * 10**400

@@ -18,7 +18,7 @@ from pathlib import Path
 
 from fuzz.cases import Case, Seed, case
 from fuzz.execute import Outcome, execute
-from fuzz.oracles import judge
+from fuzz.oracles import REFUSED, judge
 
 MOST_CPU_S = 20.0
 MOST_WALL_S = 300.0
@@ -176,9 +176,9 @@ def _child(numbers: tuple[int, ...], seeds: tuple[Seed, ...], folder: Path, writ
 def verdict_of(one: Case, folder: Path, plain: dict[str, Outcome]) -> Verdict:
     """Run a case in this process and judge it; `plain` keeps answers of undamaged seeds."""
     _forget_peak()
-    before = time.process_time()
+    before, held = time.process_time(), _peak_bytes()
     found = execute(one, folder / "case")
-    spent, peak = time.process_time() - before, _peak_bytes()
+    spent, peak = time.process_time() - before, _peak_bytes() - held
     if one.must_agree and one.seed.name not in plain:
         whole = Case(one.number, one.seed, one.seed.argv, one.seed.files, ())
         plain[one.seed.name] = execute(whole, folder / "plain")
@@ -188,6 +188,8 @@ def verdict_of(one: Case, folder: Path, plain: dict[str, Outcome]) -> Verdict:
     shutil.rmtree(folder / "case", ignore_errors=True)
     detail = (found.trace or found.err)[-1500:] if fault else ""
     word = {0: "answered", 1: "said no", 2: "refused"}.get(found.status, "other")
+    if found.status == REFUSED and "memory" in found.err:
+        word = "refused for want of memory"
     status = "crashed" if found.crash else word
     return Verdict(one.number, one.seed.name, status, fault, detail, round(spent, 4), peak)
 

@@ -26,7 +26,7 @@ NUMBERS = (
     float("nan"),
     255,
     65536,
-    1_000_000,
+    300_000,
     20_000_000,
     2**31 - 1,
     2**31,
@@ -39,6 +39,10 @@ NUMBERS = (
     10**400,
     -(2**63) - 1,
 )
+WORK = frozenset({"n_jobs", "samples", "iterations"})
+"""Fields that say how much is to be computed, for which a large number is a long answer."""
+MUCH = 1_000, 10**9
+"""Numbers between these are right for them, and take longer than a case may."""
 TEXTS = (
     "",
     " ",
