@@ -9,10 +9,16 @@ import numpy as np
 from netsim.arrays import Ints
 from scheduler.errors import WorkloadError
 from scheduler.workload.base import Workload
-from scheduler.workload.filters import LABELS, MISSING, Filters, Records, select
+from scheduler.workload.filters import (
+    LABELS,
+    LARGEST,
+    MISSING,
+    Filters,
+    Records,
+    select,
+)
 from scheduler.workload.source import Source
 
-_LARGEST = 2**53  # whole numbers are exact in a float up to here
 _NOTHING = {"", "none", "null", "n/a", "nan", "na", "unknown", "-1"}
 _SHOWN = 40  # characters of a bad value in a message
 
@@ -125,28 +131,31 @@ def _numbered(entries: Sequence[Entry]) -> list[int]:
 
 def _names(entries: Sequence[Entry], label: str) -> list[str]:
     """Return the labels that are no numbers."""
-    return [
-        str(value)
-        for entry in entries
-        if (value := entry.labels.get(label)) not in {None, ""} and not _is_number(value)
-    ]
+    texts = (_label(entry, label) for entry in entries)
+    return [text for text in texts if text and not _is_number(text)]
 
 
-def _is_number(value: object) -> bool:
+def _label(entry: Entry, label: str) -> str:
+    """Return a label as text, empty where there is none."""
+    value = entry.labels.get(label)
+    if value is None:
+        return ""
+    if isinstance(value, bool) or not isinstance(value, (str, int, float)):
+        raise refuse(entry.place, label, "a number or a text", value)
+    return str(value)
+
+
+def _is_number(text: str) -> bool:
     """Whether a label is a number that a job can carry."""
-    text = str(value)
-    return text.removeprefix("-").isdecimal() and text.isascii() and abs(int(text)) < _LARGEST
+    digits = text.removeprefix("-")
+    short = len(digits) <= len(str(LARGEST))
+    return short and digits.isdecimal() and text.isascii() and int(digits) < LARGEST
 
 
 def _label_numbers(entries: Sequence[Entry], label: str, names: Mapping[str, int]) -> Ints:
     """Return one label of all entries as numbers."""
-    numbers = []
-    for entry in entries:
-        value = entry.labels.get(label)
-        if value is None or value == "":
-            numbers.append(MISSING)
-        else:
-            numbers.append(names[str(value)] if str(value) in names else int(str(value)))
+    texts = [_label(entry, label) for entry in entries]
+    numbers = [names[text] if text in names else int(text or MISSING) for text in texts]
     return np.array(numbers, dtype=np.int64)
 
 
@@ -154,12 +163,8 @@ def _with_names(
     entry: Entry, names: Mapping[str, Mapping[str, int]]
 ) -> tuple[tuple[str, str], ...]:
     """Return the further columns of an entry, labels that are names among them."""
-    kept = tuple(
-        (label, str(value))
-        for label in LABELS
-        if str(value := entry.labels.get(label, "")) in names[label]
-    )
-    return entry.extra + kept
+    texts = ((label, _label(entry, label)) for label in LABELS)
+    return entry.extra + tuple((label, text) for label, text in texts if text in names[label])
 
 
 def refuse(place: str, name: str, expected: str, got: object) -> WorkloadError:
@@ -228,7 +233,7 @@ def seconds(value: object, place: str, name: str) -> float:
     if missing(value):
         return float(MISSING)
     number = _number(value)
-    if number is None or not 0 <= number < _LARGEST:
+    if number is None or not 0 <= number < LARGEST:
         raise refuse(place, name, "seconds from 0, or -1 for missing", value)
     return number
 
@@ -257,7 +262,7 @@ def count(value: object, place: str, name: str) -> int:
     if missing(value):
         return MISSING
     number = _number(value)
-    if number is None or not 0 <= number < _LARGEST or number != math.floor(number):
+    if number is None or not 0 <= number < LARGEST or number != math.floor(number):
         raise refuse(place, name, "a whole number from 0, or -1 for missing", value)
     return int(number)
 

@@ -19,6 +19,9 @@ from scheduler.workload.source import Source
 
 MISSING = -1  # as in the Standard Workload Format
 LABELS = ("user", "group", "executable", "queue")
+LARGEST = 2**53
+"""Whole numbers are exact in a float up to here."""
+_FACTORS = 1e-9, 1e9  # on submit times: beyond, times of a log mean nothing
 
 
 class ReadOptions(TypedDict, total=False):
@@ -95,20 +98,24 @@ class Filters:
             value = getattr(self, name)
             if value is None and name == "max_nodes":
                 continue
-            if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-                raise WorkloadError(f"{name} must be a whole number from 1, got {value!r}.")
-        if self.arrivals not in ("log", "zero") and not _positive(self.arrivals):
+            whole = isinstance(value, int) and not isinstance(value, bool)
+            if not whole or not 1 <= value <= LARGEST:
+                raise WorkloadError(
+                    f"{name} must be a whole number from 1 to {LARGEST}, got {value!r}."
+                )
+        if self.arrivals not in ("log", "zero") and not _factor(self.arrivals):
             raise WorkloadError(
-                f"arrivals must be 'log', 'zero' or a positive factor, got {self.arrivals!r}."
+                f"arrivals must be 'log', 'zero' or a factor from {_FACTORS[0]:g} to "
+                f"{_FACTORS[1]:g}, got {self.arrivals!r}."
             )
         if self.window_s is not None:
             _window(self.window_s)
 
 
-def _positive(value: object) -> bool:
-    """Whether a value is a positive finite number."""
+def _factor(value: object) -> bool:
+    """Whether a value is a factor that leaves times of a log what they are."""
     number = isinstance(value, (int, float)) and not isinstance(value, bool)
-    return number and 0 < float(value) < math.inf  # type: ignore[arg-type]
+    return number and _FACTORS[0] <= value <= _FACTORS[1]  # type: ignore[operator]
 
 
 def _window(window_s: object) -> tuple[float, float]:
@@ -116,9 +123,9 @@ def _window(window_s: object) -> tuple[float, float]:
     pair = list(window_s) if isinstance(window_s, (list, tuple)) else []
     try:
         pair = [_edge(edge) for edge in pair]
-    except UnitError:
-        pair = []
-    numbers = all(type(edge) in (int, float) for edge in pair)
+        numbers = all(type(edge) in (int, float) and not math.isnan(edge) for edge in pair)
+    except (UnitError, OverflowError):  # no time, or a whole number beyond all floats
+        pair, numbers = [], False
     if len(pair) != 2 or not numbers or not pair[0] < pair[1]:  # noqa: PLR2004
         raise WorkloadError(
             f"window_s must be two times such as 3600 or '2 h', start < end, got {window_s!r}."
@@ -206,7 +213,7 @@ def select(records: Records, filters: Filters, source: Source) -> Workload:
         Jobs by submit time. A job that several reasons drop counts under the first:
         run time, processors, those of the format, submit time, size, window.
     """
-    nodes = records.n_nodes * filters.scale_nodes
+    nodes = _scaled(records.n_nodes, filters.scale_nodes, source)
     reasons: dict[str, NDArray[np.bool_]] = {
         "no run time": ~(records.runtime_s > 0),
         "no processors": nodes < 1,
@@ -235,6 +242,16 @@ def select(records: Records, filters: Filters, source: Source) -> Workload:
         n_without_request=int(np.count_nonzero(~(records.requested_s[kept] > 0))),
         n_unsorted=int(np.count_nonzero(np.diff(records.submit_s[kept]) < 0)),
     )
+
+
+def _scaled(n_nodes: Ints, factor: int, source: Source) -> Ints:
+    """Multiply sizes; refuse what does not fit into a number."""
+    if len(n_nodes) and int(n_nodes.max()) * factor > LARGEST:
+        raise WorkloadError(
+            f"{source.name}: scale_nodes: expected jobs of at most {LARGEST} nodes, got "
+            f"{int(n_nodes.max()) * factor}."
+        )
+    return n_nodes * factor
 
 
 def refine(workload: Workload, **options: Unpack[ReadOptions]) -> Workload:

@@ -16,7 +16,7 @@ from netsim.wholefile import replace_file
 from scheduler.errors import WorkloadError
 from scheduler.job import Job
 from scheduler.workload.base import Workload
-from scheduler.workload.filters import Filters, ReadOptions, Records, nodes_of, select
+from scheduler.workload.filters import LARGEST, Filters, ReadOptions, Records, nodes_of, select
 from scheduler.workload.source import Source, read_source
 
 FIELDS = (
@@ -45,7 +45,6 @@ _LABELS = {"user": 11, "group": 12, "executable": 13, "queue": 14}
 _TIMES = (_SUBMIT, _WAIT, _RUN, _REQUESTED_TIME)
 _WHOLE = (_NUMBER, _PROCS, _REQUESTED_PROCS, _STATUS, *_LABELS.values())
 _PARTIAL, _CANCELLED = (2, 3, 4), 5
-_LARGEST = 2**53  # whole numbers are exact in a float up to here
 _PLAIN = re.compile(rb"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 
 
@@ -171,7 +170,7 @@ def _parsed_slowly(body: list[bytes], rows: Sequence[int], source: Source) -> Fl
 
 def _check(table: Floats, body: list[bytes], rows: Sequence[int], source: Source) -> None:
     """Refuse the first value that is no time, no whole number or a number used twice."""
-    sane = np.abs(table) < _LARGEST
+    sane = np.abs(table) < LARGEST
     faults: list[tuple[int, str, NDArray[np.bool_]]] = [
         (column, "seconds from 0, or -1 for missing", (values < 0) & (values != -1) | ~sane)
         for column, values, sane in ((c, table[:, c], sane[:, c]) for c in _TIMES)

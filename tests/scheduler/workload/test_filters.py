@@ -101,6 +101,15 @@ def test_a_log_of_which_nothing_is_kept_is_an_empty_workload(log):
         {"arrivals": 0},
         {"arrivals": float("nan")},
         {"arrivals": [1]},
+        {"arrivals": 1e-320},
+        {"arrivals": 1e300},
+        {"arrivals": 10**400},
+        {"scale_nodes": 2**62},
+        {"scale_nodes": 10**30},
+        {"max_nodes": 10**400},
+        {"processors_per_node": 2**63},
+        {"window_s": (0, 10**400)},
+        {"window_s": (-(10**400), 5)},
         {"window_s": (5, 5)},
         {"window_s": (1,)},
         {"window_s": "ab"},
@@ -112,6 +121,12 @@ def test_senseless_options_are_refused_by_name(log, options):
 
     with pytest.raises(WorkloadError, match=f"{name} must be"):
         read_csv(log, **options)
+
+
+def test_sizes_that_leave_the_whole_numbers_are_refused(log):
+    """2^62 times two nodes is a negative number of nodes, and was no job at all."""
+    with pytest.raises(WorkloadError, match=r"scale_nodes: expected jobs of at most \d+ nodes"):
+        read_csv(log, scale_nodes=2**53)
 
 
 def test_jobs_larger_than_a_machine_are_dropped_with_its_size():

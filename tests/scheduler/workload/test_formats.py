@@ -270,6 +270,8 @@ def test_a_table_may_lack_submit_times_where_all_arrive_at_once(tmp_path):
         ),
         ("squeue-json", '[{"node_count": true}]', ": jobs[0]: field node_count: expected a whole"),
         ("squeue-json", '[{"nodes": "n[1-"}]', "host list 'n[1-': expected matching brackets."),
+        ("flux-json", '[{"userid": [1]}]', ": jobs[0]: field user: expected a number or a text"),
+        ("squeue-json", '[{"user_id": {}}]', ": jobs[0]: field user: expected a number or a text"),
         ("flux-json", '[{"nnodes": "two"}]', ": jobs[0]: field nnodes: expected a whole number"),
         ("batsim-json", '{"jobs": []}', ": expected an object 'profiles', got None."),
         ("batsim-json", '{"jobs": [], "profiles": {}}', ": expected at least one job, got none."),
@@ -290,3 +292,14 @@ def test_broken_files_are_refused_with_their_place(tmp_path, kind, text, fault):
 
     assert fault in str(error.value)
     assert "\n" not in str(error.value)
+
+
+def test_a_user_of_thousands_of_digits_is_a_name(tmp_path):
+    path = tmp_path / "jobs.txt"
+    path.write_text(
+        f"JobIDRaw|User|Submit|ElapsedRaw|NNodes\n8|{'9' * 5000}|2014-08-01T08:00:00|50|2\n"
+    )
+
+    (job,) = READERS["sacct"](path).jobs
+
+    assert (job.user, dict(job.extra)["user"]) == (0, "9" * 5000)
