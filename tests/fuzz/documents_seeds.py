@@ -230,7 +230,12 @@ EXPERIMENTS: dict[str, Document] = {
             "fairness": "per-flow",
             "options": {"tolerance": 1e-3},
         },
-        "run": {"seed": 2, "runtime_means": "baseline", "self_check": False},
+        "run": {
+            "seed": 2,
+            "seeds": {"workload": 7, "model": 3},
+            "runtime_means": "baseline",
+            "self_check": False,
+        },
         "compare": {
             "allocators": ["first-free", "jigsaw", "random"],
             "options": {"jigsaw": {"order": "index"}},

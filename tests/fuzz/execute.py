@@ -16,6 +16,8 @@ from coupling.cli.root import main
 from fuzz.cases import Case
 
 ROOT = Path(__file__).parents[2]
+STDIN = "stdin"
+"""The file of a case that the command may read as its standard input."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,12 +39,12 @@ def execute(case: Case, folder: Path) -> Outcome:
     lay_out(case.files, folder)
     before = _files(folder)
     with _inside(folder), _plain_report(case):
-        status, out, err, crash, trace = _call(case.argv)
+        status, out, err, crash, trace = _call(case.argv, case.files.get(STDIN, b""))
     return Outcome(status, out, err, crash, trace, folder, tuple(sorted(_files(folder) - before)))
 
 
 def lay_out(files: Mapping[str, bytes], folder: Path) -> None:
-    """Write the files of a case."""
+    """Write the files of a case, standard input as a file too."""
     folder.mkdir(parents=True)
     for name, data in files.items():
         place = folder / name
@@ -76,11 +78,11 @@ def _plain_report(case: Case):
         yield
 
 
-def _call(argv: tuple[str, ...]) -> tuple[int, bytes, str, str, str]:
+def _call(argv: tuple[str, ...], given: bytes) -> tuple[int, bytes, str, str, str]:
     """Run the command with streams that are as strict as real ones."""
     out = io.TextIOWrapper(io.BytesIO(), "utf-8", write_through=True)
     err = io.TextIOWrapper(io.BytesIO(), "utf-8", "backslashreplace", write_through=True)
-    stdin = io.TextIOWrapper(io.BytesIO(b""), "utf-8")
+    stdin = io.TextIOWrapper(io.BytesIO(given), "utf-8")
     status, crash, trace = 0, "", ""
     with (
         patch.object(sys, "argv", ["fabricsim", *argv]),

@@ -9,7 +9,7 @@ from fuzz.oracles_answers import answer_faults
 
 GOOD, SAID_NO, REFUSED = 0, 1, 2
 _MAY_SAY_NO = {("verify",), ("lft", "load"), ("topology", "inspect"), ("rerun",)}
-_PROGRESS = re.compile(r"(compiling .*|.*: [\d,]+ jobs in .*|)$")
+_PROGRESS = re.compile(r"(compiling .*|.*: [\d,]+ jobs in .*|)")
 _LONGEST = 1500
 
 
@@ -63,12 +63,13 @@ def _refusal(case: Case, found: Outcome) -> str:
     lines = [line for line in found.err.split("\n") if not _PROGRESS.fullmatch(line)]
     if case.usage and ("Usage:" in found.err or "─ Error ─" in found.err):
         return ""
-    if not lines or not lines[-1].startswith("fabricsim: "):
+    if not lines:
         return "refused without a word"
+    if len(lines) > 1 or not lines[0].startswith("fabricsim: "):
+        return "refused in several lines"
     return (
         _shown(found.err, "an error line")
         or ("does not fit into the memory" in lines[-1] and "memory: more than the limit")
-        or (len(lines) > 1 and "refused in several lines")
         or (len(lines[-1]) > _LONGEST and not case.usage and "refused in a line without end")
         or (found.out and "refused, and yet an answer on stdout")
         or (found.written and f"refused, and yet wrote {_left(found.written)}")

@@ -10,7 +10,9 @@ import tomli_w
 
 from fuzz.cases import Seed
 from fuzz.documents_seeds import EXPERIMENTS, FLOWS, PROFILE, SNAPSHOTS, TOPOLOGIES, VERIFIED
+from fuzz.execute import STDIN
 from fuzz.file_seeds import FORM_OF_LOG, LOGS, WIRING, fabric, log, matrices, wiring
+from fuzz.result_seeds import ONE
 
 _FILTERS = ("--processors-per-node", "--max-nodes", "--scale-nodes", "--arrivals", "--window")
 
@@ -27,6 +29,7 @@ def all_seeds(results: Path) -> tuple[Seed, ...]:
         *_runs(pools["experiment"]),
         *_logs(),
         *_results(results),
+        *_from_stdin(pools),
     )
 
 
@@ -251,9 +254,47 @@ def _results(folder: Path) -> Iterator[Seed]:
     yield Seed("result compare for people", ("compare", "one"), one, mine, 0.5, ("--baseline",))
     argv = ("metrics", "one", "--json", "--per-minute", "minutes.csv")
     yield Seed("result metrics", argv, one, mine, 1.0, ("--baseline", "--per-minute"))
+    argv = ("snapshot", "one", "--at", "100", "--run", "random", "--out", "s.json")
+    yield Seed("result snapshot", argv, one, mine, 0.7, ("--at", "--run", "--out"))
+    half = _half_done(files) if one else {}
+    argv = ("run", "e.toml", "--out", "out", "--resume", "--json")
+    yield Seed("result resume", argv, half, {name: _form_of_result(name) for name in half}, 0.7)
     yield Seed("result rerun", ("rerun", "one", "--json"), one, mine, 0.5)
     argv = ("report", "one", "--out", "page.html", "--json")
     yield Seed("result report", argv, one, mine, 0.04, ("--baseline",), pictures=True)
+
+
+def _half_done(files: Mapping[str, bytes]) -> dict[str, bytes]:
+    """Return a result of which the second run is missing."""
+    kept = {
+        name.replace("one/", "out/"): data for name, data in files.items() if "/random/" not in name
+    }
+    manifest = json.loads(kept["out/manifest.json"]) | {"complete": False}
+    return {**kept, "out/manifest.json": _json(manifest), "e.toml": tomli_w.dumps(ONE).encode()}
+
+
+def _from_stdin(pools: Mapping[str, tuple[Any, ...]]) -> Iterator[Seed]:
+    """Yield commands that read standard input."""
+    tree, snapshot = _json(TOPOLOGIES["tree"]), _json(SNAPSHOTS["fast"])
+    tables = tomli_w.dumps(EXPERIMENTS["plain"]).encode()
+    for argv, form, data, pool in (
+        (("estimate", "-", "--json"), "json", snapshot, pools["snapshot"]),
+        (("flows", "-", "--json"), "json", _json(FLOWS["tree"]), pools["snapshot"]),
+        (
+            ("topology", "inspect", "-", "--json"),
+            "json",
+            _json(TOPOLOGIES["tree"]),
+            pools["snapshot"],
+        ),
+        (("run", "-", "--out", "out", "--json"), "toml", tables, pools["experiment"]),
+        (("trace", "inspect", "-", "--format", "swf", "--json"), "columns", log("swf"), ()),
+        (("trace", "inspect", "-", "--format", "csv", "--json"), "csv", log("csv"), ()),
+    ):
+        name = f"{argv[0]} standard input as {form}"
+        yield Seed(name, argv, {STDIN: data}, {STDIN: form}, 0.3, pool=pool)
+    argv = ("lft", "load", "-", "--fabric", "fabric.txt", "--json")
+    files = {"fabric.txt": fabric()["fabric.txt"], STDIN: fabric()["tables.lft"]}
+    yield Seed("lft standard input", argv, files, {STDIN: "text"}, 0.3)
 
 
 def _form_of_result(name: str) -> str:

@@ -95,6 +95,7 @@ FAULTS = {
     "NaN": ({"out": b'{"jobs": NaN}'}, "no JSON"),
     "an answer cut short": ({"out": b'{"jobs": ['}, "no JSON"),
     "silence": (REFUSAL | {"err": ""}, "without a word"),
+    "words of another kind": (REFUSAL | {"err": "odd\n"}, "several lines"),
     "a warning before the error": (REFUSAL | {"err": "odd\nfabricsim: no.\n"}, "several lines"),
     "a long line": (REFUSAL | {"err": "fabricsim: " + "x" * 2000}, "without end"),
     "colour in the error": (REFUSAL | {"err": "fabricsim: \x1b[31m.\n"}, "control character"),
