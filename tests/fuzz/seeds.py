@@ -280,12 +280,7 @@ def _from_stdin(pools: Mapping[str, tuple[Any, ...]]) -> Iterator[Seed]:
     for argv, form, data, pool in (
         (("estimate", "-", "--json"), "json", snapshot, pools["snapshot"]),
         (("flows", "-", "--json"), "json", _json(FLOWS["tree"]), pools["snapshot"]),
-        (
-            ("topology", "inspect", "-", "--json"),
-            "json",
-            _json(TOPOLOGIES["tree"]),
-            pools["snapshot"],
-        ),
+        (("topology", "inspect", "-", "--json"), "json", tree, pools["snapshot"]),
         (("run", "-", "--out", "out", "--json"), "toml", tables, pools["experiment"]),
         (("trace", "inspect", "-", "--format", "swf", "--json"), "columns", log("swf"), ()),
         (("trace", "inspect", "-", "--format", "csv", "--json"), "csv", log("csv"), ()),
