@@ -4,7 +4,7 @@ Compare the isolating allocators with Smith21 (Smith & Lowenthal, HPDC 2021): no
 Usage: python -m benchmarks.allocator_papers --logs FOLDER [--quick] [--out FOLDER]
 
 FOLDER holds the logs LLNL-Thunder-2007-1.1-cln.swf.gz and LLNL-Atlas-2006-2.1-cln.swf.gz of the
-Parallel Workloads Archive. Writes a section of docs/evidence.md and one of docs/papers.md; the exit
+Parallel Workloads Archive. Writes a section of the evidence and one of docs/papers.md; the exit
 status is 1 when a bar is not met. Measurements are kept in the folder of --out and not repeated.
 With --quick: speed-ups on the first jobs of the logs.
 """

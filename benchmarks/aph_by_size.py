@@ -5,7 +5,7 @@ Usage: python -m benchmarks.aph_by_size --logs FOLDER [--jobs N]
 
 FOLDER holds the logs LLNL-Thunder-2007-1.1-cln.swf.gz and LLNL-Atlas-2006-2.1-cln.swf.gz of the
 Parallel Workloads Archive: stand-ins for the logs of Cab, which are not public. Writes a section
-of docs/papers.md and one of docs/evidence.md; the exit status is 1 when a statement of the paper
+of docs/papers.md and one of the evidence; the exit status is 1 when a statement of the paper
 does not hold.
 """
 
@@ -51,7 +51,7 @@ on Pinot it is half of that. (The submit column of Thunder holds start times: it
 smoother than real ones.) EASY with a window of 50, exact run times, uncoupled. Each cell:
 minimum, quartiles and maximum; *least*: the least possible APH of the median size of the class."""
 READING = """
-Figure 7 has no readable numbers; the paper's statements about it are checked (docs/evidence.md)
+Figure 7 has no readable numbers; the paper's statements about it are checked (evidence)
 and {verdict}: under TA the maximum stays below 2 for jobs of less than 128 nodes and near the least
 possible up to 324, where first-free's medians lie above; beyond a pod TA's medians are below
 first-free's, while its maxima can be above the least. What the paper calls typical, more hops on

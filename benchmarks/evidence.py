@@ -1,4 +1,4 @@
-"""Write what a command measured into docs/evidence.md, with the date and the versions."""
+"""Write what a command measured into benchmarks/evidence.md, with the date and the versions."""
 
 import platform
 from collections.abc import Sequence
@@ -6,8 +6,8 @@ from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
 
-EVIDENCE = Path(__file__).parents[1] / "docs" / "evidence.md"
-PAPERS = EVIDENCE.with_name("papers.md")
+EVIDENCE = Path(__file__).with_name("evidence.md")
+PAPERS = Path(__file__).parents[1] / "docs" / "papers.md"
 HEAD = """# Evidence
 
 What was measured, when, by which command. Each section is written by the command that it names;

@@ -4,7 +4,7 @@ Run LLNL Thunder and Atlas under four allocators and check what must hold.
 Usage: python -m benchmarks.first_light --logs FOLDER [--out FOLDER]
 
 FOLDER holds the logs LLNL-Thunder-2007-1.1-cln.swf.gz and LLNL-Atlas-2006-2.1-cln.swf.gz of the
-Parallel Workloads Archive. Writes docs/logs.md and a section of docs/evidence.md; the exit status
+Parallel Workloads Archive. Writes docs/logs.md and a section of the evidence; the exit status
 is 1 when a bar is not met. Takes about a quarter of an hour.
 """
 

@@ -4,7 +4,7 @@ Damage valid inputs of every command at random, and count what comes of it.
     python -m benchmarks.fuzz --count 100000     # goes on where the last call stopped
     python -m benchmarks.fuzz --replay 123       # one case: its files, arguments and answer
     python -m benchmarks.fuzz --again            # the cases that failed, after a repair
-    python -m benchmarks.fuzz --record           # what was counted, into docs/evidence.md
+    python -m benchmarks.fuzz --record           # what was counted, into benchmarks/evidence.md
 """
 
 import argparse

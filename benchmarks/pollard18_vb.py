@@ -1,7 +1,7 @@
 """
 What isolation gains in the workloads of Pollard et al. (SC18), section V-B, as it emerges here.
 
-Run: ``python -m benchmarks.pollard18_vb [WORKLOADS]``. Writes a section of docs/evidence.md and the
+Run: ``python -m benchmarks.pollard18_vb [WORKLOADS]``. Writes a section of the evidence and the
 page docs/pollard18-interference.md. A report: nothing is tuned to the paper's numbers and none of
 them is a bar; exit status 1 if an isolated job is not at exactly 1, in any workload.
 """

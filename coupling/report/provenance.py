@@ -13,7 +13,7 @@ from coupling.results import readable as units
 from coupling.results.comparison import dropped_lines, finished, node_seconds, remark_lines
 from coupling.results.result import Result
 
-# Mean error of the slowdown against packet-level simulations (CODES, 128 nodes; docs/evidence.md),
+# Mean error of the slowdown against packet-level simulations (CODES, 128 nodes; evidence),
 # for fabrics that state the buffers of their ports, in brackets for those that do not: jobs that
 # always communicate; with compute phases. Excess: sum of predicted (slowdown - 1) / sum of true
 # ones, over the same two sets.
