@@ -5,9 +5,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from netsim.arrays import Bools
+from netsim.arrays import Bools, Ints
 from netsim.errors import TopologyError
 from netsim.topology.base import Topology
+from netsim.topology.levels import links_in_service
 from netsim.topology.reach import unreachable
 
 
@@ -59,8 +60,9 @@ def fail(
     Returns
     -------
     Topology
-        The same numbering; the links are `absent`, and nodes that are cut off from the
-        best connected part are not `usable`.
+        The same numbering; the links are `absent`, and nodes that the failure cuts off are not
+        `usable`: of nodes that reached each other the best connected part stays. What had no
+        path before, as from one of several disjoint rails to another, is no loss.
 
     Raises
     ------
@@ -78,8 +80,40 @@ def fail(
     damaged = replace(topology, absent=np.flatnonzero(absent))
     usable = topology.usable_nodes[~gone[topology.usable_nodes]]
     damaged = replace(damaged, usable=usable)
-    lost = unreachable(damaged).nodes
+    lost = _cut_off(topology, damaged)
     return replace(damaged, usable=np.setdiff1d(usable, lost, assume_unique=True))
+
+
+def _cut_off(before: Topology, after: Topology) -> Ints:
+    """Return the nodes that a failure cuts off: part by part of those that reached each other."""
+    if not unreachable(after).nodes.size:
+        return np.empty(0, dtype=np.int64)
+    lost = []
+    rest = _touched(before, after)
+    while rest.size:
+        apart = unreachable(replace(before, usable=rest)).nodes
+        part = np.setdiff1d(rest, apart, assume_unique=True)
+        if not part.size:
+            break  # nodes that never had a link in service
+        lost.append(unreachable(replace(after, usable=part)).nodes)
+        rest = apart
+    return np.concatenate([np.empty(0, dtype=np.int64), *lost])
+
+
+def _touched(before: Topology, after: Topology) -> Ints:
+    """Return the usable nodes of the connected parts of a fabric in which a link failed."""
+    from scipy.sparse import csr_array  # noqa: PLC0415 (slow to import, and rarely needed)
+    from scipy.sparse.csgraph import connected_components  # noqa: PLC0415
+
+    worked = links_in_service(before)
+    failed = worked & ~links_in_service(after)
+    size = before.n_nodes + before.n_switches
+    ends = (before.link_tail[worked], before.link_head[worked])
+    graph = csr_array((np.ones(ends[0].size), ends), shape=(size, size))
+    _, part = connected_components(graph, directed=False)
+    usable = after.usable_nodes
+    found: Ints = usable[np.isin(part[usable], part[before.link_tail[failed]])]
+    return found
 
 
 def _marked(topology: Topology, vertices: Sequence[str | int]) -> Bools:

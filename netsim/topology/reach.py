@@ -82,11 +82,10 @@ def unreachable(topology: Topology) -> Unreachable:
     on the same kinds one group; there are few of each on fabrics with little damage, so time and
     memory grow with the links.
     """
-    live = links_in_service(topology)
-    live &= live[topology.reverse]
+    live = _live(topology)
     usable = np.zeros(topology.n_nodes, dtype=bool)
     usable[topology.usable_nodes] = True
-    kinds = _of_tree(topology, live) if isinstance(topology, FatTree) else _of_graph(topology, live)
+    kinds = _kinds(topology, live)
     up = np.flatnonzero(live & (topology.link_tail < topology.n_nodes))
     up = up[usable[topology.link_tail[up]]]
     nodes, group, own = _sets(topology.link_tail[up], kinds.of[topology.link_head[up]])
@@ -100,6 +99,32 @@ def unreachable(topology: Topology) -> Unreachable:
     return Unreachable(np.flatnonzero(usable), kept, apart)
 
 
+def meetings(topology: Topology) -> tuple[Ints, Bools]:
+    """
+    Sort switches by whom the nodes on them reach.
+
+    Parameters
+    ----------
+    topology : Topology
+        The fabric, with its absent links.
+
+    Returns
+    -------
+    kind : (V,) int array
+        Kind of every switch, -1 for nodes.
+    meet : (K, K) bool array
+        Whether a path leads from nodes on a switch of one kind to nodes on one of another.
+    """
+    kinds = _kinds(topology, _live(topology))
+    return kinds.of, np.concatenate(list(_meetings(kinds.points)))
+
+
+def _live(topology: Topology) -> Bools:
+    """Tell which cables work in both directions."""
+    live = links_in_service(topology)
+    return live & live[topology.reverse]
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class _Kinds:
     """Kind of every vertex, -1 for nodes, and the meeting points of each kind."""
@@ -110,6 +135,11 @@ class _Kinds:
     def union(self, numbers: Ints) -> Ints:
         """Return the meeting points of several kinds."""
         return np.unique(np.concatenate([self.points[number] for number in numbers.tolist()]))
+
+
+def _kinds(topology: Topology, live: Bools) -> _Kinds:
+    """Sort the switches of a fabric by where they meet others."""
+    return _of_tree(topology, live) if isinstance(topology, FatTree) else _of_graph(topology, live)
 
 
 def _of_tree(topology: FatTree, live: Bools) -> _Kinds:

@@ -190,3 +190,62 @@ def test_a_job_that_owns_a_failed_link_is_not_led_elsewhere():
 def test_a_failure_of_nothing_is_refused(fields, message):
     with pytest.raises(TopologyError, match=message):
         make_topology({"kind": "fat-tree", "radix": 4, **fields})
+
+
+def disjoint_rails(tmp_path, **failed):
+    """Four hosts of two network cards, one on each of two rails that nothing joins."""
+    rows = ["source,target,bandwidth"]
+    rows += [f"h{h}c{rail},leaf{rail}{h // 2},1 Gb/s" for h in range(4) for rail in range(2)]
+    rows += [f"leaf{rail}{leaf},spine{rail},1 Gb/s" for rail in range(2) for leaf in range(2)]
+    path = tmp_path / "rails.csv"
+    path.write_text("\n".join([*rows, ""]), encoding="utf-8")
+    return make_topology({"kind": "file", "path": str(path), **failed})
+
+
+def names_of(fabric):
+    return sorted(fabric.vertex_name(node) for node in fabric.usable_nodes.tolist())
+
+
+@pytest.mark.parametrize(
+    ("failed", "lost"),
+    [
+        ({"failed_links": ["leaf00>spine0"]}, {"h2c0", "h3c0"}),  # of two halves the first stays
+        ({"failed_links": ["h3c1>leaf11"]}, {"h3c1"}),
+        ({"failed_switches": ["spine1"]}, {"h2c1", "h3c1"}),
+        ({"failed_switches": ["leaf00", "leaf11"]}, {"h0c0", "h1c0", "h2c1", "h3c1"}),
+        ({"failed_switches": ["h0c0"]}, {"h0c0"}),
+        ({}, set()),
+    ],
+)
+def test_what_a_failure_does_not_touch_stays_in_use(tmp_path, failed, lost):
+    """Rails that never reached each other: the loss of a cable in one is no loss of the other."""
+    fabric = disjoint_rails(tmp_path, **failed)
+    cards = {f"h{h}c{rail}" for h in range(4) for rail in range(2)}
+
+    assert names_of(fabric) == sorted(cards - lost)
+    for rail in range(2):
+        nodes = [
+            fabric.vertex_number(f"h{h}c{rail}") for h in range(4) if f"h{h}c{rail}" not in lost
+        ]
+        src, dst = all_pairs(np.array(nodes))
+        dead = [] if fabric.absent is None else fabric.absent
+        routes = make_routing("shortest", fabric).routes(src, dst)
+        assert not np.isin(routes.links, dead).any()
+        assert np.array_equal(routes.hops > 0, src != dst)
+
+
+def test_between_disjoint_rails_there_is_no_path_with_or_without_a_failure(tmp_path):
+    for failed in ({}, {"failed_links": ["h3c1>leaf11"]}):
+        fabric = disjoint_rails(tmp_path, **failed)
+        ends = [np.array([fabric.vertex_number(name)]) for name in ("h0c0", "h0c1")]
+
+        with pytest.raises(RoutingError, match="no path leads from node"):
+            make_routing("shortest", fabric).routes(*ends)
+
+
+def test_failures_one_after_the_other_cut_off_what_they_do_at_once(tmp_path):
+    fabric = disjoint_rails(tmp_path)
+    one = fail(fail(fabric, ["h3c1>leaf11"]), ["leaf00>spine0"])
+
+    assert names_of(one) == names_of(fail(fabric, ["h3c1>leaf11", "leaf00>spine0"]))
+    assert names_of(one) == ["h0c0", "h0c1", "h1c0", "h1c1", "h2c1"]
