@@ -72,8 +72,8 @@ def _loaded(table: Options, topology: Topology) -> Routing:
 
 
 def _round_failures(routing: Routing, topology: Topology) -> Routing:
-    """Lead flows that meet an absent link another way."""
-    if topology.absent is None or isinstance(routing, Shortest):
+    """Lead flows that meet an absent link another way, where the routing does not itself."""
+    if topology.absent is None or isinstance(routing, (Shortest, LeastLoaded)):
         return routing
     return Rerouted.around(routing, topology)
 

@@ -13,7 +13,7 @@ from netsim.partition import Partition
 from netsim.routes import Routes
 from netsim.routing.base import Routing
 from netsim.routing.dmodk import node_ports
-from netsim.routing.ends import flow_ends
+from netsim.routing.ends import flow_ends, flow_rails
 from netsim.topology.base import Topology
 from netsim.topology.fattree import FatTree
 
@@ -34,7 +34,13 @@ class LFT:
     topology: Topology
     out: NDArray[np.int32]
 
-    def routes(self, src: Ints, dst: Ints, partition: Partition | None = None) -> Routes:
+    def routes(
+        self,
+        src: Ints,
+        dst: Ints,
+        partition: Partition | None = None,
+        rail: Ints | None = None,
+    ) -> Routes:
         """
         Walk the tables from every source to its destination.
 
@@ -44,6 +50,8 @@ class LFT:
             Source and destination node of each flow.
         partition : Partition, optional
             Ignored; the tables know nothing of jobs.
+        rail : (F,) int array, optional
+            Checked; a node with several links is refused.
 
         Returns
         -------
@@ -59,6 +67,7 @@ class LFT:
         del partition
         topology = self.topology
         src, dst = flow_ends(src, dst, topology)
+        flow_rails(rail, dst, topology)
         first = self._first_link()
         at = src.copy()
         columns: list[Ints] = []

@@ -10,7 +10,13 @@ from netsim.routes import Routes
 class Routing(Protocol):
     """Chooses one path for each flow of a job."""
 
-    def routes(self, src: Ints, dst: Ints, partition: Partition | None = None) -> Routes:
+    def routes(
+        self,
+        src: Ints,
+        dst: Ints,
+        partition: Partition | None = None,
+        rail: Ints | None = None,
+    ) -> Routes:
         """
         Route flows between nodes.
 
@@ -21,6 +27,10 @@ class Routing(Protocol):
         partition : Partition, optional
             What the job owns; a routing that keeps to allocated links needs it, others
             ignore it.
+        rail : (F,) int array, optional
+            Where nodes have several links: the one, from 0, by which each flow arrives, and by
+            which it leaves if a path starts there. Absent, the routing chooses; one that looks
+            at load may choose in any case.
 
         Returns
         -------

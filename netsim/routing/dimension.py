@@ -8,7 +8,7 @@ from netsim.arrays import Ints
 from netsim.errors import RoutingError
 from netsim.partition import Partition
 from netsim.routes import Routes
-from netsim.routing.ends import flow_ends
+from netsim.routing.ends import flow_ends, flow_rails
 from netsim.topology.base import Topology
 from netsim.topology.torus import Torus
 
@@ -58,7 +58,13 @@ class DimensionOrder:
             raise RoutingError(f"routing 'dimension-order' needs a torus, got {topology.name}.")
         return cls(topology)
 
-    def routes(self, src: Ints, dst: Ints, partition: Partition | None = None) -> Routes:
+    def routes(
+        self,
+        src: Ints,
+        dst: Ints,
+        partition: Partition | None = None,
+        rail: Ints | None = None,
+    ) -> Routes:
         """
         Route flows between nodes; a partition changes nothing.
 
@@ -68,6 +74,8 @@ class DimensionOrder:
             Source and destination node of each flow.
         partition : Partition, optional
             Ignored.
+        rail : (F,) int array, optional
+            Checked; a node has one link.
 
         Returns
         -------
@@ -77,6 +85,7 @@ class DimensionOrder:
         del partition
         torus = self.torus
         src, dst = flow_ends(src, dst, torus)
+        flow_rails(rail, dst, torus)
         here, there = src // torus.nodes_per_router, dst // torus.nodes_per_router
         parts = [src[:, None]]
         for axis in range(len(torus.dims)):

@@ -8,7 +8,7 @@ import numpy as np
 from netsim.arrays import Ints
 from netsim.partition import Partition
 from netsim.routes import Routes
-from netsim.routing.ends import flow_ends
+from netsim.routing.ends import flow_ends, flow_rails
 from netsim.routing.updown import down_cables, need_fat_tree, path_table
 from netsim.topology.base import Topology
 from netsim.topology.fattree import FatTree
@@ -31,6 +31,10 @@ class DModK:
     the numbers of up-ports, also on tapered trees. The path turns at the first level whose
     switch covers d; going down, the digits are those of d. Source: Zahavi 2010; OpenSM 3.3
     ftree agrees hop by hop.
+
+    Where nodes have several up-ports and the rail of a flow is given, that is its port at both
+    ends, and d is not divided by w[0]: the rails are trees side by side, in each of which a
+    node has one link.
     """
 
     tree: FatTree
@@ -57,7 +61,13 @@ class DModK:
         """
         return cls(need_fat_tree(topology, "d-mod-k"))
 
-    def routes(self, src: Ints, dst: Ints, partition: Partition | None = None) -> Routes:
+    def routes(
+        self,
+        src: Ints,
+        dst: Ints,
+        partition: Partition | None = None,
+        rail: Ints | None = None,
+    ) -> Routes:
         """
         Route flows between nodes; a partition changes nothing.
 
@@ -67,6 +77,8 @@ class DModK:
             Source and destination node of each flow.
         partition : Partition, optional
             Ignored.
+        rail : (F,) int array, optional
+            Up-port of the nodes that each flow takes at both ends; absent: as the rule has it.
 
         Returns
         -------
@@ -74,11 +86,13 @@ class DModK:
             Links of each flow in the order of travel.
         """
         del partition
-        src, dst = flow_ends(src, dst, self.tree)
-        return Routes.from_padded(up_down_table(self.tree, src, dst), self.tree.n_links)
+        tree = self.tree
+        src, dst = flow_ends(src, dst, tree)
+        table = up_down_table(tree, src, dst, flow_rails(rail, dst, tree))
+        return Routes.from_padded(table, tree.n_links)
 
 
-def up_down_table(tree: FatTree, src: Ints, dst: Ints) -> Ints:
+def up_down_table(tree: FatTree, src: Ints, dst: Ints, rail: Ints | None = None) -> Ints:
     """
     Return the links of every D-mod-k path.
 
@@ -88,6 +102,8 @@ def up_down_table(tree: FatTree, src: Ints, dst: Ints) -> Ints:
         The fabric.
     src, dst : (F,) int array
         Source and destination nodes.
+    rail : (F,) int array, optional
+        Up-port of the nodes; absent: the rule chooses.
 
     Returns
     -------
@@ -95,11 +111,11 @@ def up_down_table(tree: FatTree, src: Ints, dst: Ints) -> Ints:
         Up links in columns 0..h-1, down links in columns h..2h-1 in the order of travel;
         -1 where the path turns below.
     """
-    ports = node_ports(tree, dst)
-    return path_table(tree, src, dst, ports, down_cables(tree, src, ports))
+    ports = node_ports(tree, dst, rail)
+    return path_table(tree, src, dst, ports, down_cables(tree, src, ports, rail))
 
 
-def node_ports(tree: FatTree, nodes: Ints) -> Ints:
+def node_ports(tree: FatTree, nodes: Ints, rail: Ints | None = None) -> Ints:
     """
     Return the up-ports that nodes choose: by `mod_k_ports`, or counted where there are holes.
 
@@ -109,17 +125,24 @@ def node_ports(tree: FatTree, nodes: Ints) -> Ints:
         The fabric.
     nodes : (F,) int array
         Destinations in D-mod-k, sources in S-mod-k.
+    rail : (F,) int array, optional
+        Up-port of the nodes where it is given; the levels above choose as with one link a node.
 
     Returns
     -------
     (h, F) int array
         Up-port at each level.
     """
-    counted = tree.counted_ports
-    return mod_k_ports(tree, nodes) if counted is None else counted[:, nodes]
+    if rail is None:
+        counted = tree.counted_ports
+        return mod_k_ports(tree, nodes) if counted is None else counted[:, nodes]
+    counted = tree.counted_in_rail
+    ports = mod_k_ports(tree, nodes, in_rail=True) if counted is None else counted[:, nodes]
+    ports[0] = rail
+    return ports
 
 
-def mod_k_ports(tree: FatTree, numbers: Ints) -> Ints:
+def mod_k_ports(tree: FatTree, numbers: Ints, *, in_rail: bool = False) -> Ints:
     """
     Return the up-ports that numbers choose: ``floor(d / (w[0]*...*w[l-1])) mod (w[l]*p[l])``.
 
@@ -129,13 +152,16 @@ def mod_k_ports(tree: FatTree, numbers: Ints) -> Ints:
         The fabric.
     numbers : (F,) int array
         Number d of the node that chooses; the destination in D-mod-k, the source in S-mod-k.
+    in_rail : bool, default False
+        Whether the rail is chosen already, so that w[0] does not count.
 
     Returns
     -------
     (h, F) int array
         Up-port at each level.
     """
+    first = 1 if in_rail else 0
     ports = np.empty((tree.levels, numbers.size), dtype=np.int64)
     for level in range(tree.levels):
-        ports[level] = numbers // prod(tree.parents[:level]) % tree.ports[level]
+        ports[level] = numbers // prod(tree.parents[first:level]) % tree.ports[level]
     return ports

@@ -8,7 +8,7 @@ from netsim.arrays import Bools, Ints
 from netsim.errors import RoutingError
 from netsim.partition import Partition
 from netsim.routes import Routes
-from netsim.routing.ends import flow_ends
+from netsim.routing.ends import flow_ends, flow_rails
 from netsim.splitmix import whole_numbers
 from netsim.topology.base import Topology
 from netsim.topology.dragonfly import Dragonfly
@@ -59,7 +59,13 @@ class Minimal:
         """
         return cls(_dragonfly(topology, "minimal"))
 
-    def routes(self, src: Ints, dst: Ints, partition: Partition | None = None) -> Routes:
+    def routes(
+        self,
+        src: Ints,
+        dst: Ints,
+        partition: Partition | None = None,
+        rail: Ints | None = None,
+    ) -> Routes:
         """
         Route flows between nodes; a partition changes nothing.
 
@@ -69,6 +75,8 @@ class Minimal:
             Source and destination node of each flow.
         partition : Partition, optional
             Ignored.
+        rail : (F,) int array, optional
+            Checked; a node has one link.
 
         Returns
         -------
@@ -77,6 +85,7 @@ class Minimal:
         """
         del partition
         src, dst = flow_ends(src, dst, self.fabric)
+        flow_rails(rail, dst, self.fabric)
         per_router = self.fabric.nodes_per_router
         between = _minimal_links(self.fabric, src // per_router, dst // per_router, dst)
         return _with_nodes(self.fabric, src, dst, between)
@@ -128,7 +137,13 @@ class Valiant:
         """
         return cls(_dragonfly(topology, "valiant"), seed)
 
-    def routes(self, src: Ints, dst: Ints, partition: Partition | None = None) -> Routes:
+    def routes(
+        self,
+        src: Ints,
+        dst: Ints,
+        partition: Partition | None = None,
+        rail: Ints | None = None,
+    ) -> Routes:
         """
         Route flows between nodes; a partition changes nothing.
 
@@ -138,6 +153,8 @@ class Valiant:
             Source and destination node of each flow.
         partition : Partition, optional
             Ignored.
+        rail : (F,) int array, optional
+            Checked; a node has one link.
 
         Returns
         -------
@@ -147,6 +164,7 @@ class Valiant:
         del partition
         fabric = self.fabric
         src, dst = flow_ends(src, dst, fabric)
+        flow_rails(rail, dst, fabric)
         here, there = src // fabric.nodes_per_router, dst // fabric.nodes_per_router
         middle = here.copy()
         first = np.full((src.size, _TO_GROUP), -1, dtype=np.int64)

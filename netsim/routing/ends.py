@@ -1,5 +1,7 @@
 """The ends of flows, checked where a routing takes them in."""
 
+import numpy as np
+
 from netsim.arrays import Ints, numbers_below
 from netsim.errors import RoutingError
 from netsim.topology.base import Topology
@@ -37,3 +39,64 @@ def flow_ends(src: Ints, dst: Ints, topology: Topology) -> tuple[Ints, Ints]:
             f"src and dst: expected one of each for every flow, got {src.size} and {dst.size}."
         )
     return src, dst
+
+
+def flow_rails(rail: Ints | None, dst: Ints, topology: Topology) -> Ints | None:
+    """
+    Return the rails of flows as an array, or refuse them.
+
+    Parameters
+    ----------
+    rail : (F,) int array or None
+        Rail of each flow; lists will do. None: the routing chooses.
+    dst : (F,) int array
+        Destinations, from `flow_ends`.
+    topology : Topology
+        The fabric.
+
+    Returns
+    -------
+    (F,) int array or None
+        The same.
+
+    Raises
+    ------
+    RoutingError
+        If a destination has no such link, or there is not one for every flow.
+    """
+    if rail is None:
+        return None
+    rail = numbers_below("rail", rail, max(topology.rails, 1), RoutingError)
+    if rail.size != dst.size:
+        raise RoutingError(f"rail: expected one for each of {dst.size} flows, got {rail.size}.")
+    count = np.diff(topology.node_links[1])[dst]
+    if np.any(rail >= count):
+        flow = int(np.argmax(rail >= count))
+        name = topology.vertex_name(int(dst[flow]))
+        raise RoutingError(
+            f"rail: expected one of the {count[flow]} links of {name}, counted from 0, "
+            f"got {rail[flow]}."
+        )
+    return rail
+
+
+def no_path(src: int, dst: int, topology: Topology, rail: int | None = None) -> RoutingError:
+    """
+    Make the error of a flow that no path in service takes to its destination.
+
+    Parameters
+    ----------
+    src, dst : int
+        Nodes.
+    topology : Topology
+        The fabric.
+    rail : int, optional
+        Rail that the flow has to take.
+
+    Returns
+    -------
+    RoutingError
+        To be raised by the caller.
+    """
+    by = "" if rail is None or topology.rails == 1 else f" by rail {rail}"
+    return RoutingError(f"no path leads from node {src} to node {dst}{by} in {topology.name}.")

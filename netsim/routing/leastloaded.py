@@ -8,10 +8,11 @@ from netsim.arrays import Ints
 from netsim.kernelcache import load_kernels
 from netsim.partition import Partition
 from netsim.routes import Routes
-from netsim.routing.ends import flow_ends
+from netsim.routing.ends import flow_ends, flow_rails, no_path
 from netsim.routing.updown import need_fat_tree
 from netsim.topology.base import Topology
 from netsim.topology.fattree import FatTree
+from netsim.topology.levels import links_in_service
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,8 +29,10 @@ class LeastLoaded:
     -----
     Optimistic: it knows all flows of the call and the load of every link, which no switch
     does, and no flow changes its path later. Load is flows over capacity, counted within one
-    call: flows of other jobs are not seen. Greedy, so not the best routing there is. Cost:
-    F times the number of minimal paths (a numba kernel).
+    call: flows of other jobs are not seen. Greedy, so not the best routing there is. Paths with
+    a link out of service do not count; in a PGFT no detour is left where no minimal path is, as
+    a path comes down through the same digits that it went up by. Cost: F times the number of
+    minimal paths (a numba kernel).
     """
 
     tree: FatTree
@@ -56,7 +59,13 @@ class LeastLoaded:
         """
         return cls(need_fat_tree(topology, "least-loaded"))
 
-    def routes(self, src: Ints, dst: Ints, partition: Partition | None = None) -> Routes:
+    def routes(
+        self,
+        src: Ints,
+        dst: Ints,
+        partition: Partition | None = None,
+        rail: Ints | None = None,
+    ) -> Routes:
         """
         Route flows between nodes, in the order given; a partition changes nothing.
 
@@ -66,15 +75,23 @@ class LeastLoaded:
             Source and destination node of each flow.
         partition : Partition, optional
             Ignored.
+        rail : (F,) int array, optional
+            Checked, not kept to: the choice of a rail is part of the choice of a path.
 
         Returns
         -------
         Routes
             Links of each flow in the order of travel.
+
+        Raises
+        ------
+        RoutingError
+            If no path leads from a source to its destination.
         """
         del partition
         tree = self.tree
         src, dst = flow_ends(src, dst, tree)
+        flow_rails(rail, dst, tree)
         kernels = load_kernels("netsim.routing.leastloaded_kernels", "least-loaded routing", 2)
         shape = (tree.children, tree.parents, tree.parallel, tree.up_base, tree.down_base)
         table = kernels.least_loaded_table(
@@ -83,5 +100,9 @@ class LeastLoaded:
             tree.turning_level(src, dst),
             *(np.array(part, dtype=np.int64) for part in shape),
             tree.capacity,
+            links_in_service(tree),
         )
+        lost = np.flatnonzero((src != dst) & (table[:, 0] < 0))
+        if lost.size:
+            raise no_path(int(src[lost[0]]), int(dst[lost[0]]), tree)
         return Routes.from_padded(table, tree.n_links)

@@ -5,17 +5,18 @@ Import through `netsim.kernelcache`.
 """
 
 import numpy as np
-from numba import float64, int64, njit, types
+from numba import boolean, float64, int64, njit, types
 
-from netsim.arrays import Floats, Ints
+from netsim.arrays import Bools, Floats, Ints
 
 _INTS = types.Array(int64, 1, "C", readonly=True)
 _FLOATS = types.Array(float64, 1, "C", readonly=True)
+_BOOLS = types.Array(boolean, 1, "C", readonly=True)
 _TABLE = types.Array(int64, 2, "C")
 
 
 @njit(
-    int64[:, ::1](_INTS, _INTS, _INTS, _INTS, _INTS, _INTS, _INTS, _INTS, _FLOATS),
+    int64[:, ::1](_INTS, _INTS, _INTS, _INTS, _INTS, _INTS, _INTS, _INTS, _FLOATS, _BOOLS),
     cache=True,
 )
 def least_loaded_table(
@@ -28,12 +29,14 @@ def least_loaded_table(
     up_base: Ints,
     down_base: Ints,
     capacity: Floats,
+    works: Bools,
 ) -> Ints:
     """
     Route flows one after another, each on its least loaded minimal path.
 
     The busiest link of a path decides, then the sum over its links, then the order of the
     switches' digits, level 0 fastest. Between two switches the least loaded cable is taken.
+    Links out of service are left out; a flow without a path has none in the table.
 
     Parameters
     ----------
@@ -47,6 +50,8 @@ def least_loaded_table(
         First links of each level.
     capacity : (E,) float array
         Bytes per second of each link.
+    works : (E,) bool array
+        Links in service.
 
     Returns
     -------
@@ -55,6 +60,7 @@ def least_loaded_table(
     """
     h = children.size
     load = np.zeros(capacity.size)  # seconds per byte per flow: flows / capacity
+    load[~works] = np.inf  # so that every other path is preferred
     table = np.full((src.size, 2 * h), -1, dtype=np.int64)
     digits = np.zeros(h, dtype=np.int64)
     links = np.zeros(2 * h, dtype=np.int64)
@@ -93,6 +99,8 @@ def least_loaded_table(
             if worst < least_worst or (worst == least_worst and total < least_sum):
                 least_worst, least_sum = worst, total
                 best[:] = links
+        if least_worst == np.inf:
+            continue
         for level in range(top):
             for column in (level, 2 * h - 1 - level):
                 table[flow, column] = best[column]

@@ -8,7 +8,7 @@ from netsim.arrays import Ints
 from netsim.partition import Partition
 from netsim.routes import Routes
 from netsim.routing.dmodk import node_ports
-from netsim.routing.ends import flow_ends
+from netsim.routing.ends import flow_ends, flow_rails
 from netsim.routing.updown import down_cables, need_fat_tree, path_table
 from netsim.splitmix import whole_numbers
 from netsim.topology.base import Topology
@@ -56,7 +56,13 @@ class SModK:
         """
         return cls(need_fat_tree(topology, "s-mod-k"))
 
-    def routes(self, src: Ints, dst: Ints, partition: Partition | None = None) -> Routes:
+    def routes(
+        self,
+        src: Ints,
+        dst: Ints,
+        partition: Partition | None = None,
+        rail: Ints | None = None,
+    ) -> Routes:
         """
         Route flows between nodes; a partition changes nothing.
 
@@ -66,6 +72,8 @@ class SModK:
             Source and destination node of each flow.
         partition : Partition, optional
             Ignored.
+        rail : (F,) int array, optional
+            Up-port of the nodes that each flow takes at both ends; absent: as the rule has it.
 
         Returns
         -------
@@ -75,8 +83,9 @@ class SModK:
         del partition
         tree = self.tree
         src, dst = flow_ends(src, dst, tree)
-        ports = node_ports(tree, src)
-        table = path_table(tree, src, dst, ports, down_cables(tree, src, ports))
+        rail = flow_rails(rail, dst, tree)
+        ports = node_ports(tree, src, rail)
+        table = path_table(tree, src, dst, ports, down_cables(tree, src, ports, rail))
         return Routes.from_padded(table, tree.n_links)
 
 
@@ -125,7 +134,13 @@ class Ecmp:
         """
         return cls(need_fat_tree(topology, "ecmp"), seed)
 
-    def routes(self, src: Ints, dst: Ints, partition: Partition | None = None) -> Routes:
+    def routes(
+        self,
+        src: Ints,
+        dst: Ints,
+        partition: Partition | None = None,
+        rail: Ints | None = None,
+    ) -> Routes:
         """
         Route flows between nodes; a partition changes nothing.
 
@@ -135,6 +150,8 @@ class Ecmp:
             Source and destination node of each flow.
         partition : Partition, optional
             Ignored.
+        rail : (F,) int array, optional
+            Up-port of the nodes that each flow takes at both ends; absent: as the rule has it.
 
         Returns
         -------
@@ -144,8 +161,11 @@ class Ecmp:
         del partition
         tree = self.tree
         src, dst = flow_ends(src, dst, tree)
+        rail = flow_rails(rail, dst, tree)
         ports = self._drawn(src, dst, 0, tree.ports)
         cables = self._drawn(src, dst, tree.levels, tree.parallel)
+        if rail is not None:
+            ports[0], cables[0] = rail, rail // tree.parents[0]
         return Routes.from_padded(path_table(tree, src, dst, ports, cables), tree.n_links)
 
     def _drawn(self, src: Ints, dst: Ints, turn: int, below: tuple[int, ...]) -> Ints:

@@ -10,10 +10,11 @@ from netsim.errors import RoutingError
 from netsim.partition import Partition
 from netsim.routes import Routes
 from netsim.routing.base import Routing
-from netsim.routing.ends import flow_ends
+from netsim.routing.ends import flow_ends, flow_rails, no_path
 from netsim.topology.base import Topology
 from netsim.topology.fattree import FatTree
-from netsim.topology.moves import Moves, divisors, ranges
+from netsim.topology.levels import divisors, links_in_service
+from netsim.topology.moves import Moves, ranges
 
 
 @dataclass(frozen=True)
@@ -28,11 +29,16 @@ class Shortest:
 
     Notes
     -----
-    At each vertex the links that lie on a shortest path to destination d are the candidates C,
-    in ascending order, and the flow takes ``C[floor(d / divisor) mod |C|]``. The divisor is
-    the product of w up to the vertex's level on a tree, so on an intact PGFT with mirrored
-    cables this is D-mod-k; elsewhere it is 1. A breadth-first search for each destination:
-    O(E) each.
+    At each vertex the links that lie on a shortest path to the destination are the candidates C,
+    in ascending order, and the flow takes ``C[floor(d / divisor) mod |C|]``. d is the
+    destination's number leaf by leaf, so that the nodes of a switch have consecutive ones,
+    whatever they are called, as in OpenSM's ftree. The divisor is the product of the parents of
+    the levels below (see `divisors`): a switch does not choose again by what those below it
+    have chosen by. So each switch spreads the destinations behind it evenly over its ports, by
+    the destination alone, as forwarding tables have it; on an intact PGFT with mirrored cables
+    this is D-mod-k. Where the rail of a flow is given, the path ends in that link of the
+    destination, and only switches choose. A breadth-first search for each switch with
+    destinations: O(E) each.
     """
 
     topology: Topology
@@ -60,11 +66,51 @@ class Shortest:
         return Moves.on(self.topology)
 
     @cached_property
-    def _divisors(self) -> Ints:
-        """Divisor of the choice at each vertex."""
-        return divisors(self.topology)
+    def _divisors(self) -> tuple[Ints, Ints]:
+        """Divisor of the choice at each vertex: without a given rail, and with one."""
+        return divisors(self.topology), divisors(self.topology, in_rail=True)
 
-    def routes(self, src: Ints, dst: Ints, partition: Partition | None = None) -> Routes:
+    @cached_property
+    def _number(self) -> Ints:
+        """Number of each node by which switches choose."""
+        topology = self.topology
+        if isinstance(topology, FatTree):
+            return np.arange(topology.n_nodes) if topology.order is None else topology.order
+        links, first = topology.node_links
+        leaf = np.full(topology.n_nodes, -1, dtype=np.int64)
+        attached = np.diff(first) > 0
+        leaf[attached] = topology.link_head[links[first[:-1][attached]]]
+        number = np.empty_like(leaf)
+        number[np.argsort(leaf, kind="stable")] = np.arange(leaf.size)
+        return number
+
+    @cached_property
+    def _arrivals(self) -> tuple[Ints, Ints]:
+        """Links in service that end in a node, by node, then switch; and both as one number."""
+        topology = self.topology
+        links = np.flatnonzero(links_in_service(topology) & (topology.link_head < topology.n_nodes))
+        ends = topology.link_head[links] * self._moves.n_vertices + topology.link_tail[links]
+        order = np.argsort(ends, kind="stable")
+        return links[order], ends[order]
+
+    @cached_property
+    def _behind(self) -> Ints:
+        """Number of the set of switches that each node hangs on; equal sets have equal ones."""
+        _, ends = self._arrivals
+        node, switch = divmod(np.unique(ends), self._moves.n_vertices)
+        place = np.arange(node.size) - np.searchsorted(node, node)
+        table = np.full((self.topology.n_nodes, int(place.max(initial=0)) + 1), -1, dtype=np.int64)
+        table[node, place] = switch
+        found: Ints = np.unique(table, axis=0, return_inverse=True)[1].reshape(-1)
+        return found
+
+    def routes(
+        self,
+        src: Ints,
+        dst: Ints,
+        partition: Partition | None = None,
+        rail: Ints | None = None,
+    ) -> Routes:
         """
         Route flows between nodes; a partition changes nothing.
 
@@ -74,6 +120,9 @@ class Shortest:
             Source and destination node of each flow.
         partition : Partition, optional
             Ignored.
+        rail : (F,) int array, optional
+            Link of the destination by which each flow arrives, and by which it leaves where a
+            shortest path starts with the source's link of that number.
 
         Returns
         -------
@@ -86,51 +135,105 @@ class Shortest:
             If no path leads from a source to its destination.
         """
         del partition
-        src, dst = flow_ends(src, dst, self.topology)
-        by_destination = np.argsort(dst, kind="stable")
-        ends, first, count = np.unique(dst[by_destination], return_index=True, return_counts=True)
+        topology = self.topology
+        src, dst = flow_ends(src, dst, topology)
+        rail = flow_rails(rail, dst, topology)
+        last = None if rail is None else self._last(src, dst, rail)
+        target = self._behind[dst] if last is None else topology.link_tail[last]
+        target = np.where(src == dst, -1, target)
+        by_target = np.argsort(target, kind="stable")
+        _, first = np.unique(target[by_target], return_index=True)
         found: list[tuple[Ints, Ints]] = []
-        for node, start, size in zip(ends.tolist(), first, count, strict=True):
-            flows = by_destination[start : start + size]
-            found.append((flows, self._towards(node, src[flows])))
+        for flows in np.split(by_target, first[1:]):
+            if flows.size and target[flows[0]] >= 0:
+                some = (part if part is None else part[flows] for part in (rail, last))
+                found.append((flows, self._towards(src[flows], dst[flows], *some)))
         width = max((table.shape[1] for _, table in found), default=0)
         padded = np.full((src.size, width), -1, dtype=np.int64)
         for flows, table in found:
             padded[flows, : table.shape[1]] = table
-        return Routes.from_padded(padded, self.topology.n_links)
+        return Routes.from_padded(padded, topology.n_links)
 
-    def _towards(self, node: int, src: Ints) -> Ints:
-        """Return the links from some sources to one destination, padded with -1."""
-        moves, tree = self._moves, self.topology
-        distance = moves.distances(node)
-        away = src != node
-        if np.any(distance[src[away]] < 0):
-            lost = int(src[away][distance[src[away]] < 0][0])
-            raise RoutingError(f"no path leads from node {lost} to node {node} in {tree.name}.")
-        key = (
-            int(tree.order[node]) if isinstance(tree, FatTree) and tree.order is not None else node
-        )
-        table = np.full((src.size, distance[src[away]].max(initial=0)), -1, dtype=np.int64)
-        walking, state = np.flatnonzero(away), src[away]
-        for step in range(table.shape[1]):
+    def _last(self, src: Ints, dst: Ints, rail: Ints) -> Ints:
+        """Return the link by which each flow arrives."""
+        topology = self.topology
+        links, first = topology.node_links
+        last: Ints = topology.reverse[links[first[dst] + rail]]
+        lost = np.flatnonzero(~links_in_service(topology)[last] & (src != dst))
+        if lost.size:
+            flow = lost[0]
+            raise no_path(int(src[flow]), int(dst[flow]), topology, int(rail[flow]))
+        return last
+
+    def _towards(self, src: Ints, dst: Ints, rail: Ints | None, last: Ints | None) -> Ints:
+        """Return the links of flows whose destinations hang on the same switches, with -1."""
+        moves = self._moves
+        distance = moves.distances(self._last_switches(int(dst[0]), last))
+        lost = np.flatnonzero(distance[src] < 0)
+        if lost.size:
+            by = None if rail is None else int(rail[lost[0]])
+            raise no_path(int(src[lost[0]]), int(dst[lost[0]]), self.topology, by)
+        number, divisor = self._number[dst], self._divisors[rail is not None]
+        table = np.full((src.size, int(distance[src].max()) + 1), -1, dtype=np.int64)
+        move = self._choices(distance, src, number if rail is None else number + rail)
+        table[:, 0], state = moves.link[move], moves.head[move]
+        if rail is not None:
+            self._keep_rail(table[:, 0], state, distance, rail)
+        walking = np.arange(src.size)
+        for step in range(1, table.shape[1]):
+            there = distance[state] == 0
+            end = walking[there]
+            if last is not None:
+                table[end, step] = last[end]
+            else:
+                switch = state[there] % moves.n_vertices
+                table[end, step] = self._arrival(switch, dst[end], number[end] // divisor[switch])
+            walking, state = walking[~there], state[~there]
+            key = number[walking] // divisor[state % moves.n_vertices]
             move = self._choices(distance, state, key)
-            table[walking, step] = moves.link[move]
-            state = moves.head[move]
-            on = state % moves.n_vertices != node
-            walking, state = walking[on], state[on]
+            table[walking, step], state = moves.link[move], moves.head[move]
         return table
 
-    def _choices(self, distance: Ints, state: Ints, key: int) -> Ints:
-        """Return the move that each of some states makes towards a destination."""
+    def _last_switches(self, node: int, last: Ints | None) -> Ints:
+        """Return the switches from which flows go down to a node."""
+        if last is not None:
+            return self.topology.link_tail[last[:1]]
+        links, ends = self._arrivals
+        first, end = np.searchsorted(ends, np.array([node, node + 1]) * self._moves.n_vertices)
+        return self.topology.link_tail[links[first:end]]
+
+    def _arrival(self, switch: Ints, dst: Ints, key: Ints) -> Ints:
+        """Return the link from switches down to nodes, among parallel ones by a key."""
+        links, ends = self._arrivals
+        wanted = dst * self._moves.n_vertices + switch
+        first = np.searchsorted(ends, wanted)
+        count = np.searchsorted(ends, wanted, side="right") - first
+        found: Ints = links[first + key % count]
+        return found
+
+    def _keep_rail(self, link: Ints, state: Ints, distance: Ints, rail: Ints) -> None:
+        """Let flows leave by the rail that they arrive by, where a shortest path starts there."""
+        topology = self.topology
+        links, first = topology.node_links
+        node = topology.link_tail[link]
+        place = first[node] + rail
+        own = links[np.minimum(place, links.size - 1)]
+        head = topology.link_head[own]
+        fits = (place < first[node + 1]) & (distance[head] == distance[state])
+        fits &= links_in_service(topology)[own]
+        link[fits], state[fits] = own[fits], head[fits]
+
+    def _choices(self, distance: Ints, state: Ints, key: Ints) -> Ints:
+        """Return the move towards the end that each flow makes: of those there are, by its key."""
         moves = self._moves
         states, where = np.unique(state, return_inverse=True)
         candidate = ranges(moves.first, states)
-        good = distance[moves.head[candidate]] == distance[moves.tail[candidate]] - 1
-        candidate = candidate[good & (distance[moves.head[candidate]] >= 0)]
+        head = moves.head[candidate]
+        good = (distance[head] == distance[moves.tail[candidate]] - 1) & (distance[head] >= 0)
+        candidate = candidate[good & (head % moves.n_vertices >= moves.n_nodes)]
         start = np.searchsorted(moves.tail[candidate], states)
         count = np.diff(start, append=candidate.size)
-        wanted = key // self._divisors[states % moves.n_vertices] % count
-        chosen: Ints = candidate[start + wanted][where]
+        chosen: Ints = candidate[start[where] + key % count[where]]
         return chosen
 
 
@@ -174,7 +277,13 @@ class Rerouted:
         absent[topology.absent] = True
         return cls(inner, Shortest(topology), absent)
 
-    def routes(self, src: Ints, dst: Ints, partition: Partition | None = None) -> Routes:
+    def routes(
+        self,
+        src: Ints,
+        dst: Ints,
+        partition: Partition | None = None,
+        rail: Ints | None = None,
+    ) -> Routes:
         """
         Route flows between nodes over links in service.
 
@@ -184,6 +293,8 @@ class Rerouted:
             Source and destination node of each flow.
         partition : Partition, optional
             What the job owns.
+        rail : (F,) int array, optional
+            Rail of each flow, kept to.
 
         Returns
         -------
@@ -196,7 +307,7 @@ class Rerouted:
             If no path is left, or a job that owns its links owns an absent one.
         """
         src, dst = flow_ends(src, dst, self.detour.topology)
-        routes = self.inner.routes(src, dst, partition)
+        routes = self.inner.routes(src, dst, partition, rail)
         broken = self.absent[routes.links]
         if not broken.any():
             return routes
@@ -205,7 +316,8 @@ class Rerouted:
             raise RoutingError(f"the job owns link {name}, which is out of service.")
         met = np.zeros(routes.n_flows, dtype=bool)
         met[np.repeat(np.arange(routes.n_flows), routes.hops)[broken]] = True
-        return _with_rows(routes, met, self.detour.routes(src[met], dst[met]))
+        kept = None if rail is None else np.asarray(rail)[met]
+        return _with_rows(routes, met, self.detour.routes(src[met], dst[met], rail=kept))
 
 
 def _with_rows(routes: Routes, rows: Bools, others: Routes) -> Routes:

@@ -83,7 +83,7 @@ def path_table(tree: FatTree, src: Ints, dst: Ints, ports: Ints, cables: Ints) -
     return table
 
 
-def down_cables(tree: FatTree, src: Ints, ports: Ints) -> Ints:
+def down_cables(tree: FatTree, src: Ints, ports: Ints, rail: Ints | None = None) -> Ints:
     """
     Return the parallel cables of the way down, by the tree's rule.
 
@@ -95,6 +95,8 @@ def down_cables(tree: FatTree, src: Ints, ports: Ints) -> Ints:
         Source nodes.
     ports : (h, F) int array
         Up-ports of each flow.
+    rail : (F,) int array, optional
+        Up-port of the nodes that each flow takes at both ends.
 
     Returns
     -------
@@ -105,7 +107,7 @@ def down_cables(tree: FatTree, src: Ints, ports: Ints) -> Ints:
     for level in range(tree.levels):  # by scalars: numpy divides by those several times faster
         if tree.parallel[level] == 1:
             continue
-        if tree.down_cable == "mirror":
+        if tree.down_cable == "mirror" or (level == 0 and rail is not None):
             cables[level] = ports[level] // tree.parents[level]
         else:
             cables[level] = src % tree.parallel[level]

@@ -9,7 +9,7 @@ from netsim.errors import RoutingError
 from netsim.partition import Partition, TreePartition, on_tree
 from netsim.routes import Routes
 from netsim.routing.dmodk import DModK
-from netsim.routing.ends import flow_ends
+from netsim.routing.ends import flow_ends, flow_rails
 from netsim.routing.updown import need_fat_tree
 from netsim.topology.base import Topology
 from netsim.topology.fattree import FatTree
@@ -67,7 +67,13 @@ class Wraparound:
         """
         return cls(need_fat_tree(topology, "jigsaw"))
 
-    def routes(self, src: Ints, dst: Ints, partition: Partition | None = None) -> Routes:
+    def routes(
+        self,
+        src: Ints,
+        dst: Ints,
+        partition: Partition | None = None,
+        rail: Ints | None = None,
+    ) -> Routes:
         """
         Route flows between nodes of a job.
 
@@ -77,6 +83,8 @@ class Wraparound:
             Source and destination node of each flow.
         partition : Partition, optional
             What the job owns; without it, or where its links are None, D-mod-k.
+        rail : (F,) int array, optional
+            As D-mod-k takes it; a job that owns links has one link a node.
 
         Returns
         -------
@@ -91,8 +99,9 @@ class Wraparound:
             If a flow starts or ends outside the partition, or the partition does not fit the tree.
         """
         if partition is None or partition.links is None:
-            return DModK(self.tree).routes(src, dst)
+            return DModK(self.tree).routes(src, dst, rail=rail)
         src, dst = flow_ends(src, dst, self.tree)
+        flow_rails(rail, dst, self.tree)
         table = _table(on_tree(self.tree, partition), src, dst)
         return Routes.from_padded(table, self.tree.n_links)
 

@@ -92,6 +92,20 @@ class Topology:
         """Other direction of each link's cable, (E,)."""
         return reverse_links(self.link_tail, self.link_head, self.link_cable)
 
+    @cached_property
+    def node_links(self) -> tuple[Ints, Ints]:
+        """Links by which nodes send, node by node, and the first of each node, (n_nodes + 1,)."""
+        links = np.flatnonzero(self.link_tail < self.n_nodes)
+        tail = self.link_tail[links]
+        first = np.zeros(self.n_nodes + 1, dtype=np.int64)
+        np.cumsum(np.bincount(tail, minlength=self.n_nodes), out=first[1:])
+        return links[np.argsort(tail, kind="stable")], first
+
+    @cached_property
+    def rails(self) -> int:
+        """Most links by which a node sends; those that failed count."""
+        return int(np.diff(self.node_links[1]).max(initial=0))
+
     def hops(self, src: Ints, dst: Ints) -> Ints:
         """
         Return the links between switches on a shortest path; links of nodes do not count.

@@ -11,7 +11,7 @@ import numpy as np
 from netsim.arrays import Floats, Ints
 from netsim.errors import TopologyError
 from netsim.topology.base import Topology, check_size
-from netsim.topology.counters import counted_ports
+from netsim.topology.counters import Shape, counted_ports
 from netsim.topology.pgft import check_shape, level_cables
 from netsim.topology.quantities import latency_seconds
 from netsim.units import Bandwidth, Quantity
@@ -95,13 +95,21 @@ class FatTree(Topology):
     @cached_property
     def counted_ports(self) -> Ints | None:
         """Up-port of D-mod-k towards each node, (h, n_nodes); None where the formula gives it."""
+        return self._counted((self.children, self.parents, self.parallel))
+
+    @cached_property
+    def counted_in_rail(self) -> Ints | None:
+        """The same in a tree that has one of the nodes' rails."""
+        return self._counted((self.children, (1, *self.parents[1:]), (1, *self.parallel[1:])))
+
+    def _counted(self, shape: Shape) -> Ints | None:
+        """Count the up-ports of a shape with this tree's holes."""
         if self.order is None:
             return None
         there = np.ones(self.n_links, dtype=bool)
         there[self.absent if self.absent is not None else []] = False
         uplinks = there[self.up_base[1] : self.down_base[1]]
         per_leaf = uplinks.reshape(self.n_nodes // self.nodes_per_leaf, -1)
-        shape = (self.children, self.parents, self.parallel)
         return counted_ports(shape, self.order, np.any(per_leaf, axis=1))
 
     @property

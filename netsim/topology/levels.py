@@ -1,9 +1,12 @@
 """Levels of a fabric: how far every vertex is from the nodes."""
 
+from math import prod
+
 import numpy as np
 
 from netsim.arrays import Bools, Ints
 from netsim.topology.base import Topology
+from netsim.topology.fattree import FatTree
 from netsim.topology.moves import ranges
 
 
@@ -53,3 +56,39 @@ def vertex_levels(topology: Topology) -> Ints:
         ring = head[ranges(first, ring)]
         ring, depth = np.unique(ring[level[ring] < 0]), depth + 1
     return level
+
+
+def divisors(topology: Topology, *, in_rail: bool = False) -> Ints:
+    """
+    Return by what each vertex divides a destination's number before it chooses.
+
+    Parameters
+    ----------
+    topology : Topology
+        The fabric.
+    in_rail : bool, default False
+        Whether the link of a node is chosen already, so that the parents of nodes do not count.
+
+    Returns
+    -------
+    (n_nodes + n_switches,) int array
+        The product of the parents that a vertex of each lower level has (the median), which on
+        a tree is D-mod-k's product of w. Level: links to the nearest node; routers that all
+        have nodes have no parents among each other, and divide by 1.
+    """
+    first = 1 if in_rail else 0
+    if isinstance(topology, FatTree):
+        low = [prod(topology.parents[first:level]) for level in range(topology.levels + 1)]
+        return np.repeat(low, topology.counts)
+    level = vertex_levels(topology)
+    tail, head = topology.link_tail, topology.link_head
+    up = (level[tail] >= 0) & (level[head] == level[tail] + 1)
+    pairs = np.unique(tail[up] * level.size + head[up])
+    parents = np.bincount(pairs // level.size, minlength=level.size)
+    found = np.ones(level.size, dtype=np.int64)
+    product = 1
+    for depth in range(first, int(level.max(initial=0))):
+        ranked = np.sort(parents[level == depth])
+        product *= max(1, int(ranked[(ranked.size - 1) // 2]))
+        found[level > depth] = min(product, topology.n_nodes)
+    return found

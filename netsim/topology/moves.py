@@ -1,7 +1,6 @@
 """Moves: which link may follow which, for shortest paths round failures."""
 
 from dataclasses import dataclass
-from math import prod
 
 import numpy as np
 
@@ -84,14 +83,14 @@ class Moves:
         first, first_into = np.searchsorted(tail, marks), np.searchsorted(head[into], marks)
         return cls(size, topology.n_nodes, phases, link, tail, head, first, into, first_into)
 
-    def distances(self, node: int) -> Ints:
+    def distances(self, switches: Ints) -> Ints:
         """
-        Return the links from every state to a node.
+        Return the links from every state to the nearest of some switches.
 
         Parameters
         ----------
-        node : int
-            The destination.
+        switches : (n,) int array
+            Where paths end; a switch ends them on the way up and on the way down.
 
         Returns
         -------
@@ -99,7 +98,7 @@ class Moves:
             -1 where no path leads there.
         """
         distance = np.full(self.phases * self.n_vertices, -1, dtype=np.int64)
-        frontier = np.array([node + (self.phases - 1) * self.n_vertices])
+        frontier = np.concatenate([switches + p * self.n_vertices for p in range(self.phases)])
         distance[frontier] = 0
         steps = 0
         while frontier.size:
@@ -132,23 +131,3 @@ def ranges(first: Ints, rows: Ints) -> Ints:
     offset = np.cumsum(count) - count
     entries: Ints = np.arange(count.sum()) + np.repeat(first[rows] - offset, count)
     return entries
-
-
-def divisors(topology: Topology) -> Ints:
-    """
-    Return by what each vertex divides a destination's number before it chooses.
-
-    Parameters
-    ----------
-    topology : Topology
-        The fabric.
-
-    Returns
-    -------
-    (n_nodes + n_switches,) int array
-        Products of w at the levels of a tree, as in D-mod-k; 1 elsewhere.
-    """
-    if not isinstance(topology, FatTree):
-        return np.ones(topology.n_nodes + topology.n_switches, dtype=np.int64)
-    low = [prod(topology.parents[:level]) for level in range(topology.levels + 1)]
-    return np.repeat(low, topology.counts)

@@ -1,14 +1,18 @@
 """D-mod-k and its relatives on fat-trees: against walks, and for contention on shifts."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from naive.walks import Tree
 
+from netsim.errors import RoutingError
 from netsim.routings import make_routing
 from netsim.topologies import make_topology
 from netsim.topology.fattree import FatTree, build_fat_tree, fat_tree_of_radix
+from netsim.topology.outage import fail
 
 SMALL_FULL = {
     "2 levels": ((6, 12), (1, 6), (1, 1)),
@@ -182,6 +186,35 @@ def test_the_least_loaded_path_is_the_best_of_all_minimal_paths(drawn):
         chosen = [tree.link_name(link) for link in routes.of_flow(flow)]
         costs = [cost(path, load) for path in naive.minimal_paths(a, b)]
         assert cost(chosen, load) == min(costs)
+        for name in chosen:
+            load[name] = load.get(name, 0) + 1
+
+
+@settings(deadline=None, max_examples=60)
+@given(trees_and_flows(3, (3, 2, 2)), st.data())
+def test_the_least_loaded_path_is_the_best_of_those_in_service(drawn, data):
+    """The same with failed cables: of the minimal paths that are left; an error where none is."""
+    shape, flows = drawn
+    tree, naive = build_fat_tree(*shape, 1e9), Tree(*shape)
+    cables = data.draw(st.lists(st.integers(0, tree.n_links - 1), min_size=1, max_size=6))
+    tree = replace(fail(tree, cables), usable=None)
+    dead = {tree.link_name(link) for link in tree.absent.tolist()}
+    routing, load = make_routing("least-loaded", tree), {}
+    left = [[path for path in naive.minimal_paths(a, b) if not dead & set(path)] for a, b in flows]
+    for (a, b), paths in zip(flows, left, strict=True):
+        if not paths:
+            with pytest.raises(RoutingError, match=f"no path leads from node {a} to node {b} in"):
+                routing.routes(np.array([a]), np.array([b]))
+    flows = [flow for flow, paths in zip(flows, left, strict=True) if paths][:5]
+    left = [paths for paths in left if paths]
+    src, dst = np.array(flows, dtype=np.int64).reshape(-1, 2).T
+
+    routes = routing.routes(src, dst)
+
+    for flow, paths in enumerate(left[:5]):
+        chosen = [tree.link_name(link) for link in routes.of_flow(flow)]
+        assert chosen in paths
+        assert cost(chosen, load) == min(cost(path, load) for path in paths)
         for name in chosen:
             load[name] = load.get(name, 0) + 1
 

@@ -1,0 +1,115 @@
+"""Shortest paths on fabrics that are no trees: how flows spread."""
+
+import numpy as np
+import pytest
+from naive.detours import distances
+
+from netsim.routings import make_routing
+from netsim.topologies import make_topology
+from netsim.topology.fattree import FatTree
+from netsim.topology.outage import fail
+
+HOSTS, GPUS, SPINES = 64, 8, 32
+
+
+def written(tmp_path, rows):
+    """Write a table of cables and read it as a fabric."""
+    path = tmp_path / "cables.csv"
+    header = "source,target,bandwidth,source_kind,target_kind"
+    path.write_text("\n".join([header, *rows, ""]), encoding="utf-8")
+    return make_topology({"kind": "file", "path": str(path)})
+
+
+def rail_leaves(card):
+    """
+    Return the cables of 64 hosts of 8 GPUs, half of them on each of two groups in turn.
+
+    GPU g of a host hangs on leaf g of its group, by the name that `card` gives it; every leaf has
+    32 GPUs and 32 spines, so nothing blocks. A store on a spine makes it no PGFT.
+    """
+    rows = [
+        f"{card(host, gpu)},leaf{host % 2}x{gpu},400 Gb/s,node,switch"
+        for host in range(HOSTS)
+        for gpu in range(GPUS)
+    ]
+    rows += [
+        f"leaf{group}x{gpu},spine{spine},400 Gb/s,switch,switch"
+        for group in range(2)
+        for gpu in range(GPUS)
+        for spine in range(SPINES)
+    ]
+    return [*rows, "store,spine0,400 Gb/s,node,switch"]
+
+
+def ring(card, fabric):
+    """Return flows from each GPU to the one of the same number in the next host."""
+    place = [
+        [fabric.vertex_number(card(host, gpu)) for gpu in range(GPUS)] for host in range(HOSTS)
+    ]
+    nodes = np.array(place)
+    return nodes.ravel(), np.roll(nodes, -1, axis=0).ravel()
+
+
+def test_gpus_numbered_host_by_host_use_all_spines(tmp_path):
+    """By hand: 32 flows leave each leaf, one for each spine; all links carry one."""
+
+    def card(host, gpu):
+        return f"h{host}g{gpu}"
+
+    fabric = written(tmp_path, rail_leaves(card))
+    src, dst = ring(card, fabric)
+
+    routes = make_routing("shortest", fabric).routes(src, dst)
+
+    assert not isinstance(fabric, FatTree)
+    assert np.array_equal(dst - src, np.where(src < 504, 8, -504)), "host by host"
+    assert set(routes.hops.tolist()) == {4}
+    assert np.bincount(routes.links).max() == 1
+    heads = fabric.link_head[routes.links.reshape(-1, 4)[:, 1]]
+    assert np.unique(heads).size == SPINES
+
+
+def test_hosts_of_eight_links_use_all_rails_and_spines(tmp_path):
+    """The same with the host as one node; the rail of each flow is its GPU."""
+
+    def card(host, _gpu):
+        return f"h{host}"
+
+    fabric = written(tmp_path, rail_leaves(card))
+    src, dst = ring(card, fabric)
+
+    routes = make_routing("shortest", fabric).routes(src, dst, rail=np.tile(np.arange(8), HOSTS))
+
+    assert fabric.rails == GPUS
+    assert not isinstance(fabric, FatTree)
+    assert np.bincount(routes.links).max() == 1
+    assert np.unique(fabric.link_head[routes.links.reshape(-1, 4)[:, 1]]).size == SPINES
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_paths_on_a_damaged_graph_are_shortest_and_pass_through_no_node(tmp_path, seed):
+    """Hosts of several links beside hosts of one; a breadth-first search finds the lengths."""
+    rng = np.random.default_rng(seed)
+    rows = [f"h{h},s{s},1 Gb/s,node,switch" for h in range(6) for s in {h % 5, h * h % 5}]
+    rows += [f"s{a},s{b},1 Gb/s,switch,switch" for a in range(5) for b in range(a) if a - b != 2]
+    fabric = written(tmp_path, rows)
+    fabric = fail(fabric, rng.choice(fabric.n_links, 4, replace=False).tolist())
+    dead = set(fabric.absent.tolist())
+    ends = enumerate(zip(fabric.link_tail.tolist(), fabric.link_head.tolist(), strict=True))
+    links = [pair for link, pair in ends if link not in dead]
+    usable = fabric.usable_nodes
+    src, dst = np.repeat(usable, usable.size), np.tile(usable, usable.size)
+    reached = {node: distances(links, fabric.n_nodes, node, up_down=False) for node in usable}
+    joined = np.array([b in reached[a] for a, b in zip(src.tolist(), dst.tolist(), strict=True)])
+    src, dst = src[joined], dst[joined]
+
+    routes = make_routing("shortest", fabric).routes(src, dst)
+
+    for flow, (a, b) in enumerate(zip(src.tolist(), dst.tolist(), strict=True)):
+        path = routes.of_flow(flow)
+        assert path.size == reached[a][b]
+        assert not dead & set(path.tolist())
+        assert fabric.link_tail[path[0]] == a
+        assert fabric.link_head[path[-1]] == b
+        assert np.array_equal(fabric.link_head[path[:-1]], fabric.link_tail[path[1:]])
+        assert np.all(fabric.link_head[path[:-1]] >= fabric.n_nodes)
