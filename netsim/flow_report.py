@@ -14,6 +14,7 @@ from netsim.partition import Partition
 from netsim.routes import Routes
 from netsim.routing.base import Routing
 from netsim.topology.base import Topology
+from netsim.topology.rails import senders
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -51,6 +52,7 @@ def report_flows(
     *,
     fairness: str = "per-sender",
     partition: Partition | None = None,
+    rail: Ints | None = None,
 ) -> FlowReport:
     """
     Route flows that start together and simulate them to their ends.
@@ -66,9 +68,13 @@ def report_flows(
     nbytes : (F,) float array
         Bytes of each flow, positive.
     fairness : {"per-sender", "per-flow"}
-        Weight of a flow: 1 / (flows open at its source now), or 1.
+        Weight of a flow: 1 / (flows open at its source now), or 1. Where nodes have several
+        links, each counts as a source.
     partition : Partition, optional
         What the flows' job owns, for a routing that keeps to it.
+    rail : (F,) int array, optional
+        Link of its nodes that each flow takes, where they have several; absent: the routing
+        chooses one.
 
     Returns
     -------
@@ -95,10 +101,11 @@ def report_flows(
                 f"{name} node {outside[0]} does not exist; {topology.name} has nodes "
                 f"0..{topology.n_nodes - 1}."
             )
-    routes = routing.routes(src, dst, partition)
+    kept = {} if rail is None else {"rail": rail}
+    routes = routing.routes(src, dst, partition, **kept)
     rates, finish_s = finish_times(
         routes,
-        src,
+        senders(topology, src, routes),
         nbytes,
         topology.capacity,
         channel=topology.channel,

@@ -10,7 +10,9 @@ from netsim.contention.base import Traffic
 from netsim.contention.constants import ConstantsOf, JobConstants
 from netsim.partition import Partition
 from netsim.routing.base import Routing
+from netsim.routing.ranks import RankRouting
 from netsim.topology.base import Topology
+from netsim.topology.rails import senders
 from patterns.base import Pattern
 from scheduler.job import Communication
 
@@ -114,7 +116,7 @@ class TrafficOf:
     def __init__(self, topology: Topology, routing: Routing) -> None:
         self.latency_bound = 0
         self._topology = topology
-        self._routing = routing
+        self._routing = RankRouting(topology, routing)
         self._constants = ConstantsOf(topology)
 
     def __call__(
@@ -175,7 +177,9 @@ class TrafficOf:
         -------
         PlacedTraffic or None
             None when nothing crosses the network: all ranks on one node, no message between
-            nodes, or fraction 0. A node sends as one, whatever the number of its ranks.
+            nodes, or fraction 0. A node sends as one, whatever the number of its ranks; where
+            nodes have several links, each of these does, and ranks share them as in
+            `netsim.topology.rails.Rails`.
         """
         crossing = partition.nodes[flows.src] != partition.nodes[flows.dst]
         step = np.unique(flows.step[crossing], return_inverse=True)[1]
@@ -214,7 +218,7 @@ class TrafficOf:
             injection_s = wanted_s
         compute_s = injection_s * (1.0 / fraction - 1.0)
         stretched_s = scale * (times.communication_s - times.injection_s)
-        scaled = replace(traffic, nbytes=scale * flows.nbytes, compute_s=compute_s)
+        scaled = replace(traffic, nbytes=scale * traffic.nbytes, compute_s=compute_s)
         ideal_s = compute_s + injection_s
         return PlacedTraffic(scaled, ideal_s, ideal_s + stretched_s)
 
@@ -222,8 +226,13 @@ class TrafficOf:
         self, flows: RankFlows, partition: Partition, n_nodes: int
     ) -> tuple[Traffic, JobConstants]:
         """Return the traffic of messages between nodes, without compute, and its constants."""
-        src, dst = partition.nodes[flows.src], partition.nodes[flows.dst]
-        routes = self._routing.routes(src, dst, partition)
+        src = partition.nodes[flows.src]
+        step, nbytes = flows.step, flows.nbytes
+        routes, parts = self._routing.routes(partition.nodes, flows.src, flows.dst, partition)
+        if parts is not None:
+            src, step = src[parts.flow], step[parts.flow]
+            nbytes = nbytes[parts.flow] / parts.parts
         latency_s = self._topology.path_latency_s(routes.hops)
-        traffic = Traffic(flows.step, src, flows.nbytes, routes, 0.0, latency_s, n_nodes)
+        sender = senders(self._topology, src, routes)
+        traffic = Traffic(step, sender, nbytes, routes, 0.0, latency_s, n_nodes)
         return traffic, self._constants(traffic)

@@ -11,6 +11,7 @@ from coupling.reading.fabric import topology_of
 from coupling.reading.inputs import hashes
 from coupling.reading.table import Table
 from netsim.topology.base import Topology
+from netsim.topology.rails import node_bandwidth
 from scheduler.workload import (
     DEFAULT_PROFILE,
     Profile,
@@ -89,7 +90,7 @@ def assemble(experiment: Experiment) -> Parts:
     read = hashes(named, experiment.folder) | hashes(profile.table, folder)
     if workload.sha256:
         read[workload.source] = workload.sha256
-    bandwidth = float(topology.capacity[topology.link_tail < topology.n_nodes].min())
+    bandwidth = float(node_bandwidth(topology).min())
     jobs = assign(workload.jobs, profile, seeds["communication"], node_bandwidth=bandwidth)
     fallback = "requested" if workload.has_requested else "runtime"
     return Parts(

@@ -101,6 +101,9 @@ def answer_flows(document: Mapping[str, Any], source: str, folder: Path) -> Flow
         raise table.error("flows", "a list of [source, destination, bytes]")
     flows = [_flow(table, i, entry, topology) for i, entry in enumerate(entries)]
     src, dst, nbytes = zip(*flows, strict=True) if flows else ((), (), ())
+    rail = [_rail(table, i, entry, topology, dst[i]) for i, entry in enumerate(entries)]
+    if any(own is None for own in rail) and any(own is not None for own in rail):
+        raise table.fault("flows", "expected a rail for every flow or for none.")
     try:
         report = report_flows(
             topology,
@@ -109,6 +112,7 @@ def answer_flows(document: Mapping[str, Any], source: str, folder: Path) -> Flow
             np.array(dst, dtype=np.int64),
             np.array(nbytes, dtype=np.float64),
             fairness=fairness,
+            rail=np.array(rail, dtype=np.int64) if rail and rail[0] is not None else None,
         )
     except NetsimError as error:
         raise table.fault("flows", str(error)) from None
@@ -118,10 +122,28 @@ def answer_flows(document: Mapping[str, Any], source: str, folder: Path) -> Flow
 def _flow(table: Table, place: int, entry: object, topology: Topology) -> tuple[int, int, float]:
     """Read one flow."""
     where = f"flows[{place}]"
-    if not isinstance(entry, list) or len(entry) != _FLOW:
-        raise table.fault(where, f"expected [source, destination, bytes], got {brief(entry)}.")
+    if not isinstance(entry, list) or not _FLOW <= len(entry) <= _FLOW + 1:
+        raise table.fault(
+            where, f"expected [source, destination, bytes] and perhaps a rail, got {brief(entry)}."
+        )
     try:
         src, dst = (node_number(end, topology, {}) for end in entry[:2])
         return src, dst, message_bytes(entry[2])
     except NetsimError as error:
         raise table.fault(where, str(error)) from None
+
+
+def _rail(table: Table, place: int, entry: list[Any], topology: Topology, dst: int) -> int | None:
+    """Read the rail of a flow, None where none is given."""
+    if len(entry) == _FLOW:
+        return None
+    rail = entry[_FLOW]
+    first = topology.node_links[1]
+    count = int(first[dst + 1] - first[dst])
+    if isinstance(rail, bool) or not isinstance(rail, int) or not 0 <= rail < count:
+        raise table.fault(
+            f"flows[{place}]",
+            f"expected a rail from 0 to {count - 1}, the links of "
+            f"{topology.vertex_name(dst)}, got {brief(rail)}.",
+        )
+    return rail

@@ -1,6 +1,6 @@
 """Verify: isolation of jobs from each other, and whether their partitions are non-blocking."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,6 +17,7 @@ from netsim.nonblocking.router import PermutationRouter
 from netsim.nonblocking.static_table import TableReport, static_table_report
 from netsim.nonblocking.verdict import Certificate, Status, Verdict, rearrangeable
 from netsim.routes import Routes
+from netsim.routing.ranks import RankRouting
 from netsim.topology.base import Topology
 from netsim.topology.fattree import FatTree
 
@@ -293,12 +294,7 @@ class _Checks:
     def reach(self, job: PlacedJob, *, any_routing: bool) -> Ints:
         """Return the links that a job owns or can use, as far as it can be routed."""
         topology, partition = self._snapshot.topology, job.partition
-        find: Callable[[Ints, Ints], Ints]
-        if any_routing:
-            find = lambda src, dst: minimal_links(topology, src, dst)  # noqa: E731
-        else:
-            routing = self._snapshot.routing
-            find = lambda src, dst: routing.routes(src, dst, partition).links  # noqa: E731
+        ways = RankRouting(topology, self._snapshot.routing)
         marked = np.zeros(topology.n_links, dtype=np.bool_)
         if partition.links is not None:
             marked[partition.links] = True
@@ -307,7 +303,11 @@ class _Checks:
         try:
             for first in range(0, nodes.size, rows):
                 some = nodes[first : first + rows]
-                marked[find(np.repeat(some, nodes.size), np.tile(nodes, some.size))] = True
+                ends = np.repeat(some, nodes.size), np.tile(nodes, some.size)
+                if any_routing:
+                    marked[minimal_links(topology, *ends)] = True
+                else:
+                    marked[ways.of_nodes(*ends, partition)[0].links] = True
         except (RoutingError, PartitionError):
             pass  # `judge` says that and why it cannot be routed
         return np.flatnonzero(marked)

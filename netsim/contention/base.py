@@ -22,7 +22,8 @@ class Traffic:
     step : (F,) int array
         Step 0..A-1 of each flow, ascending; a step starts when the one before has ended.
     sender : (F,) int array
-        Node whose injection link the flow shares with the sender's other flows.
+        Node whose injection link the flow shares with the sender's other flows; where nodes have
+        several links, that link (`netsim.topology.rails.senders`).
     nbytes : (F,) float array
         Bytes of each flow, positive.
     routes : Routes
@@ -63,8 +64,9 @@ def communicating_nodes(traffic: Traffic, topology: Topology) -> Ints:
     """
     routes = traffic.routes
     crossing = np.flatnonzero(routes.hops)
+    first = routes.links[routes.indptr[:-1][crossing]]
     last = routes.links[routes.indptr[1:][crossing] - 1]
-    return np.unique(np.concatenate([traffic.sender[crossing], topology.link_head[last]]))
+    return np.unique(np.concatenate([topology.link_tail[first], topology.link_head[last]]))
 
 
 class ContentionModel(Protocol):

@@ -10,6 +10,7 @@ from netsim.errors import ContentionError
 from netsim.flows.maxmin import is_per_sender
 from netsim.kernelcache import load_kernels
 from netsim.topology.base import Topology
+from netsim.topology.rails import n_senders, node_bundles
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -37,7 +38,7 @@ class JobConstants:
         B, m, q, G, e, limit, w, E of each entry.
     steps : (A, 3) float array
         Of each step: tau (largest B), lam (latency of the longest path), and the time that
-        the node links alone would take, lam included.
+        the node links alone would take, all links of a node together, lam included.
     compute_s : float
         Seconds of an iteration without communication.
     """
@@ -88,7 +89,9 @@ class ConstantsOf:
         self.topology = topology
         self._kernels = load_kernels("netsim.contention.constants_kernels", "traffic kernels", 3)
         self._slot = np.full(topology.n_links, -1, dtype=np.int64)
-        self._opened = np.zeros(topology.n_nodes, dtype=np.int64)
+        self._opened = np.zeros(n_senders(topology), dtype=np.int64)
+        self._bundle, self._bundle_capacity = node_bundles(topology)
+        self._injected = np.zeros(topology.n_links)
 
     def __call__(self, traffic: Traffic) -> JobConstants:
         """
@@ -122,9 +125,12 @@ class ConstantsOf:
             self._per_flow,
             self.topology.capacity,
             self.topology.channel,
+            self._bundle,
+            self._bundle_capacity,
             self.topology.buffer_bytes,
             self._slot,
             self._opened,
+            self._injected,
         )
         return JobConstants(rec_i, rec_f, ent_step, ent_f, steps, float(traffic.compute_s))
 
@@ -167,10 +173,10 @@ def check_traffic(traffic: Traffic, topology: Topology) -> None:
     if not least > 0.0:
         raise ContentionError(f"bytes of flows must be positive, got {least}.")
     low, high = int(traffic.sender.min()), int(traffic.sender.max())
-    if low < 0 or high >= topology.n_nodes:
-        raise ContentionError(
-            f"senders must be nodes 0..{topology.n_nodes - 1}, got {low}..{high}."
-        )
+    most = n_senders(topology) - 1
+    if low < 0 or high > most:
+        what = "nodes" if topology.rails < 2 else "links of nodes"  # noqa: PLR2004 (one a node)
+        raise ContentionError(f"senders must be {what} 0..{most}, got {low}..{high}.")
 
 
 def bytes_per_link(traffic: Traffic) -> tuple[Ints, Floats]:

@@ -32,7 +32,8 @@ def _sort_by_key(order: Ints, first: int, last: int, key: Floats) -> None:
 
 @njit(
     f"Tuple(({_I2}, {_F2}, {_RW}, {_F2}, {_F2}))({_INTS}, {_INTS}, {_FLOATS}, {_INTS}, {_INTS},"
-    f"{_FLOATS}, boolean, {_FLOATS}, {_INTS}, float64, {_RW}, {_RW})",
+    f"{_FLOATS}, boolean, {_FLOATS}, {_INTS}, {_INTS}, {_FLOATS}, float64, {_RW}, {_RW},"
+    "float64[::1])",
     cache=True,
     error_model="numpy",
 )
@@ -46,9 +47,12 @@ def job_constants(
     per_flow: bool,
     capacity: Floats,
     channel: Ints,
+    bundle: Ints,
+    bundle_capacity: Floats,
     buffer_bytes: float,
     slot: Ints,
     opened: Ints,
+    injected: Floats,
 ) -> tuple[Ints, Floats, Ints, Floats, Floats]:
     """
     Return records (job, channel), entries (job, channel, step) and steps of one job.
@@ -63,12 +67,16 @@ def job_constants(
         Bytes per second of each channel.
     channel : (E,) int array
         Channel of each directed link.
+    bundle, bundle_capacity : (E,) arrays
+        Of each channel, from `netsim.topology.rails.node_bundles`.
     buffer_bytes : float
         Buffer of a port.
     slot : (E,) int array
         Scratch, all -1 before and after.
     opened : (S,) int array
         Scratch, all 0 before and after; S above every sender, and above F if `per_flow`.
+    injected : (E,) float array
+        Scratch, all 0 before and after.
 
     Returns
     -------
@@ -91,7 +99,6 @@ def job_constants(
     raw_step = np.empty(nnz, np.int64)
     raw_channel = np.empty(nnz, np.int64)
     raw_link = np.empty(nnz, np.int64)
-    raw_injection = np.zeros(nnz)  # bytes / C of flows that begin or end here
     last_sender = np.empty(nnz, np.int64)
     entry_of = np.empty(nnz, np.int64)  # entry of each hop of each flow
     finish = np.empty(n_flows)
@@ -103,6 +110,7 @@ def job_constants(
         a = step[first]
         base = n_entries
         lam = 0.0
+        injection = 0.0
         while last < n_flows and step[last] == a:
             begin, end = indptr[last], indptr[last + 1]
             lam = max(lam, latency[last])
@@ -123,13 +131,12 @@ def job_constants(
                 drain = nbytes[last] / capacity[c]
                 raw[entry, 0] += drain
                 if hop in (begin, end - 1):
-                    raw_injection[entry] += drain
+                    injected[bundle[c]] += nbytes[last] / bundle_capacity[c]
+                    injection = max(injection, injected[bundle[c]])
             last += 1
         tau = 0.0
-        injection = 0.0
         for entry in range(base, n_entries):
             tau = max(tau, raw[entry, 0])
-            injection = max(injection, raw_injection[entry])
         steps[a, 0] = tau
         steps[a, 1] = lam
         steps[a, 2] = injection + lam
@@ -139,6 +146,7 @@ def job_constants(
             d = 0.0
             for hop in range(indptr[f], indptr[f + 1]):
                 d = max(d, raw[entry_of[hop], 0])
+                injected[bundle[channel[links[hop]]]] = 0.0
             finish[f] = d
             if indptr[f + 1] > indptr[f]:
                 who = f - first if per_flow else sender[f]

@@ -12,7 +12,8 @@ from netsim.kernelcache import load_kernels
 from netsim.partition import Partition, TreePartition, on_tree
 from netsim.routes import Routes
 from netsim.routing.base import Routing
-from netsim.routing.ends import flow_ends
+from netsim.routing.ends import flow_ends, flow_rails
+from netsim.routing.ranks import RankRouting
 from netsim.routing.updown import path_table
 from netsim.routing.wraparound import l2_candidates, l2_key, leaf_candidates
 from netsim.topology.base import Topology
@@ -66,7 +67,13 @@ class JobTable:
     leaf_port: Ints
     l2_port: Ints
 
-    def routes(self, src: Ints, dst: Ints, partition: Partition | None = None) -> Routes:
+    def routes(
+        self,
+        src: Ints,
+        dst: Ints,
+        partition: Partition | None = None,
+        rail: Ints | None = None,
+    ) -> Routes:
         """
         Route flows between nodes of the job.
 
@@ -76,6 +83,8 @@ class JobTable:
             Source and destination node of each flow.
         partition : Partition, optional
             Ignored; the table is that of its job.
+        rail : (F,) int array, optional
+            Checked; a node has one link.
 
         Returns
         -------
@@ -90,6 +99,7 @@ class JobTable:
         del partition
         job, tree = self.job, self.job.tree
         src, dst = flow_ends(src, dst, tree)
+        flow_rails(rail, dst, tree)
         to = job.index(dst)
         leaf = job.leaf_of_node[job.index(src)]
         ports = np.zeros((tree.levels, src.size), dtype=np.int64)
@@ -198,12 +208,14 @@ def largest_loads(
         Largest load of each; 0 where no flow leaves its switch.
     """
     n_nodes, n_links = topology.n_nodes, topology.n_links
+    ways = RankRouting(topology, routing)
     largest = np.zeros(dst.shape[0], dtype=np.int64)
     batch = max(1, _BATCH // max(src.size, 1))
     for start in range(0, dst.shape[0], batch):
         rows = dst[start : start + batch]
-        routes = routing.routes(np.tile(src, rows.shape[0]), rows.ravel(), partition)
-        row = np.repeat(np.repeat(np.arange(rows.shape[0]), src.size), routes.hops)
+        routes, parts = ways.of_nodes(np.tile(src, rows.shape[0]), rows.ravel(), partition)
+        row = np.repeat(np.arange(rows.shape[0]), src.size)
+        row = np.repeat(row if parts is None else row[parts.flow], routes.hops)
         ends = topology.link_tail[routes.links], topology.link_head[routes.links]
         between = np.minimum(*ends) >= n_nodes
         used, load = np.unique(row[between] * n_links + routes.links[between], return_counts=True)

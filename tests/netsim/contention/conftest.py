@@ -12,13 +12,12 @@ from netsim.topology.fattree import fat_tree_of_radix
 def make_fabric(capacity, channel=None, n_nodes=64, buffer_bytes=0.0):
     """Return a fabric of links that lead nowhere: only capacity and channel matter."""
     n_links = len(capacity)
-    nowhere = np.zeros(n_links, dtype=np.int64)
     return Topology(
         name="links",
         n_nodes=n_nodes,
         n_switches=1,
-        link_tail=nowhere,
-        link_head=nowhere,
+        link_tail=np.arange(n_links) % n_nodes,  # a node for each link: none has two
+        link_head=np.full(n_links, n_nodes),
         link_cable=np.arange(n_links),
         capacity=np.array(capacity, dtype=float),
         channel=np.arange(n_links) if channel is None else np.array(channel),

@@ -1,0 +1,90 @@
+"""Routes of messages between ranks, over all the links of their nodes."""
+
+import numpy as np
+
+from netsim.arrays import Ints
+from netsim.partition import Partition
+from netsim.routes import Routes
+from netsim.routing.base import Routing
+from netsim.topology.base import Topology
+from netsim.topology.rails import RailFlows, Rails
+
+
+class RankRouting:
+    """
+    Routes messages between the ranks of jobs.
+
+    Parameters
+    ----------
+    topology : Topology
+        The fabric.
+    routing : Routing
+        Finds the way of each flow between nodes.
+    """
+
+    def __init__(self, topology: Topology, routing: Routing) -> None:
+        self._routing = routing
+        self._rails = Rails(topology)
+        self._every_node = np.arange(topology.n_nodes)
+
+    def routes(
+        self, nodes: Ints, src: Ints, dst: Ints, partition: Partition | None = None
+    ) -> tuple[Routes, RailFlows | None]:
+        """
+        Route messages between ranks.
+
+        Parameters
+        ----------
+        nodes : (n,) int array
+            Node of each rank, repeats allowed.
+        src, dst : (F,) int array
+            Source and destination rank of each message.
+        partition : Partition, optional
+            What the job owns.
+
+        Returns
+        -------
+        routes : Routes
+            Links of each flow in the order of travel.
+        parts : RailFlows or None
+            The messages that the flows are parts of, where nodes have several links; None
+            where each message is one flow.
+
+        Raises
+        ------
+        RoutingError
+            If a message has no path.
+        """
+        parts = self._rails.split(nodes, src, dst)
+        if parts is None:
+            return self._routing.routes(nodes[src], nodes[dst], partition), None
+        ends = nodes[src[parts.flow]], nodes[dst[parts.flow]]
+        return self._routing.routes(*ends, partition, parts.rail), parts
+
+    def of_nodes(
+        self, src: Ints, dst: Ints, partition: Partition | None = None
+    ) -> tuple[Routes, RailFlows | None]:
+        """
+        Route messages between nodes of one rank each.
+
+        Parameters
+        ----------
+        src, dst : (F,) int array
+            Source and destination node of each message.
+        partition : Partition, optional
+            What the job owns.
+
+        Returns
+        -------
+        routes : Routes
+            Links of each flow in the order of travel: all that the job can use there, however
+            many ranks a node has.
+        parts : RailFlows or None
+            As `routes` returns them.
+
+        Raises
+        ------
+        RoutingError
+            If a message has no path.
+        """
+        return self.routes(self._every_node, src, dst, partition)

@@ -1,0 +1,230 @@
+"""Rails: nodes with several links, and by which of them their ranks send and receive."""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from netsim.arrays import Bools, Floats, Ints
+from netsim.routes import Routes
+from netsim.topology.base import Topology
+from netsim.topology.counters import occurrence
+from netsim.topology.levels import links_in_service
+from netsim.topology.reach import meetings
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RailFlows:
+    """
+    Flows between nodes, each split over the rails that it takes.
+
+    Parameters
+    ----------
+    flow : (K,) int array
+        Flow that each part belongs to, ascending.
+    rail : (K,) int array
+        Link of the two nodes by which the part travels, 0 for a node's first.
+    parts : (K,) int array
+        Equal parts of that flow.
+    """
+
+    flow: Ints
+    rail: Ints
+    parts: Ints
+
+
+class Rails:
+    """
+    Deals the links of nodes out to the ranks that run on them.
+
+    Parameters
+    ----------
+    topology : Topology
+        The fabric.
+
+    Notes
+    -----
+    Rank i of the k on a node (its *local index*) owns, of the node's r links, link i mod r; where
+    k < r, all links l with l mod k = i, over which its messages are split evenly. A message
+    travels on the rail of the rank that it goes to, at both ends: what the sender's own rail
+    cannot deliver there is handed over inside the sending node first, as NCCL does on
+    rail-optimised fabrics (PXN). Traffic inside a node costs nothing.
+
+    Where links failed, a message is split over those of its rails that still join the two
+    nodes. A rank with none left takes another's: the j-th of the rails that are lost between
+    the two nodes is replaced by the j-th of those that are left, counted round.
+    """
+
+    def __init__(self, topology: Topology) -> None:
+        self._topology = topology
+        self._count = np.maximum(np.diff(topology.node_links[1]), 1)
+        self._damaged = topology.absent is not None and topology.absent.size > 0
+
+    def split(self, nodes: Ints, src: Ints, dst: Ints) -> RailFlows | None:
+        """
+        Choose the rails of messages between ranks.
+
+        Parameters
+        ----------
+        nodes : (n,) int array
+            Node of each rank, repeats allowed.
+        src, dst : (F,) int array
+            Source and destination rank of each message.
+
+        Returns
+        -------
+        RailFlows or None
+            None where every node of the fabric has one link. A message between nodes that
+            nothing joins keeps its rails: it is for the routing to refuse it.
+        """
+        if self._topology.rails < 2:  # noqa: PLR2004 (nothing to choose)
+            return None
+        here, there = nodes[src], nodes[dst]
+        local, count = occurrence(nodes)[dst], self._count[there]
+        dealt = np.minimum(np.bincount(nodes)[there], count)
+        if not self._damaged and np.array_equal(dealt, count):
+            return RailFlows(np.arange(dst.size), local % count, np.ones_like(dst))
+        rail = np.arange(self._topology.rails)
+        owned = (rail < count[:, None]) & (rail % dealt[:, None] == (local % dealt)[:, None])
+        owned[here == there] = rail == 0
+        if self._damaged:
+            works = self._works(here, there)
+            owned = _in_service(owned, works, local, count)
+        flow, rail = np.nonzero(owned)
+        return RailFlows(flow, rail, owned.sum(axis=1)[flow])
+
+    @cached_property
+    def _reach(self) -> tuple[Ints, Bools]:
+        """Kind of the switch behind each link of each node, last where none works; who meets."""
+        topology = self._topology
+        kind, meet = meetings(topology)
+        works = links_in_service(topology)
+        links, first = topology.node_links
+        node = topology.link_tail[links]
+        behind = np.full((topology.n_nodes, topology.rails), meet.shape[0])
+        place = np.arange(links.size) - first[node]
+        behind[node, place] = np.where(works[links], kind[topology.link_head[links]], meet.shape[0])
+        return behind, np.pad(meet, (0, 1))
+
+    def _works(self, src: Ints, dst: Ints) -> Bools:
+        """Tell for each flow which links of the destination a path leads to, by a like one."""
+        behind, meet = self._reach
+        start, ends = behind[src], behind[dst]
+        works = np.zeros(ends.shape, dtype=bool)
+        for first in start.T:
+            works |= meet[first[:, None], ends]
+        failed = (start == meet.shape[0] - 1) & (np.arange(start.shape[1]) < self._count[src, None])
+        both = works & ~failed
+        return np.where(both.any(axis=1, keepdims=True), both, works)
+
+
+def _in_service(owned: Bools, works: Bools, local: Ints, count: Ints) -> Bools:
+    """Leave out rails that fail; a rank with none left takes another's."""
+    left = owned & works
+    lost = np.flatnonzero(~left.any(axis=1))
+    if not lost.size:
+        return left
+    others, rail = works[lost], np.arange(works.shape[1])
+    dead = ~others & (rail < count[lost, None])
+    round_, wanted = divmod(local[lost], count[lost])
+    place = round_ * dead.sum(axis=1) + (dead & (rail < wanted[:, None])).sum(axis=1)
+    n_left = others.sum(axis=1)
+    nth = np.cumsum(others, axis=1) == (place % np.maximum(n_left, 1) + 1)[:, None]
+    left[lost] = np.where((n_left > 0)[:, None], nth & others, owned[lost])
+    return left
+
+
+def senders(topology: Topology, src: Ints, routes: Routes) -> Ints:
+    """
+    Return whom each flow shares its sender's turns with.
+
+    Parameters
+    ----------
+    topology : Topology
+        The fabric.
+    src : (F,) int array
+        Source node of each flow.
+    routes : Routes
+        Links of each flow.
+
+    Returns
+    -------
+    (F,) int array
+        The source node; where nodes have several links, the one that the flow leaves by, as
+        each has a network card of its own. 0 there for a flow that crosses no link.
+    """
+    if topology.rails < 2:  # noqa: PLR2004
+        return src
+    found = np.zeros(src.size, dtype=np.int64)
+    outside = np.diff(routes.indptr) > 0
+    found[outside] = routes.links[routes.indptr[:-1][outside]]
+    return found
+
+
+def n_senders(topology: Topology) -> int:
+    """
+    Return the number of senders, of which `senders` gives each flow's.
+
+    Parameters
+    ----------
+    topology : Topology
+        The fabric.
+
+    Returns
+    -------
+    int
+        Nodes, or links where nodes have several.
+    """
+    return topology.n_nodes if topology.rails < 2 else topology.n_links  # noqa: PLR2004
+
+
+def node_bundles(topology: Topology) -> tuple[Ints, Floats]:
+    """
+    Put the links of a node together, for the time that its links alone would take.
+
+    Parameters
+    ----------
+    topology : Topology
+        The fabric.
+
+    Returns
+    -------
+    bundle : (E,) int array
+        For a channel by which a node sends or receives: the lowest of those of the node; each
+        other channel by itself.
+    capacity : (E,) float array
+        Bytes per second of each channel's bundle. Links that failed count, so that a failure
+        shows in the time alone, not in the ideal one.
+    """
+    bundle, capacity = np.arange(topology.n_links), topology.capacity.copy()
+    if topology.rails < 2:  # noqa: PLR2004
+        return bundle, capacity
+    for end in (topology.link_tail, topology.link_head):
+        links = np.flatnonzero(end < topology.n_nodes)
+        node, channel = np.unique(np.stack([end[links], topology.channel[links]]), axis=1)
+        owners, first = np.unique(node, return_index=True)
+        total = np.bincount(node, weights=topology.capacity[channel])
+        lowest = np.zeros(topology.n_nodes, dtype=np.int64)
+        lowest[owners] = channel[first]
+        bundle[channel], capacity[channel] = lowest[node], total[node]
+    return bundle, capacity
+
+
+def node_bandwidth(topology: Topology) -> Floats:
+    """
+    Return what nodes can send.
+
+    Parameters
+    ----------
+    topology : Topology
+        The fabric.
+
+    Returns
+    -------
+    (N,) float array
+        Bytes per second over all links of each node that has any.
+    """
+    links, first = topology.node_links
+    one = links[first[:-1][np.diff(first) > 0]]
+    found: Floats = node_bundles(topology)[1][topology.channel[one]]
+    return found
