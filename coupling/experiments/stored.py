@@ -227,8 +227,13 @@ def _flat(table: Mapping[str, Any], prefix: str = "") -> dict[str, str]:
         if isinstance(value, Mapping):
             flat |= _flat(value, f"{prefix}{key}.")
         else:
-            flat[f"{prefix}{key}"] = str(value)
+            flat[f"{prefix}{key}"] = value if isinstance(value, str) else _written(value)
     return flat
+
+
+def _written(value: object) -> str:
+    """Write a setting; the order of fields within a list of tables makes no difference."""
+    return json.dumps(value, sort_keys=True, ensure_ascii=False, default=str)
 
 
 def _differences(settings: Mapping[str, Mapping[str, str]]) -> dict[str, dict[str, str]]:

@@ -157,6 +157,22 @@ def test_one_table_over_several_results_says_what_differs(fabricsim):
     )
 
 
+def test_rules_written_in_another_order_of_fields_are_no_difference(fabricsim, tmp_path):
+    rules = (
+        'chance = 0.5\npattern = {name = "ring"}\nlabel = "r"',
+        'label = "r"\npattern = {name = "ring"}\nchance = 0.5',
+    )
+    for name, rule in zip(("one", "two"), rules, strict=True):
+        head = "[communication]\nversion = 1\n[[communication.rule]]"
+        rest = "comm_fraction = 0.2\nbytes_per_flow = 1000\n"
+        (tmp_path / "try.toml").write_text(f"{EXPERIMENT}{head}\n{rule}\n{rest}")
+        made(name)
+
+    found = json.loads(fabricsim("compare", "one", "two", "--json")[1])
+
+    assert found["differences"] == {}
+
+
 def test_other_jobs_are_marked_and_have_no_speedups(fabricsim):
     made("one", 'scheduler.allocator="first-free"')
     made("two", "workload.max_nodes=3")
