@@ -33,12 +33,16 @@ class Wiring:
         Device of every node and switch; -1 where a place of a tree is not populated.
     port : (E,) int array
         Port of the device at the tail of every directed link; -1 where there is none.
+    formula : bool
+        Whether OpenSM's ftree routes a tree by the formula of D-mod-k: its ports are in
+        OpenSM's order, and nothing but nodes and leaves is missing.
     """
 
     topology: Topology
     fabric: IbFabric
     device: Ints
     port: Ints
+    formula: bool = True
 
     def vertices(self) -> dict[str, int]:
         """
@@ -223,13 +227,13 @@ def _levels(fabric: IbFabric) -> _Levels:
     for i, ends in enumerate(near):
         for port, j in ends:
             if abs(level[i] - level[j]) != 1:
-                names = f"{_name(fabric, i)} and {_name(fabric, j)}"
-                raise _irregular(f"{names} are joined but both at level {level[i]}")
+                names = f"{device_name(fabric, i)} and {device_name(fabric, j)}"
+                raise irregular(f"{names} are joined but both at level {level[i]}")
             (up if level[j] > level[i] else down)[i].append((port, j))
         if level[i] == 0 and len(ends) > 1:
-            raise _irregular(f"{_name(fabric, i)} has {len(ends)} cables, expected 1")
+            raise irregular(f"{device_name(fabric, i)} has {len(ends)} cables, expected 1")
     if max(level) <= 1:
-        raise _irregular("there is no second level of switches")
+        raise irregular("there is no second level of switches")
     return _Levels(level, up, down)
 
 
@@ -257,13 +261,15 @@ def _uplinks(fabric: IbFabric, levels: _Levels, level: int) -> tuple[int, int]:
             or len(parents) % w
             or any(parents[q] != parents[q % w] for q in range(len(parents)))
         ):
-            raise _irregular(f"{_name(fabric, i)} has unequal bundles of cables to its parents")
+            raise irregular(
+                f"{device_name(fabric, i)} has unequal bundles of cables to its parents"
+            )
         shapes.setdefault((w, len(parents) // w), i)
     if len(shapes) > 1:
         (a, first), (b, second) = list(shapes.items())[:2]
-        raise _irregular(
-            f"{_name(fabric, first)} has {a[0]} parents with {a[1]} cables each, "
-            f"{_name(fabric, second)} has {b[0]} with {b[1]}"
+        raise irregular(
+            f"{device_name(fabric, first)} has {a[0]} parents with {a[1]} cables each, "
+            f"{device_name(fabric, second)} has {b[0]} with {b[1]}"
         )
     return next(iter(shapes))
 
@@ -292,7 +298,7 @@ def _places(fabric: IbFabric, levels: _Levels, tree: FatTree) -> Ints:
     wanted = sum(own >= 0 for own in levels.of_device)
     if found < wanted:
         lost = next(i for i, own in enumerate(levels.of_device) if own >= 0 and i not in device)
-        raise _irregular(f"{_name(fabric, lost)} has no place in {tree.name}")
+        raise irregular(f"{device_name(fabric, lost)} has no place in {tree.name}")
     return device
 
 
@@ -301,7 +307,9 @@ def _settle(fabric: IbFabric, device: Ints, base: int, place: dict[int, int]) ->
     for i, x in place.items():
         if device[base + x] >= 0:
             other = int(device[base + x])
-            raise _irregular(f"{_name(fabric, i)} and {_name(fabric, other)} have the same place")
+            raise irregular(
+                f"{device_name(fabric, i)} and {device_name(fabric, other)} have the same place"
+            )
         device[base + x] = i
 
 
@@ -316,9 +324,9 @@ def _parents(
         for q, (port, parent) in enumerate(levels.up[i]):
             position = x % low + low * (q % w) + low * w * above
             if found.setdefault(parent, position) != position:
-                raise _irregular(
-                    f"port {port} of {_name(fabric, i)} leads to {_name(fabric, parent)}, "
-                    f"which the ports of other switches put elsewhere"
+                names = f"{device_name(fabric, i)} leads to {device_name(fabric, parent)}"
+                raise irregular(
+                    f"port {port} of {names}, which the ports of other switches put elsewhere"
                 )
     return found
 
@@ -336,11 +344,37 @@ def _ports(fabric: IbFabric, levels: _Levels, tree: FatTree, device: Ints) -> In
     return port
 
 
-def _name(fabric: IbFabric, device: int) -> str:
-    """Name a device with its GUID; descriptions may repeat."""
+def device_name(fabric: IbFabric, device: int) -> str:
+    """
+    Name a device in a message.
+
+    Parameters
+    ----------
+    fabric : IbFabric
+        The fabric.
+    device : int
+        Its number.
+
+    Returns
+    -------
+    str
+        Description, which may repeat, and GUID.
+    """
     return f"{fabric.devices[device].name!r} ({fabric.devices[device].guid:016x})"
 
 
-def _irregular(what: str) -> TopologyError:
-    """Return the error for a fabric that is no PGFT."""
+def irregular(what: str) -> TopologyError:
+    """
+    Make the error for a fabric that is no PGFT.
+
+    Parameters
+    ----------
+    what : str
+        The irregularity.
+
+    Returns
+    -------
+    TopologyError
+        To be raised by the caller.
+    """
     return TopologyError(f"the fabric is no PGFT: {what}.")

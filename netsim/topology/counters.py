@@ -66,7 +66,8 @@ def counted_ports(shape: Shape, order: Ints, leaf_there: Bools) -> Ints:
     most = int(on_leaf.max())
     leaf_of_block = np.full(np.count_nonzero(leaf_there | (on_leaf > 0)), -1)
     leaf_of_block[order[present] // most] = leaf
-    leaf_of_block[leaf_of_block < 0] = np.flatnonzero(leaf_there & (on_leaf == 0))
+    empty = np.flatnonzero(leaf_there & (on_leaf == 0))
+    leaf_of_block[leaf_of_block < 0] = _in_order(empty, int(leaf_of_block[0]), m)
     leaf_of_number = np.repeat(leaf_of_block, most)
     number = np.arange(leaf_of_number.size)
     ports = np.zeros((len(m), order.size), dtype=np.int64)
@@ -78,3 +79,13 @@ def counted_ports(shape: Shape, order: Ints, leaf_there: Bools) -> Ints:
         ports[level, present] = port[order[present]]
         below += low * (port % w[level])
     return ports
+
+
+def _in_order(leaves: Ints, start: int, m: tuple[int, ...]) -> list[int]:
+    """Sort leaves as they are numbered from a first one: at every level its subtree leads."""
+    sizes = [prod(m[1:level]) for level in range(len(m), 0, -1)]
+    keys = {
+        x: [-1 if start >= 0 and x // size == start // size else x // size for size in sizes]
+        for x in leaves.tolist()
+    }
+    return sorted(keys, key=keys.__getitem__)

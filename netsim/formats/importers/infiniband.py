@@ -9,6 +9,7 @@ import numpy as np
 from netsim.arrays import Ints
 from netsim.errors import TopologyError
 from netsim.formats.importers.sketch import Settings, complete_labels, fit_capacities, fit_labels
+from netsim.infiniband.damaged import missing_parts, wire_damaged_tree
 from netsim.infiniband.discover import IbFabric, read_ibnetdiscover
 from netsim.infiniband.wiring import Wiring, wire_fat_tree, wire_graph
 from netsim.topology.base import Topology
@@ -48,10 +49,11 @@ def read_wiring(text: str, source: str) -> tuple[Wiring, str]:
     Returns
     -------
     wiring : Wiring
-        A fat-tree where the wiring is a PGFT, else a graph; every cable has 1 byte/s.
+        A fat-tree where the wiring is a PGFT, or one of which parts are missing; else a graph.
+        Every cable has 1 byte/s.
     remark : str
-        Why it is a graph; or that the ports of the tree are not in OpenSM's order, so that the
-        tables of its ftree may be others than D-mod-k's; else empty.
+        Why it is a graph; or what the tree lacks; or that its ports are not in OpenSM's order, so
+        that the tables of ftree may be others than D-mod-k's; else empty.
 
     Raises
     ------
@@ -62,7 +64,7 @@ def read_wiring(text: str, source: str) -> tuple[Wiring, str]:
     fabric, number = _without_aggregators(whole)
     wiring, remark = _wired(fabric, source)
     device = np.where(wiring.device >= 0, number[wiring.device], -1)
-    return Wiring(wiring.topology, whole, device, wiring.port), remark
+    return replace(wiring, fabric=whole, device=device), remark
 
 
 def _without_aggregators(fabric: IbFabric) -> tuple[IbFabric, Ints]:
@@ -97,7 +99,7 @@ def _wired(fabric: IbFabric, source: str) -> tuple[Wiring, str]:
     try:
         found = recognise(named)
     except TopologyError as error:
-        return graph, str(error)
+        return _damaged(fabric) or (graph, str(error))
     there = found.vertex >= 0
     device = np.where(there, graph.device[found.vertex], -1)
     port = np.where(found.link >= 0, graph.port[found.link], -1)
@@ -105,7 +107,21 @@ def _wired(fabric: IbFabric, source: str) -> tuple[Wiring, str]:
         f"a PGFT, but its ports are not in OpenSM's order ({ports.rstrip('.')}): the tables of "
         f"ftree may be others than D-mod-k's; load its LFT dump to route as it does"
     )
-    return Wiring(found.tree, fabric, device, port), remark
+    return Wiring(found.tree, fabric, device, port, formula=False), remark
+
+
+def _damaged(fabric: IbFabric) -> tuple[Wiring, str] | None:
+    """Take a fabric as a fat-tree of which parts are missing, if it is one."""
+    try:
+        wiring = wire_damaged_tree(fabric)
+    except TopologyError:
+        return None
+    lacks = "; ".join(missing_parts(wiring))
+    remark = (
+        f"a PGFT with parts missing ({lacks}): OpenSM routes it by ftree where the roots are "
+        f"named to it (-a), else by another engine"
+    )
+    return wiring, remark
 
 
 def read_infiniband(text: str, source: str, settings: Settings) -> Topology:
@@ -142,7 +158,7 @@ def read_infiniband(text: str, source: str, settings: Settings) -> Topology:
     idle = len(adapters) - aggregators - int(np.count_nonzero(wiring.device[:n_nodes] >= 0))
     if idle:
         assumed.append(f"channel adapters without a cable ({idle}) are left out")
-    if topology.absent is not None:
+    if np.any(wiring.device[: n_nodes + _leaves(topology)] < 0):
         assumed.append("places of the tree without a device are missing nodes and leaves")
     capacity = fit_capacities(topology, _rates(wiring, source), settings, assumed)
     names = _names(wiring, settings.names)
@@ -158,6 +174,11 @@ def read_infiniband(text: str, source: str, settings: Settings) -> Topology:
         latency_per_link_s=settings.latency_per_link_s,
         origin=Origin(source, FORM, labels, tuple(assumed), "" if is_tree else remark),
     )
+
+
+def _leaves(topology: Topology) -> int:
+    """Return how many leaves a tree has."""
+    return topology.n_leaves if isinstance(topology, FatTree) else 0
 
 
 def _names(wiring: Wiring, better: dict[str, str]) -> list[str]:

@@ -6,17 +6,18 @@ Needs the Debian packages `opensm`, `ibsim-utils` and `infiniband-diags`; run wi
 hardware and no root rights are touched: all programs talk to ibsim through its preloaded library.
 """
 
+import json
 import os
 import re
 import shutil
 import subprocess
 import time
-from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
 import pytest
+from damage import SHAPES, damaged_tree, damages, print_of, roots_of, tree_of
 from partitions import Shape, cables, place
 
 from netsim.infiniband.discover import read_ibnetdiscover, write_ibnetdiscover
@@ -33,6 +34,7 @@ PROGRAMS = ("opensm", "ibsim", "ibnetdiscover", "ibtracert")
 PLACES = os.environ["PATH"] + ":/usr/sbin:/sbin"
 LIBRARY = next(Path("/usr/lib").glob("**/umad2sim/libumad2sim.so"), None)
 MISSING = [name for name in PROGRAMS if shutil.which(name, path=PLACES) is None]
+RECORDED = Path(__file__).parents[2] / "data" / "opensm-damaged.json"
 SECONDS = 60
 BW = 12.5e9
 
@@ -48,22 +50,15 @@ pytestmark = [
 class Simulation:
     """A fabric simulated by ibsim, on which the InfiniBand programs run."""
 
-    def __init__(self, tree, folder, guids=None):
+    def __init__(self, fabric, folder):
         self.folder = folder
         network = folder / "fabric.net"
-        fabric = tree_fabric(tree)
-        if guids is not None:
-            devices = tuple(
-                replace(device, guid=guid, port_guid=guid + (not device.is_switch))
-                for device, guid in zip(fabric.devices, guids, strict=True)
-            )
-            fabric = replace(fabric, devices=devices)
         network.write_text(write_ibnetdiscover(fabric))
         self.environment = os.environ | {
             "IBSIM_SOCKNAME": f"fabricsim-{os.getpid()}-{folder.name}",
             "OSM_TMP_DIR": str(folder),
             "OSM_CACHE_DIR": str(folder),
-            "SIM_HOST": "n0",
+            "SIM_HOST": next(device.name for device in fabric.devices if not device.is_switch),
             "PATH": PLACES,
         }
         self.output = (folder / "ibsim.log").open("w+")
@@ -117,7 +112,7 @@ def case(request, tmp_path):
     else:
         tree = fat_tree_of_radix(6, BW)
         first = place(tree, np.random.default_rng(3), Shape(2, 2, 2, 0, 1, many_pods=True))
-    simulation = Simulation(tree, tmp_path)
+    simulation = Simulation(tree_fabric(tree), tmp_path)
     yield simulation, tree, [first, second_job(tree, first)]
     simulation.close()
 
@@ -167,11 +162,7 @@ def traced_links(simulation, wired, job):
 @pytest.mark.parametrize("missing", [(), ("n1", "n6", "n7")])
 def test_ftree_in_opensm_is_d_mod_k_here_whatever_the_guids(tmp_path, seed, missing):
     tree = depopulate(fat_tree_of_radix(6, BW), missing)
-    count = len(tree_fabric(tree).devices)
-    guids = None
-    if seed is not None:
-        guids = (16 * np.random.default_rng(seed).choice(2**40, count, replace=False)).tolist()
-    simulation = Simulation(tree, tmp_path, guids)
+    simulation = Simulation(damaged_tree(tree, seed=seed), tmp_path)
     try:
         dumped = simulation.sweep("-R", "ftree")
         wired = simulation.discover()
@@ -188,6 +179,49 @@ def test_ftree_in_opensm_is_d_mod_k_here_whatever_the_guids(tmp_path, seed, miss
     numbers = np.arange(tree.n_nodes) if numbers is None else numbers
     lids = [wired.fabric.devices[int(wired.device[node])].lid for node in nodes]
     assert [order[d] for d in numbers[nodes]] == lids
+
+
+def dumped_of_damaged(tree_name, lost, seed, folder):
+    """Let ftree route a damaged tree whose roots are named; return what is recorded of it."""
+    tree = tree_of(tree_name)
+    simulation = Simulation(damaged_tree(tree, *damages(tree)[lost], seed), folder)
+    try:
+        found = read_ibnetdiscover(simulation.run("ibnetdiscover"))
+        guids = [found.devices[i].guid for i in roots_of(found, tree)]
+        (folder / "roots").write_text("".join(f"0x{guid:016x}\n" for guid in guids))
+        dumped = simulation.sweep("-R", "ftree", "-a", str(folder / "roots"))
+        found = read_ibnetdiscover(simulation.run("ibnetdiscover"))
+    finally:
+        simulation.close()
+    assert "ftree tables configured on all switches" in (folder / "osm.log").read_text()
+    by_guid = {device.guid: device.name for device in found.devices}
+    by_lid = {device.lid: device.name for device in found.devices}
+    lines = [
+        f"{by_guid[guid]} {by_lid[lid]} {port}"
+        for guid, ports in dumped.ports.items()
+        for lid, port in ports.items()
+    ]
+    order = read_ca_order((folder / "opensm-ftree-ca-order.dump").read_text())
+    return print_of(lines, [by_lid.get(lid, "-") for lid in order])
+
+
+DAMAGED = [
+    (tree, lost, seed) for tree in SHAPES for lost in damages(tree_of(tree)) for seed in (None, 1)
+]
+
+
+@pytest.mark.parametrize(("tree", "lost", "seed"), DAMAGED)
+def test_what_is_recorded_of_damaged_trees_is_what_opensm_dumps(tree, lost, seed, tmp_path):
+    """The default suite compares the tables computed here with the record."""
+    (recorded,) = [
+        case
+        for case in json.loads(RECORDED.read_text("utf-8"))
+        if (case["tree"], case["lost"], case["seed"]) == (tree, lost, seed)
+    ]
+
+    found = dumped_of_damaged(tree, lost, seed, tmp_path)
+
+    assert recorded == {"tree": tree, "lost": lost, "seed": seed} | found
 
 
 @pytest.mark.parametrize("with_base", [True, False])

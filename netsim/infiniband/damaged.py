@@ -1,0 +1,305 @@
+"""A PGFT in which cables, switches or the nodes of leaves are missing, recognised all the same."""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from itertools import count
+from math import prod
+
+import numpy as np
+
+from netsim.arrays import Ints
+from netsim.errors import RoutingError, TopologyError
+from netsim.infiniband.discover import IbFabric
+from netsim.infiniband.ftree import ftree_tables
+from netsim.infiniband.ranks import connected, device_levels
+from netsim.infiniband.wiring import Wiring, device_name, irregular
+from netsim.topology.fattree import FatTree, build_fat_tree
+from netsim.topology.partial import depopulate
+from netsim.units import Quantity
+
+_LEAST_PRESENT = 0.75  # of the cables between switches; with fewer, another shape may fit better
+
+
+def wire_damaged_tree(fabric: IbFabric, bandwidth: Quantity = "1 B/s") -> Wiring:
+    """
+    Recognise a PGFT in which something is missing.
+
+    Parameters
+    ----------
+    fabric : IbFabric
+        Devices and cables.
+    bandwidth : float or str, default "1 B/s"
+        Of every cable.
+
+    Returns
+    -------
+    Wiring
+        The tree as it would be whole, in the numbering of `wire_fat_tree` where the ports allow
+        it; links of what is missing are absent. A leaf without nodes is there.
+
+    Raises
+    ------
+    TopologyError
+        If the fabric is no such tree, or more than a quarter of the cables between switches is
+        missing.
+
+    Notes
+    -----
+    A switch of level l is known by two connected parts that it lies in: that of the levels up
+    to l, its subtree, and that of the levels from l on, its class. Parts of different classes
+    that share no subtree may be one class that lost what joined it. Subtrees and classes are
+    numbered by the ports that lead to them, where all switches of a level are cabled alike;
+    else in the order of their ports and GUIDs.
+    """
+    level = device_levels(fabric)
+    try:
+        return _Tree(fabric, level, by_port=True).wiring(bandwidth)
+    except TopologyError:
+        return _Tree(fabric, level, by_port=False).wiring(bandwidth)
+
+
+class _Tree:
+    """Digits of every device, and the shape that they make."""
+
+    def __init__(self, fabric: IbFabric, level: Sequence[int], *, by_port: bool) -> None:
+        self._fabric, self._level, self._by_port = fabric, level, by_port
+        self._top = max(level)
+        if self._top < 2:  # noqa: PLR2004 (leaves alone make no tree)
+            raise irregular("there is no second level of switches")
+        devices = range(len(fabric.devices))
+        self._of_level = [[i for i in devices if level[i] == x] for x in range(self._top + 1)]
+        self._up: list[list[tuple[int, int]]] = [[] for _ in devices]  # (port, neighbour)
+        self._down: list[list[tuple[int, int]]] = [[] for _ in devices]
+        self._near: list[set[int]] = [set() for _ in devices]
+        for (i, port), (j, _) in sorted(fabric.cables.items()):
+            if level[i] < 0:
+                raise irregular(f"no node can be reached from {device_name(fabric, i)}")
+            if abs(level[i] - level[j]) != 1:
+                names = f"{device_name(fabric, i)} and {device_name(fabric, j)}"
+                raise irregular(f"{names} are joined, at levels {level[i]} and {level[j]}")
+            (self._up if level[j] > level[i] else self._down)[i].append((port, j))
+            self._near[i].add(j)
+        self._m, self._w, self._p = [0] * self._top, [1] * self._top, [1] * self._top
+        self._ports_up: list[list[int]] = [[] for _ in range(self._top)]  # of a level, ascending
+        self._high = [-1] * len(level)  # number of the subtree, of all of its level
+        self._low = [-1] * len(level)  # number of the class
+        self._number_subtrees()
+        self._number_classes()
+
+    def _number_subtrees(self) -> None:
+        """Give every subtree a number, from the top down, by the ports that lead to it."""
+        part = self._parts(range(self._top + 1))
+        whole = set(part.values())
+        if len(whole) > 1:
+            a, b = sorted(whole)[:2]
+            names = f"{device_name(self._fabric, a)} and {device_name(self._fabric, b)}"
+            raise irregular(f"no path joins {names}")
+        number = dict.fromkeys(whole, 0)
+        for i in self._of_level[self._top]:
+            self._high[i] = 0
+        for step in range(self._top - 1, -1, -1):
+            above, part = part, self._parts(range(step + 1))
+            port = self._port_of_parts(step + 1, part)
+            siblings: dict[int, list[int]] = {}
+            for sub in port:
+                siblings.setdefault(above[sub], []).append(sub)
+            digit = self._digits(siblings, port)
+            self._m[step] = max(digit.values()) + 1
+            number = {
+                sub: number[parent] * self._m[step] + digit[sub]
+                for parent, subs in siblings.items()
+                for sub in subs
+            }
+            for i in self._of_level[step]:
+                if part[i] not in number:
+                    raise irregular(f"{device_name(self._fabric, i)} has no cable upwards")
+                self._high[i] = number[part[i]]
+
+    def _parts(self, levels: range) -> dict[int, int]:
+        """Return the connected part of every device of some levels."""
+        return connected(self._near, [i for level in levels for i in self._of_level[level]])
+
+    def _port_of_parts(self, level: int, part: dict[int, int]) -> dict[int, int]:
+        """Return the port by which most switches of a level lead to each part below."""
+        votes: dict[int, Counter[int]] = {}
+        for i in self._of_level[level]:
+            first = {part[j]: port for port, j in reversed(self._down[i])}
+            for sub, port in first.items():
+                votes.setdefault(sub, Counter())[port] += 1
+        return {sub: min(own, key=lambda port: (-own[port], port)) for sub, own in votes.items()}
+
+    def _digits(self, siblings: dict[int, list[int]], port: dict[int, int]) -> dict[int, int]:
+        """Return the digit of every subtree among its siblings."""
+        if not self._by_port:
+            return {
+                sub: digit
+                for subs in siblings.values()
+                for digit, sub in enumerate(sorted(subs, key=lambda sub: (port[sub], sub)))
+            }
+        for subs in siblings.values():
+            if len({port[sub] for sub in subs}) < len(subs):
+                names = " and ".join(device_name(self._fabric, sub) for sub in subs[:2])
+                raise irregular(f"the ports of the switches above {names} differ")
+        place = {own: digit for digit, own in enumerate(sorted(set(port.values())))}
+        return {sub: place[own] for sub, own in port.items()}
+
+    def _number_classes(self) -> None:
+        """Give every class a number, from the bottom up: the digits of a switch below its level."""
+        for i in [*self._of_level[0], *self._of_level[1]]:
+            self._low[i] = 0
+        for step in range(1, self._top):
+            parents = [Counter(j for _, j in self._up[i]) for i in self._of_level[step]]
+            self._w[step] = max(map(len, parents))
+            self._p[step] = max(max(own.values(), default=0) for own in parents)
+            self._ports_up[step] = sorted({p for i in self._of_level[step] for p, _ in self._up[i]})
+            part = self._parts(range(step + 1, self._top + 1))
+            digit = self._class_by_port(step, part) if self._by_port else self._colours(step, part)
+            self._w[step] = max(self._w[step], *(x + 1 for x in digit.values()))
+            size = prod(self._w[:step])
+            for i in self._of_level[step + 1]:
+                below = {self._low[j] for _, j in self._down[i]}
+                if len(below) != 1 or part[i] not in digit:
+                    raise irregular(f"{device_name(self._fabric, i)} is cabled unlike its siblings")
+                self._low[i] = below.pop() + size * digit[part[i]]
+
+    def _class_by_port(self, step: int, part: dict[int, int]) -> dict[int, int]:
+        """Return the digit of every part of the levels above, as most ports have it."""
+        ports, w = self._ports_up[step], self._w[step]
+        if len(ports) != w * self._p[step]:
+            raise irregular(f"switches of level {step} have their uplinks at different ports")
+        place = {port: q for q, port in enumerate(ports)}
+        votes: dict[int, Counter[int]] = {}
+        for i in self._of_level[step]:
+            for port, j in self._up[i]:
+                votes.setdefault(part[j], Counter())[place[port] % w] += 1
+        return {sub: own.most_common(1)[0][0] for sub, own in votes.items()}
+
+    def _colours(self, step: int, part: dict[int, int]) -> dict[int, int]:
+        """Return digits of the parts, largest first: the first that no part beside it has."""
+        where: dict[int, set[tuple[int, int]]] = {}  # (class below, subtree) of its switches
+        for i in self._of_level[step + 1]:
+            below = min((self._low[j] for _, j in self._down[i]), default=-1)
+            where.setdefault(part[i], set()).add((below, self._high[i]))
+        digit: dict[int, int] = {}
+        taken: set[tuple[int, int, int]] = set()
+        for sub in sorted(where, key=lambda sub: (-len(where[sub]), sub)):
+            digit[sub] = next(
+                x for x in count() if not any((*place, x) in taken for place in where[sub])
+            )
+            taken |= {(*place, digit[sub]) for place in where[sub]}
+        return digit
+
+    def wiring(self, bandwidth: Quantity) -> Wiring:
+        """Return the tree, with all that is missing taken out."""
+        fabric, nodes = self._fabric, self._of_level[0]
+        tree = build_fat_tree(self._m, self._w, self._p, bandwidth)
+        device = self._placed(tree)
+        port = self._linked(tree)
+        self._demand_enough(tree, device, port)
+        gone = np.flatnonzero(device[: tree.n_nodes + tree.n_leaves] < 0).tolist()
+        tree = depopulate(tree, [tree.vertex_name(v) for v in gone])
+        try:
+            ca_order = ftree_tables(fabric, nodes, self._of_level[self._top]).order
+        except RoutingError as error:
+            raise irregular(str(error).rstrip(".")) from None
+        vertex = {int(i): v for v, i in enumerate(device[: tree.n_nodes].tolist()) if i >= 0}
+        order = np.full(tree.n_nodes, -1, dtype=np.int64)
+        for d, i in enumerate(ca_order):
+            if i >= 0:
+                order[vertex[i]] = d
+        tree = replace(tree, absent=np.flatnonzero(port < 0), order=order)
+        return Wiring(tree, fabric, device, port, formula=False)
+
+    def _placed(self, tree: FatTree) -> Ints:
+        """Return the device at every vertex, -1 where there is none."""
+        base = np.cumsum([0, *tree.counts])
+        device = np.full(tree.n_nodes + tree.n_switches, -1, dtype=np.int64)
+        for step, members in enumerate(self._of_level):
+            for i in members:
+                v = int(base[step]) + self._low[i] + prod(tree.parents[:step]) * self._high[i]
+                if device[v] >= 0:
+                    names = (device_name(self._fabric, x) for x in (i, int(device[v])))
+                    raise irregular(f"{' and '.join(names)} have the same place")
+                device[v] = i
+        return device
+
+    def _linked(self, tree: FatTree) -> Ints:
+        """Return the port at the tail of every link, -1 where there is no cable."""
+        port = np.full(tree.n_links, -1, dtype=np.int64)
+        for step in range(self._top):
+            size, w = prod(tree.parents[:step]), tree.parents[step]
+            for i in self._of_level[step]:
+                x = self._low[i] + size * self._high[i]
+                for q, own, peer_port in self._up_ports(step, i, size, w):
+                    if q >= tree.ports[step]:
+                        raise irregular(f"{device_name(self._fabric, i)} has too many cables up")
+                    offset = x * tree.ports[step] + q
+                    port[tree.up_base[step] + offset] = own
+                    port[tree.down_base[step] + offset] = peer_port
+        return port
+
+    def _up_ports(self, step: int, i: int, size: int, w: int) -> Iterator[tuple[int, int, int]]:
+        """Iterate over the up-ports of a device: place in the tree, own port, port of the peer."""
+        cables: Counter[int] = Counter()
+        for own, j in self._up[i]:
+            digit, low = divmod(self._low[j], size)
+            q = digit + w * cables[j]
+            if self._by_port and step:
+                q = self._ports_up[step].index(own)
+            cables[j] += 1
+            straight = low == self._low[i] and self._high[j] == self._high[i] // self._m[step]
+            if not straight or q % w != digit:
+                names = f"{device_name(self._fabric, i)} leads to {device_name(self._fabric, j)}"
+                raise irregular(f"port {own} of {names}, unlike the ports of its siblings")
+            yield q, own, self._fabric.cables[i, own][1]
+
+    def _demand_enough(self, tree: FatTree, device: Ints, port: Ints) -> None:
+        """Refuse a tree of which more is missing than one would lose: it was another shape."""
+        leaf_there = device[tree.n_nodes : tree.n_nodes + tree.n_leaves] >= 0
+        wanted = there = 0
+        for step in range(1, self._top):
+            low, ports = prod(tree.parents[:step]), tree.ports[step]
+            populated = leaf_there.reshape(-1, prod(tree.children[1:step])).any(axis=1)
+            wanted += int(populated.sum()) * low * ports
+            first = tree.up_base[step]
+            there += int(np.count_nonzero(port[first : tree.down_base[step]] >= 0))
+        if there < _LEAST_PRESENT * wanted:
+            raise irregular(f"of {wanted} cables between switches of {tree.name} {there} are there")
+
+
+def missing_parts(wiring: Wiring) -> list[str]:
+    """
+    Say what a damaged tree lacks.
+
+    Parameters
+    ----------
+    wiring : Wiring
+        A tree.
+
+    Returns
+    -------
+    list of str
+        Switches and cables that are not there, and leaves that have no nodes.
+    """
+    tree = wiring.topology
+    if not isinstance(tree, FatTree):
+        return []
+    first_l2 = tree.n_nodes + tree.n_leaves
+    there = wiring.device >= 0
+    lost = np.flatnonzero(~there[first_l2:]) + first_l2
+    up = np.concatenate(
+        [np.arange(a, b) for a, b in zip(tree.up_base, tree.down_base, strict=True)]
+    )
+    ends = there[tree.link_tail[up]] & there[tree.link_head[up]]
+    cut = up[ends & (wiring.port[up] < 0)]
+    leaves = np.arange(tree.n_nodes, first_l2)
+    nodes = there[: tree.n_nodes].reshape(-1, tree.nodes_per_leaf).any(axis=1)
+    empty = leaves[there[leaves] & ~nodes]
+    name = tree.vertex_name
+    found = (
+        ("switches", [name(int(v)) for v in lost]),
+        ("cables", [tree.link_name(int(link)) for link in cut]),
+        ("leaves without nodes", [name(int(v)) for v in empty]),
+    )
+    return [f"{len(names)} {what} ({names[0]} first)" for what, names in found if names]
