@@ -40,6 +40,7 @@ FLOORS = {
     ],
     "coupling": [
         ["errors", "siblings"],
+        ["guard"],
         ["reading", "pace"],
         ["results", "snapshots"],
         ["experiments", "report.plots"],

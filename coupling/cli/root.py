@@ -12,6 +12,7 @@ from coupling.cli import network as cli_network
 from coupling.cli import results as cli_results
 from coupling.cli import trace as cli_trace
 from coupling.errors import Stopped
+from coupling.guard import check_arguments, guarded, visible
 from coupling.siblings import check_siblings
 
 app = typer.Typer(
@@ -93,24 +94,48 @@ def main() -> None:
     """Run the command; errors in the input are one line on stderr and exit status 2."""
     before = {number: signal.signal(number, _stop) for number in STOPPING}
     try:
-        check_siblings()
-        app()
+        with guarded():
+            status = _status()
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+    sys.exit(status)
+
+
+def _status() -> int:
+    """Run the command and say what it could not do; return its exit status."""
+    try:
+        return _ended()
     except (ValueError, ImportError) as error:
         ours = type(error).__module__.split(".")[0] in OUR_PACKAGES
         if not ours and "fabricsim needs its own" not in str(error):
             raise
-        print(f"fabricsim: {error}", file=sys.stderr)  # noqa: T201 (the message to the user)
-        sys.exit(BAD_INPUT)
+        return _said(f"{error}", BAD_INPUT)
     except (OSError, MemoryError) as error:
-        print(f"fabricsim: {_failure(error)}", file=sys.stderr)  # noqa: T201 (the message)
-        sys.exit(BAD_INPUT)
+        return _said(_failure(error), BAD_INPUT)
     except Stopped as stop:
+        if stop.signum == signal.SIGPIPE:  # who reads has enough
+            return SIGNALLED + stop.signum
         words = "; ".join(["interrupted", *getattr(stop, "__notes__", ())])
-        print(f"fabricsim: {words}.", file=sys.stderr)  # noqa: T201 (the message to the user)
-        sys.exit(SIGNALLED + stop.signum)
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
+        return _said(f"{words}.", SIGNALLED + stop.signum)
+
+
+def _ended() -> int:
+    """Run the command to its end, until what it says has been written."""
+    check_siblings()
+    check_arguments(sys.argv[1:])
+    try:
+        app()
+    except SystemExit as end:
+        sys.stdout.flush()
+        return int(end.code or 0)
+    return 0
+
+
+def _said(what: str, status: int) -> int:
+    """Say why there is no result, on one line."""
+    sys.stderr.write(f"fabricsim: {visible(what)}\n")
+    return status
 
 
 def _failure(error: OSError | MemoryError) -> str:

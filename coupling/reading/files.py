@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from coupling.errors import SnapshotError
+from coupling.guard import write_data
 from coupling.reading.table import Table, brief
 from netsim.arrays import Ints
 from netsim.errors import TopologyError
@@ -121,7 +122,7 @@ def write_whole(path: Path, text: str) -> None:
         If it cannot be written.
     """
     if str(path) == "-":
-        sys.stdout.write(text)
+        write_data(text)
         return
     try:
         replace_file(path, text)

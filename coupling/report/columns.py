@@ -7,6 +7,7 @@ from rich.console import Console, Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from coupling.guard import visible
 from coupling.results.readable import number
 
 _LONG_S = 1e8  # years; more digits would not fit beside other columns
@@ -67,7 +68,7 @@ def table(heads: Sequence[str], rows: Sequence[Sequence[str]], left: Sequence[in
         else:
             layout.add_column(head, justify="right", no_wrap=True, vertical="bottom")
     for row in rows:
-        layout.add_row(*(Text(cell) for cell in row))
+        layout.add_row(*(Text(visible(cell)) for cell in row))
     return layout
 
 

@@ -23,6 +23,7 @@ from rich.progress import (
 from rich.table import Table
 from rich.text import Text
 
+from coupling.guard import visible
 from coupling.report.words import reading
 from coupling.results.comparison import (
     Column,
@@ -69,8 +70,8 @@ class ComparisonTable:
         compared = any(row.get("turnaround_ratio") is not None for row in self._rows)
         yield Text(EXACT_ONE + (_BETTER if compared else ""), style="dim")
         for line in self._remarks:
-            yield Text(line, style="yellow")
-        yield Text(self._reading, style="bold")
+            yield Text(visible(line), style="yellow")
+        yield Text(visible(self._reading), style="bold")
 
     def _parts(self, console: Console, options: ConsoleOptions) -> Iterator[list[Column]]:
         """Yield the columns of each table: as many whole groups as fit beside each other."""
@@ -99,7 +100,7 @@ class ComparisonTable:
             write_column(column, [row[column.key] for row in self._rows]) for column in columns
         ]
         for name, *line in zip(self._names, *cells, strict=True):
-            table.add_row(name, *line)
+            table.add_row(Text(visible(name)), *line)
         return table
 
 
@@ -170,10 +171,10 @@ class ProgressDisplay:
     """
 
     def __init__(self, stream: TextIO | None = None) -> None:
-        self._console = Console(file=stream or sys.stderr, highlight=False)
+        self._console = Console(file=stream or sys.stderr, highlight=False, markup=False)
         self._live = self._console.is_terminal
         self._bars = Progress(
-            TextColumn("{task.description}"),
+            TextColumn("{task.description}", markup=False),
             BarColumn(bar_width=None),
             MofNCompleteColumn(),
             TextColumn("jobs"),
@@ -215,7 +216,8 @@ class ProgressDisplay:
         now_s = time.monotonic()
         shown = self._shown.get(what)
         if shown is None or done < shown.done:
-            task = self._bars.add_task(what, total=total) if self._live else TaskID(-1)
+            name = visible(what)
+            task = self._bars.add_task(name, total=total) if self._live else TaskID(-1)
             shown = self._shown[what] = _Shown(task, began_s=now_s)
         elif done == shown.done or (done < total and now_s < shown.next_s):
             return
@@ -225,7 +227,8 @@ class ProgressDisplay:
             self._bars.update(shown.task, completed=done)
         elif done == total:
             self._console.print(
-                f"{what}: {total:,} jobs in {duration(now_s - shown.began_s)}", soft_wrap=True
+                f"{visible(what)}: {total:,} jobs in {duration(now_s - shown.began_s)}",
+                soft_wrap=True,
             )
 
 

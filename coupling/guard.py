@@ -1,0 +1,170 @@
+"""Where text reaches the terminal: nothing that came in can move the cursor or forge a line."""
+
+import io
+import os
+import re
+import signal
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from typing import TextIO
+
+from coupling.errors import CouplingError, Stopped
+
+_KEPT = re.compile(r"([\n\t]+)")
+_KEPT_IN_COLOUR = re.compile(r"((?:[\n\t\r]|\x1b\[(?:[0-9;]*m|[0-9]*[AK]|\?25[lh]))+)")
+_COLOUR = ("FORCE_COLOR", "TTY_COMPATIBLE")  # with which Rich writes colours into a pipe
+_BREAKS = "\t\n\v\f\r\x1c\x1d\x1e\x1f\x85\u2028\u2029"
+
+
+def visible(text: str) -> str:
+    r"""
+    Write what a terminal would obey, or not show, as an escape.
+
+    Parameters
+    ----------
+    text : str
+        What came in: a name, a value, an error that quotes them.
+
+    Returns
+    -------
+    str
+        One line; control characters, line breaks, invisible marks and bytes that are no text
+        are written as in Python.
+
+    Examples
+    --------
+    >>> print(visible("a\x1b[31mb\nc"))
+    a\x1b[31mb\nc
+    """
+    return text if text.isprintable() else "".join(map(_escaped, text))
+
+
+def check_arguments(arguments: Sequence[str]) -> None:
+    """
+    Refuse arguments that are no text: they could stand in no result.
+
+    Parameters
+    ----------
+    arguments : sequence of str
+        As the system gives them.
+
+    Raises
+    ------
+    CouplingError
+        Naming the argument.
+    """
+    for argument in arguments:
+        if re.search("[\ud800-\udfff]", argument):
+            raise CouplingError(
+                f"argument {argument}: expected text in UTF-8, got bytes that are none; a file "
+                "or folder of that name must be renamed."
+            )
+
+
+@contextmanager
+def guarded() -> Iterator[None]:
+    """Put guards before standard output and standard error, and mend what was closed."""
+    for name, flags in (("stdin", os.O_WRONLY), ("stdout", os.O_RDONLY), ("stderr", os.O_WRONLY)):
+        if getattr(sys, name) is None:  # else the next file opened would take its number
+            number = os.open(os.devnull, flags)  # reading, or writing, is an error then
+            setattr(sys, name, open(number, "r" if name == "stdin" else "w", encoding="utf-8"))  # noqa: PTH123, SIM115 (a descriptor, for good)
+    before = sys.stdout, sys.stderr
+    sys.stdout, sys.stderr = Guard(sys.stdout, "standard output"), Guard(sys.stderr)
+    try:
+        yield
+    finally:
+        sys.stdout, sys.stderr = before
+
+
+class Guard(io.TextIOBase):
+    """
+    A stream to people: lines and our own colours as they are, the rest `visible`.
+
+    Parameters
+    ----------
+    stream : text stream
+        Where to write.
+    name : str, default ""
+        What errors call it; a stream without a name is left alone when nobody reads it.
+    """
+
+    def __init__(self, stream: TextIO, name: str = "") -> None:
+        self._stream, self._name = stream, name
+        colour = stream.isatty() or any(map(os.environ.get, _COLOUR))
+        self._kept = _KEPT_IN_COLOUR if colour else _KEPT
+
+    @property
+    def encoding(self) -> str:  # type: ignore[override]  # an attribute there
+        """Encoding of the stream."""
+        return self._stream.encoding or "utf-8"
+
+    def isatty(self) -> bool:
+        """Say whether people read along."""
+        return self._stream.isatty()
+
+    def fileno(self) -> int:
+        """Return the descriptor of the stream."""
+        return self._stream.fileno()
+
+    def write(self, text: str) -> int:
+        """Write text for people."""
+        parts = self._kept.split(text)
+        shown = "".join(part if at % 2 else visible(part) for at, part in enumerate(parts))
+        encodable = shown.encode(self.encoding, "backslashreplace").decode(self.encoding)
+        with self._answering():
+            self._stream.write(encodable)
+        return len(text)
+
+    def write_data(self, text: str) -> None:
+        """Write text for programs, in UTF-8 and as it is."""
+        with self._answering():
+            if hasattr(self._stream, "buffer"):
+                self._stream.flush()
+                self._stream.buffer.write(text.encode())
+            else:
+                self._stream.write(text)
+
+    def flush(self) -> None:
+        """Hand over what was written."""
+        with self._answering():
+            self._stream.flush()
+
+    @contextmanager
+    def _answering(self) -> Iterator[None]:
+        """End the command when what it says cannot be written."""
+        try:
+            yield
+        except OSError as error:
+            with suppress(OSError):  # what is left must not be tried again at the very end
+                null = os.open(os.devnull, os.O_WRONLY)
+                os.dup2(null, self.fileno())
+                os.close(null)
+            if self._name and isinstance(error, BrokenPipeError):
+                raise Stopped(signal.SIGPIPE) from None
+            if self._name:
+                raise OSError(error.errno, error.strerror, self._name) from None
+
+
+def write_data(text: str) -> None:
+    """
+    Write a document to standard output, for programs.
+
+    Parameters
+    ----------
+    text : str
+        The document; only where people would see it, control characters are made visible.
+    """
+    if isinstance(sys.stdout, Guard) and not sys.stdout.isatty():
+        sys.stdout.write_data(text)
+    else:
+        sys.stdout.write(text)
+
+
+def _escaped(letter: str) -> str:
+    """Write a letter as in Python where it does not show; a byte that is no text as a byte."""
+    if letter.isprintable() or (letter.isspace() and letter not in _BREAKS):
+        return letter
+    if "\udc80" <= letter <= "\udcff":
+        return f"\\x{ord(letter) - 0xDC00:02x}"
+    return letter.encode("unicode_escape").decode("ascii")
