@@ -55,11 +55,30 @@ def check_arguments(arguments: Sequence[str]) -> None:
         Naming the argument.
     """
     for argument in arguments:
-        if re.search("[\ud800-\udfff]", argument):
-            raise CouplingError(
-                f"argument {argument}: expected text in UTF-8, got bytes that are none; a file "
-                "or folder of that name must be renamed."
-            )
+        check_text(argument, "argument")
+
+
+def check_text(name: str, what: str) -> None:
+    """
+    Refuse the name of a file that is no text.
+
+    Parameters
+    ----------
+    name : str
+        As the system gives it.
+    what : str
+        What it is.
+
+    Raises
+    ------
+    CouplingError
+        Naming it.
+    """
+    if re.search("[\ud800-\udfff]", name):
+        raise CouplingError(
+            f"{what} {name}: expected text in UTF-8, got bytes that are none; a file or folder of "
+            "that name must be renamed."
+        )
 
 
 @contextmanager
@@ -144,6 +163,18 @@ class Guard(io.TextIOBase):
                 raise Stopped(signal.SIGPIPE) from None
             if self._name:
                 raise OSError(error.errno, error.strerror, self._name) from None
+
+
+def remark(text: str) -> None:
+    """
+    Tell people something beside the result, on standard error.
+
+    Parameters
+    ----------
+    text : str
+        One line.
+    """
+    sys.stderr.write(f"{visible(text)}\n")
 
 
 def write_data(text: str) -> None:

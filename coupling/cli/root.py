@@ -12,7 +12,7 @@ from coupling.cli import network as cli_network
 from coupling.cli import results as cli_results
 from coupling.cli import trace as cli_trace
 from coupling.errors import Stopped
-from coupling.guard import check_arguments, guarded, visible
+from coupling.guard import check_arguments, guarded, remark
 from coupling.siblings import check_siblings
 
 app = typer.Typer(
@@ -134,7 +134,7 @@ def _ended() -> int:
 
 def _said(what: str, status: int) -> int:
     """Say why there is no result, on one line."""
-    sys.stderr.write(f"fabricsim: {visible(what)}\n")
+    remark(f"fabricsim: {what}")
     return status
 
 

@@ -5,6 +5,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from coupling.guard import check_text
+
 PATH_KEYS = frozenset({"path", "profile", "file", "lft", "fabric", "name_map"})
 
 
@@ -78,4 +80,6 @@ def _is_path(key: str, value: object) -> bool:
 
 def _absolute(path: str, folder: Path) -> str:
     """Return an absolute path."""
-    return str((folder / path).resolve())
+    absolute = str((folder / path).resolve())
+    check_text(absolute, "path")
+    return absolute

@@ -72,6 +72,23 @@ def table(heads: Sequence[str], rows: Sequence[Sequence[str]], left: Sequence[in
     return layout
 
 
+def text_lines(*texts: str) -> Text:
+    """
+    Lay out lines.
+
+    Parameters
+    ----------
+    *texts : str
+        A line each, whatever is in them.
+
+    Returns
+    -------
+    Text
+        To be printed by `text_of`.
+    """
+    return Text("\n".join(map(visible, texts)))
+
+
 def text_of(*parts: RenderableType, width: int | None = None) -> str:
     """
     Write tables and lines as text.

@@ -5,9 +5,9 @@ from html import escape
 from pathlib import Path
 
 from rich.console import RenderableType
-from rich.text import Text
 
 from coupling.report.columns import table as terminal_table
+from coupling.report.columns import text_lines
 from coupling.report.page import Html, bullets, details, figures, page, table
 from coupling.report.plots.log import trace_plots
 from coupling.results import readable as units
@@ -67,7 +67,7 @@ def terminal_parts(numbers: Numbers) -> list[RenderableType]:
     list of renderable
         For `coupling.report.columns.text_of`; fits 80 columns.
     """
-    parts: list[RenderableType] = [Text(f"{numbers['source']}\n{_count_line(numbers)}")]
+    parts: list[RenderableType] = [text_lines(numbers["source"], _count_line(numbers))]
     if numbers["dropped"]:
         parts.append(terminal_table(("dropped because", "jobs"), _dropped_rows(numbers)))
     if numbers["jobs"]:
@@ -75,7 +75,7 @@ def terminal_parts(numbers: Numbers) -> list[RenderableType]:
         parts.append(terminal_table(_SIZE_HEADS, _size_rows(numbers)))
     if numbers["jobs"] and numbers["users"]["count"]:
         parts.append(terminal_table(_USER_HEADS, _user_rows(numbers)))
-    parts.append(Text("\n".join(remarks(numbers))))
+    parts.append(text_lines(*remarks(numbers)))
     return parts
 
 

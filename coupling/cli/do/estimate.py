@@ -8,11 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from rich.console import RenderableType
-from rich.text import Text
 
 from coupling.errors import SnapshotError
 from coupling.reading.files import read_json
-from coupling.report.columns import seconds, table, text_of
+from coupling.report.columns import seconds, table, text_lines, text_of
 from coupling.results.readable import listing, percent, ratio, volume
 from coupling.snapshots.estimate import Estimate, JobEstimate, LinkLoad, estimate
 from coupling.snapshots.flows import FlowAnswer, answer_flows
@@ -32,7 +31,8 @@ def print_json(document: dict[str, Any]) -> None:
     document : dict
         The result.
     """
-    sys.stdout.write(json.dumps(document, indent=2, allow_nan=False) + "\n")
+    text = json.dumps(document, indent=2, allow_nan=False).replace("\x7f", "\\u007f")
+    sys.stdout.write(f"{text}\n")
 
 
 def run_estimate(
@@ -99,7 +99,7 @@ def _estimate_parts(snapshot: Snapshot, found: Estimate) -> list[RenderableType]
     """Return the tables of an estimate."""
     sizes = {job.id: len(set(job.partition.nodes.tolist())) for job in snapshot.jobs}
     title = f"{snapshot.topology.name}, model {snapshot.model}, {snapshot.fairness}"
-    parts: list[RenderableType] = [Text(title)]
+    parts: list[RenderableType] = [text_lines(title)]
     parts.append(
         table(
             ("job", "nodes", *_HEADS),
@@ -109,7 +109,7 @@ def _estimate_parts(snapshot: Snapshot, found: Estimate) -> list[RenderableType]
     )
     lines = [line for job in found.jobs if (line := _blame_line(job))]
     if lines:
-        parts.append(Text("\n".join(lines)))
+        parts.append(text_lines(*lines))
     shared = _shared(found.links)
     if shared:
         parts.append(table(("shared link", "busy", "jobs"), shared, left=(0, 2)))
@@ -184,13 +184,13 @@ def _flow_parts(answer: FlowAnswer) -> list[RenderableType]:
         for i, (src, dst, nbytes) in enumerate(answer.flows[:_LINES])
     ]
     parts: list[RenderableType] = [
-        Text(answer.topology.name),
+        text_lines(answer.topology.name),
         table(("flow", "size", "rate at start", "finish", "links"), rows),
     ]
     if len(answer.flows) > _LINES:
         last = seconds(float(report.finish_s.max()))
         left = len(answer.flows) - _LINES
-        parts.append(Text(f"and {left:,} more (--json has all); the last ends after {last}."))
+        parts.append(text_lines(f"and {left:,} more (--json has all); the last ends after {last}."))
     order = (-report.link_bytes).argsort(kind="stable")[:_LINES].tolist()
     links = [
         (name.link_name(link), str(int(report.link_flows[link])), volume(report.link_bytes[link]))

@@ -3,14 +3,13 @@
 import sys
 from pathlib import Path
 
-from rich.text import Text
-
 from coupling.cli.do.estimate import print_json
 from coupling.errors import SnapshotError
+from coupling.guard import remark
 from coupling.reading.fabric import demand_same, read_wiring, topology_of
 from coupling.reading.files import read_json, read_text, write_whole
 from coupling.reading.table import Table
-from coupling.report.columns import text_of
+from coupling.report.columns import text_lines, text_of
 from coupling.snapshots.snapshot import Snapshot, snapshot_from
 from coupling.snapshots.table_check import TableCheck, check_tables
 from netsim.errors import NetsimError
@@ -71,9 +70,9 @@ def run_export(path: Path, fabric: Path, out: Path, base: Path | None, *, as_jso
         )
     idle = len(snapshot.jobs) - len(owners)
     rest = f" ({idle} own no links)" if idle else ""
-    sys.stderr.write(
+    remark(
         f"{entries} entries, {changed} changed for {len(owners)} jobs{rest}; "
-        f"load with: opensm -R file,no_fallback -U {out}\n"
+        f"load with: opensm -R file,no_fallback -U {out}"
     )
 
 
@@ -122,7 +121,7 @@ def run_load(path: Path, fabric: Path, *, as_json: bool) -> bool:
             }
         )
     else:
-        sys.stdout.write(text_of(Text("\n".join(_lines(wiring, irregularity, dump, check)))))
+        sys.stdout.write(text_of(text_lines(*_lines(wiring, irregularity, dump, check))))
     return not check.fault
 
 

@@ -6,16 +6,15 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from rich.text import Text
-
 from coupling.cli.do.estimate import print_json
 from coupling.errors import ResultError
 from coupling.experiments.moment import moment
 from coupling.experiments.rerun import Rerun
 from coupling.experiments.rerun import rerun as run_again
 from coupling.experiments.stored import Lineup, Stored, line_up
+from coupling.guard import visible
 from coupling.reading.files import write_whole
-from coupling.report.columns import text_of
+from coupling.report.columns import text_lines, text_of
 from coupling.report.report import write_report
 from coupling.report.terminal import ProgressDisplay, comparison_table
 from coupling.results.comparison import comparison_rows
@@ -61,7 +60,7 @@ def run_rerun(folder: Path, *, workers: int, as_json: bool) -> bool:
             }
         )
     else:
-        sys.stdout.write(text_of(Text("\n".join(_verdict(folder, found)))))
+        sys.stdout.write(text_of(text_lines(*_verdict(folder, found))))
     return found.agrees
 
 
@@ -102,7 +101,7 @@ def run_compare(folders: Sequence[Path], baseline: str | None, *, as_json: bool)
     sys.stdout.write(comparison_table(lineup.results, lineup.baseline) + "\n")
     notes = _notes(lineup)
     if notes:
-        sys.stdout.write("\n" + text_of(Text("\n".join(notes))))
+        sys.stdout.write("\n" + text_of(text_lines(*notes)))
 
 
 def _document(lineup: Lineup) -> dict[str, Any]:
@@ -165,7 +164,7 @@ def run_report(
     if as_json:
         print_json({"file": str(path), "runs": [result.name for result in lineup.results]})
     else:
-        sys.stdout.write(f"{path}\n")
+        sys.stdout.write(f"{visible(str(path))}\n")
 
 
 def run_snapshot(folder: Path, at: str, run: str | None, out: Path) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 from coupling.errors import Stopped
 from coupling.experiments.campaign import MANIFEST, Campaign, run_campaign
 from coupling.experiments.experiment import Experiment
+from coupling.guard import remark
 from coupling.report.report import write_report
 from coupling.report.terminal import ProgressDisplay, comparison_table
 
@@ -72,7 +73,7 @@ def _show(campaign: Campaign, *, as_json: bool) -> None:
         sys.stdout.write(json.dumps(summaries, indent=2) + "\n")
         return
     sys.stdout.write(comparison_table(campaign.results) + "\n")
-    sys.stderr.write(f"Results and report.html are in {campaign.folder}\n")
+    remark(f"Results and report.html are in {campaign.folder}")
 
 
 def _default_folder(name: str, *, resume: bool) -> Path:

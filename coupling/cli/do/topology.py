@@ -7,14 +7,14 @@ from pathlib import Path
 from typing import Any
 
 from rich.console import RenderableType
-from rich.text import Text
 
 from coupling.cli.do.estimate import print_json
 from coupling.errors import SnapshotError
+from coupling.guard import remark
 from coupling.reading.fabric import topology_of
 from coupling.reading.files import read_json, read_text, write_whole
 from coupling.reading.table import Table
-from coupling.report.columns import seconds, table, text_of
+from coupling.report.columns import seconds, table, text_lines, text_of
 from coupling.results.readable import ratio, volume
 from netsim.errors import NetsimError
 from netsim.formats.exporters.registry import written
@@ -97,8 +97,10 @@ def run_convert(
     assumed = [*_assumed(spec), *(topology.origin.assumed if topology.origin else ())]
     if as_json and str(out) != "-":
         print_json({"out": str(out), "format": to, "assumed": assumed, "remarks": list(remarks)})
-    sys.stderr.writelines(f"assumed: {line}\n" for line in assumed)
-    sys.stderr.writelines(f"note: {line}\n" for line in remarks)
+    for line in assumed:
+        remark(f"assumed: {line}")
+    for line in remarks:
+        remark(f"note: {line}")
 
 
 def described(what: str, form: str | None) -> tuple[Any, Path]:
@@ -188,10 +190,10 @@ def _parts(found: TopologyReport) -> list[RenderableType]:
         )
     lines.append(_reach(found))
     return [
-        Text(f"{head}\n{links}"),
+        text_lines(head, links),
         table(heads, levels),
         table(("link class", "links", "Gb/s"), kinds),
-        Text("\n".join(lines)),
+        text_lines(*lines),
     ]
 
 

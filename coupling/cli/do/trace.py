@@ -5,12 +5,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from rich.text import Text
-
 from coupling.cli.do.estimate import print_json
 from coupling.errors import ExperimentError
 from coupling.reading.files import write_whole
-from coupling.report.columns import text_of
+from coupling.report.columns import text_lines, text_of
 from coupling.report.log import terminal_parts, trace_html
 from coupling.results.readable import listing
 from scheduler.workload import GENERATORS, READERS, Workload, make_workload
@@ -167,4 +165,4 @@ def _write(workload: Workload, out: Path, *, as_json: bool) -> None:
     lines = [f"{out}: {len(workload.jobs):,} jobs from {workload.source}"]
     lines += [f"dropped: {count:,} {reason}" for reason, count in workload.dropped.items()]
     lines += [f"not in the file: {what}" for what in lost]
-    sys.stdout.write(text_of(Text("\n".join(lines))))
+    sys.stdout.write(text_of(text_lines(*lines)))

@@ -4,10 +4,9 @@ import sys
 from pathlib import Path
 
 from rich.console import RenderableType
-from rich.text import Text
 
 from coupling.cli.do.estimate import print_json
-from coupling.report.columns import table, text_of
+from coupling.report.columns import table, text_lines, text_of
 from coupling.results.readable import listing
 from coupling.snapshots.permutations import read_permutation
 from coupling.snapshots.snapshot import read_snapshot
@@ -90,13 +89,13 @@ def _parts(found: Verification) -> list[RenderableType]:
             )
         )
     heads = ("job", "isolated", "conditions", "non-blocking", "clean shifts", "clean random")
-    parts: list[RenderableType] = [Text(found.topology.name), table(heads, rows)]
+    parts: list[RenderableType] = [text_lines(found.topology.name), table(heads, rows)]
     lines = [line for job in found.jobs for line in _reasons(found, job)]
     open_ = [str(job.id) for job in found.jobs if not job.answered]
     if open_ and not found.allow_unknown:
         lines.append(f"No answer for {listing(open_)}: no pass without --allow-unknown.")
     if lines:
-        parts.append(Text("\n".join(lines)))
+        parts.append(text_lines(*lines))
     return parts
 
 
