@@ -75,6 +75,7 @@ def hop_bytes(topology: Topology, src: Ints, dst: Ints, nbytes: Floats) -> float
     if hops.min(initial=0) < 0:
         flow = int(np.argmin(hops))
         raise NetsimError(
-            f"no path leads from node {src[flow]} to node {dst[flow]} in {topology.name}."
+            f"no path leads from {topology.vertex_name(int(src[flow]))} to "
+            f"{topology.vertex_name(int(dst[flow]))} in {topology.name}."
         )
     return float(hops @ nbytes)

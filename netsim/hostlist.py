@@ -5,12 +5,17 @@ from collections.abc import Iterable, Iterator
 
 from netsim.errors import TopologyError
 
-_LIMIT = 1_000_000  # names; a typing error should not fill the memory
+MOST_NAMES = 2**18
+"""Names that a list, or all lists of a file, may stand for; no machine has as many hosts."""
+
+_DEEPEST = 4  # brackets inside each other
+_SHOWN = 40  # characters of a list that an error shows
 _RANGE = re.compile(r"([0-9]{1,18})(?:-([0-9]{1,18}))?")
 _COUNTED = re.compile(r"(.*?)([0-9]{1,18})")
+_PIECE = re.compile(r"\[|\]|[^][]+")
 
 
-def expand_hostlist(text: str) -> list[str]:
+def expand_hostlist(text: str, taken: int = 0) -> list[str]:
     """
     Return the names in a host list.
 
@@ -18,7 +23,10 @@ def expand_hostlist(text: str) -> list[str]:
     ----------
     text : str
         Names separated by commas; brackets hold numbers and ranges, with leading zeros
-        where the names have them. Several brackets in a name give all combinations.
+        where the names have them. Several brackets in a name give all combinations; one inside
+        another continues the numbers before it.
+    taken : int, default 0
+        Names that other lists of the same file stand for.
 
     Returns
     -------
@@ -28,8 +36,8 @@ def expand_hostlist(text: str) -> list[str]:
     Raises
     ------
     TopologyError
-        If brackets do not match, a range is none or runs backwards, or the list is too
-        long.
+        If brackets do not match, a range is none or runs backwards, or there are more than
+        `MOST_NAMES` names, those taken included.
 
     Examples
     --------
@@ -37,55 +45,92 @@ def expand_hostlist(text: str) -> list[str]:
     ['n08', 'n09', 'n10', 'n3', 'login1']
     >>> expand_hostlist("r[1-2]n[0-1]")
     ['r1n0', 'r1n1', 'r2n0', 'r2n1']
+    >>> expand_hostlist("n[1,2[0-1]]")
+    ['n1', 'n20', 'n21']
     """
     names: list[str] = []
-    for part in _parts(text):
-        found = [""]
-        for piece in re.split(r"(\[[^\]]*\])", part):
-            numbers = _numbers(piece[1:-1], text) if piece.startswith("[") else [piece]
-            if len(found) * len(numbers) + len(names) > _LIMIT:
-                raise TopologyError(f"host list {text[:40]!r}: expected at most {_LIMIT} names.")
-            found = [name + number for name in found for number in numbers]
-        names += found
+    if text:
+        for part in _parts(text, text):
+            names += _combined(part, text, 0, MOST_NAMES - taken - len(names))
     return names
 
 
-def _parts(text: str) -> Iterator[str]:
+def _parts(text: str, whole: str) -> Iterator[str]:
     """Split at the commas outside brackets."""
     start = depth = 0
     for place, letter in enumerate(text):
         depth += (letter == "[") - (letter == "]")
-        if depth not in {0, 1}:
+        if not 0 <= depth <= _DEEPEST:
             break
         if letter == "," and not depth:
-            yield _named(text[start:place], text)
+            yield _named(text[start:place], whole)
             start = place + 1
     if depth:
-        raise TopologyError(f"host list {text[:40]!r}: expected matching brackets.")
-    if text:
-        yield _named(text[start:], text)
+        raise _fault(whole, f"expected matching brackets, at most {_DEEPEST} inside each other")
+    yield _named(text[start:], whole)
 
 
-def _named(part: str, text: str) -> str:
+def _named(part: str, whole: str) -> str:
     """Refuse an empty name."""
     if not part.strip():
-        raise TopologyError(f"host list {text[:40]!r}: expected a name between commas, got none.")
+        raise _fault(whole, "expected a name or number between commas, got none")
     return part.strip()
 
 
-def _numbers(inside: str, text: str) -> list[str]:
-    """Return the numbers in one bracket."""
-    numbers: list[str] = []
-    for part in inside.split(","):
-        match = _RANGE.fullmatch(part.strip())
-        first, last = (match[1], match[2] or match[1]) if match else ("1", "0")
-        if match is None or int(last) < int(first) or int(last) - int(first) >= _LIMIT:
-            raise TopologyError(
-                f"host list {text[:40]!r}: expected a number or range such as 001-018, "
-                f"got {part[:40]!r}."
-            )
-        numbers += [str(n).zfill(len(first)) for n in range(int(first), int(last) + 1)]
-    return numbers
+def _combined(part: str, whole: str, depth: int, room: int) -> list[str]:
+    """Return all combinations of the pieces of a name, or of a part of a bracket."""
+    found = [""]
+    for piece in _pieces(part):
+        choices = [piece]
+        if piece.startswith("["):
+            choices = []
+            for inner in _parts(piece[1:-1], whole):
+                choices += _combined(inner, whole, depth + 1, room - len(choices))
+        elif depth:
+            choices = _numbers(piece, whole, room)
+        if len(found) * len(choices) > room:
+            raise _too_many(whole)
+        found = [name + choice for name in found for choice in choices]
+    return found
+
+
+def _pieces(part: str) -> Iterator[str]:
+    """Part a name into what stands in brackets and what does not."""
+    start = depth = 0
+    for match in _PIECE.finditer(part):
+        if match[0] == "[":
+            start = start if depth else match.start()
+            depth += 1
+        elif match[0] == "]":
+            depth -= 1
+            if not depth:
+                yield part[start : match.end()]
+        elif not depth:
+            yield match[0]
+
+
+def _numbers(text: str, whole: str, room: int) -> list[str]:
+    """Return the numbers of a range, as wide as its first."""
+    match = _RANGE.fullmatch(text.strip())
+    first, last = (int(match[1]), int(match[2] or match[1])) if match else (1, 0)
+    if match is None or last < first:
+        raise _fault(
+            whole, f"expected a number or range such as 001-018, got {text.strip()[:_SHOWN]!r}"
+        )
+    if last - first >= room:
+        raise _too_many(whole)
+    width = len(match[1])
+    return [str(number).zfill(width) for number in range(first, last + 1)]
+
+
+def _too_many(whole: str) -> TopologyError:
+    """Make the error of a list that is too long."""
+    return _fault(whole, f"expected at most {MOST_NAMES:,} names in all lists together")
+
+
+def _fault(whole: str, what: str) -> TopologyError:
+    """Make the error of a list."""
+    return TopologyError(f"host list {whole[:_SHOWN]!r}: {what}.")
 
 
 def fold_hostlist(names: Iterable[str]) -> str:

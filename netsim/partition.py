@@ -108,8 +108,10 @@ class TreePartition:
         """
         known = self._number[np.clip(nodes, -1, self.tree.n_nodes)]
         if np.any(known < 0):
-            stranger = nodes[known < 0][0]
-            raise PartitionError(f"node {stranger} is not among the job's {self.nodes.size} nodes.")
+            stranger = int(nodes[known < 0][0])
+            there = 0 <= stranger < self.tree.n_nodes
+            name = self.tree.vertex_name(stranger) if there else stranger
+            raise PartitionError(f"node {name} is not among the job's {self.nodes.size} nodes.")
         return known
 
     @cached_property

@@ -8,7 +8,7 @@ from netsim.errors import TopologyError
 from netsim.formats.fields import Fields
 from netsim.topology.base import Topology
 from netsim.topology.dragonfly import build_dragonfly
-from netsim.topology.fattree import build_fat_tree, fat_tree_of_radix
+from netsim.topology.fattree import FatTree, build_fat_tree, fat_tree_of_radix
 from netsim.topology.gateways import VARIANTS
 from netsim.topology.machines import MACHINES
 from netsim.topology.outage import exclude, fail
@@ -61,6 +61,9 @@ def make_topology(spec: Mapping[str, Any] | str) -> Topology:
     buffer_bytes = fields.buffer("buffer", _preset(fields)[2])
     topology = replace(topology, buffer_bytes=buffer_bytes) if buffer_bytes else topology
     fields.finish()
+    for name in ("excluded", "failed_switches"):
+        fields.look_up(name, topology.names.vertices)
+    fields.look_up("failed_links", topology.names.links)
     return fail(exclude(topology, excluded), cables, switches)
 
 
@@ -98,7 +101,6 @@ def _preset(fields: Fields) -> tuple[float, float, float]:
 def _fat_tree(fields: Fields, common: Common) -> Topology:
     """Read a fat-tree: by radix, or as PGFT(h; m; w; p)."""
     down_cable = fields.choice("down_cable", ("mirror", "source"), "mirror")
-    missing = fields.names("missing")
     by_shape = [name for name in ("children", "parents", "parallel") if fields.has(name)]
     by_radix = [name for name in ("radix", "levels") if fields.has(name)]
     if by_shape and by_radix:
@@ -112,7 +114,7 @@ def _fat_tree(fields: Fields, common: Common) -> Topology:
         levels = fields.integer("levels", 3)
         radix = fields.integer("radix")
         tree = fat_tree_of_radix(radix, levels=levels, down_cable=down_cable, **common)
-    return depopulate(tree, missing)
+    return _populated(fields, tree)
 
 
 def _rail_tree(fields: Fields, common: Common) -> Topology:
@@ -122,6 +124,12 @@ def _rail_tree(fields: Fields, common: Common) -> Topology:
     spines = fields.integer("spines_per_rail", children[0])
     parallel = (1, fields.integer("parallel", 1))
     tree = build_fat_tree(children, (rails, spines), parallel, **common)
+    return _populated(fields, tree)
+
+
+def _populated(fields: Fields, tree: FatTree) -> FatTree:
+    """Take out what a table says is missing."""
+    fields.look_up("missing", tree.names.vertices)
     return depopulate(tree, fields.names("missing"))
 
 

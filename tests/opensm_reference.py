@@ -28,10 +28,16 @@ def dump(shared, name, engine="ftree"):
     return read_lft_dump(text(shared, f"{name}/lfts.{engine}.dump"))
 
 
+def described(wired):
+    """Return the vertex of every device's description."""
+    there = [(v, i) for v, i in enumerate(wired.device.tolist()) if i >= 0]
+    return {wired.fabric.devices[i].name: v for v, i in there}
+
+
 def demo7(shared, wired):
     """Return the partition of 7 nodes and 7 cables of the demonstration, on a wiring of ft2_4x4."""
     job = json.loads(shared("reference/opensm/demo7/ft2_4x4_job7.json").read_text())
-    vertex, tree = wired.vertices(), wired.topology
+    vertex, tree = described(wired), wired.topology
     ends = zip(tree.link_tail.tolist(), tree.link_head.tolist(), strict=True)
     link = {pair: number for number, pair in enumerate(ends)}
     cables = [(vertex[a], vertex[b]) for a, b in job["cables"]]

@@ -6,6 +6,10 @@ from typing import Annotated
 import typer
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, nothing else.")]
+NameMap = Annotated[
+    Path | None,
+    typer.Option("--name-map", help="Better names for GUIDs (InfiniBand)."),
+]
 SnapshotFile = Annotated[Path, typer.Argument(help="Snapshot (JSON), - for standard input.")]
 
 
@@ -98,6 +102,7 @@ def export(
     base: Annotated[
         Path | None, typer.Option(help="Dump of the tables in force; default D-mod-k.")
     ] = None,
+    name_map: NameMap = None,
     as_json: AsJson = False,
 ) -> None:
     """
@@ -107,12 +112,13 @@ def export(
     """
     from coupling.cli.do.lft import run_export
 
-    run_export(snapshot, fabric, out, base, as_json=as_json)
+    run_export(snapshot, fabric, out, base, name_map, as_json=as_json)
 
 
 def load(
     dump: Annotated[Path, typer.Argument(help="Dump of OpenSM, - for standard input.")],
     fabric: Annotated[Path, typer.Option(help="Output of ibnetdiscover on the fabric.")],
+    name_map: NameMap = None,
     as_json: AsJson = False,
 ) -> None:
     """
@@ -123,7 +129,7 @@ def load(
     """
     from coupling.cli.do.lft import run_load
 
-    if not run_load(dump, fabric, as_json=as_json):
+    if not run_load(dump, fabric, name_map, as_json=as_json):
         raise typer.Exit(1)
 
 

@@ -8,7 +8,6 @@ import pandas as pd
 from coupling.errors import CouplingError, ResultError
 from coupling.experiments.stored import Stored
 from coupling.reading.fabric import topology_of
-from coupling.reading.files import node_number
 from coupling.reading.table import Table
 from coupling.results.result import Result
 from coupling.snapshots.snapshot import snapshot_from
@@ -83,7 +82,7 @@ def _jobs(running: pd.DataFrame, partitions: pd.DataFrame, topology: Topology) -
     owned = dict(zip(partitions["id"].tolist(), partitions["links"].tolist(), strict=True))
     jobs = []
     for number, hosts in zip(running["id"].tolist(), running["nodes"].tolist(), strict=True):
-        nodes = [node_number(name, topology, {}) for name in expand_hostlist(str(hosts))]
+        nodes = topology.names.nodes([str(hosts)])
         job = {"id": number, "nodes": [topology.vertex_name(node) for node in nodes]}
         if number in owned:
             links = [int(link) for link in expand_hostlist(f"[{owned[number]}]")]

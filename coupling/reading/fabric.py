@@ -11,6 +11,7 @@ from coupling.reading.files import read_text
 from coupling.reading.table import Table
 from netsim.errors import NetsimError
 from netsim.formats.importers import infiniband
+from netsim.formats.importers.namemap import read_name_map
 from netsim.infiniband.wiring import Wiring
 from netsim.routing.base import Routing
 from netsim.routings import make_routing
@@ -124,7 +125,7 @@ def usual_routing(topology: Topology, *, owned: bool) -> str:
     return next((name for kind, name in _USUAL if isinstance(topology, kind)), "shortest")
 
 
-def read_wiring(path: Path) -> tuple[Wiring, str]:
+def read_wiring(path: Path, name_map: Path | None = None) -> tuple[Wiring, str]:
     """
     Read the InfiniBand fabric that `ibnetdiscover` printed.
 
@@ -132,6 +133,8 @@ def read_wiring(path: Path) -> tuple[Wiring, str]:
     ----------
     path : Path
         The file; ``-`` is standard input.
+    name_map : Path, optional
+        Better names for GUIDs.
 
     Returns
     -------
@@ -145,7 +148,8 @@ def read_wiring(path: Path) -> tuple[Wiring, str]:
     SnapshotError, TopologyError
         If the file cannot be read or is no such output.
     """
-    wiring, remark = infiniband.read_wiring(read_text(path), str(path))
+    better = None if name_map is None else read_name_map(read_text(name_map), str(name_map))
+    wiring, remark = infiniband.read_wiring(read_text(path), str(path), better)
     return wiring, "" if isinstance(wiring.topology, FatTree) else remark
 
 

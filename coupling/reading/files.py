@@ -2,10 +2,8 @@
 
 import gzip
 import json
-import re
 import sys
 import zlib
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -16,12 +14,8 @@ from coupling.guard import write_data
 from coupling.reading.table import Table, brief
 from netsim.arrays import Ints
 from netsim.errors import TopologyError
-from netsim.hostlist import expand_hostlist
 from netsim.topology.base import Topology
 from netsim.wholefile import replace_file
-
-Names = Mapping[str, int]
-"""Nodes and switches by names that the topology itself does not know."""
 
 
 def read_text(path: Path) -> str:
@@ -130,7 +124,7 @@ def write_whole(path: Path, text: str) -> None:
         raise SnapshotError(f"{path}: cannot be written: {error.strerror}.") from None
 
 
-def node_list(table: Table, key: str, topology: Topology, names: Names | None = None) -> Ints:
+def node_list(table: Table, key: str, topology: Topology) -> Ints:
     """
     Read a list of nodes.
 
@@ -143,8 +137,6 @@ def node_list(table: Table, key: str, topology: Topology, names: Names | None = 
         host list such as ``"n[001-018]"``.
     topology : Topology
         The fabric.
-    names : mapping of str to int, optional
-        Further names.
 
     Returns
     -------
@@ -160,67 +152,15 @@ def node_list(table: Table, key: str, topology: Topology, names: Names | None = 
     entries = [value] if isinstance(value, str) else value
     if not isinstance(entries, list) or not entries:
         raise table.error(key, "a list of nodes, or a host list such as n[001-018]")
-    nodes: list[int] = []
     try:
-        for entry in entries:
-            parts = expand_hostlist(entry) if isinstance(entry, str) else [entry]
-            nodes += [node_number(part, topology, names or {}) for part in parts]
+        found = np.array(topology.names.nodes(entries), dtype=np.int64)
     except TopologyError as error:
         raise table.fault(key, str(error)) from None
-    if not nodes:
+    if not found.size:
         raise table.error(key, "at least one node")
-    found = np.array(nodes, dtype=np.int64)
     if topology.usable is not None:
         idle = found[~np.isin(found, topology.usable)]
         if idle.size:
             name = topology.vertex_name(int(idle[0]))
             raise table.fault(key, f"node {name} takes no jobs on {topology.name}.")
     return found
-
-
-def node_number(entry: object, topology: Topology, names: Names) -> int:
-    """
-    Return the node that an entry means.
-
-    Parameters
-    ----------
-    entry : object
-        A number, ``"17"``, ``"n17"``, or one of the further names.
-    topology : Topology
-        The fabric.
-    names : mapping of str to int
-        Further names.
-
-    Returns
-    -------
-    int
-        The node.
-
-    Raises
-    ------
-    TopologyError
-        If there is no such node.
-    """
-    if isinstance(entry, str):
-        vertex = _named(entry, topology, names)
-    elif isinstance(entry, int) and not isinstance(entry, bool):
-        vertex = entry
-    else:
-        raise TopologyError(f"expected the number or name of a node, got {brief(entry)}.")
-    if not 0 <= vertex < topology.n_nodes:
-        raise TopologyError(
-            f"no node {brief(entry)} in {topology.name}; it has 0..{topology.n_nodes - 1}."
-        )
-    return vertex
-
-
-def _named(name: str, topology: Topology, names: Names) -> int:
-    """Return the vertex of a name; of a number in quotes where nothing is called so."""
-    if name in names:
-        return names[name]
-    try:
-        return topology.vertex_number(name)
-    except TopologyError:
-        if re.fullmatch("[0-9]{1,18}", name):
-            return int(name)
-        raise

@@ -1,13 +1,14 @@
 """Turn a schedule into the tables of a result."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pandas as pd
 
 from coupling.pace.network import BlameLedger, LinkLedger
-from coupling.results.result import JOB_COLUMNS, PARTITION_COLUMNS, TEXT, folded, hostlist
+from coupling.results.result import JOB_COLUMNS, PARTITION_COLUMNS, TEXT, folded
 from netsim.distance import average_pairwise_hops
+from netsim.hostlist import fold_hostlist
 from netsim.topology.base import Topology
 from scheduler.job import Job
 from scheduler.simulator import JobRecord, Schedule
@@ -76,10 +77,17 @@ def _row(record: JobRecord, topology: Topology, nodes_per_leaf: int) -> dict[str
         "pattern": label,
         "comm_fraction": fraction,
         "aph": average_pairwise_hops(topology, nodes),
-        "nodes": hostlist(nodes.tolist()),
+        "nodes": _hosts(nodes.tolist(), topology),
         "killed": record.killed,
         "dropped": "",
     }
+
+
+def _hosts(nodes: Sequence[int], topology: Topology) -> str:
+    """Write nodes as a host list, under the names of the fabric's file where it has one."""
+    if topology.origin is None:
+        return f"n[{folded(nodes)}]"
+    return fold_hostlist(topology.vertex_name(node) for node in nodes)
 
 
 def _dropped_row(job: DroppedJob) -> dict[str, object]:

@@ -157,28 +157,6 @@ def _json(value: Mapping[str, Any]) -> str:
     return json.dumps(value, indent=2, allow_nan=False) + "\n"
 
 
-def hostlist(nodes: Iterable[int]) -> str:
-    """
-    Write node numbers as a Slurm-like list.
-
-    Parameters
-    ----------
-    nodes : iterable of int
-        In rank order; ascending runs are folded, so the order can be read back.
-
-    Returns
-    -------
-    str
-        The list.
-
-    Examples
-    --------
-    >>> hostlist([4, 5, 6, 9, 2])
-    'n[4-6,9,2]'
-    """
-    return f"n[{folded(nodes)}]"
-
-
 def folded(numbers: Iterable[int]) -> str:
     """
     Write numbers with ascending runs folded.

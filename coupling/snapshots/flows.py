@@ -9,7 +9,6 @@ import numpy as np
 
 from coupling.errors import SnapshotError
 from coupling.reading.fabric import routing_of, topology_of
-from coupling.reading.files import node_number
 from coupling.reading.table import Table, brief
 from coupling.snapshots.messages import message_bytes
 from netsim.errors import NetsimError
@@ -127,7 +126,7 @@ def _flow(table: Table, place: int, entry: object, topology: Topology) -> tuple[
             where, f"expected [source, destination, bytes] and perhaps a rail, got {brief(entry)}."
         )
     try:
-        src, dst = (node_number(end, topology, {}) for end in entry[:2])
+        src, dst = (topology.names.node(end) for end in entry[:2])
         return src, dst, message_bytes(entry[2])
     except NetsimError as error:
         raise table.fault(where, str(error)) from None

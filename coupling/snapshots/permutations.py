@@ -1,10 +1,11 @@
 """Read a permutation: one flow per line, or JSON."""
 
 import json
+import shlex
 from pathlib import Path
 
 from coupling.errors import SnapshotError
-from coupling.reading.files import node_number, read_text
+from coupling.reading.files import read_text
 from coupling.reading.table import brief
 from netsim.errors import TopologyError
 from netsim.topology.base import Topology
@@ -19,8 +20,8 @@ def read_permutation(path: Path, topology: Topology) -> list[tuple[int, int]]:
     Parameters
     ----------
     path : Path
-        Lines ``source destination`` of nodes by name or number, ``#`` starting a comment, or a
-        JSON list of such pairs; ``-`` is standard input.
+        Lines ``source destination`` of nodes by name (in quotes where it has blanks) or number,
+        ``#`` starting a comment, or a JSON list of such pairs; ``-`` is standard input.
     topology : Topology
         The fabric.
 
@@ -39,7 +40,10 @@ def read_permutation(path: Path, topology: Topology) -> list[tuple[int, int]]:
         return _from_json(text, path, topology)
     pairs = []
     for number, line in enumerate(text.splitlines(), start=1):
-        words = line.partition("#")[0].split()
+        try:
+            words = shlex.split(line, comments=True)
+        except ValueError as error:
+            raise SnapshotError(f"{path}:{number}: expected two names, got: {error}.") from None
         if words:
             pairs.append(_pair(words, f"{path}:{number}", topology))
     if not pairs:
@@ -61,6 +65,6 @@ def _pair(ends: object, place: str, topology: Topology) -> tuple[int, int]:
     if not isinstance(ends, list) or len(ends) != _ENDS:
         raise SnapshotError(f"{place}: expected source and destination, got {brief(ends)}.")
     try:
-        return node_number(ends[0], topology, {}), node_number(ends[1], topology, {})
+        return topology.names.node(ends[0]), topology.names.node(ends[1])
     except TopologyError as error:
         raise SnapshotError(f"{place}: {error}") from None

@@ -11,8 +11,8 @@ import numpy as np
 
 from coupling.errors import SnapshotError
 from coupling.reading.fabric import routing_of, topology_of
-from coupling.reading.files import Names, node_list, read_json
-from coupling.reading.table import Table, brief, plain
+from coupling.reading.files import node_list, read_json
+from coupling.reading.table import Table, plain
 from coupling.snapshots.messages import job_flows
 from netsim.arrays import Ints
 from netsim.contention_models import CONTENTION_MODELS
@@ -153,7 +153,6 @@ def snapshot_from(
     document: Mapping[str, Any],
     source: str = "snapshot",
     folder: Path | None = None,
-    names: Names | None = None,
 ) -> Snapshot:
     """
     Check a snapshot given as a mapping.
@@ -167,8 +166,6 @@ def snapshot_from(
         What to call it in errors.
     folder : Path, optional
         Where relative paths start; by default the working directory.
-    names : mapping of str to int, optional
-        Names of nodes and switches besides those of the topology.
 
     Returns
     -------
@@ -184,7 +181,7 @@ def snapshot_from(
     folder = folder or Path()
     seed = table.integer("seed", 1)
     fabric = topology_of(table, folder)
-    reader = _Reader(source, folder, fabric, names or {})
+    reader = _Reader(source, folder, fabric)
     jobs = tuple(reader.job(entry, i) for i, entry in enumerate(_list(table, "jobs")))
     candidates = tuple(
         reader.candidate(entry, i) for i, entry in enumerate(_list(table, "candidates"))
@@ -209,11 +206,10 @@ def snapshot_from(
 class _Reader:
     """Reads jobs and candidates on one fabric."""
 
-    def __init__(self, source: str, folder: Path, topology: Topology, names: Names) -> None:
+    def __init__(self, source: str, folder: Path, topology: Topology) -> None:
         self._source = source
         self._folder = folder
         self._topology = topology
-        self._names = names
         self._sizes: dict[JobId, int] = {}
         self._numbers: set[int] = set()
 
@@ -268,7 +264,7 @@ class _Reader:
 
     def _partition(self, table: Table) -> Partition:
         """Read nodes in rank order, and owned links."""
-        nodes = node_list(table, "nodes", self._topology, self._names)
+        nodes = node_list(table, "nodes", self._topology)
         per_node = table.integer("ranks_per_node", 1, least=1)
         mapping = table.text("mapping", "block", MAPPINGS)
         if per_node > 1:
@@ -289,38 +285,11 @@ class _Reader:
             return None
         if not isinstance(value, list):
             raise table.error("links", "a list of names or numbers of directed links, or null")
-        topology = self._topology
-        links = []
-        for entry in value:
-            if isinstance(entry, str):
-                try:
-                    links.append(self._named_link(entry))
-                except TopologyError as error:
-                    raise table.fault("links", str(error)) from None
-            elif isinstance(entry, bool) or not isinstance(entry, int):
-                raise table.fault(
-                    "links", f"expected the name or number of a link, got {brief(entry)}."
-                )
-            elif not 0 <= entry < topology.n_links:
-                raise table.fault(
-                    "links",
-                    f"no link {entry} in {topology.name}; it has 0..{topology.n_links - 1}.",
-                )
-            else:
-                links.append(entry)
+        try:
+            links = self._topology.names.links(value)
+        except TopologyError as error:
+            raise table.fault("links", str(error)) from None
         return np.array(sorted(set(links)), dtype=np.int64)
-
-    def _named_link(self, name: str) -> int:
-        """Return the link of a name, whose ends may be further names."""
-        if self._names and ">" in name:
-            tail, _, rest = name.partition(">")
-            head, _, cable = rest.partition("#")
-            ends = [
-                self._topology.vertex_name(self._names[end]) if end in self._names else end
-                for end in (tail, head)
-            ]
-            name = ">".join(ends) + (f"#{cable}" if cable else "")
-        return self._topology.link_number(name)
 
 
 def _list(table: Table, key: str) -> list[Any]:

@@ -1,14 +1,10 @@
 """Fields: the entries of a topology table, read with checks that name the field."""
 
-import re
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, TypeGuard
 
 from netsim.errors import TopologyError, UnitError
 from netsim.units import parse_buffer, parse_latency, parse_rates
-
-_LIST = re.compile(r"([a-z]+[0-9]*\.?)\[([0-9,\s-]+)\]")
-_MOST_LISTED = 10_000_000  # names that one bracket may stand for
 
 
 class Fields:
@@ -307,7 +303,7 @@ class Fields:
 
     def names(self, name: str) -> tuple[str | int, ...]:
         """
-        Read a list of names or numbers; ``n[3-5,9]`` stands for four names.
+        Read a list of names, host lists or numbers.
 
         Parameters
         ----------
@@ -317,7 +313,7 @@ class Fields:
         Returns
         -------
         tuple of str or int
-            The entries with brackets written out; empty when the field is absent.
+            The entries; empty when the field is absent.
 
         Raises
         ------
@@ -328,15 +324,30 @@ class Fields:
             return ()
         value = self._table[name]
         entries = value if isinstance(value, (list, tuple)) else [value]
-        found: list[str | int] = []
-        for entry in entries:
-            if isinstance(entry, str):
-                found += _expanded(entry)
-            elif _is_integer(entry):
-                found.append(entry)
-            else:
-                raise self.fault(name, "a list of names or numbers")
-        return tuple(found)
+        if not all(isinstance(entry, str) or _is_integer(entry) for entry in entries):
+            raise self.fault(name, "a list of names or numbers")
+        return tuple(entries)
+
+    def look_up(self, name: str, find: Callable[[Sequence[str | int]], object]) -> None:
+        """
+        Check that what a list names is there.
+
+        Parameters
+        ----------
+        name : str
+            The field.
+        find : callable
+            Looks names up, and raises `TopologyError`.
+
+        Raises
+        ------
+        TopologyError
+            If it does, with the field.
+        """
+        try:
+            find(self.names(name))
+        except TopologyError as error:
+            raise TopologyError(f"{self._where}: field {name!r}: {error}") from None
 
     def finish(self) -> None:
         """
@@ -358,20 +369,3 @@ class Fields:
 def _is_integer(value: object) -> TypeGuard[int]:
     """Tell whole numbers from booleans and the rest."""
     return isinstance(value, int) and not isinstance(value, bool)
-
-
-def _expanded(entry: str) -> list[str]:
-    """Write out ``n[3-5,9]``; any other name stands for itself."""
-    match = _LIST.fullmatch(entry.strip())
-    if match is None:
-        return [entry]
-    found: list[str] = []
-    for part in match[2].split(","):
-        first, _, last = part.strip().partition("-")
-        if not first.isdigit() or not (last or first).isdigit():
-            raise TopologyError(f"cannot read the list {entry!r}; lists look like 'n[3-5,9]'.")
-        span = range(int(first), int(last or first) + 1)
-        if not 0 < len(span) <= _MOST_LISTED:
-            raise TopologyError(f"the range {part.strip()!r} in {entry!r} is empty or too long.")
-        found += [f"{match[1]}{number}" for number in span]
-    return found

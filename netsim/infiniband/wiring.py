@@ -44,22 +44,6 @@ class Wiring:
     port: Ints
     formula: bool = True
 
-    def vertices(self) -> dict[str, int]:
-        """
-        Return node and switch of every description that only one device has.
-
-        Returns
-        -------
-        dict of str to int
-            Description, as in the fabric's files, to vertex.
-        """
-        names: dict[str, int] = {}
-        twice = set()
-        for v, i in enumerate(self.device.tolist()):
-            if i >= 0 and names.setdefault(self.fabric.devices[i].name, v) != v:
-                twice.add(self.fabric.devices[i].name)
-        return {name: v for name, v in names.items() if name not in twice}
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Levels:

@@ -217,12 +217,13 @@ def _leaf_links_of_l2(job: TreePartition) -> Ints:
 
 def _leaf_name(job: TreePartition, leaf: int) -> str:
     """Return the fabric's name of a leaf numbered within the job."""
-    return f"s1.{job.leaves[leaf]}"
+    return job.tree.vertex_name(job.tree.n_nodes + int(job.leaves[leaf]))
 
 
 def _l2_name(job: TreePartition, pod: int, i: int) -> str:
     """Return the fabric's name of L2 switch i of a pod numbered within the job."""
-    return f"s2.{job.pods[pod] * job.tree.parents[1] + i}"
+    l2 = int(job.pods[pod]) * job.tree.parents[1] + i
+    return job.tree.vertex_name(job.tree.n_nodes + job.tree.n_leaves + l2)
 
 
 def _differ(job: TreePartition, owned: Bools, leaf: int, other: int, expected: str) -> str:

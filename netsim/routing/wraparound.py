@@ -123,7 +123,8 @@ def _table(job: TreePartition, src: Ints, dst: Ints) -> Ints:
     candidates = leaf_candidates(job, s, d)
     s_pod, d_pod = job.pod_of_leaf[s], job.pod_of_leaf[d]
     key = job.slot[to_node[crossing]]
-    port = _pick(candidates, key, src[crossing], dst[crossing])
+    port = _pick(candidates, key)
+    _demand(port >= 0, tree, src[crossing], dst[crossing])
     down = _pick_down(job.leaf_down, d, key, port, p[1])
     table[crossing, 1] = tree.up_base[1] + job.leaves[s] * tree.ports[1] + port
     table[crossing, -2] = tree.down_base[1] + job.leaves[d] * tree.ports[1] + down
@@ -133,7 +134,8 @@ def _table(job: TreePartition, src: Ints, dst: Ints) -> Ints:
         s, d = s_pod[far] * w[1] + l2, d_pod[far] * w[1] + l2
         candidates = l2_candidates(job, s, d)
         key = l2_key(job)[to_node[flows]]
-        port = _pick(candidates, key, src[flows], dst[flows])
+        port = _pick(candidates, key)
+        _demand(port >= 0, tree, src[flows], dst[flows])
         down = _pick_down(job.l2_down.reshape(-1, tree.ports[2]), d, key, port, p[2])
         switch = (job.pods[:, None] * w[1] + np.arange(w[1])).ravel()
         table[flows, 2] = tree.up_base[2] + switch[s] * tree.ports[2] + port
@@ -233,19 +235,24 @@ def _pick_down(down: Bools, switch: Ints, key: Ints, up_port: Ints, parallel: in
     owned = down[switch]
     n_parents = owned.shape[1] // parallel
     parent = up_port % n_parents
-    mirror = _pick(owned, key, key, key)
+    mirror = _pick(owned, key)
     at_parent = owned & (np.arange(owned.shape[1]) % n_parents == parent[:, None])
-    return np.where(mirror % n_parents == parent, mirror, _pick(at_parent, key, key, key))
+    return np.where(mirror % n_parents == parent, mirror, _pick(at_parent, key))
 
 
-def _pick(candidates: Bools, key: Ints, src: Ints, dst: Ints) -> Ints:
-    """Return the port at place ``key mod |C|`` among the candidates C of each flow."""
+def _pick(candidates: Bools, key: Ints) -> Ints:
+    """Return the port at place ``key mod |C|`` among the candidates C of each flow, -1 of none."""
     passed = np.cumsum(candidates, axis=1, dtype=np.int32)
     count = passed[:, -1]
-    if not count.all():
-        flow = int(np.argmin(count))
+    place: Ints = np.argmax(passed > (key % np.maximum(count, 1))[:, None], axis=1)
+    return np.where(count > 0, place, -1)
+
+
+def _demand(found: Bools, tree: FatTree, src: Ints, dst: Ints) -> None:
+    """Refuse a flow for which there is no way."""
+    if not found.all():
+        flow = int(np.argmin(found))
+        here, there = (tree.vertex_name(int(ends[flow])) for ends in (src, dst))
         raise RoutingError(
-            f"no shortest path from n{src[flow]} to n{dst[flow]} on the links that the job owns."
+            f"no shortest path from {here} to {there} on the links that the job owns."
         )
-    place: Ints = np.argmax(passed > (key % count)[:, None], axis=1)
-    return place

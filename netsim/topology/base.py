@@ -1,13 +1,14 @@
 """Topology: nodes, switches and directed links as arrays."""
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
 from netsim.arrays import Floats, Ints
 from netsim.errors import TopologyError
+from netsim.topology.names import NameBook
 from netsim.topology.origin import Origin
 
 _PAIRS = 2_000_000  # pairs of nodes whose distance is held in memory at once
@@ -207,8 +208,8 @@ class Topology:
         Parameters
         ----------
         name : str
-            As `vertex_name` gives it. In an imported fabric the usual names (``n17``) work as
-            well, unless the file calls another vertex so.
+            As `vertex_name` gives it. In an imported fabric further names of the file and the usual
+            names (``n17``) work as well (`netsim.topology.names`).
 
         Returns
         -------
@@ -218,39 +219,39 @@ class Topology:
         Raises
         ------
         TopologyError
-            If the fabric has no such node or switch.
+            If the fabric has no such node or switch, or several.
         """
-        vertex = self._vertices.get(name)
-        if vertex is None and not self._ambiguous:
-            vertex = self._usual_number(name)
-        if vertex is None:
-            raise self.no_vertex(name)
-        return vertex
+        return self.names.vertex(name)
+
+    @cached_property
+    def names(self) -> NameBook:
+        """All names of nodes, switches and links."""
+        return NameBook(self)
 
     def _usual_name(self, vertex: int) -> str:
         """Return the name of a vertex in a fabric of this kind."""
         return f"n{vertex}" if vertex < self.n_nodes else f"r{vertex - self.n_nodes}"
 
-    def _usual_number(self, name: str) -> int | None:
-        """Return the vertex of a name in a fabric of this kind, None where there is none."""
+    def usual_number(self, name: str) -> int | None:
+        """
+        Return the vertex of a name in a fabric of this kind, whatever its file calls it.
+
+        Parameters
+        ----------
+        name : str
+            Such as ``n17``.
+
+        Returns
+        -------
+        int or None
+            The vertex; None where there is none.
+        """
         match = re.fullmatch(r"([nr])([0-9]{1,18})", name, flags=re.ASCII)
         if match is None:
             return None
         vertex = int(match[2]) + (self.n_nodes if match[1] == "r" else 0)
         limit = self.n_nodes if match[1] == "n" else self.n_nodes + self.n_switches
         return vertex if vertex < limit else None
-
-    @cached_property
-    def _vertices(self) -> dict[str, int]:
-        """Vertices by the file's own names."""
-        labels = self.origin.labels if self.origin else ()
-        return {label: vertex for vertex, label in enumerate(labels)}
-
-    @cached_property
-    def _ambiguous(self) -> bool:
-        """Whether the file calls a vertex by what is the usual name of another."""
-        named = self._vertices.items()
-        return any(self._usual_number(label) not in {None, vertex} for label, vertex in named)
 
     def no_vertex(self, name: str) -> TopologyError:
         """
@@ -312,7 +313,7 @@ class Topology:
         Parameters
         ----------
         name : str
-            ``tail>head`` or ``tail>head#k``.
+            ``tail>head`` or ``tail>head#k``, with any names of its ends.
 
         Returns
         -------
@@ -322,11 +323,11 @@ class Topology:
         Raises
         ------
         TopologyError
-            If the fabric has no such link.
+            If the fabric has no such link, or several vertices are called as one of its ends.
         """
-        number = self._numbers.get(name)
-        if number is None and self.origin is not None and not self._ambiguous:
-            number = self._unnamed._numbers.get(name)  # noqa: SLF001 (the same class)
+        number = self.links_by_name.get(name)
+        if number is None:
+            number = self.names.link(name)
         if number is None:
             example = self.link_name(0)
             raise TopologyError(f"no link {name!r} in {self.name}; names look like {example!r}.")
@@ -340,13 +341,8 @@ class Topology:
         return frozenset(np.flatnonzero(count[inverse] > 1).tolist())
 
     @cached_property
-    def _unnamed(self) -> "Topology":
-        """The same fabric without the names of its file."""
-        return replace(self, origin=None)
-
-    @cached_property
-    def _numbers(self) -> dict[str, int]:
-        """Directed link of every name."""
+    def links_by_name(self) -> dict[str, int]:
+        """Directed link of every name as `link_name` gives it."""
         return {self.link_name(link): link for link in range(self.n_links)}
 
 

@@ -164,7 +164,7 @@ class FatTree(Topology):
         level, x = self.position(vertex)
         return f"s{level}.{x}" if level else f"n{x}"
 
-    def _usual_number(self, name: str) -> int | None:
+    def usual_number(self, name: str) -> int | None:
         """Return the vertex of such a name, None where there is none."""
         match = re.fullmatch(r"n([0-9]{1,18})|s([1-9])\.([0-9]{1,18})", name, flags=re.ASCII)
         if match is None:

@@ -22,6 +22,8 @@ class Origin:
         Why the fabric is no fat-tree, torus or dragonfly but a mere graph; empty where it is one.
     fake_roots : tuple of int
         Switches that stand for a network which the file does not show.
+    aliases : tuple of (str, int)
+        Further names of vertices, with the vertex; several may share one, which then is none.
     """
 
     source: str
@@ -30,3 +32,4 @@ class Origin:
     assumed: tuple[str, ...] = ()
     irregularity: str = ""
     fake_roots: tuple[int, ...] = ()
+    aliases: tuple[tuple[str, int], ...] = ()

@@ -7,6 +7,7 @@ import numpy as np
 
 from netsim.arrays import Bools, Ints
 from netsim.errors import TopologyError
+from netsim.arrays import Bools
 from netsim.topology.base import Topology
 from netsim.topology.levels import links_in_service
 from netsim.topology.reach import unreachable
@@ -21,7 +22,7 @@ def exclude(topology: Topology, vertices: Sequence[str | int]) -> Topology:
     topology : Topology
         The fabric.
     vertices : sequence of str or int
-        Nodes by number or name, or switches by name, which stand for their nodes.
+        Nodes by number, name or host list, or switches by name, which stand for their nodes.
 
     Returns
     -------
@@ -53,9 +54,11 @@ def fail(
     topology : Topology
         The fabric.
     cables : sequence of str or int
-        Name or number of either direction of each failed cable; both directions fail.
+        Names, lists of names or numbers of either direction of each failed cable; both
+        directions fail.
     vertices : sequence of str or int
-        Failed switches by name, failed nodes by name or number; all their cables fail.
+        Failed switches by name or list, failed nodes by name, list or number; all their cables
+        fail.
 
     Returns
     -------
@@ -75,7 +78,7 @@ def fail(
     absent = gone[topology.link_tail] | gone[topology.link_head]
     if topology.absent is not None:
         absent[topology.absent] = True
-    failed = np.array([_link_of(topology, cable) for cable in cables], dtype=np.int64)
+    failed = np.array(topology.names.links(cables), dtype=np.int64)
     absent[failed] = absent[topology.reverse[failed]] = True
     damaged = replace(topology, absent=np.flatnonzero(absent))
     usable = topology.usable_nodes[~gone[topology.usable_nodes]]
@@ -119,18 +122,5 @@ def _touched(before: Topology, after: Topology) -> Ints:
 def _marked(topology: Topology, vertices: Sequence[str | int]) -> Bools:
     """Mark the nodes and switches that a user named."""
     mark = np.zeros(topology.n_nodes + topology.n_switches, dtype=bool)
-    for vertex in vertices:
-        number = topology.vertex_number(vertex) if isinstance(vertex, str) else vertex
-        if not (isinstance(vertex, str) or 0 <= number < topology.n_nodes):
-            raise topology.no_vertex(f"n{vertex}")
-        mark[number] = True
+    mark[topology.names.vertices(vertices)] = True
     return mark
-
-
-def _link_of(topology: Topology, cable: str | int) -> int:
-    """Return the number of a link that a user named."""
-    if isinstance(cable, str):
-        return topology.link_number(cable)
-    if not 0 <= cable < topology.n_links:
-        raise TopologyError(f"links of {topology.name} are 0..{topology.n_links - 1}, got {cable}.")
-    return cable

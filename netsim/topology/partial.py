@@ -19,8 +19,8 @@ def depopulate(tree: FatTree, missing: Sequence[str | int]) -> FatTree:
     tree : FatTree
         The full tree.
     missing : sequence of str or int
-        Missing nodes by number or name; missing leaves by name (``s1.3``) where a node has
-        one leaf.
+        Missing nodes by number, name or host list; missing leaves by name (``s1.3``) where a
+        node has one leaf.
 
     Returns
     -------
@@ -45,13 +45,13 @@ def depopulate(tree: FatTree, missing: Sequence[str | int]) -> FatTree:
         return tree
     single = tree.parents[0] == 1  # with several rails a node outlives each of its leaves
     there = np.ones(tree.n_nodes + tree.n_leaves * single, dtype=bool)
-    for entry in missing:
-        vertex = tree.vertex_number(entry if isinstance(entry, str) else f"n{entry}")
-        if vertex >= there.size:
-            raise TopologyError(
-                f"only nodes and leaves can be missing, got {entry!r}; let other switches fail."
-            )
-        there[vertex] = False
+    vertices = np.array(tree.names.vertices(missing), dtype=np.int64)
+    if vertices.max(initial=0) >= there.size:
+        raise TopologyError(
+            f"only nodes and leaves can be missing, got {tree.vertex_name(vertices.max())!r}; let "
+            f"other switches fail."
+        )
+    there[vertices] = False
     leaf = np.arange(tree.n_nodes) // tree.nodes_per_leaf
     nodes, leaves = there[: tree.n_nodes], there[tree.n_nodes :]
     if single:

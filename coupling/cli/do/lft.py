@@ -1,6 +1,7 @@
 """What the commands `lft export` and `lft load` do."""
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 from coupling.cli.do.estimate import print_json
@@ -16,9 +17,18 @@ from netsim.errors import NetsimError
 from netsim.infiniband.dump import LftDump, export_lfts, read_lft_dump, tables_of
 from netsim.infiniband.wiring import Wiring
 from netsim.routing.wraparound import Wraparound
+from netsim.topology.names import with_names_of
 
 
-def run_export(path: Path, fabric: Path, out: Path, base: Path | None, *, as_json: bool) -> None:
+def run_export(
+    path: Path,
+    fabric: Path,
+    out: Path,
+    base: Path | None,
+    name_map: Path | None = None,
+    *,
+    as_json: bool,
+) -> None:
     """
     Write the tables that keep each job's traffic inside its partition.
 
@@ -32,6 +42,8 @@ def run_export(path: Path, fabric: Path, out: Path, base: Path | None, *, as_jso
         File to write, for ``opensm -R file,no_fallback -U FILE``; ``-`` is standard output.
     base : Path or None
         Dump of the tables in force, which all other traffic keeps; None: D-mod-k.
+    name_map : Path, optional
+        Better names for GUIDs.
     as_json : bool
         Print what was done as JSON.
 
@@ -40,8 +52,8 @@ def run_export(path: Path, fabric: Path, out: Path, base: Path | None, *, as_jso
     CouplingError, NetsimError
         If the input is wrong; nothing is written then.
     """
-    wiring, irregularity = read_wiring(fabric)
-    snapshot = _snapshot_on(wiring, path, fabric)
+    wiring, irregularity = read_wiring(fabric, name_map)
+    wiring, snapshot = _snapshot_on(wiring, path, fabric)
     dump = None if base is None else read_lft_dump(read_text(base), str(base))
     owners = [job for job in snapshot.jobs if job.partition.links is not None]
     if owners and irregularity:
@@ -76,7 +88,7 @@ def run_export(path: Path, fabric: Path, out: Path, base: Path | None, *, as_jso
     )
 
 
-def run_load(path: Path, fabric: Path, *, as_json: bool) -> bool:
+def run_load(path: Path, fabric: Path, name_map: Path | None = None, *, as_json: bool) -> bool:
     """
     Read a dump of forwarding tables and say what it does.
 
@@ -86,6 +98,8 @@ def run_load(path: Path, fabric: Path, *, as_json: bool) -> bool:
         Dump of OpenSM or of `dump_fts`; ``-`` is standard input.
     fabric : Path
         Output of `ibnetdiscover` on the fabric.
+    name_map : Path, optional
+        Better names for GUIDs.
     as_json : bool
         Print JSON instead of text.
 
@@ -99,7 +113,7 @@ def run_load(path: Path, fabric: Path, *, as_json: bool) -> bool:
     CouplingError, NetsimError
         If a file cannot be read, or the dump is of another fabric.
     """
-    wiring, irregularity = read_wiring(fabric)
+    wiring, irregularity = read_wiring(fabric, name_map)
     dump = read_lft_dump(read_text(path), str(path))
     try:
         tables = tables_of(dump, wiring)
@@ -143,14 +157,14 @@ def _lines(wiring: Wiring, irregularity: str, dump: LftDump, check: TableCheck) 
     return lines
 
 
-def _snapshot_on(wiring: Wiring, path: Path, fabric: Path) -> Snapshot:
-    """Read a snapshot on the wired fabric, which must be its own."""
+def _snapshot_on(wiring: Wiring, path: Path, fabric: Path) -> tuple[Wiring, Snapshot]:
+    """Read a snapshot on the wired fabric, which must be its own, under the names of both."""
     document = read_json(path)
     folder = Path() if str(path) == "-" else path.parent
     if "topology" in document:
-        demand_same(
-            wiring, topology_of(Table(document, f"{path}:", SnapshotError), folder), str(fabric)
-        )
+        own = topology_of(Table(document, f"{path}:", SnapshotError), folder)
+        demand_same(wiring, own, str(fabric))
+        wiring = replace(wiring, topology=with_names_of(wiring.topology, own))
     known = {key: value for key, value in document.items() if key != "routing"}
     known["topology"] = wiring.topology
-    return snapshot_from(known, str(path), folder, wiring.vertices())
+    return wiring, snapshot_from(known, str(path), folder)

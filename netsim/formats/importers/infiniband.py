@@ -2,6 +2,7 @@
 
 import re
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import replace
 
 import numpy as np
@@ -10,10 +11,11 @@ from netsim.arrays import Ints
 from netsim.errors import TopologyError
 from netsim.formats.importers.sketch import Settings, complete_labels, fit_capacities, fit_labels
 from netsim.infiniband.damaged import missing_parts, wire_damaged_tree
-from netsim.infiniband.discover import IbFabric, read_ibnetdiscover
+from netsim.infiniband.discover import Device, IbFabric, read_ibnetdiscover
 from netsim.infiniband.wiring import Wiring, wire_fat_tree, wire_graph
 from netsim.topology.base import Topology
 from netsim.topology.fattree import FatTree
+from netsim.topology.names import guid_name
 from netsim.topology.origin import Origin
 from netsim.topology.recognise import recognise
 
@@ -32,10 +34,13 @@ LANE_GBITS = {
     "XDR": 200.0,
 }
 _AGGREGATOR = "Aggregation Node"  # SHARP's, as switches describe theirs
+_MANAGED = re.compile(r"[^;]+;([^;:\s]+):[^;]+")  # "MF0;ibsw2:SX6036/U1"
 _DESCRIPTION = re.compile(r"(\S+)(?:\s+(?:HCA-\d+|mlx\d+_\d+|hfi\d+_\d+|ibp\S*))?")
 
 
-def read_wiring(text: str, source: str) -> tuple[Wiring, str]:
+def read_wiring(
+    text: str, source: str, better: Mapping[str, str] | None = None
+) -> tuple[Wiring, str]:
     """
     Read an InfiniBand fabric.
 
@@ -45,12 +50,15 @@ def read_wiring(text: str, source: str) -> tuple[Wiring, str]:
         Output of `ibnetdiscover`.
     source : str
         Name of the file, for messages.
+    better : mapping of str to str, optional
+        Better names by GUID.
 
     Returns
     -------
     wiring : Wiring
         A fat-tree where the wiring is a PGFT, or one of which parts are missing; else a graph.
-        Every cable has 1 byte/s.
+        Every cable has 1 byte/s. Vertices are called by their better name, host or GUID; GUIDs,
+        hosts and whole descriptions are further names.
     remark : str
         Why it is a graph; or what the tree lacks; or that its ports are not in OpenSM's order, so
         that the tables of ftree may be others than D-mod-k's; else empty.
@@ -64,7 +72,25 @@ def read_wiring(text: str, source: str) -> tuple[Wiring, str]:
     fabric, number = _without_aggregators(whole)
     wiring, remark = _wired(fabric, source)
     device = np.where(wiring.device >= 0, number[wiring.device], -1)
-    return replace(wiring, fabric=whole, device=device), remark
+    wiring = replace(wiring, fabric=whole, device=device)
+    return replace(wiring, topology=_named(wiring, source, dict(better or {}), remark)), remark
+
+
+def _named(wiring: Wiring, source: str, better: dict[str, str], remark: str) -> Topology:
+    """Return the topology of a fabric with all names of its devices."""
+    topology, devices = wiring.topology, wiring.fabric.devices
+    names, assumed = _names(wiring, better), list[str]()
+    own = iter(fit_labels([name for name in names if name], {}, assumed, source))
+    labels = complete_labels(topology, [next(own) if name else None for name in names])
+    aliases = []
+    for vertex, i in enumerate(wiring.device.tolist()):
+        if i >= 0:
+            told = {names[vertex], devices[i].name, _host(devices[i])} - {labels[vertex], ""}
+            guids = {guid_name(guid) for guid in (devices[i].guid, devices[i].port_guid) if guid}
+            aliases += [(name, vertex) for name in sorted(told | guids)]
+    why = "" if isinstance(topology, FatTree) else remark
+    origin = Origin(source, FORM, labels, tuple(assumed), why, aliases=tuple(aliases))
+    return replace(topology, origin=origin)
 
 
 def _without_aggregators(fabric: IbFabric) -> tuple[IbFabric, Ints]:
@@ -147,8 +173,9 @@ def read_infiniband(text: str, source: str, settings: Settings) -> Topology:
     TopologyError
         If it is no such output, or a width or speed is unknown.
     """
-    wiring, remark = read_wiring(text, source)
-    topology, n_nodes = wiring.topology, wiring.topology.n_nodes
+    wiring, remark = read_wiring(text, source, settings.names)
+    topology, n_nodes, origin = wiring.topology, wiring.topology.n_nodes, wiring.topology.origin
+    assert origin is not None  # noqa: S101 (it has just been named)
     is_tree = isinstance(topology, FatTree)
     assumed = [remark] if is_tree and remark else []
     adapters = [d for d in wiring.fabric.devices if not d.is_switch]
@@ -161,9 +188,6 @@ def read_infiniband(text: str, source: str, settings: Settings) -> Topology:
     if np.any(wiring.device[: n_nodes + _leaves(topology)] < 0):
         assumed.append("places of the tree without a device are missing nodes and leaves")
     capacity = fit_capacities(topology, _rates(wiring, source), settings, assumed)
-    names = _names(wiring, settings.names)
-    own = iter(fit_labels([name for name in names if name], {}, assumed, source))
-    labels = complete_labels(topology, [next(own) if name else None for name in names])
     numbers = np.arange(topology.n_links)
     return replace(
         topology,
@@ -172,7 +196,7 @@ def read_infiniband(text: str, source: str, settings: Settings) -> Topology:
         channel=np.minimum(numbers, topology.reverse) if settings.half_duplex else numbers,
         latency_base_s=settings.latency_base_s,
         latency_per_link_s=settings.latency_per_link_s,
-        origin=Origin(source, FORM, labels, tuple(assumed), "" if is_tree else remark),
+        origin=replace(origin, assumed=(*assumed, *origin.assumed)),
     )
 
 
@@ -184,10 +208,7 @@ def _leaves(topology: Topology) -> int:
 def _names(wiring: Wiring, better: dict[str, str]) -> list[str]:
     """Return a name for every vertex; empty where a place of a tree has no device."""
     devices = wiring.fabric.devices
-    said = []
-    for device in devices:
-        match = _DESCRIPTION.fullmatch(device.name)
-        said.append(match[1] if match else "")
+    said = [match[1] if (match := _DESCRIPTION.fullmatch(d.name)) else "" for d in devices]
     often = Counter(said)
     names = []
     for i in wiring.device.tolist():
@@ -199,6 +220,13 @@ def _names(wiring: Wiring, better: dict[str, str]) -> list[str]:
         kind = "S" if devices[i].is_switch else "H"
         names.append(better.get(guid) or described or f"{kind}-{guid}")
     return names
+
+
+def _host(device: Device) -> str:
+    """Return the host that a description tells, of an adapter or a managed switch."""
+    match = _DESCRIPTION.fullmatch(device.name)
+    managed = _MANAGED.fullmatch(device.name)
+    return managed[1] if managed else match[1] if match else ""
 
 
 def _rates(wiring: Wiring, source: str) -> list[float | None]:

@@ -10,6 +10,7 @@ from netsim.formats.importers.sketch import (
     complete_labels,
     fit_labels,
 )
+from netsim.formats.importers.slurm import names_in
 from netsim.topology.base import Topology
 from netsim.topology.fattree import FatTree, build_fat_tree
 from netsim.topology.origin import Origin
@@ -57,14 +58,15 @@ def read_node_csv(text: str, source: str, settings: Settings) -> Topology:
         name, switch, over = row[node], row[leaf], "" if pod is None else row[pod]
         if not name or not switch or (pod is not None and not over):
             raise TopologyError(f"{source}:{line}: expected a name in every column, got {row}.")
-        if name in seen:
-            raise TopologyError(f"{source}:{line}: {name!r} again, first in line {seen[name]}.")
         if home.setdefault(switch, over) != over:
             raise TopologyError(
                 f"{source}:{line}: leaf {switch!r} in pod {over!r}, before in {home[switch]!r}."
             )
-        seen[name] = line
-        pods.setdefault(over, {}).setdefault(switch, []).append(name)
+        for host in names_in(name, f"{source}:{line}", len(seen)):
+            if host in seen:
+                raise TopologyError(f"{source}:{line}: {host!r} again, first in line {seen[host]}.")
+            seen[host] = line
+            pods.setdefault(over, {}).setdefault(switch, []).append(host)
     if not pods:
         raise TopologyError(f"{source}: no node in it, read as {FORM!r}.")
     return _tree(list(pods.values()), source, settings)
@@ -139,7 +141,9 @@ def _tree(pods: list[Leaves], source: str, settings: Settings) -> Topology:
     for vertex, label in zip(names, fitted, strict=True):
         own[vertex] = label
     labels = complete_labels(tree, own)
-    return replace(tree, origin=Origin(source, FORM, labels, tuple(assumed)))
+    pairs = zip(names.items(), fitted, strict=True)
+    aliases = tuple((name, vertex) for (vertex, name), label in pairs if name != label)
+    return replace(tree, origin=Origin(source, FORM, labels, tuple(assumed), aliases=aliases))
 
 
 def _with_holes(tree: FatTree, names: dict[int, str]) -> tuple[FatTree, list[str]]:

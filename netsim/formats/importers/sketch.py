@@ -145,9 +145,10 @@ class Sketch:
             [*self.nodes, *self.switches], settings.names, self.assumed, self.source
         )
         roots = tuple(len(self.nodes) + self.switches[name] for name in self.fake_roots)
+        aliases = other_names([*self.nodes, *self.switches], labels)
         graph = replace(
             graph,
-            origin=Origin(self.source, self.form, labels, tuple(self.assumed), "", roots),
+            origin=Origin(self.source, self.form, labels, tuple(self.assumed), "", roots, aliases),
         )
         return as_tree(graph)
 
@@ -220,6 +221,7 @@ def as_tree(graph: Topology) -> Topology:
             labels=complete_labels(tree, own),
             assumed=tuple(assumed),
             fake_roots=tuple(place[root] for root in origin.fake_roots),
+            aliases=tuple((name, place[vertex]) for name, vertex in origin.aliases),
         ),
     )
 
@@ -293,6 +295,26 @@ def fit_labels(
     if any(label.isdecimal() for label in labels):
         assumed.append("a number in quotes is the file's name, one without is a node's number")
     return tuple(labels)
+
+
+def other_names(names: Sequence[str], labels: Sequence[str]) -> tuple[tuple[str, int], ...]:
+    """
+    Return the names of a file that its labels do not keep.
+
+    Parameters
+    ----------
+    names : sequence of str
+        The file's names of the vertices.
+    labels : sequence of str
+        What they are called.
+
+    Returns
+    -------
+    tuple of (str, int)
+        Name and vertex, as the aliases of an origin.
+    """
+    pairs = enumerate(zip(names, labels, strict=True))
+    return tuple((name, vertex) for vertex, (name, label) in pairs if name != label)
 
 
 def fit_capacities(

@@ -46,7 +46,7 @@ def read_slurm_conf(text: str, source: str, settings: Settings) -> Topology:
     switches: list[Group] = []
     blocks: list[Group] = []
     sizes: list[int] = []
-    speeds = 0
+    speeds = taken = 0
     for place, fields in _lines(text, source):
         if "switchname" in fields:
             _known(fields, _SWITCH, place)
@@ -54,10 +54,11 @@ def read_slurm_conf(text: str, source: str, settings: Settings) -> Topology:
                 Group(
                     _name(fields["switchname"], place),
                     place,
-                    names_in(fields.get("nodes", ""), place),
-                    names_in(fields.get("switches", ""), place),
+                    names_in(fields.get("nodes", ""), place, taken),
+                    names_in(fields.get("switches", ""), place, taken),
                 )
             )
+            taken += len(switches[-1].nodes) + len(switches[-1].switches)
             speeds += "linkspeed" in fields
         else:
             _known(fields, _BLOCK, place)
@@ -67,7 +68,8 @@ def read_slurm_conf(text: str, source: str, settings: Settings) -> Topology:
                 sizes = block_sizes(fields["blocksizes"].split(","), place)
             if "blockname" in fields:
                 name = _name(fields["blockname"], place)
-                blocks.append(Group(name, place, names_in(fields.get("nodes", ""), place)))
+                blocks.append(Group(name, place, names_in(fields.get("nodes", ""), place, taken)))
+                taken += len(blocks[-1].nodes)
     if switches and blocks:
         raise TopologyError(f"{blocks[0].place}: a block, but {switches[0].place} has a switch.")
     if not (switches or blocks):
@@ -80,7 +82,7 @@ def read_slurm_conf(text: str, source: str, settings: Settings) -> Topology:
     return sketch.build(settings)
 
 
-def names_in(text: str, place: str) -> tuple[str, ...]:
+def names_in(text: str, place: str, taken: int = 0) -> tuple[str, ...]:
     """
     Write out a host list.
 
@@ -90,6 +92,8 @@ def names_in(text: str, place: str) -> tuple[str, ...]:
         Such as ``n[001-018]``.
     place : str
         Where it stands, for messages.
+    taken : int, default 0
+        Names that the file has before.
 
     Returns
     -------
@@ -99,10 +103,10 @@ def names_in(text: str, place: str) -> tuple[str, ...]:
     Raises
     ------
     TopologyError
-        If it is no host list.
+        If it is no host list, or the file has too many names.
     """
     try:
-        return tuple(expand_hostlist(text))
+        return tuple(expand_hostlist(text, taken))
     except TopologyError as error:
         raise TopologyError(f"{place}: {error}") from None
 

@@ -67,6 +67,7 @@ class _Reader:
 
     def __init__(self, source: str) -> None:
         self._source = source
+        self._taken = 0  # names in the host lists so far
 
     def sketch(self, topology: dict[str, yaml.Node]) -> Sketch:
         """Draw a topology."""
@@ -138,7 +139,11 @@ class _Reader:
 
     def _names(self, table: dict[str, yaml.Node], key: str) -> tuple[str, ...]:
         """Read a host list; empty where the key is absent."""
-        return names_in(self.word(table, key), self._place(table[key])) if key in table else ()
+        if key not in table:
+            return ()
+        names = names_in(self.word(table, key), self._place(table[key]), self._taken)
+        self._taken += len(names)
+        return names
 
     def _text(self, node: yaml.Node) -> str:
         """Read a scalar as it is written."""

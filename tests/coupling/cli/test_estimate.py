@@ -57,7 +57,7 @@ REFUSED = {
     "practically endless": (
         scene(
             one_flow("a", 0, 4, compute_s=1e12),
-            one_flow("b", 1, 8, steps=[[[0, 1, 0.01]]]),
+            one_flow("b", 1, 8, steps=[[[0, 1, "0.01 B"]]]),
         ),
         "give iterations or another model",
     ),

@@ -5,6 +5,7 @@ import json
 
 import numpy as np
 import pytest
+from opensm_reference import described
 
 from coupling import estimate
 from coupling.errors import SnapshotError
@@ -76,7 +77,7 @@ def test_the_seven_node_partition_of_the_demo_is_kept_to_its_cables(command, sha
     with gzip.open(folder / "lfts.ftree.dump.gz", "rt") as file:
         before = read_lft_dump(file.read())
     written = read_lft_dump((tmp_path / "new.lft").read_text())
-    vertices, lid = wiring.vertices(), {d.name: d.lid for d in wiring.fabric.devices}
+    vertices, lid = described(wiring), {d.name: d.lid for d in wiring.fabric.devices}
     nodes = np.array([vertices[name] for name in given["nodes"]])
     routes = tables_of(written, wiring).routes(np.repeat(nodes, 7), np.tile(nodes, 7))
     names = {d.name: wiring.topology.vertex_name(vertices[d.name]) for d in wiring.fabric.devices}

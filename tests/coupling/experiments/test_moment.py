@@ -58,7 +58,9 @@ def test_partitions_of_a_jigsaw_run_are_proved_isolated_and_non_blocking(command
 def test_a_moment_of_a_run_is_exported_as_routing_tables(command, folder, tmp_path):
     """Onto the very fabric, as ibnetdiscover would list it."""
     at, _ = middle(folder, "jigsaw")
-    (tmp_path / "fabric.ib").write_text(write_ibnetdiscover(tree_fabric(fat_tree_of_radix(8, 1.0))))
+    (tmp_path / "fabric.ib").write_text(
+        write_ibnetdiscover(tree_fabric(fat_tree_of_radix(8, "1 B/s")))
+    )
     _, document, _ = command("snapshot", folder, "--at", f"{at:.9f} s", "--run", "jigsaw")
 
     status, out, _ = command(

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from opensm_reference import FABRICS, text
+from opensm_reference import FABRICS, described, text
 
 from netsim.errors import TopologyError
 from netsim.infiniband.discover import read_ibnetdiscover, write_ibnetdiscover
@@ -165,7 +165,7 @@ def test_a_tree_written_as_a_fabric_is_recognised_again(shape, missing):
     found = wired.topology
     assert (found.children, found.parents, found.parallel) == (m, w, p)
     assert found.usable_nodes.tolist() == tree.usable_nodes.tolist()
-    assert wired.vertices() == {
+    assert described(wired) == {
         tree.vertex_name(v): v
         for v in range(tree.n_nodes + tree.n_switches)
         if wired.device[v] >= 0

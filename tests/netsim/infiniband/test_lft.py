@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from opensm_reference import FABRICS, demo7, dump, text, wiring
+from opensm_reference import FABRICS, demo7, described, dump, text, wiring
 from partitions import random_partition
 
 from netsim.errors import RoutingError
@@ -146,7 +146,7 @@ def test_the_traced_routes_of_the_demonstration_are_those_of_the_stored_tables(s
     job = demo7(shared, wired)
     stored = tables_of(read_lft_dump(text(shared, "demo7/job.lfts")), wired)
     traced = text(shared, "demo7/tracert_job.txt").splitlines()
-    vertex, tree = wired.vertices(), wired.topology
+    vertex, tree = described(wired), wired.topology
     routes, hops = {}, []
     for line in traced:
         name = line.split('"')[1]

@@ -18,6 +18,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from damage import SHAPES, damaged_tree, damages, print_of, roots_of, tree_of
+from opensm_reference import described
 from partitions import Shape, cables, place
 
 from netsim.infiniband.discover import read_ibnetdiscover, write_ibnetdiscover
@@ -142,7 +143,7 @@ def second_job(tree, first):
 def traced_links(simulation, wired, job):
     """Follow every pair of a job's nodes with ibtracert; return the links between switches."""
     tree, devices = wired.topology, wired.fabric.devices
-    vertex = wired.vertices()
+    vertex = described(wired)
     ends = zip(tree.link_tail.tolist(), tree.link_head.tolist(), strict=True)
     number = {pair: link for link, pair in enumerate(ends)}
     links = set()

@@ -144,7 +144,7 @@ def test_a_job_that_owns_no_link_at_all_can_talk_within_its_leaf_only():
     inside = Wraparound.on(tree).routes(np.array([0, 0]), np.array([1, 0]), job)
 
     assert inside.hops.tolist() == [2, 0]
-    with pytest.raises(PartitionError, match="node 2 is not among the job's 3 nodes"):
+    with pytest.raises(PartitionError, match="node n2 is not among the job's 3 nodes"):
         Wraparound.on(tree).routes(np.array([0]), np.array([2]), job)
     with pytest.raises(RoutingError, match="no shortest path from n1 to n3 on the links"):
         Wraparound.on(tree).routes(np.array([0, 1]), np.array([1, 3]), job)
@@ -168,7 +168,7 @@ def test_several_ranks_on_a_node_are_one_node():
         ([], [], "nodes must be one or more"),
         ([0, 1, 2, 3], [-1], r"links must be in 0\.\.323"),
         ([0, 1, 2, 3], [324], r"links must be in 0\.\.323"),
-        ([0, 1, 2], [], "node 3 is not among the job's 3 nodes"),
+        ([0, 1, 2], [], "node n3 is not among the job's 3 nodes"),
     ],
 )
 def test_nodes_and_links_that_do_not_fit_the_tree_are_errors(nodes, links, message):

@@ -36,7 +36,9 @@ def test_the_hpcg_runs_of_the_data_folder_have_as_many_nodes_as_stated():
     [
         "n[1-2",
         "n1]",
-        "n[[1]]",
+        "n[[1]",
+        "n[[[[[1]]]]]",
+        "n[1[a]]",
         "n[2-1]",
         "n[a]",
         "n[]",

@@ -1,0 +1,335 @@
+"""Names: nodes, switches and links by every name that a site has for them."""
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from numbers import Integral
+from typing import TYPE_CHECKING
+
+from netsim.errors import TopologyError
+from netsim.hostlist import expand_hostlist
+
+if TYPE_CHECKING:
+    from netsim.topology.base import Topology
+
+_GUID = re.compile(r"(?:0x|[SH]-)([0-9a-fA-F]{1,16})|([0-9a-fA-F]{12,16})")
+_NUMBER = re.compile("[0-9]{1,18}")
+_SHOWN = 60  # characters of a name that an error shows
+
+
+class NameBook:
+    """
+    Vertices and links of a fabric by name.
+
+    Parameters
+    ----------
+    topology : Topology
+        The fabric. Its labels go before the further names of its origin, and these before the
+        usual names such as ``n17``, which are unknown where the file calls another vertex so.
+    """
+
+    def __init__(self, topology: "Topology") -> None:
+        self._topology = topology
+        origin = topology.origin
+        labels = origin.labels if origin else ()
+        self._own = {label: vertex for vertex, label in enumerate(labels)}
+        self._further: dict[str, set[int]] = {}
+        for name, vertex in origin.aliases if origin else ():
+            if self._own.get(name, vertex) == vertex:
+                self._further.setdefault(name, set()).add(vertex)
+        self._numbered = any(_NUMBER.fullmatch(label) for label in labels)
+        self._taken = any(
+            topology.usual_number(label) not in {None, vertex}
+            for label, vertex in self._own.items()
+        )
+
+    def find(self, name: str) -> int | None:
+        """
+        Look a node or switch up.
+
+        Parameters
+        ----------
+        name : str
+            Any of its names.
+
+        Returns
+        -------
+        int or None
+            The vertex; None where nothing is called so.
+
+        Raises
+        ------
+        TopologyError
+            If several are.
+        """
+        if name in self._own:
+            return self._own[name]
+        guid = _GUID.fullmatch(name)
+        for known in (name, guid_name(int(guid[1] or guid[2], 16)) if guid else ""):
+            found = self._further.get(known)
+            if found is not None:
+                return self._only(name, found)
+        return None if self._taken else self._topology.usual_number(name)
+
+    def vertex(self, name: str) -> int:
+        """
+        Return the node or switch of a name.
+
+        Parameters
+        ----------
+        name : str
+            Any of its names.
+
+        Returns
+        -------
+        int
+            Nodes first, then switches.
+
+        Raises
+        ------
+        TopologyError
+            If the fabric has no such node or switch, or several.
+        """
+        found = self.find(name)
+        if found is None:
+            raise self._unknown(name)
+        return found
+
+    def node(self, entry: object) -> int:
+        """
+        Return the node that an entry means.
+
+        Parameters
+        ----------
+        entry : object
+            A number, a name, or a number in quotes where no name of the file is one.
+
+        Returns
+        -------
+        int
+            The node.
+
+        Raises
+        ------
+        TopologyError
+            If there is no such node, or several.
+        """
+        nodes = self.nodes([entry])
+        if len(nodes) != 1:
+            raise TopologyError(f"expected one node, got {_shown(entry)}, which is {len(nodes)}.")
+        return nodes[0]
+
+    def nodes(self, entries: Iterable[object]) -> list[int]:
+        """
+        Return the nodes that entries mean.
+
+        Parameters
+        ----------
+        entries : iterable of object
+            Numbers, names and host lists.
+
+        Returns
+        -------
+        list of int
+            Nodes in order, repeats kept.
+
+        Raises
+        ------
+        TopologyError
+            If there is no such node, or several of one name.
+        """
+        return [self._as_node(vertex, entry) for entry, vertex in self._told(entries)]
+
+    def vertices(self, entries: Iterable[object]) -> list[int]:
+        """
+        Return the nodes and switches that entries mean.
+
+        Parameters
+        ----------
+        entries : iterable of object
+            Numbers of nodes, names of nodes and switches, and host lists of names.
+
+        Returns
+        -------
+        list of int
+            Vertices in order, repeats kept.
+
+        Raises
+        ------
+        TopologyError
+            If there is no such vertex, or several of one name.
+        """
+        return [vertex for _, vertex in self._told(entries)]
+
+    def links(self, entries: Iterable[object]) -> list[int]:
+        """
+        Return the directed links that entries mean.
+
+        Parameters
+        ----------
+        entries : iterable of object
+            Numbers, names and lists of names.
+
+        Returns
+        -------
+        list of int
+            Links in order, repeats kept.
+
+        Raises
+        ------
+        TopologyError
+            If there is no such link.
+        """
+        topology, found = self._topology, list[int]()
+        for entry in [entries] if isinstance(entries, str) else entries:
+            if isinstance(entry, str):
+                known = topology.links_by_name.get(entry)
+                if known is None:
+                    names = expand_hostlist(entry, len(found))
+                    found += [topology.link_number(name) for name in names]
+                else:
+                    found.append(known)
+            elif isinstance(entry, Integral) and not isinstance(entry, bool):
+                link = int(entry)
+                if not 0 <= link < topology.n_links:
+                    raise TopologyError(
+                        f"no link {link} in {topology.name}; it has 0..{topology.n_links - 1}."
+                    )
+                found.append(link)
+            else:
+                raise TopologyError(f"expected the name or number of a link, got {_shown(entry)}.")
+        return found
+
+    def link(self, name: str) -> int | None:
+        """
+        Look a directed link up by the names of its ends.
+
+        Parameters
+        ----------
+        name : str
+            ``tail>head`` or ``tail>head#k``.
+
+        Returns
+        -------
+        int or None
+            The link; None where there is none between these ends.
+
+        Raises
+        ------
+        TopologyError
+            If several vertices are called as an end.
+        """
+        match = re.fullmatch(r"(.+)>(.+?)(#[0-9]{1,9})?", name)
+        if match is None:
+            return None
+        tail, head = (self.find(end) for end in match.group(1, 2))
+        if tail is None or head is None:
+            return None
+        name_of = self._topology.vertex_name
+        return self._topology.links_by_name.get(f"{name_of(tail)}>{name_of(head)}{match[3] or ''}")
+
+    def _told(self, entries: Iterable[object]) -> Iterator[tuple[object, int]]:
+        """Iterate over what entries name, and its vertices."""
+        taken = 0
+        for entry in [entries] if isinstance(entries, str) else entries:
+            if isinstance(entry, Integral) and not isinstance(entry, bool):
+                yield entry, self._as_node(int(entry), entry)
+            elif not isinstance(entry, str):
+                raise TopologyError(f"expected the number or name of a node, got {_shown(entry)}.")
+            elif (whole := self._stated(entry)) is not None:
+                yield entry, whole
+            else:
+                for name in expand_hostlist(entry, taken):
+                    vertex = self._stated(name)
+                    if vertex is None:
+                        raise self._unknown(name)
+                    yield name, vertex
+                    taken += 1
+
+    def _stated(self, name: str) -> int | None:
+        """Look up a name, or a number in quotes where nothing can be called so."""
+        found = self.find(name)
+        if found is None and _NUMBER.fullmatch(name) and not self._numbered:
+            return self._as_node(int(name), name)
+        return found
+
+    def _as_node(self, vertex: int, entry: object) -> int:
+        """Refuse what is no node."""
+        if not 0 <= vertex < self._topology.n_nodes:
+            raise TopologyError(
+                f"no node {_shown(entry)} in {self._topology.name}; it has "
+                f"0..{self._topology.n_nodes - 1}."
+            )
+        return vertex
+
+    def _only(self, name: str, found: set[int]) -> int:
+        """Return the vertex of a name that only one has."""
+        if len(found) > 1:
+            some = [repr(self._topology.vertex_name(vertex)) for vertex in sorted(found)[:3]]
+            more = ", ..." if len(found) > len(some) else ""
+            raise TopologyError(
+                f"{_shown(name)} is {len(found)} nodes or switches of {self._topology.name} "
+                f"({', '.join(some)}{more}): give one of these names."
+            )
+        return next(iter(found))
+
+    def _unknown(self, name: str) -> TopologyError:
+        """Make the error of a name that nothing has."""
+        if self._taken and self._topology.usual_number(name) is not None:
+            return TopologyError(
+                f"no node or switch {_shown(name)} in {self._topology.name}, whose file uses such "
+                f"names in another order; give a name of the file or a number without quotes."
+            )
+        return self._topology.no_vertex(name)
+
+
+def guid_name(guid: int) -> str:
+    """
+    Return a GUID as further names of an origin have it.
+
+    Parameters
+    ----------
+    guid : int
+        Of a device or port.
+
+    Returns
+    -------
+    str
+        ``0x`` and 16 digits.
+
+    Examples
+    --------
+    >>> guid_name(0x2C90300080E84)
+    '0x0002c90300080e84'
+    """
+    return f"0x{guid:016x}"
+
+
+def with_names_of(topology: "Topology", other: "Topology") -> "Topology":
+    """
+    Let a fabric be called as another description of it has it, too.
+
+    Parameters
+    ----------
+    topology : Topology
+        With an origin.
+    other : Topology
+        The same fabric with the same numbers; its labels go before where it has an origin.
+
+    Returns
+    -------
+    Topology
+        `topology` with the names of both.
+    """
+    first, second = topology.origin, other.origin
+    if first is None or second is None:
+        return topology
+    own = tuple((label, vertex) for vertex, label in enumerate(first.labels))
+    aliases = (*first.aliases, *second.aliases, *own)
+    return replace(topology, origin=replace(first, labels=second.labels, aliases=aliases))
+
+
+def _shown(value: object) -> str:
+    """Write a value on one line, and not all of a long one."""
+    text = repr(value)
+    return text if len(text) <= _SHOWN else f"{text[: _SHOWN - 3]}..."
