@@ -99,4 +99,5 @@ def no_path(src: int, dst: int, topology: Topology, rail: int | None = None) -> 
         To be raised by the caller.
     """
     by = "" if rail is None or topology.rails == 1 else f" by rail {rail}"
-    return RoutingError(f"no path leads from node {src} to node {dst}{by} in {topology.name}.")
+    here, there = topology.vertex_name(src), topology.vertex_name(dst)
+    return RoutingError(f"no path leads from {here} to {there}{by} in {topology.name}.")

@@ -6,8 +6,6 @@ from dataclasses import replace
 import numpy as np
 
 from netsim.arrays import Bools, Ints
-from netsim.errors import TopologyError
-from netsim.arrays import Bools
 from netsim.topology.base import Topology
 from netsim.topology.levels import links_in_service
 from netsim.topology.reach import unreachable

@@ -203,7 +203,7 @@ def test_the_least_loaded_path_is_the_best_of_those_in_service(drawn, data):
     left = [[path for path in naive.minimal_paths(a, b) if not dead & set(path)] for a, b in flows]
     for (a, b), paths in zip(flows, left, strict=True):
         if not paths:
-            with pytest.raises(RoutingError, match=f"no path leads from node {a} to node {b} in"):
+            with pytest.raises(RoutingError, match=f"no path leads from n{a} to n{b} in"):
                 routing.routes(np.array([a]), np.array([b]))
     flows = [flow for flow, paths in zip(flows, left, strict=True) if paths][:5]
     left = [paths for paths in left if paths]

@@ -239,7 +239,7 @@ def test_between_disjoint_rails_there_is_no_path_with_or_without_a_failure(tmp_p
         fabric = disjoint_rails(tmp_path, **failed)
         ends = [np.array([fabric.vertex_number(name)]) for name in ("h0c0", "h0c1")]
 
-        with pytest.raises(RoutingError, match="no path leads from node"):
+        with pytest.raises(RoutingError, match="no path leads from h"):
             make_routing("shortest", fabric).routes(*ends)
 
 
