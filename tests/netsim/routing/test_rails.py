@@ -131,7 +131,7 @@ def test_a_rail_that_is_lost_is_an_error_that_names_it(name):
 
     assert make_routing(name, tree).routes(one, one + 4, rail=one - 1).hops.tolist() == [4]
     for dst in (one + 1, one + 4):
-        with pytest.raises(RoutingError, match=f"from node 1 to node {dst[0]} by rail 1 in PGFT"):
+        with pytest.raises(RoutingError, match=f"from n1 to n{dst[0]} by rail 1 in PGFT"):
             make_routing(name, tree).routes(one, dst, rail=one)
 
 
