@@ -1,15 +1,19 @@
 """A case: files and arguments of one command, as a pure function of a number."""
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
+from itertools import pairwise
 from random import Random
 from typing import Any
 
 from fuzz.documents import Damage, damage_document
 from fuzz.tables import damage_csv, damage_parquet
 from fuzz.texts import damage_text, word
-from fuzz.values import MEANT, TEXTS
+from fuzz.values import MEANT, MUCH, TEXTS
+
+_N_JOBS = re.compile(rb"n_jobs = ([0-9]{1,99})\b")
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +66,8 @@ def case(number: int, seeds: tuple[Seed, ...]) -> Case:
         if chance.random() < 0.2:
             name = chance.choice(sorted(seed.forms))
         damage = _damage(chance, seed, name, found.files[name])
+        if _too_much(damage.data):
+            damage = Damage(found.files[name], "nothing")
         found = replace(
             found,
             files={**found.files, name: damage.data},
@@ -70,6 +76,14 @@ def case(number: int, seeds: tuple[Seed, ...]) -> Case:
             must_agree=damage.must_agree and rounds == 1,
         )
     return found
+
+
+def _too_much(data: bytes) -> bool:
+    """Say whether an experiment rightly asks for more jobs than a case has time for."""
+    if b"generator" not in data:
+        return False
+    found = _N_JOBS.search(data)
+    return found is None or MUCH[0] < int(found[1]) < MUCH[1]
 
 
 def _damage(chance: Random, seed: Seed, name: str, data: bytes) -> Damage:
@@ -116,7 +130,7 @@ def _with_arguments(chance: Random, plain: Case) -> Case:
                 argv.append(_argument(chance))
         else:
             argv[chance.randrange(1, len(argv))] = _argument(chance)
-    safe = tuple(_safe(word) for word in argv)
+    safe = tuple(_safe(before, word) for before, word in pairwise(["", *argv]))
     return replace(plain, argv=safe, notes=(f"arguments {' '.join(safe)[:60]!r}",), usage=True)
 
 
@@ -125,6 +139,8 @@ def _argument(chance: Random) -> str:
     return chance.choice((chance.choice(TEXTS), chance.choice(MEANT), word(chance), word(chance)))
 
 
-def _safe(argument: str) -> str:
-    """Return an argument that a shell can pass on and that leads nowhere else."""
+def _safe(before: str, argument: str) -> str:
+    """Return an argument that a shell can pass on, leads nowhere else and asks for little work."""
+    if before in {"--n-jobs", "--random"} and argument.isdecimal() and argument.isascii():
+        return argument if not MUCH[0] < int(argument[:99]) < MUCH[1] else "17"
     return argument.replace("\0", "").replace("/", "_")
