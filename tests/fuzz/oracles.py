@@ -72,14 +72,19 @@ def _refusal(case: Case, found: Outcome) -> str:
         or ("does not fit into the memory" in lines[-1] and "memory: more than the limit")
         or (len(lines[-1]) > _LONGEST and not case.usage and "refused in a line without end")
         or (found.out and "refused, and yet an answer on stdout")
-        or (found.written and f"refused, and yet wrote {_left(found.written)}")
+        or (
+            found.written and not _marked(found) and f"refused, yet wrote {min(found.written)[:40]}"
+        )
         or ""
     )
 
 
-def _left(written: tuple[str, ...]) -> str:
-    """Say what was left behind, to be grouped by."""
-    return min(written)[:40]
+def _marked(found: Outcome) -> bool:
+    """Say whether what was left is a result that says itself that it is not complete."""
+    manifest = found.folder / "out" / "manifest.json"
+    if any(name.split("/")[0] != "out" for name in found.written) or not manifest.is_file():
+        return False
+    return json.loads(manifest.read_bytes())["complete"] is False
 
 
 def _shown(text: str, what: str) -> str:

@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 
 from fuzz.cases import Case
+from netsim.hostlist import expand_hostlist
 
 _SLACK = 1e-6
 _LOADS_MAY_PASS_ONE = ("load-ratio", "hop-cost", "null", "assumed")
@@ -173,6 +174,24 @@ def _job_table(jobs: pd.DataFrame, *, exact: bool) -> Iterator[str]:
             yield f"{name} of a job below 1 or no number"
     if jobs["id"].duplicated().any():
         yield "a job twice"
+    yield from _places(jobs)
+
+
+def _places(jobs: pd.DataFrame) -> Iterator[str]:
+    """Check that every job has its nodes, which nobody else has at the time."""
+    rows = [
+        (start_s, end_s, size, expand_hostlist(nodes))
+        for start_s, end_s, size, nodes in zip(
+            jobs["start_s"], jobs["end_s"], jobs["n_nodes"], jobs["nodes"], strict=True
+        )
+    ]
+    for start_s, end_s, size, nodes in rows:
+        if len(nodes) != size or len(set(nodes)) != size:
+            yield "a job on other nodes than it asked for"
+        for other_start_s, other_end_s, _, others in rows:
+            meet = start_s < other_end_s and other_start_s < end_s and nodes is not others
+            if meet and not set(nodes).isdisjoint(others):
+                yield "two jobs on one node"
 
 
 def _link_table(links: pd.DataFrame, case: Case) -> Iterator[str]:
@@ -197,10 +216,15 @@ def _timeline(timeline: pd.DataFrame) -> Iterator[str]:
         yield "jobs that never end"
 
 
-def _trace_inspect(_case: Case, document: Any, _folder: Path) -> Iterator[str]:
+def _trace_inspect(case: Case, document: Any, _folder: Path) -> Iterator[str]:
     """Check that counts fit each other."""
     if sum(document["dropped_by_reason"].values()) != document["dropped"]:
         yield "dropped jobs without a reason"
+    log = case.files.get("log.swf", b"\x1f")
+    if case.seed.name == "trace inspect swf" and not log.startswith(b"\x1f"):
+        lines = [line for line in log.splitlines() if line.strip() and not line.startswith(b";")]
+        if len(lines) != document["jobs"] + document["dropped"]:
+            yield "lines of a log that are neither kept nor dropped"
     classes = sum(row["jobs"] for row in document["size_classes"])
     if classes != document["jobs"]:
         yield "jobs of no size"

@@ -119,6 +119,18 @@ def test_an_error_line_alone_is_no_finding():
     assert judge(a_case(must_refuse=True), an_outcome(**REFUSAL)) == ""
 
 
+def test_a_run_that_fails_half_way_may_leave_what_says_so(tmp_path):
+    (tmp_path / "out").mkdir()
+    files = ("out", "out/manifest.json")
+    found = an_outcome(**REFUSAL, folder=tmp_path, written=files)
+    (tmp_path / "out/manifest.json").write_text('{"complete": false}')
+
+    assert judge(a_case("run", "e.toml"), found) == ""
+    assert "yet wrote" in judge(a_case(), replace(found, written=(*files, "page.html")))
+    (tmp_path / "out/manifest.json").write_text('{"complete": true}')
+    assert "yet wrote out" in judge(a_case("run", "e.toml"), found)
+
+
 def test_an_unknown_key_that_is_accepted_is_found():
     assert "accepted: s: s.json: swap jobs" in judge(a_case(must_refuse=True), an_outcome())
 
