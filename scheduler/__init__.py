@@ -5,7 +5,8 @@ Jobs on a machine: workloads, allocators, queue policies, the event loop.
 * `make_workload`, `READERS`, `GENERATORS`, `read_swf`, `write_swf`, `synth` -- where they come from
 * `Profile`, `read_profile`, `profile_from`, `assign`, `DEFAULT_PROFILE` -- how jobs communicate
 * `Cluster`, `Allocation` -- free nodes and links; a job placed
-* `Allocator`, `ALLOCATORS`, `make_allocator` -- where a job runs
+* `Allocator`, `ALLOCATORS`, `make_allocator`, `NodeChooser` -- where a job runs; the base for one's
+  own
 * `QueuePolicy`, `POLICIES`, `make_policy` -- which waiting jobs start
 * `RateModel`, `Pace` -- how running jobs slow each other down, to be fulfilled by others
 * `simulate`, `Schedule`, `JobRecord` -- the event loop and what happened
@@ -13,7 +14,7 @@ Jobs on a machine: workloads, allocators, queue policies, the event loop.
 """
 
 from scheduler.allocation import Allocation
-from scheduler.allocators import ALLOCATORS, Allocator, make_allocator
+from scheduler.allocators import ALLOCATORS, Allocator, NodeChooser, make_allocator
 from scheduler.cluster import Cluster
 from scheduler.errors import AllocationError, PolicyError, SchedulerError, WorkloadError
 from scheduler.job import Communication, Job
@@ -48,6 +49,7 @@ __all__ = [
     "Communication",
     "Job",
     "JobRecord",
+    "NodeChooser",
     "Pace",
     "PolicyError",
     "Profile",

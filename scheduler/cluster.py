@@ -2,9 +2,12 @@
 
 from collections.abc import Callable
 
+import numpy as np
+
+from netsim.arrays import Ints
 from netsim.topology.base import Topology
 from netsim.topology.fattree import FatTree
-from scheduler.allocation import L2_UP, LEAF_UP, Allocation
+from scheduler.allocation import L2_UP, LEAF_UP, Allocation, bits
 from scheduler.errors import AllocationError
 from scheduler.footprint import Footprint, join, split
 from scheduler.job import Job
@@ -141,6 +144,21 @@ class Cluster:
         self.stamp = [object() for _ in range(self.n_pods)]
         self.shared: SharedLinks | None = None
         self.running: dict[int, Allocation] = {}
+
+    def free_nodes(self) -> Ints:
+        """
+        Return the free nodes.
+
+        Returns
+        -------
+        (F,) int array
+            Ascending.
+        """
+        width = self.nodes_per_leaf
+        found = [
+            leaf * width + node for leaf, mask in enumerate(self.leaf_free) for node in bits(mask)
+        ]
+        return np.array(found, dtype=np.int64)
 
     def place(self, allocation: Allocation) -> None:
         """

@@ -24,6 +24,7 @@ app = typer.Typer(
 BAD_INPUT = 2
 SIGNALLED = 128  # plus the number of the signal: what shells report
 STOPPING = (signal.SIGINT, signal.SIGTERM)
+PLUGINS = "coupling.plugins"
 OUR_PACKAGES = ("netsim", "patterns", "scheduler", "coupling")
 
 
@@ -38,17 +39,29 @@ def _tell_version(wanted: bool) -> None:
 
 @app.callback()
 def root(
+    context: typer.Context,
     version: Annotated[
         bool,
         typer.Option("--version", callback=_tell_version, is_eager=True, help="Tell the version."),
     ] = False,
+    plugins: Annotated[
+        list[Path] | None,
+        typer.Option("--plugin", help="Python file with dictionaries such as ALLOCATORS."),
+    ] = None,
 ) -> None:
     """Keep commands as commands, also while there is only one."""
     del version
+    if plugins:
+        from coupling.reading.plugins import load_file
+
+        for path in plugins:
+            load_file(path)
+        context.meta[PLUGINS] = tuple(path.resolve() for path in plugins)
 
 
 @app.command()
 def run(
+    context: typer.Context,
     experiment: Annotated[
         Path, typer.Argument(help="Experiment file (TOML), - for standard input.")
     ],
@@ -79,6 +92,7 @@ def run(
         experiment,
         changes or [],
         out,
+        plugins=context.meta.get(PLUGINS, ()),
         workers=workers,
         resume=resume,
         csv=csv,

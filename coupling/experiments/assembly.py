@@ -9,6 +9,7 @@ from coupling.errors import ExperimentError
 from coupling.experiments.experiment import Experiment
 from coupling.reading.fabric import topology_of
 from coupling.reading.inputs import hashes
+from coupling.reading.plugins import sources
 from coupling.reading.table import Table
 from netsim.topology.base import Topology
 from netsim.topology.rails import node_bandwidth
@@ -88,6 +89,7 @@ def assemble(experiment: Experiment) -> Parts:
     profile, folder = _profile(experiment)
     named = (experiment.topology, experiment.routing, experiment.communication)
     read = hashes(named, experiment.folder) | hashes(profile.table, folder)
+    read |= sources(experiment.tables()) | sources(profile.table)
     if workload.sha256:
         read[workload.source] = workload.sha256
     bandwidth = float(node_bandwidth(topology).min())

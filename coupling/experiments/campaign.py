@@ -51,7 +51,7 @@ class Campaign:
 
 def run_campaign(
     experiment: Experiment,
-    folder: Path,
+    folder: str | Path,
     *,
     workers: int = 1,
     resume: bool = False,
@@ -65,7 +65,7 @@ def run_campaign(
     ----------
     experiment : Experiment
         What to run.
-    folder : Path
+    folder : str or Path
         Result directory: made if absent, otherwise it must be empty or resumed.
     workers : int, default 1
         Compared runs at the same time; results do not depend on it.
@@ -93,6 +93,7 @@ def run_campaign(
     A run is written into a hidden directory that is renamed when it is complete, so that
     what is there is finished, whenever the process is killed.
     """
+    folder = Path(folder)
     parts = assemble(experiment)
     variants = experiment.variants()
     for variant in variants:
@@ -137,7 +138,7 @@ class _Keeper:
     def __call__(self, variant: Experiment, result: Result) -> None:
         """Write a result beside its place and move it there."""
         place = _place(self._folder, variant, self._variants)
-        partial = self._folder / f".{variant.allocator}.partial"
+        partial = self._folder / f".{variant.label}.partial"
         shutil.rmtree(partial, ignore_errors=True)
         partial.mkdir()
         try:
@@ -153,7 +154,7 @@ class _Keeper:
 
 def _place(folder: Path, variant: Experiment, variants: Sequence[Experiment]) -> Path:
     """Return where a run is kept: the directory itself when nothing is compared."""
-    return folder if len(variants) == 1 else folder / variant.allocator
+    return folder if len(variants) == 1 else folder / variant.label
 
 
 def _add_csv(place: Path, result: Result) -> None:

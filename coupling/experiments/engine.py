@@ -87,7 +87,7 @@ def run_parts(experiment: Experiment, parts: Parts, progress: Progress | None = 
         Tables and summary.
     """
     coupled = _simulate(experiment, parts, coupled=True, progress=progress)
-    summary: dict[str, Any] = {"name": experiment.allocator}
+    summary: dict[str, Any] = {"name": experiment.label}
     cluster = Cluster(parts.topology)
     jobs = job_table(
         coupled.schedule,
@@ -113,7 +113,7 @@ def run_parts(experiment: Experiment, parts: Parts, progress: Progress | None = 
     makespan_s = float(summary.get("makespan_s") or 0.0)
     links = link_table(coupled.ledger, parts.topology, makespan_s)
     return Result(
-        name=experiment.allocator,
+        name=experiment.label,
         jobs=jobs,
         links=links,
         timeline=time_table(coupled.schedule, parts.n_nodes),
@@ -140,7 +140,7 @@ def phases(experiment: Experiment) -> tuple[str, ...]:
     tuple of str
         In the order in which they run.
     """
-    both = (experiment.allocator, f"{experiment.allocator}, infinite network")
+    both = (experiment.label, f"{experiment.label}, infinite network")
     return both if experiment.self_check else both[:1]
 
 

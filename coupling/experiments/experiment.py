@@ -17,6 +17,7 @@ from coupling.experiments.fields import (
 )
 from coupling.experiments.seeds import all_seeds, given_seeds
 from coupling.reading.inputs import located
+from coupling.reading.plugins import label_of
 from netsim.topology.base import Topology
 
 
@@ -69,6 +70,8 @@ class Experiment:
     window : int or None, default None
         Waiting jobs that a queue with a window tries behind the head; None: its default.
         Queues without a window ignore it.
+    plugins : sequence of str or Path, optional
+        Python files with dictionaries such as ``ALLOCATORS = {"corner": Corner}``.
     folder : str or Path, optional
         Where relative paths start.
     name : str, default "experiment"
@@ -103,6 +106,7 @@ class Experiment:
     compare: tuple[str, ...] = ()
     compare_options: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     window: int | None = None
+    plugins: tuple[str, ...] = ()
     folder: Path = field(default_factory=Path)
     name: str = "experiment"
     source: str = field(default="experiment", compare=False)
@@ -224,6 +228,15 @@ class Experiment:
             routing=located(self.routing, folder),
         )
 
+    @property
+    def label(self) -> str:
+        """What tables and folders call a run of this experiment: its allocator."""
+        return label_of(self.allocator)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Be made anew in another process, so that plug-ins are loaded there."""
+        return _made_again, (self._values(),)
+
     def variants(self) -> tuple["Experiment", ...]:
         """
         Return one experiment per compared allocator.
@@ -258,6 +271,7 @@ class Experiment:
         if self.communication is not None:
             tables["communication"] = dict(self.communication)
         values = self._values() | {"seeds": self.all_seeds, "compare": list(self.compare)}
+        values["plugins"] = list(self.plugins) or None
         for table, keys in PLACES.items():
             tables[table] = {
                 key: values[own] for key, own in keys.items() if values[own] is not None
@@ -267,6 +281,11 @@ class Experiment:
         elif self.allocator not in self.compare:
             del tables["scheduler"]["allocator"]
         return tables
+
+
+def _made_again(values: Mapping[str, Any]) -> Experiment:
+    """Return an experiment of these fields."""
+    return Experiment(**values)
 
 
 def _let_seeds_follow(tables: dict[str, Any]) -> None:

@@ -6,6 +6,7 @@ from typing import Any
 
 from coupling.errors import ExperimentError
 from coupling.experiments.seeds import DRAWN, given_seeds
+from coupling.reading.plugins import label_of, load_file, load_installed, settled
 from coupling.reading.table import Table, plain
 from netsim.flows.maxmin import FAIRNESS
 from netsim.topology.base import Topology
@@ -34,6 +35,7 @@ PLACES: Mapping[str, Mapping[str, str]] = {
         "seeds": "seeds",
         "runtime_means": "runtime_means",
         "self_check": "self_check",
+        "plugins": "plugins",
     },
     "compare": {"allocators": "compare", "options": "compare_options"},
 }
@@ -103,7 +105,10 @@ def checked_fields(fields: Mapping[str, Any]) -> dict[str, Any]:
     names = {"source": top.text("source"), "name": top.text("name")}
     if not isinstance(folder, (str, Path)):
         raise ExperimentError(f"Experiment folder: expected a path, got {folder!r}.")
-    found = names | {"folder": Path(folder)} | _wholes(fields, source)
+    folder = Path(folder)
+    plugins = _plugins(Table({"plugins": plain(fields["plugins"])}, f"{source}: [run]"), folder)
+    fields = {name: settled(value, folder, name) for name, value in fields.items()}
+    found = names | {"folder": folder, "plugins": plugins} | _wholes(fields, source)
     scheduler, network, run, compare = (
         Table(
             {key: plain(fields[field]) for key, field in keys.items() if _stated(field, fields)},
@@ -115,6 +120,15 @@ def checked_fields(fields: Mapping[str, Any]) -> dict[str, Any]:
     found |= {"compare": compare.names("allocators"), "compare_options": compare.mapping("options")}
     check_compared(found, stated=found["allocator"] != DEFAULT_ALLOCATOR)
     return found
+
+
+def _plugins(run: Table, folder: Path) -> tuple[str, ...]:
+    """Load the plug-ins of the experiment and the installed ones; return the files, absolute."""
+    load_installed()
+    files = tuple(str((folder / name).resolve()) for name in run.names("plugins"))
+    for file in files:
+        load_file(file)
+    return files
 
 
 def _stated(field: str, fields: Mapping[str, Any]) -> bool:
@@ -213,11 +227,10 @@ def check_compared(fields: Mapping[str, Any], *, stated: bool) -> None:
         return
     first: dict[str, str] = {}
     for name in names:
-        other = first.setdefault(ALIASES.get(name, name), name)
+        other = first.setdefault(ALIASES.get(label_of(name), label_of(name)), name)
         if other != name:
-            raise compare.fault(
-                "allocators", f"{other!r} and {name!r} are one allocator; name it once."
-            )
+            why = "are one allocator" if ALIASES.keys() & {name, other} else "have one label"
+            raise compare.fault("allocators", f"{other!r} and {name!r} {why}; name it once.")
     among = f"one of those compared ({', '.join(names)})"
     scheduler = Table({"allocator": fields["allocator"], "options": own}, f"{source}: [scheduler]")
     if stated and fields["allocator"] not in names:

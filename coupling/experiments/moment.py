@@ -58,7 +58,7 @@ def moment(stored: Stored, at_s: float, run: str | None = None) -> dict[str, Any
 
 def _place(stored: Stored, run: str | None) -> Path:
     """Return the directory of a run."""
-    names = [variant.allocator for variant in stored.experiment.variants()]
+    names = [variant.label for variant in stored.experiment.variants()]
     if run is None and len(names) > 1:
         raise ResultError(f"{stored.folder}: expected --run and one of {', '.join(names)}.")
     if run is not None and run not in names:

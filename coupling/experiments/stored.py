@@ -69,7 +69,7 @@ class Stored:
         )
         variants = experiment.variants()
         places = tuple(
-            folder if len(variants) == 1 else folder / variant.allocator for variant in variants
+            folder if len(variants) == 1 else folder / variant.label for variant in variants
         )
         return cls(folder, experiment, manifest, places)
 

@@ -79,7 +79,7 @@ def run_in_workers(
                 done, _ = wait(futures, timeout=_LOOK_S, return_when=FIRST_COMPLETED)
                 for future in sorted(done, key=_is_broken):
                     index = futures[future]
-                    _raise(future, [pending[left].allocator for left in futures.values()])
+                    _raise(future, [pending[left].label for left in futures.values()])
                     del futures[future]
                     watch.finish(index)
                     yield pending[index], _load(_result_file(desk, index))

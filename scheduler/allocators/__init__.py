@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from scheduler.allocators.base import Allocator
+from scheduler.allocators.chooser import NodeChooser
 from scheduler.allocators.isolating.jigsaw import Jigsaw
 from scheduler.allocators.isolating.laas import Laas
 from scheduler.allocators.isolating.lc import LeastConstrained, LeastConstrainedShared
@@ -43,6 +44,7 @@ __all__ = [
     "LargestFit",
     "LeastConstrained",
     "LeastConstrainedShared",
+    "NodeChooser",
     "NonContiguous",
     "Scattered",
     "SlurmBestFit",

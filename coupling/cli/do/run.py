@@ -3,6 +3,7 @@
 import json
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import count
 from pathlib import Path
 
@@ -21,6 +22,7 @@ def run_experiment(
     changes: Sequence[str],
     out: Path | None,
     *,
+    plugins: Sequence[Path] = (),
     workers: int,
     resume: bool,
     csv: bool,
@@ -37,6 +39,8 @@ def run_experiment(
         Fields to set over those of the file.
     out : Path or None
         Result directory; None: ``results/NAME``, numbered if it exists.
+    plugins : sequence of Path, default ()
+        Files with plug-ins, beside those that the experiment names.
     workers : int
         Compared runs at the same time.
     resume : bool
@@ -52,6 +56,8 @@ def run_experiment(
         If the input is wrong.
     """
     experiment = Experiment.read(path, changes)
+    if plugins:
+        experiment = replace(experiment, plugins=(*experiment.plugins, *map(str, plugins)))
     folder = out or _default_folder(experiment.name, resume=resume)
     try:
         with ProgressDisplay() as progress:

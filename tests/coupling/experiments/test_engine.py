@@ -116,7 +116,7 @@ def test_jobs_whose_latency_leaves_no_time_to_send_are_counted(experiment):
     rule = {"pattern": {"name": "ring"}, "iteration": 5.0, "comm_fraction": 0.2}
     small = {"match": {"max_nodes": 4}, **rule}
     large = {**rule, "comm_fraction": 0.5}
-    fabric = {"kind": "fat-tree", "radix": 8, "latency_base_s": 2.0}
+    fabric = {"kind": "fat-tree", "radix": 8, "latency_base_s": "2 s"}
     tight = experiment(
         topology=fabric,
         communication={"version": 1, "rule": [small, large]},

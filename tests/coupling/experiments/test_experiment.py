@@ -196,6 +196,7 @@ WRONG = {
     "self_check": [None, 1, "yes"],
     "compare": [None, "ta", ("ta", "ta"), ("baseline", "first-free"), (3,)],
     "compare_options": [None, 3, {"ta": {}}],
+    "plugins": [3, "mine.py", [3], ["no-such-file.py"]],
     "folder": [None, 3],
     "name": [None, 3],
     "source": [None, 3],
