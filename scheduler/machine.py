@@ -139,33 +139,14 @@ class Machine:
         self.wake_s = min(self.wake_s, time_s)
 
     def start(self, allocation: Allocation) -> None:
-        """
-        Start a job.
-
-        Parameters
-        ----------
-        allocation : Allocation
-            A placement in the present state.
-        """
+        """Start a job."""
         self.cluster.place(allocation)
         job = allocation.job
         self.expected_end_s[job.id] = self.now_s + self.estimate_s(job)
         self.started.append(allocation)
 
     def end(self, job_id: int) -> Allocation:
-        """
-        Take an ended job off the machine.
-
-        Parameters
-        ----------
-        job_id : int
-            A running job.
-
-        Returns
-        -------
-        Allocation
-            What it held.
-        """
+        """Take an ended job off the machine."""
         if self.expected_end_s.pop(job_id) != self.now_s:
             self.disturbances += 1
         return self.cluster.release(job_id)

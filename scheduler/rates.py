@@ -62,20 +62,6 @@ class AlonePace:
     def change(
         self, ended: Sequence[Allocation], started: Sequence[Allocation], now_s: float
     ) -> Mapping[int, Pace]:
-        """
-        Return full pace for the jobs that start.
-
-        Parameters
-        ----------
-        ended, started : sequence of Allocation
-            Jobs that left and came at this instant.
-        now_s : float
-            The instant, in seconds.
-
-        Returns
-        -------
-        mapping of int to Pace
-            Full pace for each of `started`.
-        """
+        """Return full pace for the jobs that start."""
         del ended, now_s
         return {allocation.job.id: FULL_PACE for allocation in started}

@@ -96,21 +96,7 @@ class AssumedPace:
     def change(
         self, ended: Sequence[Allocation], started: Sequence[Allocation], now_s: float
     ) -> Mapping[int, Pace]:
-        """
-        Return the paces of the jobs that start.
-
-        Parameters
-        ----------
-        ended, started : sequence of Allocation
-            Jobs that left and came at this instant.
-        now_s : float
-            The instant, in seconds.
-
-        Returns
-        -------
-        mapping of int to Pace
-            Of each of `started`, until it ends.
-        """
+        """Return the paces of the jobs that start."""
         del ended, now_s
         return {one.job.id: self._paces.get(one.job.id, FULL_PACE) for one in started}
 

@@ -69,21 +69,7 @@ class HopLedger:
     def change(
         self, ended: Sequence[Allocation], started: Sequence[Allocation], now_s: float
     ) -> Mapping[int, Pace]:
-        """
-        Note the jobs that start and return the paces that changed.
-
-        Parameters
-        ----------
-        ended, started : sequence of Allocation
-            Jobs that left and came at this instant, in order.
-        now_s : float
-            The instant, in seconds.
-
-        Returns
-        -------
-        mapping of int to Pace
-            By job id.
-        """
+        """Note the jobs that start and return the paces that changed."""
         if self._is_tree:
             for allocation in ended:
                 self._count(self._spread.pop(allocation.job.id, _NOWHERE), -1)

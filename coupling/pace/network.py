@@ -168,21 +168,7 @@ class NetworkPace:
     def change(
         self, ended: Sequence[Allocation], started: Sequence[Allocation], now_s: float
     ) -> Mapping[int, Pace]:
-        """
-        Take the changes of one instant and return the paces that changed.
-
-        Parameters
-        ----------
-        ended, started : sequence of Allocation
-            Jobs that left and came at this instant, in order.
-        now_s : float
-            The instant, in seconds.
-
-        Returns
-        -------
-        mapping of int to Pace
-            By job id.
-        """
+        """Take the changes of one instant and return the paces that changed."""
         for allocation in ended:
             self._leave(allocation.job.id, now_s)
         paces = {allocation.job.id: self._enter(allocation, now_s) for allocation in started}

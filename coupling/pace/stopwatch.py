@@ -35,25 +35,11 @@ class Stopwatch:
         return len(self._policy)
 
     def submit(self, job: Job) -> None:
-        """
-        Take a job into the queue.
-
-        Parameters
-        ----------
-        job : Job
-            Submitted now.
-        """
+        """Take a job into the queue."""
         self._policy.submit(job)
 
     def select(self, machine: Machine) -> None:
-        """
-        Start every job that may start now.
-
-        Parameters
-        ----------
-        machine : Machine
-            The machine after all ends and submissions of this instant.
-        """
+        """Start every job that may start now."""
         begin_s = time.thread_time()
         self._policy.select(machine)
         self.cpu_s += time.thread_time() - begin_s

@@ -41,29 +41,7 @@ class LFT:
         partition: Partition | None = None,
         rail: Ints | None = None,
     ) -> Routes:
-        """
-        Walk the tables from every source to its destination.
-
-        Parameters
-        ----------
-        src, dst : (F,) int array
-            Source and destination node of each flow.
-        partition : Partition, optional
-            Ignored; the tables know nothing of jobs.
-        rail : (F,) int array, optional
-            Checked; a node with several links is refused.
-
-        Returns
-        -------
-        Routes
-            Links of each flow in the order of travel.
-
-        Raises
-        ------
-        RoutingError
-            If a switch has no entry for a destination, the tables loop, or a source has more
-            than one link to leave by.
-        """
+        """Walk the tables from every source to its destination."""
         del partition
         topology = self.topology
         src, dst = flow_ends(src, dst, topology)

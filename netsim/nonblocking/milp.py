@@ -87,20 +87,7 @@ class PathProgram:
         self._gain[: y.size] = -1.0
 
     def solve(self, seconds: float) -> tuple[Ints, Ints] | None:
-        """
-        Return the path of every flow, or fewer rows where not all can be routed.
-
-        Parameters
-        ----------
-        seconds : float
-            Time limit.
-
-        Returns
-        -------
-        (l2, spine) : tuple of int arrays or None
-            L2 index and spine of each flow, in the order of the flows given; shorter than
-            the flows where the best routing leaves some out. None without an optimum.
-        """
+        """Return the path of every flow, or fewer rows where not all can be routed."""
         result = milp(
             self._gain,
             constraints=LinearConstraint(self._matrix, ub=self._limit),

@@ -54,26 +54,7 @@ class PermutationRouter:
         self._kernels = _kernels()
 
     def routes(self, src: Ints, dst: Ints) -> Routes:
-        """
-        Route flows that make up a permutation, or part of one.
-
-        Parameters
-        ----------
-        src, dst : (F,) int array
-            Nodes of the job; each at most once as source and once as destination.
-
-        Returns
-        -------
-        Routes
-            Links of each flow in the order of travel; no link is in two routes.
-
-        Raises
-        ------
-        RoutingError
-            If a node sends or receives twice.
-        PartitionError
-            If a node is not the job's.
-        """
+        """Route flows that make up a permutation, or part of one."""
         job, tree = self._job, self._job.tree
         ends = job.index(src), job.index(dst)
         for end, verb in zip(ends, ("sends", "receives"), strict=True):

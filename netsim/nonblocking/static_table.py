@@ -74,28 +74,7 @@ class JobTable:
         partition: Partition | None = None,
         rail: Ints | None = None,
     ) -> Routes:
-        """
-        Route flows between nodes of the job.
-
-        Parameters
-        ----------
-        src, dst : (F,) int array
-            Source and destination node of each flow.
-        partition : Partition, optional
-            Ignored; the table is that of its job.
-        rail : (F,) int array, optional
-            Checked; a node has one link.
-
-        Returns
-        -------
-        Routes
-            Links of each flow in the order of travel.
-
-        Raises
-        ------
-        PartitionError
-            If a node is not the job's.
-        """
+        """Route flows between nodes of the job."""
         del partition
         job, tree = self.job, self.job.tree
         src, dst = flow_ends(src, dst, tree)

@@ -36,24 +36,7 @@ class DimensionOrder:
 
     @classmethod
     def on(cls, topology: Topology) -> "DimensionOrder":
-        """
-        Make the routing for a fabric.
-
-        Parameters
-        ----------
-        topology : Topology
-            A torus or mesh.
-
-        Returns
-        -------
-        DimensionOrder
-            The routing.
-
-        Raises
-        ------
-        RoutingError
-            If the fabric is neither.
-        """
+        """Make the routing for a fabric."""
         if not isinstance(topology, Torus):
             raise RoutingError(f"routing 'dimension-order' needs a torus, got {topology.name}.")
         return cls(topology)
@@ -65,23 +48,7 @@ class DimensionOrder:
         partition: Partition | None = None,
         rail: Ints | None = None,
     ) -> Routes:
-        """
-        Route flows between nodes; a partition changes nothing.
-
-        Parameters
-        ----------
-        src, dst : (F,) int array
-            Source and destination node of each flow.
-        partition : Partition, optional
-            Ignored.
-        rail : (F,) int array, optional
-            Checked; a node has one link.
-
-        Returns
-        -------
-        Routes
-            Links of each flow in the order of travel.
-        """
+        """Route flows between nodes; a partition changes nothing."""
         del partition
         torus = self.torus
         src, dst = flow_ends(src, dst, torus)

@@ -41,24 +41,7 @@ class DModK:
 
     @classmethod
     def on(cls, topology: Topology) -> "DModK":
-        """
-        Make the routing for a fabric.
-
-        Parameters
-        ----------
-        topology : Topology
-            A fat-tree.
-
-        Returns
-        -------
-        DModK
-            The routing.
-
-        Raises
-        ------
-        RoutingError
-            If the fabric is no PGFT.
-        """
+        """Make the routing for a fabric."""
         return cls(need_fat_tree(topology, "d-mod-k"))
 
     def routes(
@@ -68,23 +51,7 @@ class DModK:
         partition: Partition | None = None,
         rail: Ints | None = None,
     ) -> Routes:
-        """
-        Route flows between nodes; a partition changes nothing.
-
-        Parameters
-        ----------
-        src, dst : (F,) int array
-            Source and destination node of each flow.
-        partition : Partition, optional
-            Ignored.
-        rail : (F,) int array, optional
-            Up-port of the nodes that each flow takes at both ends; absent: as the rule has it.
-
-        Returns
-        -------
-        Routes
-            Links of each flow in the order of travel.
-        """
+        """Route flows between nodes; a partition changes nothing."""
         del partition
         tree = self.tree
         src, dst = flow_ends(src, dst, tree)

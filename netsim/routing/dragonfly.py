@@ -39,24 +39,7 @@ class Minimal:
 
     @classmethod
     def on(cls, topology: Topology) -> "Minimal":
-        """
-        Make the routing for a fabric.
-
-        Parameters
-        ----------
-        topology : Topology
-            A dragonfly.
-
-        Returns
-        -------
-        Minimal
-            The routing.
-
-        Raises
-        ------
-        RoutingError
-            If the fabric is none.
-        """
+        """Make the routing for a fabric."""
         return cls(_dragonfly(topology, "minimal"))
 
     def routes(
@@ -66,23 +49,7 @@ class Minimal:
         partition: Partition | None = None,
         rail: Ints | None = None,
     ) -> Routes:
-        """
-        Route flows between nodes; a partition changes nothing.
-
-        Parameters
-        ----------
-        src, dst : (F,) int array
-            Source and destination node of each flow.
-        partition : Partition, optional
-            Ignored.
-        rail : (F,) int array, optional
-            Checked; a node has one link.
-
-        Returns
-        -------
-        Routes
-            Links of each flow in the order of travel.
-        """
+        """Route flows between nodes; a partition changes nothing."""
         del partition
         src, dst = flow_ends(src, dst, self.fabric)
         flow_rails(rail, dst, self.fabric)
@@ -115,26 +82,7 @@ class Valiant:
 
     @classmethod
     def on(cls, topology: Topology, seed: int) -> "Valiant":
-        """
-        Make the routing for a fabric.
-
-        Parameters
-        ----------
-        topology : Topology
-            A dragonfly.
-        seed : int
-            Seed of the draws.
-
-        Returns
-        -------
-        Valiant
-            The routing.
-
-        Raises
-        ------
-        RoutingError
-            If the fabric is no dragonfly.
-        """
+        """Make the routing for a fabric."""
         return cls(_dragonfly(topology, "valiant"), seed)
 
     def routes(
@@ -144,23 +92,7 @@ class Valiant:
         partition: Partition | None = None,
         rail: Ints | None = None,
     ) -> Routes:
-        """
-        Route flows between nodes; a partition changes nothing.
-
-        Parameters
-        ----------
-        src, dst : (F,) int array
-            Source and destination node of each flow.
-        partition : Partition, optional
-            Ignored.
-        rail : (F,) int array, optional
-            Checked; a node has one link.
-
-        Returns
-        -------
-        Routes
-            Links of each flow in the order of travel.
-        """
+        """Route flows between nodes; a partition changes nothing."""
         del partition
         fabric = self.fabric
         src, dst = flow_ends(src, dst, fabric)

@@ -39,24 +39,7 @@ class LeastLoaded:
 
     @classmethod
     def on(cls, topology: Topology) -> "LeastLoaded":
-        """
-        Make the routing for a fabric.
-
-        Parameters
-        ----------
-        topology : Topology
-            A fat-tree.
-
-        Returns
-        -------
-        LeastLoaded
-            The routing.
-
-        Raises
-        ------
-        RoutingError
-            If the fabric is no PGFT.
-        """
+        """Make the routing for a fabric."""
         return cls(need_fat_tree(topology, "least-loaded"))
 
     def routes(
@@ -66,28 +49,7 @@ class LeastLoaded:
         partition: Partition | None = None,
         rail: Ints | None = None,
     ) -> Routes:
-        """
-        Route flows between nodes, in the order given; a partition changes nothing.
-
-        Parameters
-        ----------
-        src, dst : (F,) int array
-            Source and destination node of each flow.
-        partition : Partition, optional
-            Ignored.
-        rail : (F,) int array, optional
-            Checked, not kept to: the choice of a rail is part of the choice of a path.
-
-        Returns
-        -------
-        Routes
-            Links of each flow in the order of travel.
-
-        Raises
-        ------
-        RoutingError
-            If no path leads from a source to its destination.
-        """
+        """Route flows between nodes, in the order given; a partition changes nothing."""
         del partition
         tree = self.tree
         src, dst = flow_ends(src, dst, tree)

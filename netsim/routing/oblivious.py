@@ -36,24 +36,7 @@ class SModK:
 
     @classmethod
     def on(cls, topology: Topology) -> "SModK":
-        """
-        Make the routing for a fabric.
-
-        Parameters
-        ----------
-        topology : Topology
-            A fat-tree.
-
-        Returns
-        -------
-        SModK
-            The routing.
-
-        Raises
-        ------
-        RoutingError
-            If the fabric is no PGFT.
-        """
+        """Make the routing for a fabric."""
         return cls(need_fat_tree(topology, "s-mod-k"))
 
     def routes(
@@ -63,23 +46,7 @@ class SModK:
         partition: Partition | None = None,
         rail: Ints | None = None,
     ) -> Routes:
-        """
-        Route flows between nodes; a partition changes nothing.
-
-        Parameters
-        ----------
-        src, dst : (F,) int array
-            Source and destination node of each flow.
-        partition : Partition, optional
-            Ignored.
-        rail : (F,) int array, optional
-            Up-port of the nodes that each flow takes at both ends; absent: as the rule has it.
-
-        Returns
-        -------
-        Routes
-            Links of each flow in the order of travel.
-        """
+        """Route flows between nodes; a partition changes nothing."""
         del partition
         tree = self.tree
         src, dst = flow_ends(src, dst, tree)
@@ -112,26 +79,7 @@ class Ecmp:
 
     @classmethod
     def on(cls, topology: Topology, seed: int) -> "Ecmp":
-        """
-        Make the routing for a fabric.
-
-        Parameters
-        ----------
-        topology : Topology
-            A fat-tree.
-        seed : int
-            Seed of the hash.
-
-        Returns
-        -------
-        Ecmp
-            The routing.
-
-        Raises
-        ------
-        RoutingError
-            If the fabric is no PGFT.
-        """
+        """Make the routing for a fabric."""
         return cls(need_fat_tree(topology, "ecmp"), seed)
 
     def routes(
@@ -141,23 +89,7 @@ class Ecmp:
         partition: Partition | None = None,
         rail: Ints | None = None,
     ) -> Routes:
-        """
-        Route flows between nodes; a partition changes nothing.
-
-        Parameters
-        ----------
-        src, dst : (F,) int array
-            Source and destination node of each flow.
-        partition : Partition, optional
-            Ignored.
-        rail : (F,) int array, optional
-            Up-port of the nodes that each flow takes at both ends; absent: as the rule has it.
-
-        Returns
-        -------
-        Routes
-            Links of each flow in the order of travel.
-        """
+        """Route flows between nodes; a partition changes nothing."""
         del partition
         tree = self.tree
         src, dst = flow_ends(src, dst, tree)

@@ -30,31 +30,7 @@ class RankRouting:
     def routes(
         self, nodes: Ints, src: Ints, dst: Ints, partition: Partition | None = None
     ) -> tuple[Routes, RailFlows | None]:
-        """
-        Route messages between ranks.
-
-        Parameters
-        ----------
-        nodes : (n,) int array
-            Node of each rank, repeats allowed.
-        src, dst : (F,) int array
-            Source and destination rank of each message.
-        partition : Partition, optional
-            What the job owns.
-
-        Returns
-        -------
-        routes : Routes
-            Links of each flow in the order of travel.
-        parts : RailFlows or None
-            The messages that the flows are parts of, where nodes have several links; None
-            where each message is one flow.
-
-        Raises
-        ------
-        RoutingError
-            If a message has no path.
-        """
+        """Route messages between ranks."""
         parts = self._rails.split(nodes, src, dst)
         if parts is None:
             return self._routing.routes(nodes[src], nodes[dst], partition), None

@@ -45,19 +45,7 @@ class Shortest:
 
     @classmethod
     def on(cls, topology: Topology) -> "Shortest":
-        """
-        Make the routing for a fabric.
-
-        Parameters
-        ----------
-        topology : Topology
-            Any fabric.
-
-        Returns
-        -------
-        Shortest
-            The routing.
-        """
+        """Make the routing for a fabric."""
         return cls(topology)
 
     @cached_property
@@ -111,29 +99,7 @@ class Shortest:
         partition: Partition | None = None,
         rail: Ints | None = None,
     ) -> Routes:
-        """
-        Route flows between nodes; a partition changes nothing.
-
-        Parameters
-        ----------
-        src, dst : (F,) int array
-            Source and destination node of each flow.
-        partition : Partition, optional
-            Ignored.
-        rail : (F,) int array, optional
-            Link of the destination by which each flow arrives, and by which it leaves where a
-            shortest path starts with the source's link of that number.
-
-        Returns
-        -------
-        Routes
-            Links of each flow in the order of travel.
-
-        Raises
-        ------
-        RoutingError
-            If no path leads from a source to its destination.
-        """
+        """Route flows between nodes; a partition changes nothing."""
         del partition
         topology = self.topology
         src, dst = flow_ends(src, dst, topology)
@@ -284,28 +250,7 @@ class Rerouted:
         partition: Partition | None = None,
         rail: Ints | None = None,
     ) -> Routes:
-        """
-        Route flows between nodes over links in service.
-
-        Parameters
-        ----------
-        src, dst : (F,) int array
-            Source and destination node of each flow.
-        partition : Partition, optional
-            What the job owns.
-        rail : (F,) int array, optional
-            Rail of each flow, kept to.
-
-        Returns
-        -------
-        Routes
-            Links of each flow in the order of travel.
-
-        Raises
-        ------
-        RoutingError
-            If no path is left, or a job that owns its links owns an absent one.
-        """
+        """Route flows between nodes over links in service."""
         src, dst = flow_ends(src, dst, self.detour.topology)
         routes = self.inner.routes(src, dst, partition, rail)
         broken = self.absent[routes.links]

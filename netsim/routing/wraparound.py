@@ -47,24 +47,7 @@ class Wraparound:
 
     @classmethod
     def on(cls, topology: Topology) -> "Wraparound":
-        """
-        Make the routing for a fabric.
-
-        Parameters
-        ----------
-        topology : Topology
-            A fat-tree.
-
-        Returns
-        -------
-        Wraparound
-            The routing.
-
-        Raises
-        ------
-        RoutingError
-            If the fabric is no PGFT.
-        """
+        """Make the routing for a fabric."""
         return cls(need_fat_tree(topology, "jigsaw"))
 
     def routes(
@@ -74,30 +57,7 @@ class Wraparound:
         partition: Partition | None = None,
         rail: Ints | None = None,
     ) -> Routes:
-        """
-        Route flows between nodes of a job.
-
-        Parameters
-        ----------
-        src, dst : (F,) int array
-            Source and destination node of each flow.
-        partition : Partition, optional
-            What the job owns; without it, or where its links are None, D-mod-k.
-        rail : (F,) int array, optional
-            As D-mod-k takes it; a job that owns links has one link a node.
-
-        Returns
-        -------
-        Routes
-            Links of each flow in the order of travel.
-
-        Raises
-        ------
-        RoutingError
-            If no shortest path on owned links joins two nodes that exchange a flow.
-        PartitionError
-            If a flow starts or ends outside the partition, or the partition does not fit the tree.
-        """
+        """Route flows between nodes of a job."""
         if partition is None or partition.links is None:
             return DModK(self.tree).routes(src, dst, rail=rail)
         src, dst = flow_ends(src, dst, self.tree)

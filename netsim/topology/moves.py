@@ -50,19 +50,7 @@ class Moves:
 
     @classmethod
     def on(cls, topology: Topology) -> "Moves":
-        """
-        List the moves of a fabric, over the links that are in service.
-
-        Parameters
-        ----------
-        topology : Topology
-            The fabric.
-
-        Returns
-        -------
-        Moves
-            Its moves.
-        """
+        """List the moves of a fabric, over the links that are in service."""
         size = topology.n_nodes + topology.n_switches
         link = np.arange(topology.n_links)
         if topology.absent is not None:

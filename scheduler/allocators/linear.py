@@ -26,26 +26,7 @@ class FirstFree:
     monotone_in_free: ClassVar[bool] = True
 
     def allocate(self, job: Job, cluster: Cluster) -> Allocation | None:
-        """
-        Return the lowest free nodes.
-
-        Parameters
-        ----------
-        job : Job
-            Only its size is looked at.
-        cluster : Cluster
-            The machine as it is; left unchanged.
-
-        Returns
-        -------
-        Allocation or None
-            None when too few nodes are free.
-
-        Raises
-        ------
-        AllocationError
-            If the machine has too few nodes.
-        """
+        """Return the lowest free nodes."""
         check_size(job, cluster)
         if job.n_nodes > cluster.n_free:
             return None
@@ -79,26 +60,7 @@ class Contiguous:
     monotone_in_free: ClassVar[bool] = True
 
     def allocate(self, job: Job, cluster: Cluster) -> Allocation | None:
-        """
-        Return consecutive free nodes.
-
-        Parameters
-        ----------
-        job : Job
-            Only its size is looked at.
-        cluster : Cluster
-            The machine as it is; left unchanged.
-
-        Returns
-        -------
-        Allocation or None
-            None when no run is long enough.
-
-        Raises
-        ------
-        AllocationError
-            If the machine has too few nodes, or no such run even when it is empty.
-        """
+        """Return consecutive free nodes."""
         check_size(job, cluster)
         if job.n_nodes > cluster.n_free:
             return None

@@ -43,26 +43,7 @@ class Scattered:
         check_count("seed", self.seed, 0)
 
     def allocate(self, job: Job, cluster: Cluster) -> Allocation | None:
-        """
-        Return random free nodes.
-
-        Parameters
-        ----------
-        job : Job
-            Its size and id are looked at.
-        cluster : Cluster
-            The machine as it is; left unchanged.
-
-        Returns
-        -------
-        Allocation or None
-            None when too few nodes are free.
-
-        Raises
-        ------
-        AllocationError
-            If the machine has too few nodes.
-        """
+        """Return random free nodes."""
         check_size(job, cluster)
         if job.n_nodes > cluster.n_free:
             return None

@@ -41,25 +41,11 @@ class Conservative:
         return len(self._line)
 
     def submit(self, job: Job) -> None:
-        """
-        Put a job at the end of the line.
-
-        Parameters
-        ----------
-        job : Job
-            Submitted now.
-        """
+        """Put a job at the end of the line."""
         self._line.append(job)
 
     def select(self, machine: Machine) -> None:
-        """
-        Start the jobs whose time has come.
-
-        Parameters
-        ----------
-        machine : Machine
-            The machine after all ends and submissions of this instant.
-        """
+        """Start the jobs whose time has come."""
         if machine.disturbances != self._disturbances:
             self._disturbances = machine.disturbances
             self._drop_impossible(machine)

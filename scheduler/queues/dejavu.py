@@ -89,25 +89,11 @@ class Reckless:
         return len(self._line)
 
     def submit(self, job: Job) -> None:
-        """
-        Put a job at the end of the line.
-
-        Parameters
-        ----------
-        job : Job
-            Submitted now.
-        """
+        """Put a job at the end of the line."""
         self._line.append(job)
 
     def select(self, machine: Machine) -> None:
-        """
-        Go once through the window.
-
-        Parameters
-        ----------
-        machine : Machine
-            The machine after all ends and submissions of this instant.
-        """
+        """Go once through the window."""
         self._learn(machine)
         if self._shapes is None:
             self._shapes = shapes_of(machine)

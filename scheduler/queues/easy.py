@@ -56,25 +56,11 @@ class Easy:
         return len(self._line)
 
     def submit(self, job: Job) -> None:
-        """
-        Put a job into the line.
-
-        Parameters
-        ----------
-        job : Job
-            Submitted now.
-        """
+        """Put a job into the line."""
         self._line.append(job)
 
     def select(self, machine: Machine) -> None:
-        """
-        Start jobs from the head on while they fit, then backfill.
-
-        Parameters
-        ----------
-        machine : Machine
-            The machine after all ends and submissions of this instant.
-        """
+        """Start jobs from the head on while they fit, then backfill."""
         self._line.settle(machine)
         while (head := self._line.head()) is not None:
             placement = machine.try_to_place(head) or self._reserved_place(head, machine)

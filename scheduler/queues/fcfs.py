@@ -20,25 +20,11 @@ class Fcfs:
         return len(self._line)
 
     def submit(self, job: Job) -> None:
-        """
-        Put a job at the end of the line.
-
-        Parameters
-        ----------
-        job : Job
-            Submitted now.
-        """
+        """Put a job at the end of the line."""
         self._line.append(job)
 
     def select(self, machine: Machine) -> None:
-        """
-        Start jobs from the head on while they fit.
-
-        Parameters
-        ----------
-        machine : Machine
-            The machine after all ends and submissions of this instant.
-        """
+        """Start jobs from the head on while they fit."""
         while (head := self._line.head()) is not None:
             placement = machine.try_to_place(head)
             if placement is None:

@@ -74,21 +74,7 @@ class HeadStillFits:
         self._shadow: Cluster | None = None  # the machine at the reserved time
 
     def place(self, job: Job, attempts: Attempts) -> Allocation | None:
-        """
-        Place a job if the head fits beside it.
-
-        Parameters
-        ----------
-        job : Job
-            A waiting job behind the head.
-        attempts : Attempts
-            Places jobs on the machine as it is.
-
-        Returns
-        -------
-        Allocation or None
-            The allocator's first choice or nothing: no other place is looked for.
-        """
+        """Place a job if the head fits beside it."""
         if self._shadow is None:
             self._shadow = expected_cluster(self._machine, self.time_s)
         shadow = self._shadow
@@ -104,16 +90,7 @@ class HeadStillFits:
         return None
 
     def note(self, placement: Allocation, *, long: bool) -> None:
-        """
-        Do nothing: the shadow knows of long jobs already, and short ones are not in it.
-
-        Parameters
-        ----------
-        placement : Allocation
-            What the job holds.
-        long : bool
-            Whether it will run past the reserved time.
-        """
+        """Do nothing: the shadow knows of long jobs already, and short ones are not in it."""
 
 
 class HeadIsFixed:
@@ -138,21 +115,7 @@ class HeadIsFixed:
         self._rest: Cluster | None = None  # the machine without what the head will get
 
     def place(self, job: Job, attempts: Attempts) -> Allocation | None:
-        """
-        Place a job beside what the head will get.
-
-        Parameters
-        ----------
-        job : Job
-            A waiting job behind the head.
-        attempts : Attempts
-            Not asked: what is free here is less.
-
-        Returns
-        -------
-        Allocation or None
-            A placement without any node or link of the head.
-        """
+        """Place a job beside what the head will get."""
         del attempts
         if self._rest is None:
             self._rest = self._machine.cluster.copy()
@@ -160,16 +123,7 @@ class HeadIsFixed:
         return self._machine.expects(job, self._rest, self._machine.now_s)
 
     def note(self, placement: Allocation, *, long: bool) -> None:
-        """
-        See the rest of the machine anew.
-
-        Parameters
-        ----------
-        placement : Allocation
-            What the job holds.
-        long : bool
-            Whether it will run past the reserved time.
-        """
+        """See the rest of the machine anew."""
         del placement, long
         self._rest = None
 
@@ -197,34 +151,11 @@ class NodesAreCounted:
         self._spare = free - head.n_nodes
 
     def place(self, job: Job, attempts: Attempts) -> Allocation | None:
-        """
-        Place a job that needs no more than the spare nodes.
-
-        Parameters
-        ----------
-        job : Job
-            A waiting job behind the head.
-        attempts : Attempts
-            Places jobs on the machine as it is.
-
-        Returns
-        -------
-        Allocation or None
-            A placement that leaves enough nodes to the head.
-        """
+        """Place a job that needs no more than the spare nodes."""
         return attempts.place(job) if job.n_nodes <= self._spare else None
 
     def note(self, placement: Allocation, *, long: bool) -> None:
-        """
-        Count the spare nodes that a long job takes.
-
-        Parameters
-        ----------
-        placement : Allocation
-            What the job holds.
-        long : bool
-            Whether it will run past the reserved time.
-        """
+        """Count the spare nodes that a long job takes."""
         if long:
             self._spare -= placement.held
 

@@ -71,14 +71,7 @@ class FreeNodes:
             self._free.append(free)
 
     def change(self, booking: Booking) -> None:
-        """
-        Enter a booking, or take it out.
-
-        Parameters
-        ----------
-        booking : Booking
-            It starts now or later.
-        """
+        """Enter a booking, or take it out."""
         first, last = self._step_at(booking.start_s), self._step_at(booking.end_s)
         self._gains.add(booking.end_s)
         for step in range(first, last):

@@ -87,20 +87,7 @@ class TorusShapes:
         }
 
     def possible(self, job: Job) -> tuple[str, ...]:
-        """
-        Return the shapes that an empty machine has for a job.
-
-        Parameters
-        ----------
-        job : Job
-            A waiting job.
-
-        Returns
-        -------
-        tuple of str
-            Those of which a chunk has exactly as many routers as the job needs; ``any`` if
-            there is none.
-        """
+        """Return the shapes that an empty machine has for a job."""
         routers = -(-job.n_nodes // self._torus.nodes_per_router)
         return (*(shape for shape in self._chunks if self._is_exact(shape, routers)), ANY)
 
@@ -113,25 +100,7 @@ class TorusShapes:
     def place(
         self, job: Job, cluster: Cluster, time_s: float, shape: str
     ) -> tuple[Allocation, str] | None:
-        """
-        Place a job.
-
-        Parameters
-        ----------
-        job : Job
-            A waiting job.
-        cluster : Cluster
-            The machine at that time.
-        time_s : float
-            When it would start.
-        shape : str
-            One of the possible ones.
-
-        Returns
-        -------
-        tuple of Allocation and str, or None
-            Where, and of what shape that is; None when there is no such place.
-        """
+        """Place a job."""
         try:
             found = self._machine.expects(job, cluster, time_s, self._chunks.get(shape))
         except AllocationError:
@@ -160,19 +129,7 @@ class TreeShapes:
         self._machine = machine
 
     def possible(self, job: Job) -> tuple[str, ...]:
-        """
-        Return the shapes that an empty machine has for a job.
-
-        Parameters
-        ----------
-        job : Job
-            A waiting job.
-
-        Returns
-        -------
-        tuple of str
-            The most compact first.
-        """
+        """Return the shapes that an empty machine has for a job."""
         cluster = self._machine.cluster
         sizes = {
             "leaf": cluster.nodes_per_leaf,
@@ -183,26 +140,7 @@ class TreeShapes:
     def place(
         self, job: Job, cluster: Cluster, time_s: float, shape: str
     ) -> tuple[Allocation, str] | None:
-        """
-        Place a job.
-
-        Parameters
-        ----------
-        job : Job
-            A waiting job.
-        cluster : Cluster
-            The machine at that time.
-        time_s : float
-            When it would start.
-        shape : str
-            One of the possible ones.
-
-        Returns
-        -------
-        tuple of Allocation and str, or None
-            Where, and of what shape that is, for ``any`` perhaps a more compact one; None when
-            the allocator proposes nothing of this shape.
-        """
+        """Place a job."""
         found = self._machine.expects(job, cluster, time_s)
         if found is None:
             return None
@@ -225,44 +163,14 @@ class OneShape:
         self._machine = machine
 
     def possible(self, job: Job) -> tuple[str, ...]:
-        """
-        Return the one shape.
-
-        Parameters
-        ----------
-        job : Job
-            A waiting job.
-
-        Returns
-        -------
-        tuple of str
-            ``any``.
-        """
+        """Return the one shape."""
         del job
         return (ANY,)
 
     def place(
         self, job: Job, cluster: Cluster, time_s: float, shape: str
     ) -> tuple[Allocation, str] | None:
-        """
-        Place a job.
-
-        Parameters
-        ----------
-        job : Job
-            A waiting job.
-        cluster : Cluster
-            The machine at that time.
-        time_s : float
-            When it would start.
-        shape : str
-            The one.
-
-        Returns
-        -------
-        tuple of Allocation and str, or None
-            Where; None when it does not fit.
-        """
+        """Place a job."""
         found = self._machine.expects(job, cluster, time_s)
         return None if found is None else (found, shape)
 

@@ -36,25 +36,11 @@ class SortedLine:
         return len(self._jobs) + len(self._new)
 
     def append(self, job: Job) -> None:
-        """
-        Take a job.
-
-        Parameters
-        ----------
-        job : Job
-            Submitted last.
-        """
+        """Take a job."""
         self._new.append(job)
 
     def settle(self, machine: Machine) -> None:
-        """
-        Sort the new jobs in.
-
-        Parameters
-        ----------
-        machine : Machine
-            The machine now; keys may depend on what it knows of a job.
-        """
+        """Sort the new jobs in."""
         entries = []
         for job in self._new:
             self._serial += 1  # unique, so that jobs themselves are never compared
@@ -67,36 +53,15 @@ class SortedLine:
             self._jobs.sort()
 
     def head(self) -> Job | None:
-        """
-        Return the first job.
-
-        Returns
-        -------
-        Job or None
-            None when nobody waits.
-        """
+        """Return the first job."""
         return self._jobs[0][2] if self._jobs else None
 
     def reachable(self) -> list[Job]:
-        """
-        Return the first jobs of the line.
-
-        Returns
-        -------
-        list of Job
-            At most `reach` jobs, the head first; a copy.
-        """
+        """Return the first jobs of the line."""
         return [job for _, _, job in self._jobs[: self._reach]]
 
     def remove(self, job: Job) -> None:
-        """
-        Take out a job that starts.
-
-        Parameters
-        ----------
-        job : Job
-            One of `reachable`.
-        """
+        """Take out a job that starts."""
         for index, (_, _, waiting) in enumerate(self._jobs):
             if waiting is job:
                 del self._jobs[index]
@@ -135,67 +100,32 @@ class FairShareLine:
         return self._count
 
     def append(self, job: Job) -> None:
-        """
-        Take a job.
-
-        Parameters
-        ----------
-        job : Job
-            Submitted last.
-        """
+        """Take a job."""
         self._users.setdefault(job.user, []).append(job)
         self._used.setdefault(job.user, 0.0)
         self._count += 1
 
     def settle(self, machine: Machine) -> None:
-        """
-        Let the use of the past fade.
-
-        Parameters
-        ----------
-        machine : Machine
-            The machine now.
-        """
+        """Let the use of the past fade."""
         factor = exp2((self._since_s - machine.now_s) / self._half_life_s)
         for user in self._used:
             self._used[user] *= factor
         self._since_s, self._machine = machine.now_s, machine
 
     def head(self) -> Job | None:
-        """
-        Return the first job.
-
-        Returns
-        -------
-        Job or None
-            None when nobody waits.
-        """
+        """Return the first job."""
         waiting = [user for user, jobs in self._users.items() if jobs]
         return self._users[min(waiting, key=self._used.__getitem__)][0] if waiting else None
 
     def reachable(self) -> list[Job]:
-        """
-        Return the first jobs of the line.
-
-        Returns
-        -------
-        list of Job
-            At most `reach` jobs, the head first; a copy.
-        """
+        """Return the first jobs of the line."""
         found: list[Job] = []
         for user in sorted(self._users, key=self._used.__getitem__):
             found += self._users[user][: self._reach - len(found)]
         return found
 
     def remove(self, job: Job) -> None:
-        """
-        Take out a job that starts, and charge its user.
-
-        Parameters
-        ----------
-        job : Job
-            One of `reachable`.
-        """
+        """Take out a job that starts, and charge its user."""
         jobs = self._users[job.user]
         del jobs[next(index for index, waiting in enumerate(jobs) if waiting is job)]
         self._count -= 1

@@ -89,58 +89,23 @@ class WaitingLine:
         return len(self._front) + len(self._backlog)
 
     def append(self, job: Job) -> None:
-        """
-        Add a job at the end.
-
-        Parameters
-        ----------
-        job : Job
-            Submitted last.
-        """
+        """Add a job at the end."""
         self._backlog.append(job)
         self._fill()
 
     def settle(self, machine: Machine) -> None:
-        """
-        Do nothing: the order is that of submission.
-
-        Parameters
-        ----------
-        machine : Machine
-            Not looked at.
-        """
+        """Do nothing: the order is that of submission."""
 
     def reachable(self) -> list[Job]:
-        """
-        Return the first jobs of the line.
-
-        Returns
-        -------
-        list of Job
-            At most `reach` jobs, the head first; a copy.
-        """
+        """Return the first jobs of the line."""
         return self._front.copy()
 
     def head(self) -> Job | None:
-        """
-        Return the first job.
-
-        Returns
-        -------
-        Job or None
-            None when nobody waits.
-        """
+        """Return the first job."""
         return self._front[0] if self._front else None
 
     def remove(self, job: Job) -> None:
-        """
-        Take a reachable job out of the line.
-
-        Parameters
-        ----------
-        job : Job
-            One of `reachable`.
-        """
+        """Take a reachable job out of the line."""
         front = self._front
         for index, waiting in enumerate(front):
             if waiting is job:

@@ -39,21 +39,7 @@ class Match:
     columns: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     def select(self, jobs: Sequence[Job], n_nodes: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """
-        Return which jobs meet the conditions.
-
-        Parameters
-        ----------
-        jobs : sequence of Job
-            Any jobs.
-        n_nodes : (n,) int array
-            Their nodes.
-
-        Returns
-        -------
-        (n,) bool array
-            True where all conditions hold.
-        """
+        """Return which jobs meet the conditions."""
         chosen = np.ones(len(jobs), dtype=bool)
         if self.min_nodes is not None:
             chosen &= n_nodes >= self.min_nodes

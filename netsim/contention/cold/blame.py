@@ -41,21 +41,7 @@ class ColdState:
     slow: Floats
 
     def culprits(self, jobs: Iterable[int], kinds: Ints | None = None) -> Culprits:
-        """
-        Return who holds jobs up, and on which class of links.
-
-        Parameters
-        ----------
-        jobs : iterable of int
-            Identities.
-        kinds : (E,) int array, optional
-            Class of each link of the fabric, 0, 1, ...; absent: all are of class 0.
-
-        Returns
-        -------
-        Culprits
-            Shares of each job's lost time.
-        """
+        """Return who holds jobs up, and on which class of links."""
         kernel = load_kernels("netsim.contention.cold.cold_blame_kernels", "blame kernels", 3)
         on = np.argsort(self.ent_channel, kind="stable")
         n_channels = int(self.ent_channel.max(initial=-1)) + 1

@@ -37,55 +37,21 @@ class Recomputed(Generic[_T]):
         self._changed = False
 
     def start(self, job: int, traffic: Traffic) -> None:
-        """
-        Add a job; its effect shows at the next `solve`.
-
-        Parameters
-        ----------
-        job : int
-            Identity of the job, not present yet.
-        traffic : Traffic
-            What it sends.
-
-        Raises
-        ------
-        ContentionError
-            If the job is present, or its traffic does not fit the fabric.
-        """
+        """Add a job; its effect shows at the next `solve`."""
         if job in self._jobs:
             raise ContentionError(f"job {job} has been started already.")
         self._jobs[job] = self._prepare(traffic)
         self._changed = True
 
     def end(self, job: int) -> None:
-        """
-        Take a job away; its effect shows at the next `solve`.
-
-        Parameters
-        ----------
-        job : int
-            Identity of a job that was started.
-
-        Raises
-        ------
-        ContentionError
-            If there is no such job.
-        """
+        """Take a job away; its effect shows at the next `solve`."""
         self._known(job)
         del self._jobs[job]
         self._reported.pop(job, None)
         self._changed = True
 
     def solve(self) -> Mapping[int, float]:
-        """
-        Solve the jobs that run now, unless nothing has changed.
-
-        Returns
-        -------
-        mapping of int to float
-            Interference of every job that was started or whose value changed since the last
-            `solve`.
-        """
+        """Solve the jobs that run now, unless nothing has changed."""
         if not self._changed:
             return {}
         self._changed = False
@@ -99,72 +65,16 @@ class Recomputed(Generic[_T]):
         return changes
 
     def worst_link(self, job: int) -> int:
-        """
-        Return the link that holds a job up most, as of the last `solve`.
-
-        Parameters
-        ----------
-        job : int
-            Identity of a job that was started.
-
-        Returns
-        -------
-        int
-            The directed link that decides the step with the largest excess; -1 where no link
-            holds the job up.
-
-        Raises
-        ------
-        ContentionError
-            If there is no such job.
-        """
+        """Return the link that holds a job up most, as of the last `solve`."""
         self._known(job)
         return self._solution.worst_link.get(job, -1)
 
     def blame(self, job: int) -> Mapping[int, float]:
-        """
-        Return how much of a job's lost time each other job causes.
-
-        Parameters
-        ----------
-        job : int
-            Identity of a job that was started.
-
-        Returns
-        -------
-        mapping of int to float
-            Shares that add up to 1, largest first; empty where nobody holds the job up or the
-            model does not tell.
-
-        Raises
-        ------
-        ContentionError
-            If there is no such job.
-        """
+        """Return how much of a job's lost time each other job causes."""
         return self.culprits((job,)).by_culprit()
 
     def culprits(self, jobs: Iterable[int], kinds: Ints | None = None) -> Culprits:
-        """
-        Return who holds jobs up, and on which class of links.
-
-        Parameters
-        ----------
-        jobs : iterable of int
-            Identities of jobs that were started.
-        kinds : (E,) int array, optional
-            Class of each link, 0, 1, ...; absent: all are of class 0.
-
-        Returns
-        -------
-        Culprits
-            Shares of each job's lost time, as of the last `solve`; empty where the model does
-            not tell.
-
-        Raises
-        ------
-        ContentionError
-            If there is no such job.
-        """
+        """Return who holds jobs up, and on which class of links."""
         asked = list(jobs)
         for job in asked:
             self._known(job)

@@ -56,22 +56,7 @@ class Meetings:
     losing: set[int]
 
     def culprits(self, jobs: Iterable[int], kinds: Ints | None = None) -> Culprits:
-        """
-        Return who holds jobs up, and on which class of links.
-
-        Parameters
-        ----------
-        jobs : iterable of int
-            Identities.
-        kinds : (E,) int array, optional
-            Class of each link of the fabric, 0, 1, ...; absent: all are of class 0.
-
-        Returns
-        -------
-        Culprits
-            Equal shares of all jobs that share a link with the victim, each spread evenly over
-            the links that it shares.
-        """
+        """Return who holds jobs up, and on which class of links."""
         rows = [row for job in jobs if job in self.losing for row in self._rows(job, kinds)]
         if not rows:
             return no_culprits()

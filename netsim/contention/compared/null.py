@@ -16,21 +16,7 @@ class Null:
         self._new: list[int] = []
 
     def start(self, job: int, traffic: Traffic) -> None:
-        """
-        Add a job.
-
-        Parameters
-        ----------
-        job : int
-            Identity of the job, not present yet.
-        traffic : Traffic
-            Ignored.
-
-        Raises
-        ------
-        ContentionError
-            If the job is present.
-        """
+        """Add a job."""
         del traffic
         if job in self._jobs:
             raise ContentionError(f"job {job} has been started already.")
@@ -38,95 +24,28 @@ class Null:
         self._new.append(job)
 
     def end(self, job: int) -> None:
-        """
-        Take a job away.
-
-        Parameters
-        ----------
-        job : int
-            Identity of a job that was started.
-
-        Raises
-        ------
-        ContentionError
-            If there is no such job.
-        """
+        """Take a job away."""
         if job not in self._jobs:
             raise ContentionError(f"job {job} has not been started.")
         self._jobs.remove(job)
 
     def solve(self) -> Mapping[int, float]:
-        """
-        Return 1 for every job that was started since the last call.
-
-        Returns
-        -------
-        mapping of int to float
-            Interference by job.
-        """
+        """Return 1 for every job that was started since the last call."""
         new, self._new = self._new, []
         return dict.fromkeys((job for job in new if job in self._jobs), 1.0)
 
     def blame(self, job: int) -> Mapping[int, float]:
-        """
-        Return that nobody holds a job up.
-
-        Parameters
-        ----------
-        job : int
-            Identity of a job that was started.
-
-        Returns
-        -------
-        mapping of int to float
-            Always empty.
-
-        Raises
-        ------
-        ContentionError
-            If there is no such job.
-        """
+        """Return that nobody holds a job up."""
         self.worst_link(job)
         return {}
 
     def culprits(self, jobs: Iterable[int], kinds: Ints | None = None) -> Culprits:
-        """
-        Return that nobody holds jobs up.
-
-        Parameters
-        ----------
-        jobs : iterable of int
-            Identities of jobs that were started.
-        kinds : (E,) int array, optional
-            Ignored.
-
-        Returns
-        -------
-        Culprits
-            Without rows.
-        """
+        """Return that nobody holds jobs up."""
         del jobs, kinds
         return no_culprits()
 
     def worst_link(self, job: int) -> int:
-        """
-        Return that no link holds a job up.
-
-        Parameters
-        ----------
-        job : int
-            Identity of a job that was started.
-
-        Returns
-        -------
-        int
-            Always -1.
-
-        Raises
-        ------
-        ContentionError
-            If there is no such job.
-        """
+        """Return that no link holds a job up."""
         if job not in self._jobs:
             raise ContentionError(f"job {job} has not been started.")
         return -1

@@ -62,21 +62,7 @@ class Fast:
         self._events = 0
 
     def start(self, job: int, traffic: Traffic) -> None:
-        """
-        Add a job; its effect shows at the next `solve`.
-
-        Parameters
-        ----------
-        job : int
-            Identity of the job, not present yet.
-        traffic : Traffic
-            What it sends.
-
-        Raises
-        ------
-        ContentionError
-            If the job is present, or its traffic does not fit the fabric.
-        """
+        """Add a job; its effect shows at the next `solve`."""
         pool = self._pool
         if job in pool.slot_of:
             raise ContentionError(f"job {job} has been started already.")
@@ -98,33 +84,13 @@ class Fast:
         )
 
     def end(self, job: int) -> None:
-        """
-        Take a job away; its effect shows at the next `solve`.
-
-        Parameters
-        ----------
-        job : int
-            Identity of a job that was started.
-
-        Raises
-        ------
-        ContentionError
-            If there is no such job.
-        """
+        """Take a job away; its effect shows at the next `solve`."""
         pool = self._pool
         self._channels.leave(self._slot(job), *pool.records, *pool.state)
         pool.remove(job)
 
     def solve(self) -> Mapping[int, float]:
-        """
-        Bring the slowdowns up to date.
-
-        Returns
-        -------
-        mapping of int to float
-            Interference of every job that was started or whose value changed since the last
-            `solve`.
-        """
+        """Bring the slowdowns up to date."""
         pool = self._pool
         n_changed = self._kernels.solve(
             *pool.records,
@@ -141,46 +107,11 @@ class Fast:
         return dict(zip(jobs.tolist(), values.tolist(), strict=True))
 
     def worst_link(self, job: int) -> int:
-        """
-        Return the link that holds a job up most.
-
-        Parameters
-        ----------
-        job : int
-            Identity of a job that was started.
-
-        Returns
-        -------
-        int
-            The directed link that decides the step with the largest excess; -1 where nothing
-            holds the job up.
-
-        Raises
-        ------
-        ContentionError
-            If there is no such job.
-        """
+        """Return the link that holds a job up most."""
         return int(self._pool.job_i[self._slot(job), J_WORST])
 
     def blame(self, job: int) -> Mapping[int, float]:
-        """
-        Return how much of a job's lost time each other job causes.
-
-        Parameters
-        ----------
-        job : int
-            Identity of a job that was started.
-
-        Returns
-        -------
-        mapping of int to float
-            Shares that add up to 1, largest first; empty where nobody holds the job up.
-
-        Raises
-        ------
-        ContentionError
-            If there is no such job.
-        """
+        """Return how much of a job's lost time each other job causes."""
         return self.culprits((job,)).by_culprit()
 
     def culprits(self, jobs: Iterable[int], kinds: Ints | None = None) -> Culprits:

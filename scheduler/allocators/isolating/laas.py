@@ -56,26 +56,7 @@ class Laas:
         self._views = PodViews(fewest_first=self.order == BEST_FIT)
 
     def allocate(self, job: Job, cluster: Cluster) -> Allocation | None:
-        """
-        Return a legal placement; `idle` of it counts the nodes held beyond the request.
-
-        Parameters
-        ----------
-        job : Job
-            Only its size is looked at.
-        cluster : Cluster
-            The machine as it is; left unchanged.
-
-        Returns
-        -------
-        Allocation or None
-            None when there is no such placement now.
-
-        Raises
-        ------
-        AllocationError
-            If the fabric is no full fat-tree, or the job does not even fit when it is empty.
-        """
+        """Return a legal placement; `idle` of it counts the nodes held beyond the request."""
         check_size(job, cluster)
         require_full_tree(self.name, cluster.fabric)
         if job.n_nodes > cluster.n_free:

@@ -68,26 +68,7 @@ class LeastConstrained:
         self._views = PodViews(fewest_first=self.order == BEST_FIT)
 
     def allocate(self, job: Job, cluster: Cluster) -> Allocation | None:
-        """
-        Return a legal placement.
-
-        Parameters
-        ----------
-        job : Job
-            Only its size is looked at.
-        cluster : Cluster
-            The machine as it is; left unchanged.
-
-        Returns
-        -------
-        Allocation or None
-            None when none is found now.
-
-        Raises
-        ------
-        AllocationError
-            If the fabric is no full fat-tree, or the job does not even fit when it is empty.
-        """
+        """Return a legal placement."""
         check_size(job, cluster)
         require_full_tree(self.name, cluster.fabric)
         if job.n_nodes > cluster.n_free:
@@ -152,26 +133,7 @@ class LeastConstrainedShared:
         )
 
     def allocate(self, job: Job, cluster: Cluster) -> Allocation | None:
-        """
-        Return a legal placement on links that have room.
-
-        Parameters
-        ----------
-        job : Job
-            Its size and id are looked at.
-        cluster : Cluster
-            The machine as it is; left unchanged.
-
-        Returns
-        -------
-        Allocation or None
-            None when none is found now.
-
-        Raises
-        ------
-        AllocationError
-            If the fabric is no full fat-tree, or the job does not even fit when it is empty.
-        """
+        """Return a legal placement on links that have room."""
         check_size(job, cluster)
         require_full_tree(self.name, cluster.fabric)
         if job.n_nodes > cluster.n_free:

@@ -55,27 +55,7 @@ class TopologyAware:
         check_flag("whole_leaves", self.whole_leaves)
 
     def allocate(self, job: Job, cluster: Cluster) -> Allocation | None:
-        """
-        Return a placement by the job's type.
-
-        Parameters
-        ----------
-        job : Job
-            Only its size is looked at.
-        cluster : Cluster
-            The machine as it is; left unchanged.
-
-        Returns
-        -------
-        Allocation or None
-            None when it does not fit now.
-
-        Raises
-        ------
-        AllocationError
-            If the fabric is no fat-tree of two or three levels, or the job does not even fit
-            when it is empty.
-        """
+        """Return a placement by the job's type."""
         check_size(job, cluster)
         require_tree(self.name, cluster.fabric)
         if job.n_nodes <= cluster.nodes_per_leaf:

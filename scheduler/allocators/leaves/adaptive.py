@@ -49,26 +49,7 @@ class Adaptive:
         check_choice("cost", self.cost, (HOPS, HOP_BYTES))
 
     def allocate(self, job: Job, cluster: Cluster) -> Allocation | None:
-        """
-        Return free nodes below the lowest switch that has enough.
-
-        Parameters
-        ----------
-        job : Job
-            Its size and communication are looked at.
-        cluster : Cluster
-            The machine as it is; left unchanged.
-
-        Returns
-        -------
-        Allocation or None
-            None when too few nodes are free.
-
-        Raises
-        ------
-        AllocationError
-            If the fabric is no fat-tree, or has too few nodes.
-        """
+        """Return free nodes below the lowest switch that has enough."""
         tree_of(cluster, self.name)
         balanced = Balanced().allocate(job, cluster)
         greedy = Greedy().allocate(job, cluster)

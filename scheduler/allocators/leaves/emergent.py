@@ -122,26 +122,7 @@ class EmergentAdaptive:
         check_choice("routing", self.routing, sorted(ROUTINGS))
 
     def allocate(self, job: Job, cluster: Cluster) -> Allocation | None:
-        """
-        Return the candidate placement that is predicted to cost the jobs least.
-
-        Parameters
-        ----------
-        job : Job
-            Its size and communication are looked at.
-        cluster : Cluster
-            The machine as it is; left unchanged.
-
-        Returns
-        -------
-        Allocation or None
-            None when too few nodes are free.
-
-        Raises
-        ------
-        AllocationError
-            If the fabric is no fat-tree, or has too few nodes.
-        """
+        """Return the candidate placement that is predicted to cost the jobs least."""
         tree = tree_of(cluster, self.name)
         plain = SlurmBestFit().allocate(job, cluster)
         communication = job.communication

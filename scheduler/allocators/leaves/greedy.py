@@ -32,26 +32,7 @@ class Greedy:
     monotone_in_free: ClassVar[bool] = True
 
     def allocate(self, job: Job, cluster: Cluster) -> Allocation | None:
-        """
-        Return free nodes below the lowest switch that has enough.
-
-        Parameters
-        ----------
-        job : Job
-            Its size and whether it communicates are looked at.
-        cluster : Cluster
-            The machine as it is; left unchanged.
-
-        Returns
-        -------
-        Allocation or None
-            None when too few nodes are free.
-
-        Raises
-        ------
-        AllocationError
-            If the fabric is no fat-tree, or has too few nodes.
-        """
+        """Return free nodes below the lowest switch that has enough."""
         free = free_leaves(job, cluster, self.name)
         if free is None:
             return None

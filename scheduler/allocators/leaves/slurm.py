@@ -33,26 +33,7 @@ class SlurmBestFit:
     monotone_in_free: ClassVar[bool] = True
 
     def allocate(self, job: Job, cluster: Cluster) -> Allocation | None:
-        """
-        Return free nodes below the lowest switch that has enough.
-
-        Parameters
-        ----------
-        job : Job
-            Only its size is looked at.
-        cluster : Cluster
-            The machine as it is; left unchanged.
-
-        Returns
-        -------
-        Allocation or None
-            None when too few nodes are free.
-
-        Raises
-        ------
-        AllocationError
-            If the fabric is no fat-tree, or has too few nodes.
-        """
+        """Return free nodes below the lowest switch that has enough."""
         check_size(job, cluster)
         tree = cluster.fabric
         if not isinstance(tree, FatTree):

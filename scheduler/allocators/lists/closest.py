@@ -39,23 +39,7 @@ class ClosestFit(OrderedList):
         check_count("gap", self.gap, 1)
 
     def choose(self, free: Ints, size: int, line: NodeOrder) -> Ints:  # noqa: ARG002 (protocol)
-        """
-        Take the window with the least largest gap.
-
-        Parameters
-        ----------
-        free : (F,) int array
-            Places of the free nodes, ascending; F is at least `size`.
-        size : int
-            Nodes of the job.
-        line : NodeOrder
-            The ordering.
-
-        Returns
-        -------
-        (size,) int array
-            Places of the job.
-        """
+        """Take the window with the least largest gap."""
         return closest_fit(free, size, self.gap)
 
 
@@ -82,27 +66,6 @@ class ClosestFitMind(OrderedList):
     name: ClassVar[str] = "closest-fit-mind"
 
     def choose(self, free: Ints, size: int, line: NodeOrder) -> Ints:
-        """
-        Take the window with the least sum of hops over its pairs.
-
-        Parameters
-        ----------
-        free : (F,) int array
-            Places of the free nodes, ascending; F is at least `size`.
-        size : int
-            Nodes of the job.
-        line : NodeOrder
-            The ordering.
-
-        Returns
-        -------
-        (size,) int array
-            Places of the job.
-
-        Raises
-        ------
-        AllocationError
-            If some nodes of the machine are not connected.
-        """
+        """Take the window with the least sum of hops over its pairs."""
         start = window_hops(line.fabric).least_window(line.node[free], size)
         return free[start : start + size]

@@ -43,26 +43,7 @@ class OrderedList:
         check_choice("order", self.order, tuple(ORDERINGS))
 
     def allocate(self, job: Job, cluster: Cluster) -> Allocation | None:
-        """
-        Return nodes chosen from the list of free ones.
-
-        Parameters
-        ----------
-        job : Job
-            Only its size is looked at.
-        cluster : Cluster
-            The machine as it is; left unchanged.
-
-        Returns
-        -------
-        Allocation or None
-            None when too few nodes are free.
-
-        Raises
-        ------
-        AllocationError
-            If the machine has too few nodes, or the ordering has no meaning on it.
-        """
+        """Return nodes chosen from the list of free ones."""
         check_size(job, cluster)
         if job.n_nodes > cluster.n_free:
             return None
@@ -70,23 +51,7 @@ class OrderedList:
         return line.allocation(job, self.choose(line.free_places(cluster), job.n_nodes, line))
 
     def choose(self, free: Ints, size: int, line: NodeOrder) -> Ints:
-        """
-        Choose from the list of free nodes.
-
-        Parameters
-        ----------
-        free : (F,) int array
-            Places of the free nodes, ascending; F is at least `size`.
-        size : int
-            Nodes of the job.
-        line : NodeOrder
-            The ordering.
-
-        Returns
-        -------
-        (size,) int array
-            Places of the job.
-        """
+        """Choose from the list of free nodes."""
         raise NotImplementedError
 
 
@@ -118,23 +83,7 @@ class Fifo(OrderedList):
         check_count("k", self.k, 0)
 
     def choose(self, free: Ints, size: int, line: NodeOrder) -> Ints:  # noqa: ARG002 (protocol)
-        """
-        Take the first or the last free nodes.
-
-        Parameters
-        ----------
-        free : (F,) int array
-            Places of the free nodes, ascending; F is at least `size`.
-        size : int
-            Nodes of the job.
-        line : NodeOrder
-            The ordering.
-
-        Returns
-        -------
-        (size,) int array
-            Places of the job.
-        """
+        """Take the first or the last free nodes."""
         return free[free.size - size :] if size < self.k else free[:size]
 
 
@@ -166,23 +115,7 @@ class FirstFit(OrderedList):
         check_count("gap", self.gap, 1)
 
     def choose(self, free: Ints, size: int, line: NodeOrder) -> Ints:  # noqa: ARG002 (protocol)
-        """
-        Take the first run, halving as often as needed.
-
-        Parameters
-        ----------
-        free : (F,) int array
-            Places of the free nodes, ascending; F is at least `size`.
-        size : int
-            Nodes of the job.
-        line : NodeOrder
-            The ordering.
-
-        Returns
-        -------
-        (size,) int array
-            Places of the job.
-        """
+        """Take the first run, halving as often as needed."""
         return first_fit(free, size, self.gap)
 
 
@@ -218,23 +151,7 @@ class LargestFit(OrderedList):
         check_flag("whole_runs", self.whole_runs)
 
     def choose(self, free: Ints, size: int, line: NodeOrder) -> Ints:  # noqa: ARG002 (protocol)
-        """
-        Take the longest runs.
-
-        Parameters
-        ----------
-        free : (F,) int array
-            Places of the free nodes, ascending; F is at least `size`.
-        size : int
-            Nodes of the job.
-        line : NodeOrder
-            The ordering.
-
-        Returns
-        -------
-        (size,) int array
-            Places of the job.
-        """
+        """Take the longest runs."""
         return largest_fit(free, size, self.gap, whole_runs=self.whole_runs)
 
 
@@ -270,23 +187,7 @@ class FifoFit(OrderedList):
         check_count("gap", self.gap, 1)
 
     def choose(self, free: Ints, size: int, line: NodeOrder) -> Ints:  # noqa: ARG002 (protocol)
-        """
-        Take the first run as seen from one end of the list.
-
-        Parameters
-        ----------
-        free : (F,) int array
-            Places of the free nodes, ascending; F is at least `size`.
-        size : int
-            Nodes of the job.
-        line : NodeOrder
-            The ordering.
-
-        Returns
-        -------
-        (size,) int array
-            Places of the job.
-        """
+        """Take the first run as seen from one end of the list."""
         if size < self.k:
             return np.negative(first_fit(-free[::-1], size, self.gap))
         return first_fit(free, size, self.gap)
@@ -307,21 +208,5 @@ class VaryingFit(OrderedList):
     name: ClassVar[str] = "varying-fit"
 
     def choose(self, free: Ints, size: int, line: NodeOrder) -> Ints:  # noqa: ARG002 (protocol)
-        """
-        Take the first run, halving as often as needed.
-
-        Parameters
-        ----------
-        free : (F,) int array
-            Places of the free nodes, ascending; F is at least `size`.
-        size : int
-            Nodes of the job.
-        line : NodeOrder
-            The ordering.
-
-        Returns
-        -------
-        (size,) int array
-            Places of the job.
-        """
+        """Take the first run, halving as often as needed."""
         return first_fit(free, size, int(math.log(2 * size)))

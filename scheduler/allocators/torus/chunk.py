@@ -57,27 +57,7 @@ class TorusChunk:
         check_choice("balance", self.balance, _BALANCE)
 
     def allocate(self, job: Job, cluster: Cluster) -> Allocation | None:
-        """
-        Return a free box of the shape asked for.
-
-        Parameters
-        ----------
-        job : Job
-            Only its size is looked at.
-        cluster : Cluster
-            The machine as it is; left unchanged.
-
-        Returns
-        -------
-        Allocation or None
-            None when no such box is free.
-
-        Raises
-        ------
-        AllocationError
-            If the machine is no torus, has too few nodes or no box of that shape for the
-            size, or none of which all nodes take jobs.
-        """
+        """Return a free box of the shape asked for."""
         check_size(job, cluster)
         torus = _require_torus(self.name, cluster.fabric)
         routers = -(-job.n_nodes // torus.nodes_per_router)
@@ -110,27 +90,7 @@ class CompactContiguous:
     monotone_in_free: ClassVar[bool] = True
 
     def allocate(self, job: Job, cluster: Cluster) -> Allocation | None:
-        """
-        Return the most compact free box.
-
-        Parameters
-        ----------
-        job : Job
-            Only its size is looked at.
-        cluster : Cluster
-            The machine as it is; left unchanged.
-
-        Returns
-        -------
-        Allocation or None
-            None when no box is free.
-
-        Raises
-        ------
-        AllocationError
-            If the machine is no torus, has too few nodes, or no box of which all nodes take
-            jobs.
-        """
+        """Return the most compact free box."""
         check_size(job, cluster)
         torus = _require_torus(self.name, cluster.fabric)
         routers = -(-job.n_nodes // torus.nodes_per_router)
@@ -167,26 +127,7 @@ class NonContiguous:
         Fifo(order=self.order)
 
     def allocate(self, job: Job, cluster: Cluster) -> Allocation | None:
-        """
-        Return the first free nodes.
-
-        Parameters
-        ----------
-        job : Job
-            Only its size is looked at.
-        cluster : Cluster
-            The machine as it is; left unchanged.
-
-        Returns
-        -------
-        Allocation or None
-            None when too few nodes are free.
-
-        Raises
-        ------
-        AllocationError
-            If the machine has too few nodes, or the ordering has no meaning on it.
-        """
+        """Return the first free nodes."""
         return Fifo(order=self.order, k=0).allocate(job, cluster)
 
 
