@@ -155,6 +155,8 @@ class Shortest:
                 switch = state[there] % moves.n_vertices
                 table[end, step] = self._arrival(switch, dst[end], number[end] // divisor[switch])
             walking, state = walking[~there], state[~there]
+            if not walking.size:
+                break
             key = number[walking] // divisor[state % moves.n_vertices]
             move = self._choices(distance, state, key)
             table[walking, step], state = moves.link[move], moves.head[move]
