@@ -153,7 +153,7 @@ def node_order(name: str, fabric: Topology, nodes_per_leaf: int) -> NodeOrder:
     Examples
     --------
     >>> from netsim.topology.torus import build_torus
-    >>> torus = build_torus((3, 2), 1.0)
+    >>> torus = build_torus((3, 2), "100 Gb/s")
     >>> node_order("row-major", torus, 64).node, node_order("snake", torus, 64).node
     (array([0, 1, 2, 3, 4, 5]), array([0, 1, 2, 5, 4, 3]))
     """
