@@ -14,6 +14,7 @@ from coupling.reading.fabric import routing_of, topology_of
 from coupling.reading.files import node_list, read_json
 from coupling.reading.table import Table, plain
 from coupling.snapshots.messages import job_flows
+from coupling.snapshots.sharing import Holder, demand_own_nodes
 from netsim.arrays import Ints
 from netsim.contention_models import CONTENTION_MODELS
 from netsim.errors import TopologyError, UnitError
@@ -58,6 +59,8 @@ class PlacedJob:
         When the job starts, for the model `exact`.
     iterations : int or None
         Iterations that the job makes, for the model `exact`.
+    shared : bool
+        Whether its nodes may be those of other jobs that share theirs.
     """
 
     id: JobId
@@ -68,6 +71,7 @@ class PlacedJob:
     compute_s: float | None
     start_s: float
     iterations: int | None
+    shared: bool = False
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -112,6 +116,11 @@ class Snapshot:
         Weight of a flow among others.
     seed : int
         Seed of what draws.
+
+    Raises
+    ------
+    SnapshotError
+        If two jobs hold a node, or a candidate one of another job, and do not share them.
     """
 
     source: str
@@ -123,6 +132,21 @@ class Snapshot:
     options: Mapping[str, Any] = field(default_factory=dict)
     fairness: str = "per-sender"
     seed: int = 1
+
+    def __post_init__(self) -> None:
+        """Check that each node is of one job."""
+        shared = {job.id: job.shared for job in self.jobs}
+        jobs = [
+            Holder(
+                f"{self.source}: jobs[{i}] (id {job.id})", job.id, job.partition.nodes, job.shared
+            )
+            for i, job in enumerate(self.jobs)
+        ]
+        candidates = [
+            Holder(f"{self.source}: candidates[{i}]", own.job, own.partition.nodes, shared[own.job])
+            for i, own in enumerate(self.candidates)
+        ]
+        demand_own_nodes(jobs, candidates, self.topology)
 
 
 def read_snapshot(path: Path | str) -> Snapshot:
@@ -181,7 +205,7 @@ def snapshot_from(
     folder = folder or Path()
     seed = table.integer("seed", 1)
     fabric = topology_of(table, folder)
-    reader = _Reader(source, folder, fabric)
+    reader = _Reader(source, folder, fabric, shared=table.flag("shared", default=False))
     jobs = tuple(reader.job(entry, i) for i, entry in enumerate(_list(table, "jobs")))
     candidates = tuple(
         reader.candidate(entry, i) for i, entry in enumerate(_list(table, "candidates"))
@@ -206,10 +230,11 @@ def snapshot_from(
 class _Reader:
     """Reads jobs and candidates on one fabric."""
 
-    def __init__(self, source: str, folder: Path, topology: Topology) -> None:
+    def __init__(self, source: str, folder: Path, topology: Topology, *, shared: bool) -> None:
         self._source = source
         self._folder = folder
         self._topology = topology
+        self._shared = shared
         self._sizes: dict[JobId, int] = {}
         self._numbers: set[int] = set()
 
@@ -229,8 +254,11 @@ class _Reader:
             if iterations > _MOST_ITERATIONS:
                 raise table.error("iterations", f"a whole number from 1 to {_MOST_ITERATIONS:.0e}")
         start_s = 0.0 if table.raw("start_s") is None else _seconds(table, "start_s")
+        shared = table.flag("shared", self._shared)
         table.finish()
-        return PlacedJob(name, number, partition, flows, fraction, compute_s, start_s, iterations)
+        return PlacedJob(
+            name, number, partition, flows, fraction, compute_s, start_s, iterations, shared
+        )
 
     def candidate(self, entry: object, place: int) -> Candidate:
         """Read another placement of a job."""

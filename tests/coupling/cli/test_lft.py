@@ -157,7 +157,11 @@ def test_wrong_files_are_one_line_and_nothing_is_written(command, small, tmp_pat
         "unroutable": (good, "no shortest path from n0 to n4"),
         "other fabric": (good | {"topology": "cab"}, "expected the fabric of the snapshot"),
         "two jobs on a node": (
-            {"jobs": [{"id": i, "nodes": [0, 1], "links": []} for i in (1, 2)]},
+            {"jobs": [{"id": i, "nodes": [0, 1]} for i in (1, 2)]},
+            "jobs[1] (id 2) nodes: node n0 is also of job 1",
+        ),
+        "two jobs that share a node": (
+            {"jobs": [{"id": i, "nodes": [0, 1], "links": []} for i in (1, 2)], "shared": True},
             "n0 is in two jobs",
         ),
     }

@@ -155,7 +155,7 @@ def test_null_is_an_infinite_network():
     """Placement factor and interference are both 1."""
     job = {"id": 1, "nodes": [0, 1, 4, 6], "steps": [[[0, 2, GB], [1, 3, GB]]], "compute_s": 1}
 
-    for found in estimate(scene(job, *THREE[1:], model="null")).jobs:
+    for found in estimate(scene(job, *THREE[1:], model="null", shared=True)).jobs:
         assert (found.slowdown, found.interference, found.placement_factor) == (1.0, 1.0, 1.0)
         assert found.together_s == found.alone_s
         assert found.worst_link is None
@@ -176,7 +176,7 @@ def test_assumed_takes_what_the_scenario_says_from_jobs_that_share_a_link():
         {"id": 4, "nodes": [9, 10, 11, 9, 11, 8, 13], **spread},
     ]
 
-    found = estimate(scene(*jobs, model="assumed", options={"scenario": "20%"}))
+    found = estimate(scene(*jobs, model="assumed", options={"scenario": "20%"}, shared=True))
 
     assert [job.interference for job in found.jobs] == [1.2, 1.0, 1.0, 1.0]
     assert [job.slowdown for job in found.jobs] == [1.2, 1.0, 1.0, 1.0]
@@ -198,7 +198,7 @@ def test_assumed_draws_for_a_job_what_a_run_draws_for_it():
     options = {"scenario": "V1", "reading": "subtract"}
     logged = [Job(number, 0.0, 9, 100.0, 100.0) for number in (7, 901)]
 
-    found = estimate(scene(*jobs, model="assumed", options=options | {"seed": 5}))
+    found = estimate(scene(*jobs, model="assumed", options=options | {"seed": 5}, shared=True))
 
     want = assumed_interference(Assumption(**options), logged, 5)
     assert {job.id: job.interference for job in found.jobs} == want
@@ -243,6 +243,7 @@ def test_candidates_are_ranked_by_the_jobs_time_then_by_the_others():
             one_flow("a", 0, 4),
             *others,
             candidates=[{"job": "a", "nodes": nodes} for nodes in places],
+            shared=True,
         )
     )
 

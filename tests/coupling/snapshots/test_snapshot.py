@@ -138,8 +138,8 @@ def test_the_number_of_a_job_depends_on_its_id_alone():
     """Phases of the model `accurate` are drawn from it."""
     jobs = [JOB | {"id": name} for name in (7, "7", "b")]
 
-    first = snapshot_from({"topology": TREE, "jobs": jobs}).jobs
-    second = snapshot_from({"topology": TREE, "jobs": jobs[::-1]}).jobs
+    first = snapshot_from({"topology": TREE, "jobs": jobs, "shared": True}).jobs
+    second = snapshot_from({"topology": TREE, "jobs": jobs[::-1], "shared": True}).jobs
 
     assert [job.number for job in first] == [job.number for job in second][::-1]
     assert len({job.number for job in first}) == 3

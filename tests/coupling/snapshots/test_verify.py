@@ -313,9 +313,9 @@ def test_fabrics_that_are_no_trees_are_checked_for_isolation_only():
     document = {
         "topology": {"kind": "torus", "dims": [4, 4]},
         "jobs": [
-            {"id": 1, "nodes": [0, 1]},
+            {"id": 1, "nodes": [0, 1], "shared": True},
             {"id": 2, "nodes": [8, 9]},
-            {"id": 3, "nodes": [2, 0]},
+            {"id": 3, "nodes": [2, 0], "shared": True},
         ],
     }
 
