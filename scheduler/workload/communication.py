@@ -13,7 +13,7 @@ from patterns.registry import make_pattern
 from scheduler.errors import WorkloadError
 from scheduler.job import Communication, Job
 from scheduler.workload.distributions import Distribution
-from scheduler.workload.profile import ColumnValue, Profile, Rule, seeded
+from scheduler.workload.profile import LIMITS, ColumnValue, Profile, Rule, expected_of, seeded
 
 N_SEEDS = 8
 """
@@ -221,11 +221,10 @@ def _stated(job: Job, quantity: ColumnValue, key: str, place: str) -> float:
         value = float(text or "") * quantity.scale
     except ValueError:
         value = np.nan
-    fine = 0 <= value <= 1 if key == "comm_fraction" else 0 < value < np.inf
-    if not fine:
-        expected = "a fraction in 0..1" if key == "comm_fraction" else "a positive number"
+    least, most = LIMITS[key]
+    if not least <= value <= most:
         raise WorkloadError(
-            f"{place}: {key}: expected {expected} in column {quantity.name!r} of job {job.id} "
-            f"(times {quantity.scale:g}), got {text!r}."
+            f"{place}: {key}: expected {expected_of(key)} in column {quantity.name!r} of job "
+            f"{job.id} (times {quantity.scale:g}), got {text!r}."
         )
     return value

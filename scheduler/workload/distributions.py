@@ -13,6 +13,7 @@ from netsim.errors import UnitError
 from netsim.splitmix import UNIFORM_STEP
 from scheduler.errors import WorkloadError
 
+_MOST = 1e18  # of weights, so that their sum is a number
 _PAIR = 2
 
 Unit = Callable[[str | float], float]
@@ -78,10 +79,20 @@ class Distribution:
 
     @property
     def bounds(self) -> tuple[float, float]:
-        """Lowest and highest value that can be drawn."""
+        """Lowest and highest value that can be drawn; infinite beyond all floats."""
         if self.kind == "lognormal":
-            return 0.0, math.inf
+            mean, deviation = self.numbers
+            reach = deviation * NormalDist().inv_cdf(1.0 - UNIFORM_STEP)
+            return _exp(mean - reach), _exp(mean + reach)
         return min(self.numbers), max(self.numbers)
+
+
+def _exp(power: float) -> float:
+    """Return e to a power; infinite where no float is as large."""
+    try:
+        return math.exp(power)
+    except OverflowError:
+        return math.inf
 
 
 def read_distribution(value: object, unit: Unit, place: str) -> Distribution:
@@ -138,7 +149,9 @@ def _interval(numbers: Sequence[float]) -> str:
 
 def _log_interval(numbers: Sequence[float]) -> str:
     """Say what is wrong with the ends of an interval of logarithms."""
-    return _interval(numbers) if numbers[0] > 0 else "two positive values"
+    if numbers[0] <= 0 or math.isinf(numbers[-1] / numbers[0]):
+        return "two positive values"
+    return _interval(numbers)
 
 
 def _moments(numbers: Sequence[float]) -> str:
@@ -177,8 +190,9 @@ def _weights(value: object, n_values: int, place: str) -> tuple[float, ...]:
     if value is None:
         return ()
     weights = _numbers(value, float, place) if isinstance(value, list) else ()
-    if len(weights) != n_values or min(weights) < 0 or sum(weights) <= 0:
+    in_range = len(weights) == n_values and 0 <= min(weights) <= max(weights) <= _MOST
+    if not in_range or not any(weights):
         raise WorkloadError(
-            f"{place}: expected {n_values} weights from 0, one above it, got {value!r}."
+            f"{place}: expected {n_values} weights from 0 to {_MOST:g}, one above 0, got {value!r}."
         )
     return weights

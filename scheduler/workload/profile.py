@@ -1,5 +1,6 @@
 """Communication profile: rules that say how the jobs of a log communicate."""
 
+import sys
 import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
@@ -22,6 +23,11 @@ _KEYS = ("match", "chance", "pattern", "label", "comm_fraction", "bytes_per_flow
 _QUANTITIES: Mapping[str, Callable[[str | float], float]] = MappingProxyType(
     {"comm_fraction": float, "bytes_per_flow": parse_size, "iteration": parse_time}
 )
+
+LIMITS: Mapping[str, tuple[float, float]] = MappingProxyType(
+    {"comm_fraction": (0.0, 1.0), "bytes_per_flow": (1e-3, 1e18), "iteration": (1e-12, 1e15)}
+)
+"""Least and largest value of each quantity; beyond, times leave the range of numbers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -278,12 +284,33 @@ def _quantity(value: object, key: str, place: str) -> Quantity:
         return _column_value(value, place)
     drawn = read_distribution(value, _QUANTITIES[key], place)
     low, high = drawn.bounds
-    if key == "comm_fraction":
-        if low < 0 or (high > 1 and drawn.kind != "lognormal"):
-            raise WorkloadError(f"{place}: expected fractions in 0..1, got {value!r}.")
-    elif low <= 0 and drawn.kind != "lognormal":
-        raise WorkloadError(f"{place}: expected positive values, got {value!r}.")
+    least, most = LIMITS[key]
+    if drawn.kind == "lognormal" and key == "comm_fraction":
+        most = sys.float_info.max  # a draw above the whole is the whole
+    if not least <= low <= high <= most:
+        raise WorkloadError(f"{place}: expected {expected_of(key)}, got {value!r}.")
     return drawn
+
+
+def expected_of(key: str) -> str:
+    """
+    Say which values a quantity of a rule may have.
+
+    Parameters
+    ----------
+    key : str
+        One of ``comm_fraction``, ``bytes_per_flow``, ``iteration``.
+
+    Returns
+    -------
+    str
+        For an error.
+    """
+    if key == "comm_fraction":
+        return "fractions in 0..1"
+    least, most = LIMITS[key]
+    unit = "bytes" if key == "bytes_per_flow" else "seconds"
+    return f"values from {least:g} to {most:g} {unit}"
 
 
 def _column_value(value: Mapping[str, object], place: str) -> ColumnValue:

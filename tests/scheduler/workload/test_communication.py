@@ -171,7 +171,7 @@ def test_the_log_may_state_the_fraction():
     assert given[0].communication.fraction == pytest.approx(0.9)
     assert given[1].communication is None
     for extra in ((), (("comm_perc", "many"),), (("comm_perc", "101"),), (("comm_perc", "nan"),)):
-        with pytest.raises(WorkloadError, match=r"comm_fraction: expected a fraction .* in column"):
+        with pytest.raises(WorkloadError, match=r"comm_fraction: expected fractions .* in column"):
             assign([job(extra=extra)], profile(rule), 1)
 
 
