@@ -86,6 +86,23 @@ def test_hosts_of_eight_links_use_all_rails_and_spines(tmp_path):
     assert np.unique(fabric.link_head[routes.links.reshape(-1, 4)[:, 1]]).size == SPINES
 
 
+def test_on_a_tree_that_is_none_by_one_cable_shifts_stay_free_of_contention(tmp_path):
+    """Three levels of radix 8: L2 switches choose by what leaves have not chosen by yet."""
+    tree = make_topology({"kind": "fat-tree", "radix": 8})
+    name = [tree.vertex_name(vertex) for vertex in range(tree.n_nodes + tree.n_switches)]
+    up = tree.link_tail < tree.link_head
+    rows = [
+        f"{name[a]},{name[b]},1 Gb/s,{'node' if a < 128 else 'switch'},switch"
+        for a, b in zip(tree.link_tail[up].tolist(), tree.link_head[up].tolist(), strict=True)
+    ]
+    fabric = written(tmp_path, [*rows, "store,s3.0,1 Gb/s,node,switch"])
+    node = np.array([fabric.vertex_number(f"n{number}") for number in range(128)])
+
+    for shift in (1, 4, 16, 37, 64):
+        routes = make_routing("shortest", fabric).routes(node, np.roll(node, -shift))
+        assert np.bincount(routes.links).max() == 1
+
+
 @pytest.mark.parametrize("seed", range(4))
 def test_paths_on_a_damaged_graph_are_shortest_and_pass_through_no_node(tmp_path, seed):
     """Hosts of several links beside hosts of one; a breadth-first search finds the lengths."""

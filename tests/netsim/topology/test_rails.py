@@ -1,5 +1,7 @@
 """Rails: which links of a node its ranks have, by hand."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -123,6 +125,16 @@ def test_nodes_may_have_different_numbers_of_links():
     assert split.flow.tolist() == [0, 1, 1]
     assert split.rail.tolist() == [0, 0, 1]
     assert split.parts.tolist() == [1, 2, 2]
+
+
+def test_the_link_that_a_message_would_leave_by_counts_as_well():
+    """Both rails meet in switch 4; node 0 has lost its link of rail 0, node 1 has not."""
+    fabric = graph([(0, 2), (0, 3), (1, 2), (1, 3), (2, 4), (3, 4)], 2, 3)
+    damaged = replace(fabric, absent=np.array([0, 1]))
+
+    split = Rails(damaged).split(np.array([0, 1]), np.array([0]), np.array([1]))
+
+    assert (split.rail.tolist(), split.parts.tolist()) == ([1], [1])
 
 
 def test_what_a_node_can_send_is_the_sum_of_its_links():
