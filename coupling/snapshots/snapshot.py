@@ -31,6 +31,7 @@ MODELS = tuple(CONTENTION_MODELS)
 _LEAST_FRACTION = 1e-9  # below it, 1 / fraction leaves the range in which times make sense
 _MOST_SECONDS = 1e12
 _MOST_ITERATIONS = 10**9
+_MOST_RANKS = 4096  # of a node; today's have hundreds of hardware threads
 _MOST_NUMBER = 2**62  # of a job, for the models' arrays
 
 JobId = int | str
@@ -294,6 +295,8 @@ class _Reader:
         """Read nodes in rank order, and owned links."""
         nodes = node_list(table, "nodes", self._topology)
         per_node = table.integer("ranks_per_node", 1, least=1)
+        if per_node > _MOST_RANKS:
+            raise table.error("ranks_per_node", f"a whole number from 1 to {_MOST_RANKS}")
         mapping = table.text("mapping", "block", MAPPINGS)
         if per_node > 1:
             try:

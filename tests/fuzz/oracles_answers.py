@@ -1,5 +1,6 @@
 """Invariants of the answers of each command."""
 
+import json
 import math
 from collections.abc import Callable, Iterator, Mapping
 from itertools import pairwise
@@ -43,9 +44,24 @@ def _estimate(case: Case, document: Any, _folder: Path) -> Iterator[str]:
         if any(entry["job"] == row["id"] for entry in row["blame"]):
             yield "a job is blamed for its own loss"
     yield from _loads(document["links"], bounded=model not in _LOADS_MAY_PASS_ONE)
+    yield from _owners(case)
     ranked = sorted(c for entry in document["ranking"] for c in entry["candidates"])
     if ranked != list(range(len(document["candidates"]))):
         yield "ranking leaves candidates out"
+
+
+def _owners(case: Case) -> Iterator[str]:
+    """Check that no node, as its jobs write it, is in two jobs where nobody speaks of sharing."""
+    text = case.files.get("s.json", b"")
+    if b"shared" in text or not text:
+        return
+    seen: set[str] = set()
+    for job in json.loads(text)["jobs"]:
+        entries = job["nodes"] if isinstance(job["nodes"], list) else [job["nodes"]]
+        mine = {name for entry in entries for name in expand_hostlist(str(entry))}
+        if mine & seen:
+            yield "a node in two jobs"
+        seen |= mine
 
 
 def _job_estimate(row: Mapping[str, Any], least: float) -> Iterator[str]:

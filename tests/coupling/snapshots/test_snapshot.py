@@ -193,6 +193,10 @@ WRONG = {
     "unknown link": (with_job(links=["s1.0>s9.9"]), "links: no link 's1.0>s9.9'"),
     "link out of range": (with_job(links=[10**9]), "links: no link 1000000000 in"),
     "ranks per node": (with_job(ranks_per_node=0), "ranks_per_node: expected a whole number"),
+    "ranks beyond number": (
+        with_job(ranks_per_node=2**62),
+        "ranks_per_node: expected a whole number from 1 to 4096",
+    ),
     "mapping": (with_job(mapping="x"), "mapping: expected one of block, round-robin"),
     "pattern of a wrong type": (with_job(pattern="ring"), "pattern: expected a table"),
     "unknown pattern": (with_job(pattern={"name": "x"}), "pattern: unknown pattern 'x'"),
