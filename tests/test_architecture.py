@@ -1,6 +1,7 @@
 """The import direction and the size of modules are facts of the code base, so a test holds them."""
 
 import ast
+import re
 from pathlib import Path
 
 import pytest
@@ -40,7 +41,7 @@ FLOORS = {
     ],
     "coupling": [
         ["errors", "siblings"],
-        ["guard"],
+        ["guard", "stopping"],
         ["reading", "pace"],
         ["results", "snapshots"],
         ["experiments", "report.plots"],
@@ -123,3 +124,17 @@ def test_no_arrow_between_rooms_runs_up(path):
 def test_module_stays_small(path):
     """A module past 400 lines holds two ideas and is split."""
     assert len(path.read_text(encoding="utf-8").splitlines()) <= 400
+
+
+WRITES_FILES = re.compile(
+    r"""\.write_(text|bytes)\(|mkstemp|NamedTemporaryFile|\.to_(csv|parquet)\((?!index|\))"""
+    r"""|open\(([^()]*, )?(mode=)?["'](w|a|x|r\+)"""
+)
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=lambda p: str(p.relative_to(ROOT)))
+def test_files_are_written_in_one_place(path):
+    """Whole or not at all: `netsim.wholefile` alone opens files to write."""
+    found = WRITES_FILES.search(path.read_text(encoding="utf-8"))
+
+    assert bool(found) == (path.name == "wholefile.py"), found

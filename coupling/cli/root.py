@@ -3,7 +3,6 @@
 import signal
 import sys
 from pathlib import Path
-from types import FrameType
 from typing import Annotated
 
 import typer
@@ -14,6 +13,7 @@ from coupling.cli import trace as cli_trace
 from coupling.errors import Stopped
 from coupling.guard import check_arguments, guarded, remark
 from coupling.siblings import check_siblings
+from coupling.stopping import SIGNALLED, stop
 
 app = typer.Typer(
     help="What jobs do to each other on a network, and what another placement, routing or "
@@ -22,7 +22,6 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 BAD_INPUT = 2
-SIGNALLED = 128  # plus the number of the signal: what shells report
 STOPPING = (signal.SIGINT, signal.SIGTERM)
 PLUGINS = "coupling.plugins"
 OUR_PACKAGES = ("netsim", "patterns", "scheduler", "coupling")
@@ -106,7 +105,7 @@ for commands in (cli_network, cli_results, cli_trace):
 
 def main() -> None:
     """Run the command; errors in the input are one line on stderr and exit status 2."""
-    before = {number: signal.signal(number, _stop) for number in STOPPING}
+    before = {number: signal.signal(number, stop) for number in STOPPING}
     try:
         with guarded():
             status = _status()
@@ -127,11 +126,14 @@ def _status() -> int:
         return _said(f"{error}", BAD_INPUT)
     except (OSError, MemoryError) as error:
         return _said(_failure(error), BAD_INPUT)
-    except Stopped as stop:
-        if stop.signum == signal.SIGPIPE:  # who reads has enough
-            return SIGNALLED + stop.signum
-        words = "; ".join(["interrupted", *getattr(stop, "__notes__", ())])
-        return _said(f"{words}.", SIGNALLED + stop.signum)
+    except (Stopped, SystemError) as error:
+        stopped = error.__cause__ if isinstance(error, SystemError) else error
+        if not isinstance(stopped, Stopped):
+            raise
+        if stopped.signum == signal.SIGPIPE:  # who reads has enough
+            return SIGNALLED + stopped.signum
+        words = "; ".join(["interrupted", *getattr(stopped, "__notes__", ())])
+        return _said(f"{words}.", SIGNALLED + stopped.signum)
 
 
 def _ended() -> int:
@@ -158,8 +160,3 @@ def _failure(error: OSError | MemoryError) -> str:
         return "what was asked for does not fit into the memory."
     place = f"{error.filename}: " if error.filename else ""
     return f"{place}{error.strerror or error}."
-
-
-def _stop(signum: int, _frame: FrameType | None) -> None:
-    """Let what is being done clean up after itself."""
-    raise Stopped(signum)

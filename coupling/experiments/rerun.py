@@ -11,10 +11,11 @@ from coupling.errors import ResultError
 from coupling.experiments.assembly import assemble
 from coupling.experiments.campaign import run_campaign
 from coupling.experiments.engine import Progress
-from coupling.experiments.stored import SUMMARY, Stored
+from coupling.experiments.stored import Stored
+from coupling.results.manifest import SUMMARY
 from coupling.results.result import TABLES
 
-FILES = (*(f"{name}.parquet" for name in TABLES), SUMMARY)
+_REPEATED = (*(f"{name}.parquet" for name in TABLES), SUMMARY)
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,16 +67,13 @@ def rerun(stored: Stored, *, workers: int = 1, progress: Progress | None = None)
     Raises
     ------
     ResultError
-        If the workload came from standard input, or the result lacks a file.
+        If the workload came from standard input, or a file of the result is missing or damaged.
     ExperimentError, SchedulerError, NetsimError, PatternError
         If an input file has gone, or a name is no longer known.
     """
     if stored.experiment.workload.get("path") == "-":
         raise ResultError(f"{stored.folder}: the workload came from standard input.")
-    for place in stored.places:
-        for name in FILES:
-            if not (place / name).is_file():
-                raise ResultError(f"{place / name}: expected a file of the result, found none.")
+    stored.results()  # refuses what is not as the first run wrote it
     changed = _changed_inputs(stored)
     if changed:
         return Rerun(changed, {}, {}, ())
@@ -87,7 +85,7 @@ def rerun(stored: Stored, *, workers: int = 1, progress: Progress | None = None)
         differences = {
             str((place / name).relative_to(stored.folder)): how
             for place, other in zip(stored.places, again.places, strict=True)
-            for name in FILES
+            for name in _REPEATED
             if (how := _difference(place / name, other / name))
         }
     names = tuple(result.name for result in campaign.results)

@@ -7,13 +7,11 @@ from pathlib import Path
 from typing import Any
 
 from coupling.errors import ResultError
-from coupling.experiments.campaign import MANIFEST
 from coupling.experiments.experiment import Experiment
 from coupling.results.comparison import find_baseline, unlike
-from coupling.results.result import Result
+from coupling.results.manifest import MANIFEST, RESOLVED, SUMMARY, read_checked, read_manifest
+from coupling.results.result import FILES, Result
 
-RESOLVED = "experiment.resolved.toml"
-SUMMARY = "summary.json"
 _NO_DIFFERENCE = ("scheduler.allocator", "run.self_check")  # in the name; changes no run
 
 
@@ -57,20 +55,29 @@ class Stored:
         Raises
         ------
         ResultError, ExperimentError
-            If the directory holds no result, a part of one, or one that is not complete.
+            If the directory holds no result, a part of one, one that is not complete, or one
+            whose manifest or experiment is not as the run wrote it.
         """
-        manifest = _manifest(folder)
-        if not manifest.get("complete"):
+        if not (folder / MANIFEST).is_file():
+            hint = f"; it is one run of {folder.parent}" if _is_run(folder) else ""
+            raise ResultError(
+                f"{folder}: expected a result directory with {MANIFEST}, found none{hint}."
+            )
+        manifest = read_manifest(folder)
+        if not manifest["complete"]:
             raise ResultError(
                 f"{folder}: the result is not complete: go on with fabricsim run --resume."
             )
-        experiment = replace(
-            Experiment.read(folder / RESOLVED), name=str(manifest.get("name", folder.name))
-        )
+        read_checked(folder / RESOLVED, manifest["files"].get(RESOLVED))
+        experiment = replace(Experiment.read(folder / RESOLVED), name=manifest["name"])
         variants = experiment.variants()
         places = tuple(
             folder if len(variants) == 1 else folder / variant.label for variant in variants
         )
+        names = [f"{place.name}/" if place != folder else "" for place in places]
+        for name in (RESOLVED, *(f"{place}{file}" for place in names for file in FILES)):
+            if name not in manifest["files"]:
+                raise ResultError(f"{folder / MANIFEST}: files: expected {name!r}, got no hash.")
         return cls(folder, experiment, manifest, places)
 
     def results(self) -> list[Result]:
@@ -85,25 +92,9 @@ class Stored:
         Raises
         ------
         ResultError
-            If a file is missing or damaged.
+            If a file is missing, damaged, or not the one that the run wrote.
         """
         return [Result.load(place) for place in self.places]
-
-
-def _manifest(folder: Path) -> dict[str, Any]:
-    """Read the manifest of a result directory."""
-    try:
-        found = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        hint = f"; it is one run of {folder.parent}" if _is_run(folder) else ""
-        raise ResultError(
-            f"{folder}: expected a result directory with {MANIFEST}, found none{hint}."
-        ) from None
-    except (OSError, ValueError) as error:
-        raise ResultError(f"{folder / MANIFEST}: cannot be read: {error}.") from error
-    if not isinstance(found, dict):
-        raise ResultError(f"{folder / MANIFEST}: expected a JSON object.")
-    return found
 
 
 def _is_run(folder: Path) -> bool:

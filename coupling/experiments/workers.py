@@ -2,16 +2,17 @@
 
 import os
 import pickle
+import shutil
 import time
-from collections.abc import Iterator, MutableSequence, Sequence
+from collections.abc import Callable, Iterator, MutableSequence, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
-from multiprocessing import active_children, get_context
+from multiprocessing import active_children, get_context, parent_process
+from multiprocessing.connection import wait as wait_for
 from multiprocessing.process import BaseProcess
 from pathlib import Path
-from signal import SIG_BLOCK, SIG_SETMASK, SIGINT, pthread_sigmask
-from tempfile import TemporaryDirectory
-from typing import Any
+from signal import SIG_BLOCK, SIG_SETMASK, SIGINT, SIGTERM, pthread_sigmask
+from threading import Thread
 
 from coupling.errors import ResultError
 from coupling.experiments.assembly import Parts
@@ -19,7 +20,8 @@ from coupling.experiments.engine import Progress, phases, run_parts
 from coupling.experiments.experiment import Experiment
 from coupling.results.readable import listing
 from coupling.results.result import Result
-from netsim.wholefile import replace_file
+from coupling.stopping import shielded
+from netsim.wholefile import replace_file, temporary_name
 
 _LOOK_S = 0.2
 _PHASE = 2**40  # a place of the board holds phase * this + jobs ended, so that one write tells both
@@ -27,11 +29,20 @@ _IDLE = -1
 _TASKS = "tasks.pickle"
 Board = MutableSequence[int]
 """How far each variant is; shared memory without a lock, which a killed worker could hold."""
+Kept = tuple[str, dict[str, str]]
+"""Name of the folder that a result was written into, and the hashes of its files."""
+Keep = Callable[[Experiment, Result], Kept]
 
 
 def run_in_workers(
-    pending: Sequence[Experiment], parts: Parts, workers: int, progress: Progress | None
-) -> Iterator[tuple[Experiment, Result]]:
+    pending: Sequence[Experiment],
+    parts: Parts,
+    workers: int,
+    keep: Keep,
+    *,
+    folder: Path,
+    progress: Progress | None,
+) -> Iterator[tuple[Experiment, Kept]]:
     """
     Run variants of an experiment at the same time.
 
@@ -43,13 +54,17 @@ def run_in_workers(
         Fabric and workload of all of them.
     workers : int
         Processes.
+    keep : callable
+        Called in the worker with a variant and its result; to be pickled.
+    folder : Path
+        Where a temporary folder can be made, through which the workers get their tasks.
     progress : callable or None
         Called now and then for each variant that runs.
 
     Yields
     ------
-    (Experiment, Result)
-        Each variant as it finishes; results do not depend on the order.
+    (Experiment, Kept)
+        Each variant as it finishes, and what `keep` returned; the order is by chance.
 
     Raises
     ------
@@ -58,44 +73,45 @@ def run_in_workers(
 
     Notes
     -----
-    Close the generator when it is not used to its end: that ends the workers.
+    Close the generator when it is not used to its end: that ends the workers. They end by
+    themselves when this process is killed.
     """
     context = get_context("spawn")  # a forked child would share numba's and pyarrow's threads
     board: Board = context.RawArray("q", [_IDLE] * len(pending))
     watch = _Watch(pending, len(parts.workload.jobs), board, progress)
     others = set(active_children())
-    with TemporaryDirectory(prefix="fabricsim-") as desk:
-        _dump((tuple(pending), parts), Path(desk) / _TASKS)
-        pool = ProcessPoolExecutor(
-            min(workers, len(pending)),
-            mp_context=context,
-            initializer=_join,
-            initargs=(board, desk, os.getpid()),
-        )
-        complete = False
-        try:
-            futures = _submit(pool, len(pending))
-            while futures:
-                done, _ = wait(futures, timeout=_LOOK_S, return_when=FIRST_COMPLETED)
-                for future in sorted(done, key=_is_broken):
-                    index = futures[future]
-                    _raise(future, [pending[left].label for left in futures.values()])
-                    del futures[future]
-                    watch.finish(index)
-                    yield pending[index], _load(_result_file(desk, index))
-                watch.look()
-            complete = True
-        finally:
-            pool.shutdown(wait=complete, cancel_futures=True)
-            if not complete:
-                _end(set(active_children()) - others)
-
-
-def _submit(pool: ProcessPoolExecutor, n_tasks: int) -> dict[Future[None], int]:
-    """Start the workers, deaf to Ctrl-C, which is for the parent alone, and hand out tasks."""
-    before = pthread_sigmask(SIG_BLOCK, {SIGINT})  # processes inherit it
+    desk = folder / temporary_name("tasks")
+    pool = ProcessPoolExecutor(
+        min(workers, len(pending)), mp_context=context, initializer=_join, initargs=(board, desk)
+    )
+    complete = False
     try:
-        return {pool.submit(_work, index): index for index in range(n_tasks)}
+        desk.mkdir()
+        tasks = pickle.dumps((tuple(pending), parts, keep), pickle.HIGHEST_PROTOCOL)
+        replace_file(desk / _TASKS, tasks)
+        futures = _submit(pool, len(pending))
+        while futures:
+            done, _ = wait(futures, timeout=_LOOK_S, return_when=FIRST_COMPLETED)
+            for future in sorted(done, key=_is_broken):
+                kept = _outcome(future, [pending[left].label for left in futures.values()])
+                index = futures.pop(future)
+                watch.finish(index)
+                yield pending[index], kept
+            watch.look()
+        complete = True
+    finally:
+        pool.shutdown(wait=complete, cancel_futures=True)
+        if not complete:
+            _end(set(active_children()) - others)
+        shutil.rmtree(desk, ignore_errors=True)
+
+
+def _submit(pool: ProcessPoolExecutor, n_tasks: int) -> dict[Future[Kept], int]:
+    """Start the workers, deaf to what is for the parent alone, and hand out tasks."""
+    before = pthread_sigmask(SIG_BLOCK, {SIGINT, SIGTERM})  # processes inherit it
+    try:
+        with shielded(None):  # a worker that is left half-started complains; threads take signals
+            return {pool.submit(_work, index): index for index in range(n_tasks)}
     finally:
         pthread_sigmask(SIG_SETMASK, before)
 
@@ -103,40 +119,25 @@ def _submit(pool: ProcessPoolExecutor, n_tasks: int) -> dict[Future[None], int]:
 def _end(workers: set[BaseProcess]) -> None:
     """End workers and wait for them, so that nobody uses their files any more."""
     for worker in workers:
-        worker.terminate()
+        worker.kill()
     for worker in workers:
         worker.join()
 
 
-def _is_broken(future: Future[None]) -> bool:
+def _is_broken(future: Future[Kept]) -> bool:
     """Say whether a future failed with its pool, so that results come before the failure."""
     return isinstance(future.exception(), BrokenProcessPool)
 
 
-def _raise(future: Future[None], unfinished: Sequence[str]) -> None:
-    """Raise what went wrong in a worker, or with it."""
+def _outcome(future: Future[Kept], unfinished: Sequence[str]) -> Kept:
+    """Return what a worker has kept, or raise what went wrong in it or with it."""
     try:
-        future.result()
+        return future.result()
     except BrokenProcessPool as error:
         raise ResultError(
             f"a worker process was killed (out of memory?) before {listing(unfinished)} "
             "had ended; finished runs are kept, go on with --resume."
         ) from error
-
-
-def _result_file(desk: str, index: int) -> Path:
-    """Return where a worker leaves a result."""
-    return Path(desk) / f"{index}.pickle"
-
-
-def _dump(value: object, path: Path) -> None:
-    """Write an object; pipes between processes carry small things only, see `_Worker`."""
-    replace_file(path, pickle.dumps(value, pickle.HIGHEST_PROTOCOL))
-
-
-def _load(path: Path) -> Any:  # noqa: ANN401 (what `_dump` wrote)
-    """Read an object back."""
-    return pickle.loads(path.read_bytes())  # noqa: S301 (written by this run, in its own folder)
 
 
 class _Watch:
@@ -181,31 +182,38 @@ class _Worker:
     """
 
     board: Board
-    desk: str
-    parent: int
+    desk: Path
 
 
-def _join(board: Board, desk: str, parent: int) -> None:
+def _join(board: Board, desk: Path) -> None:
     """Begin a worker process."""
-    _Worker.board, _Worker.desk, _Worker.parent = board, desk, parent
+    _Worker.board, _Worker.desk = board, desk
+    Thread(target=_end_with_parent, daemon=True).start()
 
 
-def _work(index: int) -> None:
+def _end_with_parent() -> None:
+    """End this process, whatever it does, as soon as its parent has gone."""
+    parent = parent_process()
+    if parent is not None:
+        wait_for([parent.sentinel])
+        os._exit(1)
+
+
+def _work(index: int) -> Kept:
     """Run a variant in a worker process."""
-    pending, parts = _load(Path(_Worker.desk) / _TASKS)
+    # Written by the parent, for this run, into a folder of its own.
+    pending, parts, keep = pickle.loads((_Worker.desk / _TASKS).read_bytes())  # noqa: S301
     variant = pending[index]
     labels = phases(variant)
     next_s = 0.0
 
     def note(what: str, done: int, _total: int) -> None:
-        """Write on the board; end where there is no parent left to read it."""
+        """Write on the board."""
         nonlocal next_s
         now_s = time.monotonic()
-        if now_s < next_s:
-            return
-        next_s = now_s + _LOOK_S / 2
-        if os.getppid() != _Worker.parent:
-            os._exit(1)
-        _Worker.board[index] = labels.index(what) * _PHASE + done
+        if now_s >= next_s:
+            next_s = now_s + _LOOK_S / 2
+            _Worker.board[index] = labels.index(what) * _PHASE + done
 
-    _dump(run_parts(variant, parts, note), _result_file(_Worker.desk, index))
+    kept: Kept = keep(variant, run_parts(variant, parts, note))
+    return kept

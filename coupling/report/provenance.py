@@ -166,7 +166,7 @@ def provenance(
     HTML
         Tables, dropped jobs with reasons, the experiment file.
     """
-    apart = ("cost", "dropped", "complete")
+    apart = ("cost", "dropped", "complete", "files")
     rows = [
         [escape(name.replace("_", " ")), escape(_plain(value))]
         for name, value in manifest.items()

@@ -6,7 +6,8 @@ import numpy as np
 import pandas as pd
 
 from coupling.pace.network import BlameLedger, LinkLedger
-from coupling.results.result import JOB_COLUMNS, PARTITION_COLUMNS, TEXT, folded
+from coupling.results.columns import COLUMNS, JOB_COLUMNS, TEXT
+from coupling.results.result import folded
 from netsim.distance import average_pairwise_hops
 from netsim.hostlist import fold_hostlist
 from netsim.topology.base import Topology
@@ -141,7 +142,7 @@ def partition_table(
         for job, partition in owned
         if partition.links is not None
     ]
-    return pd.DataFrame(rows, columns=list(PARTITION_COLUMNS)).astype({"id": "int64"})
+    return pd.DataFrame(rows, columns=list(COLUMNS["partitions"])).astype({"id": "int64"})
 
 
 def link_table(ledger: LinkLedger, topology: Topology, makespan_s: float) -> pd.DataFrame:

@@ -1,7 +1,8 @@
 """Result: job, link and time tables of a run, and the files they are kept in."""
 
 import json
-from collections.abc import Iterable, Mapping
+import sys
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -9,34 +10,15 @@ from typing import Any
 import pandas as pd
 
 from coupling.errors import ResultError
-from netsim.wholefile import replace_file
+from coupling.reading.table import Table
+from coupling.results.columns import COLUMNS, read_table
+from coupling.results.manifest import SUMMARY, hashes_of, read_checked, read_object, write_file
 
-TABLES = ("jobs", "links", "timeline", "blame", "partitions")
+TABLES = tuple(COLUMNS)
+COST = "cost.json"
 CSV = "jobs.csv"
-TEXT = "text"  # as pandas keeps it
-JOB_COLUMNS = {
-    "id": "int64",
-    "submit_s": "float64",
-    "start_s": "float64",
-    "end_s": "float64",
-    "n_nodes": "int64",
-    "idle_nodes": "int64",
-    "runtime_reference_s": "float64",
-    "wait_s": "float64",
-    "turnaround_s": "float64",
-    "slowdown": "float64",
-    "interference": "float64",
-    "placement_factor": "float64",
-    "lost_s": "float64",
-    "pattern": TEXT,
-    "comm_fraction": "float64",
-    "aph": "float64",
-    "communication_cost": "float64",
-    "nodes": TEXT,
-    "killed": "bool",
-    "dropped": TEXT,
-}
-PARTITION_COLUMNS = {"id": "int64", "links": TEXT}
+_GROUPS = ("dropped_by_reason", "infinite_network")  # numbers of the summary by name
+FILES = (*(f"{name}.parquet" for name in TABLES), COST, SUMMARY)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -73,10 +55,10 @@ class Result:
     summary: Mapping[str, Any]
     cost: Mapping[str, float] = field(default_factory=dict)
     partitions: pd.DataFrame = field(
-        default_factory=lambda: pd.DataFrame(columns=list(PARTITION_COLUMNS))
+        default_factory=lambda: pd.DataFrame(columns=list(COLUMNS["partitions"]))
     )
 
-    def save(self, folder: Path, *, csv: bool = False) -> None:
+    def save(self, folder: Path, *, csv: bool = False) -> dict[str, str]:
         """
         Write the result into an existing folder.
 
@@ -87,24 +69,28 @@ class Result:
         csv : bool, default False
             Also write the job table as CSV.
 
+        Returns
+        -------
+        dict of str to str
+            SHA-256 by name of each file; they are kept in the manifest of a result directory.
+
         Raises
         ------
         ResultError
             If a file cannot be written.
         """
-        try:
-            for name in TABLES:
-                replace_file(
-                    folder / f"{name}.parquet", getattr(self, name).to_parquet(index=False)
-                )
-            if csv:
-                self.save_csv(folder)
-            replace_file(folder / "cost.json", _json(self.cost))
-            replace_file(folder / "summary.json", _json(self.summary))
-        except OSError as error:
-            raise ResultError(f"{folder}: cannot be written: {error.strerror}.") from error
+        return {name: write_file(folder / name, data) for name, data in self._files(csv=csv)}
 
-    def save_csv(self, folder: Path) -> None:
+    def _files(self, *, csv: bool) -> Iterator[tuple[str, bytes]]:
+        """Yield name and contents of each file; the summary last."""
+        for name in TABLES:
+            yield f"{name}.parquet", getattr(self, name).to_parquet(index=False)
+        if csv:
+            yield CSV, self._csv()
+        yield COST, _json(self.cost)
+        yield SUMMARY, _json(self.summary)
+
+    def save_csv(self, folder: Path) -> str:
         """
         Write the job table as ``jobs.csv``.
 
@@ -112,8 +98,22 @@ class Result:
         ----------
         folder : Path
             Where to write; the file is replaced, whole.
+
+        Returns
+        -------
+        str
+            SHA-256 of the file.
+
+        Raises
+        ------
+        ResultError
+            If the file cannot be written.
         """
-        replace_file(folder / CSV, self.jobs.to_csv(index=False))
+        return write_file(folder / CSV, self._csv())
+
+    def _csv(self) -> bytes:
+        """Return the job table as comma-separated values."""
+        return str(self.jobs.to_csv(index=False)).encode("utf-8")
 
     @classmethod
     def load(cls, folder: Path) -> "Result":
@@ -123,7 +123,7 @@ class Result:
         Parameters
         ----------
         folder : Path
-            Where `save` wrote it.
+            Where `save` wrote it: a result directory, or one run of it.
 
         Returns
         -------
@@ -133,28 +133,45 @@ class Result:
         Raises
         ------
         ResultError
-            If the folder holds no complete result, or that of another version.
+            If a file is missing, is not the one that the manifest knows by its hash, or holds
+            something else than a result of this version.
         """
-        try:
-            tables = {name: pd.read_parquet(folder / f"{name}.parquet") for name in TABLES}
-            summary, cost = (
-                json.loads((folder / f"{name}.json").read_text(encoding="utf-8"))
-                for name in ("summary", "cost")
-            )
-        except (OSError, ValueError) as error:
-            raise ResultError(f"{folder}: no complete result: {error}.") from error
-        for name, columns in (("jobs", JOB_COLUMNS), ("partitions", PARTITION_COLUMNS)):
-            absent = [column for column in columns if column not in tables[name]]
-            if absent:
-                raise ResultError(f"{folder}/{name}.parquet: expected a column {absent[0]!r}.")
-        if "nodes" not in summary:
-            raise ResultError(f"{folder}/summary.json: expected a number 'nodes'.")
+        hashes = hashes_of(folder) or {}
+        data = {name: read_checked(folder / name, hashes.get(name)) for name in FILES}
+        summary, cost = _summary(folder / SUMMARY), read_object(folder / COST)
+        _check_numbers(cost, f"{folder / COST}:")
+        tables = {
+            name: read_table(name, folder / f"{name}.parquet", data[f"{name}.parquet"])
+            for name in TABLES
+        }
         return cls(str(summary.get("name", folder.name)), summary=summary, cost=cost, **tables)
 
 
-def _json(value: Mapping[str, Any]) -> str:
+def _summary(path: Path) -> dict[str, Any]:
+    """Read the summary of a run."""
+    summary = read_object(path)
+    place = f"{path}:"
+    table = Table(summary, place, ResultError)
+    table.text("name")
+    table.integer("nodes", least=1)
+    for group in _GROUPS:
+        _check_numbers(table.mapping(group), f"{place} {group}:")
+    _check_numbers({key: summary[key] for key in summary if key not in ("name", *_GROUPS)}, place)
+    return summary
+
+
+def _check_numbers(values: Mapping[str, Any], place: str) -> None:
+    """Refuse what is neither a number nor absent."""
+    table = Table(values, place, ResultError)
+    for name, value in values.items():
+        number = isinstance(value, (int, float)) and not isinstance(value, bool)
+        if value is not None and not (number and abs(value) <= sys.float_info.max):  # nor NaN
+            raise table.error(name, "a number or null")
+
+
+def _json(value: Mapping[str, Any]) -> bytes:
     """Write a mapping as indented JSON; NaN is refused, JSON has none."""
-    return json.dumps(value, indent=2, allow_nan=False) + "\n"
+    return (json.dumps(value, indent=2, allow_nan=False) + "\n").encode("utf-8")
 
 
 def folded(numbers: Iterable[int]) -> str:

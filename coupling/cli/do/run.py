@@ -8,11 +8,12 @@ from itertools import count
 from pathlib import Path
 
 from coupling.errors import Stopped
-from coupling.experiments.campaign import MANIFEST, Campaign, run_campaign
+from coupling.experiments.campaign import Campaign, run_campaign
 from coupling.experiments.experiment import Experiment
 from coupling.guard import remark
 from coupling.report.report import write_report
 from coupling.report.terminal import ProgressDisplay, comparison_table
+from coupling.results.manifest import MANIFEST
 
 RESULTS = Path("results")
 
@@ -64,11 +65,12 @@ def run_experiment(
             campaign = run_campaign(
                 experiment, folder, workers=workers, resume=resume, csv=csv, progress=progress
             )
+        page = folder / "report.html"
+        write_report(campaign.results, experiment.tables(), campaign.manifest, page)
     except Stopped as stop:
         if (folder / MANIFEST).exists():
             stop.add_note(f"go on with --resume --out {folder}")
         raise
-    write_report(campaign.results, experiment.tables(), campaign.manifest, folder / "report.html")
     _show(campaign, as_json=as_json)
 
 

@@ -17,10 +17,12 @@ import pytest
 from coupling.cli.root import main
 from coupling.errors import ResultError
 from coupling.experiments.campaign import run_campaign
+from coupling.experiments.claim import claim
 from coupling.experiments.experiment import Experiment
 from coupling.experiments.stored import Stored
 from coupling.experiments.workers import _IDLE, _PHASE, _Watch
 from coupling.report.terminal import ProgressDisplay
+from coupling.results.manifest import read_manifest, write_manifest
 from coupling.results.result import Result
 from scheduler.workload import synth, write_swf
 
@@ -96,12 +98,14 @@ def test_a_result_is_reproduced_from_its_directory_alone(fabricsim, tmp_path, mo
     assert after == before
 
 
-def test_a_result_that_was_tampered_with_is_not_reproduced(fabricsim, tmp_path):
-    """One start time, one second later: exit status 1, column and row."""
+def test_a_result_that_came_out_otherwise_is_not_reproduced(fabricsim, tmp_path):
+    """One start time, one second later, as another version might have had it: column and row."""
     made("one")
     result = Result.load(tmp_path / "one")
     result.jobs.loc[4, "start_s"] += 1.0
-    result.save(tmp_path / "one")
+    manifest = read_manifest(tmp_path / "one")
+    manifest["files"] |= result.save(tmp_path / "one")
+    write_manifest(tmp_path / "one", manifest)
 
     status, out, _ = fabricsim("rerun", "one", "--json")
 
@@ -197,31 +201,18 @@ def test_machines_of_different_size_are_refused(fabricsim):
 def test_what_holds_no_whole_result_is_refused(fabricsim, tmp_path):
     """Nothing, one run of a comparison, an unfinished one, one twice, an unknown Baseline."""
     made("one", 'compare.allocators=["random", "ta"]')
-    manifest = json.loads((tmp_path / "one" / "manifest.json").read_text())
+    manifest = read_manifest(tmp_path / "one")
 
     refused(fabricsim("compare", "."), "manifest.json", "found none")
     refused(fabricsim("rerun", "one/ta"), "one run of one")
     refused(fabricsim("compare", "one", "./one"), "given twice")
     refused(fabricsim("compare", "one", "--baseline", "x"), "'x'", "random, ta")
     refused(fabricsim("report", "one", "one"), "--out")
-    (tmp_path / "one" / "manifest.json").write_text(json.dumps(manifest | {"complete": False}))
+    write_manifest(tmp_path / "one", manifest | {"complete": False})
     for command in ("rerun", "compare", "report"):
         refused(fabricsim(command, "one"), "not complete", "--resume")
     (tmp_path / "one" / "manifest.json").write_text("{")
     refused(fabricsim("compare", "one"), "manifest.json")
-
-
-def test_a_result_without_a_column_or_a_number_is_refused(fabricsim, tmp_path):
-    made("one")
-    summary, jobs = tmp_path / "one" / "summary.json", tmp_path / "one" / "jobs.parquet"
-    numbers = json.loads(summary.read_text())
-
-    summary.write_text(json.dumps({name: numbers[name] for name in numbers if name != "nodes"}))
-    refused(fabricsim("metrics", "one"), "one/summary.json", "'nodes'")
-    summary.write_text(json.dumps(numbers))
-    pd.read_parquet(jobs).drop(columns="aph").to_parquet(jobs)
-    for command in ("metrics", "compare", "report"):
-        refused(fabricsim(command, "one"), "one/jobs.parquet", "column 'aph'")
 
 
 def test_the_report_written_anew_is_the_one_that_run_wrote(fabricsim, tmp_path):
@@ -268,18 +259,19 @@ def test_one_report_over_several_results(fabricsim, tmp_path):
         assert words in page
 
 
-def started(tmp_path):
-    """Start a long run in a process group of its own; return when its directory is there."""
+def started(tmp_path, workers=1):
+    """Start a long run in a process group of its own; return when it has begun to run jobs."""
     (tmp_path / "long.toml").write_text(LONG)
     process = subprocess.Popen(  # noqa: S603
-        [sys.executable, "-c", MAIN, "run", "long.toml", "--out", "out"],
+        [sys.executable, "-c", MAIN, "run", "long.toml", "--out", "out", f"--workers={workers}"],
         cwd=tmp_path,
         stderr=subprocess.PIPE,
         text=True,
         start_new_session=True,
     )
+    sign = ".tasks.*.partial/tasks.pickle" if workers > 1 else "experiment.resolved.toml"
     deadline = time.monotonic() + 60
-    while not (tmp_path / "out" / "manifest.json").exists():
+    while not list((tmp_path / "out").glob(sign)):
         assert process.poll() is None, process.stderr.read()
         assert time.monotonic() < deadline
         time.sleep(0.05)
@@ -287,17 +279,32 @@ def started(tmp_path):
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_a_signal_leaves_nothing_that_looks_like_a_result(tmp_path, fabricsim, number):
+@pytest.mark.parametrize("workers", [1, 2])
+def test_a_signal_leaves_nothing_that_looks_like_a_result(tmp_path, fabricsim, number, workers):
     """One line, 128 + signal, no run directory, no hidden rest; the rest can be resumed."""
-    process = started(tmp_path)
-    os.killpg(process.pid, number)
-    _, err = process.communicate(timeout=30)
+    process = started(tmp_path, workers)
+    if number == signal.SIGINT:
+        os.killpg(process.pid, number)  # as a terminal sends it
+    else:
+        process.send_signal(number)
+    _, err = process.communicate(timeout=60)  # workers hold the pipe as long as they live
 
     assert process.returncode == 128 + number
     assert err == "fabricsim: interrupted; go on with --resume --out out.\n"
     left = sorted(path.name for path in (tmp_path / "out").iterdir())
     assert left == ["experiment.resolved.toml", "manifest.json"]
     refused(fabricsim("compare", "out"), "not complete")
+
+
+def test_workers_end_with_a_parent_that_is_killed(tmp_path):
+    """At once, not only when they look for it, and the directory is free then."""
+    process = started(tmp_path, workers=2)
+    process.kill()
+    process.communicate(timeout=30)  # workers hold the pipe as long as they live
+
+    assert (tmp_path / "out" / ".lock").exists()
+    with claim(tmp_path / "out"):
+        pass
 
 
 def test_metrics_are_tables_and_json_of_the_same_runs(fabricsim, tmp_path):

@@ -143,6 +143,39 @@ def test_resume_keeps_finished_runs_and_runs_the_rest(experiment, tmp_path, monk
     assert [result.name for result in campaign.results] == ["first-free", "ta"]
 
 
+def test_what_killed_processes_had_begun_to_write_goes_with_the_next_run(experiment, tmp_path):
+    """Files and folders, also of another number of runs; the same names of others stay."""
+    compared = experiment(compare=("random", "ta"), self_check=False)
+    out = tmp_path / "out"
+    for name in (".tasks.01234567.partial", ".ta.01234567.partial"):
+        (out / name).mkdir(parents=True)
+        (out / name / "jobs.parquet").write_text("half")
+    (out / ".manifest.json.01234567.partial").write_text("half")
+
+    run_campaign(compared, out)
+    (out / "ta" / ".jobs.csv.01234567.partial").write_text("half")
+    (out / ".report.html.01234567.partial").write_text("half")
+    (out / ".mine.partial").write_text("precious")
+    run_campaign(compared, out, resume=True)
+
+    hidden = [path.name for path in out.rglob(".*")]
+    assert hidden == [".mine.partial"]
+
+
+def test_resuming_a_finished_result_changes_nothing(experiment, tmp_path):
+    compared = experiment(compare=("random", "ta"), self_check=False)
+    first = run_campaign(compared, tmp_path / "out")
+    before = {path: path.stat() for path in (tmp_path / "out").rglob("*") if path.is_file()}
+
+    again = run_campaign(compared, tmp_path / "out", resume=True)
+
+    after = {path: path.stat() for path in (tmp_path / "out").rglob("*") if path.is_file()}
+    assert {p: (s.st_ino, s.st_mtime_ns) for p, s in after.items()} == {
+        p: (s.st_ino, s.st_mtime_ns) for p, s in before.items()
+    }
+    assert again.manifest == first.manifest
+
+
 def test_resume_with_csv_writes_that_of_kept_runs_too(experiment, tmp_path):
     """The same text as if it had been asked for from the start."""
     compared = experiment(compare=("first-free", "random"), self_check=False)

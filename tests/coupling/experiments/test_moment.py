@@ -9,6 +9,7 @@ from coupling import Experiment, run_campaign
 from coupling.errors import ResultError
 from coupling.experiments.moment import moment
 from coupling.experiments.stored import Stored
+from coupling.results.columns import read_table
 from netsim import fat_tree_of_radix
 from netsim.hostlist import expand_hostlist
 from netsim.infiniband.discover import write_ibnetdiscover
@@ -123,14 +124,14 @@ def test_a_partition_of_another_fabric_is_refused(folder, monkeypatch):
     """A table that was exchanged for that of a larger machine."""
     at, _ = middle(folder, "jigsaw")
     stored = Stored.open(folder)
-    read = pd.read_parquet
+    read = read_table
 
-    def larger(path):
-        table = read(path)
-        if path.name == "partitions.parquet":
+    def larger(name, path, data):
+        table = read(name, path, data)
+        if name == "partitions":
             table["links"] = "99999"
         return table
 
-    monkeypatch.setattr("coupling.results.result.pd.read_parquet", larger)
+    monkeypatch.setattr("coupling.results.result.read_table", larger)
     with pytest.raises(ResultError, match=r"its tables do not fit its fabric: job \d+ owns"):
         moment(stored, at, "jigsaw")

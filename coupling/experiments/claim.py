@@ -1,0 +1,81 @@
+"""Claim a result directory: one process at a time writes into it."""
+
+import fcntl
+import os
+import platform
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from datetime import UTC, datetime
+from pathlib import Path
+
+from coupling.errors import ResultError
+
+LOCK = ".lock"
+_LONGEST = 200  # bytes that a claim says of its holder
+
+
+@contextmanager
+def claim(folder: Path) -> Iterator[None]:
+    """
+    Keep other processes from writing into a directory.
+
+    Parameters
+    ----------
+    folder : Path
+        The directory; it holds a file ``.lock`` meanwhile.
+
+    Yields
+    ------
+    None
+        Inside the block the directory is ours.
+
+    Raises
+    ------
+    ResultError
+        If another process has claimed the directory, which is told; if the directory cannot be
+        written to.
+
+    Notes
+    -----
+    The operating system frees the claim of a process that was killed. A file system that
+    knows no locks protects nobody.
+    """
+    handle = _locked(folder)
+    try:
+        now = datetime.now(UTC).isoformat(timespec="seconds")
+        words = f"process {os.getpid()} on {platform.node()} since {now}"
+        with suppress(OSError):  # a full disk: nobody will know who we are
+            os.truncate(handle, 0)
+            os.write(handle, words.encode())
+        yield
+    finally:
+        with suppress(OSError):
+            (folder / LOCK).unlink()  # while it is locked: who waits for it looks at the name again
+        os.close(handle)
+
+
+def _locked(folder: Path) -> int:
+    """Open and lock the file that stands for the directory."""
+    path = folder / LOCK
+    while True:
+        try:
+            handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
+        except OSError as error:
+            reason = error.strerror
+            raise ResultError(f"{folder}: cannot be used for results: {reason}.") from error
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            holder = os.read(handle, _LONGEST).decode(errors="replace")
+            os.close(handle)
+            who = holder if holder and holder.isprintable() else "another process"
+            raise ResultError(
+                f"{folder}: expected a directory that nobody writes into, got one that {who} "
+                "is writing into; wait for its end."
+            ) from None
+        except OSError:
+            return handle  # no locks here
+        with suppress(FileNotFoundError):
+            if os.path.samestat(path.stat(), os.fstat(handle)):
+                return handle
+        os.close(handle)  # its holder has just gone, and the file with it

@@ -1,0 +1,119 @@
+"""Tables of a result: which columns they have, and how a file of one is read and checked."""
+
+import io
+from pathlib import Path
+
+import pandas as pd
+from pyarrow import ArrowException
+
+from coupling.errors import ResultError
+from coupling.reading.table import brief
+
+TEXT = "text"  # as pandas keeps it
+NAMES = "category"  # one of a few texts
+JOB_COLUMNS = {
+    "id": "int64",
+    "submit_s": "float64",
+    "start_s": "float64",
+    "end_s": "float64",
+    "n_nodes": "int64",
+    "idle_nodes": "int64",
+    "runtime_reference_s": "float64",
+    "wait_s": "float64",
+    "turnaround_s": "float64",
+    "slowdown": "float64",
+    "interference": "float64",
+    "placement_factor": "float64",
+    "lost_s": "float64",
+    "pattern": TEXT,
+    "comm_fraction": "float64",
+    "aph": "float64",
+    "communication_cost": "float64",
+    "nodes": TEXT,
+    "killed": "bool",
+    "dropped": TEXT,
+}
+COLUMNS = {
+    "jobs": JOB_COLUMNS,
+    "links": {
+        "link": TEXT,
+        "class": TEXT,
+        "bytes": "float64",
+        "busy_fraction": "float64",
+        "lost_node_s": "float64",
+    },
+    "timeline": {
+        "time_s": "float64",
+        "running": "int64",
+        "queued": "int64",
+        "utilization": "float64",
+        "mean_interference": "float64",
+    },
+    "blame": {
+        "victim": "int64",
+        "culprit": "int64",
+        "link_class": NAMES,
+        "lost_node_s": "float64",
+    },
+    "partitions": {"id": "int64", "links": TEXT},
+}
+
+
+def read_table(name: str, path: Path, data: bytes) -> pd.DataFrame:
+    """
+    Read a table of a result.
+
+    Parameters
+    ----------
+    name : str
+        Which one: a key of `COLUMNS`.
+    path : Path
+        Its file, for errors.
+    data : bytes
+        Contents of the file.
+
+    Returns
+    -------
+    DataFrame
+        The table.
+
+    Raises
+    ------
+    ResultError
+        If it is no Parquet file, lacks a column, or holds one of a wrong type; if a job that
+        ran is there twice.
+    """
+    try:
+        table = pd.read_parquet(io.BytesIO(data))
+    except (ArrowException, OSError, ValueError, LookupError, TypeError) as error:
+        reason = (str(error).splitlines() or [type(error).__name__])[0]
+        raise ResultError(f"{path}: expected a Parquet table, got: {brief(reason)}.") from None
+    for column, kind in COLUMNS[name].items():
+        if list(table.columns).count(column) != 1:
+            raise ResultError(
+                f"{path}: expected one column {column!r}, got {brief(list(table.columns))}."
+            )
+        if not _is(table[column], kind):
+            raise ResultError(
+                f"{path}: column {column!r}: expected values of type {kind}, "
+                f"got {table[column].dtype}."
+            )
+    if name == "jobs":
+        ran = table.loc[table["dropped"] == "", "id"]
+        if ran.duplicated().any():
+            twice = ran[ran.duplicated()].iloc[0]
+            raise ResultError(f"{path}: column 'id': expected every job once, got {twice} twice.")
+    return table
+
+
+def _is(values: pd.Series, kind: str) -> bool:
+    """Say whether a column holds values of a type; texts may not be missing."""
+    if values.empty:
+        return True  # a file keeps no types of nothing
+    if kind not in (TEXT, NAMES):
+        return str(values.dtype) == kind
+    if values.isna().any():
+        return False
+    if kind == NAMES:
+        return isinstance(values.dtype, pd.CategoricalDtype)
+    return pd.api.types.infer_dtype(values) == "string"

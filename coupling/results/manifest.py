@@ -1,0 +1,239 @@
+"""The manifest of a result directory: where the result comes from, and hashes of its files."""
+
+import hashlib
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from coupling.errors import ResultError, SnapshotError
+from coupling.reading.files import read_json
+from coupling.reading.table import Table, brief
+from netsim.wholefile import replace_file
+
+MANIFEST = "manifest.json"
+RESOLVED = "experiment.resolved.toml"
+SUMMARY = "summary.json"
+_SEAL = "manifest_sha256"
+_TEXTS = ("name", "fabric", "workload", "estimates", "python", "created", "fingerprint")
+_BY_NAME = {"inputs_sha256": str, "versions": str, "files": str, "dropped": int}
+_SHOWN = 12  # digits of a hash in a message
+
+
+def write_manifest(folder: Path, manifest: Mapping[str, Any]) -> None:
+    """
+    Replace the manifest of a result directory, whole.
+
+    Parameters
+    ----------
+    folder : Path
+        The directory.
+    manifest : mapping
+        What it says; the hash of all that is added.
+    """
+    plain = json.loads(json.dumps(manifest, allow_nan=False))  # keys and lists as they come back
+    sealed = {**plain, _SEAL: _seal(plain)}
+    write_file(folder / MANIFEST, (json.dumps(sealed, indent=2) + "\n").encode())
+
+
+def read_manifest(folder: Path) -> dict[str, Any]:
+    """
+    Read the manifest of a result directory, and check it.
+
+    Parameters
+    ----------
+    folder : Path
+        The directory.
+
+    Returns
+    -------
+    dict
+        What `write_manifest` was given.
+
+    Raises
+    ------
+    ResultError
+        If it cannot be read, lacks a field, holds one of a wrong type, is not what was
+        written, or is of a version that kept no hashes.
+    """
+    path = folder / MANIFEST
+    manifest = read_object(path)
+    if "files" not in manifest and "fingerprint" in manifest:
+        raise ResultError(
+            f"{path}: expected hashes of the result's files, got none: an older version wrote "
+            f"it, and damage would not be seen; run {folder / RESOLVED} again."
+        )
+    _check(manifest, path)
+    said = manifest.pop(_SEAL, None)
+    if said != _seal(manifest):
+        raise ResultError(
+            f"{path}: {_SEAL}: expected {_seal(manifest)[:_SHOWN]}..., got {brief(said)}: "
+            "the file was changed after the run."
+        )
+    return manifest
+
+
+def hashes_of(place: Path) -> dict[str, str] | None:
+    """
+    Find the hashes of the files of a run.
+
+    Parameters
+    ----------
+    place : Path
+        Directory of the run: a result directory, or one run of it.
+
+    Returns
+    -------
+    dict of str to str or None
+        SHA-256 by name of the file; None where no manifest knows the run, as when
+        `coupling.results.result.Result.save` alone wrote it.
+
+    Raises
+    ------
+    ResultError
+        If there is a manifest, but a damaged one.
+    """
+    full = place.resolve()
+    for folder, prefix in ((full, ""), (full.parent, f"{full.name}/")):
+        if (folder / MANIFEST).is_file():
+            files = read_manifest(folder)["files"]
+            if f"{prefix}{SUMMARY}" in files:
+                return {
+                    name.removeprefix(prefix): digest
+                    for name, digest in files.items()
+                    if name.startswith(prefix)
+                }
+    return None
+
+
+def write_file(path: Path, data: bytes) -> str:
+    """
+    Write a file of a result, whole.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+    data : bytes
+        Its contents.
+
+    Returns
+    -------
+    str
+        Its SHA-256.
+
+    Raises
+    ------
+    ResultError
+        If it cannot be written.
+    """
+    try:
+        replace_file(path, data)
+    except OSError as error:
+        raise ResultError(f"{path}: cannot be written: {error.strerror}.") from error
+    return sha256(data)
+
+
+def read_checked(path: Path, digest: str | None) -> bytes:
+    """
+    Read a file of a result.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+    digest : str or None
+        Its SHA-256 as the manifest has it; None: it is not known.
+
+    Returns
+    -------
+    bytes
+        Its contents.
+
+    Raises
+    ------
+    ResultError
+        If it cannot be read, or is not the file that was written.
+    """
+    try:
+        data = path.read_bytes()
+    except FileNotFoundError:
+        raise ResultError(f"{path}: expected a file of the result, found none.") from None
+    except OSError as error:
+        raise ResultError(f"{path}: cannot be read: {error.strerror}.") from None
+    found = sha256(data)
+    if digest is not None and found != digest:
+        raise ResultError(
+            f"{path}: expected SHA-256 {digest[:_SHOWN]}..., got {found[:_SHOWN]}...: "
+            "this is not the file that the run wrote."
+        )
+    return data
+
+
+def read_object(path: Path) -> dict[str, Any]:
+    """
+    Read a JSON object of a result.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+
+    Returns
+    -------
+    dict
+        Its fields.
+
+    Raises
+    ------
+    ResultError
+        If it cannot be read or is no JSON object.
+    """
+    try:
+        return read_json(path)
+    except SnapshotError as error:
+        raise ResultError(str(error)) from None
+
+
+def sha256(data: bytes) -> str:
+    """
+    Return the SHA-256 of data.
+
+    Parameters
+    ----------
+    data : bytes
+        Contents of a file.
+
+    Returns
+    -------
+    str
+        In hexadecimal digits.
+    """
+    return hashlib.sha256(data).hexdigest()
+
+
+def _seal(manifest: Mapping[str, Any]) -> str:
+    """Return the hash of all that a manifest says."""
+    return sha256(json.dumps(manifest, sort_keys=True).encode())
+
+
+def _check(manifest: Mapping[str, Any], path: Path) -> None:
+    """Refuse a manifest that lacks a field or holds one of a wrong type."""
+    table = Table(manifest, f"{path}:", ResultError)
+    for key in _TEXTS:
+        table.text(key)
+    table.integer("seed")
+    table.integer("nodes", least=1)
+    table.integer("jobs")
+    if not isinstance(manifest.get("complete"), bool):
+        raise table.error("complete", "true or false")
+    for key, kind in _BY_NAME.items():
+        entries = table.raw(key)
+        if not isinstance(entries, Mapping):
+            raise table.error(key, "an object")
+        for name, value in entries.items():
+            if not isinstance(value, kind):
+                expected = "a text" if kind is str else "a whole number"
+                raise table.fault(key, f"{brief(name)}: expected {expected}, got {brief(value)}.")
+    for key in ("communication", "cost"):
+        table.mapping(key)

@@ -1,0 +1,77 @@
+"""Signals that ask the command to end: an exception at once, or where compiled code allows it."""
+
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from types import FrameType
+from typing import NoReturn
+
+from coupling.errors import Stopped
+
+Told = Callable[[str, int, int], None]
+SIGNALLED = 128  # plus the number of the signal: what shells report
+
+
+class _Shield:
+    """How many blocks hold signals back, and which signal waits for their end."""
+
+    depth = 0
+    signum = 0
+
+
+def stop(signum: int, _frame: FrameType | None) -> None:
+    """
+    Let what is being done clean up after itself: a handler of signals.
+
+    Parameters
+    ----------
+    signum : int
+        The signal.
+    _frame : frame
+        Where it came; of no use here.
+    """
+    if not _Shield.depth:
+        raise Stopped(signum)
+    if _Shield.signum:  # asked for twice
+        os._exit(SIGNALLED + signum)
+    _Shield.signum = signum
+
+
+@contextmanager
+def shielded(progress: Told | None) -> Iterator[Told]:
+    """
+    Hold signals back, but for the moments in which progress is told.
+
+    Compiled code calls the interpreter here and there and does not look for exceptions: one
+    that a signal raises there is a SystemError, or the end of the process.
+
+    Parameters
+    ----------
+    progress : callable or None
+        Called now and then.
+
+    Yields
+    ------
+    callable
+        To be called instead.
+    """
+
+    def told(what: str, done: int, total: int) -> None:
+        if _Shield.signum:
+            _raise()
+        if progress is not None:
+            progress(what, done, total)
+
+    _Shield.depth += 1
+    try:
+        yield told
+    finally:
+        _Shield.depth -= 1
+    if _Shield.signum:
+        _raise()
+
+
+def _raise() -> NoReturn:
+    """Raise what waits."""
+    signum, _Shield.signum = _Shield.signum, 0
+    raise Stopped(signum)
