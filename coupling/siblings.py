@@ -1,9 +1,9 @@
-"""Make sure that the four packages come from one installation."""
+"""Make sure that the five packages come from one installation."""
 
 from importlib.util import find_spec
 from pathlib import Path
 
-SIBLINGS = ("netsim", "patterns", "scheduler")
+SIBLINGS = ("checking", "netsim", "patterns", "scheduler")
 
 
 def check_siblings(root: Path | None = None) -> None:

@@ -2,10 +2,9 @@
 
 from collections.abc import Callable, Mapping
 from functools import partial
-from inspect import signature
-from numbers import Integral, Real
 from typing import Any
 
+from checking import build
 from netsim.contention.base import ContentionModel
 from netsim.contention.cold.fixedpoint import accurate
 from netsim.contention.cold.recomputed import Recomputed
@@ -19,6 +18,7 @@ from netsim.contention.exact.model import exact
 from netsim.errors import ContentionError
 from netsim.flows.maxmin import is_per_sender
 from netsim.topology.base import Topology
+from netsim.topology.demand import demand_topology
 
 
 def _null(topology: Topology, *, fairness: str) -> ContentionModel:
@@ -64,13 +64,6 @@ CONTENTION_MODELS: dict[str, Callable[..., ContentionModel]] = {
 }
 
 
-_NUMBERS: dict[type, tuple[type, str]] = {
-    int: (Integral, "a whole number"),
-    float: (Real, "a number"),
-}
-"""What an option must be whose default is of a type."""
-
-
 def make_contention_model(
     name: str,
     topology: Topology,
@@ -109,36 +102,14 @@ def make_contention_model(
     NetsimError
         If the fairness is unknown.
     """
-    build = CONTENTION_MODELS.get(name)
-    if build is None:
-        choices = ", ".join(sorted(CONTENTION_MODELS))
-        raise ContentionError(f"unknown contention model {name!r}; choose from {choices}.")
+    demand_topology(topology, ContentionError)
     is_per_sender(fairness)
-    given = dict(options or {})
-    if seed is not None and "seed" in signature(build).parameters:
-        given = {"seed": seed, **given}
-    _check_options(name, build, given)
-    return build(topology, fairness=fairness, **given)
-
-
-def _check_options(
-    name: str, build: Callable[..., ContentionModel], options: Mapping[str, Any]
-) -> None:
-    """Refuse options that the model does not have, and what is no number where it wants one."""
-    default = {
-        key: parameter.default
-        for key, parameter in signature(build).parameters.items()
-        if key not in {"topology", "fairness"}
-    }
-    unknown = sorted(set(options) - set(default))
-    if unknown:
-        choices = ", ".join(sorted(default)) or "none"
-        raise ContentionError(
-            f"unknown option {unknown[0]!r} of contention model {name!r}; it has: {choices}."
-        )
-    for key, value in options.items():
-        kind, words = _NUMBERS.get(type(default[key]), (object, ""))
-        if not isinstance(value, kind) or (words and isinstance(value, bool)):
-            raise ContentionError(
-                f"option {key!r} of contention model {name!r}: expected {words}, got {value!r}."
-            )
+    return build(
+        "contention model",
+        name,
+        CONTENTION_MODELS,
+        {} if options is None else options,
+        ContentionError,
+        fixed={"topology": topology, "fairness": fairness},
+        seed=seed,
+    )

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from checking import brief, build, whole
 from netsim.errors import RoutingError
 from netsim.routing.base import Routing
 from netsim.routing.dimension import DimensionOrder
@@ -13,6 +14,7 @@ from netsim.routing.oblivious import Ecmp, SModK
 from netsim.routing.shortest import Rerouted, Shortest
 from netsim.routing.wraparound import Wraparound
 from netsim.topology.base import Topology
+from netsim.topology.demand import demand_topology
 
 Options = Mapping[str, Any]
 
@@ -50,18 +52,16 @@ def make_routing(spec: Mapping[str, Any] | str, topology: Topology, seed: int = 
     >>> routing.routes(np.array([0]), np.array([18])).hops
     array([4])
     """
+    demand_topology(topology, RoutingError)
     if not isinstance(spec, (str, Mapping)):
-        raise RoutingError(f"routing: expected a name or a table, got {spec!r}.")
+        raise RoutingError(f"routing: expected a name or a table, got {brief(spec)}.")
     table = {"name": spec} if isinstance(spec, str) else spec
     if "lft" in table:
         return _round_failures(_loaded(table, topology), topology)
-    name = table.get("name")
-    if not isinstance(name, str) or name not in ROUTINGS:
-        raise RoutingError(f"unknown routing {name!r}; choose from {', '.join(sorted(ROUTINGS))}.")
-    unknown = sorted(set(table) - {"name"})
-    if unknown:
-        raise RoutingError(f"routing {name!r}: unknown option {unknown[0]!r}; it has none.")
-    return _round_failures(ROUTINGS[name](topology, seed), topology)
+    options = {key: value for key, value in table.items() if key != "name"}
+    fixed = {"topology": topology, "seed": whole("routing seed", seed, error=RoutingError)}
+    routing = build("routing", table.get("name"), ROUTINGS, options, RoutingError, fixed=fixed)
+    return _round_failures(routing, topology)
 
 
 def _loaded(table: Options, topology: Topology) -> Routing:
@@ -80,7 +80,12 @@ def _round_failures(routing: Routing, topology: Topology) -> Routing:
 
 def _drawing_nothing(make: Callable[[Topology], Routing]) -> Callable[[Topology, int], Routing]:
     """Wrap a routing that needs no seed."""
-    return lambda topology, _seed: make(topology)
+
+    def without_seed(topology: Topology, seed: int) -> Routing:
+        del seed
+        return make(topology)
+
+    return without_seed
 
 
 ROUTINGS: dict[str, Callable[[Topology, int], Routing]] = {

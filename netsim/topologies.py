@@ -53,10 +53,10 @@ def make_topology(spec: Mapping[str, Any] | str) -> Topology:
         raise TopologyError(f"topology: expected a table or a machine name, got {spec!r}.")
     table = _resolved({"kind": spec} if isinstance(spec, str) else spec)
     fields = Fields(table, f"topology {table['kind']!r}")
-    fields.has("kind")
+    fields.raw("kind")
     common = _common(fields)
-    excluded, cables = fields.names("excluded"), fields.names("failed_links")
-    switches = fields.names("failed_switches")
+    excluded, cables = fields.listed("excluded"), fields.listed("failed_links")
+    switches = fields.listed("failed_switches")
     topology = TOPOLOGIES[table["kind"]](fields, common)
     buffer_bytes = fields.buffer("buffer", _preset(fields)[2])
     topology = replace(topology, buffer_bytes=buffer_bytes) if buffer_bytes else topology
@@ -85,7 +85,7 @@ def _common(fields: Fields) -> Common:
     base_s, per_link_s, _ = _preset(fields)
     return {
         "bandwidth": fields.rates("bandwidth", DEFAULT_BANDWIDTH),
-        "half_duplex": fields.choice("duplex", ("full", "half"), "full") == "half",
+        "half_duplex": fields.text("duplex", "full", ("full", "half")) == "half",
         "latency_base_s": fields.latency("latency_base_s", base_s),
         "latency_per_link_s": fields.latency("latency_per_link_s", per_link_s),
     }
@@ -93,26 +93,26 @@ def _common(fields: Fields) -> Common:
 
 def _preset(fields: Fields) -> tuple[float, float, float]:
     """Return latency per path and per link, and buffer, of the preset; 0 without one."""
-    if not fields.has("latency"):
+    if "latency" not in fields:
         return 0.0, 0.0, 0.0
-    return LATENCIES[fields.choice("latency", LATENCIES, "codes")]
+    return LATENCIES[fields.text("latency", "codes", LATENCIES)]
 
 
 def _fat_tree(fields: Fields, common: Common) -> Topology:
     """Read a fat-tree: by radix, or as PGFT(h; m; w; p)."""
-    down_cable = fields.choice("down_cable", ("mirror", "source"), "mirror")
-    by_shape = [name for name in ("children", "parents", "parallel") if fields.has(name)]
-    by_radix = [name for name in ("radix", "levels") if fields.has(name)]
+    down_cable = fields.text("down_cable", "mirror", ("mirror", "source"))
+    by_shape = [name for name in ("children", "parents", "parallel") if name in fields]
+    by_radix = [name for name in ("radix", "levels") if name in fields]
     if by_shape and by_radix:
-        raise fields.fault(by_radix[0], f"left out where {by_shape[0]!r} is given")
+        raise fields.error(by_radix[0], f"left out where {by_shape[0]!r} is given")
     if by_shape:
         children = fields.integers("children")
         parents = fields.integers("parents")
         parallel = fields.integers("parallel", (1,) * len(children))
         tree = build_fat_tree(children, parents, parallel, down_cable=down_cable, **common)
     else:
-        levels = fields.integer("levels", 3)
-        radix = fields.integer("radix")
+        levels = fields.integer("levels", 3, least=1)
+        radix = fields.integer("radix", least=1)
         tree = fat_tree_of_radix(radix, levels=levels, down_cable=down_cable, **common)
     return _populated(fields, tree)
 
@@ -120,9 +120,9 @@ def _fat_tree(fields: Fields, common: Common) -> Topology:
 def _rail_tree(fields: Fields, common: Common) -> Topology:
     """Read a rail-optimised tree: PGFT whose nodes have one up-port for each rail."""
     rails = fields.integer("rails", 8, least=2)
-    children = (fields.integer("nodes_per_group", 32), fields.integer("groups", least=1))
-    spines = fields.integer("spines_per_rail", children[0])
-    parallel = (1, fields.integer("parallel", 1))
+    children = (fields.integer("nodes_per_group", 32, least=1), fields.integer("groups", least=1))
+    spines = fields.integer("spines_per_rail", children[0], least=1)
+    parallel = (1, fields.integer("parallel", 1, least=1))
     tree = build_fat_tree(children, (rails, spines), parallel, **common)
     return _populated(fields, tree)
 
@@ -130,7 +130,7 @@ def _rail_tree(fields: Fields, common: Common) -> Topology:
 def _populated(fields: Fields, tree: FatTree) -> FatTree:
     """Take out what a table says is missing."""
     fields.look_up("missing", tree.names.vertices)
-    return depopulate(tree, fields.names("missing"))
+    return depopulate(tree, fields.listed("missing"))
 
 
 def _torus(fields: Fields, common: Common) -> Topology:
@@ -138,7 +138,7 @@ def _torus(fields: Fields, common: Common) -> Topology:
     dims = fields.integers("dims")
     return build_torus(
         dims,
-        nodes_per_router=fields.integer("nodes_per_router", 1),
+        nodes_per_router=fields.integer("nodes_per_router", 1, least=1),
         wrap=fields.flags("wrap", len(dims), default=True),
         **common,
     )
@@ -148,12 +148,12 @@ def _dragonfly(fields: Fields, common: Common) -> Topology:
     """Read a dragonfly."""
     many = isinstance(fields.raw("routers"), (list, tuple))
     return build_dragonfly(
-        fields.integer("groups"),
-        fields.integers("routers") if many else fields.integer("routers"),
-        nodes_per_router=fields.integer("nodes_per_router", 1),
-        variant=fields.choice("variant", VARIANTS, "canonical"),
-        global_links=fields.integer("global_links") if fields.has("global_links") else None,
-        lanes=fields.integers("lanes") if fields.has("lanes") else None,
+        fields.integer("groups", least=1),
+        fields.integers("routers") if many else fields.integer("routers", least=1),
+        nodes_per_router=fields.integer("nodes_per_router", 1, least=1),
+        variant=fields.text("variant", "canonical", VARIANTS),
+        global_links=fields.integer("global_links", least=1) if "global_links" in fields else None,
+        lanes=fields.integers("lanes") if "lanes" in fields else None,
         **common,
     )
 
@@ -164,9 +164,9 @@ def _file(fields: Fields, common: Common) -> Topology:
     from netsim.formats.importers.registry import FORMATS, read_topology  # noqa: PLC0415
     from netsim.formats.importers.sketch import Settings  # noqa: PLC0415
 
-    given = {**common, "bandwidth": common["bandwidth"] if fields.has("bandwidth") else None}
-    form = fields.choice("format", FORMATS, "") if fields.has("format") else None
-    names = fields.text("name_map") if fields.has("name_map") else None
+    given = {**common, "bandwidth": common["bandwidth"] if "bandwidth" in fields else None}
+    form = fields.text("format", "", FORMATS) if "format" in fields else None
+    names = fields.text("name_map") if "name_map" in fields else None
     return read_topology(fields.text("path"), form, Settings(**given), names)
 
 

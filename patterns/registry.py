@@ -1,8 +1,8 @@
 """The patterns by name, and how to build one from a specification."""
 
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import fields
+from collections.abc import Callable, Mapping
 
+from checking import brief, build
 from patterns.algorithms import (
     Binomial,
     Bruck,
@@ -81,22 +81,9 @@ def make_pattern(spec: Mapping[str, object]) -> Pattern:
     Pairs(nbytes=4096.0, seed=0)
     """
     if not isinstance(spec, Mapping) or "name" not in spec:
-        raise PatternError(f"a pattern must be a table with a name, got {spec!r}.")
-    name = spec["name"]
-    if not isinstance(name, str) or name not in PATTERNS:
-        raise PatternError(f"unknown pattern {name!r}; choose from {_listed(PATTERNS)}.")
-    kind = PATTERNS[name]
-    known = [field.name for field in fields(kind) if field.init]  # type: ignore[arg-type]
+        raise PatternError(f"pattern: expected a table with a name, got {brief(spec)}.")
     options = {key: _frozen(value) for key, value in spec.items() if key != "name"}
-    for key in options:
-        if key not in known:
-            raise PatternError(
-                f"unknown option {key!r} of pattern {name!r}; choose from {_listed(known)}."
-            )
-    try:
-        return kind(**options)
-    except PatternError as error:
-        raise PatternError(f"pattern {name!r}: {error}") from None
+    return build("pattern", spec["name"], PATTERNS, options, PatternError)
 
 
 def _frozen(value: object) -> object:
@@ -106,8 +93,3 @@ def _frozen(value: object) -> object:
     if isinstance(value, (list, tuple)):
         return tuple(_frozen(entry) for entry in value)
     return value
-
-
-def _listed(names: Iterable[str]) -> str:
-    """Return names for an error message."""
-    return ", ".join(sorted(names))

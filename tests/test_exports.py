@@ -10,7 +10,7 @@ import pytest
 
 from coupling.siblings import check_siblings
 
-PACKAGES = ("netsim", "patterns", "scheduler", "coupling", "fabricsim")
+PACKAGES = ("checking", "netsim", "patterns", "scheduler", "coupling", "fabricsim")
 LAZY = {"Any", "TYPE_CHECKING", "import_module", "check_siblings"}  # of packages that load on use
 
 
@@ -41,7 +41,7 @@ def test_an_unknown_public_name_is_an_attribute_error():
         _ = coupling.Experimnt
 
 
-def test_the_four_packages_lie_beside_each_other():
+def test_the_five_packages_lie_beside_each_other():
     """Ours, not those of another distribution."""
     places = {Path(importlib.import_module(name).__file__).parents[1] for name in PACKAGES}
 

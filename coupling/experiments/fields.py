@@ -7,7 +7,7 @@ from typing import Any
 from coupling.errors import ExperimentError
 from coupling.experiments.seeds import DRAWN, given_seeds
 from coupling.reading.plugins import label_of, load_file, load_installed, settled
-from coupling.reading.table import Table, plain
+from coupling.reading.table import Table, brief, plain
 from netsim.flows.maxmin import FAIRNESS
 from netsim.topology.base import Topology
 from scheduler.allocators import ALIASES
@@ -104,7 +104,7 @@ def checked_fields(fields: Mapping[str, Any]) -> dict[str, Any]:
     top = Table({"name": fields["name"], "source": source}, "Experiment")
     names = {"source": top.text("source"), "name": top.text("name")}
     if not isinstance(folder, (str, Path)):
-        raise ExperimentError(f"Experiment folder: expected a path, got {folder!r}.")
+        raise ExperimentError(f"Experiment folder: expected a path, got {brief(folder)}.")
     folder = Path(folder)
     plugins = _plugins(Table({"plugins": plain(fields["plugins"])}, f"{source}: [run]"), folder)
     fields = {name: settled(value, folder, name) for name, value in fields.items()}

@@ -5,13 +5,13 @@ from typing import Any
 
 import numpy as np
 
+from checking import build
 from coupling.errors import ExperimentError
 from netsim.contention.compared.assumption import Assumption
 from scheduler.allocation import Allocation
 from scheduler.allocators.base import Allocator
 from scheduler.allocators.isolating.lc import LeastConstrainedShared
 from scheduler.job import Job
-from scheduler.options import build
 from scheduler.rates import FULL_PACE, Pace
 
 ASSUMED = "assumed"

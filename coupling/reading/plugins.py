@@ -317,10 +317,10 @@ def _of_fields(build: Callable[..., object], name: str) -> Callable[[Fields, Any
         for key, parameter in inspect.signature(build).parameters.items():
             if key in common:
                 given[key] = common[key]
-            elif table.has(key):
+            elif key in table:
                 given[key] = table.raw(key)
             elif parameter.default is parameter.empty:
-                raise table.fault(key, "given")
+                raise table.error(key, "a value")
         made = build(**given)
         if not isinstance(made, Topology):
             raise TopologyError(f"topology {name!r}: expected a Topology, got {made!r}.")

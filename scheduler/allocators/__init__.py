@@ -1,9 +1,9 @@
 """Allocators: where a job runs."""
 
-import inspect
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from checking import build
 from scheduler.allocators.base import Allocator
 from scheduler.allocators.chooser import NodeChooser
 from scheduler.allocators.isolating.jigsaw import Jigsaw
@@ -21,7 +21,6 @@ from scheduler.allocators.lists.ordered import Fifo, FifoFit, FirstFit, LargestF
 from scheduler.allocators.scattered import Scattered
 from scheduler.allocators.torus.chunk import CompactContiguous, NonContiguous, TorusChunk
 from scheduler.errors import AllocationError
-from scheduler.options import build
 
 __all__ = [
     "ALIASES",
@@ -110,8 +109,5 @@ def make_allocator(name: str, options: Mapping[str, Any], seed: int) -> Allocato
     >>> make_allocator("jigsaw", {"order": "index"}, seed=1)
     Jigsaw(order='index', single_leaf_links=False)
     """
-    key = ALIASES.get(name, name)
-    factory = ALLOCATORS.get(key)
-    if factory is not None and "seed" in inspect.signature(factory).parameters:
-        options = {"seed": seed, **options}
-    return build("allocator", key, ALLOCATORS, options, AllocationError)
+    key = ALIASES.get(name, name) if isinstance(name, str) else name
+    return build("allocator", key, ALLOCATORS, options, AllocationError, seed=seed)

@@ -1,8 +1,8 @@
 """Checks of allocator options and of the fabric that an allocator needs."""
 
-from collections.abc import Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 
+from checking import choice, flag, whole
 from netsim.topology.base import Topology
 from netsim.topology.fattree import FatTree
 from scheduler.errors import AllocationError
@@ -11,70 +11,9 @@ BEST_FIT, INDEX = "best-fit", "index"
 _TWO_LEVELS, _THREE_LEVELS = 2, 3
 
 
-def check_choice(option: str, value: object, choices: Sequence[str]) -> None:
-    """
-    Refuse an option that is not among its choices.
-
-    Parameters
-    ----------
-    option : str
-        Name of the option.
-    value : object
-        What came.
-    choices : sequence of str
-        What is allowed.
-
-    Raises
-    ------
-    AllocationError
-        If the value is not allowed.
-    """
-    if value not in choices:
-        raise AllocationError(
-            f"option {option!r} must be one of {', '.join(choices)}; got {value!r}."
-        )
-
-
-def check_flag(option: str, value: object) -> None:
-    """
-    Refuse an option that is neither true nor false.
-
-    Parameters
-    ----------
-    option : str
-        Name of the option.
-    value : object
-        What came.
-
-    Raises
-    ------
-    AllocationError
-        If the value is no bool.
-    """
-    if not isinstance(value, bool):
-        raise AllocationError(f"option {option!r} must be true or false, got {value!r}.")
-
-
-def check_count(option: str, value: object, least: int) -> None:
-    """
-    Refuse an option that is no integer or too small.
-
-    Parameters
-    ----------
-    option : str
-        Name of the option.
-    value : object
-        What came.
-    least : int
-        The smallest value allowed.
-
-    Raises
-    ------
-    AllocationError
-        If the value is no int or less than `least`.
-    """
-    if not isinstance(value, int) or isinstance(value, bool) or value < least:
-        raise AllocationError(f"option {option!r} must be an integer from {least}, got {value!r}.")
+check_choice = partial(choice, error=AllocationError)
+check_flag = partial(flag, error=AllocationError)
+check_count = partial(whole, error=AllocationError)
 
 
 @lru_cache(maxsize=16)

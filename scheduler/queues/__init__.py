@@ -3,8 +3,8 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from checking import brief, build
 from scheduler.errors import PolicyError
-from scheduler.options import build
 from scheduler.queues.base import QueuePolicy
 from scheduler.queues.conservative import Conservative
 from scheduler.queues.dejavu import Cautious, Reckless
@@ -66,6 +66,8 @@ def make_policy(name: str, options: Mapping[str, Any]) -> QueuePolicy:
     >>> make_policy("easy", {"window": 10, "switches": "1@5"}).name
     'limited'
     """
+    if not isinstance(options, Mapping):
+        raise PolicyError(f"queue {name!r}: expected a table of options, got {brief(options)}.")
     own = {key: value for key, value in options.items() if key != "switches"}
     policy = build("queue", name, POLICIES, own, PolicyError, others=["switches"])
     return Limited(policy, SwitchLimit(options["switches"])) if "switches" in options else policy

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
+from checking import choice, wrong
 from scheduler.allocation import Allocation
 from scheduler.cluster import Cluster
 from scheduler.errors import PolicyError
@@ -73,11 +74,9 @@ class Reckless:
 
     def __init__(self, window: int = 50, all_to_all: Sequence[str] = ALL_TO_ALL) -> None:
         self._line = WaitingLine(reach_of(window))
-        # a text is a sequence of texts too
-        if isinstance(all_to_all, str) or not all(isinstance(name, str) for name in all_to_all):
-            raise PolicyError(
-                f"all_to_all must be a list of names of patterns, got {all_to_all!r}."
-            )
+        is_list = isinstance(all_to_all, Sequence) and not isinstance(all_to_all, str)
+        if not is_list or not all(isinstance(name, str) for name in all_to_all):
+            raise wrong("all_to_all", "a list of names of patterns", all_to_all, PolicyError)
         self._all_to_all = frozenset(all_to_all)
         self._shapes: Shapes | None = None
         self._running: dict[int, tuple[Job, str, float]] = {}  # with shape and start
@@ -189,9 +188,7 @@ class Cautious(Reckless):
 
     def __init__(self, window: int = 50, evaluate: str = "turnaround") -> None:
         super().__init__(window)
-        if evaluate not in METRICS:
-            raise PolicyError(f"unknown evaluate {evaluate!r}; choose from {', '.join(METRICS)}.")
-        self._metric = evaluate
+        self._metric = choice("evaluate", evaluate, METRICS, error=PolicyError)
 
     def prefers_to_wait(self, offer: Offer, booking: Booking, machine: Machine) -> bool:
         """

@@ -2,6 +2,7 @@
 
 from typing import ClassVar
 
+from checking import choice, whole
 from scheduler.allocation import Allocation
 from scheduler.errors import PolicyError
 from scheduler.job import Job
@@ -44,11 +45,8 @@ class Easy:
     name: ClassVar[str] = "easy"
 
     def __init__(self, window: int = 50, reservation: str = "R2") -> None:
-        if reservation not in {*RULES, NODE_COUNT}:
-            choices = ", ".join([*RULES, NODE_COUNT])
-            raise PolicyError(f"unknown reservation {reservation!r}; choose from {choices}.")
         self._line: Line = WaitingLine(reach_of(window))
-        self._rule = reservation
+        self._rule = choice("reservation", reservation, (*RULES, NODE_COUNT), error=PolicyError)
         self._kept: tuple[int, int, Reservation] | None = None  # head id, disturbances
 
     def __len__(self) -> int:
@@ -131,8 +129,6 @@ def reach_of(window: int) -> int:
     Raises
     ------
     PolicyError
-        If the window is negative.
+        If the window is no whole number from 0.
     """
-    if window < 0:
-        raise PolicyError(f"window must be at least 0, got {window}.")
-    return window + 1
+    return whole("window", window, 0, error=PolicyError) + 1

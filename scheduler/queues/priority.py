@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import ClassVar
 
+from checking import choice, number
 from scheduler.errors import PolicyError
 from scheduler.queues.easy import Easy, reach_of
 from scheduler.queues.sorted_line import FairShareLine, SortedLine
@@ -65,8 +66,7 @@ class Priority(Easy):
         reservation: str = "R2",
     ) -> None:
         super().__init__(window, reservation)
-        if not half_life_days > 0:
-            raise PolicyError(f"half_life_days must be above 0, got {half_life_days}.")
+        half_life_days = number("half_life_days", half_life_days, positive=True, error=PolicyError)
         reach = reach_of(window)
         lines: dict[str, Callable[[], Line]] = {
             "wait": lambda: WaitingLine(reach),
@@ -74,6 +74,4 @@ class Priority(Easy):
             "requested": lambda: SortedLine(reach, lambda job, _: job.requested_s),
             "fair-share": lambda: FairShareLine(reach, half_life_days * DAY_S),
         }
-        if key not in lines:
-            raise PolicyError(f"unknown key {key!r} of priority; choose from {', '.join(lines)}.")
-        self._line = lines[key]()
+        self._line = lines[choice("key", key, lines, error=PolicyError)]()

@@ -58,9 +58,9 @@ def lublin(n_nodes: int, n_jobs: int = 10_000, seed: int = 1) -> Workload:
     draws only from the longer gamma. Arrivals do not depend on N: scale them to the load
     that is wanted.
     """
-    check_range("lublin: n_nodes", n_nodes, _SMALLEST)
-    check_range("lublin: n_jobs", n_jobs, 1)
-    check_range("lublin: seed", seed, 0)
+    check_range("n_nodes", n_nodes, _SMALLEST)
+    check_range("n_jobs", n_jobs, 1)
+    check_range("seed", seed, 0)
     random = np.random.default_rng(seed)
     sizes = _sizes(random, n_nodes, n_jobs)
     times = np.maximum(1.0, np.floor(np.exp(_log_times(random, sizes))))

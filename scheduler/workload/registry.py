@@ -1,10 +1,10 @@
 """Formats and generators by name, and the workload of a ``[workload]`` table."""
 
-import inspect
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
+from checking import build, look_up
 from scheduler.errors import WorkloadError
 from scheduler.workload.base import Workload
 from scheduler.workload.filters import Filters, Reader, refine
@@ -33,7 +33,6 @@ GENERATORS: dict[str, Callable[..., Workload]] = {
     "hector-like": hector_like,
 }
 
-Choice = TypeVar("Choice")
 _FILTERS = tuple(Filters.__dataclass_fields__)
 
 
@@ -83,7 +82,10 @@ def make_workload(
             f"{source}: expected path, the name of a job log, or generator, one of "
             f"{', '.join(GENERATORS)}; got {path!r}."
         )
-    reader = _chosen(READERS, name, f"{source}: format")
+    try:
+        reader = look_up("format", name, READERS, WorkloadError)
+    except WorkloadError as error:
+        raise WorkloadError(f"{source}: {error}") from error
     _check_keys(options, _FILTERS, f"{source}: format {name!r}")
     _check_filters(options, source)
     return reader(path if path == "-" else Path(folder or "") / path, **options)
@@ -92,30 +94,14 @@ def make_workload(
 def _draw(options: dict[str, Any], source: str, seed: int | None) -> Workload:
     """Call the generator of a table, and filter what it draws."""
     name = options.pop("generator")
-    generator = _chosen(GENERATORS, name, f"{source}: generator")
-    place = f"{source}: generator {name!r}"
-    arguments = inspect.signature(generator).parameters
-    if seed is not None and "seed" in arguments:
-        options = {"seed": seed, **options}
     kept = tuple(key for key in _FILTERS if key != "processors_per_node")  # they draw nodes
-    _check_keys(options, (*arguments, *kept), place)
-    for key, argument in arguments.items():
-        if argument.default is argument.empty and key not in options:
-            raise WorkloadError(f"{place}: expected {key}, got none.")
-    filters = {key: options[key] for key in kept if key in options}
+    filters = {key: options.pop(key) for key in kept if key in options}
     _check_filters(filters, source)
     try:
-        drawn = generator(**{key: options[key] for key in arguments if key in options})
+        drawn = build("generator", name, GENERATORS, options, WorkloadError, seed=seed, others=kept)
     except WorkloadError as error:  # it reads no file: an argument is wrong
-        raise WorkloadError(f"{source}: generator {error}") from error
+        raise WorkloadError(f"{source}: {error}") from error
     return refine(drawn, **filters)
-
-
-def _chosen(registry: Mapping[str, Choice], name: object, place: str) -> Choice:
-    """Look up a name."""
-    if not isinstance(name, str) or name not in registry:
-        raise WorkloadError(f"{place}: unknown {name!r}; choose from {', '.join(registry)}.")
-    return registry[name]
 
 
 def _check_keys(options: Mapping[str, Any], known: tuple[str, ...], place: str) -> None:

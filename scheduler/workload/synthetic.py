@@ -1,7 +1,10 @@
 """Synthetic job mixes of the papers: sizes of Smith21 (exponential) and of Stoltzfus13 (HECToR)."""
 
+from functools import partial
+
 import numpy as np
 
+from checking import number, whole
 from netsim.arrays import Floats, Ints
 from scheduler.errors import WorkloadError
 from scheduler.job import Job
@@ -30,6 +33,9 @@ HECTOR_SIZES = {
 
 _POWER_OF_TWO = 0.5  # share of a class that takes its largest size
 _BRIEFEST_S, _FULL_S = 60.0, 43_200.0
+
+check_range = partial(whole, error=WorkloadError)
+_check_positive = partial(number, positive=True, error=WorkloadError)
 
 
 def synth(mean_nodes: float, n_jobs: int = 10_000, seed: int = 1) -> Workload:
@@ -66,9 +72,9 @@ def synth(mean_nodes: float, n_jobs: int = 10_000, seed: int = 1) -> Workload:
     >>> [(job.n_nodes, job.runtime_s) for job in workload.jobs]
     [(18, 762.0), (5, 949.0), (87, 2610.0)]
     """
-    _check_positive("synth: mean_nodes", mean_nodes)
-    check_range("synth: n_jobs", n_jobs, 1)
-    check_range("synth: seed", seed, 0)
+    _check_positive("mean_nodes", mean_nodes)
+    check_range("n_jobs", n_jobs, 1)
+    check_range("seed", seed, 0)
     generator = np.random.default_rng(seed)
     sizes = np.maximum(1, np.ceil(generator.exponential(mean_nodes, n_jobs)).astype(np.int64))
     times = generator.integers(_SHORTEST_S, _LONGEST_S, n_jobs, endpoint=True).astype(np.float64)
@@ -106,9 +112,9 @@ def laas(mean_nodes: float = 8.0, n_jobs: int = 10_000, seed: int = 1) -> Worklo
     down, and those that would be 0 have the mean instead, so 16 % of the tenants have 8
     nodes. Durations there are uniform in 20..2999.
     """
-    _check_positive("laas: mean_nodes", mean_nodes)
-    check_range("laas: n_jobs", n_jobs, 1)
-    check_range("laas: seed", seed, 0)
+    _check_positive("mean_nodes", mean_nodes)
+    check_range("n_jobs", n_jobs, 1)
+    check_range("seed", seed, 0)
     generator = np.random.default_rng(seed)
     sizes = np.floor(generator.exponential(mean_nodes, n_jobs)).astype(np.int64)
     sizes[sizes == 0] = max(1, round(mean_nodes))
@@ -149,9 +155,9 @@ def hector_like(n_jobs: int = 50_000, seed: int = 1, load: float = 0.8) -> Workl
     rest spread evenly. It states no run times: they are log-uniform between a minute and
     twelve hours, independent of size.
     """
-    check_range("hector-like: n_jobs", n_jobs, 1)
-    check_range("hector-like: seed", seed, 0)
-    _check_positive("hector-like: load", load)
+    check_range("n_jobs", n_jobs, 1)
+    check_range("seed", seed, 0)
+    _check_positive("load", load)
     generator = np.random.default_rng(seed)
     largest = np.array(list(HECTOR_SIZES))
     shares = np.array(list(HECTOR_SIZES.values()))
@@ -163,35 +169,6 @@ def hector_like(n_jobs: int = 50_000, seed: int = 1, load: float = 0.8) -> Workl
     arrivals = np.cumsum(generator.exponential(gap_s, n_jobs))
     source = f"hector-like(n_jobs={n_jobs}, seed={seed}, load={load:g})"
     return drawn(source, arrivals - arrivals[0], sizes.astype(np.int64), np.ceil(times))
-
-
-def check_range(name: str, value: object, least: int) -> None:
-    """
-    Refuse an argument of a generator that is no whole number or too small.
-
-    Parameters
-    ----------
-    name : str
-        Generator and argument, for the error.
-    value : object
-        What came.
-    least : int
-        Smallest number allowed.
-
-    Raises
-    ------
-    WorkloadError
-        If it is.
-    """
-    if isinstance(value, bool) or not isinstance(value, int) or value < least:
-        raise WorkloadError(f"{name} must be a whole number from {least}, got {value!r}.")
-
-
-def _check_positive(name: str, value: object) -> None:
-    """Refuse an argument of a generator that is no positive finite number."""
-    number = isinstance(value, (int, float)) and not isinstance(value, bool)
-    if not number or not 0 < float(value) < np.inf:  # type: ignore[arg-type]
-        raise WorkloadError(f"{name} must be a positive number, got {value!r}.")
 
 
 def drawn(source: str, submit_s: Floats, sizes: Ints, runtime_s: Floats) -> Workload:

@@ -176,7 +176,7 @@ def test_an_unknown_option_is_an_error_that_lists_the_known_ones(spec):
     with pytest.raises(PatternError) as caught:
         make_pattern({**spec, "nbites": 1})
 
-    assert f"unknown option 'nbites' of pattern {spec['name']!r}" in str(caught.value)
+    assert f"pattern {spec['name']!r}: unknown option 'nbites'" in str(caught.value)
     assert f"choose from {', '.join(known)}" in str(caught.value)
 
 
@@ -189,7 +189,7 @@ def test_a_missing_required_option_is_an_error_that_names_it(name):
 @pytest.mark.parametrize("spec", SIZED[: len(NAMES)], ids=named)
 def test_bytes_that_are_no_positive_number_are_an_error(spec):
     for value in (0, -1, float("nan"), float("inf"), 10**400, "1 MiB", True, None, [1]):
-        with pytest.raises(PatternError, match="nbytes must be a positive number, got"):
+        with pytest.raises(PatternError, match="nbytes: expected a positive number, got"):
             make_pattern({**spec, "nbytes": value})
 
 

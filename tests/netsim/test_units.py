@@ -184,7 +184,7 @@ def test_latencies_of_builders_have_units():
     ],
 )
 def test_a_table_refuses_numbers_that_cannot_be_meant_by_field(field, value, hint):
-    with pytest.raises(TopologyError, match=f"topology 'fat-tree': field '{field}': .*{hint}"):
+    with pytest.raises(TopologyError, match=f"topology 'fat-tree': {field}: .*{hint}"):
         make_topology({"kind": "fat-tree", "radix": 4, field: value})
 
 

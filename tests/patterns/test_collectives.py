@@ -240,7 +240,9 @@ def test_mpich_takes_an_algorithm_by_size(name, nbytes, n, expected):
 
 
 def test_an_unknown_algorithm_is_an_error_that_lists_the_known_ones():
-    with pytest.raises(PatternError, match=r"algorithm must be one of mpich, .*ring.*got 'rings'"):
+    with pytest.raises(
+        PatternError, match=r"algorithm: expected one of mpich, .*ring, got 'rings'"
+    ):
         make_pattern({"name": "allgather", "algorithm": "rings"})
 
 

@@ -131,7 +131,7 @@ def test_a_mix_has_the_shares_of_mishra20(mix, fraction, shares):
         ({"name": "sequence", "parts": []}, "parts must be a list of patterns"),
         ({"name": "sequence", "parts": [{"name": "rign"}]}, "unknown pattern 'rign'"),
         ({"name": "sequence", "parts": [PAIR], "shares": 1}, "shares must be a list of 1 numbers"),
-        ({"name": "mix", "mix": "F"}, "mix must be one of A, B, C, D, E; got 'F'"),
+        ({"name": "mix", "mix": "F"}, "mix: expected one of A, B, C, D, E, got 'F'"),
     ],
 )
 def test_an_impossible_composition_is_an_error(spec, message):

@@ -35,13 +35,13 @@ def test_as_few_slots_as_will_do_are_used_and_none_is_overfull(mapping):
 @pytest.mark.parametrize(
     ("mapping", "n", "per_slot", "message"),
     [
-        ("cyclic", 4, 1, "mapping must be one of block, round-robin; got 'cyclic'"),
+        ("cyclic", 4, 1, "mapping: expected one of block, round-robin, got 'cyclic'"),
         ([0, 1], 3, 1, "mapping must have 3 entries, one a rank, got 2"),
         ([0, 2], 2, 1, "mapping must use all of its slots; slot 1 is empty"),
         ([0, 0, 1], 3, 1, "at most 1 ranks on a slot; slot 0 has 2"),
-        ([0, -1], 2, 1, "each entry of mapping must be a whole number from 0, got -1"),
-        ("block", 0, 1, "n_ranks must be a whole number from 1, got 0"),
-        ("block", 4, 0, "ranks_per_slot must be a whole number from 1, got 0"),
+        ([0, -1], 2, 1, "mapping: expected a list of whole numbers from 0, got"),
+        ("block", 0, 1, "n_ranks: expected a whole number from 1, got 0"),
+        ("block", 4, 0, "ranks_per_slot: expected a whole number from 1, got 0"),
     ],
 )
 def test_an_impossible_mapping_is_an_error(mapping, n, per_slot, message):

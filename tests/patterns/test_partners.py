@@ -109,12 +109,15 @@ def test_ranks_of_a_mesh_that_talk_have_near_numbers():
 @pytest.mark.parametrize(
     ("spec", "message"),
     [
-        ({"name": "unstructured-mesh", "neighbors": 0}, "neighbors must be a whole number from 1"),
-        ({"name": "pairs", "seed": -1}, "seed must be a whole number from 0, got -1"),
-        ({"name": "shift", "distance": 0.5}, r"distance must be a whole number, got 0\.5"),
+        (
+            {"name": "unstructured-mesh", "neighbors": 0},
+            "neighbors: expected a whole number",
+        ),
+        ({"name": "pairs", "seed": -1}, "seed: expected a whole number from 0, got -1"),
+        ({"name": "shift", "distance": 0.5}, r"distance: expected a whole number, got 0\.5"),
         ({"name": "permutation", "to": [0, 0]}, r"to must hold each of 0\.\.1 once"),
         ({"name": "permutation", "to": [1, 2]}, r"to must hold each of 0\.\.1 once"),
-        ({"name": "broadcast", "root": -1}, "root must be a whole number from 0, got -1"),
+        ({"name": "broadcast", "root": -1}, "root: expected a whole number from 0, got -1"),
     ],
 )
 def test_an_impossible_option_is_an_error(spec, message):

@@ -37,7 +37,7 @@ def test_an_unknown_name_is_an_error_that_lists_the_known_ones():
 
 @pytest.mark.parametrize("spec", [{}, {"dims": 3}, "stencil", None, ["stencil"]])
 def test_a_specification_without_a_name_is_an_error(spec):
-    with pytest.raises(PatternError, match="a pattern must be a table with a name, got"):
+    with pytest.raises(PatternError, match="pattern: expected a table with a name, got"):
         make_pattern(spec)
 
 
@@ -48,7 +48,7 @@ def test_a_name_that_is_no_word_is_an_error(name):
 
 
 def test_a_wrong_value_is_an_error_that_names_the_pattern():
-    with pytest.raises(PatternError, match="pattern 'stencil': dims must be a whole number"):
+    with pytest.raises(PatternError, match="pattern 'stencil': dims: expected a whole number"):
         make_pattern({"name": "stencil", "dims": "3"})
 
 

@@ -96,5 +96,5 @@ def test_a_job_that_the_parallelism_does_not_fill_is_an_error(options, message):
 
 @pytest.mark.parametrize("option", ["dp", "tp", "pp", "layers", "microbatches"])
 def test_a_degree_below_one_is_an_error(option):
-    with pytest.raises(PatternError, match=f"{option} must be a whole number from 1, got 0"):
+    with pytest.raises(PatternError, match=f"{option}: expected a whole number from 1, got 0"):
         make_pattern({"name": "training", option: 0})

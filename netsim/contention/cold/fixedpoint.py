@@ -7,6 +7,7 @@ from itertools import pairwise
 
 import numpy as np
 
+from checking import number, whole
 from netsim.arrays import Floats, Ints
 from netsim.contention.blame import TellsCulprits
 from netsim.contention.cold.blame import ColdState
@@ -114,11 +115,9 @@ def accurate(
     ContentionError
         If the samples are not 2 to 1024, or the tolerance is not between 0 and 1.
     """
-    if not _LEAST_SAMPLES <= samples <= _MOST_SAMPLES:
-        raise ContentionError(
-            f"samples must be {_LEAST_SAMPLES} to {_MOST_SAMPLES}, got {samples}."
-        )
-    if not 0.0 < tolerance < 1.0:
+    whole("samples", samples, _LEAST_SAMPLES, _MOST_SAMPLES, error=ContentionError)
+    whole("seed", seed, 0, error=ContentionError)
+    if not 0.0 < number("tolerance", tolerance, error=ContentionError) < 1.0:
         raise ContentionError(f"tolerance must lie between 0 and 1, got {tolerance}.")
     phases = np.array([sample_phases(job, samples, seed) for job in jobs]).reshape(-1, samples)
     return _solve(jobs, phases, tolerance=tolerance, lingering=lingering, start=start)

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from checking import whole
 from netsim.arrays import Ints
 from netsim.contention.base import Traffic, communicating_nodes
 from netsim.contention.blame import Culprits, no_culprits
@@ -12,6 +13,7 @@ from netsim.contention.cold.fixedpoint import ColdSolution
 from netsim.contention.cold.recomputed import Recomputed
 from netsim.contention.compared.assumption import Assumption
 from netsim.contention.constants import check_traffic
+from netsim.errors import ContentionError
 from netsim.flows.isolation import shared_links, used_links
 from netsim.topology.base import Topology
 
@@ -183,7 +185,7 @@ def assumed(
     reading : {"divide", "subtract"}
         Interference is 1 + x, or 1 / (1 - x).
     seed : int, default 1
-        Of the draws; a run with this seed draws the same for a job.
+        Of the draws; a run whose model has this seed draws the same for a job.
 
     Returns
     -------
@@ -195,6 +197,7 @@ def assumed(
     ContentionError
         If the scenario or the reading is unknown.
     """
+    whole("seed", seed, 0, error=ContentionError)
     del fairness
     model = Assumed(topology, Assumption(scenario, reading), seed)
     return Recomputed(model.prepare, model.predict)

@@ -7,6 +7,7 @@ from types import MappingProxyType
 
 import numpy as np
 
+from checking import choice
 from netsim.arrays import Floats, Ints
 from netsim.errors import ContentionError
 from netsim.splitmix import uniforms
@@ -110,15 +111,8 @@ class Assumption:
 
     def __post_init__(self) -> None:
         """Check the names."""
-        for key, value, choices in (
-            ("scenario", self.scenario, tuple(SCENARIOS)),
-            ("reading", self.reading, READINGS),
-        ):
-            if value not in choices:
-                raise ContentionError(
-                    f"unknown {key} {value!r} of contention model 'assumed'; "
-                    f"choose from {', '.join(choices)}."
-                )
+        choice("scenario", self.scenario, SCENARIOS, error=ContentionError)
+        choice("reading", self.reading, READINGS, error=ContentionError)
 
     def interference(self, ids: Ints, nodes: Ints, seed: int) -> Floats:
         """

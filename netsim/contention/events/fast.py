@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping
 
 import numpy as np
 
+from checking import number
 from netsim.arrays import Ints
 from netsim.contention.base import Traffic
 from netsim.contention.blame import Culprits
@@ -48,7 +49,7 @@ class Fast:
     def __init__(
         self, topology: Topology, *, fairness: str = "per-sender", tolerance: float = 1e-3
     ) -> None:
-        if not 0.0 < tolerance < 1.0:
+        if not 0.0 < number("tolerance", tolerance, error=ContentionError) < 1.0:
             raise ContentionError(f"tolerance must lie between 0 and 1, got {tolerance}.")
         self.tolerance = tolerance
         self._constants_of = ConstantsOf(topology, fairness)

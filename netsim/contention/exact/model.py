@@ -2,10 +2,12 @@
 
 from collections.abc import Mapping
 
+from checking import whole
 from netsim.contention.base import Traffic
 from netsim.contention.cold.fixedpoint import ColdSolution, sample_phases
 from netsim.contention.cold.recomputed import Recomputed
 from netsim.contention.exact.simulation import simulate_jobs
+from netsim.errors import ContentionError
 from netsim.flows.maxmin import is_per_sender
 from netsim.topology.base import Topology
 
@@ -42,6 +44,7 @@ def exact(topology: Topology, *, fairness: str, seed: int = 0) -> Recomputed[Tra
     measure of the other models. A job starts at a part of its iteration drawn from its
     identity. Interference can fall below 1; who is to blame is not told.
     """
+    whole("seed", seed, 0, error=ContentionError)
     is_per_sender(fairness)
 
     def predict(jobs: Mapping[int, Traffic]) -> ColdSolution:

@@ -164,7 +164,7 @@ BAD_CALLS = {
     ),
     "unknown option": (
         ["run", "try.toml", "--set", "scheduler.options={x=1}"],
-        ["unknown option 'x' of allocator 'random'"],
+        ["allocator 'random': unknown option 'x'"],
     ),
     "value of a wrong type": (
         ["run", "try.toml", "--set", 'scheduler.queue_options={window="a"}'],

@@ -190,15 +190,18 @@ def test_each_seed_changes_what_its_part_draws_and_nothing_else(experiment, part
     ("changes", "message"),
     [
         ({"allocator": "jigsav"}, r"\[scheduler\] unknown allocator 'jigsav'; choose from"),
-        ({"allocator_options": {"sed": 1}}, r"\[scheduler\] unknown option 'sed' of allocator"),
+        (
+            {"allocator_options": {"sed": 1}},
+            r"allocator 'random': unknown option 'sed'",
+        ),
         ({"queue": "esay"}, r"\[scheduler\] unknown queue 'esay'; choose from"),
-        ({"queue_options": {"windw": 1}}, r"\[scheduler\] unknown option 'windw' of queue"),
+        ({"queue_options": {"windw": 1}}, r"\[scheduler\] queue 'easy': unknown option 'windw'"),
         ({"model": "fats"}, r"\[network\] unknown contention model 'fats'; choose from"),
-        ({"model_options": {"x": 1}}, r"\[network\] unknown option 'x' of contention model"),
+        ({"model_options": {"x": 1}}, r"\[network\] contention model 'fast': unknown option 'x'"),
         ({"routing": "d-mod-q"}, r"\[network\] routing: unknown routing 'd-mod-q'; choose from"),
         ({"topology": "cabb"}, r"topology: unknown topology 'cabb'; choose from"),
-        ({"workload": {"generator": "snyth"}}, r"\[workload\]: generator: unknown 'snyth'"),
-        ({"workload": {**DRAWN_JOBS, "n_job": 3}}, r"\[workload\].*unknown key 'n_job'"),
+        ({"workload": {"generator": "snyth"}}, r"\[workload\]: unknown generator 'snyth'"),
+        ({"workload": {**DRAWN_JOBS, "n_job": 3}}, r"\[workload\].*unknown option 'n_job'"),
         ({"communication": {"rule": 3}}, r"\[communication\].*version: expected 1"),
     ],
 )

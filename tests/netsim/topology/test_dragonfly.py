@@ -208,10 +208,10 @@ def test_seeds_of_valiant_differ():
 @pytest.mark.parametrize(
     ("fields", "message"),
     [
-        ({"routers": 4}, "field 'groups' must be a whole number from 1, it is missing"),
-        ({"groups": 3}, "field 'routers' must be"),
+        ({"routers": 4}, "groups: expected a whole number from 1, it is missing"),
+        ({"groups": 3}, "routers: expected"),
         ({"groups": 3, "routers": [2, 3, 4]}, r"routers \(one number, or rows and columns\)"),
-        ({"groups": 3, "routers": 4, "variant": "large"}, "field 'variant' must be one of 'canon"),
+        ({"groups": 3, "routers": 4, "variant": "large"}, "variant: expected one of canon"),
         ({"groups": 9, "routers": [2, 4], "variant": "simgrid"}, "needs a column for each of 9"),
         (
             {"groups": 3, "routers": [2, 4], "variant": "aries", "global_links": 3},

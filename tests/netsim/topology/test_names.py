@@ -161,7 +161,7 @@ def test_missing_nodes_and_failed_links_are_read_by_the_same_lists():
 
 @pytest.mark.parametrize("field", ["excluded", "failed_links", "failed_switches", "missing"])
 def test_a_name_that_nothing_has_is_an_error_of_its_field(field):
-    with pytest.raises(TopologyError, match=f"topology 'fat-tree': field '{field}': no .*'n99"):
+    with pytest.raises(TopologyError, match=f"topology 'fat-tree': {field}: no .*'n99"):
         make_topology({"kind": "fat-tree", "radix": 4, field: ["n999"]})
 
 

@@ -184,7 +184,7 @@ def test_a_job_that_owns_a_failed_link_is_not_led_elsewhere():
         ({"failed_links": ["s1.0>s9.1"]}, "no link 's1.0>s9.1' in PGFT"),
         ({"failed_links": [-1]}, "no link -1 in PGFT.*it has 0..95"),
         ({"failed_switches": ["s4.0"]}, "no node or switch 's4.0'"),
-        ({"failed_switches": [16]}, "field 'failed_switches': no node 16 in PGFT"),
+        ({"failed_switches": [16]}, "failed_switches: no node 16 in PGFT"),
     ],
 )
 def test_a_failure_of_nothing_is_refused(fields, message):

@@ -94,27 +94,27 @@ def test_node_router_and_axis_cables_may_have_bandwidths_of_their_own():
 @pytest.mark.parametrize(
     ("fields", "message"),
     [
-        ({}, "field 'dims' must be a list of whole numbers"),
-        ({"dims": []}, "field 'dims' must be"),
-        ({"dims": [4, 0]}, "field 'dims' must be"),
+        ({}, "dims: expected a list of whole numbers"),
+        ({"dims": []}, "dims: expected"),
+        ({"dims": [4, 0]}, "dims: expected"),
         (
             {"dims": [4], "wrap": [True, False]},
-            "field 'wrap' must be true or false, or a list of 1",
+            "wrap: expected true or false, or a list of 1",
         ),
-        ({"dims": [4], "wrap": "yes"}, "field 'wrap' must be true or false"),
+        ({"dims": [4], "wrap": "yes"}, "wrap: expected true or false"),
         (
             {"dims": [4, 4], "bandwidth": [1e9, 2e9, 3e9, 4e9]},
             r"bandwidth must be one value, two .* or 3",
         ),
         ({"dims": [4], "excluded": ["r4"]}, "no node or switch 'r4' in torus"),
-        ({"dims": [4], "excluded": [-1]}, "field 'excluded': no node -1"),
+        ({"dims": [4], "excluded": [-1]}, "excluded: no node -1"),
         (
             {"dims": [4], "excluded": ["n[3-1]"]},
             "expected a number or range .*got '3-1'",
         ),
         ({"dims": [4], "excluded": ["n[1,-]"]}, "expected a number or range .*got '-'"),
-        ({"dims": [4], "excluded": [1.5]}, "field 'excluded' must be a list of names or numbers"),
-        ({"dims": [4], "nodes_per_router": 0}, "field 'nodes_per_router' must be"),
+        ({"dims": [4], "excluded": [1.5]}, "excluded: expected a list of names or numbers"),
+        ({"dims": [4], "nodes_per_router": 0}, "nodes_per_router: expected"),
     ],
 )
 def test_a_torus_that_does_not_fit_is_refused_by_field(fields, message):

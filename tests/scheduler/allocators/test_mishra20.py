@@ -267,7 +267,7 @@ class TestEmergentAdaptive:
             assert answers[0].nodes(3).tolist() == answers[1].nodes(3).tolist()
 
     def test_an_unknown_routing_lists_the_choices(self):
-        with pytest.raises(AllocationError, match=r"'routing' must be one of .*d-mod-k"):
+        with pytest.raises(AllocationError, match=r"routing: expected one of .*d-mod-k"):
             make_allocator("emergent-adaptive", {"routing": "d-mod"}, 1)
 
 
@@ -323,5 +323,5 @@ def test_other_machines_are_refused_by_name(name):
 
 
 def test_adaptive_knows_two_costs():
-    with pytest.raises(AllocationError, match="'cost' must be one of hops, hop-bytes; got 'bytes'"):
+    with pytest.raises(AllocationError, match="cost: expected one of hops, hop-bytes, got 'bytes'"):
         make_allocator("adaptive", {"cost": "bytes"}, 1)

@@ -156,11 +156,11 @@ def test_orders_of_an_allocation_are_kept_only_where_ranks_do_not_ascend():
 @pytest.mark.parametrize(
     ("name", "options", "message"),
     [
-        ("fifo", {"k": -1}, "'k' must be an integer from 0, got -1"),
-        ("first-fit", {"gap": 0}, "'gap' must be an integer from 1, got 0"),
-        ("closest-fit", {"gap": 1.5}, "'gap' must be an integer from 1, got 1.5"),
-        ("largest-fit", {"whole_runs": 1}, "'whole_runs' must be true or false, got 1"),
-        ("fifo-fit", {"order": "zigzag"}, "'order' must be one of row-major, snake, hilbert; got"),
+        ("fifo", {"k": -1}, "k: expected a whole number from 0, got -1"),
+        ("first-fit", {"gap": 0}, "gap: expected a whole number from 1, got 0"),
+        ("closest-fit", {"gap": 1.5}, "gap: expected a whole number, got 1.5"),
+        ("largest-fit", {"whole_runs": 1}, "whole_runs: expected true or false, got 1"),
+        ("fifo-fit", {"order": "zigzag"}, "order: expected one of row-major, snake, hilbert, got"),
         ("closest-fit-mind", {"gap": 1}, "unknown option 'gap'.* its options: order"),
     ],
 )

@@ -269,8 +269,8 @@ def test_other_machines_are_refused_by_name(name):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"dimensions": -1}, "'dimensions' must be an integer from 0, got -1"),
-        ({"balance": "cubic"}, "'balance' must be one of any, balanced, unbalanced; got 'cubic'"),
+        ({"dimensions": -1}, "dimensions: expected a whole number from 0, got -1"),
+        ({"balance": "cubic"}, "balance: expected one of any, balanced, unbalanced, got 'cubic'"),
         ({"shape": "3D"}, "unknown option 'shape'.* its options: dimensions, balance"),
     ],
 )

@@ -67,7 +67,10 @@ def test_two_of_fraction_bytes_and_iteration_are_enough(keys):
         (rule(**F, **BYTES), "pattern: expected a table with a name, got None"),
         (rule(pattern="pairs", **F, **BYTES), "pattern: expected a table with a name"),
         (rule(pattern={"name": "pears"}, **F, **BYTES), "pattern: unknown pattern 'pears'"),
-        (rule(pattern={"name": "pairs", "x": 1}, **F, **BYTES), "pattern: unknown option 'x'"),
+        (
+            rule(pattern={"name": "pairs", "x": 1}, **F, **BYTES),
+            "pattern 'pairs': unknown option 'x'",
+        ),
         (rule(pattern={"name": "stencil", "dims": 9}, **F, **BYTES), "rule 1: pattern: "),
         (rule(pattern=PAIRS, comm_fraction=1.5, **BYTES), "comm_fraction: expected fractions"),
         (rule(pattern=PAIRS, comm_fraction=-0.5, **BYTES), "comm_fraction: expected fractions"),

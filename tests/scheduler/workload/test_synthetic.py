@@ -146,7 +146,7 @@ def test_lublin_arrivals_rise_and_fall_with_the_day():
     ],
 )
 def test_senseless_arguments_are_refused(generator, arguments):
-    with pytest.raises(WorkloadError, match="must be a"):
+    with pytest.raises(WorkloadError, match="expected a"):
         generator(*arguments)
 
 

@@ -52,7 +52,7 @@ def test_every_format_has_a_sample():
 def test_a_format_that_is_named_is_not_guessed():
     with pytest.raises(TopologyError, match="expected a device or port"):
         imported("edges.csv", format="ibnetdiscover")
-    with pytest.raises(TopologyError, match=r"field 'format' must be one of .*'slurm-conf'"):
+    with pytest.raises(TopologyError, match=r"format: expected one of .*slurm-conf"):
         imported("edges.csv", format="slurm")
 
 
@@ -353,7 +353,7 @@ def test_a_packed_file_that_ends_too_early_is_refused(tmp_path):
 def test_a_file_that_is_not_there_or_has_no_path_is_refused(tmp_path):
     with pytest.raises(TopologyError, match="cannot be read: No such file"):
         read_topology(tmp_path / "none")
-    with pytest.raises(TopologyError, match="field 'path' must be a text"):
+    with pytest.raises(TopologyError, match="path: expected a text"):
         make_topology({"kind": "file"})
 
 

@@ -1,0 +1,44 @@
+"""
+What comes in from outside is checked here, with the same words at every door.
+
+Every error reads ``PLACE: expected WHAT, got THIS.`` on one line, and is of the kind that the
+package at the door raises.
+
+* `whole`, `number`, `flag`, `choice`, `text`, `wholes` -- one value
+* `path_of` -- a path, given as text or `Path`
+* `wrong`, `brief` -- the error for a value, and the value as errors show it
+* `plain` -- what Python has for the lists, texts and numbers of a file
+* `Table` -- a table of TOML or JSON, field by field
+* `build`, `look_up` -- what a registry has under a name, with options
+"""
+
+from checking.registry import build, look_up
+from checking.table import Table
+from checking.values import (
+    brief,
+    choice,
+    flag,
+    number,
+    path_of,
+    plain,
+    text,
+    whole,
+    wholes,
+    wrong,
+)
+
+__all__ = [
+    "Table",
+    "brief",
+    "build",
+    "choice",
+    "flag",
+    "look_up",
+    "number",
+    "path_of",
+    "plain",
+    "text",
+    "whole",
+    "wholes",
+    "wrong",
+]

@@ -1,0 +1,120 @@
+"""What a registry has under a name, made with options."""
+
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeVar
+
+from checking.values import brief, flag, number, whole
+
+T = TypeVar("T")
+_CHECKS: Mapping[object, Callable[..., object]] = {
+    int: whole,
+    float: number,
+    bool: flag,
+}
+"""How an option is checked whose parameter has a plain type; texts are choices, which tell more."""
+
+
+def look_up(kind: str, name: object, registry: Mapping[str, T], error: type[ValueError]) -> T:
+    """
+    Return what a registry has under a name.
+
+    Parameters
+    ----------
+    kind : str
+        What it holds, for the error, e.g. ``"queue"``.
+    name : object
+        What came.
+    registry : mapping of str to any
+        Things by name.
+    error : type of ValueError
+        Raised where there is none of that name.
+
+    Returns
+    -------
+    any
+        The thing.
+    """
+    if not isinstance(name, str) or name not in registry:
+        raise error(f"unknown {kind} {brief(name)}; choose from {', '.join(sorted(registry))}.")
+    return registry[name]
+
+
+def build(
+    kind: str,
+    name: object,
+    registry: Mapping[str, Callable[..., T]],
+    options: object,
+    error: type[ValueError],
+    *,
+    fixed: Mapping[str, Any] | None = None,
+    seed: int | None = None,
+    others: Sequence[str] = (),
+) -> T:
+    """
+    Call the factory that a registry has under a name.
+
+    Parameters
+    ----------
+    kind : str
+        What is built, for the error message, e.g. ``"queue"``.
+    name : object
+        Key of the registry.
+    registry : mapping of str to callable
+        Factories by name.
+    options : object
+        Keywords for the factory, by name; those of a plain type are checked for it.
+    error : type of ValueError
+        Raised for an unknown name or option, or a value of a wrong type.
+    fixed : mapping of str to any, optional
+        Keywords that are no options.
+    seed : int, optional
+        For factories that draw, unless the options hold a seed.
+    others : sequence of str, optional
+        Options that the caller has taken out already, to be listed as well.
+
+    Returns
+    -------
+    any
+        What the factory makes.
+    """
+    factory, fixed = look_up(kind, name, registry, error), fixed or {}
+    place = f"{kind} {name!r}"
+    if not isinstance(options, Mapping):
+        raise error(f"{place}: expected a table of options, got {brief(options)}.")
+    known = {
+        key: parameter
+        for key, parameter in inspect.signature(factory).parameters.items()
+        if key not in fixed
+    }
+    if seed is not None and "seed" in known:
+        options = {"seed": seed, **options}
+    for key in options:
+        if key not in known:
+            choices = ", ".join(sorted([*known, *others]))
+            hint = f"choose from {choices}" if choices else "it has none"
+            raise error(f"{place}: unknown option {brief(key)}; {hint}.")
+    for key, parameter in known.items():
+        if parameter.default is parameter.empty and key not in options:
+            raise error(f"{place}: {key}: expected a value, it is missing.")
+    types = {key: known[key].annotation for key in options}
+    try:
+        made = factory(**fixed, **options)
+    except error as fault:
+        raise error(f"{place}: {fault}") from fault
+    except (TypeError, ValueError, OverflowError) as fault:
+        _check_types(options, types, place, error)
+        given = ", ".join(f"{key} = {brief(value)}" for key, value in options.items())
+        raise error(f"{place} cannot be made with {given or 'no option'}: {fault}.") from fault
+    _check_types(options, types, place, error)
+    return made
+
+
+def _check_types(
+    options: Mapping[str, Any], types: Mapping[str, object], place: str, error: type[ValueError]
+) -> None:
+    """Refuse values of a wrong plain type, which the factory itself has not refused."""
+    for key, value in options.items():
+        check = _CHECKS.get(types[key])
+        if check is not None:
+            check(f"{place}: {key}", value, error=error)

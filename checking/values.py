@@ -1,0 +1,299 @@
+"""Checks of one value."""
+
+from collections.abc import Collection, Iterable, Mapping
+from contextlib import suppress
+from math import inf, isfinite
+from numbers import Integral, Real
+from os import PathLike
+from pathlib import Path, PurePath
+from typing import Any
+
+import numpy as np
+
+_BRIEF = 80  # characters of a wrong value that an error shows
+MISSING = object()
+"""Stands for a value that did not come at all."""
+
+
+def brief(value: object) -> str:
+    """
+    Write a value for an error message: on one line, and not all of a long one.
+
+    Parameters
+    ----------
+    value : object
+        What came.
+
+    Returns
+    -------
+    str
+        Its representation, cut where it is long.
+    """
+    try:
+        text = " ".join(repr(value).split())
+    except ValueError:  # a whole number of more digits than Python prints
+        return "a number of thousands of digits"
+    return text if len(text) <= _BRIEF else f"{text[: _BRIEF - 3]}..."
+
+
+def plain(value: Any) -> Any:  # noqa: ANN401 (whatever a table may hold)
+    """
+    Turn what stands for lists, texts and numbers in Python into those that a file can hold.
+
+    Parameters
+    ----------
+    value : any
+        A table, or what stands in one.
+
+    Returns
+    -------
+    any
+        Lists for arrays, tuples and ranges, texts for paths, Python's numbers for numpy's, at any
+        depth; anything else as it is.
+    """
+    if isinstance(value, Mapping):
+        return {key: plain(entry) for key, entry in value.items()}
+    if isinstance(value, (np.ndarray, np.generic)):
+        return value.tolist()
+    if isinstance(value, (list, tuple, range)):
+        return [plain(entry) for entry in value]
+    return str(value) if isinstance(value, PurePath) else value
+
+
+def wrong(place: str, expected: str, value: object, error: type[ValueError]) -> ValueError:
+    """
+    Make the error for a value.
+
+    Parameters
+    ----------
+    place : str
+        Where it stands: file, table and field, or the name of an argument.
+    expected : str
+        What it should be.
+    value : object
+        What came.
+    error : type of ValueError
+        Kind of the error.
+
+    Returns
+    -------
+    ValueError
+        Of that kind, to be raised by the caller.
+    """
+    got = "it is missing" if value is MISSING else f"got {brief(value)}"
+    return error(f"{place}: expected {expected}, {got}.")
+
+
+def whole(
+    place: str,
+    value: object,
+    least: int | None = None,
+    most: int | None = None,
+    *,
+    error: type[ValueError],
+) -> int:
+    """
+    Return a whole number.
+
+    Parameters
+    ----------
+    place : str
+        Where it stands, for the error.
+    value : object
+        What came; numpy's whole numbers are some, true and false are none.
+    least, most : int, optional
+        Smallest and largest value allowed.
+    error : type of ValueError
+        Raised for anything else.
+
+    Returns
+    -------
+    int
+        The number.
+    """
+    if isinstance(value, Integral) and not isinstance(value, bool):
+        found = int(value)
+        if (least is None or least <= found) and (most is None or found <= most):
+            return found
+    raise wrong(place, f"a whole number{_limits(least, most)}", value, error)
+
+
+def number(
+    place: str,
+    value: object,
+    least: float | None = None,
+    most: float | None = None,
+    *,
+    positive: bool = False,
+    error: type[ValueError],
+) -> float:
+    """
+    Return a finite number.
+
+    Parameters
+    ----------
+    place : str
+        Where it stands, for the error.
+    value : object
+        What came.
+    least, most : float, optional
+        Smallest and largest value allowed.
+    positive : bool, default False
+        Whether it must be above 0.
+    error : type of ValueError
+        Raised for anything else.
+
+    Returns
+    -------
+    float
+        The number.
+    """
+    if isinstance(value, Real) and not isinstance(value, bool):
+        with suppress(OverflowError):  # a whole number beyond all floats
+            found = float(value)
+            fits = (-inf if least is None else least) <= found <= (inf if most is None else most)
+            if isfinite(found) and fits and (found > 0 or not positive):
+                return found
+    kind = "a positive number" if positive else "a number"
+    raise wrong(place, f"{kind}{_limits(least, most)}", value, error)
+
+
+def _limits(least: float | None, most: float | None) -> str:
+    """Write the limits of a number."""
+    if most is None:
+        return "" if least is None else f" from {least:g}"
+    return f" up to {most:g}" if least is None else f" from {least:g} to {most:g}"
+
+
+def flag(place: str, value: object, *, error: type[ValueError]) -> bool:
+    """
+    Return true or false.
+
+    Parameters
+    ----------
+    place : str
+        Where it stands, for the error.
+    value : object
+        What came; numbers are neither.
+    error : type of ValueError
+        Raised for anything else.
+
+    Returns
+    -------
+    bool
+        The value.
+    """
+    if isinstance(value, (bool, np.bool_)):
+        return bool(value)
+    raise wrong(place, "true or false", value, error)
+
+
+def text(place: str, value: object, *, error: type[ValueError]) -> str:
+    """
+    Return a text.
+
+    Parameters
+    ----------
+    place : str
+        Where it stands, for the error.
+    value : object
+        What came.
+    error : type of ValueError
+        Raised for anything else.
+
+    Returns
+    -------
+    str
+        The text.
+    """
+    if isinstance(value, str):
+        return value
+    raise wrong(place, "a text", value, error)
+
+
+def choice(place: str, value: object, choices: Collection[str], *, error: type[ValueError]) -> str:
+    """
+    Return one of several words.
+
+    Parameters
+    ----------
+    place : str
+        Where it stands, for the error.
+    value : object
+        What came.
+    choices : collection of str
+        The words.
+    error : type of ValueError
+        Raised for anything else.
+
+    Returns
+    -------
+    str
+        The word.
+    """
+    if isinstance(value, str) and value in choices:
+        return value
+    raise wrong(place, f"one of {', '.join(choices)}", value, error)
+
+
+def wholes(
+    place: str,
+    value: object,
+    least: int | None = None,
+    most: int | None = None,
+    *,
+    error: type[ValueError],
+) -> tuple[int, ...]:
+    """
+    Return a list of whole numbers that is not empty.
+
+    Parameters
+    ----------
+    place : str
+        Where it stands, for the error.
+    value : object
+        What came.
+    least, most : int, optional
+        Smallest and largest value allowed.
+    error : type of ValueError
+        Raised for anything else.
+
+    Returns
+    -------
+    tuple of int
+        The numbers.
+    """
+    expected = f"a list of whole numbers{_limits(least, most)}"
+    if isinstance(value, (str, bytes, Mapping)) or not isinstance(value, Iterable):
+        raise wrong(place, expected, value, error)
+    entries = tuple(value)
+    try:
+        found = tuple(whole(place, entry, least, most, error=error) for entry in entries)
+    except error:
+        raise wrong(place, expected, value, error) from None
+    if not found:
+        raise wrong(place, expected, value, error)
+    return found
+
+
+def path_of(place: str, value: object, *, error: type[ValueError]) -> Path:
+    """
+    Return a path.
+
+    Parameters
+    ----------
+    place : str
+        Where it stands, for the error.
+    value : object
+        A text or a path.
+    error : type of ValueError
+        Raised for anything else.
+
+    Returns
+    -------
+    Path
+        The path.
+    """
+    if isinstance(value, (str, PathLike)) and value != "":
+        return Path(value)
+    raise wrong(place, "a path", value, error)

@@ -1,0 +1,19 @@
+"""Where a fabric is wanted, nothing else will do."""
+
+from checking import wrong
+from netsim.topology.base import Topology
+
+
+def demand_topology(topology: object, error: type[ValueError]) -> None:
+    """
+    Refuse what is no fabric, such as its name.
+
+    Parameters
+    ----------
+    topology : object
+        What came.
+    error : type of ValueError
+        Raised for anything but a `Topology`.
+    """
+    if not isinstance(topology, Topology):
+        raise wrong("topology", "a Topology (see make_topology)", topology, error)
