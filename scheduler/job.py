@@ -55,6 +55,11 @@ class Job:
         None for a job that does not communicate.
     extra : tuple of (str, str)
         Further columns of the log, as it writes them.
+    logged_start_s : float or None
+        When it started by the log, in seconds after the first submission of a kept job whatever
+        `submit_s` was made of that; None where the log does not tell.
+    logged_hosts : str
+        Where it ran by the log: a host list; empty where the log does not tell.
     """
 
     id: int
@@ -69,3 +74,5 @@ class Job:
     name: str = ""
     communication: Communication | None = None
     extra: tuple[tuple[str, str], ...] = ()
+    logged_start_s: float | None = None
+    logged_hosts: str = ""

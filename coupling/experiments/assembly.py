@@ -22,6 +22,7 @@ from scheduler.workload import (
     make_workload,
     profile_from,
     read_profile,
+    running,
 )
 
 
@@ -79,10 +80,9 @@ def assemble(experiment: Experiment) -> Parts:
     topology = topology_of(
         Table({"topology": experiment.topology}, experiment.source), experiment.folder
     )
-    workload = limit_nodes(
-        make_workload(experiment.workload, experiment.folder, where, seeds["workload"]),
-        topology.usable_nodes.size,
-    )
+    read_jobs = make_workload(experiment.workload, experiment.folder, where, seeds["workload"])
+    _refuse_running(read_jobs, where)
+    workload = limit_nodes(read_jobs, topology.usable_nodes.size)
     if not workload.jobs:
         reasons = ", ".join(f"{count} {reason}" for reason, count in workload.dropped.items())
         raise ExperimentError(f"{workload.source}: no job is left to run ({reasons or 'empty'}).")
@@ -102,6 +102,18 @@ def assemble(experiment: Experiment) -> Parts:
         profile.table,
         read,
     )
+
+
+def _refuse_running(workload: Workload, where: str) -> None:
+    """Refuse a queue of which a run would start jobs again that have their nodes already."""
+    begun = running(workload.jobs)
+    if begun:
+        state = dict(begun[0].extra)["state"]
+        raise ExperimentError(
+            f"{where}: {workload.source} is a queue: {len(begun)} of its jobs have their nodes "
+            f"already (job {begun[0].id}: {state}), and a run would start them again on an idle "
+            f"machine; expected a log of what ran. `fabricsim estimate` takes jobs where they are."
+        )
 
 
 def _profile(experiment: Experiment) -> tuple[Profile, Path]:

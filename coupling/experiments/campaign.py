@@ -22,6 +22,10 @@ from coupling.experiments.workers import Kept, run_in_workers
 from coupling.results.result import Result
 from coupling.stopping import shielded
 from netsim.wholefile import temporary_name
+from coupling.experiments.workers import run_in_workers
+from coupling.results.result import CSV, Result
+from netsim.wholefile import is_leftover, replace_file
+from scheduler.workload import cancelled
 
 DEPENDENCIES = ("fabricsim", "numpy", "scipy", "numba", "pandas", "pyarrow", "simpy", "networkx")
 
@@ -158,6 +162,7 @@ def _manifest(experiment: Experiment, parts: Parts) -> dict[str, Any]:
         "workload": parts.workload.source,
         "jobs": len(parts.workload.jobs),
         "dropped": dict(parts.workload.dropped),
+        "cancelled_while_running": len(cancelled(parts.workload.jobs)),
         "estimates": parts.estimates,
         "communication": dict(parts.profile),
         "python": platform.python_version(),

@@ -47,7 +47,8 @@ def remarks(numbers: Numbers) -> list[str]:
     """
     if not numbers["jobs"]:
         return ["No job is left."]
-    lines = [_requests(numbers), _load(numbers), *_order(numbers), _missing(numbers)]
+    lines = [_requests(numbers), _load(numbers), *_order(numbers)]
+    lines += [*_states(numbers), _missing(numbers)]
     if numbers["further_columns"]:
         lines.append(f"Further columns, kept for profiles: {_brief(numbers['further_columns'])}.")
     return [line for line in lines if line]
@@ -214,6 +215,22 @@ def _order(numbers: Numbers) -> list[str]:
     if numbers["repeated"]:
         count = numbers["repeated"]
         lines.append(f"Repeated, equal to an earlier job in all but the number: {count:,}.")
+    return lines
+
+
+def _states(numbers: Numbers) -> list[str]:
+    """Say which jobs are kept that were cancelled or still run, and what is known of places."""
+    lines = []
+    if numbers["cancelled"]:
+        lines.append(f"Cancelled while they ran, kept: {numbers['cancelled']:,}.")
+    if numbers["running"]:
+        lines.append(
+            f"Running already: {numbers['running']:,}; `run` refuses them, `estimate` takes jobs "
+            f"where they are."
+        )
+    starts, places = numbers["recorded"]["starts"], numbers["recorded"]["places"]
+    if starts or places:
+        lines.append(f"Recorded: when {starts:,} jobs started, where {places:,} ran.")
     return lines
 
 

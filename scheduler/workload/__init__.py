@@ -12,6 +12,7 @@ Workloads: job logs, generators and communication profiles.
 * `synth`            the synthetic mixes of Smith21
 * `assign`           give jobs their communication, as a profile says
 * `Profile`, `read_profile`, `profile_from`, `DEFAULT_PROFILE`  communication profiles
+* `running`, `cancelled`  jobs that ran when a queue was looked at; that were cancelled meanwhile
 * `expand_hostlist`  names in a list such as ``n[001-018]``
 """
 
@@ -21,6 +22,7 @@ from scheduler.workload.filters import Filters, refine
 from scheduler.workload.hostlist import expand_hostlist
 from scheduler.workload.profile import DEFAULT_PROFILE, Profile, profile_from, read_profile
 from scheduler.workload.registry import GENERATORS, READERS, make_workload
+from scheduler.workload.states import cancelled, running
 from scheduler.workload.swf import read_swf, write_swf
 from scheduler.workload.synthetic import synth
 
@@ -32,6 +34,7 @@ __all__ = [
     "Profile",
     "Workload",
     "assign",
+    "cancelled",
     "expand_hostlist",
     "limit_nodes",
     "make_workload",
@@ -39,6 +42,7 @@ __all__ = [
     "read_profile",
     "read_swf",
     "refine",
+    "running",
     "synth",
     "write_swf",
 ]

@@ -46,6 +46,10 @@ class Entry:
         ``user``, ``group``, ``executable``, ``queue``, as numbers or names.
     extra : tuple of (str, str)
         Further columns.
+    start_s : float or None
+        When it started, on the clock of `submit_s`; None where the log does not tell.
+    hosts : str
+        Where it ran: a host list.
     """
 
     place: str
@@ -58,6 +62,8 @@ class Entry:
     name: str = ""
     labels: Mapping[str, object] = field(default_factory=dict)
     extra: tuple[tuple[str, str], ...] = ()
+    start_s: float | None = None
+    hosts: str = ""
 
 
 def workload_of(entries: Sequence[Entry], filters: Filters, source: Source) -> Workload:
@@ -105,6 +111,8 @@ def workload_of(entries: Sequence[Entry], filters: Filters, source: Source) -> W
         labels={label: _label_numbers(entries, label, names[label]) for label in LABELS},
         names=[entry.name for entry in entries],
         extra=[_with_names(entry, names) for entry in entries],
+        start_s=np.array([entry.start_s for entry in entries], dtype=np.float64),
+        hosts=[entry.hosts for entry in entries],
     )
     return select(records, filters, source)
 

@@ -161,6 +161,10 @@ class Records:
         Job names.
     extra : sequence of tuple or None
         Further columns of each job (`Job.extra`).
+    start_s : (n,) float array or None
+        When the jobs started, on the clock of `submit_s`; NaN where the log does not tell.
+    hosts : sequence of str or None
+        Where they ran, as host lists.
     """
 
     id: Ints
@@ -172,6 +176,8 @@ class Records:
     labels: Mapping[str, Ints] = field(default_factory=dict)
     names: Sequence[str] | None = None
     extra: Sequence[tuple[tuple[str, str], ...]] | None = None
+    start_s: Floats | None = None
+    hosts: Sequence[str] | None = None
 
 
 def nodes_of(processors: Ints, requested: Ints, per_node: int) -> Ints:
@@ -299,6 +305,8 @@ def refine(workload: Workload, **options: Unpack[ReadOptions]) -> Workload:
         labels={name: whole(name) for name in LABELS},
         names=[job.name for job in jobs],
         extra=[job.extra for job in jobs],
+        start_s=times("logged_start_s"),
+        hosts=[job.logged_hosts for job in jobs],
     )
     kept = select(records, filters, Source(workload.source, b"", workload.sha256))
     return replace(
@@ -371,5 +379,20 @@ def _jobs(
             [""] * n_jobs if names is None else [names[row] for row in order],
             [None] * n_jobs,
             [()] * n_jobs if extra is None else [extra[row] for row in order],
+            _starts(records, kept, order),
+            [""] * n_jobs if records.hosts is None else [records.hosts[row] for row in order],
         )
     )
+
+
+def _starts(
+    records: Records, kept: NDArray[np.bool_], order: Sequence[int]
+) -> Sequence[float | None]:
+    """Return the starts of some rows after the first submission, or start, of a kept job."""
+    if records.start_s is None:
+        return [None] * len(order)
+    submitted = records.submit_s[kept & (records.submit_s >= 0)]
+    started = records.start_s[kept & np.isfinite(records.start_s)]
+    known = submitted if submitted.size else started
+    since = records.start_s - known.min() if known.size else records.start_s
+    return [None if math.isnan(start) else start for start in since[list(order)].tolist()]

@@ -86,8 +86,9 @@ def read_flux_json(path: str | Path, **options: Unpack[ReadOptions]) -> Workload
     Returns
     -------
     Workload
-        Cancelled and unfinished jobs are dropped. Run time is ``t_cleanup - t_run``, the
-        requested time ``duration``, 0 meaning none.
+        Unfinished jobs and jobs that were cancelled before they ran are dropped; those that were
+        cancelled while they ran are kept. Run time is ``t_cleanup - t_run``, the requested time
+        ``duration``, 0 meaning none.
 
     Raises
     ------
@@ -109,13 +110,11 @@ def _flux_entry(table: Mapping[str, Any], place: str) -> Entry:
     start_s, end_s = time("t_run"), max(time("t_cleanup"), time("t_inactive"))
     if time("t_cleanup") > 0:
         end_s = time("t_cleanup")
-    result, state = (str(table.get(key) or "").upper() for key in ("result", "state"))
-    unfit = "cancelled" if result.startswith("CANCEL") else ""
-    if not unfit and state not in {"", "INACTIVE", "CLEANUP"}:
-        unfit = f"not finished ({state.lower()})"
+    state = str(table.get("state") or "").upper()
+    unfit = "" if state in {"", "INACTIVE", "CLEANUP"} else f"not finished ({state.lower()})"
     number = table.get("id")
     whole = isinstance(number, int) and not isinstance(number, bool) and 0 <= number < 2**63
-    kept = {key: str(table.get(key) or "") for key in ("nodelist", "result")}
+    kept = {"result": str(table.get("result") or "")}
     if not whole:  # "ƒ3ETxsR9H", the compact form
         kept["jobid"] = str(number or "")
     return Entry(
@@ -133,6 +132,8 @@ def _flux_entry(table: Mapping[str, Any], place: str) -> Entry:
             "queue": table.get("queue"),
         },
         extra=tuple((key, text) for key, text in kept.items() if text),
+        start_s=start_s if start_s > 0 else None,
+        hosts=str(table.get("nodelist") or ""),
     )
 
 

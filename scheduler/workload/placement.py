@@ -101,7 +101,8 @@ def _time(word: str, now: float, place: str) -> float:
 def _placed(job: str, nodes: str, place: str, now: float, *, fresh: bool) -> Entry:
     """Return the entry of a job that was placed, its run time yet unknown."""
     number = None if missing(job) else count(job, place, "id")
-    return Entry(place, number if fresh else None, now, 0.0, count(nodes, place, "nodes"))
+    size = count(nodes, place, "nodes")
+    return Entry(place, number if fresh else None, now, 0.0, size, start_s=now)
 
 
 def _end(entries: list[Entry], index: int, now: float) -> None:

@@ -13,8 +13,10 @@ from scheduler.workload.filters import MISSING, Filters, ReadOptions
 from scheduler.workload.hostlist import expand_hostlist
 from scheduler.workload.json_lists import job_tables
 from scheduler.workload.source import Source, read_source
+from scheduler.workload.states import HOLDING
 
 _UNFINISHED = {"PENDING", "RUNNING", "SUSPENDED", "CONFIGURING", "REQUEUED", "RESIZING"}
+_NOWHERE = {"none assigned", "(null)", "none", "unknown"}
 _COLUMNS = {
     "id": ("jobidraw", "jobid"),
     "submit": ("submit",),
@@ -29,6 +31,7 @@ _COLUMNS = {
     "user": ("uid", "user"),
     "group": ("gid", "group", "account"),
     "queue": ("partition",),
+    "hosts": ("nodelist",),
 }
 _CLOCK = re.compile(r"(?:(\d+)-)?(\d+)(?::(\d+))?(?::(\d+(?:\.\d+)?))?")
 _NO_LIMIT = {"unlimited", "partition_limit", "infinite"}
@@ -84,8 +87,9 @@ def read_sacct(path: str | Path, **options: Unpack[ReadOptions]) -> Workload:
     Returns
     -------
     Workload
-        Cancelled and unfinished jobs and job steps are dropped. Tasks of arrays and parts
-        of heterogeneous jobs get new numbers where there is no JobIDRaw.
+        Unfinished jobs, job steps and jobs that were cancelled before they ran are dropped; those
+        that were cancelled while they ran held their nodes, and are kept. Tasks of arrays and
+        parts of heterogeneous jobs get new numbers where there is no JobIDRaw.
 
     Raises
     ------
@@ -170,6 +174,8 @@ def _sacct_entry(
         name=cell("name"),
         labels={use: cell(use) for use in ("user", "group", "queue")},
         extra=tuple((name, text) for name, text in cells.items() if name not in used and text),
+        start_s=start_s if start_s >= 0 else None,
+        hosts="" if cell("hosts").lower() in _NOWHERE else cell("hosts"),
     )
 
 
@@ -179,7 +185,7 @@ def _unfit(number: str, state: str) -> str:
         return "job step (sacct -X leaves them out)"
     if state in _UNFINISHED:
         return f"not finished ({state.lower()})"
-    return "cancelled" if state.startswith("CANCEL") else ""
+    return ""
 
 
 def _instant(text: str, place: str, name: str) -> float:
@@ -221,8 +227,9 @@ def read_squeue_json(path: str | Path, **options: Unpack[ReadOptions]) -> Worklo
     Read the present queue of Slurm, as ``squeue --json`` prints it.
 
     A job that runs or waits has no run time yet; its time limit stands for it, as that is
-    all a scheduler knows. State, start time and node list are kept as further columns, and so is
-    what a job asked for by ``--switches``, in the column that the queue option ``switches`` reads:
+    all a scheduler knows. The state is kept as a further column, by which `running` finds the
+    jobs that a run must not start again; and so is what a job asked for by ``--switches``, in the
+    column that the queue option ``switches`` reads:
     ``required_switches`` (``minimum_switches`` before Slurm 24.05), with ``wait_for_switch``
     seconds where they are told.
 
@@ -260,8 +267,9 @@ def _squeue_entry(table: Mapping[str, Any], place: str, filters: Filters) -> Ent
         known = value.get("set", True) and not value.get("infinite", False)
         return value.get("number") if known else None
 
-    states = table.get("job_state")
-    state = str(states[0] if isinstance(states, list) and states else states or "").upper()
+    told = table.get("job_state")
+    states = [str(one).upper() for one in (told if isinstance(told, list) else [told or ""])]
+    state = next((one for one in states if one in HOLDING), states[0] if states else "")
     limit_s = seconds(number("time_limit"), place, "time_limit") * 60
     start_s = seconds(number("start_time"), place, "start_time")
     end_s = seconds(number("end_time"), place, "end_time")
@@ -278,8 +286,6 @@ def _squeue_entry(table: Mapping[str, Any], place: str, filters: Filters) -> Ent
         switches = number("minimum_switches")
     kept = {
         "state": state,
-        "nodes": nodes_text,
-        "start_s": f"{start_s:.0f}" if start_s > 0 else "",
         "switches": _switches(
             count(switches, place, "required_switches"),
             count(number("wait_for_switch"), place, "wait_for_switch"),
@@ -300,6 +306,8 @@ def _squeue_entry(table: Mapping[str, Any], place: str, filters: Filters) -> Ent
             "queue": table.get("partition"),
         },
         extra=tuple((name, text) for name, text in kept.items() if text),
+        start_s=start_s if start_s > 0 and state != "PENDING" else None,
+        hosts="" if state == "PENDING" else nodes_text,
     )
 
 

@@ -8,7 +8,7 @@ import pandas as pd
 
 from netsim.arrays import Floats, Ints
 from scheduler.errors import WorkloadError
-from scheduler.workload import Workload
+from scheduler.workload import Workload, cancelled, running
 
 TOP_USERS = 5
 _LABELS = ("user", "group", "executable", "queue")
@@ -83,6 +83,12 @@ def trace_numbers(workload: Workload, n_nodes: int | None = None) -> Numbers:
         "dropped_by_reason": dict(workload.dropped),
         "not_in_order_of_submission": workload.n_unsorted,
         "repeated": _repeated(jobs),
+        "cancelled": len(cancelled(workload.jobs)),
+        "running": len(running(workload.jobs)),
+        "recorded": {
+            "starts": sum(job.logged_start_s is not None for job in workload.jobs),
+            "places": sum(bool(job.logged_hosts) for job in workload.jobs),
+        },
         "missing": _missing(jobs, workload),
         "further_columns": _further(workload),
     }

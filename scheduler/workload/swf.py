@@ -123,8 +123,9 @@ def write_swf(
     lines = [f"; {line}" for line in ("Version: 2.2", *header)]
     for job in jobs:
         processors = job.n_nodes * processors_per_node
+        times = f"{_digits(job.submit_s)} {_wait(job)} {_digits(job.runtime_s)}"
         lines.append(
-            f"{job.id} {_digits(job.submit_s)} -1 {_digits(job.runtime_s)} {processors} -1 -1 "
+            f"{job.id} {times} {processors} -1 -1 "
             f"{processors} {_digits(job.requested_s)} -1 1 {job.user} {job.group} "
             f"{job.executable} {job.queue} -1 -1 -1"
         )
@@ -132,6 +133,13 @@ def write_swf(
     if str(path).endswith(".gz"):
         data = gzip.compress(data, mtime=0)
     replace_file(path, data)
+
+
+def _wait(job: Job) -> str:
+    """Print how long a job waited by its log; -1 where that is unknown, or no wait."""
+    if job.logged_start_s is None or job.logged_start_s < job.submit_s:
+        return "-1"
+    return _digits(job.logged_start_s - job.submit_s)
 
 
 def _digits(seconds: float) -> str:
@@ -225,4 +233,9 @@ def _records(table: Floats, filters: Filters) -> Records:
             "partial execution (status 2-4)": _partial(table),
         },
         labels={name: whole(column) for name, column in _LABELS.items()},
+        start_s=np.where(
+            (table[:, _WAIT] < 0) | (table[:, _SUBMIT] < 0),
+            np.nan,
+            table[:, _SUBMIT] + table[:, _WAIT],
+        ),
     )

@@ -24,6 +24,8 @@ COLUMNS = {
     "executable": ("executable", "application"),
     "queue": ("queue", "partition"),
     "name": ("name", "job_name", "jobname"),
+    "start": ("start_s",),
+    "hosts": ("nodelist", "node_list"),
 }
 """Names under which a table may hold what a job needs, in order of preference."""
 
@@ -133,6 +135,8 @@ def _workload(
     columns = _find_columns(names, filters, source)
     if _OF_A_RESULT.issubset(names):
         columns["dropped"] = names.index("dropped")
+        if "nodes" in names and columns.get("nodes") != names.index("nodes"):
+            columns["hosts"] = names.index("nodes")
     used = {names[place] for place in columns.values()}
     further = [(place, name) for place, name in enumerate(names) if name not in used]
     return workload_of(
@@ -181,6 +185,7 @@ def _entry(
     if nodes < 1 and "processors" in columns:
         processors = int(number("processors", count))
         nodes = -(-processors // filters.processors_per_node) if processors > 0 else MISSING
+    start_s = number("start", seconds)
     return Entry(
         place=place,
         id=None if missing(cell("id")) else int(number("id", count)),
@@ -192,4 +197,12 @@ def _entry(
         name=str(cell("name") or ""),
         labels={use: cell(use) for use in LABELS if not missing(cell(use))},
         extra=tuple((name, str(row[at])) for at, name in further if not missing(row[at])),
+        start_s=start_s if start_s >= 0 else None,
+        hosts=_hosts(cell("hosts")),
     )
+
+
+def _hosts(value: object) -> str:
+    """Return a host list that may be a list of names."""
+    names = value if isinstance(value, list) else [value]
+    return "" if missing(value) else ",".join(map(str, names))

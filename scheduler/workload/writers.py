@@ -13,7 +13,12 @@ from scheduler.workload import Workload, write_swf
 
 _LABELS = ("user", "group", "executable", "queue")
 _COLUMNS = ("id", "submit_s", "n_nodes", "runtime_s", "requested_s", *_LABELS, "name")
-_TAKEN = {*_COLUMNS, "runtime_reference_s"}  # names that a reader would take for ours
+_TAKEN = {
+    *_COLUMNS,
+    "runtime_reference_s",
+    "start_s",
+    "nodelist",
+}  # names that a reader would take for ours
 Write = Callable[[Workload, Path], None]
 
 
@@ -67,6 +72,7 @@ def _lost(workload: Workload, end: str) -> list[str]:
     if end.startswith(".swf"):
         names = dict.fromkeys(key for job in workload.jobs for key, _ in job.extra)
         lost += ["names of jobs"] if any(job.name for job in workload.jobs) else []
+        lost += ["where jobs ran"] if any(job.logged_hosts for job in workload.jobs) else []
         lost += [f"names of {key}s" if key in _LABELS else f"column {key}" for key in names]
     return lost
 
@@ -110,6 +116,9 @@ def table_of(workload: Workload) -> dict[str, list[object]]:
             extra.get(label, (str(number) if named else number) if number != -1 else None)
             for extra, number in zip(extras, numbers, strict=True)
         ]
+    starts = [job.logged_start_s for job in jobs]
+    columns["start_s"] = [s if s is not None and s >= 0 else None for s in starts]
+    columns["nodelist"] = [job.logged_hosts or None for job in jobs]
     for name in dict.fromkeys(name for extra in extras for name in extra):
         if name not in _LABELS:
             free = f"log_{name}" if name.lower() in _TAKEN else name

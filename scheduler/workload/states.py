@@ -1,0 +1,75 @@
+"""States of jobs in logs: those that ran when a queue was looked at, or were cancelled."""
+
+from collections.abc import Iterable
+
+from scheduler.job import Job
+
+HOLDING = frozenset(
+    {
+        "COMPLETING",
+        "CONFIGURING",
+        "RESIZING",
+        "RUNNING",
+        "SIGNALING",
+        "STAGE_OUT",
+        "STOPPED",
+        "SUSPENDED",
+    }
+)
+"""States of Slurm's queue in which a job has its nodes."""
+
+
+def running(jobs: Iterable[Job]) -> list[Job]:
+    """
+    Return the jobs that held nodes when a queue was looked at.
+
+    Parameters
+    ----------
+    jobs : iterable of Job
+        Of a workload; a queue of Slurm tells their states in the further column ``state``.
+
+    Returns
+    -------
+    list of Job
+        Those that ran, were suspended, or were about to start or end.
+
+    Examples
+    --------
+    >>> waits = Job(1, 0.0, 4, 60.0, 60.0, extra=(("state", "PENDING"),))
+    >>> runs = Job(2, 0.0, 4, 60.0, 60.0, extra=(("state", "RUNNING"),))
+    >>> [job.id for job in running([waits, runs])]
+    [2]
+    """
+    return [job for job in jobs if _told(job, "state") in HOLDING]
+
+
+def cancelled(jobs: Iterable[Job]) -> list[Job]:
+    """
+    Return the jobs that were cancelled while they ran, and held nodes until then.
+
+    Parameters
+    ----------
+    jobs : iterable of Job
+        Of a workload; Slurm tells it in the further column ``state``, Flux in ``result``.
+
+    Returns
+    -------
+    list of Job
+        Those among them.
+
+    Examples
+    --------
+    >>> ended = Job(1, 0.0, 4, 60.0, 60.0, extra=(("state", "CANCELLED by 501"),))
+    >>> [job.id for job in cancelled([ended])]
+    [1]
+    """
+    return [
+        job
+        for job in jobs
+        if any(_told(job, column).startswith("CANCEL") for column in ("state", "result"))
+    ]
+
+
+def _told(job: Job, column: str) -> str:
+    """Return a further column in capital letters."""
+    return dict(job.extra).get(column, "").upper()
