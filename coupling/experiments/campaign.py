@@ -22,9 +22,6 @@ from coupling.experiments.workers import Kept, run_in_workers
 from coupling.results.result import Result
 from coupling.stopping import shielded
 from netsim.wholefile import temporary_name
-from coupling.experiments.workers import run_in_workers
-from coupling.results.result import CSV, Result
-from netsim.wholefile import is_leftover, replace_file
 from scheduler.workload import cancelled
 
 DEPENDENCIES = ("fabricsim", "numpy", "scipy", "numba", "pandas", "pyarrow", "simpy", "networkx")
