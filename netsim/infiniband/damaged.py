@@ -209,7 +209,7 @@ class _Tree:
             if i >= 0:
                 order[vertex[i]] = d
         tree = replace(tree, absent=np.flatnonzero(port < 0), order=order)
-        return Wiring(tree, fabric, device, port, formula=False)
+        return Wiring(tree, fabric, device, port, whole=False)
 
     def _placed(self, tree: FatTree) -> Ints:
         """Return the device at every vertex, -1 where there is none."""

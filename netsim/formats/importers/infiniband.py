@@ -133,7 +133,7 @@ def _wired(fabric: IbFabric, source: str) -> tuple[Wiring, str]:
         f"a PGFT, but its ports are not in OpenSM's order ({ports.rstrip('.')}): the tables of "
         f"ftree may be others than D-mod-k's; load its LFT dump to route as it does"
     )
-    return Wiring(found.tree, fabric, device, port, formula=False), remark
+    return Wiring(found.tree, fabric, device, port), remark
 
 
 def _damaged(fabric: IbFabric) -> tuple[Wiring, str] | None:

@@ -17,10 +17,13 @@ from damage import (
 
 from netsim.errors import TopologyError
 from netsim.formats.importers.infiniband import read_wiring
+from netsim.infiniband.base import base_dump
 from netsim.infiniband.damaged import missing_parts, wire_damaged_tree
 from netsim.infiniband.discover import read_ibnetdiscover, write_ibnetdiscover
+from netsim.infiniband.dump import tables_of
 from netsim.infiniband.ftree import ftree_tables
 from netsim.infiniband.ranks import device_levels
+from netsim.infiniband.walk import up_down_reach, walk_fault
 from netsim.infiniband.wiring import tree_fabric, wire_fat_tree
 from netsim.routing.dmodk import DModK
 from netsim.topology.fattree import build_fat_tree, fat_tree_of_radix
@@ -101,6 +104,25 @@ def test_numbers_of_nodes_are_ftrees(case):
     expected = {i: d for d, i in enumerate(order) if i >= 0}
     nodes = wired.topology.usable_nodes.tolist()
     assert {int(wired.device[v]): int(wired.topology.order[v]) for v in nodes} == expected
+
+
+@pytest.mark.parametrize("case", CASES, ids=named)
+def test_ftree_has_an_entry_exactly_where_a_path_up_and_then_down_leads_to_the_node(case):
+    """As OpenSM's has; a switch that lost all its parents is routed from as if it were a leaf."""
+    tree, lost = case
+    wired = wire_damaged_tree(damaged_tree(tree, *damages(tree)[lost], seed=4))
+    found = wired.topology
+    nodes = found.usable_nodes
+    tables = tables_of(base_dump(wired), wired)
+
+    reach = up_down_reach(found)[:, nodes // found.nodes_per_leaf]
+
+    up = np.flatnonzero((found.link_tail >= found.n_nodes) & (found.link_tail < found.link_head))
+    joined = np.unique(found.link_tail[up[wired.port[up] >= 0]]) - found.n_nodes
+    joined = np.append(joined, np.arange(found.n_switches - found.counts[-1], found.n_switches))
+    joined = joined[wired.device[found.n_nodes + joined] >= 0]
+    np.testing.assert_array_equal(tables.out[joined][:, nodes] >= 0, reach[joined])
+    assert walk_fault(tables, wired) == ""
 
 
 @pytest.mark.parametrize("seed", [None, 1, 2, 3])
@@ -191,12 +213,12 @@ def test_the_reader_says_what_is_missing(lost, cut, words):
     wired, remark = read_wiring(text, "x.ib")
 
     assert wired.topology.children == (3, 3, 6)
-    assert not wired.formula
+    assert not wired.whole
     assert f"a PGFT with parts missing ({words})" in remark
 
 
 def test_whole_trees_and_trees_with_holes_are_not_looked_at_for_damage():
     fabric = damaged_tree(fat_tree_of_radix(6, BW), ("n1", "n2"))
 
-    assert wire_fat_tree(fabric).formula
+    assert wire_fat_tree(fabric).whole
     assert read_wiring(write_ibnetdiscover(fabric), "x.ib")[1] == ""
