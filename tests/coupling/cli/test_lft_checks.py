@@ -131,13 +131,14 @@ def test_a_base_of_another_fabric_is_refused(lft):
     refused(lft([], base=strange), "the fabric has no switch 0x0002c90000ffffff")
 
 
+SHARED = {"shared": True}
 CASES = {
     "a cable": (
         [pair("a", 0, 1, 0), pair("b", 0, 1, 0, slot=1)],
         "jobs a and b both own s1.0>s2.0, s1.1>s2.0, s2.0>s1.0 and 1 more",
     ),
     "a node": (
-        [pair("a", 0, 1, 0), {"id": "b", "nodes": ["n0", "n1"]}],
+        [pair("a", 0, 1, 0) | SHARED, {"id": "b", "nodes": ["n0", "n1"]} | SHARED],
         "jobs a and b both have node n0",
     ),
     "the way of a job without links": (
@@ -170,9 +171,9 @@ def test_a_job_that_breaks_something_is_named_with_switch_and_cable(lft, what, w
 
 
 def test_up_to_three_faults_are_told_and_the_others_counted(lft):
-    jobs = [pair(f"j{i}", 0, 1, 0, slot=i % 3) for i in range(4)]
+    jobs = [pair(f"j{leaf}{slot}", leaf, leaf + 1, 0, slot) for leaf in (0, 3) for slot in range(3)]
 
-    refused(lft(jobs), "jobs j0 and j3 both have node n0; jobs j0 and j1 both own", "; and 1 more.")
+    refused(lft(jobs), "jobs j00 and j01 both own", "; jobs j00 and j02 both", "; and 1 more.")
 
 
 def test_what_nothing_shows_to_be_non_blocking_is_written_only_when_that_is_allowed(lft):
