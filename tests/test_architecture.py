@@ -27,7 +27,7 @@ FLOORS = {
         ["routing", "contention"],
         ["nonblocking", "infiniband", "contention.events", "contention.cold"],
         ["contention.exact", "contention.compared", "formats.importers", "formats.exporters"],
-        ["flow_report", "contention_models", "formats"],
+        ["flow_report", "contention_models", "formats", "accuracy"],
         ["topologies", "routings"],
     ],
     "scheduler": [

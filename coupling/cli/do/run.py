@@ -14,6 +14,7 @@ from coupling.guard import remark
 from coupling.report.report import write_report
 from coupling.report.terminal import ProgressDisplay, comparison_table
 from coupling.results.manifest import MANIFEST
+from coupling.results.remarks import accuracy_of
 
 RESULTS = Path("results")
 
@@ -77,7 +78,9 @@ def run_experiment(
 def _show(campaign: Campaign, *, as_json: bool) -> None:
     """Print the outcome: a table for people, or JSON alone for programs."""
     if as_json:
-        summaries = [dict(result.summary) for result in campaign.results]
+        summaries = [
+            {**result.summary, "network": accuracy_of(result)} for result in campaign.results
+        ]
         sys.stdout.write(json.dumps(summaries, indent=2) + "\n")
         return
     sys.stdout.write(comparison_table(campaign.results) + "\n")
