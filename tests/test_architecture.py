@@ -18,7 +18,7 @@ MAY_IMPORT = {
 # The rooms of each package, ground floor first: a room imports rooms of lower floors and itself.
 # A module that lies loose in a package is a room of its own; `__init__` is a folder's face.
 FLOORS = {
-    "checking": [["values"], ["registry", "table"]],
+    "checking": [["values"], ["units"], ["registry", "table"]],
     "netsim": [
         ["errors", "arrays", "wholefile"],
         ["kernelcache", "units", "hostlist", "textfile", "splitmix", "routes"],

@@ -7,6 +7,7 @@ import numpy as np
 
 from netsim.arrays import Floats, Ints
 from netsim.splitmix import uniforms
+from netsim.units import Stated
 from patterns.base import Pattern
 from patterns.errors import PatternError
 from patterns.registry import make_pattern
@@ -139,7 +140,7 @@ class _Draws:
         if key not in self.patterns:
             spec = seeded(self.rule.pattern or {}, seed)
             if key[1]:
-                spec["nbytes"] = nbytes
+                spec["nbytes"] = Stated(nbytes)  # drawn, which may be part of a byte
             self.patterns[key] = make_pattern(spec)
         return self.patterns[key]
 

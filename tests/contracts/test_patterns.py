@@ -188,8 +188,8 @@ def test_a_missing_required_option_is_an_error_that_names_it(name):
 
 @pytest.mark.parametrize("spec", SIZED[: len(NAMES)], ids=named)
 def test_bytes_that_are_no_positive_number_are_an_error(spec):
-    for value in (0, -1, float("nan"), float("inf"), 10**400, "1 MiB", True, None, [1]):
-        with pytest.raises(PatternError, match="nbytes: expected a positive number, got"):
+    for value in (0, -1, 0.5, float("nan"), float("inf"), 10**400, "1 mb", "0 B", True, None, [1]):
+        with pytest.raises(PatternError, match="nbytes: expected a size in bytes such as '64 KiB'"):
             make_pattern({**spec, "nbytes": value})
 
 
