@@ -17,6 +17,7 @@ from coupling.snapshots.partition_check import owned_links, partition_faults, tr
 from coupling.snapshots.snapshot import Snapshot, snapshot_from
 from coupling.snapshots.table_check import TableCheck, check_tables
 from netsim.errors import NetsimError
+from netsim.infiniband.damaged import missing_parts
 from netsim.infiniband.dump import LftDump, read_lft_dump, tables_of
 from netsim.infiniband.export import Export, tables_in_force
 from netsim.infiniband.wiring import Wiring
@@ -64,8 +65,7 @@ def run_export(
         If the input is wrong, or a job breaks the isolation of another, has a partition that
         does not keep its traffic, or can block itself; nothing is written then.
     """
-    wiring, irregularity = read_wiring(fabric, name_map)
-    wiring, snapshot = _snapshot_on(wiring, path, fabric)
+    wiring, irregularity, snapshot = _snapshot_on(path, fabric, name_map)
     dump = None if base is None else read_lft_dump(read_text(base), str(base))
     start = tables_in_force(wiring, dump, str(base or fabric))
     owners = [job for job in snapshot.jobs if job.partition.links is not None]
@@ -96,6 +96,8 @@ def _demand(path: Path, faults: list[str]) -> None:
 def _tell(snapshot: Snapshot, tables: Export, text: str, out: Path, *, as_json: bool) -> None:
     """Say what was written."""
     topology = tables.wiring.topology
+    if not tables.wiring.whole:
+        remark(f"{topology.name} with parts missing: {'; '.join(missing_parts(tables.wiring))}")
     owners = [job for job in snapshot.jobs if job.partition.links is not None]
     taken = [job.partition.nodes for job in snapshot.jobs]
     free = np.setdiff1d(topology.usable_nodes, np.concatenate([np.empty(0, np.int64), *taken]))
@@ -192,14 +194,17 @@ def _lines(wiring: Wiring, irregularity: str, dump: LftDump, check: TableCheck) 
     return lines
 
 
-def _snapshot_on(wiring: Wiring, path: Path, fabric: Path) -> tuple[Wiring, Snapshot]:
-    """Read a snapshot on the wired fabric, which must be its own, under the names of both."""
+def _snapshot_on(path: Path, fabric: Path, name_map: Path | None) -> tuple[Wiring, str, Snapshot]:
+    """Read a fabric and a snapshot on it, whose own fabric it must be, under the names of both."""
     document = read_json(path)
     folder = Path() if str(path) == "-" else path.parent
+    own = None
     if "topology" in document:
         own = topology_of(Table(document, f"{path}:", SnapshotError), folder)
+    wiring, irregularity = read_wiring(fabric, name_map, own)
+    if own is not None:
         demand_same(wiring, own, str(fabric))
         wiring = replace(wiring, topology=with_names_of(wiring.topology, own))
     known = {key: value for key, value in document.items() if key != "routing"}
     known["topology"] = wiring.topology
-    return wiring, snapshot_from(known, str(path), folder)
+    return wiring, irregularity, snapshot_from(known, str(path), folder)

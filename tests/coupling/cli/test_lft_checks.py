@@ -13,7 +13,7 @@ from netsim.infiniband.discover import read_ibnetdiscover, write_ibnetdiscover
 from netsim.infiniband.dump import read_lft_dump, tables_of, write_lft_dump
 from netsim.infiniband.export import export
 from netsim.infiniband.wiring import tree_fabric, wire_fat_tree
-from netsim.topology.fattree import fat_tree_of_radix
+from netsim.topology.fattree import build_fat_tree, fat_tree_of_radix
 
 TREE = fat_tree_of_radix(6, 12.5e9)  # 54 nodes, 18 leaves of 3, 6 pods
 
@@ -36,10 +36,11 @@ def pair(job, leaf, other, port, slot=0):
 def lft(command, tmp_path):
     """Return a function that exports jobs on a fabric: status, stderr, the file if it is there."""
 
-    def call(jobs, *options, fabric=None, base=None):
+    def call(jobs, *options, fabric=None, base=None, topology=None):
         text = write_ibnetdiscover(tree_fabric(TREE) if fabric is None else fabric)
         (tmp_path / "fabric.ib").write_text(text)
-        (tmp_path / "s.json").write_text(json.dumps({"jobs": jobs}))
+        own = {} if topology is None else {"topology": topology}
+        (tmp_path / "s.json").write_text(json.dumps(own | {"jobs": jobs}))
         out = tmp_path / "new.lft"
         out.unlink(missing_ok=True)
         arguments = ["lft", "export", tmp_path / "s.json", "--fabric", tmp_path / "fabric.ib"]
@@ -235,6 +236,24 @@ def test_a_job_that_owns_what_is_gone_is_refused_with_the_cable(lft):
     for fabric in (cut, lost):
         refused(lft([pair("a", 0, 1, 0)], fabric=fabric), "job a owns s1.", ": no cable there")
         assert lft([pair("a", 0, 1, 1)], fabric=fabric)[0] == 0
+
+
+def test_a_root_that_all_leaves_lost_is_missed_by_those_who_own_its_cables_only(lft):
+    """Two levels: without the snapshot's fabric, it would be a tree with a root less."""
+    tree = build_fat_tree((3, 4), (1, 3), (1, 1), 12.5e9)
+    fabric = damaged_tree(tree, ("s2.1",))
+    topology = {"kind": "fat-tree", "children": [3, 4], "parents": [1, 3]}
+    links = {root: both("s1.0", f"s2.{root}") + both("s1.1", f"s2.{root}") for root in (1, 2)}
+    jobs = {root: [{"id": root, "nodes": [0, 3], "links": own}] for root, own in links.items()}
+
+    refused(
+        lft(jobs[1], fabric=fabric, topology=topology),
+        "job 1 owns s1.0>s2.1, s1.1>s2.1, s2.1>s1.0 and 1 more: no cable there",
+    )
+    status, err, text = lft(jobs[2], fabric=fabric, topology=topology)
+
+    assert (status, text is None) == (0, False)
+    assert "with parts missing: 1 switches (s2.1 first)" in err
 
 
 def test_a_base_with_a_hole_is_refused_on_a_damaged_fabric_too(lft):

@@ -77,6 +77,32 @@ def assert_cabled(wired):
     assert tree.absent.tolist() == sorted(set(range(tree.n_links)) - set(there))
 
 
+SMALLER = [
+    (tree_of("two levels"), ("s2.1",), ()),
+    (tree_of("two levels, parallel cables"), ("s2.0", "n3"), [("s1.4", 6)]),
+    (tree_of("two levels"), ("s1.3", *hosts_of(tree_of("two levels"), 3)), ()),
+    (fat_tree_of_radix(6, BW), ("s3.3", "s3.4", "s3.5"), ()),
+]
+
+
+@pytest.mark.parametrize(("tree", "lost", "cut"), SMALLER)
+def test_what_is_lost_everywhere_is_seen_where_the_whole_tree_is_known(tree, lost, cut):
+    """A root of two levels, the last leaf, a spine of every class: else a smaller tree."""
+    fabric = damaged_tree(tree, lost, cut, seed=6)
+
+    wired = wire_damaged_tree(fabric, like=tree)
+
+    assert wired.topology.name == tree.name != wire_damaged_tree(fabric).topology.name
+    names = {v: fabric.devices[i].name for v, i in enumerate(wired.device.tolist()) if i >= 0}
+    assert names == {v: tree.vertex_name(v) for v in names}
+    assert len(names) == len(fabric.devices)
+    assert_cabled(wired)
+    with pytest.raises(TopologyError, match="no PGFT"):
+        wire_damaged_tree(with_shuffled_ports(fabric, seed=1), like=tree)
+    with pytest.raises(TopologyError, match="levels of switches"):
+        wire_damaged_tree(fabric, like=FOUR)
+
+
 @pytest.mark.parametrize("case", CASES, ids=named)
 def test_with_cables_in_any_ports_it_is_the_same_tree_numbered_otherwise(case):
     tree, lost = case
