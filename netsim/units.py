@@ -1,6 +1,6 @@
 """Read quantities with units; inside, everything is bytes, seconds, bytes per second."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from checking.units import (
     BUFFER,
@@ -137,7 +137,7 @@ def parse_rates(value: Bandwidth) -> tuple[float, ...]:
     >>> parse_rates("8 Gb/s"), parse_rates(["8 Gb/s", 2e9])
     ((1000000000.0,), (1000000000.0, 2000000000.0))
     """
-    one = isinstance(value, str) or not isinstance(value, Iterable)
+    one = isinstance(value, (str, Mapping)) or not isinstance(value, Iterable)
     entries = [value] if one else list(value)  # type: ignore[arg-type]
     rates = tuple(parse_rate(entry) for entry in entries)  # type: ignore[arg-type]
     if not rates or min(rates) <= 0:
