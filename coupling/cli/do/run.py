@@ -7,7 +7,7 @@ from dataclasses import replace
 from itertools import count
 from pathlib import Path
 
-from coupling.errors import Stopped
+from coupling.errors import ExperimentError, Stopped
 from coupling.experiments.campaign import Campaign, run_campaign
 from coupling.experiments.experiment import Experiment
 from coupling.guard import remark
@@ -72,6 +72,8 @@ def run_experiment(
         if (folder / MANIFEST).exists():
             stop.add_note(f"go on with --resume --out {folder}")
         raise
+    except MemoryError:
+        raise ExperimentError(f"{path}: a run of it needs more memory than there is.") from None
     _show(campaign, as_json=as_json)
 
 

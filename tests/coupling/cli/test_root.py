@@ -278,3 +278,15 @@ def test_help_answers_without_loading_numpy():
 
     assert done.returncode == 0, done.stderr
     assert "run" in done.stdout
+
+
+def test_a_run_that_memory_does_not_hold_names_its_experiment(fabricsim, monkeypatch):
+    def no_room(*_, **__):
+        raise MemoryError
+
+    monkeypatch.setattr("coupling.cli.do.run.run_campaign", no_room)
+
+    done = fabricsim("run", "try.toml")
+
+    assert done.returncode == 2
+    assert done.stderr == "fabricsim: try.toml: a run of it needs more memory than there is.\n"
