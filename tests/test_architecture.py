@@ -45,7 +45,7 @@ FLOORS = {
         ["errors", "siblings"],
         ["guard", "stopping"],
         ["reading", "pace"],
-        ["results", "snapshots"],
+        ["results", "snapshots", "contracts"],
         ["experiments", "report.plots"],
         ["report"],
         ["cli.do"],
