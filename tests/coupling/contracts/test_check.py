@@ -209,7 +209,12 @@ def test_what_is_built_in_is_checked_by_its_name_and_a_class_as_it_is():
         ("swf", None, {}, "expected path, a job log"),
         ("swf", None, {"path": "/no/such/log"}, "expected path, a job log"),
         ("torus", None, {}, "cannot be made: TopologyError"),
-        ("ring", None, {"nbites": 3}, "cannot be made: PatternError: pattern 'ring': unknown option"),
+        (
+            "ring",
+            None,
+            {"nbites": 3},
+            "cannot be made: PatternError: pattern 'ring': unknown option",
+        ),
     ],
 )
 def test_what_cannot_be_found_or_made_is_bad_input(target, kind, options, message):
