@@ -25,7 +25,7 @@ class Table:
     def __init__(self, values: object, place: str, kind: type[ValueError]) -> None:
         self._kind = kind
         if not isinstance(values, Mapping):
-            raise kind(f"{place}: expected a table, got {brief(values)}.")
+            raise wrong(place.removesuffix(":"), "a table", values, kind)
         self._values: Mapping[str, Any] = values
         self._place = place
         self._known: set[str] = set()

@@ -294,6 +294,6 @@ def path_of(place: str, value: object, *, error: type[ValueError]) -> Path:
     Path
         The path.
     """
-    if isinstance(value, (str, PathLike)) and value != "":
+    if isinstance(value, (str, PathLike)):
         return Path(value)
     raise wrong(place, "a path", value, error)

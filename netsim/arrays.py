@@ -50,3 +50,45 @@ def numbers_below(name: str, values: object, below: int, error: type[ValueError]
         place = int(np.argmax((array < 0) | (array >= below)))
         raise error(f"{expected}, got {array[place]} at place {place}.")
     return array.astype(np.int64, copy=False)
+
+
+def numbers_from(name: str, values: object, least: float, error: type[ValueError]) -> Floats:
+    """
+    Return a list of finite numbers as an array, or say what is none.
+
+    Parameters
+    ----------
+    name : str
+        What the list is called, for the error.
+    values : object
+        What came: an array, or what numpy makes one of.
+    least : float
+        Smallest number allowed.
+    error : type of ValueError
+        Raised for anything else.
+
+    Returns
+    -------
+    (n,) float array
+        The numbers.
+
+    Raises
+    ------
+    ValueError
+        Of type `error`, if it is no list of numbers, or one is out of range.
+    """
+    expected = f"{name}: expected a list of finite numbers from {least:g}"
+    try:
+        array = np.asarray(values)
+    except ValueError:  # lists of unequal lengths
+        raise error(f"{expected}, got lists in each other.") from None
+    if array.ndim != 1:
+        raise error(f"{expected}, got an array of {array.ndim} dimensions.")
+    if array.size and array.dtype.kind not in "iuf":
+        raise error(f"{expected}, got {array.dtype} such as {array[0]!r}.")
+    found = array.astype(np.float64, copy=False)
+    fits = np.isfinite(found) & (found >= least)
+    if not fits.all():
+        place = int(np.argmin(fits))
+        raise error(f"{expected}, got {found[place]:g} at place {place}.")
+    return found

@@ -2,9 +2,10 @@
 
 import numpy as np
 
-from netsim.arrays import Floats, Ints
-from netsim.errors import NetsimError
+from netsim.arrays import Floats, Ints, numbers_below, numbers_from
+from netsim.errors import NetsimError, TopologyError
 from netsim.topology.base import Topology
+from netsim.topology.demand import demand_topology
 
 
 def average_pairwise_hops(topology: Topology, nodes: Ints) -> float:
@@ -27,7 +28,7 @@ def average_pairwise_hops(topology: Topology, nodes: Ints) -> float:
     Raises
     ------
     TopologyError
-        If two of the nodes are not connected.
+        If a node does not exist, or two of the nodes are not connected.
 
     Notes
     -----
@@ -44,6 +45,8 @@ def average_pairwise_hops(topology: Topology, nodes: Ints) -> float:
     >>> round(average_pairwise_hops(tree, np.array([0, 1, 15])), 3)
     2.667
     """
+    demand_topology(topology, TopologyError)
+    nodes = numbers_below("nodes", nodes, topology.n_nodes, TopologyError)
     n = nodes.size
     return 2 * topology.total_hops(nodes) / (n * (n - 1)) if n > 1 else 0.0
 
@@ -69,8 +72,17 @@ def hop_bytes(topology: Topology, src: Ints, dst: Ints, nbytes: Floats) -> float
     Raises
     ------
     NetsimError
-        If a flow has no path.
+        If the arrays do not fit together or the fabric, or a flow has no path.
     """
+    demand_topology(topology, NetsimError)
+    src = numbers_below("src", src, topology.n_nodes, NetsimError)
+    dst = numbers_below("dst", dst, topology.n_nodes, NetsimError)
+    nbytes = numbers_from("nbytes", nbytes, 0.0, NetsimError)
+    if not src.size == dst.size == nbytes.size:
+        raise NetsimError(
+            "src, dst and nbytes: expected one of each for every flow, "
+            f"got {src.size}, {dst.size} and {nbytes.size}."
+        )
     hops = topology.hops(src, dst)
     if hops.min(initial=0) < 0:
         flow = int(np.argmin(hops))

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from netsim.arrays import Floats, Ints
+from netsim.arrays import Floats, Ints, numbers_from
 from netsim.contention.base import Traffic
 from netsim.contention.exact.flowtable import flow_table, outside_nodes, run
 from netsim.errors import NetsimError
@@ -13,7 +13,9 @@ from netsim.flows.maxmin import is_per_sender
 from netsim.partition import Partition
 from netsim.routes import Routes
 from netsim.routing.base import Routing
+from netsim.routing.ends import flow_ends
 from netsim.topology.base import Topology
+from netsim.topology.demand import demand_topology
 from netsim.topology.rails import senders
 
 
@@ -87,20 +89,13 @@ def report_flows(
         If the arrays differ in length or name nodes that do not exist, or a flow has no
         bytes.
     """
-    src, dst = np.asarray(src, dtype=np.int64), np.asarray(dst, dtype=np.int64)
-    nbytes = np.asarray(nbytes, dtype=np.float64)
-    if not src.shape == dst.shape == nbytes.shape:
+    demand_topology(topology, NetsimError)
+    src, dst = flow_ends(src, dst, topology)
+    nbytes = numbers_from("nbytes", nbytes, 0.0, NetsimError)
+    if nbytes.size != src.size:
         raise NetsimError(
-            f"src, dst and bytes must have one entry per flow, got {src.size}, {dst.size} "
-            f"and {nbytes.size}."
+            f"nbytes: expected one number for each of {src.size} flows, got {nbytes.size}."
         )
-    for name, nodes in (("source", src), ("destination", dst)):
-        outside = nodes[(nodes < 0) | (nodes >= topology.n_nodes)]
-        if outside.size:
-            raise NetsimError(
-                f"{name} node {outside[0]} does not exist; {topology.name} has nodes "
-                f"0..{topology.n_nodes - 1}."
-            )
     kept = {} if rail is None else {"rail": rail}
     routes = routing.routes(src, dst, partition, **kept)
     rates, finish_s = finish_times(

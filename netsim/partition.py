@@ -5,11 +5,13 @@ from functools import cached_property
 
 import numpy as np
 
-from netsim.arrays import Bools, Ints
+from checking import wrong
+from netsim.arrays import Bools, Ints, numbers_below
 from netsim.errors import PartitionError
 from netsim.topology.fattree import FatTree
 
 _TWO_LEVELS, _THREE_LEVELS = 2, 3
+_MOST = 2**40  # nodes and links are fewer on every fabric
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -28,6 +30,14 @@ class Partition:
 
     nodes: Ints
     links: Ints | None
+
+    def __post_init__(self) -> None:
+        """Refuse what are no numbers; which there are, the fabric knows."""
+        nodes = numbers_below("nodes", self.nodes, _MOST, PartitionError)
+        object.__setattr__(self, "nodes", nodes)
+        if self.links is not None:
+            links = numbers_below("links", self.links, _MOST, PartitionError)
+            object.__setattr__(self, "links", links)
 
 
 @dataclass(frozen=True, eq=False)
@@ -144,6 +154,8 @@ def on_tree(tree: FatTree, partition: Partition) -> TreePartition:
     PartitionError
         If the tree has four levels or nodes with several links, or a node or link does not exist.
     """
+    if not isinstance(tree, FatTree):
+        raise wrong("tree", "a fat-tree", tree, PartitionError)
     if tree.levels > _THREE_LEVELS or tree.ports[0] != 1:
         raise PartitionError(
             f"owned links need a tree of 2 or 3 levels with one link per node, got {tree.name}."

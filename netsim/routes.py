@@ -5,7 +5,36 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from netsim.arrays import Ints
+from checking import wrong
+from netsim.arrays import Ints, numbers_below
+
+
+def demand_routes(routes: object, error: type[ValueError]) -> None:
+    """
+    Refuse what are no routes, or routes over links that do not exist.
+
+    Parameters
+    ----------
+    routes : object
+        What came.
+    error : type of ValueError
+        Raised for anything but `Routes` that fit together.
+
+    Notes
+    -----
+    Kernels index by it without looking.
+    """
+    if not isinstance(routes, Routes):
+        raise wrong("routes", "Routes", routes, error)
+    numbers_below("links of routes", routes.links, routes.n_links, error)
+    indptr = numbers_below("indptr of routes", routes.indptr, routes.links.size + 1, error)
+    if (
+        not indptr.size
+        or indptr[0]
+        or indptr[-1] != routes.links.size
+        or np.any(np.diff(indptr) < 0)
+    ):
+        raise error(f"indptr of routes: expected to ascend from 0 to {routes.links.size}.")
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -59,7 +59,7 @@ def make_routing(spec: Mapping[str, Any] | str, topology: Topology, seed: int = 
     if "lft" in table:
         return _round_failures(_loaded(table, topology), topology)
     options = {key: value for key, value in table.items() if key != "name"}
-    fixed = {"topology": topology, "seed": whole("routing seed", seed, error=RoutingError)}
+    fixed = {"topology": topology, "seed": whole("routing seed", seed, 0, error=RoutingError)}
     routing = build("routing", table.get("name"), ROUTINGS, options, RoutingError, fixed=fixed)
     return _round_failures(routing, topology)
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from patterns.base import Step
 from patterns.errors import PatternError
-from patterns.options import DEFAULT_NBYTES, integer, settle, size
+from patterns.options import DEFAULT_NBYTES, integer, positive, settle
 
 
 class Template(ABC):
@@ -34,11 +34,10 @@ class Template(ABC):
         PatternError
             If the pattern does not exist for so many ranks.
         """
-        if n_ranks < 1:
-            raise PatternError(f"a job must have at least 1 rank, got {n_ranks}.")
+        n_ranks = integer("n_ranks", n_ranks, 1)
         if n_ranks == 1:
             return []
-        return [step for step in self._steps(int(n_ranks)) if step.src.size]
+        return [step for step in self._steps(n_ranks) if step.src.size]
 
     @abstractmethod
     def _steps(self, n_ranks: int) -> Iterable[Step]:
@@ -60,7 +59,7 @@ class Sized(Template):
 
     def __post_init__(self) -> None:
         """Check the options."""
-        settle(self, nbytes=size("nbytes", self.nbytes))
+        settle(self, nbytes=positive("nbytes", self.nbytes))
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +80,7 @@ class Rooted(Template):
 
     def __post_init__(self) -> None:
         """Check the options."""
-        settle(self, nbytes=size("nbytes", self.nbytes), root=integer("root", self.root, 0))
+        settle(self, nbytes=positive("nbytes", self.nbytes), root=integer("root", self.root, 0))
 
 
 def check_root(root: int, n_ranks: int) -> int:

@@ -6,6 +6,7 @@ import numpy as np
 
 from netsim.arrays import Ints
 from netsim.topology.base import Topology
+from netsim.topology.demand import demand_topology
 from netsim.topology.fattree import FatTree
 from scheduler.allocation import L2_UP, LEAF_UP, Allocation, bits
 from scheduler.errors import AllocationError
@@ -108,6 +109,7 @@ class Cluster:
     )
 
     def __init__(self, fabric: Topology) -> None:
+        demand_topology(fabric, AllocationError)
         self.fabric = fabric
         self.leaf_links: tuple[int, ...]
         self.l2_links: tuple[int, ...] = ()

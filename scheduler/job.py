@@ -1,8 +1,12 @@
 """Job: one line of a workload, and how the job communicates."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
+from math import inf
 
+from checking import number, whole, wrong
 from patterns.base import Pattern
+from scheduler.errors import WorkloadError
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +31,11 @@ class Communication:
     pattern: Pattern
     fraction: float
     iteration_s: float | None = None
+
+    def __post_init__(self) -> None:
+        """Check the share."""
+        if not 0.0 <= self.fraction <= 1.0:
+            raise wrong("fraction", "a number from 0 to 1", self.fraction, WorkloadError)
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,3 +85,51 @@ class Job:
     extra: tuple[tuple[str, str], ...] = ()
     logged_start_s: float | None = None
     logged_hosts: str = ""
+
+
+def check_jobs(jobs: Iterable[Job]) -> None:
+    """
+    Refuse jobs that cannot be simulated, or are out of order.
+
+    Parameters
+    ----------
+    jobs : iterable of Job
+        By submit time.
+
+    Raises
+    ------
+    WorkloadError
+        Naming the job and what is wrong.
+    """
+    before_s = -inf
+    for job in jobs:
+        if not isinstance(job, Job):
+            raise wrong("jobs", "objects of class Job", job, WorkloadError)
+        plain = (
+            type(job.id) is type(job.n_nodes) is int
+            and type(job.submit_s) is type(job.runtime_s) is type(job.requested_s) is float
+        )
+        if not (
+            plain
+            and job.n_nodes > 0
+            and before_s <= job.submit_s < inf
+            and 0 <= job.runtime_s < inf
+            and 0 <= job.requested_s < inf
+        ):
+            _check_job(job, before_s)
+        before_s = job.submit_s
+
+
+def _check_job(job: Job, before_s: float) -> None:
+    """Refuse what is wrong with a job; numbers of other types pass."""
+    whole("id of a job", job.id, error=WorkloadError)
+    name = f"job {job.id}:"
+    whole(f"{name} n_nodes", job.n_nodes, 1, error=WorkloadError)
+    number(f"{name} submit_s", job.submit_s, error=WorkloadError)
+    number(f"{name} runtime_s", job.runtime_s, 0.0, error=WorkloadError)
+    number(f"{name} requested_s", job.requested_s, 0.0, error=WorkloadError)
+    if job.submit_s < before_s:
+        raise WorkloadError(
+            f"{name} submit_s: expected jobs by submit time, got {job.submit_s:g} "
+            f"after {before_s:g}."
+        )

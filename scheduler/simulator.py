@@ -7,11 +7,12 @@ from typing import Any
 
 import simpy
 
+from checking import flag
 from scheduler.allocation import Allocation
 from scheduler.allocators.base import Allocator
 from scheduler.cluster import Cluster
 from scheduler.errors import PolicyError
-from scheduler.job import Job
+from scheduler.job import Job, check_jobs
 from scheduler.machine import Machine
 from scheduler.queues.base import QueuePolicy
 from scheduler.rates import AlonePace, Pace, RateModel
@@ -149,6 +150,8 @@ def simulate(
 
     Raises
     ------
+    WorkloadError
+        If a job has wrong times or sizes, or jobs are not in the order of submission.
     AllocationError
         If a job can never run on the machine.
     PolicyError
@@ -162,6 +165,8 @@ def simulate(
     drives the clock; instants are compared as the exact floats computed here, since a
     clock that adds up delays would part events that belong together.
     """
+    check_jobs(jobs)
+    flag("kill_at_limit", kill_at_limit, error=PolicyError)
     run = _Simulation(
         machine=Machine(cluster, allocator, estimate_s or _runtime_s),
         policy=policy,

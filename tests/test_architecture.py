@@ -18,7 +18,7 @@ MAY_IMPORT = {
 # The rooms of each package, ground floor first: a room imports rooms of lower floors and itself.
 # A module that lies loose in a package is a room of its own; `__init__` is a folder's face.
 FLOORS = {
-    "checking": [["values"], ["units"], ["registry", "table"]],
+    "checking": [["values"], ["registry", "table"]],
     "netsim": [
         ["errors", "arrays", "wholefile"],
         ["kernelcache", "units", "hostlist", "textfile", "splitmix", "routes"],
@@ -27,11 +27,12 @@ FLOORS = {
         ["routing", "contention"],
         ["nonblocking", "infiniband", "contention.events", "contention.cold"],
         ["contention.exact", "contention.compared", "formats.importers", "formats.exporters"],
-        ["flow_report", "contention_models", "formats", "accuracy"],
+        ["flow_report", "contention_models", "formats"],
         ["topologies", "routings"],
     ],
     "scheduler": [
-        ["errors", "job", "sharing", "pattern_tables"],
+        ["errors"],
+        ["job", "sharing", "pattern_tables"],
         ["allocation", "traffic", "workload"],
         ["footprint", "rates"],
         ["cluster"],
@@ -45,7 +46,7 @@ FLOORS = {
         ["errors", "siblings"],
         ["guard", "stopping"],
         ["reading", "pace"],
-        ["results", "snapshots", "contracts"],
+        ["results", "snapshots"],
         ["experiments", "report.plots"],
         ["report"],
         ["cli.do"],

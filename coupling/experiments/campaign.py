@@ -12,11 +12,12 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
+from checking import flag, path_of, whole
 from coupling.errors import ResultError
 from coupling.experiments.assembly import Parts, assemble
 from coupling.experiments.claim import claim
 from coupling.experiments.engine import Progress, check_parts, run_parts, with_reference_runtimes
-from coupling.experiments.experiment import Experiment
+from coupling.experiments.experiment import Experiment, demand_experiment
 from coupling.experiments.records import Records
 from coupling.experiments.workers import Kept, run_in_workers
 from coupling.results.result import Result
@@ -95,7 +96,11 @@ def run_campaign(
     A run is written into a hidden directory, its hashes into the manifest, and the directory
     is renamed then: what is there is finished and known, whenever the process is killed.
     """
-    folder = Path(folder)
+    demand_experiment(experiment)
+    folder = path_of("folder", folder, error=ResultError)
+    whole("workers", workers, 1, error=ResultError)
+    flag("resume", resume, error=ResultError)
+    flag("csv", csv, error=ResultError)
     parts = assemble(experiment)
     for variant in experiment.variants():
         check_parts(variant, parts)

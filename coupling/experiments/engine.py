@@ -8,7 +8,7 @@ from typing import Any
 
 from coupling.errors import ExperimentError
 from coupling.experiments.assembly import Parts, assemble
-from coupling.experiments.experiment import Experiment
+from coupling.experiments.experiment import Experiment, demand_experiment
 from coupling.pace.assumed import ASSUMED, AssumedPace, assumed_interference, assumption_of
 from coupling.pace.hops import HopLedger
 from coupling.pace.network import BlameLedger, LinkLedger, NetworkPace
@@ -26,7 +26,6 @@ from coupling.results.from_schedule import (
 )
 from coupling.results.result import Result
 from coupling.results.summary import summarize
-from netsim.accuracy import setting_of
 from netsim.contention.base import ContentionModel
 from netsim.contention_models import CONTENTION_MODELS, make_contention_model
 from netsim.routing.base import Routing
@@ -64,6 +63,7 @@ def run(experiment: Experiment, progress: Progress | None = None) -> Result:
     ExperimentError, SchedulerError, NetsimError, PatternError
         If a name, value or file is wrong; nothing has been run then.
     """
+    demand_experiment(experiment)
     parts = assemble(experiment)
     check_parts(experiment, parts)
     return run_parts(experiment, with_reference_runtimes(experiment, parts, progress), progress)
@@ -286,7 +286,7 @@ class _Outcome:
     events: int
     cpu_s: float
     deciding_s: float
-    remarks: Mapping[str, Any]
+    remarks: Mapping[str, int]
     cost_of_job: Mapping[int, float] | None  # of communication
 
 
@@ -331,29 +331,16 @@ def _simulate(
     cost_of_job = None if costs is None else costs.costs()
     cpu_s = time.process_time() - begin_s
     events = 2 * len(schedule.records)
-    remarks = _remarks(network, allocator) | {"network": _setting(experiment, parts, network)}
+    remarks = _remarks(network, allocator)
     return _Outcome(schedule, ledger, blame, events, cpu_s, policy.cpu_s, remarks, cost_of_job)
 
 
-def _remarks(network: NetworkPace | None, allocator: Allocator) -> dict[str, Any]:
+def _remarks(network: NetworkPace | None, allocator: Allocator) -> dict[str, int]:
     """Count what a reader of the result must know."""
-    counts: dict[str, Any] = {} if network is None else {"latency_bound": network.latency_bound}
+    counts = {} if network is None else {"latency_bound": network.latency_bound}
     if hasattr(allocator, "out_of_steps"):
         counts["out_of_steps"] = allocator.out_of_steps
     return counts
-
-
-def _setting(
-    experiment: Experiment, parts: Parts, network: NetworkPace | None
-) -> Mapping[str, Any]:
-    """Return what the network was, by which the known error of the model is looked up."""
-    return setting_of(
-        parts.topology,
-        None if network is None else network.routing,
-        model=experiment.model,
-        fairness=experiment.fairness,
-        owned=() if network is None else network.owned,
-    ).to_dict()
 
 
 def _assumed(experiment: Experiment, parts: Parts, allocator: Allocator) -> AssumedPace:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
+from checking import path_of, wrong
 from coupling.errors import ExperimentError
 from coupling.experiments.fields import (
     DEFAULT_ALLOCATOR,
@@ -18,7 +19,6 @@ from coupling.experiments.fields import (
 from coupling.experiments.seeds import all_seeds, given_seeds
 from coupling.reading.inputs import located
 from coupling.reading.plugins import label_of
-from coupling.reading.table import value_of
 from netsim.topology.base import Topology
 
 
@@ -139,7 +139,9 @@ class Experiment:
         ExperimentError
             If the file cannot be read, or a field is unknown or has a wrong value.
         """
-        path = Path(path)
+        path = path_of("path", path, error=ExperimentError)
+        if isinstance(changes, str):
+            raise wrong("changes", "a list such as ['run.seed=2']", changes, ExperimentError)
         tables = _parse(path)
         if changes:
             _let_seeds_follow(tables)
@@ -182,7 +184,12 @@ class Experiment:
             If a field is unknown or has a wrong value.
         """
         found = fields_of(tables, source)
-        experiment = cls(**found, source=source, folder=Path(folder), name=name)
+        experiment = cls(
+            **found,
+            source=source,
+            folder=path_of("folder", folder, error=ExperimentError),
+            name=name,
+        )
         check_compared(experiment._values(), stated="allocator" in found)
         return experiment
 
@@ -190,13 +197,13 @@ class Experiment:
         """Return the fields by name."""
         return {own.name: getattr(self, own.name) for own in fields(self)}
 
-    def resolve(self, path: str) -> Path:
+    def resolve(self, path: str | Path) -> Path:
         """
         Return a path of the file as seen from here.
 
         Parameters
         ----------
-        path : str
+        path : str or Path
             Absolute, or relative to the experiment file.
 
         Returns
@@ -289,6 +296,24 @@ def _made_again(values: Mapping[str, Any]) -> Experiment:
     return Experiment(**values)
 
 
+def demand_experiment(experiment: object) -> None:
+    """
+    Refuse what is no experiment, such as its tables.
+
+    Parameters
+    ----------
+    experiment : object
+        What came.
+
+    Raises
+    ------
+    ExperimentError
+        If it is none.
+    """
+    if not isinstance(experiment, Experiment):
+        raise wrong("experiment", "an Experiment", experiment, ExperimentError)
+
+
 def _let_seeds_follow(tables: dict[str, Any]) -> None:
     """Take out the seeds that follow from the run's, which a resolved file writes out."""
     run = tables.get("run")
@@ -319,7 +344,10 @@ def _set(tables: dict[str, Any], change: str) -> None:
     parts = key.strip().split(".")
     if not sign or not all(parts):
         raise ExperimentError(f"--set {change}: expected table.field=value.")
-    value = value_of(text)
+    try:
+        value = tomllib.loads(f"value = {text}")["value"]
+    except tomllib.TOMLDecodeError:
+        value = text.strip()
     target: Any = tables
     for part in parts[:-1]:
         target = target.setdefault(part, {}) if isinstance(target, dict) else None

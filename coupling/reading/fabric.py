@@ -125,9 +125,7 @@ def usual_routing(topology: Topology, *, owned: bool) -> str:
     return next((name for kind, name in _USUAL if isinstance(topology, kind)), "shortest")
 
 
-def read_wiring(
-    path: Path, name_map: Path | None = None, like: Topology | None = None
-) -> tuple[Wiring, str]:
+def read_wiring(path: Path, name_map: Path | None = None) -> tuple[Wiring, str]:
     """
     Read the InfiniBand fabric that `ibnetdiscover` printed.
 
@@ -137,8 +135,6 @@ def read_wiring(
         The file; ``-`` is standard input.
     name_map : Path, optional
         Better names for GUIDs.
-    like : Topology, optional
-        The fabric as it was whole.
 
     Returns
     -------
@@ -153,7 +149,7 @@ def read_wiring(
         If the file cannot be read or is no such output.
     """
     better = None if name_map is None else read_name_map(read_text(name_map), str(name_map))
-    wiring, remark = infiniband.read_wiring(read_text(path), str(path), better, like)
+    wiring, remark = infiniband.read_wiring(read_text(path), str(path), better)
     return wiring, "" if isinstance(wiring.topology, FatTree) else remark
 
 

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from checking import choice, path_of
 from coupling.errors import ResultError
 from coupling.pace.assumed import ASSUMED
 from coupling.report.page import Html, bullets, details, figures, page, paragraph
@@ -22,7 +23,6 @@ from coupling.report.tables import (
 )
 from coupling.report.words import headlines, network_matters
 from coupling.results.comparison import comparable
-from coupling.results.remarks import accuracy_lines
 from coupling.results.result import Result
 from netsim.wholefile import replace_file
 
@@ -61,7 +61,7 @@ def write_report(
     Raises
     ------
     ResultError
-        If there is no run, or the file cannot be written.
+        If there is no run, none of the baseline's name, or the file cannot be written.
 
     Notes
     -----
@@ -69,6 +69,9 @@ def write_report(
     """
     if not results:
         raise ResultError(f"{path}: expected at least one run to report, got none.")
+    path = path_of("path", path, error=ResultError)
+    if baseline:
+        choice("baseline", baseline, [result.name for result in results], error=ResultError)
     text = report_html(results, experiment_tables, manifest, baseline=baseline, notes=notes)
     try:
         replace_file(path, text)
@@ -122,7 +125,7 @@ def report_html(
     return page(
         title,
         subtitle(results, manifest),
-        bullets([*notes, *headlines(results, baseline), *accuracy_lines(results)]),
+        bullets([*notes, *headlines(results, baseline)]),
         sections,
     )
 

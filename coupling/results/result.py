@@ -9,6 +9,7 @@ from typing import Any
 
 import pandas as pd
 
+from checking import path_of
 from coupling.errors import ResultError
 from coupling.reading.table import Table
 from coupling.results.columns import COLUMNS, read_table
@@ -58,13 +59,13 @@ class Result:
         default_factory=lambda: pd.DataFrame(columns=list(COLUMNS["partitions"]))
     )
 
-    def save(self, folder: Path, *, csv: bool = False) -> dict[str, str]:
+    def save(self, folder: str | Path, *, csv: bool = False) -> dict[str, str]:
         """
         Write the result into an existing folder.
 
         Parameters
         ----------
-        folder : Path
+        folder : str or Path
             Files of the same names are replaced.
         csv : bool, default False
             Also write the job table as CSV.
@@ -79,6 +80,7 @@ class Result:
         ResultError
             If a file cannot be written.
         """
+        folder = path_of("folder", folder, error=ResultError)
         return {name: write_file(folder / name, data) for name, data in self._files(csv=csv)}
 
     def _files(self, *, csv: bool) -> Iterator[tuple[str, bytes]]:
@@ -90,13 +92,13 @@ class Result:
         yield COST, _json(self.cost)
         yield SUMMARY, _json(self.summary)
 
-    def save_csv(self, folder: Path) -> str:
+    def save_csv(self, folder: str | Path) -> str:
         """
         Write the job table as ``jobs.csv``.
 
         Parameters
         ----------
-        folder : Path
+        folder : str or Path
             Where to write; the file is replaced, whole.
 
         Returns
@@ -109,6 +111,7 @@ class Result:
         ResultError
             If the file cannot be written.
         """
+        folder = path_of("folder", folder, error=ResultError)
         return write_file(folder / CSV, self._csv())
 
     def _csv(self) -> bytes:
@@ -116,13 +119,13 @@ class Result:
         return str(self.jobs.to_csv(index=False)).encode("utf-8")
 
     @classmethod
-    def load(cls, folder: Path) -> "Result":
+    def load(cls, folder: str | Path) -> "Result":
         """
         Read a result back.
 
         Parameters
         ----------
-        folder : Path
+        folder : str or Path
             Where `save` wrote it: a result directory, or one run of it.
 
         Returns
@@ -136,6 +139,7 @@ class Result:
             If a file is missing, is not the one that the manifest knows by its hash, or holds
             something else than a result of this version.
         """
+        folder = path_of("folder", folder, error=ResultError)
         hashes = hashes_of(folder) or {}
         data = {name: read_checked(folder / name, hashes.get(name)) for name in FILES}
         summary, cost = _summary(folder / SUMMARY), read_object(folder / COST)
@@ -156,23 +160,8 @@ def _summary(path: Path) -> dict[str, Any]:
     table.integer("nodes", least=1)
     for group in _GROUPS:
         _check_numbers(table.mapping(group), f"{place} {group}:")
-    if "network" in summary:
-        _check_network(Table(summary["network"], f"{place} network:", ResultError))
-    others = {key: summary[key] for key in summary if key not in ("name", "network", *_GROUPS)}
-    _check_numbers(others, place)
+    _check_numbers({key: summary[key] for key in summary if key not in ("name", *_GROUPS)}, place)
     return summary
-
-
-def _check_network(table: Table) -> None:
-    """Refuse a network that is described otherwise than `netsim.accuracy.Setting` is."""
-    for name in ("model", "fairness", "machine"):
-        table.text(name)
-    table.number("buffer_bytes", None, 0.0)
-    for name, kind in (("routings", str), ("ranks_per_node", int)):
-        entries = table.raw(name)
-        if not isinstance(entries, list) or any(type(entry) is not kind for entry in entries):
-            raise table.error(name, f"a list of {'texts' if kind is str else 'whole numbers'}")
-    table.finish()
 
 
 def _check_numbers(values: Mapping[str, Any], place: str) -> None:

@@ -5,6 +5,8 @@ from collections.abc import Mapping
 import numpy as np
 import pandas as pd
 
+from checking import whole
+from coupling.errors import ResultError
 from coupling.results.over_time import lost_capacity
 
 BOUNDED_SLOWDOWN_TAU_S = 10.0  # Feitelson & Rudolph 1998: jobs shorter than this count as so long
@@ -35,6 +37,7 @@ def summarize(jobs: pd.DataFrame, n_nodes: int) -> dict[str, float | int | None]
     -----
     Steady utilisation is Smith21, section 5, without the drain at the end of the trace.
     """
+    n_nodes = whole("n_nodes", n_nodes, 1, error=ResultError)
     done = jobs[jobs["dropped"] == ""]
     counts: dict[str, float | int | None] = {
         "jobs": len(done),

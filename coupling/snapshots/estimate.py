@@ -4,18 +4,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from checking import flag
 from coupling.errors import CouplingError, SnapshotError
 from coupling.snapshots.blame import Shares, lost_time_shares
 from coupling.snapshots.predictions import (
     Placed,
     Predict,
     Prediction,
+    busiest_shared_links,
     predictor,
-    setting,
-    worst_links,
 )
-from coupling.snapshots.snapshot import Candidate, JobId, PlacedJob, Snapshot, snapshot_from
-from netsim.accuracy import Setting, known_accuracy
+from coupling.snapshots.snapshot import Candidate, JobId, PlacedJob, Snapshot, demand_snapshot
 from netsim.contention.constants import bytes_per_link
 from netsim.errors import NetsimError
 from scheduler.traffic import PlacedTraffic, TrafficOf
@@ -142,14 +141,11 @@ class Estimate:
         By link and job, of jobs that send.
     candidates : tuple of CandidateEstimate
         In the order of the snapshot.
-    setting : Setting
-        What the network was, by which the known error of the model is looked up.
     """
 
     jobs: tuple[JobEstimate, ...]
     links: tuple[LinkLoad, ...]
     candidates: tuple[CandidateEstimate, ...]
-    setting: Setting
 
     def to_dict(self) -> dict[str, Any]:
         """
@@ -183,7 +179,6 @@ class Estimate:
             "ranking": [
                 {"job": job, "candidates": order} for job, order in self._ranking().items()
             ],
-            "network": known_accuracy(self.setting),
         }
 
     def _ranking(self) -> dict[JobId, list[int]]:
@@ -230,8 +225,8 @@ def estimate(snapshot: Snapshot | Mapping[str, Any], *, blame: bool = True) -> E
     >>> [round(job.interference, 3) for job in estimate(scene).jobs]
     [2.0, 2.0]
     """
-    if isinstance(snapshot, Mapping):
-        snapshot = snapshot_from(snapshot)
+    snapshot = demand_snapshot(snapshot)
+    flag("blame", blame, error=SnapshotError)
     return _Estimator(snapshot).estimate(blame=blame)
 
 
@@ -258,14 +253,14 @@ class _Estimator:
             placed = self._placed(snapshot.jobs)
             together = predict(placed)
             shares = lost_time_shares(snapshot, placed, predict, together) if blame else {}
-            worst = worst_links(snapshot, placed, together)
+            worst = self._worst_links(placed, together)
             jobs = tuple(self._job(job, placed, together, worst, shares) for job in snapshot.jobs)
             candidates = self._candidates(placed, predict)
         except CouplingError:
             raise
         except NetsimError as error:
             raise SnapshotError(f"{snapshot.source}: {error}") from None
-        return Estimate(jobs, tuple(self._loads(placed, jobs)), candidates, setting(snapshot))
+        return Estimate(jobs, tuple(self._loads(placed, jobs)), candidates)
 
     def _placed(self, jobs: Sequence[PlacedJob]) -> dict[int, PlacedTraffic]:
         """Return the traffic of the jobs that put any on the network."""
@@ -326,6 +321,20 @@ class _Estimator:
             end_s = job.start_s + job.iterations * job.compute_s
         return JobEstimate(job.id, job.compute_s, job.compute_s, 1.0, 1.0, 1.0, None, end_s)
 
+    def _worst_links(self, placed: Placed, together: Mapping[int, Prediction]) -> dict[int, int]:
+        """Return the worst link of each job that is held up; `exact` has those of `accurate`."""
+        held = [job for job, own in together.items() if own.held_up]
+        if not held:
+            return {}
+        told = together
+        if self._snapshot.model == "exact":
+            told = predictor(replace(self._snapshot, model="accurate"))(placed)
+        busiest = busiest_shared_links(self._snapshot.topology, placed, together)
+        return {
+            job: told[job].worst_link if told[job].worst_link >= 0 else busiest.get(job, -1)
+            for job in held
+        }
+
     def _loads(self, placed: Placed, jobs: Sequence[JobEstimate]) -> list[LinkLoad]:
         """Return what each job puts on each link, by link and job."""
         topology = self._snapshot.topology
@@ -376,7 +385,7 @@ class _Estimator:
         if traffic is not None:
             scene[job.number] = traffic
         together = predict(scene)
-        worst = worst_links(self._snapshot, scene, together)
+        worst = self._worst_links(scene, together)
         others = [other for other in self._snapshot.jobs if other is not job]
         weights = [len(set(other.partition.nodes.tolist())) for other in others]
         slowdowns = [self._job(other, scene, together, worst, {}).slowdown for other in others]

@@ -1,16 +1,23 @@
-"""Read a permutation: one flow per line, or JSON."""
+"""Permutations: read, one flow per line or JSON, and parted by job."""
 
 import json
 import shlex
+from collections.abc import Sequence
 from pathlib import Path
 
+import numpy as np
+
+from checking import wholes, wrong
 from coupling.errors import SnapshotError
 from coupling.reading.files import read_text
 from coupling.reading.table import brief
+from coupling.snapshots.snapshot import JobId, Snapshot
+from netsim.arrays import Ints
 from netsim.errors import TopologyError
 from netsim.topology.base import Topology
 
 _ENDS = 2
+Pairs = Sequence[tuple[int, int]]
 
 
 def read_permutation(path: Path, topology: Topology) -> list[tuple[int, int]]:
@@ -68,3 +75,42 @@ def _pair(ends: object, place: str, topology: Topology) -> tuple[int, int]:
         return topology.names.node(ends[0]), topology.names.node(ends[1])
     except TopologyError as error:
         raise SnapshotError(f"{place}: {error}") from None
+
+
+def flows_by_job(snapshot: Snapshot, permutation: Pairs) -> dict[JobId, tuple[Ints, Ints]]:
+    """
+    Part the flows of a permutation by the job whose nodes they join.
+
+    Parameters
+    ----------
+    snapshot : Snapshot
+        Jobs on a fabric.
+    permutation : sequence of (source, destination)
+        Flows between nodes.
+
+    Returns
+    -------
+    dict of id to (src, dst)
+        For jobs that have any.
+
+    Raises
+    ------
+    SnapshotError
+        If a flow does not join two nodes of one job.
+    """
+    members = [(job.id, set(job.partition.nodes.tolist())) for job in snapshot.jobs]
+    parts: dict[JobId, list[tuple[int, int]]] = {}
+    for pair in permutation:
+        ends = wholes("permutation", pair, 0, error=SnapshotError)
+        if len(ends) != _ENDS:
+            raise wrong("permutation", "pairs of source and destination", pair, SnapshotError)
+        src, dst = ends
+        owner = next((job for job, nodes in members if src in nodes and dst in nodes), None)
+        if owner is None:
+            name = snapshot.topology.vertex_name
+            raise SnapshotError(
+                f"permutation: expected nodes of one job, got {name(src)} to {name(dst)}."
+            )
+        parts.setdefault(owner, []).append((src, dst))
+    arrays = {job: np.array(pairs, dtype=np.int64).T for job, pairs in parts.items()}
+    return {job: (src, dst) for job, (src, dst) in arrays.items()}

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from checking import path_of, wrong
 from coupling.errors import SnapshotError
 from coupling.reading.fabric import routing_of, topology_of
 from coupling.reading.files import node_list, read_json
@@ -169,7 +170,7 @@ def read_snapshot(path: Path | str) -> Snapshot:
     CouplingError
         Naming file, place and field, what came and what was expected.
     """
-    path = Path(path)
+    path = path_of("path", path, error=SnapshotError)
     folder = Path() if str(path) == "-" else path.parent
     return snapshot_from(read_json(path), str(path), folder)
 
@@ -366,3 +367,29 @@ def _seconds(table: Table, key: str) -> float:
     if seconds > _MOST_SECONDS:
         raise table.error(key, f"seconds from 0 to {_MOST_SECONDS:g}, or a text such as '3 ms'")
     return seconds
+
+
+def demand_snapshot(snapshot: Snapshot | Mapping[str, Any]) -> Snapshot:
+    """
+    Return a snapshot, made where its fields came.
+
+    Parameters
+    ----------
+    snapshot : Snapshot or mapping
+        What came.
+
+    Returns
+    -------
+    Snapshot
+        Checked.
+
+    Raises
+    ------
+    SnapshotError
+        If it is neither, or a field is wrong.
+    """
+    if isinstance(snapshot, Snapshot):
+        return snapshot
+    if isinstance(snapshot, Mapping):
+        return snapshot_from(snapshot)
+    raise wrong("snapshot", "a Snapshot (see read_snapshot) or its fields", snapshot, SnapshotError)

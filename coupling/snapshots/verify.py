@@ -1,31 +1,31 @@
 """Verify: isolation of jobs from each other, and whether their partitions are non-blocking."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from checking import flag, whole
 from coupling.errors import SnapshotError
-from coupling.snapshots.reach import reached_links
-from coupling.snapshots.snapshot import JobId, PlacedJob, Snapshot, snapshot_from
+from coupling.snapshots.permutations import Pairs, flows_by_job
+from coupling.snapshots.snapshot import JobId, PlacedJob, Snapshot, demand_snapshot
 from netsim.arrays import Ints
 from netsim.errors import NetsimError, PartitionError, RoutingError
-from netsim.flows.isolation import shared_links
+from netsim.flows.isolation import minimal_links, shared_links
 from netsim.nonblocking.conditions import Breach, broken_conditions
 from netsim.nonblocking.exact import ExactRouter, Witness
 from netsim.nonblocking.router import PermutationRouter
 from netsim.nonblocking.static_table import TableReport, static_table_report
 from netsim.nonblocking.verdict import Certificate, Status, Verdict, rearrangeable
 from netsim.routes import Routes
+from netsim.routing.ranks import RankRouting
 from netsim.topology.base import Topology
 from netsim.topology.fattree import FatTree
 
 RANDOM = 100  # permutations tried where nobody says how many
 _FEW_MATRICES, _ALL_MATRICES = 2_000, 200_000  # leaf-to-leaf flow matrices tried one by one
 _BATCH = 200_000  # flows routed at once: tens of MB
-
-Pairs = Sequence[tuple[int, int]]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -227,8 +227,10 @@ def verify(
     A job is isolated where none of the links that could carry traffic between any two of its
     nodes, and none that it owns, is such a link of another job.
     """
-    if isinstance(snapshot, Mapping):
-        snapshot = snapshot_from(snapshot)
+    snapshot = demand_snapshot(snapshot)
+    whole("n_random", n_random, 0, error=SnapshotError)
+    flag("exhaustive", exhaustive, error=SnapshotError)
+    flag("any_routing", any_routing, error=SnapshotError)
     checks = _Checks(snapshot, n_random, _ALL_MATRICES if exhaustive else _FEW_MATRICES)
     given = flows_by_job(snapshot, permutation)
     reach = [checks.reach(job, any_routing=any_routing) for job in snapshot.jobs]
@@ -248,41 +250,6 @@ def verify(
     )
 
 
-def flows_by_job(snapshot: Snapshot, permutation: Pairs) -> dict[JobId, tuple[Ints, Ints]]:
-    """
-    Part the flows of a permutation by the job whose nodes they join.
-
-    Parameters
-    ----------
-    snapshot : Snapshot
-        Jobs on a fabric.
-    permutation : sequence of (source, destination)
-        Flows between nodes.
-
-    Returns
-    -------
-    dict of id to (src, dst)
-        For jobs that have any.
-
-    Raises
-    ------
-    SnapshotError
-        If a flow does not join two nodes of one job.
-    """
-    members = [(job.id, set(job.partition.nodes.tolist())) for job in snapshot.jobs]
-    parts: dict[JobId, list[tuple[int, int]]] = {}
-    for src, dst in permutation:
-        owner = next((job for job, nodes in members if src in nodes and dst in nodes), None)
-        if owner is None:
-            name = snapshot.topology.vertex_name
-            raise SnapshotError(
-                f"permutation: expected nodes of one job, got {name(src)} to {name(dst)}."
-            )
-        parts.setdefault(owner, []).append((src, dst))
-    ends = {job: np.array(pairs, dtype=np.int64).T for job, pairs in parts.items()}
-    return {job: (src, dst) for job, (src, dst) in ends.items()}
-
-
 class _Checks:
     """Checks of single jobs."""
 
@@ -293,10 +260,21 @@ class _Checks:
 
     def reach(self, job: PlacedJob, *, any_routing: bool) -> Ints:
         """Return the links that a job owns or can use, as far as it can be routed."""
-        marked = np.zeros(self._snapshot.topology.n_links, dtype=np.bool_)
+        topology, partition = self._snapshot.topology, job.partition
+        ways = RankRouting(topology, self._snapshot.routing)
+        marked = np.zeros(topology.n_links, dtype=np.bool_)
+        if partition.links is not None:
+            marked[partition.links] = True
+        nodes = np.unique(partition.nodes)
+        rows = max(1, _BATCH // nodes.size)
         try:
-            for links in reached_links(self._snapshot, job, any_routing=any_routing):
-                marked[links] = True
+            for first in range(0, nodes.size, rows):
+                some = nodes[first : first + rows]
+                ends = np.repeat(some, nodes.size), np.tile(nodes, some.size)
+                if any_routing:
+                    marked[minimal_links(topology, *ends)] = True
+                else:
+                    marked[ways.of_nodes(*ends, partition)[0].links] = True
         except (RoutingError, PartitionError):
             pass  # `judge` says that and why it cannot be routed
         return np.flatnonzero(marked)

@@ -4,11 +4,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from checking import number, whole
 from netsim.arrays import Floats, Ints
 from netsim.contention.base import Traffic
 from netsim.errors import ContentionError
 from netsim.flows.maxmin import is_per_sender
 from netsim.kernelcache import load_kernels
+from netsim.routes import demand_routes
 from netsim.topology.base import Topology
 from netsim.topology.rails import n_senders, node_bundles
 
@@ -152,6 +154,7 @@ def check_traffic(traffic: Traffic, topology: Topology) -> None:
         Naming the first thing that is wrong.
     """
     n_flows, routes = traffic.step.size, traffic.routes
+    demand_routes(routes, ContentionError)
     sizes = (traffic.sender.size, traffic.nbytes.size, traffic.latency_s.size, routes.n_flows)
     if sizes != (n_flows,) * len(sizes):
         raise ContentionError(
@@ -162,16 +165,20 @@ def check_traffic(traffic: Traffic, topology: Topology) -> None:
         raise ContentionError(
             f"routes must be on a fabric of {topology.n_links} links, got one of {routes.n_links}."
         )
-    if not traffic.compute_s >= 0.0:
-        raise ContentionError(f"compute_s must be 0 or more, got {traffic.compute_s}.")
+    number("compute_s", traffic.compute_s, 0.0, error=ContentionError)
+    if traffic.n_nodes is not None:
+        whole("n_nodes", traffic.n_nodes, 0, error=ContentionError)
     if n_flows == 0:
         return
     step = traffic.step
     if step[0] < 0 or bool((step[1:] < step[:-1]).any()):
         raise ContentionError("steps of flows must be 0 or more and ascend.")
-    least = traffic.nbytes.min()
-    if not least > 0.0:
-        raise ContentionError(f"bytes of flows must be positive, got {least}.")
+    least, most = traffic.nbytes.min(), traffic.nbytes.max()
+    if not 0.0 < least <= most < np.inf:
+        wrong_size = most if least > 0.0 else least
+        raise ContentionError(f"bytes of flows must be positive and finite, got {wrong_size}.")
+    if not 0.0 <= traffic.latency_s.min() <= traffic.latency_s.max() < np.inf:
+        raise ContentionError("latencies of flows must be 0 or more and finite.")
     low, high = int(traffic.sender.min()), int(traffic.sender.max())
     most = n_senders(topology) - 1
     if low < 0 or high > most:

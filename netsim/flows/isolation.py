@@ -1,13 +1,15 @@
 """Isolation: which jobs share which directed links."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from math import prod
 
 import numpy as np
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import shortest_path
 
-from netsim.arrays import Bools, Ints
+from checking import wrong
+from netsim.arrays import Bools, Ints, numbers_below
+from netsim.errors import PartitionError
 from netsim.routes import Routes
 from netsim.topology.base import Topology
 from netsim.topology.fattree import FatTree
@@ -33,7 +35,12 @@ def shared_links(links_of_job: Sequence[Ints]) -> dict[int, list[int]]:
     >>> shared_links([np.array([4, 7, 7]), np.array([5]), np.array([7, 9])])
     {7: [0, 2]}
     """
-    once = [np.unique(links) for links in links_of_job]
+    if isinstance(links_of_job, (str, Mapping)):
+        raise wrong("links_of_job", "a list of lists of links", links_of_job, PartitionError)
+    once = [
+        np.unique(numbers_below(f"links_of_job[{job}]", links, 2**40, PartitionError))
+        for job, links in enumerate(links_of_job)
+    ]
     if not once:
         return {}
     link = np.concatenate(once)

@@ -2,10 +2,10 @@
 
 import numpy as np
 
-from netsim.arrays import Bools, Floats, Ints
+from netsim.arrays import Bools, Floats, Ints, numbers_below, numbers_from
 from netsim.errors import NetsimError
 from netsim.kernelcache import load_kernels
-from netsim.routes import Routes
+from netsim.routes import Routes, demand_routes
 
 FAIRNESS = ("per-sender", "per-flow")
 
@@ -59,6 +59,12 @@ def max_min_rates(
     >>> max_min_rates(routes, np.array([10.0, 4.0]))
     array([6., 4.])
     """
+    demand_routes(routes, NetsimError)
+    capacity = numbers_from("capacity", capacity, 0.0, NetsimError)
+    if channel is not None:
+        channel = numbers_below("channel", channel, max(1, routes.n_links), NetsimError)
+    if weights is not None:
+        weights = numbers_from("weights", weights, 0.0, NetsimError)
     channels, channel_capacity = as_channels(routes, capacity, channel)
     weights = np.ones(routes.n_flows) if weights is None else np.asarray(weights, dtype=float)
     if weights.shape != (routes.n_flows,) or not _positive(weights).all():
@@ -154,6 +160,8 @@ def as_channels(routes: Routes, capacity: Floats, channel: Ints | None) -> tuple
         raise NetsimError(f"channel must hold {capacity.size} values in 0..{capacity.size - 1}.")
     channel_capacity = np.ones(capacity.size)
     channel_capacity[channel] = capacity
+    if np.any(channel_capacity[channel] != capacity):
+        raise NetsimError("capacity: expected the same for all links of a channel, got others.")
     return channel[routes.links], channel_capacity
 
 

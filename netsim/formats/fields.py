@@ -196,9 +196,8 @@ class Fields(Table):
         TopologyError
             If it does, with the field.
         """
-        entries = self.listed(name)
         try:
-            find(entries)
+            find(self.listed(name))
         except TopologyError as error:
             raise self.fault(name, str(error)) from None
 

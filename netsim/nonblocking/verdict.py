@@ -7,13 +7,16 @@ from itertools import islice
 
 import numpy as np
 
+from checking import whole, wrong
 from netsim.arrays import Ints
+from netsim.errors import PartitionError, RoutingError
 from netsim.nonblocking.conditions import broken_conditions
 from netsim.nonblocking.exact import ExactRouter, Witness
 from netsim.nonblocking.legal_part import legal_part
 from netsim.nonblocking.router import PermutationRouter
 from netsim.partition import Partition, TreePartition, on_tree
 from netsim.routes import Routes
+from netsim.routing.ends import flow_ends
 from netsim.topology.fattree import FatTree
 
 _STRUCTURED = 200  # structured permutations tried at most
@@ -133,7 +136,10 @@ def rearrangeable(
     are few enough, all leaf-to-leaf flow matrices, which is all that paths depend on.
     """
     job = on_tree(tree, partition)
-    rng = np.random.default_rng(seed)
+    n_random = whole("n_random", n_random, 0, error=PartitionError)
+    limit = whole("exhaustive_limit", exhaustive_limit, 0, error=PartitionError)
+    rng = np.random.default_rng(whole("seed", seed, 0, error=PartitionError))
+    permutations = [_flows(pair, tree) for pair in permutations]
     legal, how = _legal(tree, partition)
     if legal is not None:
         router = PermutationRouter(tree, legal)
@@ -147,14 +153,21 @@ def rearrangeable(
     verdict = _try(exact, few)
     if verdict.status is Status.BLOCKED:
         return verdict
-    matrices = list(islice(flow_matrices(job.nodes_on_leaf.tolist()), exhaustive_limit + 1))
-    if len(matrices) > exhaustive_limit:
+    matrices = list(islice(flow_matrices(job.nodes_on_leaf.tolist()), limit + 1))
+    if len(matrices) > limit:
         return verdict
     every = _try(exact, (_realise(job, matrix) for matrix in matrices))
     if every.status is not Status.SAMPLED:
         return every
     method = f"exhaustive: all {len(matrices)} leaf-to-leaf flow matrices routed"
     return Verdict(Status.EXHAUSTED, method, every.certificate)
+
+
+def _flows(pair: object, tree: FatTree) -> tuple[Ints, Ints]:
+    """Check one permutation that is given."""
+    if not isinstance(pair, (tuple, list)) or len(pair) != 2:  # noqa: PLR2004 (sources, destinations)
+        raise wrong("permutations", "pairs of sources and destinations", pair, RoutingError)
+    return flow_ends(pair[0], pair[1], tree)
 
 
 def flow_matrices(counts: Sequence[int]) -> Iterator[list[list[int]]]:

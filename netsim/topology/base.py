@@ -6,6 +6,7 @@ from functools import cached_property
 
 import numpy as np
 
+from checking import whole
 from netsim.arrays import Floats, Ints
 from netsim.errors import TopologyError
 from netsim.topology.names import NameBook
@@ -199,6 +200,7 @@ class Topology:
             The file's own name in an imported fabric; else ``n17`` for a node, ``s1.3`` for a
             switch of a tree (leaf 3), ``r5`` for any other switch.
         """
+        whole("vertex", vertex, 0, self.n_nodes + self.n_switches - 1, error=TopologyError)
         return self.origin.labels[vertex] if self.origin else self._usual_name(vertex)
 
     def vertex_number(self, name: str) -> int:
@@ -302,6 +304,7 @@ class Topology:
         str
             Its name, as scripts use it.
         """
+        whole("link", link, 0, self.n_links - 1, error=TopologyError)
         tail, head = int(self.link_tail[link]), int(self.link_head[link])
         name = f"{self.vertex_name(tail)}>{self.vertex_name(head)}"
         return f"{name}#{self.link_cable[link]}" if link in self._parallel else name

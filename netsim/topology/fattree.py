@@ -8,6 +8,7 @@ from math import prod
 
 import numpy as np
 
+from checking import flag, whole, wholes
 from netsim.arrays import Floats, Ints
 from netsim.errors import TopologyError
 from netsim.topology.base import Topology, check_size
@@ -154,7 +155,7 @@ class FatTree(Topology):
         """
         x = vertex
         for level, count in enumerate(self.counts):
-            if x < count:
+            if 0 <= x < count:
                 return level, x
             x -= count
         raise TopologyError(f"no vertex {vertex} in {self.name}.")
@@ -243,6 +244,7 @@ class FatTree(Topology):
         str
             ``injection``, ``ejection``, ``leaf-up``, ``leaf-down``, ``L2-up``, ``L2-down``, ...
         """
+        whole("link", link, 0, self.n_links - 1, error=TopologyError)
         for level in reversed(range(self.levels)):
             if link >= self.up_base[level]:
                 up = link < self.down_base[level]
@@ -294,7 +296,9 @@ def build_fat_tree(
     >>> tree.n_nodes, tree.n_switches, tree.link_name(int(tree.up_base[1]))
     (16, 20, 's1.0>s2.0')
     """
-    m, w, p = tuple(children), tuple(parents), tuple(parallel)
+    lists = (("children", children), ("parents", parents), ("parallel", parallel))
+    m, w, p = (wholes(name, given, 1, error=TopologyError) for name, given in lists)
+    flag("half_duplex", half_duplex, error=TopologyError)
     rates = check_shape(m, w, p, bandwidth, down_cable)
     h = len(m)
     counts = [prod(w[:level]) * prod(m[level:]) for level in range(h + 1)]
@@ -371,6 +375,7 @@ def fat_tree_of_radix(
     >>> fat_tree_of_radix(18, 12.5e9).n_nodes
     1458
     """
+    radix = whole("radix", radix, error=TopologyError)
     if radix < 4 or radix % 2:  # noqa: PLR2004 (the least radix that makes a tree)
         raise TopologyError(f"radix must be an even number from 4, got {radix}.")
     k = radix // 2

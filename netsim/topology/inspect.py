@@ -6,7 +6,9 @@ from typing import Any
 import numpy as np
 
 from netsim.arrays import Bools, Ints
+from netsim.errors import TopologyError
 from netsim.topology.base import Topology
+from netsim.topology.demand import demand_topology
 from netsim.topology.irregular import bundles, irregularities
 from netsim.topology.levels import links_in_service, vertex_levels
 from netsim.topology.reach import Unreachable, unreachable
@@ -171,6 +173,7 @@ def inspect_topology(topology: Topology, assumed: tuple[str, ...] = ()) -> Topol
     >>> [(level.switches, level.taper) for level in report.levels]
     [(72, 1.0), (72, 1.0), (36, None)]
     """
+    demand_topology(topology, TopologyError)
     level = vertex_levels(topology)
     own = topology.origin.assumed if topology.origin is not None else ()
     return TopologyReport(

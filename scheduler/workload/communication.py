@@ -5,9 +5,9 @@ from dataclasses import replace
 
 import numpy as np
 
+from checking import number, whole
 from netsim.arrays import Floats, Ints
 from netsim.splitmix import uniforms
-from netsim.units import Stated
 from patterns.base import Pattern
 from patterns.errors import PatternError
 from patterns.registry import make_pattern
@@ -62,6 +62,9 @@ def assign(
         If a pattern does not exist for the size of a job, a column of the log lacks a
         value, or bytes do not fit into an iteration.
     """
+    whole("seed", seed, 0, error=WorkloadError)
+    if node_bandwidth is not None:
+        number("node_bandwidth", node_bandwidth, positive=True, error=WorkloadError)
     ids = np.fromiter((job.id for job in jobs), dtype=np.int64, count=len(jobs))
     n_nodes = np.fromiter((job.n_nodes for job in jobs), dtype=np.int64, count=len(jobs))
     drawn: list[Communication | None] = [None] * len(jobs)
@@ -140,7 +143,7 @@ class _Draws:
         if key not in self.patterns:
             spec = seeded(self.rule.pattern or {}, seed)
             if key[1]:
-                spec["nbytes"] = Stated(nbytes)  # drawn, which may be part of a byte
+                spec["nbytes"] = nbytes
             self.patterns[key] = make_pattern(spec)
         return self.patterns[key]
 

@@ -8,11 +8,13 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
+from checking import Table, path_of
+from netsim.errors import UnitError
 from netsim.units import parse_size, parse_time
 from patterns.errors import PatternError
 from patterns.registry import PATTERNS, make_pattern
 from scheduler.errors import WorkloadError
-from scheduler.pattern_tables import located
+from scheduler.pattern_tables import settled
 from scheduler.workload.distributions import Distribution, read_distribution
 from scheduler.workload.match import Match, read_match
 from scheduler.workload.source import read_source
@@ -130,7 +132,7 @@ def read_profile(path: str | Path) -> Profile:
 
 
 def profile_from(
-    table: Mapping[str, Any], source: str = "profile", folder: Path | None = None
+    table: Mapping[str, Any], source: str = "profile", folder: str | Path | None = None
 ) -> Profile:
     """
     Check a communication profile given as tables.
@@ -146,7 +148,7 @@ def profile_from(
         ``comm_fraction = 0`` needs nothing else.
     source : str, default "profile"
         What errors call it.
-    folder : Path, optional
+    folder : str or Path, optional
         Where the relative paths of matrix files start; default: the working directory.
 
     Returns
@@ -160,16 +162,16 @@ def profile_from(
         If a key is unknown, a pattern cannot be made, a value is out of range, or not just
         two of the three quantities are given.
     """
-    strange = sorted(set(table) - {"version", "rule"})
-    if strange:
-        raise WorkloadError(f"{source}: unknown key {strange[0]!r}; choose from version, rule.")
-    version, rules = table.get("version"), table.get("rule")
+    fields = Table(table, f"{source}:", WorkloadError)
+    version, rules = fields.raw("version"), fields.raw("rule")
+    fields.finish()
     if type(version) is not int or version != VERSION:
-        raise WorkloadError(f"{source}: version: expected {VERSION}, got {version!r}.")
+        raise fields.error("version", str(VERSION))
+    folder = Path() if folder is None else path_of("folder", folder, error=WorkloadError)
     if not isinstance(rules, list) or not rules:
         raise WorkloadError(f"{source}: expected at least one [[rule]], got {rules!r}.")
     made = tuple(
-        _rule(rule, f"{source}: rule {number}", folder or Path())
+        _rule(rule, f"{source}: rule {number}", folder)
         for number, rule in enumerate(rules, start=1)
     )
     return Profile(made, table, source)
@@ -226,18 +228,12 @@ def _options(spec: Mapping[str, Any]) -> set[str]:
 
 def _rule(table: object, place: str, folder: Path) -> Rule:
     """Check one rule."""
-    if not isinstance(table, Mapping):
-        raise WorkloadError(f"{place}: expected a table, got {table!r}.")
-    for key in table:
-        if key not in _KEYS:
-            raise WorkloadError(f"{place}: unknown key {key!r}; choose from {', '.join(_KEYS)}.")
-    chance = table.get("chance", 1.0)
-    if isinstance(chance, bool) or not isinstance(chance, (int, float)) or not 0 <= chance <= 1:
-        raise WorkloadError(f"{place}: chance: expected a number in 0..1, got {chance!r}.")
+    fields = Table(table, f"{place}:", WorkloadError)
+    table = {key: fields.raw(key) for key in _KEYS if key in fields}
+    fields.finish()
+    chance = fields.number("chance", 1.0, 0.0, 1.0)
     match = read_match(table.get("match", {}), place)
-    label = table.get("label")
-    if label is not None and not isinstance(label, str):
-        raise WorkloadError(f"{place}: label: expected a text, got {label!r}.")
+    label = fields.text("label") if "label" in fields else None
     quantities = {
         key: _quantity(table[key], key, f"{place}: {key}") for key in _QUANTITIES if key in table
     }
@@ -254,9 +250,9 @@ def _pattern(table: object, place: str, folder: Path) -> Mapping[str, Any]:
     if not isinstance(table, Mapping):
         raise WorkloadError(f"{place}: pattern: expected a table with a name, got {table!r}.")
     try:
-        spec = located(table, folder)
+        spec = settled(table, folder)
         make_pattern(spec)
-    except (PatternError, TypeError) as error:
+    except (PatternError, UnitError, TypeError) as error:
         raise WorkloadError(f"{place}: pattern: {error}") from error
     return spec
 

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from checking import build, look_up
+from checking import build, look_up, path_of, wrong
 from scheduler.errors import WorkloadError
 from scheduler.workload.base import Workload
 from scheduler.workload.filters import Filters, Reader, refine
@@ -73,7 +73,12 @@ def make_workload(
     >>> make_workload({"generator": "synth", "mean_nodes": 16, "n_jobs": 5}).source
     'synth(mean_nodes=16, n_jobs=5, seed=1)'
     """
-    options = dict(table)
+    if not isinstance(table, Mapping):
+        raise wrong(source, "a table", table, WorkloadError)
+    options: dict[str, Any] = dict(table)
+    if isinstance(options.get("path"), Path):
+        options["path"] = str(options["path"])
+    folder = Path() if folder is None else path_of("folder", folder, error=WorkloadError)
     if "generator" in options:
         return _draw(options, source, seed)
     path, name = options.pop("path", None), options.pop("format", "swf")
@@ -88,7 +93,7 @@ def make_workload(
         raise WorkloadError(f"{source}: {error}") from error
     _check_keys(options, _FILTERS, f"{source}: format {name!r}")
     _check_filters(options, source)
-    return reader(path if path == "-" else Path(folder or "") / path, **options)
+    return reader(path if path == "-" else folder / path, **options)
 
 
 def _draw(options: dict[str, Any], source: str, seed: int | None) -> Workload:

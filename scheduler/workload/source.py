@@ -8,6 +8,7 @@ import zlib
 from dataclasses import dataclass
 from pathlib import Path
 
+from checking import path_of
 from scheduler.errors import WorkloadError
 
 _GZIP = b"\x1f\x8b"
@@ -67,9 +68,10 @@ def read_source(path: str | Path, *, binary: bool = False) -> Source:
         If there is no such file, it cannot be read, is empty, is no text or is a damaged
         gzip file.
     """
+    path = path_of("path", path, error=WorkloadError)
     name = "<stdin>" if str(path) == "-" else str(path)
     try:
-        stored = sys.stdin.buffer.read() if str(path) == "-" else Path(path).read_bytes()
+        stored = sys.stdin.buffer.read() if str(path) == "-" else path.read_bytes()
     except (OSError, ValueError) as error:  # ValueError: a zero byte in the path
         why = getattr(error, "strerror", None) or str(error)
         raise WorkloadError(f"{name}: expected a readable file, got: {why}.") from error

@@ -11,6 +11,7 @@ from typing import NoReturn, Unpack
 import numpy as np
 from numpy.typing import NDArray
 
+from checking import path_of, whole
 from netsim.arrays import Floats, Ints
 from netsim.wholefile import replace_file
 from scheduler.errors import WorkloadError
@@ -120,6 +121,8 @@ def write_swf(
     processors_per_node : int, default 1
         Processors written for each node.
     """
+    path = path_of("path", path, error=WorkloadError)
+    processors_per_node = whole("processors_per_node", processors_per_node, 1, error=WorkloadError)
     lines = [f"; {line}" for line in ("Version: 2.2", *header)]
     for job in jobs:
         processors = job.n_nodes * processors_per_node
@@ -132,7 +135,10 @@ def write_swf(
     data = ("\n".join(lines) + "\n").encode()
     if str(path).endswith(".gz"):
         data = gzip.compress(data, mtime=0)
-    replace_file(path, data)
+    try:
+        replace_file(path, data)
+    except OSError as error:
+        raise WorkloadError(f"{path}: cannot be written: {error.strerror}.") from error
 
 
 def _wait(job: Job) -> str:

@@ -62,7 +62,7 @@ def test_what_is_no_list_of_whole_numbers_is_refused(value):
         wholes("l", value, 1, error=DoorError)
 
 
-@pytest.mark.parametrize("value", [3, None, b"x", "", ["x"]])
+@pytest.mark.parametrize("value", [3, None, b"x", ["x"]])
 def test_what_is_no_path_is_refused(value):
     with pytest.raises(DoorError, match="p: expected a path, got"):
         path_of("p", value, error=DoorError)

@@ -166,11 +166,11 @@ def test_no_flows_make_an_empty_report():
 @pytest.mark.parametrize(
     ("src", "dst", "nbytes", "message"),
     [
-        ([0], [1, 2], [1.0], "src, dst and bytes must have one entry per flow, got 1, 2 and 1"),
-        ([4], [1], [1.0], "source node 4 does not exist"),
-        ([0], [-1], [1.0], "destination node -1 does not exist"),
+        ([0], [1, 2], [1.0], "src and dst: expected one of each for every flow, got 1 and 2"),
+        ([4], [1], [1.0], "src: expected a list of whole numbers 0..3, got 4"),
+        ([0], [-1], [1.0], "dst: expected a list of whole numbers 0..3, got -1"),
         ([0], [1], [0.0], "nbytes must be positive"),
-        ([0], [1], [np.nan], "nbytes must be positive"),
+        ([0], [1], [np.nan], "nbytes: expected a list of finite numbers from 0, got nan"),
     ],
 )
 def test_flows_that_make_no_sense_are_refused(src, dst, nbytes, message):

@@ -6,6 +6,7 @@ from checking import whole
 from netsim.contention.base import Traffic
 from netsim.contention.cold.fixedpoint import ColdSolution, sample_phases
 from netsim.contention.cold.recomputed import Recomputed
+from netsim.contention.constants import check_traffic
 from netsim.contention.exact.simulation import simulate_jobs
 from netsim.errors import ContentionError
 from netsim.flows.maxmin import is_per_sender
@@ -58,9 +59,8 @@ def exact(topology: Topology, *, fairness: str, seed: int = 0) -> Recomputed[Tra
         interference = {job: own.interference for job, own in times.items()}
         return ColdSolution(interference, dict.fromkeys(jobs, -1))
 
-    return Recomputed(_kept, predict)
+    def kept(traffic: Traffic) -> Traffic:
+        check_traffic(traffic, topology)
+        return traffic
 
-
-def _kept(traffic: Traffic) -> Traffic:
-    """Keep a job's traffic as it is."""
-    return traffic
+    return Recomputed(kept, predict)

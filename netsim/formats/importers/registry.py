@@ -5,6 +5,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
+from checking import path_of
 from netsim.errors import TopologyError
 from netsim.formats.importers.aries import read_aries
 from netsim.formats.importers.edgecsv import read_edge_csv
@@ -58,7 +59,7 @@ def read_topology(
     >>> sorted(FORMATS)[:3]
     ['aries-links', 'edge-csv', 'graphml']
     """
-    text, source = read_text_file(Path(path)), str(path)
+    text, source = read_text_file(path_of("path", path, error=TopologyError)), str(path)
     if form is None:
         form = guess_format(text, source)
     if form not in FORMATS:

@@ -144,8 +144,8 @@ def test_bytes_per_link_add_up_over_steps_and_flows(traffic):
     ("steps", "compute_s", "message"),
     [
         ([[(99, 1.0, [0], 0.0)]], 0.0, r"senders must be nodes 0\.\.63, got 99\.\.99"),
-        ([[(0, 0.0, [0], 0.0)]], 0.0, "bytes of flows must be positive, got 0.0"),
-        ([[(0, 1.0, [0], 0.0)]], -1.0, "compute_s must be 0 or more, got -1.0"),
+        ([[(0, 0.0, [0], 0.0)]], 0.0, "bytes of flows must be positive and finite, got 0.0"),
+        ([[(0, 1.0, [0], 0.0)]], -1.0, "compute_s: expected a number from 0, got -1.0"),
     ],
 )
 def test_traffic_out_of_range_is_refused(fabric, traffic, steps, compute_s, message):

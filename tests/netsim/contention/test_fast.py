@@ -258,5 +258,5 @@ def test_unknown_and_repeated_jobs_are_refused(fabric, traffic):
 
 @pytest.mark.parametrize("tolerance", [0.0, 1.0, float("nan")])
 def test_a_tolerance_out_of_range_is_refused(fabric, tolerance):
-    with pytest.raises(ContentionError, match="tolerance must lie between 0 and 1"):
+    with pytest.raises(ContentionError, match=r"tolerance must lie|tolerance: expected"):
         Fast(fabric([1.0]), tolerance=tolerance)

@@ -113,19 +113,19 @@ def test_no_flows_have_no_rates():
 
 @pytest.mark.parametrize("capacity", [[1.0], [1.0, 0.0], [1.0, -2.0], [1.0, np.nan], [1.0, np.inf]])
 def test_capacity_of_wrong_length_or_sign_is_refused(capacity):
-    with pytest.raises(NetsimError, match="capacity must hold 2 positive finite values"):
+    with pytest.raises(NetsimError, match=r"capacity(:| must hold)"):
         max_min_rates(Routes.from_lists([[0, 1]], 2), np.array(capacity))
 
 
 @pytest.mark.parametrize("weights", [[1.0, 1.0], [0.0], [np.nan], [np.inf], [-1.0]])
 def test_weights_of_wrong_length_or_sign_are_refused(weights):
-    with pytest.raises(NetsimError, match="weights must hold 1 positive finite values"):
+    with pytest.raises(NetsimError, match=r"weights(:| must hold)"):
         rates_of([[0, 1]], [1.0, 1.0], weights)
 
 
 @pytest.mark.parametrize("channel", [[0], [0, 2], [0, -1]])
 def test_channels_of_wrong_length_or_range_are_refused(channel):
-    with pytest.raises(NetsimError, match=r"channel must hold 2 values in 0\.\.1"):
+    with pytest.raises(NetsimError, match=r"channel(:| must hold)"):
         rates_of([[0, 1]], [1.0, 1.0], None, channel)
 
 

@@ -8,10 +8,15 @@ from opensm_reference import FABRICS, demo7, described, dump, text, wiring
 from partitions import random_partition
 
 from netsim.errors import RoutingError
-from netsim.infiniband.base import dump_of
 from netsim.infiniband.discover import read_ibnetdiscover, write_ibnetdiscover
-from netsim.infiniband.dump import LftDump, read_lft_dump, tables_of, write_lft_dump
-from netsim.infiniband.export import export
+from netsim.infiniband.dump import (
+    LftDump,
+    dump_of,
+    export_lfts,
+    read_lft_dump,
+    tables_of,
+    write_lft_dump,
+)
 from netsim.infiniband.lft import LFT, d_mod_k_tables
 from netsim.infiniband.wiring import tree_fabric, wire_fat_tree, wire_graph
 from netsim.partition import Partition
@@ -112,7 +117,7 @@ def test_the_seven_node_demonstration_is_exported_as_loaded_into_opensm(shared):
     job, base = demo7(shared, wired), dump(shared, "ft2_4x4")
     stored = read_lft_dump(text(shared, "demo7/job.lfts"))
 
-    exported = read_lft_dump(export(wired, [(Wraparound(wired.topology), job)], base).text())
+    exported = read_lft_dump(export_lfts(wired, [(Wraparound(wired.topology), job)], base))
 
     changed = {
         (guid, lid)
@@ -233,7 +238,7 @@ def small():
 
 def test_an_export_without_a_base_reaches_every_device_from_every_switch():
     wired = small()
-    exported = read_lft_dump(export(wired, []).text())
+    exported = read_lft_dump(export_lfts(wired, []))
     devices, cables = wired.fabric.devices, wired.fabric.cables
     lids = {device.lid for device in devices}
     for start in (i for i, device in enumerate(devices) if device.is_switch):
@@ -248,7 +253,7 @@ def test_an_export_without_a_base_reaches_every_device_from_every_switch():
 
 def test_layouts_that_opensm_accepts_are_read_alike():
     wired = small()
-    plain = export(wired, []).text()
+    plain = export_lfts(wired, [])
     bare = "\n".join(line.split(" #")[0] for line in plain.splitlines())
     ibroute = plain.replace(" # ", " : (").replace("'\n", "')\n")
     noisy = "# comment\n\n" + plain
@@ -260,7 +265,7 @@ def test_layouts_that_opensm_accepts_are_read_alike():
 
 def test_wrong_lids_are_repaired_by_port_guids_as_opensm_does():
     wired = small()
-    good = read_lft_dump(export(wired, []).text())
+    good = read_lft_dump(export_lfts(wired, []))
     shifted = LftDump(
         {guid: {lid + 1000: p for lid, p in own.items()} for guid, own in good.ports.items()},
         {guid: {lid + 1000: g for lid, g in own.items()} for guid, own in good.port_guids.items()},
@@ -282,7 +287,7 @@ def test_wrong_lids_are_repaired_by_port_guids_as_opensm_does():
     ],
 )
 def test_dumps_that_cannot_be_read_are_errors_with_a_line(before, after, message):
-    written = export(small(), []).text()
+    written = export_lfts(small(), [])
     assert before in written
 
     with pytest.raises(RoutingError) as error:
@@ -294,7 +299,7 @@ def test_dumps_that_cannot_be_read_are_errors_with_a_line(before, after, message
 
 def test_a_dump_cut_off_within_a_block_is_an_error_with_file_and_line():
     """Every length but those that end a block, where only switches are missing."""
-    written = export(small(), []).text()
+    written = export_lfts(small(), [])
     ends = {0}  # just before and after the line break behind each block
     for block in written.split(" lids dumped\n")[:-1]:
         ends.add(max(ends) + len(block) + len(" lids dumped\n"))
@@ -316,7 +321,7 @@ def test_a_dump_cut_off_within_a_block_is_an_error_with_file_and_line():
 
 
 def test_the_error_of_a_cut_off_block_names_its_switch_and_first_line():
-    written = export(small(), []).text().splitlines()
+    written = export_lfts(small(), []).splitlines()
     second = next(i for i in range(1, len(written)) if written[i].startswith("Unicast"))
     cut = "\n".join(written[: second + 4])
 
@@ -335,7 +340,7 @@ def test_the_error_of_a_cut_off_block_names_its_switch_and_first_line():
 @given(st.randoms(use_true_random=False))
 def test_mangled_dumps_give_a_clear_error_or_tables(random):
     wired = small()
-    lines = export(wired, []).text().split("\n")
+    lines = export_lfts(wired, []).split("\n")
     for _ in range(random.randint(1, 4)):
         at = random.randrange(len(lines))
         kind = random.randrange(4)
@@ -359,7 +364,7 @@ def test_mangled_dumps_give_a_clear_error_or_tables(random):
 
 def test_a_dump_of_another_fabric_or_with_ports_that_do_not_exist_is_refused():
     wired = small()
-    good = read_lft_dump(export(wired, []).text())
+    good = read_lft_dump(export_lfts(wired, []))
     first = next(iter(good.ports))
 
     with pytest.raises(RoutingError, match="no switch 0x0000000000000abc"):
@@ -380,6 +385,6 @@ def test_a_fabric_without_lids_cannot_be_exported(shared):
     wired = wire_fat_tree(read_ibnetdiscover(text(shared, "ft3_r4/fabric.net")))
 
     with pytest.raises(RoutingError, match="take ibnetdiscover from the running fabric"):
-        export(wired, []).text()
+        export_lfts(wired, [])
     with pytest.raises(RoutingError, match="needs its present tables as the base"):
-        export(wire_graph(wired.fabric), []).text()
+        export_lfts(wire_graph(wired.fabric), [])

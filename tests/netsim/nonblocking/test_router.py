@@ -119,7 +119,7 @@ def test_what_is_no_permutation_or_not_legal_is_refused():
         router.routes(nodes[[0, 0]], nodes[[1, 2]])
     with pytest.raises(RoutingError, match="a node receives more than one flow"):
         router.routes(nodes[[0, 1]], nodes[[2, 2]])
-    with pytest.raises(PartitionError, match=f"node {outside[0]} is not among the job's"):
+    with pytest.raises(PartitionError, match=f"node n{outside[0]} is not among the job's"):
         router.routes(nodes[:1], outside)
     with pytest.raises(PartitionError, match=r"not a legal partition: \(cables\) s"):
         PermutationRouter(tree, Partition(nodes, partition.links[1:]))
