@@ -108,6 +108,17 @@ def nodes_of(fabric):
     return [i for i, device in enumerate(fabric.devices) if not device.is_switch]
 
 
+def by_name(fabric, tables):
+    """Return all entries as lines of switch, target and port, and the order of the nodes."""
+    name = [device.name for device in fabric.devices]
+    lines = [
+        f"{name[switch]} {name[target]} {port}"
+        for switch, ports in tables.ports.items()
+        for target, port in ports.items()
+    ]
+    return lines, ["-" if node < 0 else name[node] for node in tables.order]
+
+
 def print_of(lines, order):
     """Return what is recorded of tables: entries as lines of switch, target and port."""
     text = "\n".join(sorted(lines))

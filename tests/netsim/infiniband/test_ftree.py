@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from damage import damaged_tree, damages, nodes_of, print_of, roots_of, tree_of
+from damage import by_name, damaged_tree, damages, nodes_of, print_of, roots_of, tree_of
 from opensm_reference import FABRICS, dump, text, wiring
 
 from netsim.errors import RoutingError
@@ -18,17 +18,6 @@ from netsim.topology.partial import depopulate
 
 RECORDED = Path(__file__).parents[2] / "data" / "opensm-damaged.json"
 CASES = json.loads(RECORDED.read_text("utf-8"))
-
-
-def by_name(fabric, tables):
-    """Return all entries as lines of switch, target and port, and the order of the nodes."""
-    name = [device.name for device in fabric.devices]
-    lines = [
-        f"{name[switch]} {name[target]} {port}"
-        for switch, ports in tables.ports.items()
-        for target, port in ports.items()
-    ]
-    return lines, ["-" if node < 0 else name[node] for node in tables.order]
 
 
 @pytest.mark.parametrize("name", FABRICS)

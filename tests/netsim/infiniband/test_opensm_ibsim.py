@@ -7,13 +7,8 @@ hardware and no root rights are touched: all programs talk to ibsim through its 
 """
 
 import json
-import os
 import re
-import shutil
-import subprocess
-import time
 from itertools import pairwise
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -23,85 +18,29 @@ from partitions import Shape, cables, place
 
 from netsim.infiniband.discover import read_ibnetdiscover, write_ibnetdiscover
 from netsim.infiniband.dump import export_lfts, read_lft_dump, tables_of
+from damage import damaged_tree, hosts_of, print_of, roots_of, tree_of
+from ibsim import DAMAGED, MISSING, RECORDED, Simulation, dumped, fabric_of
+from netsim.infiniband.base import base_dump
+from netsim.infiniband.damaged import wire_damaged_tree
+from netsim.infiniband.discover import read_ibnetdiscover
+from netsim.infiniband.dump import read_lft_dump, tables_of
+from netsim.infiniband.export import export
 from netsim.infiniband.lft import d_mod_k_tables
 from netsim.infiniband.order import read_ca_order
-from netsim.infiniband.wiring import tree_fabric, wire_fat_tree
+from netsim.infiniband.wiring import tree_fabric
 from netsim.partition import Partition
 from netsim.routing.wraparound import Wraparound
 from netsim.topology.fattree import build_fat_tree, fat_tree_of_radix
 from netsim.topology.partial import depopulate
 
-PROGRAMS = ("opensm", "ibsim", "ibnetdiscover", "ibtracert")
-PLACES = os.environ["PATH"] + ":/usr/sbin:/sbin"
-LIBRARY = next(Path("/usr/lib").glob("**/umad2sim/libumad2sim.so"), None)
-MISSING = [name for name in PROGRAMS if shutil.which(name, path=PLACES) is None]
-RECORDED = Path(__file__).parents[2] / "data" / "opensm-damaged.json"
-SECONDS = 60
 BW = 12.5e9
 
 pytestmark = [
     pytest.mark.heavy,
     pytest.mark.skipif(
-        bool(MISSING) or LIBRARY is None,
-        reason=f"opensm, ibsim-utils, infiniband-diags: {MISSING or 'umad2sim'} not found",
+        bool(MISSING), reason=f"opensm, ibsim-utils, infiniband-diags: {MISSING} not found"
     ),
 ]
-
-
-class Simulation:
-    """A fabric simulated by ibsim, on which the InfiniBand programs run."""
-
-    def __init__(self, fabric, folder):
-        self.folder = folder
-        network = folder / "fabric.net"
-        network.write_text(write_ibnetdiscover(fabric))
-        self.environment = os.environ | {
-            "IBSIM_SOCKNAME": f"fabricsim-{os.getpid()}-{folder.name}",
-            "OSM_TMP_DIR": str(folder),
-            "OSM_CACHE_DIR": str(folder),
-            "SIM_HOST": next(device.name for device in fabric.devices if not device.is_switch),
-            "PATH": PLACES,
-        }
-        self.output = (folder / "ibsim.log").open("w+")
-        self.process = subprocess.Popen(  # noqa: S603 (arguments of this file)
-            ["ibsim", "-s", "-n", str(network)],  # noqa: S607 (wherever the package put it)
-            env=self.environment,
-            stdin=subprocess.DEVNULL,
-            stdout=self.output,
-            stderr=subprocess.STDOUT,
-        )
-        end = time.monotonic() + SECONDS
-        while "Network simulator ready" not in (folder / "ibsim.log").read_text():
-            assert time.monotonic() < end, "ibsim does not start"
-            assert self.process.poll() is None, (folder / "ibsim.log").read_text()
-            time.sleep(0.05)
-
-    def run(self, *command):
-        """Run a program on the simulated fabric and return what it prints."""
-        return subprocess.run(  # noqa: S603 (arguments of this file)
-            command,
-            env=self.environment | {"LD_PRELOAD": str(LIBRARY)},
-            capture_output=True,
-            check=True,
-            text=True,
-            timeout=SECONDS,
-        ).stdout
-
-    def sweep(self, *engine):
-        """Let OpenSM configure the fabric once; return the tables it then dumps."""
-        self.run(
-            *("opensm", "-o", "-D", "0x43", "-f", str(self.folder / "osm.log")),
-            *("--dump_files_dir", f"{self.folder}/", *engine),
-        )
-        return read_lft_dump((self.folder / "opensm-lfts.dump").read_text())
-
-    def discover(self):
-        return wire_fat_tree(read_ibnetdiscover(self.run("ibnetdiscover")))
-
-    def close(self):
-        self.process.terminate()
-        self.process.wait(timeout=SECONDS)
-        self.output.close()
 
 
 @pytest.fixture(params=["two levels", "three levels"])
@@ -165,11 +104,11 @@ def test_ftree_in_opensm_is_d_mod_k_here_whatever_the_guids(tmp_path, seed, miss
     tree = depopulate(fat_tree_of_radix(6, BW), missing)
     simulation = Simulation(damaged_tree(tree, seed=seed), tmp_path)
     try:
-        dumped = simulation.sweep("-R", "ftree")
+        tables = simulation.sweep("-R", "ftree")
         wired = simulation.discover()
     finally:
         simulation.close()
-    theirs = tables_of(dumped, wired)
+    theirs = tables_of(tables, wired)
     order = read_ca_order((tmp_path / "opensm-ftree-ca-order.dump").read_text())
 
     nodes = wired.topology.usable_nodes
@@ -182,35 +121,6 @@ def test_ftree_in_opensm_is_d_mod_k_here_whatever_the_guids(tmp_path, seed, miss
     assert [order[d] for d in numbers[nodes]] == lids
 
 
-def dumped_of_damaged(tree_name, lost, seed, folder):
-    """Let ftree route a damaged tree whose roots are named; return what is recorded of it."""
-    tree = tree_of(tree_name)
-    simulation = Simulation(damaged_tree(tree, *damages(tree)[lost], seed), folder)
-    try:
-        found = read_ibnetdiscover(simulation.run("ibnetdiscover"))
-        guids = [found.devices[i].guid for i in roots_of(found, tree)]
-        (folder / "roots").write_text("".join(f"0x{guid:016x}\n" for guid in guids))
-        dumped = simulation.sweep("-R", "ftree", "-a", str(folder / "roots"))
-        found = read_ibnetdiscover(simulation.run("ibnetdiscover"))
-    finally:
-        simulation.close()
-    assert "ftree tables configured on all switches" in (folder / "osm.log").read_text()
-    by_guid = {device.guid: device.name for device in found.devices}
-    by_lid = {device.lid: device.name for device in found.devices}
-    lines = [
-        f"{by_guid[guid]} {by_lid[lid]} {port}"
-        for guid, ports in dumped.ports.items()
-        for lid, port in ports.items()
-    ]
-    order = read_ca_order((folder / "opensm-ftree-ca-order.dump").read_text())
-    return print_of(lines, [by_lid.get(lid, "-") for lid in order])
-
-
-DAMAGED = [
-    (tree, lost, seed) for tree in SHAPES for lost in damages(tree_of(tree)) for seed in (None, 1)
-]
-
-
 @pytest.mark.parametrize(("tree", "lost", "seed"), DAMAGED)
 def test_what_is_recorded_of_damaged_trees_is_what_opensm_dumps(tree, lost, seed, tmp_path):
     """The default suite compares the tables computed here with the record."""
@@ -220,7 +130,7 @@ def test_what_is_recorded_of_damaged_trees_is_what_opensm_dumps(tree, lost, seed
         if (case["tree"], case["lost"], case["seed"]) == (tree, lost, seed)
     ]
 
-    found = dumped_of_damaged(tree, lost, seed, tmp_path)
+    found = print_of(*dumped(tree_of(tree), fabric_of(tree, lost, seed), tmp_path))
 
     assert recorded == {"tree": tree, "lost": lost, "seed": seed} | found
 
