@@ -12,19 +12,12 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from damage import SHAPES, damaged_tree, damages, print_of, roots_of, tree_of
+from damage import damaged_tree, print_of, tree_of
+from ibsim import DAMAGED, MISSING, RECORDED, Simulation, dumped, fabric_of
 from opensm_reference import described
 from partitions import Shape, cables, place
 
-from netsim.infiniband.discover import read_ibnetdiscover, write_ibnetdiscover
 from netsim.infiniband.dump import export_lfts, read_lft_dump, tables_of
-from damage import damaged_tree, hosts_of, print_of, roots_of, tree_of
-from ibsim import DAMAGED, MISSING, RECORDED, Simulation, dumped, fabric_of
-from netsim.infiniband.base import base_dump
-from netsim.infiniband.damaged import wire_damaged_tree
-from netsim.infiniband.discover import read_ibnetdiscover
-from netsim.infiniband.dump import read_lft_dump, tables_of
-from netsim.infiniband.export import export
 from netsim.infiniband.lft import d_mod_k_tables
 from netsim.infiniband.order import read_ca_order
 from netsim.infiniband.wiring import tree_fabric
