@@ -1,7 +1,6 @@
 """What a job log holds, for people: tables in a terminal, and a page with pictures."""
 
 from collections.abc import Mapping, Sequence
-from html import escape
 from pathlib import Path
 
 from rich.console import RenderableType
@@ -80,7 +79,7 @@ def terminal_parts(numbers: Numbers) -> list[RenderableType]:
     return parts
 
 
-def trace_html(workload: Workload, numbers: Numbers) -> Html:
+def trace_html(workload: Workload, numbers: Numbers) -> str:
     """
     Return a page about a log.
 
@@ -93,11 +92,11 @@ def trace_html(workload: Workload, numbers: Numbers) -> Html:
 
     Returns
     -------
-    HTML
+    str
         A document that needs no other file.
     """
     title = f"{Path(numbers['source']).name}: what the log holds"
-    origin = [["source", escape(numbers["source"])], ["SHA-256", numbers["sha256"] or "-"]]
+    origin = [["source", numbers["source"]], ["SHA-256", numbers["sha256"] or "-"]]
     sections = [("Jobs left out", _html_rows(("reason", "jobs"), _dropped_rows(numbers)))]
     if numbers["jobs"]:
         plots = trace_plots(job_frame(workload), numbers)
@@ -115,7 +114,7 @@ def trace_html(workload: Workload, numbers: Numbers) -> Html:
 
 def _html_rows(heads: Sequence[str], rows: Rows) -> Html:
     """Write rows as a table; nothing where there are none."""
-    return table(heads, [[escape(cell) for cell in row] for row in rows]) if rows else ""
+    return table(heads, rows) if rows else Html()
 
 
 def _count_line(numbers: Numbers) -> str:

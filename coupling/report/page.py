@@ -1,52 +1,20 @@
 """HTML of a report: one page, no network, readable on a phone, in print and in the dark."""
 
 from collections.abc import Iterable, Sequence
-from html import escape
+from functools import cache
+from importlib.resources import files
+from typing import Any
 
-STYLE = """
-:root{color-scheme:light dark;--ink:#24292f;--soft:#57606a;--line:#d0d7de;
---back:#fff;--card:#f6f8fa}
-@media (prefers-color-scheme:dark){:root{--ink:#e6edf3;--soft:#9da7b1;--line:#3d444d;
---back:#0d1117;--card:#161b22}}
-*{box-sizing:border-box}
-body{margin:0;background:var(--back);color:var(--ink);
-font:16px/1.5 system-ui,-apple-system,"Segoe UI",Roboto,"Helvetica Neue",Arial,sans-serif}
-main{max-width:1180px;margin:0 auto;padding:1.2rem clamp(.8rem,3vw,2rem) 4rem}
-h1{font-size:1.7rem;line-height:1.2;margin:.6rem 0 .2rem}
-h2{font-size:1.25rem;margin:2.6rem 0 .4rem;padding-top:.6rem;border-top:1px solid var(--line)}
-h3{font-size:1rem;margin:1.4rem 0 .3rem}
-p,ul,dl{max-width:80ch}li{margin:.25rem 0}
-.soft,figcaption,caption{color:var(--soft)}
-nav a{margin-right:1rem;white-space:nowrap}a{color:inherit}
-.short{background:var(--card);border:1px solid var(--line);border-radius:8px;padding:.4rem 1.2rem}
-.short ul{padding-left:1rem;max-width:none}
-.figures{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,470px),1fr));
-gap:1.2rem 2rem;margin:1rem 0}
-figure{margin:0;min-width:0;max-width:620px}figcaption{font-size:.86rem;margin-top:.2rem}
-svg{display:block;width:100%;height:auto}svg image{image-rendering:pixelated}
-svg text{font-family:system-ui,-apple-system,"Segoe UI",Roboto,Arial,sans-serif}
-.wide{overflow-x:auto;margin:.8rem 0}
-table{border-collapse:collapse;font-size:.88rem;font-variant-numeric:tabular-nums}
-caption{text-align:left;font-size:.86rem;padding-bottom:.3rem}
-th,td{padding:.28rem .55rem;text-align:right;border-bottom:1px solid var(--line);
-white-space:nowrap;vertical-align:bottom}
-th{font-weight:600}thead th{white-space:normal}
-th:first-child,td:first-child{text-align:left;padding-left:0}
-.text td,.text th{text-align:left;white-space:normal;overflow-wrap:anywhere;vertical-align:top}
-.chip{display:inline-block;width:.75em;height:.75em;border-radius:2px;margin-right:.45em}
-details{margin:.8rem 0}summary{cursor:pointer;color:var(--soft)}
-pre{overflow-x:auto;background:var(--card);padding:.8rem;border-radius:6px;font-size:.82rem}
-dt{font-weight:600;margin-top:.6rem}dd{margin:0}
-@media print{body{font-size:11px}nav,summary{display:none}figure,table{break-inside:avoid}
-.figures{grid-template-columns:1fr 1fr}main{max-width:none;padding:0}}
-"""
-Html = str
-"""HTML, as opposed to text that has yet to be escaped."""
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+
+Html = Markup
+"""HTML, as opposed to text, which is escaped when it is put into HTML."""
 
 
 def table(
     headings: Sequence[str],
-    rows: Iterable[Sequence[Html]],
+    rows: Iterable[Sequence[str]],
     *,
     caption: str = "",
     kind: str = "numbers",
@@ -58,8 +26,8 @@ def table(
     ----------
     headings : sequence of str
         Text.
-    rows : iterable of sequence of HTML
-        Cells, escaped by the caller.
+    rows : iterable of sequence of str
+        Cells: text, or HTML.
     caption : str, optional
         Text above the table.
     kind : {"numbers", "text"}
@@ -70,14 +38,7 @@ def table(
     HTML
         The table.
     """
-    head = "".join(f"<th>{escape(heading)}</th>" for heading in headings)
-    body = "".join(f"<tr>{''.join(f'<td>{cell}</td>' for cell in row)}</tr>\n" for row in rows)
-    title = f"<caption>{escape(caption)}</caption>" if caption else ""
-    top = f"<thead><tr>{head}</tr></thead>" if headings else ""
-    return (
-        f'<div class="wide"><table class="{kind}">{title}{top}\n<tbody>\n{body}</tbody>'
-        "</table></div>\n"
-    )
+    return _piece("table", headings, [list(row) for row in rows], caption, kind)
 
 
 def figures(pictures: Iterable[tuple[Html, str]]) -> Html:
@@ -94,11 +55,8 @@ def figures(pictures: Iterable[tuple[Html, str]]) -> Html:
     HTML
         The pictures.
     """
-    blocks = "".join(
-        f"<figure>{picture}<figcaption>{escape(caption)}</figcaption></figure>\n"
-        for picture, caption in pictures
-    )
-    return f'<div class="figures">\n{blocks}</div>\n' if blocks else ""
+    shown = list(pictures)
+    return _piece("figures", shown) if shown else Html()
 
 
 def paragraph(text: str, kind: str = "") -> Html:
@@ -117,7 +75,7 @@ def paragraph(text: str, kind: str = "") -> Html:
     HTML
         The paragraph.
     """
-    return f'<p class="{kind}">{escape(text)}</p>\n' if kind else f"<p>{escape(text)}</p>\n"
+    return _piece("paragraph", text, kind)
 
 
 def bullets(lines: Iterable[str]) -> Html:
@@ -134,7 +92,7 @@ def bullets(lines: Iterable[str]) -> Html:
     HTML
         The list.
     """
-    return f"<ul>{''.join(f'<li>{escape(line)}</li>' for line in lines)}</ul>\n"
+    return _piece("bullets", list(lines))
 
 
 def details(summary: str, content: Html) -> Html:
@@ -153,7 +111,7 @@ def details(summary: str, content: Html) -> Html:
     HTML
         The block.
     """
-    return f"<details><summary>{escape(summary)}</summary>\n{content}</details>\n"
+    return _piece("details", summary, content)
 
 
 def label(name: str, colour: str) -> Html:
@@ -172,10 +130,10 @@ def label(name: str, colour: str) -> Html:
     HTML
         The name.
     """
-    return f'<span class="chip" style="background:{colour}"></span>{escape(name)}'
+    return _piece("label", name, colour)
 
 
-def page(title: str, subtitle: str, short: Html, sections: Sequence[tuple[str, Html]]) -> Html:
+def page(title: str, subtitle: str, short: Html, sections: Sequence[tuple[str, Html]]) -> str:
     """
     Write the page.
 
@@ -190,22 +148,81 @@ def page(title: str, subtitle: str, short: Html, sections: Sequence[tuple[str, H
 
     Returns
     -------
-    HTML
+    str
         A document that needs no other file.
     """
+    template = _templates().get_template("page.html")
+    style = files("coupling.report").joinpath("templates", "report.css").read_text("utf-8")
     shown = [(heading, content) for heading, content in sections if content]
-    links = "".join(
-        f'<a href="#{index}">{escape(heading)}</a> ' for index, (heading, _) in enumerate(shown)
+    return template.render(
+        title=title, subtitle=subtitle, short=short, sections=shown, style=Html(style)
     )
-    body = "".join(
-        f'<section>\n<h2 id="{index}">{escape(heading)}</h2>\n{content}</section>\n'
-        for index, (heading, content) in enumerate(shown)
-    )
-    return (
-        '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
-        '<meta name="viewport" content="width=device-width,initial-scale=1">\n'
-        f"<title>{escape(title)}</title>\n<style>{STYLE}</style>\n</head>\n<body>\n<main>\n"
-        f'<h1>{escape(title)}</h1>\n<p class="soft">{escape(subtitle)}</p>\n'
-        f'<div class="short">{short}</div>\n<nav><p>{links}</p></nav>\n{body}'
-        "</main>\n</body>\n</html>\n"
+
+
+def heading(text: str) -> Html:
+    """
+    Write a heading inside a section.
+
+    Parameters
+    ----------
+    text : str
+        Text.
+
+    Returns
+    -------
+    HTML
+        The heading.
+    """
+    return _piece("heading", text)
+
+
+def definitions(entries: Iterable[tuple[str, str]]) -> Html:
+    """
+    Write terms, each with what is said of it.
+
+    Parameters
+    ----------
+    entries : iterable of (str, str)
+        Text.
+
+    Returns
+    -------
+    HTML
+        The list.
+    """
+    return _piece("definitions", list(entries))
+
+
+def verbatim(text: str) -> Html:
+    """
+    Write text as it is, line by line.
+
+    Parameters
+    ----------
+    text : str
+        Text.
+
+    Returns
+    -------
+    HTML
+        The block.
+    """
+    return _piece("verbatim", text)
+
+
+def _piece(name: str, *values: Any) -> Html:  # noqa: ANN401 (what the macro takes)
+    """Write a piece by its macro."""
+    return Html(getattr(_templates().get_template("pieces.html").module, name)(*values))
+
+
+@cache
+def _templates() -> Environment:
+    """Return the templates: whatever is not marked as HTML is escaped."""
+    return Environment(
+        loader=PackageLoader("coupling.report"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
     )

@@ -1,13 +1,21 @@
 """What a report says about assumptions and provenance."""
 
 from collections.abc import Mapping, Sequence
-from html import escape
 from typing import Any
 
 import tomli_w
 
 from coupling.pace.assumed import ASSUMED
-from coupling.report.page import Html, bullets, details, paragraph, table
+from coupling.report.page import (
+    Html,
+    bullets,
+    definitions,
+    details,
+    heading,
+    paragraph,
+    table,
+    verbatim,
+)
 from coupling.report.plots.jobs import SILENT, communicating
 from coupling.results import readable as units
 from coupling.results.comparison import dropped_lines, finished, node_seconds, remark_lines
@@ -69,12 +77,8 @@ def assumptions(
         "and end re-evaluates the jobs that it touches.",
         "What happened besides": " ".join(f"{line}." for line in remark_lines(results)),
     }
-    items = "".join(
-        f"<dt>{escape(term)}</dt><dd>{escape(text)}</dd>\n"
-        for term, text in entries.items()
-        if text
-    )
-    return f"<dl>\n{items}</dl>\n{_pattern_table(results)}"
+    told = [(term, text) for term, text in entries.items() if text]
+    return definitions(told) + _pattern_table(results)
 
 
 def _communication(results: Sequence[Result], tables: Mapping[str, Any]) -> str:
@@ -129,12 +133,12 @@ def _pattern_table(results: Sequence[Result]) -> Html:
     """Write how many jobs have each pattern."""
     jobs = finished(results[0].jobs)
     if jobs.empty:
-        return ""
+        return Html()
     weight = jobs["n_nodes"] * jobs["runtime_reference_s"]
     names = jobs["pattern"].where(jobs["pattern"] != "", SILENT)
     rows = [
         [
-            escape(str(name)),
+            str(name),
             f"{len(part):,}",
             units.percent(float(weight[part.index].sum() / weight.sum())),
             units.percent(float(part["comm_fraction"].mean()), 0),
@@ -168,7 +172,7 @@ def provenance(
     """
     apart = ("cost", "dropped", "complete", "files")
     rows = [
-        [escape(name.replace("_", " ")), escape(_plain(value))]
+        [name.replace("_", " "), _plain(value)]
         for name, value in manifest.items()
         if name not in apart and value not in ({}, "")
     ]
@@ -176,11 +180,12 @@ def provenance(
     dropped = bullets(lines) if lines else paragraph("No job was dropped, none was killed.")
     return (
         table([], rows, kind="text")
-        + f"<h3>Jobs left out</h3>\n{dropped}"
+        + heading("Jobs left out")
+        + dropped
         + _cost_table(results)
         + details(
             "The experiment with every default written out",
-            f"<pre>{escape(tomli_w.dumps(dict(tables)))}</pre>\n",
+            verbatim(tomli_w.dumps(dict(tables))),
         )
     )
 
@@ -196,10 +201,9 @@ def _cost_table(results: Sequence[Result]) -> Html:
     """Write what the runs cost."""
     keys = list(dict.fromkeys(key for result in results for key in result.cost))
     if not keys:
-        return ""
+        return Html()
     rows = [
-        [escape(result.name), *(units.number(result.cost.get(key)) for key in keys)]
-        for result in results
+        [result.name, *(units.number(result.cost.get(key)) for key in keys)] for result in results
     ]
     return details(
         "What the runs cost", table(["run", *(key.replace("_", " ") for key in keys)], rows)

@@ -86,7 +86,7 @@ def report_html(
     *,
     baseline: str | None = None,
     notes: Sequence[str] = (),
-) -> Html:
+) -> str:
     """
     Return the report as HTML.
 
@@ -103,7 +103,7 @@ def report_html(
 
     Returns
     -------
-    HTML
+    str
         The document.
     """
     colours = palette([result.name for result in results])
@@ -168,7 +168,7 @@ def _speedups(results: Sequence[Result], colours: Colours, name: str | None, ori
     baseline = comparable(results, name)
     speedups = {name: table for name, table in speedups_to(results, baseline).items() if len(table)}
     if baseline is None or not speedups:
-        return ""
+        return Html()
     plots = speedup_plots(speedups, colours)
     note = paragraph(
         f"Run time of a job under {baseline.name} / run time here: {origin}. Above 1 the job runs "

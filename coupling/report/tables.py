@@ -1,7 +1,6 @@
 """Tables of a report: runs, classes of jobs, links, and the check against an infinite network."""
 
 from collections.abc import Mapping, Sequence
-from html import escape
 
 import numpy as np
 import pandas as pd
@@ -37,7 +36,7 @@ def run_table(results: Sequence[Result], colours: Colours, baseline: str | None 
     rows = comparison_rows(results, baseline)
     names = [label(result.name, colours[result.name]) for result in results]
     present = present_columns(rows)
-    content = ""
+    content = Html()
     for caption, groups in (
         ("Schedule", ("schedule", "Baseline")),
         ("What the network does to jobs", ("network",)),
@@ -48,9 +47,7 @@ def run_table(results: Sequence[Result], colours: Colours, baseline: str | None 
         if columns:
             content += table(heads, zip(names, *cells, strict=True), caption=caption)
     meanings = [
-        [escape(column.title), escape(column.hint)]
-        for column in present
-        if column.group != "infinite network"
+        [column.title, column.hint] for column in present if column.group != "infinite network"
     ]
     note = paragraph(units.EXACT_ONE, "soft")
     return content + note + details("What the columns mean", table([], meanings, kind="text"))
@@ -75,10 +72,10 @@ def interference_table(results: Sequence[Result], colours: Colours) -> Html:
     tables = {result.name: communicating(result.jobs) for result in results}
     groups = {name: classes(jobs) for name, jobs in tables.items()}
     heads = ["", "run", "jobs", "mean", "95 %", "max", "mean slowdown", "node-hours lost"]
-    content = ""
+    content = Html()
     for by in ("size", "pattern"):
         rows = [
-            [escape(kind), label(name, colours[name]), *_interference_cells(part)]
+            [kind, label(name, colours[name]), *_interference_cells(part)]
             for kind in class_names((group[by] for group in groups.values()), by)
             for name, jobs in tables.items()
             if len(part := jobs[groups[name][by] == kind])
@@ -87,7 +84,7 @@ def interference_table(results: Sequence[Result], colours: Colours) -> Html:
     return details("The numbers behind these pictures", content)
 
 
-def _interference_cells(jobs: pd.DataFrame) -> list[Html]:
+def _interference_cells(jobs: pd.DataFrame) -> list[str]:
     """Return the numbers of one class of one run."""
     value = jobs["interference"].to_numpy(dtype=float)
     lost_s = float((jobs["n_nodes"] * jobs["lost_s"]).sum())
@@ -119,10 +116,10 @@ def speedup_table(speedups: Mapping[str, pd.DataFrame], colours: Colours) -> Htm
     """
     groups = {name: classes(part) for name, part in speedups.items()}
     heads = ["", "run", "jobs", "node-seconds", "mean", "weighted", "5 %", "median", "95 %"]
-    content = ""
+    content = Html()
     for by in ("size", "pattern"):
         rows = [
-            [escape(kind), label(name, colours[name]), *_speedup_cells(part)]
+            [kind, label(name, colours[name]), *_speedup_cells(part)]
             for kind in class_names((group[by] for group in groups.values()), by)
             for name, jobs in speedups.items()
             if len(part := jobs[groups[name][by] == kind])
@@ -131,7 +128,7 @@ def speedup_table(speedups: Mapping[str, pd.DataFrame], colours: Colours) -> Htm
     return content
 
 
-def _speedup_cells(jobs: pd.DataFrame) -> list[Html]:
+def _speedup_cells(jobs: pd.DataFrame) -> list[str]:
     """Return the numbers of one class of one run."""
     value, weight = (jobs[name].to_numpy(dtype=float) for name in ("speedup", "node_seconds"))
     low, median, high = np.quantile(value, (0.05, 0.5, 0.95))
@@ -169,8 +166,8 @@ def hottest_links(results: Sequence[Result], colours: Colours) -> Html:
         rows += [
             [
                 label(result.name, colours[result.name]),
-                escape(str(link["link"])),
-                escape(str(link["class"])),
+                str(link["link"]),
+                str(link["class"]),
                 units.percent(float(link["busy_fraction"])),
                 units.volume(float(link["bytes"])),
                 f"{link['lost_node_s']:,.0f}",
@@ -179,7 +176,7 @@ def hottest_links(results: Sequence[Result], colours: Colours) -> Html:
             for _, link in order[order["bytes"] > 0].iterrows()
         ]
     if not rows:
-        return ""
+        return Html()
     heads = ["run", "link", "class", "busy", "carried", "node-seconds lost", "of all lost"]
     caption = "Links where most is lost to interference, and the busiest ones of runs without loss"
     return table(heads, rows, caption=caption)
@@ -218,10 +215,10 @@ def infinite_table(results: Sequence[Result], colours: Colours) -> Html:
         if infinite:
             rows.append([label(result.name, colours[result.name]), *cells])
     heads = [head for word in pairs.values() for head in (word, "infinite", "change")]
-    return table(["run", *heads], rows) if rows else ""
+    return table(["run", *heads], rows) if rows else Html()
 
 
-def _beside(key: str, here: float | None, there: float | None) -> list[Html]:
+def _beside(key: str, here: float | None, there: float | None) -> list[str]:
     """Return a number, the same on an infinite network, and the change."""
     points = ratio = None
     if here is not None and there is not None:

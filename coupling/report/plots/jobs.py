@@ -5,6 +5,7 @@ from functools import partial
 
 import numpy as np
 import pandas as pd
+from markupsafe import Markup
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
@@ -115,7 +116,7 @@ def speedups_to(results: Sequence[Result], baseline: Result | None) -> dict[str,
     }
 
 
-def slowdown_plots(results: Sequence[Result]) -> dict[str, str]:
+def slowdown_plots(results: Sequence[Result]) -> dict[str, Markup]:
     """
     Draw interference and slowdown of the jobs that communicate.
 
@@ -126,7 +127,7 @@ def slowdown_plots(results: Sequence[Result]) -> dict[str, str]:
 
     Returns
     -------
-    dict of str to str
+    dict of str to HTML
         SVG of ``interference-size``, ``interference-pattern``, ``slowdown-size``,
         ``slowdown-pattern`` and, where any job is disturbed, ``tail`` and ``lost``; empty
         when no job communicates.
@@ -134,7 +135,7 @@ def slowdown_plots(results: Sequence[Result]) -> dict[str, str]:
     tables = {result.name: communicating(result.jobs) for result in results}
     if all(table.empty for table in tables.values()):
         return {}
-    plots: dict[str, str] = {}
+    plots: dict[str, Markup] = {}
     colours = palette(list(tables))
     groups = {name: classes(table)["size"] for name, table in tables.items()}
     for quantity, title in (("interference", "Interference"), ("slowdown", "Slowdown")):
@@ -178,7 +179,7 @@ def slowdown_plots(results: Sequence[Result]) -> dict[str, str]:
 
 def speedup_plots(
     speedups: Mapping[str, pd.DataFrame], colours: Mapping[str, str]
-) -> dict[str, str]:
+) -> dict[str, Markup]:
     """
     Draw the emergent speed-up of each class of jobs.
 
@@ -191,7 +192,7 @@ def speedup_plots(
 
     Returns
     -------
-    dict of str to str
+    dict of str to HTML
         SVG of ``speedup-size`` and ``speedup-pattern``.
     """
     return {

@@ -5,6 +5,7 @@ from functools import partial
 
 import numpy as np
 import pandas as pd
+from markupsafe import Markup
 from matplotlib.figure import Figure
 
 from coupling.report.plots.style import (
@@ -41,7 +42,7 @@ def link_classes(results: Sequence[Result]) -> list[str]:
     return list(dict.fromkeys(name for result in results for name in result.links["class"]))
 
 
-def load_plots(results: Sequence[Result]) -> dict[str, str]:
+def load_plots(results: Sequence[Result]) -> dict[str, Markup]:
     """
     Draw the load of each class of links, and the time lost there.
 
@@ -52,7 +53,7 @@ def load_plots(results: Sequence[Result]) -> dict[str, str]:
 
     Returns
     -------
-    dict of str to str
+    dict of str to HTML
         SVG of ``load`` and, where any is lost, ``lost``; empty when no link carried anything.
     """
     if not any(result.links["busy_fraction"].any() for result in results):
@@ -136,7 +137,7 @@ def tree_links(links: pd.DataFrame) -> pd.DataFrame:
     return table.drop(columns=["above", "cable"])
 
 
-def tree_maps(results: Sequence[Result]) -> dict[str, str]:
+def tree_maps(results: Sequence[Result]) -> dict[str, Markup]:
     """
     Draw a map of the link load of a fat-tree for each run.
 
@@ -147,7 +148,7 @@ def tree_maps(results: Sequence[Result]) -> dict[str, str]:
 
     Returns
     -------
-    dict of str to str
+    dict of str to HTML
         SVG by name of the run, all on one scale; empty on other fabrics or without traffic.
     """
     tables = {result.name: tree_links(result.links) for result in results}

@@ -5,6 +5,7 @@ from functools import partial
 
 import numpy as np
 import pandas as pd
+from markupsafe import Markup
 from matplotlib.axes import Axes
 from matplotlib.colors import LogNorm
 from matplotlib.figure import Figure
@@ -25,7 +26,7 @@ _SLANTED, _UPRIGHT = 6, 10  # classes beyond which labels are turned
 _FAINTEST = 1e-3  # of the brightest: what a map does not tell from nothing
 
 
-def trace_plots(jobs: pd.DataFrame, numbers: Numbers) -> dict[str, str]:
+def trace_plots(jobs: pd.DataFrame, numbers: Numbers) -> dict[str, Markup]:
     """
     Draw what a job log holds.
 
@@ -38,7 +39,7 @@ def trace_plots(jobs: pd.DataFrame, numbers: Numbers) -> dict[str, str]:
 
     Returns
     -------
-    dict of str to str
+    dict of str to HTML
         SVG of ``size``, ``runtime`` and ``both``; ``requested`` where the log has requests;
         ``load`` and ``arrivals`` where jobs come at more than one time.
     """

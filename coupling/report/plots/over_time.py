@@ -5,6 +5,7 @@ from functools import partial
 
 import numpy as np
 import pandas as pd
+from markupsafe import Markup
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
@@ -46,7 +47,7 @@ def binned(timeline: pd.DataFrame, column: str, edges: Floats) -> Floats:
     return means
 
 
-def time_plots(results: Sequence[Result]) -> dict[str, str]:
+def time_plots(results: Sequence[Result]) -> dict[str, Markup]:
     """
     Draw what happens over time.
 
@@ -57,7 +58,7 @@ def time_plots(results: Sequence[Result]) -> dict[str, str]:
 
     Returns
     -------
-    dict of str to str
+    dict of str to HTML
         SVG of ``utilization``, ``mean_interference``, ``queued`` and ``running``; empty when
         no time passed.
     """
