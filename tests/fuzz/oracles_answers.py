@@ -238,7 +238,8 @@ def _trace_inspect(case: Case, document: Any, _folder: Path) -> Iterator[str]:
         yield "dropped jobs without a reason"
     log = case.files.get("log.swf", b"\x1f")
     if case.seed.name == "trace inspect swf" and not log.startswith(b"\x1f"):
-        lines = [line for line in log.splitlines() if line.strip() and not line.startswith(b";")]
+        text = log.removeprefix(b"\xef\xbb\xbf")
+        lines = [line for line in text.splitlines() if line.strip() and not line.startswith(b";")]
         if len(lines) != document["jobs"] + document["dropped"]:
             yield "lines of a log that are neither kept nor dropped"
     if not document["jobs"]:  # then nothing else is told
