@@ -14,6 +14,10 @@ from fuzz.texts import damage_text, word
 from fuzz.values import MEANT, MUCH, TEXTS
 
 _N_JOBS = re.compile(rb"n_jobs = ([0-9]{1,99})\b")
+_SHAPE = re.compile(
+    rb"(?:dims|children|parents|parallel|radix|levels|groups|routers|rails|lanes|global_links|"
+    rb'nodes_per_router|nodes_per_group|spines_per_rail)"?\s*[:=]\s*(\[[^\]]*\]|[0-9]+)'
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,11 +83,13 @@ def case(number: int, seeds: tuple[Seed, ...]) -> Case:
 
 
 def _too_much(data: bytes) -> bool:
-    """Say whether an experiment rightly asks for more jobs than a case has time for."""
-    if b"generator" not in data:
-        return False
-    found = _N_JOBS.search(data)
-    return found is None or MUCH[0] < int(found[1]) < MUCH[1]
+    """Say whether a document rightly asks for more jobs or links than a case has time for."""
+    shapes = b" ".join(found[1] for found in _SHAPE.finditer(data))
+    sizes = [int(word) for word in re.findall(rb"[0-9]{1,99}", shapes)]
+    if b"generator" in data:
+        found = _N_JOBS.search(data)
+        sizes.append(int(found[1]) if found else MUCH[1] - 1)  # thousands, where nobody says
+    return any(MUCH[0] < size < MUCH[1] for size in sizes)
 
 
 def _damage(chance: Random, seed: Seed, name: str, data: bytes) -> Damage:

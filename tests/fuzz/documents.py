@@ -169,7 +169,7 @@ def _number(chance: Random, value: Any, _pool: list) -> tuple:
     if not path or isinstance(at(value, path), bool):
         return _text(chance, value, _pool)
     new = chance.choice(NUMBERS)
-    if path[-1] in WORK and MUCH[0] < new < MUCH[1]:
+    if path[-1] in WORK and MUCH[0] < new <= 10**9:
         new = 17
     fate = "refuse" if isinstance(new, float) and math.isnan(new) else ""
     if isinstance(new, int) and abs(new) > 10**300:

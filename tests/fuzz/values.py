@@ -41,8 +41,9 @@ NUMBERS = (
 )
 WORK = frozenset({"n_jobs", "samples", "iterations"})
 """Fields that say how much is to be computed, for which a large number is a long answer."""
-MUCH = 1_000, 10**9
-"""Numbers between these are right for them, and take longer than a case may."""
+MUCH = 1_000, 2 * 10**7
+"""Numbers between these are right for them, and for the shape of a fabric, but take longer than a
+case may; larger ones must be refused."""
 TEXTS = (
     "",
     " ",
