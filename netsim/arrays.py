@@ -40,6 +40,9 @@ def numbers_below(name: str, values: object, below: int, error: type[ValueError]
         array = np.asarray(values)
     except ValueError:  # lists of unequal lengths
         raise error(f"{expected}, got lists in each other.") from None
+    usual = array.dtype == np.int64 and array.ndim == 1 and array.size > 0
+    if usual and array.view(np.uint64).max() < below:  # unsigned, those below 0 are the greatest
+        return array
     if array.ndim != 1:
         raise error(f"{expected}, got an array of {array.ndim} dimensions.")
     if not array.size:

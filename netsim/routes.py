@@ -27,14 +27,10 @@ def demand_routes(routes: object, error: type[ValueError]) -> None:
     if not isinstance(routes, Routes):
         raise wrong("routes", "Routes", routes, error)
     numbers_below("links of routes", routes.links, routes.n_links, error)
-    indptr = numbers_below("indptr of routes", routes.indptr, routes.links.size + 1, error)
-    if (
-        not indptr.size
-        or indptr[0]
-        or indptr[-1] != routes.links.size
-        or np.any(np.diff(indptr) < 0)
-    ):
-        raise error(f"indptr of routes: expected to ascend from 0 to {routes.links.size}.")
+    indptr, end = routes.indptr, routes.links.size
+    ascends = indptr.size and indptr[0] == 0 and indptr[-1] == end
+    if not ascends or (indptr[1:] < indptr[:-1]).any():
+        raise error(f"indptr of routes: expected to ascend from 0 to {end}.")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
