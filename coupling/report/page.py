@@ -152,7 +152,7 @@ def page(title: str, subtitle: str, short: Html, sections: Sequence[tuple[str, H
         A document that needs no other file.
     """
     template = _templates().get_template("page.html")
-    style = files("coupling.report.report").joinpath("templates", "report.css").read_text("utf-8")
+    style = files("coupling.report").joinpath("templates", "report.css").read_text("utf-8")
     shown = [(heading, content) for heading, content in sections if content]
     return template.render(
         title=title, subtitle=subtitle, short=short, sections=shown, style=Html(style)
@@ -219,7 +219,7 @@ def _piece(name: str, *values: Any) -> Html:  # noqa: ANN401 (what the macro tak
 def _templates() -> Environment:
     """Return the templates: whatever is not marked as HTML is escaped."""
     return Environment(
-        loader=PackageLoader("coupling.report.report"),
+        loader=PackageLoader("coupling.report"),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,

@@ -106,7 +106,7 @@ def test_on_a_terminal_only_our_own_colours_are_left(tmp_path):
     ours, theirs = pty.openpty()
     with os.fdopen(ours, "rb", buffering=0) as screen:
         subprocess.run(
-            [sys.executable, "-m", "coupling.cli.root", "topology", "inspect", "topology.yaml"],
+            [sys.executable, "-m", "coupling.cli", "topology", "inspect", "topology.yaml"],
             cwd=tmp_path,
             stdout=theirs,
             stderr=theirs,
