@@ -390,7 +390,7 @@ def main() -> None:
     lines = page(comparison)
     command = "python -m benchmarks.allocator_papers --logs FOLDER"
     command += " --quick" if options.quick else ""
-    record("Jigsaw, LaaS, TA and LC+S (Smith & Lowenthal, HPDC'21)", command, lines, path=PAPERS)
+    record("Jigsaw, LaaS, TA and LC+S (Smith21)", command, lines, path=PAPERS)
     record("Allocators against Smith21", command, comparison.checks.table())
     sys.exit(0 if comparison.checks.hold else 1)
 

@@ -17,14 +17,18 @@ from typing import Any
 import numpy as np
 from scipy.stats import spearmanr
 
+from benchmarks.accuracy import record_comparisons
 from benchmarks.evidence import record, verdict
+from netsim.accuracy import Comparison, routing_kind
 from netsim.arrays import Floats
 from netsim.contention.base import Traffic
 from netsim.contention.constants import ConstantsOf
 from netsim.contention_models import make_contention_model
 from netsim.routing.dmodk import DModK
 from netsim.topology.fattree import FatTree, fat_tree_of_radix
+from netsim.topology.kind import machine_kind
 
+COMMAND = "python -m benchmarks.contention_packet FOLDER"
 CONTENDED = 1.05  # true slowdown above which a job counts as contended
 BANDWIDTH = 12.5e9  # bytes per second of every link of the packet simulation
 LATENCY_S, LATENCY_PER_LINK_S = 315e-9, 417.7e-9
@@ -114,6 +118,7 @@ MODELS: dict[str, tuple[str, dict[str, Any], int]] = {  # model, options, phase 
     "always-on-max-min": ("always-on-max-min", {}, 1),
     "fast": ("fast", {"tolerance": 1e-6}, 1),
     "accurate": ("accurate", {"tolerance": 1e-5}, DRAWS),
+    "exact": ("exact", {}, DRAWS),
 }
 
 
@@ -189,22 +194,63 @@ def rows_of(title: str, errors_of: Mapping[str, Errors]) -> list[str]:
     ]
 
 
+def comparisons(
+    load: str, n_cases: int, fabric: FatTree, errors_of: Mapping[str, Errors]
+) -> list[Comparison]:
+    """Return the rows of the table that reports quote."""
+    return [
+        Comparison(
+            machine=machine_kind(fabric),
+            routing=routing_kind(DModK(fabric)),
+            ranks_per_node=1,
+            fairness="per-sender",
+            buffer_bytes=fabric.buffer_bytes,
+            load=load,
+            model=name,
+            nodes=fabric.n_nodes,
+            cases=n_cases,
+            jobs=e.n_jobs,
+            mean_error=e.mean / 100,
+            p90_error=e.p90 / 100,
+            worst_error=e.worst / 100,
+            contended_error=e.contended / 100,
+            bias=e.bias,
+            rank=e.rank,
+            source=COMMAND,
+        )
+        for name, e in errors_of.items()
+    ]
+
+
 def main(folder: Path) -> int:
     """Print and record the tables; return the exit status."""
     cases = {title: read_cases(folder / file) for title, file in FILES.items()}
+    wet, dry = tree_of_packets(), replace(tree_of_packets(), buffer_bytes=0.0)
     tables = {title: table(found) for title, found in cases.items()}
-    dry = replace(tree_of_packets(), buffer_bytes=0.0)
+    without = {
+        title: {name: tables[title][name] for name in ("null", "exact")}  # they know no buffers
+        | table(found, ("fast", "accurate"), dry)
+        for title, found in cases.items()
+    }
+    found = []
+    for title in FILES:
+        found += comparisons(title, len(cases[title]), wet, tables[title])
+        found += comparisons(title, len(cases[title]), dry, without[title])
+    record_comparisons(COMMAND, found)
     lines = [
-        f'{DRAWS} phase draws averaged for `accurate`; the fabric is that of `latency = "codes"`.',
+        (
+            f"{DRAWS} phase draws averaged for `accurate` and `exact`; the fabric is that of "
+            '`latency = "codes"`.'
+        ),
         "",
         "| cases | model | jobs | mean | p90 | worst | contended | bias | rank |",
         "| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |",
     ]
     for title, errors_of in tables.items():
         lines += rows_of(title, errors_of)
-        lines += rows_of(f"{title}, no buffers", table(cases[title], ("fast", "accurate"), dry))
+        lines += rows_of(f"{title}, no buffers", without[title])
     lines += ["", f"{DUTY.capitalize()}, by the length of a job's steps:", ""]
-    lines += [*by_step_time(cases[DUTY], tree_of_packets(), dry), ""]
+    lines += [*by_step_time(cases[DUTY], wet, dry), ""]
     missed = False
     for title, name, quantity, low, high, aim in BARS:
         value = getattr(tables[title][name], quantity)
@@ -217,7 +263,7 @@ def main(folder: Path) -> int:
     print("\n".join(lines))
     record(
         "Contention models against packet level",
-        "python -m benchmarks.contention_packet FOLDER",
+        COMMAND,
         lines,
     )
     return int(missed)

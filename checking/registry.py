@@ -4,6 +4,7 @@ import inspect
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
+from checking.units import Stated
 from checking.values import brief, flag, number, whole
 
 T = TypeVar("T")
@@ -106,7 +107,12 @@ def build(
         _check_types(options, types, place, error)
         given = ", ".join(f"{key} = {brief(value)}" for key, value in options.items())
         raise error(f"{place} cannot be made with {given or 'no option'}: {fault}.") from fault
-    _check_types(options, types, place, error)
+    told = {
+        key: value
+        for key, value in options.items()
+        if not isinstance(getattr(made, key, None), Stated)  # read with its unit
+    }
+    _check_types(told, types, place, error)
     return made
 
 

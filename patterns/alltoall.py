@@ -13,7 +13,7 @@ from patterns.grid import DEFAULT_DIMS, check_grid, grid_for, lines
 from patterns.groups import within
 from patterns.messages import message_step
 from patterns.mpich import alltoall_mpich
-from patterns.options import DEFAULT_NBYTES, choice, integers, positive, settle
+from patterns.options import DEFAULT_NBYTES, choice, integers, settle, size
 from patterns.rounds import alltoall_bruck, alltoall_direct, alltoall_pairwise
 from patterns.template import Rooted, Template, check_root
 
@@ -84,7 +84,7 @@ class SubAllToAll(Template):
         if len(set(over)) < len(over):
             raise PatternError(f"over must name a dimension once, got {list(over)}.")
         algorithm = choice("algorithm", self.algorithm, AllToAll.algorithms)
-        nbytes = positive("nbytes", self.nbytes)
+        nbytes = size("nbytes", self.nbytes)
         settle(self, dims=dims, grid=grid, over=over, algorithm=algorithm, nbytes=nbytes)
 
     def _steps(self, n_ranks: int) -> list[Step]:

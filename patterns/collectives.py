@@ -18,7 +18,7 @@ from patterns.mpich import (
     broadcast_mpich,
     reduce_scatter_mpich,
 )
-from patterns.options import DEFAULT_NBYTES, choice, integer, positive, settle
+from patterns.options import DEFAULT_NBYTES, choice, integer, settle, size
 from patterns.rounds import (
     allgather_bruck,
     allgather_ring,
@@ -64,7 +64,7 @@ class Collective(Template):
     def __post_init__(self) -> None:
         """Check the options."""
         algorithm = choice("algorithm", self.algorithm, self.algorithms)
-        settle(self, algorithm=algorithm, nbytes=positive("nbytes", self.nbytes))
+        settle(self, algorithm=algorithm, nbytes=size("nbytes", self.nbytes))
 
     def _steps(self, n_ranks: int) -> list[Step]:
         """Return the steps."""
@@ -95,7 +95,7 @@ class RootedCollective(Template):
     def __post_init__(self) -> None:
         """Check the options."""
         algorithm = choice("algorithm", self.algorithm, self.algorithms)
-        nbytes = positive("nbytes", self.nbytes)
+        nbytes = size("nbytes", self.nbytes)
         settle(self, algorithm=algorithm, nbytes=nbytes, root=integer("root", self.root, 0))
 
     def _steps(self, n_ranks: int) -> list[Step]:

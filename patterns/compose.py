@@ -10,7 +10,7 @@ import numpy as np
 from patterns.algorithms import Binomial, RecursiveDoubling, RecursiveHalvingVectorDoubling
 from patterns.base import Pattern, Step
 from patterns.errors import PatternError
-from patterns.options import DEFAULT_NBYTES, choice, positive, settle
+from patterns.options import DEFAULT_NBYTES, choice, positive, settle, size
 from patterns.template import Template
 from patterns.volume import demand, injection_bytes, scaled
 
@@ -68,7 +68,7 @@ class Hybrid(Template):
         """Check the options."""
         parts = _check_parts(self.parts)
         weights = _check_shares("weights", self.weights, len(parts))
-        settle(self, parts=parts, weights=weights, nbytes=positive("nbytes", self.nbytes))
+        settle(self, parts=parts, weights=weights, nbytes=size("nbytes", self.nbytes))
 
     def _steps(self, n_ranks: int) -> list[Step]:
         """Return the steps."""
@@ -140,7 +140,7 @@ class Mix(Template):
 
     def __post_init__(self) -> None:
         """Check the options."""
-        settle(self, mix=choice("mix", self.mix, _MIXES), nbytes=positive("nbytes", self.nbytes))
+        settle(self, mix=choice("mix", self.mix, _MIXES), nbytes=size("nbytes", self.nbytes))
 
     @property
     def comm_fraction(self) -> float:

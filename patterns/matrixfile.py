@@ -11,6 +11,7 @@ from zipfile import BadZipFile
 
 import numpy as np
 
+from checking import brief
 from patterns.base import Floats, Ints, Step
 from patterns.errors import PatternError
 from patterns.volume import demand
@@ -116,10 +117,12 @@ def _row(number: int, line: str) -> tuple[int, int, float]:
         row = int(src), int(dst), float(value)
     except ValueError:
         raise PatternError(
-            f"line {number}: expected two ranks and a number, got {line!r}."
+            f"line {number}: expected two ranks and a number, got {brief(line)}."
         ) from None
     if not 0 <= min(row[:2]) <= max(row[:2]) < _MAX_RANKS:
-        raise PatternError(f"line {number}: ranks must be in 0..{_MAX_RANKS - 1}, got {line!r}.")
+        raise PatternError(
+            f"line {number}: ranks must be in 0..{_MAX_RANKS - 1}, got {brief(line)}."
+        )
     return row
 
 

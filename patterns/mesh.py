@@ -7,7 +7,7 @@ import numpy as np
 from patterns.base import Step
 from patterns.grid import DEFAULT_DIMS, coordinates, near_cubic
 from patterns.messages import message_step, seeded
-from patterns.options import DEFAULT_NBYTES, integer, positive, settle
+from patterns.options import DEFAULT_NBYTES, integer, settle, size
 from patterns.template import Template
 
 _SIZE_FACTORS = (0.25, 0.5, 1.0, 2.0)
@@ -47,7 +47,7 @@ class UnstructuredMesh(Template):
         settle(
             self,
             neighbors=integer("neighbors", self.neighbors, 1),
-            nbytes=positive("nbytes", self.nbytes),
+            nbytes=size("nbytes", self.nbytes),
             seed=integer("seed", self.seed, 0),
         )
 

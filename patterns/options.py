@@ -3,6 +3,7 @@
 from functools import partial
 
 import checking
+from checking.units import SIZE, quantity
 from patterns.errors import PatternError
 
 DEFAULT_NBYTES = 2.0**20
@@ -22,6 +23,33 @@ def settle(pattern: object, **values: object) -> None:
     """
     for name, value in values.items():
         object.__setattr__(pattern, name, value)
+
+
+def size(name: str, value: object) -> float:
+    """
+    Return bytes of a message.
+
+    Parameters
+    ----------
+    name : str
+        Name of the option, for the error.
+    value : object
+        A number of bytes, or a text such as ``"1 MiB"``.
+
+    Returns
+    -------
+    float
+        Bytes.
+
+    Raises
+    ------
+    PatternError
+        If it is no size above 0, or a part of a byte without a unit.
+    """
+    nbytes = quantity(value, SIZE, PatternError, name)
+    if not nbytes:
+        raise checking.wrong(name, f"{SIZE.expected}, above 0", value, PatternError)
+    return nbytes
 
 
 positive = partial(checking.number, positive=True, error=PatternError)

@@ -7,7 +7,7 @@ import numpy as np
 from patterns.base import Step
 from patterns.errors import PatternError
 from patterns.messages import exchange_step, message_step, seeded
-from patterns.options import DEFAULT_NBYTES, integer, integers, positive, settle
+from patterns.options import DEFAULT_NBYTES, integer, integers, settle, size
 from patterns.template import Sized, Template
 
 
@@ -35,7 +35,7 @@ class Pairs(Template):
 
     def __post_init__(self) -> None:
         """Check the options."""
-        settle(self, nbytes=positive("nbytes", self.nbytes), seed=integer("seed", self.seed, 0))
+        settle(self, nbytes=size("nbytes", self.nbytes), seed=integer("seed", self.seed, 0))
 
     def _steps(self, n_ranks: int) -> list[Step]:
         """Return the steps."""
@@ -75,7 +75,7 @@ class Permutation(Template):
                 f"to must hold each of 0..{len(to) - 1} once, got {list(to[:8])} "
                 f"({len(set(to))} different of {len(to)})."
             )
-        nbytes = positive("nbytes", self.nbytes)
+        nbytes = size("nbytes", self.nbytes)
         settle(self, nbytes=nbytes, seed=integer("seed", self.seed, 0), to=to)
 
     def _steps(self, n_ranks: int) -> list[Step]:
@@ -115,7 +115,7 @@ class Shift(Template):
     def __post_init__(self) -> None:
         """Check the options."""
         distance = integer("distance", self.distance)
-        settle(self, distance=distance, nbytes=positive("nbytes", self.nbytes))
+        settle(self, distance=distance, nbytes=size("nbytes", self.nbytes))
 
     def _steps(self, n_ranks: int) -> list[Step]:
         """Return the steps."""

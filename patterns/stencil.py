@@ -9,7 +9,7 @@ from patterns.base import Floats, Ints, Step
 from patterns.errors import PatternError
 from patterns.grid import DEFAULT_DIMS, check_grid, coordinates, grid_for
 from patterns.messages import first_of_each_pair, message_step
-from patterns.options import DEFAULT_NBYTES, choice, flag, positive, settle
+from patterns.options import DEFAULT_NBYTES, choice, flag, settle, size
 from patterns.template import Template
 
 _WORD = 8.0  # bytes of a grid value, a double
@@ -68,7 +68,7 @@ class Stencil(Template):
             grid=grid,
             points=choice("points", self.points, ("faces", "all")),
             periodic=_check_periodic(self.periodic, dims),
-            nbytes=positive("nbytes", self.nbytes),
+            nbytes=size("nbytes", self.nbytes),
         )
 
     def _steps(self, n_ranks: int) -> list[Step]:

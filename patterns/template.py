@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from patterns.base import Step
 from patterns.errors import PatternError
-from patterns.options import DEFAULT_NBYTES, integer, positive, settle
+from patterns.options import DEFAULT_NBYTES, integer, settle, size
 
 
 class Template(ABC):
@@ -59,7 +59,7 @@ class Sized(Template):
 
     def __post_init__(self) -> None:
         """Check the options."""
-        settle(self, nbytes=positive("nbytes", self.nbytes))
+        settle(self, nbytes=size("nbytes", self.nbytes))
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +80,7 @@ class Rooted(Template):
 
     def __post_init__(self) -> None:
         """Check the options."""
-        settle(self, nbytes=positive("nbytes", self.nbytes), root=integer("root", self.root, 0))
+        settle(self, nbytes=size("nbytes", self.nbytes), root=integer("root", self.root, 0))
 
 
 def check_root(root: int, n_ranks: int) -> int:

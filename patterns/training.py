@@ -9,7 +9,7 @@ from patterns.errors import PatternError
 from patterns.grid import lines
 from patterns.groups import within
 from patterns.messages import message_step
-from patterns.options import DEFAULT_NBYTES, integer, positive, settle
+from patterns.options import DEFAULT_NBYTES, integer, settle, size
 from patterns.rounds import allreduce_ring
 from patterns.template import Template
 
@@ -69,8 +69,8 @@ class Training(Template):
             dp=None if self.dp is None else integer("dp", self.dp, 1),
             tp=integer("tp", self.tp, 1),
             pp=integer("pp", self.pp, 1),
-            nbytes=positive("nbytes", self.nbytes),
-            activation_bytes=positive("activation_bytes", self.activation_bytes),
+            nbytes=size("nbytes", self.nbytes),
+            activation_bytes=size("activation_bytes", self.activation_bytes),
             layers=integer("layers", self.layers, 1),
             microbatches=integer("microbatches", self.microbatches, 1),
         )

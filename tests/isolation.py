@@ -6,25 +6,9 @@ and the cable that the topology's arrays give them.
 """
 
 from collections import Counter, defaultdict
-from dataclasses import replace
 
-import numpy as np
-
-
-def held_nodes(allocation, nodes_per_leaf):
-    """Return all nodes that an allocation holds, those beyond the request included."""
-    return {
-        leaf * nodes_per_leaf + bit
-        for leaf, mask, _ in allocation.leaves
-        for bit in range(nodes_per_leaf)
-        if mask >> bit & 1
-    }
-
-
-def links_of(allocation, tree):
-    """Return the directed links that an allocation owns, or has units of, as a list."""
-    partition = replace(allocation, units=0).partition(tree, tree.nodes_per_leaf)
-    return [] if partition.links is None else partition.links.tolist()
+from coupling.contracts import ownership
+from coupling.contracts.ownership import held_nodes, links_of
 
 
 class Ends:
@@ -53,60 +37,22 @@ class Ends:
         return up, down
 
 
-class Ledger:
-    """Who holds which node and link; refuses anything held twice and unequal returns."""
-
-    def __init__(self, tree):
-        self.tree = tree
-        self.usable = set(tree.usable_nodes.tolist())
-        self.absent = set() if tree.absent is None else set(tree.absent.tolist())
-        self.node_of, self.link_of = {}, {}
-        self.holdings = {}
+class Ledger(ownership.Ledger):
+    """Refuses anything held twice and unequal returns."""
 
     def place(self, allocation):
         """Write an allocation down."""
-        job = allocation.job
-        nodes = held_nodes(allocation, self.tree.nodes_per_leaf)
-        links = [] if allocation.units else links_of(allocation, self.tree)
-        given = allocation.nodes(self.tree.nodes_per_leaf).tolist()
-        assert len(set(given)) == len(given) == job.n_nodes
-        assert set(given) <= nodes
-        assert len(nodes) == job.n_nodes + allocation.idle
-        assert nodes <= self.usable
-        assert len(set(links)) == len(links)
-        assert self.absent.isdisjoint(links)
-        assert nodes.isdisjoint(self.node_of), "a node is given twice"
-        assert self.link_of.keys().isdisjoint(links), "a link is given twice"
-        self.node_of.update(dict.fromkeys(nodes, job.id))
-        self.link_of.update(dict.fromkeys(links, job.id))
-        self.holdings[job.id] = (nodes, links)
-
-    def release(self, job_id):
-        """Strike a job out."""
-        nodes, links = self.holdings.pop(job_id)
-        for node in nodes:
-            del self.node_of[node]
-        for link in links:
-            del self.link_of[link]
-
-    @property
-    def n_free(self):
-        return len(self.usable) - len(self.node_of)
+        broken = super().place(allocation)
+        assert not broken, broken
 
 
-class Meter:
-    """Units taken of every link under LC+S; never more than 8 of 10."""
-
-    def __init__(self):
-        self.units = Counter()
+class Meter(ownership.Meter):
+    """Refuses more units of a link than there are."""
 
     def change(self, allocation, tree, sign):
         """Add (+1) or subtract (-1) what a job takes."""
-        if allocation.units:
-            assert 1 <= allocation.units <= 4
-            for link in links_of(allocation, tree):
-                self.units[link] += sign * allocation.units
-                assert 0 <= self.units[link] <= 8
+        broken = super().change(allocation, tree, sign)
+        assert not broken, broken
 
 
 def minimal_links(tree, nodes):
@@ -219,19 +165,3 @@ def _three_levels(tree, pods, leaf_links, l2_links):
         elif any(not spines[pod] <= s for pod in pods if totals[pod] < n_t for s in full):
             broken.append(f"(6) S_{index}^*r is no subset of S_{index}^*")
     return broken
-
-
-def same_state(cluster, other):
-    """Whether two clusters have the same nodes and links free and the same jobs running."""
-    names = ("n_free", "leaf_free", "leaf_up", "l2_up", "pod_free", "leaf_comm", "running")
-    return all(getattr(cluster, name) == getattr(other, name) for name in names) and (
-        _units(cluster) == _units(other)
-    )
-
-
-def _units(cluster):
-    """Shared units of a cluster; none taken is as good as none ever taken."""
-    shared = cluster.shared
-    if shared is None or not any(map(np.any, (*shared.leaf, *shared.l2))):
-        return None
-    return shared.leaf, shared.l2

@@ -18,7 +18,7 @@ MAY_IMPORT = {
 # The rooms of each package, ground floor first: a room imports rooms of lower floors and itself.
 # A module that lies loose in a package is a room of its own; `__init__` is a folder's face.
 FLOORS = {
-    "checking": [["values"], ["registry", "table"]],
+    "checking": [["values"], ["units"], ["registry", "table"]],
     "netsim": [
         ["errors", "arrays", "wholefile"],
         ["kernelcache", "units", "hostlist", "textfile", "splitmix", "routes"],
@@ -27,7 +27,7 @@ FLOORS = {
         ["routing", "contention"],
         ["nonblocking", "infiniband", "contention.events", "contention.cold"],
         ["contention.exact", "contention.compared", "formats.importers", "formats.exporters"],
-        ["flow_report", "contention_models", "formats"],
+        ["flow_report", "contention_models", "formats", "accuracy"],
         ["topologies", "routings"],
     ],
     "scheduler": [
@@ -46,7 +46,7 @@ FLOORS = {
         ["errors", "siblings"],
         ["guard", "stopping"],
         ["reading", "pace"],
-        ["results", "snapshots"],
+        ["results", "snapshots", "contracts"],
         ["experiments", "report.plots"],
         ["report"],
         ["cli.do"],

@@ -103,16 +103,22 @@ def export(
         Path | None, typer.Option(help="Dump of the tables in force; default D-mod-k.")
     ] = None,
     name_map: NameMap = None,
+    allow_unknown: Annotated[
+        bool,
+        typer.Option(
+            "--allow-unknown", help="Let partitions pass that nothing shows to be non-blocking."
+        ),
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """
-    Write routing tables that keep each job's traffic on the links it owns.
+    Write routing tables that keep each job's traffic on the links it owns, once all checks pass.
 
     Example: fabricsim lft export partitions.json --fabric ibnetdiscover.txt --out tables.lft
     """
     from coupling.cli.do.lft import run_export
 
-    run_export(snapshot, fabric, out, base, name_map, as_json=as_json)
+    run_export(snapshot, fabric, out, base, name_map, allow_unknown=allow_unknown, as_json=as_json)
 
 
 def load(

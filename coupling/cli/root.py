@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from coupling.cli import network as cli_network
+from coupling.cli import plugin as cli_plugin
 from coupling.cli import results as cli_results
 from coupling.cli import trace as cli_trace
 from coupling.errors import Stopped
@@ -99,7 +100,7 @@ def run(
     )
 
 
-for commands in (cli_network, cli_results, cli_trace):
+for commands in (cli_network, cli_results, cli_trace, cli_plugin):
     commands.register(app)
 
 

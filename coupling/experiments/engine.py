@@ -26,6 +26,7 @@ from coupling.results.from_schedule import (
 )
 from coupling.results.result import Result
 from coupling.results.summary import summarize
+from netsim.accuracy import setting_of
 from netsim.contention.base import ContentionModel
 from netsim.contention_models import CONTENTION_MODELS, make_contention_model
 from netsim.routing.base import Routing
@@ -286,7 +287,7 @@ class _Outcome:
     events: int
     cpu_s: float
     deciding_s: float
-    remarks: Mapping[str, int]
+    remarks: Mapping[str, Any]
     cost_of_job: Mapping[int, float] | None  # of communication
 
 
@@ -331,16 +332,29 @@ def _simulate(
     cost_of_job = None if costs is None else costs.costs()
     cpu_s = time.process_time() - begin_s
     events = 2 * len(schedule.records)
-    remarks = _remarks(network, allocator)
+    remarks = _remarks(network, allocator) | {"network": _setting(experiment, parts, network)}
     return _Outcome(schedule, ledger, blame, events, cpu_s, policy.cpu_s, remarks, cost_of_job)
 
 
-def _remarks(network: NetworkPace | None, allocator: Allocator) -> dict[str, int]:
+def _remarks(network: NetworkPace | None, allocator: Allocator) -> dict[str, Any]:
     """Count what a reader of the result must know."""
-    counts = {} if network is None else {"latency_bound": network.latency_bound}
+    counts: dict[str, Any] = {} if network is None else {"latency_bound": network.latency_bound}
     if hasattr(allocator, "out_of_steps"):
         counts["out_of_steps"] = allocator.out_of_steps
     return counts
+
+
+def _setting(
+    experiment: Experiment, parts: Parts, network: NetworkPace | None
+) -> Mapping[str, Any]:
+    """Return what the network was, by which the known error of the model is looked up."""
+    return setting_of(
+        parts.topology,
+        None if network is None else network.routing,
+        model=experiment.model,
+        fairness=experiment.fairness,
+        owned=() if network is None else network.owned,
+    ).to_dict()
 
 
 def _assumed(experiment: Experiment, parts: Parts, allocator: Allocator) -> AssumedPace:

@@ -19,6 +19,7 @@ from coupling.experiments.fields import (
 from coupling.experiments.seeds import all_seeds, given_seeds
 from coupling.reading.inputs import located
 from coupling.reading.plugins import label_of
+from coupling.reading.table import value_of
 from netsim.topology.base import Topology
 
 
@@ -344,10 +345,7 @@ def _set(tables: dict[str, Any], change: str) -> None:
     parts = key.strip().split(".")
     if not sign or not all(parts):
         raise ExperimentError(f"--set {change}: expected table.field=value.")
-    try:
-        value = tomllib.loads(f"value = {text}")["value"]
-    except tomllib.TOMLDecodeError:
-        value = text.strip()
+    value = value_of(text)
     target: Any = tables
     for part in parts[:-1]:
         target = target.setdefault(part, {}) if isinstance(target, dict) else None

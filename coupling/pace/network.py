@@ -143,6 +143,10 @@ class NetworkPace:
         What the links have carried so far, over jobs that have ended.
     blame : BlameLedger
         Who made whom lose time, over jobs that have ended.
+    owned : set of bool
+        Whether jobs own links, of those that communicated so far.
+    routing : Routing
+        As given.
     """
 
     def __init__(
@@ -154,6 +158,8 @@ class NetworkPace:
     ) -> None:
         self.ledger = LinkLedger(topology.n_links)
         self.blame = BlameLedger(topology)
+        self.owned: set[bool] = set()
+        self.routing = routing
         self._topology = topology
         self._model = model
         self._nodes_per_leaf = nodes_per_leaf
@@ -206,6 +212,7 @@ class NetworkPace:
         placed = self._traffic_of(job.communication, partition)
         if placed is None:
             return FULL_PACE
+        self.owned.add(partition.links is not None)
         pace = FULL_PACE if self._model is None else Pace(1.0, placed.placement_factor)
         self._members[job.id] = _Member(placed, pace, job.n_nodes, now_s)
         if self._model is not None:

@@ -125,7 +125,9 @@ def usual_routing(topology: Topology, *, owned: bool) -> str:
     return next((name for kind, name in _USUAL if isinstance(topology, kind)), "shortest")
 
 
-def read_wiring(path: Path, name_map: Path | None = None) -> tuple[Wiring, str]:
+def read_wiring(
+    path: Path, name_map: Path | None = None, like: Topology | None = None
+) -> tuple[Wiring, str]:
     """
     Read the InfiniBand fabric that `ibnetdiscover` printed.
 
@@ -135,6 +137,8 @@ def read_wiring(path: Path, name_map: Path | None = None) -> tuple[Wiring, str]:
         The file; ``-`` is standard input.
     name_map : Path, optional
         Better names for GUIDs.
+    like : Topology, optional
+        The fabric as it was whole.
 
     Returns
     -------
@@ -149,7 +153,7 @@ def read_wiring(path: Path, name_map: Path | None = None) -> tuple[Wiring, str]:
         If the file cannot be read or is no such output.
     """
     better = None if name_map is None else read_name_map(read_text(name_map), str(name_map))
-    wiring, remark = infiniband.read_wiring(read_text(path), str(path), better)
+    wiring, remark = infiniband.read_wiring(read_text(path), str(path), better, like)
     return wiring, "" if isinstance(wiring.topology, FatTree) else remark
 
 

@@ -94,7 +94,7 @@ def load_installed() -> None:
             _add(kind, point.name, made, owner)
 
 
-def load_file(path: str | Path) -> None:
+def load_file(path: str | Path) -> dict[str, list[str]]:
     """
     Add what a Python file holds in dictionaries such as ``ALLOCATORS = {"corner": Corner}``.
 
@@ -102,6 +102,11 @@ def load_file(path: str | Path) -> None:
     ----------
     path : str or Path
         The file; its code is run.
+
+    Returns
+    -------
+    dict of str to list of str
+        Names that were added, by kind.
 
     Raises
     ------
@@ -122,6 +127,7 @@ def load_file(path: str | Path) -> None:
     for kind, entries in found.items():
         for name, made in entries.items():
             _add(kind, name, made, str(path))
+    return {kind: list(entries) for kind, entries in found.items()}
 
 
 def settled(value: Any, folder: Path, key: str = "") -> Any:  # noqa: ANN401 (whatever a table may hold)
@@ -150,7 +156,7 @@ def settled(value: Any, folder: Path, key: str = "") -> Any:  # noqa: ANN401 (wh
     """
     if isinstance(value, Mapping):
         return {
-            _named(name, "allocators", folder) if key == "compare_options" else name: settled(
+            named(name, "allocators", folder) if key == "compare_options" else name: settled(
                 entry, folder, _inner_key(key, name)
             )
             for name, entry in value.items()
@@ -163,8 +169,84 @@ def settled(value: Any, folder: Path, key: str = "") -> Any:  # noqa: ANN401 (wh
     if kind == "patterns" and is_dataclass(value) and not isinstance(value, type):
         own = {field.name: getattr(value, field.name) for field in fields(value) if field.init}
         inner = {name: settled(entry, folder, "pattern") for name, entry in own.items()}
-        return {"name": _named(type(value), kind, folder), **inner}
-    return _named(value, kind, folder)
+        return {"name": named(type(value), kind, folder), **inner}
+    return named(value, kind, folder)
+
+
+def named(value: object, kind: str, folder: Path) -> str:
+    """
+    Return the name of something, and have it registered under that name.
+
+    Parameters
+    ----------
+    value : object
+        A name, a reference, a class or a function.
+    kind : str
+        A key of `REGISTRIES`.
+    folder : Path
+        Where relative paths of files start.
+
+    Returns
+    -------
+    str
+        The name.
+
+    Raises
+    ------
+    PluginError
+        If it cannot be loaded, or cannot be found again by another process.
+    """
+    if isinstance(value, str):
+        match = _REFERENCE.fullmatch(value)
+        return value if match is None else _referred(match, kind, folder)
+    for name, known in REGISTRIES[kind].items():
+        if known is value:
+            return name
+    if not (inspect.isclass(value) or inspect.isfunction(value)):
+        raise PluginError(
+            f"{kind}: expected a name, a class or a function, got an object of type "
+            f"{type(value).__name__}; give its class, and what it is made with as options."
+        )
+    module, name = value.__module__, value.__qualname__
+    if module == "__main__":
+        file = getattr(sys.modules["__main__"], "__file__", None)
+        module = str(Path(file).resolve()) if file else ""
+    if not module or not name.isidentifier():
+        raise PluginError(
+            f"{kind}: {name} is made inside a function or typed at a prompt, so that no other "
+            "process finds it; write it at the top level of a file."
+        )
+    reference = f"{module}:{name}"
+    if reference not in _MADE[kind]:
+        _add(kind, reference, value, reference)
+    return reference
+
+
+def referred(reference: str, folder: Path) -> object:
+    """
+    Return what a reference stands for.
+
+    Parameters
+    ----------
+    reference : str
+        ``"module:Name"`` or ``"file.py:Name"``.
+    folder : Path
+        Where relative paths of files start.
+
+    Returns
+    -------
+    object
+        A class or function, as it is written.
+
+    Raises
+    ------
+    PluginError
+        If it is no reference, or nothing is there.
+    """
+    match = _REFERENCE.fullmatch(reference)
+    if match is None:
+        raise PluginError(f"{reference}: expected module:Name or file.py:Name.")
+    return _held(_place(match, folder), match["name"])
 
 
 def label_of(name: str) -> str:
@@ -227,46 +309,27 @@ def _inner_key(key: str, name: str) -> str:
     return "pattern" if key == "pattern" and name not in _KINDS else name
 
 
-def _named(value: object, kind: str, folder: Path) -> str:
-    """Return the name of something, and have it registered under that name."""
-    if isinstance(value, str):
-        match = _REFERENCE.fullmatch(value)
-        return value if match is None else _referred(match, kind, folder)
-    for name, known in REGISTRIES[kind].items():
-        if known is value:
-            return name
-    if not (inspect.isclass(value) or inspect.isfunction(value)):
-        raise PluginError(
-            f"{kind}: expected a name, a class or a function, got an object of type "
-            f"{type(value).__name__}; give its class, and what it is made with as options."
-        )
-    module, name = value.__module__, value.__qualname__
-    if module == "__main__":
-        file = getattr(sys.modules["__main__"], "__file__", None)
-        module = str(Path(file).resolve()) if file else ""
-    if not module or not name.isidentifier():
-        raise PluginError(
-            f"{kind}: {name} is made inside a function or typed at a prompt, so that no other "
-            "process finds it; write it at the top level of a file."
-        )
-    reference = f"{module}:{name}"
+def _referred(match: re.Match[str], kind: str, folder: Path) -> str:
+    """Have what a reference stands for registered, and return it with an absolute path."""
+    place, name = _place(match, folder), match["name"]
+    reference = f"{place}:{name}"
     if reference not in _MADE[kind]:
-        _add(kind, reference, value, reference)
+        _add(kind, reference, _held(place, name, f"{kind}: "), reference)
     return reference
 
 
-def _referred(match: re.Match[str], kind: str, folder: Path) -> str:
-    """Load what a reference stands for, and return the reference with an absolute path."""
-    place, name = match["place"], match["name"]
-    place = str((folder / place).resolve()) if place.endswith(".py") else place
-    reference = f"{place}:{name}"
-    if reference in _MADE[kind]:
-        return reference
+def _place(match: re.Match[str], folder: Path) -> str:
+    """Return the module or the absolute path in a reference."""
+    place = match["place"]
+    return str((folder / place).resolve()) if place.endswith(".py") else place
+
+
+def _held(place: str, name: str, where: str = "") -> object:
+    """Return what a module or file holds under a name."""
     module = _module_of_file(place) if place.endswith(".py") else _module_named(place)
     if not hasattr(module, name):
-        raise PluginError(f"{kind}: {place} holds no {name!r}.")
-    _add(kind, reference, getattr(module, name), reference)
-    return reference
+        raise PluginError(f"{where}{place} holds no {name!r}.")
+    return getattr(module, name)
 
 
 def _module_named(name: str) -> ModuleType:

@@ -18,18 +18,10 @@ from coupling.report.page import (
 )
 from coupling.report.plots.jobs import SILENT, communicating
 from coupling.results import readable as units
-from coupling.results.comparison import dropped_lines, finished, node_seconds, remark_lines
+from coupling.results.comparison import finished, node_seconds
+from coupling.results.remarks import accuracy_lines, dropped_lines, remark_lines
 from coupling.results.result import Result
 
-# Mean error of the slowdown against packet-level simulations (CODES, 128 nodes; evidence),
-# for fabrics that state the buffers of their ports, in brackets for those that do not: jobs that
-# always communicate; with compute phases. Excess: sum of predicted (slowdown - 1) / sum of true
-# ones, over the same two sets.
-_PACKET_ERRORS: Mapping[str, tuple[str, str, str]] = {
-    "fast": ("3.9 % (4.6 %)", "3.4 % (4.4 %)", "0.70 to 0.93 (0.56 to 0.83)"),
-    "accurate": ("3.7 % (4.4 %)", "2.7 % (3.4 %)", "0.86 to 1.03 (0.69 to 0.93)"),
-}
-_PACKET_ERRORS_OF_NULL = ("15.6 %", "9.4 %")
 _RUNTIME_MEANS = {
     "isolated": "The run time in the log is taken as that of the job alone on an ideal placement; "
     "placement and interference can only lengthen it.",
@@ -42,6 +34,7 @@ _ESTIMATES = {
     "network can still make a job later than announced.",
     "requested": "Backfilling knows the requested times of the log.",
 }
+_KILL_AT_LIMIT = {True: "Jobs are ended at the requested time.", False: ""}
 
 
 def assumptions(
@@ -64,14 +57,19 @@ def assumptions(
     HTML
         A definition list, and the jobs by pattern.
     """
-    network, run = tables.get("network", {}), tables.get("run", {})
-    scheduler = tables.get("scheduler", {})
     entries = {
         "How jobs communicate": _communication(results, tables),
-        "What a run time means": _RUNTIME_MEANS.get(run.get("runtime_means", ""), ""),
-        "What the scheduler knows": _ESTIMATES.get(manifest.get("estimates", ""), "")
-        + (" Jobs are ended at the requested time." if scheduler.get("kill_at_limit") else ""),
-        "How links are shared": _model(network),
+        "What a run time means": _told(tables, "run", "runtime_means", _RUNTIME_MEANS),
+        "What the scheduler knows": " ".join(
+            text
+            for text in (
+                _told({"": manifest}, "", "estimates", _ESTIMATES),
+                _told(tables, "scheduler", "kill_at_limit", _KILL_AT_LIMIT),
+            )
+            if text
+        ),
+        "How links are shared": _model(results, tables.get("network", {})),
+        "How far off that is": " ".join(accuracy_lines(results, details=True)),
         "How jobs slow each other": "Remaining work advances at 1 / slowdown, slowdown = placement "
         "factor (alone on its nodes / ideal) times interference (together / alone). Every start "
         "and end re-evaluates the jobs that it touches.",
@@ -100,9 +98,30 @@ def _communication(results: Sequence[Result], tables: Mapping[str, Any]) -> str:
     )
 
 
-def _model(network: Mapping[str, Any]) -> str:
-    """Say what the contention model is, and how far it is known to be off."""
-    name = network.get("model", "")
+def _told(tables: Mapping[str, Any], table: str, key: str, words: Mapping[Any, str]) -> str:
+    """Say what a setting means; where campaigns differ in it, which has which."""
+    value = tables.get(table, {}).get(key)
+    if value is None or value in words:
+        return words.get(value, "")
+    return f"The results differ in {key}: {value}."
+
+
+def _model(results: Sequence[Result], network: Mapping[str, Any]) -> str:
+    """Say what the contention model of each run is."""
+    models: dict[str, list[str]] = {}
+    for result in results:
+        models.setdefault(_one_model(result.summary.get("network"), network), []).append(
+            result.name
+        )
+    if len(models) == 1:
+        return next(iter(models))
+    return " ".join(f"{units.listing(names)}: {words}" for words, names in models.items())
+
+
+def _one_model(known: Mapping[str, Any] | None, network: Mapping[str, Any]) -> str:
+    """Say what the contention model of one run is, as far as its result or its tables tell."""
+    known = known or network
+    name = known.get("model", "")
     if name == "null":
         return "Contention model null: an infinite network, on which nothing slows a job."
     if name == ASSUMED:
@@ -112,21 +131,8 @@ def _model(network: Mapping[str, Any]) -> str:
             f"Contention model assumed ({given}): no network is simulated; jobs that are not "
             "isolated are said to run longer by the amounts of the papers' scenarios."
         )
-    words = f"Contention model {name}, routing {network.get('routing', 'as usual')}, fairness "
-    words += f"{network.get('fairness', '')}."
-    if name not in _PACKET_ERRORS:
-        return f"{words} No error against packet-level simulation is on record for this model."
-    always, duty, excess = _PACKET_ERRORS[name]
-    none = _PACKET_ERRORS_OF_NULL
-    return (
-        f"{words} Mean error of the slowdown against packet-level simulation: {always} where jobs "
-        f"always communicate, {duty} with compute phases, on 128 nodes (in brackets where the "
-        f"fabric states no port buffers; predicting no interference at all: {none[0]}, {none[1]}). "
-        f"It finds {excess} of the true excess slowdown, so it rather understates what isolation "
-        "gains. Single jobs can be off by 20 to 50 %: read distributions. Adaptive routing, "
-        "tapered trees, tori and dragonflies have not "
-        "been compared with packets."
-    )
+    ways = " and ".join(known.get("routings") or [str(network.get("routing", "the usual"))])
+    return f"Contention model {name}, {ways} routing, fairness {known.get('fairness', '')}."
 
 
 def _pattern_table(results: Sequence[Result]) -> Html:

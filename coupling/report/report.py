@@ -23,6 +23,7 @@ from coupling.report.tables import (
 )
 from coupling.report.words import headlines, network_matters
 from coupling.results.comparison import comparable
+from coupling.results.remarks import accuracy_lines
 from coupling.results.result import Result
 from netsim.wholefile import replace_file
 
@@ -125,7 +126,7 @@ def report_html(
     return page(
         title,
         subtitle(results, manifest),
-        bullets([*notes, *headlines(results, baseline)]),
+        bullets([*notes, *headlines(results, baseline), *accuracy_lines(results)]),
         sections,
     )
 

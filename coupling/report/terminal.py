@@ -28,12 +28,11 @@ from coupling.report.words import reading
 from coupling.results.comparison import (
     Column,
     comparison_rows,
-    dropped_lines,
     present_columns,
-    remark_lines,
     write_column,
 )
 from coupling.results.readable import EXACT_ONE, duration
+from coupling.results.remarks import accuracy_lines, dropped_lines, remark_lines
 from coupling.results.result import Result
 
 _REDRAW_S = 0.2
@@ -46,7 +45,8 @@ class ComparisonTable:
     Runs beside each other, for `rich.console.Console.print`.
 
     One table where the terminal is wide enough, otherwise several, each with whole groups of
-    columns; then dropped jobs with the reasons, remarks, and what the numbers say in words.
+    columns; then dropped jobs with the reasons, remarks, what the numbers say in words, and how far
+    off they may be.
 
     Parameters
     ----------
@@ -61,6 +61,7 @@ class ComparisonTable:
         self._rows = comparison_rows(results, baseline)
         self._remarks = [*dropped_lines(results), *remark_lines(results)]
         self._reading = reading(results, baseline)
+        self._accuracy = accuracy_lines(results)
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         """Yield what to print."""
@@ -72,6 +73,8 @@ class ComparisonTable:
         for line in self._remarks:
             yield Text(visible(line), style="yellow")
         yield Text(visible(self._reading), style="bold")
+        for line in self._accuracy:
+            yield Text(visible(line))
 
     def _parts(self, console: Console, options: ConsoleOptions) -> Iterator[list[Column]]:
         """Yield the columns of each table: as many whole groups as fit beside each other."""

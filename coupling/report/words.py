@@ -56,7 +56,8 @@ def reading(results: Sequence[Result], baseline: str | None = None) -> str:
 def _loss_sentence(ran: Sequence[Result], rows: Mapping[str, Row]) -> str:
     """Say what share of node time the network costs, worst first."""
     shares = {result.name: _shares(rows[result.name]) for result in ran}
-    said = {result.name: _with_model(result) for result in ran}
+    models = {_model_of(result) for result in ran}
+    said = {result.name: result.name if len(models) == 1 else _with_model(result) for result in ran}
     worst_first = sorted(shares, key=lambda name: -shares[name][0])
     losers = [name for name in worst_first if any(shares[name])]
     none = units.listing([said[name] for name in worst_first if not any(shares[name])])
@@ -84,10 +85,15 @@ def _apart(lost: float, interference: float, placement: float) -> str:
     return f"{total} ({parts[0]} to interference, {parts[1]} to placement)"
 
 
+def _model_of(result: Result) -> str:
+    """Return the contention model of a run; empty where it is not known."""
+    return str((result.summary.get("network") or {}).get("model", ""))
+
+
 def _with_model(result: Result) -> str:
-    """Return the name of a run, with the model where it is none of a real network."""
-    model = (result.summary.get("network") or {}).get("model")
+    """Return the name of a run beside runs of other models."""
     words = {"null": "infinite network", "assumed": "assumed, not simulated"}
+    model = _model_of(result)
     return f"{result.name} ({words[model]})" if model in words else result.name
 
 
@@ -271,7 +277,7 @@ def _matter(result: Result, row: Row) -> str:
 
 def _why_not(result: Result, row: Row) -> str:
     """Return what explains that a network leaves a schedule nearly as it was."""
-    if (result.summary.get("network") or {}).get("model") == "null":
+    if _model_of(result) == "null":
         return "model null is an infinite network"
     done = finished(result.jobs)
     if not (done["slowdown"] != 1).any():

@@ -11,6 +11,7 @@ from coupling.reading.table import brief
 
 TEXT = "text"  # as pandas keeps it
 NAMES = "category"  # one of a few texts
+_MOST = 1e60  # of which sums and products still are numbers
 JOB_COLUMNS = {
     "id": "int64",
     "submit_s": "float64",
@@ -97,6 +98,11 @@ def read_table(name: str, path: Path, data: bytes) -> pd.DataFrame:
             raise ResultError(
                 f"{path}: column {column!r}: expected values of type {kind}, "
                 f"got {table[column].dtype}."
+            )
+        if kind == "float64" and (table[column].abs() > _MOST).any():
+            worst = table[column].abs().max()
+            raise ResultError(
+                f"{path}: column {column!r}: expected numbers up to {_MOST:g}, got {worst:g}."
             )
     if name == "jobs":
         ran = table.loc[table["dropped"] == "", "id"]

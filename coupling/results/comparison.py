@@ -85,15 +85,6 @@ COLUMNS = (
 )  # fmt: skip
 
 
-REMARKS = {
-    "latency_bound": "jobs run as if they did not communicate: the latency of their messages alone "
-    "takes longer than the communication time that the profile gives them",
-    "out_of_steps": "searches for a place were given up after so many steps as the allocator's "
-    "option says: jobs may have waited although there was room",
-}
-"""What counts of a summary mean to a reader."""
-
-
 def find_baseline(results: Sequence[Result], name: str | None = None) -> Result | None:
     """
     Return the run that the others are compared with.
@@ -155,12 +146,12 @@ def comparable(results: Sequence[Result], baseline: str | None = None) -> Result
     Returns
     -------
     Result or None
-        Baseline; None where there is none, it ran no job, or runs are `unlike` each other.
+        Baseline; None where there is none, no other run, it ran no job, or runs are `unlike`.
     """
     reference = find_baseline(results, baseline)
-    if reference is None or finished(reference.jobs).empty or unlike(results):
+    if len(results) == 1 or reference is None or finished(reference.jobs).empty:
         return None
-    return reference
+    return None if unlike(results) else reference
 
 
 def comparison_rows(results: Sequence[Result], baseline: str | None = None) -> list[Row]:
@@ -301,66 +292,3 @@ WRITERS: Mapping[str, Callable[[Sequence[float | None]], list[str]]] = {
     "count": lambda values: [units.number(value) for value in values],
     "duration": _durations,
 }
-
-
-def dropped_lines(results: Sequence[Result]) -> list[str]:
-    """
-    Say which jobs were left out, or ended before their work was done.
-
-    Parameters
-    ----------
-    results : sequence of Result
-        The runs.
-
-    Returns
-    -------
-    list of str
-        A line per reason, once where all runs agree; empty when every job ran to its end.
-    """
-    return _once({result.name: _account(result.jobs) for result in results})
-
-
-def remark_lines(results: Sequence[Result]) -> list[str]:
-    """
-    Say what a reader must know about how runs came about.
-
-    Parameters
-    ----------
-    results : sequence of Result
-        The runs.
-
-    Returns
-    -------
-    list of str
-        A line per remark of `REMARKS` whose count is not 0, once where all runs agree.
-    """
-    return _once(
-        {
-            result.name: [
-                f"{count:,} {text}"
-                for key, text in REMARKS.items()
-                if (count := result.summary.get(key))
-            ]
-            for result in results
-        }
-    )
-
-
-def _once(accounts: Mapping[str, Sequence[str]]) -> list[str]:
-    """Return the lines of all runs, by name of the run; each once, with the names of its runs."""
-    lines: dict[str, list[str]] = {}
-    for name, account in accounts.items():
-        for line in account:
-            lines.setdefault(line, []).append(name)
-    return [
-        line if len(names) == len(accounts) else f"{', '.join(names)}: {line}"
-        for line, names in lines.items()
-    ]
-
-
-def _account(jobs: pd.DataFrame) -> list[str]:
-    """Return a line per reason for which jobs of a run were dropped or killed."""
-    reasons = jobs.loc[jobs["dropped"] != "", "dropped"].value_counts(sort=False)
-    lines = [f"{count:,} dropped: {reason}" for reason, count in reasons.items()]
-    killed = int(jobs["killed"].sum())
-    return [*lines, f"{killed:,} killed at the requested time"] if killed else lines

@@ -31,9 +31,25 @@ def write_manifest(folder: Path, manifest: Mapping[str, Any]) -> None:
     manifest : mapping
         What it says; the hash of all that is added.
     """
+    write_file(folder / MANIFEST, sealed(manifest))
+
+
+def sealed(manifest: Mapping[str, Any]) -> bytes:
+    """
+    Return a manifest as its file has it.
+
+    Parameters
+    ----------
+    manifest : mapping
+        What it says.
+
+    Returns
+    -------
+    bytes
+        The same as JSON, with the hash of all that.
+    """
     plain = json.loads(json.dumps(manifest, allow_nan=False))  # keys and lists as they come back
-    sealed = {**plain, _SEAL: _seal(plain)}
-    write_file(folder / MANIFEST, (json.dumps(sealed, indent=2) + "\n").encode())
+    return (json.dumps({**plain, _SEAL: _seal(plain)}, indent=2) + "\n").encode()
 
 
 def read_manifest(folder: Path) -> dict[str, Any]:

@@ -160,8 +160,23 @@ def _summary(path: Path) -> dict[str, Any]:
     table.integer("nodes", least=1)
     for group in _GROUPS:
         _check_numbers(table.mapping(group), f"{place} {group}:")
-    _check_numbers({key: summary[key] for key in summary if key not in ("name", *_GROUPS)}, place)
+    if "network" in summary:
+        _check_network(Table(summary["network"], f"{place} network:", ResultError))
+    others = {key: summary[key] for key in summary if key not in ("name", "network", *_GROUPS)}
+    _check_numbers(others, place)
     return summary
+
+
+def _check_network(table: Table) -> None:
+    """Refuse a network that is described otherwise than `netsim.accuracy.Setting` is."""
+    for name in ("model", "fairness", "machine"):
+        table.text(name)
+    table.number("buffer_bytes", None, 0.0)
+    for name, kind in (("routings", str), ("ranks_per_node", int)):
+        entries = table.raw(name)
+        if not isinstance(entries, list) or any(type(entry) is not kind for entry in entries):
+            raise table.error(name, f"a list of {'texts' if kind is str else 'whole numbers'}")
+    table.finish()
 
 
 def _check_numbers(values: Mapping[str, Any], place: str) -> None:

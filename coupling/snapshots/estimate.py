@@ -11,10 +11,12 @@ from coupling.snapshots.predictions import (
     Placed,
     Predict,
     Prediction,
-    busiest_shared_links,
     predictor,
+    setting,
+    worst_links,
 )
 from coupling.snapshots.snapshot import Candidate, JobId, PlacedJob, Snapshot, demand_snapshot
+from netsim.accuracy import Setting, known_accuracy
 from netsim.contention.constants import bytes_per_link
 from netsim.errors import NetsimError
 from scheduler.traffic import PlacedTraffic, TrafficOf
@@ -141,11 +143,14 @@ class Estimate:
         By link and job, of jobs that send.
     candidates : tuple of CandidateEstimate
         In the order of the snapshot.
+    setting : Setting
+        What the network was, by which the known error of the model is looked up.
     """
 
     jobs: tuple[JobEstimate, ...]
     links: tuple[LinkLoad, ...]
     candidates: tuple[CandidateEstimate, ...]
+    setting: Setting
 
     def to_dict(self) -> dict[str, Any]:
         """
@@ -179,6 +184,7 @@ class Estimate:
             "ranking": [
                 {"job": job, "candidates": order} for job, order in self._ranking().items()
             ],
+            "network": known_accuracy(self.setting),
         }
 
     def _ranking(self) -> dict[JobId, list[int]]:
@@ -253,14 +259,14 @@ class _Estimator:
             placed = self._placed(snapshot.jobs)
             together = predict(placed)
             shares = lost_time_shares(snapshot, placed, predict, together) if blame else {}
-            worst = self._worst_links(placed, together)
+            worst = worst_links(snapshot, placed, together)
             jobs = tuple(self._job(job, placed, together, worst, shares) for job in snapshot.jobs)
             candidates = self._candidates(placed, predict)
         except CouplingError:
             raise
         except NetsimError as error:
             raise SnapshotError(f"{snapshot.source}: {error}") from None
-        return Estimate(jobs, tuple(self._loads(placed, jobs)), candidates)
+        return Estimate(jobs, tuple(self._loads(placed, jobs)), candidates, setting(snapshot))
 
     def _placed(self, jobs: Sequence[PlacedJob]) -> dict[int, PlacedTraffic]:
         """Return the traffic of the jobs that put any on the network."""
@@ -321,20 +327,6 @@ class _Estimator:
             end_s = job.start_s + job.iterations * job.compute_s
         return JobEstimate(job.id, job.compute_s, job.compute_s, 1.0, 1.0, 1.0, None, end_s)
 
-    def _worst_links(self, placed: Placed, together: Mapping[int, Prediction]) -> dict[int, int]:
-        """Return the worst link of each job that is held up; `exact` has those of `accurate`."""
-        held = [job for job, own in together.items() if own.held_up]
-        if not held:
-            return {}
-        told = together
-        if self._snapshot.model == "exact":
-            told = predictor(replace(self._snapshot, model="accurate"))(placed)
-        busiest = busiest_shared_links(self._snapshot.topology, placed, together)
-        return {
-            job: told[job].worst_link if told[job].worst_link >= 0 else busiest.get(job, -1)
-            for job in held
-        }
-
     def _loads(self, placed: Placed, jobs: Sequence[JobEstimate]) -> list[LinkLoad]:
         """Return what each job puts on each link, by link and job."""
         topology = self._snapshot.topology
@@ -385,7 +377,7 @@ class _Estimator:
         if traffic is not None:
             scene[job.number] = traffic
         together = predict(scene)
-        worst = self._worst_links(scene, together)
+        worst = worst_links(self._snapshot, scene, together)
         others = [other for other in self._snapshot.jobs if other is not job]
         weights = [len(set(other.partition.nodes.tolist())) for other in others]
         slowdowns = [self._job(other, scene, together, worst, {}).slowdown for other in others]

@@ -10,7 +10,7 @@ from netsim.errors import UnitError
 from netsim.units import parse_size
 from patterns.errors import PatternError
 from patterns.registry import make_pattern
-from scheduler.pattern_tables import settled
+from scheduler.pattern_tables import located
 from scheduler.traffic import RankFlows, rank_flows
 
 LEAST_BYTES, MOST_BYTES = 1e-3, 1e18  # of a message; beyond, times leave the range of numbers
@@ -85,8 +85,8 @@ def _by_name(table: Table, spec: object, n_ranks: int, folder: Path) -> RankFlow
     if not isinstance(spec, Mapping):
         raise table.error("pattern", "a table with the name of a pattern")
     try:
-        flows = rank_flows(make_pattern(settled(spec, folder)), n_ranks)
-    except (PatternError, UnitError) as error:
+        flows = rank_flows(make_pattern(located(spec, folder)), n_ranks)
+    except PatternError as error:
         raise table.fault("pattern", str(error)) from None
     except (MemoryError, OverflowError):
         raise table.fault("pattern", "its messages do not fit in memory.") from None

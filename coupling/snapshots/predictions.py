@@ -1,12 +1,13 @@
 """Predictions: what a contention model says about jobs that run together."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from coupling.errors import SnapshotError
 from coupling.snapshots.snapshot import PlacedJob, Snapshot
+from netsim.accuracy import Setting, setting_of
 from netsim.contention.base import ContentionModel
 from netsim.contention.constants import bytes_per_link
 from netsim.contention.exact.simulation import simulate_jobs
@@ -79,6 +80,31 @@ def predictor(snapshot: Snapshot) -> Predict:
     return lambda placed: _solved(snapshot, placed)
 
 
+def setting(snapshot: Snapshot) -> Setting:
+    """
+    Return what a snapshot is computed with, by which the known error is looked up.
+
+    Parameters
+    ----------
+    snapshot : Snapshot
+        Names fabric, routing, model and jobs.
+
+    Returns
+    -------
+    Setting
+        The setting.
+    """
+    per_node = [np.unique(job.partition.nodes, return_counts=True)[1] for job in snapshot.jobs]
+    return setting_of(
+        snapshot.topology,
+        snapshot.routing,
+        model=snapshot.model,
+        fairness=snapshot.fairness,
+        owned=[job.partition.links is not None for job in snapshot.jobs],
+        ranks_per_node=[int(number) for counts in per_node for number in np.unique(counts)],
+    )
+
+
 def groups_that_meet(topology: Topology, placed: Placed) -> list[list[int]]:
     """
     Return the groups of jobs that share channels, directly or through others.
@@ -146,6 +172,39 @@ def busiest_shared_links(
         if shared.size:
             worst[job] = int(shared[np.argmax(busy[topology.channel[shared]])])
     return worst
+
+
+def worst_links(
+    snapshot: Snapshot, placed: Placed, together: Mapping[int, Prediction]
+) -> dict[int, int]:
+    """
+    Return the link that holds each job up most.
+
+    Parameters
+    ----------
+    snapshot : Snapshot
+        Names the model; the links of `exact`, which tells none, are those of `accurate`.
+    placed : mapping of int to PlacedTraffic
+        Traffic of the jobs.
+    together : mapping of int to Prediction
+        What the model says of them.
+
+    Returns
+    -------
+    dict of int to int
+        Directed link by job number, for jobs that others hold up; -1 where it is not known.
+    """
+    held = [job for job, own in together.items() if own.held_up]
+    if not held:
+        return {}
+    told = together
+    if snapshot.model == "exact":
+        told = predictor(replace(snapshot, model="accurate"))(placed)
+    busiest = busiest_shared_links(snapshot.topology, placed, together)
+    return {
+        job: told[job].worst_link if told[job].worst_link >= 0 else busiest.get(job, -1)
+        for job in held
+    }
 
 
 def without(placed: Placed, jobs: Collection[int], gone: int) -> Placed:

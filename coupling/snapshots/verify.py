@@ -9,17 +9,17 @@ import numpy as np
 from checking import flag, whole
 from coupling.errors import SnapshotError
 from coupling.snapshots.permutations import Pairs, flows_by_job
+from coupling.snapshots.reach import reached_links
 from coupling.snapshots.snapshot import JobId, PlacedJob, Snapshot, demand_snapshot
 from netsim.arrays import Ints
 from netsim.errors import NetsimError, PartitionError, RoutingError
-from netsim.flows.isolation import minimal_links, shared_links
+from netsim.flows.isolation import shared_links
 from netsim.nonblocking.conditions import Breach, broken_conditions
 from netsim.nonblocking.exact import ExactRouter, Witness
 from netsim.nonblocking.router import PermutationRouter
 from netsim.nonblocking.static_table import TableReport, static_table_report
 from netsim.nonblocking.verdict import Certificate, Status, Verdict, rearrangeable
 from netsim.routes import Routes
-from netsim.routing.ranks import RankRouting
 from netsim.topology.base import Topology
 from netsim.topology.fattree import FatTree
 
@@ -260,21 +260,10 @@ class _Checks:
 
     def reach(self, job: PlacedJob, *, any_routing: bool) -> Ints:
         """Return the links that a job owns or can use, as far as it can be routed."""
-        topology, partition = self._snapshot.topology, job.partition
-        ways = RankRouting(topology, self._snapshot.routing)
-        marked = np.zeros(topology.n_links, dtype=np.bool_)
-        if partition.links is not None:
-            marked[partition.links] = True
-        nodes = np.unique(partition.nodes)
-        rows = max(1, _BATCH // nodes.size)
+        marked = np.zeros(self._snapshot.topology.n_links, dtype=np.bool_)
         try:
-            for first in range(0, nodes.size, rows):
-                some = nodes[first : first + rows]
-                ends = np.repeat(some, nodes.size), np.tile(nodes, some.size)
-                if any_routing:
-                    marked[minimal_links(topology, *ends)] = True
-                else:
-                    marked[ways.of_nodes(*ends, partition)[0].links] = True
+            for links in reached_links(self._snapshot, job, any_routing=any_routing):
+                marked[links] = True
         except (RoutingError, PartitionError):
             pass  # `judge` says that and why it cannot be routed
         return np.flatnonzero(marked)

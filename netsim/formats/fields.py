@@ -196,8 +196,9 @@ class Fields(Table):
         TopologyError
             If it does, with the field.
         """
+        entries = self.listed(name)
         try:
-            find(self.listed(name))
+            find(entries)
         except TopologyError as error:
             raise self.fault(name, str(error)) from None
 

@@ -21,7 +21,9 @@ from netsim.units import Quantity
 _LEAST_PRESENT = 0.75  # of the cables between switches; with fewer, another shape may fit better
 
 
-def wire_damaged_tree(fabric: IbFabric, bandwidth: Quantity = "1 B/s") -> Wiring:
+def wire_damaged_tree(
+    fabric: IbFabric, bandwidth: Quantity = "1 B/s", like: FatTree | None = None
+) -> Wiring:
     """
     Recognise a PGFT in which something is missing.
 
@@ -31,6 +33,9 @@ def wire_damaged_tree(fabric: IbFabric, bandwidth: Quantity = "1 B/s") -> Wiring
         Devices and cables.
     bandwidth : float or str, default "1 B/s"
         Of every cable.
+    like : FatTree, optional
+        The tree that it was, where it lost the same everywhere, as a root of two levels. Its ports
+        are then OpenSM's: on each switch those down from 1 on, child by child, then those up.
 
     Returns
     -------
@@ -41,8 +46,8 @@ def wire_damaged_tree(fabric: IbFabric, bandwidth: Quantity = "1 B/s") -> Wiring
     Raises
     ------
     TopologyError
-        If the fabric is no such tree, or more than a quarter of the cables between switches is
-        missing.
+        If the fabric is no such tree, or, where the whole one is not known, more than a quarter of
+        the cables between switches is missing.
 
     Notes
     -----
@@ -53,6 +58,8 @@ def wire_damaged_tree(fabric: IbFabric, bandwidth: Quantity = "1 B/s") -> Wiring
     else in the order of their ports and GUIDs.
     """
     level = device_levels(fabric)
+    if like is not None:
+        return _Tree(fabric, level, by_port=True, like=like).wiring(bandwidth)
     try:
         return _Tree(fabric, level, by_port=True).wiring(bandwidth)
     except TopologyError:
@@ -62,9 +69,18 @@ def wire_damaged_tree(fabric: IbFabric, bandwidth: Quantity = "1 B/s") -> Wiring
 class _Tree:
     """Digits of every device, and the shape that they make."""
 
-    def __init__(self, fabric: IbFabric, level: Sequence[int], *, by_port: bool) -> None:
-        self._fabric, self._level, self._by_port = fabric, level, by_port
+    def __init__(
+        self,
+        fabric: IbFabric,
+        level: Sequence[int],
+        *,
+        by_port: bool,
+        like: FatTree | None = None,
+    ) -> None:
+        self._fabric, self._level, self._by_port, self._like = fabric, level, by_port, like
         self._top = max(level)
+        if like is not None and self._top != like.levels:
+            raise irregular(f"it has {self._top} levels of switches, {like.name} has {like.levels}")
         if self._top < 2:  # noqa: PLR2004 (leaves alone make no tree)
             raise irregular("there is no second level of switches")
         devices = range(len(fabric.devices))
@@ -104,8 +120,9 @@ class _Tree:
             siblings: dict[int, list[int]] = {}
             for sub in port:
                 siblings.setdefault(above[sub], []).append(sub)
-            digit = self._digits(siblings, port)
-            self._m[step] = max(digit.values()) + 1
+            digit = self._digits(siblings, port, step)
+            known = self._like.children[step] if self._like is not None else 0
+            self._m[step] = max(known, *(x + 1 for x in digit.values()))
             number = {
                 sub: number[parent] * self._m[step] + digit[sub]
                 for parent, subs in siblings.items()
@@ -129,7 +146,9 @@ class _Tree:
                 votes.setdefault(sub, Counter())[port] += 1
         return {sub: min(own, key=lambda port: (-own[port], port)) for sub, own in votes.items()}
 
-    def _digits(self, siblings: dict[int, list[int]], port: dict[int, int]) -> dict[int, int]:
+    def _digits(
+        self, siblings: dict[int, list[int]], port: dict[int, int], step: int
+    ) -> dict[int, int]:
         """Return the digit of every subtree among its siblings."""
         if not self._by_port:
             return {
@@ -142,6 +161,8 @@ class _Tree:
                 names = " and ".join(device_name(self._fabric, sub) for sub in subs[:2])
                 raise irregular(f"the ports of the switches above {names} differ")
         place = {own: digit for digit, own in enumerate(sorted(set(port.values())))}
+        if self._like is not None:
+            place = {own: (own - 1) // self._like.parallel[step] for own in place}
         return {sub: place[own] for sub, own in port.items()}
 
     def _number_classes(self) -> None:
@@ -149,10 +170,7 @@ class _Tree:
         for i in [*self._of_level[0], *self._of_level[1]]:
             self._low[i] = 0
         for step in range(1, self._top):
-            parents = [Counter(j for _, j in self._up[i]) for i in self._of_level[step]]
-            self._w[step] = max(map(len, parents))
-            self._p[step] = max(max(own.values(), default=0) for own in parents)
-            self._ports_up[step] = sorted({p for i in self._of_level[step] for p, _ in self._up[i]})
+            self._w[step], self._p[step], self._ports_up[step] = self._uplinks(step)
             part = self._parts(range(step + 1, self._top + 1))
             digit = self._class_by_port(step, part) if self._by_port else self._colours(step, part)
             self._w[step] = max(self._w[step], *(x + 1 for x in digit.values()))
@@ -162,6 +180,20 @@ class _Tree:
                 if len(below) != 1 or part[i] not in digit:
                     raise irregular(f"{device_name(self._fabric, i)} is cabled unlike its siblings")
                 self._low[i] = below.pop() + size * digit[part[i]]
+
+    def _uplinks(self, step: int) -> tuple[int, int, list[int]]:
+        """Return parents, cables to each, and the ports up of a whole switch of a level."""
+        found = sorted({port for i in self._of_level[step] for port, _ in self._up[i]})
+        if self._like is None:
+            parents = [Counter(j for _, j in self._up[i]) for i in self._of_level[step]]
+            cables = max(max(own.values(), default=0) for own in parents)
+            return max(map(len, parents)), cables, found
+        like = self._like
+        first = like.children[step - 1] * like.parallel[step - 1] + 1
+        ports = list(range(first, first + like.ports[step]))
+        if not set(found) <= set(ports):
+            raise irregular(f"switches of level {step} go up by other ports than {ports}")
+        return like.parents[step], like.parallel[step], ports
 
     def _class_by_port(self, step: int, part: dict[int, int]) -> dict[int, int]:
         """Return the digit of every part of the levels above, as most ports have it."""
@@ -196,7 +228,8 @@ class _Tree:
         tree = build_fat_tree(self._m, self._w, self._p, bandwidth)
         device = self._placed(tree)
         port = self._linked(tree)
-        self._demand_enough(tree, device, port)
+        if self._like is None:
+            self._demand_enough(tree, device, port)
         gone = np.flatnonzero(device[: tree.n_nodes + tree.n_leaves] < 0).tolist()
         tree = depopulate(tree, [tree.vertex_name(v) for v in gone])
         try:
@@ -209,7 +242,7 @@ class _Tree:
             if i >= 0:
                 order[vertex[i]] = d
         tree = replace(tree, absent=np.flatnonzero(port < 0), order=order)
-        return Wiring(tree, fabric, device, port, formula=False)
+        return Wiring(tree, fabric, device, port, whole=False)
 
     def _placed(self, tree: FatTree) -> Ints:
         """Return the device at every vertex, -1 where there is none."""

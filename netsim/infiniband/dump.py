@@ -1,25 +1,21 @@
 """OpenSM's dump of forwarding tables: what `opensm -R file -U FILE` loads and `-D 0x43` writes."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.sparse import csr_array
-from scipy.sparse.csgraph import shortest_path
 
 from netsim.errors import RoutingError
 from netsim.infiniband.discover import Device
-from netsim.infiniband.lft import LFT, d_mod_k_tables
+from netsim.infiniband.lft import LFT
 from netsim.infiniband.wiring import Wiring
-from netsim.partition import Partition
-from netsim.routing.base import Routing
-from netsim.topology.fattree import FatTree
 
 _HEADER = re.compile(r"Unicast lids .*\bguid 0x([0-9a-fA-F]{1,16})(?=\s)")
 _ENTRY = re.compile(r"0x([0-9a-fA-F]{1,4})\s+(\d{1,3})\b(?:.*?portguid 0x([0-9a-fA-F]{1,16}))?")
 _TRAILER = re.compile(r"\s*\d+ (?:valid )?lids dumped")
-_NO_PATH = 255  # OpenSM's port number for "no route"
+NO_PATH = 255
+"""OpenSM's port number for "no route"."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -157,7 +153,7 @@ def write_lft_dump(dump: LftDump, wiring: Wiring) -> str:
         would drop the whole file).
     """
     devices = wiring.fabric.devices
-    by_lid = _by_lid(devices)
+    by_lid = devices_by_lid(devices)
     last = max(by_lid)
     lines = []
     for switch in sorted((d for d in devices if d.is_switch), key=lambda d: d.lid):
@@ -211,7 +207,7 @@ def tables_of(dump: LftDump, wiring: Wiring) -> LFT:
         v = vertex[guid]
         for lid, own in ports.items():
             node = node_of_guid.get(dump.port_guids[guid].get(lid, 0), node_of_lid.get(lid))
-            if node is None or own == _NO_PATH:
+            if node is None or own == NO_PATH:
                 continue
             if (v, own) not in link_at:
                 name = devices[int(wiring.device[v])].name
@@ -220,115 +216,6 @@ def tables_of(dump: LftDump, wiring: Wiring) -> LFT:
                 )
             out[v - topology.n_nodes, node] = link_at[v, own]
     return LFT(topology, out)
-
-
-def dump_of(tables: LFT, wiring: Wiring, base: LftDump | None = None) -> LftDump:
-    """
-    Return tables as a dump with an entry for every LID.
-
-    Parameters
-    ----------
-    tables : LFT
-        On the wiring's topology.
-    wiring : Wiring
-        The fabric, with LIDs.
-    base : LftDump, optional
-        The fabric's present tables, from which entries towards switches are taken; without it
-        they follow shortest paths.
-
-    Returns
-    -------
-    LftDump
-        Every switch, every LID that can be reached.
-
-    Raises
-    ------
-    RoutingError
-        If devices share a LID or have none.
-    """
-    topology, devices = wiring.topology, wiring.fabric.devices
-    _by_lid(devices)
-    device = wiring.device
-    ports: dict[int, dict[int, int]] = {}
-    nodes = [(v, devices[i].lid) for v, i in enumerate(device[: topology.n_nodes]) if i >= 0]
-    node_numbers, lids = np.array(nodes, dtype=np.int64).reshape(-1, 2).T
-    for s, i in enumerate(device[topology.n_nodes :].tolist()):
-        if i < 0:
-            continue
-        link = tables.out[s, node_numbers]
-        chosen = np.where(link >= 0, wiring.port[link], 0)
-        ports[devices[i].guid] = {
-            lid: port for lid, port in zip(lids.tolist(), chosen.tolist(), strict=True) if port
-        }
-    for guid, entries in _switch_entries(wiring, base):
-        ports[guid] |= entries
-    return LftDump(ports, {guid: {} for guid in ports})
-
-
-def export_lfts(
-    wiring: Wiring,
-    jobs: Sequence[tuple[Routing, Partition]],
-    base: LftDump | None = None,
-) -> str:
-    """
-    Return the file that keeps each job's traffic inside its partition.
-
-    Parameters
-    ----------
-    wiring : Wiring
-        The fabric, with the LIDs of the running subnet manager.
-    jobs : sequence of (Routing, Partition)
-        A destination-based routing for each job, such as `Wraparound`, and what it owns.
-    base : LftDump, optional
-        The tables in force, which all other traffic keeps; without it D-mod-k.
-
-    Returns
-    -------
-    str
-        For ``opensm -R file,no_fallback -U FILE``: all switches, all entries, port GUIDs.
-
-    Raises
-    ------
-    RoutingError
-        If a job cannot be routed by one table, or there is neither a base nor a fat-tree.
-    """
-    if base is not None:
-        tables = tables_of(base, wiring)
-    elif isinstance(wiring.topology, FatTree):
-        tables = d_mod_k_tables(wiring.topology)
-    else:
-        raise RoutingError("a fabric that is no PGFT needs its present tables as the base.")
-    return write_lft_dump(dump_of(tables.kept_to(jobs), wiring, base), wiring)
-
-
-def _switch_entries(wiring: Wiring, base: LftDump | None) -> Iterator[tuple[int, dict[int, int]]]:
-    """Iterate over the entries of every switch towards switches."""
-    topology, devices = wiring.topology, wiring.fabric.devices
-    present = [i for i in wiring.device[topology.n_nodes :].tolist() if i >= 0]
-    if base is not None:
-        lids = {devices[i].lid for i in present}
-        for i in present:
-            guid = devices[i].guid
-            yield guid, {lid: p for lid, p in base.ports.get(guid, {}).items() if lid in lids}
-        return
-    row = {i: r for r, i in enumerate(present)}
-    cables = sorted(
-        (row[i], p, row[j])
-        for (i, p), (j, _) in wiring.fabric.cables.items()
-        if i in row and j in row
-    )
-    tail, port, head = np.array(cables, dtype=np.int64).reshape(-1, 3).T
-    graph = csr_array((np.ones(tail.size), (tail, head)), shape=(len(row), len(row)))
-    hops = shortest_path(graph, unweighted=True)
-    for i, r in row.items():
-        mine = tail == r
-        entries = {devices[i].lid: 0}
-        nearer = hops[head[mine]] == hops[r] - 1  # (cables of r, switches)
-        for target, own in row.items():
-            ways = port[mine][nearer[:, own]]
-            if ways.size:
-                entries[devices[target].lid] = int(ways[own % ways.size])
-        yield devices[i].guid, entries
 
 
 def _entry_lines(switch: Device, ports: dict[int, int], by_lid: dict[int, Device]) -> Iterator[str]:
@@ -343,8 +230,25 @@ def _entry_lines(switch: Device, ports: dict[int, int], by_lid: dict[int, Device
         yield f"0x{lid:04x} {port:03d} # {kind} portguid 0x{target.port_guid:016x}: '{target.name}'"
 
 
-def _by_lid(devices: tuple[Device, ...]) -> dict[int, Device]:
-    """Return devices by LID; every one must have its own."""
+def devices_by_lid(devices: tuple[Device, ...]) -> dict[int, Device]:
+    """
+    Return devices by LID.
+
+    Parameters
+    ----------
+    devices : tuple of Device
+        All of a fabric.
+
+    Returns
+    -------
+    dict of int to Device
+        Every device.
+
+    Raises
+    ------
+    RoutingError
+        If one has no LID, or that of another.
+    """
     found: dict[int, Device] = {}
     for device in devices:
         if device.lid <= 0 or found.setdefault(device.lid, device) is not device:

@@ -33,16 +33,15 @@ class Wiring:
         Device of every node and switch; -1 where a place of a tree is not populated.
     port : (E,) int array
         Port of the device at the tail of every directed link; -1 where there is none.
-    formula : bool
-        Whether OpenSM's ftree routes a tree by the formula of D-mod-k: its ports are in
-        OpenSM's order, and nothing but nodes and leaves is missing.
+    whole : bool
+        Whether nothing but nodes and leaves is missing, so that D-mod-k reaches all.
     """
 
     topology: Topology
     fabric: IbFabric
     device: Ints
     port: Ints
-    formula: bool = True
+    whole: bool = True
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -13,6 +13,8 @@ from netsim.topology.base import Topology, check_size, reverse_links
 from netsim.topology.quantities import cable_rates, latency_seconds
 from netsim.units import Bandwidth, Quantity
 
+_LONG = 1000  # routers of an axis; the table of all pairs of longer ones takes memory and time
+
 
 @dataclass(frozen=True, eq=False)
 class Torus(Topology):
@@ -137,14 +139,19 @@ class Torus(Topology):
         Returns
         -------
         int
-            The sum, axis by axis from the number of nodes at each coordinate.
+            The sum, axis by axis: from the number of nodes at each coordinate, which is fastest,
+            or on long axes from the nodes in order.
         """
-        total = 0
-        for axis, place in enumerate(self.coordinates(nodes // self.nodes_per_router)):
-            count = np.bincount(place, minlength=self.dims[axis])
-            line = np.arange(self.dims[axis])
-            total += int(count @ self._apart(axis, line[:, None], line) @ count) // 2
-        return total
+        places = self.coordinates(nodes // self.nodes_per_router)
+        return sum(self._sum_along(axis, place) for axis, place in enumerate(places))
+
+    def _sum_along(self, axis: int, place: Ints) -> int:
+        """Return the sum of the distances of all pairs of places on one axis."""
+        length = self.dims[axis]
+        if length > _LONG:
+            return (_ring_sum if self.wrap[axis] else _line_sum)(np.sort(place), length)
+        count, line = np.bincount(place, minlength=length), np.arange(length)
+        return int(count @ self._apart(axis, line[:, None], line) @ count) // 2
 
     def _apart(self, axis: int, here: Ints, there: Ints) -> Ints:
         """Return the distance of coordinates on one axis."""
@@ -169,6 +176,29 @@ class Torus(Topology):
             if link >= self.plus_base[axis]:
                 return f"axis{axis}{'+' if link < self.minus_base[axis] else '-'}"
         return super().link_class(link)
+
+
+def _line_sum(place: Ints, _length: int) -> int:
+    """Return the sum of the distances of all pairs of sorted places on a line."""
+    before = np.arange(place.size)
+    return int((place * (2 * before - place.size + 1)).sum())
+
+
+def _ring_sum(place: Ints, length: int) -> int:
+    """
+    Return the sum of the distances of all pairs of sorted places on a ring.
+
+    Of two places that are not opposite, one is less than half a ring ahead of the other.
+    """
+    ahead = np.concatenate([place, place + length])
+    summed = np.concatenate([[0], np.cumsum(ahead)])
+    until = np.searchsorted(ahead, place + (length - 1) // 2, side="right")
+    after = np.arange(1, place.size + 1)
+    total = int((summed[until] - summed[after] - (until - after) * place).sum())
+    if length % 2 == 0:
+        opposite = np.searchsorted(ahead, place + length // 2, side="right") - until
+        total += int(opposite.sum()) * length // 4  # each such pair is seen from both ends
+    return total
 
 
 def cable_owners(dims: Sequence[int], wrap: Sequence[bool]) -> tuple[int, ...]:

@@ -8,6 +8,7 @@ import numpy as np
 from checking import number, whole
 from netsim.arrays import Floats, Ints
 from netsim.splitmix import uniforms
+from netsim.units import Stated
 from patterns.base import Pattern
 from patterns.errors import PatternError
 from patterns.registry import make_pattern
@@ -143,7 +144,7 @@ class _Draws:
         if key not in self.patterns:
             spec = seeded(self.rule.pattern or {}, seed)
             if key[1]:
-                spec["nbytes"] = nbytes
+                spec["nbytes"] = Stated(nbytes)  # drawn, which may be part of a byte
             self.patterns[key] = make_pattern(spec)
         return self.patterns[key]
 

@@ -21,6 +21,7 @@ MISSING = -1  # as in the Standard Workload Format
 LABELS = ("user", "group", "executable", "queue")
 LARGEST = 2**53
 """Whole numbers are exact in a float up to here."""
+_SHORTEST_S = 1e-9  # what is shorter is no time, and its reciprocal may be no number
 _FACTORS = 1e-9, 1e9  # on submit times: beyond, times of a log mean nothing
 
 
@@ -221,7 +222,7 @@ def select(records: Records, filters: Filters, source: Source) -> Workload:
     """
     nodes = _scaled(records.n_nodes, filters.scale_nodes, source)
     reasons: dict[str, NDArray[np.bool_]] = {
-        "no run time": ~(records.runtime_s > 0),
+        "no run time": ~(records.runtime_s >= _SHORTEST_S),
         "no processors": nodes < 1,
         **records.unfit,
     }
@@ -244,8 +245,8 @@ def select(records: Records, filters: Filters, source: Source) -> Workload:
         source=source.name,
         sha256=source.sha256,
         dropped_jobs=_dropped(records, nodes, submit_s, list(reasons), verdict),
-        has_requested=bool((records.requested_s[kept] > 0).any()),
-        n_without_request=int(np.count_nonzero(~(records.requested_s[kept] > 0))),
+        has_requested=bool((records.requested_s[kept] >= _SHORTEST_S).any()),
+        n_without_request=int(np.count_nonzero(~(records.requested_s[kept] >= _SHORTEST_S))),
         n_unsorted=int(np.count_nonzero(np.diff(records.submit_s[kept]) < 0)),
     )
 
@@ -374,7 +375,7 @@ def _jobs(
             submit_s[rows].tolist(),
             nodes[rows].tolist(),
             runtime_s.tolist(),
-            np.where(requested_s > 0, requested_s, runtime_s).tolist(),
+            np.where(requested_s >= _SHORTEST_S, requested_s, runtime_s).tolist(),
             *labels,
             [""] * n_jobs if names is None else [names[row] for row in order],
             [None] * n_jobs,

@@ -6,7 +6,7 @@ import numpy as np
 
 from netsim.arrays import Floats, Ints
 from scheduler.workload.base import Workload
-from scheduler.workload.synthetic import check_range, drawn
+from scheduler.workload.synthetic import MOST_JOBS, check_range, drawn
 
 _SERIAL, _POWER_OF_TWO = 0.244, 0.576  # shares of all jobs
 _LOG_LOW, _LOG_GAP, _FIRST_STAGE = 0.8, 2.5, 0.86  # log2 of sizes; gap from middle to top
@@ -17,7 +17,7 @@ _CYCLE = (8.1737, 3.9631)  # gamma of the arrivals over the half-hours of a day
 _DAY_START = 11  # half-hour at which the day of the model begins
 _LONGEST_LOG_S, _LONGEST_LOG_GAP = 12.0, 13.0  # larger draws are drawn again
 _SLOTS, _SLOT_S = 48, 1800
-_SMALLEST = 16
+_SMALLEST, _LARGEST = 16, 10**9
 
 
 def lublin(n_nodes: int, n_jobs: int = 10_000, seed: int = 1) -> Workload:
@@ -27,9 +27,9 @@ def lublin(n_nodes: int, n_jobs: int = 10_000, seed: int = 1) -> Workload:
     Parameters
     ----------
     n_nodes : int
-        Nodes of the machine, at least 16; the largest job takes them all.
+        Nodes of the machine, 16 to 10^9; the largest job takes them all.
     n_jobs : int, default 10000
-        Number of jobs, at least 1.
+        Number of jobs, 1 to `MOST_JOBS` of `scheduler.workload.synthetic`.
     seed : int, default 1
         Of the random numbers; equal seeds give equal jobs.
 
@@ -58,8 +58,8 @@ def lublin(n_nodes: int, n_jobs: int = 10_000, seed: int = 1) -> Workload:
     draws only from the longer gamma. Arrivals do not depend on N: scale them to the load
     that is wanted.
     """
-    check_range("n_nodes", n_nodes, _SMALLEST)
-    check_range("n_jobs", n_jobs, 1)
+    check_range("n_nodes", n_nodes, _SMALLEST, _LARGEST)
+    check_range("n_jobs", n_jobs, 1, MOST_JOBS)
     check_range("seed", seed, 0)
     random = np.random.default_rng(seed)
     sizes = _sizes(random, n_nodes, n_jobs)

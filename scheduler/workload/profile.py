@@ -9,12 +9,11 @@ from types import MappingProxyType
 from typing import Any
 
 from checking import Table, path_of
-from netsim.errors import UnitError
 from netsim.units import parse_size, parse_time
 from patterns.errors import PatternError
 from patterns.registry import PATTERNS, make_pattern
 from scheduler.errors import WorkloadError
-from scheduler.pattern_tables import settled
+from scheduler.pattern_tables import located
 from scheduler.workload.distributions import Distribution, read_distribution
 from scheduler.workload.match import Match, read_match
 from scheduler.workload.source import read_source
@@ -250,9 +249,9 @@ def _pattern(table: object, place: str, folder: Path) -> Mapping[str, Any]:
     if not isinstance(table, Mapping):
         raise WorkloadError(f"{place}: pattern: expected a table with a name, got {table!r}.")
     try:
-        spec = settled(table, folder)
+        spec = located(table, folder)
         make_pattern(spec)
-    except (PatternError, UnitError, TypeError) as error:
+    except (PatternError, TypeError) as error:
         raise WorkloadError(f"{place}: pattern: {error}") from error
     return spec
 

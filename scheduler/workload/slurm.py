@@ -17,7 +17,7 @@ from scheduler.workload.states import HOLDING
 
 _UNFINISHED = {"PENDING", "RUNNING", "SUSPENDED", "CONFIGURING", "REQUEUED", "RESIZING"}
 _NOWHERE = {"none assigned", "(null)", "none", "unknown"}
-_COLUMNS = {
+COLUMNS = {
     "id": ("jobidraw", "jobid"),
     "submit": ("submit",),
     "start": ("start",),
@@ -130,12 +130,12 @@ def _find_columns(header: Sequence[str], source: Source) -> dict[str, str]:
     """Say which column holds what."""
     found = {
         use: next(name for name in names if name in header)
-        for use, names in _COLUMNS.items()
+        for use, names in COLUMNS.items()
         if any(name in header for name in names)
     }
     for alternatives in (("id",), ("submit",), ("nodes", "processors"), ("elapsed", "end")):
         if not any(use in found for use in alternatives):
-            known = ", ".join(name for use in alternatives for name in _COLUMNS[use])
+            known = ", ".join(name for use in alternatives for name in COLUMNS[use])
             raise WorkloadError(
                 f"{source.name}:1: expected a column {known}, got {', '.join(header)[:80]}."
             )

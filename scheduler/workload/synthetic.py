@@ -34,8 +34,14 @@ HECTOR_SIZES = {
 _POWER_OF_TWO = 0.5  # share of a class that takes its largest size
 _BRIEFEST_S, _FULL_S = 60.0, 43_200.0
 
+MOST_JOBS = 5_000_000
+"""Jobs that a generator draws: they take 1.5 GB."""
+
+_MEAN_NODES = 1e-3, 1e9  # so that every size is a whole number
+_LOADS = 1e-6, 1e6
+
 check_range = partial(whole, error=WorkloadError)
-_check_positive = partial(number, positive=True, error=WorkloadError)
+_check_number = partial(number, error=WorkloadError)
 
 
 def synth(mean_nodes: float, n_jobs: int = 10_000, seed: int = 1) -> Workload:
@@ -45,9 +51,9 @@ def synth(mean_nodes: float, n_jobs: int = 10_000, seed: int = 1) -> Workload:
     Parameters
     ----------
     mean_nodes : float
-        Mean of the exponential distribution of sizes, positive; sizes are rounded up.
+        Mean of the exponential distribution of sizes, 0.001 to 1e9; sizes are rounded up.
     n_jobs : int, default 10000
-        Number of jobs, at least 1.
+        Number of jobs, 1 to `MOST_JOBS`.
     seed : int, default 1
         Of the random numbers; equal seeds give equal jobs.
 
@@ -72,8 +78,8 @@ def synth(mean_nodes: float, n_jobs: int = 10_000, seed: int = 1) -> Workload:
     >>> [(job.n_nodes, job.runtime_s) for job in workload.jobs]
     [(18, 762.0), (5, 949.0), (87, 2610.0)]
     """
-    _check_positive("mean_nodes", mean_nodes)
-    check_range("n_jobs", n_jobs, 1)
+    _check_number("mean_nodes", mean_nodes, *_MEAN_NODES)
+    check_range("n_jobs", n_jobs, 1, MOST_JOBS)
     check_range("seed", seed, 0)
     generator = np.random.default_rng(seed)
     sizes = np.maximum(1, np.ceil(generator.exponential(mean_nodes, n_jobs)).astype(np.int64))
@@ -89,9 +95,9 @@ def laas(mean_nodes: float = 8.0, n_jobs: int = 10_000, seed: int = 1) -> Worklo
     Parameters
     ----------
     mean_nodes : float, default 8.0
-        Mean of the exponential distribution of sizes, positive.
+        Mean of the exponential distribution of sizes, 0.001 to 1e9.
     n_jobs : int, default 10000
-        Number of jobs, at least 1.
+        Number of jobs, 1 to `MOST_JOBS`.
     seed : int, default 1
         Of the random numbers; equal seeds give equal jobs.
 
@@ -112,8 +118,8 @@ def laas(mean_nodes: float = 8.0, n_jobs: int = 10_000, seed: int = 1) -> Worklo
     down, and those that would be 0 have the mean instead, so 16 % of the tenants have 8
     nodes. Durations there are uniform in 20..2999.
     """
-    _check_positive("mean_nodes", mean_nodes)
-    check_range("n_jobs", n_jobs, 1)
+    _check_number("mean_nodes", mean_nodes, *_MEAN_NODES)
+    check_range("n_jobs", n_jobs, 1, MOST_JOBS)
     check_range("seed", seed, 0)
     generator = np.random.default_rng(seed)
     sizes = np.floor(generator.exponential(mean_nodes, n_jobs)).astype(np.int64)
@@ -130,11 +136,11 @@ def hector_like(n_jobs: int = 50_000, seed: int = 1, load: float = 0.8) -> Workl
     Parameters
     ----------
     n_jobs : int, default 50000
-        Number of jobs, at least 1.
+        Number of jobs, 1 to `MOST_JOBS`.
     seed : int, default 1
         Of the random numbers; equal seeds give equal jobs.
     load : float, default 0.8
-        Node-seconds asked for / node-seconds of `HECTOR_NODES` nodes, on average.
+        Node-seconds asked for / node-seconds of `HECTOR_NODES` nodes, on average; 1e-6 to 1e6.
 
     Returns
     -------
@@ -155,9 +161,9 @@ def hector_like(n_jobs: int = 50_000, seed: int = 1, load: float = 0.8) -> Workl
     rest spread evenly. It states no run times: they are log-uniform between a minute and
     twelve hours, independent of size.
     """
-    check_range("n_jobs", n_jobs, 1)
+    check_range("n_jobs", n_jobs, 1, MOST_JOBS)
     check_range("seed", seed, 0)
-    _check_positive("load", load)
+    _check_number("load", load, *_LOADS)
     generator = np.random.default_rng(seed)
     largest = np.array(list(HECTOR_SIZES))
     shares = np.array(list(HECTOR_SIZES.values()))

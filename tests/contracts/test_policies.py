@@ -1,21 +1,22 @@
 """What every queue policy of the registry keeps, with right and wrong estimates."""
 
-from itertools import pairwise
-
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from netsim.topology.fattree import fat_tree_of_radix
-from netsim.topology.torus import build_torus
-from scheduler.allocators import make_allocator
-from scheduler.cluster import Cluster
+from coupling.contracts.queues import (
+    Queue,
+    every_job_runs_once,
+    limits_are_kept,
+    nobody_waits_beside_an_empty_machine,
+    other_machines_do,
+    run_jobs,
+    same_schedule,
+)
 from scheduler.errors import PolicyError
 from scheduler.job import Communication, Job
 from scheduler.queues import POLICIES, make_policy
-from scheduler.simulator import simulate
 
-MACHINES = {"tree": fat_tree_of_radix(4, "1 B/s"), "torus": build_torus((4, 4), "1 B/s")}
 VARIANTS = [
     *[(name, {}) for name in sorted(POLICIES)],
     ("easy", {"reservation": "R3"}),
@@ -55,31 +56,14 @@ def workloads(draw):
     return jobs
 
 
-class Watched:
-    """A policy, and what the machine looks like after it has chosen."""
-
-    def __init__(self, policy, check):
-        self.policy, self.check = policy, check
-
-    def __len__(self):
-        """Return what the policy says."""
-        return len(self.policy)
-
-    def submit(self, job):
-        self.policy.submit(job)
-
-    def select(self, machine):
-        self.policy.select(machine)
-        self.check(machine)
+def queue_of(variant, jobs, allocator="first-free"):
+    """Return a policy with jobs to try it with."""
+    return Queue(lambda: make_policy(*variant), [jobs], allocator)
 
 
-def run(jobs, variant, machine="tree", allocator="first-free", check=None, **options):
-    cluster = Cluster(MACHINES[machine])
-    policy = make_policy(*variant)
-    watched = policy if check is None else Watched(policy, check)
-    records = simulate(jobs, cluster, make_allocator(allocator, {}, 1), watched, **options).records
-    assert cluster.n_free == cluster.n_nodes
-    return records
+def run(jobs, variant, allocator="first-free", **options):
+    """Run jobs of which the policy knows the run times."""
+    return run_jobs(queue_of(variant, jobs, allocator), jobs, estimated=False, **options)
 
 
 def starts(records):
@@ -96,31 +80,18 @@ def names(variant):
 @given(data=st.data())
 def test_every_job_runs_once_after_its_submission_on_nodes_of_its_own(variant, allocator, data):
     """Estimates too long or too short delay jobs but neither lose them nor stop the queue."""
-    jobs = data.draw(workloads())
-
-    records = run(jobs, variant, allocator=allocator, estimate_s=lambda job: job.requested_s)
-
-    assert sorted(starts(records)) == [job.id for job in jobs]
-    for record in records:
-        assert record.start_s >= record.job.submit_s
-        assert record.end_s == record.start_s + record.job.runtime_s
-    for node in range(16):
-        spans = sorted(
-            (record.start_s, record.end_s)
-            for record in records
-            if node in record.allocation.nodes(2)
-        )
-        assert all(one[1] <= other[0] for one, other in pairwise(spans))
+    assert not list(every_job_runs_once(queue_of(variant, data.draw(workloads()), allocator)))
 
 
 @pytest.mark.parametrize("variant", VARIANTS, ids=names)
+@pytest.mark.parametrize(
+    "rule", [other_machines_do, limits_are_kept, nobody_waits_beside_an_empty_machine]
+)
 @SOME
 @given(jobs=workloads())
-def test_policies_work_on_machines_that_are_no_trees(variant, jobs):
-    """All jobs end on a torus, whatever the estimates."""
-    records = run(jobs, variant, "torus", "non-contiguous", estimate_s=lambda job: job.requested_s)
-
-    assert len(records) == len(jobs)
+def test_a_policy_keeps_the_rule(rule, variant, jobs):
+    """Whatever the estimates."""
+    assert not list(rule(queue_of(variant, jobs)))
 
 
 @pytest.mark.parametrize("variant", VARIANTS + LIMITED, ids=names)
@@ -128,43 +99,7 @@ def test_policies_work_on_machines_that_are_no_trees(variant, jobs):
 @given(jobs=workloads())
 def test_same_jobs_give_the_same_schedule(variant, jobs):
     """Bit for bit."""
-    one, other = (
-        run(jobs, variant, estimate_s=lambda job: job.requested_s, allocator="jigsaw")
-        for _ in range(2)
-    )
-
-    assert [(r.job.id, r.start_s, r.allocation.leaves) for r in one] == [
-        (r.job.id, r.start_s, r.allocation.leaves) for r in other
-    ]
-
-
-@pytest.mark.parametrize("variant", VARIANTS, ids=names)
-@SOME
-@given(jobs=workloads())
-def test_limits_end_jobs_at_their_requested_time_and_count_them(variant, jobs):
-    """Whoever asked for too little is killed; nobody else is."""
-    records = run(jobs, variant, estimate_s=lambda job: job.requested_s, kill_at_limit=True)
-
-    for record in records:
-        assert record.killed == (record.job.requested_s < record.job.runtime_s)
-        length = min(record.job.requested_s, record.job.runtime_s)
-        assert record.end_s == pytest.approx(record.start_s + length)
-
-
-@pytest.mark.parametrize("variant", VARIANTS, ids=names)
-@SOME
-@given(jobs=workloads())
-def test_some_job_starts_whenever_the_machine_is_empty(variant, jobs):
-    """Nobody waits beside a machine that does nothing."""
-    waiting = {job.id: job for job in jobs}
-
-    def check(machine):
-        for job_id in machine.cluster.running:
-            waiting.pop(job_id, None)
-        submitted = [job for job in waiting.values() if job.submit_s <= machine.now_s]
-        assert machine.cluster.running or not submitted
-
-    run(jobs, variant, check=check, estimate_s=lambda job: job.requested_s)
+    assert not list(same_schedule(queue_of(variant, jobs, "jigsaw")))
 
 
 def test_bookings_move_forward_until_none_can():
@@ -183,12 +118,8 @@ def test_bookings_move_forward_until_none_can():
         if not machine.cluster.running:
             idle_s.append(machine.now_s)
 
-    records = run(
-        jobs,
-        ("conservative", {"window": 2}),
-        check=check,
-        estimate_s=lambda job: job.requested_s,
-    )
+    queue = queue_of(("conservative", {"window": 2}), jobs)
+    records = run_jobs(queue, jobs, check=check)
 
     assert idle_s == [max(record.end_s for record in records)]
 

@@ -1,12 +1,13 @@
 """What every topology promises."""
 
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from coupling.contracts.topologies import RULES, hops_are_shortest
 from netsim.topologies import TOPOLOGIES, make_topology
-from netsim.topology.base import Topology
 from netsim.topology.machines import MACHINES
 
 DATA = Path(__file__).parents[1] / "data" / "topo"
@@ -67,27 +68,12 @@ def test_every_kind_of_topology_is_sampled():
     assert set(SPECS) == set(TOPOLOGIES)
 
 
-def test_links_join_vertices_and_every_cable_goes_both_ways(topology):
-    size = topology.n_nodes + topology.n_switches
-    ends = np.concatenate([topology.link_tail, topology.link_head])
-
-    assert np.array_equal(np.unique(ends), np.arange(size)), "a vertex has no link"
-    assert np.all(topology.link_tail != topology.link_head)
-    back = topology.reverse
-    assert np.array_equal(back[back], np.arange(topology.n_links))
-    assert np.array_equal(topology.link_tail[back], topology.link_head)
-    assert np.array_equal(topology.link_cable[back], topology.link_cable)
-    assert np.array_equal(topology.capacity[back], topology.capacity)
+@pytest.mark.parametrize("rule", RULES)
+def test_a_topology_keeps_the_rule(rule, spec):
+    assert list(RULES[rule](partial(make_topology, spec))) == []
 
 
-def test_nodes_hang_on_switches_only(topology):
-    from_node = topology.link_tail < topology.n_nodes
-
-    assert np.all(topology.link_head[from_node] >= topology.n_nodes)
-    assert np.array_equal(np.unique(topology.link_tail[from_node]), np.arange(topology.n_nodes))
-
-
-def test_a_half_duplex_cable_is_one_channel_and_a_full_duplex_one_two(topology, spec):
+def test_a_cable_is_half_duplex_where_the_description_says_so(topology, spec):
     expected = np.arange(topology.n_links)
     if spec.get("duplex") == "half":
         expected = np.minimum(expected, topology.reverse)
@@ -96,72 +82,12 @@ def test_a_half_duplex_cable_is_one_channel_and_a_full_duplex_one_two(topology, 
     assert topology.half_duplex == (spec.get("duplex") == "half")
 
 
-def test_names_of_links_and_vertices_lead_back_to_their_numbers(topology):
-    names = [topology.link_name(link) for link in range(topology.n_links)]
-    vertices = range(topology.n_nodes + topology.n_switches)
+def test_only_canonical_dragonflies_have_minimal_paths_that_are_not_shortest(spec):
+    """A minimal path takes one blue cable there; two may be shorter."""
+    canonical = spec.get("variant", "canonical") in {"canonical", "aries"}
+    longer = spec["kind"] == "dragonfly" and canonical
 
-    assert len(set(names)) == topology.n_links
-    assert [topology.link_number(name) for name in names] == list(range(topology.n_links))
-    assert [topology.vertex_number(topology.vertex_name(v)) for v in vertices] == list(vertices)
-
-
-def test_parallel_cables_are_numbered_from_0_in_both_directions(topology):
-    cables = {}
-    for tail, head, cable in zip(
-        topology.link_tail.tolist(),
-        topology.link_head.tolist(),
-        topology.link_cable.tolist(),
-        strict=True,
-    ):
-        cables.setdefault((tail, head), []).append(cable)
-
-    for numbers in cables.values():
-        assert sorted(numbers) == list(range(len(numbers)))
-
-
-def test_a_link_name_carries_a_cable_number_only_beside_a_parallel_cable(topology):
-    pairs = list(zip(topology.link_tail.tolist(), topology.link_head.tolist(), strict=True))
-
-    for link, pair in enumerate(pairs):
-        assert ("#" in topology.link_name(link)) == (pairs.count(pair) > 1)
-
-
-def test_link_classes_tell_node_links_from_the_rest(topology):
-    for link in range(topology.n_links):
-        word = topology.link_class(link)
-        assert (word == "injection") == (topology.link_tail[link] < topology.n_nodes)
-        assert (word == "ejection") == (topology.link_head[link] < topology.n_nodes)
-
-
-def test_hops_are_those_of_a_breadth_first_search(topology, spec):
-    """A dragonfly's minimal path takes one blue cable; two may be shorter in the canonical one."""
-    nodes = np.arange(topology.n_nodes)
-    src, dst = np.repeat(nodes, nodes.size), np.tile(nodes, nodes.size)
-
-    hops, searched = topology.hops(src, dst), Topology.hops(topology, src, dst)
-
-    if spec["kind"] == "dragonfly" and spec.get("variant", "canonical") in {"canonical", "aries"}:
-        assert np.all(hops >= searched)
-        assert np.array_equal(hops == 0, searched == 0)
-    else:
-        assert np.array_equal(hops, searched)
-
-
-def test_total_hops_add_up_over_all_pairs(topology):
-    nodes = np.random.default_rng(1).integers(0, topology.n_nodes, 20)
-    first, second = np.triu_indices(nodes.size, 1)
-
-    total = topology.total_hops(nodes)
-
-    assert total == topology.hops(nodes[first], nodes[second]).sum()
-    assert Topology.total_hops(topology, nodes) == total
-
-
-def test_the_same_description_gives_the_same_fabric(spec):
-    one, other = make_topology(spec), make_topology(dict(spec))
-
-    for name in ("link_tail", "link_head", "link_cable", "capacity", "channel", "usable_nodes"):
-        assert np.array_equal(getattr(one, name), getattr(other, name))
+    assert list(hops_are_shortest(partial(make_topology, spec), longer=longer)) == []
 
 
 @pytest.mark.parametrize("machine", sorted(MACHINES))

@@ -1,11 +1,13 @@
 """Commands, results and messages know the site's own names of its nodes."""
 
+import gzip
 import json
 
 import pandas as pd
 import pytest
 from small_site import GUID, HOSTS, discovered, forms
 
+from coupling.errors import SnapshotError
 from coupling.snapshots.estimate import estimate
 from netsim import make_topology
 from netsim.hostlist import expand_hostlist
@@ -153,3 +155,35 @@ def test_python_takes_the_same_names(site, tmp_path):
     }
 
     assert len(answers) == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "fabric", "names"),
+    [
+        ("hpc2010", "site/hpc2010.ibnetdiscover.gz", None),
+        ("psmn", "topo/psmn-x5-ibnetdiscover.txt.gz", "topo/psmn-x5-hostnames.map"),
+    ],
+)
+def test_the_running_jobs_of_a_site_are_known_by_lists_and_by_guids(shared, name, fabric, names):
+    """What squeue prints, and the same nodes by the GUIDs that the fabric's tools print."""
+    spec = {"kind": "file", "path": str(shared(f"data/{fabric}"))}
+    if names:
+        spec["name_map"] = str(shared(f"data/{names}"))
+    topology = make_topology(spec)
+    by_guid = {vertex: alias for alias, vertex in topology.origin.aliases if alias[:2] == "0x"}
+    queue = json.loads(gzip.decompress(shared(f"data/site/{name}.squeue.json.gz").read_bytes()))
+    placed = [(job["job_id"], job["nodes"]) for job in queue["jobs"] if job["nodes"]]
+    lists, guids = (
+        [{"id": number, "nodes": of(text)} | RING for number, text in placed]
+        for of in (str, lambda text: [by_guid[node] for node in topology.names.nodes([text])])
+    )
+
+    found, again = (
+        estimate({"topology": topology, "model": "fast", "jobs": jobs}) for jobs in (lists, guids)
+    )
+
+    assert found == again
+    assert len(found.jobs) == len(placed)
+    assert {load.link for load in found.links} <= set(topology.links_by_name)
+    with pytest.raises(SnapshotError, match=rf"jobs\[{len(placed)}\] \(id more\) nodes: node "):
+        estimate({"topology": topology, "jobs": [*lists, lists[0] | {"id": "more"}]})

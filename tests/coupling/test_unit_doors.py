@@ -4,11 +4,14 @@ import json
 
 import pytest
 
+import fabricsim
 from coupling.errors import CouplingError
 from coupling.experiments.assembly import assemble
 from coupling.experiments.experiment import Experiment
 from coupling.snapshots.estimate import estimate
 from coupling.snapshots.snapshot import snapshot_from
+from patterns import make_pattern
+from patterns.pairs import Ring
 from scheduler.errors import WorkloadError
 from scheduler.workload import make_workload, profile_from
 
@@ -37,7 +40,20 @@ def test_a_gigabyte_is_a_gigabyte_in_a_profile(size):
     rules = profile_from({"version": 1, "rule": [rule, own]}).rules
 
     assert rules[0].quantities["bytes_per_flow"].numbers == (1e9,)
-    assert rules[1].pattern["nbytes"] == 1e9
+    assert make_pattern(rules[1].pattern).nbytes == 1e9
+
+
+@pytest.mark.parametrize("size", GIGABYTE)
+def test_a_gigabyte_is_a_gigabyte_in_patterns_made_in_python(size):
+    made = [
+        make_pattern({"name": "ring", "nbytes": size}),
+        fabricsim.pattern("ring", nbytes=size),
+        Ring(nbytes=size),
+        fabricsim.pattern("sequence", parts=[{"name": "ring", "nbytes": size}]).parts[0],
+    ]
+
+    assert [pattern.nbytes for pattern in made] == [1e9] * 4
+    assert len(set(made)) == 1  # equal specifications give equal patterns
 
 
 def test_a_part_of_a_byte_is_refused_in_profiles_and_snapshots():

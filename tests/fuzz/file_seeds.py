@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from netsim.infiniband.discover import read_ibnetdiscover, write_ibnetdiscover
-from netsim.infiniband.dump import export_lfts
+from netsim.infiniband.export import export
 from netsim.infiniband.wiring import tree_fabric, wire_fat_tree
 from netsim.topology.fattree import build_fat_tree
 
@@ -63,7 +63,7 @@ def fabric() -> dict[str, bytes]:
     ]
     return {
         "fabric.txt": text.encode(),
-        "tables.lft": export_lfts(wire_fat_tree(wired), []).encode(),
+        "tables.lft": export(wire_fat_tree(wired), []).text().encode(),
         "names.txt": "\n".join(["# names", *names, ""]).encode(),
     }
 

@@ -12,7 +12,7 @@ from fuzz.cases import Seed
 from fuzz.documents_seeds import EXPERIMENTS, FLOWS, PROFILE, SNAPSHOTS, TOPOLOGIES, VERIFIED
 from fuzz.execute import STDIN
 from fuzz.file_seeds import FORM_OF_LOG, LOGS, WIRING, fabric, log, matrices, wiring
-from fuzz.result_seeds import ONE
+from fuzz.result_seeds import half_done
 
 _FILTERS = ("--processors-per-node", "--max-nodes", "--scale-nodes", "--arrivals", "--window")
 
@@ -256,21 +256,12 @@ def _results(folder: Path) -> Iterator[Seed]:
     yield Seed("result metrics", argv, one, mine, 1.0, ("--baseline", "--per-minute"))
     argv = ("snapshot", "one", "--at", "100", "--run", "random", "--out", "s.json")
     yield Seed("result snapshot", argv, one, mine, 0.7, ("--at", "--run", "--out"))
-    half = _half_done(files) if one else {}
+    half = half_done(folder) if one else {}
     argv = ("run", "e.toml", "--out", "out", "--resume", "--json")
     yield Seed("result resume", argv, half, {name: _form_of_result(name) for name in half}, 0.7)
     yield Seed("result rerun", ("rerun", "one", "--json"), one, mine, 0.5)
     argv = ("report", "one", "--out", "page.html", "--json")
     yield Seed("result report", argv, one, mine, 0.04, ("--baseline",), pictures=True)
-
-
-def _half_done(files: Mapping[str, bytes]) -> dict[str, bytes]:
-    """Return a result of which the second run is missing."""
-    kept = {
-        name.replace("one/", "out/"): data for name, data in files.items() if "/random/" not in name
-    }
-    manifest = json.loads(kept["out/manifest.json"]) | {"complete": False}
-    return {**kept, "out/manifest.json": _json(manifest), "e.toml": tomli_w.dumps(ONE).encode()}
 
 
 def _from_stdin(pools: Mapping[str, tuple[Any, ...]]) -> Iterator[Seed]:

@@ -112,7 +112,7 @@ def damage_numbers(chance: Random, data: bytes) -> bytes:
     if not found:
         return data
     match = chance.choice(found)
-    near = str(int(chance.choice(found)[0].split(".")[0]) + chance.choice((-1, 0, 1)))
+    near = str(int(chance.choice(found)[0].split(".")[0][:99]) + chance.choice((-1, 0, 1)))
     new = chance.choice((near, near, word(chance)))
     text = text[: match.start()] + new + text[match.end() :]
     return text.encode("utf-8", "surrogateescape")

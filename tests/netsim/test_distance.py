@@ -1,5 +1,7 @@
 """Hops, average pairwise hops (MIND) and hop-bytes."""
 
+from unittest.mock import patch
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -87,6 +89,32 @@ def test_the_closed_form_is_the_mean_over_all_pairs(name, members):
     expected = topology.hops(src, dst).mean()
 
     assert average_pairwise_hops(topology, nodes) == pytest.approx(expected)
+
+
+@settings(deadline=None, max_examples=60)
+@given(
+    st.lists(st.tuples(st.integers(2, 7), st.booleans()), min_size=1, max_size=3),
+    st.lists(st.integers(0, 10**6), min_size=2, max_size=9),
+)
+@pytest.mark.parametrize("longest", [0, 1000])
+def test_tori_of_any_shape_sum_over_all_pairs(longest, axes, members):
+    """Rings of even and odd length, open axes, nodes opposite each other or the same."""
+    dims, wrap = (list(part) for part in zip(*axes, strict=True))
+    torus = make_topology({"kind": "torus", "dims": dims, "wrap": wrap})
+    nodes = [member % torus.n_nodes for member in members]
+    pairs = [(a, b) for i, a in enumerate(nodes) for b in nodes[:i]]
+
+    hops = torus.hops(*(np.array(ends) for ends in zip(*pairs, strict=True)))
+
+    with patch("netsim.topology.torus._LONG", longest):
+        assert torus.total_hops(np.array(nodes)) == hops.sum()
+
+
+def test_an_axis_of_a_hundred_thousand_routers_needs_no_table_of_all_pairs():
+    """Nodes 0, 1, 50,000 and 99,999 of a ring of 100,000: 1 + 50,000 + 1 + 49,999 + 2 + 49,999."""
+    ring = make_topology({"kind": "torus", "dims": [100_000]})
+
+    assert ring.total_hops(np.array([0, 1, 50_000, 99_999])) == 150_002
 
 
 def test_hop_bytes_weigh_each_flow_by_its_hops():

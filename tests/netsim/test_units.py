@@ -124,6 +124,7 @@ def test_what_can_be_meant_is_taken_as_it_is(read, value):
         (parse_rate, float("nan")),
         (parse_rate, 10**400),
         (parse_rates, []),
+        (parse_rates, {"a": 5e9}),
         (parse_rates, [5e9, 0]),
         (parse_size, "1 gb"),
         (parse_size, "1e400 B"),

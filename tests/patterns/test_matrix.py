@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from patterns import PatternError, make_pattern
+from patterns.matrixfile import read_matrix
 
 DENSE = np.array([[7.0, 1.0, 0.0], [2.0, 0.0, 3.0], [0.0, 0.0, 9.0]])
 TRIPLES = [(0, 1, 1.0), (1, 0, 2.0), (1, 2, 3.0)]
@@ -174,3 +175,14 @@ def test_an_archive_without_one_square_matrix_is_an_error(tmp_path, content, mes
 def test_an_absent_file_is_an_error(tmp_path):
     with pytest.raises(PatternError, match=r"absent\.csv: No such file"):
         make_pattern({"name": "matrix", "file": str(tmp_path / "absent.csv")})
+
+
+@pytest.mark.parametrize("line", ["1,2," + "x" * 5000, "1,-2," + "9" * 400])
+def test_a_long_line_of_a_matrix_is_not_repeated_whole(tmp_path, line):
+    path = tmp_path / "m.csv"
+    path.write_text(f"src,dst,bytes\n{line}\n")
+
+    with pytest.raises(PatternError, match="line 2") as error:
+        read_matrix(str(path))
+
+    assert len(str(error.value)) < 250

@@ -12,10 +12,11 @@ from rich.console import RenderableType
 from coupling.errors import SnapshotError
 from coupling.reading.files import read_json
 from coupling.report.columns import seconds, table, text_lines, text_of
-from coupling.results.readable import listing, percent, ratio, volume
+from coupling.results.readable import counted, listing, percent, ratio, volume
 from coupling.snapshots.estimate import Estimate, JobEstimate, LinkLoad, estimate
 from coupling.snapshots.flows import FlowAnswer, answer_flows
 from coupling.snapshots.snapshot import MODELS, Snapshot, read_snapshot
+from netsim.accuracy import accuracy_sentence
 from netsim.flows.maxmin import FAIRNESS
 
 _LINES = 10  # links and flows that a table for people shows
@@ -130,6 +131,7 @@ def _estimate_parts(snapshot: Snapshot, found: Estimate) -> list[RenderableType]
                 left=(0, 1),
             )
         )
+    parts.append(text_lines(accuracy_sentence(found.setting)))
     return parts
 
 
@@ -144,11 +146,12 @@ def _blame_line(job: JobEstimate) -> str:
     """Say in words who costs a job its time."""
     if job.alone_s is None or job.together_s is None or not job.blame:
         return ""
-    first = job.blame[:5]
-    parts = [f"{share:.0%} to {culprit}" for culprit, share in first]
-    if len(job.blame) > len(first):
-        rest = sum(share for _, share in job.blame[len(first) :])
-        parts.append(f"{rest:.0%} to {len(job.blame) - len(first)} others")
+    first, rest = job.blame[:5], job.blame[5:]
+    parts = [f"{percent(share, 0)} to {culprit}" for culprit, share in first]
+    if rest:
+        parts.append(
+            f"{percent(sum(share for _, share in rest), 0)} to {counted(len(rest), 'other')}"
+        )
     lost = seconds(job.together_s - job.alone_s)
     return f"{job.id} loses {lost} per iteration: {listing(parts)}."
 

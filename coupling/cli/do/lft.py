@@ -4,6 +4,8 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
+
 from coupling.cli.do.estimate import print_json
 from coupling.errors import SnapshotError
 from coupling.guard import remark
@@ -11,13 +13,19 @@ from coupling.reading.fabric import demand_same, read_wiring, topology_of
 from coupling.reading.files import read_json, read_text, write_whole
 from coupling.reading.table import Table
 from coupling.report.columns import text_lines, text_of
+from coupling.snapshots.partition_check import owned_links, partition_faults, traffic_faults
 from coupling.snapshots.snapshot import Snapshot, snapshot_from
 from coupling.snapshots.table_check import TableCheck, check_tables
 from netsim.errors import NetsimError
-from netsim.infiniband.dump import LftDump, export_lfts, read_lft_dump, tables_of
+from netsim.infiniband.damaged import missing_parts
+from netsim.infiniband.dump import LftDump, read_lft_dump, tables_of
+from netsim.infiniband.export import Export, tables_in_force
 from netsim.infiniband.wiring import Wiring
 from netsim.routing.wraparound import Wraparound
+from netsim.topology.fattree import FatTree
 from netsim.topology.names import with_names_of
+
+_TOLD = 3  # faults of a snapshot that its error names
 
 
 def run_export(
@@ -27,6 +35,7 @@ def run_export(
     base: Path | None,
     name_map: Path | None = None,
     *,
+    allow_unknown: bool,
     as_json: bool,
 ) -> None:
     """
@@ -41,49 +50,77 @@ def run_export(
     out : Path
         File to write, for ``opensm -R file,no_fallback -U FILE``; ``-`` is standard output.
     base : Path or None
-        Dump of the tables in force, which all other traffic keeps; None: D-mod-k.
+        Dump of the tables in force, which all other traffic keeps; None: D-mod-k, or what
+        OpenSM's ftree fills where parts are missing.
     name_map : Path, optional
         Better names for GUIDs.
+    allow_unknown : bool
+        Let partitions pass that are neither proved non-blocking nor shown to block.
     as_json : bool
         Print what was done as JSON.
 
     Raises
     ------
     CouplingError, NetsimError
-        If the input is wrong; nothing is written then.
+        If the input is wrong, or a job breaks the isolation of another, has a partition that
+        does not keep its traffic, or can block itself; nothing is written then.
     """
-    wiring, irregularity = read_wiring(fabric, name_map)
-    wiring, snapshot = _snapshot_on(wiring, path, fabric)
+    wiring, irregularity, snapshot = _snapshot_on(path, fabric, name_map)
     dump = None if base is None else read_lft_dump(read_text(base), str(base))
+    start = tables_in_force(wiring, dump, str(base or fabric))
     owners = [job for job in snapshot.jobs if job.partition.links is not None]
-    if owners and irregularity:
-        raise SnapshotError(f"{fabric}: owned links need a fat-tree; {irregularity}")
-    try:
-        plain = export_lfts(wiring, [], dump)
-        routing = Wraparound.on(wiring.topology) if owners else None
-        jobs = [(routing, job.partition) for job in owners] if routing else []
-        text = export_lfts(wiring, jobs, dump)
-    except NetsimError as error:
-        raise SnapshotError(f"{path}: {error}") from None
-    lines, before = text.splitlines(), plain.splitlines()
-    changed = sum(a != b for a, b in zip(lines, before, strict=True))
-    entries = sum(line.startswith("0x") for line in lines)
+    tables = start
+    if owners:
+        tree = wiring.topology
+        if not isinstance(tree, FatTree):
+            raise SnapshotError(f"{fabric}: owned links need a fat-tree; {irregularity}")
+        _demand(path, partition_faults(snapshot, tree, allow_unknown=allow_unknown))
+        routing = Wraparound.on(tree)
+        try:
+            tables = start.kept_to([(routing, job.partition) for job in owners])
+        except NetsimError as error:
+            raise SnapshotError(f"{path}: {error}") from None
+        _demand(path, traffic_faults(snapshot, tables.after))
+    text = tables.text()
     write_whole(out, text)
+    _tell(snapshot, tables, text, out, as_json=as_json)
+
+
+def _demand(path: Path, faults: list[str]) -> None:
+    """Refuse a snapshot of which anything is wrong."""
+    if faults:
+        more = f"; and {len(faults) - _TOLD} more" if len(faults) > _TOLD else ""
+        raise SnapshotError(f"{path}: {'; '.join(faults[:_TOLD])}{more}.")
+
+
+def _tell(snapshot: Snapshot, tables: Export, text: str, out: Path, *, as_json: bool) -> None:
+    """Say what was written."""
+    topology = tables.wiring.topology
+    if not tables.wiring.whole:
+        remark(f"{topology.name} with parts missing: {'; '.join(missing_parts(tables.wiring))}")
+    owners = [job for job in snapshot.jobs if job.partition.links is not None]
+    taken = [job.partition.nodes for job in snapshot.jobs]
+    free = np.setdiff1d(topology.usable_nodes, np.concatenate([np.empty(0, np.int64), *taken]))
+    owned = np.concatenate([np.empty(0, np.int64), *map(owned_links, owners)])
+    crossed = np.intersect1d(tables.crossed(free), owned).size if owners else 0
+    entries = sum(line.startswith("0x") for line in text.splitlines())
     if as_json and str(out) != "-":
-        switches = sum(device.is_switch for device in wiring.fabric.devices)
         print_json(
             {
                 "out": str(out),
-                "switches": switches,
+                "switches": sum(device.is_switch for device in tables.wiring.fabric.devices),
                 "entries": entries,
-                "changed": changed,
+                "changed": tables.changed,
                 "jobs": [job.id for job in owners],
+                "crossed_by_others": crossed,
             }
         )
     idle = len(snapshot.jobs) - len(owners)
     rest = f" ({idle} own no links)" if idle else ""
+    if crossed:
+        remark(f"{crossed} owned links lie on routes between nodes of no job")
     remark(
-        f"{entries} entries, {changed} changed for {len(owners)} jobs{rest}; "
+        f"{entries} entries, {tables.changed} changed for {len(owners)} jobs{rest}; "
         f"load with: opensm -R file,no_fallback -U {out}"
     )
 
@@ -157,14 +194,17 @@ def _lines(wiring: Wiring, irregularity: str, dump: LftDump, check: TableCheck) 
     return lines
 
 
-def _snapshot_on(wiring: Wiring, path: Path, fabric: Path) -> tuple[Wiring, Snapshot]:
-    """Read a snapshot on the wired fabric, which must be its own, under the names of both."""
+def _snapshot_on(path: Path, fabric: Path, name_map: Path | None) -> tuple[Wiring, str, Snapshot]:
+    """Read a fabric and a snapshot on it, whose own fabric it must be, under the names of both."""
     document = read_json(path)
     folder = Path() if str(path) == "-" else path.parent
+    own = None
     if "topology" in document:
         own = topology_of(Table(document, f"{path}:", SnapshotError), folder)
+    wiring, irregularity = read_wiring(fabric, name_map, own)
+    if own is not None:
         demand_same(wiring, own, str(fabric))
         wiring = replace(wiring, topology=with_names_of(wiring.topology, own))
     known = {key: value for key, value in document.items() if key != "routing"}
     known["topology"] = wiring.topology
-    return wiring, snapshot_from(known, str(path), folder)
+    return wiring, irregularity, snapshot_from(known, str(path), folder)

@@ -19,6 +19,7 @@ from coupling.report.report import write_report
 from coupling.report.terminal import ProgressDisplay, comparison_table
 from coupling.results.comparison import comparison_rows
 from coupling.results.readable import listing
+from coupling.results.remarks import accuracy_of
 from netsim.errors import UnitError
 from netsim.units import parse_time
 
@@ -112,7 +113,8 @@ def _document(lineup: Lineup) -> dict[str, Any]:
         "same_jobs": lineup.same_jobs,
         "differences": {key: dict(values) for key, values in lineup.differences.items()},
         "runs": [
-            {"name": result.name, **row} for result, row in zip(lineup.results, rows, strict=True)
+            {"name": result.name, **row, "network": accuracy_of(result)}
+            for result, row in zip(lineup.results, rows, strict=True)
         ],
     }
 

@@ -7,13 +7,14 @@ from dataclasses import replace
 from itertools import count
 from pathlib import Path
 
-from coupling.errors import Stopped
+from coupling.errors import ExperimentError, Stopped
 from coupling.experiments.campaign import Campaign, run_campaign
 from coupling.experiments.experiment import Experiment
 from coupling.guard import remark
 from coupling.report.report import write_report
 from coupling.report.terminal import ProgressDisplay, comparison_table
 from coupling.results.manifest import MANIFEST
+from coupling.results.remarks import accuracy_of
 
 RESULTS = Path("results")
 
@@ -71,13 +72,17 @@ def run_experiment(
         if (folder / MANIFEST).exists():
             stop.add_note(f"go on with --resume --out {folder}")
         raise
+    except MemoryError:
+        raise ExperimentError(f"{path}: a run of it needs more memory than there is.") from None
     _show(campaign, as_json=as_json)
 
 
 def _show(campaign: Campaign, *, as_json: bool) -> None:
     """Print the outcome: a table for people, or JSON alone for programs."""
     if as_json:
-        summaries = [dict(result.summary) for result in campaign.results]
+        summaries = [
+            {**result.summary, "network": accuracy_of(result)} for result in campaign.results
+        ]
         sys.stdout.write(json.dumps(summaries, indent=2) + "\n")
         return
     sys.stdout.write(comparison_table(campaign.results) + "\n")

@@ -39,7 +39,10 @@ _DESCRIPTION = re.compile(r"(\S+)(?:\s+(?:HCA-\d+|mlx\d+_\d+|hfi\d+_\d+|ibp\S*))
 
 
 def read_wiring(
-    text: str, source: str, better: Mapping[str, str] | None = None
+    text: str,
+    source: str,
+    better: Mapping[str, str] | None = None,
+    like: Topology | None = None,
 ) -> tuple[Wiring, str]:
     """
     Read an InfiniBand fabric.
@@ -52,6 +55,8 @@ def read_wiring(
         Name of the file, for messages.
     better : mapping of str to str, optional
         Better names by GUID.
+    like : Topology, optional
+        The fabric as it was whole, if it is known: a fat-tree may have lost something everywhere.
 
     Returns
     -------
@@ -71,6 +76,8 @@ def read_wiring(
     whole = read_ibnetdiscover(text, source)
     fabric, number = _without_aggregators(whole)
     wiring, remark = _wired(fabric, source)
+    if isinstance(like, FatTree) and like.name != wiring.topology.name:
+        wiring, remark = _damaged(fabric, like) or (wiring, remark)
     device = np.where(wiring.device >= 0, number[wiring.device], -1)
     wiring = replace(wiring, fabric=whole, device=device)
     return replace(wiring, topology=_named(wiring, source, dict(better or {}), remark)), remark
@@ -133,13 +140,13 @@ def _wired(fabric: IbFabric, source: str) -> tuple[Wiring, str]:
         f"a PGFT, but its ports are not in OpenSM's order ({ports.rstrip('.')}): the tables of "
         f"ftree may be others than D-mod-k's; load its LFT dump to route as it does"
     )
-    return Wiring(found.tree, fabric, device, port, formula=False), remark
+    return Wiring(found.tree, fabric, device, port), remark
 
 
-def _damaged(fabric: IbFabric) -> tuple[Wiring, str] | None:
+def _damaged(fabric: IbFabric, like: FatTree | None = None) -> tuple[Wiring, str] | None:
     """Take a fabric as a fat-tree of which parts are missing, if it is one."""
     try:
-        wiring = wire_damaged_tree(fabric)
+        wiring = wire_damaged_tree(fabric, like=like)
     except TopologyError:
         return None
     lacks = "; ".join(missing_parts(wiring))

@@ -108,8 +108,56 @@ def test_the_tables_for_people_fit_80_columns(command):
 
     assert status == 0
     assert max(map(len, out.splitlines())) <= 80
-    for words in ("stencil loses", "100% to training", "s1.0>s2.0", "1. candidates[0]"):
+    for words in ("stencil loses", "100 % to training", "s1.0>s2.0", "1. candidates[0]"):
         assert words in out
+
+
+PAIR = {"steps": [[[0, 1, "1 MB"]]], "compute_s": 0}
+NEVER = {  # topology, further fields of the snapshot, of its job, words
+    "tapered tree": (TAPERED, {}, {}, "tapered fat-tree with d-mod-k routing"),
+    "torus": ({"kind": "torus", "dims": [4, 4]}, {}, {}, "a torus with dimension-order"),
+    "dragonfly": ({"kind": "dragonfly", "groups": 3, "routers": 2}, {}, {}, "minimal routing"),
+    "drawn routing": ({"kind": "fat-tree", "radix": 4}, {"routing": "ecmp"}, {}, "ecmp routing"),
+    "several ranks a node": (
+        {"kind": "fat-tree", "radix": 4}, {}, {"nodes": [0, 0, 1, 1]}, "2 ranks a node",
+    ),
+    "a failed cable": (
+        {"kind": "fat-tree", "radix": 4, "failed_links": ["s1.0>s2.0"]}, {}, {}, "parts missing",
+    ),
+    "fair per flow": (
+        {"kind": "fat-tree", "radix": 4}, {"fairness": "per-flow"}, {}, "fairness per-flow",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", NEVER)
+def test_a_kind_of_network_that_was_never_compared_with_packets_is_named(command, case):
+    topology, more, of_job, words = NEVER[case]
+    job = {"id": 1, "nodes": [0, 5], **PAIR, **of_job}
+    document = json.dumps({"topology": topology, "jobs": [job], **more})
+
+    told = json.loads(command("estimate", "-", "--json", stdin=document)[1])["network"]
+    lines = " ".join(command("estimate", "-", stdin=document)[1].split())
+
+    assert told["compared_with_packets"] == []
+    assert "No error is known: model accurate was never compared with packets on" in lines
+    assert words in lines
+    assert told["accuracy"] in lines
+
+
+def test_a_kind_of_network_that_was_compared_with_packets_has_its_error(command):
+    job = {"id": 1, "nodes": [0, 5], **PAIR}
+    document = json.dumps({"topology": {"kind": "fat-tree", "radix": 4}, "jobs": [job]})
+
+    told = json.loads(command("estimate", "-", "--json", stdin=document)[1])["network"]
+    lines = " ".join(command("estimate", "-", stdin=document)[1].split())
+
+    assert {one["load"] for one in told["compared_with_packets"]} == {
+        "compute phases",
+        "always communicating",
+    }
+    assert "% is the mean error of the interference that model accurate predicts" in lines
+    assert told["accuracy"] in lines
 
 
 def test_a_wrong_model_is_one_line(command):

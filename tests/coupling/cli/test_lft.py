@@ -10,7 +10,8 @@ from opensm_reference import described
 from coupling import estimate
 from coupling.errors import SnapshotError
 from netsim.infiniband.discover import read_ibnetdiscover, write_ibnetdiscover
-from netsim.infiniband.dump import export_lfts, read_lft_dump, tables_of
+from netsim.infiniband.dump import read_lft_dump, tables_of
+from netsim.infiniband.export import export
 from netsim.infiniband.wiring import tree_fabric, wire_fat_tree
 from netsim.topology.fattree import build_fat_tree
 
@@ -22,7 +23,7 @@ def write_fabric(folder, tree):
     fabric, dump = folder / "fabric.ib", folder / "plain.lft"
     fabric.write_text(write_ibnetdiscover(tree_fabric(tree)))
     wiring = wire_fat_tree(read_ibnetdiscover(fabric.read_text()))
-    dump.write_text(export_lfts(wiring, []))
+    dump.write_text(export(wiring, []).text())
     return fabric, dump
 
 
@@ -100,7 +101,7 @@ def test_jobs_stay_on_their_links_once_the_written_tables_are_loaded(command, sm
     topology = {"kind": "fat-tree", "children": [4, 4], "parents": [1, 2], "bandwidth": GB}
     jobs = [
         {"id": "own", "nodes": [0, 4], "links": links, "steps": [[[0, 1, GB], [1, 0, GB]]]},
-        {"id": "other", "nodes": [1, 8], "steps": [[[0, 1, GB]]]},
+        {"id": "other", "nodes": [2, 8], "steps": [[[0, 1, GB]]]},
     ]
     jobs = [job | {"compute_s": 0} for job in jobs]
     snapshot = {"topology": topology, "routing": "jigsaw", "jobs": jobs, "model": "exact"}
@@ -162,7 +163,7 @@ def test_wrong_files_are_one_line_and_nothing_is_written(command, small, tmp_pat
         ),
         "two jobs that share a node": (
             {"jobs": [{"id": i, "nodes": [0, 1], "links": []} for i in (1, 2)], "shared": True},
-            "n0 is in two jobs",
+            "jobs 1 and 2 both have node n0",
         ),
     }
     for document, words in cases.values():

@@ -94,6 +94,37 @@ def test_json_alone_is_on_stdout(fabricsim):
     } <= summary.keys()
 
 
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ((), "% is the mean error of the interference that model fast predicts"),
+        (("scheduler.allocator=jigsaw", "network.routing=jigsaw"), "wraparound routing, 1 rank"),
+        (("topology.parents=[1,1]", "topology.children=[4,4]"), "a tapered fat-tree with d-mod-k"),
+        (("network.routing=ecmp",), "a full fat-tree with ecmp routing"),
+        (("network.model=null",), "Model null is an infinite network"),
+        (("network.model=assumed",), "Model assumed states what jobs lose"),
+    ],
+)
+def test_a_run_says_whether_its_kind_of_network_was_compared_with_packets(
+    fabricsim, tmp_path, changes, words
+):
+    """In the terminal, in JSON and in the report, with the same words."""
+    if "children" in str(changes):
+        text = EXPERIMENT.replace("radix = 4", "parallel = [1, 1]")
+        (tmp_path / "try.toml").write_text(text)
+    sets = [word for change in changes for word in ("--set", change)]
+
+    done = fabricsim("run", "try.toml", "--out", "one", *sets)
+    told = json.loads(fabricsim("run", "try.toml", "--out", "two", "--json", *sets).stdout)
+
+    (run,) = told
+    assert words in run["network"]["accuracy"]
+    assert run["network"]["accuracy"] in " ".join(done.stdout.split())
+    assert run["network"]["accuracy"] in (tmp_path / "one" / "report.html").read_text()
+    stored = json.loads((tmp_path / "one" / "summary.json").read_text())["network"]
+    assert stored.items() <= run["network"].items()
+
+
 def test_experiment_is_read_from_standard_input(fabricsim):
     """- stands for standard input; paths start where the command runs."""
     done = fabricsim("run", "-", "--out", "there", "--json", stdin=EXPERIMENT)
@@ -247,3 +278,15 @@ def test_help_answers_without_loading_numpy():
 
     assert done.returncode == 0, done.stderr
     assert "run" in done.stdout
+
+
+def test_a_run_that_memory_does_not_hold_names_its_experiment(fabricsim, monkeypatch):
+    def no_room(*_, **__):
+        raise MemoryError
+
+    monkeypatch.setattr("coupling.cli.do.run.run_campaign", no_room)
+
+    done = fabricsim("run", "try.toml")
+
+    assert done.returncode == 2
+    assert done.stderr == "fabricsim: try.toml: a run of it needs more memory than there is.\n"

@@ -17,6 +17,7 @@ from coupling.report.plots.over_time import binned
 from coupling.report.plots.style import palette
 from coupling.report.provenance import assumptions
 from coupling.report.report import report_html, write_report
+from netsim.accuracy import Setting, accuracy_details, accuracy_sentence
 from netsim.topology.fattree import build_fat_tree
 
 MANIFEST = {
@@ -136,7 +137,6 @@ def test_a_report_says_what_was_assumed_and_where_it_comes_from(text):
     assert "the default profile, with the seed. 66.7 % of the jobs communicate" in text
     assert "alone on an ideal placement" in text
     assert "as if users guessed them exactly" in text
-    assert "0.70 to 0.93 (0.56 to 0.83) of the true excess" in text
     assert f"small.swf: {'ab' * 32}" in text
     assert "2026-01-02T03:04:05+00:00" in text
     assert 'model = "fast"' in text
@@ -148,13 +148,37 @@ def test_a_report_says_what_was_assumed_and_where_it_comes_from(text):
         ({"run": {"runtime_means": "baseline"}}, "divided by the mean slowdown"),
         ({"scheduler": {"kill_at_limit": True}}, "ended at the requested time"),
         ({"network": {"model": "null"}}, "an infinite network, on which nothing slows a job"),
-        ({"network": {"model": "load-ratio"}}, "No error against packet-level simulation"),
+        ({"network": {"model": "load-ratio"}}, "Contention model load-ratio, the usual routing"),
+        ({"run": {"runtime_means": "x (one), y (two)"}}, "differ in runtime_means: x (one), y"),
+        ({"scheduler": {"kill_at_limit": "True (a), False (b)"}}, "kill_at_limit: True (a), Fal"),
         ({"communication": {"profile": "mine.toml"}}, "the profile mine.toml"),
         ({"communication": {"rule": []}}, "the profile of the experiment"),
     ],
 )
 def test_every_choice_of_the_experiment_has_its_words(runs, tables, words):
     assert words in assumptions(runs, tables, MANIFEST)
+
+
+def test_a_report_says_how_far_each_model_is_off_on_its_network(runs, tables):
+    """In short on top, and in full among the assumptions; D-mod-k was compared, tori never."""
+    compared = Setting("fast", "per-sender", "full fat-tree", ("d-mod-k",), (1,), 0.0)
+    never = replace(compared, machine="torus", routings=("valiant",))
+    told = [
+        replace(run, summary={**run.summary, "network": network.to_dict()})
+        for run, network in zip(runs, (compared, never), strict=True)
+    ]
+
+    page = Page(report_html(told, tables, MANIFEST)).text
+
+    for text in (page.split("Runs compared")[0], page.split("What had to be assumed")[-1]):
+        assert f"first-free: {accuracy_sentence(compared)}" in text
+        assert f"jigsaw: {accuracy_sentence(never)}" in text
+    assert accuracy_details(compared) in page
+    assert "jigsaw: Contention model fast, valiant routing" in page
+
+
+def test_a_result_that_does_not_name_its_network_has_no_known_error(runs, tables):
+    assert "No error is known: the result does not say" in report_html(runs, tables, MANIFEST)
 
 
 def test_names_from_outside_are_text_and_never_markup(runs, tables):

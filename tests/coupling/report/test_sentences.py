@@ -6,7 +6,7 @@ runs of none. The numbers that sentences must agree with are plain sums over the
 """
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from math import isclose
 
@@ -19,8 +19,10 @@ from hypothesis import strategies as st
 
 from coupling.report.terminal import comparison_table
 from coupling.report.words import headlines, network_matters, reading
+from coupling.results.remarks import accuracy_lines
 from coupling.results.result import Result
 from coupling.results.summary import summarize
+from netsim.accuracy import Setting
 
 N_NODES = 64
 NAMES = ("first-free", "ta", "day-3", "x (1)")
@@ -406,17 +408,35 @@ def test_where_every_alternative_is_worse_baseline_is_named_as_the_best():
     ) in text
 
 
+def with_model(result, model):
+    """Return a run that says on what network it was computed."""
+    network = Setting(model, "per-sender", "torus", ("minimal",), (1,), 0.0).to_dict()
+    return replace(result, summary={**result.summary, "network": network})
+
+
 def test_runs_on_an_infinite_network_are_equal_and_say_why():
     run = (Ran(1, 4, 100.0, 5.0, 1.0, 1.0),)
-    results = Scene({"first-free": run, "ta": run}).results()
-    for result in results:
-        result.summary["network"] = {"model": "null"}
+    results = [with_model(r, "null") for r in Scene({"first-free": run, "ta": run}).results()]
 
     assert reading(results) == (
-        "No node time is lost to the network under first-free (infinite network) and ta (infinite "
-        "network). The same mean turnaround under ta as under first-free; the same makespan; jobs "
-        "equally fast by node time."
+        "No node time is lost to the network under first-free and ta. The same mean turnaround "
+        "under ta as under first-free; the same makespan; jobs equally fast by node time."
     )
+    assert accuracy_lines(results) == [
+        "Model null is an infinite network: there is nothing to compare with packets."
+    ]
+
+
+def test_a_run_without_a_network_is_marked_beside_one_with_a_network():
+    run = (Ran(1, 4, 100.0, 5.0, 1.2, 1.0),)
+    models = ("null", "assumed", "fast")
+    drawn = zip(Scene(dict.fromkeys(NAMES[:3], run)).results(), models, strict=True)
+
+    text = reading([with_model(result, model) for result, model in drawn])
+
+    assert "under first-free (infinite network);" in text
+    assert "under ta (assumed, not simulated);" in text
+    assert "under day-3. " in text
 
 
 def test_runs_whose_jobs_have_other_work_are_not_weighed():

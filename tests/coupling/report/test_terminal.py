@@ -8,7 +8,8 @@ from coupling_samples import sample, with_dropped
 
 from coupling.report.terminal import ProgressDisplay, comparison_table, markdown_table
 from coupling.report.words import headlines, network_matters, reading
-from coupling.results.comparison import comparison_rows, dropped_lines, remark_lines
+from coupling.results.comparison import comparison_rows
+from coupling.results.remarks import dropped_lines, remark_lines
 
 
 @pytest.fixture

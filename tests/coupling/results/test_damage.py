@@ -236,6 +236,11 @@ TABLES = {
         lambda t: pd.concat([t, t]),
         "column 'id': expected every job once, got 1 twice",
     ),
+    "no number": (
+        "jobs",
+        lambda t: t.assign(end_s=float("inf")),
+        "column 'end_s': expected numbers up to 1e+60, got inf",
+    ),
     "no class of links": ("links", lambda t: t.drop(columns="class"), "one column 'class'"),
     "counts as texts": ("timeline", lambda t: t.astype({"queued": str}), "'queued': expected"),
     "classes as numbers": ("blame", lambda t: t.assign(link_class=1), "'link_class': expected"),

@@ -206,7 +206,7 @@ WRONG = {
     ),
     "size without a unit we know": (
         with_job(pattern={"name": "ring", "nbytes": "3 pages"}),
-        "pattern: expected a size in bytes",
+        "pattern: pattern 'ring': nbytes: expected a size in bytes",
     ),
     "pattern and steps": (with_job(steps=[]), "pattern: expected either pattern or steps"),
     "rank out of range": (

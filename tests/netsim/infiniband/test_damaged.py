@@ -17,10 +17,13 @@ from damage import (
 
 from netsim.errors import TopologyError
 from netsim.formats.importers.infiniband import read_wiring
+from netsim.infiniband.base import base_dump
 from netsim.infiniband.damaged import missing_parts, wire_damaged_tree
 from netsim.infiniband.discover import read_ibnetdiscover, write_ibnetdiscover
+from netsim.infiniband.dump import tables_of
 from netsim.infiniband.ftree import ftree_tables
 from netsim.infiniband.ranks import device_levels
+from netsim.infiniband.walk import up_down_reach, walk_fault
 from netsim.infiniband.wiring import tree_fabric, wire_fat_tree
 from netsim.routing.dmodk import DModK
 from netsim.topology.fattree import build_fat_tree, fat_tree_of_radix
@@ -74,6 +77,32 @@ def assert_cabled(wired):
     assert tree.absent.tolist() == sorted(set(range(tree.n_links)) - set(there))
 
 
+SMALLER = [
+    (tree_of("two levels"), ("s2.1",), ()),
+    (tree_of("two levels, parallel cables"), ("s2.0", "n3"), [("s1.4", 6)]),
+    (tree_of("two levels"), ("s1.3", *hosts_of(tree_of("two levels"), 3)), ()),
+    (fat_tree_of_radix(6, BW), ("s3.3", "s3.4", "s3.5"), ()),
+]
+
+
+@pytest.mark.parametrize(("tree", "lost", "cut"), SMALLER)
+def test_what_is_lost_everywhere_is_seen_where_the_whole_tree_is_known(tree, lost, cut):
+    """A root of two levels, the last leaf, a spine of every class: else a smaller tree."""
+    fabric = damaged_tree(tree, lost, cut, seed=6)
+
+    wired = wire_damaged_tree(fabric, like=tree)
+
+    assert wired.topology.name == tree.name != wire_damaged_tree(fabric).topology.name
+    names = {v: fabric.devices[i].name for v, i in enumerate(wired.device.tolist()) if i >= 0}
+    assert names == {v: tree.vertex_name(v) for v in names}
+    assert len(names) == len(fabric.devices)
+    assert_cabled(wired)
+    with pytest.raises(TopologyError, match="no PGFT"):
+        wire_damaged_tree(with_shuffled_ports(fabric, seed=1), like=tree)
+    with pytest.raises(TopologyError, match="levels of switches"):
+        wire_damaged_tree(fabric, like=FOUR)
+
+
 @pytest.mark.parametrize("case", CASES, ids=named)
 def test_with_cables_in_any_ports_it_is_the_same_tree_numbered_otherwise(case):
     tree, lost = case
@@ -101,6 +130,25 @@ def test_numbers_of_nodes_are_ftrees(case):
     expected = {i: d for d, i in enumerate(order) if i >= 0}
     nodes = wired.topology.usable_nodes.tolist()
     assert {int(wired.device[v]): int(wired.topology.order[v]) for v in nodes} == expected
+
+
+@pytest.mark.parametrize("case", CASES, ids=named)
+def test_ftree_has_an_entry_exactly_where_a_path_up_and_then_down_leads_to_the_node(case):
+    """As OpenSM's has; a switch that lost all its parents is routed from as if it were a leaf."""
+    tree, lost = case
+    wired = wire_damaged_tree(damaged_tree(tree, *damages(tree)[lost], seed=4))
+    found = wired.topology
+    nodes = found.usable_nodes
+    tables = tables_of(base_dump(wired), wired)
+
+    reach = up_down_reach(found)[:, nodes // found.nodes_per_leaf]
+
+    up = np.flatnonzero((found.link_tail >= found.n_nodes) & (found.link_tail < found.link_head))
+    joined = np.unique(found.link_tail[up[wired.port[up] >= 0]]) - found.n_nodes
+    joined = np.append(joined, np.arange(found.n_switches - found.counts[-1], found.n_switches))
+    joined = joined[wired.device[found.n_nodes + joined] >= 0]
+    np.testing.assert_array_equal(tables.out[joined][:, nodes] >= 0, reach[joined])
+    assert walk_fault(tables, wired) == ""
 
 
 @pytest.mark.parametrize("seed", [None, 1, 2, 3])
@@ -191,12 +239,12 @@ def test_the_reader_says_what_is_missing(lost, cut, words):
     wired, remark = read_wiring(text, "x.ib")
 
     assert wired.topology.children == (3, 3, 6)
-    assert not wired.formula
+    assert not wired.whole
     assert f"a PGFT with parts missing ({words})" in remark
 
 
 def test_whole_trees_and_trees_with_holes_are_not_looked_at_for_damage():
     fabric = damaged_tree(fat_tree_of_radix(6, BW), ("n1", "n2"))
 
-    assert wire_fat_tree(fabric).formula
+    assert wire_fat_tree(fabric).whole
     assert read_wiring(write_ibnetdiscover(fabric), "x.ib")[1] == ""

@@ -8,15 +8,10 @@ from opensm_reference import FABRICS, demo7, described, dump, text, wiring
 from partitions import random_partition
 
 from netsim.errors import RoutingError
+from netsim.infiniband.base import dump_of
 from netsim.infiniband.discover import read_ibnetdiscover, write_ibnetdiscover
-from netsim.infiniband.dump import (
-    LftDump,
-    dump_of,
-    export_lfts,
-    read_lft_dump,
-    tables_of,
-    write_lft_dump,
-)
+from netsim.infiniband.dump import LftDump, read_lft_dump, tables_of, write_lft_dump
+from netsim.infiniband.export import export
 from netsim.infiniband.lft import LFT, d_mod_k_tables
 from netsim.infiniband.wiring import tree_fabric, wire_fat_tree, wire_graph
 from netsim.partition import Partition
@@ -117,7 +112,7 @@ def test_the_seven_node_demonstration_is_exported_as_loaded_into_opensm(shared):
     job, base = demo7(shared, wired), dump(shared, "ft2_4x4")
     stored = read_lft_dump(text(shared, "demo7/job.lfts"))
 
-    exported = read_lft_dump(export_lfts(wired, [(Wraparound(wired.topology), job)], base))
+    exported = read_lft_dump(export(wired, [(Wraparound(wired.topology), job)], base).text())
 
     changed = {
         (guid, lid)
@@ -238,7 +233,7 @@ def small():
 
 def test_an_export_without_a_base_reaches_every_device_from_every_switch():
     wired = small()
-    exported = read_lft_dump(export_lfts(wired, []))
+    exported = read_lft_dump(export(wired, []).text())
     devices, cables = wired.fabric.devices, wired.fabric.cables
     lids = {device.lid for device in devices}
     for start in (i for i, device in enumerate(devices) if device.is_switch):
@@ -253,7 +248,7 @@ def test_an_export_without_a_base_reaches_every_device_from_every_switch():
 
 def test_layouts_that_opensm_accepts_are_read_alike():
     wired = small()
-    plain = export_lfts(wired, [])
+    plain = export(wired, []).text()
     bare = "\n".join(line.split(" #")[0] for line in plain.splitlines())
     ibroute = plain.replace(" # ", " : (").replace("'\n", "')\n")
     noisy = "# comment\n\n" + plain
@@ -265,7 +260,7 @@ def test_layouts_that_opensm_accepts_are_read_alike():
 
 def test_wrong_lids_are_repaired_by_port_guids_as_opensm_does():
     wired = small()
-    good = read_lft_dump(export_lfts(wired, []))
+    good = read_lft_dump(export(wired, []).text())
     shifted = LftDump(
         {guid: {lid + 1000: p for lid, p in own.items()} for guid, own in good.ports.items()},
         {guid: {lid + 1000: g for lid, g in own.items()} for guid, own in good.port_guids.items()},
@@ -287,7 +282,7 @@ def test_wrong_lids_are_repaired_by_port_guids_as_opensm_does():
     ],
 )
 def test_dumps_that_cannot_be_read_are_errors_with_a_line(before, after, message):
-    written = export_lfts(small(), [])
+    written = export(small(), []).text()
     assert before in written
 
     with pytest.raises(RoutingError) as error:
@@ -299,7 +294,7 @@ def test_dumps_that_cannot_be_read_are_errors_with_a_line(before, after, message
 
 def test_a_dump_cut_off_within_a_block_is_an_error_with_file_and_line():
     """Every length but those that end a block, where only switches are missing."""
-    written = export_lfts(small(), [])
+    written = export(small(), []).text()
     ends = {0}  # just before and after the line break behind each block
     for block in written.split(" lids dumped\n")[:-1]:
         ends.add(max(ends) + len(block) + len(" lids dumped\n"))
@@ -321,7 +316,7 @@ def test_a_dump_cut_off_within_a_block_is_an_error_with_file_and_line():
 
 
 def test_the_error_of_a_cut_off_block_names_its_switch_and_first_line():
-    written = export_lfts(small(), []).splitlines()
+    written = export(small(), []).text().splitlines()
     second = next(i for i in range(1, len(written)) if written[i].startswith("Unicast"))
     cut = "\n".join(written[: second + 4])
 
@@ -340,7 +335,7 @@ def test_the_error_of_a_cut_off_block_names_its_switch_and_first_line():
 @given(st.randoms(use_true_random=False))
 def test_mangled_dumps_give_a_clear_error_or_tables(random):
     wired = small()
-    lines = export_lfts(wired, []).split("\n")
+    lines = export(wired, []).text().split("\n")
     for _ in range(random.randint(1, 4)):
         at = random.randrange(len(lines))
         kind = random.randrange(4)
@@ -364,7 +359,7 @@ def test_mangled_dumps_give_a_clear_error_or_tables(random):
 
 def test_a_dump_of_another_fabric_or_with_ports_that_do_not_exist_is_refused():
     wired = small()
-    good = read_lft_dump(export_lfts(wired, []))
+    good = read_lft_dump(export(wired, []).text())
     first = next(iter(good.ports))
 
     with pytest.raises(RoutingError, match="no switch 0x0000000000000abc"):
@@ -385,6 +380,6 @@ def test_a_fabric_without_lids_cannot_be_exported(shared):
     wired = wire_fat_tree(read_ibnetdiscover(text(shared, "ft3_r4/fabric.net")))
 
     with pytest.raises(RoutingError, match="take ibnetdiscover from the running fabric"):
-        export_lfts(wired, [])
+        export(wired, []).text()
     with pytest.raises(RoutingError, match="needs its present tables as the base"):
-        export_lfts(wire_graph(wired.fabric), [])
+        export(wire_graph(wired.fabric), []).text()

@@ -12,12 +12,16 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from damage import damaged_tree, print_of, tree_of
+from damage import damaged_tree, hosts_of, print_of, roots_of, tree_of
 from ibsim import DAMAGED, MISSING, RECORDED, Simulation, dumped, fabric_of
 from opensm_reference import described
 from partitions import Shape, cables, place
 
-from netsim.infiniband.dump import export_lfts, read_lft_dump, tables_of
+from netsim.infiniband.base import base_dump
+from netsim.infiniband.damaged import wire_damaged_tree
+from netsim.infiniband.discover import read_ibnetdiscover
+from netsim.infiniband.dump import read_lft_dump, tables_of
+from netsim.infiniband.export import export
 from netsim.infiniband.lft import d_mod_k_tables
 from netsim.infiniband.order import read_ca_order
 from netsim.infiniband.wiring import tree_fabric
@@ -137,7 +141,7 @@ def test_loaded_tables_carry_the_traffic_of_each_job_on_its_own_cables_only(case
     routing = Wraparound.on(wired.topology)
     table = simulation.folder / "jobs.lfts"
     table.write_text(
-        export_lfts(wired, [(routing, job) for job in jobs], base if with_base else None)
+        export(wired, [(routing, job) for job in jobs], base if with_base else None).text()
     )
 
     loaded = simulation.sweep("-R", "file", "-U", str(table))
@@ -146,3 +150,37 @@ def test_loaded_tables_carry_the_traffic_of_each_job_on_its_own_cables_only(case
     assert strayed[0], "ftree alone would not have left the partition: the test shows nothing"
     for job in jobs:
         assert traced_links(simulation, wired, job) == set(job.links.tolist())
+
+
+@pytest.mark.parametrize("with_base", [True, False])
+def test_on_a_fabric_that_lost_parts_elsewhere_jobs_keep_to_their_cables_too(tmp_path, with_base):
+    """A root, a cable of an L2 switch and the nodes of a leaf are gone, none of them the jobs'."""
+    tree = fat_tree_of_radix(6, BW)
+    first = place(tree, np.random.default_rng(3), Shape(2, 2, 2, 0, 1, many_pods=True))
+    jobs = [first, second_job(tree, first)]
+    taken = {tree.vertex_name(v) for job in jobs for v in tree.link_head[job.links].tolist()}
+    used = {node // tree.nodes_per_leaf for job in jobs for node in job.nodes.tolist()}
+    root = next(f"s3.{x}" for x in range(9) if f"s3.{x}" not in taken)
+    leaf = next(x for x in range(tree.n_leaves) if x not in used)
+    switch = next(f"s2.{x}" for x in range(18) if f"s2.{x}" not in taken)
+    fabric = damaged_tree(tree, (root, *hosts_of(tree, leaf)), [(switch, 5)])
+    simulation = Simulation(fabric, tmp_path)
+    try:
+        found = read_ibnetdiscover(simulation.run("ibnetdiscover"))
+        guids = [found.devices[i].guid for i in roots_of(found, tree)]
+        (tmp_path / "roots").write_text("".join(f"0x{guid:016x}\n" for guid in guids))
+        base = simulation.sweep("-R", "ftree", "-a", str(tmp_path / "roots"))
+        wired = wire_damaged_tree(read_ibnetdiscover(simulation.run("ibnetdiscover")))
+        assert base_dump(wired).ports == base.ports
+        routing, table = Wraparound.on(wired.topology), tmp_path / "jobs.lfts"
+        table.write_text(
+            export(wired, [(routing, job) for job in jobs], base if with_base else None).text()
+        )
+
+        loaded = simulation.sweep("-R", "file", "-U", str(table))
+
+        assert loaded.ports == read_lft_dump(table.read_text()).ports
+        for job in jobs:
+            assert traced_links(simulation, wired, job) == set(job.links.tolist())
+    finally:
+        simulation.close()

@@ -165,6 +165,15 @@ def test_a_name_that_nothing_has_is_an_error_of_its_field(field):
         make_topology({"kind": "fat-tree", "radix": 4, field: ["n999"]})
 
 
+def test_what_is_no_list_of_names_is_refused_by_its_field_once():
+    with pytest.raises(TopologyError) as error:
+        make_topology({"kind": "fat-tree", "radix": 4, "missing": [True]})
+
+    assert str(error.value) == (
+        "topology 'fat-tree': missing: expected a list of names or numbers, got [True]."
+    )
+
+
 def test_rows_of_nodes_may_be_lists(tmp_path):
     (tmp_path / "nodes.csv").write_text('node,leaf\n"cn[001-003]",a\ncn004,a\n"cn[005-008]",b\n')
 

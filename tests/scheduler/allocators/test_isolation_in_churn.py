@@ -17,11 +17,10 @@ from isolation import (
     Ledger,
     Meter,
     broken_conditions,
-    held_nodes,
     minimal_links,
-    same_state,
 )
 
+from coupling.contracts.ownership import held_nodes, same_state
 from netsim.topology.fattree import fat_tree_of_radix
 from scheduler.allocators import make_allocator
 from scheduler.cluster import Cluster

@@ -129,6 +129,18 @@ def test_sizes_that_leave_the_whole_numbers_are_refused(log):
         read_csv(log, scale_nodes=2**53)
 
 
+def test_times_below_a_nanosecond_are_no_times(tmp_path):
+    """As 1e-320 s, of which the reciprocal is no number."""
+    path = tmp_path / "log.csv"
+    path.write_text("id,submit,runtime,nodes,requested\n1,0,1e-320,1,5\n2,0,5,1,1e-320\n")
+
+    read = read_csv(path)
+
+    assert read.dropped == {"no run time": 1}
+    assert [(job.id, job.requested_s) for job in read.jobs] == [(2, 5.0)]
+    assert not read.has_requested
+
+
 def test_jobs_larger_than_a_machine_are_dropped_with_its_size():
     jobs = tuple(Job(n, 0.0, n, 1.0, 1.0) for n in (1, 2, 3))
     workload = Workload(jobs, "by hand", dropped_jobs=(DroppedJob(9, "cancelled"),))

@@ -11,7 +11,8 @@ from netsim.errors import NetsimError
 from netsim.formats.importers.infiniband import read_wiring
 from netsim.formats.importers.registry import read_topology
 from netsim.infiniband.discover import Device, IbFabric, read_ibnetdiscover, write_ibnetdiscover
-from netsim.infiniband.dump import export_lfts, read_lft_dump, tables_of
+from netsim.infiniband.dump import read_lft_dump, tables_of
+from netsim.infiniband.export import export
 from netsim.routings import make_routing
 from netsim.topologies import make_topology
 from netsim.topology.fattree import FatTree
@@ -66,7 +67,7 @@ def test_trees_with_shuffled_ports_are_recognised_and_their_tables_go_there_and_
     for link in np.flatnonzero(wiring.port >= 0).tolist():
         here = int(wiring.device[tree.link_tail[link]]), int(wiring.port[link])
         assert wiring.fabric.cables[here][0] == wiring.device[tree.link_head[link]]
-    tables = tables_of(read_lft_dump(export_lfts(wiring, [], None), "dump"), wiring)
+    tables = tables_of(read_lft_dump(export(wiring, [], None).text(), "dump"), wiring)
     nodes = tree.usable_nodes
     src, dst = np.repeat(nodes, nodes.size), np.tile(nodes, nodes.size)
     expected = make_routing("d-mod-k", tree).routes(src, dst)
@@ -79,7 +80,7 @@ def test_a_small_fabric_of_our_own_is_routed_by_its_dump():
     wiring, remark = read_wiring((DATA / "ibnetdiscover.txt").read_text(), "file")
 
     assert remark == ""
-    tables = tables_of(read_lft_dump(export_lfts(wiring, [], None), "dump"), wiring)
+    tables = tables_of(read_lft_dump(export(wiring, [], None).text(), "dump"), wiring)
     routes = tables.routes(np.array([0, 0]), np.array([1, 4]))
     assert routes.hops.tolist() == [2, 4]
 
@@ -88,7 +89,7 @@ def test_a_dump_is_a_routing_on_the_fabric_it_belongs_to(tmp_path):
     fabric = str(DATA / "ibnetdiscover.txt")
     wiring, _ = read_wiring((DATA / "ibnetdiscover.txt").read_text(), fabric)
     dump = tmp_path / "tables.lft"
-    dump.write_text(export_lfts(wiring, [], None))
+    dump.write_text(export(wiring, [], None).text())
     topology = make_topology({"kind": "file", "path": fabric})
     expected = make_routing("d-mod-k", topology)
     src, dst = np.array([0, 1, 2]), np.array([4, 2, 3])
@@ -140,7 +141,7 @@ def test_aggregation_nodes_inside_switches_are_no_hosts(tmp_path):
 
     assert tree.name == plain.topology.name
     assert any("aggregation nodes inside switches (4)" in line for line in tree.origin.assumed)
-    walked = tables_of(read_lft_dump(export_lfts(plain, [], None)), wiring)
+    walked = tables_of(read_lft_dump(export(plain, [], None).text()), wiring)
     assert np.array_equal(
-        walked.out, tables_of(read_lft_dump(export_lfts(plain, [], None)), plain).out
+        walked.out, tables_of(read_lft_dump(export(plain, [], None).text()), plain).out
     )

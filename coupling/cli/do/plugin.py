@@ -1,0 +1,69 @@
+"""What the command `check-plugin` does: load, check, print, and say by the exit status."""
+
+import sys
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+
+from coupling.cli.do.estimate import print_json
+from coupling.contracts.check import Finding, PluginCheck, check_plugin
+from coupling.errors import ExperimentError
+from coupling.reading.table import value_of
+from coupling.report.columns import text_lines, text_of
+
+
+def run_check_plugin(
+    target: str, kind: str | None, changes: Sequence[str], *, as_json: bool
+) -> bool:
+    """
+    Check a plug-in and show what comes out, rule by rule.
+
+    Parameters
+    ----------
+    target : str
+        A file, a reference or a name.
+    kind : str or None
+        Its kind, where the target does not tell.
+    changes : sequence of str
+        Options, as ``"step=2"``.
+    as_json : bool
+        Print JSON instead of lines.
+
+    Returns
+    -------
+    bool
+        Whether every rule holds.
+
+    Raises
+    ------
+    ExperimentError
+        If the plug-in cannot be found, loaded or made.
+    """
+    options = {}
+    for change in changes:
+        key, sign, text = change.partition("=")
+        if not sign or not key.strip():
+            raise ExperimentError(f"--set {change}: expected option=value.")
+        options[key.strip()] = value_of(text)
+    found = check_plugin(target, kind, options)
+    if as_json:
+        print_json(found.to_dict())
+    else:
+        sys.stdout.write(text_of(text_lines(*_lines(found))))
+    return found.passed
+
+
+def _lines(found: PluginCheck) -> Iterator[str]:
+    """Yield the parts, each with its rules and the cases that break them."""
+    for (kind, name), group in groupby(found.findings, key=lambda own: (own.kind, own.name)):
+        rules = list(group)
+        n_held = sum(not finding.broken for finding in rules)
+        yield f"{name} ({kind}): {n_held} of {len(rules)} rules hold"
+        for finding in rules:
+            yield from _rule(finding)
+
+
+def _rule(finding: Finding) -> Iterator[str]:
+    """Yield a rule and what breaks it."""
+    yield f"  {'BROKEN' if finding.broken else 'holds '}  {finding.rule}"
+    for sentence in finding.broken:
+        yield f"          {sentence}"

@@ -1,0 +1,1 @@
+"""What every part that is chosen by name promises, as rules that can be checked."""

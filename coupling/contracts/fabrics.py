@@ -1,0 +1,54 @@
+"""Small machines of every kind, whole and damaged, on which parts are tried."""
+
+from functools import lru_cache
+
+from netsim.topology.base import Topology
+from netsim.topology.dragonfly import build_dragonfly
+from netsim.topology.fattree import build_fat_tree, fat_tree_of_radix
+from netsim.topology.outage import exclude, fail
+from netsim.topology.partial import depopulate
+from netsim.topology.torus import build_torus
+
+_RATE = "1 B/s"
+
+
+@lru_cache
+def whole_fabrics() -> dict[str, Topology]:
+    """
+    Return machines of which nothing is missing.
+
+    Returns
+    -------
+    dict of str to Topology
+        By a short name.
+    """
+    return {
+        "radix-4": fat_tree_of_radix(4, _RATE),
+        "radix-6": fat_tree_of_radix(6, _RATE),
+        "two-level": fat_tree_of_radix(6, _RATE, levels=2),
+        "top-cables": build_fat_tree((3, 3, 4), (1, 3, 1), (1, 1, 3), _RATE),
+        "tapered": build_fat_tree((4, 4, 3), (1, 2, 2), (1, 1, 1), _RATE),
+        "four-level": build_fat_tree((2, 2, 2, 2), (1, 2, 2, 2), (1, 1, 1, 1), _RATE),
+        "two-rail": build_fat_tree((3, 3, 2), (2, 3, 3), (1, 1, 1), _RATE),
+        "torus": build_torus((5, 4, 4), _RATE),
+        "two-node-routers": build_torus((4, 3, 3), _RATE, nodes_per_router=2),
+        "dragonfly": build_dragonfly(4, (2, 5), _RATE, nodes_per_router=2),
+    }
+
+
+@lru_cache
+def damaged_fabrics() -> dict[str, Topology]:
+    """
+    Return machines of which something is missing, broken or set aside.
+
+    Returns
+    -------
+    dict of str to Topology
+        By a short name.
+    """
+    return {
+        "holes": depopulate(fat_tree_of_radix(6, _RATE), ["n4", "n9", "s1.5"]),
+        "login-nodes": exclude(fat_tree_of_radix(6, _RATE, levels=2), ["n0", "n1", "n17"]),
+        "service-routers": exclude(build_torus((4, 4, 3), _RATE), ["n5", "n6", "n47"]),
+        "broken-links": fail(fat_tree_of_radix(6, _RATE), ["s1.3>s2.4", "s2.7>s3.4"]),
+    }

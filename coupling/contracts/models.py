@@ -1,0 +1,272 @@
+"""What every contention model promises: ratios from 1, of those who started or changed."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from netsim.contention.base import ContentionModel, Traffic
+from netsim.errors import ContentionError
+from netsim.routing.dmodk import DModK
+from netsim.topology.base import Topology
+from netsim.topology.fattree import FatTree, fat_tree_of_radix
+
+Event = tuple[str, int, Traffic | None]
+"""``"start"`` or ``"end"``, the job, and what it sends."""
+
+_JOBS, _RANKS, _SEED, _TOLERANCE = 12, 6, 5, 1e-9
+
+
+@dataclass(frozen=True)
+class Scene:
+    """
+    A contention model on a fabric, and jobs that come and go.
+
+    Parameters
+    ----------
+    make : callable
+        Makes a fresh model.
+    topology : Topology
+        The fabric.
+    events : tuple of Event
+        Starts and ends, in order.
+    apart : tuple of Traffic
+        Jobs that share no link.
+    """
+
+    make: Callable[[], ContentionModel]
+    topology: Topology
+    events: tuple[Event, ...]
+    apart: tuple[Traffic, ...]
+
+
+def scene_of(make: Callable[[Topology], ContentionModel]) -> Scene:
+    """
+    Return a scene on a small fat-tree.
+
+    Parameters
+    ----------
+    make : callable
+        Makes the model for a fabric.
+
+    Returns
+    -------
+    Scene
+        Jobs on random nodes, of which half end; and jobs on whole leaves.
+    """
+    tree = fat_tree_of_radix(6, "1 B/s")
+    rng = np.random.default_rng(_SEED)
+    events: list[Event] = []
+    for job in range(_JOBS):
+        nodes = rng.choice(tree.n_nodes, _RANKS, replace=False)
+        events.append(("start", job, _ring(tree, nodes, float(rng.uniform(1.0, 5.0)))))
+        if job % 2:
+            events.append(("end", job - 1, None))
+    per_leaf = tree.nodes_per_leaf
+    leaves = np.arange(tree.n_nodes).reshape(-1, per_leaf)[:4]
+    apart = tuple(_ring(tree, nodes, 2.0) for nodes in leaves)
+    return Scene(lambda: make(tree), tree, tuple(events), apart)
+
+
+def reports_changes(scene: Scene) -> Iterator[str]:
+    """
+    Check that `solve` reports who started or changed, with ratios from 1 and links that exist.
+
+    Parameters
+    ----------
+    scene : Scene
+        Model and jobs.
+
+    Yields
+    ------
+    str
+        What breaks the rule.
+    """
+    model, known = scene.make(), dict[int, float]()
+    for kind, job, traffic in scene.events:
+        if traffic is not None:
+            model.start(job, traffic)
+        else:
+            model.end(job)
+            known.pop(job)
+        changes = model.solve()
+        if kind == "start" and job not in changes:
+            yield f"job {job} started, but solve does not report it"
+        yield from _wrong_values(changes, known)
+        known.update(changes)
+        for other in known:
+            if not -1 <= model.worst_link(other) < scene.topology.n_links:
+                yield f"the worst link of job {other} is {model.worst_link(other)}"
+    if left := dict(model.solve()):
+        yield f"nothing happened, but solve reports {left}"
+
+
+def one_without_sharing(scene: Scene) -> Iterator[str]:
+    """
+    Check that jobs that share no link have exactly 1.
+
+    Parameters
+    ----------
+    scene : Scene
+        Model and jobs.
+
+    Yields
+    ------
+    str
+        What breaks the rule.
+    """
+    model = scene.make()
+    for job, traffic in enumerate(scene.apart):
+        model.start(job, traffic)
+    for job, value in model.solve().items():
+        if value != 1.0:
+            yield f"job {job} shares no link and has {value}"
+
+
+def same_again(scene: Scene) -> Iterator[str]:
+    """
+    Check that the same events give the same numbers.
+
+    Parameters
+    ----------
+    scene : Scene
+        Model and jobs.
+
+    Yields
+    ------
+    str
+        What breaks the rule.
+    """
+    runs = []
+    for _ in range(2):
+        model = scene.make()
+        for _, job, traffic in scene.events:
+            if traffic is not None:
+                model.start(job, traffic)
+        runs.append(dict(model.solve()))
+    if runs[0] != runs[1]:
+        yield "the same jobs have other ratios when they are started again"
+
+
+def one_when_alone(scene: Scene) -> Iterator[str]:
+    """
+    Check that a job has exactly 1 again when its neighbours have gone.
+
+    Parameters
+    ----------
+    scene : Scene
+        Model and jobs.
+
+    Yields
+    ------
+    str
+        What breaks the rule.
+    """
+    model, started = scene.make(), _started(scene.events)
+    for job, traffic in started:
+        model.start(job, traffic)
+    last, together = started[-1][0], model.solve()
+    for job, _ in started[:-1]:
+        model.end(job)
+    alone = {last: together[last]} | dict(model.solve())
+    if alone != {last: 1.0}:
+        yield f"job {last} is alone and has {alone[last]}"
+
+
+def strangers_are_refused(scene: Scene) -> Iterator[str]:
+    """
+    Check that unknown and repeated jobs are refused.
+
+    Parameters
+    ----------
+    scene : Scene
+        Model and jobs.
+
+    Yields
+    ------
+    str
+        What breaks the rule.
+    """
+    model, traffic = scene.make(), scene.apart[0]
+    model.start(7, traffic)
+    calls: Mapping[str, tuple[Callable[[], object], str]] = {
+        "start(7) again": (lambda: model.start(7, traffic), "job 7 has been started already"),
+        "end(8)": (lambda: model.end(8), "job 8 has not been started"),
+        "worst_link(8)": (lambda: model.worst_link(8), "job 8 has not been started"),
+    }
+    for call, (ask, words) in calls.items():
+        try:
+            ask()
+        except ContentionError as error:
+            if words not in str(error):
+                yield f"{call}: the error does not say {words!r}: {error}"
+        except Exception as error:  # noqa: BLE001 (whatever a plug-in raises)
+            yield f"{call}: {type(error).__name__} instead of a ContentionError"
+        else:
+            yield f"{call}: nothing is raised"
+
+
+def blame_adds_up(scene: Scene) -> Iterator[str]:
+    """
+    Check that shares of blame are those of other jobs and add up to 1, where they are told.
+
+    Parameters
+    ----------
+    scene : Scene
+        Model and jobs.
+
+    Yields
+    ------
+    str
+        What breaks the rule.
+    """
+    model, started = scene.make(), _started(scene.events)
+    for job, traffic in started:
+        model.start(job, traffic)
+    model.solve()
+    for job, _ in started:
+        shares = model.blame(job)
+        if job in shares or not shares.keys() <= {other for other, _ in started}:
+            yield f"job {job} blames {sorted(shares)}"
+        if shares and abs(sum(shares.values()) - 1.0) > _TOLERANCE:
+            yield f"the shares of job {job} add up to {sum(shares.values())}"
+
+
+RULES: Mapping[str, Callable[[Scene], Iterator[str]]] = {
+    "solve reports who started or changed, with ratios from 1": reports_changes,
+    "jobs that share no link have exactly 1": one_without_sharing,
+    "the same jobs have the same ratios again": same_again,
+    "a job has exactly 1 again when its neighbours have gone": one_when_alone,
+    "unknown and repeated jobs are refused with a ContentionError": strangers_are_refused,
+    "shares of blame are those of other jobs and add up to 1": blame_adds_up,
+}
+
+
+def _wrong_values(changes: Mapping[int, float], known: Mapping[int, float]) -> Iterator[str]:
+    """Yield reports of values that are none, or that are known."""
+    for job, value in changes.items():
+        if not (value >= 1.0 and np.isfinite(value)):
+            yield f"job {job} has the ratio {value}"
+        elif known.get(job) == value:
+            yield f"job {job} is reported with {value}, which it had before"
+
+
+def _started(events: Iterable[Event]) -> list[tuple[int, Traffic]]:
+    """Return the jobs of a scene."""
+    return [(job, traffic) for _, job, traffic in events if traffic is not None]
+
+
+def _ring(
+    tree: FatTree, nodes: np.ndarray[tuple[int], np.dtype[np.int64]], nbytes: float
+) -> Traffic:
+    """Return the traffic of a job whose nodes send to their next."""
+    src, dst = nodes, np.roll(nodes, -1)
+    routes = DModK.on(tree).routes(src, dst)
+    return Traffic(
+        step=np.zeros(src.size, dtype=np.int64),
+        sender=src,
+        nbytes=np.full(src.size, nbytes),
+        routes=routes,
+        compute_s=1.0,
+        latency_s=tree.path_latency_s(routes.hops),
+    )

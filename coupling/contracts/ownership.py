@@ -1,0 +1,282 @@
+"""
+Who holds which node and link, from node numbers and link ends alone.
+
+Nothing here looks at masks of a cluster or calls an allocator: links are known by the numbers that
+the topology's arrays give them.
+"""
+
+from collections import Counter
+from dataclasses import replace
+
+import numpy as np
+
+from netsim.topology.base import Topology
+from netsim.topology.fattree import FatTree
+from scheduler.allocation import Allocation
+from scheduler.cluster import Cluster
+
+_MOST_UNITS, _MOST_OF_A_JOB = 8, 4  # of the 10 units of a link under lc+s
+
+
+def held_nodes(allocation: Allocation, nodes_per_leaf: int) -> set[int]:
+    """
+    Return all nodes that an allocation holds, those beyond the request included.
+
+    Parameters
+    ----------
+    allocation : Allocation
+        The placement.
+    nodes_per_leaf : int
+        Nodes of a leaf.
+
+    Returns
+    -------
+    set of int
+        Nodes.
+    """
+    return {
+        leaf * nodes_per_leaf + bit
+        for leaf, mask, _ in allocation.leaves
+        for bit in range(nodes_per_leaf)
+        if mask >> bit & 1
+    }
+
+
+def links_of(allocation: Allocation, tree: FatTree) -> list[int]:
+    """
+    Return the directed links that an allocation owns, or has units of.
+
+    Parameters
+    ----------
+    allocation : Allocation
+        The placement.
+    tree : FatTree
+        The fabric.
+
+    Returns
+    -------
+    list of int
+        Links between switches.
+    """
+    partition = replace(allocation, units=0).partition(tree, tree.nodes_per_leaf)
+    return [] if partition.links is None else partition.links.tolist()
+
+
+class Ledger:
+    """
+    Who holds which node and link; says what is held twice.
+
+    Parameters
+    ----------
+    tree : FatTree
+        The fabric, of one rail.
+    """
+
+    def __init__(self, tree: FatTree) -> None:
+        self.tree = tree
+        self.usable = set(tree.usable_nodes.tolist())
+        self.absent = set() if tree.absent is None else set(tree.absent.tolist())
+        self.node_of: dict[int, int] = {}
+        self.link_of: dict[int, int] = {}
+        self.holdings: dict[int, tuple[set[int], list[int]]] = {}
+
+    def place(self, allocation: Allocation) -> list[str]:
+        """
+        Write an allocation down.
+
+        Parameters
+        ----------
+        allocation : Allocation
+            A new job's.
+
+        Returns
+        -------
+        list of str
+            What is wrong with it; nothing is written down then.
+        """
+        job = allocation.job
+        nodes = held_nodes(allocation, self.tree.nodes_per_leaf)
+        links = [] if allocation.units else links_of(allocation, self.tree)
+        given = allocation.nodes(self.tree.nodes_per_leaf).tolist()
+        right = {
+            f"{job.n_nodes} different nodes are given": len(set(given))
+            == len(given)
+            == job.n_nodes,
+            "the nodes of ranks are among those held": set(given) <= nodes,
+            "idle nodes are counted": len(nodes) == job.n_nodes + allocation.idle,
+            "only usable nodes are given": nodes <= self.usable,
+            "a link is listed once": len(set(links)) == len(links),
+            "no absent link is given": self.absent.isdisjoint(links),
+            "no node is given twice": nodes.isdisjoint(self.node_of),
+            "no link is given twice": self.link_of.keys().isdisjoint(links),
+        }
+        broken = [f"job {job.id}: not true: {what}" for what, holds in right.items() if not holds]
+        if not broken:
+            self.node_of.update(dict.fromkeys(nodes, job.id))
+            self.link_of.update(dict.fromkeys(links, job.id))
+            self.holdings[job.id] = (nodes, links)
+        return broken
+
+    def release(self, job_id: int) -> None:
+        """
+        Strike a job out.
+
+        Parameters
+        ----------
+        job_id : int
+            A job that was placed.
+        """
+        nodes, links = self.holdings.pop(job_id)
+        for node in nodes:
+            del self.node_of[node]
+        for link in links:
+            del self.link_of[link]
+
+    @property
+    def n_free(self) -> int:
+        """Usable nodes that nobody holds."""
+        return len(self.usable) - len(self.node_of)
+
+
+class Meter:
+    """Units taken of every link under LC+S; never more than 8 of 10."""
+
+    def __init__(self) -> None:
+        self.units: Counter[int] = Counter()
+
+    def change(self, allocation: Allocation, tree: FatTree, sign: int) -> list[str]:
+        """
+        Add (+1) or subtract (-1) what a job takes.
+
+        Parameters
+        ----------
+        allocation : Allocation
+            The job's.
+        tree : FatTree
+            The fabric.
+        sign : int
+            1 at the start of the job, -1 at its end.
+
+        Returns
+        -------
+        list of str
+            Which links have too many or too few.
+        """
+        if not allocation.units:
+            return []
+        name, broken = f"job {allocation.job.id}", []
+        if not 1 <= allocation.units <= _MOST_OF_A_JOB:
+            broken.append(f"{name}: takes {allocation.units} units")
+        for link in links_of(allocation, tree):
+            self.units[link] += sign * allocation.units
+            if not 0 <= self.units[link] <= _MOST_UNITS:
+                broken.append(f"{name}: {self.units[link]} units of {tree.link_name(link)}")
+        return broken
+
+
+class Ownership:
+    """
+    Nodes given once, on any machine; links too where the machine is a tree of one rail.
+
+    Parameters
+    ----------
+    fabric : Topology
+        The machine's.
+    nodes_per_leaf : int
+        Nodes of a group of the cluster.
+    """
+
+    def __init__(self, fabric: Topology, nodes_per_leaf: int) -> None:
+        self.tree = fabric if isinstance(fabric, FatTree) and fabric.ports[0] == 1 else None
+        self.ledger = Ledger(self.tree) if self.tree else None
+        self.meter = Meter()
+        self.nodes_per_leaf = nodes_per_leaf
+        self.usable = set(fabric.usable_nodes.tolist())
+        self.taken: set[int] = set()
+
+    def place(self, allocation: Allocation) -> list[str]:
+        """
+        Write a job down.
+
+        Parameters
+        ----------
+        allocation : Allocation
+            A new job's.
+
+        Returns
+        -------
+        list of str
+            What is wrong with it.
+        """
+        if self.tree is not None and self.ledger is not None:
+            return self.ledger.place(allocation) + self.meter.change(allocation, self.tree, 1)
+        given = allocation.nodes(self.nodes_per_leaf).tolist()
+        nodes = set(given)
+        right = {
+            f"{allocation.job.n_nodes} different nodes are given": len(nodes)
+            == len(given)
+            == allocation.job.n_nodes,
+            "only usable nodes are given": nodes <= self.usable,
+            "no node is given twice": self.taken.isdisjoint(nodes),
+        }
+        self.taken |= nodes
+        return [
+            f"job {allocation.job.id}: not true: {what}"
+            for what, holds in right.items()
+            if not holds
+        ]
+
+    def release(self, allocation: Allocation) -> list[str]:
+        """
+        Strike a job out.
+
+        Parameters
+        ----------
+        allocation : Allocation
+            As it came back.
+
+        Returns
+        -------
+        list of str
+            What is wrong with it.
+        """
+        if self.tree is not None and self.ledger is not None:
+            self.ledger.release(allocation.job.id)
+            return self.meter.change(allocation, self.tree, -1)
+        nodes = set(allocation.nodes(self.nodes_per_leaf).tolist())
+        broken = [] if nodes <= self.taken else ["other nodes come back than were given"]
+        self.taken -= nodes
+        return broken
+
+    @property
+    def n_free(self) -> int:
+        """Usable nodes that nobody holds."""
+        return self.ledger.n_free if self.ledger else len(self.usable) - len(self.taken)
+
+
+def same_state(cluster: Cluster, other: Cluster) -> bool:
+    """
+    Say whether two clusters have the same nodes and links free and the same jobs running.
+
+    Parameters
+    ----------
+    cluster, other : Cluster
+        Of one fabric.
+
+    Returns
+    -------
+    bool
+        Whether they do.
+    """
+    names = ("n_free", "leaf_free", "leaf_up", "l2_up", "pod_free", "leaf_comm", "running")
+    return all(getattr(cluster, name) == getattr(other, name) for name in names) and (
+        _units(cluster) == _units(other)
+    )
+
+
+def _units(cluster: Cluster) -> object:
+    """Return the shared units of a cluster; none taken is as good as none ever taken."""
+    shared = cluster.shared
+    if shared is None or not any(map(np.any, (*shared.leaf, *shared.l2))):
+        return None
+    return shared.leaf, shared.l2

@@ -1,0 +1,306 @@
+"""What every queue policy keeps, with right and wrong estimates."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from itertools import pairwise
+from math import isclose
+from typing import ClassVar
+
+import numpy as np
+
+from netsim.topology.base import Topology
+from netsim.topology.fattree import fat_tree_of_radix
+from netsim.topology.torus import build_torus
+from patterns.pairs import Ring
+from scheduler.allocators import make_allocator
+from scheduler.cluster import Cluster
+from scheduler.job import Communication, Job
+from scheduler.machine import Machine
+from scheduler.queues.base import QueuePolicy
+from scheduler.simulator import JobRecord, simulate
+
+MACHINES: Mapping[str, Topology] = {
+    "tree": fat_tree_of_radix(4, "1 B/s"),
+    "torus": build_torus((4, 4), "1 B/s"),
+}
+N_NODES = 16
+_CASES, _JOBS, _SEED = 25, 20, 11
+
+
+@dataclass(frozen=True)
+class Queue:
+    """
+    A queue policy and jobs to try it with.
+
+    Parameters
+    ----------
+    make : callable
+        Makes a fresh policy.
+    workloads : sequence of sequence of Job
+        Jobs of at most 16 nodes.
+    allocator : str, default "first-free"
+        Places the jobs, where a rule does not say otherwise.
+    """
+
+    make: Callable[[], QueuePolicy]
+    workloads: Sequence[Sequence[Job]]
+    allocator: str = "first-free"
+
+
+class Watched:
+    """
+    A policy, and what the machine looks like after it has chosen.
+
+    Parameters
+    ----------
+    policy : QueuePolicy
+        The policy.
+    check : callable
+        Called with the machine after every choice.
+    """
+
+    name: ClassVar[str] = "watched"
+
+    def __init__(self, policy: QueuePolicy, check: Callable[[Machine], None]) -> None:
+        self.policy, self.check = policy, check
+
+    def __len__(self) -> int:
+        """Return what the policy says."""
+        return len(self.policy)
+
+    def submit(self, job: Job) -> None:
+        """Hand the job on."""
+        self.policy.submit(job)
+
+    def select(self, machine: Machine) -> None:
+        """Let the policy choose, then look."""
+        self.policy.select(machine)
+        self.check(machine)
+
+
+def some_workloads() -> list[list[Job]]:
+    """
+    Return jobs whose requested times are right, too long or too short.
+
+    Returns
+    -------
+    list of list of Job
+        Up to 20 jobs each; always the same.
+    """
+    rng = np.random.default_rng(_SEED)
+    return [_jobs(rng, int(rng.integers(1, _JOBS + 1))) for _ in range(_CASES)]
+
+
+def run_jobs(
+    queue: Queue,
+    jobs: Sequence[Job],
+    machine: str = "tree",
+    *,
+    check: Callable[[Machine], None] | None = None,
+    kill_at_limit: bool = False,
+    estimated: bool = True,
+) -> list[JobRecord]:
+    """
+    Run jobs under a policy.
+
+    Parameters
+    ----------
+    queue : Queue
+        Policy and allocator.
+    jobs : sequence of Job
+        The jobs.
+    machine : {"tree", "torus"}
+        Where.
+    check : callable, optional
+        Called with the machine after every choice of the policy.
+    kill_at_limit : bool, default False
+        Whether jobs end at their requested time.
+    estimated : bool, default True
+        Whether the policy knows requested times, instead of run times.
+
+    Returns
+    -------
+    list of JobRecord
+        What happened.
+    """
+    cluster, policy = Cluster(MACHINES[machine]), queue.make()
+    allocator = make_allocator(
+        queue.allocator if machine == "tree" else "non-contiguous", {}, seed=1
+    )
+    records = simulate(
+        jobs,
+        cluster,
+        allocator,
+        policy if check is None else Watched(policy, check),
+        estimate_s=(lambda job: job.requested_s) if estimated else None,
+        kill_at_limit=kill_at_limit,
+    ).records
+    if cluster.n_free != cluster.n_nodes:
+        raise RuntimeError(f"{cluster.n_nodes - cluster.n_free} nodes are held after the last job")
+    return list(records)
+
+
+def every_job_runs_once(queue: Queue) -> Iterator[str]:
+    """
+    Check that jobs run once, after their submission, on nodes of their own.
+
+    Parameters
+    ----------
+    queue : Queue
+        Policy and jobs.
+
+    Yields
+    ------
+    str
+        What breaks the rule.
+    """
+    for jobs in queue.workloads:
+        records = run_jobs(queue, jobs)
+        if sorted(record.job.id for record in records) != [job.id for job in jobs]:
+            yield f"{len(jobs)} jobs were submitted, {len(records)} ran"
+        for record in records:
+            name = f"job {record.job.id}"
+            if record.start_s < record.job.submit_s:
+                yield f"{name} starts at {record.start_s}, before it comes"
+            if record.end_s != record.start_s + record.job.runtime_s:
+                yield f"{name} does not run for its run time"
+        yield from _overlaps(records)
+
+
+def other_machines_do(queue: Queue) -> Iterator[str]:
+    """
+    Check that all jobs end on a machine that is no tree.
+
+    Parameters
+    ----------
+    queue : Queue
+        Policy and jobs.
+
+    Yields
+    ------
+    str
+        What breaks the rule.
+    """
+    for jobs in queue.workloads:
+        records = run_jobs(queue, jobs, "torus")
+        if len(records) != len(jobs):
+            yield f"{len(jobs)} jobs were submitted on a torus, {len(records)} ran"
+
+
+def same_schedule(queue: Queue) -> Iterator[str]:
+    """
+    Check that the same jobs give the same schedule, bit for bit.
+
+    Parameters
+    ----------
+    queue : Queue
+        Policy and jobs.
+
+    Yields
+    ------
+    str
+        What breaks the rule.
+    """
+    for jobs in queue.workloads:
+        one, other = (
+            [(r.job.id, r.start_s, r.allocation.leaves) for r in run_jobs(queue, jobs)]
+            for _ in range(2)
+        )
+        if one != other:
+            yield f"{len(jobs)} jobs are scheduled otherwise when they are run again"
+
+
+def limits_are_kept(queue: Queue) -> Iterator[str]:
+    """
+    Check that who asked for too little is ended, and nobody else.
+
+    Parameters
+    ----------
+    queue : Queue
+        Policy and jobs.
+
+    Yields
+    ------
+    str
+        What breaks the rule.
+    """
+    for jobs in queue.workloads:
+        for record in run_jobs(queue, jobs, kill_at_limit=True):
+            job = record.job
+            if record.killed != (job.requested_s < job.runtime_s):
+                yield f"job {job.id}: killed is {record.killed}"
+            end_s = record.start_s + min(job.requested_s, job.runtime_s)
+            if not isclose(record.end_s, end_s, rel_tol=1e-6, abs_tol=1e-12):
+                yield f"job {job.id} ends at {record.end_s}, expected {end_s}"
+
+
+def nobody_waits_beside_an_empty_machine(queue: Queue) -> Iterator[str]:
+    """
+    Check that some job starts whenever the machine is empty.
+
+    Parameters
+    ----------
+    queue : Queue
+        Policy and jobs.
+
+    Yields
+    ------
+    str
+        What breaks the rule.
+    """
+    for jobs in queue.workloads:
+        idle: list[str] = []
+        run_jobs(queue, jobs, check=partial(_look, {job.id: job for job in jobs}, idle))
+        yield from idle
+
+
+RULES: Mapping[str, Callable[[Queue], Iterator[str]]] = {
+    "every job runs once, after its submission, on nodes of its own": every_job_runs_once,
+    "machines that are no trees will do": other_machines_do,
+    "the same jobs give the same schedule": same_schedule,
+    "jobs end at their requested time where that is a limit, no others do": limits_are_kept,
+    "some job starts whenever the machine is empty": nobody_waits_beside_an_empty_machine,
+}
+
+
+def _look(waiting: dict[int, Job], idle: list[str], machine: Machine) -> None:
+    """Note who waits beside an empty machine."""
+    for job_id in machine.cluster.running:
+        waiting.pop(job_id, None)
+    left = [job.id for job in waiting.values() if job.submit_s <= machine.now_s]
+    if left and not machine.cluster.running:
+        idle.append(f"job {left[0]} waits at {machine.now_s} beside an empty machine")
+
+
+def _overlaps(records: Sequence[JobRecord]) -> Iterator[str]:
+    """Yield nodes that two jobs have at the same time."""
+    per_leaf = Cluster(MACHINES["tree"]).nodes_per_leaf
+    spans: dict[int, list[tuple[float, float]]] = {node: [] for node in range(N_NODES)}
+    for record in records:
+        for node in record.allocation.nodes(per_leaf).tolist():
+            spans[node].append((record.start_s, record.end_s))
+    for node, used in spans.items():
+        if any(one[1] > other[0] for one, other in pairwise(sorted(used))):
+            yield f"node {node} runs two jobs at once"
+
+
+def _jobs(rng: np.random.Generator, n_jobs: int) -> list[Job]:
+    """Draw jobs."""
+    jobs, submit_s = [], 0.0
+    for number in range(1, n_jobs + 1):
+        submit_s += float(rng.choice([0.0, 0.0, 1.0, 30.0]))
+        runtime_s = float(rng.integers(1, 201))
+        label = str(rng.choice(["", "all-to-all", "stencil"]))
+        jobs.append(
+            Job(
+                number,
+                submit_s,
+                int(rng.integers(1, N_NODES + 1)),
+                runtime_s,
+                runtime_s * float(rng.choice([1.0, 1.0, 0.2, 5.0])),
+                user=int(rng.integers(1, 4)),
+                communication=Communication(label, Ring(), 0.5) if label else None,
+            )
+        )
+    return jobs

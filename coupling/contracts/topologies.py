@@ -1,0 +1,318 @@
+"""What every topology promises: links that join vertices, names that lead back, true distances."""
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator, Mapping
+
+import numpy as np
+
+from netsim.arrays import Ints
+from netsim.topology.base import Topology
+from netsim.topology.dragonfly import Dragonfly
+
+Make = Callable[[], Topology]
+
+_MOST_NODES = 500  # of which all pairs are looked at
+_ARRAYS = ("link_tail", "link_head", "link_cable", "capacity", "channel", "usable_nodes")
+
+
+def links_join_vertices(make: Make) -> Iterator[str]:
+    """
+    Check the ends of links, and that every cable goes both ways.
+
+    Parameters
+    ----------
+    make : callable
+        Makes the fabric.
+
+    Yields
+    ------
+    str
+        What breaks the rule.
+    """
+    topology = make()
+    tail, head = topology.link_tail, topology.link_head
+    if not np.array_equal(np.unique(np.concatenate([tail, head])), np.arange(_size(topology))):
+        yield "a vertex has no link, or a link an end that is no vertex"
+    if not np.all(tail != head):
+        yield "a link leads from a vertex to itself"
+    back = topology.reverse
+    if not np.array_equal(back[back], np.arange(topology.n_links)):
+        yield "the reverse of a reverse is another link"
+    for name, there, here in (
+        ("ends", tail, head),
+        ("cable number", topology.link_cable, topology.link_cable),
+        ("capacity", topology.capacity, topology.capacity),
+    ):
+        if not np.array_equal(there[back], here):
+            yield f"the two directions of a cable differ in their {name}"
+
+
+def capacities_are_positive(make: Make) -> Iterator[str]:
+    """
+    Check that every link carries something.
+
+    Parameters
+    ----------
+    make : callable
+        Makes the fabric.
+
+    Yields
+    ------
+    str
+        What breaks the rule.
+    """
+    capacity = make().capacity
+    if not np.all((capacity > 0) & np.isfinite(capacity)):
+        yield f"a link carries {capacity[~((capacity > 0) & np.isfinite(capacity))][0]} bytes/s"
+
+
+def nodes_hang_on_switches(make: Make) -> Iterator[str]:
+    """
+    Check that nodes are linked to switches only, each to one at least.
+
+    Parameters
+    ----------
+    make : callable
+        Makes the fabric.
+
+    Yields
+    ------
+    str
+        What breaks the rule.
+    """
+    topology = make()
+    from_node = topology.link_tail < topology.n_nodes
+    if not np.all(topology.link_head[from_node] >= topology.n_nodes):
+        yield "a node is linked to a node"
+    if not np.array_equal(np.unique(topology.link_tail[from_node]), np.arange(topology.n_nodes)):
+        yield "a node has no link"
+
+
+def channels_are_cables(make: Make) -> Iterator[str]:
+    """
+    Check that a half-duplex cable is one channel and a full-duplex one two.
+
+    Parameters
+    ----------
+    make : callable
+        Makes the fabric.
+
+    Yields
+    ------
+    str
+        What breaks the rule.
+    """
+    topology = make()
+    links = np.arange(topology.n_links)
+    half = np.minimum(links, topology.reverse)
+    own = (topology.channel == links) & (topology.channel[topology.reverse] == topology.reverse)
+    shared = topology.channel == half
+    if not np.all(own | (shared & (topology.channel[topology.reverse] == half))):
+        yield "a channel is neither a link of its own nor the two directions of one cable"
+
+
+def names_lead_back(make: Make) -> Iterator[str]:
+    """
+    Check that names of links and vertices lead back to their numbers.
+
+    Parameters
+    ----------
+    make : callable
+        Makes the fabric.
+
+    Yields
+    ------
+    str
+        What breaks the rule.
+    """
+    topology = make()
+    names = [topology.link_name(link) for link in range(topology.n_links)]
+    if len(set(names)) != topology.n_links:
+        yield "two links have one name"
+    for link, name in enumerate(names):
+        if topology.link_number(name) != link:
+            yield f"{name} is link {link}, but leads to {topology.link_number(name)}"
+    for vertex in range(_size(topology)):
+        name = topology.vertex_name(vertex)
+        if topology.vertex_number(name) != vertex:
+            yield f"{name} is vertex {vertex}, but leads to {topology.vertex_number(name)}"
+
+
+def cables_are_numbered(make: Make) -> Iterator[str]:
+    """
+    Check that parallel cables are numbered from 0, and that only their names tell the number.
+
+    Parameters
+    ----------
+    make : callable
+        Makes the fabric.
+
+    Yields
+    ------
+    str
+        What breaks the rule.
+    """
+    topology = make()
+    pairs = list(zip(topology.link_tail.tolist(), topology.link_head.tolist(), strict=True))
+    cables = defaultdict(list)
+    for pair, cable in zip(pairs, topology.link_cable.tolist(), strict=True):
+        cables[pair].append(cable)
+    for pair, numbers in cables.items():
+        if sorted(numbers) != list(range(len(numbers))):
+            yield f"cables from {pair[0]} to {pair[1]} are numbered {sorted(numbers)}"
+    count = Counter(pairs)
+    for link, pair in enumerate(pairs):
+        if ("#" in topology.link_name(link)) != (count[pair] > 1):
+            yield f"{topology.link_name(link)} is one of {count[pair]} cables"
+
+
+def classes_tell_node_links(make: Make) -> Iterator[str]:
+    """
+    Check that classes of links tell those of nodes from the rest.
+
+    Parameters
+    ----------
+    make : callable
+        Makes the fabric.
+
+    Yields
+    ------
+    str
+        What breaks the rule.
+    """
+    topology = make()
+    for link in range(topology.n_links):
+        word = topology.link_class(link)
+        expected = {
+            "injection": topology.link_tail[link] < topology.n_nodes,
+            "ejection": topology.link_head[link] < topology.n_nodes,
+        }
+        if any((word == name) != holds for name, holds in expected.items()):
+            yield f"{topology.link_name(link)} is of class {word!r}"
+
+
+def hops_are_shortest(make: Make, *, longer: bool | None = None) -> Iterator[str]:
+    """
+    Check distances against a breadth-first search.
+
+    Parameters
+    ----------
+    make : callable
+        Makes the fabric.
+    longer : bool, optional
+        Whether minimal paths may be longer than shortest ones: one blue cable of a dragonfly
+        counts as minimal where two may be shorter. By default they may in dragonflies.
+
+    Yields
+    ------
+    str
+        What breaks the rule.
+    """
+    topology = make()
+    nodes = _some(topology)
+    src, dst = np.repeat(nodes, nodes.size), np.tile(nodes, nodes.size)
+    hops, searched = topology.hops(src, dst), Topology.hops(topology, src, dst)
+    if longer is None:
+        longer = isinstance(topology, Dragonfly)
+    wrong = (hops < searched) | ((hops == 0) != (searched == 0)) if longer else hops != searched
+    if np.any(wrong):
+        pair = int(np.argmax(wrong))
+        yield (
+            f"nodes {src[pair]} and {dst[pair]}: {hops[pair]} hops, a search finds {searched[pair]}"
+        )
+
+
+def total_hops_add_up(make: Make) -> Iterator[str]:
+    """
+    Check that the sum of hops is the sum over all pairs.
+
+    Parameters
+    ----------
+    make : callable
+        Makes the fabric.
+
+    Yields
+    ------
+    str
+        What breaks the rule.
+    """
+    topology = make()
+    nodes = np.random.default_rng(1).integers(0, topology.n_nodes, 20)
+    first, second = np.triu_indices(nodes.size, 1)
+    total, expected = topology.total_hops(nodes), topology.hops(nodes[first], nodes[second]).sum()
+    if total != expected:
+        yield f"total_hops is {total}, the hops of all pairs add up to {expected}"
+    if Topology.total_hops(topology, nodes) != total:
+        yield f"total_hops is {total}, that of the base {Topology.total_hops(topology, nodes)}"
+
+
+def all_nodes_meet(make: Make) -> Iterator[str]:
+    """
+    Check that usable nodes are nodes, in order, and connected.
+
+    Parameters
+    ----------
+    make : callable
+        Makes the fabric.
+
+    Yields
+    ------
+    str
+        What breaks the rule.
+    """
+    topology = make()
+    usable = topology.usable_nodes
+    if not usable.size or usable[0] < 0 or usable[-1] >= topology.n_nodes:
+        yield f"usable nodes are not among 0..{topology.n_nodes - 1}"
+    elif np.any(np.diff(usable) <= 0):
+        yield "usable nodes are not ascending"
+    elif np.any(topology.hops(np.full(usable.size, usable[0]), usable) < 0):
+        yield "two usable nodes are not connected"
+
+
+def made_alike(make: Make) -> Iterator[str]:
+    """
+    Check that the same description gives the same fabric.
+
+    Parameters
+    ----------
+    make : callable
+        Makes the fabric.
+
+    Yields
+    ------
+    str
+        What breaks the rule.
+    """
+    one, other = make(), make()
+    for name in _ARRAYS:
+        if not np.array_equal(getattr(one, name), getattr(other, name)):
+            yield f"{name} differs when the fabric is made again"
+
+
+RULES: Mapping[str, Callable[[Make], Iterator[str]]] = {
+    "links join vertices, and every cable goes both ways": links_join_vertices,
+    "capacities are positive": capacities_are_positive,
+    "nodes hang on switches only": nodes_hang_on_switches,
+    "a half-duplex cable is one channel, a full-duplex one two": channels_are_cables,
+    "names of links and vertices lead back to their numbers": names_lead_back,
+    "parallel cables are numbered from 0, and named by number": cables_are_numbered,
+    "classes of links tell those of nodes from the rest": classes_tell_node_links,
+    "hops are those of a breadth-first search": hops_are_shortest,
+    "total_hops adds up over all pairs": total_hops_add_up,
+    "usable nodes are ascending and connected": all_nodes_meet,
+    "the same description gives the same fabric": made_alike,
+}
+
+
+def _size(topology: Topology) -> int:
+    """Return the number of vertices."""
+    return topology.n_nodes + topology.n_switches
+
+
+def _some(topology: Topology) -> Ints:
+    """Return all nodes of a small fabric, some of a large one."""
+    nodes = np.arange(topology.n_nodes)
+    if nodes.size <= _MOST_NODES:
+        return nodes
+    return np.random.default_rng(2).choice(nodes, _MOST_NODES, replace=False)

@@ -1,0 +1,131 @@
+"""What a reader must know about runs: jobs left out, odd ways they came about, known errors."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pandas as pd
+
+from coupling.results.result import Result
+from netsim.accuracy import Setting, accuracy_details, accuracy_sentence, known_accuracy
+
+REMARKS = {
+    "latency_bound": "jobs run as if they did not communicate: the latency of their messages alone "
+    "takes longer than the communication time that the profile gives them",
+    "out_of_steps": "searches for a place were given up after so many steps as the allocator's "
+    "option says: jobs may have waited although there was room",
+}
+"""What counts of a summary mean to a reader."""
+
+
+def dropped_lines(results: Sequence[Result]) -> list[str]:
+    """
+    Say which jobs were left out, or ended before their work was done.
+
+    Parameters
+    ----------
+    results : sequence of Result
+        The runs.
+
+    Returns
+    -------
+    list of str
+        A line per reason, once where all runs agree; empty when every job ran to its end.
+    """
+    return _once({result.name: _account(result.jobs) for result in results})
+
+
+def remark_lines(results: Sequence[Result]) -> list[str]:
+    """
+    Say what a reader must know about how runs came about.
+
+    Parameters
+    ----------
+    results : sequence of Result
+        The runs.
+
+    Returns
+    -------
+    list of str
+        A line per remark of `REMARKS` whose count is not 0, once where all runs agree.
+    """
+    return _once(
+        {
+            result.name: [
+                f"{count:,} {text}"
+                for key, text in REMARKS.items()
+                if (count := result.summary.get(key))
+            ]
+            for result in results
+        }
+    )
+
+
+def accuracy_of(result: Result) -> dict[str, Any] | None:
+    """
+    Return what is known of the error of a run.
+
+    Parameters
+    ----------
+    result : Result
+        The run.
+
+    Returns
+    -------
+    dict or None
+        As from `netsim.accuracy.known_accuracy`; None for results of versions that did not say
+        what network they were computed on.
+    """
+    known = result.summary.get("network")
+    return None if known is None else known_accuracy(Setting.from_dict(known))
+
+
+def accuracy_lines(results: Sequence[Result], *, details: bool = False) -> list[str]:
+    """
+    Say how far off runs may be, or that nobody knows.
+
+    Parameters
+    ----------
+    results : sequence of Result
+        The runs.
+    details : bool, default False
+        Whether to say more than a sentence.
+
+    Returns
+    -------
+    list of str
+        A line per kind of network, once where all runs agree.
+    """
+    return _once(
+        {
+            result.name: [_accuracy(Setting.from_dict(known), details=details)]
+            if (known := result.summary.get("network"))
+            else ["No error is known: the result does not say on what network it was computed."]
+            for result in results
+        }
+    )
+
+
+def _accuracy(setting: Setting, *, details: bool) -> str:
+    """Return what is known of the error of a setting, in one sentence or more."""
+    sentence = accuracy_sentence(setting)
+    return f"{sentence} {accuracy_details(setting)}".rstrip() if details else sentence
+
+
+def _once(accounts: Mapping[str, Sequence[str]]) -> list[str]:
+    """Return the lines of all runs, by name of the run; each once, with the names of its runs."""
+    lines: dict[str, list[str]] = {}
+    for name, account in accounts.items():
+        for line in account:
+            lines.setdefault(line, []).append(name)
+    return [
+        line if len(names) == len(accounts) else f"{', '.join(names)}: {line}"
+        for line, names in lines.items()
+    ]
+
+
+def _account(jobs: pd.DataFrame) -> list[str]:
+    """Return a line per reason for which jobs of a run were dropped or killed."""
+    reasons = jobs.loc[jobs["dropped"] != "", "dropped"].value_counts(sort=False)
+    lines = [f"{count:,} dropped: {reason}" for reason, count in reasons.items()]
+    killed = int(jobs["killed"].sum())
+    return [*lines, f"{killed:,} killed at the requested time"] if killed else lines

@@ -1,0 +1,387 @@
+"""What is known of the models' errors: comparisons with packet-level simulations, by machine."""
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, replace
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+from netsim.infiniband.lft import LFT
+from netsim.routing.base import Routing
+from netsim.routing.dimension import DimensionOrder
+from netsim.routing.dmodk import DModK
+from netsim.routing.dragonfly import Minimal, Valiant
+from netsim.routing.leastloaded import LeastLoaded
+from netsim.routing.oblivious import Ecmp, SModK
+from netsim.routing.shortest import Rerouted, Shortest
+from netsim.routing.wraparound import Wraparound
+from netsim.topology.base import Topology
+from netsim.topology.kind import machine_kind
+
+TABLE = "accuracy.json"
+_NOTHING_TO_COMPARE = {
+    "null": "Model null is an infinite network: there is nothing to compare with packets.",
+    "assumed": "Model assumed states what jobs lose: there is nothing to compare with packets.",
+}
+_ROUTINGS: Mapping[type, str] = {
+    DModK: "d-mod-k",
+    SModK: "s-mod-k",
+    Ecmp: "ecmp",
+    LeastLoaded: "least-loaded",
+    Shortest: "shortest",
+    DimensionOrder: "dimension-order",
+    Minimal: "minimal",
+    Valiant: "valiant",
+    LFT: "loaded tables",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """
+    A model beside packet-level simulations of one kind of network.
+
+    Parameters
+    ----------
+    machine : str
+        As `netsim.topology.kind.machine_kind` names it.
+    routing : str
+        As `routing_kind` names it.
+    ranks_per_node : int
+        Ranks of a job on each of its nodes.
+    fairness : str
+        What a link is shared evenly among.
+    buffer_bytes : float
+        Buffer of a port that the model was told; 0 where the fabric states none.
+    load : str
+        What the jobs do.
+    model : str
+        The contention model.
+    nodes : int
+        Nodes of the machine.
+    cases, jobs : int
+        Scenes, and jobs in all of them.
+    mean_error, p90_error, worst_error : float
+        Relative errors of the interference; 0.01 is one per cent.
+    contended_error : float
+        Mean over the jobs whose true interference is above 1.05.
+    bias : float
+        Sum of (predicted - 1) / sum of (true - 1); below 1 the model understates.
+    rank : float
+        Spearman's rank correlation.
+    source : str
+        The command that measured it.
+    """
+
+    machine: str
+    routing: str
+    ranks_per_node: int
+    fairness: str
+    buffer_bytes: float
+    load: str
+    model: str
+    nodes: int
+    cases: int
+    jobs: int
+    mean_error: float
+    p90_error: float
+    worst_error: float
+    contended_error: float
+    bias: float
+    rank: float
+    source: str
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """
+    What a comparison must have in common with a result to say something about it.
+
+    Parameters
+    ----------
+    model, fairness : str
+        As in an experiment.
+    machine : str
+        As `netsim.topology.kind.machine_kind` names it.
+    routings : tuple of str
+        As `routing_kind` names them; jobs that own links may be routed otherwise than others.
+    ranks_per_node : tuple of int
+        The numbers that occur.
+    buffer_bytes : float
+        Buffer of a port; 0 where the fabric states none.
+    """
+
+    model: str
+    fairness: str
+    machine: str
+    routings: tuple[str, ...]
+    ranks_per_node: tuple[int, ...]
+    buffer_bytes: float
+
+    @classmethod
+    def from_dict(cls, known: Mapping[str, Any]) -> "Setting":
+        """
+        Take a setting back from JSON.
+
+        Parameters
+        ----------
+        known : mapping
+            As from `to_dict`.
+
+        Returns
+        -------
+        Setting
+            The setting.
+        """
+        return cls(
+            model=known["model"],
+            fairness=known["fairness"],
+            machine=known["machine"],
+            routings=tuple(known["routings"]),
+            ranks_per_node=tuple(known["ranks_per_node"]),
+            buffer_bytes=known["buffer_bytes"],
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """
+        Return the fields for JSON.
+
+        Returns
+        -------
+        dict
+            By name.
+        """
+        return {key: list(v) if isinstance(v, tuple) else v for key, v in asdict(self).items()}
+
+
+def routing_kind(routing: Routing, *, owned: bool = False) -> str:
+    """
+    Return what a routing is called where its errors are looked up.
+
+    Parameters
+    ----------
+    routing : Routing
+        Any.
+    owned : bool, default False
+        Whether the jobs looked at own links.
+
+    Returns
+    -------
+    str
+        Its key in `ROUTINGS`; ``wraparound`` and ``d-mod-k`` for the two halves of ``jigsaw``.
+    """
+    if isinstance(routing, Rerouted):
+        return f"{routing_kind(routing.inner, owned=owned)} round failures"
+    if isinstance(routing, Wraparound):
+        return "wraparound" if owned else "d-mod-k"
+    return _ROUTINGS.get(type(routing), "a routing of its own")
+
+
+def setting_of(
+    topology: Topology,
+    routing: Routing | None,
+    *,
+    model: str,
+    fairness: str,
+    owned: Iterable[bool] = (),
+    ranks_per_node: Iterable[int] = (),
+) -> Setting:
+    """
+    Return what a result is computed with.
+
+    Parameters
+    ----------
+    topology : Topology
+        The fabric.
+    routing : Routing or None
+        Finds the way of each flow; None: no network is simulated.
+    model, fairness : str
+        As in an experiment.
+    owned : iterable of bool, optional
+        For jobs that communicate: whether they own links; default: none of them does.
+    ranks_per_node : iterable of int, optional
+        The numbers that occur; default: one.
+
+    Returns
+    -------
+    Setting
+        The setting.
+    """
+    ways = (
+        set()
+        if routing is None
+        else {routing_kind(routing, owned=o) for o in set(owned) or {False}}
+    )
+    return Setting(
+        model=model,
+        fairness=fairness,
+        machine=machine_kind(topology),
+        routings=tuple(sorted(ways)),
+        ranks_per_node=tuple(sorted(set(ranks_per_node) or {1})),
+        buffer_bytes=topology.buffer_bytes,
+    )
+
+
+@cache
+def comparisons() -> tuple[Comparison, ...]:
+    """
+    Return all comparisons with packets that were made.
+
+    Returns
+    -------
+    tuple of Comparison
+        As the benchmark commands have written them into the table.
+    """
+    text = files("netsim").joinpath(TABLE).read_text(encoding="utf-8")
+    return tuple(Comparison(**row) for row in json.loads(text))
+
+
+def compared(setting: Setting) -> tuple[Comparison, ...]:
+    """
+    Return the comparisons that hold for a result.
+
+    Parameters
+    ----------
+    setting : Setting
+        What the result was computed with.
+
+    Returns
+    -------
+    tuple of Comparison
+        At least one for each routing and number of ranks of the setting; else none at all.
+    """
+    wanted = {(way, ranks) for way in setting.routings for ranks in setting.ranks_per_node}
+    found = [
+        row
+        for row in comparisons()
+        if (row.model, row.fairness, row.machine, row.buffer_bytes)
+        == (setting.model, setting.fairness, setting.machine, setting.buffer_bytes)
+        and (row.routing, row.ranks_per_node) in wanted
+    ]
+    known = {(row.routing, row.ranks_per_node) for row in found}
+    return tuple(found) if known == wanted else ()
+
+
+def known_accuracy(setting: Setting) -> dict[str, Any]:
+    """
+    Return what is known of the error of a result, for JSON.
+
+    Parameters
+    ----------
+    setting : Setting
+        What the result was computed with.
+
+    Returns
+    -------
+    dict
+        The setting, the comparisons that hold for it, and what that means in a sentence.
+    """
+    return setting.to_dict() | {
+        "compared_with_packets": [asdict(row) for row in compared(setting)],
+        "accuracy": accuracy_sentence(setting),
+    }
+
+
+def accuracy_sentence(setting: Setting) -> str:
+    """
+    Say how far off a result may be, or that nobody knows.
+
+    Parameters
+    ----------
+    setting : Setting
+        What the result was computed with.
+
+    Returns
+    -------
+    str
+        A sentence, number first.
+
+    Examples
+    --------
+    >>> torus = Setting("fast", "per-sender", "torus", ("dimension-order",), (1,), 0.0)
+    >>> accuracy_sentence(torus).split(" on a ")[0]
+    'No error is known: model fast was never compared with packets'
+    """
+    if setting.model in _NOTHING_TO_COMPARE:
+        return _NOTHING_TO_COMPARE[setting.model]
+    where = _where(setting)
+    rows = compared(setting)
+    if not rows:
+        return (
+            f"No error is known: model {setting.model} was never compared with packets on {where}."
+        )
+    errors = _span([f"{100 * row.mean_error:.1f}" for row in rows])
+    bias = _span([f"{row.bias:.2f}" for row in rows])
+    jobs, nodes = sum(row.jobs for row in rows), _span([str(row.nodes) for row in rows])
+    return (
+        f"{errors} % is the mean error of the interference that model {setting.model} predicts, "
+        f"against packet-level simulation of {where} ({jobs:,} jobs on {nodes} nodes); it finds "
+        f"{bias} of the true excess{_tendency(rows)}."
+    )
+
+
+def accuracy_details(setting: Setting) -> str:
+    """
+    Say what else a reader must know who relies on a result.
+
+    Parameters
+    ----------
+    setting : Setting
+        What the result was computed with.
+
+    Returns
+    -------
+    str
+        One or two sentences: the worst job of the comparisons and what no model at all is worth,
+        or what the model was compared on; empty where there is nothing to compare.
+    """
+    if setting.model in _NOTHING_TO_COMPARE:
+        return ""
+    if rows := compared(setting):
+        worst = max(row.worst_error for row in rows)
+        none = compared(replace(setting, model="null"))
+        without = _span([f"{100 * row.mean_error:.1f}" for row in none])
+        return (
+            f"{100 * worst:.0f} % is the error of the worst job: read distributions, not one job. "
+            f"{without} % is the mean error of predicting no interference at all."
+        )
+    kinds = {
+        f"{row.machine}, {row.routing}, ranks a node: {row.ranks_per_node}"
+        for row in comparisons()
+        if row.model == setting.model
+    }
+    if not kinds:
+        return f"Model {setting.model} was never compared with packets on any network."
+    return f"Model {setting.model} was compared on: {'; '.join(sorted(kinds))}."
+
+
+def _where(setting: Setting) -> str:
+    """Describe a network in words."""
+    article = "an" if setting.machine[0] in "aeiou" else "a"
+    ranks = ", ".join(map(str, setting.ranks_per_node))
+    word = "rank" if setting.ranks_per_node == (1,) else "ranks"
+    parts = [
+        f"{article} {setting.machine} with {' and '.join(setting.routings)} routing",
+        f"{ranks} {word} a node",
+        f"port buffers of {setting.buffer_bytes:,.0f} bytes"
+        if setting.buffer_bytes
+        else "no port buffers stated",
+    ]
+    if setting.fairness != "per-sender":
+        parts.append(f"fairness {setting.fairness}")
+    return ", ".join(parts)
+
+
+def _span(written: Iterable[str]) -> str:
+    """Write least and greatest of some numbers."""
+    ordered = sorted(set(written), key=float)
+    return ordered[0] if len(ordered) == 1 else f"{ordered[0]} to {ordered[-1]}"
+
+
+def _tendency(rows: Iterable[Comparison]) -> str:
+    """Say to which side a model errs, where all comparisons agree."""
+    bias = [row.bias for row in rows]
+    if max(bias) < 1:
+        return ", so it rather understates what isolation gains"
+    return ", so it rather overstates what isolation gains" if min(bias) > 1 else ""

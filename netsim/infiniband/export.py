@@ -1,0 +1,157 @@
+"""Routing tables for a fabric: those in force, or OpenSM's own, with entries of jobs changed."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from netsim.arrays import Ints
+from netsim.errors import RoutingError
+from netsim.infiniband.base import base_dump, checked_base, dump_of
+from netsim.infiniband.dump import LftDump, tables_of, write_lft_dump
+from netsim.infiniband.lft import LFT
+from netsim.infiniband.walk import leaf_flows, walk_fault
+from netsim.infiniband.wiring import Wiring
+from netsim.partition import Partition
+from netsim.routing.base import Routing
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Export:
+    """
+    Tables before and after the entries of jobs are changed.
+
+    Parameters
+    ----------
+    wiring : Wiring
+        The fabric.
+    base : LftDump
+        All entries before.
+    before, after : LFT
+        Entries towards nodes.
+    """
+
+    wiring: Wiring
+    base: LftDump
+    before: LFT
+    after: LFT
+
+    @property
+    def changed(self) -> int:
+        """Entries that are others after than before."""
+        return int(np.count_nonzero(self.before.out != self.after.out))
+
+    def kept_to(self, jobs: Sequence[tuple[Routing, Partition]]) -> "Export":
+        """
+        Change the entries that keep each job's traffic inside its partition.
+
+        Parameters
+        ----------
+        jobs : sequence of (Routing, Partition)
+            A destination-based routing for each job, such as `Wraparound`, and what it owns.
+
+        Returns
+        -------
+        Export
+            With these entries changed afterwards.
+
+        Raises
+        ------
+        RoutingError
+            If a job cannot be routed by one table, or nodes no longer reach each other.
+        """
+        after = self.before.kept_to(jobs)
+        fault = walk_fault(after, self.wiring)
+        if fault:
+            raise RoutingError(f"the new tables do not connect all nodes: {fault}")
+        return replace(self, after=after)
+
+    def crossed(self, nodes: Ints) -> Ints:
+        """
+        Return the links between switches that routes between some nodes take afterwards.
+
+        Parameters
+        ----------
+        nodes : (n,) int array
+            Nodes; pairs that no path joins are left out.
+
+        Returns
+        -------
+        (k,) int array
+            Directed links, ascending.
+        """
+        used = np.zeros(self.wiring.topology.n_links, dtype=np.bool_)
+        for src, dst in leaf_flows(self.wiring, nodes, per_leaf=1):
+            used[self.after.routes(src, dst).links] = True
+        topology = self.wiring.topology
+        ends = np.minimum(topology.link_tail, topology.link_head)
+        return np.flatnonzero(used & (ends >= topology.n_nodes))
+
+    def text(self) -> str:
+        """
+        Return the file that OpenSM loads.
+
+        Returns
+        -------
+        str
+            For ``opensm -R file,no_fallback -U FILE``: all switches, all entries, port GUIDs.
+        """
+        return write_lft_dump(dump_of(self.after, self.wiring, self.base), self.wiring)
+
+
+def tables_in_force(wiring: Wiring, dump: LftDump | None = None, name: str = "base") -> Export:
+    """
+    Take the tables of a fabric, before anything is changed.
+
+    Parameters
+    ----------
+    wiring : Wiring
+        The fabric, with the LIDs of the running subnet manager.
+    dump : LftDump, optional
+        The tables in force; without them those of `base_dump`.
+    name : str
+        Name of the dump, for messages.
+
+    Returns
+    -------
+    Export
+        The same before and after.
+
+    Raises
+    ------
+    RoutingError
+        If the dump is not whole or of another fabric, or there is neither a dump nor a fat-tree.
+    """
+    whole = base_dump(wiring) if dump is None else checked_base(dump, wiring, name)
+    tables = tables_of(whole, wiring)
+    return Export(wiring, whole, tables, tables)
+
+
+def export(
+    wiring: Wiring,
+    jobs: Sequence[tuple[Routing, Partition]],
+    dump: LftDump | None = None,
+) -> Export:
+    """
+    Change the entries that keep each job's traffic inside its partition.
+
+    Parameters
+    ----------
+    wiring : Wiring
+        The fabric, with the LIDs of the running subnet manager.
+    jobs : sequence of (Routing, Partition)
+        A destination-based routing for each job, such as `Wraparound`, and what it owns.
+    dump : LftDump, optional
+        The tables in force, which all other traffic keeps; without them those of `base_dump`.
+
+    Returns
+    -------
+    Export
+        Tables before and after.
+
+    Raises
+    ------
+    RoutingError
+        As `tables_in_force`, or if a job cannot be routed by one table.
+    """
+    return tables_in_force(wiring, dump).kept_to(jobs)

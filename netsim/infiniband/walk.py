@@ -1,0 +1,111 @@
+"""Which nodes tables ought to reach on a fabric, and which they do."""
+
+from collections.abc import Iterator
+
+import numpy as np
+from scipy.sparse import csr_array
+
+from netsim.arrays import Bools, Ints
+from netsim.errors import RoutingError
+from netsim.infiniband.lft import LFT
+from netsim.infiniband.wiring import Wiring
+from netsim.topology.counters import occurrence
+from netsim.topology.fattree import FatTree
+from netsim.topology.levels import links_in_service
+
+_BATCH = 200_000  # flows routed at once: tens of MB
+
+
+def walk_fault(tables: LFT, wiring: Wiring) -> str:
+    """
+    Walk from every switch with nodes to all nodes.
+
+    Parameters
+    ----------
+    tables : LFT
+        On the wiring's topology.
+    wiring : Wiring
+        The fabric.
+
+    Returns
+    -------
+    str
+        What comes to grief first; empty where all arrive.
+    """
+    nodes = np.flatnonzero(wiring.device[: wiring.topology.n_nodes] >= 0)
+    try:
+        for src, dst in leaf_flows(wiring, nodes, per_leaf=2):
+            tables.routes(src, dst)
+    except RoutingError as error:
+        return str(error)
+    return ""
+
+
+def leaf_flows(wiring: Wiring, nodes: Ints, per_leaf: int) -> Iterator[tuple[Ints, Ints]]:
+    """
+    Iterate over flows from a few of the nodes of every leaf to all of them.
+
+    Parameters
+    ----------
+    wiring : Wiring
+        The fabric.
+    nodes : (n,) int array
+        The nodes.
+    per_leaf : int
+        Nodes of a leaf that send. From a leaf on, packets from all its nodes go the same way;
+        two stand for all, as they send to each other as well.
+
+    Yields
+    ------
+    src, dst : (F,) int array
+        Flows; on a tree, without those that no path up and then down joins.
+    """
+    topology = wiring.topology
+    up = np.flatnonzero(links_in_service(topology) & (topology.link_tail < topology.n_nodes))
+    leaf = np.zeros(topology.n_nodes, dtype=np.int64)
+    leaf[topology.link_tail[up]] = topology.link_head[up] - topology.n_nodes
+    order = nodes[np.argsort(leaf[nodes], kind="stable")]
+    starts = np.sort(order[occurrence(leaf[order]) < per_leaf])
+    reach = up_down_reach(topology) if isinstance(topology, FatTree) else None
+    rows = max(1, _BATCH // max(1, nodes.size))
+    for first in range(0, starts.size, rows):
+        some = starts[first : first + rows]
+        src, dst = np.repeat(some, nodes.size), np.tile(nodes, some.size)
+        if reach is not None:
+            joined = reach[leaf[src], leaf[dst]]
+            src, dst = src[joined], dst[joined]
+        yield src, dst
+
+
+def up_down_reach(tree: FatTree) -> Bools:
+    """
+    Tell from which switch a path up and then down leads to each leaf.
+
+    Parameters
+    ----------
+    tree : FatTree
+        One link per node; absent links carry nothing.
+
+    Returns
+    -------
+    (n_switches, n_leaves) bool array
+        Whether it does.
+    """
+    works = links_in_service(tree)
+    reach = np.zeros((tree.n_switches, tree.n_leaves), dtype=np.float32)
+    reach[: tree.n_leaves] = np.eye(tree.n_leaves)
+    for step in range(1, tree.levels):  # down: a parent reaches what its children lie above
+        reach += _links(tree, works, tree.down_base[step], step) @ np.minimum(reach, 1)
+    for step in range(tree.levels - 1, 0, -1):
+        reach += _links(tree, works, tree.up_base[step], step) @ np.minimum(reach, 1)
+    found: Bools = reach > 0
+    return found
+
+
+def _links(tree: FatTree, works: Bools, first: int, step: int) -> csr_array:
+    """Return the links of a level that work, as a matrix from tails to heads."""
+    links = first + np.arange(tree.counts[step] * tree.ports[step])
+    links = links[works[links]]
+    ends = tree.link_tail[links] - tree.n_nodes, tree.link_head[links] - tree.n_nodes
+    shape = (tree.n_switches, tree.n_switches)
+    return csr_array((np.ones(links.size, dtype=np.float32), ends), shape=shape)

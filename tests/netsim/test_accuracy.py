@@ -1,0 +1,331 @@
+"""What is known of the models' errors: one table, quoted by results and by the documentation."""
+
+import json
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from benchmarks.accuracy import record_comparisons
+from netsim import accuracy
+from netsim.accuracy import (
+    Comparison,
+    Setting,
+    accuracy_details,
+    accuracy_sentence,
+    compared,
+    comparisons,
+    known_accuracy,
+    routing_kind,
+    setting_of,
+)
+from netsim.routings import ROUTINGS, make_routing
+from netsim.topologies import make_topology
+from netsim.topology.fattree import FatTree
+from netsim.topology.kind import machine_kind
+
+ROOT = Path(__file__).parents[2]
+FULL = Setting("fast", "per-sender", "full fat-tree", ("d-mod-k",), (1,), 65536.0)
+TREE = {"kind": "fat-tree", "radix": 4}
+
+
+def row(**changes):
+    """Return a comparison with made-up numbers."""
+    fields = {
+        "machine": "torus",
+        "routing": "dimension-order",
+        "ranks_per_node": 1,
+        "fairness": "per-sender",
+        "buffer_bytes": 0.0,
+        "load": "made up",
+        "model": "fast",
+        "nodes": 64,
+        "cases": 3,
+        "jobs": 7,
+        "mean_error": 0.051,
+        "p90_error": 0.1,
+        "worst_error": 0.2,
+        "contended_error": 0.07,
+        "bias": 1.25,
+        "rank": 0.8,
+        "source": "somewhere",
+    }
+    return Comparison(**(fields | changes))
+
+
+@pytest.fixture
+def table(monkeypatch):
+    """Return a function that puts other comparisons in the place of the table."""
+
+    def put(*rows):
+        monkeypatch.setattr(accuracy, "comparisons", lambda: rows)
+
+    return put
+
+
+@pytest.mark.parametrize(
+    ("spec", "kind"),
+    [
+        (TREE, "full fat-tree"),
+        ("thunder-1458", "full fat-tree"),
+        ({"kind": "fat-tree", "radix": 8, "levels": 2}, "full fat-tree"),
+        (TREE | {"bandwidth": [1e9, 2e9, 2e9]}, "full fat-tree, unequal links"),
+        (TREE | {"duplex": "half"}, "full fat-tree, half duplex"),
+        (TREE | {"failed_links": ["s1.0>s2.0"]}, "full fat-tree, parts missing"),
+        (TREE | {"missing": ["n3"]}, "full fat-tree, parts missing"),
+        (
+            {"kind": "fat-tree", "children": [4, 4], "parents": [1, 2], "parallel": [1, 1]},
+            "tapered fat-tree",
+        ),
+        (
+            {"kind": "fat-tree", "children": [4, 4], "parents": [1, 2], "parallel": [1, 2]},
+            "full fat-tree of parallel cables",
+        ),
+        (
+            {"kind": "fat-tree", "children": [2, 4], "parents": [1, 4], "parallel": [1, 1]},
+            "fat-tree with spare uplinks",
+        ),
+        (
+            {"kind": "rail-tree", "rails": 2, "nodes_per_group": 4, "groups": 2},
+            "rail tree",
+        ),
+        ({"kind": "torus", "dims": [4, 4]}, "torus"),
+        ({"kind": "torus", "dims": [4, 4], "wrap": False}, "mesh"),
+        ({"kind": "dragonfly", "groups": 3, "routers": 2}, "dragonfly"),
+    ],
+)
+def test_machines_are_told_apart_by_kind_not_by_size(spec, kind):
+    assert machine_kind(make_topology(spec)) == kind
+
+
+def test_a_fabric_of_no_known_shape_is_irregular():
+    tree = make_topology(TREE)
+    fields = ("name", "n_nodes", "n_switches", "link_tail", "link_head", "link_cable")
+    plain = type(tree).__mro__[1](
+        **{name: getattr(tree, name) for name in (*fields, "capacity", "channel")}
+    )
+
+    assert isinstance(tree, FatTree)
+    assert machine_kind(plain) == "irregular fabric"
+
+
+def test_every_routing_has_its_name_where_errors_are_looked_up():
+    """Jigsaw's is two: what it does on links that a job owns, and D-mod-k."""
+    fabrics = [
+        TREE,
+        {"kind": "torus", "dims": [4]},
+        {"kind": "dragonfly", "groups": 3, "routers": 2},
+    ]
+    home = {"dimension-order": 1, "minimal": 2, "valiant": 2}
+
+    for name in ROUTINGS:
+        routing = make_routing(name, make_topology(fabrics[home.get(name, 0)]))
+        assert routing_kind(routing) == ("d-mod-k" if name == "jigsaw" else name)
+        assert routing_kind(routing, owned=True) == ("wraparound" if name == "jigsaw" else name)
+
+
+def test_detours_round_failures_and_routings_of_users_were_never_compared():
+    torn = make_topology(TREE | {"failed_links": ["s1.0>s2.0"]})
+
+    assert routing_kind(make_routing("d-mod-k", torn)) == "d-mod-k round failures"
+    assert routing_kind(object()) == "a routing of its own"
+
+
+def test_a_result_like_the_packet_cases_quotes_their_errors():
+    """The sentence is put together here from the table itself."""
+    rows = list(json.loads((ROOT / "netsim/accuracy.json").read_text()))
+    mine = [
+        one
+        for one in rows
+        if (one["model"], one["buffer_bytes"], one["routing"]) == ("fast", 65536.0, "d-mod-k")
+    ]
+    low, high = sorted(round(100 * one["mean_error"], 1) for one in mine)
+    least, most = sorted(round(one["bias"], 2) for one in mine)
+
+    assert len(mine) == 2
+    assert accuracy_sentence(FULL) == (
+        f"{low:.1f} to {high:.1f} % is the mean error of the interference that model fast "
+        "predicts, against packet-level simulation of a full fat-tree with d-mod-k routing, "
+        f"1 rank a node, port buffers of 65,536 bytes ({sum(one['jobs'] for one in mine)} jobs "
+        f"on 128 nodes); it finds {least:.2f} to {most:.2f} of the true excess, so it rather "
+        "understates what isolation gains."
+    )
+    worst = max(one["worst_error"] for one in mine)
+    assert accuracy_details(FULL).startswith(f"{100 * worst:.0f} % is the error of the worst job")
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"machine": "tapered fat-tree"},
+        {"machine": "irregular fabric"},
+        {"machine": "torus", "routings": ("dimension-order",)},
+        {"routings": ("wraparound",)},
+        {"routings": ("d-mod-k", "wraparound")},
+        {"routings": ("valiant",)},
+        {"ranks_per_node": (8,)},
+        {"ranks_per_node": (1, 2)},
+        {"fairness": "per-flow"},
+        {"buffer_bytes": 1e6},
+        {"model": "hop-cost"},
+    ],
+)
+def test_what_differs_from_the_packet_cases_in_one_point_was_never_compared(change):
+    setting = replace(FULL, **change)
+
+    assert compared(setting) == ()
+    text = accuracy_sentence(setting)
+    assert text.startswith(f"No error is known: model {setting.model} was never compared with")
+    assert setting.machine in text
+    assert all(way in text for way in setting.routings)
+    assert known_accuracy(setting)["compared_with_packets"] == []
+
+
+def test_a_row_more_in_the_table_makes_a_kind_a_compared_one(table):
+    torus = replace(FULL, machine="torus", routings=("dimension-order",), buffer_bytes=0.0)
+    table(row())
+
+    assert compared(torus) == (row(),)
+    assert accuracy_sentence(torus) == (
+        "5.1 % is the mean error of the interference that model fast predicts, against "
+        "packet-level simulation of a torus with dimension-order routing, 1 rank a node, "
+        "no port buffers stated (7 jobs on 64 nodes); it finds 1.25 of the true excess, so it "
+        "rather overstates what isolation gains."
+    )
+
+
+def test_several_ranks_and_routings_need_a_comparison_each(table):
+    both = replace(
+        FULL,
+        machine="torus",
+        routings=("dimension-order",),
+        ranks_per_node=(1, 8),
+        buffer_bytes=0.0,
+    )
+    table(row())
+    assert compared(both) == ()
+
+    table(row(), row(ranks_per_node=8, bias=0.9))
+    assert len(compared(both)) == 2
+    assert "0.90 to 1.25 of the true excess." in accuracy_sentence(both)
+
+
+def test_a_setting_is_what_the_network_of_a_result_was():
+    tree = make_topology(TREE | {"buffer": "64 KiB"})
+    jigsaw = make_routing("jigsaw", tree)
+
+    plain = setting_of(tree, jigsaw, model="fast", fairness="per-sender")
+    mixed = setting_of(
+        tree,
+        jigsaw,
+        model="fast",
+        fairness="per-sender",
+        owned=[True, False],
+        ranks_per_node=[4, 1],
+    )
+
+    assert plain == FULL
+    assert mixed == replace(FULL, routings=("d-mod-k", "wraparound"), ranks_per_node=(1, 4))
+    assert Setting.from_dict(json.loads(json.dumps(mixed.to_dict()))) == mixed
+    assert setting_of(tree, None, model="assumed", fairness="per-sender").routings == ()
+
+
+@pytest.mark.parametrize("model", ["null", "assumed"])
+def test_what_simulates_no_network_has_nothing_to_compare(model):
+    setting = replace(FULL, model=model)
+
+    assert "nothing to compare with packets" in accuracy_sentence(setting)
+    assert accuracy_details(setting) == ""
+
+
+def test_a_command_replaces_its_own_rows_alone(tmp_path):
+    path = tmp_path / "accuracy.json"
+    record_comparisons("one", [row(source="one", jobs=1)], path)
+    record_comparisons("two", [row(source="two", mean_error=0.1234567)], path)
+    record_comparisons("one", [row(source="one", jobs=2)], path)
+
+    found = [Comparison(**entry) for entry in json.loads(path.read_text())]
+
+    assert [(one.source, one.jobs) for one in found] == [("two", 7), ("one", 2)]
+    assert found[0].mean_error == 0.123457
+
+
+COLUMNS = {  # heading, field and what one of the page's units is
+    "mean": ("mean_error", 100),
+    "p90": ("p90_error", 100),
+    "worst": ("worst_error", 100),
+    "contended": ("contended_error", 100),
+    "bias": ("bias", 1),
+    "rank": ("rank", 1),
+}
+
+
+def packet_tables(path, section):
+    """Yield load, whether buffers are stated, model and numbers of the rows of a page's table."""
+    text = (ROOT / path).read_text(encoding="utf-8").split(f"\n## {section}\n")[1].split("\n## ")[0]
+    title = ""
+    for line in text.splitlines():
+        cells = [cell.strip() for cell in line.strip("|").split("|")]
+        if "cases" in cells[0] and "mean" in cells:
+            heads = cells
+            continue
+        if len(cells) < 8 or cells[0].startswith("---"):
+            continue
+        title = cells[0] or title
+        load = re.sub(r"^jobs with | \(.*\)$|, no buffers$", "", title)
+        numbers = {
+            head: cell.replace(" %", "")
+            for head, cell in zip(heads, cells, strict=True)
+            if head in COLUMNS
+        }
+        dry = "no buffers" in title or "without buffers" in cells[1]
+        for place, model in enumerate(cells[1].removesuffix(" without buffers").split(" / ")):
+            own = {head: cell.split(" / ") for head, cell in numbers.items()}
+            yield load, dry, model, {head: v[min(place, len(v) - 1)] for head, v in own.items()}
+
+
+@pytest.mark.parametrize(
+    ("path", "section", "least"),
+    [
+        ("docs/model.md", "How far off", 10),
+        ("benchmarks/evidence.md", "Contention models against packet level", 16),
+    ],
+)
+def test_pages_state_the_errors_of_the_table(path, section, least):
+    known = {
+        (one.load, one.buffer_bytes == 0, one.model): one
+        for one in comparisons()
+        if one.machine == "full fat-tree"
+    }
+    seen = 0
+    for load, dry, model, numbers in packet_tables(path, section):
+        one = known[load, dry, model]
+        for head, text in numbers.items():
+            name, unit = COLUMNS[head]
+            decimals = len(text.partition(".")[2])
+            rounded = f"{unit * getattr(one, name):.{decimals}f}"
+            assert text == rounded, (load, dry, model, head)
+        seen += 1
+
+    assert seen >= least
+
+
+def test_the_prose_of_the_page_on_the_model_states_the_bias_of_the_table():
+    text = (ROOT / "docs/model.md").read_text(encoding="utf-8")
+    bias = {(one.load, one.model): one.bias for one in comparisons() if one.buffer_bytes}
+
+    said = re.search(
+        r"`fast` finds\s+(\d\.\d+) of the true excess with compute phases.*?"
+        r"`accurate` finds (\d\.\d+) to (\d\.\d+)",
+        text,
+        re.DOTALL,
+    )
+
+    expected = [
+        bias["compute phases", "fast"],
+        bias["compute phases", "accurate"],
+        bias["always communicating", "accurate"],
+    ]
+    np.testing.assert_allclose([float(one) for one in said.groups()], expected, atol=0.0051)
