@@ -136,8 +136,6 @@ def _swap_type(chance: Random, value: Any, _pool: list) -> tuple:
         choices.append(SNOWMAN)
     if isinstance(old, bool):
         choices += [1, 0]
-    if isinstance(old, dict):
-        choices.append(7)
     new = chance.choice(choices)
     if isinstance(old, dict) and isinstance(new, dict):
         new = True
