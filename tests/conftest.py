@@ -1,10 +1,13 @@
 """What all tests share: reference data that lies beside the repository, where present."""
 
+import os
 from pathlib import Path
 
 import pytest
 
 SHARED = Path(__file__).parents[2] / "shared"
+REQUIRED = "FABRICSIM_REFERENCE_DATA"  # of the environment: what is absent is a failure
+ABSENT = "reference data is not present beside the repository"
 
 
 @pytest.fixture(scope="session")
@@ -14,7 +17,16 @@ def shared():
     def locate(relative):
         path = SHARED / relative
         if not path.exists():
-            pytest.skip(f"reference data {relative} is not present beside the repository")
+            absent = pytest.fail if os.environ.get(REQUIRED) == "required" else pytest.skip
+            absent(f"{ABSENT}: {relative}")
         return path
 
     return locate
+
+
+def pytest_terminal_summary(terminalreporter):
+    """Say how many tests did not run for want of reference data."""
+    skipped = terminalreporter.stats.get("skipped", [])
+    number = sum(ABSENT in str(report.longrepr) for report in skipped)
+    if number:
+        terminalreporter.write_line(f"{number} tests skipped: {ABSENT} ({SHARED}).")
