@@ -7,6 +7,7 @@ package at the door raises.
 * `whole`, `number`, `flag`, `choice`, `text`, `wholes` -- one value
 * `path_of` -- a path, given as text or `Path`
 * `wrong`, `brief` -- the error for a value, and the value as errors show it
+* `shortened` -- a name as the `repr` of an object shows it
 * `plain` -- what Python has for the lists, texts and numbers of a file
 * `Table` -- a table of TOML or JSON, field by field
 * `build`, `look_up` -- what a registry has under a name, with options
@@ -21,6 +22,7 @@ from checking.values import (
     number,
     path_of,
     plain,
+    shortened,
     text,
     whole,
     wholes,
@@ -37,6 +39,7 @@ __all__ = [
     "number",
     "path_of",
     "plain",
+    "shortened",
     "text",
     "whole",
     "wholes",

@@ -15,6 +15,26 @@ MISSING = object()
 """Stands for a value that did not come at all."""
 
 
+def shortened(words: str, most: int = 50) -> str:
+    """
+    Return a text in one line, cut where it is long.
+
+    Parameters
+    ----------
+    words : str
+        Such as the name of a fabric.
+    most : int, default 50
+        Letters at most.
+
+    Returns
+    -------
+    str
+        For the `repr` of what bears the name.
+    """
+    line = " ".join(words.split())
+    return line if len(line) <= most else f"{line[: most - 3]}..."
+
+
 def brief(value: object) -> str:
     """
     Write a value for an error message: on one line, and not all of a long one.

@@ -15,6 +15,7 @@ from coupling.snapshots.estimate import Estimate
 from coupling.snapshots.snapshot import Snapshot, read_snapshot
 from coupling.snapshots.verify import Verification
 from netsim.errors import NetsimError
+from netsim.formats.importers.graphs import from_networkx, is_graph
 from netsim.routing.base import Routing
 from netsim.routings import make_routing
 from netsim.topologies import make_topology
@@ -153,14 +154,15 @@ def read_log(path: str | Path, *, format: str = "swf", **filters: Any) -> Worklo
     return make_workload({"path": str(path), "format": format, **filters}, source="read_log")
 
 
-def topology(spec: str | Path | Mapping[str, Any] | None = None, **fields: Any) -> Topology:  # noqa: ANN401 (fields of any kind)
+def topology(spec: Any = None, **fields: Any) -> Topology:  # noqa: ANN401 (a graph has no type)
     """
     Build a fabric, or read it from a file.
 
     Parameters
     ----------
-    spec : str, Path or mapping, optional
-        Name of a machine, kind of fabric (with its fields as keywords), file, or all fields.
+    spec : str, Path, mapping, networkx.Graph or Topology, optional
+        Name of a machine, kind of fabric (with its fields as keywords), file, all fields, or a
+        graph (with the keywords of `from_networkx`).
     **fields
         Fields of the table ``[topology]`` (docs/topologies.md), e.g. ``radix=18``.
 
@@ -179,6 +181,10 @@ def topology(spec: str | Path | Mapping[str, Any] | None = None, **fields: Any) 
     >>> topology("fat-tree", radix=8).n_nodes
     128
     """
+    if isinstance(spec, Topology) and not fields:
+        return spec
+    if is_graph(spec):
+        return from_networkx(spec, **fields)
     if isinstance(spec, Path):
         return make_topology({"kind": "file", "path": str(spec), **fields})
     if isinstance(spec, Mapping):

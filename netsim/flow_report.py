@@ -1,6 +1,7 @@
 """What given flows get: routes, loads, rates at the start and finish times."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -14,13 +15,14 @@ from netsim.partition import Partition
 from netsim.routes import Routes
 from netsim.routing.base import Routing
 from netsim.routing.ends import flow_ends
+from netsim.tabled import Tabled
 from netsim.topology.base import Topology
 from netsim.topology.demand import demand_topology
 from netsim.topology.rails import senders
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class FlowReport:
+class FlowReport(Tabled):
     """
     What flows that start together get.
 
@@ -43,6 +45,19 @@ class FlowReport:
     link_bytes: Floats
     rates: Floats
     finish_s: Floats
+
+    def __repr__(self) -> str:
+        """Return one line."""
+        end_s = self.finish_s.max(initial=0.0)
+        return f"<FlowReport: {self.rates.size} flows, over after {end_s:g} s>"
+
+    def _rows(self) -> list[dict[str, Any]]:
+        """Return the flows: links crossed, bytes per second at the start, seconds to the end."""
+        columns = (self.routes.hops.tolist(), self.rates.tolist(), self.finish_s.tolist())
+        return [
+            {"hops": hops, "rate": rate, "finish_s": finish_s}
+            for hops, rate, finish_s in zip(*columns, strict=True)
+        ]
 
 
 def report_flows(

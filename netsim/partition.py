@@ -39,6 +39,11 @@ class Partition:
             links = numbers_below("links", self.links, _MOST, PartitionError)
             object.__setattr__(self, "links", links)
 
+    def __repr__(self) -> str:
+        """Return one line."""
+        owned = "no links of its own" if self.links is None else f"{self.links.size} links"
+        return f"<Partition: {self.nodes.size} ranks, {owned}>"
+
 
 @dataclass(frozen=True, eq=False)
 class TreePartition:

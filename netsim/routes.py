@@ -52,6 +52,10 @@ class Routes:
     links: Ints
     n_links: int
 
+    def __repr__(self) -> str:
+        """Return one line."""
+        return f"<Routes: {self.n_flows} flows over {self.n_links} links>"
+
     @property
     def n_flows(self) -> int:
         """Number of flows."""

@@ -28,6 +28,10 @@ class Step:
     dst: Ints
     nbytes: Floats
 
+    def __repr__(self) -> str:
+        """Return one line."""
+        return f"<Step: {self.src.size} messages, {self.nbytes.sum():g} bytes>"
+
 
 class Pattern(Protocol):
     """

@@ -105,6 +105,13 @@ class Allocation:
     idle: int = 0
     units: int = 0
 
+    def __repr__(self) -> str:
+        """Return one line."""
+        return (
+            f"<Allocation of job {self.job.id}: {self.job.n_nodes} nodes on "
+            f"{len(self.leaves)} leaves>"
+        )
+
     @property
     def held(self) -> int:
         """Nodes held, those beyond the request among them."""

@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from checking import shortened
 from netsim.arrays import Ints
 from netsim.topology.base import Topology
 from netsim.topology.demand import demand_topology
@@ -146,6 +147,13 @@ class Cluster:
         self.stamp = [object() for _ in range(self.n_pods)]
         self.shared: SharedLinks | None = None
         self.running: dict[int, Allocation] = {}
+
+    def __repr__(self) -> str:
+        """Return one line."""
+        return (
+            f"<Cluster {shortened(self.fabric.name)}: {self.n_free} of {self.n_nodes} nodes free, "
+            f"{len(self.running)} jobs>"
+        )
 
     def free_nodes(self) -> Ints:
         """

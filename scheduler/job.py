@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from math import inf
 
-from checking import number, whole, wrong
+from checking import number, shortened, whole, wrong
 from patterns.base import Pattern
 from scheduler.errors import WorkloadError
 
@@ -36,6 +36,10 @@ class Communication:
         """Check the share."""
         if not 0.0 <= self.fraction <= 1.0:
             raise wrong("fraction", "a number from 0 to 1", self.fraction, WorkloadError)
+
+    def __repr__(self) -> str:
+        """Return one line."""
+        return f"<Communication {shortened(self.label)!r}: {self.fraction:g} of the time>"
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +89,13 @@ class Job:
     extra: tuple[tuple[str, str], ...] = ()
     logged_start_s: float | None = None
     logged_hosts: str = ""
+
+    def __repr__(self) -> str:
+        """Return one line."""
+        return (
+            f"<Job {self.id}: {self.n_nodes} nodes for {self.runtime_s:g} s, "
+            f"submitted at {self.submit_s:g} s>"
+        )
 
 
 def check_jobs(jobs: Iterable[Job]) -> None:

@@ -44,6 +44,11 @@ class JobRecord:
     lost_s: float
     killed: bool
 
+    def __repr__(self) -> str:
+        """Return one line."""
+        job = self.allocation.job
+        return f"<JobRecord {job.id}: {job.n_nodes} nodes, {self.start_s:g} s to {self.end_s:g} s>"
+
     @property
     def job(self) -> Job:
         """The job."""
@@ -93,6 +98,10 @@ class Schedule:
 
     records: tuple[JobRecord, ...]
     timeline: Timeline
+
+    def __repr__(self) -> str:
+        """Return one line."""
+        return f"<Schedule: {len(self.records)} jobs>"
 
 
 @dataclass(slots=True, eq=False)

@@ -20,7 +20,7 @@ MAY_IMPORT = {
 FLOORS = {
     "checking": [["values"], ["units"], ["registry", "table"]],
     "netsim": [
-        ["errors", "arrays", "wholefile"],
+        ["errors", "arrays", "tabled", "wholefile"],
         ["kernelcache", "units", "hostlist", "textfile", "splitmix", "routes"],
         ["topology"],
         ["partition", "distance", "flows"],

@@ -12,7 +12,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-from checking import flag, path_of, whole
+from checking import flag, path_of, shortened, whole
 from coupling.errors import ResultError
 from coupling.experiments.assembly import Parts, assemble
 from coupling.experiments.claim import claim
@@ -49,6 +49,10 @@ class Campaign:
     results: tuple[Result, ...]
     manifest: Mapping[str, Any]
     folder: Path
+
+    def __repr__(self) -> str:
+        """Return one line."""
+        return f"<Campaign {shortened(str(self.folder))!r}: {len(self.results)} results>"
 
 
 def run_campaign(

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
-from checking import path_of, wrong
+from checking import path_of, shortened, wrong
 from coupling.errors import ExperimentError
 from coupling.experiments.fields import (
     DEFAULT_ALLOCATOR,
@@ -117,6 +117,14 @@ class Experiment:
         """Check the fields, and keep them as plain values."""
         for name, value in checked_fields(self._values()).items():
             object.__setattr__(self, name, value)
+
+    def __repr__(self) -> str:
+        """Return one line."""
+        compared = f", {len(self.compare)} compared" if self.compare else ""
+        return (
+            f"<Experiment {shortened(self.name)!r}: allocator {shortened(self.allocator)!r}, "
+            f"queue {shortened(self.queue)!r}, model {self.model!r}{compared}>"
+        )
 
     @classmethod
     def read(cls, path: str | Path, changes: Sequence[str] = ()) -> "Experiment":

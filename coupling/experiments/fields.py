@@ -9,6 +9,7 @@ from coupling.experiments.seeds import DRAWN, given_seeds
 from coupling.reading.plugins import label_of, load_file, load_installed, settled
 from coupling.reading.table import Table, brief, plain
 from netsim.flows.maxmin import FAIRNESS
+from netsim.formats.importers.graphs import from_networkx, is_graph
 from netsim.topology.base import Topology
 from scheduler.allocators import ALIASES
 
@@ -141,6 +142,8 @@ def _wholes(fields: Mapping[str, Any], source: str) -> dict[str, Any]:
     given = {key: plain(fields[key]) for key in _WHOLE if _stated(key, fields)}
     top = Table(given, source)
     topology, workload = top.raw("topology"), top.raw("workload")
+    if is_graph(topology):
+        given["topology"] = topology = from_networkx(topology)
     if not isinstance(topology, (str, Mapping, Topology)):
         raise top.error("topology", "a table [topology] or the name of a machine")
     if not isinstance(workload, Mapping):

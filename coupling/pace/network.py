@@ -6,6 +6,7 @@ from itertools import pairwise
 
 import numpy as np
 
+from checking import shortened
 from netsim.arrays import Floats, Ints
 from netsim.contention.base import ContentionModel
 from netsim.contention.constants import bytes_per_link
@@ -165,6 +166,10 @@ class NetworkPace:
         self._nodes_per_leaf = nodes_per_leaf
         self._traffic_of = TrafficOf(topology, routing)
         self._members: dict[int, _Member] = {}
+
+    def __repr__(self) -> str:
+        """Return one line."""
+        return f"<NetworkPace on {shortened(self._topology.name)}: {len(self._members)} jobs>"
 
     @property
     def latency_bound(self) -> int:

@@ -11,6 +11,7 @@ from coupling.reading.files import read_text
 from coupling.reading.table import Table
 from netsim.errors import NetsimError
 from netsim.formats.importers import infiniband
+from netsim.formats.importers.graphs import from_networkx, is_graph
 from netsim.formats.importers.namemap import read_name_map
 from netsim.infiniband.wiring import Wiring
 from netsim.routing.base import Routing
@@ -33,7 +34,8 @@ def topology_of(table: Table, folder: Path) -> Topology:
     Parameters
     ----------
     table : Table
-        Its field ``topology`` is a machine name, a table, or, from Python, a `Topology`.
+        Its field ``topology`` is a machine name, a table, or, from Python, a `Topology` or a
+        NetworkX graph.
     folder : Path
         Where relative paths start.
 
@@ -50,10 +52,13 @@ def topology_of(table: Table, folder: Path) -> Topology:
     spec = table.raw("topology")
     if isinstance(spec, Topology):
         return spec
-    if not isinstance(spec, (str, Mapping)):
+    if not (isinstance(spec, (str, Mapping)) or is_graph(spec)):
         raise table.error("topology", "a machine name, or a table with its kind")
     try:
-        topology = make_topology(_located(spec, folder))
+        if isinstance(spec, (str, Mapping)):
+            topology = make_topology(_located(spec, folder))
+        else:
+            topology = from_networkx(spec)
     except NetsimError as error:
         raise table.fault("topology", str(error)) from None
     except (MemoryError, OverflowError, ValueError):  # numpy's, of sizes beyond all memory

@@ -9,7 +9,7 @@ from typing import Any
 
 import pandas as pd
 
-from checking import path_of
+from checking import path_of, shortened
 from coupling.errors import ResultError
 from coupling.reading.table import Table
 from coupling.results.columns import COLUMNS, read_table
@@ -58,6 +58,25 @@ class Result:
     partitions: pd.DataFrame = field(
         default_factory=lambda: pd.DataFrame(columns=list(COLUMNS["partitions"]))
     )
+
+    def __repr__(self) -> str:
+        """Return one line."""
+        return f"<Result {shortened(self.name)!r}: {len(self.jobs)} jobs>"
+
+    def to_frame(self) -> pd.DataFrame:
+        """
+        Return the table of jobs.
+
+        Returns
+        -------
+        DataFrame
+            A row for each job (docs/results.md); a copy.
+        """
+        return self.jobs.copy()
+
+    def _repr_html_(self) -> str:
+        """Return the table of jobs as notebooks show it, its middle left out where it is long."""
+        return str(self.jobs.to_html(max_rows=20))
 
     def save(self, folder: str | Path, *, csv: bool = False) -> dict[str, str]:
         """

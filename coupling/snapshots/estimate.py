@@ -19,6 +19,7 @@ from coupling.snapshots.snapshot import Candidate, JobId, PlacedJob, Snapshot, d
 from netsim.accuracy import Setting, known_accuracy
 from netsim.contention.constants import bytes_per_link
 from netsim.errors import NetsimError
+from netsim.tabled import Tabled
 from scheduler.traffic import PlacedTraffic, TrafficOf
 
 _LONGEST_S = 1e15  # beyond, numbers lose their meaning
@@ -131,7 +132,7 @@ class CandidateEstimate:
 
 
 @dataclass(frozen=True, slots=True)
-class Estimate:
+class Estimate(Tabled):
     """
     What jobs do to each other.
 
@@ -151,6 +152,14 @@ class Estimate:
     links: tuple[LinkLoad, ...]
     candidates: tuple[CandidateEstimate, ...]
     setting: Setting
+
+    def __repr__(self) -> str:
+        """Return one line."""
+        return f"<Estimate: {len(self.jobs)} jobs, {len(self.candidates)} candidates>"
+
+    def _rows(self) -> list[dict[str, Any]]:
+        """Return the jobs, without blame."""
+        return [job.summary() for job in self.jobs]
 
     def to_dict(self) -> dict[str, Any]:
         """
@@ -189,7 +198,7 @@ class Estimate:
 
     def _ranking(self) -> dict[JobId, list[int]]:
         """Return the candidates of every job that has some, best first."""
-        order: dict[JobId, list[int]] = {}
+        order = dict[JobId, list[int]]()
         for entry in sorted(self.candidates, key=lambda entry: entry.rank):
             order.setdefault(entry.job.id, []).append(entry.candidate)
         return order
@@ -353,8 +362,7 @@ class _Estimator:
             self._candidate(f"candidates[{place}], ", candidate, placed, predict)
             for place, candidate in enumerate(self._snapshot.candidates)
         ]
-        rank: dict[int, int] = {}
-        taken: dict[JobId, int] = {}
+        rank, taken = dict[int, int](), dict[JobId, int]()
         for place in sorted(range(len(found)), key=lambda place: _preference(*found[place])):
             job = found[place][0].id
             rank[place] = taken[job] = taken.get(job, 0) + 1

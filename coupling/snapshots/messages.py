@@ -1,13 +1,16 @@
 """What a job of a snapshot sends in an iteration: a pattern by name, or explicit steps."""
 
 from collections.abc import Mapping
+from dataclasses import is_dataclass
 from pathlib import Path
+from typing import cast
 
 import numpy as np
 
 from coupling.reading.table import Table, brief
 from netsim.errors import UnitError
 from netsim.units import parse_size
+from patterns.base import Pattern
 from patterns.errors import PatternError
 from patterns.registry import make_pattern
 from scheduler.pattern_tables import located
@@ -24,7 +27,8 @@ def job_flows(table: Table, n_ranks: int, folder: Path) -> RankFlows | None:
     Parameters
     ----------
     table : Table
-        A job: its field ``pattern`` is a table with ``name`` and options, or ``steps`` lists
+        A job: its field ``pattern`` is a table with ``name`` and options, from
+        Python a pattern, or ``steps`` lists
         for every step the messages ``[source rank, destination rank, bytes]``.
     n_ranks : int
         Ranks of the job.
@@ -82,11 +86,15 @@ def message_bytes(value: object) -> float:
 
 def _by_name(table: Table, spec: object, n_ranks: int, folder: Path) -> RankFlows:
     """Return the messages of a pattern."""
-    if not isinstance(spec, Mapping):
-        raise table.error("pattern", "a table with the name of a pattern")
     try:
-        flows = rank_flows(make_pattern(located(spec, folder)), n_ranks)
-    except PatternError as error:
+        if isinstance(spec, Mapping):
+            pattern = make_pattern(located(spec, folder))
+        elif is_dataclass(spec) and not isinstance(spec, type) and hasattr(spec, "steps"):
+            pattern = cast(Pattern, spec)
+        else:
+            raise table.error("pattern", "a table with the name of a pattern, or a pattern")
+        flows = rank_flows(pattern, n_ranks)
+    except (PatternError, UnitError) as error:
         raise table.fault("pattern", str(error)) from None
     except (MemoryError, OverflowError):
         raise table.fault("pattern", "its messages do not fit in memory.") from None

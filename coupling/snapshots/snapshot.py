@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from checking import path_of, wrong
+from checking import path_of, shortened, wrong
 from coupling.errors import SnapshotError
 from coupling.reading.fabric import routing_of, topology_of
 from coupling.reading.files import node_list, read_json
@@ -149,6 +149,11 @@ class Snapshot:
             for i, own in enumerate(self.candidates)
         ]
         demand_own_nodes(jobs, candidates, self.topology)
+
+    def __repr__(self) -> str:
+        """Return one line."""
+        jobs = f"{len(self.jobs)} jobs on {shortened(self.topology.name)}"
+        return f"<Snapshot {shortened(self.source)!r}: {jobs}>"
 
 
 def read_snapshot(path: Path | str) -> Snapshot:

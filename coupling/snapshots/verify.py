@@ -20,12 +20,16 @@ from netsim.nonblocking.router import PermutationRouter
 from netsim.nonblocking.static_table import TableReport, static_table_report
 from netsim.nonblocking.verdict import Certificate, Status, Verdict, rearrangeable
 from netsim.routes import Routes
+from netsim.tabled import Tabled
 from netsim.topology.base import Topology
 from netsim.topology.fattree import FatTree
 
 RANDOM = 100  # permutations tried where nobody says how many
 _FEW_MATRICES, _ALL_MATRICES = 2_000, 200_000  # leaf-to-leaf flow matrices tried one by one
 _BATCH = 200_000  # flows routed at once: tens of MB
+
+_SHIFTS = ("shifts", "shifts_clean", "shifts_worst")
+_TABLE = (*_SHIFTS, "random", "random_clean", "random_worst", "random_mean")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -87,7 +91,7 @@ class JobVerdict:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Verification:
+class Verification(Tabled):
     """
     What the checks say of all jobs.
 
@@ -105,11 +109,28 @@ class Verification:
     jobs: tuple[JobVerdict, ...]
     allow_unknown: bool = False
 
+    def __repr__(self) -> str:
+        """Return one line."""
+        return f"<Verification: {len(self.jobs)} jobs, {'passed' if self.passed else 'not passed'}>"
+
     @property
     def passed(self) -> bool:
         """Whether no check said no, and each has an answer unless that is let pass."""
         answered = self.allow_unknown or all(job.answered for job in self.jobs)
         return answered and all(job.passed for job in self.jobs)
+
+    def _rows(self) -> list[dict[str, Any]]:
+        """Return the verdicts; None where a question has no answer."""
+        return [
+            {
+                "id": job.id,
+                "isolated": job.isolated,
+                "shared_links": len(job.shares),
+                "conditions_hold": None if job.broken is None else not job.broken,
+                "rearrangeable": job.verdict.holds,
+            }
+            for job in self.jobs
+        ]
 
     def to_dict(self) -> dict[str, Any]:
         """
@@ -142,15 +163,7 @@ class Verification:
         if job.broken is None:
             fields["conditions"]["reason"] = job.reason
         if job.table is not None:
-            fields["static_table"] = {
-                "shifts": job.table.shifts,
-                "shifts_clean": job.table.shifts_clean,
-                "shifts_worst": job.table.shifts_worst,
-                "random": job.table.random,
-                "random_clean": job.table.random_clean,
-                "random_worst": job.table.random_worst,
-                "random_mean": job.table.random_mean,
-            }
+            fields["static_table"] = {name: getattr(job.table, name) for name in _TABLE}
         if job.unroutable:
             fields["unroutable"] = job.unroutable
         if job.permutation is not None:

@@ -45,6 +45,10 @@ class Traffic:
     latency_s: Floats
     n_nodes: int | None = None
 
+    def __repr__(self) -> str:
+        """Return one line."""
+        return f"<Traffic: {self.step.size} flows in {np.unique(self.step).size} steps>"
+
 
 def communicating_nodes(traffic: Traffic, topology: Topology) -> Ints:
     """

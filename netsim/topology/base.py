@@ -6,7 +6,7 @@ from functools import cached_property
 
 import numpy as np
 
-from checking import whole
+from checking import shortened, whole
 from netsim.arrays import Floats, Ints
 from netsim.errors import TopologyError
 from netsim.topology.names import NameBook
@@ -74,6 +74,11 @@ class Topology:
     origin: Origin | None = None
     buffer_bytes: float = 0.0
 
+    def __repr__(self) -> str:
+        """Return one line."""
+        size = f"{self.n_nodes} nodes, {self.n_switches} switches, {self.n_links} links"
+        return f"<{type(self).__name__} {shortened(self.name)}: {size}>"
+
     @property
     def n_links(self) -> int:
         """Directed links, E."""
@@ -123,21 +128,20 @@ class Topology:
             0 on one switch; -1 where no path exists. Failures are not looked at: this is the
             distance in the fabric as built.
         """
-        from scipy.sparse import csr_array  # noqa: PLC0415 (slow to import, and rarely needed)
-        from scipy.sparse.csgraph import dijkstra  # noqa: PLC0415
+        from scipy.sparse import csgraph, csr_array  # noqa: PLC0415 (slow, rarely needed)
 
         size = self.n_nodes + self.n_switches
-        ends = (self.link_tail, self.link_head)
-        graph = csr_array((np.ones(self.n_links), ends), shape=(size, size))
+        links = np.ones(self.n_links), (self.link_tail, self.link_head)
+        graph = csr_array(links, shape=(size, size))
         starts, row = np.unique(src, return_inverse=True)
-        found = np.empty(src.size)
-        batch = max(1, _PAIRS // size)
+        found, batch = np.empty(src.size), max(1, _PAIRS // size)
         for first in range(0, starts.size, batch):
-            distance = dijkstra(graph, unweighted=True, indices=starts[first : first + batch])
+            distance = csgraph.dijkstra(
+                graph, unweighted=True, indices=starts[first : first + batch]
+            )
             mine = (row >= first) & (row < first + batch)
             found[mine] = distance[row[mine] - first, dst[mine]]
-        between = np.where(np.isfinite(found), np.maximum(found - 2, 0), -1)
-        return between.astype(np.int64)
+        return np.where(np.isfinite(found), np.maximum(found - 2, 0), -1).astype(np.int64)
 
     def total_hops(self, nodes: Ints) -> int:
         """
@@ -158,8 +162,7 @@ class Topology:
         TopologyError
             If two of the nodes are not connected.
         """
-        batch = max(1, _PAIRS // max(1, nodes.size))
-        total = 0
+        total, batch = 0, max(1, _PAIRS // max(1, nodes.size))
         for first in range(0, nodes.size, batch):
             rows = nodes[first : first + batch]
             hops = self.hops(np.repeat(rows, nodes.size), np.tile(nodes, rows.size))
@@ -306,8 +309,8 @@ class Topology:
         """
         whole("link", link, 0, self.n_links - 1, error=TopologyError)
         tail, head = int(self.link_tail[link]), int(self.link_head[link])
-        name = f"{self.vertex_name(tail)}>{self.vertex_name(head)}"
-        return f"{name}#{self.link_cable[link]}" if link in self._parallel else name
+        cable = f"#{self.link_cable[link]}" if link in self._parallel else ""
+        return f"{self.vertex_name(tail)}>{self.vertex_name(head)}{cable}"
 
     def link_number(self, name: str) -> int:
         """
@@ -388,8 +391,7 @@ def reverse_links(tail: Ints, head: Ints, cable: Ints) -> Ints:
     TopologyError
         If a link has no reverse.
     """
-    there = np.lexsort((cable, head, tail))
-    back = np.lexsort((cable, tail, head))
+    there, back = np.lexsort((cable, head, tail)), np.lexsort((cable, tail, head))
     matches = (tail[there] == head[back]) & (head[there] == tail[back])
     if not np.all(matches & (cable[there] == cable[back])):
         raise TopologyError("every cable must be given in both directions, each once.")

@@ -18,7 +18,7 @@ _CLASSES = ("green", "black", "blue")
 _AT_ONCE = 1_000_000  # entries of a table of flows and gateways that is held in memory
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Dragonfly(Topology):
     """
     Groups of rows x columns routers; Cray's colours name the cables.

@@ -21,7 +21,7 @@ _UP_CLASSES = ("injection", "leaf-up", "L2-up", "L3-up")
 _DOWN_CLASSES = ("ejection", "leaf-down", "L2-down", "L3-down")
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class FatTree(Topology):
     """
     PGFT(h; m; w; p): a tree of h switch levels above the nodes.

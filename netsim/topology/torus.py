@@ -16,7 +16,7 @@ from netsim.units import Bandwidth, Quantity
 _LONG = 1000  # routers of an axis; the table of all pairs of longer ones takes memory and time
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Torus(Topology):
     """
     Routers on a grid; each dimension is a ring (wrap) or a line.

@@ -6,6 +6,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from checking import shortened
 from netsim.arrays import Ints
 from scheduler.allocation import Allocation
 from scheduler.allocators.base import check_size, now_or_later
@@ -28,6 +29,11 @@ class NodeChooser(ABC):
     isolating: ClassVar[bool] = False
     monotone_in_size: ClassVar[bool] = False
     monotone_in_free: ClassVar[bool] = False
+
+    def __repr__(self) -> str:
+        """Return one line."""
+        options = ", ".join(f"{key}={value!r}" for key, value in vars(self).items())
+        return f"<{type(self).__name__}{': ' * bool(options)}{shortened(options)}>"
 
     @abstractmethod
     def choose(self, job: Job, free: Ints, cluster: Cluster) -> Sequence[int] | Ints | None:

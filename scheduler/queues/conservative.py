@@ -36,6 +36,10 @@ class Conservative:
         self._expected_end_s: dict[int, float] = {}  # as the bookings assume
         self._disturbances = 0
 
+    def __repr__(self) -> str:
+        """Return one line."""
+        return f"<{type(self).__name__}: {len(self)} waiting>"
+
     def __len__(self) -> int:
         """Return the number of waiting jobs."""
         return len(self._line)

@@ -83,6 +83,10 @@ class Reckless:
         self._stuck = False  # a job that finds no place has been met in this pass
         self.record = Record()
 
+    def __repr__(self) -> str:
+        """Return one line."""
+        return f"<{type(self).__name__}: {len(self)} waiting>"
+
     def __len__(self) -> int:
         """Return the number of waiting jobs."""
         return len(self._line)

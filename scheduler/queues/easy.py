@@ -49,6 +49,10 @@ class Easy:
         self._rule = choice("reservation", reservation, (*RULES, NODE_COUNT), error=PolicyError)
         self._kept: tuple[int, int, Reservation] | None = None  # head id, disturbances
 
+    def __repr__(self) -> str:
+        """Return one line."""
+        return f"<{type(self).__name__}: {len(self)} waiting>"
+
     def __len__(self) -> int:
         """Return the number of waiting jobs."""
         return len(self._line)

@@ -15,6 +15,10 @@ class Fcfs:
     def __init__(self) -> None:
         self._line = WaitingLine(1)
 
+    def __repr__(self) -> str:
+        """Return one line."""
+        return f"<{type(self).__name__}: {len(self)} waiting>"
+
     def __len__(self) -> int:
         """Return the number of waiting jobs."""
         return len(self._line)

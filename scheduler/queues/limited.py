@@ -26,6 +26,10 @@ class Limited:
         self._policy = policy
         self._limit = limit
 
+    def __repr__(self) -> str:
+        """Return one line."""
+        return f"<{type(self).__name__}: {len(self)} waiting>"
+
     def __len__(self) -> int:
         """Return the number of waiting jobs."""
         return len(self._policy)

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from math import nan
 
+from checking import shortened
 from scheduler.job import Job
 
 
@@ -64,6 +65,13 @@ class Workload:
     has_requested: bool = False
     n_without_request: int = 0
     n_unsorted: int = 0
+
+    def __repr__(self) -> str:
+        """Return one line."""
+        return (
+            f"<Workload {shortened(self.source)!r}: {len(self.jobs)} jobs, "
+            f"{len(self.dropped_jobs)} dropped>"
+        )
 
     @property
     def dropped(self) -> Mapping[str, int]:

@@ -8,7 +8,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from checking import Table, path_of
+from checking import Table, path_of, shortened
 from netsim.units import parse_size, parse_time
 from patterns.errors import PatternError
 from patterns.registry import PATTERNS, make_pattern
@@ -99,6 +99,10 @@ class Profile:
     rules: tuple[Rule, ...]
     table: Mapping[str, Any] = field(repr=False)
     source: str
+
+    def __repr__(self) -> str:
+        """Return one line."""
+        return f"<Profile {shortened(self.source)!r}: {len(self.rules)} rules>"
 
 
 def read_profile(path: str | Path) -> Profile:

@@ -36,6 +36,10 @@ class Recomputed(Generic[_T]):
         self._solution = ColdSolution({}, {})
         self._changed = False
 
+    def __repr__(self) -> str:
+        """Return one line."""
+        return f"<{type(self).__name__}: {len(self._jobs)} jobs>"
+
     def start(self, job: int, traffic: Traffic) -> None:
         """Add a job; its effect shows at the next `solve`."""
         if job in self._jobs:

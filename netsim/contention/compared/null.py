@@ -15,6 +15,10 @@ class Null:
         self._jobs: set[int] = set()
         self._new: list[int] = []
 
+    def __repr__(self) -> str:
+        """Return one line."""
+        return f"<Null: {len(self._jobs)} jobs>"
+
     def start(self, job: int, traffic: Traffic) -> None:
         """Add a job."""
         del traffic

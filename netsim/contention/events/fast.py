@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 
 import numpy as np
 
-from checking import number
+from checking import number, shortened
 from netsim.arrays import Ints
 from netsim.contention.base import Traffic
 from netsim.contention.blame import Culprits
@@ -60,7 +60,12 @@ class Fast:
             "netsim.contention.events.fixedpoint_kernels", "contention kernels", 4
         )
         self._pool = Pool(topology.n_links)
+        self._name = topology.name
         self._events = 0
+
+    def __repr__(self) -> str:
+        """Return one line."""
+        return f"<Fast on {shortened(self._name)}>"
 
     def start(self, job: int, traffic: Traffic) -> None:
         """Add a job; its effect shows at the next `solve`."""

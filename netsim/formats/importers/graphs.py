@@ -63,12 +63,29 @@ def from_networkx(
     >>> from_networkx(nx.star_graph(4), bandwidth="100 Gb/s").n_nodes
     4
     """
-    if not (hasattr(graph, "nodes") and hasattr(graph, "edges")):
+    if not is_graph(graph):
         raise TopologyError(f"{name}: expected a NetworkX graph, got {type(graph).__name__}.")
     rates = None if bandwidth is None else cable_rates(bandwidth)
     one = rates[0] if rates is not None and len(rates) == 1 else rates
     settings = Settings(one, half_duplex, latency_base_s, latency_per_link_s)
     return graph_topology(graph, name, "networkx", settings)
+
+
+def is_graph(value: object) -> bool:
+    """
+    Say whether something looks like a NetworkX graph.
+
+    Parameters
+    ----------
+    value : object
+        Any.
+
+    Returns
+    -------
+    bool
+        Whether it has nodes and edges.
+    """
+    return hasattr(value, "nodes") and hasattr(value, "edges")
 
 
 def graph_topology(

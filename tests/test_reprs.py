@@ -1,0 +1,180 @@
+"""What a prompt shows of public objects: one line each, and tables of answers."""
+
+import inspect
+from dataclasses import replace
+from importlib import import_module
+
+import networkx as nx
+import numpy as np
+import pytest
+
+import fabricsim as fs
+from coupling import NetworkPace
+from netsim import (
+    CONTENTION_MODELS,
+    Partition,
+    Traffic,
+    make_contention_model,
+    make_routing,
+    report_flows,
+)
+from patterns import PATTERNS, make_pattern
+from patterns.base import Step
+from scheduler import (
+    DEFAULT_PROFILE,
+    Cluster,
+    Communication,
+    Job,
+    NodeChooser,
+    Pace,
+    make_allocator,
+    make_policy,
+    simulate,
+)
+from scheduler.allocators import ALLOCATORS
+from scheduler.queues import POLICIES
+
+PACKAGES = ("netsim", "patterns", "scheduler", "coupling", "fabricsim")
+NEEDY = {"hybrid", "sequence", "matrix"}  # patterns that have to be told something
+LONG = "a name of many words\n" * 40
+PAIR = {"comm_fraction": 0.5, "pattern": {"name": "ring", "nbytes": 1e6}}
+
+
+def scene(topology="cab"):
+    """Return a snapshot of two jobs."""
+    return {
+        "topology": topology,
+        "jobs": [{"id": 1, "nodes": [0, 20], **PAIR}, {"id": 2, "nodes": [1, 21], **PAIR}],
+    }
+
+
+class Corner(NodeChooser):
+    """An allocator with an option."""
+
+    def __init__(self, step):
+        self.step = step
+
+    def choose(self, job, free, cluster):  # noqa: ARG002 (the protocol's)
+        return free[: job.n_nodes]
+
+
+@pytest.fixture(scope="module")
+def objects(tmp_path_factory):
+    """Return an object of every public class."""
+    tree, torus = fs.topology("cab"), fs.topology("torus", dims=[3, 4])
+    experiment = fs.Experiment(
+        topology="cab",
+        workload={"generator": "synth", "mean_nodes": 4, "n_jobs": 12},
+        name=LONG,
+    )
+    campaign = fs.run_campaign(experiment, tmp_path_factory.mktemp("results") / "out")
+    job = Job(1, 0.0, 4, 100.0, 100.0, name=LONG, extra=(("column", LONG),))
+    schedule = simulate(
+        [job], Cluster(tree), make_allocator("jigsaw", {}, 1), make_policy("easy", {})
+    )
+    routing = make_routing("d-mod-k", tree)
+    ends = np.arange(200)
+    traffic = Traffic(
+        np.zeros(200, dtype=int), ends, np.ones(200), routing.routes(ends, ends), 1.0, np.zeros(200)
+    )
+    return [
+        *(tree, torus, fs.topology("dragonfly", groups=3, routers=4)),
+        *(fs.from_networkx(nx.star_graph(30), bandwidth="1 GB/s", name=LONG), routing),
+        *(Partition(ends, None), Partition(ends, ends), routing.routes(ends, ends), traffic),
+        *(report_flows(tree, routing, ends, ends[::-1].copy(), np.ones(200)),),
+        *(make_contention_model(name, tree) for name in CONTENTION_MODELS),
+        *(make_allocator(name, {}, 1) for name in ALLOCATORS),
+        *(make_policy(name, {}) for name in POLICIES),
+        *(
+            make_pattern({"name": name})
+            for name in PATTERNS.keys() - {"hybrid", "sequence", "matrix"}
+        ),
+        *(Step(ends, ends, np.ones(200)), Communication(LONG, make_pattern({"name": "ring"}), 0.5)),
+        *(job, *schedule.records, schedule.records[0].allocation, schedule, Cluster(tree)),
+        *(Corner(list(range(1000))), Pace(), replace(DEFAULT_PROFILE, source=LONG)),
+        NetworkPace(
+            tree, routing, make_contention_model("fast", tree), Cluster(tree).nodes_per_leaf
+        ),
+        *(experiment, campaign, campaign.results[0], fs.estimate(scene()), fs.verify(scene())),
+        fs.read_log("examples/data/synth16.swf.gz"),
+        import_module("coupling.snapshots.snapshot").snapshot_from(scene(), LONG),
+    ]
+
+
+def test_every_public_object_has_a_repr_of_one_line(objects):
+    for shown in objects:
+        text = repr(shown)
+        assert text.isprintable(), text
+        assert len(text) < 200, text
+        assert " at 0x" not in text, text
+
+
+def test_every_public_class_is_among_the_objects(objects):
+    """All classes of every `__all__` but errors and protocols, which have no objects."""
+    modules = [import_module(package) for package in PACKAGES]
+    public = [getattr(module, name) for module in modules for name in module.__all__]
+    classes = {
+        own
+        for own in public
+        if inspect.isclass(own)
+        and not issubclass(own, BaseException)
+        and not getattr(own, "_is_protocol", False)
+    }
+
+    assert {own for own in classes if not any(isinstance(one, own) for one in objects)} == set()
+
+
+def test_a_fabric_says_its_shape():
+    assert repr(fs.topology("thunder-1458")) == (
+        "<FatTree PGFT(3; 9,9,18; 1,9,9; 1,1,1): 1458 nodes, 405 switches, 8748 links>"
+    )
+
+
+def test_answers_are_tables(objects):
+    """A row for each job or flow, with what `to_dict` says."""
+    found, checked = fs.estimate(scene()), fs.verify(scene())
+    frame = found.to_frame()
+
+    assert frame["id"].tolist() == [1, 2]
+    assert frame["slowdown"].tolist() == [job["slowdown"] for job in found.to_dict()["jobs"]]
+    assert checked.to_frame()["isolated"].tolist() == [
+        job["isolated"] for job in checked.to_dict()["jobs"]
+    ]
+    tables = [own for own in objects if hasattr(own, "to_frame")]
+    assert {type(own).__name__ for own in tables} == {
+        *("Estimate", "Verification", "Result", "FlowReport")
+    }
+    for own in tables:
+        assert own._repr_html_().startswith("<table")
+        assert len(own.to_frame()) > 0
+
+
+def test_texts_of_a_table_cannot_act_on_the_notebook():
+    document = scene()
+    document["jobs"][0]["id"] = "<script>"
+
+    assert "<script>" not in fs.estimate(document)._repr_html_()
+
+
+def test_graphs_fabrics_and_patterns_stand_where_names_can():
+    """The same answer as by name."""
+    graph = nx.Graph()
+    graph.add_edges_from([("a", "b")])
+    graph.add_edges_from(("ab"[n % 2], n) for n in range(8))
+    by_name, made = scene(), scene(fs.topology("cab"))
+    for job in made["jobs"]:
+        job["pattern"] = fs.pattern("ring", nbytes=1e6)
+    drawn = {"topology": graph, "jobs": [{"id": 1, "nodes": ["0", "1"], **PAIR}]}
+
+    assert fs.estimate(made) == fs.estimate(by_name)
+    assert fs.estimate(drawn) == fs.estimate({**drawn, "topology": fs.from_networkx(graph)})
+    assert repr(fs.topology(graph)) == repr(fs.from_networkx(graph))
+
+
+@pytest.mark.parametrize("wrong", [3, "ring", [], PATTERNS["ring"], object()])
+def test_what_is_no_pattern_is_refused(wrong):
+    document = scene()
+    document["jobs"][0]["pattern"] = wrong
+
+    with pytest.raises(fs.FabricsimError, match="a table with the name of a pattern, or a pattern"):
+        fs.estimate(document)
