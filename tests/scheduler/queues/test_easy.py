@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from netsim.topology.fattree import fat_tree_of_radix
 from scheduler.allocators import FirstFree, make_allocator
 from scheduler.cluster import Cluster
+from scheduler.errors import PolicyError
 from scheduler.job import Job
 from scheduler.queues.easy import Easy
 from scheduler.simulator import simulate
@@ -19,9 +20,9 @@ def job(number, n_nodes, runtime_s, submit_s=0.0):
     return Job(number, submit_s, n_nodes, runtime_s, runtime_s)
 
 
-def run(jobs, policy, allocator="first-free", radix=4):
+def run(jobs, policy, allocator="first-free", radix=4, **options):
     cluster = Cluster(fat_tree_of_radix(radix, "1 B/s"))
-    records = simulate(jobs, cluster, make_allocator(allocator, {}, 1), policy).records
+    records = simulate(jobs, cluster, make_allocator(allocator, {}, 1), policy, **options).records
     return {record.job.id: record.start_s for record in records}
 
 
@@ -123,6 +124,41 @@ def test_the_head_takes_its_reserved_place_at_the_very_time_reserved(rule):
     records = simulate(jobs, cluster, GivesUpOnTheHead(), Easy(reservation=rule)).records
 
     assert [record.start_s for record in records if record.job.id == 2] == [10.0]
+
+
+@pytest.mark.parametrize(("window", "starts"), [(0, False), (2, False), (3, True), (4, True)])
+def test_so_many_jobs_behind_the_head_are_tried(window, starts):
+    """16 nodes, 12 held until 10 s; behind the head of 16 stand two of 8, then one of 4."""
+    rows = [(12, 10.0), (16, 5.0), (8, 5.0), (8, 5.0), (4, 5.0)]
+    jobs = [job(number, *row) for number, row in enumerate(rows)]
+
+    assert (run(jobs, Easy(window=window))[4] == 0.0) == starts
+
+
+def test_a_window_below_zero_is_refused():
+    with pytest.raises(PolicyError, match="window"):
+        Easy(window=-1)
+
+
+def test_an_early_end_moves_the_reservation_of_the_same_head():
+    """
+    The head of 16 is due at 100 s, when the job of 8 is expected to end; it ends at 20 s.
+
+    Then the head is due at 30 s, and a long job of 4 that would fit now must not delay it.
+    """
+    jobs = [
+        Job(0, 0.0, 8, 20.0, 100.0),
+        Job(1, 0.0, 4, 30.0, 30.0),
+        Job(2, 0.0, 16, 5.0, 5.0),
+        Job(3, 0.0, 4, 60.0, 60.0),
+        Job(4, 21.0, 4, 60.0, 60.0),
+    ]
+
+    starts = run(jobs, Easy(), estimate_s=lambda job: job.requested_s)
+
+    assert starts[3] == 0.0  # ends at 60 s, before the head is due
+    assert starts[2] == 60.0
+    assert starts[4] == 65.0
 
 
 def utilisation(rule, n_jobs):
