@@ -1,5 +1,6 @@
 """Examples are run, and print what stands beside them."""
 
+import ast
 import subprocess
 import sys
 from pathlib import Path
@@ -32,6 +33,30 @@ def test_example_prints_what_is_recorded(script):
 def test_example_stays_short(script):
     """An example is read in one go."""
     assert len(script.read_text(encoding="utf-8").splitlines()) <= 60
+
+
+@pytest.mark.parametrize(
+    ("name", "most"),
+    [
+        ("04_slowdown_table", 6),
+        ("05_own_allocator", 15),
+        ("06_own_pattern", 10),
+        ("07_own_topology", 8),
+    ],
+)
+def test_a_common_program_takes_few_lines(name, most):
+    """Blank lines and docstrings are not counted."""
+    tree = ast.parse((ROOT / "examples" / f"{name}.py").read_text(encoding="utf-8"))
+    texts = {node.value.lineno for node in ast.walk(tree) if is_text(node)}
+    lines = {node.lineno for node in ast.walk(tree) if hasattr(node, "lineno")}
+    ends = {node.end_lineno for node in ast.walk(tree) if hasattr(node, "lineno")}
+
+    assert len((lines | ends) - texts) <= most
+
+
+def is_text(node):
+    """Whether a statement is a docstring."""
+    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
 
 
 @pytest.mark.parametrize("path", EXPERIMENTS, ids=lambda path: path.stem)
