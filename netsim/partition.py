@@ -147,7 +147,8 @@ def on_tree(tree: FatTree, partition: Partition) -> TreePartition:
         Two or three levels, one link per node.
     partition : Partition
         Its nodes may repeat (several ranks on a node); ``links`` None is read as none. Links of
-        its own nodes are taken for granted and may be listed or not.
+        its own nodes are taken for granted and may be listed or not. Links out of service carry
+        nothing: they are as if not owned.
 
     Returns
     -------
@@ -175,6 +176,8 @@ def on_tree(tree: FatTree, partition: Partition) -> TreePartition:
     links = np.empty(0, dtype=np.int64) if partition.links is None else partition.links
     if links.size and not 0 <= links.min() <= links.max() < tree.n_links:
         raise PartitionError(f"links must be in 0..{tree.n_links - 1}, got {links}.")
+    if tree.absent is not None:
+        links = np.setdiff1d(links, tree.absent)
     above, other_node_links = _without_node_links(tree, links, nodes)
     up, down, stray_leaf = _owned(tree, 1, above, leaves)
     stray = [other_node_links, stray_leaf]

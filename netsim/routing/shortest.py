@@ -254,17 +254,27 @@ class Rerouted:
     ) -> Routes:
         """Route flows between nodes over links in service."""
         src, dst = flow_ends(src, dst, self.detour.topology)
-        routes = self.inner.routes(src, dst, partition, rail)
+        try:
+            routes = self.inner.routes(src, dst, partition, rail)
+        except RoutingError as error:
+            owned = None if partition is None else partition.links
+            gone = [] if owned is None else owned[self.absent[owned]].tolist()
+            raise (self._out_of_service(gone[0], f"{error}"[:-1]) if gone else error) from None
         broken = self.absent[routes.links]
         if not broken.any():
             return routes
         if partition is not None and partition.links is not None:
-            name = self.detour.topology.link_name(int(routes.links[broken][0]))
-            raise RoutingError(f"the job owns link {name}, which is out of service.")
+            raise self._out_of_service(int(routes.links[broken][0]))
         met = np.zeros(routes.n_flows, dtype=bool)
         met[np.repeat(np.arange(routes.n_flows), routes.hops)[broken]] = True
         kept = None if rail is None else np.asarray(rail)[met]
         return _with_rows(routes, met, self.detour.routes(src[met], dst[met], rail=kept))
+
+    def _out_of_service(self, link: int, what: str = "") -> RoutingError:
+        """Return the error for an owned link that carries nothing."""
+        name = self.detour.topology.link_name(link)
+        before = f"{what}; " if what else ""
+        return RoutingError(f"{before}the job owns link {name}, which is out of service.")
 
 
 def _with_rows(routes: Routes, rows: Bools, others: Routes) -> Routes:

@@ -199,6 +199,23 @@ def test_a_blocked_partition_has_a_witness(command):
     assert witness["evidence"] in {"cut", "exhaustive", "integer-programming"}
 
 
+def test_a_cable_that_is_out_of_service_makes_nothing_non_blocking(command):
+    """Leaf 0 has no cable of the job's own left, so nothing can be routed."""
+    links = cable("s1.0", "s2.0") + cable("s1.1", "s2.0")
+    document = {
+        "topology": TREE | {"failed_links": ["s1.0>s2.0"]},
+        "jobs": [{"id": 1, "nodes": [0, 2], "links": links}],
+    }
+
+    status, out, _ = command("verify", "-", "--json", stdin=json.dumps(document))
+
+    (job,) = json.loads(out)["jobs"]
+    assert (status, job["rearrangeable"]["status"]) == (1, "blocked")
+    assert job["conditions"]["holds"] is False
+    assert "no shortest path from n0 to n2" in job["unroutable"]
+    assert "the job owns link s1.0>s2.0, which is out of service" in job["unroutable"]
+
+
 def test_the_five_node_partition_is_illegal_yet_proved_non_blocking(command):
     """Pod A: one leaf of 2; pod B: leaves of 2 and 1; a broken condition alone is no failure."""
     tree = fat_tree_of_radix(4, bandwidth="1 B/s")
