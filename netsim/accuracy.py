@@ -1,7 +1,7 @@
 """What is known of the models' errors: comparisons with packet-level simulations, by machine."""
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cache
 from importlib.resources import files
@@ -347,7 +347,7 @@ def accuracy_details(setting: Setting) -> str:
             f"{without} % is the mean error of predicting no interference at all."
         )
     kinds = {
-        f"{row.machine}, {row.routing}, ranks a node: {row.ranks_per_node}"
+        f"{row.machine} with {row.routing} routing, {_ranks((row.ranks_per_node,))}"
         for row in comparisons()
         if row.model == setting.model
     }
@@ -358,12 +358,10 @@ def accuracy_details(setting: Setting) -> str:
 
 def _where(setting: Setting) -> str:
     """Describe a network in words."""
-    article = "an" if setting.machine[0] in "aeiou" else "a"
-    ranks = ", ".join(map(str, setting.ranks_per_node))
-    word = "rank" if setting.ranks_per_node == (1,) else "ranks"
+    article = "an" if setting.machine.startswith(tuple("aeiou")) else "a"
     parts = [
         f"{article} {setting.machine} with {' and '.join(setting.routings)} routing",
-        f"{ranks} {word} a node",
+        _ranks(setting.ranks_per_node),
         f"port buffers of {setting.buffer_bytes:,.0f} bytes"
         if setting.buffer_bytes
         else "no port buffers stated",
@@ -371,6 +369,11 @@ def _where(setting: Setting) -> str:
     if setting.fairness != "per-sender":
         parts.append(f"fairness {setting.fairness}")
     return ", ".join(parts)
+
+
+def _ranks(numbers: Sequence[int]) -> str:
+    """Write how many ranks jobs have on a node."""
+    return f"{' or '.join(map(str, numbers))} rank{'' if tuple(numbers) == (1,) else 's'} a node"
 
 
 def _span(written: Iterable[str]) -> str:

@@ -1,8 +1,9 @@
 """What a report says about assumptions and provenance."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+import pandas as pd
 import tomli_w
 
 from coupling.pace.assumed import ASSUMED
@@ -24,16 +25,17 @@ from coupling.results.result import Result
 
 _RUNTIME_MEANS = {
     "isolated": "The run time in the log is taken as that of the job alone on an ideal placement; "
-    "placement and interference can only lengthen it.",
+    "placement and interference come on top of it.",
     "baseline": "The run time in the log is taken as that of an ordinary run: it is divided by "
     "the mean slowdown of the job in one pass under Baseline (first-free placement, D-mod-k), "
     "which is not iterated.",
 }
 _ESTIMATES = {
     "runtime": "Backfilling knows run times (of the log), as if users guessed them exactly; the "
-    "network can still make a job later than announced.",
+    "network can still make a job end later than announced.",
     "requested": "Backfilling knows the requested times of the log.",
 }
+_DRAWN = ("id", "n_nodes", "runtime_reference_s", "pattern", "comm_fraction")
 _KILL_AT_LIMIT = {True: "Jobs are ended at the requested time.", False: ""}
 
 
@@ -81,20 +83,46 @@ def assumptions(
 
 def _communication(results: Sequence[Result], tables: Mapping[str, Any]) -> str:
     """Say where patterns and communication fractions come from."""
-    jobs = communicating(results[0].jobs)
-    if jobs.empty:
+    if all(communicating(result.jobs).empty for result in results):
         return "No job communicates."
     profile = tables.get("communication")
     source = "the default profile" if profile is None else "the profile of the experiment"
     if profile is not None and "profile" in profile:
         source = f"the profile {profile['profile']}"
-    share = units.percent(len(jobs) / len(finished(results[0].jobs)))
-    low, high = jobs["comm_fraction"].min(), jobs["comm_fraction"].max()
+    groups = _workloads(results)
+    parts = [
+        f"{_shares(jobs)}{'' if len(groups) == 1 else f' ({units.listing(names)})'}."
+        for names, jobs in groups
+    ]
     return (
-        f"Job logs do not say it; patterns and communication fractions are drawn from {source}, "
-        f"with the seed. {share} of the jobs communicate; communication takes "
-        f"{units.percent(low, 0)} to {units.percent(high, 0)} of their ideal run time, "
-        f"{units.percent(jobs['comm_fraction'].mean(), 0)} on average."
+        "Job logs do not say it; patterns and communication fractions are drawn from "
+        f"{source}, with the seed. {' '.join(parts)}"
+    )
+
+
+def _workloads(results: Sequence[Result]) -> list[tuple[list[str], pd.DataFrame]]:
+    """Return the different workloads that ran, with the names of their runs."""
+    groups: list[tuple[list[str], pd.DataFrame]] = []
+    for result in results:
+        jobs = finished(result.jobs)[list(_DRAWN)].reset_index(drop=True)
+        same = next((names for names, other in groups if other.equals(jobs)), None)
+        if same is None:
+            groups.append(([result.name], jobs))
+        else:
+            same.append(result.name)
+    return groups
+
+
+def _shares(jobs: pd.DataFrame) -> str:
+    """Say how many jobs communicate, and how much."""
+    fraction = jobs.loc[jobs["comm_fraction"] > 0, "comm_fraction"]
+    if fraction.empty:
+        return "No job communicates"
+    low, high = (units.percent(value, 0) for value in (fraction.min(), fraction.max()))
+    span = low if low == high else f"{low} to {high}"
+    return (
+        f"{units.percent(len(fraction) / len(jobs))} of the jobs communicate; communication takes "
+        f"{span} of their ideal run time, {units.percent(fraction.mean(), 0)} on average"
     )
 
 
@@ -136,13 +164,22 @@ def _one_model(known: Mapping[str, Any] | None, network: Mapping[str, Any]) -> s
 
 
 def _pattern_table(results: Sequence[Result]) -> Html:
-    """Write how many jobs have each pattern."""
-    jobs = finished(results[0].jobs)
-    if jobs.empty:
-        return Html()
+    """Write how many jobs have each pattern, workload by workload."""
+    heads = ["pattern", "jobs", "share of node time", "mean communication fraction", "mean nodes"]
+    groups = _workloads(results)
+    content = Html()
+    for names, jobs in groups:
+        runs = "" if len(groups) == 1 else f": {units.listing(names)}"
+        if len(jobs):
+            content += table(heads, _pattern_rows(jobs), caption=f"Jobs by pattern, as drawn{runs}")
+    return content
+
+
+def _pattern_rows(jobs: pd.DataFrame) -> list[list[str]]:
+    """Return a row per pattern of one workload."""
     weight = jobs["n_nodes"] * jobs["runtime_reference_s"]
-    names = jobs["pattern"].where(jobs["pattern"] != "", SILENT)
-    rows = [
+    patterns = jobs["pattern"].where(jobs["pattern"] != "", SILENT)
+    return [
         [
             str(name),
             f"{len(part):,}",
@@ -150,10 +187,8 @@ def _pattern_table(results: Sequence[Result]) -> Html:
             units.percent(float(part["comm_fraction"].mean()), 0),
             units.number(float(part["n_nodes"].mean())),
         ]
-        for name, part in jobs.groupby(names)
+        for name, part in jobs.groupby(patterns)
     ]
-    heads = ["pattern", "jobs", "share of node time", "mean communication fraction", "mean nodes"]
-    return table(heads, rows, caption="Jobs by pattern, as drawn")
 
 
 def provenance(
@@ -186,7 +221,7 @@ def provenance(
     dropped = bullets(lines) if lines else paragraph("No job was dropped, none was killed.")
     return (
         table([], rows, kind="text")
-        + heading("Jobs left out")
+        + heading("Jobs left out or killed")
         + dropped
         + _cost_table(results)
         + details(
@@ -232,12 +267,21 @@ def subtitle(results: Sequence[Result], manifest: Mapping[str, Any]) -> str:
     str
         The line.
     """
-    summary = results[0].summary
     parts = [
-        f"{int(summary.get('jobs') or 0):,} jobs",
-        f"{int(summary.get('nodes') or 0):,} nodes",
+        f"{_span(int(result.summary.get('jobs') or 0) for result in results)} jobs",
+        f"{_span(int(result.summary.get('nodes') or 0) for result in results)} nodes",
         str(manifest.get("fabric", "")),
-        f"{units.number(node_seconds(results[0].jobs) / 3600)} node-hours",
+        f"{_span(node_seconds(result.jobs) / 3600 for result in results)} node-hours",
         units.listing([result.name for result in results]),
     ]
     return " · ".join(part for part in parts if part)
+
+
+def _span(values: Iterable[float]) -> str:
+    """Write the least and the greatest of some numbers."""
+    ordered = sorted(values)
+    low, high = (
+        f"{value:,}" if isinstance(value, int) else units.number(value)
+        for value in (ordered[0], ordered[-1])
+    )
+    return low if low == high else f"{low} to {high}"

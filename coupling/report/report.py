@@ -22,14 +22,15 @@ from coupling.report.tables import (
     speedup_table,
 )
 from coupling.report.words import headlines, network_matters
-from coupling.results.comparison import comparable
+from coupling.results.comparison import comparable, finished
+from coupling.results.readable import listing
 from coupling.results.remarks import accuracy_lines
 from coupling.results.result import Result
 from netsim.wholefile import replace_file
 
 _BOX = "Box: quartiles, line in it: median, whiskers: 5 to 95 %, diamond: mean"
-_EMERGENT = "nobody assumed these numbers, they come out of placement, routing and sharing"
-_ASSUMED = "these numbers are those that the scenario of the model states"
+_EMERGENT = "these numbers are not put in, they follow from placement, routing and sharing"
+_ASSUMED = "what the scenario of model assumed states"
 
 
 def write_report(
@@ -108,14 +109,14 @@ def report_html(
         The document.
     """
     colours = palette([result.name for result in results])
-    assumed = experiment_tables.get("network", {}).get("model") == ASSUMED
+    kind, origin = _origin(results, experiment_tables.get("network", {}).get("model"))
     sections = [
         ("Runs compared" if len(results) > 1 else "The run", run_table(results, colours, baseline)),
         ("Over time", _over_time(results)),
         ("Interference and slowdown of jobs", _jobs(results, colours)),
         (
-            f"{'Assumed' if assumed else 'Emergent'} speed-up against Baseline",
-            _speedups(results, colours, baseline, _ASSUMED if assumed else _EMERGENT),
+            f"{kind} against Baseline",
+            _speedups(results, colours, baseline, origin),
         ),
         ("Links", _links(results, colours)),
         ("Does my topology matter?", _self_check(results, colours)),
@@ -131,6 +132,20 @@ def report_html(
     )
 
 
+def _origin(results: Sequence[Result], model: object) -> tuple[str, str]:
+    """Say whether speed-ups emerge or are assumed, run by run where that differs."""
+    assumed = [
+        result.name
+        for result in results
+        if (result.summary.get("network") or {"model": model}).get("model") == ASSUMED
+    ]
+    if not assumed:
+        return "Emergent speed-up", _EMERGENT
+    if len(assumed) == len(results):
+        return "Assumed speed-up", f"these numbers are {_ASSUMED}"
+    return "Speed-up", f"{_EMERGENT}, but run times under {listing(assumed)} are {_ASSUMED}"
+
+
 def _over_time(results: Sequence[Result]) -> Html:
     """Return the section of what happens over time."""
     plots = time_plots(results)
@@ -139,8 +154,8 @@ def _over_time(results: Sequence[Result]) -> Html:
         "triangle marks the last start of each run, after which the machine only drains.",
         "running": "Jobs that run.",
         "queued": "Jobs that wait. A queue that stays longer means later starts for all.",
-        "mean_interference": "Mean over running jobs, weighted by nodes. A line at 1 is an "
-        "allocator that keeps jobs apart.",
+        "mean_interference": "Mean over running jobs, weighted by nodes. Where a line is at 1, no "
+        "running job disturbs another.",
     }
     return figures((plot, captions[name]) for name, plot in plots.items())
 
@@ -149,18 +164,18 @@ def _jobs(results: Sequence[Result], colours: Colours) -> Html:
     """Return the section of interference and slowdown."""
     plots = slowdown_plots(results)
     if not plots:
-        return paragraph("No job communicates, so nothing is slowed.")
+        return paragraph("No job communicates, and none is slowed.")
     captions = {
         "tail": "How many jobs are hit how hard: the further right a line reaches, the worse the "
-        "worst jobs. An allocator that isolates has no line.",
-        "lost": "Who pays: the size classes that lose most need not be those slowed most.",
+        "worst jobs. A run in which no job disturbs another has no line.",
+        "lost": "Who pays: the sizes that lose most to interference need not be slowed most.",
         "interference-size": f"Together / alone on the same nodes. {_BOX}; number of jobs below.",
         "interference-pattern": "The same by communication pattern.",
         "slowdown-size": "Together / ideal: interference and the price of the placement itself.",
         "slowdown-pattern": "The same by communication pattern.",
     }
     pictures = figures((plot, captions[name]) for name, plot in plots.items())
-    note = paragraph("Jobs that communicate only; all others have exactly 1.", "soft")
+    note = paragraph("Jobs that communicate or are slowed; all others have exactly 1.", "soft")
     return note + pictures + interference_table(results, colours)
 
 
@@ -216,7 +231,9 @@ def _self_check(results: Sequence[Result], colours: Colours) -> Html:
     """Return the section of the check against an infinite network."""
     rows = infinite_table(results, colours)
     if not rows:
-        return paragraph("Not checked: the experiment has self_check = false.")
+        ran = any(len(finished(result.jobs)) for result in results)
+        why = "the experiment has self_check = false" if ran else "no job ran"
+        return paragraph(f"Not checked: {why}.")
     note = paragraph(
         "The same jobs, allocator and queue on a network of infinite capacity, where every "
         "slowdown is 1. The difference is all that topology, routing and contention cost here.",

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 from coupling.report.page import Html, details, label, paragraph, table
-from coupling.report.plots.jobs import class_names, classes, communicating
+from coupling.report.plots.jobs import affected, class_names, classes
 from coupling.results import readable as units
 from coupling.results.comparison import comparison_rows, present_columns, write_column
 from coupling.results.result import Result
@@ -69,9 +69,9 @@ def interference_table(results: Sequence[Result], colours: Colours) -> Html:
     HTML
         Two tables, hidden until asked for.
     """
-    tables = {result.name: communicating(result.jobs) for result in results}
+    tables = {result.name: affected(result.jobs) for result in results}
     groups = {name: classes(jobs) for name, jobs in tables.items()}
-    heads = ["", "run", "jobs", "mean", "95 %", "max", "mean slowdown", "node-hours lost"]
+    heads = ["", "run", "jobs", "mean", "95 %", "max", "mean slowdown", "node-hours lost to it"]
     content = Html()
     for by in ("size", "pattern"):
         rows = [
@@ -80,7 +80,9 @@ def interference_table(results: Sequence[Result], colours: Colours) -> Html:
             for name, jobs in tables.items()
             if len(part := jobs[groups[name][by] == kind])
         ]
-        content += table(heads, rows, caption=f"Interference by {by}, communicating jobs")
+        content += table(
+            heads, rows, caption=f"Interference by {by}, of jobs that communicate or are slowed"
+        )
     return details("The numbers behind these pictures", content)
 
 
@@ -124,7 +126,7 @@ def speedup_table(speedups: Mapping[str, pd.DataFrame], colours: Colours) -> Htm
             for name, jobs in speedups.items()
             if len(part := jobs[groups[name][by] == kind])
         ]
-        content += table(heads, rows, caption=f"Emergent speed-up by {by}")
+        content += table(heads, rows, caption=f"Speed-up by {by}")
     return content
 
 

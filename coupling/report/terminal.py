@@ -72,7 +72,8 @@ class ComparisonTable:
         yield Text(EXACT_ONE + (_BETTER if compared else ""), style="dim")
         for line in self._remarks:
             yield Text(visible(line), style="yellow")
-        yield Text(visible(self._reading), style="bold")
+        for line in self._reading:
+            yield Text(visible(line), style="bold")
         for line in self._accuracy:
             yield Text(visible(line))
 

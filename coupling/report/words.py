@@ -19,7 +19,7 @@ NOTICEABLE = 0.001  # relative differences below a thousandth are called small
 _LOST = ("share_lost", "share_lost_to_interference", "share_lost_to_placement")
 
 
-def reading(results: Sequence[Result], baseline: str | None = None) -> str:
+def reading(results: Sequence[Result], baseline: str | None = None) -> list[str]:
     """
     Say in a few sentences what the network costs in each run, and which run is best.
 
@@ -32,13 +32,13 @@ def reading(results: Sequence[Result], baseline: str | None = None) -> str:
 
     Returns
     -------
-    str
+    list of str
         One to four sentences.
     """
     rows = dict(zip([one.name for one in results], comparison_rows(results, baseline), strict=True))
     ran = [result for result in results if len(finished(result.jobs))]
     if not ran:
-        return "No job ran."
+        return ["No job ran."]
     idle = [result.name for result in results if finished(result.jobs).empty]
     sentences = [f"No job ran under {units.listing(idle)}."] if idle else []
     sentences.append(_loss_sentence(ran, rows))
@@ -50,7 +50,7 @@ def reading(results: Sequence[Result], baseline: str | None = None) -> str:
             f"The runs differ in their {what}: there are no speed-ups or ratios to Baseline, and "
             "times compare workloads as much as runs."
         )
-    return " ".join(sentence for sentence in sentences if sentence)
+    return [sentence for sentence in sentences if sentence]
 
 
 def _loss_sentence(ran: Sequence[Result], rows: Mapping[str, Row]) -> str:
@@ -178,7 +178,7 @@ def headlines(results: Sequence[Result], baseline: str | None = None) -> list[st
         network matters most.
     """
     lines = [
-        reading(results, baseline),
+        *reading(results, baseline),
         _worst_job(results),
         _worst_link(results),
         _most_changed(results),

@@ -180,7 +180,7 @@ def _summary(path: Path) -> dict[str, Any]:
     for group in _GROUPS:
         _check_numbers(table.mapping(group), f"{place} {group}:")
     if "network" in summary:
-        _check_network(Table(summary["network"], f"{place} network:", ResultError))
+        _check_network(Table(table.mapping("network"), f"{place} network:", ResultError))
     others = {key: summary[key] for key in summary if key not in ("name", "network", *_GROUPS)}
     _check_numbers(others, place)
     return summary

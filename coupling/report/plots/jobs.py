@@ -91,6 +91,24 @@ def communicating(jobs: pd.DataFrame) -> pd.DataFrame:
     return done[done["comm_fraction"] > 0]
 
 
+def affected(jobs: pd.DataFrame) -> pd.DataFrame:
+    """
+    Return the jobs that ran and that the network, or what is assumed of it, could slow.
+
+    Parameters
+    ----------
+    jobs : DataFrame
+        Job table of a result.
+
+    Returns
+    -------
+    DataFrame
+        Jobs that communicate, and any others with a slowdown.
+    """
+    done = finished(jobs)
+    return done[(done["comm_fraction"] > 0) | (done["slowdown"] != 1)]
+
+
 def speedups_to(results: Sequence[Result], baseline: Result | None) -> dict[str, pd.DataFrame]:
     """
     Return the speed-ups of every run but Baseline.
@@ -118,7 +136,7 @@ def speedups_to(results: Sequence[Result], baseline: Result | None) -> dict[str,
 
 def slowdown_plots(results: Sequence[Result]) -> dict[str, Markup]:
     """
-    Draw interference and slowdown of the jobs that communicate.
+    Draw interference and slowdown of the jobs that communicate, or are slowed.
 
     Parameters
     ----------
@@ -130,9 +148,9 @@ def slowdown_plots(results: Sequence[Result]) -> dict[str, Markup]:
     dict of str to HTML
         SVG of ``interference-size``, ``interference-pattern``, ``slowdown-size``,
         ``slowdown-pattern`` and, where any job is disturbed, ``tail`` and ``lost``; empty
-        when no job communicates.
+        when no job communicates or is slowed.
     """
-    tables = {result.name: communicating(result.jobs) for result in results}
+    tables = {result.name: affected(result.jobs) for result in results}
     if all(table.empty for table in tables.values()):
         return {}
     plots: dict[str, Markup] = {}
@@ -142,7 +160,7 @@ def slowdown_plots(results: Sequence[Result]) -> dict[str, Markup]:
         for by, words in (("size", "nodes of the job"), ("pattern", "pattern")):
             plots[f"{quantity}-{by}"] = svg(
                 f"{quantity}-{by}",
-                f"{title} of communicating jobs by {words}",
+                f"{title} of jobs by {words}",
                 partial(
                     _paint_boxes,
                     tables=tables,
@@ -157,7 +175,7 @@ def slowdown_plots(results: Sequence[Result]) -> dict[str, Markup]:
     return plots | {
         "tail": svg(
             "tail",
-            "Share of communicating jobs above each interference",
+            "Share of jobs above each interference",
             partial(_paint_tail, tables=tables, colours=colours),
         ),
         "lost": svg(
@@ -181,7 +199,7 @@ def speedup_plots(
     speedups: Mapping[str, pd.DataFrame], colours: Mapping[str, str]
 ) -> dict[str, Markup]:
     """
-    Draw the emergent speed-up of each class of jobs.
+    Draw the speed-up of each class of jobs.
 
     Parameters
     ----------
@@ -198,7 +216,7 @@ def speedup_plots(
     return {
         f"speedup-{by}": svg(
             f"speedup-{by}",
-            f"Emergent speed-up by {words}",
+            f"Speed-up by {words}",
             partial(
                 _paint_boxes,
                 tables=speedups,
@@ -236,7 +254,7 @@ def _paint_tail(
     axes.yaxis.set_major_formatter(lambda share, _: f"{share * 100:g} %")
     axes.set_title("Jobs above an interference")
     axes.set_xlabel("interference")
-    axes.set_ylabel("share of communicating jobs")
+    axes.set_ylabel("share of these jobs")
     legend(figure, colours)
 
 

@@ -181,6 +181,64 @@ def test_a_result_that_does_not_name_its_network_has_no_known_error(runs, tables
     assert "No error is known: the result does not say" in report_html(runs, tables, MANIFEST)
 
 
+def with_model(run, model):
+    """Return a run on a fat-tree under a model."""
+    network = Setting(model, "per-sender", "full fat-tree", ("d-mod-k",), (1,), 0.0)
+    return replace(run, summary={**run.summary, "network": network.to_dict()})
+
+
+@pytest.mark.parametrize(
+    ("models", "heading", "words"),
+    [
+        (("fast", "fast"), "Emergent speed-up against Baseline", "these numbers are not put in"),
+        (("assumed", "assumed"), "Assumed speed-up against", "numbers are what the scenario of"),
+        (("fast", "assumed"), "Speed-up against Baseline", "run times under jigsaw are what the"),
+    ],
+)
+def test_a_speed_up_is_said_to_emerge_only_where_it_does(runs, tables, models, heading, words):
+    told = [with_model(run, model) for run, model in zip(runs, models, strict=True)]
+
+    page = Page(report_html(told, tables, MANIFEST))
+
+    assert any(title.startswith(heading) for title in page.headings)
+    assert words in page.text
+
+
+def test_a_slowed_job_is_shown_even_if_it_does_not_communicate(runs, tables):
+    """As under the model that assumes slowdowns."""
+    silent = replace(runs[0], jobs=runs[0].jobs.assign(comm_fraction=0.0))
+
+    text = Page(report_html([silent], tables, MANIFEST)).text
+
+    assert "none is slowed" not in text
+    assert "Interference by size, of jobs that communicate or are slowed" in text
+
+
+def test_runs_of_other_jobs_are_described_one_by_one(runs, tables):
+    """The first run has 3 jobs, the second one: neither stands for both."""
+    fewer = runs[1].jobs.iloc[1:2].assign(comm_fraction=0.7)
+    other = replace(runs[1], jobs=fewer, summary={**runs[1].summary, "jobs": 1})
+
+    text = Page(report_html([runs[0], other], tables, MANIFEST)).text
+
+    assert "1 to 3 jobs · 8 nodes" in text
+    assert "2.00 to 10.5 node-hours" in text
+    assert "66.7 % of the jobs communicate; communication takes 20 % to 40 %" in text
+    assert "(first-free). 100.0 % of the jobs communicate; communication takes 70 % of" in text
+    assert "Jobs by pattern, as drawn: first-free" in text
+    assert "Jobs by pattern, as drawn: jigsaw" in text
+
+
+def test_a_report_without_self_check_says_why(runs, empty, tables):
+    unchecked = [
+        replace(run, summary={k: v for k, v in run.summary.items() if k != "infinite_network"})
+        for run in runs
+    ]
+
+    assert "Not checked: the experiment has self_check" in report_html(unchecked, tables, MANIFEST)
+    assert "Not checked: no job ran." in report_html([empty], tables, MANIFEST)
+
+
 def test_names_from_outside_are_text_and_never_markup(runs, tables):
     """File names, reasons and labels come from users."""
     evil = "<script>alert(1)</script>&"
@@ -203,7 +261,7 @@ def test_a_run_without_traffic_says_so(runs, tables):
     silent = [
         replace(
             run,
-            jobs=run.jobs.assign(comm_fraction=0.0, pattern="", interference=1.0),
+            jobs=run.jobs.assign(comm_fraction=0.0, pattern="", interference=1.0, slowdown=1.0),
             links=run.links.assign(bytes=0.0, busy_fraction=0.0, lost_node_s=0.0),
         )
         for run in runs
@@ -211,7 +269,7 @@ def test_a_run_without_traffic_says_so(runs, tables):
 
     text = Page(report_html(silent, tables, MANIFEST)).text
 
-    assert "No job communicates, so nothing is slowed." in text
+    assert "No job communicates, and none is slowed." in text
     assert "No link carried anything." in text
 
 

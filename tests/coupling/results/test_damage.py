@@ -258,6 +258,14 @@ def test_a_table_of_another_shape_is_refused_even_with_its_hash(here, command, c
         refused(command(*arguments), f"out/{name}: ", words)
 
 
+NETWORK = {
+    "model": "fast",
+    "fairness": "per-sender",
+    "machine": "",
+    "routings": [],
+    "ranks_per_node": [],
+    "buffer_bytes": 0.0,
+}
 NUMBERS = {
     "no nodes": ("summary", {"nodes": None}, "summary.json: nodes: expected a whole number from 1"),
     "a text": ("summary", {"makespan_s": "1"}, "makespan_s: expected a number or null, got '1'"),
@@ -268,6 +276,23 @@ NUMBERS = {
         "summary",
         {"infinite_network": {"makespan_s": "1"}},
         "summary.json: infinite_network: makespan_s: expected a number or null, got '1'",
+    ),
+    "a text as the network": ("summary", {"network": "torus"}, "summary.json: network: expected"),
+    "a network without a machine": ("summary", {"network": {"model": "fast"}}, "fairness"),
+    "a routing as a number": (
+        "summary",
+        {"network": NETWORK | {"routings": [1]}},
+        "summary.json: network: routings: expected a list of texts, got [1]",
+    ),
+    "half a rank": (
+        "summary",
+        {"network": NETWORK | {"ranks_per_node": [0.5]}},
+        "network: ranks_per_node: expected a list of whole numbers, got [0.5]",
+    ),
+    "more of a network": (
+        "summary",
+        {"network": NETWORK | {"hops": 1}},
+        "network: hops: unknown key",
     ),
     "no name": ("summary", {"name": 3}, "summary.json: name: expected a text, got 3"),
     "cost as a text": ("cost", {"events": "1"}, "cost.json: events: expected a number or null"),
@@ -283,6 +308,18 @@ def test_numbers_of_another_type_are_refused_even_with_their_hash(here, command,
 
     for arguments in READERS.values():
         refused(command(*arguments), "out/random/", words)
+
+
+def test_a_network_of_no_kind_has_no_known_error(here, command):
+    """Every field there, and nothing in them."""
+    name = "random/summary.json"
+    numbers = json.loads((here / name).read_text()) | {"network": NETWORK}
+    sealed(here, name, json.dumps(numbers).encode())
+
+    status, out, _ = command(*READERS["compare"])
+
+    assert status == 0
+    assert "No error is known" in out
 
 
 def test_no_table_at_all_is_refused(tmp_path, experiment):
