@@ -15,7 +15,7 @@ from coupling.experiments.stored import Stored
 from coupling.results.manifest import SUMMARY
 from coupling.results.result import TABLES
 
-_REPEATED = (*(f"{name}.parquet" for name in TABLES), SUMMARY)
+REPEATED = (*(f"{name}.parquet" for name in TABLES), SUMMARY)
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +85,7 @@ def rerun(stored: Stored, *, workers: int = 1, progress: Progress | None = None)
         differences = {
             str((place / name).relative_to(stored.folder)): how
             for place, other in zip(stored.places, again.places, strict=True)
-            for name in _REPEATED
+            for name in REPEATED
             if (how := _difference(place / name, other / name))
         }
     names = tuple(result.name for result in campaign.results)

@@ -172,17 +172,23 @@ def _requests(numbers: Numbers) -> str:
     """Say how good the requested times are."""
     found: Mapping[str, float] = numbers["requested_time"]
     if not found["jobs"]:
-        return "Requested times: none; backfilling has to go by run times."
-    text = (
-        f"Requested times: {units.percent(found['jobs'] / numbers['jobs'])} of the jobs have one, "
-        f"{found['values']:,} different; half of them use less than "
-        f"{units.percent(found['median_used'])} of it"
-    )
+        return "No job has a requested time: backfilling has to go by run times."
+    clauses = [
+        (
+            f"{units.percent(found['jobs'] / numbers['jobs'])} of the jobs have a requested time, "
+            f"{units.counted(int(found['values']), 'different value')}"
+        ),
+        f"the median job uses {units.percent(found['median_used'])} of it",
+    ]
     if found["over_runs"]:
+        over = units.counted(int(found["over_runs"]), "job")
         longest = units.duration(found["longest_over_run_s"])
-        text += f"; over-runs: {found['over_runs']:,}, by up to {longest}"
-    exact = f"; exact requests: {found['exact']:,}" if found["exact"] else ""
-    return f"{text}{exact}."
+        clauses.append(f"{over} ran longer than requested, by up to {longest}")
+    if found["exact"]:
+        clauses.append(
+            f"{units.counted(int(found['exact']), 'job')} ran exactly as long as requested"
+        )
+    return f"{'; '.join(clauses)}."
 
 
 def _load(numbers: Numbers) -> str:
@@ -190,46 +196,52 @@ def _load(numbers: Numbers) -> str:
     load, arrivals = numbers["load"], numbers["arrivals"]
     work = f"{units.number(load['node_seconds'] / 3600)} node-hours"
     if load["offered"] is None:
-        return f"Load: {work}, all submitted at once."
-    machine = f"{load['machine_nodes']:,} nodes"
+        return f"{work} are asked for, all at once."
+    machine = units.counted(load["machine_nodes"], "node")
     if load["machine_nodes_from"] == "largest job":
         machine += " (the largest job; --nodes says how many there are)"
     text = (
-        f"Load: {work} in {units.duration(arrivals['span_s'])}, "
-        f"{units.percent(load['offered'])} of {machine}; {load['peak_nodes']:,} nodes at the peak "
-        f"if no job waited. A job every {units.duration(arrivals['mean_gap_s'])} on average, "
-        f"every {units.duration(arrivals['median_gap_s'])} in the median."
+        f"{work} are asked for in {units.duration(arrivals['span_s'])}, "
+        f"{units.percent(load['offered'])} of what {machine} give; if no job waited, "
+        f"{units.counted(load['peak_nodes'], 'node')} would be busy at the peak. "
+        f"{units.duration(arrivals['mean_gap_s'])} lie between two submissions on average, "
+        f"{units.duration(arrivals['median_gap_s'])} in the median."
     )
-    if load["larger_than_machine"]:
-        text += f" Jobs larger than the machine: {load['larger_than_machine']:,}."
+    larger = load["larger_than_machine"]
+    if larger:
+        text += (
+            f" {units.counted(larger, 'job')} {'is' if larger == 1 else 'are'} larger than that."
+        )
     return text
 
 
 def _order(numbers: Numbers) -> list[str]:
     """Say what is odd about rows."""
     lines = []
-    if numbers["not_in_order_of_submission"]:
-        count = numbers["not_in_order_of_submission"]
-        lines.append(f"Out of order, submitted before the job above in the log: {count:,}.")
-    if numbers["repeated"]:
-        count = numbers["repeated"]
-        lines.append(f"Repeated, equal to an earlier job in all but the number: {count:,}.")
+    if count := numbers["not_in_order_of_submission"]:
+        lines.append(f"{units.counted(count, 'row')} out of order: submitted before the row above.")
+    if count := numbers["repeated"]:
+        lines.append(
+            f"{units.counted(count, 'job')} equal to an earlier one in all but the number."
+        )
     return lines
 
 
 def _states(numbers: Numbers) -> list[str]:
     """Say which jobs are kept that were cancelled or still run, and what is known of places."""
     lines = []
-    if numbers["cancelled"]:
-        lines.append(f"Cancelled while they ran, kept: {numbers['cancelled']:,}.")
-    if numbers["running"]:
+    if count := numbers["cancelled"]:
+        lines.append(f"{units.counted(count, 'kept job')} cancelled while running.")
+    if count := numbers["running"]:
         lines.append(
-            f"Running already: {numbers['running']:,}; `run` refuses them, `estimate` takes jobs "
-            f"where they are."
+            f"{units.counted(count, 'job')} running already: `run` refuses them, `estimate` takes "
+            "jobs where they are."
         )
     starts, places = numbers["recorded"]["starts"], numbers["recorded"]["places"]
     if starts or places:
-        lines.append(f"Recorded: when {starts:,} jobs started, where {places:,} ran.")
+        lines.append(
+            f"{units.counted(starts, 'job')} with a recorded start, {places:,} with recorded nodes."
+        )
     return lines
 
 

@@ -102,7 +102,7 @@ def _events_table(results: Sequence[Result]) -> RenderableType:
     }
     bins = [f"{name} %" for name in next(iter(found.values())).index]
     rows = [[name, *(percent(float(part)) for part in parts)] for name, parts in found.items()]
-    return table(["starts and ends that see the machine full to", *bins], rows)
+    return table(["utilisation at starts and ends", *bins], rows)
 
 
 def _size_table(results: Sequence[Result]) -> RenderableType:
@@ -124,7 +124,7 @@ def _size_table(results: Sequence[Result]) -> RenderableType:
 
 def _gain_table(gains: Mapping[str, MindGain], baseline: str) -> RenderableType:
     """Return how much closer runs place jobs than the baseline."""
-    heads = ["MIND below that of", "jobs", "by size", "2-10", "larger", "by node time", "t", "p"]
+    heads = ["MIND lower than under", "jobs", "by size", "2-10", "larger", "by node time", "t", "p"]
     heads[0] += f" {baseline}"
     rows = []
     for name, gain in gains.items():

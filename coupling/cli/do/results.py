@@ -9,7 +9,7 @@ from typing import Any
 from coupling.cli.do.estimate import print_json
 from coupling.errors import ResultError
 from coupling.experiments.moment import moment
-from coupling.experiments.rerun import Rerun
+from coupling.experiments.rerun import REPEATED, Rerun
 from coupling.experiments.rerun import rerun as run_again
 from coupling.experiments.stored import Lineup, Stored, line_up
 from coupling.guard import visible
@@ -72,9 +72,10 @@ def _verdict(folder: Path, found: Rerun) -> list[str]:
         return [*lines, f"{folder} cannot be reproduced: its input has changed."]
     lines = [f"{name} was {then}, now {now}." for name, (then, now) in found.versions.items()]
     lines += [f"{name}: {how}." for name, how in found.differences.items()]
-    runs = listing(found.runs)
-    end = "not reproduced" if found.differences else "reproduced byte by byte"
-    return [*lines, f"{folder}: {runs} {end}."]
+    if found.differences:
+        differ = f"{len(found.differences)} of {len(found.runs) * len(REPEATED)} files differ"
+        return [*lines, f"{folder}: not reproduced, {differ}."]
+    return [*lines, f"{folder}: {listing(found.runs)} reproduced byte by byte."]
 
 
 def run_compare(folders: Sequence[Path], baseline: str | None, *, as_json: bool) -> None:

@@ -15,7 +15,7 @@ from coupling.reading.fabric import topology_of
 from coupling.reading.files import read_json, read_text, write_whole
 from coupling.reading.table import Table
 from coupling.report.columns import seconds, table, text_lines, text_of
-from coupling.results.readable import ratio, volume
+from coupling.results.readable import counted, ratio, volume
 from netsim.errors import NetsimError
 from netsim.formats.exporters.registry import written
 from netsim.routings import make_routing
@@ -223,4 +223,7 @@ def _reach(found: TopologyReport) -> str:
     if not lost and not pairs:
         return "All nodes that take jobs reach each other."
     names = ", ".join(found.topology.vertex_name(node) for node in lost[:_LINES])
-    return f"Cut off: {len(lost)} nodes ({names}); {pairs} further pairs of nodes without a path."
+    more = " ..." if len(lost) > _LINES else ""
+    parts = [f"{counted(len(lost), 'node')} cut off ({names}{more})"] if lost else []
+    parts += [f"{counted(pairs, 'pair')} of nodes without a path"] if pairs else []
+    return f"{' and '.join(parts)}."

@@ -324,7 +324,7 @@ def test_metrics_are_tables_and_json_of_the_same_runs(fabricsim, tmp_path):
     makespan_s = Result.load(tmp_path / "out" / "random").summary["makespan_s"]
     used = Result.load(tmp_path / "out" / "random").summary["utilization_makespan"] * makespan_s
     assert minutes.sum()["random"] * 60 == pytest.approx(used)
-    assert "MIND below that of" in fabricsim("metrics", "out")[1]
+    assert "MIND lower than under" in fabricsim("metrics", "out")[1]
     refused(
         fabricsim("metrics", "out", "--per-minute", "gone/x.csv"),
         "gone/x.csv: cannot be written: No such file or directory",

@@ -99,8 +99,8 @@ def test_inspect_fits_eighty_columns(fabricsim):
     assert status == 0, err
     assert max(map(len, out.splitlines())) <= 80
     text = " ".join(out.split())
-    assert "Jobs larger than the machine: 1." in text
-    assert "over-runs: 1, by up to 50.0 s" in text
+    assert "1 job is larger than that." in text
+    assert "1 job ran longer than requested, by up to 50.0 s" in text
 
 
 @pytest.mark.parametrize("form", FORMATS)

@@ -80,7 +80,7 @@ def test_inspect_counts_what_was_cancelled_and_what_runs(command):
     assert (told["cancelled"], told["running"]) == (1, 0)
     assert told["recorded"] == {"starts": 5, "places": 0}
     out = command("trace", "inspect", DATA / "sacct.txt", "--format", "sacct")[1]
-    assert "Cancelled while they ran, kept: 1." in out
-    assert "Recorded: when 5 jobs started, where 0 ran." in out
+    assert "1 kept job cancelled while running." in out
+    assert "5 jobs with a recorded start, 0 with recorded nodes." in out
     out = command("trace", "inspect", DATA / "squeue.json", "--format", "squeue-json")[1]
-    assert "Running already: 2; `run` refuses them" in out
+    assert "2 jobs running already: `run` refuses them" in out
