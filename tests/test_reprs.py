@@ -178,3 +178,13 @@ def test_what_is_no_pattern_is_refused(wrong):
 
     with pytest.raises(fs.FabricsimError, match="a table with the name of a pattern, or a pattern"):
         fs.estimate(document)
+
+
+def test_a_campaign_refuses_a_fabric_that_no_manifest_can_hold(tmp_path):
+    """Nothing is written."""
+    work = {"generator": "synth", "mean_nodes": 4, "n_jobs": 12}
+    experiment = fs.Experiment(topology=fs.topology("cab"), workload=work)
+
+    with pytest.raises(fs.FabricsimError, match="topology: expected a name, a table or a plug-in"):
+        fs.run_campaign(experiment, tmp_path / "out")
+    assert not (tmp_path / "out").exists()

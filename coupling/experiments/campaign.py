@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from checking import flag, path_of, shortened, whole
-from coupling.errors import ResultError
+from coupling.errors import ExperimentError, ResultError
 from coupling.experiments.assembly import Parts, assemble
 from coupling.experiments.claim import claim
 from coupling.experiments.engine import Progress, check_parts, run_parts, with_reference_runtimes
@@ -22,6 +22,7 @@ from coupling.experiments.records import Records
 from coupling.experiments.workers import Kept, run_in_workers
 from coupling.results.result import Result
 from coupling.stopping import shielded
+from netsim.topology.base import Topology
 from netsim.wholefile import temporary_name
 from scheduler.workload import cancelled
 
@@ -100,6 +101,11 @@ def run_campaign(
     A run is written into a hidden directory, its hashes into the manifest, and the directory
     is renamed then: what is there is finished and known, whenever the process is killed.
     """
+    if isinstance(experiment.topology, Topology):
+        raise ExperimentError(
+            f"{experiment.source}: topology: expected a name, a table or a plug-in's function, "
+            f"with which a result can be run again, got an object: {experiment.topology!r}."
+        )
     demand_experiment(experiment)
     folder = path_of("folder", folder, error=ResultError)
     whole("workers", workers, 1, error=ResultError)
