@@ -47,9 +47,11 @@ def replace_file(path: Path | str, data: str | bytes) -> None:
             file.flush()
             os.fsync(file.fileno())
             partial.replace(target)
-    except BaseException:
+    except BaseException as error:
         with suppress(OSError):
             partial.unlink()
+        if isinstance(error, OSError):
+            error.filename = str(path)  # not the temporary one, or none
         raise
     sync_folder(target.parent)
 

@@ -18,10 +18,11 @@ from coupling.errors import ResultError
 from coupling.experiments.assembly import Parts
 from coupling.experiments.engine import Progress, phases, run_parts
 from coupling.experiments.experiment import Experiment
+from coupling.results.manifest import write_file
 from coupling.results.readable import listing
 from coupling.results.result import Result
 from coupling.stopping import shielded
-from netsim.wholefile import replace_file, temporary_name
+from netsim.wholefile import temporary_name
 
 _LOOK_S = 0.2
 _PHASE = 2**40  # a place of the board holds phase * this + jobs ended, so that one write tells both
@@ -88,7 +89,7 @@ def run_in_workers(
     try:
         desk.mkdir()
         tasks = pickle.dumps((tuple(pending), parts, keep), pickle.HIGHEST_PROTOCOL)
-        replace_file(desk / _TASKS, tasks)
+        write_file(desk / _TASKS, tasks)
         futures = _submit(pool, len(pending))
         while futures:
             done, _ = wait(futures, timeout=_LOOK_S, return_when=FIRST_COMPLETED)

@@ -24,7 +24,8 @@ _N_RUNS = 4  # that the experiment compares
 _MOST_KILLS = 5  # of one result, before it may end
 _LOOK_S = 0.005
 _LONG_S = 600.0
-_REPORT_SHARE = 0.25  # of the kills, while the report is written
+_REPORT_SHARE = 0.1  # of the attempts that wait until the report is written
+_MOST_REPORTS = 2  # kills of one result while its report is written; its runs are there then
 _WORKER = "a worker process was killed (out of memory?)"
 
 
@@ -78,9 +79,13 @@ class Killer:
         """Kill and resume one result until it ends; return how often it was killed."""
         folder = self.desk / f"killed-{number}"
         done = 0
-        while done < most and self._attempt(folder, workers, resume=done > 0):
+        reports = 0
+        while done < most and reports < _MOST_REPORTS:
+            if not self._attempt(folder, workers, resume=done > 0):
+                break
             done += 1
             self.faults += faults_of(folder) if folder.exists() else []
+            reports += bool(is_complete(folder))
         process = start(self.desk, folder, workers, resume=True)
         err = process.communicate(timeout=_LONG_S)[1]
         if process.returncode:

@@ -59,8 +59,9 @@ def test_a_full_disk_leaves_the_old_file_and_nothing_else(tmp_path):
 
     with full_disk(1000), pytest.raises(OSError, match="too large"):
         replace_file(path, "x" * 100_000)
-    with full_disk(1000), pytest.raises(OSError, match="too large"):
+    with full_disk(1000), pytest.raises(OSError, match="too large") as told:
         replace_file(tmp_path / "other", "x" * 100_000)
+    assert told.value.filename == str(tmp_path / "other")
 
     assert path.read_text() == "old"
     assert names(tmp_path) == ["a.txt"]
