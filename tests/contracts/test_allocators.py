@@ -141,7 +141,7 @@ def test_aliases_name_registered_allocators():
         ("ta", {"order": "best-fit"}, "order: expected one of sorted, index, got 'best-fit'"),
         ("ta", {"whole_leaves": "no"}, "whole_leaves: expected true or false, got 'no'"),
         ("lc+s", {"steps": 0}, "steps: expected a whole number from 1, got 0"),
-        ("lc+s", {"steps": 2.5}, "steps: expected a whole number, got 2.5"),
+        ("lc+s", {"steps": 2.5}, "steps: expected a whole number from 1, got 2.5"),
         ("random", {"seed": -1}, "seed: expected a whole number from 0, got -1"),
     ],
 )
