@@ -89,14 +89,14 @@ def guarded() -> Iterator[None]:
             number = os.open(os.devnull, flags)  # reading, or writing, is an error then
             setattr(sys, name, open(number, "r" if name == "stdin" else "w", encoding="utf-8"))  # noqa: PTH123, SIM115 (a descriptor, for good)
     before = sys.stdout, sys.stderr
-    sys.stdout, sys.stderr = Guard(sys.stdout, "standard output"), Guard(sys.stderr)
+    sys.stdout, sys.stderr = _Guard(sys.stdout, "standard output"), _Guard(sys.stderr)
     try:
         yield
     finally:
         sys.stdout, sys.stderr = before
 
 
-class Guard(io.TextIOBase):
+class _Guard(io.TextIOBase):
     """
     A stream to people: lines and our own colours as they are, the rest `visible`.
 
@@ -186,7 +186,7 @@ def write_data(text: str) -> None:
     text : str
         The document; only where people would see it, control characters are made visible.
     """
-    if isinstance(sys.stdout, Guard) and not sys.stdout.isatty():
+    if isinstance(sys.stdout, _Guard) and not sys.stdout.isatty():
         sys.stdout.write_data(text)
     else:
         sys.stdout.write(text)

@@ -1,23 +1,28 @@
 """Read measured communication matrices: CSV, MatrixMarket, NPZ; each may be gzipped."""
 
-import gzip
-import hashlib
 import io
 import zlib
+from array import array
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from zipfile import BadZipFile
+from zipfile import ZIP_DEFLATED, ZIP_STORED, BadZipFile, ZipFile
 
 import numpy as np
 
 from checking import brief
+from checking.inputs import MOST_BYTES, read_input
 from patterns.base import Floats, Ints, Step
 from patterns.errors import PatternError
 from patterns.volume import demand
 
-_GZIP_MAGIC = b"\x1f\x8b"
 _ZIP_MAGIC = b"PK"
+_PACKED = (ZIP_STORED, ZIP_DEFLATED)
+_DAMAGE = (OSError, EOFError, ValueError, TypeError, KeyError, BadZipFile, zlib.error)
+
+MOST_ENTRIES = 20_000_000
+"""Of a matrix."""
+
 _MAX_RANKS = 2**31  # a pair of ranks must fit in one 64-bit number
 _COLUMNS = (["src", "dst", "bytes"], ["src", "dst", "messages"])
 
@@ -70,14 +75,13 @@ def read_matrix(file: str) -> MatrixFile:
     suffix = Path(file.removesuffix(".gz")).suffix
     if suffix not in _READERS:
         raise PatternError(f"{file}: expected a name that ends in {', '.join(_READERS)} (.gz).")
+    content = read_input(file, PatternError)
     try:
-        content = Path(file).read_bytes()
-        packed = content.startswith(_GZIP_MAGIC)
-        plain = gzip.decompress(content) if packed else content
-        src, dst, value, size = _READERS[suffix](plain)
-    except (OSError, EOFError, ValueError, TypeError, KeyError, BadZipFile, zlib.error) as error:
-        reason = getattr(error, "strerror", None) or error  # without number and path
-        raise PatternError(f"{file}: {reason}") from None
+        src, dst, value, size = _READERS[suffix](content.data)
+    except MemoryError:
+        raise PatternError(f"{file}: does not fit into the memory.") from None
+    except _DAMAGE as error:
+        raise PatternError(f"{file}: {error}") from None
     if not np.all(np.isfinite(value) & (value >= 0)):
         bad = int(np.argmin(np.isfinite(value) & (value >= 0)))
         raise PatternError(
@@ -89,8 +93,7 @@ def read_matrix(file: str) -> MatrixFile:
         raise PatternError(f"{file}: no traffic between different ranks.")
     n_ranks = size or int(max(src.max(), dst.max())) + 1
     entries = demand([Step(src[kept], dst[kept], value[kept])], n_ranks)
-    digest = hashlib.sha256(content).hexdigest()
-    return MatrixFile(entries, n_ranks, size is not None, digest)
+    return MatrixFile(entries, n_ranks, size is not None, content.sha256)
 
 
 _Parsed = tuple[Ints, Ints, Floats, int | None]
@@ -98,16 +101,24 @@ _Parsed = tuple[Ints, Ints, Floats, int | None]
 
 def _read_csv(content: bytes) -> _Parsed:
     """Return senders, receivers and values of a table."""
-    lines = content.decode("utf-8-sig").splitlines()
-    header = [name.strip() for name in lines[0].split(",")] if lines else []
+    lines = io.StringIO(content.decode("utf-8-sig"), newline=None)
+    header = [name.strip() for name in lines.readline().split(",")]
     if header not in _COLUMNS:
-        raise PatternError(f"line 1: expected src,dst,bytes or src,dst,messages, got {header}.")
-    rows = []
-    for number, line in enumerate(lines[1:], start=2):
+        got = brief(header)
+        raise PatternError(f"line 1: expected src,dst,bytes or src,dst,messages, got {got}.")
+    rows = array("d")
+    for number, line in enumerate(lines, start=2):
         if line.strip():
-            rows.append(_row(number, line))
-    src, dst, value = np.array(rows, dtype=np.float64).reshape(-1, 3).T
+            rows.extend(_row(number, line))
+            _check_count(len(rows) // 3)
+    src, dst, value = np.array(rows).reshape(-1, 3).T
     return src.astype(np.int64), dst.astype(np.int64), value, None
+
+
+def _check_count(n_entries: int) -> None:
+    """Refuse more entries than fit into memory."""
+    if n_entries > MOST_ENTRIES:
+        raise PatternError(f"expected at most {MOST_ENTRIES:,} entries, got more.")
 
 
 def _row(number: int, line: str) -> tuple[int, int, float]:
@@ -117,19 +128,22 @@ def _row(number: int, line: str) -> tuple[int, int, float]:
         row = int(src), int(dst), float(value)
     except ValueError:
         raise PatternError(
-            f"line {number}: expected two ranks and a number, got {brief(line)}."
+            f"line {number}: expected two ranks and a number, got {brief(line.rstrip())}."
         ) from None
     if not 0 <= min(row[:2]) <= max(row[:2]) < _MAX_RANKS:
         raise PatternError(
-            f"line {number}: ranks must be in 0..{_MAX_RANKS - 1}, got {brief(line)}."
+            f"line {number}: ranks must be in 0..{_MAX_RANKS - 1}, got {brief(line.rstrip())}."
         )
     return row
 
 
 def _read_matrix_market(content: bytes) -> _Parsed:
     """Return senders, receivers and values of a MatrixMarket file."""
-    from scipy.io import mmread  # noqa: PLC0415 (few jobs have a measured matrix)
+    from scipy.io import mminfo, mmread  # noqa: PLC0415 (few jobs have a measured matrix)
 
+    n_entries = mminfo(io.BytesIO(content))[2]  # for which it would take memory before it reads
+    if n_entries > len(content):
+        raise PatternError(f"expected {n_entries:,} entries, got fewer.")
     return _of_matrix(mmread(io.BytesIO(content)))
 
 
@@ -139,6 +153,12 @@ def _read_npz(content: bytes) -> _Parsed:
 
     if not content.startswith(_ZIP_MAGIC):
         raise PatternError("expected an NPZ archive, as numpy and scipy write them.")
+    with ZipFile(io.BytesIO(content)) as parts:
+        sizes = [part.file_size for part in parts.infolist()]
+        if any(part.compress_type not in _PACKED or part.flag_bits & 1 for part in parts.filelist):
+            raise PatternError("expected an NPZ archive, as numpy and scipy write them.")
+    if sum(sizes) > MOST_BYTES:
+        raise PatternError(f"more than {MOST_BYTES // 2**20} MiB, unpacked.")
     with np.load(io.BytesIO(content), allow_pickle=False) as archive:
         if "format" not in archive:
             if len(archive.files) != 1:
@@ -151,12 +171,17 @@ def _of_matrix(matrix: object) -> _Parsed:
     """Return senders, receivers and values of a dense or sparse matrix."""
     from scipy.sparse import coo_array  # noqa: PLC0415 (few jobs have a measured matrix)
 
-    sparse = coo_array(matrix)  # type: ignore[call-overload]
-    shape: tuple[int, ...] = sparse.shape
-    if sparse.dtype.kind not in "iufb" or len(shape) != 2 or len(set(shape)) != 1:  # noqa: PLR2004 (rows, columns)
+    shape: tuple[int, ...] = getattr(matrix, "shape", ())
+    kind = getattr(matrix, "dtype", np.dtype(object))
+    if kind.kind not in "iufb" or len(shape) != 2 or len(set(shape)) != 1:  # noqa: PLR2004 (rows, columns)
         raise PatternError(
-            f"expected a square matrix of real numbers, got shape {shape} of {sparse.dtype}."
+            f"expected a square matrix of real numbers, got shape {shape} of {kind}."
         )
+    if shape[0] > _MAX_RANKS:
+        raise PatternError(f"expected at most {_MAX_RANKS:,} ranks, got {shape[0]:,}.")
+    dense = isinstance(matrix, np.ndarray)
+    _check_count(int(np.count_nonzero(matrix) if dense else matrix.nnz))  # type: ignore[call-overload, attr-defined]
+    sparse = coo_array(matrix)  # type: ignore[call-overload]
     src, dst = sparse.row.astype(np.int64), sparse.col.astype(np.int64)
     return src, dst, sparse.data.astype(np.float64), shape[0]
 

@@ -18,10 +18,10 @@ MAY_IMPORT = {
 # The rooms of each package, ground floor first: a room imports rooms of lower floors and itself.
 # A module that lies loose in a package is a room of its own; `__init__` is a folder's face.
 FLOORS = {
-    "checking": [["values"], ["units"], ["registry", "table"]],
+    "checking": [["values"], ["units", "inputs", "documents"], ["registry", "table"]],
     "netsim": [
         ["errors", "arrays", "tabled", "wholefile"],
-        ["kernelcache", "units", "hostlist", "textfile", "splitmix", "routes"],
+        ["kernelcache", "units", "hostlist", "splitmix", "routes"],
         ["topology"],
         ["partition", "distance", "flows"],
         ["routing", "contention"],

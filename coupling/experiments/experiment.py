@@ -1,13 +1,13 @@
 """Experiment: everything a run depends on, read from TOML and checked at the door."""
 
-import sys
-import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
 from checking import path_of, shortened, wrong
+from checking.documents import parse_toml
+from checking.inputs import read_text
 from coupling.errors import ExperimentError
 from coupling.experiments.fields import (
     DEFAULT_ALLOCATOR,
@@ -151,7 +151,7 @@ class Experiment:
         path = path_of("path", path, error=ExperimentError)
         if isinstance(changes, str):
             raise wrong("changes", "a list such as ['run.seed=2']", changes, ExperimentError)
-        tables = _parse(path)
+        tables = parse_toml(read_text(path, ExperimentError), str(path), ExperimentError)
         if changes:
             _let_seeds_follow(tables)
         for change in changes:
@@ -334,26 +334,13 @@ def _let_seeds_follow(tables: dict[str, Any]) -> None:
         return  # wrong seeds, to be told where all is checked
 
 
-def _parse(path: Path) -> dict[str, Any]:
-    """Read a TOML file."""
-    try:
-        text = sys.stdin.read() if str(path) == "-" else path.read_text(encoding="utf-8")
-        return tomllib.loads(text)
-    except OSError as error:
-        raise ExperimentError(f"{path}: cannot be read: {error.strerror}.") from error
-    except UnicodeDecodeError as error:
-        raise ExperimentError(f"{path}: expected TOML in UTF-8, got bytes that are not.") from error
-    except tomllib.TOMLDecodeError as error:
-        raise ExperimentError(f"{path}: no valid TOML: {error}.") from error
-
-
 def _set(tables: dict[str, Any], change: str) -> None:
     """Apply one ``table.field=value``; the value is TOML, or a bare word."""
     key, sign, text = change.partition("=")
     parts = key.strip().split(".")
     if not sign or not all(parts):
         raise ExperimentError(f"--set {change}: expected table.field=value.")
-    value = value_of(text)
+    value = value_of(text, f"--set {key}")
     target: Any = tables
     for part in parts[:-1]:
         target = target.setdefault(part, {}) if isinstance(target, dict) else None

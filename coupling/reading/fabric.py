@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from checking.inputs import read_text
 from coupling.errors import SnapshotError
-from coupling.reading.files import read_text
 from coupling.reading.table import Table
 from netsim.errors import NetsimError
 from netsim.formats.importers import infiniband
@@ -157,8 +157,10 @@ def read_wiring(
     SnapshotError, TopologyError
         If the file cannot be read or is no such output.
     """
-    better = None if name_map is None else read_name_map(read_text(name_map), str(name_map))
-    wiring, remark = infiniband.read_wiring(read_text(path), str(path), better, like)
+    better = None
+    if name_map is not None:
+        better = read_name_map(read_text(name_map, SnapshotError), str(name_map))
+    wiring, remark = infiniband.read_wiring(read_text(path, SnapshotError), str(path), better, like)
     return wiring, "" if isinstance(wiring.topology, FatTree) else remark
 
 

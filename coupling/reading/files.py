@@ -1,14 +1,12 @@
-"""Read JSON documents, other input files and node lists; write files whole or not at all."""
+"""Read JSON documents and node lists; write files whole or not at all."""
 
-import gzip
-import json
-import sys
-import zlib
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from checking.documents import parse_json
+from checking.inputs import read_text
 from coupling.errors import SnapshotError
 from coupling.guard import write_data
 from coupling.reading.table import Table, brief
@@ -18,37 +16,6 @@ from netsim.topology.base import Topology
 from netsim.wholefile import replace_file
 
 
-def read_text(path: Path) -> str:
-    """
-    Read a text file.
-
-    Parameters
-    ----------
-    path : Path
-        The file, read as it is where gzip has packed it (``.gz``); ``-`` is standard input.
-
-    Returns
-    -------
-    str
-        Its contents.
-
-    Raises
-    ------
-    SnapshotError
-        If it cannot be read or is no text.
-    """
-    try:
-        if str(path) == "-":
-            return sys.stdin.read()
-        data = path.read_bytes()
-        return (gzip.decompress(data) if path.suffix == ".gz" else data).decode("utf-8")
-    except (OSError, EOFError, zlib.error) as error:
-        reason = getattr(error, "strerror", None) or "the gzip file is damaged"
-        raise SnapshotError(f"{path}: cannot be read: {reason}.") from None
-    except ValueError as error:  # a NUL in the name, or other letters than UTF-8
-        raise SnapshotError(f"{path}: cannot be read as UTF-8: {error}.") from None
-
-
 def read_json(path: Path) -> dict[str, Any]:
     """
     Read a JSON object.
@@ -56,7 +23,7 @@ def read_json(path: Path) -> dict[str, Any]:
     Parameters
     ----------
     path : Path
-        The file; ``-`` is standard input.
+        The file, which gzip may have packed; ``-`` is standard input.
 
     Returns
     -------
@@ -68,35 +35,10 @@ def read_json(path: Path) -> dict[str, Any]:
     SnapshotError
         If the file cannot be read, is no JSON object, or names a field twice.
     """
-    try:
-        document = json.loads(read_text(path), object_pairs_hook=_once)
-    except json.JSONDecodeError as error:
-        what = f"{error.msg} in line {error.lineno}, column {error.colno}"
-        raise SnapshotError(f"{path}: expected JSON, got: {what}.") from None
-    except (_RepeatedError, RecursionError, ValueError) as error:
-        if isinstance(error, SnapshotError):
-            raise
-        reason = (
-            "values inside each other too deeply" if isinstance(error, RecursionError) else error
-        )
-        raise SnapshotError(f"{path}: expected JSON, got: {reason}.") from None
+    document = parse_json(read_text(path, SnapshotError), str(path), SnapshotError)
     if not isinstance(document, dict):
         raise SnapshotError(f"{path}: expected a JSON object, got {brief(document)}.")
     return document
-
-
-class _RepeatedError(ValueError):
-    """A field is there twice, of which JSON would keep the last."""
-
-
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Make an object whose fields have different names."""
-    fields = dict(pairs)
-    if len(fields) < len(pairs):
-        names = [name for name, _ in pairs]
-        twice = next(name for name in names if names.count(name) > 1)
-        raise _RepeatedError(f"field {brief(twice)} twice in one object")
-    return fields
 
 
 def write_whole(path: Path, text: str) -> None:

@@ -5,12 +5,13 @@ from typing import Any
 
 from checking import Table as CheckedTable
 from checking import brief, plain
+from checking.documents import parse_toml
 from coupling.errors import CouplingError, ExperimentError
 
 __all__ = ["Table", "brief", "plain", "value_of"]
 
 
-def value_of(text: str) -> Any:  # noqa: ANN401 (a TOML value)
+def value_of(text: str, place: str) -> Any:  # noqa: ANN401 (a TOML value)
     """
     Read a value as it is typed on a command line.
 
@@ -18,16 +19,27 @@ def value_of(text: str) -> Any:  # noqa: ANN401 (a TOML value)
     ----------
     text : str
         TOML, or a bare word.
+    place : str
+        The option, for errors.
 
     Returns
     -------
     any
         The value.
+
+    Raises
+    ------
+    ExperimentError
+        If it is beyond the bounds of TOML documents.
     """
+    line = f"value = {text}"
     try:
-        return tomllib.loads(f"value = {text}")["value"]
+        tomllib.loads(line)
     except tomllib.TOMLDecodeError:
         return text.strip()
+    except (RecursionError, ValueError):
+        pass  # beyond the bounds, as is told now
+    return parse_toml(line, place, ExperimentError)["value"]
 
 
 class Table(CheckedTable):

@@ -1,6 +1,5 @@
 """Permutations: read, one flow per line or JSON, and parted by job."""
 
-import json
 import shlex
 from collections.abc import Sequence
 from pathlib import Path
@@ -8,8 +7,9 @@ from pathlib import Path
 import numpy as np
 
 from checking import wholes, wrong
+from checking.documents import parse_json
+from checking.inputs import read_text
 from coupling.errors import SnapshotError
-from coupling.reading.files import read_text
 from coupling.reading.table import brief
 from coupling.snapshots.snapshot import JobId, Snapshot
 from netsim.arrays import Ints
@@ -42,7 +42,7 @@ def read_permutation(path: Path, topology: Topology) -> list[tuple[int, int]]:
     SnapshotError
         If the file cannot be read, or an entry is no pair of nodes.
     """
-    text = read_text(path)
+    text = read_text(path, SnapshotError)
     if text.lstrip().startswith("["):
         return _from_json(text, path, topology)
     pairs = []
@@ -60,10 +60,7 @@ def read_permutation(path: Path, topology: Topology) -> list[tuple[int, int]]:
 
 def _from_json(text: str, path: Path, topology: Topology) -> list[tuple[int, int]]:
     """Read a JSON list of pairs."""
-    try:
-        entries = json.loads(text)
-    except (ValueError, RecursionError):
-        raise SnapshotError(f"{path}: expected a JSON list of [source, destination].") from None
+    entries = parse_json(text, str(path), SnapshotError)
     return [_pair(entry, f"{path}: [{i}]", topology) for i, entry in enumerate(entries)]
 
 

@@ -1,16 +1,15 @@
 """Loaded tables: a dump of a running fabric as a routing."""
 
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from checking.inputs import read_text
 from netsim.errors import RoutingError
 from netsim.formats.importers import infiniband
 from netsim.infiniband.dump import read_lft_dump, tables_of
 from netsim.infiniband.lft import LFT
-from netsim.textfile import read_text_file
 from netsim.topology.base import Topology
 
 KEYS = ("lft", "fabric")
@@ -50,7 +49,7 @@ def load_tables(spec: Mapping[str, Any], topology: Topology) -> LFT:
         if not isinstance(path, str):
             expected = "the path of a dump" if key == "lft" else "the path of ibnetdiscover output"
             raise RoutingError(f"{key}: expected {expected}, got {path!r}.")
-    wiring, _ = infiniband.read_wiring(read_text_file(Path(fabric)), fabric)
+    wiring, _ = infiniband.read_wiring(read_text(fabric, RoutingError), fabric)
     wired = wiring.topology
     same = (wired.n_nodes, wired.n_switches) == (topology.n_nodes, topology.n_switches)
     if not (
@@ -62,5 +61,5 @@ def load_tables(spec: Mapping[str, Any], topology: Topology) -> LFT:
             f"{fabric}: expected the fabric {topology.name} with {topology.n_nodes} nodes, got "
             f"{wired.name} with {wired.n_nodes}."
         )
-    tables = tables_of(read_lft_dump(read_text_file(Path(dump)), dump), wiring)
+    tables = tables_of(read_lft_dump(read_text(dump, RoutingError), dump), wiring)
     return LFT(topology, tables.out)

@@ -1,15 +1,16 @@
 """JSON job lists: the reader that their formats share, Flux and Batsim."""
 
-import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Unpack
 
+from checking.documents import parse_json
+from checking.inputs import decoded
 from scheduler.errors import WorkloadError
 from scheduler.workload.base import Workload
 from scheduler.workload.entries import Entry, count, missing, refuse, seconds, workload_of
 from scheduler.workload.filters import MISSING, Filters, ReadOptions
-from scheduler.workload.source import Source, read_source
+from scheduler.workload.source import Source, bounded, read_source
 
 
 def load_json(source: Source) -> Any:  # noqa: ANN401 (whatever the file holds)
@@ -31,13 +32,8 @@ def load_json(source: Source) -> Any:  # noqa: ANN401 (whatever the file holds)
     WorkloadError
         If it is no JSON; the message names the line.
     """
-    try:
-        return json.loads(source.data)
-    except json.JSONDecodeError as error:
-        place = f"{source.name}:{error.lineno}"
-        raise WorkloadError(f"{place}: expected JSON, got: {error.msg}.") from error
-    except (ValueError, RecursionError) as error:  # no UTF-8, endless digits or nesting
-        raise WorkloadError(f"{source.name}: expected JSON, got: {error}.") from error
+    text = decoded(source, WorkloadError)
+    return parse_json(text, source.name, WorkloadError, strict=False)
 
 
 def job_tables(source: Source) -> list[tuple[str, Mapping[str, Any]]]:
@@ -64,7 +60,7 @@ def job_tables(source: Source) -> list[tuple[str, Mapping[str, Any]]]:
     if not isinstance(jobs, list):
         raise WorkloadError(f"{source.name}: expected a list of jobs under 'jobs', got none.")
     tables = []
-    for number, job in enumerate(jobs):
+    for number, job in enumerate(bounded(jobs, source)):
         place = f"{source.name}: jobs[{number}]"
         if not isinstance(job, Mapping):
             raise WorkloadError(f"{place}: expected an object, got {str(job)[:40]!r}.")

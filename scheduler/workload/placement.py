@@ -8,7 +8,7 @@ from scheduler.errors import WorkloadError
 from scheduler.workload.base import Workload
 from scheduler.workload.entries import Entry, count, missing, refuse, seconds, workload_of
 from scheduler.workload.filters import Filters, ReadOptions
-from scheduler.workload.source import read_source
+from scheduler.workload.source import bounded, read_source
 
 _PLACE, _REMOVE = {"P", "PLACE"}, {"F", "R", "REMOVE", "FREE"}
 _SHORT, _LONG = 2, 3  # words of a line that removes and of one that places, without time
@@ -53,7 +53,7 @@ def read_placement_log(path: str | Path, **options: Unpack[ReadOptions]) -> Work
     used: set[str] = set()
     now = 0.0
     timed: bool | None = None
-    for number, line in enumerate(source.lines(), start=1):
+    for number, line in enumerate(bounded(source.lines(), source), start=1):
         words = line.decode("utf-8", "backslashreplace").split()
         if not words or words[0][0] in "#;":
             continue

@@ -1,7 +1,6 @@
 """Communication profile: rules that say how the jobs of a log communicate."""
 
 import sys
-import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 from pathlib import Path
@@ -9,6 +8,8 @@ from types import MappingProxyType
 from typing import Any
 
 from checking import Table, path_of, shortened
+from checking.documents import parse_toml
+from checking.inputs import decoded
 from netsim.units import parse_size, parse_time
 from patterns.errors import PatternError
 from patterns.registry import PATTERNS, make_pattern
@@ -126,10 +127,7 @@ def read_profile(path: str | Path) -> Profile:
         and key.
     """
     source = read_source(path)
-    try:
-        table = tomllib.loads(source.data.decode())
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise WorkloadError(f"{source.name}: expected a TOML file, got: {error}.") from error
+    table = parse_toml(decoded(source, WorkloadError), source.name, WorkloadError)
     folder = None if str(path) == "-" else Path(path).parent
     return profile_from(table, source.name, folder)
 

@@ -1,7 +1,7 @@
 """Slurm: accounting records (`sacct -X -P`) and the present queue (`squeue --json`)."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Unpack
@@ -12,7 +12,7 @@ from scheduler.workload.entries import Entry, count, missing, refuse, seconds, w
 from scheduler.workload.filters import MISSING, Filters, ReadOptions
 from scheduler.workload.hostlist import expand_hostlist
 from scheduler.workload.json_lists import job_tables
-from scheduler.workload.source import Source, read_source
+from scheduler.workload.source import Source, bounded, read_source
 from scheduler.workload.states import HOLDING
 
 _UNFINISHED = {"PENDING", "RUNNING", "SUSPENDED", "CONFIGURING", "REQUEUED", "RESIZING"}
@@ -103,14 +103,15 @@ def read_sacct(path: str | Path, **options: Unpack[ReadOptions]) -> Workload:
     """
     filters = Filters(**options)
     source = read_source(path)
-    lines = [(n, line.strip("\r")) for n, line in enumerate(_text(source), start=1) if line.strip()]
-    if not lines:
+    lines = bounded(_text(source), source)
+    first = next(lines, None)
+    if first is None:
         raise WorkloadError(f"{source.name}: expected a header line, got an empty file.")
-    delimiter = "|" if "|" in lines[0][1] else ","
-    header = [name.strip().lower() for name in lines[0][1].split(delimiter)]
+    delimiter = "|" if "|" in first[1] else ","
+    header = [name.strip().lower() for name in first[1].split(delimiter)]
     columns = _find_columns(header, source)
     entries = []
-    for number, line in lines[1:]:
+    for number, line in lines:
         place = f"{source.name}:{number}"
         cells = line.split(delimiter)
         if len(cells) == len(header) + 1 and not cells[-1]:  # sacct -p ends lines with a |
@@ -121,9 +122,11 @@ def read_sacct(path: str | Path, **options: Unpack[ReadOptions]) -> Workload:
     return workload_of(entries, filters, source)
 
 
-def _text(source: Source) -> list[str]:
-    """Return the lines of a source; bytes that are no UTF-8 stay visible."""
-    return [line.decode("utf-8", "backslashreplace") for line in source.lines()]
+def _text(source: Source) -> Iterator[tuple[int, str]]:
+    """Yield the lines that say something; bytes that are no UTF-8 stay visible."""
+    for number, line in enumerate(source.lines(), start=1):
+        if line.strip():
+            yield number, line.decode("utf-8", "backslashreplace").strip("\r")
 
 
 def _find_columns(header: Sequence[str], source: Source) -> dict[str, str]:

@@ -1,49 +1,20 @@
-"""Read the bytes of an input: a file, a gzip file or standard input, with clear errors."""
+"""Read an input whole, with what every job log must hold; bounds on what it may hold."""
 
 import codecs
-import gzip
-import hashlib
-import sys
-import zlib
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import TypeVar
 
-from checking import path_of
+from checking.inputs import Input as Source
+from checking.inputs import demand_text, read_input
 from scheduler.errors import WorkloadError
 
-_GZIP = b"\x1f\x8b"
+__all__ = ["MOST_ENTRIES", "Source", "bounded", "read_source"]
 
+MOST_ENTRIES = 2_000_000
+"""Jobs of a log that is read job by job; each takes a kilobyte of memory."""
 
-@dataclass(frozen=True, slots=True)
-class Source:
-    """
-    An input that was read.
-
-    Parameters
-    ----------
-    name : str
-        The path as given, or ``<stdin>``; messages begin with it.
-    data : bytes
-        Contents, decompressed.
-    sha256 : str
-        Of the bytes as stored.
-    """
-
-    name: str
-    data: bytes
-    sha256: str
-
-    def lines(self) -> list[bytes]:
-        """
-        Split the contents into lines.
-
-        Returns
-        -------
-        list of bytes
-            Line k + 1 of the file at place k, without line ends; no empty last line.
-        """
-        lines = self.data.split(b"\n")
-        return lines[:-1] if lines[-1] == b"" else lines
+_Item = TypeVar("_Item")
 
 
 def read_source(path: str | Path, *, binary: bool = False) -> Source:
@@ -65,32 +36,40 @@ def read_source(path: str | Path, *, binary: bool = False) -> Source:
     Raises
     ------
     WorkloadError
-        If there is no such file, it cannot be read, is empty, is no text or is a damaged
+        If there is no such file, it cannot be read, is empty, too large, no text or a damaged
         gzip file.
     """
-    path = path_of("path", path, error=WorkloadError)
-    name = "<stdin>" if str(path) == "-" else str(path)
-    try:
-        stored = sys.stdin.buffer.read() if str(path) == "-" else path.read_bytes()
-    except (OSError, ValueError) as error:  # ValueError: a zero byte in the path
-        why = getattr(error, "strerror", None) or str(error)
-        raise WorkloadError(f"{name}: expected a readable file, got: {why}.") from error
-    data = _decompressed(stored, name)
-    if not data:
-        raise WorkloadError(f"{name}: expected some content, got an empty file.")
-    if not binary and b"\0" in data:
-        line = data.count(b"\n", 0, data.index(b"\0")) + 1
-        raise WorkloadError(f"{name}:{line}: expected text, got a binary file (zero byte).")
-    if not binary:
-        data = data.removeprefix(codecs.BOM_UTF8)
-    return Source(name, data, hashlib.sha256(stored).hexdigest())
+    source = read_input(path, WorkloadError)
+    if not source.data:
+        raise WorkloadError(f"{source.name}: expected some content, got an empty file.")
+    if binary:
+        return source
+    demand_text(source.data, source.name, 1, WorkloadError)
+    return Source(source.name, source.data.removeprefix(codecs.BOM_UTF8), source.sha256)
 
 
-def _decompressed(stored: bytes, name: str) -> bytes:
-    """Undo gzip where the content begins as gzip does."""
-    if not stored.startswith(_GZIP):
-        return stored
-    try:
-        return gzip.decompress(stored)
-    except (OSError, EOFError, zlib.error) as error:
-        raise WorkloadError(f"{name}: expected a whole gzip file, got: {error}.") from error
+def bounded(entries: Iterable[_Item], source: Source) -> Iterator[_Item]:
+    """
+    Refuse a log that holds more jobs than fit into memory, before it is full.
+
+    Parameters
+    ----------
+    entries : iterable
+        Lines or objects that stand for a job each.
+    source : Source
+        The log.
+
+    Yields
+    ------
+    object
+        The same, one after the other.
+
+    Raises
+    ------
+    WorkloadError
+        After `MOST_ENTRIES` of them.
+    """
+    for number, entry in enumerate(entries):
+        if number == MOST_ENTRIES:
+            raise WorkloadError(f"{source.name}: expected at most {number:,} jobs, got more.")
+        yield entry

@@ -1,10 +1,12 @@
 """Standard Workload Format: read job logs of the Parallel Workloads Archive, and write them."""
 
+import codecs
 import gzip
 import io
 import re
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import NoReturn, Unpack
 
@@ -12,13 +14,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from checking import path_of, whole
+from checking.inputs import Pieces, demand_text, opened
 from netsim.arrays import Floats, Ints
 from netsim.wholefile import replace_file
 from scheduler.errors import WorkloadError
 from scheduler.job import Job
 from scheduler.workload.base import Workload
 from scheduler.workload.filters import LARGEST, Filters, ReadOptions, Records, nodes_of, select
-from scheduler.workload.source import Source, read_source
+from scheduler.workload.source import Source
+
+MOST_JOBS = 5_000_000
+"""Jobs of a log, of which each takes 300 bytes of memory."""
 
 FIELDS = (
     "job number",
@@ -45,6 +51,9 @@ _REQUESTED_PROCS, _REQUESTED_TIME, _STATUS = 7, 8, 10
 _LABELS = {"user": 11, "group": 12, "executable": 13, "queue": 14}
 _TIMES = (_SUBMIT, _WAIT, _RUN, _REQUESTED_TIME)
 _WHOLE = (_NUMBER, _PROCS, _REQUESTED_PROCS, _STATUS, *_LABELS.values())
+_USED = sorted({*_TIMES, *_WHOLE})
+_LONGEST = 2**20
+_MOST_LINES = 20_000_000  # comments and blank ones among them
 _PARTIAL, _CANCELLED = (2, 3, 4), 5
 _PLAIN = re.compile(rb"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 
@@ -83,19 +92,13 @@ def read_swf(path: str | Path, **options: Unpack[ReadOptions]) -> Workload:
     Smith21, Table 1, for the cleaned Thunder and Atlas logs.
     """
     filters = Filters(**options)
-    source = read_source(path)
-    lines = source.lines()
-    rows = [
-        number
-        for number, line in enumerate(lines)
-        if (text := line.strip()) and not text.startswith(b";")
-    ]
-    if not rows:
-        raise WorkloadError(f"{source.name}: expected at least one job, got {len(lines)} lines.")
-    body = [lines[row] for row in rows]
-    table = _parsed(body, rows, source)
-    _check(table, body, rows, source)
-    return select(_records(table, filters), filters, source)
+    with opened(path, WorkloadError) as log:
+        blocks = _blocks(log)
+        source = Source(log.name, b"", log.sha256)
+    columns = {c: np.concatenate([block.table[:, c] for block in blocks]) for c in _USED}
+    _check_numbers(columns, np.concatenate([block.rows for block in blocks]), source.name)
+    del blocks
+    return select(_records(columns, filters), filters, source)
 
 
 def write_swf(
@@ -153,37 +156,88 @@ def _digits(seconds: float) -> str:
     return str(int(seconds)) if seconds == int(seconds) else repr(seconds)
 
 
-def _parsed(body: list[bytes], rows: Sequence[int], source: Source) -> Floats:
-    """Parse all lines at once; where that fails, one by one for the place."""
+@dataclass(frozen=True, slots=True, eq=False)
+class _Block:
+    """Fields of some lines, and which lines of the file they are."""
+
+    table: Floats
+    rows: Ints
+
+
+def _blocks(log: Pieces) -> list[_Block]:
+    """Parse a log piece by piece: of its text no more than one is in memory."""
+    blocks: list[_Block] = []
+    n_jobs = n_lines = 0
+    for lines in _lines(log):
+        rows = [
+            row
+            for row, line in enumerate(lines, start=n_lines)
+            if (text := line.strip()) and not text.startswith(b";")
+        ]
+        body = [lines[row - n_lines] for row in rows]
+        n_jobs, n_lines = n_jobs + len(rows), n_lines + len(lines)
+        if n_jobs > MOST_JOBS or n_lines > _MOST_LINES:
+            most = f"{MOST_JOBS:,} jobs and {_MOST_LINES:,} lines"
+            raise WorkloadError(f"{log.name}: expected at most {most}, got more.")
+        if rows:
+            table = _parsed(body, rows, log.name)
+            _check_values(table, body, rows, log.name)
+            blocks.append(_Block(table, np.array(rows)))
+    if not blocks:
+        what = f"expected at least one job, got {n_lines} lines"
+        what = what if n_lines else "expected some content, got an empty file"
+        raise WorkloadError(f"{log.name}: {what}.")
+    return blocks
+
+
+def _lines(log: Pieces) -> Iterator[list[bytes]]:
+    """Yield the lines of a log, some at a time."""
+    rest, number = b"", 1
+    while piece := log.read():
+        demand_text(piece, log.name, number, WorkloadError)
+        if number == 1 and not rest:
+            piece = piece.removeprefix(codecs.BOM_UTF8)
+        *lines, rest = (rest + piece).split(b"\n")
+        number += len(lines)
+        if len(rest) > _LONGEST:
+            what = f"a line of at most {_LONGEST:,} letters, got a longer one"
+            raise WorkloadError(f"{log.name}:{number}: expected {what}.")
+        yield lines
+    if rest:
+        yield [rest]
+
+
+def _parsed(body: list[bytes], rows: Sequence[int], name: str) -> Floats:
+    """Parse some lines at once; where that fails, one by one for the place."""
     try:
         text = io.StringIO(b"\n".join(body).decode("ascii"))
         with warnings.catch_warnings(action="error"):  # numpy warns of lines it takes for blank
             table = np.loadtxt(text, comments=None, ndmin=2)
     except (ValueError, UserWarning):
-        return _parsed_slowly(body, rows, source)
+        return _parsed_slowly(body, rows, name)
     if table.shape != (len(body), len(FIELDS)) or not np.isfinite(table).all():
-        return _parsed_slowly(body, rows, source)
+        return _parsed_slowly(body, rows, name)
     return table
 
 
-def _parsed_slowly(body: list[bytes], rows: Sequence[int], source: Source) -> Floats:
+def _parsed_slowly(body: list[bytes], rows: Sequence[int], name: str) -> Floats:
     """Parse line by line; the first bad one is an error."""
     table = np.empty((len(body), len(FIELDS)))
     for index, (row, line) in enumerate(zip(rows, body, strict=True)):
         words = line.split()
         if len(words) != len(FIELDS):
             raise WorkloadError(
-                f"{source.name}:{row + 1}: expected {len(FIELDS)} fields, got {len(words)}."
+                f"{name}:{row + 1}: expected {len(FIELDS)} fields, got {len(words)}."
             )
         for column, word in enumerate(words):
             if not _PLAIN.fullmatch(word) or not np.isfinite(float(word)):
-                _refuse(source, row, column, "a number", word)
+                _refuse(name, row, column, "a number", word)
             table[index, column] = float(word)
     return table
 
 
-def _check(table: Floats, body: list[bytes], rows: Sequence[int], source: Source) -> None:
-    """Refuse the first value that is no time, no whole number or a number used twice."""
+def _check_values(table: Floats, body: list[bytes], rows: Sequence[int], name: str) -> None:
+    """Refuse the first value that is no time or no whole number."""
     sane = np.abs(table) < LARGEST
     faults: list[tuple[int, str, NDArray[np.bool_]]] = [
         (column, "seconds from 0, or -1 for missing", (values < 0) & (values != -1) | ~sane)
@@ -196,52 +250,56 @@ def _check(table: Floats, body: list[bytes], rows: Sequence[int], source: Source
     places = [(int(bad.argmax()), column, what) for column, what, bad in faults if bad.any()]
     if places:
         index, column, what = min(places)
-        _refuse(source, rows[index], column, what, body[index].split()[column])
-    whole = np.flatnonzero(~_partial(table))
-    _, first, inverse = np.unique(table[whole, _NUMBER], return_index=True, return_inverse=True)
+        _refuse(name, rows[index], column, what, body[index].split()[column])
+
+
+def _check_numbers(columns: Mapping[int, Floats], rows: Ints, name: str) -> None:
+    """Refuse the first number that is used twice."""
+    number = columns[_NUMBER]
+    whole = np.flatnonzero(~_partial(columns))
+    _, first, inverse = np.unique(number[whole], return_index=True, return_inverse=True)
     again = np.flatnonzero(first[inverse] != np.arange(len(whole)))
     if len(again):
         index, before = whole[again[0]], whole[first[inverse[again[0]]]]
         unused = f"a number not used before (line {rows[before] + 1})"
-        _refuse(source, rows[index], _NUMBER, unused, body[index].split()[_NUMBER])
+        _refuse(name, rows[index], _NUMBER, unused, b"%d" % number[index])
 
 
-def _refuse(source: Source, row: int, column: int, expected: str, word: bytes) -> NoReturn:
+def _refuse(name: str, row: int, column: int, expected: str, word: bytes) -> NoReturn:
     """Raise the error for one field of one line."""
     got = word.decode("latin-1").encode("unicode_escape").decode("ascii")
     got = got if len(got) <= 40 else got[:37] + "..."  # noqa: PLR2004
     raise WorkloadError(
-        f"{source.name}:{row + 1}: field {column + 1} ({FIELDS[column]}): "
-        f"expected {expected}, got {got}."
+        f"{name}:{row + 1}: field {column + 1} ({FIELDS[column]}): expected {expected}, got {got}."
     )
 
 
-def _partial(table: Floats) -> NDArray[np.bool_]:
+def _partial(columns: Mapping[int, Floats]) -> NDArray[np.bool_]:
     """Lines of partial executions of jobs that have a line for the whole, too."""
-    part = np.isin(table[:, _STATUS], _PARTIAL)
-    return part & np.isin(table[:, _NUMBER], table[~part, _NUMBER])
+    part = np.isin(columns[_STATUS], _PARTIAL)
+    return part & np.isin(columns[_NUMBER], columns[_NUMBER][~part])
 
 
-def _records(table: Floats, filters: Filters) -> Records:
+def _records(columns: Mapping[int, Floats], filters: Filters) -> Records:
     """Name the columns."""
 
     def whole(column: int) -> Ints:
-        return table[:, column].astype(np.int64)
+        return columns[column].astype(np.int64)
 
     return Records(
         id=whole(_NUMBER),
-        submit_s=table[:, _SUBMIT],
-        runtime_s=table[:, _RUN],
-        requested_s=table[:, _REQUESTED_TIME],
+        submit_s=columns[_SUBMIT],
+        runtime_s=columns[_RUN],
+        requested_s=columns[_REQUESTED_TIME],
         n_nodes=nodes_of(whole(_PROCS), whole(_REQUESTED_PROCS), filters.processors_per_node),
         unfit={
-            "cancelled (status 5)": table[:, _STATUS] == _CANCELLED,
-            "partial execution (status 2-4)": _partial(table),
+            "cancelled (status 5)": columns[_STATUS] == _CANCELLED,
+            "partial execution (status 2-4)": _partial(columns),
         },
         labels={name: whole(column) for name, column in _LABELS.items()},
         start_s=np.where(
-            (table[:, _WAIT] < 0) | (table[:, _SUBMIT] < 0),
+            (columns[_WAIT] < 0) | (columns[_SUBMIT] < 0),
             np.nan,
-            table[:, _SUBMIT] + table[:, _WAIT],
+            columns[_SUBMIT] + columns[_WAIT],
         ),
     )

@@ -2,15 +2,16 @@
 
 import csv
 import io
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Unpack
 
+from checking.inputs import decoded
 from scheduler.errors import WorkloadError
 from scheduler.workload.base import Workload
 from scheduler.workload.entries import Entry, count, missing, seconds, workload_of
 from scheduler.workload.filters import LABELS, MISSING, Filters, ReadOptions
-from scheduler.workload.source import Source, read_source
+from scheduler.workload.source import Source, bounded, read_source
 
 COLUMNS = {
     "id": ("id", "job", "job_id", "jobid", "job_number", "tenant"),
@@ -60,25 +61,29 @@ def read_csv(path: str | Path, **options: Unpack[ReadOptions]) -> Workload:
     """
     filters = Filters(**options)
     source = read_source(path)
+    rows = bounded(_csv_rows(source), source)
+    header = next(rows, None)
+    if header is None:
+        raise WorkloadError(f"{source.name}: expected a header line, got an empty file.")
+    return _workload(header[1], rows, filters, source)
+
+
+def _csv_rows(source: Source) -> Iterator[tuple[str, list[str]]]:
+    """Yield place and cells of every row, which must be as many as in the first."""
+    rows = csv.reader(io.StringIO(decoded(source, WorkloadError), newline=""), strict=True)
+    width = 0
     try:
-        text = io.StringIO(source.data.decode("utf-8"), newline="")
-    except UnicodeDecodeError as error:
-        line = source.data.count(b"\n", 0, error.start) + 1
-        raise WorkloadError(f"{source.name}:{line}: expected UTF-8 text, got {error}.") from error
-    rows = csv.reader(text, strict=True)
-    try:
-        numbered = [(f"{source.name}:{rows.line_num}", row) for row in rows if row]
+        for row in rows:
+            place = f"{source.name}:{rows.line_num}"
+            width = width or len(row)
+            if len(row) not in {0, width}:
+                raise WorkloadError(f"{place}: expected {width} fields, got {len(row)}.")
+            if row:
+                yield place, row
     except csv.Error as error:
         raise WorkloadError(
             f"{source.name}:{rows.line_num}: expected comma-separated values, got: {error}."
         ) from error
-    if not numbered:
-        raise WorkloadError(f"{source.name}: expected a header line, got an empty file.")
-    header = numbered[0][1]
-    for place, row in numbered[1:]:
-        if len(row) != len(header):
-            raise WorkloadError(f"{place}: expected {len(header)} fields, got {len(row)}.")
-    return _workload(header, numbered[1:], filters, source)
 
 
 def read_parquet(path: str | Path, **options: Unpack[ReadOptions]) -> Workload:

@@ -173,7 +173,7 @@ def test_an_archive_without_one_square_matrix_is_an_error(tmp_path, content, mes
 
 
 def test_an_absent_file_is_an_error(tmp_path):
-    with pytest.raises(PatternError, match=r"absent\.csv: No such file"):
+    with pytest.raises(PatternError, match=r"absent\.csv: cannot be read: No such file"):
         make_pattern({"name": "matrix", "file": str(tmp_path / "absent.csv")})
 
 

@@ -6,11 +6,12 @@ from pathlib import Path
 
 import numpy as np
 
+from checking.inputs import read_text
 from coupling.cli.do.estimate import print_json
 from coupling.errors import SnapshotError
 from coupling.guard import remark
 from coupling.reading.fabric import demand_same, read_wiring, topology_of
-from coupling.reading.files import read_json, read_text, write_whole
+from coupling.reading.files import read_json, write_whole
 from coupling.reading.table import Table
 from coupling.report.columns import text_lines, text_of
 from coupling.snapshots.partition_check import owned_links, partition_faults, traffic_faults
@@ -66,7 +67,7 @@ def run_export(
         does not keep its traffic, or can block itself; nothing is written then.
     """
     wiring, irregularity, snapshot = _snapshot_on(path, fabric, name_map)
-    dump = None if base is None else read_lft_dump(read_text(base), str(base))
+    dump = None if base is None else read_lft_dump(read_text(base, SnapshotError), str(base))
     start = tables_in_force(wiring, dump, str(base or fabric))
     owners = [job for job in snapshot.jobs if job.partition.links is not None]
     tables = start
@@ -151,7 +152,7 @@ def run_load(path: Path, fabric: Path, name_map: Path | None = None, *, as_json:
         If a file cannot be read, or the dump is of another fabric.
     """
     wiring, irregularity = read_wiring(fabric, name_map)
-    dump = read_lft_dump(read_text(path), str(path))
+    dump = read_lft_dump(read_text(path, SnapshotError), str(path))
     try:
         tables = tables_of(dump, wiring)
     except NetsimError as error:

@@ -43,7 +43,7 @@ def run_check_plugin(
         key, sign, text = change.partition("=")
         if not sign or not key.strip():
             raise ExperimentError(f"--set {change}: expected option=value.")
-        options[key.strip()] = value_of(text)
+        options[key.strip()] = value_of(text, f"--set {key}")
     found = check_plugin(target, kind, options)
     if as_json:
         print_json(found.to_dict())

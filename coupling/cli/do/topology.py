@@ -1,18 +1,19 @@
 """What the commands `topology inspect` and `topology convert` do."""
 
 import sys
-import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from rich.console import RenderableType
 
+from checking.documents import parse_toml
+from checking.inputs import read_text
 from coupling.cli.do.estimate import print_json
 from coupling.errors import SnapshotError
 from coupling.guard import remark
 from coupling.reading.fabric import topology_of
-from coupling.reading.files import read_json, read_text, write_whole
+from coupling.reading.files import read_json, write_whole
 from coupling.reading.table import Table
 from coupling.report.columns import seconds, table, text_lines, text_of
 from coupling.results.readable import counted, ratio, volume
@@ -142,10 +143,7 @@ def described(what: str, form: str | None) -> tuple[Any, Path]:
 
 def _toml(path: Path) -> dict[str, Any]:
     """Read a TOML file."""
-    try:
-        return tomllib.loads(read_text(path))
-    except tomllib.TOMLDecodeError as error:
-        raise SnapshotError(f"{path}: no valid TOML: {error}.") from None
+    return parse_toml(read_text(path, SnapshotError), str(path), SnapshotError)
 
 
 def _assumed(spec: object) -> tuple[str, ...]:

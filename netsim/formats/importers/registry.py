@@ -5,7 +5,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
-from checking import path_of
+from checking.inputs import read_text
 from netsim.errors import TopologyError
 from netsim.formats.importers.aries import read_aries
 from netsim.formats.importers.edgecsv import read_edge_csv
@@ -16,7 +16,6 @@ from netsim.formats.importers.nodemap import read_node_map
 from netsim.formats.importers.sketch import Settings
 from netsim.formats.importers.slurm import read_slurm_conf
 from netsim.formats.importers.slurm_yaml import read_slurm_yaml
-from netsim.textfile import read_text_file
 from netsim.topology.base import Topology
 
 _LOOKED_AT = 20_000  # letters that tell the format
@@ -59,14 +58,14 @@ def read_topology(
     >>> sorted(FORMATS)[:3]
     ['aries-links', 'edge-csv', 'graphml']
     """
-    text, source = read_text_file(path_of("path", path, error=TopologyError)), str(path)
+    text, source = read_text(path, TopologyError), str(path)
     if form is None:
         form = guess_format(text, source)
     if form not in FORMATS:
         raise TopologyError(f"unknown format {form!r}; choose from {', '.join(sorted(FORMATS))}.")
     wanted = settings or Settings()
     if names is not None:
-        wanted = replace(wanted, names=read_name_map(read_text_file(Path(names)), str(names)))
+        wanted = replace(wanted, names=read_name_map(read_text(names, TopologyError), str(names)))
     return FORMATS[form](text, source, wanted)
 
 

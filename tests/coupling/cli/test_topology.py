@@ -113,7 +113,7 @@ def test_wrong_input_is_one_line(command, tmp_path):
     (tmp_path / "bad.toml").write_text("[topology\n")
     for what, words in (
         ("cabb", "cabb: expected a file or a machine (aries-edison-like"),
-        (tmp_path / "bad.toml", "no valid TOML"),
+        (tmp_path / "bad.toml", "expected TOML, got"),
         (tmp_path / "e.json", "expected a file or a machine"),
     ):
         status, out, err = command("topology", "inspect", what)

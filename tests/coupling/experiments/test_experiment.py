@@ -48,7 +48,7 @@ def test_resolved_tables_read_back_to_the_same_experiment(tmp_path):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("[topology\n", "no valid TOML"),
+        ("[topology\n", "expected TOML, got"),
         (MINIMAL + "[schedular]\n", r"unknown table \[schedular\]; choose from topology"),
         (
             MINIMAL + "[scheduler]\nwindw = 3\n",

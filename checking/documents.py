@@ -1,0 +1,181 @@
+"""Documents: JSON and TOML, parsed with bounds on what they may hold."""
+
+import json
+import math
+import re
+import tomllib
+from collections.abc import Iterator
+from typing import Any
+
+from checking.values import brief
+
+MOST_DEPTH = 50
+"""Tables and lists inside each other."""
+
+MOST_VALUES = 10_000_000
+"""Values of a JSON document, of which a hundred bytes of memory each are needed."""
+
+MOST_TOML = 4 * 2**20
+"""Letters of a TOML document, of which the standard library reads a million in a second."""
+
+_MOST_WHOLE = 2**63
+_LONG = 4300  # digits that the interpreter refuses to read
+_DIGITS = re.compile(f"[0-9_]{{{_LONG}}}")
+_ENDLESS = 10**_LONG
+_HALF = re.compile("[\ud800-\udfff]")  # half a letter, which JSON can escape alone
+
+
+def parse_json(text: str, name: str, kind: type[ValueError], *, strict: bool = True) -> Any:  # noqa: ANN401 (whatever it holds)
+    """
+    Parse JSON.
+
+    Parameters
+    ----------
+    text : str
+        The document.
+    name : str
+        What to call it in errors.
+    kind : type of ValueError
+        Class of the errors.
+    strict : bool, default True
+        Whether a field given twice and a number that is not finite are errors; other programs
+        write both.
+
+    Returns
+    -------
+    object
+        Its value: no deeper than `MOST_DEPTH`, whole numbers of 64 bits.
+
+    Raises
+    ------
+    ValueError
+        Of that kind, if it is no JSON or beyond the bounds.
+    """
+    if sum(map(text.count, ",[{")) > MOST_VALUES:
+        raise kind(f"{name}: expected at most {MOST_VALUES:,} values, got more.")
+    hook = _once if strict else None
+    try:
+        document = json.loads(text, parse_int=_whole, object_pairs_hook=hook)
+    except json.JSONDecodeError as error:
+        what = f"{error.msg} in column {error.colno}"
+        raise kind(f"{name}:{error.lineno}: expected JSON, got: {what}.") from None
+    except RecursionError:
+        raise _deep(name, kind) from None
+    except _RepeatedError as error:
+        raise kind(f"{name}: expected JSON, got: {error}.") from None
+    _check(document, name, kind, strict=strict)
+    return document
+
+
+def parse_toml(text: str, name: str, kind: type[ValueError]) -> dict[str, Any]:
+    """
+    Parse TOML.
+
+    Parameters
+    ----------
+    text : str
+        The document.
+    name : str
+        What to call it in errors.
+    kind : type of ValueError
+        Class of the errors.
+
+    Returns
+    -------
+    dict
+        Its tables: no deeper than `MOST_DEPTH`, finite numbers, whole ones of 64 bits.
+
+    Raises
+    ------
+    ValueError
+        Of that kind, if it is no TOML or beyond the bounds.
+    """
+    if len(text) > MOST_TOML:
+        raise kind(f"{name}: expected TOML of at most {MOST_TOML // 2**20} MiB, got more.")
+    try:
+        document = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise kind(f"{name}: expected TOML, got: {error}.") from None
+    except RecursionError:
+        raise _deep(name, kind) from None
+    except ValueError as error:
+        long = _DIGITS.search(text)
+        what = "a number of thousands of digits" if long else f"{error}"
+        line = text.count("\n", 0, long.start() if long else 0) + 1
+        raise kind(f"{name}:{line}: expected TOML, got: {what}.") from None
+    _check(document, name, kind, strict=True)
+    return document
+
+
+class _RepeatedError(ValueError):
+    """A field is there twice, of which JSON would keep the last."""
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Make an object whose fields have different names."""
+    fields = dict(pairs)
+    if len(fields) < len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise _RepeatedError(f"field {brief(twice)} twice in one object")
+    return fields
+
+
+def _whole(digits: str) -> int:
+    """Read a whole number; of an endless one its size is enough."""
+    return int(digits) if len(digits) < _LONG else _ENDLESS
+
+
+def _deep(name: str, kind: type[ValueError]) -> ValueError:
+    """Make the error of a document that is too deep."""
+    return kind(f"{name}: expected values at most {MOST_DEPTH} levels inside each other, got more.")
+
+
+def _check(document: object, name: str, kind: type[ValueError], *, strict: bool) -> None:
+    """Refuse what is too deep, no number or no text, and say where it stands."""
+    level, depth, fine = [document], 0, True
+    while level:
+        if depth > MOST_DEPTH:
+            raise _deep(name, kind)
+        fine &= all(map(_fine if strict else _known, level))
+        level = [inner for value in level for inner in _inside(value)]
+        depth += 1
+    if not fine:
+        where, value, expected = next(_faults(document, "", strict=strict))
+        place = f" {where}:" if where else ""
+        raise kind(f"{name}:{place} expected {expected}, got {brief(value)}.")
+
+
+def _inside(value: object) -> Iterator[object]:
+    """Return what a value holds, the names of fields included."""
+    if isinstance(value, dict):
+        yield from value
+        yield from value.values()
+    elif isinstance(value, list):
+        yield from value
+
+
+def _known(value: object) -> bool:
+    """Say whether a value is a text, and a whole number one of 64 bits."""
+    if type(value) is str:
+        return value.isascii() or not _HALF.search(value)
+    return type(value) is not int or -_MOST_WHOLE <= value < _MOST_WHOLE
+
+
+def _fine(value: object) -> bool:
+    """Say whether a value is `_known`, and finite."""
+    return math.isfinite(value) if type(value) is float else _known(value)
+
+
+def _faults(value: object, where: str, *, strict: bool) -> Iterator[tuple[str, object, str]]:
+    """Yield the place of each bad value, the value and what should stand there."""
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            yield from _faults(key, where, strict=strict)
+            yield from _faults(inner, f"{where}.{key}" if where else key, strict=strict)
+    elif isinstance(value, list):
+        for number, inner in enumerate(value):
+            yield from _faults(inner, f"{where}[{number}]", strict=strict)
+    elif not (_fine if strict else _known)(value):
+        kinds = {str: "text", int: "a whole number of 64 bits", float: "a finite number"}
+        yield where, value, kinds[type(value)]

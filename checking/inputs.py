@@ -1,0 +1,291 @@
+"""Inputs: files and standard input, packed by gzip or not, up to a size."""
+
+import codecs
+import gzip
+import hashlib
+import io
+import sys
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from checking.values import path_of
+
+MOST_BYTES = 256 * 2**20
+"""Of an input that is read whole, unpacked."""
+
+MOST_STREAMED = 2**31
+"""Of an input that is read piece by piece, unpacked."""
+
+_GZIP = b"\x1f\x8b"
+_PIECE = 2**20
+
+
+@dataclass(frozen=True, slots=True)
+class Input:
+    """
+    An input that was read.
+
+    Parameters
+    ----------
+    name : str
+        The path as given, or ``<stdin>``; messages begin with it.
+    data : bytes
+        Contents, unpacked.
+    sha256 : str
+        Of the bytes as stored.
+    """
+
+    name: str
+    data: bytes
+    sha256: str
+
+    def lines(self) -> Iterator[bytes]:
+        """
+        Take the contents apart into lines.
+
+        Yields
+        ------
+        bytes
+            One line after the other, without line ends; no empty last line.
+        """
+        start = 0
+        while start < len(self.data):
+            end = self.data.find(b"\n", start)
+            end = len(self.data) if end < 0 else end
+            yield self.data[start:end]
+            start = end + 1
+
+
+class Pieces:
+    """
+    An input that is read piece by piece.
+
+    Parameters
+    ----------
+    name : str
+        The path as given, or ``<stdin>``; messages begin with it.
+    stored : buffered binary file
+        Where its bytes come from.
+    kind : type of ValueError
+        Class of the errors.
+    """
+
+    def __init__(self, name: str, stored: io.BufferedIOBase, kind: type[ValueError]) -> None:
+        self.name = name
+        self._kind = kind
+        self._stored = _Stored(stored)
+        buffered = io.BufferedReader(self._stored, _PIECE)  # type: ignore[type-var]
+        with _refusing(name, kind):
+            packed = buffered.peek(len(_GZIP))[: len(_GZIP)] == _GZIP
+        self._plain: io.BufferedIOBase = gzip.GzipFile(fileobj=buffered) if packed else buffered
+        self._read = 0
+
+    @property
+    def sha256(self) -> str:
+        """Hash of the bytes that were taken from where they are stored; all, at the end."""
+        return self._stored.digest.hexdigest()
+
+    def read(self, most: int = MOST_STREAMED) -> bytes:
+        """
+        Return the next piece.
+
+        Parameters
+        ----------
+        most : int
+            Bytes that the whole input may have, unpacked.
+
+        Returns
+        -------
+        bytes
+            About a megabyte; empty at the end.
+
+        Raises
+        ------
+        ValueError
+            Of the kind asked for, if the input cannot be read or is too large.
+        """
+        with _refusing(self.name, self._kind):
+            piece = self._plain.read(_PIECE)
+        self._read += len(piece)
+        if self._read > most:
+            raise self._kind(f"{self.name}: more than {most // 2**20} MiB, unpacked.")
+        return piece
+
+
+@contextmanager
+def opened(path: Path | str, kind: type[ValueError]) -> Iterator[Pieces]:
+    """
+    Open an input, to be read piece by piece.
+
+    Parameters
+    ----------
+    path : Path or str
+        A file, which gzip may have packed, or ``-`` for standard input.
+    kind : type of ValueError
+        Class of the errors.
+
+    Yields
+    ------
+    Pieces
+        The input.
+
+    Raises
+    ------
+    ValueError
+        Of that kind, if the file cannot be opened.
+    """
+    path = path_of("path", path, error=kind)
+    if str(path) == "-":
+        stdin = getattr(sys.stdin, "buffer", None) or io.BytesIO(sys.stdin.read().encode())
+        yield Pieces("<stdin>", stdin, kind)
+        return
+    with _refusing(str(path), kind):
+        file = path.open("rb")
+    with file:
+        yield Pieces(str(path), file, kind)
+
+
+def read_input(path: Path | str, kind: type[ValueError]) -> Input:
+    """
+    Read an input whole.
+
+    Parameters
+    ----------
+    path : Path or str
+        A file, which gzip may have packed, or ``-`` for standard input.
+    kind : type of ValueError
+        Class of the errors.
+
+    Returns
+    -------
+    Input
+        Its contents.
+
+    Raises
+    ------
+    ValueError
+        Of that kind, if it cannot be read or has more than `MOST_BYTES`.
+    """
+    with opened(path, kind) as pieces:
+        data = bytearray()
+        while piece := pieces.read(MOST_BYTES):
+            data += piece
+        return Input(pieces.name, bytes(data), pieces.sha256)
+
+
+def read_text(path: Path | str, kind: type[ValueError]) -> str:
+    """
+    Read a text whole.
+
+    Parameters
+    ----------
+    path : Path or str
+        A file, which gzip may have packed, or ``-`` for standard input.
+    kind : type of ValueError
+        Class of the errors.
+
+    Returns
+    -------
+    str
+        Its contents, without the marks of Windows.
+
+    Raises
+    ------
+    ValueError
+        Of that kind, if it cannot be read, is too large or no text in UTF-8.
+    """
+    return decoded(read_input(path, kind), kind)
+
+
+def decoded(source: Input, kind: type[ValueError]) -> str:
+    """
+    Return the text of an input.
+
+    Parameters
+    ----------
+    source : Input
+        The input.
+    kind : type of ValueError
+        Class of the errors.
+
+    Returns
+    -------
+    str
+        Its contents, without the marks of Windows.
+
+    Raises
+    ------
+    ValueError
+        Of that kind, if it is no text in UTF-8; the message names the line.
+    """
+    data = source.data
+    demand_text(data, source.name, 1, kind)
+    try:
+        return data.decode("utf-8-sig").replace("\r\n", "\n")
+    except UnicodeDecodeError as error:
+        start = error.start + (len(codecs.BOM_UTF8) if data.startswith(codecs.BOM_UTF8) else 0)
+        line = data.count(b"\n", 0, start) + 1
+        raise kind(f"{source.name}:{line}: expected text in UTF-8.") from None
+
+
+def demand_text(data: bytes, name: str, line: int, kind: type[ValueError]) -> None:
+    """
+    Refuse bytes that are in no text.
+
+    Parameters
+    ----------
+    data : bytes
+        Contents, or a piece of them.
+    name : str
+        What to call the input.
+    line : int
+        Number of the first line of the piece.
+    kind : type of ValueError
+        Class of the errors.
+
+    Raises
+    ------
+    ValueError
+        Of that kind, naming the line of a zero byte.
+    """
+    zero = data.find(b"\0")
+    if zero >= 0:
+        at = data.count(b"\n", 0, zero) + line
+        raise kind(f"{name}:{at}: expected text, got a binary file (zero byte).")
+
+
+class _Stored(io.RawIOBase):
+    """Bytes as they are stored; takes their hash while they are read."""
+
+    def __init__(self, file: io.BufferedIOBase) -> None:
+        self._file = file
+        self.digest = hashlib.sha256()
+
+    def readable(self) -> bool:
+        """Say yes."""
+        return True
+
+    def readinto(self, buffer: bytearray) -> int:  # type: ignore[override]
+        """Read some bytes."""
+        data = self._file.read1(len(buffer))
+        self.digest.update(data)
+        buffer[: len(data)] = data
+        return len(data)
+
+
+@contextmanager
+def _refusing(name: str, kind: type[ValueError]) -> Iterator[None]:
+    """Turn what happens while reading into an error of a kind."""
+    try:
+        yield
+    except EOFError:
+        raise kind(f"{name}: cannot be read: the gzip file ends too early.") from None
+    except (gzip.BadGzipFile, zlib.error):
+        raise kind(f"{name}: cannot be read: the gzip file is damaged.") from None
+    except OSError as error:
+        raise kind(f"{name}: cannot be read: {error.strerror or error}.") from None
+    except ValueError as error:  # a zero byte in the name
+        raise kind(f"{name}: cannot be read: {error}.") from None
