@@ -44,6 +44,7 @@ _STYLE: dict[Any, Any] = {
     "path.simplify": True,
     "svg.fonttype": "none",
     "text.color": INK,
+    "text.parse_math": False,  # labels are texts of inputs, such as a pattern named "$_{$"
     "xtick.color": INK,
     "ytick.color": INK,
 }

@@ -250,6 +250,16 @@ def test_names_from_outside_are_text_and_never_markup(runs, tables):
     assert evil in Page(text).text
 
 
+@pytest.mark.parametrize("label", ["$_{$", "$x$", "a$b", "$\\frac{1}$"])
+def test_a_label_is_no_formula(runs, tables, label):
+    """What matplotlib would read as a formula stands in the picture as it is."""
+    jobs = runs[0].jobs.assign(pattern=label)
+
+    text = report_html([replace(runs[0], jobs=jobs), *runs[1:]], tables, MANIFEST)
+
+    assert label in Page(text).text
+
+
 def test_one_run_needs_no_baseline(runs, tables):
     page = Page(report_html(runs[1:], tables, MANIFEST))
 
