@@ -101,12 +101,12 @@ def run_campaign(
     A run is written into a hidden directory, its hashes into the manifest, and the directory
     is renamed then: what is there is finished and known, whenever the process is killed.
     """
+    demand_experiment(experiment)
     if isinstance(experiment.topology, Topology):
         raise ExperimentError(
             f"{experiment.source}: topology: expected a name, a table or a plug-in's function, "
             f"with which a result can be run again, got an object: {experiment.topology!r}."
         )
-    demand_experiment(experiment)
     folder = path_of("folder", folder, error=ResultError)
     whole("workers", workers, 1, error=ResultError)
     flag("resume", resume, error=ResultError)

@@ -269,7 +269,11 @@ NETWORK = {
 NUMBERS = {
     "no nodes": ("summary", {"nodes": None}, "summary.json: nodes: expected a whole number from 1"),
     "a text": ("summary", {"makespan_s": "1"}, "makespan_s: expected a number or null, got '1'"),
-    "no number": ("summary", {"mean_wait_s": float("nan")}, "mean_wait_s: expected a number or"),
+    "no number": (
+        "summary",
+        {"mean_wait_s": float("nan")},
+        "mean_wait_s: expected a finite number, got nan",
+    ),
     "true": ("summary", {"killed": True}, "killed: expected a number or null, got True"),
     "a list of reasons": ("summary", {"dropped_by_reason": []}, "dropped_by_reason: expected"),
     "texts in a group": (

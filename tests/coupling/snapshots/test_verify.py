@@ -287,7 +287,7 @@ def test_a_permutation_that_blocks_is_shown_and_exits_with_1(command, tmp_path):
         ("0 99999\n", ":1: no node '99999'"),
         ("0 x\n", ":1: no node or switch 'x'"),
         ("", "expected lines 'source destination', got none"),
-        ("[[0, 1", "expected a JSON list"),
+        ("[[0, 1", ":1: expected JSON"),
         ("[3]", ": [0]: expected source and destination, got 3"),
         ("0 127\n", "permutation: expected nodes of one job, got n0 to n127"),
         ("0 1\n0 2\n", "job job1: not a permutation"),

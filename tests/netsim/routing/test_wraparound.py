@@ -166,16 +166,16 @@ def test_several_ranks_on_a_node_are_one_node():
     [
         ([0, 1, 54], [], r"nodes must be one or more of 0\.\.53"),
         ([], [], "nodes must be one or more"),
-        ([0, 1, 2, 3], [-1], r"links must be in 0\.\.323"),
+        ([0, 1, 2, 3], [-1], r"links: expected a list of whole numbers .*got -1 at place 0"),
         ([0, 1, 2, 3], [324], r"links must be in 0\.\.323"),
         ([0, 1, 2], [], "node n3 is not among the job's 3 nodes"),
     ],
 )
 def test_nodes_and_links_that_do_not_fit_the_tree_are_errors(nodes, links, message):
-    job = Partition(np.array(nodes, dtype=np.int64), np.array(links, dtype=np.int64))
+    routing = Wraparound.on(TREES["radix 6"])
 
-    with pytest.raises(PartitionError, match=message):
-        Wraparound.on(TREES["radix 6"]).routes(np.array([0]), np.array([3]), job)
+    with pytest.raises(PartitionError, match=message):  # by the partition or by the routing
+        routing.routes([0], [3], Partition(np.array(nodes, np.int64), np.array(links, np.int64)))
 
 
 def test_fabrics_without_the_three_level_shape_are_refused():

@@ -313,7 +313,7 @@ def test_communicating_jobs_come_and_go_with_nodes_given_once(name, fabric):
 
 @pytest.mark.parametrize("name", ["greedy", "balanced"])
 def test_options_they_do_not_have_are_refused(name):
-    with pytest.raises(AllocationError, match=f"unknown option 'cost' of allocator '{name}'"):
+    with pytest.raises(AllocationError, match=f"allocator '{name}': unknown option 'cost'"):
         make_allocator(name, {"cost": "hops"}, 1)
 
 
