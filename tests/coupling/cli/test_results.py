@@ -290,7 +290,8 @@ def test_a_signal_leaves_nothing_that_looks_like_a_result(tmp_path, fabricsim, n
     _, err = process.communicate(timeout=60)  # workers hold the pipe as long as they live
 
     assert process.returncode == 128 + number
-    assert err == "fabricsim: interrupted; go on with --resume --out out.\n"
+    told = [line for line in err.splitlines() if not line.startswith("compiling the ")]
+    assert told == ["fabricsim: interrupted; go on with --resume --out out."]
     left = sorted(path.name for path in (tmp_path / "out").iterdir())
     assert left == ["experiment.resolved.toml", "manifest.json"]
     refused(fabricsim("compare", "out"), "not complete")
