@@ -3,7 +3,7 @@
 from importlib.util import find_spec
 from pathlib import Path
 
-SIBLINGS = ("checking", "netsim", "patterns", "scheduler")
+SIBLINGS = ("fabricsim", "netsim", "patterns", "scheduler")
 
 
 def check_siblings(root: Path | None = None) -> None:

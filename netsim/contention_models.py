@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
-from checking import build
+from fabricsim.checking import build
 from netsim.contention.base import ContentionModel
 from netsim.contention.cold.fixedpoint import accurate
 from netsim.contention.cold.recomputed import Recomputed

@@ -5,7 +5,7 @@ from functools import cached_property
 
 import numpy as np
 
-from checking import wrong
+from fabricsim.checking import wrong
 from netsim.arrays import Bools, Ints, numbers_below
 from netsim.errors import PartitionError
 from netsim.topology.fattree import FatTree

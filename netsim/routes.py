@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from checking import wrong
+from fabricsim.checking import wrong
 from netsim.arrays import Ints, numbers_below
 
 

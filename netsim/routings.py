@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from checking import brief, build, whole
+from fabricsim.checking import brief, build, whole
 from netsim.errors import RoutingError
 from netsim.routing.base import Routing
 from netsim.routing.dimension import DimensionOrder

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 
-from checking.units import (
+from fabricsim.checking.units import (
     BUFFER,
     DURATION,
     LATENCY,

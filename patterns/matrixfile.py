@@ -10,8 +10,8 @@ from zipfile import ZIP_DEFLATED, ZIP_STORED, BadZipFile, ZipFile
 
 import numpy as np
 
-from checking import brief
-from checking.inputs import MOST_BYTES, read_input
+from fabricsim.checking import brief
+from fabricsim.checking.inputs import MOST_BYTES, read_input
 from patterns.base import Floats, Ints, Step
 from patterns.errors import PatternError
 from patterns.volume import demand

@@ -2,8 +2,8 @@
 
 from functools import partial
 
-import checking
-from checking.units import SIZE, quantity
+from fabricsim import checking
+from fabricsim.checking.units import SIZE, quantity
 from patterns.errors import PatternError
 
 DEFAULT_NBYTES = 2.0**20

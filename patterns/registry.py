@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 
-from checking import brief, build
+from fabricsim.checking import brief, build
 from patterns.algorithms import (
     Binomial,
     Bruck,

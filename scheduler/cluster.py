@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from checking import shortened
+from fabricsim.checking import shortened
 from netsim.arrays import Ints
 from netsim.topology.base import Topology
 from netsim.topology.demand import demand_topology

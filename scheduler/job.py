@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from math import inf
 
-from checking import number, shortened, whole, wrong
+from fabricsim.checking import number, shortened, whole, wrong
 from patterns.base import Pattern
 from scheduler.errors import WorkloadError
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import simpy
 
-from checking import flag
+from fabricsim.checking import flag
 from scheduler.allocation import Allocation
 from scheduler.allocators.base import Allocator
 from scheduler.cluster import Cluster

@@ -10,7 +10,7 @@ import pytest
 
 from coupling.siblings import check_siblings
 
-PACKAGES = ("checking", "netsim", "patterns", "scheduler", "coupling", "fabricsim")
+PACKAGES = ("netsim", "patterns", "scheduler", "coupling", "fabricsim")
 LAZY = {"Any", "TYPE_CHECKING", "import_module", "check_siblings"}  # of packages that load on use
 
 

@@ -12,7 +12,6 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-from checking import flag, path_of, shortened, whole
 from coupling.errors import ExperimentError, ResultError
 from coupling.experiments.assembly import Parts, assemble
 from coupling.experiments.claim import claim
@@ -22,6 +21,7 @@ from coupling.experiments.records import Records
 from coupling.experiments.workers import Kept, run_in_workers
 from coupling.results.result import Result
 from coupling.stopping import shielded
+from fabricsim.checking import flag, path_of, shortened, whole
 from netsim.topology.base import Topology
 from netsim.wholefile import temporary_name
 from scheduler.workload import cancelled

@@ -5,9 +5,6 @@ from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
-from checking import path_of, shortened, wrong
-from checking.documents import parse_toml
-from checking.inputs import read_text
 from coupling.errors import ExperimentError
 from coupling.experiments.fields import (
     DEFAULT_ALLOCATOR,
@@ -20,6 +17,9 @@ from coupling.experiments.seeds import all_seeds, given_seeds
 from coupling.reading.inputs import located
 from coupling.reading.plugins import label_of
 from coupling.reading.table import value_of
+from fabricsim.checking import path_of, shortened, wrong
+from fabricsim.checking.documents import parse_toml
+from fabricsim.checking.inputs import read_text
 from netsim.topology.base import Topology
 
 

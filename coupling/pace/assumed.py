@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from checking import build
 from coupling.errors import ExperimentError
+from fabricsim.checking import build
 from netsim.contention.compared.assumption import Assumption
 from scheduler.allocation import Allocation
 from scheduler.allocators.base import Allocator

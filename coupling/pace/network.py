@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from checking import shortened
+from fabricsim.checking import shortened
 from netsim.arrays import Floats, Ints
 from netsim.contention.base import ContentionModel
 from netsim.contention.constants import bytes_per_link

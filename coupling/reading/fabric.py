@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from checking.inputs import read_text
 from coupling.errors import SnapshotError
 from coupling.reading.table import Table
+from fabricsim.checking.inputs import read_text
 from netsim.errors import NetsimError
 from netsim.formats.importers import infiniband
 from netsim.formats.importers.graphs import from_networkx, is_graph

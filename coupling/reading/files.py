@@ -5,11 +5,11 @@ from typing import Any
 
 import numpy as np
 
-from checking.documents import parse_json
-from checking.inputs import read_text
 from coupling.errors import SnapshotError
 from coupling.guard import write_data
 from coupling.reading.table import Table, brief
+from fabricsim.checking.documents import parse_json
+from fabricsim.checking.inputs import read_text
 from netsim.arrays import Ints
 from netsim.errors import TopologyError
 from netsim.topology.base import Topology

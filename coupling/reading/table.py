@@ -3,10 +3,10 @@
 import tomllib
 from typing import Any
 
-from checking import Table as CheckedTable
-from checking import brief, plain
-from checking.documents import parse_toml
 from coupling.errors import CouplingError, ExperimentError
+from fabricsim.checking import Table as CheckedTable
+from fabricsim.checking import brief, plain
+from fabricsim.checking.documents import parse_toml
 
 __all__ = ["Table", "brief", "plain", "value_of"]
 

@@ -4,7 +4,6 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from checking import choice, path_of
 from coupling.errors import ResultError
 from coupling.pace.assumed import ASSUMED
 from coupling.report.page import Html, bullets, details, figures, page, paragraph
@@ -26,6 +25,7 @@ from coupling.results.comparison import comparable, finished
 from coupling.results.readable import listing
 from coupling.results.remarks import accuracy_lines
 from coupling.results.result import Result
+from fabricsim.checking import choice, path_of
 from netsim.wholefile import replace_file
 
 _BOX = "Box: quartiles, line in it: median, whiskers: 5 to 95 %, diamond: mean"

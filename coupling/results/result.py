@@ -9,11 +9,11 @@ from typing import Any
 
 import pandas as pd
 
-from checking import path_of, shortened
 from coupling.errors import ResultError
 from coupling.reading.table import Table
 from coupling.results.columns import COLUMNS, read_table
 from coupling.results.manifest import SUMMARY, hashes_of, read_checked, read_object, write_file
+from fabricsim.checking import path_of, shortened
 
 TABLES = tuple(COLUMNS)
 COST = "cost.json"

@@ -5,9 +5,9 @@ from collections.abc import Mapping
 import numpy as np
 import pandas as pd
 
-from checking import whole
 from coupling.errors import ResultError
 from coupling.results.over_time import lost_capacity
+from fabricsim.checking import whole
 
 BOUNDED_SLOWDOWN_TAU_S = 10.0  # Feitelson & Rudolph 1998: jobs shorter than this count as so long
 SIZE_CLASSES = ((1, 1), (2, 4), (5, 16), (17, 64), (65, 256), (257, None))

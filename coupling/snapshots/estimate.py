@@ -4,7 +4,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from checking import flag
 from coupling.errors import CouplingError, SnapshotError
 from coupling.snapshots.blame import Shares, lost_time_shares
 from coupling.snapshots.predictions import (
@@ -16,6 +15,7 @@ from coupling.snapshots.predictions import (
     worst_links,
 )
 from coupling.snapshots.snapshot import Candidate, JobId, PlacedJob, Snapshot, demand_snapshot
+from fabricsim.checking import flag
 from netsim.accuracy import Setting, known_accuracy
 from netsim.contention.constants import bytes_per_link
 from netsim.errors import NetsimError

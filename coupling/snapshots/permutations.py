@@ -6,12 +6,12 @@ from pathlib import Path
 
 import numpy as np
 
-from checking import wholes, wrong
-from checking.documents import parse_json
-from checking.inputs import read_text
 from coupling.errors import SnapshotError
 from coupling.reading.table import brief
 from coupling.snapshots.snapshot import JobId, Snapshot
+from fabricsim.checking import wholes, wrong
+from fabricsim.checking.documents import parse_json
+from fabricsim.checking.inputs import read_text
 from netsim.arrays import Ints
 from netsim.errors import TopologyError
 from netsim.topology.base import Topology

@@ -9,13 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from checking import path_of, shortened, wrong
 from coupling.errors import SnapshotError
 from coupling.reading.fabric import routing_of, topology_of
 from coupling.reading.files import node_list, read_json
 from coupling.reading.table import Table, plain
 from coupling.snapshots.messages import job_flows
 from coupling.snapshots.sharing import Holder, demand_own_nodes
+from fabricsim.checking import path_of, shortened, wrong
 from netsim.arrays import Ints
 from netsim.contention_models import CONTENTION_MODELS
 from netsim.errors import TopologyError, UnitError

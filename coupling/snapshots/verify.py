@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from checking import flag, whole
 from coupling.errors import SnapshotError
 from coupling.snapshots.permutations import Pairs, flows_by_job
 from coupling.snapshots.reach import reached_links
 from coupling.snapshots.snapshot import JobId, PlacedJob, Snapshot, demand_snapshot
+from fabricsim.checking import flag, whole
 from netsim.arrays import Ints
 from netsim.errors import NetsimError, PartitionError, RoutingError
 from netsim.flows.isolation import shared_links

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from checking import number, whole
+from fabricsim.checking import number, whole
 from netsim.arrays import Floats, Ints
 from netsim.contention.base import Traffic
 from netsim.errors import ContentionError

@@ -7,7 +7,7 @@ import numpy as np
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import shortest_path
 
-from checking import wrong
+from fabricsim.checking import wrong
 from netsim.arrays import Bools, Ints, numbers_below
 from netsim.errors import PartitionError
 from netsim.routes import Routes

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeGuard
 
-from checking import Table, wholes
+from fabricsim.checking import Table, wholes
 from netsim.errors import TopologyError, UnitError
 from netsim.units import parse_buffer, parse_latency, parse_rates
 

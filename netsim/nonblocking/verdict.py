@@ -7,7 +7,7 @@ from itertools import islice
 
 import numpy as np
 
-from checking import whole, wrong
+from fabricsim.checking import whole, wrong
 from netsim.arrays import Ints
 from netsim.errors import PartitionError, RoutingError
 from netsim.nonblocking.conditions import broken_conditions

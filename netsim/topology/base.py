@@ -6,7 +6,7 @@ from functools import cached_property
 
 import numpy as np
 
-from checking import shortened, whole
+from fabricsim.checking import shortened, whole
 from netsim.arrays import Floats, Ints
 from netsim.errors import TopologyError
 from netsim.topology.names import NameBook

@@ -1,6 +1,6 @@
 """Where a fabric is wanted, nothing else will do."""
 
-from checking import wrong
+from fabricsim.checking import wrong
 from netsim.topology.base import Topology
 
 

@@ -8,7 +8,7 @@ from math import prod
 
 import numpy as np
 
-from checking import flag, whole, wholes
+from fabricsim.checking import flag, whole, wholes
 from netsim.arrays import Floats, Ints
 from netsim.errors import TopologyError
 from netsim.topology.base import Topology, check_size

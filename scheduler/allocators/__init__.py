@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from checking import build
+from fabricsim.checking import build
 from scheduler.allocators.base import Allocator
 from scheduler.allocators.chooser import NodeChooser
 from scheduler.allocators.isolating.jigsaw import Jigsaw

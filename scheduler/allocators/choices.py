@@ -2,7 +2,7 @@
 
 from functools import lru_cache, partial
 
-from checking import choice, flag, whole
+from fabricsim.checking import choice, flag, whole
 from netsim.topology.base import Topology
 from netsim.topology.fattree import FatTree
 from scheduler.errors import AllocationError

@@ -6,7 +6,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from checking import shortened
+from fabricsim.checking import shortened
 from netsim.arrays import Ints
 from scheduler.allocation import Allocation
 from scheduler.allocators.base import check_size, now_or_later

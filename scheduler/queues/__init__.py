@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from checking import brief, build
+from fabricsim.checking import brief, build
 from scheduler.errors import PolicyError
 from scheduler.queues.base import QueuePolicy
 from scheduler.queues.conservative import Conservative

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from checking import choice, wrong
+from fabricsim.checking import choice, wrong
 from scheduler.allocation import Allocation
 from scheduler.cluster import Cluster
 from scheduler.errors import PolicyError

@@ -2,7 +2,7 @@
 
 from typing import ClassVar
 
-from checking import choice, whole
+from fabricsim.checking import choice, whole
 from scheduler.allocation import Allocation
 from scheduler.errors import PolicyError
 from scheduler.job import Job

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import ClassVar
 
-from checking import choice, number
+from fabricsim.checking import choice, number
 from scheduler.errors import PolicyError
 from scheduler.queues.easy import Easy, reach_of
 from scheduler.queues.sorted_line import FairShareLine, SortedLine

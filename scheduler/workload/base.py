@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from math import nan
 
-from checking import shortened
+from fabricsim.checking import shortened
 from scheduler.job import Job
 
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from checking import number, whole
+from fabricsim.checking import number, whole
 from netsim.arrays import Floats, Ints
 from netsim.splitmix import uniforms
 from netsim.units import Stated

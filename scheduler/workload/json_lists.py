@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Unpack
 
-from checking.documents import parse_json
-from checking.inputs import decoded
+from fabricsim.checking.documents import parse_json
+from fabricsim.checking.inputs import decoded
 from scheduler.errors import WorkloadError
 from scheduler.workload.base import Workload
 from scheduler.workload.entries import Entry, count, missing, refuse, seconds, workload_of

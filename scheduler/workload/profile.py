@@ -7,9 +7,9 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from checking import Table, path_of, shortened
-from checking.documents import parse_toml
-from checking.inputs import decoded
+from fabricsim.checking import Table, path_of, shortened
+from fabricsim.checking.documents import parse_toml
+from fabricsim.checking.inputs import decoded
 from netsim.units import parse_size, parse_time
 from patterns.errors import PatternError
 from patterns.registry import PATTERNS, make_pattern

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from checking import build, look_up, path_of, wrong
+from fabricsim.checking import build, look_up, path_of, wrong
 from scheduler.errors import WorkloadError
 from scheduler.workload.base import Workload
 from scheduler.workload.filters import Filters, Reader, refine

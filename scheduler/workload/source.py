@@ -5,8 +5,8 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TypeVar
 
-from checking.inputs import Input as Source
-from checking.inputs import demand_text, read_input
+from fabricsim.checking.inputs import Input as Source
+from fabricsim.checking.inputs import demand_text, read_input
 from scheduler.errors import WorkloadError
 
 __all__ = ["MOST_ENTRIES", "Source", "bounded", "read_source"]

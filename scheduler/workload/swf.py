@@ -13,8 +13,8 @@ from typing import NoReturn, Unpack
 import numpy as np
 from numpy.typing import NDArray
 
-from checking import path_of, whole
-from checking.inputs import Pieces, demand_text, opened
+from fabricsim.checking import path_of, whole
+from fabricsim.checking.inputs import Pieces, demand_text, opened
 from netsim.arrays import Floats, Ints
 from netsim.wholefile import replace_file
 from scheduler.errors import WorkloadError

@@ -4,7 +4,7 @@ from functools import partial
 
 import numpy as np
 
-from checking import number, whole
+from fabricsim.checking import number, whole
 from netsim.arrays import Floats, Ints
 from scheduler.errors import WorkloadError
 from scheduler.job import Job

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Unpack
 
-from checking.inputs import decoded
+from fabricsim.checking.inputs import decoded
 from scheduler.errors import WorkloadError
 from scheduler.workload.base import Workload
 from scheduler.workload.entries import Entry, count, missing, seconds, workload_of

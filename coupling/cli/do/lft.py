@@ -6,7 +6,6 @@ from pathlib import Path
 
 import numpy as np
 
-from checking.inputs import read_text
 from coupling.cli.do.estimate import print_json
 from coupling.errors import SnapshotError
 from coupling.guard import remark
@@ -17,6 +16,7 @@ from coupling.report.columns import text_lines, text_of
 from coupling.snapshots.partition_check import owned_links, partition_faults, traffic_faults
 from coupling.snapshots.snapshot import Snapshot, snapshot_from
 from coupling.snapshots.table_check import TableCheck, check_tables
+from fabricsim.checking.inputs import read_text
 from netsim.errors import NetsimError
 from netsim.infiniband.damaged import missing_parts
 from netsim.infiniband.dump import LftDump, read_lft_dump, tables_of

@@ -7,8 +7,6 @@ from typing import Any
 
 from rich.console import RenderableType
 
-from checking.documents import parse_toml
-from checking.inputs import read_text
 from coupling.cli.do.estimate import print_json
 from coupling.errors import SnapshotError
 from coupling.guard import remark
@@ -17,6 +15,8 @@ from coupling.reading.files import read_json, write_whole
 from coupling.reading.table import Table
 from coupling.report.columns import seconds, table, text_lines, text_of
 from coupling.results.readable import counted, ratio, volume
+from fabricsim.checking.documents import parse_toml
+from fabricsim.checking.inputs import read_text
 from netsim.errors import NetsimError
 from netsim.formats.exporters.registry import written
 from netsim.routings import make_routing

@@ -7,7 +7,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from checking import number, whole
+from fabricsim.checking import number, whole
 from netsim.arrays import Floats, Ints
 from netsim.contention.blame import TellsCulprits
 from netsim.contention.cold.blame import ColdState

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from checking import whole
+from fabricsim.checking import whole
 from netsim.arrays import Ints
 from netsim.contention.base import Traffic, communicating_nodes
 from netsim.contention.blame import Culprits, no_culprits

@@ -7,7 +7,7 @@ from types import MappingProxyType
 
 import numpy as np
 
-from checking import choice
+from fabricsim.checking import choice
 from netsim.arrays import Floats, Ints
 from netsim.errors import ContentionError
 from netsim.splitmix import uniforms

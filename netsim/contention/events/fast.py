@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 
 import numpy as np
 
-from checking import number, shortened
+from fabricsim.checking import number, shortened
 from netsim.arrays import Ints
 from netsim.contention.base import Traffic
 from netsim.contention.blame import Culprits

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from checking import whole
+from fabricsim.checking import whole
 from netsim.contention.base import Traffic
 from netsim.contention.cold.fixedpoint import ColdSolution, sample_phases
 from netsim.contention.cold.recomputed import Recomputed

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
-from checking.inputs import read_text
+from fabricsim.checking.inputs import read_text
 from netsim.errors import TopologyError
 from netsim.formats.importers.aries import read_aries
 from netsim.formats.importers.edgecsv import read_edge_csv

@@ -6,7 +6,7 @@ from math import inf
 from numbers import Real
 from typing import NamedTuple
 
-from checking.values import brief
+from fabricsim.checking.values import brief
 
 _NUMBER = re.compile(r"\s*([0-9]*\.?[0-9]+(?:[eE][+-]?[0-9]+)?)\s*([A-Za-z/\u00b5\u03bc]*)\s*")
 _PREFIX = {"": 1, "k": 10**3, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12, "P": 10**15}

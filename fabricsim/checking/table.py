@@ -3,7 +3,7 @@
 from collections.abc import Callable, Collection, Mapping
 from typing import Any, Self, TypeVar
 
-from checking.values import MISSING, brief, choice, flag, number, text, whole, wrong
+from fabricsim.checking.values import MISSING, brief, choice, flag, number, text, whole, wrong
 
 T = TypeVar("T")
 

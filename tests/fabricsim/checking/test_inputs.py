@@ -9,8 +9,8 @@ import tracemalloc
 
 import pytest
 
-import checking.inputs
-from checking.inputs import MOST_BYTES, opened, read_input, read_text
+from fabricsim.checking import inputs
+from fabricsim.checking.inputs import MOST_BYTES, opened, read_input, read_text
 from netsim.errors import TopologyError
 
 TEXT = b"one\ntwo\n"
@@ -96,7 +96,7 @@ def test_a_small_file_that_unpacks_to_gigabytes_is_refused_in_bounded_memory(tmp
 
 
 def test_an_endless_file_is_refused(monkeypatch):
-    monkeypatch.setattr(checking.inputs, "MOST_BYTES", 2**22)
+    monkeypatch.setattr(inputs, "MOST_BYTES", 2**22)
 
     with pytest.raises(TopologyError, match="/dev/zero: more than 4 MiB, unpacked"):
         read_input("/dev/zero", TopologyError)

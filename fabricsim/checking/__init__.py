@@ -13,9 +13,9 @@ package at the door raises.
 * `build`, `look_up` -- what a registry has under a name, with options
 """
 
-from checking.registry import build, look_up
-from checking.table import Table
-from checking.values import (
+from fabricsim.checking.registry import build, look_up
+from fabricsim.checking.table import Table
+from fabricsim.checking.values import (
     brief,
     choice,
     flag,

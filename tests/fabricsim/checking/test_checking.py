@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from checking import (
+from fabricsim.checking import (
     Table,
     brief,
     build,

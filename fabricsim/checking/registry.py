@@ -4,8 +4,8 @@ import inspect
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
-from checking.units import Stated
-from checking.values import brief, flag, number, whole
+from fabricsim.checking.units import Stated
+from fabricsim.checking.values import brief, flag, number, whole
 
 T = TypeVar("T")
 _CHECKS: Mapping[object, Callable[..., object]] = {

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from checking.values import path_of
+from fabricsim.checking.values import path_of
 
 MOST_BYTES = 256 * 2**20
 """Of an input that is read whole, unpacked."""

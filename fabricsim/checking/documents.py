@@ -7,7 +7,7 @@ import tomllib
 from collections.abc import Iterator
 from typing import Any
 
-from checking.values import brief
+from fabricsim.checking.values import brief
 
 MOST_DEPTH = 50
 """Tables and lists inside each other."""

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from checking.documents import MOST_DEPTH, parse_json, parse_toml
+from fabricsim.checking.documents import MOST_DEPTH, parse_json, parse_toml
 from netsim.errors import TopologyError
 
 DEEP = "values at most 50 levels inside each other, got more."
