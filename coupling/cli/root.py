@@ -12,7 +12,7 @@ from coupling.cli import plugin as cli_plugin
 from coupling.cli import results as cli_results
 from coupling.cli import trace as cli_trace
 from coupling.errors import Stopped
-from coupling.guard import check_arguments, guarded, remark
+from coupling.guard import check_arguments, guarded, remark, visible
 from coupling.siblings import check_siblings
 from coupling.stopping import SIGNALLED, stop
 
@@ -23,6 +23,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 BAD_INPUT = 2
+_LONGEST = 1000  # letters of an error: inputs that it quotes may be megabytes
 STOPPING = (signal.SIGINT, signal.SIGTERM)
 PLUGINS = "coupling.plugins"
 OUR_PACKAGES = ("netsim", "patterns", "scheduler", "coupling")
@@ -150,8 +151,9 @@ def _ended() -> int:
 
 
 def _said(what: str, status: int) -> int:
-    """Say why there is no result, on one line."""
-    remark(f"fabricsim: {what}")
+    """Say why there is no result, on one line that fits on a screen."""
+    line = visible(f"fabricsim: {what}")
+    remark(line if len(line) <= _LONGEST else f"{line[: _LONGEST - 205]} ... {line[-200:]}")
     return status
 
 

@@ -146,10 +146,15 @@ def static_table_report(
     rank = np.arange(nodes.size)
     shifts = (rank + np.arange(1, nodes.size)[:, None]) % nodes.size
     rng = np.random.default_rng(seed)
-    drawn = rng.permuted(np.tile(rank, (n_random, 1)), axis=1)
+    rows = max(1, _BATCH // max(rank.size, 1))  # drawn at once: the draws are the same
+    batches = [min(rows, n_random - begin) for begin in range(0, n_random, rows)]
+    drawn = (rng.permuted(np.tile(rank, (count, 1)), axis=1) for count in batches)
     loads = [
-        largest_loads(topology, routing, partition, nodes, nodes[targets])
-        for targets in (shifts, drawn)
+        np.concatenate(
+            [np.zeros(0, dtype=np.int64)]
+            + [largest_loads(topology, routing, partition, nodes, nodes[part]) for part in parts]
+        )
+        for parts in ([shifts], drawn)
     ]
     return TableReport(
         shifts=loads[0].size,

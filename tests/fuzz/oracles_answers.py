@@ -43,7 +43,9 @@ def _estimate(case: Case, document: Any, _folder: Path) -> Iterator[str]:
             yield "blame does not add up to 1"
         if any(entry["job"] == row["id"] for entry in row["blame"]):
             yield "a job is blamed for its own loss"
-    yield from _loads(document["links"], bounded=model not in _LOADS_MAY_PASS_ONE)
+    # Under `exact` a share is that of the job's own time, and others may have ended before.
+    bounded = model not in {*_LOADS_MAY_PASS_ONE, "exact"}
+    yield from _loads(document["links"], bounded=bounded)
     yield from _owners(case)
     ranked = sorted(c for entry in document["ranking"] for c in entry["candidates"])
     if ranked != list(range(len(document["candidates"]))):

@@ -290,3 +290,14 @@ def test_a_run_that_memory_does_not_hold_names_its_experiment(fabricsim, monkeyp
 
     assert done.returncode == 2
     assert done.stderr == "fabricsim: try.toml: a run of it needs more memory than there is.\n"
+
+
+def test_an_error_that_quotes_a_large_input_fits_on_a_screen(fabricsim):
+    """File and field first, what was expected last."""
+    done = fabricsim("run", "try.toml", "--set", f"topology.radix={'x' * 20_000}")
+
+    assert done.returncode == 2
+    (line,) = done.stderr.splitlines()
+    assert line.startswith("fabricsim: try.toml")
+    assert "radix" in line
+    assert len(line) <= 1000

@@ -148,3 +148,14 @@ def test_jobs_that_cannot_be_searched_are_refused():
         search_static_table(parallel, Partition(np.arange(8), None), [])
     with pytest.raises(PartitionError, match="do not join all nodes"):
         search_static_table(FT2, cut, shifts(job.nodes))
+
+
+def test_permutations_drawn_a_few_at_a_time_are_the_same(monkeypatch):
+    whole = Partition(np.arange(16), None)
+    report = static_table_report(FT2, DModK(FT2), whole, n_random=20)
+
+    monkeypatch.setattr("netsim.nonblocking.static_table._BATCH", 48)
+
+    assert static_table_report(FT2, DModK(FT2), whole, n_random=20) == report
+    assert report.random == 20
+    assert report.random_mean > 1
