@@ -179,10 +179,13 @@ def number(
 
 
 def _limits(least: float | None, most: float | None) -> str:
-    """Write the limits of a number."""
+    """Write the limits of a number; whole ones with all their digits."""
+    low, high = (
+        f"{end}" if isinstance(end, int) else f"{end:g}" for end in (least or 0, most or 0)
+    )
     if most is None:
-        return "" if least is None else f" from {least:g}"
-    return f" up to {most:g}" if least is None else f" from {least:g} to {most:g}"
+        return "" if least is None else f" from {low}"
+    return f" up to {high}" if least is None else f" from {low} to {high}"
 
 
 def flag(place: str, value: object, *, error: type[ValueError]) -> bool:

@@ -368,7 +368,7 @@ def test_more_random_permutations_than_anybody_waits_for_are_refused(command):
     status, out, err = command("verify", EXAMPLES / "partitions.json", "--random", 10**30)
 
     assert (status, out) == (2, "")
-    assert "n_random: expected a whole number from 0 to 1000000" in err.replace(",", "")
+    assert "n_random: expected a whole number from 0 to 1000000, got" in err
 
 
 def test_the_table_for_people_says_what_is_wrong_in_80_columns(command):
