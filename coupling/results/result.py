@@ -14,6 +14,7 @@ from coupling.reading.table import Table
 from coupling.results.columns import COLUMNS, read_table
 from coupling.results.manifest import SUMMARY, hashes_of, read_checked, read_object, write_file
 from fabricsim.checking import path_of, shortened
+from fabricsim.checking.sheets import sheet
 
 TABLES = tuple(COLUMNS)
 COST = "cost.json"
@@ -135,7 +136,9 @@ class Result:
 
     def _csv(self) -> bytes:
         """Return the job table as comma-separated values."""
-        return str(self.jobs.to_csv(index=False)).encode("utf-8")
+        names = list(map(str, self.jobs.columns))
+        columns = [self.jobs[name].tolist() for name in names]
+        return sheet(names, zip(*columns, strict=True)).encode("utf-8")
 
     @classmethod
     def load(cls, folder: str | Path) -> "Result":

@@ -9,6 +9,7 @@ package at the door raises.
 * `wrong`, `brief` -- the error for a value, and the value as errors show it
 * `shortened` -- a name as the `repr` of an object shows it
 * `plain` -- what Python has for the lists, texts and numbers of a file
+* `sheets` -- comma-separated values: how they are written, and cells that are read
 * `Table` -- a table of TOML or JSON, field by field
 * `build`, `look_up` -- what a registry has under a name, with options
 """

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Unpack
 
 from fabricsim.checking.inputs import decoded
+from fabricsim.checking.sheets import plain_cell
 from scheduler.errors import WorkloadError
 from scheduler.workload.base import Workload
 from scheduler.workload.entries import Entry, count, missing, seconds, workload_of
@@ -79,7 +80,7 @@ def _csv_rows(source: Source) -> Iterator[tuple[str, list[str]]]:
             if len(row) not in {0, width}:
                 raise WorkloadError(f"{place}: expected {width} fields, got {len(row)}.")
             if row:
-                yield place, row
+                yield place, list(map(plain_cell, row))
     except csv.Error as error:
         raise WorkloadError(
             f"{source.name}:{rows.line_num}: expected comma-separated values, got: {error}."

@@ -1,12 +1,12 @@
 """Write workloads as files: SWF, CSV and Parquet, and say what such a file cannot hold."""
 
-import csv
 import gzip
 import io
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from fabricsim.checking.sheets import sheet
 from netsim.wholefile import replace_file
 from scheduler.errors import WorkloadError
 from scheduler.workload import Workload, write_swf
@@ -130,11 +130,8 @@ def table_of(workload: Workload) -> dict[str, list[object]]:
 def _write_csv(workload: Workload, path: Path) -> None:
     """Write comma-separated values with a header."""
     table = table_of(workload)
-    text = io.StringIO(newline="")
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(table)
-    writer.writerows(zip(*(map(_cell, values) for values in table.values()), strict=True))
-    data = text.getvalue().encode()
+    rows = zip(*(map(_cell, values) for values in table.values()), strict=True)
+    data = sheet(list(table), rows).encode()
     replace_file(path, gzip.compress(data, mtime=0) if path.suffix == ".gz" else data)
 
 

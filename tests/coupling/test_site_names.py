@@ -147,6 +147,27 @@ def test_a_run_tells_its_nodes_by_the_names_of_the_site(command, site, tmp_path)
     assert told == [names[:3], names[3:4], names[4:]]
 
 
+def test_no_name_of_the_site_is_a_formula_in_the_job_table(command, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "fabric.csv").write_text("source,target,bandwidth\n=n1,s,1 GB/s\n@n2,s,1 GB/s\n")
+    (tmp_path / "log.csv").write_text("id,submit_s,runtime_s,n_nodes\n1,0,100,2\n2,0,50,1\n")
+    (tmp_path / "try.toml").write_text(
+        '[topology]\nkind = "file"\npath = "fabric.csv"\n'
+        '[workload]\npath = "log.csv"\nformat = "csv"\n'
+    )
+
+    status, _, error = command("run", "try.toml", "--csv", "--out", "result")
+
+    assert status == 0, error
+    table = pd.read_csv(tmp_path / "result" / "jobs.csv", index_col="id")
+    assert table.loc[1, "nodes"] == "'=n1,@n2"
+    assert table.loc[2, "nodes"] == "'=n1"
+    kept = pd.read_parquet(tmp_path / "result" / "jobs.parquet").set_index("id")
+    assert kept.loc[1, "nodes"] == "=n1,@n2"
+    texts = ["nodes", "dropped", "pattern"]  # of which pandas takes none for missing
+    pd.testing.assert_frame_equal(table.drop(columns=texts), kept.drop(columns=texts))
+
+
 def test_python_takes_the_same_names(site, tmp_path):
     topology = make_topology(site | {"path": str(tmp_path / "fabric.ib")})
     answers = {

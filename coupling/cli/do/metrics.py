@@ -17,6 +17,7 @@ from coupling.results.mind import MindGain, mind_gain_of
 from coupling.results.over_time import instantaneous_utilization, utilization_per_minute
 from coupling.results.readable import duration, number, percent
 from coupling.results.result import Result
+from fabricsim.checking.sheets import sheet
 
 
 def run_metrics(
@@ -148,4 +149,6 @@ def _write_minutes(results: Sequence[Result], path: Path) -> None:
         for result in results
     ]
     columns = ["run", "time_s", "utilization"]
-    write_whole(path, pd.concat(frames)[columns].to_csv(index=False))
+    minutes = pd.concat(frames)[columns]
+    rows = zip(*(minutes[name].tolist() for name in columns), strict=True)
+    write_whole(path, sheet(columns, rows))

@@ -1,8 +1,6 @@
 """Edge tables and GraphML: cables between names, with kinds and capacities."""
 
-import csv
-import io
-
+from fabricsim.checking.sheets import sheet
 from netsim.errors import TopologyError
 from netsim.formats.exporters.drawing import beside_the_file, draw
 from netsim.topology.base import Topology
@@ -34,9 +32,7 @@ def write_edge_csv(topology: Topology) -> Written:
         If parallel cables differ in capacity, which no row can say.
     """
     drawing = draw(topology)
-    out = io.StringIO()
-    table = csv.writer(out, lineterminator="\n")
-    table.writerow(_HEADER)
+    rows = []
     seen = set()
     for bundle in drawing.bundles:
         a, b = topology.vertex_name(bundle.a), topology.vertex_name(bundle.b)
@@ -44,8 +40,8 @@ def write_edge_csv(topology: Topology) -> Written:
             raise TopologyError(f"cables between {a} and {b} differ in capacity; write GraphML.")
         seen.add(frozenset((a, b)))
         kinds = drawing.kind(bundle.a), drawing.kind(bundle.b)
-        table.writerow((a, b, repr(bundle.rate), len(bundle.links), *kinds))
-    return out.getvalue(), (*drawing.remarks, *beside_the_file(topology))
+        rows.append((a, b, bundle.rate, len(bundle.links), *kinds))
+    return sheet(_HEADER, rows), (*drawing.remarks, *beside_the_file(topology))
 
 
 def write_graphml(topology: Topology) -> Written:

@@ -3,6 +3,7 @@
 import csv
 from collections.abc import Sequence
 
+from fabricsim.checking.sheets import plain_cell
 from netsim.errors import TopologyError
 
 Row = tuple[int, list[str]]
@@ -40,7 +41,7 @@ def read_rows(text: str, source: str) -> tuple[list[str], list[Row]]:
     reader = csv.reader(lines, delimiter=comma, strict=True)
     try:
         for values in reader:
-            row = [value.strip() for value in values]
+            row = [plain_cell(value.strip()) for value in values]
             if not any(row) or row[0].startswith("#"):
                 continue
             if not header:

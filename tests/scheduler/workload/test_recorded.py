@@ -170,3 +170,22 @@ def test_the_queue_of_a_site_tells_what_runs_where(shared, site, begun):
     assert all(job.logged_start_s >= job.submit_s for job in there)
     rest = [job for job in workload.jobs if job not in there]
     assert {(job.logged_start_s, job.logged_hosts) for job in rest} == {(None, "")}
+
+
+@pytest.mark.parametrize("end", [".csv", ".csv.gz", ".parquet"])
+def test_names_that_look_like_formulas_are_written_as_texts_and_read_as_they_were(tmp_path, end):
+    columns = {"user": "=1+1", "group": "'=1", "queue": "-x", "name": "+cmd"}
+    columns |= {"=column": "@SUM(1)", "number": "-5", "line": "a\rb"}
+    frame = pd.DataFrame([{"id": 1, "submit_s": 0.0, "runtime_s": 9.0, "n_nodes": 2} | columns])
+    frame.to_parquet(tmp_path / "jobs.parquet")
+    workload = READERS["parquet"](tmp_path / "jobs.parquet")
+
+    write_trace(workload, tmp_path / f"log{end}")
+    again = READERS[end.removesuffix(".gz").removeprefix(".")](tmp_path / f"log{end}")
+
+    assert again.jobs == workload.jobs
+    assert again.jobs[0].name == "+cmd"
+    assert dict(again.jobs[0].extra)["=column"] == "@SUM(1)"
+    if end == ".csv":
+        cells = (tmp_path / "log.csv").read_text().replace("\n", ",").split(",")
+        assert {"'=1+1", "''=1", "'-x", "'+cmd", "'=column", "'@SUM(1)", "-5"} <= set(cells)

@@ -4,11 +4,13 @@ from dataclasses import replace
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
+import networkx as nx
 import numpy as np
 import pytest
 
 from netsim.errors import TopologyError
 from netsim.formats.exporters.registry import WRITERS, convert, written
+from netsim.formats.importers.graphs import from_networkx
 from netsim.formats.importers.registry import FORMATS, read_topology
 from netsim.formats.importers.sketch import Settings
 from netsim.routings import make_routing
@@ -61,6 +63,16 @@ def test_cables_names_and_capacities_come_back(topology, form, tmp_path):
     ends = {name for name, _, _ in cables(topology)}
     nodes = {topology.vertex_name(v) for v in range(topology.n_nodes)} & ends
     assert {back.vertex_name(v) for v in back.usable_nodes.tolist()} == nodes
+
+
+def test_names_that_look_like_formulas_are_texts_in_a_table_and_come_back(tmp_path):
+    graph = nx.Graph([("=1+1", "@leaf"), ("-n2", "@leaf"), ("'+n3", "@leaf")])
+    topology = from_networkx(graph, bandwidth="1 GB/s")
+
+    convert(topology, "edge-csv", tmp_path / "file")
+
+    assert "'=1+1" in (tmp_path / "file").read_text()
+    assert cables(read_topology(tmp_path / "file")) == cables(topology)
 
 
 @pytest.mark.parametrize("spec", LEVELLED[:2] + LEVELLED[3:], ids=lambda spec: spec["kind"])

@@ -1,0 +1,80 @@
+"""Comma-separated values: texts that a spreadsheet would take for formulas stay texts."""
+
+import csv
+import re
+from collections.abc import Iterable, Sequence
+
+_FORMULA = re.compile("'*[=+@\t\r\n\uff0b\uff0d\uff1d\uff20-]")  # the wide forms as well
+_NUMBER = re.compile(r"[+-]?[0-9]+(\.[0-9]*)?([eE][+-]?[0-9]+)?")
+_END = "\r\n"
+
+
+def sheet(header: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
+    r"""
+    Write a table as comma-separated values.
+
+    Parameters
+    ----------
+    header : sequence of str
+        Names of the columns.
+    rows : iterable of sequence
+        Texts and numbers; None and NaN are empty cells.
+
+    Returns
+    -------
+    str
+        A line for the header and one for each row. A text that starts like a formula (``=``,
+        ``+``, ``-``, ``@``, tab or line end) and is no number gets an apostrophe in front, as OWASP
+        advises against CSV injection; `plain_cell` takes it off again.
+
+    Examples
+    --------
+    >>> sheet(["user", "change"], [["=1+1", -0.5], ["-7", None]])
+    "user,change\n'=1+1,-0.5\n-7,\n"
+    """
+    lines = _Lines()
+    writer = csv.writer(lines, lineterminator=_END)  # with which cells of either are quoted
+    writer.writerow(map(_guarded, header))
+    for row in rows:
+        writer.writerow(map(_guarded, row))
+    return "".join(lines.written)
+
+
+def plain_cell(cell: str) -> str:
+    """
+    Return the text of a cell that was read.
+
+    Parameters
+    ----------
+    cell : str
+        As it stands in the file.
+
+    Returns
+    -------
+    str
+        Without the apostrophe that keeps it from being a formula.
+
+    Examples
+    --------
+    >>> plain_cell("'=1+1"), plain_cell("'tis")
+    ('=1+1', "'tis")
+    """
+    return cell[1:] if cell.startswith("'") and _FORMULA.match(cell, 1) else cell
+
+
+class _Lines:
+    """Takes lines as the writer ends them, and ends them as we do."""
+
+    def __init__(self) -> None:
+        self.written: list[str] = []
+
+    def write(self, line: str) -> None:
+        """Keep a line."""
+        self.written.append(line.removesuffix(_END) + "\n")
+
+
+def _guarded(value: object) -> object:
+    """Return what stands in a cell."""
+    if isinstance(value, str):
+        return f"'{value}" if _FORMULA.match(value) and not _NUMBER.fullmatch(value) else value
+    return None if value != value else value  # noqa: PLR0124 (NaN)
