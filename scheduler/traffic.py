@@ -95,6 +95,30 @@ class PlacedTraffic:
         return max(1.0, self.alone_s / self.ideal_s)
 
 
+def computing_s(injection_s: float, fraction: float) -> float:
+    """
+    Return the time beside communication that makes this a fraction of the ideal iteration.
+
+    Parameters
+    ----------
+    injection_s : float
+        Communication time of an iteration if only the node links limited it.
+    fraction : float
+        Its share of the ideal iteration, above 0, at most 1.
+
+    Returns
+    -------
+    float
+        Seconds of an iteration without communication.
+
+    Examples
+    --------
+    >>> computing_s(1.0, 0.25)
+    3.0
+    """
+    return injection_s * (1.0 / fraction - 1.0)
+
+
 class TrafficOf:
     """
     Computes the traffic of placed jobs on one fabric.
@@ -157,6 +181,7 @@ class TrafficOf:
         *,
         fraction: float | None = None,
         compute_s: float | None = None,
+        iteration_s: float | None = None,
     ) -> PlacedTraffic | None:
         """
         Return what given messages between ranks put on the network in each iteration.
@@ -172,21 +197,23 @@ class TrafficOf:
             absent.
         compute_s : float, optional
             Seconds of an iteration without communication.
+        iteration_s : float, optional
+            Length of the ideal iteration, to which the bytes are scaled; beside `fraction`.
 
         Returns
         -------
         PlacedTraffic or None
             None when nothing crosses the network: all ranks on one node, no message between
-            nodes, or fraction 0. A node sends as one, whatever the number of its ranks; where
-            nodes have several links, each of these does, and ranks share them as in
-            `netsim.topology.rails.Rails`.
+            nodes, fraction 0, or a job that counts as `latency_bound`. A node sends as one,
+            whatever the number of its ranks; where nodes have several links, each of these does,
+            and ranks share them as in `netsim.topology.rails.Rails`.
         """
         crossing = partition.nodes[flows.src] != partition.nodes[flows.dst]
         step = np.unique(flows.step[crossing], return_inverse=True)[1]
         outside = RankFlows(step, flows.src[crossing], flows.dst[crossing], flows.nbytes[crossing])
         n_nodes = np.unique(partition.nodes).size
         if compute_s is None:
-            return self._placed(outside, partition, n_nodes, fraction or 0.0, None)
+            return self._placed(outside, partition, n_nodes, fraction or 0.0, iteration_s)
         if not step.size:
             return None
         traffic, times = self._routed(outside, partition, n_nodes)
@@ -216,7 +243,7 @@ class TrafficOf:
                 self.latency_bound += 1
                 return None
             injection_s = wanted_s
-        compute_s = injection_s * (1.0 / fraction - 1.0)
+        compute_s = computing_s(injection_s, fraction)
         stretched_s = scale * (times.communication_s - times.injection_s)
         scaled = replace(traffic, nbytes=scale * traffic.nbytes, compute_s=compute_s)
         ideal_s = compute_s + injection_s

@@ -33,7 +33,12 @@ _STREAM = {"comm_fraction": 2, "bytes_per_flow": 3, "iteration": 4}
 
 
 def assign(
-    jobs: Sequence[Job], profile: Profile, seed: int, *, node_bandwidth: float | None = None
+    jobs: Sequence[Job],
+    profile: Profile,
+    seed: int,
+    *,
+    node_bandwidth: float | None = None,
+    slots: Mapping[int, Ints] | None = None,
 ) -> tuple[Job, ...]:
     """
     Attach communication to jobs.
@@ -50,6 +55,9 @@ def assign(
     node_bandwidth : float, optional
         Bytes per second into and out of a node. Needed by rules that give bytes and
         iteration: the fraction is injection time / iteration.
+    slots : mapping of int to (ranks,) int array, optional
+        By job number: of each rank its place among the nodes of the job, from 0. Jobs that are
+        not there have a rank on each node.
 
     Returns
     -------
@@ -78,7 +86,7 @@ def assign(
         rows = np.flatnonzero(taken)
         if rule.pattern is not None and rows.size:
             chosen = [jobs[row] for row in rows.tolist()]
-            draws = _Draws(rule, index, seed, node_bandwidth)
+            draws = _Draws(rule, index, seed, node_bandwidth, slots or {})
             for row, communication in zip(
                 rows.tolist(), draws.communications(chosen, ids[rows]), strict=True
             ):
@@ -92,11 +100,18 @@ def assign(
 class _Draws:
     """The draws of one rule."""
 
-    def __init__(self, rule: Rule, index: int, seed: int, node_bandwidth: float | None) -> None:
+    def __init__(
+        self,
+        rule: Rule,
+        index: int,
+        seed: int,
+        node_bandwidth: float | None,
+        slots: Mapping[int, Ints],
+    ) -> None:
         self.rule, self.index, self.seed = rule, index, seed
-        self.node_bandwidth = node_bandwidth
+        self.node_bandwidth, self.slots = node_bandwidth, slots
         self.patterns: dict[tuple[int, float], Pattern] = {}
-        self.busiest: dict[tuple[Pattern, int], float] = {}
+        self.busiest: dict[tuple[Pattern, bytes], float] = {}
         spec = rule.pattern or {}
         self.random = seeded(spec, 0) != seeded(spec, 1)
 
@@ -159,9 +174,10 @@ class _Draws:
         for row, (job, pattern, length) in enumerate(
             zip(jobs, made, iteration.tolist(), strict=True)
         ):
-            key = (pattern, job.n_nodes)
+            slots = self.slots.get(job.id, np.arange(job.n_nodes))
+            key = (pattern, slots.tobytes())
             if key not in self.busiest:
-                self.busiest[key] = busiest_bytes(pattern, job.n_nodes)
+                self.busiest[key] = busiest_bytes(pattern, slots)
             fractions[row] = self.busiest[key] / self.node_bandwidth / length
             if fractions[row] > 1:
                 raise WorkloadError(
@@ -177,12 +193,16 @@ class _Draws:
         if not _RIGID & _keys(spec):
             return
         pattern = make_pattern(spec)
-        for n_nodes in sorted({job.n_nodes for job in jobs}):
+        ranks = {self._ranks(job): job for job in reversed(jobs)}
+        for n_ranks, job in sorted(ranks.items()):
             try:
-                pattern.steps(n_nodes)
+                pattern.steps(n_ranks)
             except PatternError as error:
-                job = next(job for job in jobs if job.n_nodes == n_nodes)
                 raise WorkloadError(f"{self.rule.place}: job {job.id}: {error}") from error
+
+    def _ranks(self, job: Job) -> int:
+        """Return the ranks of a job."""
+        return self.slots[job.id].size if job.id in self.slots else job.n_nodes
 
 
 def _keys(spec: object) -> set[str]:
@@ -192,31 +212,30 @@ def _keys(spec: object) -> set[str]:
     return set().union(*map(_keys, spec)) if isinstance(spec, list) else set()
 
 
-def busiest_bytes(pattern: Pattern, n_ranks: int) -> float:
+def busiest_bytes(pattern: Pattern, slots: Ints) -> float:
     """
-    Return the bytes that the busiest rank sends or receives, summed over the steps.
+    Return the bytes that the busiest node sends or receives, summed over the steps.
 
     Parameters
     ----------
     pattern : Pattern
         One iteration.
-    n_ranks : int
-        Ranks of the job, one a node.
+    slots : (ranks,) int array
+        Of each rank its place among the nodes of the job, from 0.
 
     Returns
     -------
     float
         Divided by the bandwidth of a node: the injection time in seconds.
     """
-    return float(
-        sum(
-            max(
-                np.bincount(step.src, weights=step.nbytes).max(),
-                np.bincount(step.dst, weights=step.nbytes).max(),
-            )
-            for step in pattern.steps(n_ranks)
-        )
-    )
+    total = 0.0
+    for step in pattern.steps(slots.size):
+        src, dst = slots[step.src], slots[step.dst]
+        out = src != dst
+        if out.any():
+            ends = (np.bincount(end[out], weights=step.nbytes[out]).max() for end in (src, dst))
+            total += max(ends)
+    return float(total)
 
 
 def _stated(job: Job, quantity: ColumnValue, key: str, place: str) -> float:

@@ -50,6 +50,9 @@ class Entry:
         When it started, on the clock of `submit_s`; None where the log does not tell.
     hosts : str
         Where it ran: a host list.
+    end_s : float or None
+        When it ended, or has to by its limit, on the clock of `submit_s`; None where the log
+        does not tell.
     """
 
     place: str
@@ -64,6 +67,7 @@ class Entry:
     extra: tuple[tuple[str, str], ...] = ()
     start_s: float | None = None
     hosts: str = ""
+    end_s: float | None = None
 
 
 def workload_of(entries: Sequence[Entry], filters: Filters, source: Source) -> Workload:

@@ -3,15 +3,37 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
+from types import MappingProxyType
 
 import numpy as np
 from numpy.typing import NDArray
 
 from scheduler.errors import WorkloadError
 from scheduler.job import Job
-from scheduler.workload.filters import LABELS
+from scheduler.workload.filters import LABELS, MISSING
 
-_KEYS = ("min_nodes", "max_nodes", "size", *LABELS, "name", "pattern", "column")
+_KEYS = (
+    "min_nodes",
+    "max_nodes",
+    "size",
+    *LABELS,
+    "account",
+    "partition",
+    "name",
+    "pattern",
+    "column",
+)
+# where the name behind a label stands, the first that a log has: field of the job or column
+_NAMED: Mapping[str, tuple[str, tuple[str, ...]]] = MappingProxyType(
+    {
+        "user": ("user", ("user_name", "user")),
+        "group": ("group", ("group_name", "group")),
+        "executable": ("executable", ("executable",)),
+        "queue": ("queue", ("queue", "partition")),
+        "account": ("group", ("account", "group")),
+        "partition": ("queue", ("partition", "queue")),
+    }
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +52,9 @@ class Match:
         Shell-style patterns, one of which its name fits; empty for any name.
     columns : mapping of str to tuple of str
         Allowed values of further columns of the log (`Job.extra`).
+    labels : mapping of str to tuple of str
+        Shell-style patterns, one of which the name of its ``user``, ``group``, ``executable``,
+        ``queue``, ``account`` or ``partition`` fits.
     """
 
     min_nodes: int | None = None
@@ -37,6 +62,7 @@ class Match:
     numbers: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     names: tuple[str, ...] = ()
     columns: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    labels: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     def select(self, jobs: Sequence[Job], n_nodes: NDArray[np.int64]) -> NDArray[np.bool_]:
         """Return which jobs meet the conditions."""
@@ -48,16 +74,47 @@ class Match:
         for key, values in self.numbers.items():
             own = n_nodes if key == "size" else _column(jobs, key)
             chosen &= np.isin(own, values)
-        for place in np.flatnonzero(chosen).tolist() if self.names or self.columns else ():
+        by_text = self.names or self.columns or self.labels
+        for place in np.flatnonzero(chosen).tolist() if by_text else ():
             chosen[place] = self._fits(jobs[place])
         return chosen
 
     def _fits(self, job: Job) -> bool:
         """Whether name and further columns of one job fit."""
-        if self.names and not any(fnmatchcase(job.name, name) for name in self.names):
+        if self.names and not _like(job.name, self.names):
             return False
         extra = dict(job.extra)
-        return all(extra.get(column) in values for column, values in self.columns.items())
+        if not all(extra.get(column) in values for column, values in self.columns.items()):
+            return False
+        return all(_like(name_of(job, key), likes) for key, likes in self.labels.items())
+
+
+def name_of(job: Job, key: str) -> str:
+    """
+    Return the name of who a job belongs to, or where it waited.
+
+    Parameters
+    ----------
+    job : Job
+        The job.
+    key : str
+        One of ``user``, ``group``, ``executable``, ``queue``, ``account``, ``partition``.
+
+    Returns
+    -------
+    str
+        As the log has it; its number where it has no name; empty where it tells neither.
+    """
+    label, columns = _NAMED[key]
+    extra = dict(job.extra)
+    found = next((extra[column] for column in columns if extra.get(column)), "")
+    number = getattr(job, label)
+    return found or (str(number) if number != MISSING else "")
+
+
+def _like(text: str, likes: Sequence[str]) -> bool:
+    """Whether a text fits one of some shell-style patterns."""
+    return any(fnmatchcase(text, like) for like in likes)
 
 
 def _column(jobs: Sequence[Job], key: str) -> NDArray[np.int64]:
@@ -73,9 +130,10 @@ def read_match(table: object, place: str) -> Match:
     ----------
     table : object
         A table with any of ``min_nodes``, ``max_nodes``; ``size``, ``user``, ``group``,
-        ``executable``, ``queue`` (a number or a list); ``name`` (shell-style pattern or a
-        list); ``pattern`` (as the log names it) and ``column`` (a table: further columns
-        of the log and their values).
+        ``executable``, ``queue`` (a number or a list; but for ``size`` also names or
+        shell-style patterns of names, as ``account`` and ``partition``); ``name`` (shell-style
+        pattern or a list); ``pattern`` (as the log names it) and ``column`` (a table: further
+        columns of the log and their values).
     place : str
         File and rule, for the error.
 
@@ -101,14 +159,11 @@ def read_match(table: object, place: str) -> Match:
         raise WorkloadError(f"{place}: match.column: expected a table, got {columns!r}.")
     if "pattern" in table:
         columns = {**columns, "pattern": table["pattern"]}
+    numbers, labels = _labels(table, place)
     return Match(
         min_nodes=_bound(table.get("min_nodes"), f"{place}: match.min_nodes"),
         max_nodes=_bound(table.get("max_nodes"), f"{place}: match.max_nodes"),
-        numbers={
-            key: tuple(_whole(value, f"{place}: match.{key}") for value in _listed(table[key]))
-            for key in ("size", *LABELS)
-            if key in table
-        },
+        numbers=numbers,
         names=tuple(
             _text(value, f"{place}: match.name") for value in _listed(table.get("name", []))
         ),
@@ -116,7 +171,28 @@ def read_match(table: object, place: str) -> Match:
             str(name): tuple(_plain(value, f"{place}: match.{name}") for value in _listed(values))
             for name, values in columns.items()
         },
+        labels=labels,
     )
+
+
+def _labels(
+    table: Mapping[str, object], place: str
+) -> tuple[dict[str, tuple[int, ...]], dict[str, tuple[str, ...]]]:
+    """Read what is matched by number, and what by name."""
+    numbers: dict[str, tuple[int, ...]] = {}
+    labels: dict[str, tuple[str, ...]] = {}
+    for key in ("size", *_NAMED):
+        where = f"{place}: match.{key}"
+        values = _listed(table[key]) if key in table else None
+        if values is None:
+            continue
+        if key in _NAMED and key not in LABELS:
+            labels[key] = tuple(_name(value, where) for value in values)
+        elif key in LABELS and any(isinstance(value, str) for value in values):
+            labels[key] = tuple(_text(value, where) for value in values)
+        else:
+            numbers[key] = tuple(_whole(value, where) for value in values)
+    return numbers, labels
 
 
 def _listed(value: object) -> Sequence[object]:
@@ -127,6 +203,11 @@ def _listed(value: object) -> Sequence[object]:
 def _bound(value: object, place: str) -> int | None:
     """Read a number of nodes that may be absent."""
     return None if value is None else _whole(value, place)
+
+
+def _name(value: object, place: str) -> str:
+    """Read a name; one of digits only may stand without quotes."""
+    return str(value) if type(value) is int else _text(value, place)
 
 
 def _whole(value: object, place: str) -> int:

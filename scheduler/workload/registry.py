@@ -11,7 +11,8 @@ from scheduler.workload.filters import Filters, Reader, refine
 from scheduler.workload.json_lists import read_batsim_json, read_flux_json
 from scheduler.workload.lublin import lublin
 from scheduler.workload.placement import read_placement_log
-from scheduler.workload.slurm import read_sacct, read_squeue_json
+from scheduler.workload.slurm import read_sacct
+from scheduler.workload.squeue import read_squeue_json
 from scheduler.workload.swf import read_swf
 from scheduler.workload.synthetic import hector_like, laas, synth
 from scheduler.workload.table import read_csv, read_parquet

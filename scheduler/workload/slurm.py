@@ -1,21 +1,18 @@
-"""Slurm: accounting records (`sacct -X -P`) and the present queue (`squeue --json`)."""
+"""Slurm: accounting records, as `sacct -X -P` prints them."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Unpack
+from typing import Unpack
 
 from scheduler.errors import WorkloadError
 from scheduler.workload.base import Workload
 from scheduler.workload.entries import Entry, count, missing, refuse, seconds, workload_of
 from scheduler.workload.filters import MISSING, Filters, ReadOptions
-from scheduler.workload.hostlist import expand_hostlist
-from scheduler.workload.json_lists import job_tables
 from scheduler.workload.source import Source, bounded, read_source
-from scheduler.workload.states import HOLDING
+from scheduler.workload.states import UNFINISHED
 
-_UNFINISHED = {"PENDING", "RUNNING", "SUSPENDED", "CONFIGURING", "REQUEUED", "RESIZING"}
 _NOWHERE = {"none assigned", "(null)", "none", "unknown"}
 COLUMNS = {
     "id": ("jobidraw", "jobid"),
@@ -103,6 +100,30 @@ def read_sacct(path: str | Path, **options: Unpack[ReadOptions]) -> Workload:
     """
     filters = Filters(**options)
     source = read_source(path)
+    return workload_of(sacct_entries(source, filters), filters, source)
+
+
+def sacct_entries(source: Source, filters: Filters) -> list[Entry]:
+    """
+    Read the lines of accounting records one by one.
+
+    Parameters
+    ----------
+    source : Source
+        The records.
+    filters : Filters
+        How processors become nodes.
+
+    Returns
+    -------
+    list of Entry
+        All jobs, those that a workload drops too; times in seconds since 1970.
+
+    Raises
+    ------
+    WorkloadError
+        If a line cannot be read.
+    """
     lines = bounded(_text(source), source)
     first = next(lines, None)
     if first is None:
@@ -119,7 +140,7 @@ def read_sacct(path: str | Path, **options: Unpack[ReadOptions]) -> Workload:
         if len(cells) != len(header):
             raise WorkloadError(f"{place}: expected {len(header)} fields, got {len(cells)}.")
         entries.append(_sacct_entry(dict(zip(header, cells, strict=True)), columns, place, filters))
-    return workload_of(entries, filters, source)
+    return entries
 
 
 def _text(source: Source) -> Iterator[tuple[int, str]]:
@@ -155,7 +176,7 @@ def _sacct_entry(
 
     state = cell("state").partition(" ")[0].rstrip("+").upper()  # "CANCELLED by 123"
     submit_s, start_s, end_s = (
-        _instant(cell(use), place, columns.get(use, use)) for use in ("submit", "start", "end")
+        instant(cell(use), place, columns.get(use, use)) for use in ("submit", "start", "end")
     )
     runtime_s = _elapsed(cell("elapsed"), place, columns)
     if runtime_s < 0 <= start_s <= end_s:
@@ -179,6 +200,7 @@ def _sacct_entry(
         extra=tuple((name, text) for name, text in cells.items() if name not in used and text),
         start_s=start_s if start_s >= 0 else None,
         hosts="" if cell("hosts").lower() in _NOWHERE else cell("hosts"),
+        end_s=end_s if end_s >= 0 else None,
     )
 
 
@@ -186,13 +208,32 @@ def _unfit(number: str, state: str) -> str:
     """Return why a job of this number and state is dropped."""
     if "." in number:
         return "job step (sacct -X leaves them out)"
-    if state in _UNFINISHED:
+    if state in UNFINISHED:
         return f"not finished ({state.lower()})"
     return ""
 
 
-def _instant(text: str, place: str, name: str) -> float:
-    """Read a point in time: ISO 8601 or seconds since 1970."""
+def instant(text: str, place: str, name: str) -> float:
+    """
+    Read a point in time.
+
+    Parameters
+    ----------
+    text : str
+        ISO 8601, without an offset taken as UTC, or seconds since 1970.
+    place, name : str
+        For the error.
+
+    Returns
+    -------
+    float
+        Seconds since 1970; -1 where missing.
+
+    Raises
+    ------
+    WorkloadError
+        If it is no time.
+    """
     if missing(text):
         return float(MISSING)
     if text.replace(".", "", 1).isdecimal():
@@ -223,107 +264,3 @@ def _limit(text: str, place: str, columns: Mapping[str, str]) -> float:
     if duration is None:
         raise refuse(place, columns["limit"], "a duration such as 1-02:03:04", text)
     return duration
-
-
-def read_squeue_json(path: str | Path, **options: Unpack[ReadOptions]) -> Workload:
-    """
-    Read the present queue of Slurm, as ``squeue --json`` prints it.
-
-    A job that runs or waits has no run time yet; its time limit stands for it, as that is
-    all a scheduler knows. The state is kept as a further column, by which `running` finds the
-    jobs that a run must not start again; and so is what a job asked for by ``--switches``, in the
-    column that the queue option ``switches`` reads:
-    ``required_switches`` (``minimum_switches`` before Slurm 24.05), with ``wait_for_switch``
-    seconds where they are told.
-
-    Parameters
-    ----------
-    path : str or Path
-        Plain or gzip, told apart by content; ``-`` is standard input.
-    **options : ReadOptions
-        The fields of `Filters`.
-
-    Returns
-    -------
-    Workload
-        Cancelled jobs and jobs without a time limit are dropped.
-
-    Raises
-    ------
-    WorkloadError
-        If the file cannot be read; the message names file, job and field.
-    """
-    filters = Filters(**options)
-    source = read_source(path)
-    entries = [_squeue_entry(table, place, filters) for place, table in job_tables(source)]
-    return workload_of(entries, filters, source)
-
-
-def _squeue_entry(table: Mapping[str, Any], place: str, filters: Filters) -> Entry:
-    """Read one job of the queue."""
-
-    def number(name: str) -> object:
-        """Unwrap {"set": true, "infinite": false, "number": 5}."""
-        value = table.get(name)
-        if not isinstance(value, Mapping):
-            return value
-        known = value.get("set", True) and not value.get("infinite", False)
-        return value.get("number") if known else None
-
-    told = table.get("job_state")
-    states = [str(one).upper() for one in (told if isinstance(told, list) else [told or ""])]
-    state = next((one for one in states if one in HOLDING), states[0] if states else "")
-    limit_s = seconds(number("time_limit"), place, "time_limit") * 60
-    start_s = seconds(number("start_time"), place, "start_time")
-    end_s = seconds(number("end_time"), place, "end_time")
-    finished = state not in _UNFINISHED and 0 < start_s <= end_s
-    nodes_text = str(table.get("nodes") or "")
-    nodes = count(number("node_count"), place, "node_count")
-    if nodes < 1 and nodes_text:
-        nodes = _n_hosts(nodes_text, place)
-    if nodes < 1:
-        processors = count(number("cpus"), place, "cpus")
-        nodes = -(-processors // filters.processors_per_node) if processors > 0 else MISSING
-    switches = number("required_switches")
-    if missing(switches):
-        switches = number("minimum_switches")
-    kept = {
-        "state": state,
-        "switches": _switches(
-            count(switches, place, "required_switches"),
-            count(number("wait_for_switch"), place, "wait_for_switch"),
-        ),
-    }
-    return Entry(
-        place=place,
-        id=count(number("job_id"), place, "job_id") if not missing(number("job_id")) else None,
-        submit_s=seconds(number("submit_time"), place, "submit_time"),
-        runtime_s=end_s - start_s if finished else max(limit_s, float(MISSING)),
-        n_nodes=nodes,
-        requested_s=max(limit_s, float(MISSING)),
-        unfit="cancelled" if state.startswith("CANCEL") else "",
-        name=str(table.get("name") or ""),
-        labels={
-            "user": table.get("user_id", table.get("user_name")),
-            "group": table.get("group_id", table.get("group_name")),
-            "queue": table.get("partition"),
-        },
-        extra=tuple((name, text) for name, text in kept.items() if text),
-        start_s=start_s if start_s > 0 and state != "PENDING" else None,
-        hosts="" if state == "PENDING" else nodes_text,
-    )
-
-
-def _switches(most: int, patience_s: int) -> str:
-    """Write a limit of leaf switches as ``--switches`` takes it; empty where there is none."""
-    if most < 1:
-        return ""
-    return f"{most}@{patience_s // 60}:{patience_s % 60:02d}" if patience_s >= 0 else str(most)
-
-
-def _n_hosts(text: str, place: str) -> int:
-    """Count the names in a host list."""
-    try:
-        return len(expand_hostlist(text))
-    except WorkloadError as error:
-        raise WorkloadError(f"{place}: field nodes: {error}") from error

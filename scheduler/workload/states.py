@@ -18,6 +18,9 @@ HOLDING = frozenset(
 )
 """States of Slurm's queue in which a job has its nodes."""
 
+UNFINISHED = frozenset({"PENDING", "RUNNING", "SUSPENDED", "CONFIGURING", "REQUEUED", "RESIZING"})
+"""States of Slurm in which a job has no run time yet."""
+
 
 def running(jobs: Iterable[Job]) -> list[Job]:
     """

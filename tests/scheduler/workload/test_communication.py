@@ -15,6 +15,7 @@ from scheduler.workload.synthetic import synth
 
 PAIRS = {"name": "pairs", "seed": 0}
 FIXED = {"pattern": PAIRS, "comm_fraction": 0.3, "bytes_per_flow": 1000}
+FRACTION = ("comm_fraction", "bytes_per_flow")
 
 
 def profile(*rules):
@@ -159,7 +160,58 @@ def test_bytes_and_iteration_give_the_fraction_of_the_node_bandwidth():
 
 def test_the_busiest_rank_may_receive():
     """All send 10 bytes to rank 0: it receives 30."""
-    assert busiest_bytes(make_pattern({"name": "all-to-one", "nbytes": 10}), 4) == 30
+    assert busiest_bytes(make_pattern({"name": "all-to-one", "nbytes": 10}), np.arange(4)) == 30
+
+
+def test_only_what_leaves_a_node_counts_where_nodes_hold_several_ranks():
+    """Four ranks on two nodes: of three messages to rank 0, the two of the other node arrive."""
+    pattern = make_pattern({"name": "all-to-one", "nbytes": 10})
+
+    assert busiest_bytes(pattern, np.array([0, 0, 1, 1])) == 20
+    (given,) = assign(
+        [job(1, 2)],
+        profile({"pattern": {"name": "all-to-one", "nbytes": 10}, "iteration": 50.0}),
+        1,
+        node_bandwidth=1.0,
+        slots={1: np.array([0, 0, 1, 1])},
+    )
+    assert given.communication.fraction == 20 / 50
+
+
+def test_a_pattern_of_so_many_ranks_looks_at_ranks_not_nodes():
+    rule = {"pattern": {"name": "stencil", "grid": [2, 2]}, **{k: FIXED[k] for k in FRACTION}}
+    slots = {1: np.array([0, 0, 1, 1])}
+
+    (given,) = assign([job(1, 2)], profile(rule), 1, slots=slots)
+
+    assert given.communication.label == "stencil"
+    with pytest.raises(WorkloadError, match="job 1: "):
+        assign([job(1, 2)], profile(rule), 1)
+
+
+@pytest.mark.parametrize(
+    ("match", "extra"),
+    [
+        ({"user": "u01*"}, (("user_name", "u0166"),)),
+        ({"user": ["x", "u0166"]}, (("user", "u0166"),)),
+        ({"account": "bio"}, (("account", "bio"), ("group", "users"))),
+        ({"account": "bio"}, (("group", "bio"),)),
+        ({"account": 123}, (("account", "123"),)),
+        ({"partition": "gpu*"}, (("queue", "gpu-long"),)),
+        ({"queue": "gpu"}, (("partition", "gpu"),)),
+    ],
+)
+def test_rules_find_jobs_by_the_names_of_users_accounts_and_partitions(match, extra):
+    mine, other = job(1, extra=extra), job(2, extra=tuple((key, "-") for key, _ in extra))
+
+    assert labels([mine, other], {"match": match, **FIXED}) == ["pairs", None]
+
+
+def test_a_name_of_digits_is_found_where_the_log_keeps_it_as_a_number():
+    assert labels([job(1, group=7), job(2)], {"match": {"account": "7"}, **FIXED}) == [
+        "pairs",
+        None,
+    ]
 
 
 def test_the_log_may_state_the_fraction():

@@ -94,6 +94,7 @@ def test_the_queue_of_slurm_gives_limits_for_run_times_and_keeps_nodes():
     assert workload.dropped == {"no run time": 1, "cancelled": 1}
     assert workload.jobs[0].extra == (
         ("state", "RUNNING"),
+        ("user_name", "alice"),
         ("queue", "gpu"),
     )
 
@@ -117,6 +118,52 @@ def test_the_switches_that_a_job_in_the_queue_of_slurm_wants_limit_it(tmp_path, 
     (job,) = READERS["squeue-json"](path).jobs
 
     assert SwitchLimit("9@1").wanted(job) == limit
+
+
+HOSTS = "n[001-002,007]"
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"nodes": HOSTS, "job_state": "RUNNING", "tasks": 6, "tasks_per_node": 0xFFFE},  # 22.05
+        {"job_resources": {"nodes": HOSTS, "allocated_hosts": 3}},  # 23.11
+        {"job_resources": {"nodes": {"count": 3, "list": HOSTS, "allocation": []}}},  # from 24.05
+        {"nodes": HOSTS, "job_resources": None},  # of those who may not see more
+        {"job_resources": {"nodes": {"list": HOSTS}}, "node_count": {"set": False, "number": 0}},
+    ],
+)
+def test_the_hosts_of_a_queue_are_read_where_each_version_of_slurm_tells_them(tmp_path, fields):
+    entry = {
+        "job_id": 7,
+        "job_state": ["RUNNING"],
+        "submit_time": {"set": True, "infinite": False, "number": 5},
+        "start_time": {"set": True, "infinite": False, "number": 8},
+        "time_limit": {"set": True, "infinite": False, "number": 10},
+        "tasks": {"set": True, "infinite": False, "number": 6},
+        "tasks_per_node": {"set": False, "infinite": False, "number": 0},
+        "array_job_id": {"set": True, "infinite": False, "number": 0},
+        "het_job_id": {"set": True, "infinite": False, "number": 6},
+        "account": "bio",
+    } | fields
+    path = tmp_path / "queue.json"
+    path.write_text(json.dumps({"jobs": [entry]}))
+
+    (job,) = READERS["squeue-json"](path).jobs
+
+    assert (job.logged_hosts, job.n_nodes) == (HOSTS, 3)
+    told = dict(job.extra)
+    assert (told["tasks"], told["het_job_id"], told["account"]) == ("6", "6", "bio")
+    assert "tasks_per_node" not in told
+    assert "array_job_id" not in told
+
+
+def test_hosts_that_are_no_list_are_refused_in_one_line(tmp_path):
+    path = tmp_path / "queue.json"
+    path.write_text(json.dumps([{"job_id": 1, "nodes": ["n1"]}]))
+
+    with pytest.raises(WorkloadError, match=r"jobs\[0\]: field nodes: expected a host list"):
+        READERS["squeue-json"](path)
 
 
 def test_flux_jobs_run_from_start_to_clean_up():

@@ -1,0 +1,180 @@
+"""Slurm: the present queue, as `squeue --json` prints it, of Slurm 21.08 to 25.05."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Unpack
+
+from scheduler.errors import WorkloadError
+from scheduler.workload.base import Workload
+from scheduler.workload.entries import Entry, count, missing, refuse, seconds, workload_of
+from scheduler.workload.filters import MISSING, Filters, ReadOptions
+from scheduler.workload.hostlist import expand_hostlist
+from scheduler.workload.json_lists import job_tables
+from scheduler.workload.source import Source, read_source
+from scheduler.workload.states import HOLDING, UNFINISHED
+
+# what Slurm's numbers of 16 and 32 bits say of a number that is not set (slurm.h: NO_VAL16,
+# INFINITE16, NO_VAL, INFINITE); versions before 23.02 print them as they are
+_UNSET = {0xFFFE, 0xFFFF, 0xFFFFFFFE, 0xFFFFFFFF}
+_NUMBERS = ("tasks", "tasks_per_node", "array_job_id", "het_job_id")
+
+
+def read_squeue_json(path: str | Path, **options: Unpack[ReadOptions]) -> Workload:
+    """
+    Read the present queue of Slurm, as ``squeue --json`` prints it.
+
+    A job that runs or waits has no run time yet; its time limit stands for it, as that is
+    all a scheduler knows. The state is kept as a further column, by which `running` finds the
+    jobs that a run must not start again; and so is what a job asked for by ``--switches``, in the
+    column that the queue option ``switches`` reads:
+    ``required_switches`` (``minimum_switches`` before Slurm 24.05), with ``wait_for_switch``
+    seconds where they are told. Further columns are ``user_name``, ``account``, ``tasks``,
+    ``tasks_per_node``, ``array_job_id`` and ``het_job_id``, where the queue tells them.
+
+    Parameters
+    ----------
+    path : str or Path
+        Plain or gzip, told apart by content; ``-`` is standard input.
+    **options : ReadOptions
+        The fields of `Filters`.
+
+    Returns
+    -------
+    Workload
+        Cancelled jobs and jobs without a time limit are dropped.
+
+    Raises
+    ------
+    WorkloadError
+        If the file cannot be read; the message names file, job and field.
+    """
+    filters = Filters(**options)
+    source = read_source(path)
+    return workload_of(squeue_entries(source, filters), filters, source)
+
+
+def squeue_entries(source: Source, filters: Filters) -> list[Entry]:
+    """
+    Read the jobs of the present queue one by one.
+
+    Parameters
+    ----------
+    source : Source
+        The queue.
+    filters : Filters
+        How processors become nodes.
+
+    Returns
+    -------
+    list of Entry
+        All jobs, those that a workload drops too; times in seconds since 1970.
+
+    Raises
+    ------
+    WorkloadError
+        If a job cannot be read.
+    """
+    return [_entry(table, place, filters) for place, table in job_tables(source)]
+
+
+def _entry(table: Mapping[str, Any], place: str, filters: Filters) -> Entry:
+    """Read one job of the queue."""
+
+    def number(name: str) -> object:
+        return _unwrapped(table.get(name))
+
+    state = _state(table.get("job_state"))
+    limit_s = seconds(number("time_limit"), place, "time_limit") * 60
+    start_s = seconds(number("start_time"), place, "start_time")
+    end_s = seconds(number("end_time"), place, "end_time")
+    finished = state not in UNFINISHED and 0 < start_s <= end_s
+    nodes_text = _hosts(table, place)
+    nodes = count(number("node_count"), place, "node_count")
+    if nodes < 1 and nodes_text:
+        nodes = _n_hosts(nodes_text, place)
+    if nodes < 1:
+        processors = count(number("cpus"), place, "cpus")
+        nodes = -(-processors // filters.processors_per_node) if processors > 0 else MISSING
+    switches = number("required_switches")
+    if missing(switches):
+        switches = number("minimum_switches")
+    kept = {
+        "state": state,
+        "switches": _switches(
+            count(switches, place, "required_switches"),
+            count(number("wait_for_switch"), place, "wait_for_switch"),
+        ),
+        **{name: str(table.get(name) or "") for name in ("user_name", "account")},
+        **{name: _above_0(number(name), place, name) for name in _NUMBERS},
+    }
+    return Entry(
+        place=place,
+        id=count(number("job_id"), place, "job_id") if not missing(number("job_id")) else None,
+        submit_s=seconds(number("submit_time"), place, "submit_time"),
+        runtime_s=end_s - start_s if finished else max(limit_s, float(MISSING)),
+        n_nodes=nodes,
+        requested_s=max(limit_s, float(MISSING)),
+        unfit="cancelled" if state.startswith("CANCEL") else "",
+        name=str(table.get("name") or ""),
+        labels={
+            "user": table.get("user_id", table.get("user_name")),
+            "group": table.get("group_id", table.get("group_name")),
+            "queue": table.get("partition"),
+        },
+        extra=tuple((name, text) for name, text in kept.items() if text),
+        start_s=start_s if start_s > 0 and state != "PENDING" else None,
+        hosts="" if state == "PENDING" else nodes_text,
+        end_s=end_s if end_s > 0 else None,
+    )
+
+
+def _unwrapped(value: object) -> object:
+    """Unwrap {"set": true, "infinite": false, "number": 5}."""
+    if not isinstance(value, Mapping):
+        return None if isinstance(value, int) and value in _UNSET else value
+    known = value.get("set", True) and not value.get("infinite", False)
+    return value.get("number") if known else None
+
+
+def _state(told: object) -> str:
+    """Return the state that counts: the one that says that a job has nodes, where one does."""
+    states = [str(one).upper() for one in (told if isinstance(told, list) else [told or ""])]
+    return next((one for one in states if one in HOLDING), states[0] if states else "")
+
+
+def _hosts(table: Mapping[str, Any], place: str) -> str:
+    """
+    Return the hosts of a job, which Slurm tells in one or several of three places.
+
+    ``nodes`` is a host list; ``job_resources.nodes`` too, from 24.05 on inside an object.
+    """
+    told = table.get("nodes")
+    resources = table.get("job_resources")
+    if not told and isinstance(resources, Mapping):
+        told = resources.get("nodes")
+    if isinstance(told, Mapping):
+        told = told.get("list")
+    if told is not None and not isinstance(told, str):
+        raise refuse(place, "nodes", "a host list such as n[001-018]", told)
+    return told or ""
+
+
+def _above_0(value: object, place: str, name: str) -> str:
+    """Write a number that means something from 1 up; empty where it means nothing."""
+    found = count(value, place, name)
+    return str(found) if found > 0 else ""
+
+
+def _switches(most: int, patience_s: int) -> str:
+    """Write a limit of leaf switches as ``--switches`` takes it; empty where there is none."""
+    if most < 1:
+        return ""
+    return f"{most}@{patience_s // 60}:{patience_s % 60:02d}" if patience_s >= 0 else str(most)
+
+
+def _n_hosts(text: str, place: str) -> int:
+    """Count the names in a host list."""
+    try:
+        return len(expand_hostlist(text))
+    except WorkloadError as error:
+        raise WorkloadError(f"{place}: field nodes: {error}") from error
