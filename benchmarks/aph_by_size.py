@@ -80,14 +80,10 @@ def scaled(jobs: Sequence[Job]) -> list[Job]:
 def spreads(jobs: Sequence[Job], machine: Topology, allocator: str) -> list[Spread]:
     """Return the APH by size class."""
     cluster = Cluster(machine)
-    per_leaf = cluster.nodes_per_leaf
     schedule = simulate(jobs, cluster, make_allocator(allocator, {}, 1), make_policy("easy", {}))
     sizes = np.array([entry.job.n_nodes for entry in schedule.records])
     aph = np.array(
-        [
-            average_pairwise_hops(machine, entry.allocation.nodes(per_leaf))
-            for entry in schedule.records
-        ]
+        [average_pairwise_hops(machine, entry.allocation.nodes()) for entry in schedule.records]
     )
     found = []
     for first, beyond in pairwise(CLASSES):

@@ -46,7 +46,7 @@ def main() -> None:
     arguments = parser.parse_args()
     fabric = machines()["3D torus"]
     cluster, allocator = Cluster(fabric), ClosestFitMind()
-    line = node_order("row-major", fabric, cluster.nodes_per_leaf)
+    line = node_order("row-major", fabric)
     log = list(events(hector_like(arguments.jobs).jobs))
     allocator.allocate(log[0][0], cluster)  # compiles, or loads what was compiled
 
@@ -69,7 +69,7 @@ def main() -> None:
             direct_s += time.thread_time() - start
             sampled += 1
             sampled_windows += cluster.n_free - job.n_nodes + 1
-            same += allocation.nodes(cluster.nodes_per_leaf).tolist() == expected.tolist()
+            same += allocation.nodes().tolist() == expected.tolist()
         cluster.place(allocation)
 
     extrapolated_s = direct_s / sampled_windows * windows

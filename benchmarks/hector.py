@@ -108,7 +108,7 @@ def measure(
         along = {} if rule == REFERENCE else {"order": order}
         cluster = Cluster(fabric)
         placed = replay(log, cluster, make_allocator(name, {**options, **along}, seed=1))
-        minds[rule] = np.array([mind_of_nodes(one.nodes(cluster.nodes_per_leaf)) for one in placed])
+        minds[rule] = np.array([mind_of_nodes(one.nodes()) for one in placed])
     gains = {
         rule: mind_gain(sizes, node_s, minds[REFERENCE], mind)
         for rule, mind in minds.items()

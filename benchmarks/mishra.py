@@ -253,7 +253,7 @@ def coupled(jobs: Sequence[Job], name: str, tree: FatTree) -> tuple[float, float
     cluster = Cluster(tree)
     model = make_contention_model("fast", tree)
     routing = make_routing("d-mod-k", tree)
-    rates: RateModel = NetworkPace(tree, routing, model, cluster.nodes_per_leaf)
+    rates: RateModel = NetworkPace(tree, routing, model)
     allocator = make_allocator(name, {}, SEED)
     schedule = simulate(jobs, cluster, allocator, make_policy("easy", {}), rates=rates)
     ran = sum(each.job.n_nodes * (each.end_s - each.start_s) for each in schedule.records)

@@ -235,7 +235,7 @@ class Bench:
         """Return the traffic of placed jobs, and the times of their iterations alone."""
         traffic, alone_s = [], []
         for i, (allocation, kind) in enumerate(zip(placed, kinds, strict=True)):
-            partition = allocation.partition(self.tree, self.tree.nodes_per_leaf)
+            partition = allocation.partition()
             flows = rank_flows(self.patterns[kind], partition.nodes.size)
             own = self._traffic_of.of_flows(flows, partition, compute_s=0.0)
             assert own is not None

@@ -21,7 +21,7 @@ partitions, owned, usual = [], [], []
 for number, n_nodes in enumerate((7, 21, 5), start=1):
     allocation = jigsaw.allocate(Job(number, 0.0, n_nodes, 3600.0, 3600.0), cluster)
     cluster.place(allocation)
-    partition = allocation.partition(tree, cluster.nodes_per_leaf)
+    partition = allocation.partition()
     src, dst = (part.ravel() for part in np.meshgrid(partition.nodes, partition.nodes))
     partitions.append(partition)
     owned.append(np.unique(routing.routes(src, dst, partition).links))

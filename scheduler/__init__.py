@@ -4,7 +4,7 @@ Jobs on a machine: workloads, allocators, queue policies, the event loop.
 * `Job`, `Communication`, `Workload` -- what is to run
 * `make_workload`, `READERS`, `GENERATORS`, `read_swf`, `write_swf`, `synth` -- where they come from
 * `Profile`, `read_profile`, `profile_from`, `assign`, `DEFAULT_PROFILE` -- how jobs communicate
-* `Cluster`, `Allocation` -- free nodes and links; a job placed
+* `Cluster`, `Allocation`, `Geometry` -- free nodes and links; a job placed; how nodes lie in groups
 * `Allocator`, `ALLOCATORS`, `make_allocator`, `NodeChooser` -- where a job runs; the base for one's
   own
 * `QueuePolicy`, `POLICIES`, `make_policy` -- which waiting jobs start
@@ -17,6 +17,7 @@ from scheduler.allocation import Allocation
 from scheduler.allocators import ALLOCATORS, Allocator, NodeChooser, make_allocator
 from scheduler.cluster import Cluster
 from scheduler.errors import AllocationError, PolicyError, SchedulerError, WorkloadError
+from scheduler.geometry import Geometry
 from scheduler.job import Communication, Job
 from scheduler.queues import POLICIES, QueuePolicy, make_policy
 from scheduler.rates import Pace, RateModel
@@ -47,6 +48,7 @@ __all__ = [
     "Allocator",
     "Cluster",
     "Communication",
+    "Geometry",
     "Job",
     "JobRecord",
     "NodeChooser",

@@ -7,8 +7,8 @@ import numpy as np
 
 from netsim.arrays import Ints
 from netsim.partition import Partition
-from netsim.topology.base import Topology
 from netsim.topology.fattree import FatTree
+from scheduler.geometry import Geometry
 from scheduler.job import Job
 
 LEAF_UP, L2_UP = 1, 2  # levels of the tree at which leaf and L2 uplinks start
@@ -78,13 +78,14 @@ class Allocation:
     """
     A job placed on a machine, as bit masks per group of nodes.
 
-    A group is a leaf of a fat-tree, or a block of 64 consecutive nodes elsewhere (see
-    `scheduler.cluster.Cluster`).
+    A group is a leaf of a fat-tree, or a block of 64 consecutive nodes elsewhere.
 
     Parameters
     ----------
     job : Job
         The job.
+    geometry : Geometry
+        How the machine's nodes lie in groups.
     leaves : tuple of (int, int, int)
         (group, mask of its nodes, mask of its up-ports owned) for each group used.
     l2s : tuple of (int, int)
@@ -99,6 +100,7 @@ class Allocation:
     """
 
     job: Job
+    geometry: Geometry
     leaves: tuple[tuple[int, int, int], ...]
     l2s: tuple[tuple[int, int], ...] = ()
     order: tuple[int, ...] | None = None
@@ -117,14 +119,9 @@ class Allocation:
         """Nodes held, those beyond the request among them."""
         return self.job.n_nodes + self.idle
 
-    def nodes(self, nodes_per_leaf: int) -> Ints:
+    def nodes(self) -> Ints:
         """
         Return the node of each rank.
-
-        Parameters
-        ----------
-        nodes_per_leaf : int
-            Nodes of a group.
 
         Returns
         -------
@@ -133,27 +130,21 @@ class Allocation:
         """
         if self.order is not None:
             return np.array(self.order, dtype=np.int64)
-        held = [leaf * nodes_per_leaf + bit for leaf, mask, _ in self.leaves for bit in bits(mask)]
+        width = self.geometry.nodes_per_leaf
+        held = [leaf * width + bit for leaf, mask, _ in self.leaves for bit in bits(mask)]
         held.sort()
         return np.array(held[: len(held) - self.idle], dtype=np.int64)
 
-    def partition(self, fabric: Topology, nodes_per_leaf: int) -> Partition:
+    def partition(self) -> Partition:
         """
         Return nodes and owned directed links, as the network package wants them.
-
-        Parameters
-        ----------
-        fabric : Topology
-            The machine.
-        nodes_per_leaf : int
-            Nodes of a group.
 
         Returns
         -------
         Partition
             ``links`` is None where nothing is owned exclusively.
         """
-        nodes = self.nodes(nodes_per_leaf)
+        nodes, fabric = self.nodes(), self.geometry.fabric
         if self.units or not isinstance(fabric, FatTree):
             return Partition(nodes, None)
         rows = [(LEAF_UP, leaf, ports) for leaf, _, ports in self.leaves if ports]

@@ -7,11 +7,11 @@ import numpy as np
 from fabricsim.checking import shortened
 from netsim.arrays import Ints
 from netsim.topology.base import Topology
-from netsim.topology.demand import demand_topology
 from netsim.topology.fattree import FatTree
 from scheduler.allocation import L2_UP, LEAF_UP, Allocation, bits
 from scheduler.errors import AllocationError
 from scheduler.footprint import Footprint, join, split
+from scheduler.geometry import Geometry
 from scheduler.job import Job
 from scheduler.sharing import (
     CAP,
@@ -22,9 +22,8 @@ from scheduler.sharing import (
     without_room,
 )
 
-BLOCK = 64  # nodes of a group on a machine that is no fat-tree
 _RESERVED = -1  # stands for waiting jobs among the running ones of a blocked copy
-_NOBODY = Allocation(Job(_RESERVED, 0.0, 0, 0.0, 0.0), ())
+_WAITING = Job(_RESERVED, 0.0, 0, 0.0, 0.0)
 
 
 def _working_ports(tree: FatTree, level: int) -> tuple[int, ...]:
@@ -58,6 +57,8 @@ class Cluster:
     ----------
     fabric : Topology
         The machine.
+    geometry : Geometry
+        How its nodes lie in groups.
     n_nodes : int
         Nodes that take jobs.
     n_free : int
@@ -87,6 +88,7 @@ class Cluster:
 
     __slots__ = (
         "fabric",
+        "geometry",
         "l2_links",
         "l2_per_pod",
         "l2_up",
@@ -110,20 +112,13 @@ class Cluster:
     )
 
     def __init__(self, fabric: Topology) -> None:
-        demand_topology(fabric, AllocationError)
-        self.fabric = fabric
+        self.fabric, self.geometry = fabric, Geometry.of(fabric)
         self.leaf_links: tuple[int, ...]
         self.l2_links: tuple[int, ...] = ()
         self.leaf_width = self.l2_width = 0
-        if isinstance(fabric, FatTree):
-            self.nodes_per_leaf = fabric.nodes_per_leaf
-            self.leaves_per_pod = fabric.leaves_per_pod
-            self.n_pods = fabric.n_pods
-            self.n_leaves = self.n_pods * self.leaves_per_pod
-        else:
-            self.nodes_per_leaf = BLOCK
-            self.n_leaves = self.leaves_per_pod = -(-fabric.n_nodes // BLOCK)
-            self.n_pods = 1
+        self.nodes_per_leaf = self.geometry.nodes_per_leaf
+        self.leaves_per_pod = self.geometry.leaves_per_pod
+        self.n_pods, self.n_leaves = self.geometry.n_pods, self.geometry.n_leaves
         if isinstance(fabric, FatTree) and fabric.ports[0] == 1:
             self.l2_per_pod = fabric.parents[1]
             self.leaf_links = _working_ports(fabric, LEAF_UP)
@@ -182,8 +177,14 @@ class Cluster:
         Raises
         ------
         AllocationError
-            If a node or an exclusive link is taken already, or the job runs already.
+            If it is of another machine, if a node or an exclusive link is taken already, or if
+            the job runs already.
         """
+        if allocation.geometry.fabric is not self.fabric:
+            raise AllocationError(
+                f"job {allocation.job.id}: expected a placement on {self.fabric.name}, got one on "
+                f"another machine, {allocation.geometry.fabric.name}."
+            )
         if not self.fits(allocation) or allocation.job.id in self.running:
             raise AllocationError(
                 f"job {allocation.job.id} was given nodes or links that are taken, or runs already."
@@ -243,7 +244,7 @@ class Cluster:
             self._share(sharer, fill_units)
         self.stamp = [object() for _ in range(self.n_pods)]
         # A copy that reservations fill is not empty: whoever is refused in it may fit later.
-        self.running.setdefault(_RESERVED, _NOBODY)
+        self.running.setdefault(_RESERVED, Allocation(_WAITING, self.geometry, ()))
 
     def footprint(self, allocation: Allocation) -> Footprint:
         """

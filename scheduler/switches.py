@@ -169,7 +169,7 @@ def leaf_switches(placement: Allocation, cluster: Cluster) -> int:
     fabric = cluster.fabric
     if isinstance(fabric, FatTree):
         return len(placement.leaves)
-    nodes = placement.nodes(cluster.nodes_per_leaf)
+    nodes = placement.nodes()
     up = np.flatnonzero(np.isin(fabric.link_tail, nodes))
     _, first = np.unique(fabric.link_tail[up], return_index=True)
     return int(np.unique(fabric.link_head[up[first]]).size)

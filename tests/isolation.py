@@ -86,8 +86,8 @@ def broken_conditions(tree, ends, allocation, *, whole_leaves=False):
     A job on one leaf may own no links, or as many uplinks as nodes. With `whole_leaves`, jobs
     over pods must also fill every leaf but the remainder leaf (Jigsaw, LaaS).
     """
-    nodes = held_nodes(allocation, tree.nodes_per_leaf)
-    up, down = ends.up_and_down(links_of(allocation, tree))
+    nodes = held_nodes(allocation)
+    up, down = ends.up_and_down(links_of(allocation))
     broken = [] if up == down else ["links are not owned in both directions"]
     leaf_links, l2_links = defaultdict(set), defaultdict(set)
     for level, low, high, cable in up:

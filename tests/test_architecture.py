@@ -35,7 +35,7 @@ FLOORS = {
     ],
     "scheduler": [
         ["errors"],
-        ["job", "sharing", "pattern_tables"],
+        ["geometry", "job", "sharing", "pattern_tables"],
         ["allocation", "traffic", "workload"],
         ["footprint", "rates"],
         ["cluster"],

@@ -92,9 +92,7 @@ def objects(tmp_path_factory):
         *(Step(ends, ends, np.ones(200)), Communication(LONG, make_pattern({"name": "ring"}), 0.5)),
         *(job, *schedule.records, schedule.records[0].allocation, schedule, Cluster(tree)),
         *(Corner(list(range(1000))), Pace(), replace(DEFAULT_PROFILE, source=LONG)),
-        NetworkPace(
-            tree, routing, make_contention_model("fast", tree), Cluster(tree).nodes_per_leaf
-        ),
+        *(NetworkPace(tree, routing, make_contention_model("fast", tree)), Cluster(tree).geometry),
         *(experiment, campaign, campaign.results[0], fs.estimate(scene()), fs.verify(scene())),
         fs.read_log("examples/data/synth16.swf.gz"),
         import_module("coupling.snapshots.snapshot").snapshot_from(scene(), LONG),

@@ -86,7 +86,7 @@ class Churn:
         self.make, self.fabric, self.whole = make, fabric, whole
         self.cluster = Cluster(fabric)
         self.allocator = make()
-        self.owner = Ownership(fabric, self.cluster.nodes_per_leaf)
+        self.owner = Ownership(fabric)
         self.number = 0
         self.broken: list[Breach] = []
 
@@ -207,7 +207,7 @@ class Churn:
                 continue
             self._expect(EMPTY, found is not None, f"{n_nodes} nodes wait on the empty machine")
             if found is not None:
-                n_given = np.unique(found.nodes(cluster.nodes_per_leaf)).size
+                n_given = np.unique(found.nodes()).size
                 self._expect(EMPTY, n_given == n_nodes, f"{n_nodes} nodes: {n_given} are given")
 
     def promise(self) -> None:
@@ -224,7 +224,7 @@ class Churn:
             way = make_routing(routing, self.fabric)
             used = {}
             for allocation in self.cluster.running.values():
-                part = allocation.partition(self.fabric, self.cluster.nodes_per_leaf)
+                part = allocation.partition()
                 src, dst = (ends.ravel() for ends in np.meshgrid(part.nodes, part.nodes))
                 used[allocation.job.id] = used_links(way.routes(src, dst, part))
         except NetsimError:

@@ -18,7 +18,7 @@ from scheduler.cluster import Cluster
 _MOST_UNITS, _MOST_OF_A_JOB = 8, 4  # of the 10 units of a link under lc+s
 
 
-def held_nodes(allocation: Allocation, nodes_per_leaf: int) -> set[int]:
+def held_nodes(allocation: Allocation) -> set[int]:
     """
     Return all nodes that an allocation holds, those beyond the request included.
 
@@ -26,14 +26,13 @@ def held_nodes(allocation: Allocation, nodes_per_leaf: int) -> set[int]:
     ----------
     allocation : Allocation
         The placement.
-    nodes_per_leaf : int
-        Nodes of a leaf.
 
     Returns
     -------
     set of int
         Nodes.
     """
+    nodes_per_leaf = allocation.geometry.nodes_per_leaf
     return {
         leaf * nodes_per_leaf + bit
         for leaf, mask, _ in allocation.leaves
@@ -42,7 +41,7 @@ def held_nodes(allocation: Allocation, nodes_per_leaf: int) -> set[int]:
     }
 
 
-def links_of(allocation: Allocation, tree: FatTree) -> list[int]:
+def links_of(allocation: Allocation) -> list[int]:
     """
     Return the directed links that an allocation owns, or has units of.
 
@@ -50,15 +49,13 @@ def links_of(allocation: Allocation, tree: FatTree) -> list[int]:
     ----------
     allocation : Allocation
         The placement.
-    tree : FatTree
-        The fabric.
 
     Returns
     -------
     list of int
         Links between switches.
     """
-    partition = replace(allocation, units=0).partition(tree, tree.nodes_per_leaf)
+    partition = replace(allocation, units=0).partition()
     return [] if partition.links is None else partition.links.tolist()
 
 
@@ -95,9 +92,9 @@ class Ledger:
             What is wrong with it; nothing is written down then.
         """
         job = allocation.job
-        nodes = held_nodes(allocation, self.tree.nodes_per_leaf)
-        links = [] if allocation.units else links_of(allocation, self.tree)
-        given = allocation.nodes(self.tree.nodes_per_leaf).tolist()
+        nodes = held_nodes(allocation)
+        links = [] if allocation.units else links_of(allocation)
+        given = allocation.nodes().tolist()
         right = {
             f"{job.n_nodes} different nodes are given": len(set(given))
             == len(given)
@@ -167,7 +164,7 @@ class Meter:
         name, broken = f"job {allocation.job.id}", []
         if not 1 <= allocation.units <= _MOST_OF_A_JOB:
             broken.append(f"{name}: takes {allocation.units} units")
-        for link in links_of(allocation, tree):
+        for link in links_of(allocation):
             self.units[link] += sign * allocation.units
             if not 0 <= self.units[link] <= _MOST_UNITS:
                 broken.append(f"{name}: {self.units[link]} units of {tree.link_name(link)}")
@@ -182,15 +179,12 @@ class Ownership:
     ----------
     fabric : Topology
         The machine's.
-    nodes_per_leaf : int
-        Nodes of a group of the cluster.
     """
 
-    def __init__(self, fabric: Topology, nodes_per_leaf: int) -> None:
+    def __init__(self, fabric: Topology) -> None:
         self.tree = fabric if isinstance(fabric, FatTree) and fabric.ports[0] == 1 else None
         self.ledger = Ledger(self.tree) if self.tree else None
         self.meter = Meter()
-        self.nodes_per_leaf = nodes_per_leaf
         self.usable = set(fabric.usable_nodes.tolist())
         self.taken: set[int] = set()
 
@@ -210,7 +204,7 @@ class Ownership:
         """
         if self.tree is not None and self.ledger is not None:
             return self.ledger.place(allocation) + self.meter.change(allocation, self.tree, 1)
-        given = allocation.nodes(self.nodes_per_leaf).tolist()
+        given = allocation.nodes().tolist()
         nodes = set(given)
         right = {
             f"{allocation.job.n_nodes} different nodes are given": len(nodes)
@@ -243,7 +237,7 @@ class Ownership:
         if self.tree is not None and self.ledger is not None:
             self.ledger.release(allocation.job.id)
             return self.meter.change(allocation, self.tree, -1)
-        nodes = set(allocation.nodes(self.nodes_per_leaf).tolist())
+        nodes = set(allocation.nodes().tolist())
         broken = [] if nodes <= self.taken else ["other nodes come back than were given"]
         self.taken -= nodes
         return broken

@@ -275,10 +275,9 @@ def _look(waiting: dict[int, Job], idle: list[str], machine: Machine) -> None:
 
 def _overlaps(records: Sequence[JobRecord]) -> Iterator[str]:
     """Yield nodes that two jobs have at the same time."""
-    per_leaf = Cluster(MACHINES["tree"]).nodes_per_leaf
     spans: dict[int, list[tuple[float, float]]] = {node: [] for node in range(N_NODES)}
     for record in records:
-        for node in record.allocation.nodes(per_leaf).tolist():
+        for node in record.allocation.nodes().tolist():
             spans[node].append((record.start_s, record.end_s))
     for node, used in spans.items():
         if any(one[1] > other[0] for one, other in pairwise(sorted(used))):

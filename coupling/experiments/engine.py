@@ -90,12 +90,10 @@ def run_parts(experiment: Experiment, parts: Parts, progress: Progress | None = 
     """
     coupled = _simulate(experiment, parts, coupled=True, progress=progress)
     summary: dict[str, Any] = {"name": experiment.label}
-    cluster = Cluster(parts.topology)
     jobs = job_table(
         coupled.schedule,
         parts.workload,
         parts.topology,
-        cluster.nodes_per_leaf,
         coupled.cost_of_job,
     )
     summary |= summarize(jobs, parts.n_nodes)
@@ -105,7 +103,7 @@ def run_parts(experiment: Experiment, parts: Parts, progress: Progress | None = 
     cpu["scheduling_ms_per_job"] = coupled.deciding_s / len(parts.workload.jobs) * 1e3
     if experiment.self_check:
         alone = _simulate(experiment, parts, coupled=False, progress=progress)
-        free = job_table(alone.schedule, parts.workload, parts.topology, cluster.nodes_per_leaf)
+        free = job_table(alone.schedule, parts.workload, parts.topology)
         keys = ("utilization_steady", "makespan_s", "mean_wait_s", "mean_turnaround_s")
         summary["infinite_network"] = {
             key: value for key, value in summarize(free, parts.n_nodes).items() if key in keys
@@ -122,9 +120,7 @@ def run_parts(experiment: Experiment, parts: Parts, progress: Progress | None = 
         blame=blame_table(coupled.blame),
         summary=summary | network_volume(links),
         cost=cpu,
-        partitions=partition_table(
-            coupled.schedule, parts.workload, parts.topology, cluster.nodes_per_leaf
-        ),
+        partitions=partition_table(coupled.schedule, parts.workload),
     )
 
 
@@ -312,7 +308,7 @@ def _simulate(
     elif coupled:
         routing = _routing(experiment, parts)
         model = _model(experiment, parts)
-        network = NetworkPace(parts.topology, routing, model, cluster.nodes_per_leaf)
+        network = NetworkPace(parts.topology, routing, model)
         rates, ledger, blame = network, network.ledger, network.blame
     what = label or phases(experiment)[0 if coupled else 1]
     total = len(parts.workload.jobs)

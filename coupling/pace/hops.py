@@ -58,7 +58,6 @@ class HopLedger:
         self._costs: dict[int, float] = {}
         self._comm = [0] * cluster.n_leaves
         self._spread: dict[int, _Spread] = {}
-        self._nodes_per_leaf = cluster.nodes_per_leaf
         self._waiting: list[_Placed] = []
         self._n_waiting = 0
         self._is_tree = isinstance(cluster.fabric, FatTree)
@@ -107,7 +106,7 @@ class HopLedger:
         if allocation.order is None:
             slot = np.repeat(np.arange(len(leaves)), counts)
         else:
-            slot = np.searchsorted(leaves, np.array(allocation.order) // self._nodes_per_leaf)
+            slot = np.searchsorted(leaves, allocation.nodes() // allocation.geometry.nodes_per_leaf)
         comm = [self._comm[leaf] for leaf in leaves]
         self._waiting.append(_Placed(job.id, flows, slot, leaves, comm))
         self._n_waiting += flows.src.size

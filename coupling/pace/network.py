@@ -135,8 +135,6 @@ class NetworkPace:
     model : ContentionModel or None
         Predicts interference; None: an infinite network (the model `null`), on which
         interference and placement factor are 1.
-    nodes_per_leaf : int
-        Nodes of a group of the cluster, to turn its masks into node numbers.
 
     Attributes
     ----------
@@ -150,20 +148,13 @@ class NetworkPace:
         As given.
     """
 
-    def __init__(
-        self,
-        topology: Topology,
-        routing: Routing,
-        model: ContentionModel | None,
-        nodes_per_leaf: int,
-    ) -> None:
+    def __init__(self, topology: Topology, routing: Routing, model: ContentionModel | None) -> None:
         self.ledger = LinkLedger(topology.n_links)
         self.blame = BlameLedger(topology)
         self.owned: set[bool] = set()
         self.routing = routing
         self._topology = topology
         self._model = model
-        self._nodes_per_leaf = nodes_per_leaf
         self._traffic_of = TrafficOf(topology, routing)
         self._members: dict[int, _Member] = {}
 
@@ -213,7 +204,7 @@ class NetworkPace:
         job = allocation.job
         if job.communication is None or job.n_nodes == 1:
             return FULL_PACE
-        partition = allocation.partition(self._topology, self._nodes_per_leaf)
+        partition = allocation.partition()
         placed = self._traffic_of(job.communication, partition)
         if placed is None:
             return FULL_PACE

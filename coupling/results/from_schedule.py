@@ -20,7 +20,6 @@ def job_table(
     schedule: Schedule,
     workload: Workload,
     topology: Topology,
-    nodes_per_leaf: int,
     cost_of_job: Mapping[int, float] | None = None,
 ) -> pd.DataFrame:
     """
@@ -34,8 +33,6 @@ def job_table(
         The jobs in the order of the log, and those that were dropped.
     topology : Topology
         The machine.
-    nodes_per_leaf : int
-        Nodes of a group of the cluster.
     cost_of_job : mapping of int to float, optional
         Communication cost by job id, of jobs that send; None: it is not known.
 
@@ -47,7 +44,7 @@ def job_table(
     """
     by_id = {record.job.id: record for record in schedule.records}
     rows = [
-        _row(by_id[job.id], topology, nodes_per_leaf)
+        _row(by_id[job.id], topology)
         | {"communication_cost": np.nan if cost_of_job is None else cost_of_job.get(job.id, 0.0)}
         for job in workload.jobs
     ]
@@ -56,11 +53,11 @@ def job_table(
     return table.astype({name: kind for name, kind in JOB_COLUMNS.items() if kind != TEXT})
 
 
-def _row(record: JobRecord, topology: Topology, nodes_per_leaf: int) -> dict[str, object]:
+def _row(record: JobRecord, topology: Topology) -> dict[str, object]:
     """Return the row of a job that ran."""
     job = record.job
     label, fraction = _communication(job)
-    nodes = record.allocation.nodes(nodes_per_leaf)
+    nodes = record.allocation.nodes()
     return {
         "id": job.id,
         "submit_s": job.submit_s,
@@ -113,9 +110,7 @@ def _communication(job: Job) -> tuple[str, float]:
     return job.communication.label, job.communication.fraction
 
 
-def partition_table(
-    schedule: Schedule, workload: Workload, topology: Topology, nodes_per_leaf: int
-) -> pd.DataFrame:
+def partition_table(schedule: Schedule, workload: Workload) -> pd.DataFrame:
     """
     Return a row per job that owned links.
 
@@ -125,10 +120,6 @@ def partition_table(
         What happened.
     workload : Workload
         The jobs in the order of the log.
-    topology : Topology
-        The machine.
-    nodes_per_leaf : int
-        Nodes of a group of the cluster.
 
     Returns
     -------
@@ -136,7 +127,7 @@ def partition_table(
         ``id`` and ``links``: directed links, as rows of the link table, ascending runs folded.
     """
     by_id = {record.job.id: record.allocation for record in schedule.records}
-    owned = [(job.id, by_id[job.id].partition(topology, nodes_per_leaf)) for job in workload.jobs]
+    owned = [(job.id, by_id[job.id].partition()) for job in workload.jobs]
     rows = [
         (job, folded(np.sort(partition.links).tolist()))
         for job, partition in owned

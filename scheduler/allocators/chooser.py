@@ -95,4 +95,4 @@ class NodeChooser(ABC):
                 f"allocator {self.name!r}: expected free nodes for job {job.id}, "
                 f"got node {taken[0]}."
             )
-        return allocation_of(job, nodes, cluster.nodes_per_leaf)
+        return allocation_of(job, nodes, cluster.geometry)

@@ -40,7 +40,7 @@ class FirstFree:
                     break
                 leaves.append((leaf, mask, 0))
                 missing -= count
-        return Allocation(job, tuple(leaves))
+        return Allocation(job, cluster.geometry, tuple(leaves))
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +79,7 @@ class Contiguous:
         end = first + job.n_nodes
         return Allocation(
             job,
+            cluster.geometry,
             tuple(
                 (leaf, _span(first - leaf * width, end - leaf * width, width), 0)
                 for leaf in range(first // width, (end - 1) // width + 1)

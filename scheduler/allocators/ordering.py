@@ -13,6 +13,7 @@ from netsim.topology.torus import Torus
 from scheduler.allocation import Allocation
 from scheduler.cluster import Cluster
 from scheduler.errors import AllocationError
+from scheduler.geometry import Geometry
 from scheduler.job import Job
 
 
@@ -26,10 +27,8 @@ class NodeOrder:
 
     Parameters
     ----------
-    fabric : Topology
-        The machine.
-    nodes_per_leaf : int
-        Nodes of a group of the cluster.
+    geometry : Geometry
+        How the machine's nodes lie in groups.
     node : (N,) int array
         Node at each place.
     slot : (N,) int array
@@ -37,8 +36,7 @@ class NodeOrder:
         filled up to whole bytes.
     """
 
-    fabric: Topology
-    nodes_per_leaf: int
+    geometry: Geometry
     node: Ints
     slot: Ints
 
@@ -56,7 +54,7 @@ class NodeOrder:
         (N,) bool array
             For the node at each place.
         """
-        n_bytes = -(-self.nodes_per_leaf // 8)
+        n_bytes = -(-self.geometry.nodes_per_leaf // 8)
         packed = b"".join([mask.to_bytes(n_bytes, "little") for mask in cluster.leaf_free])
         free = np.unpackbits(np.frombuffer(packed, dtype=np.uint8), bitorder="little")
         return free[self.slot].view(np.bool_)
@@ -93,10 +91,10 @@ class NodeOrder:
         Allocation
             It has an `order` where ranks do not ascend with node numbers.
         """
-        return allocation_of(job, self.node[np.sort(places)].tolist(), self.nodes_per_leaf)
+        return allocation_of(job, self.node[np.sort(places)].tolist(), self.geometry)
 
 
-def allocation_of(job: Job, nodes: Sequence[int], nodes_per_leaf: int) -> Allocation:
+def allocation_of(job: Job, nodes: Sequence[int], geometry: Geometry) -> Allocation:
     """
     Return a job on nodes, ranks in the order of the list.
 
@@ -106,28 +104,26 @@ def allocation_of(job: Job, nodes: Sequence[int], nodes_per_leaf: int) -> Alloca
         The job.
     nodes : sequence of int
         Different nodes.
-    nodes_per_leaf : int
-        Nodes of a group of the cluster.
+    geometry : Geometry
+        How the machine's nodes lie in groups.
 
     Returns
     -------
     Allocation
         It owns no links.
     """
-    masks: dict[int, int] = {}
-    for node in nodes:
-        group, bit = divmod(node, nodes_per_leaf)
-        masks[group] = masks.get(group, 0) | 1 << bit
+    masks = geometry.masks(nodes)
     ranks = tuple(nodes)
     return Allocation(
         job,
+        geometry,
         tuple((group, masks[group], 0) for group in sorted(masks)),
         order=None if ranks == tuple(sorted(ranks)) else ranks,
     )
 
 
 @lru_cache(maxsize=16)
-def node_order(name: str, fabric: Topology, nodes_per_leaf: int) -> NodeOrder:
+def node_order(name: str, fabric: Topology) -> NodeOrder:
     """
     Put the nodes of a machine on a line.
 
@@ -137,8 +133,6 @@ def node_order(name: str, fabric: Topology, nodes_per_leaf: int) -> NodeOrder:
         Key of `ORDERINGS`.
     fabric : Topology
         The machine.
-    nodes_per_leaf : int
-        Nodes of a group of the cluster.
 
     Returns
     -------
@@ -154,12 +148,13 @@ def node_order(name: str, fabric: Topology, nodes_per_leaf: int) -> NodeOrder:
     --------
     >>> from netsim.topology.torus import build_torus
     >>> torus = build_torus((3, 2), "100 Gb/s")
-    >>> node_order("row-major", torus, 64).node, node_order("snake", torus, 64).node
+    >>> node_order("row-major", torus).node, node_order("snake", torus).node
     (array([0, 1, 2, 3, 4, 5]), array([0, 1, 2, 5, 4, 3]))
     """
     node = ORDERINGS[name](fabric)
-    group, bit = np.divmod(node, nodes_per_leaf)
-    return NodeOrder(fabric, nodes_per_leaf, node, group * (-(-nodes_per_leaf // 8) * 8) + bit)
+    geometry = Geometry.of(fabric)
+    group, bit = np.divmod(node, geometry.nodes_per_leaf)
+    return NodeOrder(geometry, node, group * (-(-geometry.nodes_per_leaf // 8) * 8) + bit)
 
 
 def row_major(fabric: Topology) -> Ints:

@@ -56,6 +56,7 @@ class Scattered:
         leaves = np.flatnonzero(drawn.reshape(-1, 8 * width).any(axis=1)).tolist()
         return Allocation(
             job,
+            cluster.geometry,
             tuple(
                 (leaf, int.from_bytes(packed[leaf * width : (leaf + 1) * width], "little"), 0)
                 for leaf in leaves

@@ -55,7 +55,7 @@ def test_section_4_2_halves_meet_in_the_last_step_only():
 def test_section_3_1_best_fit_takes_the_lowest_switch_and_the_fewest_free_nodes_first():
     """Figure 2 with n0 and n1 taken: 4 nodes fit below s1, 6 need s2 and begin with s0's two."""
     cluster = Cluster(build_fat_tree((4, 2), (1, 1), (1, 1), "1 B/s"))
-    cluster.place(Allocation(talker(2, 9), ((0, 0b11, 0),)))
+    cluster.place(Allocation(talker(2, 9), cluster.geometry, ((0, 0b11, 0),)))
     default = make_allocator(DEFAULT, {}, 1)
 
     assert default.allocate(talker(4), cluster).leaves == ((1, 0b1111, 0),)
@@ -67,7 +67,7 @@ def test_equation_6_as_printed_cannot_tell_rhvd_from_rd():
     cluster = Cluster(build_fat_tree((16, 4), (1, 16), (1, 1), "1 B/s"))
     for masks in ((0xFF, 0xFF, 0, 0), (0x1F, 0x7, 0xFF, 0), (0xF, 0xF, 0xF, 0xF)):
         leaves = tuple((leaf, mask, 0) for leaf, mask in enumerate(masks) if mask)
-        halves = Allocation(talker(16), leaves)
+        halves = Allocation(talker(16), cluster.geometry, leaves)
 
         cost = placement_cost(RecursiveDoubling(), halves, cluster)
 

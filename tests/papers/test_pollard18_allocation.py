@@ -26,7 +26,7 @@ def job(n_nodes, number):
 
 
 def held(allocation):
-    return set(allocation.nodes(TREE.nodes_per_leaf).tolist())
+    return set(allocation.nodes().tolist())
 
 
 def dmodk_links(nodes):
@@ -40,8 +40,8 @@ def dmodk_links(nodes):
 def figure_3_without_blue():
     """Red (T1) on the first leaf of pod 1, brown (T2) on its second and third."""
     cluster = Cluster(TREE)
-    cluster.place(Allocation(job(2, 1), ((0, 0b110, 0),)))
-    cluster.place(Allocation(job(6, 2), ((1, ALL, ALL), (2, ALL, ALL))))
+    cluster.place(Allocation(job(2, 1), cluster.geometry, ((0, 0b110, 0),)))
+    cluster.place(Allocation(job(6, 2), cluster.geometry, ((1, ALL, ALL), (2, ALL, ALL))))
     return cluster
 
 
@@ -79,7 +79,7 @@ def test_figure_4_a_t1_job_waits_rather_than_use_nodes_2_and_7():
     """They are all that is free; one node of them is given, two are not."""
     cluster = Cluster(TREE)
     others = ((0, 0b011, 0), (2, 0b101, 0), *((leaf, ALL, 0) for leaf in (1, 3, 4, 5)))
-    cluster.place(Allocation(job(16, 9), others))
+    cluster.place(Allocation(job(16, 9), cluster.geometry, others))
 
     assert placed(cluster, 1) == {2}
     assert placed(cluster, 2) is None
@@ -102,7 +102,7 @@ def test_types_follow_the_node_count(n_nodes, leaves, owns_leaf_links, owns_spin
 def test_t1_takes_the_pod_and_the_leaf_with_the_fewest_free_nodes():
     """Lines 10-13: pod 1 has fewer free nodes, in it the leaf with two free."""
     cluster = Cluster(TREE)
-    cluster.place(Allocation(job(4, 9), ((3, 0b001, 0), (4, ALL, 0))))
+    cluster.place(Allocation(job(4, 9), cluster.geometry, ((3, 0b001, 0), (4, ALL, 0))))
 
     assert placed(cluster, 2) == {10, 11}
     assert placed(cluster, 3) == {15, 16, 17}
@@ -111,7 +111,7 @@ def test_t1_takes_the_pod_and_the_leaf_with_the_fewest_free_nodes():
 def test_t2_takes_the_pod_with_the_fewest_free_nodes_and_its_emptiest_leaves():
     """Lines 21-25: pod 1 again; its two whole leaves before the one that a T1 job shares."""
     cluster = Cluster(TREE)
-    cluster.place(Allocation(job(1, 9), ((3, 0b001, 0),)))
+    cluster.place(Allocation(job(1, 9), cluster.geometry, ((3, 0b001, 0),)))
 
     assert placed(cluster, 4) == {12, 13, 14, 15}
     assert placed(cluster, 8) == set(range(10, 18))
@@ -121,8 +121,8 @@ def test_t2_does_not_share_a_leaf_with_t2_or_t3_but_shares_a_pod_with_t3():
     """Pod 0: a T2 job fills leaf 0, a T3 job has one node of leaf 1; leaf 2 is free."""
     cluster = Cluster(TREE)
     t3 = ((1, 0b001, ALL), *((leaf, ALL, ALL) for leaf in (3, 4, 5)))
-    cluster.place(Allocation(job(3, 8), ((0, ALL, ALL),)))
-    cluster.place(Allocation(job(10, 9), t3, tuple((l2, ALL) for l2 in range(6))))
+    cluster.place(Allocation(job(3, 8), cluster.geometry, ((0, ALL, ALL),)))
+    cluster.place(Allocation(job(10, 9), cluster.geometry, t3, tuple((l2, ALL) for l2 in range(6))))
 
     assert placed(cluster, 3) == {6, 7, 8}
     assert placed(cluster, 4) is None  # leaf 1 is T3's
@@ -148,7 +148,7 @@ def test_t3_takes_the_emptiest_pods_and_their_emptiest_leaves():
     """Lines 33-35."""
     tree = build_fat_tree((3, 3, 3), (1, 3, 3), (1, 1, 1), "1 B/s")
     cluster = Cluster(tree)
-    cluster.place(Allocation(job(3, 8), ((0, 0b001, 0), (3, 0b011, 0))))
+    cluster.place(Allocation(job(3, 8), cluster.geometry, ((0, 0b001, 0), (3, 0b011, 0))))
 
     allocation = make_allocator("ta", {}, 0).allocate(job(13, 1), cluster)
 
@@ -158,7 +158,7 @@ def test_t3_takes_the_emptiest_pods_and_their_emptiest_leaves():
 def test_whole_leaves_reading_keeps_multi_leaf_jobs_off_shared_leaves():
     """Rule 2: "using all nodes of one or more switches"; a T1 job sits on leaf 0 of each pod."""
     cluster = Cluster(TREE)
-    cluster.place(Allocation(job(2, 9), ((0, 1, 0), (3, 1, 0))))
+    cluster.place(Allocation(job(2, 9), cluster.geometry, ((0, 1, 0), (3, 1, 0))))
     strict = make_allocator("ta", {"whole_leaves": True}, 0)
 
     assert held(strict.allocate(job(6, 1), cluster)) == {3, 4, 5, 6, 7, 8}
@@ -169,7 +169,7 @@ def test_whole_leaves_reading_keeps_multi_leaf_jobs_off_shared_leaves():
 def test_index_reading_takes_the_first_leaf_that_fits():
     """Nodes 0-2 before the leaf with fewer free nodes, and pod 0 before the fuller pod 1."""
     cluster = Cluster(TREE)
-    cluster.place(Allocation(job(1, 9), ((3, 1, 0),)))
+    cluster.place(Allocation(job(1, 9), cluster.geometry, ((3, 1, 0),)))
     index = make_allocator("ta", {"order": "index"}, 0)
 
     assert held(index.allocate(job(2, 1), cluster)) == {0, 1}

@@ -41,9 +41,9 @@ def placed(name, n_nodes, **options):
     """Return the nodes of a job when `FREE` is the list of available nodes."""
     cluster = Cluster(LINE)
     busy = [node for node in range(64) if node not in FREE]
-    cluster.place(allocation_of(job(len(busy), -1), busy, 64))
+    cluster.place(allocation_of(job(len(busy), -1), busy, cluster.geometry))
     allocation = make_allocator(name, options, 1).allocate(job(n_nodes), cluster)
-    return None if allocation is None else allocation.nodes(64).tolist()
+    return None if allocation is None else allocation.nodes().tolist()
 
 
 def test_figure_14_fifo_takes_small_jobs_from_the_other_end():
@@ -163,7 +163,7 @@ def replayed(fabric, jobs, name, **options):
         allocation = allocator.allocate(one, cluster)
         cluster.place(allocation)
         heapq.heappush(ends, (now + one.runtime_s, one.id))
-        minds.append(average_pairwise_hops(fabric, allocation.nodes(64)))
+        minds.append(average_pairwise_hops(fabric, allocation.nodes()))
     return np.array(minds)
 
 

@@ -38,7 +38,7 @@ class SlowElsewhere:
 
 
 def is_cube(allocation):
-    nodes = allocation.nodes(64)
+    nodes = allocation.nodes()
     sides = sorted(len(set(row.tolist())) for row in TORUS.coordinates(nodes))
     return sides == [2, 2, 2]
 

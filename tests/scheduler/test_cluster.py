@@ -8,6 +8,7 @@ from netsim.topology.torus import build_torus
 from scheduler.allocation import Allocation
 from scheduler.cluster import Cluster
 from scheduler.errors import AllocationError
+from scheduler.geometry import Geometry
 from scheduler.job import Job
 
 RADIX_4 = fat_tree_of_radix(4, "1 B/s")  # 4 pods of 2 leaves of 2 nodes
@@ -52,13 +53,14 @@ def test_excluded_nodes_and_failed_cables_are_never_free():
     assert (cluster.l2_up[2], cluster.l2_up[3]) == (0b01, 0b11)
 
 
-FIRST = Allocation(job(2), ((0, 0b11, 0b01),), ((0, 0b01),))
+GEOMETRY = Geometry.of(RADIX_4)
+FIRST = Allocation(job(2), GEOMETRY, ((0, 0b11, 0b01),), ((0, 0b01),))
 CLASHES = {
-    "node": Allocation(job(1, 2), ((0, 0b01, 0),)),
-    "leaf uplink": Allocation(job(1, 2), ((0, 0, 0b01),)),
-    "spine link": Allocation(job(1, 2), ((1, 0b01, 0),), ((0, 0b01),)),
-    "running job": Allocation(job(1, 1), ((1, 0b01, 0),)),
-    "units of an owned link": Allocation(job(1, 2), ((0, 0, 0b01),), units=1),
+    "node": Allocation(job(1, 2), GEOMETRY, ((0, 0b01, 0),)),
+    "leaf uplink": Allocation(job(1, 2), GEOMETRY, ((0, 0, 0b01),)),
+    "spine link": Allocation(job(1, 2), GEOMETRY, ((1, 0b01, 0),), ((0, 0b01),)),
+    "running job": Allocation(job(1, 1), GEOMETRY, ((1, 0b01, 0),)),
+    "units of an owned link": Allocation(job(1, 2), GEOMETRY, ((0, 0, 0b01),), units=1),
 }
 
 
@@ -73,11 +75,28 @@ def test_what_is_taken_is_not_given_again(clash):
 
 def test_a_link_of_which_units_are_taken_cannot_be_owned():
     cluster = Cluster(RADIX_4)
-    cluster.place(Allocation(job(1, 7), ((0, 0b01, 0b01),), ((0, 0b01),), units=1))
+    cluster.place(Allocation(job(1, 7), GEOMETRY, ((0, 0b01, 0b01),), ((0, 0b01),), units=1))
 
     for clash in (((1, 0b01, 0),), ((0, 0b01),)), (((0, 0b10, 0b01),), ()):
         with pytest.raises(AllocationError, match="taken, or runs already"):
-            cluster.place(Allocation(job(1, 8), *clash))
+            cluster.place(Allocation(job(1, 8), GEOMETRY, *clash))
+
+
+def test_a_placement_on_another_machine_is_refused():
+    other = Geometry.of(build_torus((4, 4), "1 B/s"))
+
+    with pytest.raises(AllocationError, match=r"job 1: expected a placement on .*, got one on ano"):
+        Cluster(RADIX_4).place(Allocation(job(2), other, ((0, 0b11, 0),)))
+
+
+def test_nodes_of_an_allocation_are_numbered_by_its_own_geometry():
+    """Leaves of 2 nodes: bit 0 of leaf 1 is node 2; blocks of 64: node 64."""
+    torus = Geometry.of(build_torus((5, 5, 4), "1 B/s"))
+    rows = ((0, 0b10, 0), (1, 0b01, 0))
+
+    assert Allocation(job(2), GEOMETRY, rows).nodes().tolist() == [1, 2]
+    assert Allocation(job(2), torus, rows).nodes().tolist() == [1, 64]
+    assert torus.masks([1, 64, 65]) == {0: 0b10, 1: 0b11}
 
 
 def test_a_job_that_does_not_run_cannot_be_released():
@@ -88,7 +107,7 @@ def test_a_job_that_does_not_run_cannot_be_released():
 def test_a_copy_lives_its_own_life():
     """Shared units included."""
     cluster = Cluster(RADIX_4)
-    cluster.place(Allocation(job(1, 7), ((0, 0b01, 0b01),), ((0, 0b01),), units=4))
+    cluster.place(Allocation(job(1, 7), GEOMETRY, ((0, 0b01, 0b01),), ((0, 0b01),), units=4))
     twin = cluster.copy()
     twin.release(7)
     twin.place(FIRST)
@@ -102,9 +121,9 @@ def test_a_copy_lives_its_own_life():
 @pytest.mark.parametrize(
     ("allocation", "changed"),
     [
-        (Allocation(job(1), ((2, 0b01, 0),)), {1}),
-        (Allocation(job(2), ((1, 0b01, 0), (7, 0b01, 0))), {0, 3}),
-        (Allocation(job(1), ((0, 0b01, 0),), ((5, 0b01),)), {0, 2}),
+        (Allocation(job(1), GEOMETRY, ((2, 0b01, 0),)), {1}),
+        (Allocation(job(2), GEOMETRY, ((1, 0b01, 0), (7, 0b01, 0))), {0, 3}),
+        (Allocation(job(1), GEOMETRY, ((0, 0b01, 0),), ((5, 0b01),)), {0, 2}),
     ],
 )
 def test_the_marks_of_just_the_pods_that_change_are_replaced(allocation, changed):

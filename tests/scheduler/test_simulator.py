@@ -27,7 +27,7 @@ class LowestNodes:
             if take:
                 leaves.append((leaf, lowest(free, take), 0))
                 left -= take
-        return Allocation(job, tuple(leaves))
+        return Allocation(job, cluster.geometry, tuple(leaves))
 
 
 class HalfSpeedTogether:

@@ -65,10 +65,10 @@ class Jigsaw:
         pods = self._views.of(cluster)
         leaves = in_one_pod(pods, job.n_nodes, cluster, leaf_links=self.single_leaf_links)
         if leaves is not None:
-            return Allocation(job, leaves)
+            return Allocation(job, cluster.geometry, leaves)
         whole, rest = divmod(job.n_nodes, cluster.nodes_per_leaf)
         if whole and cluster.l2_up:
             found = WholeLeafSearch(pods, whole, rest, cluster).find()
             if found is not None:
-                return Allocation(job, *found)
+                return Allocation(job, cluster.geometry, *found)
         return now_or_later(None, self.name, job, cluster)

@@ -64,11 +64,11 @@ class Laas:
         pods = self._views.of(cluster)
         leaves = in_one_pod(pods, job.n_nodes, cluster, leaf_links=self.single_leaf_links)
         if leaves is not None:
-            return Allocation(job, leaves)
+            return Allocation(job, cluster.geometry, leaves)
         whole = -(-job.n_nodes // cluster.nodes_per_leaf)
         if whole > 1 and cluster.l2_up:
             found = WholeLeafSearch(pods, whole, 0, cluster).find()
             if found is not None:
                 idle = whole * cluster.nodes_per_leaf - job.n_nodes
-                return Allocation(job, *found, idle=idle)
+                return Allocation(job, cluster.geometry, *found, idle=idle)
         return now_or_later(None, self.name, job, cluster)

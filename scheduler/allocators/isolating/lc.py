@@ -75,7 +75,7 @@ class LeastConstrained:
             return None
         found, gave_up = search(job.n_nodes, self._views.of(cluster), cluster, self.steps)
         self.out_of_steps += gave_up
-        allocation = None if found is None else Allocation(job, *found)
+        allocation = None if found is None else Allocation(job, cluster.geometry, *found)
         return now_or_later(allocation, self.name, job, cluster)
 
 
@@ -142,7 +142,9 @@ class LeastConstrainedShared:
         pods = self._views[units - 1].of(cluster)
         found, gave_up = search(job.n_nodes, pods, cluster, self.steps)
         self.out_of_steps += gave_up
-        allocation = None if found is None else Allocation(job, *found, units=units)
+        allocation = (
+            None if found is None else Allocation(job, cluster.geometry, *found, units=units)
+        )
         return now_or_later(allocation, self.name, job, cluster)
 
 

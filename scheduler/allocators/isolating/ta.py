@@ -78,7 +78,9 @@ class TopologyAware:
                     if self.order == INDEX or count == size:
                         break
             if leaf_of_best >= 0:
-                return Allocation(job, ((leaf_of_best, lowest(free[leaf_of_best], size), 0),))
+                return Allocation(
+                    job, cluster.geometry, ((leaf_of_best, lowest(free[leaf_of_best], size), 0),)
+                )
         return None
 
     def _in_one_pod(self, job: Job, cluster: Cluster) -> Allocation | None:
@@ -86,7 +88,7 @@ class TopologyAware:
         for pod in self._pods_with(job.n_nodes, cluster):
             leaves, missing = self._fill(pod, job.n_nodes, cluster)
             if not missing:
-                return Allocation(job, tuple(leaves))
+                return Allocation(job, cluster.geometry, tuple(leaves))
         return None
 
     def _over_pods(self, job: Job, cluster: Cluster) -> Allocation | None:
@@ -111,7 +113,7 @@ class TopologyAware:
                 leaves += chosen
                 l2s += [(l2, working[l2]) for l2 in range(pod * width, (pod + 1) * width)]
             if not missing:
-                return Allocation(job, tuple(leaves), tuple(l2s))
+                return Allocation(job, cluster.geometry, tuple(leaves), tuple(l2s))
         return None
 
     def _pods_with(self, size: int, cluster: Cluster) -> list[int]:

@@ -58,7 +58,7 @@ class _Network:
 
     def load(self, allocation: Allocation, communication: Communication) -> _Load | None:
         """Return what a placement puts on the network; None when nothing crosses it."""
-        partition = allocation.partition(self.tree, self.tree.nodes_per_leaf)
+        partition = allocation.partition()
         placed = self.traffic_of(communication, partition)
         if placed is None:
             return None
@@ -130,9 +130,7 @@ class EmergentAdaptive:
             return plain
         if rank_flows(communication.pattern, job.n_nodes).src.size > MOST_MESSAGES:
             return Adaptive().allocate(job, cluster)
-        candidates = _different(
-            [candidate.allocate(job, cluster) for candidate in CANDIDATES], tree.nodes_per_leaf
-        )
+        candidates = _different([candidate.allocate(job, cluster) for candidate in CANDIDATES])
         if len(candidates) == 1:
             return candidates[0]
         network = self._network_of(tree)
@@ -156,12 +154,12 @@ class EmergentAdaptive:
         return self._network
 
 
-def _different(placements: list[Allocation | None], nodes_per_leaf: int) -> list[Allocation]:
+def _different(placements: list[Allocation | None]) -> list[Allocation]:
     """Return the placements that differ in the node of a rank, in order."""
     kept: dict[bytes, Allocation] = {}
     for placement in placements:
         if placement is not None:
-            kept.setdefault(placement.nodes(nodes_per_leaf).tobytes(), placement)
+            kept.setdefault(placement.nodes().tobytes(), placement)
     return list(kept.values())
 
 

@@ -168,7 +168,7 @@ def take(job: Job, portions: Iterable[Portion], cluster: Cluster) -> Allocation:
         order += [leaf * cluster.nodes_per_leaf + bit for bit in bits(mask)]
     ascending = all(a < b for a, b in pairwise(order))
     leaves = tuple((leaf, mask, 0) for leaf, mask in masks.items())
-    return Allocation(job, leaves, order=None if ascending else tuple(order))
+    return Allocation(job, cluster.geometry, leaves, order=None if ascending else tuple(order))
 
 
 def placement_cost(
@@ -195,7 +195,7 @@ def placement_cost(
         Equation (6) of Mishra20; 0 for a job that sends nothing.
     """
     flows = rank_flows(pattern, allocation.job.n_nodes)
-    leaf = allocation.nodes(cluster.nodes_per_leaf) // cluster.nodes_per_leaf
+    leaf = allocation.nodes() // cluster.nodes_per_leaf
     comm = np.array(cluster.leaf_comm)
     if allocation.job.communication is not None:
         comm += np.bincount(leaf, minlength=comm.size)

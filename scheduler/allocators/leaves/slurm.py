@@ -50,7 +50,7 @@ class SlurmBestFit:
                 missing -= taken
             if not missing:
                 break
-        return Allocation(job, tuple(leaves))
+        return Allocation(job, cluster.geometry, tuple(leaves))
 
 
 def best_switch(size: int, counts: list[int], tree: FatTree) -> range:

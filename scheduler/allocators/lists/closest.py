@@ -67,5 +67,5 @@ class ClosestFitMind(OrderedList):
 
     def choose(self, free: Ints, size: int, line: NodeOrder) -> Ints:
         """Take the window with the least sum of hops over its pairs."""
-        start = window_hops(line.fabric).least_window(line.node[free], size)
+        start = window_hops(line.geometry.fabric).least_window(line.node[free], size)
         return free[start : start + size]

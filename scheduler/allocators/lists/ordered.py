@@ -47,7 +47,7 @@ class OrderedList:
         check_size(job, cluster)
         if job.n_nodes > cluster.n_free:
             return None
-        line = node_order(self.order, cluster.fabric, cluster.nodes_per_leaf)
+        line = node_order(self.order, cluster.fabric)
         return line.allocation(job, self.choose(line.free_places(cluster), job.n_nodes, line))
 
     def choose(self, free: Ints, size: int, line: NodeOrder) -> Ints:

@@ -144,10 +144,10 @@ def _first_free(
     """Return the job on the first of some boxes that is free somewhere."""
     if job.n_nodes > cluster.n_free:
         return None
-    line = node_order("row-major", torus, cluster.nodes_per_leaf)
+    line = node_order("row-major", torus)
     free = FreeBoxes(torus, line.free(cluster), min(job.n_nodes, torus.nodes_per_router))
     for box in choices:
         nodes = free.find(box)
         if nodes is not None:
-            return allocation_of(job, nodes[: job.n_nodes].tolist(), cluster.nodes_per_leaf)
+            return allocation_of(job, nodes[: job.n_nodes].tolist(), cluster.geometry)
     return None

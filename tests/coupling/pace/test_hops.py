@@ -22,14 +22,15 @@ def test_figure_5_of_mishra20_by_hand():
     Job 1, recursive doubling: (n0, n1) costs 2 (1 + 4/4), then (n0, n4) equation (5)'s 11.5.
     Job 2 was alone: 2 (1 + 2/4). Job 4 finds what job 1 did, without job 2.
     """
+    cluster = Cluster(build_fat_tree((4, 2), (1, 4), (1, 1), "1 B/s"))
     talk = Communication("rd", RecursiveDoubling(), 0.5)
     both = ((0, 0b0011, 0), (1, 0b0011, 0))
     one, two, four = (
-        Allocation(Job(number, 0.0, size, 1.0, 1.0, communication=talk), leaves)
+        Allocation(Job(number, 0.0, size, 1.0, 1.0, communication=talk), cluster.geometry, leaves)
         for number, size, leaves in ((1, 4, both), (2, 2, ((0, 0b1100, 0),)), (4, 4, both))
     )
-    silent = Allocation(Job(3, 0.0, 1, 1.0, 1.0), ((1, 0b1000, 0),))
-    ledger = HopLedger(AlonePace(), Cluster(build_fat_tree((4, 2), (1, 4), (1, 1), "1 B/s")))
+    silent = Allocation(Job(3, 0.0, 1, 1.0, 1.0), cluster.geometry, ((1, 0b1000, 0),))
+    ledger = HopLedger(AlonePace(), cluster)
 
     ledger.change([], [two, one], 0.0)
     ledger.change([one], [silent], 1.0)
@@ -52,7 +53,7 @@ class Aloud:
             self.running.pop(allocation.job.id, None)
         for allocation in started:
             if allocation.job.communication is not None:
-                leaf = (allocation.nodes(self.per_leaf) // self.per_leaf).tolist()
+                leaf = (allocation.nodes() // self.per_leaf).tolist()
                 self.running[allocation.job.id] = leaf
                 comm = [sum(other.count(k) for other in self.running.values()) for k in leaf]
                 self.found[allocation.job.id] = self.cost(allocation.job, leaf, comm)

@@ -48,11 +48,11 @@ def test_it_takes_the_first_of_the_windows_with_least_mind(machine, data):
     grid = machine not in {"tree", "two rails"}
     order = data.draw(st.sampled_from(["row-major", "snake", "hilbert"] if grid else ["row-major"]))
     cluster = Cluster(fabric)
-    line = node_order(order, fabric, cluster.nodes_per_leaf).node.tolist()
+    line = node_order(order, fabric).node.tolist()
     busy = data.draw(st.sets(st.sampled_from(usable), max_size=len(usable) - 1))
     if busy:
         other = Job(-1, 0.0, len(busy), 1.0, 1.0)
-        cluster.place(allocation_of(other, sorted(busy), cluster.nodes_per_leaf))
+        cluster.place(allocation_of(other, sorted(busy), cluster.geometry))
     free = [node for node in line if node in usable and node not in busy]
     size = data.draw(st.integers(1, len(free)))
     hops = HOPS[machine]
@@ -61,7 +61,7 @@ def test_it_takes_the_first_of_the_windows_with_least_mind(machine, data):
     allocator = make_allocator("closest-fit-mind", {"order": order}, 1)
     allocation = allocator.allocate(Job(1, 0.0, size, 1.0, 1.0), cluster)
 
-    assert allocation.nodes(cluster.nodes_per_leaf).tolist() == expected
+    assert allocation.nodes().tolist() == expected
 
 
 def test_nodes_that_nothing_connects_are_an_error():

@@ -44,6 +44,7 @@ def machine_in_use(tree, rng):
         spines = rng.choice([0.2, 0.4])
     somebody = Allocation(
         job(1, -1),
+        cluster.geometry,
         tuple(
             (leaf, subset(rng, tree.nodes_per_leaf, nodes), subset(rng, tree.ports[1], links))
             for leaf in range(tree.n_leaves)

@@ -7,10 +7,11 @@ from isolation import Ends, Ledger, Meter, broken_conditions
 
 from netsim.topology.fattree import fat_tree_of_radix
 from scheduler.allocation import Allocation
+from scheduler.geometry import Geometry
 from scheduler.job import Job
 
 TREE = fat_tree_of_radix(8, "1 B/s")  # 8 pods of 4 leaves of 4 nodes
-ENDS = Ends(TREE)
+ENDS, GEOMETRY = Ends(TREE), Geometry.of(TREE)
 
 
 def job(n_nodes, number=1):
@@ -27,7 +28,7 @@ def legal():
     leaves = ((0, 15, 15), (1, 15, 15), (4, 15, 15), (5, 3, 6))
     full = tuple((i, 0b0110) for i in range(4))
     remainder = ((4, 0b0010), (5, 0b0110), (6, 0b0110), (7, 0b0010))
-    return Allocation(job(14), leaves, full + remainder)
+    return Allocation(job(14), GEOMETRY, leaves, full + remainder)
 
 
 def with_leaf(index, row):
@@ -57,6 +58,7 @@ FAULTS = {
     "three unequal trees": (
         Allocation(
             job(24),
+            GEOMETRY,
             tuple((leaf, 15, 15) for leaf in (0, 1, 2, 4, 5, 8)),
             (*spines(0, 0b111), *spines(1, 0b11), *spines(2, 0b1)),
         ),
@@ -65,21 +67,22 @@ FAULTS = {
     "remainder leaf in the larger tree": (
         Allocation(
             job(5),
+            GEOMETRY,
             ((0, 3, 3), (4, 3, 3), (5, 1, 1)),
             ((0, 0b1), (1, 0b1), (4, 0b11), (5, 0b1)),
         ),
         "(3) a remainder leaf outside the remainder tree",
     ),
     "S differs in one pod": (
-        Allocation(job(4), ((0, 3, 3), (1, 3, 5))),
+        Allocation(job(4), GEOMETRY, ((0, 3, 3), (1, 3, 5))),
         "(4), (5)",
     ),
-    "S^r outside S": (Allocation(job(3), ((0, 3, 3), (1, 1, 4))), "(4) S^r"),
+    "S^r outside S": (Allocation(job(3), GEOMETRY, ((0, 3, 3), (1, 1, 4))), "(4) S^r"),
     "spine links in one pod": (
-        Allocation(job(4), ((0, 3, 3), (1, 3, 3)), ((0, 3), (1, 3))),
+        Allocation(job(4), GEOMETRY, ((0, 3, 3), (1, 3, 3)), ((0, 3), (1, 3))),
         "spine",
     ),
-    "half a single leaf's links": (Allocation(job(2), ((0, 3, 1),)), "balanced"),
+    "half a single leaf's links": (Allocation(job(2), GEOMETRY, ((0, 3, 1),)), "balanced"),
 }
 
 
@@ -101,6 +104,7 @@ def test_the_remainder_tree_may_have_the_lower_number():
     """The full tree is the larger one, wherever it stands: pod 1 of 8 nodes, pod 0 of 6."""
     allocation = Allocation(
         job(14),
+        GEOMETRY,
         ((0, 15, 15), (1, 3, 3), (4, 15, 15), (5, 15, 15)),
         ((0, 0b11), (1, 0b11), (2, 1), (3, 1), *spines(1, 0b11)),
     )
@@ -110,7 +114,9 @@ def test_the_remainder_tree_may_have_the_lower_number():
 
 def test_part_used_leaves_over_pods_are_legal_but_not_for_jigsaw():
     """Two pods, one leaf each with 2 of 4 nodes."""
-    allocation = Allocation(job(4), ((0, 3, 3), (4, 3, 3)), ((0, 1), (1, 1), (4, 1), (5, 1)))
+    allocation = Allocation(
+        job(4), GEOMETRY, ((0, 3, 3), (4, 3, 3)), ((0, 1), (1, 1), (4, 1), (5, 1))
+    )
 
     assert broken_conditions(TREE, ENDS, allocation) == []
     assert broken_conditions(TREE, ENDS, allocation, whole_leaves=True) == [
@@ -121,8 +127,16 @@ def test_part_used_leaves_over_pods_are_legal_but_not_for_jigsaw():
 @pytest.mark.parametrize(
     ("first", "second", "message"),
     [
-        (Allocation(job(1), ((0, 1, 0),)), Allocation(job(1, 2), ((0, 1, 0),)), "node"),
-        (Allocation(job(1), ((0, 1, 1),)), Allocation(job(1, 2), ((0, 2, 1),)), "link"),
+        (
+            Allocation(job(1), GEOMETRY, ((0, 1, 0),)),
+            Allocation(job(1, 2), GEOMETRY, ((0, 1, 0),)),
+            "node",
+        ),
+        (
+            Allocation(job(1), GEOMETRY, ((0, 1, 1),)),
+            Allocation(job(1, 2), GEOMETRY, ((0, 2, 1),)),
+            "link",
+        ),
     ],
 )
 def test_the_ledger_refuses_what_is_held_already(first, second, message):
@@ -135,9 +149,9 @@ def test_the_ledger_refuses_what_is_held_already(first, second, message):
 
 def test_the_meter_refuses_nine_units_of_a_link():
     meter = Meter()
-    allocations = [Allocation(job(1, n), ((0, 1 << n, 1),), units=4) for n in range(2)]
+    allocations = [Allocation(job(1, n), GEOMETRY, ((0, 1 << n, 1),), units=4) for n in range(2)]
     for allocation in allocations:
         meter.change(allocation, TREE, 1)
 
     with pytest.raises(AssertionError):
-        meter.change(Allocation(job(1, 2), ((0, 4, 1),), units=1), TREE, 1)
+        meter.change(Allocation(job(1, 2), GEOMETRY, ((0, 4, 1),), units=1), TREE, 1)

@@ -84,7 +84,7 @@ def check(case, radix, n_allocations):
     pods = Counter()
     for allocation, placed in churn(tree, allocator, n_allocations, generator):
         meter.change(allocation, tree, 1 if placed else -1)
-        reach = minimal_links(tree, held_nodes(allocation, tree.nodes_per_leaf))
+        reach = minimal_links(tree, held_nodes(allocation))
         if not placed:
             ledger.release(allocation.job.id)
             if name == "ta":

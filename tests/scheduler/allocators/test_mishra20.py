@@ -47,7 +47,7 @@ def loaded(fabric, talking, silent):
             taken = cluster.leaf_free[leaf] & -cluster.leaf_free[leaf]
             if count:
                 leaves.append((leaf, taken * ((1 << count) - 1), 0))
-        cluster.place(Allocation(make(sum(counts), number), tuple(leaves)))
+        cluster.place(Allocation(make(sum(counts), number), cluster.geometry, tuple(leaves)))
     return cluster
 
 
@@ -55,7 +55,7 @@ def placed(name, job, cluster, **options):
     """Return {leaf: nodes} in the order of ranks."""
     allocation = make_allocator(name, options, 1).allocate(job, cluster)
     counts = {}
-    for node in allocation.nodes(cluster.nodes_per_leaf).tolist():
+    for node in allocation.nodes().tolist():
         leaf = node // cluster.nodes_per_leaf
         counts[leaf] = counts.get(leaf, 0) + 1
     return counts
@@ -131,7 +131,7 @@ class TestBalanced:
 
         allocation = make_allocator("balanced", {}, 1).allocate(talker(16), cluster)
 
-        leaf = allocation.nodes(8) // 8
+        leaf = allocation.nodes() // 8
         assert leaf.tolist() == [3] * 8 + [0] * 4 + [1] * 4
 
 
@@ -167,13 +167,13 @@ class TestAdaptive:
             list(zip(step.src.tolist(), step.dst.tolist(), strict=True))
             for step in pattern.steps(size)
         ]
-        others = cluster.running[90].nodes(8).tolist()
+        others = cluster.running[90].nodes().tolist()
         best = {True: min, False: max}
         for job in (talker(size), quiet(size)):
             communicates = job.communication is not None
             cost = {}
             for name in ("greedy", "balanced", "adaptive"):
-                nodes = make_allocator(name, {}, 1).allocate(job, cluster).nodes(8).tolist()
+                nodes = make_allocator(name, {}, 1).allocate(job, cluster).nodes().tolist()
                 communicating = [*others, *nodes] if communicates else others
                 cost[name] = cost_of_placement(nodes, communicating, steps, (8, 4))
             chosen = best[communicates](cost["greedy"], cost["balanced"])
@@ -187,7 +187,7 @@ class TestAdaptive:
         """
         cluster = Cluster(build_fat_tree((16, 2), (1, 16), (1, 1), "1 B/s"))
         job = talker(16, communication=Communication("x", RecursiveHalvingVectorDoubling(16), 1.0))
-        halves = Allocation(job, ((0, 0xFF, 0), (1, 0xFF, 0)))
+        halves = Allocation(job, cluster.geometry, ((0, 0xFF, 0), (1, 0xFF, 0)))
         near, far = 2 * (1 + 0.5), 4 * (1 + 0.5 + 0.5 + 0.25)
 
         hops = placement_cost(job.communication.pattern, halves, cluster)
@@ -199,7 +199,7 @@ class TestAdaptive:
     def test_binomial_broadcast_costs_what_recursive_doubling_does_on_two_halves(self):
         """The same distances, only fewer pairs: section 6.4's equal reductions."""
         cluster = Cluster(build_fat_tree((16, 2), (1, 16), (1, 1), "1 B/s"))
-        halves = Allocation(talker(16), ((0, 0xFF, 0), (1, 0xFF, 0)))
+        halves = Allocation(talker(16), cluster.geometry, ((0, 0xFF, 0), (1, 0xFF, 0)))
 
         assert placement_cost(Binomial(), halves, cluster) == placement_cost(
             RecursiveDoubling(), halves, cluster
@@ -212,9 +212,7 @@ def network_total(tree, allocations):
     model = make_contention_model("fast", tree, options={"tolerance": 1e-6})
     factor = {}
     for allocation in allocations:
-        placed_traffic = traffic_of(
-            allocation.job.communication, allocation.partition(tree, tree.nodes_per_leaf)
-        )
+        placed_traffic = traffic_of(allocation.job.communication, allocation.partition())
         model.start(allocation.job.id, placed_traffic.traffic)
         factor[allocation.job.id] = allocation.job.n_nodes * placed_traffic.placement_factor
     return sum(factor[job] * value for job, value in model.solve().items())
@@ -265,7 +263,7 @@ class TestEmergentAdaptive:
             fresh = make_allocator("emergent-adaptive", {}, 1)
             answers = [each.allocate(talker(14, 50), cluster) for each in (allocator, fresh)]
 
-            assert answers[0].nodes(3).tolist() == answers[1].nodes(3).tolist()
+            assert answers[0].nodes().tolist() == answers[1].nodes().tolist()
 
     def test_an_unknown_routing_lists_the_choices(self):
         with pytest.raises(AllocationError, match=r"routing: expected one of .*d-mod-k"):
@@ -300,8 +298,8 @@ def test_communicating_jobs_come_and_go_with_nodes_given_once(name, fabric):
             continue
         again = make_allocator(name, {}, 1).allocate(job, before)
         assert (again.leaves, again.order) == (allocation.leaves, allocation.order)
-        assert sorted(set(allocation.nodes(3).tolist())) == sorted(
-            replace(allocation, order=None).nodes(3).tolist()
+        assert sorted(set(allocation.nodes().tolist())) == sorted(
+            replace(allocation, order=None).nodes().tolist()
         )
         cluster.place(allocation)
         if ledger:

@@ -14,6 +14,7 @@ from scheduler.allocators import make_allocator
 from scheduler.allocators.ordering import ORDERINGS, allocation_of, hilbert_index, node_order
 from scheduler.cluster import Cluster
 from scheduler.errors import AllocationError
+from scheduler.geometry import Geometry
 from scheduler.job import Job
 
 LINE = build_torus((150,), "1 B/s", wrap=(False,))
@@ -35,13 +36,13 @@ def occupied(fabric, free):
     cluster = Cluster(fabric)
     busy = sorted(set(fabric.usable_nodes.tolist()) - set(free))
     if busy:
-        cluster.place(allocation_of(job(len(busy), -1), busy, cluster.nodes_per_leaf))
+        cluster.place(allocation_of(job(len(busy), -1), busy, cluster.geometry))
     return cluster
 
 
 def chosen(name, cluster, size, **options):
     allocation = make_allocator(name, options, 1).allocate(job(size), cluster)
-    return allocation.nodes(cluster.nodes_per_leaf).tolist()
+    return allocation.nodes().tolist()
 
 
 @st.composite
@@ -78,10 +79,10 @@ def test_an_ordering_holds_every_node_once_or_says_that_it_has_no_meaning(order,
     fabric = MACHINES[machine]
     if order != "row-major" and machine not in GRID_MACHINES:
         with pytest.raises(AllocationError, match=f"node order '{order}' needs a torus or drag"):
-            node_order(order, fabric, 3)
+            node_order(order, fabric)
         return
 
-    line = node_order(order, fabric, Cluster(fabric).nodes_per_leaf)
+    line = node_order(order, fabric)
 
     assert sorted(line.node.tolist()) == list(range(fabric.n_nodes))
     free = line.node[line.free_places(Cluster(fabric))]
@@ -92,7 +93,7 @@ def test_an_ordering_holds_every_node_once_or_says_that_it_has_no_meaning(order,
 def test_a_snake_moves_one_step_between_routers(machine):
     """One hop on a torus; on a dragonfly one coordinate changes, by one."""
     fabric = GRID_MACHINES[machine]
-    routers = node_order("snake", fabric, 64).node[::2] // 2
+    routers = node_order("snake", fabric).node[::2] // 2
     dims = fabric.dims if machine != "dragonfly" else (4, 3, 5)
 
     coordinates = np.stack(np.unravel_index(routers, dims, order="F"))
@@ -123,7 +124,7 @@ def test_hilbert_and_snake_keep_the_groups_of_a_dragonfly_together():
     fabric = MACHINES["dragonfly"]
 
     for order in ("snake", "hilbert"):
-        groups = node_order(order, fabric, 64).node // 24
+        groups = node_order(order, fabric).node // 24
         assert (np.diff(groups) >= 0).all()
 
 
@@ -147,8 +148,10 @@ def test_login_nodes_count_in_gaps():
 
 
 def test_orders_of_an_allocation_are_kept_only_where_ranks_do_not_ascend():
-    assert allocation_of(job(2), [3, 70], 64).order is None
-    backwards = allocation_of(job(2), [70, 3], 64)
+    blocks = Geometry.of(LINE)
+
+    assert allocation_of(job(2), [3, 70], blocks).order is None
+    backwards = allocation_of(job(2), [70, 3], blocks)
     assert backwards.order == (70, 3)
     assert backwards.leaves == ((0, 1 << 3, 0), (1, 1 << 6, 0))
 

@@ -24,13 +24,17 @@ def with_free(fabric, free):
     masks = [0] * cluster.n_leaves
     for node in set(range(fabric.n_nodes)) - set(free):
         masks[node // width] |= 1 << node % width
-    cluster.place(Allocation(job(1, 99), tuple((i, mask, 0) for i, mask in enumerate(masks))))
+    cluster.place(
+        Allocation(
+            job(1, 99), cluster.geometry, tuple((i, mask, 0) for i, mask in enumerate(masks))
+        )
+    )
     return cluster
 
 
 def placed(name, n_nodes, cluster, seed=1, number=1):
     allocation = make_allocator(name, {}, seed).allocate(job(n_nodes, number), cluster)
-    return None if allocation is None else allocation.nodes(cluster.nodes_per_leaf).tolist()
+    return None if allocation is None else allocation.nodes().tolist()
 
 
 FREE = [1, 4, 5, 9, 10, 11, 12, 30, 31, 50]

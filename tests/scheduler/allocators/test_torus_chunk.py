@@ -36,7 +36,7 @@ def job(n_nodes, number=1):
 def occupied(fabric, busy):
     cluster = Cluster(fabric)
     if busy:
-        cluster.place(allocation_of(job(len(busy), -1), sorted(busy), cluster.nodes_per_leaf))
+        cluster.place(allocation_of(job(len(busy), -1), sorted(busy), cluster.geometry))
     return cluster
 
 
@@ -74,7 +74,7 @@ def test_a_chunk_is_a_free_box_of_the_best_class_that_is_free_at_all(state):
     if not expected:
         assert allocation is None
         return
-    taken = frozenset(routers_of(fabric, allocation.nodes(64)))
+    taken = frozenset(routers_of(fabric, allocation.nodes()))
     shapes = {shape for shape, found in expected.items() if taken in found}
     best = max(kind(shape) for shape in expected)
     assert best in {kind(shape) for shape in shapes}
@@ -112,7 +112,7 @@ def test_a_class_asked_for_is_the_class_one_gets(state, wanted):
 
     assert (allocation is None) == (not allowed)
     if allocation is not None:
-        taken = routers_of(fabric, allocation.nodes(64))
+        taken = routers_of(fabric, allocation.nodes())
         assert len(taken) == size
         assert any(taken <= box for box in allowed)
 
@@ -138,7 +138,7 @@ def test_compact_nodes_are_contiguous_and_lie_in_a_free_box(data):
 
     assert (allocation is None) == (not every)
     if allocation is not None:
-        taken = routers_of(fabric, allocation.nodes(64))
+        taken = routers_of(fabric, allocation.nodes())
         assert len(taken) == size
         assert naive.is_connected(taken, fabric.dims, fabric.wrap)
         assert any(taken <= box for box in every)
@@ -190,8 +190,8 @@ def test_ranks_run_along_the_short_side_so_that_the_first_nodes_are_compact():
     cluster = Cluster(build_torus((4, 2), "1 B/s"))
     allocator = make_allocator("torus-chunk", {"dimensions": 2}, 1)
 
-    assert allocator.allocate(job(8), cluster).nodes(64).tolist() == [0, 4, 1, 5, 2, 6, 3, 7]
-    assert allocator.allocate(job(7), cluster).nodes(64).tolist() == [0, 4, 1, 5, 2, 6, 3]
+    assert allocator.allocate(job(8), cluster).nodes().tolist() == [0, 4, 1, 5, 2, 6, 3, 7]
+    assert allocator.allocate(job(7), cluster).nodes().tolist() == [0, 4, 1, 5, 2, 6, 3]
 
 
 @pytest.mark.parametrize("box", [(4, 2, 1), (3, 3, 3), (4, 3, 4), (1, 1, 1)])
@@ -215,7 +215,7 @@ def test_a_box_goes_round_the_ring_but_not_off_a_line():
         job(2), occupied(build_torus((4,), "1 B/s", wrap=(False,)), busy)
     )
 
-    assert ring.nodes(64).tolist() == [3, 0]
+    assert ring.nodes().tolist() == [3, 0]
     assert line is None
 
 
@@ -231,7 +231,7 @@ def test_small_jobs_share_a_router_and_others_take_whole_ones():
     for number, size in enumerate([1, 1, 3, 1, 2]):
         allocation = allocator.allocate(job(size, number), cluster)
         cluster.place(allocation)
-        nodes.append(allocation.nodes(64).tolist())
+        nodes.append(allocation.nodes().tolist())
 
     assert nodes == [[0], [1], [2, 3, 10], [4], [6, 7]]
 
@@ -241,7 +241,7 @@ def test_login_nodes_are_in_no_box():
     hector = Cluster(make_topology("hector"))
     allocator = make_allocator("compact-contiguous", {}, 1)
 
-    assert allocator.allocate(job(2700), hector).nodes(64).size == 2700
+    assert allocator.allocate(job(2700), hector).nodes().size == 2700
     with pytest.raises(AllocationError, match="does not fit under allocator 'compact-contiguous'"):
         allocator.allocate(job(2816), hector)
 
@@ -249,15 +249,16 @@ def test_login_nodes_are_in_no_box():
 def test_non_contiguous_takes_the_first_free_nodes_wherever_they_are():
     cluster = occupied(TORI["torus"], [0, 2, 3, 4])
 
-    assert make_allocator("non-contiguous", {}, 1).allocate(job(3), cluster).nodes(64).tolist() == [
+    assert make_allocator("non-contiguous", {}, 1).allocate(job(3), cluster).nodes().tolist() == [
         1,
         5,
         6,
     ]
     excluded = Cluster(exclude(TORI["torus"], ["n0"]))
-    assert make_allocator("non-contiguous", {}, 1).allocate(job(2), excluded).nodes(
-        64
-    ).tolist() == [1, 2]
+    assert make_allocator("non-contiguous", {}, 1).allocate(job(2), excluded).nodes().tolist() == [
+        1,
+        2,
+    ]
 
 
 @pytest.mark.parametrize("name", ["torus-chunk", "compact-contiguous"])
@@ -285,7 +286,7 @@ def test_every_class_of_chunk_is_used_on_an_empty_32_cube():
     spans = {}
     for dimensions, balance in [(3, "balanced"), (3, "unbalanced"), (2, "balanced"), (1, "any")]:
         allocator = make_allocator("torus-chunk", {"dimensions": dimensions, "balance": balance}, 1)
-        nodes = allocator.allocate(job(32 if dimensions == 1 else 64), cluster).nodes(64)
+        nodes = allocator.allocate(job(32 if dimensions == 1 else 64), cluster).nodes()
         coordinates = cluster.fabric.coordinates(nodes)
         sides = sorted((np.unique(axis).size for axis in coordinates), reverse=True)
         spans[dimensions, balance] = tuple(sides)

@@ -71,7 +71,7 @@ def test_a_job_starts_as_soon_as_few_switches_are_enough(queue):
     record = run(jobs, queue, "1@60")[4]
 
     assert record.start_s == 20.0
-    assert record.allocation.nodes(2).tolist() == [0, 1]
+    assert record.allocation.nodes().tolist() == [0, 1]
 
 
 @pytest.mark.parametrize("queue", QUEUES)
