@@ -169,7 +169,8 @@ BARS = (  # cases, model, quantity, least, most, whether it is only aimed at
 def by_step_time(cases: Sequence[Case], wet: FatTree, dry: FatTree) -> list[str]:
     """Return how much of the slowdown `accurate` finds with and without buffers, as Markdown."""
     constants_of = ConstantsOf(wet)
-    step_s = np.array([constants_of(own).steps[:, 0].mean() for case in cases for own in case.jobs])
+    steps = [constants_of(own).steps for case in cases for own in case.jobs]
+    step_s = np.array([own["drain_s"].mean() for own in steps])
     true = np.concatenate([case.true for case in cases])
     said = [
         np.concatenate([predict("accurate", case, tree) for case in cases]) for tree in (wet, dry)

@@ -6,8 +6,8 @@ from numpy.typing import NDArray
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
-Ints32 = NDArray[np.int32]
 Bits = NDArray[np.uint64]
+Table = NDArray[np.void]  # rows with named columns
 
 
 def numbers_below(name: str, values: object, below: int, error: type[ValueError]) -> Ints:

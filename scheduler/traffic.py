@@ -236,7 +236,7 @@ class TrafficOf:
         injection_s = times.injection_s
         scale = 1.0
         if iteration_s is not None:
-            latency_sum_s = float(times.steps[:, 1].sum())
+            latency_sum_s = float(times.steps["latency_s"].sum())
             wanted_s = fraction * iteration_s
             scale = (wanted_s - latency_sum_s) / (injection_s - latency_sum_s)
             if scale <= 0:

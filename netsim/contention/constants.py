@@ -1,11 +1,13 @@
 """Constants of a job's traffic: what the fixed point needs to know, and the times alone."""
 
 from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from fabricsim.checking import number, whole
-from netsim.arrays import Floats, Ints
+from netsim.arrays import Floats, Ints, Table
 from netsim.contention.base import Traffic
 from netsim.errors import ContentionError
 from netsim.flows.maxmin import is_per_sender
@@ -13,6 +15,8 @@ from netsim.kernelcache import load_kernels
 from netsim.routes import demand_routes
 from netsim.topology.base import Topology
 from netsim.topology.rails import n_senders, node_bundles
+
+_T = TypeVar("_T", bound=np.generic)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -30,37 +34,35 @@ class JobConstants:
 
     Parameters
     ----------
-    rec_i : (R, 4) int array
-        Channel, first entry, number of entries, a directed link of the job on the channel.
-    rec_f : (R, 4) float array
-        Sum of B, sum of E, least limit/B and largest 1/m over the entries of the record.
-    ent_step : (K,) int array
-        Step of each entry; the entries of a record are contiguous, steps ascending.
-    ent_f : (K, 8) float array
-        B, m, q, G, e, limit, w, E of each entry.
-    steps : (A, 3) float array
+    records : (R,) table
+        Of each channel: its entries, a directed link of the job on it, sum of B, sum of E,
+        least limit/B and largest 1/m over the entries; see `netsim.contention.columns`.
+    entries : (K,) table
+        Of each channel and step: B, m, q, G, e, limit, w, E; the entries of a record are
+        contiguous, steps ascending.
+    steps : (A,) table
         Of each step: tau (largest B), lam (latency of the longest path), and the time that
         the node links alone would take, all links of a node together, lam included.
     compute_s : float
         Seconds of an iteration without communication.
     """
 
-    rec_i: Ints
-    rec_f: Floats
-    ent_step: Ints
-    ent_f: Floats
-    steps: Floats
+    records: Table
+    entries: Table
+    steps: Table
     compute_s: float
 
     @property
     def communication_s(self) -> float:
         """Communication time of an iteration alone: sum of tau + lam over the steps."""
-        return float(self.steps[:, :2].sum())
+        both = np.empty((self.steps.size, 2))
+        both[:, 0], both[:, 1] = self.steps["drain_s"], self.steps["latency_s"]
+        return float(both.sum())
 
     @property
     def injection_s(self) -> float:
         """Communication time of an iteration if only the node links limited it."""
-        return float(self.steps[:, 2].sum())
+        return float(self.steps["injection_s"].sum())
 
     @property
     def iteration_s(self) -> float:
@@ -90,10 +92,19 @@ class ConstantsOf:
         self._per_flow = not is_per_sender(fairness)
         self.topology = topology
         self._kernels = load_kernels("netsim.contention.constants_kernels", "traffic kernels", 3)
-        self._slot = np.full(topology.n_links, -1, dtype=np.int64)
-        self._opened = np.zeros(n_senders(topology), dtype=np.int64)
-        self._bundle, self._bundle_capacity = node_bundles(topology)
-        self._injected = np.zeros(topology.n_links)
+        bundle, bundle_capacity = node_bundles(topology)
+        self._fabric = self._kernels.Fabric(
+            _read_only(topology.capacity),
+            _read_only(topology.channel),
+            _read_only(bundle),
+            _read_only(bundle_capacity),
+            float(topology.buffer_bytes),
+        )
+        self._scratch = self._kernels.Scratch(
+            entry=np.full(topology.n_links, -1, dtype=np.int64),
+            opened=np.zeros(n_senders(topology), dtype=np.int64),
+            injected_s=np.zeros(topology.n_links),
+        )
 
     def __call__(self, traffic: Traffic) -> JobConstants:
         """
@@ -115,9 +126,10 @@ class ConstantsOf:
             If the arrays of `traffic` do not fit together, or steps descend.
         """
         check_traffic(traffic, self.topology)
-        if traffic.step.size > self._opened.size:
-            self._opened = np.zeros(2 * traffic.step.size, dtype=np.int64)
-        rec_i, rec_f, ent_step, ent_f, steps = self._kernels.job_constants(
+        if traffic.step.size > self._scratch.opened.size:
+            longer = np.zeros(2 * traffic.step.size, dtype=np.int64)
+            self._scratch = self._scratch._replace(opened=longer)
+        records, entries, steps = self._kernels.job_constants(
             np.ascontiguousarray(traffic.step, np.int64),
             np.ascontiguousarray(traffic.sender, np.int64),
             np.ascontiguousarray(traffic.nbytes, np.float64),
@@ -125,16 +137,17 @@ class ConstantsOf:
             np.ascontiguousarray(traffic.routes.links, np.int64),
             np.ascontiguousarray(traffic.latency_s, np.float64),
             self._per_flow,
-            self.topology.capacity,
-            self.topology.channel,
-            self._bundle,
-            self._bundle_capacity,
-            self.topology.buffer_bytes,
-            self._slot,
-            self._opened,
-            self._injected,
+            self._fabric,
+            self._scratch,
         )
-        return JobConstants(rec_i, rec_f, ent_step, ent_f, steps, float(traffic.compute_s))
+        return JobConstants(records, entries, steps, float(traffic.compute_s))
+
+
+def _read_only(array: NDArray[_T]) -> NDArray[_T]:
+    """Return a view that nobody can write to: the compiled type of a fabric tells them apart."""
+    view = np.ascontiguousarray(array).view()
+    view.flags.writeable = False
+    return view
 
 
 def check_traffic(traffic: Traffic, topology: Topology) -> None:

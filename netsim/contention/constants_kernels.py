@@ -4,17 +4,65 @@ What one job puts on each channel in each step: the constants of the fixed point
 Import through `netsim.kernelcache`.
 """
 
+from typing import NamedTuple
+
 import numpy as np
-from numba import njit
+from numba import boolean, float64, from_dtype, int64, njit, types, void
 
-from netsim.arrays import Floats, Ints
+from netsim.arrays import Floats, Ints, Table
+from netsim.contention.columns import ENTRY, RECORD, STEP
 
-# signatures: lists that are read, lists of integers and tables that are written
-_INTS, _FLOATS = "Array(int64, 1, 'C', True)", "Array(float64, 1, 'C', True)"
-_RW, _I2, _F2 = "int64[::1]", "int64[:, ::1]", "float64[:, ::1]"
+# lists that are only read
+_INTS, _FLOATS = (
+    types.Array(int64, 1, "C", readonly=True),
+    types.Array(float64, 1, "C", readonly=True),
+)
+_RECORDS, _ENTRIES, _STEPS = from_dtype(RECORD)[::1], from_dtype(ENTRY)[::1], from_dtype(STEP)[::1]
 
 
-@njit(f"void({_RW}, int64, int64, float64[::1])", cache=True)
+class Flows(NamedTuple):
+    """The flows of a job, `Traffic` and its routes; steps ascend."""
+
+    step: Ints
+    sender: Ints
+    nbytes: Floats
+    indptr: Ints
+    links: Ints
+    latency_s: Floats
+
+
+class Fabric(NamedTuple):
+    """Capacity of each channel, channel of each link, bundles of channels, buffer of a port."""
+
+    capacity: Floats
+    channel: Ints
+    bundle: Ints  # of each channel, from `netsim.topology.rails.node_bundles`
+    bundle_capacity: Floats
+    buffer_bytes: float
+
+
+class Scratch(NamedTuple):
+    """Marks that are as they were after every job."""
+
+    entry: Ints  # of each channel in this step, all -1
+    opened: Ints  # flows of each sender, all 0; longer than senders and flows
+    injected_s: Floats  # of each bundle, all 0
+
+
+class Places(NamedTuple):
+    """Where the entries lie while the steps are gone through: ordered by step."""
+
+    channel: Ints
+    link: Ints
+    last_sender: Ints  # first flow of the sender counted last
+    of_hop: Ints  # entry of each hop of each flow
+
+
+_FABRIC = types.NamedTuple((_FLOATS, _INTS, _INTS, _FLOATS, float64), Fabric)  # type: ignore[no-untyped-call]
+_SCRATCH = types.NamedTuple((int64[::1], int64[::1], float64[::1]), Scratch)  # type: ignore[no-untyped-call]
+
+
+@njit(void(int64[::1], int64, int64, float64[::1]), cache=True)
 def _sort_by_key(order: Ints, first: int, last: int, key: Floats) -> None:
     """Sort order[first:last] by ascending key[order[i]] in place (Shell sort, short lists)."""
     gap = (last - first) // 2
@@ -30,10 +78,172 @@ def _sort_by_key(order: Ints, first: int, last: int, key: Floats) -> None:
         gap //= 2
 
 
+@njit(cache=True, error_model="numpy")
+def _drain(
+    first: int,
+    n_entries: int,
+    per_flow: bool,
+    flows: Flows,
+    fabric: Fabric,
+    scratch: Scratch,
+    places: Places,
+    entries: Table,
+    steps: Table,
+) -> tuple[int, int]:
+    """
+    Put the bytes of the step that begins with a flow on its channels: B, tau, lam and injection.
+
+    Returns the first flow of the next step and how many entries there are now. `opened` holds how
+    many flows each sender opens.
+    """
+    a = flows.step[first]
+    base, last = n_entries, first
+    latency_s, injection_s = 0.0, 0.0
+    while last < flows.step.size and flows.step[last] == a:
+        begin, end = flows.indptr[last], flows.indptr[last + 1]
+        latency_s = max(latency_s, flows.latency_s[last])
+        if end > begin:
+            scratch.opened[last - first if per_flow else flows.sender[last]] += 1
+        for hop in range(begin, end):
+            c = fabric.channel[flows.links[hop]]
+            k = scratch.entry[c]
+            if k < 0:
+                k = n_entries
+                n_entries += 1
+                scratch.entry[c] = k
+                entries[k].step = a
+                places.channel[k], places.link[k] = c, flows.links[hop]
+                places.last_sender[k] = -1
+            places.of_hop[hop] = k
+            entries[k].drain_s += flows.nbytes[last] / fabric.capacity[c]
+            if hop in (begin, end - 1):
+                bundle = fabric.bundle[c]
+                scratch.injected_s[bundle] += flows.nbytes[last] / fabric.bundle_capacity[c]
+                injection_s = max(injection_s, scratch.injected_s[bundle])
+        last += 1
+    drain_s = 0.0
+    for k in range(base, n_entries):
+        drain_s = max(drain_s, entries[k].drain_s)
+    steps[a].drain_s, steps[a].latency_s = drain_s, latency_s
+    steps[a].injection_s = injection_s + latency_s
+    return last, n_entries
+
+
+@njit(cache=True)
+def _finish(
+    first: int,
+    last: int,
+    per_flow: bool,
+    flows: Flows,
+    fabric: Fabric,
+    scratch: Scratch,
+    places: Places,
+    entries: Table,
+    finish_s: Floats,
+    order: Ints,
+) -> int:
+    """
+    Find when the flows of a step end, and sort those that leave their node by sender.
+
+    ``order[first:end]`` holds them, `end` is returned. `opened` turns from counts into -1 - the
+    end of each sender's group; what was injected is forgotten.
+    """
+    place = first
+    for f in range(first, last):
+        longest_s = 0.0
+        for hop in range(flows.indptr[f], flows.indptr[f + 1]):
+            longest_s = max(longest_s, entries[places.of_hop[hop]].drain_s)
+            scratch.injected_s[fabric.bundle[fabric.channel[flows.links[hop]]]] = 0.0
+        finish_s[f] = longest_s
+        if flows.indptr[f + 1] > flows.indptr[f]:
+            who = f - first if per_flow else flows.sender[f]
+            if scratch.opened[who] > 0:
+                count = scratch.opened[who]
+                scratch.opened[who] = -(place + 1)
+                place += count
+            order[-scratch.opened[who] - 1] = f
+            scratch.opened[who] -= 1
+    return place
+
+
+@njit(cache=True)
+def _weigh(
+    first: int,
+    end: int,
+    per_flow: bool,
+    flows: Flows,
+    scratch: Scratch,
+    places: Places,
+    entries: Table,
+    finish_s: Floats,
+    order: Ints,
+) -> None:
+    """Add up what the flows in ``order[first:end]``, sender by sender, weigh: m, q, m G, e, E."""
+    i = first
+    while i < end:
+        head = order[i]
+        who = head - first if per_flow else flows.sender[head]
+        group_end = -scratch.opened[who] - 1
+        scratch.opened[who] = 0
+        if group_end - i > 1:
+            _sort_by_key(order, i, group_end, finish_s)
+        weight = 1.0 / (group_end - i)
+        presence_s = 0.0  # integral of the weight of the flows still open
+        before_s = 0.0
+        for place in range(i, group_end):
+            f = order[place]
+            presence_s += (finish_s[f] - before_s) / (group_end - place)
+            before_s = finish_s[f]
+            own_s = entries[places.of_hop[flows.indptr[f]]].drain_s
+            for hop in range(flows.indptr[f], flows.indptr[f + 1]):
+                k = places.of_hop[hop]
+                entry = entries[k]
+                entry.weight += weight
+                entry.feed_s += weight * own_s
+                entry.end_s = max(entry.end_s, finish_s[f])
+                entry.presence_s += presence_s
+                if places.last_sender[k] != i:
+                    places.last_sender[k] = i
+                    entry.senders += 1.0
+        i = group_end
+
+
+@njit(cache=True, error_model="numpy")
+def _by_channel(
+    n_entries: int, record_of: Ints, places: Places, entries: Table
+) -> tuple[Table, Table]:
+    """Return records and the entries grouped by them; `record_of` is -1 before and after."""
+    n_records = 0
+    size = np.zeros(n_entries, np.int64)
+    for k in range(n_entries):
+        c = places.channel[k]
+        if record_of[c] < 0:
+            record_of[c] = n_records
+            n_records += 1
+        size[record_of[c]] += 1
+    records = np.zeros(n_records, RECORD)
+    first = 0
+    for r in range(n_records):
+        records[r].first_entry = first
+        records[r].slack = np.inf
+        first += size[r]
+    grouped = np.empty(n_entries, ENTRY)
+    for k in range(n_entries):
+        record, entry = records[record_of[places.channel[k]]], entries[k]
+        record.channel, record.link = places.channel[k], places.link[k]
+        grouped[record.first_entry + record.n_entries] = entry
+        record.n_entries += 1
+        record.drain_s += entry.drain_s
+        record.presence_s += entry.presence_s
+        record.slack = min(record.slack, entry.limit_s / entry.drain_s)
+        record.per_weight = max(record.per_weight, 1.0 / entry.weight)
+    for r in range(n_records):
+        record_of[records[r].channel] = -1
+    return records, grouped
+
+
 @njit(
-    f"Tuple(({_I2}, {_F2}, {_RW}, {_F2}, {_F2}))({_INTS}, {_INTS}, {_FLOATS}, {_INTS}, {_INTS},"
-    f"{_FLOATS}, boolean, {_FLOATS}, {_INTS}, {_INTS}, {_FLOATS}, float64, {_RW}, {_RW},"
-    "float64[::1])",
+    (_INTS, _INTS, _FLOATS, _INTS, _INTS, _FLOATS, boolean, _FABRIC, _SCRATCH),
     cache=True,
     error_model="numpy",
 )
@@ -43,182 +253,47 @@ def job_constants(
     nbytes: Floats,
     indptr: Ints,
     links: Ints,
-    latency: Floats,
+    latency_s: Floats,
     per_flow: bool,
-    capacity: Floats,
-    channel: Ints,
-    bundle: Ints,
-    bundle_capacity: Floats,
-    buffer_bytes: float,
-    slot: Ints,
-    opened: Ints,
-    injected: Floats,
-) -> tuple[Ints, Floats, Ints, Floats, Floats]:
+    fabric: Fabric,
+    scratch: Scratch,
+) -> tuple[Table, Table, Table]:
     """
     Return records (job, channel), entries (job, channel, step) and steps of one job.
 
-    Parameters
-    ----------
-    step, sender, nbytes, indptr, links, latency : arrays
-        The fields of `Traffic` and its routes.
-    per_flow : bool
-        Whether each flow counts as a sender of its own.
-    capacity : (E,) float array
-        Bytes per second of each channel.
-    channel : (E,) int array
-        Channel of each directed link.
-    bundle, bundle_capacity : (E,) arrays
-        Of each channel, from `netsim.topology.rails.node_bundles`.
-    buffer_bytes : float
-        Buffer of a port.
-    slot : (E,) int array
-        Scratch, all -1 before and after.
-    opened : (S,) int array
-        Scratch, all 0 before and after; S above every sender, and above F if `per_flow`.
-    injected : (E,) float array
-        Scratch, all 0 before and after.
-
-    Returns
-    -------
-    rec_i : (R, 4) int array
-        Channel, first entry, number of entries, a directed link of the job on the channel.
-    rec_f : (R, 4) float array
-        Sum of B, sum of E, least limit/B, largest 1/m, over the entries of the record.
-    ent_step : (K,) int array
-        Step of each entry; entries are grouped by record.
-    ent_f : (K, 8) float array
-        B, m, q, G, e, limit, w, E of each entry; see `JobConstants`.
-    steps : (A, 3) float array
-        Of each step: tau, lam and injection time (lam included) in seconds.
+    The tables are those of `JobConstants`, the first arguments the fields of `Traffic` and its
+    routes. With `per_flow` each flow counts as a sender of its own.
     """
-    n_flows = step.size
-    nnz = indptr[n_flows]
-    n_steps = step[n_flows - 1] + 1 if n_flows else 0
-    steps = np.zeros((n_steps, 3))
-    raw = np.zeros((nnz, 8))
-    raw_step = np.empty(nnz, np.int64)
-    raw_channel = np.empty(nnz, np.int64)
-    raw_link = np.empty(nnz, np.int64)
-    last_sender = np.empty(nnz, np.int64)
-    entry_of = np.empty(nnz, np.int64)  # entry of each hop of each flow
-    finish = np.empty(n_flows)
+    flows = Flows(step, sender, nbytes, indptr, links, latency_s)
+    n_flows = flows.step.size
+    n_hops = flows.indptr[n_flows]
+    steps = np.zeros(flows.step[n_flows - 1] + 1 if n_flows else 0, STEP)
+    entries = np.zeros(n_hops, ENTRY)
+    places = Places(
+        np.empty(n_hops, np.int64),
+        np.empty(n_hops, np.int64),
+        np.empty(n_hops, np.int64),
+        np.empty(n_hops, np.int64),
+    )
+    finish_s = np.empty(n_flows)
     order = np.empty(n_flows, np.int64)
     n_entries = 0
     first = 0
     while first < n_flows:
-        last = first
-        a = step[first]
         base = n_entries
-        lam = 0.0
-        injection = 0.0
-        while last < n_flows and step[last] == a:
-            begin, end = indptr[last], indptr[last + 1]
-            lam = max(lam, latency[last])
-            if end > begin:
-                opened[last - first if per_flow else sender[last]] += 1
-            for hop in range(begin, end):
-                c = channel[links[hop]]
-                entry = slot[c]
-                if entry < 0:
-                    entry = n_entries
-                    n_entries += 1
-                    slot[c] = entry
-                    raw_step[entry] = a
-                    raw_channel[entry] = c
-                    raw_link[entry] = links[hop]
-                    last_sender[entry] = -1
-                entry_of[hop] = entry
-                drain = nbytes[last] / capacity[c]
-                raw[entry, 0] += drain
-                if hop in (begin, end - 1):
-                    injected[bundle[c]] += nbytes[last] / bundle_capacity[c]
-                    injection = max(injection, injected[bundle[c]])
-            last += 1
-        tau = 0.0
-        for entry in range(base, n_entries):
-            tau = max(tau, raw[entry, 0])
-        steps[a, 0] = tau
-        steps[a, 1] = lam
-        steps[a, 2] = injection + lam
-        # flows sorted by sender: opened[] turns from counts into the end of each sender's group
-        place = first
-        for f in range(first, last):
-            d = 0.0
-            for hop in range(indptr[f], indptr[f + 1]):
-                d = max(d, raw[entry_of[hop], 0])
-                injected[bundle[channel[links[hop]]]] = 0.0
-            finish[f] = d
-            if indptr[f + 1] > indptr[f]:
-                who = f - first if per_flow else sender[f]
-                if opened[who] > 0:
-                    count = opened[who]
-                    opened[who] = -(place + 1)
-                    place += count
-                order[-opened[who] - 1] = f
-                opened[who] -= 1
-        i = first
-        while i < place:
-            head = order[i]
-            who = head - first if per_flow else sender[head]
-            group_end = -opened[who] - 1
-            opened[who] = 0
-            if group_end - i > 1:
-                _sort_by_key(order, i, group_end, finish)
-            weight = 1.0 / (group_end - i)
-            presence = 0.0  # integral of the weight of the flows still open
-            before = 0.0
-            for k in range(i, group_end):
-                f = order[k]
-                presence += (finish[f] - before) / (group_end - k)
-                before = finish[f]
-                own = raw[entry_of[indptr[f]], 0]
-                for hop in range(indptr[f], indptr[f + 1]):
-                    entry = entry_of[hop]
-                    raw[entry, 1] += weight
-                    raw[entry, 3] += weight * own
-                    raw[entry, 4] = max(raw[entry, 4], finish[f])
-                    raw[entry, 7] += presence
-                    if last_sender[entry] != i:
-                        last_sender[entry] = i
-                        raw[entry, 2] += 1.0
-            i = group_end
-        for entry in range(base, n_entries):
-            raw[entry, 3] /= raw[entry, 1]
-            raw[entry, 6] = buffer_bytes / capacity[raw_channel[entry]]
-            raw[entry, 5] = max(0.0, min(raw[entry, 4], tau - raw[entry, 6]))
-            slot[raw_channel[entry]] = -1
+        last, n_entries = _drain(
+            first, base, per_flow, flows, fabric, scratch, places, entries, steps
+        )
+        end = _finish(
+            first, last, per_flow, flows, fabric, scratch, places, entries, finish_s, order
+        )
+        _weigh(first, end, per_flow, flows, scratch, places, entries, finish_s, order)
+        for k in range(base, n_entries):
+            entry = entries[k]
+            entry.feed_s /= entry.weight
+            entry.queue_s = fabric.buffer_bytes / fabric.capacity[places.channel[k]]
+            entry.limit_s = max(0.0, min(entry.end_s, steps[entry.step].drain_s - entry.queue_s))
+            scratch.entry[places.channel[k]] = -1
         first = last
-    n_records = 0
-    size = np.zeros(n_entries, np.int64)
-    for entry in range(n_entries):
-        c = raw_channel[entry]
-        if slot[c] < 0:
-            slot[c] = n_records
-            n_records += 1
-        size[slot[c]] += 1
-    rec_i = np.empty((n_records, 4), np.int64)
-    rec_f = np.zeros((n_records, 4))
-    place = 0
-    for r in range(n_records):
-        rec_i[r, 1] = place
-        rec_i[r, 2] = 0
-        place += size[r]
-        rec_f[r, 2] = np.inf
-    ent_step = np.empty(n_entries, np.int64)
-    ent_f = np.empty((n_entries, 8))
-    for entry in range(n_entries):
-        r = slot[raw_channel[entry]]
-        rec_i[r, 0] = raw_channel[entry]
-        rec_i[r, 3] = raw_link[entry]
-        k = rec_i[r, 1] + rec_i[r, 2]
-        rec_i[r, 2] += 1
-        ent_step[k] = raw_step[entry]
-        for column in range(8):
-            ent_f[k, column] = raw[entry, column]
-        rec_f[r, 0] += raw[entry, 0]
-        rec_f[r, 1] += raw[entry, 7]
-        rec_f[r, 2] = min(rec_f[r, 2], raw[entry, 5] / raw[entry, 0])
-        rec_f[r, 3] = max(rec_f[r, 3], 1.0 / raw[entry, 1])
-    for r in range(n_records):
-        slot[rec_i[r, 0]] = -1
-    return rec_i, rec_f, ent_step, ent_f, steps
+    records, grouped = _by_channel(n_entries, scratch.entry, places, entries)
+    return records, grouped, steps

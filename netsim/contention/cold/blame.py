@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from netsim.arrays import Floats, Ints
+from netsim.arrays import Floats, Ints, Table
 from netsim.contention.blame import Culprits, no_culprits
 from netsim.kernelcache import load_kernels
 
@@ -19,53 +19,50 @@ class ColdState:
     ----------
     jobs : (J,) int array
         Identities.
-    ent, ent_step, ent_channel, ent_link : arrays
-        Constants, step, channel and link of each entry, sorted by step.
-    steps, first_step, period, phases : arrays
+    entries, channel, link : arrays
+        Constants, channel and link of each entry, sorted by step.
+    steps, first_step, period_s, phases : arrays
         Steps, the first of each job, iteration times and phases.
-    duration, late, slow : arrays
+    duration_s, late_s, slow : arrays
         Time of each step, mean time of each entry's link, slowdown of each job.
     """
 
     jobs: Ints
-    ent: Floats
-    ent_step: Ints
-    ent_channel: Ints
-    ent_link: Ints
-    steps: Floats
+    entries: Table
+    channel: Ints
+    link: Ints
+    steps: Table
     first_step: Ints
-    period: Floats
+    period_s: Floats
     phases: Floats
-    duration: Floats
-    late: Floats
+    duration_s: Floats
+    late_s: Floats
     slow: Floats
 
     def culprits(self, jobs: Iterable[int], kinds: Ints | None = None) -> Culprits:
         """Return who holds jobs up, and on which class of links."""
         kernel = load_kernels("netsim.contention.cold.cold_blame_kernels", "blame kernels", 3)
-        on = np.argsort(self.ent_channel, kind="stable")
-        n_channels = int(self.ent_channel.max(initial=-1)) + 1
-        first_on = np.searchsorted(self.ent_channel[on], np.arange(n_channels + 1))
-        ent_kind = np.zeros_like(self.ent_link) if kinds is None else kinds[self.ent_link]
+        on = np.argsort(self.channel, kind="stable")
+        n_channels = int(self.channel.max(initial=-1)) + 1
+        first_on = np.searchsorted(self.channel[on], np.arange(n_channels + 1))
+        kind_of = np.zeros_like(self.link) if kinds is None else kinds[self.link]
         place = {job: number for number, job in enumerate(self.jobs.tolist())}
         tables = []
         for job in jobs:
-            blame = np.zeros((self.jobs.size, int(ent_kind.max(initial=0)) + 1))
+            blame = np.zeros((self.jobs.size, int(kind_of.max(initial=0)) + 1))
             kernel.blame_one(
                 place[job],
-                self.ent,
-                self.ent_step,
-                self.ent_channel,
+                self.entries,
+                self.channel,
                 on,
                 first_on,
                 self.steps,
                 self.first_step,
-                self.period,
+                self.period_s * self.slow,
                 self.phases,
-                self.duration,
-                self.late,
-                self.slow,
-                ent_kind,
+                self.duration_s,
+                self.late_s,
+                kind_of,
                 blame,
             )
             culprit, kind = np.nonzero(blame)

@@ -4,48 +4,160 @@ Who holds a job up, from the state of a fixed point solved from scratch, compile
 Import through `netsim.kernelcache`.
 """
 
-import numpy as np
-from numba import njit
+from typing import NamedTuple
 
-from netsim.arrays import Floats, Ints
-from netsim.contention.cold.cold_kernels import END, LIMIT, TAU, WAIT, B, E, G, M, Q, covered
+import numpy as np
+from numba import float64, from_dtype, int64, njit, void
+
+from netsim.arrays import Floats, Ints, Table
+from netsim.contention.cold.cold_kernels import covered
+from netsim.contention.cold.meeting_kernels import jobs_of_steps
+from netsim.contention.columns import ENTRY, STEP
 from netsim.contention.link_kernels import link_time, queue_wait
 
-_I1, _F1, _F2 = "int64[::1]", "float64[::1]", "float64[:, ::1]"
-_STATE = f"{_F2}, {_I1}, {_I1}, {_I1}, {_I1}, {_F2}, {_I1}, {_F1}, {_F2}, {_F1}, {_F1}, {_F1}"
+_ENTRIES, _STEPS = from_dtype(ENTRY)[::1], from_dtype(STEP)[::1]
 
 
-@njit(f"float64(int64, int64, int64, float64, {_F1}, {_F1}, {_F2})", cache=True)
-def _presence(
-    a: int, b: int, sample: int, cycle: float, begin: Floats, duration: Floats, phase: Floats
-) -> float:
+class Timeline(NamedTuple):
+    """When steps run."""
+
+    job: Ints  # of each step
+    begin_s: Floats  # of each step, from the start of the iteration
+    cycle_s: Floats  # of each step's job, among the others
+    phase: Floats  # of each step's job, by sample; none: neighbours are averaged
+    duration_s: Floats  # of each step
+
+
+class Longest(NamedTuple):
+    """For each step of a job and sample, the entry whose link takes longest."""
+
+    time_s: Floats
+    use_late_s: Floats  # what the bound 1 / (1 - R) decides of it
+    entry: Ints  # -1: none
+    weight: Floats  # N of the others there
+    use: Floats  # R of the others there
+
+
+@njit(cache=True)
+def _timeline(first_step: Ints, cycle_s: Floats, phases: Floats, duration_s: Floats) -> Timeline:
+    """Return when steps run."""
+    n_steps = duration_s.size
+    begin_s, cycle = np.empty(n_steps), np.empty(n_steps)
+    phase = np.empty((n_steps, phases.shape[1]))
+    for j in range(cycle_s.size):
+        since = 0.0
+        for a in range(first_step[j], first_step[j + 1]):
+            begin_s[a], cycle[a] = since, cycle_s[j]
+            phase[a] = phases[j]
+            since += duration_s[a]
+    return Timeline(jobs_of_steps(first_step), begin_s, cycle, phase, duration_s)
+
+
+@njit(cache=True)
+def _presence(a: int, b: int, sample: int, timeline: Timeline) -> float:
     """Return the share of step a's duration in which step b of another job runs."""
-    if phase.shape[1] == 0:
-        return float(duration[b] / cycle)
-    at = phase[b, sample] * cycle + begin[b]
-    inside = covered(duration[a] - at, duration[b], cycle)
-    return float((inside - covered(-at, duration[b], cycle)) / duration[a])
+    cycle, length = timeline.cycle_s[b], timeline.duration_s[b]
+    if timeline.phase.shape[1] == 0:
+        return float(length / cycle)
+    at = timeline.phase[b, sample] * cycle + timeline.begin_s[b]
+    inside = covered(timeline.duration_s[a] - at, length, cycle)
+    return float((inside - covered(-at, length, cycle)) / timeline.duration_s[a])
+
+
+@njit(cache=True)
+def _lasting(k: int, entries: Table, late_s: Floats) -> float:
+    """Return W of an entry: E, and what lingers."""
+    entry = entries[k]
+    return float(entry.presence_s + max(0.0, late_s[k] - entry.end_s) * entry.senders)
+
+
+@njit(cache=True, error_model="numpy")
+def _others(
+    step: int, sample: int, others: Ints, timeline: Timeline, entries: Table, late_s: Floats
+) -> tuple[float, float]:
+    """Return weight N and use R of other jobs' entries on a channel while a step runs."""
+    n, r = 0.0, 0.0
+    for k in others:
+        b = entries[k].step
+        if timeline.job[b] == timeline.job[step]:
+            continue
+        x = _presence(step, b, sample, timeline)
+        n += x * _lasting(k, entries, late_s) / timeline.duration_s[b]
+        r += x * entries[k].drain_s / timeline.duration_s[b]
+    return n, r
+
+
+@njit(cache=True, error_model="numpy")
+def _longest(
+    victim: int,
+    first_step: Ints,
+    timeline: Timeline,
+    entries: Table,
+    steps: Table,
+    channel: Ints,
+    on: Ints,
+    first_on: Ints,
+    late_s: Floats,
+) -> Longest:
+    """Return the entries that take longest, for each step of a job and sample."""
+    shape = (first_step[victim + 1] - first_step[victim], max(1, timeline.phase.shape[1]))
+    found = Longest(
+        np.zeros(shape), np.zeros(shape), np.full(shape, -1), np.zeros(shape), np.zeros(shape)
+    )
+    for a in range(shape[0]):
+        found.time_s[a, :] = steps[first_step[victim] + a].drain_s
+    for k in range(entries.size):
+        own = entries[k]
+        if timeline.job[own.step] != victim:
+            continue
+        a = own.step - first_step[victim]
+        others = on[first_on[channel[k]] : first_on[channel[k] + 1]]
+        for sample in range(shape[1]):
+            n, r = _others(own.step, sample, others, timeline, entries, late_s)
+            if n <= 0.0 or own.drain_s * (own.weight + n) <= own.limit_s * own.weight:
+                continue
+            taken = link_time(own.drain_s, own.weight, own.senders, own.feed_s, n, r)
+            total = taken + queue_wait(own.queue_s, n)
+            if total > found.time_s[a, sample]:
+                found.time_s[a, sample], found.entry[a, sample] = total, k
+                found.weight[a, sample], found.use[a, sample] = n, r
+                bound = link_time(own.drain_s, own.weight, own.senders, own.feed_s, n, 1.0)
+                late = max(0.0, taken - steps[own.step].drain_s)
+                found.use_late_s[a, sample] = late if taken < bound else 0.0
+    return found
 
 
 @njit(
-    f"void(int64, {_STATE}, {_I1}, {_F2})",
+    void(
+        int64,
+        _ENTRIES,
+        int64[::1],
+        int64[::1],
+        int64[::1],
+        _STEPS,
+        int64[::1],
+        float64[::1],
+        float64[:, ::1],
+        float64[::1],
+        float64[::1],
+        int64[::1],
+        float64[:, ::1],
+    ),
     cache=True,
     error_model="numpy",
 )
 def blame_one(
     victim: int,
-    ent: Floats,
-    ent_step: Ints,
-    ent_channel: Ints,
+    entries: Table,
+    channel: Ints,
     on: Ints,
     first_on: Ints,
-    steps: Floats,
+    steps: Table,
     first_step: Ints,
-    period: Floats,
+    cycle_s: Floats,
     phases: Floats,
-    duration: Floats,
-    late: Floats,
-    slow: Floats,
+    duration_s: Floats,
+    late_s: Floats,
     kinds: Ints,
     blame: Floats,
 ) -> None:
@@ -56,14 +168,14 @@ def blame_one(
     ----------
     victim : int
         The job.
-    ent, ent_step, ent_channel : arrays
+    entries, channel, steps, first_step, phases : arrays
         As for `solve_cold`.
     on, first_on : arrays
         Entries ``on[first_on[c]:first_on[c + 1]]`` lie on channel c.
-    steps, first_step, period, phases : arrays
-        As for `solve_cold`.
-    duration, late, slow : arrays
-        The solution: D g of each step, y of each entry, s of each job.
+    cycle_s : (J,) float array
+        Time of an iteration of each job among the others.
+    duration_s, late_s : arrays
+        The solution: D g of each step, y of each entry.
     kinds : (K,) int array
         Class of the link of each entry.
     blame : (J, Z) float array
@@ -74,65 +186,25 @@ def blame_one(
     As in fast mode, per sample: the excess of the link that takes longest, in proportion to
     use where the bound 1/(1 - R) decides, else to weight.
     """
-    samples = max(1, phases.shape[1])
-    job_of = np.empty(steps.shape[0], np.int64)
-    begin = np.empty(steps.shape[0])  # of each step, from the start of the iteration
-    cycle = np.empty(steps.shape[0])
-    phase = np.empty((steps.shape[0], phases.shape[1]))
-    for j in range(period.size):
-        since = 0.0
-        for a in range(first_step[j], first_step[j + 1]):
-            job_of[a], begin[a], cycle[a] = j, since, period[j] * slow[j]
-            phase[a] = phases[j]
-            since += duration[a]
-    n_steps = first_step[victim + 1] - first_step[victim]
-    time = np.zeros((n_steps, samples))
-    use_late, where = np.zeros((n_steps, samples)), np.full((n_steps, samples), -1, np.int64)
-    weigh, use = np.zeros((n_steps, samples)), np.zeros((n_steps, samples))
-    for a in range(n_steps):
-        time[a, :] = steps[first_step[victim] + a, TAU]
-    for k in range(ent_step.size):
-        step = ent_step[k]
-        if job_of[step] != victim:
-            continue
-        a = step - first_step[victim]
-        c = ent_channel[k]
-        for sample in range(samples):
-            n, r = 0.0, 0.0
-            for i in range(first_on[c], first_on[c + 1]):
-                b = ent_step[on[i]]
-                if job_of[b] == victim:
-                    continue
-                x = _presence(step, b, sample, cycle[b], begin, duration, phase)
-                w = ent[on[i], E] + max(0.0, late[on[i]] - ent[on[i], END]) * ent[on[i], Q]
-                n += x * w / duration[b]
-                r += x * ent[on[i], B] / duration[b]
-            if n <= 0.0 or ent[k, B] * (ent[k, M] + n) <= ent[k, LIMIT] * ent[k, M]:
-                continue
-            y = link_time(ent[k, B], ent[k, M], ent[k, Q], ent[k, G], n, r)
-            total = y + queue_wait(ent[k, WAIT], n)
-            if total > time[a, sample]:
-                time[a, sample], where[a, sample] = total, k
-                weigh[a, sample], use[a, sample] = n, r
-                bound = link_time(ent[k, B], ent[k, M], ent[k, Q], ent[k, G], n, 1.0)
-                tau = steps[step, TAU]
-                use_late[a, sample] = max(0.0, y - tau) if y < bound else 0.0
+    timeline = _timeline(first_step, cycle_s, phases, duration_s)
+    longest = _longest(victim, first_step, timeline, entries, steps, channel, on, first_on, late_s)
+    n_steps, samples = longest.entry.shape
     for a in range(n_steps):
         step = first_step[victim] + a
         for sample in range(samples):
-            k = where[a, sample]
+            k = longest.entry[a, sample]
             if k < 0:
                 continue
-            c = ent_channel[k]
-            by_use = use_late[a, sample]
-            by_weight = time[a, sample] - steps[step, TAU] - by_use
-            for i in range(first_on[c], first_on[c + 1]):
-                b = ent_step[on[i]]
-                if job_of[b] == victim:
+            by_use = longest.use_late_s[a, sample]
+            by_weight = longest.time_s[a, sample] - steps[step].drain_s - by_use
+            for other in on[first_on[channel[k]] : first_on[channel[k] + 1]]:
+                b = entries[other].step
+                if timeline.job[b] == victim:
                     continue
-                x = _presence(step, b, sample, cycle[b], begin, duration, phase)
-                w = ent[on[i], E] + max(0.0, late[on[i]] - ent[on[i], END]) * ent[on[i], Q]
-                part = by_weight * x * w / duration[b] / weigh[a, sample]
+                x = _presence(step, b, sample, timeline)
+                w = _lasting(other, entries, late_s)
+                part = by_weight * x * w / duration_s[b] / longest.weight[a, sample]
                 if by_use > 0.0:
-                    part += by_use * x * ent[on[i], B] / duration[b] / use[a, sample]
-                blame[job_of[b], kinds[k]] += part / samples
+                    drain = entries[other].drain_s
+                    part += by_use * x * drain / duration_s[b] / longest.use[a, sample]
+                blame[timeline.job[b], kinds[k]] += part / samples

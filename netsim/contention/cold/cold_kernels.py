@@ -4,18 +4,35 @@ The fixed point solved from scratch, averaged or sampled neighbours, compiled.
 Import through `netsim.kernelcache`.
 """
 
-import numpy as np
-from numba import njit
+from typing import NamedTuple
 
-from netsim.arrays import Floats, Ints
+import numpy as np
+from numba import boolean, float64, from_dtype, int64, njit
+
+from netsim.arrays import Floats, Ints, Table
+from netsim.contention.cold.meeting_kernels import Meetings, meetings_of
+from netsim.contention.columns import ENTRY, STEP
 from netsim.contention.link_kernels import link_time, queue_wait, stays_within
 
-B, M, Q, G, END, LIMIT, WAIT, E = range(8)  # columns of entries
-TAU, LAM = range(2)  # columns of steps
 OMEGA_START, OMEGA_FLOOR, OMEGA_GROWTH = 0.5, 0.1, 1.05
 # sampled steps jump, so states can cycle: omega is halved after so many sweeps without progress
 PATIENCE, PROGRESS = 100, 0.7
-_I1, _F1, _F2 = "int64[::1]", "float64[::1]", "float64[:, ::1]"
+_ENTRIES, _STEPS = from_dtype(ENTRY)[::1], from_dtype(STEP)[::1]
+
+
+class State(NamedTuple):
+    """Where the sweeps stand."""
+
+    slow: Floats  # slowdown of each job
+    omega: Floats  # damping of each job
+    residual: Floats  # of each job in the last sweep
+    duration_s: Floats  # D g of each step
+    fresh_s: Floats  # what it moves to
+    late_s: Floats  # y of each entry
+    fresh_late_s: Floats  # what it moves to
+    held_s: Floats  # the same with the wait for the queue
+    begin_s: Floats  # of each step, by phase
+    before_s: Floats  # of each step, by phase: what [begin, 0) holds of it, negative
 
 
 @njit("float64(float64, float64, float64)", cache=True, error_model="numpy")
@@ -23,37 +40,219 @@ def covered(until: float, length: float, period: float) -> float:
     """
     Return how much of [0, until) is covered by [0, length), repeated every period.
 
-    Parameters
-    ----------
-    until : float
-        End of the range; negative counts what [until, 0) holds, with a minus sign.
-    length, period : float
-        The interval and its period; 0 <= length <= period.
-
-    Returns
-    -------
-    float
-        In the unit of the arguments.
+    A negative end counts what [until, 0) holds, with a minus sign; 0 <= length <= period.
     """
     whole = np.floor(until / period)
     return float(whole * length + min(until - whole * period, length))
 
 
+@njit(cache=True)
+def _start(entries: Table, steps: Table, n_jobs: int, n_phases: int, stretch: float) -> State:
+    """Return the state before the first sweep."""
+    duration_s = np.empty(steps.size)
+    for a in range(steps.size):
+        duration_s[a] = (steps[a].drain_s + steps[a].latency_s) * stretch
+    fresh_late_s = np.empty(entries.size)
+    for k in range(entries.size):
+        fresh_late_s[k] = entries[k].drain_s
+    samples = max(1, n_phases)
+    return State(
+        np.ones(n_jobs),
+        np.full(n_jobs, OMEGA_START),
+        np.zeros(n_jobs),
+        duration_s,
+        np.empty(steps.size),
+        np.zeros(entries.size),
+        fresh_late_s,
+        np.zeros(entries.size),
+        np.zeros((steps.size, samples)),
+        np.zeros((steps.size, samples)),
+    )
+
+
+@njit(cache=True, error_model="numpy")
+def _slow_down(state: State, steps: Table, first_step: Ints, period_s: Floats) -> None:
+    """Find the slowdowns from the times of the steps."""
+    for j in range(period_s.size):
+        excess = 0.0
+        for a in range(first_step[j], first_step[j + 1]):
+            excess += state.duration_s[a] - (steps[a].drain_s + steps[a].latency_s)
+        state.slow[j] = 1.0 + (excess / period_s[j] if excess > 0.0 else 0.0)
+
+
+@njit(cache=True, error_model="numpy")
+def _begin(state: State, first_step: Ints, period_s: Floats, phases: Floats) -> None:
+    """Find when steps begin, for each sampled phase of their jobs."""
+    for j in range(period_s.size):
+        cycle = period_s[j] * state.slow[j]
+        for i in range(phases.shape[1]):
+            at = phases[j, i] * period_s[j] * state.slow[j]
+            for a in range(first_step[j], first_step[j + 1]):
+                state.begin_s[a, i] = at
+                state.before_s[a, i] = covered(-at, state.duration_s[a], cycle)
+                at += state.duration_s[a]
+
+
+@njit(cache=True, error_model="numpy")
+def _sum_up(
+    state: State,
+    meetings: Meetings,
+    entries: Table,
+    channel: Ints,
+    linger: bool,
+    weight: Floats,
+    use: Floats,
+) -> None:
+    """Find what entries weigh and use while their steps run, and the sums on each channel."""
+    weight[:] = 0.0
+    use[:] = 0.0
+    for k in meetings.kept:
+        own = entries[k]
+        rate = 1.0 / state.duration_s[own.step]
+        lasting = own.presence_s + max(0.0, state.late_s[k] - own.end_s) * own.senders
+        entry = meetings.on[meetings.place[k]]
+        entry.weight = lasting * rate if linger else own.weight
+        entry.use = own.drain_s * rate
+        weight[channel[k]] += entry.weight
+        use[channel[k]] += entry.use
+
+
+@njit(cache=True, error_model="numpy")
+def _meet(
+    a: int, state: State, meetings: Meetings, period_s: Floats, averaged: bool, share: Floats
+) -> None:
+    """Find the share of a step in which each step that it meets runs."""
+    rate = 1.0 / state.duration_s[a]
+    for i in range(meetings.first_met[a], meetings.first_met[a + 1]):
+        b = meetings.met[i]
+        cycle = period_s[meetings.job[b]] * state.slow[meetings.job[b]]
+        if averaged:
+            share[b, 0] = state.duration_s[b] / cycle
+        else:
+            for phase in range(share.shape[1]):
+                inside = covered(
+                    state.duration_s[a] - state.begin_s[b, phase], state.duration_s[b], cycle
+                )
+                share[b, phase] = (inside - state.before_s[b, phase]) * rate
+
+
+@njit(cache=True, error_model="numpy")
+def _time_steps(
+    state: State,
+    meetings: Meetings,
+    entries: Table,
+    channel: Ints,
+    steps: Table,
+    period_s: Floats,
+    averaged: bool,
+    linger: bool,
+    all_weight: Floats,
+    all_use: Floats,
+) -> None:
+    """Find how long each step takes among those that it meets."""
+    share, samples = np.empty(state.begin_s.shape), state.begin_s.shape[1]
+    on, first_on = meetings.on, meetings.first_on
+    n, r, late_by = np.zeros(samples), np.zeros(samples), np.zeros(samples)
+    over, waits = np.zeros(samples), np.zeros(samples)
+    for a in range(steps.size):
+        j, tau = meetings.job[a], steps[a].drain_s
+        _meet(a, state, meetings, period_s, averaged, share)
+        late_by[:] = 0.0  # against tau, so that a sum of nothings is nothing
+        for k in meetings.kept[meetings.first_kept[a] : meetings.first_kept[a + 1]]:
+            c, own, entry = channel[k], on[meetings.place[k]], entries[k]
+            drain, weight, senders, queue = (
+                entry.drain_s,
+                entry.weight,
+                entry.senders,
+                entry.queue_s,
+            )
+            state.fresh_late_s[k] = state.held_s[k] = drain
+            most = all_weight[c] - own.weight  # were all neighbours there all the time
+            if stays_within(entry.limit_s, drain, weight, most, all_use[c] - own.use):
+                continue
+            n[:] = 0.0
+            r[:] = 0.0
+            for i in range(first_on[c], first_on[c + 1]):
+                if on[i].job == j:
+                    continue
+                b, other_weight, other_use = on[i].step, on[i].weight, on[i].use
+                for phase in range(samples):
+                    n[phase] += share[b, phase] * other_weight
+                    r[phase] += share[b, phase] * other_use
+            feed = entry.feed_s if linger else np.inf
+            for phase in range(samples):  # apart from the sums, so that it runs in vectors
+                taken = link_time(drain, weight, senders, feed, n[phase], r[phase])
+                wait = queue_wait(queue, n[phase])
+                over[phase], waits[phase] = taken - drain, wait
+                late_by[phase] = max(late_by[phase], taken + wait - tau)
+            state.fresh_late_s[k] = drain + over.sum() / samples
+            state.held_s[k] = state.fresh_late_s[k] + waits.sum() / samples
+        state.fresh_s[a] = (tau + steps[a].latency_s) + late_by.sum() / samples
+
+
+@njit(cache=True, error_model="numpy")
+def _move(
+    state: State,
+    meetings: Meetings,
+    entries: Table,
+    first_step: Ints,
+    period_s: Floats,
+    sink: float,
+) -> float:
+    """Move times towards what they were found to be, damped; return the greatest change."""
+    change = 0.0
+    for j in range(period_s.size):
+        if period_s[j] <= 0.0:
+            continue
+        residual = 0.0
+        for a in range(first_step[j], first_step[j + 1]):
+            residual += state.fresh_s[a] - state.duration_s[a]
+        residual /= period_s[j]
+        last = state.residual[j]
+        if residual * last < 0.0:
+            slower = state.omega[j] / (1.0 + min(1.0, abs(residual / last)))
+            state.omega[j] = max(OMEGA_FLOOR * sink, slower)
+        else:
+            state.omega[j] = min(OMEGA_START * sink, OMEGA_GROWTH * state.omega[j])
+        state.residual[j] = residual
+        change = max(change, abs(residual))
+        omega = state.omega[j]
+        for a in range(first_step[j], first_step[j + 1]):
+            state.duration_s[a] += omega * (state.fresh_s[a] - state.duration_s[a])
+            for k in meetings.kept[meetings.first_kept[a] : meetings.first_kept[a + 1]]:
+                old, fresh = state.late_s[k], state.fresh_late_s[k]
+                end, senders = entries[k].end_s, entries[k].senders
+                lingering = max(0.0, fresh - end) - max(0.0, old - end)
+                moved = lingering * senders / period_s[j]
+                state.late_s[k] += omega * (fresh - old)
+                change = max(change, abs(moved) / state.slow[j])
+    return change
+
+
 @njit(
-    f"Tuple(({_F1}, {_F1}, {_F1}, {_F1}, int64, float64))"
-    f"({_F2}, {_I1}, {_I1}, {_I1}, {_F2}, {_I1}, {_F1}, {_F2},"
-    "boolean, float64, float64, int64)",
+    (
+        _ENTRIES,
+        int64[::1],
+        int64[::1],
+        _STEPS,
+        int64[::1],
+        float64[::1],
+        float64[:, ::1],
+        boolean,
+        float64,
+        float64,
+        int64,
+    ),
     cache=True,
     error_model="numpy",
 )
 def solve_cold(
-    ent: Floats,
-    ent_step: Ints,
-    ent_channel: Ints,
+    entries: Table,
+    channel: Ints,
     first_entry: Ints,
-    steps: Floats,
+    steps: Table,
     first_step: Ints,
-    period: Floats,
+    period_s: Floats,
     phases: Floats,
     linger: bool,
     start: float,
@@ -65,18 +264,18 @@ def solve_cold(
 
     Parameters
     ----------
-    ent : (K, 8) float array
-        B, m, q, G, e, limit, w, E of each entry (job, step, channel), sorted by step.
-    ent_step, ent_channel : (K,) int array
-        Step, and channel numbered 0..C-1, of each entry.
+    entries : (K,) table
+        Entries (job, step, channel) of all jobs, sorted by step.
+    channel : (K,) int array
+        Channel of each entry, numbered 0..C-1.
     first_entry : (S + 1,) int array
         Entries of step a are ``first_entry[a]:first_entry[a + 1]``.
-    steps : (S, 2) float array
-        tau and lam of each step of each job, sorted by job.
+    steps : (S,) table
+        Steps of all jobs, sorted by job.
     first_step : (J + 1,) int array
         Steps of each job.
-    period : (J,) float array
-        T, time of an iteration alone, in seconds.
+    period_s : (J,) float array
+        T, time of an iteration alone.
     phases : (J, M) float array
         Sampled phases as fractions of the period; M = 0 takes neighbours as averaged.
     linger : bool
@@ -92,96 +291,22 @@ def solve_cold(
     -------
     slowdown : (J,) float array
         Slowdown of each job.
-    held : (K,) float array
-        Mean time that the link takes, wait for its queue included, of each entry, in seconds.
-    duration : (S,) float array
-        Time D g of each step, in seconds.
-    late : (K,) float array
-        Mean time y that the link takes, of each entry, in seconds.
+    held_s : (K,) float array
+        Mean time that the link takes, wait for its queue included, of each entry.
+    duration_s : (S,) float array
+        Time D g of each step.
+    late_s : (K,) float array
+        Mean time y that the link takes, of each entry.
     sweeps : int
         Sweeps done.
     change : float
         Largest change of the last sweep, as compared with the tolerance.
     """
-    n_jobs, n_steps, n_ent = period.size, steps.shape[0], ent.shape[0]
-    samples = max(1, phases.shape[1])
+    meetings = meetings_of(entries, channel, first_entry, first_step)
+    state = _start(entries, steps, period_s.size, phases.shape[1], start)
+    weight, use = np.zeros(meetings.first_on.size - 1), np.zeros(meetings.first_on.size - 1)
     averaged = phases.shape[1] == 0
-    job_of = np.empty(n_steps, np.int64)
-    duration = np.empty(n_steps)
-    for j in range(n_jobs):
-        for a in range(first_step[j], first_step[j + 1]):
-            job_of[a] = j
-            duration[a] = (steps[a, TAU] + steps[a, LAM]) * start
-    # entries on channels of several jobs, by step; the others change nothing
-    n_channels = 0
-    for k in range(n_ent):
-        n_channels = max(n_channels, ent_channel[k] + 1)
-    owner = np.full(n_channels, -1, np.int64)
-    shared = np.zeros(n_channels, np.bool_)
-    for k in range(n_ent):
-        c, j = ent_channel[k], job_of[ent_step[k]]
-        shared[c] |= owner[c] not in (-1, j)
-        owner[c] = j
-    kept = np.empty(n_ent, np.int64)
-    first_kept = np.zeros(n_steps + 1, np.int64)
-    n_kept = 0
-    for a in range(n_steps):
-        for k in range(first_entry[a], first_entry[a + 1]):
-            if shared[ent_channel[k]]:
-                kept[n_kept] = k
-                n_kept += 1
-        first_kept[a + 1] = n_kept
-    # the same, by channel
-    first_on = np.zeros(n_channels + 1, np.int64)
-    for k in kept[:n_kept]:
-        first_on[ent_channel[k] + 1] += 1
-    for c in range(n_channels):
-        first_on[c + 1] += first_on[c]
-    place = first_on[:-1].copy()
-    spot = np.empty(n_ent, np.int64)  # of each entry among those sorted by channel
-    step_at, job_at = np.empty(n_kept, np.int64), np.empty(n_kept, np.int64)  # by spot
-    for k in kept[:n_kept]:
-        i = place[ent_channel[k]]
-        place[ent_channel[k]] += 1
-        spot[k], step_at[i], job_at[i] = i, ent_step[k], job_of[ent_step[k]]
-    # steps of other jobs that each step meets on a link
-    met_by = np.full(n_steps, -1, np.int64)
-    first_met = np.zeros(n_steps + 1, np.int64)
-    for turn in range(2):
-        if turn == 1:
-            for a in range(n_steps):
-                first_met[a + 1] += first_met[a]
-            met = np.empty(first_met[n_steps], np.int64)
-            met_by[:] = -1
-        for a in range(n_steps):
-            count = 0
-            for k in kept[first_kept[a] : first_kept[a + 1]]:
-                c = ent_channel[k]
-                for i in range(first_on[c], first_on[c + 1]):
-                    b = step_at[i]
-                    if job_at[i] != job_of[a] and met_by[b] != a:
-                        met_by[b] = a
-                        if turn == 1:
-                            met[first_met[a] + count] = b
-                        count += 1
-            if turn == 0:
-                first_met[a + 1] = count
-    slow = np.ones(n_jobs)
-    late = np.zeros(n_ent)  # y
-    fresh_late = ent[:, B].copy()
-    held = np.zeros(n_ent)
-    fresh = np.empty(n_steps)
-    begin, before = np.zeros((n_steps, samples)), np.zeros((n_steps, samples))
-    share = np.zeros((n_steps, samples))
-    weight = np.zeros(n_kept)  # by spot
-    all_weight, all_use = np.zeros(n_channels), np.zeros(n_channels)
-    use = np.zeros(n_kept)  # by spot
-    n, r, late_by = np.zeros(samples), np.zeros(samples), np.zeros(samples)
-    over, waits = np.zeros(samples), np.zeros(samples)
-    omega = np.full(n_jobs, OMEGA_START)
-    residual_before = np.zeros(n_jobs)
-    sweeps = 0
-    change = np.inf
+    sweeps, change = 0, np.inf
     best, since, sink = np.inf, 0, 1.0
     while sweeps < cap and change > tolerance:
         sweeps += 1
@@ -190,94 +315,12 @@ def solve_cold(
         since += 1
         if since > PATIENCE:
             best, since, sink = change, 0, 0.5 * sink
-        change = 0.0
-        for j in range(n_jobs):
-            excess = 0.0
-            for a in range(first_step[j], first_step[j + 1]):
-                excess += duration[a] - (steps[a, TAU] + steps[a, LAM])
-            slow[j] = 1.0 + (excess / period[j] if excess > 0.0 else 0.0)
-            for i in range(phases.shape[1]):
-                at = phases[j, i] * period[j] * slow[j]
-                for a in range(first_step[j], first_step[j + 1]):
-                    begin[a, i] = at
-                    before[a, i] = covered(-at, duration[a], period[j] * slow[j])
-                    at += duration[a]
-        all_weight[:] = 0.0
-        all_use[:] = 0.0
-        for k in kept[:n_kept]:
-            rate = 1.0 / duration[ent_step[k]]
-            w = ent[k, E] + max(0.0, late[k] - ent[k, END]) * ent[k, Q]
-            i = spot[k]
-            weight[i] = w * rate if linger else ent[k, M]
-            use[i] = ent[k, B] * rate
-            all_weight[ent_channel[k]] += weight[i]
-            all_use[ent_channel[k]] += use[i]
-        for a in range(n_steps):
-            j, rate = job_of[a], 1.0 / duration[a]
-            for i in range(first_met[a], first_met[a + 1]):
-                b = met[i]
-                cycle = period[job_of[b]] * slow[job_of[b]]
-                if averaged:
-                    share[b, 0] = duration[b] / cycle
-                else:
-                    for i_s in range(samples):
-                        inside = covered(duration[a] - begin[b, i_s], duration[b], cycle)
-                        share[b, i_s] = (inside - before[b, i_s]) * rate
-            late_by[:] = 0.0  # against tau, so that a sum of nothings is nothing
-            for k in kept[first_kept[a] : first_kept[a + 1]]:
-                c = ent_channel[k]
-                b_k, m_k, limit = ent[k, B], ent[k, M], ent[k, LIMIT]
-                fresh_late[k] = held[k] = b_k
-                own = spot[k]
-                most = all_weight[c] - weight[own]  # were all neighbours there all the time
-                if stays_within(limit, b_k, m_k, most, all_use[c] - use[own]):
-                    continue
-                n[:] = 0.0
-                r[:] = 0.0
-                for i in range(first_on[c], first_on[c + 1]):
-                    if job_at[i] == j:
-                        continue
-                    b, w, u = step_at[i], weight[i], use[i]
-                    for i_s in range(samples):
-                        n[i_s] += share[b, i_s] * w
-                        r[i_s] += share[b, i_s] * u
-                g = ent[k, G] if linger else np.inf
-                q_k, wait_k, tau = ent[k, Q], ent[k, WAIT], steps[a, TAU]
-                for i_s in range(samples):  # apart from the sums, so that it runs in vectors
-                    y = link_time(b_k, m_k, q_k, g, n[i_s], r[i_s])
-                    wait = queue_wait(wait_k, n[i_s])
-                    over[i_s], waits[i_s] = y - b_k, wait
-                    late_by[i_s] = max(late_by[i_s], y + wait - tau)
-                total = over.sum()
-                fresh_late[k] = b_k + total / samples
-                held[k] = fresh_late[k] + waits.sum() / samples
-            fresh[a] = (steps[a, TAU] + steps[a, LAM]) + late_by.sum() / samples
-        for j in range(n_jobs):
-            if period[j] <= 0.0:
-                continue
-            residual = 0.0
-            for a in range(first_step[j], first_step[j + 1]):
-                residual += fresh[a] - duration[a]
-            residual /= period[j]
-            last = residual_before[j]
-            if residual * last < 0.0:
-                slower = omega[j] / (1.0 + min(1.0, abs(residual / last)))
-                omega[j] = max(OMEGA_FLOOR * sink, slower)
-            else:
-                omega[j] = min(OMEGA_START * sink, OMEGA_GROWTH * omega[j])
-            residual_before[j] = residual
-            change = max(change, abs(residual))
-            for a in range(first_step[j], first_step[j + 1]):
-                duration[a] += omega[j] * (fresh[a] - duration[a])
-                for k in kept[first_kept[a] : first_kept[a + 1]]:
-                    old = max(0.0, late[k] - ent[k, END])
-                    step = fresh_late[k] - late[k]
-                    moved = (max(0.0, fresh_late[k] - ent[k, END]) - old) * ent[k, Q] / period[j]
-                    late[k] += omega[j] * step
-                    change = max(change, abs(moved) / slow[j])
-    for j in range(n_jobs):
-        excess = 0.0
-        for a in range(first_step[j], first_step[j + 1]):
-            excess += duration[a] - (steps[a, TAU] + steps[a, LAM])
-        slow[j] = 1.0 + (excess / period[j] if excess > 0.0 else 0.0)
-    return slow, held, duration, late, sweeps, change
+        _slow_down(state, steps, first_step, period_s)
+        _begin(state, first_step, period_s, phases)
+        _sum_up(state, meetings, entries, channel, linger, weight, use)
+        _time_steps(
+            state, meetings, entries, channel, steps, period_s, averaged, linger, weight, use
+        )
+        change = _move(state, meetings, entries, first_step, period_s, sink)
+    _slow_down(state, steps, first_step, period_s)
+    return state.slow, state.held_s, state.duration_s, state.late_s, sweeps, change

@@ -175,20 +175,20 @@ def _solve(
     parts = list(jobs.values())
     cap = _MAX_SWEEPS_SAMPLED if phases.shape[1] else _MAX_SWEEPS
     first_step = np.zeros(len(parts) + 1, dtype=np.int64)
-    np.cumsum([part.steps.shape[0] for part in parts], out=first_step[1:])
-    step = np.concatenate([p.ent_step + a for p, a in zip(parts, first_step, strict=False)])
-    channel = np.concatenate([np.repeat(p.rec_i[:, 0], p.rec_i[:, 2]) for p in parts])
-    link = np.concatenate([np.repeat(p.rec_i[:, 3], p.rec_i[:, 2]) for p in parts])
-    order = np.argsort(step, kind="stable")
-    step, link = step[order], link[order]
+    np.cumsum([part.steps.size for part in parts], out=first_step[1:])
+    entries = np.concatenate([part.entries for part in parts])
+    entries["step"] += np.repeat(first_step[:-1], [part.entries.size for part in parts])
+    records = np.concatenate([part.records for part in parts])
+    channel = np.repeat(records["channel"], records["n_entries"])
+    link = np.repeat(records["link"].astype(np.int64), records["n_entries"])
+    order = np.argsort(entries["step"], kind="stable")
+    entries, link = entries[order], link[order]
     _, channel = np.unique(channel[order], return_inverse=True)
-    first_entry = np.searchsorted(step, np.arange(first_step[-1] + 1))
-    steps = np.concatenate([part.steps[:, :2] for part in parts])
-    entries = np.concatenate([part.ent_f for part in parts])[order]
+    first_entry = np.searchsorted(entries["step"], np.arange(first_step[-1] + 1))
+    steps = np.concatenate([part.steps for part in parts])
     period = np.array([part.iteration_s for part in parts])
     slowdown, held, duration, late, sweeps, change = kernels.solve_cold(
         entries,
-        step,
         channel,
         first_entry,
         steps,
@@ -200,7 +200,7 @@ def _solve(
         tolerance,
         cap,
     )
-    worst = _worst_links(step, link, held, steps[:, 0], first_step)
+    worst = _worst_links(entries["step"], link, held, steps["drain_s"], first_step)
     return ColdSolution(
         dict(zip(jobs, slowdown.tolist(), strict=True)),
         dict(zip(jobs, worst, strict=True)),
@@ -209,7 +209,6 @@ def _solve(
         state=ColdState(
             np.array(list(jobs), dtype=np.int64),
             entries,
-            step,
             channel,
             link,
             steps,

@@ -35,7 +35,9 @@ def load_ratio(jobs: Mapping[int, JobConstants]) -> ColdSolution:
     steps by time. No cap by what the others have to send: it overstates interference several
     times over, which is why it is here.
     """
-    n_channels = 1 + max((int(j.rec_i[:, 0].max(initial=-1)) for j in jobs.values()), default=-1)
+    n_channels = 1 + max(
+        (int(j.records["channel"].max(initial=-1)) for j in jobs.values()), default=-1
+    )
     total = np.zeros(n_channels)
     own = {job: _mean_weight(constants, n_channels) for job, constants in jobs.items()}
     for weight in own.values():
@@ -49,24 +51,24 @@ def load_ratio(jobs: Mapping[int, JobConstants]) -> ColdSolution:
 
 def _mean_weight(constants: JobConstants, n_channels: int) -> Floats:
     """Return the weight of a job on each channel, averaged over its communication time."""
-    duration = constants.steps[:, :2].sum(axis=1)
+    duration = constants.steps["drain_s"] + constants.steps["latency_s"]
     share = duration / max(duration.sum(), np.finfo(float).tiny)
     return np.bincount(
-        np.repeat(constants.rec_i[:, 0], constants.rec_i[:, 2]),
-        weights=constants.ent_f[:, 1] * share[constants.ent_step],
+        np.repeat(constants.records["channel"], constants.records["n_entries"]),
+        weights=constants.entries["weight"] * share[constants.entries["step"]],
         minlength=n_channels,
     ).astype(np.float64)
 
 
 def _stretched(constants: JobConstants, others: Floats) -> tuple[float, int]:
     """Return the interference of a job among others' weights, and its worst link."""
-    b, m = constants.ent_f[:, 0], constants.ent_f[:, 1]
-    channel = np.repeat(constants.rec_i[:, 0], constants.rec_i[:, 2])
-    link = np.repeat(constants.rec_i[:, 3], constants.rec_i[:, 2])
-    tau = constants.steps[:, 0]
-    late = b * (1.0 + others[channel] / m) - tau[constants.ent_step]
+    b, m = constants.entries["drain_s"], constants.entries["weight"]
+    channel = np.repeat(constants.records["channel"], constants.records["n_entries"])
+    link = np.repeat(constants.records["link"], constants.records["n_entries"])
+    tau = constants.steps["drain_s"]
+    late = b * (1.0 + others[channel] / m) - tau[constants.entries["step"]]
     excess = np.zeros(tau.size)
-    np.maximum.at(excess, constants.ent_step, late)
+    np.maximum.at(excess, constants.entries["step"], late)
     worst = int(link[late.argmax()]) if late.max(initial=0.0) > 0.0 else -1
     period = constants.iteration_s
     return (1.0 + float(excess.sum()) / period if period > 0.0 else 1.0), worst
@@ -164,16 +166,16 @@ def _sharing(jobs: Mapping[int, JobConstants]) -> list[int]:
     """Return the jobs that share a channel with another."""
     if not jobs:
         return []
-    n_channels = 1 + max(int(job.rec_i[:, 0].max(initial=0)) for job in jobs.values())
+    n_channels = 1 + max(int(job.records["channel"].max(initial=0)) for job in jobs.values())
     users: Ints = np.zeros(n_channels, dtype=np.int64)
     for constants in jobs.values():
-        users[constants.rec_i[:, 0]] += 1
-    return [job for job, c in jobs.items() if np.any(users[c.rec_i[:, 0]] > 1)]
+        users[constants.records["channel"]] += 1
+    return [job for job, c in jobs.items() if np.any(users[c.records["channel"]] > 1)]
 
 
 def _step_at(traffic: Traffic, constants: JobConstants, phase: float) -> Traffic:
     """Return the flows of the step that a job has reached at a phase of its communication."""
-    ends = constants.steps[:, :2].sum(axis=1).cumsum()
+    ends = (constants.steps["drain_s"] + constants.steps["latency_s"]).cumsum()
     step = int(np.searchsorted(ends, phase * ends[-1], side="right"))
     first, last = np.searchsorted(traffic.step, [step, step + 1])
     indptr, links = traffic.routes.indptr, traffic.routes.links

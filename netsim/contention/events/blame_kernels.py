@@ -1,90 +1,181 @@
 """
 Who holds a job up in fast mode: the excess of its steps, shared out among neighbours, compiled.
 
-Import through `netsim.kernelcache`.
+Arguments named as tables of `netsim.contention.events.pool.Pool` are these. Import through
+`netsim.kernelcache`.
 """
 
-import numpy as np
-from numba import njit
+from typing import NamedTuple
 
-from netsim.arrays import Floats, Ints, Ints32
-from netsim.contention.events.columns import (
-    C_HEAD,
-    C_N,
-    C_R,
-    J_ACTIVE,
-    J_ENT,
-    J_NSTEP,
-    J_RATE,
-    J_REC,
-    J_SHARED,
-    J_STEP,
-    L_NEXT,
-    L_SLOT,
-    R_B,
-    R_CHANNEL,
-    R_COUNT,
-    R_FIRST,
-    R_LINK,
-    R_W,
-    S_TAU,
-    STEP,
-    WAIT,
-    B,
-    G,
-    M,
-    Q,
-)
+import numpy as np
+from numba import float64, from_dtype, int64, njit, void
+
+from netsim.arrays import Bools, Floats, Ints, Table
+from netsim.contention.events.columns import CHANNEL, ENTRY, JOB, LISTED, RECORD, STEP
 from netsim.contention.link_kernels import link_time, queue_wait
 
-_I1, _I2, _F1, _F2 = "int64[::1]", "int64[:, ::1]", "float64[::1]", "float64[:, ::1]"
+_RECORDS, _LISTED, _ENTRIES = (
+    from_dtype(RECORD)[::1],
+    from_dtype(LISTED)[::1],
+    from_dtype(ENTRY)[::1],
+)
+_STEPS, _JOBS, _CHANNELS = from_dtype(STEP)[::1], from_dtype(JOB)[::1], from_dtype(CHANNEL)[::1]
 
 
-@njit(f"void(int64, int64, int64, float64, float64, {_F2}, {_I2}, {_F2}, {_F2}, {_F2})", cache=True)
+class Longest(NamedTuple):
+    """For each step of a job, the link that takes longest: time, without waits, row, bound."""
+
+    time_s: Floats
+    taken_s: Floats
+    row: Ints  # of the record, -1: none
+    by_share: Bools  # whether the share bound decides, not the bound 1 / (1 - R)
+
+
+@njit(
+    void(
+        int64, int64, int64, float64, float64, _RECORDS, _LISTED, _JOBS, _CHANNELS, float64[:, ::1]
+    ),
+    cache=True,
+)
 def _share_out(
-    c: int,
+    number: int,
     victim: int,
     kind: int,
     by_use: float,
     by_weight: float,
-    rec_f: Floats,
-    rec_l: Ints,
-    job_f: Floats,
-    chan: Floats,
+    records: Table,
+    listed: Table,
+    jobs: Table,
+    channels: Table,
     blame: Floats,
 ) -> None:
     """Share out seconds among the other jobs on a channel, by their use and by their weight."""
-    use, weight = 0.0, 0.0
+    all_use, all_weight = 0.0, 0.0
     for turn in range(2):
-        r = int(chan[c, C_HEAD])
-        while r >= 0:
-            slot = rec_l[r, L_SLOT]
+        row = channels[number].first_record
+        while row >= 0:
+            slot = listed[row].slot
             if slot != victim:
-                u, w = rec_f[r, R_B] * job_f[slot, J_RATE], rec_f[r, R_W] * job_f[slot, J_RATE]
+                use = records[row].drain_s * jobs[slot].rate
+                weight = records[row].weight_s * jobs[slot].rate
                 if turn == 0:
-                    use, weight = use + u, weight + w
+                    all_use, all_weight = all_use + use, all_weight + weight
                 else:
-                    blame[slot, kind] += by_use * u / use + by_weight * w / weight
-            r = rec_l[r, L_NEXT]
+                    blame[slot, kind] += by_use * use / all_use + by_weight * weight / all_weight
+            row = listed[row].following
+
+
+@njit((int64, _RECORDS, _ENTRIES, _STEPS, _JOBS, _CHANNELS), cache=True, error_model="numpy")
+def _longest(
+    slot: int, records: Table, entries: Table, steps: Table, jobs: Table, channels: Table
+) -> Longest:
+    """Return the link that takes longest for each step of a job."""
+    job = jobs[slot]
+    found = Longest(
+        np.empty(job.n_steps),
+        np.zeros(job.n_steps),
+        np.full(job.n_steps, -1, np.int64),
+        np.zeros(job.n_steps, np.bool_),
+    )
+    for a in range(job.n_steps):
+        found.time_s[a] = steps[job.first_step + a].drain_s
+    for row in range(job.first_record, job.first_record + job.n_active):
+        record = records[row]
+        weight = channels[record.channel].weight - record.weight_s * job.rate
+        use = max(0.0, channels[record.channel].use - record.drain_s * job.rate)
+        if weight <= 0.0:
+            continue
+        first = job.first_entry + record.first_entry
+        for k in range(first, first + record.n_entries):
+            own = entries[k]
+            taken = link_time(own.drain_s, own.weight, own.senders, own.feed_s, weight, use)
+            late = taken + queue_wait(own.queue_s, weight)
+            a = own.step
+            if late > found.time_s[a]:
+                found.time_s[a], found.row[a], found.taken_s[a] = late, row, taken
+                bound = link_time(own.drain_s, own.weight, own.senders, own.feed_s, weight, 1.0)
+                found.by_share[a] = taken >= bound
+    return found
 
 
 @njit(
-    f"int64({_I1}, {_I1}, int32[:, ::1], {_F2}, {_I2}, {_F2}, {_F2}, {_I2}, {_F2}, {_F2},"
-    f"{_F2}, {_I2}, {_F1})",
+    float64(
+        int64, int64[::1], _RECORDS, _LISTED, _ENTRIES, _STEPS, _JOBS, _CHANNELS, float64[:, ::1]
+    ),
+    cache=True,
+    error_model="numpy",
+)
+def _blame_one(
+    slot: int,
+    kinds: Ints,
+    records: Table,
+    listed: Table,
+    entries: Table,
+    steps: Table,
+    jobs: Table,
+    channels: Table,
+    blame: Floats,
+) -> float:
+    """Add the seconds that others hold a job up to `blame`; return their sum."""
+    job = jobs[slot]
+    longest = _longest(slot, records, entries, steps, jobs, channels)
+    total = 0.0
+    for a in range(job.n_steps):
+        if longest.row[a] < 0:
+            continue
+        record = records[longest.row[a]]
+        alone = steps[job.first_step + a].drain_s
+        by_use = 0.0 if longest.by_share[a] else max(0.0, longest.taken_s[a] - alone)
+        by_weight = longest.time_s[a] - alone - by_use
+        _share_out(
+            record.channel,
+            slot,
+            kinds[record.link],
+            by_use,
+            by_weight,
+            records,
+            listed,
+            jobs,
+            channels,
+            blame,
+        )
+        total += longest.time_s[a] - alone
+    if total <= 0.0:
+        for row in range(job.first_record, job.first_record + job.n_shared):
+            number, kind = records[row].channel, kinds[records[row].link]
+            weight = channels[number].weight - records[row].weight_s * job.rate
+            if weight > 0.0:
+                _share_out(number, slot, kind, 0.0, weight, records, listed, jobs, channels, blame)
+                total += weight
+    return total
+
+
+@njit(
+    int64(
+        int64[::1],
+        int64[::1],
+        _RECORDS,
+        _LISTED,
+        _ENTRIES,
+        _STEPS,
+        _JOBS,
+        _CHANNELS,
+        float64[:, ::1],
+        int64[:, ::1],
+        float64[::1],
+    ),
     cache=True,
     error_model="numpy",
 )
 def culprits(
     victims: Ints,
     kinds: Ints,
-    rec_i: Ints32,
-    rec_f: Floats,
-    rec_l: Ints,
-    ent: Floats,
-    steps: Floats,
-    job_i: Ints,
-    job_f: Floats,
-    chan: Floats,
+    records: Table,
+    listed: Table,
+    entries: Table,
+    steps: Table,
+    jobs: Table,
+    channels: Table,
     blame: Floats,
     rows: Ints,
     shares: Floats,
@@ -98,7 +189,7 @@ def culprits(
         Slots of the jobs.
     kinds : (E,) int array
         Class of each link, 0..K-1.
-    rec_i, rec_f, rec_l, ent, steps, job_i, job_f, chan : arrays
+    records, listed, entries, steps, jobs, channels : arrays
         The pool.
     blame : (S, K) float array
         Scratch, all 0 before and after.
@@ -110,7 +201,7 @@ def culprits(
     Returns
     -------
     int
-        Ints32 there are; those beyond Z are not written.
+        Rows there are; those beyond Z are not written.
 
     Notes
     -----
@@ -121,47 +212,9 @@ def culprits(
     """
     n_rows = 0
     for v in range(victims.size):
-        slot = victims[v]
-        first, n_active, n_steps = job_i[slot, J_REC], job_i[slot, J_ACTIVE], job_i[slot, J_NSTEP]
-        ent0, step0, rate = job_i[slot, J_ENT], job_i[slot, J_STEP], job_f[slot, J_RATE]
-        time = steps[step0 : step0 + n_steps, S_TAU].copy()
-        where = np.full(n_steps, -1, np.int64)
-        alone = np.zeros(n_steps)  # time of the link without waits
-        shared_bound = np.zeros(n_steps, np.bool_)
-        for r in range(first, first + n_active):
-            c = rec_i[r, R_CHANNEL]
-            n = chan[c, C_N] - rec_f[r, R_W] * rate
-            u = max(0.0, chan[c, C_R] - rec_f[r, R_B] * rate)
-            if n <= 0.0:
-                continue
-            k0 = ent0 + rec_i[r, R_FIRST]
-            for k in range(k0, k0 + rec_i[r, R_COUNT]):
-                y = link_time(ent[k, B], ent[k, M], ent[k, Q], ent[k, G], n, u)
-                late = y + queue_wait(ent[k, WAIT], n)
-                a = int(ent[k, STEP])
-                if late > time[a]:
-                    time[a], where[a], alone[a] = late, r, y
-                    bound = link_time(ent[k, B], ent[k, M], ent[k, Q], ent[k, G], n, 1.0)
-                    shared_bound[a] = y >= bound
-        total = 0.0
-        for a in range(n_steps):
-            if where[a] < 0:
-                continue
-            c = rec_i[where[a], R_CHANNEL]
-            kind = kinds[rec_i[where[a], R_LINK]]
-            tau = steps[step0 + a, S_TAU]
-            by_use = 0.0 if shared_bound[a] else max(0.0, alone[a] - tau)
-            by_weight = time[a] - tau - by_use
-            _share_out(c, slot, kind, by_use, by_weight, rec_f, rec_l, job_f, chan, blame)
-            total += time[a] - tau
-        if total <= 0.0:
-            for r in range(first, first + job_i[slot, J_SHARED]):
-                kind = kinds[rec_i[r, R_LINK]]
-                c = rec_i[r, R_CHANNEL]
-                n = chan[c, C_N] - rec_f[r, R_W] * rate
-                if n > 0.0:
-                    _share_out(c, slot, kind, 0.0, n, rec_f, rec_l, job_f, chan, blame)
-                    total += n
+        total = _blame_one(
+            victims[v], kinds, records, listed, entries, steps, jobs, channels, blame
+        )
         for other in range(blame.shape[0]):
             for kind in range(blame.shape[1]):
                 if blame[other, kind] > 0.0:

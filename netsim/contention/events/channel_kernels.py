@@ -1,324 +1,310 @@
 """
 Jobs enter and leave channels, and which of their records there can matter, compiled.
 
-Import through `netsim.kernelcache`.
+Arguments named as tables of `netsim.contention.events.pool.Pool` are these. Import through
+`netsim.kernelcache`.
 """
 
 import numpy as np
-from numba import njit
+from numba import boolean, from_dtype, int64, njit, uint64, void
 
-from netsim.arrays import Bits, Floats, Ints, Ints32
-from netsim.contention.events.columns import (
-    C_HEAD,
-    C_JOBS,
-    C_N,
-    C_N_TESTED,
-    C_N_WOKEN,
-    C_R,
-    C_R_TESTED,
-    C_R_WOKEN,
-    J_ACTIVE,
-    J_ENT,
-    J_NREC,
-    J_RATE,
-    J_REC,
-    J_SHARED,
-    J_STEP,
-    L_NEXT,
-    L_PREV,
-    L_SLOT,
-    R_B,
-    R_CHANNEL,
-    R_E,
-    R_INV_M,
-    R_LINK,
-    R_N,
-    R_R,
-    R_SLACK,
-    R_W,
-    S_TAU,
-    STEP,
-)
+from netsim.arrays import Bits, Ints, Table
+from netsim.contention.columns import ENTRY as OWN_ENTRY
+from netsim.contention.columns import RECORD as OWN_RECORD
+from netsim.contention.columns import STEP as OWN_STEP
+from netsim.contention.events.columns import CHANNEL, ENTRY, JOB, LISTED, RECORD, STEP
 from netsim.contention.link_kernels import stays_within
 
-_ALONE = 1.0  # jobs on a channel that nobody shares
 RETEST_N, RETEST_R = 0.05, 0.02  # a channel that moved by more has all its records tested
 
-# signatures: lists and tables of integers, tables of floats, lists and tables of bits
-_I1, _I2, _F2 = "int64[::1]", "int64[:, ::1]", "float64[:, ::1]"
-_U1, _U2 = "uint64[::1]", "uint64[:, ::1]"
-_RECORDS = f"int32[:, ::1], {_F2}, {_I2}"
-_JOBS = f"{_I2}, {_F2}"
+_RECORDS, _LISTED, _ENTRIES = (
+    from_dtype(RECORD)[::1],
+    from_dtype(LISTED)[::1],
+    from_dtype(ENTRY)[::1],
+)
+_STEPS, _JOBS, _CHANNELS = from_dtype(STEP)[::1], from_dtype(JOB)[::1], from_dtype(CHANNEL)[::1]
+_OWN_RECORDS, _OWN_STEPS = from_dtype(OWN_RECORD)[::1], from_dtype(OWN_STEP)[::1]
+_OWN_ENTRIES = from_dtype(OWN_ENTRY)[::1]
+_STATE = _JOBS, _CHANNELS, uint64[:, ::1], uint64[::1]
 _ONE = np.uint64(1)
 
 
-@njit(f"boolean(int64, {_I2}, {_I2})", cache=True)
-def _is_active(r: int, rec_l: Ints, job_i: Ints) -> bool:
+@njit(boolean(int64, _LISTED, _JOBS), cache=True)
+def _is_active(row: int, listed: Table, jobs: Table) -> bool:
     """Return whether a job may be held up on the channel of a record, as of its last test."""
-    slot = rec_l[r, L_SLOT]
-    return bool(r - job_i[slot, J_REC] < job_i[slot, J_ACTIVE])
+    job = jobs[listed[row].slot]
+    return bool(row - job.first_record < job.n_active)
 
 
-@njit(f"void(int64, int32[:, ::1], {_I2}, {_F2})", cache=True)
-def _relink(r: int, rec_i: Ints32, rec_l: Ints, chan: Floats) -> None:
+@njit(void(int64, _RECORDS, _LISTED, _CHANNELS), cache=True)
+def _relink(row: int, records: Table, listed: Table, channels: Table) -> None:
     """Let the list of a channel know where a record stands now."""
-    before, after = rec_l[r, L_PREV], rec_l[r, L_NEXT]
+    before, after = listed[row].previous, listed[row].following
     if before >= 0:
-        rec_l[before, L_NEXT] = r
+        listed[before].following = row
     else:
-        chan[rec_i[r, R_CHANNEL], C_HEAD] = r
+        channels[records[row].channel].first_record = row
     if after >= 0:
-        rec_l[after, L_PREV] = r
+        listed[after].previous = row
 
 
-@njit(f"int64(int64, {_RECORDS}, {_I2}, {_F2}, int64, int64)", cache=True)
-def _place(
-    r: int,
-    rec_i: Ints32,
-    rec_f: Floats,
-    rec_l: Ints,
-    job_i: Ints,
-    chan: Floats,
-    which: int,
-    by: int,
-) -> int:
-    """Add a record to its job's active or shared ones (by = 1), or take it out (-1); say where."""
-    slot = rec_l[r, L_SLOT]
-    edge = int(job_i[slot, J_REC] + job_i[slot, which] + min(by, 0))
-    job_i[slot, which] += by
-    if r == edge:
-        return r
-    for k in range(R_LINK + 1):
-        rec_i[r, k], rec_i[edge, k] = rec_i[edge, k], rec_i[r, k]
-    for k in range(R_R + 1):
-        rec_f[r, k], rec_f[edge, k] = rec_f[edge, k], rec_f[r, k]
-    for k in range(L_PREV + 1):
-        rec_l[r, k], rec_l[edge, k] = rec_l[edge, k], rec_l[r, k]
-    _relink(r, rec_i, rec_l, chan)
-    _relink(edge, rec_i, rec_l, chan)
+@njit(int64(int64, int64, _RECORDS, _LISTED, _CHANNELS), cache=True)
+def _swap(row: int, edge: int, records: Table, listed: Table, channels: Table) -> int:
+    """Let two records of a job change places; return where the first one stands now."""
+    if row != edge:
+        spare = records.size - 1  # no job's
+        records[spare], listed[spare] = records[row], listed[row]
+        records[row], listed[row] = records[edge], listed[edge]
+        records[edge], listed[edge] = records[spare], listed[spare]
+        _relink(row, records, listed, channels)
+        _relink(edge, records, listed, channels)
     return edge
 
 
-@njit(f"void(int64, int64, {_RECORDS}, {_JOBS}, {_F2}, {_U2}, {_U1})", cache=True)
+@njit(int64(int64, int64, _RECORDS, _LISTED, _JOBS, _CHANNELS), cache=True)
+def _count_active(
+    row: int, by: int, records: Table, listed: Table, jobs: Table, channels: Table
+) -> int:
+    """Add a record to its job's active ones (by = 1), or take it out (-1); say where it stands."""
+    job = jobs[listed[row].slot]
+    edge = job.first_record + job.n_active + min(by, 0)
+    job.n_active += by
+    return int(_swap(row, edge, records, listed, channels))
+
+
+@njit(int64(int64, int64, _RECORDS, _LISTED, _JOBS, _CHANNELS), cache=True)
+def _count_shared(
+    row: int, by: int, records: Table, listed: Table, jobs: Table, channels: Table
+) -> int:
+    """Add a record to its job's shared ones (by = 1), or take it out (-1); say where it stands."""
+    job = jobs[listed[row].slot]
+    edge = job.first_record + job.n_shared + min(by, 0)
+    job.n_shared += by
+    return int(_swap(row, edge, records, listed, channels))
+
+
+@njit(void(int64, int64, _RECORDS, _LISTED, *_STATE), cache=True)
 def test_channel(
-    c: int,
+    number: int,
     mover: int,
-    rec_i: Ints32,
-    rec_f: Floats,
-    rec_l: Ints,
-    job_i: Ints,
-    job_f: Floats,
-    chan: Floats,
+    records: Table,
+    listed: Table,
+    jobs: Table,
+    channels: Table,
     active: Bits,
     wake: Bits,
 ) -> None:
     """
     Test which records of a channel can matter; wake those jobs, but not the one that moved.
 
-    Parameters
-    ----------
-    c : int
-        The channel.
-    mover : int
-        Slot of the job that moved.
-    rec_i, rec_f, rec_l, job_i, job_f, chan, active, wake : arrays
-        The pool.
-
-    Notes
-    -----
-    A record can be skipped while y stays within the limit of all its entries; the others are
-    *active*. That is tested with a margin of twice what a channel may move before all its
-    records are tested again.
+    `number` is that of the channel, `mover` the slot of the job. A record can be skipped while
+    y stays within the limit of all its entries; the others are *active*. That is tested with a
+    margin of twice what a channel may move before all its records are tested again.
     """
-    r = int(chan[c, C_HEAD])
-    while r >= 0:
-        slot = rec_l[r, L_SLOT]
+    channel = channels[number]
+    row = channel.first_record
+    while row >= 0:
+        record, place = records[row], listed[row]
+        slot = place.slot
         word, bit = slot >> 6, _ONE << np.uint64(slot & 63)
-        rate, slack = job_f[slot, J_RATE], rec_f[r, R_SLACK]
-        n = max(0.0, chan[c, C_N] - rec_f[r, R_W] * rate) + 2.0 * RETEST_N
-        u = max(0.0, chan[c, C_R] - rec_f[r, R_B] * rate) + 2.0 * RETEST_R
-        listed = _is_active(r, rec_l, job_i)
-        after = rec_l[r, L_NEXT]  # a record may change places below
-        if listed and slot != mover:
+        rate = jobs[slot].rate
+        weight = max(0.0, channel.weight - record.weight_s * rate) + 2.0 * RETEST_N
+        use = max(0.0, channel.use - record.drain_s * rate) + 2.0 * RETEST_R
+        listed_active = _is_active(row, listed, jobs)
+        following = place.following  # a record may change places below
+        if listed_active and slot != mover:
             wake[word] |= bit
-        if stays_within(slack, 1.0, 1.0, n * rec_f[r, R_INV_M], u):
-            if listed:
-                r = _place(r, rec_i, rec_f, rec_l, job_i, chan, J_ACTIVE, -1)
-                active[c, word] &= ~bit
-                chan[c, C_N] += (rec_f[r, R_E] - rec_f[r, R_W]) * rate
-                rec_f[r, R_W] = rec_f[r, R_E]
-        elif not listed:
-            r = _place(r, rec_i, rec_f, rec_l, job_i, chan, J_ACTIVE, 1)
-            rec_f[r, R_N] = -1.0  # not evaluated yet
-            active[c, word] |= bit
+        if stays_within(place.slack, 1.0, 1.0, weight * place.per_weight, use):
+            if listed_active:
+                row = _count_active(row, -1, records, listed, jobs, channels)
+                active[number, word] &= ~bit
+                idle = records[row]
+                channel.weight += (idle.presence_s - idle.weight_s) * rate
+                idle.weight_s = idle.presence_s
+        elif not listed_active:
+            row = _count_active(row, 1, records, listed, jobs, channels)
+            records[row].others_weight = -1.0  # not evaluated yet
+            active[number, word] |= bit
             wake[word] |= bit
-        r = after
-    chan[c, C_N_WOKEN] = chan[c, C_N_TESTED] = chan[c, C_N]
-    chan[c, C_R_WOKEN] = chan[c, C_R_TESTED] = chan[c, C_R]
+        row = following
+    channel.weight_woken = channel.weight_tested = channel.weight
+    channel.use_woken = channel.use_tested = channel.use
+
+
+@njit(void(int64, _OWN_ENTRIES, _OWN_STEPS, _ENTRIES, _STEPS, _JOBS), cache=True)
+def _copy_constants(
+    slot: int,
+    own_entries: Table,
+    own_steps: Table,
+    entries: Table,
+    steps: Table,
+    jobs: Table,
+) -> None:
+    """Fill a new job's rows of entries and steps."""
+    job = jobs[slot]
+    for k in range(own_entries.size):
+        entry, own = entries[job.first_entry + k], own_entries[k]
+        entry.drain_s, entry.weight, entry.senders = own.drain_s, own.weight, own.senders
+        entry.feed_s, entry.end_s, entry.queue_s = own.feed_s, own.end_s, own.queue_s
+        entry.step = own.step
+    for a in range(own_steps.size):
+        steps[job.first_step + a].drain_s = own_steps[a].drain_s
+
+
+@njit(int64(int64, _OWN_RECORDS, _RECORDS, _LISTED, _JOBS, _CHANNELS), cache=True)
+def _join_channels(
+    slot: int,
+    own_records: Table,
+    records: Table,
+    listed: Table,
+    jobs: Table,
+    channels: Table,
+) -> int:
+    """Put a new job at the head of its channels' lists; return on how many it meets others."""
+    first = jobs[slot].first_record
+    n_shared, n_alone = 0, 0
+    for i in range(own_records.size):
+        own = own_records[i]
+        channel = channels[own.channel]
+        other = channel.first_record
+        if other >= 0:
+            row = first + n_shared
+            n_shared += 1
+            if channel.n_jobs == 1:
+                other = _count_shared(other, 1, records, listed, jobs, channels)
+                rate = jobs[listed[other].slot].rate
+                channel.weight = records[other].weight_s * rate
+                channel.use = records[other].drain_s * rate
+            listed[other].previous = row
+        else:
+            n_alone += 1
+            row = first + own_records.size - n_alone
+        record, place = records[row], listed[row]
+        record.channel, record.link = own.channel, own.link
+        record.first_entry, record.n_entries = own.first_entry, own.n_entries
+        record.drain_s, record.presence_s = own.drain_s, own.presence_s
+        record.weight_s = own.presence_s
+        place.slack, place.per_weight = own.slack, own.per_weight
+        place.slot, place.following, place.previous = slot, other, -1
+        channel.first_record = row
+        channel.n_jobs += 1
+    return n_shared
 
 
 @njit(
-    f"void(int64, {_I2}, {_F2}, {_I1}, {_F2}, {_F2}, {_RECORDS}, {_F2}, {_F2}, {_JOBS}, {_F2},"
-    f"{_U2}, {_U1})",
+    void(
+        int64, _OWN_RECORDS, _OWN_ENTRIES, _OWN_STEPS, _RECORDS, _LISTED, _ENTRIES, _STEPS, *_STATE
+    ),
     cache=True,
 )
 def enter(
     slot: int,
-    own_rec_i: Ints,
-    own_rec_f: Floats,
-    own_ent_step: Ints,
-    own_ent: Floats,
-    own_steps: Floats,
-    rec_i: Ints32,
-    rec_f: Floats,
-    rec_l: Ints,
-    ent: Floats,
-    steps: Floats,
-    job_i: Ints,
-    job_f: Floats,
-    chan: Floats,
+    own_records: Table,
+    own_entries: Table,
+    own_steps: Table,
+    records: Table,
+    listed: Table,
+    entries: Table,
+    steps: Table,
+    jobs: Table,
+    channels: Table,
     active: Bits,
     wake: Bits,
 ) -> None:
     """
     Copy a new job's constants, put it on its channels and wake the jobs that may feel it.
 
-    Parameters
-    ----------
-    slot : int
-        Slot of the job; its rows are reserved.
-    own_rec_i, own_rec_f, own_ent_step, own_ent, own_steps : arrays
-        The job's constants, as in `JobConstants`.
-    rec_i, rec_f, rec_l, ent, steps, job_i, job_f, chan, active, wake : arrays
-        The pool.
+    The rows of its slot are reserved; `own_*` are the tables of `JobConstants`.
     """
-    ent0, step0, first = job_i[slot, J_ENT], job_i[slot, J_STEP], job_i[slot, J_REC]
-    for k in range(own_ent_step.size):
-        for column in range(STEP):
-            ent[ent0 + k, column] = own_ent[k, column]
-        ent[ent0 + k, STEP] = own_ent_step[k]
-    for a in range(own_steps.shape[0]):
-        steps[step0 + a, S_TAU] = own_steps[a, 0]
-    n_shared, n_alone = 0, 0
-    for i in range(own_rec_i.shape[0]):
-        c = own_rec_i[i, 0]
-        other = int(chan[c, C_HEAD])
-        if other >= 0:
-            r = first + n_shared
-            n_shared += 1
-            if chan[c, C_JOBS] == _ALONE:
-                other = _place(other, rec_i, rec_f, rec_l, job_i, chan, J_SHARED, 1)
-                chan[c, C_N] = rec_f[other, R_W] * job_f[rec_l[other, L_SLOT], J_RATE]
-                chan[c, C_R] = rec_f[other, R_B] * job_f[rec_l[other, L_SLOT], J_RATE]
-            rec_l[other, L_PREV] = r
-        else:
-            n_alone += 1
-            r = first + own_rec_i.shape[0] - n_alone
-        for column in range(R_LINK + 1):
-            rec_i[r, column] = own_rec_i[i, column]
-        for column in range(R_W):
-            rec_f[r, column] = own_rec_f[i, column]
-        rec_f[r, R_W] = rec_f[r, R_E]
-        rec_l[r, L_SLOT], rec_l[r, L_NEXT], rec_l[r, L_PREV] = slot, other, -1
-        chan[c, C_HEAD] = r
-        chan[c, C_JOBS] += 1.0
-    job_i[slot, J_SHARED] = n_shared
-    for r in range(first, first + n_shared):
-        c = rec_i[r, R_CHANNEL]
-        chan[c, C_N] += rec_f[r, R_W] * job_f[slot, J_RATE]
-        chan[c, C_R] += rec_f[r, R_B] * job_f[slot, J_RATE]
-        test_channel(c, slot, rec_i, rec_f, rec_l, job_i, job_f, chan, active, wake)
+    _copy_constants(slot, own_entries, own_steps, entries, steps, jobs)
+    n_shared = _join_channels(slot, own_records, records, listed, jobs, channels)
+    job = jobs[slot]
+    job.n_shared = n_shared
+    for row in range(job.first_record, job.first_record + n_shared):
+        number = records[row].channel
+        channels[number].weight += records[row].weight_s * job.rate
+        channels[number].use += records[row].drain_s * job.rate
+        test_channel(number, slot, records, listed, jobs, channels, active, wake)
     wake[slot >> 6] |= _ONE << np.uint64(slot & 63)
 
 
-@njit(f"void(int64, {_RECORDS}, {_JOBS}, {_F2}, {_U2}, {_U1})", cache=True)
-def leave(
-    slot: int,
-    rec_i: Ints32,
-    rec_f: Floats,
-    rec_l: Ints,
-    job_i: Ints,
-    job_f: Floats,
-    chan: Floats,
+@njit(void(int64, _RECORDS, _LISTED, *_STATE), cache=True)
+def _leave_alone(
+    row: int,
+    records: Table,
+    listed: Table,
+    jobs: Table,
+    channels: Table,
     active: Bits,
     wake: Bits,
 ) -> None:
-    """
-    Take a job off its channels and wake the jobs that may feel it.
-
-    Parameters
-    ----------
-    slot : int
-        Slot of the job.
-    rec_i, rec_f, rec_l, job_i, job_f, chan, active, wake : arrays
-        The pool.
-    """
+    """Let a record be the only one on its channel: nobody holds its job up there."""
+    slot = listed[row].slot
     word, bit = slot >> 6, _ONE << np.uint64(slot & 63)
-    first = job_i[slot, J_REC]
-    for r in range(first, first + job_i[slot, J_NREC]):
-        c = rec_i[r, R_CHANNEL]
-        before, after = rec_l[r, L_PREV], rec_l[r, L_NEXT]
+    if _is_active(row, listed, jobs):
+        row = _count_active(row, -1, records, listed, jobs, channels)
+        active[records[row].channel, word] &= ~bit
+        records[row].weight_s = records[row].presence_s
+        wake[word] |= bit
+    _count_shared(row, -1, records, listed, jobs, channels)
+
+
+@njit(void(int64, _RECORDS, _LISTED, *_STATE), cache=True)
+def leave(
+    slot: int,
+    records: Table,
+    listed: Table,
+    jobs: Table,
+    channels: Table,
+    active: Bits,
+    wake: Bits,
+) -> None:
+    """Take a job off its channels and wake the jobs that may feel it."""
+    word, bit = slot >> 6, _ONE << np.uint64(slot & 63)
+    job = jobs[slot]
+    for row in range(job.first_record, job.first_record + job.n_records):
+        number = records[row].channel
+        channel = channels[number]
+        before, after = listed[row].previous, listed[row].following
         if before >= 0:
-            rec_l[before, L_NEXT] = after
+            listed[before].following = after
         else:
-            chan[c, C_HEAD] = after
+            channel.first_record = after
         if after >= 0:
-            rec_l[after, L_PREV] = before
-        active[c, word] &= ~bit
-        chan[c, C_JOBS] -= 1.0
-        if chan[c, C_JOBS] > _ALONE:
-            chan[c, C_N] -= rec_f[r, R_W] * job_f[slot, J_RATE]
-            chan[c, C_R] -= rec_f[r, R_B] * job_f[slot, J_RATE]
-            test_channel(c, slot, rec_i, rec_f, rec_l, job_i, job_f, chan, active, wake)
+            listed[after].previous = before
+        active[number, word] &= ~bit
+        channel.n_jobs -= 1
+        if channel.n_jobs > 1:
+            channel.weight -= records[row].weight_s * job.rate
+            channel.use -= records[row].drain_s * job.rate
+            test_channel(number, slot, records, listed, jobs, channels, active, wake)
             continue
-        chan[c, :C_JOBS] = 0.0
-        if chan[c, C_JOBS] > 0.0:
-            only = int(chan[c, C_HEAD])
-            lone = rec_l[only, L_SLOT]
-            lone_word, lone_bit = lone >> 6, _ONE << np.uint64(lone & 63)
-            if _is_active(only, rec_l, job_i):
-                only = _place(only, rec_i, rec_f, rec_l, job_i, chan, J_ACTIVE, -1)
-                active[c, lone_word] &= ~lone_bit
-                rec_f[only, R_W] = rec_f[only, R_E]
-                wake[lone_word] |= lone_bit
-            _place(only, rec_i, rec_f, rec_l, job_i, chan, J_SHARED, -1)
+        channel.weight = channel.weight_woken = channel.weight_tested = 0.0
+        channel.use = channel.use_woken = channel.use_tested = 0.0
+        if channel.n_jobs > 0:
+            _leave_alone(channel.first_record, records, listed, jobs, channels, active, wake)
     wake[word] &= ~bit
 
 
-@njit(f"void({_RECORDS}, {_JOBS}, {_F2}, {_I1})", cache=True)
-def recount(
-    rec_i: Ints32,
-    rec_f: Floats,
-    rec_l: Ints,
-    job_i: Ints,
-    job_f: Floats,
-    chan: Floats,
-    slots: Ints,
-) -> None:
+@njit(void(_RECORDS, _LISTED, _JOBS, _CHANNELS, int64[::1]), cache=True)
+def recount(records: Table, listed: Table, jobs: Table, channels: Table, slots: Ints) -> None:
     """
-    Sum the totals and link the records of all channels anew.
+    Sum the totals and link the records of all channels anew, for the jobs in `slots`.
 
     It takes off the rounding of many updates, and is needed after records have moved.
-
-    Parameters
-    ----------
-    rec_i, rec_f, rec_l, job_i, job_f, chan : arrays
-        The pool.
-    slots : (J,) int array
-        Slots in use.
     """
-    chan[:, C_N] = 0.0
-    chan[:, C_R] = 0.0
-    chan[:, C_HEAD] = -1.0
+    for number in range(channels.size):
+        channels[number].weight = channels[number].use = 0.0
+        channels[number].first_record = -1
     for slot in slots:
-        rate, first = job_f[slot, J_RATE], job_i[slot, J_REC]
-        for r in range(first, first + job_i[slot, J_NREC]):
-            c = rec_i[r, R_CHANNEL]
-            after = int(chan[c, C_HEAD])
-            rec_l[r, L_NEXT], rec_l[r, L_PREV] = after, -1
+        job = jobs[slot]
+        for row in range(job.first_record, job.first_record + job.n_records):
+            channel = channels[records[row].channel]
+            after = channel.first_record
+            listed[row].following, listed[row].previous = after, -1
             if after >= 0:
-                rec_l[after, L_PREV] = r
-            chan[c, C_HEAD] = r
-            if chan[c, C_JOBS] > _ALONE:
-                chan[c, C_N] += rec_f[r, R_W] * rate
-                chan[c, C_R] += rec_f[r, R_B] * rate
+                listed[after].previous = row
+            channel.first_record = row
+            if channel.n_jobs > 1:
+                channel.weight += records[row].weight_s * job.rate
+                channel.use += records[row].drain_s * job.rate

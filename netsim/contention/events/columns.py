@@ -1,18 +1,90 @@
-"""Columns of the arrays that `pool` owns and the kernels of the fast model work on."""
+"""Columns of the tables that `pool` owns and the kernels of the fast model work on."""
 
-# rec_i, rec_f: a row per record; the rows of a job are contiguous, those of channels where it
-# can be held up (active) first, then those of other shared channels
-R_CHANNEL, R_FIRST, R_COUNT, R_LINK = range(4)
-R_B, R_E, R_SLACK, R_INV_M, R_W, R_FRESH, R_N, R_R = range(8)
-# rec_l: slot of the job, neighbours in the channel's list of records
-L_SLOT, L_NEXT, L_PREV = range(3)
-# ent: a row per (job, channel, step)
-B, M, Q, G, END, TIME, WAIT, STEP = range(8)
-# steps: a row per (job, step): tau, time among neighbours, link that takes it
-S_TAU, S_TIME, S_LINK = range(3)
-# job_i, job_f: a row per slot; J_SHARED counts the active records too
-J_REC, J_NREC, J_ENT, J_NENT, J_STEP, J_NSTEP, J_ACTIVE, J_SHARED, J_WORST = range(9)
-J_T, J_S, J_RATE, J_OMEGA, J_RESIDUAL, J_REPORTED = range(6)
-# chan: totals, their values when its active jobs were last woken and when its records were
-# last tested, number of jobs, first record
-C_N, C_R, C_N_WOKEN, C_R_WOKEN, C_N_TESTED, C_R_TESTED, C_JOBS, C_HEAD = range(8)
+import numpy as np
+
+# a job on a channel, what every evaluation reads: a line of the cache; the rows of a job are
+# contiguous, those of channels where it can be held up (active) first, then other shared ones
+RECORD = np.dtype(
+    [
+        ("channel", np.int32),
+        ("first_entry", np.int32),
+        ("n_entries", np.int32),
+        ("link", np.int32),
+        ("drain_s", np.float64),  # sum of B over the entries
+        ("presence_s", np.float64),  # sum of E
+        ("weight_s", np.float64),  # W
+        ("fresh_weight_s", np.float64),  # what W moves to
+        ("others_weight", np.float64),  # N and R of the others at the last evaluation
+        ("others_use", np.float64),
+    ],
+    align=True,
+)
+# the same rows, what is read when all records of a channel are tested
+LISTED = np.dtype(
+    [
+        ("slot", np.int32),  # of the job
+        ("following", np.int32),  # neighbours in the channel's list of records, -1: none
+        ("previous", np.int32),
+        ("slack", np.float64),  # least limit / B over the entries
+        ("per_weight", np.float64),  # greatest 1 / m
+    ],
+    align=True,
+)
+# a job on a channel in one of its steps, a line of the cache
+ENTRY = np.dtype(
+    [
+        ("drain_s", np.float64),  # B
+        ("weight", np.float64),  # m
+        ("senders", np.float64),  # q, a divisor
+        ("feed_s", np.float64),  # G
+        ("end_s", np.float64),  # e
+        ("queue_s", np.float64),  # w
+        ("time_s", np.float64),  # what the link takes among the others, wait included
+        ("step", np.int64),
+    ],
+    align=True,
+)
+# a step of a job
+STEP = np.dtype(
+    [
+        ("drain_s", np.float64),  # tau
+        ("time_s", np.float64),  # tau among the others
+        ("link", np.int64),  # that takes this time
+    ],
+    align=True,
+)
+# a job, by slot; `n_shared` counts the active records too
+JOB = np.dtype(
+    [
+        ("first_record", np.int64),
+        ("n_active", np.int64),
+        ("n_shared", np.int64),
+        ("n_records", np.int64),
+        ("first_entry", np.int64),
+        ("n_entries", np.int64),
+        ("first_step", np.int64),
+        ("n_steps", np.int64),
+        ("worst_link", np.int64),  # -1: none
+        ("alone_s", np.float64),  # T
+        ("slowdown", np.float64),  # s
+        ("rate", np.float64),  # 1 / (T s), per second
+        ("damping", np.float64),  # omega
+        ("residual", np.float64),
+        ("reported", np.float64),  # slowdown that was said last
+    ],
+    align=True,
+)
+# a channel, a line of the cache
+CHANNEL = np.dtype(
+    [
+        ("weight", np.float64),  # N of all jobs on it, 0 where a single one is
+        ("use", np.float64),  # R
+        ("weight_woken", np.float64),  # the totals when its active jobs were last woken
+        ("use_woken", np.float64),
+        ("weight_tested", np.float64),  # the totals when its records were last tested
+        ("use_tested", np.float64),
+        ("n_jobs", np.int64),
+        ("first_record", np.int64),  # of its list, -1: none
+    ],
+    align=True,
+)

@@ -9,7 +9,6 @@ from netsim.arrays import Ints
 from netsim.contention.base import Traffic
 from netsim.contention.blame import Culprits
 from netsim.contention.constants import ConstantsOf
-from netsim.contention.events.columns import J_S, J_WORST
 from netsim.contention.events.pool import Pool
 from netsim.errors import ContentionError
 from netsim.kernelcache import load_kernels
@@ -78,13 +77,12 @@ class Fast:
             self._recount()
         self._channels.enter(
             pool.add(job, constants),
-            constants.rec_i,
-            constants.rec_f,
-            constants.ent_step,
-            constants.ent_f,
+            constants.records,
+            constants.entries,
             constants.steps,
-            *pool.records,
-            pool.ent,
+            pool.records,
+            pool.listed,
+            pool.entries,
             pool.steps,
             *pool.state,
         )
@@ -92,15 +90,16 @@ class Fast:
     def end(self, job: int) -> None:
         """Take a job away; its effect shows at the next `solve`."""
         pool = self._pool
-        self._channels.leave(self._slot(job), *pool.records, *pool.state)
+        self._channels.leave(self._slot(job), pool.records, pool.listed, *pool.state)
         pool.remove(job)
 
     def solve(self) -> Mapping[int, float]:
         """Bring the slowdowns up to date."""
         pool = self._pool
         n_changed = self._kernels.solve(
-            *pool.records,
-            pool.ent,
+            pool.records,
+            pool.listed,
+            pool.entries,
             pool.steps,
             *pool.state,
             pool.moved,
@@ -109,12 +108,12 @@ class Fast:
             _MAX_SWEEPS,
         )
         slots = pool.changed[:n_changed]
-        jobs, values = pool.jobs_in(slots), pool.job_f[slots, J_S]
+        jobs, values = pool.jobs_in(slots), pool.jobs["slowdown"][slots]
         return dict(zip(jobs.tolist(), values.tolist(), strict=True))
 
     def worst_link(self, job: int) -> int:
         """Return the link that holds a job up most."""
-        return int(self._pool.job_i[self._slot(job), J_WORST])
+        return int(self._pool.jobs["worst_link"][self._slot(job)])
 
     def blame(self, job: int) -> Mapping[int, float]:
         """Return how much of a job's lost time each other job causes."""
@@ -150,8 +149,8 @@ class Fast:
         pool = self._pool
         asked = np.array(list(jobs), dtype=np.int64)
         slots = np.array([self._slot(job) for job in asked.tolist()], dtype=np.int64)
-        kind_of = np.zeros(pool.chan.shape[0], dtype=np.int64) if kinds is None else kinds
-        blame = np.zeros((pool.job_i.shape[0], int(kind_of.max(initial=0)) + 1))
+        kind_of = np.zeros(pool.channels.size, dtype=np.int64) if kinds is None else kinds
+        blame = np.zeros((pool.jobs.size, int(kind_of.max(initial=0)) + 1))
         kernel = load_kernels("netsim.contention.events.blame_kernels", "blame kernels", 2).culprits
         room = 16 * slots.size + 64
         while True:
@@ -159,14 +158,12 @@ class Fast:
             found = kernel(
                 slots,
                 kind_of,
-                pool.rec_i,
-                pool.rec_f,
-                pool.rec_l,
-                pool.ent,
+                pool.records,
+                pool.listed,
+                pool.entries,
                 pool.steps,
-                pool.job_i,
-                pool.job_f,
-                pool.chan,
+                pool.jobs,
+                pool.channels,
                 blame,
                 rows,
                 shares,
@@ -188,9 +185,5 @@ class Fast:
         """Make the totals and lists of all channels anew."""
         pool = self._pool
         self._channels.recount(
-            *pool.records,
-            pool.job_i,
-            pool.job_f,
-            pool.chan,
-            pool.live_slots(),
+            pool.records, pool.listed, pool.jobs, pool.channels, pool.live_slots()
         )

@@ -310,15 +310,10 @@ def test_links_of_one_job_only_change_nothing(fabric, traffic):
 
     cut = {}
     for job, full in jobs.items():
-        (record,) = np.flatnonzero(full.rec_i[:, 0] == 4)
-        (entry,) = full.rec_i[record, 1:2]
-        cut[job] = replace(
-            full,
-            rec_i=np.array([[4, 0, 1, 4]]),
-            rec_f=full.rec_f[[record]],
-            ent_step=full.ent_step[[entry]],
-            ent_f=full.ent_f[[entry]],
-        )
+        records = full.records[full.records["channel"] == 4]
+        entries = full.entries[records["first_entry"]]
+        records["first_entry"] = 0
+        cut[job] = replace(full, records=records, entries=entries)
 
     assert averaged(cut) == averaged(jobs)
     assert averaged(jobs)[0] > 1.05

@@ -13,10 +13,16 @@ from netsim.errors import ContentionError, NetsimError
 
 def entry(constants, channel, step):
     """Return B, m, q, G, e, E of one channel in one step."""
-    (record,) = np.flatnonzero(constants.rec_i[:, 0] == channel)
-    first, count = constants.rec_i[record, 1:3]
-    (k,) = first + np.flatnonzero(constants.ent_step[first : first + count] == step)
-    return constants.ent_f[k, [0, 1, 2, 3, 4, 7]]
+    (record,) = constants.records[constants.records["channel"] == channel]
+    first, count = record["first_entry"], record["n_entries"]
+    (found,) = (one for one in constants.entries[first : first + count] if one["step"] == step)
+    names = ("drain_s", "weight", "senders", "feed_s", "end_s", "presence_s")
+    return [found[name] for name in names]
+
+
+def rows(steps):
+    """Return tau, lam and injection time of each step."""
+    return [list(step) for step in steps.tolist()]
 
 
 def assert_equal_to_naive(constants, steps, capacity, *, per_flow=False, channel=None):
@@ -26,11 +32,11 @@ def assert_equal_to_naive(constants, steps, capacity, *, per_flow=False, channel
     for a, step in enumerate(steps):
         flows = [(s, n, [channel[link] for link in links], lat) for s, n, links, lat in step]
         tau, lam, table = naive.constants(flows, capacity, per_flow=per_flow)
-        np.testing.assert_allclose(constants.steps[a, :2], [tau, lam], rtol=1e-12)
+        np.testing.assert_allclose(rows(constants.steps)[a][:2], [tau, lam], rtol=1e-12)
         for link, expected in table.items():
             np.testing.assert_allclose(entry(constants, link, a), expected, rtol=1e-12)
         seen += len(table)
-    assert seen == constants.ent_step.size
+    assert seen == constants.entries.size
 
 
 def test_three_flows_by_hand(fabric, traffic):
@@ -43,7 +49,7 @@ def test_three_flows_by_hand(fabric, traffic):
 
     constants = ConstantsOf(fabric([2.0, 2.0, 3.0, 8.0]))(traffic(steps, 5.0, 4))
 
-    np.testing.assert_allclose(constants.steps, [[3.0, 0.3, 3.3]])
+    np.testing.assert_allclose(rows(constants.steps), [[3.0, 0.3, 3.3]])
     assert constants.communication_s == pytest.approx(3.3)
     assert constants.injection_s == pytest.approx(3.3)
     assert constants.iteration_s == pytest.approx(8.3)
@@ -97,7 +103,7 @@ def test_both_directions_of_a_half_duplex_cable_are_one_channel(fabric, traffic,
 
         assert_equal_to_naive(constants, turned, capacity, channel=channel)
         used = {link for step in turned for _, _, links, _ in step for link in links}
-        assert set(constants.rec_i[:, 3].tolist()) <= used  # a link the job itself uses
+        assert set(constants.records["link"].tolist()) <= used  # a link the job itself uses
 
 
 def test_constants_of_patterns_on_a_tree_equal_the_naive_ones(tree, plain):
@@ -123,7 +129,7 @@ def test_flows_inside_a_node_take_no_time_and_open_nothing(fabric, traffic):
 
     constants = ConstantsOf(fabric([2.0]))(traffic(steps, 0.0, 1))
 
-    np.testing.assert_allclose(constants.steps, [[1.0, 0.5, 1.5], [0.0, 0.0, 0.0]])
+    np.testing.assert_allclose(rows(constants.steps), [[1.0, 0.5, 1.5], [0.0, 0.0, 0.0]])
     np.testing.assert_allclose(entry(constants, 0, 0), [1.0, 1.0, 1.0, 1.0, 1.0, 1.0])
 
 
@@ -169,7 +175,7 @@ def test_the_limit_leaves_room_for_the_wait_in_a_full_buffer(fabric, traffic):
 
     constants = ConstantsOf(fabric([4.0, 1.0], buffer_bytes=2.0))(traffic(steps, 0.0, 2))
 
-    limit, wait = constants.ent_f[np.argsort(constants.rec_i[:, 0])][:, [5, 6]].T
-    np.testing.assert_allclose(wait, [0.5, 2.0])
-    np.testing.assert_allclose(limit, [3.5, 2.0])
-    np.testing.assert_allclose(np.sort(constants.rec_f[:, 2]), [2.0 / 4.0, 3.5 / 1.0])
+    by_channel = constants.entries[np.argsort(constants.records["channel"])]
+    np.testing.assert_allclose(by_channel["queue_s"], [0.5, 2.0])
+    np.testing.assert_allclose(by_channel["limit_s"], [3.5, 2.0])
+    np.testing.assert_allclose(np.sort(constants.records["slack"]), [2.0 / 4.0, 3.5 / 1.0])

@@ -7,25 +7,6 @@ import numpy as np
 import pytest
 
 from benchmarks.contention_scenes import Stream
-from netsim.contention.events.columns import (
-    C_HEAD,
-    C_JOBS,
-    C_N,
-    C_R,
-    J_ACTIVE,
-    J_NREC,
-    J_RATE,
-    J_REC,
-    J_SHARED,
-    L_NEXT,
-    L_PREV,
-    L_SLOT,
-    R_B,
-    R_CHANNEL,
-    R_INV_M,
-    R_SLACK,
-    R_W,
-)
 from netsim.contention.events.fast import Fast
 from netsim.contention.link_kernels import stays_within
 from netsim.topology.fattree import fat_tree_of_radix
@@ -35,22 +16,24 @@ def users_of_channels(pool):
     """Return (row, slot, is it active, does it stand among the shared ones) for each channel."""
     users = defaultdict(list)
     for slot in pool.slot_of.values():
-        first, n_active, n_shared, n_rows = pool.job_i[slot, [J_REC, J_ACTIVE, J_SHARED, J_NREC]]
+        job = pool.jobs[slot]
+        first, n_active = job["first_record"], job["n_active"]
+        n_shared, n_rows = job["n_shared"], job["n_records"]
         assert 0 <= n_active <= n_shared <= n_rows
         for row in range(first, first + n_rows):
-            assert pool.rec_l[row, L_SLOT] == slot
+            assert pool.listed["slot"][row] == slot
             where = (row < first + n_active, row < first + n_shared)
-            users[int(pool.rec_i[row, R_CHANNEL])].append((row, slot, *where))
+            users[int(pool.records["channel"][row])].append((row, slot, *where))
     return users
 
 
 def linked_rows(pool, channel):
     """Return the rows in the list of a channel, checking its links back."""
-    rows, before, row = [], -1, int(pool.chan[channel, C_HEAD])
+    rows, before, row = [], -1, int(pool.channels["first_record"][channel])
     while row >= 0:
-        assert pool.rec_l[row, L_PREV] == before
+        assert pool.listed["previous"][row] == before
         rows.append(row)
-        before, row = row, int(pool.rec_l[row, L_NEXT])
+        before, row = row, int(pool.listed["following"][row])
     return rows
 
 
@@ -71,7 +54,7 @@ def test_records_stand_where_the_channels_say(radix, mean_size):
         users = users_of_channels(pool)
         for channel in range(tree.n_links):
             found = users[channel]
-            assert pool.chan[channel, C_JOBS] == len(found)
+            assert pool.channels["n_jobs"][channel] == len(found)
             assert sorted(linked_rows(pool, channel)) == sorted(row for row, *_ in found)
             bits = np.unpackbits(pool.active[channel].view(np.uint8), bitorder="little")
             assert set(np.flatnonzero(bits)) == {slot for _, slot, active, _ in found if active}
@@ -81,7 +64,8 @@ def test_records_stand_where_the_channels_say(radix, mean_size):
 def passed_over(pool):
     """Yield the rows of shared channels that the model does not evaluate."""
     for slot in pool.slot_of.values():
-        first, n_active, n_shared = pool.job_i[slot, [J_REC, J_ACTIVE, J_SHARED]]
+        job = pool.jobs[slot]
+        first, n_active, n_shared = job["first_record"], job["n_active"], job["n_shared"]
         yield from ((row, slot) for row in range(first + n_active, first + n_shared))
 
 
@@ -98,8 +82,8 @@ def test_what_is_passed_over_surely_holds_nobody_up(radix, mean_size):
             model.end(job)
         model.solve()
         for row, slot in passed_over(pool):
-            channel, rate = pool.rec_i[row, R_CHANNEL], pool.job_f[slot, J_RATE]
-            n = max(0.0, pool.chan[channel, C_N] - pool.rec_f[row, R_W] * rate)
-            u = max(0.0, pool.chan[channel, C_R] - pool.rec_f[row, R_B] * rate)
-            within = n * pool.rec_f[row, R_INV_M]
-            assert stays_within(pool.rec_f[row, R_SLACK], 1.0, 1.0, within, u)
+            record, listed = pool.records[row], pool.listed[row]
+            channel, rate = pool.channels[record["channel"]], pool.jobs["rate"][slot]
+            n = max(0.0, channel["weight"] - record["weight_s"] * rate)
+            u = max(0.0, channel["use"] - record["drain_s"] * rate)
+            assert stays_within(listed["slack"], 1.0, 1.0, n * listed["per_weight"], u)
