@@ -8,6 +8,8 @@ from patterns.matrixfile import MatrixFile, read_matrix
 from patterns.options import positive, settle
 from patterns.template import Template
 
+_LEAST, _MOST = 1e-30, 1e30  # entries may be shares of a whole; beyond, their sums mean nothing
+
 
 @dataclass(frozen=True, slots=True)
 class Matrix(Template):
@@ -38,6 +40,12 @@ class Matrix(Template):
         if not isinstance(self.file, str) or not self.file:
             raise PatternError(f"file must be the path of a matrix, got {self.file!r}.")
         scale, read = positive("scale", self.scale), read_matrix(self.file)
+        smallest, largest = read.entries.nbytes.min(), read.entries.nbytes.max()
+        if not (smallest >= _LEAST / scale and largest <= _MOST / scale):
+            raise PatternError(
+                f"{self.file}: expected entries of {_LEAST:g} to {_MOST:g} after scaling, got "
+                f"{smallest:g} to {largest:g} with scale {scale:g}."
+            )
         settle(self, scale=scale, digest=read.digest, _read=read)
 
     def _steps(self, n_ranks: int) -> list[Step]:

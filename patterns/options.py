@@ -9,6 +9,9 @@ from patterns.errors import PatternError
 DEFAULT_NBYTES = 2.0**20
 """Bytes of a message where a pattern is not told: 1 MiB."""
 
+LEAST_BYTES, MOST_BYTES = 1e-3, 1e18
+"""Of a message; beyond, sums of bytes and times leave the range of numbers."""
+
 
 def settle(pattern: object, **values: object) -> None:
     """
@@ -44,11 +47,15 @@ def size(name: str, value: object) -> float:
     Raises
     ------
     PatternError
-        If it is no size above 0, or a part of a byte without a unit.
+        If it is no size in the range in which times make sense, or a part of a byte without a
+        unit.
     """
     nbytes = quantity(value, SIZE, PatternError, name)
     if not nbytes:
         raise checking.wrong(name, f"{SIZE.expected}, above 0", value, PatternError)
+    if not LEAST_BYTES <= nbytes <= MOST_BYTES:
+        expected = f"{SIZE.expected}, from {LEAST_BYTES:g} to {MOST_BYTES:g} bytes"
+        raise checking.wrong(name, expected, value, PatternError)
     return nbytes
 
 

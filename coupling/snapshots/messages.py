@@ -12,11 +12,11 @@ from netsim.errors import UnitError
 from netsim.units import parse_size
 from patterns.base import Pattern
 from patterns.errors import PatternError
+from patterns.options import LEAST_BYTES, MOST_BYTES
 from patterns.registry import make_pattern
 from scheduler.pattern_tables import located
 from scheduler.traffic import RankFlows, rank_flows
 
-LEAST_BYTES, MOST_BYTES = 1e-3, 1e18  # of a message; beyond, times leave the range of numbers
 _MESSAGE = 3  # source, destination, bytes
 
 

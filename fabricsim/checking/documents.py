@@ -7,7 +7,7 @@ import tomllib
 from collections.abc import Iterator
 from typing import Any
 
-from fabricsim.checking.values import brief
+from fabricsim.checking.values import MOST_WHOLE, WHOLE, brief
 
 MOST_DEPTH = 50
 """Tables and lists inside each other."""
@@ -18,7 +18,6 @@ MOST_VALUES = 10_000_000
 MOST_TOML = 4 * 2**20
 """Letters of a TOML document, of which the standard library reads a million in a second."""
 
-_MOST_WHOLE = 2**63
 _LONG = 4300  # digits that the interpreter refuses to read
 _DIGITS = re.compile(f"[0-9_]{{{_LONG}}}")
 _ENDLESS = 10**_LONG
@@ -159,7 +158,7 @@ def _known(value: object) -> bool:
     """Say whether a value is a text, and a whole number one of 64 bits."""
     if type(value) is str:
         return value.isascii() or not _HALF.search(value)
-    return type(value) is not int or -_MOST_WHOLE <= value < _MOST_WHOLE
+    return type(value) is not int or -MOST_WHOLE <= value < MOST_WHOLE
 
 
 def _fine(value: object) -> bool:
@@ -177,5 +176,5 @@ def _faults(value: object, where: str, *, strict: bool) -> Iterator[tuple[str, o
         for number, inner in enumerate(value):
             yield from _faults(inner, f"{where}[{number}]", strict=strict)
     elif not (_fine if strict else _known)(value):
-        kinds = {str: "text", int: "a whole number of 64 bits", float: "a finite number"}
+        kinds = {str: "text", int: WHOLE, float: "a finite number"}
         yield where, value, kinds[type(value)]

@@ -11,6 +11,9 @@ from typing import Any
 import numpy as np
 
 _BRIEF = 80  # characters of a wrong value that an error shows
+MOST_WHOLE = 2**63
+"""Whole numbers are below; those below 0 are not below its negative."""
+WHOLE = "a whole number of 64 bits"
 MISSING = object()
 """Stands for a value that did not come at all."""
 
@@ -124,7 +127,7 @@ def whole(
     least, most : int, optional
         Smallest and largest value allowed.
     error : type of ValueError
-        Raised for anything else.
+        Raised for anything else, and for numbers that 64 bits do not hold.
 
     Returns
     -------
@@ -134,7 +137,9 @@ def whole(
     if isinstance(value, Integral) and not isinstance(value, bool):
         found = int(value)
         if (least is None or least <= found) and (most is None or found <= most):
-            return found
+            if -MOST_WHOLE <= found < MOST_WHOLE:
+                return found
+            raise wrong(place, WHOLE, value, error)
     raise wrong(place, f"a whole number{_limits(least, most)}", value, error)
 
 
