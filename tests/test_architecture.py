@@ -30,6 +30,7 @@ FLOORS = {
         ["routing", "contention"],
         ["nonblocking", "infiniband", "contention.events", "contention.cold"],
         ["contention.exact", "contention.compared", "formats.importers", "formats.exporters"],
+        ["packets"],
         ["flow_report", "contention_models", "formats", "accuracy"],
         ["topologies", "routings"],
     ],

@@ -1,13 +1,14 @@
 """SplitMix64 on Python integers; imports nothing of ours."""
 
-_MASK = 2**64 - 1
+MASK = 2**64 - 1
+GOLDEN = 0x9E3779B97F4A7C15
 
 
 def output(state):
     """Return the output that follows a state: it moves by the golden gamma, then is mixed."""
-    z = (state + 0x9E3779B97F4A7C15) & _MASK
-    z = ((z ^ (z >> 30)) * 0xBF58476D1CE4E5B9) & _MASK
-    z = ((z ^ (z >> 27)) * 0x94D049BB133111EB) & _MASK
+    z = (state + GOLDEN) & MASK
+    z = ((z ^ (z >> 30)) * 0xBF58476D1CE4E5B9) & MASK
+    z = ((z ^ (z >> 27)) * 0x94D049BB133111EB) & MASK
     return z ^ (z >> 31)
 
 

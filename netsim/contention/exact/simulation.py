@@ -110,7 +110,7 @@ def simulate_jobs(
     per_sender = is_per_sender(fairness)
     if slowest_does < 2:  # noqa: PLR2004 (the first one is discarded)
         raise ContentionError(f"slowest_does must be at least 2, got {slowest_does}.")
-    _check_names(traffic, start_s, iterations)
+    check_names(traffic, start_s, iterations)
     starts = dict.fromkeys(traffic, 0.0) | dict(start_s or {})
     jobs = {}
     for job, whole in traffic.items():
@@ -130,12 +130,28 @@ def simulate_jobs(
     return times
 
 
-def _check_names(
+def check_names(
     traffic: Mapping[int, Traffic],
     start_s: Mapping[int, float] | None,
     iterations: Mapping[int, int] | None,
 ) -> None:
-    """Check that starts and iterations are of the jobs given."""
+    """
+    Check that starts and iterations are of the jobs given.
+
+    Parameters
+    ----------
+    traffic : mapping of int to Traffic
+        What each job sends.
+    start_s : mapping of int to float or None
+        When jobs start.
+    iterations : mapping of int to int or None
+        Iterations of all jobs.
+
+    Raises
+    ------
+    ContentionError
+        If they name other jobs, `iterations` not all, or less than one.
+    """
     unknown = set(start_s or {}) - set(traffic)
     if unknown:
         raise ContentionError(f"start_s names jobs that send nothing: {sorted(unknown)}.")

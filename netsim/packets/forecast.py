@@ -1,0 +1,180 @@
+"""What a packet simulation will cost, before it starts."""
+
+import os
+import resource
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from netsim.arrays import Floats
+from netsim.contention.base import Traffic
+from netsim.errors import ContentionError
+from netsim.packets.columns import ENTRY, FLOW, PACKET
+from netsim.packets.switch import Switch
+from netsim.packets.world import packets_of
+
+HOPS_PER_S = 4e6  # packets moved over a link in a second of CPU time; 1024 nodes, 2024
+_LONGEST_S = 86400.0
+_PER_PLACE = ENTRY.itemsize + 12 * 8  # of a path, with what building the tables takes
+_PER_FLOW = FLOW.itemsize + 12 * 8
+_MOST_PACKETS = 2**31 - 1  # of a message
+
+
+@dataclass(frozen=True, slots=True)
+class Forecast:
+    """
+    Cost of a simulation.
+
+    Parameters
+    ----------
+    hops : float
+        Packets moved over a link, in all.
+    memory_bytes : float
+        Memory that packets and paths can take.
+    """
+
+    hops: float
+    memory_bytes: float
+
+    @property
+    def cpu_s(self) -> float:
+        """CPU seconds, within a factor of about two."""
+        return self.hops / HOPS_PER_S
+
+    def __str__(self) -> str:
+        """Return one line."""
+        return (
+            f"{self.hops:.1e} packets over links, about {_spoken(self.cpu_s)} of CPU time and "
+            f"{self.memory_bytes / 1e6:,.0f} MB"
+        )
+
+
+def demand_affordable(forecast: Forecast) -> None:
+    """
+    Refuse a simulation that would take more than a day, or more memory than there is.
+
+    Parameters
+    ----------
+    forecast : Forecast
+        Its cost.
+
+    Raises
+    ------
+    ContentionError
+        With the forecast.
+    """
+    if forecast.cpu_s > _LONGEST_S:
+        raise ContentionError(
+            f"the packet simulation would move {forecast}; at most a day is allowed: ask for fewer "
+            "iterations, larger packets, fewer jobs or another model."
+        )
+    free = free_memory_bytes()
+    if forecast.memory_bytes > free:
+        raise ContentionError(
+            f"the packet simulation would move {forecast}, of which {free / 1e6:,.0f} MB are free: "
+            "smaller buffers, larger packets or fewer jobs take less."
+        )
+
+
+def forecast_of(
+    parts: Sequence[Traffic], iteration_s: Floats, until_s: float, switch: Switch
+) -> Forecast:
+    """
+    Forecast the cost of jobs that run together for some time.
+
+    Parameters
+    ----------
+    parts : sequence of Traffic
+        What each job sends, without flows inside nodes.
+    iteration_s : (J,) float array
+        Seconds of an iteration of each job.
+    until_s : float
+        For how long they run, and at least for one iteration each.
+    switch : Switch
+        What happens to packets.
+
+    Returns
+    -------
+    Forecast
+        The cost.
+
+    Raises
+    ------
+    ContentionError
+        If a message has more packets than can be counted.
+    """
+    hops, packets, places, flows, links = 0.0, 0, 0, 0, 0
+    for part, seconds in zip(parts, iteration_s, strict=True):
+        count = packets_of(part.nbytes, switch.packet_bytes)
+        if count.max(initial=0) > _MOST_PACKETS:
+            raise ContentionError(
+                f"a message of {part.nbytes.max():.3g} bytes would be {count.max():.1e} packets."
+            )
+        hops += max(1.0, until_s / seconds) * float((count * part.routes.hops).sum())
+        packets += int(np.bincount(part.step, count).max(initial=0.0))
+        places += part.routes.links.size
+        flows += count.size
+        links = max(links, part.routes.n_links)
+    packets = min(packets, (2 * links) * switch.slots)
+    memory = 2.0 * packets * PACKET.itemsize + places * _PER_PLACE + flows * _PER_FLOW
+    return Forecast(hops, memory)
+
+
+def fluid_iteration_s(part: Traffic, capacity: Floats, switch: Switch) -> float:
+    """
+    Return about how long an iteration takes alone: the busiest link of each step, and the delays.
+
+    Parameters
+    ----------
+    part : Traffic
+        What the job sends, without flows inside nodes.
+    capacity : (E,) float array
+        Bytes per second of each directed link.
+    switch : Switch
+        What happens to packets.
+
+    Returns
+    -------
+    float
+        Seconds.
+    """
+    routes = part.routes
+    flow = np.repeat(np.arange(routes.n_flows), routes.hops)
+    keys, place = np.unique(part.step[flow] * routes.n_links + routes.links, return_inverse=True)
+    seconds = np.bincount(place, part.nbytes[flow] / capacity[routes.links])
+    busiest = np.zeros(int(part.step.max(initial=0)) + 1)
+    np.maximum.at(busiest, keys // routes.n_links, seconds)
+    first = np.minimum(part.nbytes, switch.packet_bytes) / capacity[routes.links].min()
+    latest = np.zeros(busiest.size)
+    np.maximum.at(latest, part.step, (routes.hops - 1) * (first + switch.delay_s))
+    return part.compute_s + float(busiest.sum() + latest.sum())
+
+
+def free_memory_bytes() -> float:
+    """
+    Return how much memory may still be taken.
+
+    Returns
+    -------
+    float
+        Bytes: what the system has available, or less where this process is limited.
+    """
+    limit, _ = resource.getrlimit(resource.RLIMIT_AS)
+    most = float("inf") if limit == resource.RLIM_INFINITY else float(limit)
+    try:
+        for line in Path("/proc/meminfo").read_text(encoding="ascii").splitlines():
+            if line.startswith("MemAvailable:"):
+                return min(most, 1024.0 * float(line.split()[1]))
+    except (OSError, ValueError):
+        pass
+    return min(most, float(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")))
+
+
+def _spoken(seconds: float) -> str:
+    """Write a duration."""
+    for unit, size in (("days", 86400.0), ("hours", 3600.0), ("minutes", 60.0)):
+        if seconds >= 2.0 * size:
+            return f"{seconds / size:.0f} {unit}"
+    return f"{seconds:.0f} s"

@@ -1,0 +1,117 @@
+"""Packets on their way: from channel to channel, over links, and waiting. Compiled."""
+
+from netsim.arrays import Table
+from netsim.packets.columns import BUSY, NONE, STALLED, Ints32
+from netsim.packets.wheel_kernels import idle_delay, schedule, uncounted
+
+
+@uncounted()
+def admit(
+    clock: Table,
+    wheel: Ints32,
+    events: Table,
+    links: Table,
+    channels: Table,
+    entries: Table,
+    packets: Table,
+    packet: int,
+    now: float,
+) -> None:
+    """Give a packet, which has a slot of its channel, its time on the link."""
+    p = packets[packet]
+    number = channels[entries[p["entry"]]["channel"]]["link"]
+    link = links[number]
+    start = link["free_at"]
+    if start < now + (clock[0]["idle_least"] + clock[0]["idle_span"]):
+        start = max(start, now + idle_delay(clock))
+    size = p["bytes"]
+    link["free_at"] = start + size * link["per_byte"]
+    link["packets"] += 1
+    link["bytes"] += size
+    link["waited"] += start - p["time"]
+    p["time"] = start + max(link["lag_least"], size * link["lag_per_byte"]) + link["delay"]
+    p["next"] = NONE
+    if link["head"] == NONE:
+        link["head"] = packet
+        schedule(clock, wheel, events, number, p["time"])
+    else:
+        packets[link["tail"]]["next"] = packet
+    link["tail"] = packet
+
+
+@uncounted()
+def wait(
+    channels: Table, lanes: Table, entries: Table, packets: Table, packet: int, place: int
+) -> None:
+    """Put a packet behind those that wait for a slot of the channel at a place of its path."""
+    entry = entries[place]
+    lane = lanes[entry["lane"]]
+    packets[packet]["next"] = NONE
+    if lane["head"] != NONE:
+        packets[lane["tail"]]["next"] = packet
+        lane["tail"] = packet
+        return
+    lane["head"] = lane["tail"] = packet
+    _queue_lane(channels, lanes, entry["channel"], entry["lane"])
+
+
+@uncounted()
+def _queue_lane(channels: Table, lanes: Table, channel: int, lane: int) -> None:
+    """Give a lane the last turn at a channel."""
+    c = channels[channel]
+    lanes[lane]["next"] = NONE
+    if c["first"] == NONE:
+        c["first"] = lane
+    else:
+        lanes[c["last"]]["next"] = lane
+    c["last"] = lane
+
+
+@uncounted()
+def release(
+    clock: Table,
+    wheel: Ints32,
+    events: Table,
+    links: Table,
+    channels: Table,
+    lanes: Table,
+    entries: Table,
+    packets: Table,
+    nics: Table,
+    flows: Table,
+    channel: int,
+    now: float,
+) -> None:
+    """Give back a slot; packets that wait move up, and give back theirs."""
+    while True:
+        c = channels[channel]
+        number = c["first"]
+        if number == NONE:
+            c["free"] += 1
+            return
+        lane = lanes[number]
+        packet = lane["head"]
+        lane["head"] = packets[packet]["next"]
+        c["first"] = lane["next"]
+        if lane["head"] != NONE:
+            _queue_lane(channels, lanes, channel, number)
+        admit(clock, wheel, events, links, channels, entries, packets, packet, now)
+        place = packets[packet]["entry"]
+        flow = flows[packets[packet]["flow"]]
+        if place == flow["entry"]:
+            _leave_nic(clock, wheel, events, nics, flow["nic"], now)
+            return
+        channel = entries[place - 1]["channel"]
+
+
+@uncounted()
+def _leave_nic(
+    clock: Table, wheel: Ints32, events: Table, nics: Table, number: int, now: float
+) -> None:
+    """Note that a packet that waited in a NIC is on its way."""
+    nic = nics[number]
+    nic["waiting"] -= 1
+    if nic["state"] == STALLED:
+        nic["state"] = BUSY
+        time = now + idle_delay(clock)
+        schedule(clock, wheel, events, clock[0]["links"] + number, time)

@@ -1,0 +1,130 @@
+"""Runs of the packet simulation, and what the links carried in them."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from netsim.arrays import Floats, Ints
+from netsim.errors import ContentionError
+from netsim.kernelcache import load_kernels
+from netsim.packets.columns import CROWDED, DEADLOCK, DONE, World
+from netsim.packets.world import NS, with_packets
+from netsim.topology.base import Topology
+
+_CHUNK = 2**22  # packets moved over links between two looks at the clock
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LinkUse:
+    """
+    What links carried in a simulation.
+
+    Parameters
+    ----------
+    links : (k,) int array
+        Directed links that carried anything, ascending.
+    nbytes : (k,) float array
+        Bytes.
+    utilization : (k,) float array
+        Share of the time in which the link sent.
+    waited_s : (k,) float array
+        Mean seconds that a packet waited before the link, for a place and for its turn.
+    """
+
+    links: Ints
+    nbytes: Floats
+    utilization: Floats
+    waited_s: Floats
+
+
+class Ledger:
+    """
+    What links have carried so far.
+
+    Parameters
+    ----------
+    topology : Topology
+        The fabric.
+
+    Attributes
+    ----------
+    hops : int
+        Packets moved over a link, in all.
+    """
+
+    def __init__(self, topology: Topology) -> None:
+        self._totals = np.zeros((4, topology.n_links))  # bytes, busy ns, packets, waited ns
+        self._time = np.zeros(topology.n_links)
+        self.hops = 0
+
+    def add(self, world: World, links: Ints) -> None:
+        """
+        Add what a world has done.
+
+        Parameters
+        ----------
+        world : World
+            At its end.
+        links : (k,) int array
+            Directed links of the fabric that it has, ascending.
+        """
+        done = world.links
+        rows = done["bytes"], done["bytes"] * done["per_byte"], done["packets"], done["waited"]
+        self._totals[:, links] += rows
+        self._time[links] += world.clock["now"][0]
+
+    def use(self) -> LinkUse:
+        """
+        Return the totals.
+
+        Returns
+        -------
+        LinkUse
+            Of the links that carried anything.
+        """
+        links = np.flatnonzero(self._totals[2])
+        nbytes, busy, packets, waited = self._totals[:, links]
+        share = np.minimum(1.0, busy / np.maximum(self._time[links], 1.0))
+        return LinkUse(links, nbytes, share, waited / packets / NS)
+
+
+def advance(world: World, told: Callable[[World], None] | None = None) -> World:
+    """
+    Run a world until all its jobs have made their iterations.
+
+    Parameters
+    ----------
+    world : World
+        With jobs that have something to do.
+    told : callable of World, optional
+        Called after every few million packets.
+
+    Returns
+    -------
+    World
+        At the end.
+
+    Raises
+    ------
+    ContentionError
+        At a deadlock.
+    """
+    kernels = load_kernels("netsim.packets.packet_kernels", "packet simulation", seconds=10)
+    world.clock["unfinished"] = np.count_nonzero(world.jobs["need"])
+    world.clock["wake"] = world.jobs["wake"].min()
+    while True:
+        world.clock["pause"] = world.clock["hops"] + _CHUNK
+        state = kernels.advance(*world)
+        if state == DONE:
+            return world
+        if state == CROWDED:
+            world = with_packets(world, world.packets.size)
+        elif state == DEADLOCK:
+            open_flows = int(np.count_nonzero(world.flows["unarrived"]))
+            raise ContentionError(
+                f"deadlock: packets of {open_flows} messages wait for each other in a circle "
+                f"after {world.clock['now'][0] / NS:.3g} s."
+            )
+        elif told is not None:
+            told(world)

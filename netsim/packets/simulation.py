@@ -1,0 +1,296 @@
+"""Packet-level simulation of jobs that compute and communicate, again and again."""
+
+import logging
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from netsim.arrays import Floats
+from netsim.contention.base import Traffic
+from netsim.contention.exact.flowtable import outside_nodes
+from netsim.contention.exact.simulation import SLOWEST_DOES, JobTimes, check_names
+from netsim.errors import ContentionError
+from netsim.flows.isolation import shared_links, used_links
+from netsim.packets.channels import virtual_channels
+from netsim.packets.columns import World
+from netsim.packets.forecast import (
+    Forecast,
+    demand_affordable,
+    fluid_iteration_s,
+    forecast_of,
+)
+from netsim.packets.running import Ledger, LinkUse, advance
+from netsim.packets.switch import Switch
+from netsim.packets.world import NS, build, scene_of
+from netsim.routes import Routes
+from netsim.splitmix import uniforms
+from netsim.topology.base import Topology
+
+_LOG = logging.getLogger("fabricsim")
+_ALONE_DOES = 5  # iterations of a job alone, of which the first is discarded
+_SPARE = 65536  # packets that there is room for at first
+_TELL_S = 10.0
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PacketTimes:
+    """
+    What a packet simulation says.
+
+    Parameters
+    ----------
+    jobs : dict of int to JobTimes
+        In the order of the traffic.
+    links : LinkUse
+        Over the simulations of jobs that meet, and of jobs that meet nobody.
+    hops : int
+        Packets moved over a link, in all.
+    """
+
+    jobs: dict[int, JobTimes]
+    links: LinkUse
+    hops: int
+
+
+def simulate_packets(
+    traffic: Mapping[int, Traffic],
+    topology: Topology,
+    switch: Switch | None = None,
+    *,
+    start_s: Mapping[int, float] | None = None,
+    iterations: Mapping[int, int] | None = None,
+    slowest_does: int = SLOWEST_DOES,
+    seed: int = 0,
+) -> PacketTimes:
+    """
+    Simulate every packet of iterating jobs.
+
+    A job computes, then goes through its steps, and again. A step starts all its messages; it
+    ends when the last packet has arrived. Messages inside a node take no time.
+
+    Parameters
+    ----------
+    traffic : mapping of int to Traffic
+        What each job sends.
+    topology : Topology
+        The fabric, of full-duplex cables.
+    switch : Switch, optional
+        What happens to packets; absent: the first preset.
+    start_s : mapping of int to float, optional
+        When each job starts to compute, seconds; 0 for jobs not named.
+    iterations : mapping of int to int, optional
+        Iterations of each job, after which it leaves. Absent: jobs go on until the slowest of
+        those that share links, directly or through others, has done `slowest_does`;
+        `together_s` is the mean of the iterations completed by then, without the first.
+    slowest_does : int, default 20
+        Iterations of the slowest job, at least 2; less is cheaper and noisier.
+    seed : int, default 0
+        Of the random delays and of the order of messages in a NIC.
+
+    Returns
+    -------
+    PacketTimes
+        Times of the jobs, and what the links carried.
+
+    Raises
+    ------
+    ContentionError
+        If packets could wait for each other in a circle, the simulation would take more than a day
+        or the memory at hand, or arguments are wrong.
+
+    Notes
+    -----
+    Equal arguments give equal numbers. Jobs that share no link are simulated apart, which changes
+    nobody; their interference is exactly 1.
+    """
+    switch = Switch() if switch is None else switch
+    if topology.half_duplex:
+        raise ContentionError(f"packets need full-duplex cables; those of {topology.name} are not.")
+    if slowest_does < 2:  # noqa: PLR2004 (the first one is discarded)
+        raise ContentionError(f"slowest_does must be at least 2, got {slowest_does}.")
+    check_names(traffic, start_s, iterations)
+    own = {job: outside_nodes(traffic[job]) for job in sorted(traffic)}
+    times = {job: _silent(part, job, start_s, iterations) for job, part in own.items()}
+    talking = [job for job, part in own.items() if part.step.size]
+    if not talking:
+        return PacketTimes({job: times[job] for job in traffic}, Ledger(topology).use(), 0)
+    run = _Run(topology, switch, seed, {job: own[job] for job in talking})
+    starts = dict.fromkeys(talking, 0.0) | dict(start_s or {})
+    groups = _groups_that_meet([own[job] for job in talking])
+    run.tell([talking[i] for group in groups for i in group], slowest_does, iterations)
+    for group in groups:
+        names = [talking[member] for member in group]
+        times.update(run.group(names, starts, iterations, slowest_does))
+    return PacketTimes({job: times[job] for job in traffic}, run.ledger.use(), run.ledger.hops)
+
+
+class _Run:
+    """Simulations on one fabric."""
+
+    def __init__(
+        self, topology: Topology, switch: Switch, seed: int, parts: Mapping[int, Traffic]
+    ) -> None:
+        self._topology, self._switch, self._seed = topology, switch, seed
+        self._parts = parts
+        links = np.concatenate([part.routes.links for part in parts.values()])
+        hops = np.concatenate([part.routes.hops for part in parts.values()])
+        routes = Routes(np.concatenate([[0], np.cumsum(hops)]), links, topology.n_links)
+        channels = virtual_channels(topology, routes, switch.virtual_channels)
+        ends = np.cumsum([part.routes.links.size for part in parts.values()])
+        self._channels = dict(zip(parts, np.split(channels, ends[:-1]), strict=True))
+        self.ledger = Ledger(topology)
+
+    def tell(
+        self, names: Sequence[int], slowest_does: int, iterations: Mapping[int, int] | None
+    ) -> None:
+        """Refuse what costs too much, and announce what takes long."""
+        capacity, switch = self._topology.capacity, self._switch
+        parts = [self._parts[name] for name in names]
+        seconds = np.array([fluid_iteration_s(part, capacity, switch) for part in parts])
+        forecast = self._forecast(names, seconds, slowest_does, iterations)
+        demand_affordable(forecast)
+        if forecast.cpu_s > _TELL_S:
+            _LOG.warning("packet simulation: %s", forecast)
+
+    def _forecast(
+        self,
+        names: Sequence[int],
+        seconds: Floats,
+        slowest_does: int,
+        iterations: Mapping[int, int] | None,
+    ) -> Forecast:
+        """Return the cost of jobs together, each of which an iteration takes some seconds."""
+        parts = [self._parts[name] for name in names]
+        need = np.array([iterations[name] if iterations else slowest_does for name in names])
+        alone = forecast_of(parts, seconds, 0.0, self._switch)
+        if iterations:
+            each = [
+                forecast_of([part], np.ones(1), float(count), self._switch).hops
+                for part, count in zip(parts, need, strict=True)
+            ]
+            hops = sum(each)
+        else:
+            hops = forecast_of(parts, seconds, float((need * seconds).max()), self._switch).hops
+        return Forecast(hops + _ALONE_DOES * alone.hops, alone.memory_bytes)
+
+    def group(
+        self,
+        names: Sequence[int],
+        starts: Mapping[int, float],
+        iterations: Mapping[int, int] | None,
+        slowest_does: int,
+    ) -> dict[int, JobTimes]:
+        """Simulate jobs that meet, each alone and all together."""
+        alone = {}
+        for name in names:
+            world = self._world([name])
+            _give_work(world, [self._parts[name]], [0.0], [_ALONE_DOES], leaves=False)
+            world = self._finished(world, [name], counted=len(names) == 1)
+            alone[name] = _mean_s(world, 0)
+        if len(names) == 1:
+            return {
+                name: _undisturbed(alone[name], starts[name], iterations, name) for name in names
+            }
+        seconds = np.array([alone[name] for name in names])
+        demand_affordable(self._forecast(names, seconds, slowest_does, iterations))
+        world = self._world(names)
+        origin = min(starts[name] for name in names)
+        _give_work(
+            world,
+            [self._parts[name] for name in names],
+            [starts[name] - origin for name in names],
+            [iterations[name] if iterations else slowest_does for name in names],
+            leaves=iterations is not None,
+        )
+        world = self._finished(world, names, counted=True)
+        found = {}
+        for place, name in enumerate(names):
+            if iterations:
+                end_s = origin + float(world.jobs["need_end"][place]) / NS
+                together_s = (end_s - starts[name]) / iterations[name]
+            else:
+                end_s, together_s = None, _mean_s(world, place)
+            found[name] = JobTimes(alone[name], together_s, together_s / alone[name], end_s)
+        return found
+
+    def _world(self, names: Sequence[int]) -> World:
+        """Return a world with some jobs."""
+        parts = [self._parts[name] for name in names]
+        channels = np.concatenate([self._channels[name] for name in names])
+        seed = int(uniforms(self._seed, np.array(names[:1]), len(names))[0] * 2**53)
+        capacity = self._topology.capacity
+        return build(scene_of(parts, channels), capacity, self._switch, seed, _SPARE)
+
+    def _finished(self, world: World, names: Sequence[int], *, counted: bool) -> World:
+        """Run a world, say how far it is, and write down what its links carried."""
+        begin_s = told_s = time.monotonic()
+
+        def told(now: World) -> None:
+            nonlocal told_s
+            at_s = time.monotonic()
+            share = float((now.jobs["count"][:-1] / now.jobs["need"][:-1]).min())
+            if at_s - told_s >= _TELL_S and share > 0.0:
+                told_s = at_s
+                left = (at_s - begin_s) * (1.0 / min(share, 1.0) - 1.0)
+                _LOG.warning("packet simulation: %.0f %%, about %.0f s left", 100 * share, left)
+
+        world = advance(world, told)
+        self.ledger.hops += int(world.clock["hops"][0])
+        if counted:
+            links = np.unique(np.concatenate([self._parts[name].routes.links for name in names]))
+            self.ledger.add(world, links)
+        return world
+
+
+def _give_work(
+    world: World,
+    parts: Sequence[Traffic],
+    start_s: Sequence[float],
+    need: Sequence[int],
+    *,
+    leaves: bool,
+) -> None:
+    """Tell jobs when they start and how much they do."""
+    jobs = world.jobs[: len(parts)]
+    jobs["compute"] = [part.compute_s * NS for part in parts]
+    jobs["wake"] = [
+        NS * (start + part.compute_s) for start, part in zip(start_s, parts, strict=True)
+    ]
+    jobs["need"] = need
+    jobs["leaves"] = leaves
+
+
+def _mean_s(world: World, place: int) -> float:
+    """Return the mean seconds of a job's iterations, without the first."""
+    job = world.jobs[place]
+    return float((job["last_end"] - job["first_end"]) / (job["count"] - 1) / NS)
+
+
+def _silent(
+    part: Traffic,
+    job: int,
+    start_s: Mapping[int, float] | None,
+    iterations: Mapping[int, int] | None,
+) -> JobTimes:
+    """Return the times of a job that sends nothing over links."""
+    return _undisturbed(part.compute_s, (start_s or {}).get(job, 0.0), iterations, job)
+
+
+def _undisturbed(
+    alone_s: float, start_s: float, iterations: Mapping[int, int] | None, job: int
+) -> JobTimes:
+    """Return the times of a job that shares no link."""
+    end_s = start_s + iterations[job] * alone_s if iterations else None
+    return JobTimes(alone_s, alone_s, 1.0, end_s)
+
+
+def _groups_that_meet(parts: Sequence[Traffic]) -> list[list[int]]:
+    """Return the groups of jobs that share links, directly or through others; and lone jobs."""
+    label = list(range(len(parts)))
+    for members in shared_links([used_links(part.routes) for part in parts]).values():
+        least = min(label[member] for member in members)
+        joined = {label[member] for member in members}
+        label = [least if own in joined else own for own in label]
+    return [[i for i, own in enumerate(label) if own == group] for group in sorted(set(label))]

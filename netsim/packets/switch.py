@@ -1,0 +1,170 @@
+"""What switches and NICs do with packets: the table `[switch]`."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from fabricsim.checking import Table, choice
+from netsim.errors import ContentionError, UnitError
+from netsim.units import parse_buffer, parse_latency, parse_size
+
+ARBITRATIONS = ("first-come", "round-robin")
+SWITCHINGS = ("store-and-forward", "cut-through")
+NICS = ("round-robin", "first-come")
+_LEAST_PACKET, _MOST_PACKET = 64.0, 2.0**24
+_MOST_CHANNELS = 16
+_MOST_DELAY_S = 1e-3
+
+
+@dataclass(frozen=True, slots=True)
+class Switch:
+    """
+    What all switches and NICs of a fabric do with packets.
+
+    Parameters
+    ----------
+    packet_bytes : float
+        Bytes of a packet; the last one of a message may be shorter.
+    buffer_bytes : float
+        Bytes that each virtual channel of a link holds. A packet has its place from the moment a
+        switch admits it to the link until the next switch admits it to another.
+    arbitration : {"first-come", "round-robin"}
+        Who gets the next free place of a channel: the packet that has waited longest, or the
+        next input port in turn.
+    switching : {"store-and-forward", "cut-through"}
+        Whether a packet goes on when its last byte or when its header has arrived.
+    nic : {"round-robin", "first-come"}
+        Whether a NIC takes its open messages in turn, packet by packet, or one after the other.
+    delay_s : float
+        Seconds from a switch's input to its output, for each link after the first.
+    jitter_s : float
+        Width of the random delays that keep equal jobs from moving in step: half of it to all of
+        it before a link that was idle, 0.71 to 1.71 of it between the packets of a NIC.
+    header_bytes : float
+        Bytes that a switch must have seen to cut through.
+    virtual_channels : int, optional
+        Virtual channels of each link; absent: as many as routes on the fabric need.
+    """
+
+    packet_bytes: float = 4096.0
+    buffer_bytes: float = 65536.0
+    arbitration: str = "first-come"
+    switching: str = "store-and-forward"
+    nic: str = "round-robin"
+    delay_s: float = 90e-9
+    jitter_s: float = 1e-9
+    header_bytes: float = 64.0
+    virtual_channels: int | None = None
+
+    @property
+    def slots(self) -> int:
+        """Packets that a channel holds."""
+        return int(self.buffer_bytes // self.packet_bytes)
+
+
+SWITCHES: Mapping[str, Switch] = {
+    "codes": Switch(),
+}
+"""
+Machines by name.
+
+`codes`: the fat-tree of CODES as configured for the reference results (docs/model.md).
+"""
+
+
+def switch_from(table: object, place: str = "switch", buffer_bytes: float = 0.0) -> Switch:
+    """
+    Read a table `[switch]`.
+
+    Parameters
+    ----------
+    table : mapping of str to value, str or None
+        Fields as in docs/model.md; or the name of a preset; or nothing, for the first preset.
+    place : str
+        What to call it in errors.
+    buffer_bytes : float
+        What a port of the fabric buffers, if the fabric says so; stands for a missing `buffer`.
+
+    Returns
+    -------
+    Switch
+        Checked.
+
+    Raises
+    ------
+    ContentionError
+        Naming the field that is unknown, wrong, or does not fit another.
+    """
+    if isinstance(table, Switch):
+        return table
+    if isinstance(table, str):
+        table = {"preset": choice(place, table, SWITCHES, error=ContentionError)}
+    fields = Table({} if table is None else table, f"{place}:", ContentionError)
+    base = SWITCHES[fields.text("preset", "codes", tuple(SWITCHES))]
+    buffer_given = fields.raw("buffer") is not None
+    found = Switch(
+        packet_bytes=_size(fields, "packet", base.packet_bytes),
+        buffer_bytes=_size(fields, "buffer", buffer_bytes or base.buffer_bytes),
+        arbitration=fields.text("arbitration", base.arbitration, ARBITRATIONS),
+        switching=fields.text("switching", base.switching, SWITCHINGS),
+        nic=fields.text("nic", base.nic, NICS),
+        delay_s=_delay(fields, "delay", base.delay_s),
+        jitter_s=_delay(fields, "jitter", base.jitter_s),
+        header_bytes=_size(fields, "header", base.header_bytes),
+        virtual_channels=_channels(fields, base.virtual_channels),
+    )
+    fields.finish()
+    _check_fits(fields, found)
+    if buffer_given and buffer_bytes not in (0.0, found.buffer_bytes):
+        raise fields.error("buffer", f"the fabric's own {buffer_bytes:g} bytes, or none in either")
+    return found
+
+
+def _size(fields: Table, key: str, default: float) -> float:
+    """Read a number of bytes."""
+    value = fields.raw(key)
+    if value is None:
+        return default
+    try:
+        return (parse_buffer if key == "buffer" else parse_size)(value)
+    except UnitError as error:
+        raise fields.fault(key, f"{error}") from None
+
+
+def _delay(fields: Table, key: str, default: float) -> float:
+    """Read a short time."""
+    value = fields.raw(key)
+    if value is None:
+        return default
+    try:
+        found = parse_latency(value)
+    except UnitError as error:
+        raise fields.fault(key, f"{error}") from None
+    if found > _MOST_DELAY_S:
+        raise fields.error(key, f"a time up to {_MOST_DELAY_S:g} s")
+    return found
+
+
+def _channels(fields: Table, default: int | None) -> int | None:
+    """Read the number of virtual channels, or none."""
+    if fields.raw("virtual_channels") is None:
+        return default
+    return fields.integer("virtual_channels", least=1, most=_MOST_CHANNELS)
+
+
+def _check_fits(fields: Table, found: Switch) -> None:
+    """Refuse fields that do not fit each other."""
+    if not _LEAST_PACKET <= found.packet_bytes <= _MOST_PACKET:
+        expected = f"from {_LEAST_PACKET:g} to {_MOST_PACKET:.0f} bytes"
+        raise fields.fault("packet", f"expected {expected}, got {found.packet_bytes:g}.")
+    if found.slots < 1:
+        raise fields.fault(
+            "buffer",
+            f"expected room for a packet of {found.packet_bytes:g} bytes at least, "
+            f"got {found.buffer_bytes:g}.",
+        )
+    cuts = found.switching == "cut-through"
+    if cuts and not 1.0 <= found.header_bytes <= found.packet_bytes:
+        expected = f"from 1 byte to a packet of {found.packet_bytes:g}"
+        raise fields.fault("header", f"expected {expected}, got {found.header_bytes:g}.")
+    if not cuts and "header" in fields:
+        raise fields.fault("header", "only the switching 'cut-through' looks at headers.")

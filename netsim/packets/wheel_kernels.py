@@ -1,0 +1,57 @@
+"""Events in order of time, in a wheel of sorted lists; and random numbers. Compiled."""
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from numba import njit, uint64
+
+from netsim.arrays import Table
+from netsim.packets.columns import NONE, Ints32
+
+_F = TypeVar("_F", bound=Callable[..., object])
+
+
+def uncounted(*signature: object, inline: str = "never") -> Callable[[_F], _F]:
+    """
+    Compile a kernel in which nobody counts references to arrays: a third of the time.
+
+    Such a kernel must not make arrays, nor keep any.
+    """
+    options: dict[str, Any] = {"cache": True, "_nrt": False, "inline": inline}
+    compiled: Callable[[_F], _F] = njit(*signature, **options)  # type: ignore[call-overload]
+    return compiled
+
+
+@uncounted(inline="always")
+def schedule(clock: Table, wheel: Ints32, events: Table, event: int, time: float) -> None:
+    """Put an event that is not scheduled into its slot of the wheel, behind earlier ones."""
+    slot = int(time * clock[0]["per_ns"]) & (wheel.size - 1)
+    before = NONE
+    at = wheel[slot]
+    while at != NONE and (events[at]["time"] < time or (events[at]["time"] == time and at < event)):
+        before = at
+        at = events[at]["next"]
+    events[event]["time"] = time
+    events[event]["next"] = at
+    if before == NONE:
+        wheel[slot] = event
+    else:
+        events[before]["next"] = event
+    clock[0]["scheduled"] += 1
+
+
+@uncounted(inline="always")
+def draw(clock: Table) -> float:
+    """Return a random number in [0, 1): SplitMix64, as in `netsim.splitmix`."""
+    state = clock[0]["random"] + uint64(0x9E3779B97F4A7C15)
+    clock[0]["random"] = state
+    state = (state ^ (state >> uint64(30))) * uint64(0xBF58476D1CE4E5B9)
+    state = (state ^ (state >> uint64(27))) * uint64(0x94D049BB133111EB)
+    state ^= state >> uint64(31)
+    return float((state >> uint64(11)) * 2.0**-53)
+
+
+@uncounted(inline="always")
+def idle_delay(clock: Table) -> float:
+    """Return the random delay before a link or NIC that was idle."""
+    return float(clock[0]["idle_least"] + clock[0]["idle_span"] * draw(clock))

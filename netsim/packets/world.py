@@ -1,0 +1,270 @@
+"""The records that a packet simulation runs on, made from flows and a switch."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from netsim.arrays import Bools, Floats, Ints, Table
+from netsim.contention.base import Traffic
+from netsim.packets.columns import (
+    CHANNEL,
+    CLOCK,
+    ENTRY,
+    EVENT,
+    FLOW,
+    JOB,
+    LANE,
+    LINK,
+    NIC,
+    NONE,
+    PACKET,
+    STEP,
+    World,
+)
+from netsim.packets.switch import Switch
+
+NS = 1e9
+_IDLE = (0.5, 0.5)  # least and span of the delay before an idle link, in jitters
+_GAP = (0.71, 1.0)  # the same between the packets of a NIC
+_SLACK_NS = 1.0
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Scene:
+    """
+    Flows of some jobs, none of which stays inside a node.
+
+    Parameters
+    ----------
+    indptr : (F + 1,) int array
+        Flow f crosses ``links[indptr[f]:indptr[f + 1]]``.
+    links, channels : (nnz,) int array
+        Directed links in the order of travel, and the virtual channel of each, from 0.
+    nbytes : (F,) float array
+        Bytes of each flow, ascending by job, then step.
+    step_first : (S + 1,) int array
+        Step s has the flows from ``step_first[s]``; every step has some.
+    job_first : (J + 1,) int array
+        Job j has the steps from ``job_first[j]``; every job has some.
+    """
+
+    indptr: Ints
+    links: Ints
+    channels: Ints
+    nbytes: Floats
+    step_first: Ints
+    job_first: Ints
+
+
+def scene_of(parts: Sequence[Traffic], channels: Ints) -> Scene:
+    """
+    Put jobs side by side.
+
+    Parameters
+    ----------
+    parts : sequence of Traffic
+        What each job sends, without flows inside nodes, at least one flow each.
+    channels : (nnz,) int array
+        Virtual channel of each link of their routes.
+
+    Returns
+    -------
+    Scene
+        The jobs in the same order.
+    """
+    hops = np.concatenate([part.routes.hops for part in parts])
+    steps = [np.flatnonzero(np.diff(part.step, prepend=-1)) for part in parts]
+    n_flows = np.cumsum([0] + [part.step.size for part in parts])
+    first = [step + offset for step, offset in zip(steps, n_flows, strict=False)]
+    return Scene(
+        indptr=np.concatenate([[0], np.cumsum(hops)]),
+        links=np.concatenate([part.routes.links for part in parts]),
+        channels=channels,
+        nbytes=np.concatenate([part.nbytes for part in parts]),
+        step_first=np.concatenate([*first, n_flows[-1:]]),
+        job_first=np.cumsum([0] + [step.size for step in steps]),
+    )
+
+
+def packets_of(nbytes: Floats, packet_bytes: float) -> Ints:
+    """
+    Return how many packets messages make.
+
+    Parameters
+    ----------
+    nbytes : (F,) float array
+        Bytes of each.
+    packet_bytes : float
+        Bytes of a packet.
+
+    Returns
+    -------
+    (F,) int array
+        At least 1.
+    """
+    count: Ints = np.maximum(np.ceil(nbytes / packet_bytes), 1.0).astype(np.int64)
+    return count
+
+
+def build(scene: Scene, capacity: Floats, switch: Switch, seed: int, spare: int) -> World:
+    """
+    Make a world at time 0, in which no job computes, communicates or has anything to do.
+
+    Parameters
+    ----------
+    scene : Scene
+        Flows.
+    capacity : (E,) float array
+        Bytes per second of each directed link.
+    switch : Switch
+        What happens to packets.
+    seed : int
+        Of all random numbers.
+    spare : int
+        Packets that there is room for, at least 1.
+
+    Returns
+    -------
+    World
+        Links and NICs are numbered without gaps, in the order of the links' numbers.
+    """
+    used, number = np.unique(scene.links, return_inverse=True)
+    n_channels = int(scene.channels.max()) + 1
+    links = _links(scene, number, capacity[used], switch)
+    entries, n_lanes = _entries(scene, number, number * n_channels + scene.channels, switch)
+    flows, nics = _flows(scene, number, links, switch)
+    channels = np.zeros(used.size * n_channels, dtype=CHANNEL)
+    channels["link"] = np.repeat(np.arange(used.size), n_channels)
+    channels["free"] = switch.slots
+    channels["first"] = NONE
+    lanes = np.zeros(n_lanes, dtype=LANE)
+    lanes["head"] = NONE
+    steps = np.zeros(scene.step_first.size, dtype=STEP)
+    steps["flow"] = scene.step_first
+    steps["job"][:-1] = np.repeat(np.arange(scene.job_first.size - 1), np.diff(scene.job_first))
+    jobs = np.zeros(scene.job_first.size, dtype=JOB)
+    jobs["first"] = jobs["step"] = scene.job_first
+    jobs["wake"] = np.inf
+    clock = _clock(switch, seed, used.size)
+    # no event lies further ahead than the slowest packet on the slowest link
+    ahead = float((links["per_byte"] * switch.packet_bytes + links["delay"]).max())
+    wheel = 1 << int(used.size + nics.size).bit_length()
+    clock["per_ns"] = (max(wheel, 4) - 2) / (ahead + 4.0 * switch.jitter_s * NS + _SLACK_NS)
+    world = World(
+        clock,
+        np.full(max(wheel, 4), NONE, dtype=np.int32),
+        np.zeros(used.size + nics.size, dtype=EVENT),
+        links,
+        channels,
+        lanes,
+        entries,
+        np.zeros(0, dtype=PACKET),
+        nics,
+        flows,
+        steps,
+        jobs,
+        np.arange(scene.nbytes.size, dtype=np.int32),
+    )
+    return with_packets(world, spare)
+
+
+def with_packets(world: World, more: int) -> World:
+    """
+    Return a world with more spare packets.
+
+    Parameters
+    ----------
+    world : World
+        Any.
+    more : int
+        How many, at least 1.
+
+    Returns
+    -------
+    World
+        The same but for its packets; the old one is not to be used again.
+    """
+    old = world.packets.size
+    packets = np.zeros(old + more, dtype=PACKET)
+    packets[:old] = world.packets
+    packets["next"][old:] = np.arange(old + 1, old + more + 1)
+    packets["next"][-1] = world.clock["spare"][0]
+    world.clock["spare"] = old
+    return world._replace(packets=packets)
+
+
+def _clock(switch: Switch, seed: int, n_links: int) -> Table:
+    """Return the clock at time 0."""
+    clock = np.zeros(1, dtype=CLOCK)
+    clock["random"] = np.uint64(seed % 2**64)
+    clock["wake"] = np.inf
+    clock["spare"] = NONE
+    clock["packet"] = switch.packet_bytes
+    clock["ahead"] = switch.slots
+    clock["turns"] = switch.nic == "round-robin"
+    clock["links"] = n_links
+    jitter = switch.jitter_s * NS
+    clock["idle_least"], clock["idle_span"] = _IDLE[0] * jitter, _IDLE[1] * jitter
+    clock["gap_least"], clock["gap_span"] = _GAP[0] * jitter, _GAP[1] * jitter
+    return clock
+
+
+def _links(scene: Scene, number: Ints, capacity: Floats, switch: Switch) -> Table:
+    """Return the links that are used."""
+    links = np.zeros(capacity.size, dtype=LINK)
+    links["per_byte"] = NS / capacity
+    links["head"] = NONE
+    starts = _marked(capacity.size, number[scene.indptr[:-1]])
+    links["delay"] = np.where(starts, 0.0, switch.delay_s * NS)
+    links["lag_per_byte"] = links["per_byte"]
+    if switch.switching == "cut-through":
+        last = scene.indptr[1:] - 1
+        ends = _marked(capacity.size, number[last])
+        inner = np.flatnonzero(~_marked(number.size, last))
+        fastest = np.full(capacity.size, np.inf)
+        np.minimum.at(fastest, number[inner], links["per_byte"][number[inner + 1]])
+        # a faster link waits until it does not run dry; what ends here must be there as a whole
+        behind = np.maximum(0.0, links["per_byte"] - fastest)
+        links["lag_per_byte"] = np.where(ends, links["per_byte"], behind)
+        links["lag_least"] = np.where(ends, 0.0, switch.header_bytes * links["per_byte"])
+    return links
+
+
+def _marked(size: int, places: Ints) -> Bools:
+    """Return true at some places."""
+    marks = np.zeros(size, dtype=bool)
+    marks[places] = True
+    return marks
+
+
+def _entries(scene: Scene, number: Ints, channel: Ints, switch: Switch) -> tuple[Table, int]:
+    """Return the places of all paths, and how many lanes there are."""
+    n_flows = scene.nbytes.size
+    entries = np.full(channel.size + n_flows, NONE, dtype=ENTRY)
+    place = np.arange(channel.size) + np.repeat(np.arange(n_flows), np.diff(scene.indptr))
+    entries["channel"][place] = channel
+    if switch.arbitration == "first-come":
+        entries["lane"][place] = channel
+        return entries, int(channel.max()) + 1
+    port = np.concatenate([[NONE], number[:-1]])  # a lane for every input port of a channel
+    port[scene.indptr[:-1]] = NONE
+    found, lane = np.unique(channel * (int(number.max()) + 2) + port + 1, return_inverse=True)
+    entries["lane"][place] = lane
+    return entries, found.size
+
+
+def _flows(scene: Scene, number: Ints, links: Table, switch: Switch) -> tuple[Table, Table]:
+    """Return flows and the NICs that send them."""
+    n_flows = scene.nbytes.size
+    sending, nic = np.unique(number[scene.indptr[:-1]], return_inverse=True)
+    nics = np.zeros(sending.size, dtype=NIC)
+    nics["first"] = NONE
+    nics["per_byte"] = links["per_byte"][sending]
+    flows = np.zeros(n_flows, dtype=FLOW)
+    flows["packets"] = packets_of(scene.nbytes, switch.packet_bytes)
+    flows["rest"] = scene.nbytes - (flows["packets"] - 1) * switch.packet_bytes
+    flows["entry"] = scene.indptr[:-1] + np.arange(n_flows)
+    flows["nic"] = nic
+    flows["step"] = np.repeat(np.arange(scene.step_first.size - 1), np.diff(scene.step_first))
+    return flows, nics

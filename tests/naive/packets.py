@@ -1,0 +1,325 @@
+"""
+The packet simulation, slowly: objects, deques and a heap; the same random numbers.
+
+One rule a line: a packet is admitted to the next channel of its path when that has a free place;
+it starts when the link is free; it gives its place in the channel behind back when it is admitted
+to the next. Who waits longest is admitted first, or input ports take turns.
+"""
+
+import heapq
+from collections import deque
+from dataclasses import dataclass, field
+from itertools import pairwise
+
+from naive.splitmix import GOLDEN, MASK, output
+
+
+class Stream:
+    """Numbers in [0, 1), one after the other."""
+
+    def __init__(self, seed):
+        self.state = seed
+
+    def uniform(self):
+        """Return the next number."""
+        drawn = output(self.state)
+        self.state = (self.state + GOLDEN) & MASK
+        return (drawn >> 11) / 2**53
+
+
+@dataclass
+class Link:
+    """A directed link: ns per byte, delay of the switch before it."""
+
+    number: int
+    per_byte: float
+    delay: float
+    is_last: bool
+    fastest_next: float = float("inf")
+    free_at: float = 0.0
+    under_way: deque = field(default_factory=deque)
+    nbytes: float = 0.0
+    packets: int = 0
+    waited: float = 0.0
+
+
+@dataclass
+class Channel:
+    """A virtual channel of a link."""
+
+    link: Link
+    free: int
+    lanes: dict = field(default_factory=dict)  # packets that wait, by input port
+    turns: deque = field(default_factory=deque)  # input ports in order of their turn
+
+
+@dataclass
+class Nic:
+    """Where messages become packets."""
+
+    number: int
+    per_byte: float
+    messages: deque = field(default_factory=deque)
+    waiting: int = 0
+    state: str = "idle"
+    fresh: bool = False
+    free_at: float = 0.0
+
+
+@dataclass
+class Flow:
+    """A message of each iteration."""
+
+    path: list
+    nbytes: float
+    nic: Nic
+    step: int
+    unsent: int = 0
+    unarrived: int = 0
+
+
+@dataclass
+class Packet:
+    """A packet at a place of its path."""
+
+    flow: Flow
+    nbytes: float
+    since: float
+    place: int = 0
+
+
+class Job:
+    """Steps of flows, and a compute time."""
+
+    def __init__(self, steps, **work):
+        self.steps = steps
+        self.compute, self.spread, self.wake = work["compute"], work["spread"], work["wake"]
+        self.need, self.leaves = work["need"], work["leaves"]
+        self.step = self.open = self.count = 0
+        self.ends = []
+
+
+class Twin:
+    """A simulation of jobs; times in ns."""
+
+    def __init__(self, scene, capacity, switch, seed):
+        self.switch = switch
+        self.random = Stream(seed)
+        self.now, self.hops = 0.0, 0
+        self.events = []
+        self.jitter = switch.jitter_s * 1e9
+        used = sorted(set(scene.links.tolist()))
+        firsts = {int(scene.links[a]) for a in scene.indptr[:-1]}
+        lasts = {int(scene.links[b - 1]) for b in scene.indptr[1:]}
+        self.links = {
+            name: Link(
+                number,
+                1e9 / capacity[name],
+                0.0 if name in firsts else switch.delay_s * 1e9,
+                name in lasts,
+            )
+            for number, name in enumerate(used)
+        }
+        self.channels = {}
+        self.nics = {
+            name: Nic(number, self.links[name].per_byte)
+            for number, name in enumerate(sorted(firsts))
+        }
+        self.flows = []
+        for f, nbytes in enumerate(scene.nbytes):
+            row = range(scene.indptr[f], scene.indptr[f + 1])
+            path = [self._channel(int(scene.links[i]), int(scene.channels[i])) for i in row]
+            for here, there in pairwise(path):
+                here.link.fastest_next = min(here.link.fastest_next, there.link.per_byte)
+            step = sum(1 for first in scene.step_first[1:] if first <= f)
+            self.flows.append(Flow(path, float(nbytes), self.nics[int(scene.links[row[0]])], step))
+        self.order = list(range(len(self.flows)))
+        self.step_first = scene.step_first.tolist()
+        self.job_first = scene.job_first.tolist()
+        self.jobs = []
+
+    def _channel(self, link, number):
+        """Return a channel, made when first asked for."""
+        if (link, number) not in self.channels:
+            self.channels[link, number] = Channel(self.links[link], self.switch.slots)
+        return self.channels[link, number]
+
+    def add_job(self, compute, wake, need, spread=0.0, leaves=False):
+        """Describe the next job."""
+        number = len(self.jobs)
+        steps = list(range(self.job_first[number], self.job_first[number + 1]))
+        work = {"compute": compute, "wake": wake, "need": need, "spread": spread, "leaves": leaves}
+        self.jobs.append(Job(steps, **work))
+
+    def run(self):
+        """Run until every job has made its iterations; say whether they did."""
+        while any(job.count < job.need for job in self.jobs):
+            wake = min(job.wake for job in self.jobs)
+            time = self.events[0][0] if self.events else float("inf")
+            if wake <= time:
+                if wake == float("inf"):
+                    return False
+                self.now = wake
+                job = next(job for job in self.jobs if job.wake == wake)
+                job.wake = float("inf")
+                job.step = 0
+                self._begin_step(job)
+                continue
+            self.now, kind, _, what = heapq.heappop(self.events)
+            (self._arrive if kind == 0 else self._make_packet)(what)
+        return True
+
+    def _schedule(self, time, what):
+        """Put an event of a link or a NIC into the heap; links come first at equal times."""
+        heapq.heappush(self.events, (time, int(isinstance(what, Nic)), what.number, what))
+
+    def _idle_delay(self):
+        """Return the random delay before an idle link."""
+        return 0.5 * self.jitter + 0.5 * self.jitter * self.random.uniform()
+
+    def _begin_step(self, job):
+        """Give the flows of a step to their NICs in random order."""
+        number = job.steps[job.step]
+        first, end = self.step_first[number], self.step_first[number + 1]
+        job.open = end - first
+        for i in reversed(range(first, end)):
+            other = first + int(self.random.uniform() * (i + 1 - first))
+            self.order[i], self.order[other] = self.order[other], self.order[i]
+            flow = self.flows[self.order[i]]
+            whole, rest = divmod(flow.nbytes, self.switch.packet_bytes)
+            flow.unsent = flow.unarrived = int(whole) + (rest > 0)
+            nic = flow.nic
+            nic.messages.append(flow)
+            if nic.state == "idle":
+                time = self.now + self._idle_delay()
+                nic.fresh = nic.free_at <= time
+                nic.state = "busy"
+                self._schedule(max(time, nic.free_at), nic)
+
+    def _make_packet(self, nic):
+        """Let a NIC make a packet of the message whose turn it is."""
+        flow = nic.messages[0]
+        flow.unsent -= 1
+        size = self.switch.packet_bytes
+        if flow.unsent == 0:
+            size = flow.nbytes - self._before_last(flow)
+            nic.messages.popleft()
+        elif self.switch.nic == "round-robin" and not nic.fresh:
+            nic.messages.rotate(-1)
+        nic.fresh = False
+        packet = Packet(flow, size, self.now)
+        channel = flow.path[0]
+        if channel.free > 0:
+            channel.free -= 1
+            self._admit(packet)
+        else:
+            nic.waiting += 1
+            self._wait(packet, channel)
+        gap = 0.71 * self.jitter + 1.0 * self.jitter * self.random.uniform()
+        nic.free_at = self.now + size * nic.per_byte + gap
+        if not nic.messages:
+            nic.state = "idle"
+        elif nic.waiting >= self.switch.slots:
+            nic.state = "stalled"
+        else:
+            self._schedule(nic.free_at, nic)
+
+    def _before_last(self, flow):
+        """Return the bytes of a message before its last packet."""
+        whole, rest = divmod(flow.nbytes, self.switch.packet_bytes)
+        return (whole if rest else whole - 1) * self.switch.packet_bytes
+
+    def _wait(self, packet, channel):
+        """Let a packet wait for a place of a channel."""
+        port = None
+        if self.switch.arbitration == "round-robin" and packet.place > 0:
+            port = packet.flow.path[packet.place - 1].link.number
+        lane = channel.lanes.setdefault(port, deque())
+        if not lane:
+            channel.turns.append(port)
+        lane.append(packet)
+
+    def _admit(self, packet):
+        """Send a packet that has a place over its link as soon as that is free."""
+        link = packet.flow.path[packet.place].link
+        start = link.free_at
+        if start < self.now + self.jitter:
+            start = max(start, self.now + self._idle_delay())
+        link.free_at = start + packet.nbytes * link.per_byte
+        link.packets += 1
+        link.nbytes += packet.nbytes
+        link.waited += start - packet.since
+        seen = packet.nbytes * link.per_byte
+        if self.switch.switching == "cut-through" and not link.is_last:
+            behind = max(0.0, link.per_byte - link.fastest_next)
+            seen = max(self.switch.header_bytes * link.per_byte, packet.nbytes * behind)
+        packet.since = start + seen + link.delay
+        link.under_way.append(packet)
+        if len(link.under_way) == 1:
+            self._schedule(packet.since, link)
+
+    def _release(self, channel):
+        """Give a place back; whoever gets it gives its own back, and so on."""
+        while channel is not None:
+            if not channel.turns:
+                channel.free += 1
+                return
+            port = channel.turns.popleft()
+            packet = channel.lanes[port].popleft()
+            if channel.lanes[port]:
+                channel.turns.append(port)
+            self._admit(packet)
+            if packet.place > 0:
+                channel = packet.flow.path[packet.place - 1]
+                continue
+            channel = None
+            nic = packet.flow.nic
+            nic.waiting -= 1
+            if nic.state == "stalled":
+                nic.state = "busy"
+                self._schedule(self.now + self._idle_delay(), nic)
+
+    def _arrive(self, link):
+        """Take the first packet off a link."""
+        packet = link.under_way.popleft()
+        if link.under_way:
+            self._schedule(link.under_way[0].since, link)
+        self.hops += 1
+        path, behind = packet.flow.path, packet.flow.path[packet.place]
+        packet.place += 1
+        packet.since = self.now
+        if packet.place == len(path):
+            self._release(behind)
+            self._delivered(packet.flow)
+        elif path[packet.place].free > 0:
+            path[packet.place].free -= 1
+            self._admit(packet)
+            self._release(behind)
+        else:
+            self._wait(packet, path[packet.place])
+
+    def _delivered(self, flow):
+        """Count a packet; the last one of a step starts the next."""
+        flow.unarrived -= 1
+        if flow.unarrived:
+            return
+        job = next(job for job in self.jobs if flow.step in job.steps)
+        job.open -= 1
+        if job.open:
+            return
+        job.step += 1
+        if job.step < len(job.steps):
+            self._begin_step(job)
+            return
+        job.step = 0
+        job.count += 1
+        job.ends.append(self.now)
+        if job.leaves and job.count == job.need:
+            return
+        if job.compute > 0.0:
+            part = 1.0 - job.spread
+            if job.spread > 0.0:
+                part += 2.0 * job.spread * self.random.uniform()
+            job.wake = self.now + job.compute * part
+        else:
+            self._begin_step(job)
