@@ -8,6 +8,7 @@ Damage valid inputs of every command at random, and count what comes of it.
 """
 
 import argparse
+import subprocess
 import sys
 from pathlib import Path
 from tempfile import mkdtemp
@@ -53,6 +54,7 @@ def _run(first: int, count: int, state: Path, *, again: bool) -> int:
         if tally.seeds != known:
             print(f"{state}: counted with other seeds; move it away to begin anew.")
             return 2
+        tally.version = _version()
         pool = Pool(seeds, folder)
         if again:
             run_again(pool, tally)
@@ -62,6 +64,13 @@ def _run(first: int, count: int, state: Path, *, again: bool) -> int:
     print("\n".join(_counts(tally)))
     print("\n".join(tally.lines()))
     return 1 if tally.open else 0
+
+
+def _version() -> str:
+    """Return the commit that is checked out, marked where files differ from it."""
+    command = ["git", "describe", "--always", "--dirty=+", "--exclude=*"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)  # noqa: S603
+    return done.stdout.strip() or "no repository"
 
 
 def _replay(numbers: list[int]) -> int:
@@ -104,9 +113,11 @@ def _counts(tally: Tally) -> list[str]:
     repaired = sum(tally.closed.values())
     outcomes = ", ".join(f"{n:,} {word}" for word, n in tally.outcomes.most_common())
     commands = ", ".join(f"{word} {n:,}" for word, n in tally.by_command.most_common())
+    versions = ", ".join(f"{word} {n:,}" for word, n in tally.by_version.items())
     return [
         f"Cases {tally.first:,} to {tally.next - 1:,}: {tally.cases:,} inputs; {outcomes}.",
         f"By command: {commands}.",
+        f"By version: {versions}.",
         "",
         "| what | found | bar | met |",
         "| --- | ---: | ---: | --- |",

@@ -107,12 +107,15 @@ def checked_fields(fields: Mapping[str, Any]) -> dict[str, Any]:
     if not isinstance(folder, (str, Path)):
         raise ExperimentError(f"Experiment folder: expected a path, got {brief(folder)}.")
     folder = Path(folder)
-    plugins = _plugins(Table({"plugins": plain(fields["plugins"])}, f"{source}: [run]"), folder)
+    fields = {
+        name: plain(value, f"{source}: {name}", ExperimentError) for name, value in fields.items()
+    }
+    plugins = _plugins(Table({"plugins": fields["plugins"]}, f"{source}: [run]"), folder)
     fields = {name: settled(value, folder, name) for name, value in fields.items()}
     found = names | {"folder": folder, "plugins": plugins} | _wholes(fields, source)
     scheduler, network, run, compare = (
         Table(
-            {key: plain(fields[field]) for key, field in keys.items() if _stated(field, fields)},
+            {key: fields[field] for key, field in keys.items() if _stated(field, fields)},
             f"{source}: [{name}]",
         )
         for name, keys in PLACES.items()
@@ -139,7 +142,7 @@ def _stated(field: str, fields: Mapping[str, Any]) -> bool:
 
 def _wholes(fields: Mapping[str, Any], source: str) -> dict[str, Any]:
     """Check the tables that are one field each."""
-    given = {key: plain(fields[key]) for key in _WHOLE if _stated(key, fields)}
+    given = {key: fields[key] for key in _WHOLE if _stated(key, fields)}
     top = Table(given, source)
     topology, workload = top.raw("topology"), top.raw("workload")
     if is_graph(topology):
@@ -159,7 +162,7 @@ def _estimates(workload: dict[str, Any], stated: object, place: str) -> dict[str
     if stated is not None and "estimates" in workload:
         raise Table(workload, place).error("estimates", "it here or beside, not in both")
     told = workload.pop("estimates", stated)
-    table = Table({} if told is None else {"estimates": plain(told)}, place)
+    table = Table({} if told is None else {"estimates": told}, place)
     estimates = table.text("estimates", choices=ESTIMATES) if "estimates" in table else None
     return {"workload": workload, "estimates": estimates}
 

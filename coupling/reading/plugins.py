@@ -15,6 +15,7 @@ from types import ModuleType
 from typing import Any
 
 from coupling.errors import ExperimentError
+from fabricsim.checking import plain
 from netsim.contention_models import CONTENTION_MODELS
 from netsim.errors import TopologyError
 from netsim.formats.fields import Fields
@@ -79,8 +80,9 @@ def load_installed() -> None:
     PluginError
         If one cannot be loaded, or bears a name that is taken.
     """
+    installed = entry_points()  # slow: all that is installed
     for kind in REGISTRIES:
-        for point in entry_points(group=f"fabricsim.{kind}"):
+        for point in installed.select(group=f"fabricsim.{kind}"):
             owner = point.dist.name if point.dist is not None else "an installed distribution"
             if point.name in _MADE[kind]:
                 continue
@@ -120,10 +122,8 @@ def load_file(path: str | Path) -> dict[str, list[str]]:
         if isinstance(vars(module).get(name), dict)
     }
     if not found:
-        raise PluginError(
-            f"{path}: expected a dictionary of plug-ins, one of {', '.join(DICTIONARIES)}; "
-            "found none."
-        )
+        names = ", ".join(DICTIONARIES)
+        raise PluginError(f"{path}: expected a dictionary of plug-ins, one of {names}; found none.")
     for kind, entries in found.items():
         for name, made in entries.items():
             _add(kind, name, made, str(path))
@@ -168,6 +168,7 @@ def settled(value: Any, folder: Path, key: str = "") -> Any:  # noqa: ANN401 (wh
         return value
     if kind == "patterns" and is_dataclass(value) and not isinstance(value, type):
         own = {field.name: getattr(value, field.name) for field in fields(value) if field.init}
+        own = plain(own, type(value).__name__, PluginError)
         inner = {name: settled(entry, folder, "pattern") for name, entry in own.items()}
         return {"name": named(type(value), kind, folder), **inner}
     return named(value, kind, folder)

@@ -208,7 +208,7 @@ def snapshot_from(
     CouplingError
         If a field is unknown, missing or wrong.
     """
-    table = Table(plain(document), f"{source}:", SnapshotError)
+    table = Table(plain(document, source, SnapshotError), f"{source}:", SnapshotError)
     folder = folder or Path()
     seed = table.integer("seed", 1)
     fabric = topology_of(table, folder)

@@ -7,10 +7,7 @@ import tomllib
 from collections.abc import Iterator
 from typing import Any
 
-from fabricsim.checking.values import MOST_WHOLE, WHOLE, brief
-
-MOST_DEPTH = 50
-"""Tables and lists inside each other."""
+from fabricsim.checking.values import MOST_DEPTH, MOST_WHOLE, WHOLE, brief, too_deep
 
 MOST_VALUES = 10_000_000
 """Values of a JSON document, of which a hundred bytes of memory each are needed."""
@@ -59,7 +56,7 @@ def parse_json(text: str, name: str, kind: type[ValueError], *, strict: bool = T
         what = f"{error.msg} in column {error.colno}"
         raise kind(f"{name}:{error.lineno}: expected JSON, got: {what}.") from None
     except RecursionError:
-        raise _deep(name, kind) from None
+        raise too_deep(name, kind) from None
     except _RepeatedError as error:
         raise kind(f"{name}: expected JSON, got: {error}.") from None
     _check(document, name, kind, strict=strict)
@@ -96,7 +93,7 @@ def parse_toml(text: str, name: str, kind: type[ValueError]) -> dict[str, Any]:
     except tomllib.TOMLDecodeError as error:
         raise kind(f"{name}: expected TOML, got: {error}.") from None
     except RecursionError:
-        raise _deep(name, kind) from None
+        raise too_deep(name, kind) from None
     except ValueError as error:
         long = _DIGITS.search(text)
         what = "a number of thousands of digits" if long else f"{error}"
@@ -125,17 +122,12 @@ def _whole(digits: str) -> int:
     return int(digits) if len(digits) < _LONG else _ENDLESS
 
 
-def _deep(name: str, kind: type[ValueError]) -> ValueError:
-    """Make the error of a document that is too deep."""
-    return kind(f"{name}: expected values at most {MOST_DEPTH} levels inside each other, got more.")
-
-
 def _check(document: object, name: str, kind: type[ValueError], *, strict: bool) -> None:
     """Refuse what is too deep, no number or no text, and say where it stands."""
     level, depth, fine = [document], 0, True
     while level:
         if depth > MOST_DEPTH:
-            raise _deep(name, kind)
+            raise too_deep(name, kind)
         fine &= all(map(_fine if strict else _known, level))
         level = [inner for value in level for inner in _inside(value)]
         depth += 1

@@ -14,6 +14,8 @@ _BRIEF = 80  # characters of a wrong value that an error shows
 MOST_WHOLE = 2**63
 """Whole numbers are below; those below 0 are not below its negative."""
 WHOLE = "a whole number of 64 bits"
+MOST_DEPTH = 50
+"""Tables and lists inside each other."""
 MISSING = object()
 """Stands for a value that did not come at all."""
 
@@ -59,7 +61,7 @@ def brief(value: object) -> str:
     return text if len(text) <= _BRIEF else f"{text[: _BRIEF - 3]}..."
 
 
-def plain(value: Any) -> Any:  # noqa: ANN401 (whatever a table may hold)
+def plain(value: Any, place: str, error: type[ValueError]) -> Any:  # noqa: ANN401 (whatever a table may hold)
     """
     Turn what stands for lists, texts and numbers in Python into those that a file can hold.
 
@@ -67,19 +69,59 @@ def plain(value: Any) -> Any:  # noqa: ANN401 (whatever a table may hold)
     ----------
     value : any
         A table, or what stands in one.
+    place : str
+        Where it stands.
+    error : type of ValueError
+        Kind of the error.
 
     Returns
     -------
     any
         Lists for arrays, tuples and ranges, texts for paths, Python's numbers for numpy's, at any
         depth; anything else as it is.
+
+    Raises
+    ------
+    ValueError
+        Of that kind, if lists and tables are deeper inside each other than a file may hold them.
     """
+    try:
+        return _plain(value, 0)
+    except RecursionError:
+        raise too_deep(place, error) from None
+
+
+def too_deep(place: str, error: type[ValueError]) -> ValueError:
+    """
+    Make the error for lists and tables inside each other without end.
+
+    Parameters
+    ----------
+    place : str
+        Where they stand.
+    error : type of ValueError
+        Kind of the error.
+
+    Returns
+    -------
+    ValueError
+        Of that kind, to be raised by the caller.
+    """
+    return error(
+        f"{place}: expected values at most {MOST_DEPTH} levels inside each other, got more."
+    )
+
+
+def _plain(value: Any, depth: int) -> Any:  # noqa: ANN401 (whatever a table may hold)
+    """Turn a value at some depth into what a file can hold."""
+    if depth > MOST_DEPTH:
+        raise RecursionError
     if isinstance(value, Mapping):
-        return {key: plain(entry) for key, entry in value.items()}
+        return {key: _plain(entry, depth + 1) for key, entry in value.items()}
     if isinstance(value, (np.ndarray, np.generic)):
         return value.tolist()
     if isinstance(value, (list, tuple, range)):
-        return [plain(entry) for entry in value]
+        return [_plain(entry, depth + 1) for entry in value]
     return str(value) if isinstance(value, PurePath) else value
 
 

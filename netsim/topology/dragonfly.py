@@ -361,7 +361,7 @@ def _local_links(shape: tuple[int, int, int], lanes: int, axis: int) -> tuple[In
     peer = np.tile(np.repeat(np.arange(side - 1), lanes), tail.size // max(1, peers))
     place = tail // stride % side
     head = tail + (peer + (peer >= place) - place) * stride
-    return tail, head, np.tile(np.arange(lanes), tail.size // lanes)
+    return tail, head, np.arange(tail.size) % lanes
 
 
 def _blue_links(gateways: Ints, routers: int, lanes: int) -> tuple[Ints, Ints, Ints]:

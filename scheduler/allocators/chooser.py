@@ -2,11 +2,12 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from operator import index
 from typing import ClassVar
 
 import numpy as np
 
-from fabricsim.checking import shortened
+from fabricsim.checking import brief, shortened
 from netsim.arrays import Ints
 from scheduler.allocation import Allocation
 from scheduler.allocators.base import check_size, now_or_later
@@ -83,7 +84,13 @@ class NodeChooser(ABC):
         chosen = self.choose(job, free, cluster)
         if chosen is None:
             return now_or_later(None, self.name, job, cluster)
-        nodes = [int(node) for node in chosen]
+        try:
+            nodes = [index(node) for node in chosen]
+        except TypeError:
+            raise AllocationError(
+                f"allocator {self.name!r}: expected numbers of nodes for job {job.id}, "
+                f"got {brief(chosen)}."
+            ) from None
         if len(nodes) != job.n_nodes or len(set(nodes)) != len(nodes):
             raise AllocationError(
                 f"allocator {self.name!r}: expected {job.n_nodes} different nodes for job "

@@ -67,6 +67,8 @@ class Tally:
     next: int
     outcomes: Counter = field(default_factory=Counter)
     by_command: Counter = field(default_factory=Counter)
+    by_version: Counter = field(default_factory=Counter)
+    version: str = ""
     open: dict[str, dict] = field(default_factory=dict)
     closed: dict[str, int] = field(default_factory=dict)
     cpu_s: float = 0.0
@@ -78,6 +80,7 @@ class Tally:
         self.next = verdict.number + 1
         self.outcomes[verdict.status] += 1
         self.by_command[verdict.seed.split()[0]] += 1
+        self.by_version[self.version] += 1
         self.cpu_s += verdict.cpu_s
         self.slowest_s = max(self.slowest_s, verdict.cpu_s)
         self.most_bytes = max(self.most_bytes, verdict.peak_bytes)
@@ -104,7 +107,7 @@ class Tally:
     def load(cls, path: Path) -> "Tally":
         """Read the state."""
         fields = json.loads(path.read_text(encoding="utf-8"))
-        for name in ("outcomes", "by_command"):
+        for name in ("outcomes", "by_command", "by_version"):
             fields[name] = Counter(fields[name])
         return cls(**fields)
 

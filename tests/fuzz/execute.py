@@ -8,16 +8,25 @@ import traceback
 from collections.abc import Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from unittest.mock import patch
 
+import typer.main
+
 import coupling.cli.do.run
 from coupling.cli.root import main
+from coupling.reading import plugins
 from fuzz.cases import Case
 
 ROOT = Path(__file__).parents[2]
+REFUSED = 2  # exit status
+PLUGIN = "mine.py"  # code of the user's own, damaged too
+IN_PLUGIN = f"an exception of {PLUGIN}"
 STDIN = "stdin"
 """The file of a case that the command may read as its standard input."""
+_COMMAND = cache(typer.main.get_command)  # of the same functions, which takes 5 ms each time
+_INSTALLED = cache(plugins.entry_points)  # of the same distributions, 5 ms as well
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +47,7 @@ def execute(case: Case, folder: Path) -> Outcome:
     shutil.rmtree(folder, ignore_errors=True)
     lay_out(case.files, folder)
     before = _files(folder)
-    with _inside(folder), _plain_report(case):
+    with inside(folder), _plain_report(case):
         status, out, err, crash, trace = _call(case.argv, case.files.get(STDIN, b""))
     return Outcome(status, out, err, crash, trace, folder, tuple(sorted(_files(folder) - before)))
 
@@ -58,7 +67,7 @@ def _files(folder: Path) -> set[str]:
 
 
 @contextmanager
-def _inside(folder: Path):
+def inside(folder: Path):
     """Work in a folder."""
     before = Path.cwd()
     os.chdir(folder)
@@ -78,6 +87,25 @@ def _plain_report(case: Case):
         yield
 
 
+@contextmanager
+def _plugins_forgotten():
+    """Take out what a case has added to the registries, and the code that it came from."""
+    kept = {kind: dict(names) for kind, names in plugins.REGISTRIES.items()}
+    modules = set(sys.modules)
+    try:
+        yield
+    finally:
+        for kind, names in plugins.REGISTRIES.items():
+            if names != kept[kind]:
+                names.clear()
+                names.update(kept[kind])
+            plugins._MADE[kind].clear()
+        plugins._module_of_file.cache_clear()
+        for name in set(sys.modules) - modules:
+            if name.startswith("fabricsim_plugin_"):
+                del sys.modules[name]
+
+
 def _call(argv: tuple[str, ...], given: bytes) -> tuple[int, bytes, str, str, str]:
     """Run the command with streams that are as strict as real ones."""
     out = io.TextIOWrapper(io.BytesIO(), "utf-8", write_through=True)
@@ -89,24 +117,32 @@ def _call(argv: tuple[str, ...], given: bytes) -> tuple[int, bytes, str, str, st
         patch.object(sys, "stdout", out),
         patch.object(sys, "stderr", err),
         patch.object(sys, "stdin", stdin),
+        patch.object(typer.main, "get_command", _COMMAND),
+        patch.object(plugins, "entry_points", _INSTALLED),
+        _plugins_forgotten(),
     ):
         try:
             main()
         except SystemExit as ended:
             status = ended.code if isinstance(ended.code, int) else int(ended.code is not None)
         except BaseException as error:  # noqa: BLE001 (every exception is a finding)
-            crash, trace = _place(error), "".join(traceback.format_exception(error))
+            crash, trace = place_of(error), "".join(traceback.format_exception(error))
     return status, out.buffer.getvalue(), err.buffer.getvalue().decode(), crash, trace
 
 
-def _place(error: BaseException) -> str:
+def place_of(error: BaseException) -> str:
     """Return the kind of an exception and where in the project it came from, to be grouped by."""
     frames = [
         frame
         for frame in traceback.extract_tb(error.__traceback__)
-        if frame.filename.startswith(str(ROOT)) and "/tests/" not in frame.filename
+        if Path(frame.filename).name == PLUGIN
+        or (frame.filename.startswith(str(ROOT)) and "/tests/" not in frame.filename)
     ]
+    if str(error).startswith("Corner."):  # called with more than it takes
+        return IN_PLUGIN
     if not frames:
         return f"{type(error).__name__} outside the project"
     last = frames[-1]
+    if Path(last.filename).name == PLUGIN:
+        return IN_PLUGIN
     return f"{type(error).__name__} in {Path(last.filename).relative_to(ROOT)}:{last.name}"

@@ -4,22 +4,37 @@ import json
 import re
 
 from fuzz.cases import Case
-from fuzz.execute import Outcome
+from fuzz.execute import IN_PLUGIN, REFUSED, Outcome
 from fuzz.oracles_answers import answer_faults
+from fuzz.oracles_doors import python_faults
+from fuzz.oracles_files import changed
 
-GOOD, SAID_NO, REFUSED = 0, 1, 2
-_MAY_SAY_NO = {("verify",), ("lft", "load"), ("topology", "inspect"), ("rerun",)}
+GOOD, SAID_NO = 0, 1
+_MAY_SAY_NO = {
+    ("verify",),
+    ("lft", "load"),
+    ("topology", "inspect"),
+    ("rerun",),
+    ("check-plugin",),
+}
 _PROGRESS = re.compile(r"(compiling .*|.*: [\d,]+ jobs in .*|)")
 _LONGEST = 1500
 
 
 def judge(case: Case, found: Outcome, plain: Outcome | None = None) -> str:
     """Return what is wrong with an outcome, in words to group by; empty where nothing is."""
+    if found.crash == IN_PLUGIN:
+        return ""  # whoever wrote it wants to see where
     if found.crash:
         return f"traceback: {found.crash}"
     if found.status == REFUSED:
-        return _refusal(case, found)
-    return _status(case, found) or _demands(case, found, plain) or _answer(case, found)
+        return _refusal(case, found) or python_faults(case, found)
+    return (
+        _status(case, found)
+        or _demands(case, found, plain)
+        or _answer(case, found)
+        or python_faults(case, found)
+    )
 
 
 def _status(case: Case, found: Outcome) -> str:
@@ -33,6 +48,8 @@ def _status(case: Case, found: Outcome) -> str:
 
 def _demands(case: Case, found: Outcome, plain: Outcome | None) -> str:
     """Check what the damage itself asks for."""
+    if changed(case) and found.status == GOOD:
+        return f"accepted: {case.seed.name}: a changed file of a result"
     if case.must_refuse:
         return f"accepted: {case.seed.name}: {_kind(case.notes[-1])}"
     if case.must_agree and plain is not None and not _same(plain.out, found.out):

@@ -17,8 +17,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from fuzz.cases import Case, Seed, case
-from fuzz.execute import Outcome, execute
-from fuzz.oracles import REFUSED, judge
+from fuzz.execute import REFUSED, Outcome, execute
+from fuzz.oracles import judge
 
 MOST_CPU_S = 20.0
 MOST_WALL_S = 300.0

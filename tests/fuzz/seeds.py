@@ -14,6 +14,22 @@ from fuzz.execute import STDIN
 from fuzz.file_seeds import FORM_OF_LOG, LOGS, WIRING, fabric, log, matrices, wiring
 from fuzz.result_seeds import half_done
 
+PLUGIN = b"""
+from scheduler import NodeChooser
+
+
+class Corner(NodeChooser):
+    name = "corner"
+
+    def __init__(self, step=1):
+        self.step = step
+
+    def choose(self, job, free, cluster):
+        return free[:: -self.step][: job.n_nodes]
+
+
+ALLOCATORS = {"corner": Corner}
+"""
 _FILTERS = ("--processors-per-node", "--max-nodes", "--scale-nodes", "--arrivals", "--window")
 
 
@@ -27,6 +43,7 @@ def all_seeds(results: Path) -> tuple[Seed, ...]:
         *_snapshots(pools["snapshot"]),
         *_fabrics(pools["snapshot"]),
         *_runs(pools["experiment"]),
+        *_plugins(pools["experiment"]),
         *_logs(),
         *_results(results),
         *_from_stdin(pools),
@@ -164,6 +181,10 @@ def _routing_tables(pool: tuple[Any, ...]) -> Iterator[Seed]:
         {"fabric.txt": "text", "tables.lft": "text"},
         options=("--fabric", "--json"),
     )
+    argv = ("lft", "load", "tables.lft", "--fabric", "fabric.txt", "--name-map", "names.txt")
+    yield Seed(
+        "lft load for people", argv, fabric(), {"names.txt": "text", "fabric.txt": "text"}, 0.5
+    )
 
 
 def _fabrics(pool: tuple[Any, ...]) -> Iterator[Seed]:
@@ -179,6 +200,19 @@ def _fabrics(pool: tuple[Any, ...]) -> Iterator[Seed]:
                 pool=pool,
                 options=("--format",),
             )
+    for name, to in (("tree", "simgrid-xml"), ("torus", "graphml"), ("dragonfly", "edge-csv")):
+        argv = ("topology", "convert", "t.json", "--to", to, "--out", "out.x", "--json")
+        route = ("--routing", "d-mod-k") if to == "simgrid-xml" else ()
+        document = TOPOLOGIES[name]
+        yield _document_seed(
+            f"convert {name} to {to}",
+            (*argv, *route),
+            "t.json",
+            document,
+            weight=0.5,
+            pool=pool,
+            options=("--to", "--routing"),
+        )
     for name, form in WIRING.items():
         kind = "csv" if name.endswith("csv") else "text"
         files, forms = {name: wiring(name)}, {name: kind}
@@ -213,6 +247,21 @@ def _runs(pool: tuple[Any, ...]) -> Iterator[Seed]:
         pool=pool,
         pictures=True,
     )
+
+
+def _plugins(pool: tuple[Any, ...]) -> Iterator[Seed]:
+    """Yield plug-ins and what names them."""
+    files, forms = {"mine.py": PLUGIN}, {"mine.py": "text"}
+    argv = ("check-plugin", "mine.py", "--json")
+    yield Seed("check-plugin of a file", argv, files, forms, 0.4, ("--kind", "--set"))
+    argv = ("check-plugin", "swf", "--kind", "readers", "--set", "path=log.swf", "--json")
+    files, forms = {"log.swf": log("swf")}, {"log.swf": "columns"}
+    yield Seed("check-plugin of a reader", argv, files, forms, 0.4, ("--kind", "--set"))
+    tables = tomli_w.dumps(EXPERIMENTS["plain"] | {"scheduler": {"allocator": "mine.py:Corner"}})
+    files = {"e.toml": tables.encode(), "mine.py": PLUGIN}
+    forms = {"e.toml": "toml", "mine.py": "text"}
+    argv = ("run", "e.toml", "--out", "out", "--json")
+    yield Seed("run with a plug-in", argv, files, forms, 0.6, pool=pool)
 
 
 def _logs() -> Iterator[Seed]:

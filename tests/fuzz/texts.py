@@ -2,6 +2,7 @@
 
 import gzip
 import re
+import zlib
 from collections.abc import Callable
 from functools import cache
 from random import Random
@@ -52,6 +53,14 @@ def _packed(chance: Random, data: bytes) -> bytes:
 def _zeros() -> bytes:
     """Return a member of a gzip file that unpacks to 64 MiB."""
     return gzip.compress(bytes(_HUGE), 9, mtime=0)
+
+
+def unpacked(data: bytes) -> bytes:
+    """Return a file as the readers see it, packed or not; as it is where it cannot be unpacked."""
+    try:
+        return gzip.decompress(data)
+    except (OSError, EOFError, zlib.error):
+        return data
 
 
 def damage_lines(chance: Random, data: bytes) -> bytes:

@@ -136,6 +136,10 @@ def described(what: str, form: str | None) -> tuple[Any, Path]:
         )
     if form is None and (what == "-" or path.suffix in {".json", ".toml"}):
         document = _toml(path) if path.suffix == ".toml" else read_json(path)
+        if {"topology", "kind"} <= document.keys():
+            raise SnapshotError(
+                f"{what}: expected fields of a fabric or a table topology, got both."
+            )
         return document.get("topology", document), path.parent
     spec = {"kind": "file", "path": path.name}
     return (spec if form is None else {**spec, "format": form}), path.parent

@@ -109,6 +109,16 @@ def test_topologies_are_found_in_experiments(command, tmp_path):
     assert max(map(len, out.splitlines())) <= 80
 
 
+def test_a_file_with_two_fabrics_is_refused(command, tmp_path):
+    two = {"kind": "fat-tree", "radix": 4, "topology": {"kind": "torus", "dims": [2, 2]}}
+    (tmp_path / "t.json").write_text(json.dumps(two))
+
+    status, out, err = command("topology", "inspect", tmp_path / "t.json")
+
+    assert (status, out) == (2, "")
+    assert "expected fields of a fabric or a table topology, got both." in err
+
+
 def test_wrong_input_is_one_line(command, tmp_path):
     (tmp_path / "bad.toml").write_text("[topology\n")
     for what, words in (

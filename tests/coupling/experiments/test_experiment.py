@@ -263,6 +263,16 @@ def test_what_python_has_for_lists_texts_and_numbers_is_taken():
     assert tomllib.loads(tomli_w.dumps(made.tables()))["run"]["seed"] == 3
 
 
+@pytest.mark.parametrize("field", ["topology", "workload", "queue_options", "compare", "allocator"])
+def test_lists_inside_lists_without_end_are_refused_in_one_line(field):
+    deep = []
+    for _ in range(2000):
+        deep = [deep]
+
+    with pytest.raises(ExperimentError, match=f"{field}: expected values at most 50 levels"):
+        Experiment(**{**FEW, field: {"kind": deep}})
+
+
 def test_estimates_may_stand_in_the_workload_as_in_a_file_but_not_twice():
     log = {**FEW["workload"], "estimates": "runtime"}
 

@@ -80,10 +80,22 @@ def test_an_error_shows_a_long_value_cut_and_on_one_line():
 
 
 def test_python_values_become_those_of_a_file_at_any_depth():
-    assert plain({"a": (np.int64(1), Path("x")), "b": [np.arange(2), {"c": range(2)}]}) == {
-        "a": [1, "x"],
-        "b": [[0, 1], {"c": [0, 1]}],
-    }
+    value = {"a": (np.int64(1), Path("x")), "b": [np.arange(2), {"c": range(2)}]}
+
+    assert plain(value, "p", DoorError) == {"a": [1, "x"], "b": [[0, 1], {"c": [0, 1]}]}
+
+
+@pytest.mark.parametrize("levels", [50, 51, 900, 100_000])
+def test_lists_in_lists_are_bounded_as_in_a_file(levels):
+    deep = 1
+    for _ in range(levels):
+        deep = [deep]
+
+    if levels == 50:
+        assert plain(deep, "p", DoorError) == deep
+        return
+    with pytest.raises(DoorError, match=r"^p: expected values at most 50 levels inside each other"):
+        plain(deep, "p", DoorError)
 
 
 def test_a_table_says_what_is_missing_wrong_and_unknown():

@@ -230,6 +230,13 @@ def test_a_dragonfly_that_does_not_fit_is_refused(fields, message):
         make_topology({"kind": "dragonfly", **fields})
 
 
+def test_lanes_of_pairs_that_do_not_exist_take_no_memory():
+    """A group of one row has no black cables; 2^31 numbers would be 16 GiB."""
+    fabric = build_dragonfly(3, (1, 2), 1e9, lanes=(1, 2**31, 1))
+
+    assert fabric.n_links == build_dragonfly(3, (1, 2), 1e9, lanes=(1, 1, 1)).n_links
+
+
 def test_the_builder_names_the_variants():
     with pytest.raises(
         TopologyError, match="unknown dragonfly variant 'big'; choose from canonical"
