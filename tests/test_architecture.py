@@ -159,3 +159,23 @@ def test_files_are_written_in_one_place(path):
     found = WRITES_FILES.search(path.read_text(encoding="utf-8"))
 
     assert bool(found) == (path.name == "wholefile.py"), found
+
+
+KERNELS = [path for path in SOURCES if path.stem.endswith("kernels")]
+
+
+@pytest.mark.parametrize("path", KERNELS, ids=lambda p: str(p.relative_to(ROOT)))
+def test_kernels_can_be_read(path):
+    """None is longer than 100 lines or takes more than 14 arguments; columns have names."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    kernels = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
+    long = {k.name: k.end_lineno - k.lineno + 1 for k in kernels if k.end_lineno - k.lineno >= 100}
+    wide = {k.name: len(k.args.args) for k in kernels if len(k.args.args) > 14}
+    imported = [
+        alias for node in tree.body if isinstance(node, ast.ImportFrom) for alias in node.names
+    ]
+    names = {alias.asname or alias.name for alias in imported}
+    assigned = [node for node in tree.body if isinstance(node, ast.Assign)]
+    names |= {name.id for a in assigned for name in ast.walk(a) if isinstance(name, ast.Name)}
+
+    assert (long, wide, {name for name in names if len(name) == 1}) == ({}, {}, set())

@@ -4,6 +4,8 @@ Compiled max-min solver, and the heap with changeable keys that it and the simul
 Import through `netsim.kernelcache`.
 """
 
+from typing import NamedTuple
+
 import numpy as np
 from numba import float64, int64, njit, types
 
@@ -15,51 +17,71 @@ _FLOATS = types.Array(float64, 1, "C", readonly=True)
 _TIE = 1e-12  # shares closer than this (relative) are equal: rounding must not reorder links
 
 
+class Heap(NamedTuple):
+    """Items 0..n-1 with keys that change, the least key first."""
+
+    items: Ints
+    place: Ints  # of each item in `items`; -1: absent
+    key: Floats  # of each item
+    size: Ints  # one number
+
+
 @njit(cache=True)
-def heap_set(heap: Ints, place: Ints, key: Floats, size: int, item: int, value: float) -> int:
-    """Insert an item or change its key; return the new size. `place` is -1 for absent items."""
+def new_heap(n_items: int) -> Heap:
+    """Return a heap without items."""
+    return Heap(
+        np.empty(n_items, np.int64),
+        np.full(n_items, -1, np.int64),
+        np.empty(n_items),
+        np.zeros(1, np.int64),
+    )
+
+
+@njit(cache=True)
+def heap_set(heap: Heap, item: int, value: float) -> None:
+    """Insert an item or change its key."""
+    items, place, key = heap.items, heap.place, heap.key
     i = place[item]
     if i < 0:
-        i = size
-        size += 1
+        i = heap.size[0]
+        heap.size[0] += 1
+    size = heap.size[0]
     key[item] = value
     while i > 0:
         parent = (i - 1) >> 1
-        other = heap[parent]
+        other = items[parent]
         if key[other] <= value:
             break
-        heap[i] = other
+        items[i] = other
         place[other] = i
         i = parent
     while True:
         child = 2 * i + 1
         if child >= size:
             break
-        if child + 1 < size and key[heap[child + 1]] < key[heap[child]]:
+        if child + 1 < size and key[items[child + 1]] < key[items[child]]:
             child += 1
-        other = heap[child]
+        other = items[child]
         if key[other] >= value:
             break
-        heap[i] = other
+        items[i] = other
         place[other] = i
         i = child
-    heap[i] = item
+    items[i] = item
     place[item] = i
-    return size
 
 
 @njit(cache=True)
-def heap_remove(heap: Ints, place: Ints, key: Floats, size: int, item: int) -> int:
-    """Take an item out of the heap; return the new size."""
-    i = place[item]
-    place[item] = -1
-    size -= 1
-    if i < size:
-        last = heap[size]
-        heap[i] = last
-        place[last] = i
-        heap_set(heap, place, key, size, last, key[last])
-    return size
+def heap_remove(heap: Heap, item: int) -> None:
+    """Take an item out of the heap."""
+    i = heap.place[item]
+    heap.place[item] = -1
+    heap.size[0] -= 1
+    if i < heap.size[0]:
+        last = heap.items[heap.size[0]]
+        heap.items[i] = last
+        heap.place[last] = i
+        heap_set(heap, last, heap.key[last])
 
 
 @njit(cache=True)
@@ -101,24 +123,21 @@ def progressive_filling(indptr: Ints, channels: Ints, capacity: Floats, weight: 
         for entry in range(indptr[flow], indptr[flow + 1]):
             open_weight[channels[entry]] += weight[flow]
             open_entries[channels[entry]] += 1
-    heap = np.empty(n_channels, dtype=np.int64)
-    place = np.full(n_channels, -1, dtype=np.int64)
-    key = np.empty(n_channels)
-    size = 0
+    heap = new_heap(n_channels)
     for channel in range(n_channels):
         if open_entries[channel] > 0:
             share = left[channel] / open_weight[channel]
-            size = heap_set(heap, place, key, size, channel, share)
-    while size > 0:
-        channel = heap[0]
+            heap_set(heap, channel, share)
+    while heap.size[0] > 0:
+        channel = heap.items[0]
         if open_entries[channel] == 0:
-            size = heap_remove(heap, place, key, size, channel)
+            heap_remove(heap, channel)
             continue
         share = max(left[channel], 0.0) / open_weight[channel]
-        if share > key[channel] * (1.0 + _TIE):
-            size = heap_set(heap, place, key, size, channel, share)
+        if share > heap.key[channel] * (1.0 + _TIE):
+            heap_set(heap, channel, share)
             continue
-        size = heap_remove(heap, place, key, size, channel)
+        heap_remove(heap, channel)
         for i in range(first[channel], first[channel + 1]):
             flow = users[i]
             if final[flow]:

@@ -1,21 +1,189 @@
 """Compiled flow-level simulation of iterating jobs; import through `netsim.kernelcache`."""
 
+from typing import NamedTuple
+
 import numpy as np
 from numba import boolean, float64, int64, njit, types
 
-from netsim.arrays import Floats, Ints
-from netsim.contention.exact.reshare_kernels import add_flow, loosen, remove_flow, reshare, vacate
-from netsim.flows.maxmin_kernels import heap_remove, heap_set
+from netsim.arrays import Bools, Floats, Ints, Table
+from netsim.contention.exact.columns import JOB
+from netsim.contention.exact.reshare_kernels import (
+    add_flow,
+    loosen,
+    new_tables,
+    remove_flow,
+    reshare,
+    vacate,
+)
+from netsim.flows.maxmin_kernels import Heap, heap_remove, heap_set, new_heap
 
 _INTS = types.Array(int64, 1, "C", readonly=True)
 _FLOATS = types.Array(float64, 1, "C", readonly=True)
 _TIE = 1e-12  # times and rates closer than this (relative) are equal
 
 
+class Plan(NamedTuple):
+    """What the jobs do."""
+
+    nbytes: Floats  # of each flow
+    latency_s: Floats  # of each flow
+    job_of: Ints  # of each flow
+    step_first: Ints  # flow
+    job_first: Ints  # step
+    compute_s: Floats  # of each job
+    need: Ints  # iterations of each job
+    persist: bool  # whether all go on until the last has made its own
+
+
+class Senders(NamedTuple):
+    """Senders whose flows came or went, so that the weights of their flows change."""
+
+    listed: Ints
+    marked: Bools  # by number of the list
+    size: Ints  # one number: how many are listed
+    matter: bool  # false: all flows weigh 1
+
+
+@njit(cache=True)
+def _mark(senders: Senders, sender: int) -> None:
+    """List a sender, once."""
+    if senders.matter and not senders.marked[sender]:
+        senders.marked[sender] = True
+        senders.listed[senders.size[0]] = sender
+        senders.size[0] += 1
+
+
+@njit(cache=True)
+def _end_flow(number: int, now: float, plan: Plan, jobs: Table, flows: Table, clock: Heap) -> bool:
+    """Note that the bytes of a flow have gone; return whether its job's step ends now."""
+    flows[number].sent_s = now
+    job = jobs[plan.job_of[number]]
+    job.step_end_s = max(job.step_end_s, now + plan.latency_s[number])
+    job.n_open -= 1
+    if job.n_open > 0:
+        return False
+    if job.step_end_s > now:
+        heap_set(clock, plan.nbytes.size + plan.job_of[number], job.step_end_s)
+        return False
+    return True
+
+
+@njit(cache=True)
+def _end_events(
+    now: float,
+    plan: Plan,
+    jobs: Table,
+    flows: Table,
+    entries: Table,
+    seats: Table,
+    lists: Table,
+    dirty: Heap,
+    clock: Heap,
+    senders: Senders,
+    ready: Ints,
+) -> int:
+    """Let flows end and jobs be ready for their next step; return how many jobs are."""
+    n_flows, n_ready = plan.nbytes.size, 0
+    while clock.size[0] > 0:
+        item = clock.items[0]
+        if clock.key[item] > now:
+            if item >= n_flows:
+                break
+            if (clock.key[item] - now) * flows[item].rate > _TIE * plan.nbytes[item]:
+                break
+        heap_remove(clock, item)
+        if item >= n_flows:
+            ready[n_ready] = item - n_flows
+            n_ready += 1
+            continue
+        remove_flow(item, flows, entries, seats, lists)
+        vacate(item, flows, entries, lists, dirty)
+        _mark(senders, entries[flows[item].sender_entry].list)
+        if _end_flow(item, now, plan, jobs, flows, clock):
+            ready[n_ready] = plan.job_of[item]
+            n_ready += 1
+    return n_ready
+
+
+@njit(cache=True)
+def _next_step(number: int, now: float, plan: Plan, jobs: Table, clock: Heap) -> tuple[int, bool]:
+    """Return the step that a job starts, -1 for none, and whether it has made its iterations."""
+    job = jobs[number]
+    enough = False
+    job.at += 1
+    if job.at == plan.job_first[number + 1]:
+        job.count += 1
+        job.last_end_s = now
+        if job.count == 1:
+            job.first_end_s = now
+        enough = job.count == plan.need[number]
+        if enough and not plan.persist:
+            return -1, True
+        job.at = plan.job_first[number] - 1
+        if plan.compute_s[number] > 0.0:
+            heap_set(clock, plan.nbytes.size + number, now + plan.compute_s[number])
+            return -1, enough
+        job.at += 1
+    job.n_open = plan.step_first[job.at + 1] - plan.step_first[job.at]
+    job.step_end_s = now
+    return int(job.at), enough
+
+
+@njit(cache=True)
+def _start_step(
+    step: int,
+    now: float,
+    plan: Plan,
+    flows: Table,
+    entries: Table,
+    seats: Table,
+    lists: Table,
+    dirty: Heap,
+    senders: Senders,
+) -> None:
+    """Start the flows of a step."""
+    for number in range(plan.step_first[step], plan.step_first[step + 1]):
+        add_flow(number, flows, entries, seats, lists)
+        flow = flows[number]
+        flow.left, flow.since_s, flow.rate = plan.nbytes[number], now, 0.0
+        loosen(number, flows, entries, lists, dirty)
+        _mark(senders, entries[flow.sender_entry].list)
+
+
+@njit(cache=True)
+def _reweigh(
+    senders: Senders, flows: Table, entries: Table, seats: Table, lists: Table, dirty: Heap
+) -> None:
+    """Weigh the flows of the listed senders anew, 1 / (flows open), and forget the list."""
+    for i in range(senders.size[0]):
+        senders.marked[senders.listed[i]] = False
+        sender = lists[senders.listed[i]]
+        for seat in range(sender.first, sender.first + sender.length):
+            number = seats[seat].flow
+            share, old = 1.0 / sender.length, flows[number].weight
+            flows[number].weight = share
+            if flows[number].bottleneck >= 0 and old != share:
+                loosen(number, flows, entries, lists, dirty)
+    senders.size[0] = 0
+
+
+@njit(cache=True)
+def _set_rates(now: float, done: Ints, n_done: int, flows: Table, clock: Heap) -> None:
+    """Give the flows that were visited their new rates, and put their ends on the clock."""
+    for i in range(n_done):
+        flow = flows[done[i]]
+        rate = flow.weight * flow.level
+        if abs(rate - flow.rate) <= _TIE * rate:
+            continue
+        flow.left = max(0.0, flow.left - flow.rate * (now - flow.since_s))
+        flow.since_s, flow.rate = now, rate
+        if flow.first_rate < 0.0:
+            flow.first_rate = rate
+        heap_set(clock, done[i], now + flow.left / rate)
+
+
 @njit(
-    types.Tuple(  # type: ignore[no-untyped-call]
-        (float64[::1], float64[::1], int64[::1], float64[::1], float64[::1])
-    )(
+    (
         _INTS,
         _INTS,
         _FLOATS,
@@ -33,205 +201,59 @@ _TIE = 1e-12  # times and rates closer than this (relative) are equal
 )
 def simulate(
     indptr: Ints,
-    lists: Ints,
+    list_of: Ints,
     capacity: Floats,
     nbytes: Floats,
-    latency: Floats,
+    latency_s: Floats,
     step_first: Ints,
     job_first: Ints,
-    compute: Floats,
-    start: Floats,
+    compute_s: Floats,
+    start_s: Floats,
     need: Ints,
     persist: bool,
     per_sender: bool,
-) -> tuple[Floats, Floats, Ints, Floats, Floats]:
+) -> tuple[Table, Table]:
     """
     Run jobs that compute, then go through their steps, again and again.
 
-    Flow f crosses the channels ``lists[indptr[f]:indptr[f + 1] - 1]`` of the C there are; the
+    Flow f crosses the channels ``list_of[indptr[f]:indptr[f + 1] - 1]`` of the C there are; the
     last entry of its row is C + its sender. Step s has the flows from step_first[s], job j the
     steps from job_first[j]; no step is empty, and every flow crosses a channel. Job j makes
-    need[j] iterations; with `persist` all go on until the last has made its own. Returns per
-    job the ends of its first and last iteration and how many it made; per flow its rate when
-    it first started and when its bytes had last gone.
+    need[j] iterations; with `persist` all go on until the last has made its own. Returns the
+    tables of jobs and flows.
     """
-    n_flows = nbytes.size
-    n_jobs = compute.size
-    n_channels = capacity.size
-    n_lists = lists.max() + 1
-    step_of = np.empty(n_flows, dtype=np.int64)
-    job_of = np.empty(step_first.size - 1, dtype=np.int64)
+    flows, entries, seats, lists = new_tables(indptr, list_of, capacity)
+    n_flows, n_jobs = nbytes.size, compute_s.size
+    job_of = np.empty(n_flows, dtype=np.int64)
     for job in range(n_jobs):
-        for step in range(job_first[job], job_first[job + 1]):
-            job_of[step] = job
-            step_of[step_first[step] : step_first[step + 1]] = step
-    first = np.zeros(n_lists + 1, dtype=np.int64)
-    for entry in range(lists.size):
-        first[lists[entry] + 1] += 1
-    for i in range(n_lists):
-        first[i + 1] += first[i]
-    length = np.zeros(n_lists, dtype=np.int64)
-    flow_at = np.empty(lists.size, dtype=np.int64)
-    entry_at = np.empty(lists.size, dtype=np.int64)
-    spot = np.empty(lists.size, dtype=np.int64)
-
-    weight = np.ones(n_flows)
-    level = np.zeros(n_flows)
-    bottleneck = np.full(n_flows, -1, dtype=np.int64)
-    final = np.zeros(n_flows, dtype=np.bool_)
-    filled = np.full(n_channels, np.inf)
-    fresh = np.zeros(n_channels, dtype=np.bool_)
-    dirty = np.empty(2 * n_channels, dtype=np.int64)
-    dirty_place = np.full(2 * n_channels, -1, dtype=np.int64)
-    dirty_key = np.empty(2 * n_channels)
-    n_dirty = 0
+        job_of[step_first[job_first[job]] : step_first[job_first[job + 1]]] = job
+    plan = Plan(nbytes, latency_s, job_of, step_first, job_first, compute_s, need, persist)
+    senders = Senders(
+        np.empty(lists.size - capacity.size, dtype=np.int64),
+        np.zeros(lists.size, dtype=np.bool_),
+        np.zeros(1, dtype=np.int64),
+        per_sender,
+    )
+    dirty = new_heap(2 * capacity.size)  # channels to look at, channels to release
     done = np.empty(n_flows, dtype=np.int64)
-
-    rate = np.zeros(n_flows)
-    first_rate = np.full(n_flows, -1.0)
-    left = np.zeros(n_flows)  # bytes not sent at time `since`
-    since = np.zeros(n_flows)
-    sent = np.zeros(n_flows)
-    n_events = n_flows + n_jobs  # a flow's end; a job's next step
-    queue = np.empty(n_events, dtype=np.int64)
-    queue_place = np.full(n_events, -1, dtype=np.int64)
-    queue_key = np.empty(n_events)
-    n_queue = 0
-
-    n_open = np.zeros(n_jobs, dtype=np.int64)
-    step_end = np.zeros(n_jobs)
-    at = np.empty(n_jobs, dtype=np.int64)  # step just ended, or one before the first
-    count = np.zeros(n_jobs, dtype=np.int64)
-    first_end = np.zeros(n_jobs)
-    last_end = np.zeros(n_jobs)
-    ready = np.empty(n_jobs, dtype=np.int64)
-    touched = np.empty(n_lists - n_channels, dtype=np.int64)
-    is_touched = np.zeros(n_lists, dtype=np.bool_)
-    n_unfinished = n_jobs
+    clock = new_heap(n_flows + n_jobs)  # a flow's end; a job's next step
+    jobs = np.zeros(n_jobs, JOB)
     for job in range(n_jobs):
-        at[job] = job_first[job] - 1
-        begin = start[job] + compute[job]
-        n_queue = heap_set(queue, queue_place, queue_key, n_queue, n_flows + job, begin)
-
+        jobs[job].at = job_first[job] - 1
+        heap_set(clock, n_flows + job, start_s[job] + compute_s[job])
+    ready = np.empty(n_jobs, dtype=np.int64)
+    n_unfinished = n_jobs
     while n_unfinished > 0:
-        now = queue_key[queue[0]]
-        n_ready = 0
-        n_touched = 0
-        while n_queue > 0:
-            item = queue[0]
-            if queue_key[item] > now:
-                if item >= n_flows:
-                    break
-                if (queue_key[item] - now) * rate[item] > _TIE * nbytes[item]:
-                    break
-            n_queue = heap_remove(queue, queue_place, queue_key, n_queue, item)
-            if item >= n_flows:
-                ready[n_ready] = item - n_flows
-                n_ready += 1
-                continue
-            remove_flow(item, indptr, lists, first, length, flow_at, entry_at, spot)
-            sent[item] = now
-            n_dirty = vacate(
-                item, indptr, lists, filled, fresh, dirty, dirty_place, dirty_key, n_dirty
-            )
-            sender = lists[indptr[item + 1] - 1]
-            if per_sender and not is_touched[sender]:
-                is_touched[sender] = True
-                touched[n_touched] = sender
-                n_touched += 1
-            job = job_of[step_of[item]]
-            step_end[job] = max(step_end[job], now + latency[item])
-            n_open[job] -= 1
-            if n_open[job] == 0:
-                if step_end[job] > now:
-                    n_queue = heap_set(
-                        queue, queue_place, queue_key, n_queue, n_flows + job, step_end[job]
-                    )
-                else:
-                    ready[n_ready] = job
-                    n_ready += 1
-
-        for i in range(n_ready):
-            job = ready[i]
-            at[job] += 1
-            if at[job] == job_first[job + 1]:
-                count[job] += 1
-                last_end[job] = now
-                if count[job] == 1:
-                    first_end[job] = now
-                if count[job] == need[job]:
-                    n_unfinished -= 1
-                    if not persist:
-                        continue
-                at[job] = job_first[job] - 1
-                if compute[job] > 0.0:
-                    n_queue = heap_set(
-                        queue, queue_place, queue_key, n_queue, n_flows + job, now + compute[job]
-                    )
-                    continue
-                at[job] += 1
-            step = at[job]
-            n_open[job] = step_first[step + 1] - step_first[step]
-            step_end[job] = now
-            for flow in range(step_first[step], step_first[step + 1]):
-                add_flow(flow, indptr, lists, first, length, flow_at, entry_at, spot)
-                left[flow] = nbytes[flow]
-                since[flow] = now
-                rate[flow] = 0.0
-                bottleneck[flow] = -1
-                n_dirty = loosen(
-                    flow, indptr, lists, filled, fresh, dirty, dirty_place, dirty_key, n_dirty
-                )
-                sender = lists[indptr[flow + 1] - 1]
-                if per_sender and not is_touched[sender]:
-                    is_touched[sender] = True
-                    touched[n_touched] = sender
-                    n_touched += 1
-
-        for i in range(n_touched):
-            sender = touched[i]
-            is_touched[sender] = False
-            for k in range(first[sender], first[sender] + length[sender]):
-                flow = flow_at[k]
-                share = 1.0 / length[sender]
-                if bottleneck[flow] < 0 or weight[flow] == share:
-                    weight[flow] = share
-                    continue
-                weight[flow] = share
-                bottleneck[flow] = -1
-                n_dirty = loosen(
-                    flow, indptr, lists, filled, fresh, dirty, dirty_place, dirty_key, n_dirty
-                )
-
-        n_done = reshare(
-            indptr,
-            lists,
-            capacity,
-            first,
-            length,
-            flow_at,
-            weight,
-            level,
-            bottleneck,
-            final,
-            filled,
-            fresh,
-            dirty,
-            dirty_place,
-            dirty_key,
-            n_dirty,
-            done,
+        now = clock.key[clock.items[0]]
+        n_ready = _end_events(
+            now, plan, jobs, flows, entries, seats, lists, dirty, clock, senders, ready
         )
-        n_dirty = 0
-        for i in range(n_done):
-            flow = done[i]
-            new = weight[flow] * level[flow]
-            if abs(new - rate[flow]) <= _TIE * new:
-                continue
-            left[flow] = max(0.0, left[flow] - rate[flow] * (now - since[flow]))
-            since[flow] = now
-            rate[flow] = new
-            if first_rate[flow] < 0.0:
-                first_rate[flow] = new
-            n_queue = heap_set(queue, queue_place, queue_key, n_queue, flow, now + left[flow] / new)
-    return first_end, last_end, count, first_rate, sent
+        for i in range(n_ready):
+            step, enough = _next_step(ready[i], now, plan, jobs, clock)
+            n_unfinished -= enough
+            if step >= 0:
+                _start_step(step, now, plan, flows, entries, seats, lists, dirty, senders)
+        _reweigh(senders, flows, entries, seats, lists, dirty)
+        n_done = reshare(flows, entries, seats, lists, dirty, done)
+        _set_rates(now, done, n_done, flows, clock)
+    return jobs, flows

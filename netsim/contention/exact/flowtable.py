@@ -177,19 +177,24 @@ def run(
         Times since time 0.
     """
     kernels = load_kernels("netsim.contention.exact.exact_kernels", "exact simulation", seconds=10)
+    jobs, flows = kernels.simulate(
+        table.indptr,
+        table.lists,
+        table.capacity,
+        table.nbytes,
+        table.latency_s,
+        table.step_first,
+        table.job_first,
+        np.array(compute_s, dtype=np.float64),
+        np.array(start_s, dtype=np.float64),
+        np.array(iterations, dtype=np.int64),
+        persist,
+        per_sender,
+    )
     return Run(
-        *kernels.simulate(
-            table.indptr,
-            table.lists,
-            table.capacity,
-            table.nbytes,
-            table.latency_s,
-            table.step_first,
-            table.job_first,
-            np.array(compute_s, dtype=np.float64),
-            np.array(start_s, dtype=np.float64),
-            np.array(iterations, dtype=np.int64),
-            persist,
-            per_sender,
-        )
+        jobs["first_end_s"],
+        jobs["last_end_s"],
+        jobs["count"],
+        flows["first_rate"],
+        flows["sent_s"],
     )

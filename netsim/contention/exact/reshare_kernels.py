@@ -18,258 +18,235 @@ A channel nobody touches keeps its flows, exactly, and costs nothing.
 import numpy as np
 from numba import njit
 
-from netsim.arrays import Bools, Floats, Ints
-from netsim.flows.maxmin_kernels import heap_remove, heap_set
+from netsim.arrays import Floats, Ints, Table
+from netsim.contention.exact.columns import ENTRY, FLOW, LIST, SEAT
+from netsim.flows.maxmin_kernels import Heap, heap_remove, heap_set
 
 _TIE = 1e-12  # levels closer than this (relative) are equal
 
 
 @njit(cache=True)
-def fair_level(
-    room: float,
-    channel: int,
-    first: int,
-    last: int,
-    flow_at: Ints,
-    weight: Floats,
-    level: Floats,
-    bottleneck: Ints,
-    final: Bools,
-) -> float:
+def new_tables(indptr: Ints, list_of: Ints, capacity: Floats) -> tuple[Table, Table, Table, Table]:
     """
-    Return the level at which a channel of capacity `room` fills, inf if its flows leave room.
+    Return flows, entries, seats and lists of a network on which no flow runs.
+
+    Flow f crosses the channels ``list_of[indptr[f]:indptr[f + 1] - 1]`` of the C there are; the
+    last entry of its row is C + its sender.
+    """
+    flows, entries = np.zeros(indptr.size - 1, FLOW), np.zeros(list_of.size, ENTRY)
+    lists, seats = np.zeros(list_of.max() + 1, LIST), np.zeros(list_of.size, SEAT)
+    for number in range(flows.size):
+        flow = flows[number]
+        flow.first_entry, flow.sender_entry = indptr[number], indptr[number + 1] - 1
+        flow.weight, flow.bottleneck, flow.first_rate = 1.0, -1, -1.0
+    for number in range(entries.size):
+        entries[number].list = list_of[number]
+        if list_of[number] + 1 < lists.size:
+            lists[list_of[number] + 1].first += 1
+    for number in range(1, lists.size):
+        lists[number].first += lists[number - 1].first
+    for channel in range(capacity.size):
+        lists[channel].capacity, lists[channel].filled = capacity[channel], np.inf
+    return flows, entries, seats, lists
+
+
+@njit(cache=True)
+def _fair_level(channel: int, flows: Table, seats: Table, lists: Table) -> float:
+    """
+    Return the level at which a channel fills, inf if its flows leave room.
 
     Flows that are final, or whose bottleneck is another channel, take no more than their
     level; the rest rise until the channel is full.
     """
-    fixed = 0.0
-    rising = 0.0
-    held = 0.0
-    top = 0.0
-    for i in range(first, last):
-        flow = flow_at[i]
-        if final[flow]:
-            fixed += weight[flow] * level[flow]
-        elif bottleneck[flow] < 0 or bottleneck[flow] == channel:
-            rising += weight[flow]
+    room = lists[channel].capacity
+    begin, end = lists[channel].first, lists[channel].first + lists[channel].length
+    fixed, rising, held, top = 0.0, 0.0, 0.0, 0.0
+    for seat in range(begin, end):
+        flow = flows[seats[seat].flow]
+        if flow.final:
+            fixed += flow.weight * flow.level
+        elif flow.bottleneck < 0 or flow.bottleneck == channel:
+            rising += flow.weight
         else:
-            held += weight[flow] * level[flow]
-            top = max(top, level[flow])
+            held += flow.weight * flow.level
+            top = max(top, flow.level)
     left = room - fixed - held
     if rising == 0.0:
         if left >= -_TIE * room:
             return np.inf
     elif left / rising >= top * (1.0 - _TIE):
-        return max(left, 0.0) / rising
+        return float(max(left, 0.0) / rising)
     share = 0.0  # some held flows reach less than their level here: raise the share from below
     while True:
-        taken = fixed
-        open_weight = rising
-        for i in range(first, last):
-            flow = flow_at[i]
-            if final[flow] or bottleneck[flow] < 0 or bottleneck[flow] == channel:
+        taken, open_weight = fixed, rising
+        for seat in range(begin, end):
+            flow = flows[seats[seat].flow]
+            if flow.final or flow.bottleneck < 0 or flow.bottleneck == channel:
                 continue
-            if level[flow] <= share:
-                taken += weight[flow] * level[flow]
+            if flow.level <= share:
+                taken += flow.weight * flow.level
             else:
-                open_weight += weight[flow]
+                open_weight += flow.weight
         if open_weight == 0.0:
             return np.inf
         risen = max(room - taken, 0.0) / open_weight
         if risen <= share * (1.0 + _TIE):
-            return risen
+            return float(risen)
         share = risen
 
 
 @njit(cache=True)
-def lower_key(
-    heap: Ints, place: Ints, key: Floats, fresh: Bools, size: int, channel: int, now: float
-) -> int:
-    """Have a channel looked at again at level `now` at the latest; return the heap's size."""
-    fresh[channel] = False
-    if place[channel] < 0 or key[channel] > now:
-        size = heap_set(heap, place, key, size, channel, now)
-    return size
+def _lower_key(channel: int, now: float, lists: Table, dirty: Heap) -> None:
+    """Have a channel looked at again at level `now` at the latest."""
+    lists[channel].fresh = False
+    if dirty.place[channel] < 0 or dirty.key[channel] > now:
+        heap_set(dirty, channel, now)
 
 
 @njit(cache=True)
-def schedule_release(
-    heap: Ints, place: Ints, key: Floats, filled: Floats, size: int, channel: int
-) -> int:
-    """Release the flows of a channel that was full, at its old level; return the heap's size."""
-    if filled[channel] < np.inf:
-        release = filled.size + channel
-        size = heap_set(heap, place, key, size, release, filled[channel] * (1.0 + 2.0 * _TIE))
-        filled[channel] = np.inf
-    return size
+def _schedule_release(channel: int, lists: Table, dirty: Heap) -> None:
+    """Release the flows of a channel that was full, at its old level."""
+    filled = lists[channel].filled
+    if filled < np.inf:  # the second half of the heap's items are releases
+        heap_set(dirty, dirty.key.size // 2 + channel, filled * (1.0 + 2.0 * _TIE))
+        lists[channel].filled = np.inf
 
 
 @njit(cache=True)
-def loosen(
-    flow: int,
-    indptr: Ints,
-    lists: Ints,
-    filled: Floats,
-    fresh: Bools,
-    heap: Ints,
-    place: Ints,
-    key: Floats,
-    size: int,
-) -> int:
-    """Make the channels of a new or re-weighted flow dirty; return the heap's size."""
-    for entry in range(indptr[flow], indptr[flow + 1] - 1):
-        size = lower_key(heap, place, key, fresh, size, lists[entry], 0.0)
-        size = schedule_release(heap, place, key, filled, size, lists[entry])
-    return size
+def _disturb(channel: int, now: float, lists: Table, dirty: Heap) -> None:
+    """Make a channel dirty that a flow has left, or on which its level has changed, if full."""
+    lists[channel].fresh = False
+    if dirty.place[channel] < 0 and lists[channel].filled < np.inf:
+        heap_set(dirty, channel, now)
+        _schedule_release(channel, lists, dirty)
 
 
 @njit(cache=True)
-def vacate(
-    flow: int,
-    indptr: Ints,
-    lists: Ints,
-    filled: Floats,
-    fresh: Bools,
-    heap: Ints,
-    place: Ints,
-    key: Floats,
-    size: int,
-) -> int:
-    """Make the full channels that a flow has left dirty; return the heap's size."""
-    for entry in range(indptr[flow], indptr[flow + 1] - 1):
-        channel = lists[entry]
-        fresh[channel] = False
-        if place[channel] < 0 and filled[channel] < np.inf:
-            size = heap_set(heap, place, key, size, channel, 0.0)
-            size = schedule_release(heap, place, key, filled, size, channel)
-    return size
+def loosen(number: int, flows: Table, entries: Table, lists: Table, dirty: Heap) -> None:
+    """Make the channels of a new or re-weighted flow dirty."""
+    flow = flows[number]
+    flow.bottleneck = -1
+    for entry in range(flow.first_entry, flow.sender_entry):
+        _lower_key(entries[entry].list, 0.0, lists, dirty)
+        _schedule_release(entries[entry].list, lists, dirty)
 
 
 @njit(cache=True)
-def reshare(
-    indptr: Ints,
-    channels: Ints,
-    capacity: Floats,
-    first: Ints,
-    length: Ints,
-    flow_at: Ints,
-    weight: Floats,
-    level: Floats,
-    bottleneck: Ints,
-    final: Bools,
-    filled: Floats,
-    fresh: Bools,
-    heap: Ints,
-    place: Ints,
-    key: Floats,
-    size: int,
+def vacate(number: int, flows: Table, entries: Table, lists: Table, dirty: Heap) -> None:
+    """Make the full channels that a flow has left dirty."""
+    for entry in range(flows[number].first_entry, flows[number].sender_entry):
+        _disturb(entries[entry].list, 0.0, lists, dirty)
+
+
+@njit(cache=True)
+def _release(
+    channel: int,
+    now: float,
+    flows: Table,
+    entries: Table,
+    seats: Table,
+    lists: Table,
+    dirty: Heap,
+) -> None:
+    """Void the levels of the flows that a channel held: they may rise."""
+    for seat in range(lists[channel].first, lists[channel].first + lists[channel].length):
+        flow = flows[seats[seat].flow]
+        if flow.bottleneck == channel and not flow.final:
+            flow.bottleneck = -1
+            for entry in range(flow.first_entry, flow.sender_entry):
+                other = entries[entry].list
+                if other != channel:
+                    _lower_key(other, now, lists, dirty)
+                    _schedule_release(other, lists, dirty)
+
+
+@njit(cache=True)
+def _freeze(
+    channel: int,
+    now: float,
+    flows: Table,
+    entries: Table,
+    seats: Table,
+    lists: Table,
+    dirty: Heap,
     done: Ints,
+    n_done: int,
 ) -> int:
-    """
-    Make levels max-min fair again; the heap holds the dirty channels at key 0.
-
-    `filled` is the level at which a channel is full, `bottleneck` the channel that holds a
-    flow, -1 for a flow that is new, released or has another weight. Returns how many flows
-    were visited, listed in `done`; all others keep their level.
-    """
-    n_channels = capacity.size
-    n_done = 0
-    while size > 0:
-        item = heap[0]
-        now = key[item]
-        size = heap_remove(heap, place, key, size, item)
-        if item >= n_channels:
-            channel = item - n_channels
-            for i in range(first[channel], first[channel] + length[channel]):
-                flow = flow_at[i]
-                if bottleneck[flow] == channel and not final[flow]:
-                    bottleneck[flow] = -1
-                    for entry in range(indptr[flow], indptr[flow + 1] - 1):
-                        other = channels[entry]
-                        if other != channel:
-                            size = lower_key(heap, place, key, fresh, size, other, now)
-                            size = schedule_release(heap, place, key, filled, size, other)
+    """Fix the flows of a channel that fills at level `now`; return how many are done."""
+    lists[channel].filled = now
+    for seat in range(lists[channel].first, lists[channel].first + lists[channel].length):
+        flow = flows[seats[seat].flow]
+        if flow.final:
             continue
-        channel = item
-        begin, end = first[channel], first[channel] + length[channel]
-        if not fresh[channel]:
-            now = fair_level(
-                capacity[channel], channel, begin, end, flow_at, weight, level, bottleneck, final
-            )
-            fresh[channel] = True
-            if now == np.inf:
-                for i in range(begin, end):  # full at a level that it froze at in this sweep
-                    if final[flow_at[i]] and bottleneck[flow_at[i]] == channel:
-                        filled[channel] = level[flow_at[i]]
-                continue
-            if size > 0 and now > key[heap[0]]:
-                size = heap_set(heap, place, key, size, channel, now)
-                continue
-        filled[channel] = now
-        for i in range(begin, end):
-            flow = flow_at[i]
-            if final[flow]:
-                continue
-            old = level[flow]
-            held = bottleneck[flow] >= 0
-            if held and bottleneck[flow] != channel and old <= now * (1.0 + _TIE):
-                continue
-            final[flow] = True
-            done[n_done] = flow
-            n_done += 1
-            bottleneck[flow] = channel
-            if held and abs(now - old) <= _TIE * old:
-                continue
-            level[flow] = now
-            for entry in range(indptr[flow], indptr[flow + 1] - 1):
-                other = channels[entry]
-                if other == channel:
-                    continue
-                fresh[other] = False
-                if place[other] < 0 and filled[other] < np.inf:
-                    size = heap_set(heap, place, key, size, other, now)
-                    size = schedule_release(heap, place, key, filled, size, other)
-    for i in range(n_done):
-        final[done[i]] = False
+        old, held = flow.level, flow.bottleneck >= 0
+        if held and flow.bottleneck != channel and old <= now * (1.0 + _TIE):
+            continue
+        flow.final = True
+        done[n_done] = seats[seat].flow
+        n_done += 1
+        flow.bottleneck = channel
+        if held and abs(now - old) <= _TIE * old:
+            continue
+        flow.level = now
+        for entry in range(flow.first_entry, flow.sender_entry):
+            if entries[entry].list != channel:
+                _disturb(entries[entry].list, now, lists, dirty)
     return n_done
 
 
 @njit(cache=True)
-def add_flow(
-    flow: int,
-    indptr: Ints,
-    lists: Ints,
-    first: Ints,
-    length: Ints,
-    flow_at: Ints,
-    entry_at: Ints,
-    spot: Ints,
-) -> None:
-    """Put a flow on the lists of its channels and its sender."""
-    for entry in range(indptr[flow], indptr[flow + 1]):
-        where = first[lists[entry]] + length[lists[entry]]
-        flow_at[where] = flow
-        entry_at[where] = entry
-        spot[entry] = where
-        length[lists[entry]] += 1
+def reshare(
+    flows: Table, entries: Table, seats: Table, lists: Table, dirty: Heap, done: Ints
+) -> int:
+    """
+    Make levels max-min fair again; the heap holds the dirty channels at key 0.
+
+    Returns how many flows were visited, listed in `done`; all others keep their level.
+    """
+    n_channels, n_done = dirty.key.size // 2, 0
+    while dirty.size[0] > 0:
+        channel = dirty.items[0]
+        now = dirty.key[channel]
+        heap_remove(dirty, channel)
+        if channel >= n_channels:
+            _release(channel - n_channels, now, flows, entries, seats, lists, dirty)
+            continue
+        if not lists[channel].fresh:
+            now = _fair_level(channel, flows, seats, lists)
+            lists[channel].fresh = True
+            if now == np.inf:  # perhaps full at a level that it froze at in this sweep
+                first = lists[channel].first
+                for seat in range(first, first + lists[channel].length):
+                    flow = flows[seats[seat].flow]
+                    if flow.final and flow.bottleneck == channel:
+                        lists[channel].filled = flow.level
+                continue
+            if dirty.size[0] > 0 and now > dirty.key[dirty.items[0]]:
+                heap_set(dirty, channel, now)
+                continue
+        n_done = _freeze(channel, now, flows, entries, seats, lists, dirty, done, n_done)
+    for i in range(n_done):
+        flows[done[i]].final = False
+    return n_done
 
 
 @njit(cache=True)
-def remove_flow(
-    flow: int,
-    indptr: Ints,
-    lists: Ints,
-    first: Ints,
-    length: Ints,
-    flow_at: Ints,
-    entry_at: Ints,
-    spot: Ints,
-) -> None:
+def add_flow(number: int, flows: Table, entries: Table, seats: Table, lists: Table) -> None:
+    """Put a flow on the lists of its channels and its sender."""
+    for entry in range(flows[number].first_entry, flows[number].sender_entry + 1):
+        which = lists[entries[entry].list]
+        seat = which.first + which.length
+        seats[seat].flow, seats[seat].entry = number, entry
+        entries[entry].seat = seat
+        which.length += 1
+
+
+@njit(cache=True)
+def remove_flow(number: int, flows: Table, entries: Table, seats: Table, lists: Table) -> None:
     """Take a flow from the lists of its channels and its sender; the last one fills the gap."""
-    for entry in range(indptr[flow], indptr[flow + 1]):
-        length[lists[entry]] -= 1
-        last = first[lists[entry]] + length[lists[entry]]
-        where = spot[entry]
-        flow_at[where] = flow_at[last]
-        entry_at[where] = entry_at[last]
-        spot[entry_at[where]] = where
+    for entry in range(flows[number].first_entry, flows[number].sender_entry + 1):
+        which = lists[entries[entry].list]
+        which.length -= 1
+        last, seat = which.first + which.length, entries[entry].seat
+        seats[seat].flow, seats[seat].entry = seats[last].flow, seats[last].entry
+        entries[seats[seat].entry].seat = seat

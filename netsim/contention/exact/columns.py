@@ -1,0 +1,45 @@
+"""Columns of the tables that the exact simulation works on."""
+
+import numpy as np
+
+# a channel, and after all channels a sender: who is on it sits in a row of its own of seats
+LIST = np.dtype(
+    [
+        ("first", np.int64),  # seat
+        ("length", np.int64),  # seats taken
+        ("capacity", np.float64),  # bytes per second; of channels, as what follows
+        ("filled", np.float64),  # level at which it is full; inf: is not
+        ("fresh", np.bool_),  # whether its key, while it is dirty, is its fair level
+    ],
+    align=True,
+)
+SEAT = np.dtype([("flow", np.int64), ("entry", np.int64)], align=True)
+# a flow on a list; the entries of a flow are contiguous, its sender is the last
+ENTRY = np.dtype([("list", np.int64), ("seat", np.int64)], align=True)
+FLOW = np.dtype(
+    [
+        ("first_entry", np.int64),
+        ("sender_entry", np.int64),
+        ("weight", np.float64),
+        ("level", np.float64),  # rate / weight
+        ("bottleneck", np.int64),  # channel that holds the flow; -1: new, released or re-weighted
+        ("rate", np.float64),  # bytes per second
+        ("left", np.float64),  # bytes not sent at time `since_s`
+        ("since_s", np.float64),
+        ("first_rate", np.float64),  # when it first started; -1: not yet
+        ("sent_s", np.float64),  # when its bytes had last gone
+        ("final", np.bool_),  # has its level in this sweep
+    ],
+    align=True,
+)
+JOB = np.dtype(
+    [
+        ("at", np.int64),  # step that runs or has just ended, or one before the first
+        ("n_open", np.int64),  # flows of this step that still run
+        ("step_end_s", np.float64),  # when the last byte arrives, of the flows that have ended
+        ("count", np.int64),  # iterations made
+        ("first_end_s", np.float64),
+        ("last_end_s", np.float64),
+    ],
+    align=True,
+)
