@@ -232,9 +232,9 @@ def _arrive(
     jobs: Table,
     order: Ints32,
     number: int,
-    now: float,
 ) -> None:
     """Take the first packet off a link: on to the next channel, or to its end."""
+    now = events[number]["time"]
     link = links[number]
     packet = link["head"]
     p = packets[packet]
@@ -357,7 +357,6 @@ def advance(
                 jobs,
                 order,
                 event,
-                now,
             )
         else:
             _make_packet(
