@@ -9,7 +9,8 @@ Names are loaded on first use, so that the command answers ``--help`` at once.
 * `verify`, `Verification` -- whether they are isolated, and their partitions non-blocking
 * `Snapshot`, `read_snapshot` -- jobs on a fabric at one moment, from JSON
 * `Result`, `Campaign` -- what came out
-* `NetworkPace` -- the rate model that asks the network, for simulations of one's own
+* `NetworkPace`, `NetworkLedger` -- the rate model that asks the network, for simulations of one's
+  own, and the observer that notes what links carried and who made whom lose time
 * `speedup`, `summarize` -- emergent speed-up against a baseline, summary of a job table
 * `write_report` -- the HTML report
 * `CouplingError`, `ExperimentError`, `ResultError`, `SnapshotError` -- what goes wrong
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from coupling.experiments.campaign import Campaign, run_campaign
     from coupling.experiments.engine import run
     from coupling.experiments.experiment import Experiment
+    from coupling.pace.ledgers import NetworkLedger
     from coupling.pace.network import NetworkPace
     from coupling.report.report import write_report
     from coupling.results.result import Result
@@ -39,6 +41,7 @@ __all__ = [
     "Estimate",
     "Experiment",
     "ExperimentError",
+    "NetworkLedger",
     "NetworkPace",
     "Result",
     "ResultError",
@@ -61,6 +64,7 @@ _HOME = {
     "Estimate": "coupling.snapshots.estimate",
     "Experiment": "coupling.experiments.experiment",
     "ExperimentError": "coupling.errors",
+    "NetworkLedger": "coupling.pace.ledgers",
     "NetworkPace": "coupling.pace.network",
     "Result": "coupling.results.result",
     "ResultError": "coupling.errors",

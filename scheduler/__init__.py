@@ -10,6 +10,7 @@ Jobs on a machine: workloads, allocators, queue policies, the event loop.
 * `QueuePolicy`, `POLICIES`, `make_policy` -- which waiting jobs start
 * `RateModel`, `Pace` -- how running jobs slow each other down, to be fulfilled by others
 * `simulate`, `Schedule`, `JobRecord` -- the event loop and what happened
+* `Observer` -- who watches a simulation
 * `SchedulerError` and its kinds -- what goes wrong
 """
 
@@ -19,6 +20,7 @@ from scheduler.cluster import Cluster
 from scheduler.errors import AllocationError, PolicyError, SchedulerError, WorkloadError
 from scheduler.geometry import Geometry
 from scheduler.job import Communication, Job
+from scheduler.observer import Observer
 from scheduler.queues import POLICIES, QueuePolicy, make_policy
 from scheduler.rates import Pace, RateModel
 from scheduler.simulator import JobRecord, Schedule, simulate
@@ -52,6 +54,7 @@ __all__ = [
     "Job",
     "JobRecord",
     "NodeChooser",
+    "Observer",
     "Pace",
     "PolicyError",
     "Profile",

@@ -14,6 +14,7 @@ from scheduler.cluster import Cluster
 from scheduler.errors import PolicyError
 from scheduler.job import Job, check_jobs
 from scheduler.machine import Machine
+from scheduler.observer import Observer
 from scheduler.queues.base import QueuePolicy
 from scheduler.rates import AlonePace, Pace, RateModel
 
@@ -128,7 +129,7 @@ def simulate(
     rates: RateModel | None = None,
     estimate_s: Callable[[Job], float] | None = None,
     kill_at_limit: bool = False,
-    progress: Callable[[int, float], None] | None = None,
+    observers: Sequence[Observer] = (),
 ) -> Schedule:
     """
     Run a workload on a machine.
@@ -149,8 +150,8 @@ def simulate(
         What the scheduler knows of a job's run time, in seconds; default: the run time.
     kill_at_limit : bool, default False
         End a job that reaches its requested time.
-    progress : callable, optional
-        Called after each instant with the number of ended jobs and the time in seconds.
+    observers : sequence of Observer, optional
+        Who watches.
 
     Returns
     -------
@@ -181,9 +182,10 @@ def simulate(
         policy=policy,
         rates=rates or AlonePace(),
         kill_at_limit=kill_at_limit,
+        observers=tuple(observers),
     )
     environment = simpy.Environment()
-    environment.process(run.drive(environment, jobs, progress))
+    environment.process(run.drive(environment, jobs))
     environment.run()
     return Schedule(tuple(run.records), run.timeline)
 
@@ -201,6 +203,7 @@ class _Simulation:
     policy: QueuePolicy
     rates: RateModel
     kill_at_limit: bool
+    observers: Sequence[Observer]
     running: dict[int, _Running] = field(default_factory=dict)
     ends: list[tuple[float, int]] = field(default_factory=list)  # heap; out-of-date entries stay
     records: list[JobRecord] = field(default_factory=list)
@@ -208,10 +211,7 @@ class _Simulation:
     busy_nodes: int = 0
 
     def drive(
-        self,
-        environment: simpy.Environment,
-        jobs: Sequence[Job],
-        progress: Callable[[int, float], None] | None,
+        self, environment: simpy.Environment, jobs: Sequence[Job]
     ) -> Generator[simpy.Event, Any, None]:
         """Go from instant to instant until all jobs have ended."""
         submitted = 0
@@ -228,8 +228,8 @@ class _Simulation:
             started = self._start_jobs()
             self._set_paces(ended, started, now_s)
             self._note(now_s)
-            if progress is not None:
-                progress(len(self.records), now_s)
+            for observer in self.observers:
+                observer.passed(len(self.records), now_s)
         if len(self.policy):
             raise PolicyError(f"{len(self.policy)} jobs wait on an empty machine, none is started.")
 
@@ -268,7 +268,12 @@ class _Simulation:
 
     def _start_jobs(self) -> list[Allocation]:
         """Let the policy start jobs."""
+        now_s = self.machine.now_s
+        for observer in self.observers:
+            observer.deciding(now_s)
         self.policy.select(self.machine)
+        for observer in self.observers:
+            observer.decided(now_s)
         started = self.machine.started
         self.machine.started = []
         return started
@@ -280,6 +285,8 @@ class _Simulation:
         if not ended and not started:
             return
         paces = self.rates.change(ended, started, now_s)
+        for observer in self.observers:
+            observer.changed(ended, started, paces, now_s)
         for allocation in started:
             job = allocation.job
             limit_s = now_s + job.requested_s if self.kill_at_limit else float("inf")

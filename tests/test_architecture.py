@@ -39,7 +39,7 @@ FLOORS = {
         ["geometry", "job", "sharing", "pattern_tables"],
         ["allocation", "traffic", "workload"],
         ["footprint", "rates"],
-        ["cluster"],
+        ["cluster", "observer"],
         ["switches", "allocators"],
         ["allocators.isolating", "allocators.lists", "allocators.leaves"],
         ["allocators.torus", "machine"],

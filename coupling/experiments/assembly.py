@@ -2,15 +2,15 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from coupling.errors import ExperimentError
 from coupling.experiments.experiment import Experiment
-from coupling.reading.fabric import topology_of
+from coupling.reading.fabric import build_topology
 from coupling.reading.inputs import hashes
 from coupling.reading.plugins import sources
-from coupling.reading.table import Table
 from netsim.topology.base import Topology
 from netsim.topology.rails import node_bandwidth
 from scheduler.workload import (
@@ -77,8 +77,8 @@ def assemble(experiment: Experiment) -> Parts:
         If a file cannot be read, or a name or value is wrong.
     """
     seeds, where = experiment.all_seeds, f"{experiment.source}: [workload]"
-    topology = topology_of(
-        Table({"topology": experiment.topology}, experiment.source), experiment.folder
+    topology = build_topology(
+        experiment.topology, experiment.folder, partial(_fault, experiment.source)
     )
     read_jobs = make_workload(experiment.workload, experiment.folder, where, seeds["workload"])
     _refuse_running(read_jobs, where)
@@ -102,6 +102,11 @@ def assemble(experiment: Experiment) -> Parts:
         profile.table,
         read,
     )
+
+
+def _fault(source: str, what: str) -> ExperimentError:
+    """Make the error of a fabric that cannot be built."""
+    return ExperimentError(f"{source} topology: {what}")
 
 
 def _refuse_running(workload: Workload, where: str) -> None:

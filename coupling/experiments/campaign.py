@@ -15,9 +15,10 @@ from typing import Any
 from coupling.errors import ExperimentError, ResultError
 from coupling.experiments.assembly import Parts, assemble
 from coupling.experiments.claim import claim
-from coupling.experiments.engine import Progress, check_parts, run_parts, with_reference_runtimes
+from coupling.experiments.engine import Progress, run_parts, with_reference_runtimes
 from coupling.experiments.experiment import Experiment, demand_experiment
 from coupling.experiments.records import Records
+from coupling.experiments.setup import check_parts
 from coupling.experiments.workers import Kept, run_in_workers
 from coupling.results.result import Result
 from coupling.stopping import shielded

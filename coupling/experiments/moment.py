@@ -1,14 +1,14 @@
 """A moment of a run: who ran where and owned what, as a snapshot."""
 
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
-from coupling.errors import CouplingError, ResultError
+from coupling.errors import CouplingError, ExperimentError, ResultError
 from coupling.experiments.stored import Stored
-from coupling.reading.fabric import topology_of
-from coupling.reading.table import Table
+from coupling.reading.fabric import build_topology
 from coupling.results.result import Result
 from coupling.snapshots.snapshot import snapshot_from
 from netsim.errors import TopologyError
@@ -43,7 +43,7 @@ def moment(stored: Stored, at_s: float, run: str | None = None) -> dict[str, Any
     place = _place(stored, run)
     result = Result.load(place)
     experiment = stored.experiment.located()
-    topology = topology_of(Table({"topology": experiment.topology}, str(place)), place)
+    topology = build_topology(experiment.topology, place, partial(_fault, place))
     running = _running(result.jobs, at_s, place)
     document: dict[str, Any] = {"topology": experiment.topology}
     if experiment.routing is not None:
@@ -54,6 +54,11 @@ def moment(stored: Stored, at_s: float, run: str | None = None) -> dict[str, Any
     except (CouplingError, TopologyError) as error:
         raise ResultError(f"{place}: its tables do not fit its fabric: {error}") from None
     return document
+
+
+def _fault(place: Path, what: str) -> ExperimentError:
+    """Make the error of a fabric that cannot be built again."""
+    return ExperimentError(f"{place} topology: {what}")
 
 
 def _place(stored: Stored, run: str | None) -> Path:

@@ -14,7 +14,7 @@ from scheduler.allocators.isolating.lc import LeastConstrainedShared
 from scheduler.job import Job
 from scheduler.rates import FULL_PACE, Pace
 
-ASSUMED = "assumed"
+_NAME = "assumed"
 
 
 def assumption_of(options: Mapping[str, Any]) -> Assumption:
@@ -36,8 +36,7 @@ def assumption_of(options: Mapping[str, Any]) -> Assumption:
     ExperimentError, ContentionError
         If an option or its value is unknown.
     """
-    registry = {ASSUMED: Assumption}
-    return build("contention model", ASSUMED, registry, options, ExperimentError)
+    return build("contention model", _NAME, {_NAME: Assumption}, options, ExperimentError)
 
 
 def assumed_interference(

@@ -1,4 +1,4 @@
-"""HopLedger: what each job's communication costs on its placement by the formula of Mishra20."""
+"""HopLedger: an observer that notes what communication costs by the formula of Mishra20."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -16,7 +16,8 @@ from netsim.topology.fattree import FatTree
 from scheduler.allocation import Allocation
 from scheduler.allocators.leaves.leafwise import switch_above
 from scheduler.cluster import Cluster
-from scheduler.rates import Pace, RateModel
+from scheduler.observer import Observer
+from scheduler.rates import Pace
 from scheduler.traffic import RankFlows, rank_flows
 
 _Spread = tuple[list[int], list[int]]  # leaves of a job, ascending, and its nodes on each
@@ -35,14 +36,12 @@ class _Placed:
     comm: Sequence[int]
 
 
-class HopLedger:
+class HopLedger(Observer):
     """
-    A rate model that notes communication costs on the way and leaves paces to another.
+    Notes what the communication of each job costs on its placement.
 
     Parameters
     ----------
-    rates : RateModel
-        Knows the paces.
     cluster : Cluster
         The machine; a fat-tree, or nothing is noted.
 
@@ -53,8 +52,7 @@ class HopLedger:
     at together, each leaf of each job as a leaf of its own.
     """
 
-    def __init__(self, rates: RateModel, cluster: Cluster) -> None:
-        self._rates = rates
+    def __init__(self, cluster: Cluster) -> None:
         self._costs: dict[int, float] = {}
         self._comm = [0] * cluster.n_leaves
         self._spread: dict[int, _Spread] = {}
@@ -65,16 +63,21 @@ class HopLedger:
             self._nodes = np.array([mask.bit_count() for mask in cluster.leaf_nodes])
             self._above = switch_above(cluster.fabric)
 
-    def change(
-        self, ended: Sequence[Allocation], started: Sequence[Allocation], now_s: float
-    ) -> Mapping[int, Pace]:
-        """Note the jobs that start and return the paces that changed."""
-        if self._is_tree:
-            for allocation in ended:
-                self._count(self._spread.pop(allocation.job.id, _NOWHERE), -1)
-            for allocation in started:
-                self._note(allocation)
-        return self._rates.change(ended, started, now_s)
+    def changed(
+        self,
+        ended: Sequence[Allocation],
+        started: Sequence[Allocation],
+        paces: Mapping[int, Pace],
+        now_s: float,
+    ) -> None:
+        """Note the jobs that start."""
+        del paces, now_s
+        if not self._is_tree:
+            return
+        for allocation in ended:
+            self._count(self._spread.pop(allocation.job.id, _NOWHERE), -1)
+        for allocation in started:
+            self._note(allocation)
 
     def costs(self) -> Mapping[int, float] | None:
         """

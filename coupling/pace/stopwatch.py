@@ -1,45 +1,31 @@
-"""Stopwatch: a queue policy that takes the time of its decisions."""
+"""Stopwatch: an observer that takes the time of scheduling decisions."""
 
 import time
-from typing import ClassVar
 
-from scheduler.job import Job
-from scheduler.machine import Machine
-from scheduler.queues.base import QueuePolicy
+from scheduler.observer import Observer
 
 
-class Stopwatch:
+class Stopwatch(Observer):
     """
-    A queue policy, and the CPU time it takes with its allocator.
-
-    Parameters
-    ----------
-    policy : QueuePolicy
-        Chooses which jobs start.
+    Takes the CPU time of a queue policy and its allocator.
 
     Attributes
     ----------
     cpu_s : float
-        CPU seconds of all its decisions so far: what Smith21, Table 3, divides by the number of
+        CPU seconds of all decisions so far: what Smith21, Table 3, divides by the number of
         jobs as scheduling time per job.
     """
 
-    name: ClassVar[str] = "stopwatch"
-
-    def __init__(self, policy: QueuePolicy) -> None:
-        self._policy = policy
+    def __init__(self) -> None:
         self.cpu_s = 0.0
+        self._begin_s = 0.0
 
-    def __len__(self) -> int:
-        """Return the number of waiting jobs."""
-        return len(self._policy)
+    def deciding(self, now_s: float) -> None:
+        """Start the watch."""
+        del now_s
+        self._begin_s = time.thread_time()
 
-    def submit(self, job: Job) -> None:
-        """Take a job into the queue."""
-        self._policy.submit(job)
-
-    def select(self, machine: Machine) -> None:
-        """Start every job that may start now."""
-        begin_s = time.thread_time()
-        self._policy.select(machine)
-        self.cpu_s += time.thread_time() - begin_s
+    def decided(self, now_s: float) -> None:
+        """Stop the watch."""
+        del now_s
+        self.cpu_s += time.thread_time() - self._begin_s

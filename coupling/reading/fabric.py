@@ -1,6 +1,7 @@
 """The fabric of a snapshot: topology, routing, and InfiniBand fabrics behind routing tables."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -50,20 +51,51 @@ def topology_of(table: Table, folder: Path) -> Topology:
         If a name, field or value is wrong.
     """
     spec = table.raw("topology")
+    if not (isinstance(spec, (str, Mapping, Topology)) or is_graph(spec)):
+        raise table.error("topology", "a machine name, or a table with its kind")
+    return build_topology(spec, folder, partial(table.fault, "topology"))
+
+
+def build_topology(
+    spec: Any,  # noqa: ANN401 (a graph has no type of ours)
+    folder: Path,
+    fault: Callable[[str], Exception],
+) -> Topology:
+    """
+    Build a topology.
+
+    Parameters
+    ----------
+    spec : str, mapping, Topology or NetworkX graph
+        Name of a machine, fields of a topology, or the fabric itself.
+    folder : Path
+        Where relative paths start.
+    fault : callable
+        Makes the error of a sentence that says what is wrong.
+
+    Returns
+    -------
+    Topology
+        The fabric.
+
+    Raises
+    ------
+    CouplingError
+        If a name, field or value is wrong.
+    """
     if isinstance(spec, Topology):
         return spec
-    if not (isinstance(spec, (str, Mapping)) or is_graph(spec)):
-        raise table.error("topology", "a machine name, or a table with its kind")
     try:
         if isinstance(spec, (str, Mapping)):
             topology = make_topology(_located(spec, folder))
         else:
             topology = from_networkx(spec)
     except NetsimError as error:
-        raise table.fault("topology", str(error)) from None
+        raise fault(str(error)) from None
     except (MemoryError, OverflowError, ValueError):  # numpy's, of sizes beyond all memory
-        raise table.fault("topology", "the fabric is too large for the memory.") from None
-    _check_range(table, topology)
+        raise fault("the fabric is too large for the memory.") from None
+    if wrong_range := _out_of_range(topology):
+        raise fault(wrong_range)
     return topology
 
 
@@ -101,10 +133,46 @@ def routing_of(
     spec = table.raw("routing", usual_routing(topology, owned=owned))
     if not isinstance(spec, (str, Mapping)):
         raise table.error("routing", "a name, or a table with name or lft")
+    return build_routing(spec, topology, folder, seed, partial(table.fault, "routing"))
+
+
+def build_routing(
+    spec: str | Mapping[str, Any],
+    topology: Topology,
+    folder: Path,
+    seed: int,
+    fault: Callable[[str], Exception],
+) -> Routing:
+    """
+    Make a routing.
+
+    Parameters
+    ----------
+    spec : str or mapping
+        Name, or fields of a routing.
+    topology : Topology
+        The fabric.
+    folder : Path
+        Where relative paths start.
+    seed : int
+        Seed of routings that draw.
+    fault : callable
+        Makes the error of a sentence that says what is wrong.
+
+    Returns
+    -------
+    Routing
+        The routing.
+
+    Raises
+    ------
+    CouplingError
+        If a name, field or file is wrong, or does not fit the fabric.
+    """
     try:
         return make_routing(_located(spec, folder), topology, seed)
     except NetsimError as error:
-        raise table.fault("routing", str(error)) from None
+        raise fault(str(error)) from None
 
 
 def usual_routing(topology: Topology, *, owned: bool) -> str:
@@ -195,26 +263,20 @@ def demand_same(wiring: Wiring, topology: Topology, source: str) -> None:
         )
 
 
-def _check_range(table: Table, topology: Topology) -> None:
-    """Refuse capacities, latencies and buffers with which times would make no sense."""
+def _out_of_range(topology: Topology) -> str:
+    """Name a capacity, latency or buffer with which times would make no sense; else nothing."""
     slowest = float(topology.capacity.min(initial=_MOST_RATE))
     fastest = float(topology.capacity.max(initial=_LEAST_RATE))
     if not _LEAST_RATE <= slowest <= fastest <= _MOST_RATE:
         wrong = slowest if slowest < _LEAST_RATE else fastest
-        raise table.fault(
-            "topology",
-            f"expected links of {_LEAST_RATE:g} to {_MOST_RATE:g} bytes/s, got {wrong:g}.",
-        )
+        return f"expected links of {_LEAST_RATE:g} to {_MOST_RATE:g} bytes/s, got {wrong:g}."
     latency_s = max(topology.latency_base_s, topology.latency_per_link_s)
     if latency_s > _MOST_LATENCY_S:
-        raise table.fault(
-            "topology", f"expected latencies of at most {_MOST_LATENCY_S:g} s, got {latency_s:g}."
-        )
+        return f"expected latencies of at most {_MOST_LATENCY_S:g} s, got {latency_s:g}."
     if topology.buffer_bytes > _MOST_BUFFER:
-        raise table.fault(
-            "topology",
-            f"expected a buffer of at most {_MOST_BUFFER:g} bytes, got {topology.buffer_bytes:g}.",
-        )
+        most = f"expected a buffer of at most {_MOST_BUFFER:g} bytes"
+        return f"{most}, got {topology.buffer_bytes:g}."
+    return ""
 
 
 def _located(spec: str | Mapping[str, Any], folder: Path) -> str | Mapping[str, Any]:

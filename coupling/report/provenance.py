@@ -6,7 +6,7 @@ from typing import Any
 import pandas as pd
 import tomli_w
 
-from coupling.pace.assumed import ASSUMED
+from coupling.pace.rate_models import rate_model
 from coupling.report.page import (
     Html,
     bullets,
@@ -149,18 +149,10 @@ def _model(results: Sequence[Result], network: Mapping[str, Any]) -> str:
 def _one_model(known: Mapping[str, Any] | None, network: Mapping[str, Any]) -> str:
     """Say what the contention model of one run is, as far as its result or its tables tell."""
     known = known or network
-    name = known.get("model", "")
-    if name == "null":
-        return "Contention model null: an infinite network, on which nothing slows a job."
-    if name == ASSUMED:
-        options = network.get("options", {})
-        given = ", ".join(f"{key} {value}" for key, value in options.items()) or "default options"
-        return (
-            f"Contention model assumed ({given}): no network is simulated; jobs that are not "
-            "isolated are said to run longer by the amounts of the papers' scenarios."
-        )
-    ways = " and ".join(known.get("routings") or [str(network.get("routing", "the usual"))])
-    return f"Contention model {name}, {ways} routing, fairness {known.get('fairness', '')}."
+    name = str(known.get("model", ""))
+    routings = known.get("routings") or [str(network.get("routing", "the usual"))]
+    fairness, options = known.get("fairness", ""), network.get("options", {})
+    return rate_model(name).described(name, routings, fairness, options)
 
 
 def _pattern_table(results: Sequence[Result]) -> Html:

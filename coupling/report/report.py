@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from coupling.errors import ResultError
-from coupling.pace.assumed import ASSUMED
+from coupling.pace.rate_models import rate_model
 from coupling.report.page import Html, bullets, details, figures, page, paragraph
 from coupling.report.plots.jobs import slowdown_plots, speedup_plots, speedups_to
 from coupling.report.plots.links import load_plots, tree_maps
@@ -137,7 +137,9 @@ def _origin(results: Sequence[Result], model: object) -> tuple[str, str]:
     assumed = [
         result.name
         for result in results
-        if (result.summary.get("network") or {"model": model}).get("model") == ASSUMED
+        if not rate_model(
+            str((result.summary.get("network") or {"model": model}).get("model"))
+        ).emergent
     ]
     if not assumed:
         return "Emergent speed-up", _EMERGENT

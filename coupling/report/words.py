@@ -5,6 +5,7 @@ from math import isfinite
 
 import pandas as pd
 
+from coupling.pace.rate_models import rate_model
 from coupling.results import readable as units
 from coupling.results.comparison import (
     Row,
@@ -92,9 +93,8 @@ def _model_of(result: Result) -> str:
 
 def _with_model(result: Result) -> str:
     """Return the name of a run beside runs of other models."""
-    words = {"null": "infinite network", "assumed": "assumed, not simulated"}
-    model = _model_of(result)
-    return f"{result.name} ({words[model]})" if model in words else result.name
+    beside = rate_model(_model_of(result)).beside
+    return f"{result.name} ({beside})" if beside else result.name
 
 
 def _gain_sentence(baseline: str, rows: Mapping[str, Row]) -> str:

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import pandas as pd
 
-from coupling.pace.network import BlameLedger, LinkLedger
+from coupling.pace.ledgers import BlameLedger, LinkLedger
 from coupling.results.columns import COLUMNS, JOB_COLUMNS, TEXT
 from coupling.results.result import folded
 from netsim.distance import average_pairwise_hops

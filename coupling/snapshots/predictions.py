@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from coupling.errors import SnapshotError
+from coupling.pace.rate_models import rate_model
 from coupling.snapshots.snapshot import PlacedJob, Snapshot
 from netsim.accuracy import Setting, setting_of
 from netsim.contention.base import ContentionModel
@@ -18,7 +19,6 @@ from netsim.topology.base import Topology
 from scheduler.traffic import PlacedTraffic
 
 _ROUNDING = 1e-9  # of the exact simulation over many iterations
-_WITHOUT_NETWORK = ("null", "assumed")  # models under which the placement costs nothing either
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,7 +232,7 @@ def _solved(snapshot: Snapshot, placed: Placed) -> dict[int, Prediction]:
     """Ask a contention model."""
     order = sorted(placed)
     model, interference = solved_model(snapshot, placed)
-    ideal = snapshot.model in _WITHOUT_NETWORK
+    ideal = not rate_model(snapshot.model).placement_costs
     return {
         job: Prediction(
             alone_s=placed[job].ideal_s if ideal else placed[job].alone_s,

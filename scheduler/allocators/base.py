@@ -1,6 +1,6 @@
 """Allocator: the protocol, and the checks that all allocators share."""
 
-from typing import ClassVar, Protocol
+from typing import ClassVar, Protocol, runtime_checkable
 
 from scheduler.allocation import Allocation
 from scheduler.cluster import Cluster
@@ -51,6 +51,20 @@ class Allocator(Protocol):
         AllocationError
             If the job can never run on this machine.
         """
+
+
+@runtime_checkable
+class Bounded(Protocol):
+    """
+    An allocator whose searches end after so many steps, found or not.
+
+    Attributes
+    ----------
+    out_of_steps : int
+        Searches given up so far: a reader of the result must know.
+    """
+
+    out_of_steps: int
 
 
 def check_size(job: Job, cluster: Cluster) -> None:

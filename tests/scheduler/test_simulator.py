@@ -7,6 +7,7 @@ from scheduler.allocation import Allocation, lowest
 from scheduler.cluster import Cluster
 from scheduler.errors import PolicyError
 from scheduler.job import Job
+from scheduler.observer import Observer
 from scheduler.queues.easy import Easy
 from scheduler.queues.fcfs import Fcfs
 from scheduler.rates import Pace
@@ -174,3 +175,49 @@ def test_timeline_counts_running_waiting_and_busy():
     assert line.time_s == [0.0, 10.0, 20.0]
     assert (line.running, line.queued, line.busy_nodes) == ([1, 1, 0], [1, 0, 0], [16, 3, 0])
     assert line.interference == [1.0, 1.0, 1.0]
+
+
+class Diary(Observer):
+    """An observer that writes everything down."""
+
+    def __init__(self):
+        self.lines = []
+
+    def deciding(self, now_s):
+        self.lines.append((now_s, "deciding"))
+
+    def decided(self, now_s):
+        self.lines.append((now_s, "decided"))
+
+    def changed(self, ended, started, paces, now_s):
+        who = [[each.job.id for each in some] for some in (ended, started)]
+        slow = {job: pace.slowdown for job, pace in paces.items()}
+        self.lines.append((now_s, *who, slow))
+
+    def passed(self, n_ended, now_s):
+        self.lines.append((now_s, n_ended))
+
+
+def test_an_observer_hears_of_every_instant_in_order_and_changes_nothing():
+    """Job 1 runs from 0 to 10 s; job 2 comes at 4 s and wants the whole machine until 15 s."""
+    jobs = [job(1), job(2, 4.0, 16, 5.0)]
+    diary = Diary()
+
+    watched = run(jobs, observers=[Observer(), diary])
+    times = [(number, each.start_s, each.end_s) for number, each in watched.items()]
+
+    around = ["deciding", "decided"]
+    assert diary.lines == [
+        *((0.0, word) for word in around),
+        (0.0, [], [1], {1: 1.0}),
+        (0.0, 0),
+        *((4.0, word) for word in around),
+        (4.0, 0),
+        *((10.0, word) for word in around),
+        (10.0, [1], [2], {2: 1.0}),
+        (10.0, 1),
+        *((15.0, word) for word in around),
+        (15.0, [2], [], {}),
+        (15.0, 2),
+    ]
+    assert times == [(k, each.start_s, each.end_s) for k, each in run(jobs).items()]

@@ -12,7 +12,7 @@ from patterns.algorithms import RecursiveDoubling
 from scheduler.allocation import Allocation
 from scheduler.cluster import Cluster
 from scheduler.job import Communication, Job
-from scheduler.rates import AlonePace
+from scheduler.observer import Observer
 
 
 def test_figure_5_of_mishra20_by_hand():
@@ -30,25 +30,25 @@ def test_figure_5_of_mishra20_by_hand():
         for number, size, leaves in ((1, 4, both), (2, 2, ((0, 0b1100, 0),)), (4, 4, both))
     )
     silent = Allocation(Job(3, 0.0, 1, 1.0, 1.0), cluster.geometry, ((1, 0b1000, 0),))
-    ledger = HopLedger(AlonePace(), cluster)
+    ledger = HopLedger(cluster)
 
-    ledger.change([], [two, one], 0.0)
-    ledger.change([one], [silent], 1.0)
-    ledger.change([two, silent], [four], 2.0)
+    ledger.changed([], [two, one], {}, 0.0)
+    ledger.changed([one], [silent], {}, 1.0)
+    ledger.changed([two, silent], [four], {}, 2.0)
 
     alone = 2 * (1 + 2 / 4) + 4 * (1 + 2 / 4 + 2 / 4 + 4 / 8 / 2)
     assert ledger.costs() == {2: 3.0, 1: 4.0 + 11.5, 4: alone}
 
 
-class Aloud:
-    """A rate model that computes every cost message by message."""
+class Aloud(Observer):
+    """An observer that computes every cost message by message."""
 
-    def __init__(self, rates, cluster):
-        self.rates, self.tree, self.per_leaf = rates, cluster.fabric, cluster.nodes_per_leaf
+    def __init__(self, cluster):
+        self.tree, self.per_leaf = cluster.fabric, cluster.nodes_per_leaf
         self.full = [mask.bit_count() for mask in cluster.leaf_nodes]
         self.running, self.found = {}, {}
 
-    def change(self, ended, started, now_s):
+    def changed(self, ended, started, *_):
         for allocation in ended:
             self.running.pop(allocation.job.id, None)
         for allocation in started:
@@ -57,7 +57,6 @@ class Aloud:
                 self.running[allocation.job.id] = leaf
                 comm = [sum(other.count(k) for other in self.running.values()) for k in leaf]
                 self.found[allocation.job.id] = self.cost(allocation.job, leaf, comm)
-        return self.rates.change(ended, started, now_s)
 
     def costs(self):
         return self.found

@@ -1,0 +1,176 @@
+"""Setup: what a run is made of, from the names that its experiment holds."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from inspect import signature
+
+from coupling.errors import ExperimentError
+from coupling.experiments.assembly import Parts
+from coupling.experiments.experiment import Experiment
+from coupling.pace.base import RunRates, Scene
+from coupling.pace.rate_models import rate_model
+from coupling.reading.error_place import placed
+from coupling.reading.fabric import build_routing, usual_routing
+from netsim.routing.base import Routing
+from scheduler.allocators import make_allocator
+from scheduler.allocators.base import Allocator
+from scheduler.cluster import Cluster
+from scheduler.queues import POLICIES, make_policy
+from scheduler.queues.base import QueuePolicy
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Setup:
+    """
+    What a run is made of; an allocator and a queue are fresh for each simulation.
+
+    Parameters
+    ----------
+    experiment : Experiment
+        What is run.
+    parts : Parts
+        Fabric and workload.
+    rates : RunRates
+        How jobs slow each other down.
+    """
+
+    experiment: Experiment
+    parts: Parts
+    rates: RunRates
+
+    @classmethod
+    def of(cls, experiment: Experiment, parts: Parts) -> "Setup":
+        """
+        Make the network of a run.
+
+        Parameters
+        ----------
+        experiment : Experiment
+            What is run.
+        parts : Parts
+            Fabric and workload.
+
+        Returns
+        -------
+        Setup
+            The run.
+
+        Raises
+        ------
+        ExperimentError
+            If the routing, the model or an option is unknown or does not fit the fabric.
+        """
+        scene = Scene(
+            parts.topology,
+            _routing(experiment, parts),
+            parts.workload.jobs,
+            experiment.model,
+            experiment.fairness,
+            experiment.model_options,
+            experiment.all_seeds["model"],
+        )
+        with placed(f"{experiment.source}: [network]"):
+            return cls(experiment, parts, rate_model(experiment.model)(scene))
+
+    def policy(self) -> QueuePolicy:
+        """
+        Make the queue policy; those without a window ignore the one of the experiment.
+
+        Returns
+        -------
+        QueuePolicy
+            A fresh one.
+        """
+        return _policy(self.experiment)
+
+    def allocator(self) -> Allocator:
+        """
+        Make the allocator.
+
+        Returns
+        -------
+        Allocator
+            A fresh one.
+        """
+        return _allocator(self.experiment)
+
+
+def check_parts(experiment: Experiment, parts: Parts) -> None:
+    """
+    Make every part that a run will need, so that errors show before anything is run.
+
+    Parameters
+    ----------
+    experiment : Experiment
+        What to run.
+    parts : Parts
+        Fabric and workload.
+
+    Raises
+    ------
+    ExperimentError, SchedulerError, NetsimError
+        If a name or option is unknown or does not fit the fabric.
+    """
+    with placed(f"{experiment.source}: [scheduler]"):
+        _policy(experiment)
+        _check_sizes(_allocator(experiment), parts)
+    Setup.of(experiment, parts)
+
+
+def baseline_slowdowns(experiment: Experiment, parts: Parts) -> Mapping[int, float] | None:
+    """
+    Return the slowdowns under Baseline where the model knows them without a simulation.
+
+    Parameters
+    ----------
+    experiment : Experiment
+        Names the model.
+    parts : Parts
+        Fabric and workload.
+
+    Returns
+    -------
+    mapping of int to float or None
+        By job id; None where a simulation has to tell.
+    """
+    seed = experiment.all_seeds["model"]
+    known = rate_model(experiment.model)
+    return known.baseline_slowdowns(parts.workload.jobs, experiment.model_options, seed)
+
+
+def _policy(experiment: Experiment) -> QueuePolicy:
+    """Make the queue policy."""
+    options = dict(experiment.queue_options)
+    factory = POLICIES.get(experiment.queue)
+    if experiment.window is not None and factory and "window" in signature(factory).parameters:
+        options["window"] = experiment.window
+    return make_policy(experiment.queue, options)
+
+
+def _allocator(experiment: Experiment) -> Allocator:
+    """Make the allocator."""
+    seed = experiment.all_seeds["allocator"]
+    return make_allocator(experiment.allocator, experiment.allocator_options, seed)
+
+
+def _routing(experiment: Experiment, parts: Parts) -> Routing:
+    """Make the routing: the one named, or the usual one of the fabric."""
+    named, fabric = experiment.routing, parts.topology
+
+    def fault(what: str) -> ExperimentError:
+        return ExperimentError(f"{experiment.source}: [network] routing: {what}")
+
+    spec = usual_routing(fabric, owned=True) if named is None else named
+    return build_routing(spec, fabric, experiment.folder, experiment.all_seeds["routing"], fault)
+
+
+def _check_sizes(allocator: Allocator, parts: Parts) -> None:
+    """Try a job of each size on the empty machine: what never fits must show before a long run."""
+    empty = Cluster(parts.topology)
+    for job in {job.n_nodes: job for job in parts.workload.jobs}.values():
+        if allocator.allocate(job, empty) is None:
+            raise ExperimentError(
+                f"job {job.id} of {job.n_nodes} nodes does not fit under allocator "
+                f"{allocator.name!r}, even on the empty machine; drop such jobs with "
+                "workload.max_nodes."
+            )

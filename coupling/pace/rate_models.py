@@ -1,0 +1,167 @@
+"""Rate models by the name of the experiment's model: what a run says of jobs together."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
+
+from coupling.pace.assumed import AssumedPace, assumed_interference, assumption_of
+from coupling.pace.base import Pacing, RunRates, Scene
+from coupling.pace.network import NetworkPace
+from netsim.contention.base import ContentionModel
+from netsim.contention_models import make_contention_model
+from scheduler.allocators.base import Allocator
+from scheduler.job import Job
+
+
+class Emergent:
+    """
+    Slowdowns emerge from links that jobs share, by any contention model.
+
+    Parameters
+    ----------
+    scene : Scene
+        The run.
+
+    Raises
+    ------
+    ContentionError, NetsimError
+        If the model, an option or the fairness is unknown or wrong.
+    """
+
+    emergent: ClassVar[bool] = True
+    placement_costs: ClassVar[bool] = True
+    beside: ClassVar[str] = ""
+
+    def __init__(self, scene: Scene) -> None:
+        self._scene = scene
+        self._fresh = [self._model()]  # bad options are refused before the first job
+
+    def begin(self, allocator: Allocator) -> Pacing:
+        """Begin a simulation."""
+        del allocator
+        scene = self._scene
+        model = self._fresh.pop() if self._fresh else self._model()
+        network = NetworkPace(scene.topology, scene.routing, model)
+        return Pacing(network, network=network)
+
+    def _model(self) -> ContentionModel | None:
+        """Make the contention model."""
+        scene = self._scene
+        return make_contention_model(
+            scene.model,
+            scene.topology,
+            fairness=scene.fairness,
+            options=scene.options,
+            seed=scene.seed,
+        )
+
+    @classmethod
+    def baseline_slowdowns(
+        cls, jobs: Sequence[Job], options: Mapping[str, Any], seed: int
+    ) -> Mapping[int, float] | None:
+        """Let a simulation tell."""
+        del jobs, options, seed
+        return None
+
+    @classmethod
+    def described(
+        cls, model: str, routings: Sequence[str], fairness: str, options: Mapping[str, Any]
+    ) -> str:
+        """Say what the model is."""
+        del options
+        return f"Contention model {model}, {' and '.join(routings)} routing, fairness {fairness}."
+
+
+class Infinite(Emergent):
+    """
+    A network on which nothing slows a job: the model `null`.
+
+    Parameters
+    ----------
+    scene : Scene
+        The run.
+    """
+
+    placement_costs: ClassVar[bool] = False
+    beside: ClassVar[str] = "infinite network"
+
+    def _model(self) -> ContentionModel | None:
+        """Make no model; options, of which there are none, are refused."""
+        return super()._model() if self._scene.options else None
+
+    @classmethod
+    def described(
+        cls, model: str, routings: Sequence[str], fairness: str, options: Mapping[str, Any]
+    ) -> str:
+        """Say what the model is."""
+        del routings, fairness, options
+        return f"Contention model {model}: an infinite network, on which nothing slows a job."
+
+
+class Stated:
+    """
+    Slowdowns as a paper's scenario states them, without a network: the model `assumed`.
+
+    Parameters
+    ----------
+    scene : Scene
+        The run.
+
+    Raises
+    ------
+    ContentionError, ExperimentError
+        If an option or its value is unknown.
+    """
+
+    emergent: ClassVar[bool] = False
+    placement_costs: ClassVar[bool] = False
+    beside: ClassVar[str] = "assumed, not simulated"
+
+    def __init__(self, scene: Scene) -> None:
+        self._scene = scene
+        self._assumption = assumption_of(scene.options)
+
+    def begin(self, allocator: Allocator) -> Pacing:
+        """Begin a simulation."""
+        scene = self._scene
+        pace = AssumedPace(scene.jobs, self._assumption, scene.seed, allocator)
+        return Pacing(pace, runtime_s=pace.runtime_s)
+
+    @classmethod
+    def baseline_slowdowns(
+        cls, jobs: Sequence[Job], options: Mapping[str, Any], seed: int
+    ) -> Mapping[int, float] | None:
+        """Return what jobs lose that are not isolated."""
+        return assumed_interference(assumption_of(options), jobs, seed)
+
+    @classmethod
+    def described(
+        cls, model: str, routings: Sequence[str], fairness: str, options: Mapping[str, Any]
+    ) -> str:
+        """Say what the model is."""
+        del routings, fairness
+        given = ", ".join(f"{key} {value}" for key, value in options.items()) or "default options"
+        return (
+            f"Contention model {model} ({given}): no network is simulated; jobs that are not "
+            "isolated are said to run longer by the amounts of the papers' scenarios."
+        )
+
+
+RATE_MODELS: dict[str, type[RunRates]] = {"assumed": Stated, "null": Infinite}
+"""By the name of the model; under every other contention model slowdowns are `Emergent`."""
+
+
+def rate_model(name: str) -> type[RunRates]:
+    """
+    Return how jobs slow each other down under a model.
+
+    Parameters
+    ----------
+    name : str
+        Of the contention model; it need not be known.
+
+    Returns
+    -------
+    type of RunRates
+        To be made for a `Scene`.
+    """
+    return RATE_MODELS.get(name, Emergent)

@@ -1,0 +1,66 @@
+"""Observer: who watches a simulation, and changes nothing."""
+
+from collections.abc import Mapping, Sequence
+
+from scheduler.allocation import Allocation
+from scheduler.rates import Pace
+
+
+class Observer:
+    """
+    Watches a simulation; derive from it and write the methods for what you want to hear of.
+
+    At each instant the calls come in the order in which they stand here.
+    """
+
+    def deciding(self, now_s: float) -> None:
+        """
+        Hear that the queue policy is about to be asked.
+
+        Parameters
+        ----------
+        now_s : float
+            The instant, in seconds.
+        """
+
+    def decided(self, now_s: float) -> None:
+        """
+        Hear that the queue policy has started what it wanted to start.
+
+        Parameters
+        ----------
+        now_s : float
+            The instant, in seconds.
+        """
+
+    def changed(
+        self,
+        ended: Sequence[Allocation],
+        started: Sequence[Allocation],
+        paces: Mapping[int, Pace],
+        now_s: float,
+    ) -> None:
+        """
+        Hear who left, who came, and whose pace is another from now on.
+
+        Parameters
+        ----------
+        ended, started : sequence of Allocation
+            Jobs that left and came at this instant, in order; not both are empty.
+        paces : mapping of int to Pace
+            What the rate model said: by job id, of those that started or have another pace.
+        now_s : float
+            The instant, in seconds.
+        """
+
+    def passed(self, n_ended: int, now_s: float) -> None:
+        """
+        Hear that an instant is over.
+
+        Parameters
+        ----------
+        n_ended : int
+            Jobs that have ended so far.
+        now_s : float
+            The instant, in seconds.
+        """
