@@ -25,8 +25,12 @@ class Scene:
         Finds the way of each flow.
     jobs : sequence of Job
         All jobs that will run.
-    model, fairness, options, seed
-        Contention model, what links share evenly among, options of the model, seed of its draws.
+    model, fairness : str
+        Contention model, and what links share evenly among.
+    options : mapping of str to value
+        Of the model.
+    seed : int
+        Of the model's draws.
     """
 
     topology: Topology
@@ -60,7 +64,12 @@ class Pacing:
 
 class RunRates(Protocol):
     """
-    A way in which jobs slow each other down in a run; made for a `Scene`.
+    A way in which jobs slow each other down in a run.
+
+    Parameters
+    ----------
+    scene : Scene
+        The run.
 
     Attributes
     ----------
@@ -76,15 +85,7 @@ class RunRates(Protocol):
     placement_costs: ClassVar[bool]
     beside: ClassVar[str]
 
-    def __init__(self, scene: Scene) -> None:
-        """
-        Make what does not change from simulation to simulation.
-
-        Parameters
-        ----------
-        scene : Scene
-            The run.
-        """
+    def __init__(self, scene: Scene) -> None: ...
 
     def begin(self, allocator: Allocator) -> Pacing:
         """
