@@ -21,16 +21,8 @@ def visible(text: str) -> str:
     r"""
     Write what a terminal would obey, or not show, as an escape.
 
-    Parameters
-    ----------
-    text : str
-        What came in: a name, a value, an error that quotes them.
-
-    Returns
-    -------
-    str
-        One line; control characters, line breaks, invisible marks and bytes that are no text
-        are written as in Python.
+    Result: one line; control characters, line breaks, invisible marks and bytes that are no text
+    are written as in Python.
 
     Examples
     --------
@@ -41,39 +33,13 @@ def visible(text: str) -> str:
 
 
 def check_arguments(arguments: Sequence[str]) -> None:
-    """
-    Refuse arguments that are no text: they could stand in no result.
-
-    Parameters
-    ----------
-    arguments : sequence of str
-        As the system gives them.
-
-    Raises
-    ------
-    CouplingError
-        Naming the argument.
-    """
+    """Refuse arguments that are no text: they could stand in no result."""
     for argument in arguments:
         check_text(argument, "argument")
 
 
 def check_text(name: str, what: str) -> None:
-    """
-    Refuse the name of a file that is no text.
-
-    Parameters
-    ----------
-    name : str
-        As the system gives it.
-    what : str
-        What it is.
-
-    Raises
-    ------
-    CouplingError
-        Naming it.
-    """
+    """Refuse the name of a file that is no text."""
     if re.search("[\ud800-\udfff]", name):
         raise CouplingError(
             f"{what} {name}: expected text in UTF-8, got bytes that are none; a file or folder of "
@@ -166,26 +132,12 @@ class _Guard(io.TextIOBase):
 
 
 def remark(text: str) -> None:
-    """
-    Tell people something beside the result, on standard error.
-
-    Parameters
-    ----------
-    text : str
-        One line.
-    """
+    """Tell people something beside the result, on standard error."""
     sys.stderr.write(f"{visible(text)}\n")
 
 
 def write_data(text: str) -> None:
-    """
-    Write a document to standard output, for programs.
-
-    Parameters
-    ----------
-    text : str
-        The document; only where people would see it, control characters are made visible.
-    """
+    """Write a document to standard output, for programs."""
     if isinstance(sys.stdout, _Guard) and not sys.stdout.isatty():
         sys.stdout.write_data(text)
     else:

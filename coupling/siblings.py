@@ -7,20 +7,7 @@ SIBLINGS = ("fabricsim", "netsim", "patterns", "scheduler")
 
 
 def check_siblings(root: Path | None = None) -> None:
-    """
-    Refuse to go on when another distribution shadows one of our packages.
-
-    Parameters
-    ----------
-    root : Path, optional
-        Folder that must hold the packages; default: where this package lies.
-
-    Raises
-    ------
-    ImportError
-        Naming the package, where it was found, and what to do. The public names
-        ``netsim`` and ``scheduler`` are used by other distributions as well.
-    """
+    """Refuse to go on when another distribution shadows one of our packages."""
     root = root or Path(__file__).parents[1]
     for name in SIBLINGS:
         spec = find_spec(name)

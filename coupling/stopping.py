@@ -20,16 +20,7 @@ class _Shield:
 
 
 def stop(signum: int, _frame: FrameType | None) -> None:
-    """
-    Let what is being done clean up after itself: a handler of signals.
-
-    Parameters
-    ----------
-    signum : int
-        The signal.
-    _frame : frame
-        Where it came; of no use here.
-    """
+    """Let what is being done clean up after itself: a handler of signals."""
     if not _Shield.depth:
         raise Stopped(signum)
     if _Shield.signum:  # asked for twice
@@ -44,16 +35,6 @@ def shielded(progress: Told | None) -> Iterator[Told]:
 
     Compiled code calls the interpreter here and there and does not look for exceptions: one
     that a signal raises there is a SystemError, or the end of the process.
-
-    Parameters
-    ----------
-    progress : callable or None
-        Called now and then.
-
-    Yields
-    ------
-    callable
-        To be called instead.
     """
 
     def told(what: str, done: int, total: int) -> None:

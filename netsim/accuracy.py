@@ -124,15 +124,7 @@ class Setting:
         """
         Take a setting back from JSON.
 
-        Parameters
-        ----------
-        known : mapping
-            As from `to_dict`.
-
-        Returns
-        -------
-        Setting
-            The setting.
+        `known`: as from `to_dict`.
         """
         return cls(
             model=known["model"],
@@ -144,14 +136,7 @@ class Setting:
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """
-        Return the fields for JSON.
-
-        Returns
-        -------
-        dict
-            By name.
-        """
+        """Return the fields for JSON."""
         return {key: list(v) if isinstance(v, tuple) else v for key, v in asdict(self).items()}
 
 
@@ -159,17 +144,7 @@ def routing_kind(routing: Routing, *, owned: bool = False) -> str:
     """
     Return what a routing is called where its errors are looked up.
 
-    Parameters
-    ----------
-    routing : Routing
-        Any.
-    owned : bool, default False
-        Whether the jobs looked at own links.
-
-    Returns
-    -------
-    str
-        Its key in `ROUTINGS`; ``wraparound`` and ``d-mod-k`` for the two halves of ``jigsaw``.
+    Result: its key in `ROUTINGS`; ``wraparound`` and ``d-mod-k`` for the two halves of ``jigsaw``.
     """
     if isinstance(routing, Rerouted):
         return f"{routing_kind(routing.inner, owned=owned)} round failures"
@@ -190,23 +165,8 @@ def setting_of(
     """
     Return what a result is computed with.
 
-    Parameters
-    ----------
-    topology : Topology
-        The fabric.
-    routing : Routing or None
-        Finds the way of each flow; None: no network is simulated.
-    model, fairness : str
-        As in an experiment.
-    owned : iterable of bool, optional
-        For jobs that communicate: whether they own links; default: none of them does.
-    ranks_per_node : iterable of int, optional
-        The numbers that occur; default: one.
-
-    Returns
-    -------
-    Setting
-        The setting.
+    `routing`: finds the way of each flow; None: no network is simulated. `owned`: for jobs that
+    communicate: whether they own links; default: none of them does.
     """
     ways = (
         set()
@@ -225,14 +185,7 @@ def setting_of(
 
 @cache
 def comparisons() -> tuple[Comparison, ...]:
-    """
-    Return all comparisons with packets that were made.
-
-    Returns
-    -------
-    tuple of Comparison
-        As the benchmark commands have written them into the table.
-    """
+    """Return all comparisons with packets that were made."""
     text = files("netsim").joinpath(TABLE).read_text(encoding="utf-8")
     return tuple(Comparison(**row) for row in json.loads(text))
 
@@ -241,15 +194,7 @@ def compared(setting: Setting) -> tuple[Comparison, ...]:
     """
     Return the comparisons that hold for a result.
 
-    Parameters
-    ----------
-    setting : Setting
-        What the result was computed with.
-
-    Returns
-    -------
-    tuple of Comparison
-        At least one for each routing and number of ranks of the setting; else none at all.
+    Result: at least one for each routing and number of ranks of the setting; else none at all.
     """
     wanted = {(way, ranks) for way in setting.routings for ranks in setting.ranks_per_node}
     found = [
@@ -264,19 +209,7 @@ def compared(setting: Setting) -> tuple[Comparison, ...]:
 
 
 def known_accuracy(setting: Setting) -> dict[str, Any]:
-    """
-    Return what is known of the error of a result, for JSON.
-
-    Parameters
-    ----------
-    setting : Setting
-        What the result was computed with.
-
-    Returns
-    -------
-    dict
-        The setting, the comparisons that hold for it, and what that means in a sentence.
-    """
+    """Return what is known of the error of a result, for JSON."""
     return setting.to_dict() | {
         "compared_with_packets": [asdict(row) for row in compared(setting)],
         "accuracy": accuracy_sentence(setting),
@@ -287,15 +220,7 @@ def accuracy_sentence(setting: Setting) -> str:
     """
     Say how far off a result may be, or that nobody knows.
 
-    Parameters
-    ----------
-    setting : Setting
-        What the result was computed with.
-
-    Returns
-    -------
-    str
-        A sentence, number first.
+    Result: a sentence, number first.
 
     Examples
     --------
@@ -325,16 +250,8 @@ def accuracy_details(setting: Setting) -> str:
     """
     Say what else a reader must know who relies on a result.
 
-    Parameters
-    ----------
-    setting : Setting
-        What the result was computed with.
-
-    Returns
-    -------
-    str
-        One or two sentences: the worst job of the comparisons and what no model at all is worth,
-        or what the model was compared on; empty where there is nothing to compare.
+    Result: one or two sentences: the worst job of the comparisons and what no model at all is
+    worth, or what the model was compared on; empty where there is nothing to compare.
     """
     if setting.model in _NOTHING_TO_COMPARE:
         return ""

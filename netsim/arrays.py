@@ -14,26 +14,7 @@ def numbers_below(name: str, values: object, below: int, error: type[ValueError]
     """
     Return a list of whole numbers from 0 as an array, or say what is none.
 
-    Parameters
-    ----------
-    name : str
-        What the list is called, for the error.
-    values : object
-        What came: an array, or what numpy makes one of.
-    below : int
-        Greater than every number allowed.
-    error : type of ValueError
-        Raised for anything else.
-
-    Returns
-    -------
-    (n,) int array
-        The numbers.
-
-    Raises
-    ------
-    ValueError
-        Of type `error`, if it is no list of whole numbers, or one is out of range.
+    Result (n,): the numbers.
     """
     expected = f"{name}: expected a list of whole numbers 0..{below - 1}"
     try:
@@ -59,26 +40,7 @@ def numbers_from(name: str, values: object, least: float, error: type[ValueError
     """
     Return a list of finite numbers as an array, or say what is none.
 
-    Parameters
-    ----------
-    name : str
-        What the list is called, for the error.
-    values : object
-        What came: an array, or what numpy makes one of.
-    least : float
-        Smallest number allowed.
-    error : type of ValueError
-        Raised for anything else.
-
-    Returns
-    -------
-    (n,) float array
-        The numbers.
-
-    Raises
-    ------
-    ValueError
-        Of type `error`, if it is no list of numbers, or one is out of range.
+    Result (n,): the numbers.
     """
     expected = f"{name}: expected a list of finite numbers from {least:g}"
     try:

@@ -139,34 +139,14 @@ def finish_times(
     """
     Return rates at the start, and finish times with rates re-shared at each completion.
 
-    Parameters
-    ----------
-    routes : Routes
-        Links crossed by each of the F flows; all start at time 0.
-    sender : (F,) int array
-        Node that sends each flow.
-    nbytes : (F,) float array
-        Bytes of each flow, positive.
-    capacity : (E,) float array
-        Bytes per second of each directed link's channel.
-    channel : (E,) int array, optional
-        Channel of each link (`Topology.channel`); absent: a channel for every link.
-    latency_s : (F,) float array, optional
-        Added to a flow's finish time when its bytes have gone; 0 when absent.
-    fairness : {"per-sender", "per-flow"}
-        Weight of a flow: 1 / (flows open at its source now), or 1.
-
-    Returns
-    -------
-    rates : (F,) float array
-        Bytes per second while all flows are open; ``inf`` inside a node.
-    finish_s : (F,) float array
-        Arrival of each flow's last byte, in seconds; 0 inside a node.
-
-    Raises
-    ------
-    NetsimError
-        If an array does not fit the others or holds a value out of its range.
+    `routes`: links crossed by each of the F flows; all start at time 0. `sender` (F,): node that
+    sends each flow. `nbytes` (F,): bytes of each flow, positive. `capacity` (E,): bytes per second
+    of each directed link's channel. `channel` (E,) or None: channel of each link
+    (`Topology.channel`); absent: a channel for every link. `latency_s` (F,) or None: added to a
+    flow's finish time when its bytes have gone; 0 when absent. `fairness` {"per-sender",
+    "per-flow"}: weight of a flow: 1 / (flows open at its source now), or 1. Result: `rates` (F,):
+    bytes per second while all flows are open; ``inf`` inside a node; `finish_s` (F,): arrival of
+    each flow's last byte, in seconds; 0 inside a node.
 
     Examples
     --------

@@ -137,15 +137,7 @@ def fold_hostlist(names: Iterable[str]) -> str:
     """
     Write names as a host list.
 
-    Parameters
-    ----------
-    names : iterable of str
-        Names without brackets and commas.
-
-    Returns
-    -------
-    str
-        The names in their order; neighbours that count up by one are folded into a range.
+    Result: the names in their order; neighbours that count up by one are folded into a range.
 
     Examples
     --------

@@ -31,22 +31,9 @@ def load_kernels(module: str, what: str, seconds: float) -> ModuleType:
     Kernels are declared with explicit signatures, so they are compiled, or read from the
     disk cache, while their module is imported; later calls return the imported module.
 
-    Parameters
-    ----------
-    module : str
-        Absolute name of a module of numba kernels, ``...kernels``.
-    what : str
-        What is compiled, in the user's words, e.g. ``"contention kernels"``.
-    seconds : float
-        About how long the compilation takes, in seconds.
+    `module`: absolute name of a module of numba kernels, ``...kernels``. `what`: what is compiled,
+    in the user's words, e.g. ``"contention kernels"``.
 
-    Returns
-    -------
-    module
-        The module.
-
-    Notes
-    -----
     The announcement goes to the logger ``fabricsim`` at level WARNING, once, when the first
     kernel is really compiled; nothing is said when all come from the disk cache. The cache
     lies where ``NUMBA_CACHE_DIR`` says, else beside the source, else in the user's cache

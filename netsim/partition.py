@@ -106,20 +106,7 @@ class TreePartition:
         """
         Return the numbers of nodes within the job.
 
-        Parameters
-        ----------
-        nodes : (F,) int array
-            Nodes of the fabric.
-
-        Returns
-        -------
-        (F,) int array
-            Positions in ``self.nodes``.
-
-        Raises
-        ------
-        PartitionError
-            If a node is not the job's.
+        `nodes` (F,): nodes of the fabric. Result (F,): positions in ``self.nodes``.
         """
         known = self._number[np.clip(nodes, -1, self.tree.n_nodes)]
         if np.any(known < 0):
@@ -141,24 +128,9 @@ def on_tree(tree: FatTree, partition: Partition) -> TreePartition:
     """
     Look at a partition from the switches of a fat-tree.
 
-    Parameters
-    ----------
-    tree : FatTree
-        Two or three levels, one link per node.
-    partition : Partition
-        Its nodes may repeat (several ranks on a node); ``links`` None is read as none. Links of
-        its own nodes are taken for granted and may be listed or not. Links out of service carry
-        nothing: they are as if not owned.
-
-    Returns
-    -------
-    TreePartition
-        The same partition by leaf and pod.
-
-    Raises
-    ------
-    PartitionError
-        If the tree has four levels or nodes with several links, or a node or link does not exist.
+    `partition`: its nodes may repeat (several ranks on a node); ``links`` None is read as none.
+    Links of its own nodes are taken for granted and may be listed or not. Links out of service
+    carry nothing: they are as if not owned.
     """
     if not isinstance(tree, FatTree):
         raise wrong("tree", "a fat-tree", tree, PartitionError)

@@ -13,15 +13,8 @@ def demand_routes(routes: object, error: type[ValueError]) -> None:
     """
     Refuse what are no routes, or routes over links that do not exist.
 
-    Parameters
-    ----------
-    routes : object
-        What came.
-    error : type of ValueError
-        Raised for anything but `Routes` that fit together.
+    `error`: raised for anything but `Routes` that fit together.
 
-    Notes
-    -----
     Kernels index by it without looking.
     """
     if not isinstance(routes, Routes):

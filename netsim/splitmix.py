@@ -19,22 +19,9 @@ def uniforms(seed: int, ids: Ints, *stream: int) -> Floats:
     """
     Return a random number for every job that depends on no other job.
 
-    Parameters
-    ----------
-    seed : int
-        Of the whole draw, not negative.
-    ids : (n,) int array
-        Job numbers.
-    *stream : int
-        Tells several numbers of one job apart.
+    `ids` (n,): job numbers. Result (n,): in [0, 1); equal arguments give equal numbers, on every
+    machine.
 
-    Returns
-    -------
-    (n,) float array
-        In [0, 1); equal arguments give equal numbers, on every machine.
-
-    Notes
-    -----
     The output function of SplitMix64 (Steele, Lea and Flood, *Fast splittable pseudorandom
     number generators*, OOPSLA 2014), applied to seed, stream and job number in turn.
 
@@ -55,22 +42,8 @@ def whole_numbers(seed: int, numbers: tuple[Ints, ...], below: int) -> Ints:
     """
     Draw a whole number for each entry of some arrays.
 
-    Parameters
-    ----------
-    seed : int
-        Seed.
-    numbers : tuple of (F,) int array
-        What each draw depends on; equal numbers give equal draws.
-    below : int
-        Draws are in 0..below-1.
+    `below`: draws are in 0..below-1. Result (F,): the draws.
 
-    Returns
-    -------
-    (F,) int array
-        The draws.
-
-    Notes
-    -----
     The output function of SplitMix64, as in `uniforms`, over each number in turn.
     """
     state = np.full(numbers[0].shape, int(seed) % _WORD, dtype=np.uint64)

@@ -20,10 +20,7 @@ class Tabled(ABC):
         """
         Return the rows as a table.
 
-        Returns
-        -------
-        DataFrame
-            A row for each job or flow.
+        Result: a row for each job or flow.
         """
         import pandas as pd  # noqa: PLC0415 (slow to import, and rarely needed)
 

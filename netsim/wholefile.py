@@ -15,21 +15,9 @@ def replace_file(path: Path | str, data: str | bytes) -> None:
     """
     Write a file: whenever the process ends, the old one or the new one is there.
 
-    Parameters
-    ----------
-    path : Path or str
-        The file; one that a link names stays behind its link. What is no regular file, such
-        as a pipe or a device, is written to as it is.
-    data : str or bytes
-        Its contents; text becomes UTF-8.
+    `path`: the file; one that a link names stays behind its link. What is no regular file, such as
+    a pipe or a device, is written to as it is. `data`: its contents; text becomes UTF-8.
 
-    Raises
-    ------
-    OSError
-        If it cannot be written; the old file, or none, is left then.
-
-    Notes
-    -----
     The data goes into a temporary file of the same folder, to the disk, and then under the
     name. The temporary file is locked while its writer lives: those of killed writers are
     removed when the same file is written again.
@@ -57,16 +45,7 @@ def replace_file(path: Path | str, data: str | bytes) -> None:
 
 
 def remove_leftovers(folder: Path, begin: str = ".") -> None:
-    """
-    Remove temporary files of writers that were killed.
-
-    Parameters
-    ----------
-    folder : Path
-        Where to look; folders inside are not entered.
-    begin : str, default "."
-        How the names must begin.
-    """
+    """Remove temporary files of writers that were killed."""
     with suppress(OSError), os.scandir(folder) as entries:
         for entry in entries:
             if entry.name.startswith(begin) and is_leftover(entry.name):
@@ -77,15 +56,7 @@ def is_leftover(name: str) -> bool:
     """
     Say whether a name is that of a temporary file.
 
-    Parameters
-    ----------
-    name : str
-        Name in its folder.
-
-    Returns
-    -------
-    bool
-        Whether `temporary_name` made it.
+    Result: whether `temporary_name` made it.
     """
     return _LEFTOVER.fullmatch(name) is not None
 
@@ -94,28 +65,13 @@ def temporary_name(name: str) -> str:
     """
     Return a new name for what will be called otherwise when it is complete.
 
-    Parameters
-    ----------
-    name : str
-        What it will be called.
-
-    Returns
-    -------
-    str
-        A hidden name that `is_leftover` knows.
+    Result: a hidden name that `is_leftover` knows.
     """
     return f"{_begin(name)}{secrets.token_hex(4)}.partial"
 
 
 def sync_folder(folder: Path) -> None:
-    """
-    Let names that were given in a folder reach the disk, where its file system can.
-
-    Parameters
-    ----------
-    folder : Path
-        The folder.
-    """
+    """Let names that were given in a folder reach the disk, where its file system can."""
     with suppress(OSError):
         handle = os.open(folder, os.O_RDONLY)
         try:

@@ -59,20 +59,8 @@ def recursive_doubling(n_ranks: int, nbytes: float) -> list[Step]:
     """
     Return an allreduce in which the whole vector is exchanged at doubling distances.
 
-    Parameters
-    ----------
-    n_ranks : int
-        Ranks of the job.
-    nbytes : float
-        Bytes of the vector.
+    Result: steps, log2 n; two more where n is no power of two.
 
-    Returns
-    -------
-    list of Step
-        Steps, log2 n; two more where n is no power of two.
-
-    Notes
-    -----
     Mishra20, figure 3; Thakur, Rabenseifner and Gropp, *Optimization of collective
     communication operations in MPICH*, 2005, section 4.5.
     """
@@ -85,20 +73,8 @@ def rabenseifner(n_ranks: int, nbytes: float) -> list[Step]:
     """
     Return Rabenseifner's allreduce as MPICH does it.
 
-    Parameters
-    ----------
-    n_ranks : int
-        Ranks of the job.
-    nbytes : float
-        Bytes of the vector.
+    Result: twice log2 n steps; two more where n is no power of two.
 
-    Returns
-    -------
-    list of Step
-        Twice log2 n steps; two more where n is no power of two.
-
-    Notes
-    -----
     Reduce-scatter at distances 1, 2, 4 and so on with 1/2, 1/4, 1/8 of the vector, then the
     same steps backwards as allgather: most bytes travel to near ranks. Thakur et al., 2005,
     section 4.5; MPICH, ``allreduce_intra_reduce_scatter_allgather.c``.
@@ -112,20 +88,8 @@ def halving_doubling(n_ranks: int, nbytes: float) -> list[Step]:
     """
     Return recursive halving with vector doubling (RHVD), an allreduce.
 
-    Parameters
-    ----------
-    n_ranks : int
-        Ranks of the job.
-    nbytes : float
-        Bytes of the vector.
+    Result: twice log2 n steps; two more where n is no power of two.
 
-    Returns
-    -------
-    list of Step
-        Twice log2 n steps; two more where n is no power of two.
-
-    Notes
-    -----
     Mishra20: the first half of the ranks does not talk to the second after the first step of
     halving, and messages double in vector doubling. Bytes as in MPICH's MPI_Reduce_scatter by
     recursive halving (distance n/2 with 1/2 of the vector, n/4 with 1/4, and so on), then the
@@ -141,20 +105,9 @@ def reduce_scatter_halving(n_ranks: int, nbytes: float) -> list[Step]:
     """
     Return a reduce-scatter by recursive halving.
 
-    Parameters
-    ----------
-    n_ranks : int
-        Ranks of the job.
-    nbytes : float
-        Bytes of the vector that each rank gives; each ends with 1/n of it.
+    `nbytes`: bytes of the vector that each rank gives; each ends with 1/n of it. Result: steps,
+    log2 n; two more where n is no power of two.
 
-    Returns
-    -------
-    list of Step
-        Steps, log2 n; two more where n is no power of two.
-
-    Notes
-    -----
     Thakur et al., 2005, section 4.4; MPICH, ``reduce_scatter_intra_recursive_halving.c``: a
     member sends the blocks that the half without it will own.
     """
@@ -171,20 +124,8 @@ def allgather_doubling(n_ranks: int, nbytes: float) -> list[Step]:
     """
     Return an allgather by recursive doubling.
 
-    Parameters
-    ----------
-    n_ranks : int
-        Ranks of the job.
-    nbytes : float
-        Bytes that each rank gives.
+    Result: steps, log2 n; two more where n is no power of two.
 
-    Returns
-    -------
-    list of Step
-        Steps, log2 n; two more where n is no power of two.
-
-    Notes
-    -----
     Thakur et al., 2005, section 4.1: a member sends all blocks it holds. For counts that are no
     power of two the folding is ours; MPICH takes Bruck's algorithm or the ring there.
     """

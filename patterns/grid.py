@@ -18,20 +18,9 @@ def near_cubic(n_ranks: int, dims: int) -> tuple[int, ...]:
     """
     Return the most cubic process grid of exactly so many ranks.
 
-    Parameters
-    ----------
-    n_ranks : int
-        Ranks, at least 1.
-    dims : int
-        Dimensions, at least 1.
+    `n_ranks`: ranks, at least 1. `dims`: dimensions, at least 1. Result: extents, largest first;
+    their product is `n_ranks`.
 
-    Returns
-    -------
-    tuple of int
-        Extents, largest first; their product is `n_ranks`.
-
-    Notes
-    -----
     The halo of a rank that owns 1/n of a cubic domain has an area proportional to the sum of
     the extents of the process grid; the grid with the least sum is taken, among equals the
     one with the smallest extents in front.
@@ -60,24 +49,8 @@ def check_grid(dims: object, grid: object) -> tuple[int, tuple[int, ...] | None]
     """
     Check the options that describe a process grid.
 
-    Parameters
-    ----------
-    dims : object
-        Number of dimensions of a near-cubic grid, 1 to 4.
-    grid : object
-        Extents, x first; None: near-cubic for each rank count.
-
-    Returns
-    -------
-    dims : int
-        Number of dimensions; that of the grid where one is given.
-    grid : tuple of int or None
-        Extents.
-
-    Raises
-    ------
-    PatternError
-        If they are out of range or contradict each other.
+    `dims`: number of dimensions of a near-cubic grid, 1 to 4. Result: `dims`: number of dimensions;
+    that of the grid where one is given; `grid`: extents.
     """
     count = integer("dims", dims, 1, MAX_DIMS)
     if grid is None:
@@ -93,24 +66,7 @@ def grid_for(n_ranks: int, dims: int, grid: tuple[int, ...] | None) -> tuple[int
     """
     Return the grid of a job: the given one, or a near-cubic one.
 
-    Parameters
-    ----------
-    n_ranks : int
-        Ranks of the job.
-    dims : int
-        Dimensions of a near-cubic grid.
-    grid : tuple of int or None
-        Extents, where given.
-
-    Returns
-    -------
-    tuple of int
-        Extents, x first.
-
-    Raises
-    ------
-    PatternError
-        If the given grid does not hold exactly so many ranks.
+    Result: extents, x first.
     """
     if grid is None:
         return near_cubic(n_ranks, dims)
@@ -124,15 +80,7 @@ def coordinates(grid: tuple[int, ...]) -> Ints:
     """
     Return where each rank lies in the grid.
 
-    Parameters
-    ----------
-    grid : tuple of int
-        Extents, x first.
-
-    Returns
-    -------
-    (dims, n) int array
-        Coordinates of every rank; x runs fastest.
+    Result (dims, n): coordinates of every rank; x runs fastest.
     """
     return np.array(np.unravel_index(np.arange(prod(grid)), grid, order="F"), dtype=np.int64)
 
@@ -141,17 +89,7 @@ def lines(grid: tuple[int, ...], dimension: int) -> Ints:
     """
     Return the ranks of every grid line along one dimension.
 
-    Parameters
-    ----------
-    grid : tuple of int
-        Extents, x first.
-    dimension : int
-        Dimension that the lines follow.
-
-    Returns
-    -------
-    (n / extent, extent) int array
-        Ranks of each line, in order.
+    Result (n / extent, extent): ranks of each line, in order.
     """
     ranks = np.arange(prod(grid)).reshape(grid, order="F")
     return np.moveaxis(ranks, dimension, -1).reshape(-1, grid[dimension])

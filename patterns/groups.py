@@ -12,17 +12,8 @@ def within(groups: Ints, steps: Sequence[Step]) -> list[Step]:
     """
     Return steps that every group does at the same time.
 
-    Parameters
-    ----------
-    groups : (G, m) int array
-        Ranks of each of G disjoint groups of equal size.
-    steps : sequence of Step
-        Steps of one group, over its members 0..m-1.
-
-    Returns
-    -------
-    list of Step
-        Steps over all ranks, group by group.
+    `groups` (G, m): ranks of each of G disjoint groups of equal size. `steps`: steps of one group,
+    over its members 0..m-1.
     """
 
     def everywhere(step: Step) -> Step:

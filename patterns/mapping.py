@@ -15,25 +15,10 @@ def slot_of_rank(mapping: str | Sequence[int], n_ranks: int, ranks_per_slot: int
     """
     Return the slot of each rank.
 
-    Parameters
-    ----------
-    mapping : {"block", "round-robin"} or sequence of int
-        ``"block"`` fills one slot after the other, ``"round-robin"`` deals ranks out in turn; or
-        the slot of each rank.
-    n_ranks : int
-        Ranks of the job, at least 1.
-    ranks_per_slot : int, default 1
-        Most ranks on one slot; the job has as few slots as will do, k = ceil(n / this).
-
-    Returns
-    -------
-    (n,) int array
-        Slot of each rank; all of 0..k-1 occur, none more than `ranks_per_slot` times.
-
-    Raises
-    ------
-    PatternError
-        If the mapping is unknown, has another length, or overfills or skips a slot.
+    `mapping` {"block", "round-robin"} or sequence of int: ``"block"`` fills one slot after the
+    other, ``"round-robin"`` deals ranks out in turn; or the slot of each rank. `n_ranks`: ranks of
+    the job, at least 1. Result (n,): slot of each rank; all of 0..k-1 occur, none more than
+    `ranks_per_slot` times.
 
     Examples
     --------

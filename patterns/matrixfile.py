@@ -54,23 +54,10 @@ def read_matrix(file: str) -> MatrixFile:
     """
     Read a communication matrix.
 
-    Parameters
-    ----------
-    file : str
-        Path whose name ends in ``.csv`` (header ``src,dst,bytes`` or ``src,dst,messages``),
-        ``.mtx`` (MatrixMarket) or ``.npz`` (one square array, or what
-        `scipy.sparse.save_npz` writes), with or without ``.gz``.
-
-    Returns
-    -------
-    MatrixFile
-        Its entries; equal pairs summed, zeros and the diagonal left out.
-
-    Raises
-    ------
-    PatternError
-        If the file cannot be read, has another form, or holds entries that are negative or
-        not finite, or nothing off the diagonal.
+    `file`: path whose name ends in ``.csv`` (header ``src,dst,bytes`` or ``src,dst,messages``),
+    ``.mtx`` (MatrixMarket) or ``.npz`` (one square array, or what `scipy.sparse.save_npz` writes),
+    with or without ``.gz``. Result: its entries; equal pairs summed, zeros and the diagonal left
+    out.
     """
     suffix = Path(file.removesuffix(".gz")).suffix
     if suffix not in _READERS:

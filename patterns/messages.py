@@ -9,17 +9,7 @@ def message_step(src: Ints, dst: Ints, nbytes: float | Floats) -> Step:
     """
     Return a step of messages, those of a rank to itself left out.
 
-    Parameters
-    ----------
-    src, dst : (F,) int array
-        Sending and receiving rank.
-    nbytes : float or (F,) float array
-        Bytes of each message, or of all.
-
-    Returns
-    -------
-    Step
-        The messages between different ranks.
+    `src`, `dst` (F,): sending and receiving rank.
     """
     size = np.broadcast_to(np.asarray(nbytes, dtype=np.float64), src.shape)
     apart = src != dst
@@ -32,17 +22,7 @@ def exchange_step(a: Ints, b: Ints, nbytes: float) -> Step:
     """
     Return a step of pairs that send to each other, in order of sender, then receiver.
 
-    Parameters
-    ----------
-    a, b : (P,) int array
-        The two ranks of each pair, never equal.
-    nbytes : float
-        Bytes of each message.
-
-    Returns
-    -------
-    Step
-        Two messages for each pair.
+    `a`, `b` (P,): the two ranks of each pair, never equal.
     """
     src, dst = np.concatenate([a, b]), np.concatenate([b, a])
     order = np.lexsort((dst, src))
@@ -50,21 +30,7 @@ def exchange_step(a: Ints, b: Ints, nbytes: float) -> Step:
 
 
 def seeded(seed: int, n_ranks: int) -> np.random.Generator:
-    """
-    Return the random generator of a pattern for a job of so many ranks.
-
-    Parameters
-    ----------
-    seed : int
-        Seed of the pattern.
-    n_ranks : int
-        Ranks of the job; jobs of different sizes draw independently.
-
-    Returns
-    -------
-    numpy.random.Generator
-        The generator.
-    """
+    """Return the random generator of a pattern for a job of so many ranks."""
     return np.random.default_rng([seed, n_ranks])
 
 
@@ -72,17 +38,8 @@ def first_of_each_pair(src: Ints, dst: Ints, n_ranks: int) -> Ints:
     """
     Return which messages are the first from their sender to their receiver.
 
-    Parameters
-    ----------
-    src, dst : (F,) int array
-        Sending and receiving rank.
-    n_ranks : int
-        Ranks of the job.
-
-    Returns
-    -------
-    (K,) int array
-        Positions of those messages, in order of sender, then receiver.
+    `src`, `dst` (F,): sending and receiving rank. Result (K,): positions of those messages, in
+    order of sender, then receiver.
     """
     first: Ints = np.unique(src * n_ranks + dst, return_index=True)[1]
     return first

@@ -32,42 +32,14 @@ _ALLTOALL_SHORT, _ALLTOALL_MEDIUM, _ALLTOALL_MIN_PROCS = 256, 32768, 8
 
 
 def allreduce_mpich(n_ranks: int, nbytes: float) -> list[Step]:
-    """
-    Return an allreduce: recursive doubling up to 2 KiB, Rabenseifner above.
-
-    Parameters
-    ----------
-    n_ranks : int
-        Ranks of the job.
-    nbytes : float
-        Bytes of the vector.
-
-    Returns
-    -------
-    list of Step
-        Steps of the algorithm taken.
-    """
+    """Return an allreduce: recursive doubling up to 2 KiB, Rabenseifner above."""
     members = 1 << (n_ranks.bit_length() - 1)
     short = nbytes <= _ALLREDUCE_SHORT or nbytes < _WORD * members
     return (recursive_doubling if short else rabenseifner)(n_ranks, nbytes)
 
 
 def allgather_mpich(n_ranks: int, nbytes: float) -> list[Step]:
-    """
-    Return an allgather: by doubling, Bruck's, or round the ring for long messages.
-
-    Parameters
-    ----------
-    n_ranks : int
-        Ranks of the job.
-    nbytes : float
-        Bytes that each rank gives.
-
-    Returns
-    -------
-    list of Step
-        Steps of the algorithm taken.
-    """
+    """Return an allgather: by doubling, Bruck's, or round the ring for long messages."""
     total = nbytes * n_ranks
     if total < _LONG and _power_of_two(n_ranks):
         return allgather_doubling(n_ranks, nbytes)
@@ -75,41 +47,13 @@ def allgather_mpich(n_ranks: int, nbytes: float) -> list[Step]:
 
 
 def reduce_scatter_mpich(n_ranks: int, nbytes: float) -> list[Step]:
-    """
-    Return a reduce-scatter: recursive halving below 512 KiB, pairwise above.
-
-    Parameters
-    ----------
-    n_ranks : int
-        Ranks of the job.
-    nbytes : float
-        Bytes of the vector that each rank gives.
-
-    Returns
-    -------
-    list of Step
-        Steps of the algorithm taken.
-    """
+    """Return a reduce-scatter: recursive halving below 512 KiB, pairwise above."""
     short = nbytes < _LONG
     return (reduce_scatter_halving if short else reduce_scatter_pairwise)(n_ranks, nbytes)
 
 
 def broadcast_mpich(n_ranks: int, nbytes: float) -> list[Step]:
-    """
-    Return a broadcast: binomial tree, or scatter and allgather for long messages.
-
-    Parameters
-    ----------
-    n_ranks : int
-        Ranks of the job.
-    nbytes : float
-        Bytes of the message.
-
-    Returns
-    -------
-    list of Step
-        Steps of the algorithm taken.
-    """
+    """Return a broadcast: binomial tree, or scatter and allgather for long messages."""
     if nbytes < _BCAST_SHORT or n_ranks < _BCAST_MIN_PROCS:
         return broadcast_binomial(n_ranks, nbytes)
     if nbytes < _LONG and _power_of_two(n_ranks):
@@ -118,21 +62,7 @@ def broadcast_mpich(n_ranks: int, nbytes: float) -> list[Step]:
 
 
 def alltoall_mpich(n_ranks: int, nbytes: float) -> list[Step]:
-    """
-    Return an all-to-all: Bruck's up to 256 bytes, all at once up to 32 KiB, pairwise above.
-
-    Parameters
-    ----------
-    n_ranks : int
-        Ranks of the job.
-    nbytes : float
-        Bytes that a rank has for each other.
-
-    Returns
-    -------
-    list of Step
-        Steps of the algorithm taken.
-    """
+    """Return an all-to-all: Bruck's up to 256 bytes, all at once up to 32 KiB, pairwise above."""
     if nbytes <= _ALLTOALL_SHORT and n_ranks >= _ALLTOALL_MIN_PROCS:
         return alltoall_bruck(n_ranks, nbytes)
     medium = nbytes <= _ALLTOALL_MEDIUM

@@ -14,16 +14,7 @@ LEAST_BYTES, MOST_BYTES = 1e-3, 1e18
 
 
 def settle(pattern: object, **values: object) -> None:
-    """
-    Store checked values in a frozen dataclass, from its ``__post_init__``.
-
-    Parameters
-    ----------
-    pattern : object
-        The dataclass under construction.
-    **values : object
-        Checked value of each field.
-    """
+    """Store checked values in a frozen dataclass, from its ``__post_init__``."""
     for name, value in values.items():
         object.__setattr__(pattern, name, value)
 
@@ -32,23 +23,7 @@ def size(name: str, value: object) -> float:
     """
     Return bytes of a message.
 
-    Parameters
-    ----------
-    name : str
-        Name of the option, for the error.
-    value : object
-        A number of bytes, or a text such as ``"1 MiB"``.
-
-    Returns
-    -------
-    float
-        Bytes.
-
-    Raises
-    ------
-    PatternError
-        If it is no size in the range in which times make sense, or a part of a byte without a
-        unit.
+    `value`: a number of bytes, or a text such as ``"1 MiB"``. Result: bytes.
     """
     nbytes = quantity(value, SIZE, PatternError, name)
     if not nbytes:

@@ -15,17 +15,7 @@ def alltoall_direct(n_ranks: int, nbytes: float) -> list[Step]:
     """
     Return an all-to-all in one step.
 
-    Parameters
-    ----------
-    n_ranks : int
-        Ranks of the job.
-    nbytes : float
-        Bytes that a rank has for each other.
-
-    Returns
-    -------
-    list of Step
-        One step of n (n - 1) messages.
+    Result: one step of n (n - 1) messages.
     """
     here, distance = np.arange(n_ranks), np.arange(1, n_ranks)
     there = (here[:, None] + distance) % n_ranks
@@ -36,20 +26,6 @@ def alltoall_pairwise(n_ranks: int, nbytes: float) -> list[Step]:
     """
     Return an all-to-all in which a rank talks to one other in each round.
 
-    Parameters
-    ----------
-    n_ranks : int
-        Ranks of the job.
-    nbytes : float
-        Bytes that a rank has for each other.
-
-    Returns
-    -------
-    list of Step
-        As many rounds as other ranks.
-
-    Notes
-    -----
     As MPICH: in round k a rank exchanges with rank XOR k when n is a power of two, and sends
     to rank + k otherwise.
     """
@@ -63,20 +39,8 @@ def alltoall_bruck(n_ranks: int, nbytes: float) -> list[Step]:
     """
     Return an all-to-all that passes messages on in few steps.
 
-    Parameters
-    ----------
-    n_ranks : int
-        Ranks of the job.
-    nbytes : float
-        Bytes that a rank has for each other.
+    Result: one for each binary digit of n - 1.
 
-    Returns
-    -------
-    list of Step
-        One for each binary digit of n - 1.
-
-    Notes
-    -----
     Bruck et al., *Efficient algorithms for all-to-all communications*, 1997, index algorithm
     with radix 2: in step k a rank sends to rank + 2^k all that has to travel a distance with
     binary digit k set.
@@ -92,20 +56,8 @@ def allgather_bruck(n_ranks: int, nbytes: float) -> list[Step]:
     """
     Return an allgather in which the known blocks double in each step.
 
-    Parameters
-    ----------
-    n_ranks : int
-        Ranks of the job.
-    nbytes : float
-        Bytes that each rank gives.
+    Result: one for each binary digit of n - 1.
 
-    Returns
-    -------
-    list of Step
-        One for each binary digit of n - 1.
-
-    Notes
-    -----
     Bruck et al., 1997, concatenation algorithm: in step k a rank sends its first 2^k blocks,
     or as many as are missing, to rank - 2^k.
     """
@@ -120,17 +72,7 @@ def allgather_ring(n_ranks: int, nbytes: float) -> list[Step]:
     """
     Return an allgather in which each block travels round the ring.
 
-    Parameters
-    ----------
-    n_ranks : int
-        Ranks of the job.
-    nbytes : float
-        Bytes that each rank gives.
-
-    Returns
-    -------
-    list of Step
-        Equal rounds, n - 1 of them.
+    Result: equal rounds, n - 1 of them.
     """
     return _ring(n_ranks, nbytes, n_ranks - 1)
 
@@ -139,17 +81,7 @@ def reduce_scatter_ring(n_ranks: int, nbytes: float) -> list[Step]:
     """
     Return a reduce-scatter in which each block gathers its sum round the ring.
 
-    Parameters
-    ----------
-    n_ranks : int
-        Ranks of the job.
-    nbytes : float
-        Bytes of the vector that each rank gives.
-
-    Returns
-    -------
-    list of Step
-        Equal rounds, n - 1 of them.
+    Result: equal rounds, n - 1 of them.
     """
     return _ring(n_ranks, nbytes / n_ranks, n_ranks - 1)
 
@@ -158,17 +90,7 @@ def reduce_scatter_pairwise(n_ranks: int, nbytes: float) -> list[Step]:
     """
     Return a reduce-scatter in which each block goes straight to its owner.
 
-    Parameters
-    ----------
-    n_ranks : int
-        Ranks of the job.
-    nbytes : float
-        Bytes of the vector that each rank gives.
-
-    Returns
-    -------
-    list of Step
-        As many rounds as other ranks; in round k a rank sends to rank + k.
+    Result: as many rounds as other ranks; in round k a rank sends to rank + k.
     """
     return _shifts(n_ranks, nbytes / n_ranks)
 
@@ -177,17 +99,7 @@ def allreduce_ring(n_ranks: int, nbytes: float) -> list[Step]:
     """
     Return an allreduce made of a reduce-scatter and an allgather round the ring.
 
-    Parameters
-    ----------
-    n_ranks : int
-        Ranks of the job.
-    nbytes : float
-        Bytes of the vector.
-
-    Returns
-    -------
-    list of Step
-        Equal rounds, 2 (n - 1) of them.
+    Result: equal rounds, 2 (n - 1) of them.
     """
     return _ring(n_ranks, nbytes / n_ranks, 2 * (n_ranks - 1))
 

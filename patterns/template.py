@@ -18,21 +18,8 @@ class Template(ABC):
         """
         Return the steps of one iteration.
 
-        Parameters
-        ----------
-        n_ranks : int
-            Ranks of the job, at least 1.
-
-        Returns
-        -------
-        list of Step
-            In order; empty steps are left out, so a job of one rank has none. Equal steps
-            may be one object.
-
-        Raises
-        ------
-        PatternError
-            If the pattern does not exist for so many ranks.
+        `n_ranks`: ranks of the job, at least 1. Result: in order; empty steps are left out, so a
+        job of one rank has none. Equal steps may be one object.
         """
         n_ranks = integer("n_ranks", n_ranks, 1)
         if n_ranks == 1:
@@ -84,26 +71,7 @@ class Rooted(Template):
 
 
 def check_root(root: int, n_ranks: int) -> int:
-    """
-    Return the root of a job that has such a rank.
-
-    Parameters
-    ----------
-    root : int
-        The special rank.
-    n_ranks : int
-        Ranks of the job.
-
-    Returns
-    -------
-    int
-        The root.
-
-    Raises
-    ------
-    PatternError
-        If the job has no such rank.
-    """
+    """Return the root of a job that has such a rank."""
     if root >= n_ranks:
         raise PatternError(f"root must be a rank of the job, 0..{n_ranks - 1}, got {root}.")
     return root

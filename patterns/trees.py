@@ -20,56 +20,18 @@ def broadcast_binomial(n_ranks: int, nbytes: float) -> list[Step]:
     """
     Return a broadcast down the tree.
 
-    Parameters
-    ----------
-    n_ranks : int
-        Ranks of the job.
-    nbytes : float
-        Bytes of the message.
-
-    Returns
-    -------
-    list of Step
-        One for each binary digit of n - 1, the furthest messages first.
+    Result: one for each binary digit of n - 1, the furthest messages first.
     """
     return [message_step(src, dst, nbytes) for src, dst, _ in _levels(n_ranks)]
 
 
 def reduce_binomial(n_ranks: int, nbytes: float) -> list[Step]:
-    """
-    Return a reduction up the tree.
-
-    Parameters
-    ----------
-    n_ranks : int
-        Ranks of the job.
-    nbytes : float
-        Bytes of the vector.
-
-    Returns
-    -------
-    list of Step
-        The broadcast backwards.
-    """
+    """Return a reduction up the tree."""
     return _backwards(broadcast_binomial(n_ranks, nbytes))
 
 
 def allreduce_binomial(n_ranks: int, nbytes: float) -> list[Step]:
-    """
-    Return an allreduce made of a reduction to rank 0 and a broadcast.
-
-    Parameters
-    ----------
-    n_ranks : int
-        Ranks of the job.
-    nbytes : float
-        Bytes of the vector.
-
-    Returns
-    -------
-    list of Step
-        Up the tree and down again.
-    """
+    """Return an allreduce made of a reduction to rank 0 and a broadcast."""
     return reduce_binomial(n_ranks, nbytes) + broadcast_binomial(n_ranks, nbytes)
 
 
@@ -77,37 +39,13 @@ def scatter_binomial(n_ranks: int, nbytes: float) -> list[Step]:
     """
     Return a scatter down the tree.
 
-    Parameters
-    ----------
-    n_ranks : int
-        Ranks of the job.
-    nbytes : float
-        Bytes that each rank ends with.
-
-    Returns
-    -------
-    list of Step
-        One for each binary digit of n - 1; a message holds what its receiver's subtree needs.
+    Result: one for each binary digit of n - 1; a message holds what its receiver's subtree needs.
     """
     return [message_step(src, dst, nbytes * below) for src, dst, below in _levels(n_ranks)]
 
 
 def gather_binomial(n_ranks: int, nbytes: float) -> list[Step]:
-    """
-    Return a gather up the tree.
-
-    Parameters
-    ----------
-    n_ranks : int
-        Ranks of the job.
-    nbytes : float
-        Bytes that each rank gives.
-
-    Returns
-    -------
-    list of Step
-        The scatter backwards.
-    """
+    """Return a gather up the tree."""
     return _backwards(scatter_binomial(n_ranks, nbytes))
 
 
@@ -115,17 +53,7 @@ def scatter_linear(n_ranks: int, nbytes: float) -> list[Step]:
     """
     Return a scatter in one step.
 
-    Parameters
-    ----------
-    n_ranks : int
-        Ranks of the job.
-    nbytes : float
-        Bytes that each rank ends with.
-
-    Returns
-    -------
-    list of Step
-        One step in which rank 0 sends to all others.
+    Result: one step in which rank 0 sends to all others.
     """
     here = np.arange(n_ranks)
     return [message_step(np.zeros_like(here), here, nbytes)]
@@ -135,17 +63,7 @@ def gather_linear(n_ranks: int, nbytes: float) -> list[Step]:
     """
     Return a gather in one step.
 
-    Parameters
-    ----------
-    n_ranks : int
-        Ranks of the job.
-    nbytes : float
-        Bytes that each rank gives.
-
-    Returns
-    -------
-    list of Step
-        One step in which all others send to rank 0.
+    Result: one step in which all others send to rank 0.
     """
     return _backwards(scatter_linear(n_ranks, nbytes))
 
@@ -154,17 +72,7 @@ def broadcast_scatter_ring(n_ranks: int, nbytes: float) -> list[Step]:
     """
     Return a broadcast made of a scatter down the tree and an allgather round the ring.
 
-    Parameters
-    ----------
-    n_ranks : int
-        Ranks of the job.
-    nbytes : float
-        Bytes of the message.
-
-    Returns
-    -------
-    list of Step
-        The scatter, then n - 1 equal rounds.
+    Result: the scatter, then n - 1 equal rounds.
     """
     block = nbytes / n_ranks
     return scatter_binomial(n_ranks, block) + allgather_ring(n_ranks, block)
@@ -174,17 +82,7 @@ def broadcast_scatter_doubling(n_ranks: int, nbytes: float) -> list[Step]:
     """
     Return a broadcast made of a scatter down the tree and an allgather by doubling.
 
-    Parameters
-    ----------
-    n_ranks : int
-        Ranks of the job.
-    nbytes : float
-        Bytes of the message.
-
-    Returns
-    -------
-    list of Step
-        The scatter, then the steps of `patterns.doubling.allgather_doubling`.
+    Result: the scatter, then the steps of `patterns.doubling.allgather_doubling`.
     """
     block = nbytes / n_ranks
     return scatter_binomial(n_ranks, block) + allgather_doubling(n_ranks, block)
@@ -194,19 +92,8 @@ def rotated(steps: Iterable[Step], root: int, n_ranks: int) -> list[Step]:
     """
     Return steps in which another rank takes the part of rank 0.
 
-    Parameters
-    ----------
-    steps : iterable of Step
-        Steps with root 0.
-    root : int
-        Rank that takes the part of 0; root + 1 that of 1, and so on round.
-    n_ranks : int
-        Ranks of the job.
-
-    Returns
-    -------
-    list of Step
-        The same with other ranks.
+    `steps`: steps with root 0. `root`: rank that takes the part of 0; root + 1 that of 1, and so on
+    round.
     """
     if root == 0:
         return list(steps)

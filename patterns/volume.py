@@ -11,17 +11,7 @@ def demand(steps: Iterable[Step], n_ranks: int) -> Step:
     """
     Return all messages of an iteration, summed for each sender and receiver.
 
-    Parameters
-    ----------
-    steps : iterable of Step
-        Steps of the iteration.
-    n_ranks : int
-        Ranks of the job.
-
-    Returns
-    -------
-    Step
-        At most one message for each pair, in order of sender, then receiver.
+    Result: at most one message for each pair, in order of sender, then receiver.
     """
     listed = list(steps)
     key = np.concatenate([step.src * n_ranks + step.dst for step in listed])
@@ -38,17 +28,7 @@ def injection_bytes(steps: Iterable[Step], n_ranks: int) -> float:
     Divided by the bandwidth of a node link, with one rank on each node, this is the injection
     time of an iteration: what it takes where only the job's own node links limit it.
 
-    Parameters
-    ----------
-    steps : iterable of Step
-        Steps of the iteration.
-    n_ranks : int
-        Ranks of the job.
-
-    Returns
-    -------
-    float
-        Sum over the steps of the most bytes that one rank sends or receives.
+    Result: sum over the steps of the most bytes that one rank sends or receives.
     """
     total = 0.0
     for step in steps:
@@ -62,36 +42,12 @@ def scaled(steps: Sequence[Step], factor: float) -> list[Step]:
     """
     Return steps with all bytes multiplied.
 
-    Parameters
-    ----------
-    steps : sequence of Step
-        Steps; those that are one object stay one.
-    factor : float
-        Positive factor.
-
-    Returns
-    -------
-    list of Step
-        The same messages with other bytes.
+    Result: the same messages with other bytes.
     """
     return replaced(steps, lambda step: Step(step.src, step.dst, step.nbytes * factor))
 
 
 def replaced(steps: Sequence[Step], replacement: Callable[[Step], Step]) -> list[Step]:
-    """
-    Return steps with each one replaced, equal objects by equal objects.
-
-    Parameters
-    ----------
-    steps : sequence of Step
-        Steps; those that are one object stay one, so that long rings stay small.
-    replacement : callable
-        Gives the new step for an old one.
-
-    Returns
-    -------
-    list of Step
-        The new steps.
-    """
+    """Return steps with each one replaced, equal objects by equal objects."""
     new = {id(step): replacement(step) for step in {id(step): step for step in steps}.values()}
     return [new[id(step)] for step in steps]

@@ -48,19 +48,7 @@ def job_of(n_nodes: int, number: int = 0, communication: Communication | None = 
     """
     Return a job.
 
-    Parameters
-    ----------
-    n_nodes : int
-        Its size.
-    number : int, default 0
-        Its id.
-    communication : Communication, optional
-        What it sends.
-
-    Returns
-    -------
-    Job
-        Submitted at once, for 100 s.
+    Result: submitted at once, for 100 s.
     """
     return Job(number, 0.0, n_nodes, 100.0, 100.0, communication=communication)
 
@@ -91,16 +79,7 @@ class Churn:
         self.broken: list[Breach] = []
 
     def submit(self, n_nodes: int, talk: Communication | None) -> None:
-        """
-        Ask for a placement, in several ways, and place the job.
-
-        Parameters
-        ----------
-        n_nodes : int
-            Size of the job.
-        talk : Communication or None
-            What it sends.
-        """
+        """Ask for a placement, in several ways, and place the job."""
         self.number += 1
         wanted = job_of(n_nodes, self.number, talk)
         before = self.cluster.copy()
@@ -124,14 +103,7 @@ class Churn:
             self.cluster.place(found)
 
     def end(self, choice: int) -> None:
-        """
-        End a job: it gives back exactly what it was given.
-
-        Parameters
-        ----------
-        choice : int
-            Which of the running jobs, modulo their number.
-        """
+        """End a job: it gives back exactly what it was given."""
         running = list(self.cluster.running)
         allocation = self.cluster.release(running[choice % len(running)])
         self.broken += [(OWN, sentence) for sentence in self.owner.release(allocation)]
@@ -140,10 +112,7 @@ class Churn:
         """
         Ask for no nodes at all, or for more than there are.
 
-        Parameters
-        ----------
-        size : int
-            From 1: so many more than there are.
+        `size`: from 1: so many more than there are.
         """
         n_nodes = size if size < 1 else self.cluster.n_nodes + size
         said = ""
@@ -188,14 +157,7 @@ class Churn:
             self._expect(ISOLATES, holds=False, sentence=known[0])
 
     def fill(self, sizes: Iterator[int] | range | None = None) -> None:
-        """
-        Ask the empty machine for many sizes.
-
-        Parameters
-        ----------
-        sizes : iterable of int, optional
-            By default all.
-        """
+        """Ask the empty machine for many sizes."""
         cluster = Cluster(self.fabric)
         for n_nodes in sizes or range(1, cluster.n_nodes + 1):
             wanted = job_of(n_nodes, communication=TALK[n_nodes % len(TALK)])
@@ -276,19 +238,7 @@ def broken(
     """
     Yield what an allocator breaks while jobs come and go at random.
 
-    Parameters
-    ----------
-    make : callable
-        Makes a fresh allocator.
-    fabric : Topology
-        The machine's.
-    whole : bool, default True
-        Whether nothing is missing or broken there.
-
-    Yields
-    ------
-    (str, str)
-        Rule and sentence.
+    Yields (str, str): rule and sentence.
     """
     churn = Churn(make, fabric, whole=whole)
     rng = np.random.default_rng(_SEED)

@@ -17,17 +17,7 @@ def breaches(
     """
     Yield what breaks each of some rules.
 
-    Parameters
-    ----------
-    rules : mapping of str to callable
-        By rule, a function that yields a sentence for everything that breaks it; ten are asked for.
-    subject : any
-        What the functions look at.
-
-    Yields
-    ------
-    (str, str)
-        Rule and sentence.
+    Yields (str, str): rule and sentence.
     """
     for rule, check in rules.items():
         try:
@@ -38,18 +28,6 @@ def breaches(
 
 
 def raised(error: Exception) -> str:
-    """
-    Return the sentence for an error that nobody expects.
-
-    Parameters
-    ----------
-    error : Exception
-        What was raised.
-
-    Returns
-    -------
-    str
-        One line.
-    """
+    """Return the sentence for an error that nobody expects."""
     text = " ".join(str(error).split())[:200]
     return f"raises {type(error).__name__}: {text}" if text else f"raises {type(error).__name__}"

@@ -84,14 +84,7 @@ class PluginCheck:
         return f"<PluginCheck: {len(self.findings)} rules, {n_broken} broken>"
 
     def to_dict(self) -> dict[str, Any]:
-        """
-        Return what `fabricsim check-plugin --json` prints.
-
-        Returns
-        -------
-        dict
-            Whether all holds, and the findings.
-        """
+        """Return what `fabricsim check-plugin --json` prints."""
         return {"passed": self.passed, "findings": [asdict(finding) for finding in self.findings]}
 
 
@@ -101,25 +94,10 @@ def check_plugin(
     """
     Check a plug-in against the rules that our own parts keep.
 
-    Parameters
-    ----------
-    target : str, Path, class or function
-        A Python file with dictionaries such as ``ALLOCATORS``, a reference ``"module:Name"`` or
-        ``"file.py:Name"``, a name, or the class or function itself.
-    kind : str, optional
-        A key of `REGISTRIES`; by default what the target tells.
-    options : mapping, optional
-        What the part is made with; ``path`` of a log for a reader.
-
-    Returns
-    -------
-    PluginCheck
-        What holds and what is broken.
-
-    Raises
-    ------
-    PluginError
-        If the plug-in cannot be found, loaded or made.
+    `target`: a Python file with dictionaries such as ``ALLOCATORS``, a reference ``"module:Name"``
+    or ``"file.py:Name"``, a name, or the class or function itself. `kind`: a key of `REGISTRIES`;
+    by default what the target tells. `options`: what the part is made with; ``path`` of a log for a
+    reader.
     """
     if kind is not None and kind not in REGISTRIES:
         raise PluginError(f"kind: expected one of {', '.join(REGISTRIES)}, got {kind!r}.")

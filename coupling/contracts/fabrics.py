@@ -14,14 +14,7 @@ _RATE = "1 B/s"
 
 @lru_cache
 def whole_fabrics() -> dict[str, Topology]:
-    """
-    Return machines of which nothing is missing.
-
-    Returns
-    -------
-    dict of str to Topology
-        By a short name.
-    """
+    """Return machines of which nothing is missing."""
     return {
         "radix-4": fat_tree_of_radix(4, _RATE),
         "radix-6": fat_tree_of_radix(6, _RATE),
@@ -38,14 +31,7 @@ def whole_fabrics() -> dict[str, Topology]:
 
 @lru_cache
 def damaged_fabrics() -> dict[str, Topology]:
-    """
-    Return machines of which something is missing, broken or set aside.
-
-    Returns
-    -------
-    dict of str to Topology
-        By a short name.
-    """
+    """Return machines of which something is missing, broken or set aside."""
     return {
         "holes": depopulate(fat_tree_of_radix(6, _RATE), ["n4", "n9", "s1.5"]),
         "login-nodes": exclude(fat_tree_of_radix(6, _RATE, levels=2), ["n0", "n1", "n17"]),

@@ -44,15 +44,7 @@ def scene_of(make: Callable[[Topology], ContentionModel]) -> Scene:
     """
     Return a scene on a small fat-tree.
 
-    Parameters
-    ----------
-    make : callable
-        Makes the model for a fabric.
-
-    Returns
-    -------
-    Scene
-        Jobs on random nodes, of which half end; and jobs on whole leaves.
+    Result: jobs on random nodes, of which half end; and jobs on whole leaves.
     """
     tree = fat_tree_of_radix(6, "1 B/s")
     rng = np.random.default_rng(_SEED)
@@ -102,19 +94,7 @@ def reports_changes(scene: Scene) -> Iterator[str]:
 
 
 def one_without_sharing(scene: Scene) -> Iterator[str]:
-    """
-    Check that jobs that share no link have exactly 1.
-
-    Parameters
-    ----------
-    scene : Scene
-        Model and jobs.
-
-    Yields
-    ------
-    str
-        What breaks the rule.
-    """
+    """Check that jobs that share no link have exactly 1."""
     model = scene.make()
     for job, traffic in enumerate(scene.apart):
         model.start(job, traffic)
@@ -124,19 +104,7 @@ def one_without_sharing(scene: Scene) -> Iterator[str]:
 
 
 def same_again(scene: Scene) -> Iterator[str]:
-    """
-    Check that the same events give the same numbers.
-
-    Parameters
-    ----------
-    scene : Scene
-        Model and jobs.
-
-    Yields
-    ------
-    str
-        What breaks the rule.
-    """
+    """Check that the same events give the same numbers."""
     runs = []
     for _ in range(2):
         model = scene.make()
@@ -149,19 +117,7 @@ def same_again(scene: Scene) -> Iterator[str]:
 
 
 def one_when_alone(scene: Scene) -> Iterator[str]:
-    """
-    Check that a job has exactly 1 again when its neighbours have gone.
-
-    Parameters
-    ----------
-    scene : Scene
-        Model and jobs.
-
-    Yields
-    ------
-    str
-        What breaks the rule.
-    """
+    """Check that a job has exactly 1 again when its neighbours have gone."""
     model, started = scene.make(), _started(scene.events)
     for job, traffic in started:
         model.start(job, traffic)
@@ -174,19 +130,7 @@ def one_when_alone(scene: Scene) -> Iterator[str]:
 
 
 def strangers_are_refused(scene: Scene) -> Iterator[str]:
-    """
-    Check that unknown and repeated jobs are refused.
-
-    Parameters
-    ----------
-    scene : Scene
-        Model and jobs.
-
-    Yields
-    ------
-    str
-        What breaks the rule.
-    """
+    """Check that unknown and repeated jobs are refused."""
     model, traffic = scene.make(), scene.apart[0]
     model.start(7, traffic)
     calls: Mapping[str, tuple[Callable[[], object], str]] = {
@@ -207,19 +151,7 @@ def strangers_are_refused(scene: Scene) -> Iterator[str]:
 
 
 def blame_adds_up(scene: Scene) -> Iterator[str]:
-    """
-    Check that shares of blame are those of other jobs and add up to 1, where they are told.
-
-    Parameters
-    ----------
-    scene : Scene
-        Model and jobs.
-
-    Yields
-    ------
-    str
-        What breaks the rule.
-    """
+    """Check that shares of blame are those of other jobs and add up to 1, where they are told."""
     model, started = scene.make(), _started(scene.events)
     for job, traffic in started:
         model.start(job, traffic)

@@ -19,19 +19,7 @@ _MOST_UNITS, _MOST_OF_A_JOB = 8, 4  # of the 10 units of a link under lc+s
 
 
 def held_nodes(allocation: Allocation) -> set[int]:
-    """
-    Return all nodes that an allocation holds, those beyond the request included.
-
-    Parameters
-    ----------
-    allocation : Allocation
-        The placement.
-
-    Returns
-    -------
-    set of int
-        Nodes.
-    """
+    """Return all nodes that an allocation holds, those beyond the request included."""
     nodes_per_leaf = allocation.geometry.nodes_per_leaf
     return {
         leaf * nodes_per_leaf + bit
@@ -42,19 +30,7 @@ def held_nodes(allocation: Allocation) -> set[int]:
 
 
 def links_of(allocation: Allocation) -> list[int]:
-    """
-    Return the directed links that an allocation owns, or has units of.
-
-    Parameters
-    ----------
-    allocation : Allocation
-        The placement.
-
-    Returns
-    -------
-    list of int
-        Links between switches.
-    """
+    """Return the directed links that an allocation owns, or has units of."""
     partition = replace(allocation, units=0).partition()
     return [] if partition.links is None else partition.links.tolist()
 
@@ -81,15 +57,7 @@ class Ledger:
         """
         Write an allocation down.
 
-        Parameters
-        ----------
-        allocation : Allocation
-            A new job's.
-
-        Returns
-        -------
-        list of str
-            What is wrong with it; nothing is written down then.
+        Result: what is wrong with it; nothing is written down then.
         """
         job = allocation.job
         nodes = held_nodes(allocation)
@@ -115,14 +83,7 @@ class Ledger:
         return broken
 
     def release(self, job_id: int) -> None:
-        """
-        Strike a job out.
-
-        Parameters
-        ----------
-        job_id : int
-            A job that was placed.
-        """
+        """Strike a job out."""
         nodes, links = self.holdings.pop(job_id)
         for node in nodes:
             del self.node_of[node]
@@ -145,19 +106,8 @@ class Meter:
         """
         Add (+1) or subtract (-1) what a job takes.
 
-        Parameters
-        ----------
-        allocation : Allocation
-            The job's.
-        tree : FatTree
-            The fabric.
-        sign : int
-            1 at the start of the job, -1 at its end.
-
-        Returns
-        -------
-        list of str
-            Which links have too many or too few.
+        `sign`: 1 at the start of the job, -1 at its end. Result: which links have too many or too
+        few.
         """
         if not allocation.units:
             return []
@@ -189,19 +139,7 @@ class Ownership:
         self.taken: set[int] = set()
 
     def place(self, allocation: Allocation) -> list[str]:
-        """
-        Write a job down.
-
-        Parameters
-        ----------
-        allocation : Allocation
-            A new job's.
-
-        Returns
-        -------
-        list of str
-            What is wrong with it.
-        """
+        """Write a job down."""
         if self.tree is not None and self.ledger is not None:
             return self.ledger.place(allocation) + self.meter.change(allocation, self.tree, 1)
         given = allocation.nodes().tolist()
@@ -221,19 +159,7 @@ class Ownership:
         ]
 
     def release(self, allocation: Allocation) -> list[str]:
-        """
-        Strike a job out.
-
-        Parameters
-        ----------
-        allocation : Allocation
-            As it came back.
-
-        Returns
-        -------
-        list of str
-            What is wrong with it.
-        """
+        """Strike a job out."""
         if self.tree is not None and self.ledger is not None:
             self.ledger.release(allocation.job.id)
             return self.meter.change(allocation, self.tree, -1)
@@ -249,19 +175,7 @@ class Ownership:
 
 
 def same_state(cluster: Cluster, other: Cluster) -> bool:
-    """
-    Say whether two clusters have the same nodes and links free and the same jobs running.
-
-    Parameters
-    ----------
-    cluster, other : Cluster
-        Of one fabric.
-
-    Returns
-    -------
-    bool
-        Whether they do.
-    """
+    """Say whether two clusters have the same nodes and links free and the same jobs running."""
     names = ("n_free", "leaf_free", "leaf_up", "l2_up", "pod_free", "leaf_comm", "running")
     return all(getattr(cluster, name) == getattr(other, name) for name in names) and (
         _units(cluster) == _units(other)

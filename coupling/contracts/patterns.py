@@ -16,21 +16,7 @@ _NO_SIZES = (0, -1, 0.5, float("nan"), float("inf"), 10**400, "1 mb", "0 B", Tru
 
 
 def outcome(pattern: Pattern, n_ranks: int) -> list[Step] | PatternError:
-    """
-    Return the steps, or the error where the pattern does not exist for so many ranks.
-
-    Parameters
-    ----------
-    pattern : Pattern
-        Any.
-    n_ranks : int
-        Ranks of the job.
-
-    Returns
-    -------
-    list of Step or PatternError
-        What came out.
-    """
+    """Return the steps, or the error where the pattern does not exist for so many ranks."""
     try:
         return list(pattern.steps(n_ranks))
     except PatternError as error:
@@ -38,38 +24,14 @@ def outcome(pattern: Pattern, n_ranks: int) -> list[Step] | PatternError:
 
 
 def is_value(make: Make) -> Iterator[str]:
-    """
-    Check that a pattern is an immutable value.
-
-    Parameters
-    ----------
-    make : callable
-        Makes the pattern.
-
-    Yields
-    ------
-    str
-        What breaks the rule.
-    """
+    """Check that a pattern is an immutable value."""
     kind = type(make())
     if not is_dataclass(kind) or not kind.__dataclass_params__.frozen:
         yield f"{kind.__name__} is no frozen dataclass"
 
 
 def proper_messages(make: Make) -> Iterator[str]:
-    """
-    Check ranks and bytes of every message, or the error where there are none.
-
-    Parameters
-    ----------
-    make : callable
-        Makes the pattern.
-
-    Yields
-    ------
-    str
-        What breaks the rule.
-    """
+    """Check ranks and bytes of every message, or the error where there are none."""
     pattern, built = make(), 0
     for n_ranks in _RANKS:
         steps = outcome(pattern, n_ranks)
@@ -88,19 +50,7 @@ def proper_messages(make: Make) -> Iterator[str]:
 
 
 def one_message_each_way(make: Make) -> Iterator[str]:
-    """
-    Check that messages which would meet the same partner twice are one.
-
-    Parameters
-    ----------
-    make : callable
-        Makes the pattern.
-
-    Yields
-    ------
-    str
-        What breaks the rule.
-    """
+    """Check that messages which would meet the same partner twice are one."""
     pattern = make()
     for n_ranks in (2, 3, 4, 6, 8, 12, 24, 30):
         steps = outcome(pattern, n_ranks)
@@ -110,19 +60,7 @@ def one_message_each_way(make: Make) -> Iterator[str]:
 
 
 def equal_values(make: Make) -> Iterator[str]:
-    """
-    Check that a pattern can be a key of a cache.
-
-    Parameters
-    ----------
-    make : callable
-        Makes the pattern.
-
-    Yields
-    ------
-    str
-        What breaks the rule.
-    """
+    """Check that a pattern can be a key of a cache."""
     one, other = make(), make()
     if one != other:
         yield "two of the same options differ"
@@ -138,19 +76,7 @@ def equal_values(make: Make) -> Iterator[str]:
 
 
 def steps_are_new(make: Make) -> Iterator[str]:
-    """
-    Check that a caller who empties a list of steps empties his own.
-
-    Parameters
-    ----------
-    make : callable
-        Makes the pattern.
-
-    Yields
-    ------
-    str
-        What breaks the rule.
-    """
+    """Check that a caller who empties a list of steps empties his own."""
     pattern = make()
     for n_ranks in (24, 16, 12, 4):
         if isinstance(outcome(pattern, n_ranks), PatternError):
@@ -165,19 +91,7 @@ def steps_are_new(make: Make) -> Iterator[str]:
 
 
 def no_ranks(make: Make) -> Iterator[str]:
-    """
-    Check that no pattern exists for less than one rank.
-
-    Parameters
-    ----------
-    make : callable
-        Makes the pattern.
-
-    Yields
-    ------
-    str
-        What breaks the rule.
-    """
+    """Check that no pattern exists for less than one rank."""
     found = outcome(make(), 0)
     if not isinstance(found, PatternError):
         yield f"0 ranks: {len(found)} steps come out"
@@ -186,19 +100,7 @@ def no_ranks(make: Make) -> Iterator[str]:
 
 
 def sizes_are_positive(make: Make) -> Iterator[str]:
-    """
-    Check that bytes which are no positive number are refused, where bytes are an option.
-
-    Parameters
-    ----------
-    make : callable
-        Makes the pattern.
-
-    Yields
-    ------
-    str
-        What breaks the rule.
-    """
+    """Check that bytes which are no positive number are refused, where bytes are an option."""
     if "nbytes" not in {field.name for field in fields(make())}:  # type: ignore[arg-type]
         return
     for value in _NO_SIZES:

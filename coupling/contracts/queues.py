@@ -83,10 +83,7 @@ def some_workloads() -> list[list[Job]]:
     """
     Return jobs whose requested times are right, too long or too short.
 
-    Returns
-    -------
-    list of list of Job
-        Up to 20 jobs each; always the same.
+    Result: up to 20 jobs each; always the same.
     """
     rng = np.random.default_rng(_SEED)
     return [_jobs(rng, int(rng.integers(1, _JOBS + 1))) for _ in range(_CASES)]
@@ -104,25 +101,7 @@ def run_jobs(
     """
     Run jobs under a policy.
 
-    Parameters
-    ----------
-    queue : Queue
-        Policy and allocator.
-    jobs : sequence of Job
-        The jobs.
-    machine : {"tree", "torus"}
-        Where.
-    check : callable, optional
-        Called with the machine after every choice of the policy.
-    kill_at_limit : bool, default False
-        Whether jobs end at their requested time.
-    estimated : bool, default True
-        Whether the policy knows requested times, instead of run times.
-
-    Returns
-    -------
-    list of JobRecord
-        What happened.
+    `machine` {"tree", "torus"}: where.
     """
     cluster, policy = Cluster(MACHINES[machine]), queue.make()
     allocator = make_allocator(
@@ -142,19 +121,7 @@ def run_jobs(
 
 
 def every_job_runs_once(queue: Queue) -> Iterator[str]:
-    """
-    Check that jobs run once, after their submission, on nodes of their own.
-
-    Parameters
-    ----------
-    queue : Queue
-        Policy and jobs.
-
-    Yields
-    ------
-    str
-        What breaks the rule.
-    """
+    """Check that jobs run once, after their submission, on nodes of their own."""
     for jobs in queue.workloads:
         records = run_jobs(queue, jobs)
         if sorted(record.job.id for record in records) != [job.id for job in jobs]:
@@ -169,19 +136,7 @@ def every_job_runs_once(queue: Queue) -> Iterator[str]:
 
 
 def other_machines_do(queue: Queue) -> Iterator[str]:
-    """
-    Check that all jobs end on a machine that is no tree.
-
-    Parameters
-    ----------
-    queue : Queue
-        Policy and jobs.
-
-    Yields
-    ------
-    str
-        What breaks the rule.
-    """
+    """Check that all jobs end on a machine that is no tree."""
     for jobs in queue.workloads:
         records = run_jobs(queue, jobs, "torus")
         if len(records) != len(jobs):
@@ -189,19 +144,7 @@ def other_machines_do(queue: Queue) -> Iterator[str]:
 
 
 def same_schedule(queue: Queue) -> Iterator[str]:
-    """
-    Check that the same jobs give the same schedule, bit for bit.
-
-    Parameters
-    ----------
-    queue : Queue
-        Policy and jobs.
-
-    Yields
-    ------
-    str
-        What breaks the rule.
-    """
+    """Check that the same jobs give the same schedule, bit for bit."""
     for jobs in queue.workloads:
         one, other = (
             [(r.job.id, r.start_s, r.allocation.leaves) for r in run_jobs(queue, jobs)]
@@ -212,19 +155,7 @@ def same_schedule(queue: Queue) -> Iterator[str]:
 
 
 def limits_are_kept(queue: Queue) -> Iterator[str]:
-    """
-    Check that who asked for too little is ended, and nobody else.
-
-    Parameters
-    ----------
-    queue : Queue
-        Policy and jobs.
-
-    Yields
-    ------
-    str
-        What breaks the rule.
-    """
+    """Check that who asked for too little is ended, and nobody else."""
     for jobs in queue.workloads:
         for record in run_jobs(queue, jobs, kill_at_limit=True):
             job = record.job
@@ -236,19 +167,7 @@ def limits_are_kept(queue: Queue) -> Iterator[str]:
 
 
 def nobody_waits_beside_an_empty_machine(queue: Queue) -> Iterator[str]:
-    """
-    Check that some job starts whenever the machine is empty.
-
-    Parameters
-    ----------
-    queue : Queue
-        Policy and jobs.
-
-    Yields
-    ------
-    str
-        What breaks the rule.
-    """
+    """Check that some job starts whenever the machine is empty."""
     for jobs in queue.workloads:
         idle: list[str] = []
         run_jobs(queue, jobs, check=partial(_look, {job.id: job for job in jobs}, idle))

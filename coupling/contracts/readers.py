@@ -37,19 +37,7 @@ class Sample:
 
 
 def jobs_are_jobs(sample: Sample) -> Iterator[str]:
-    """
-    Check order, ids, sizes and times of jobs.
-
-    Parameters
-    ----------
-    sample : Sample
-        Reader and log.
-
-    Yields
-    ------
-    str
-        What breaks the rule.
-    """
+    """Check order, ids, sizes and times of jobs."""
     jobs = sample.whole.jobs
     if not jobs:
         yield "no job is kept"
@@ -71,19 +59,7 @@ def jobs_are_jobs(sample: Sample) -> Iterator[str]:
 
 
 def comes_again(sample: Sample) -> Iterator[str]:
-    """
-    Check that a path may be a text, and that a log is read alike again.
-
-    Parameters
-    ----------
-    sample : Sample
-        Reader and log.
-
-    Yields
-    ------
-    str
-        What breaks the rule.
-    """
+    """Check that a path may be a text, and that a log is read alike again."""
     again = sample.read(str(sample.path))
     if again.jobs != sample.whole.jobs:
         yield "the jobs differ when the log is read again, by a text"
@@ -92,19 +68,7 @@ def comes_again(sample: Sample) -> Iterator[str]:
 
 
 def says_where_from(sample: Sample) -> Iterator[str]:
-    """
-    Check that source and hash are those of the file.
-
-    Parameters
-    ----------
-    sample : Sample
-        Reader and log.
-
-    Yields
-    ------
-    str
-        What breaks the rule.
-    """
+    """Check that source and hash are those of the file."""
     if sample.whole.source != str(sample.path):
         yield f"source is {sample.whole.source!r}, expected {str(sample.path)!r}"
     expected = hashlib.sha256(sample.path.read_bytes()).hexdigest()
@@ -113,19 +77,7 @@ def says_where_from(sample: Sample) -> Iterator[str]:
 
 
 def large_jobs_are_dropped(sample: Sample) -> Iterator[str]:
-    """
-    Check the filter `max_nodes`, and that nobody is lost.
-
-    Parameters
-    ----------
-    sample : Sample
-        Reader and log.
-
-    Yields
-    ------
-    str
-        What breaks the rule.
-    """
+    """Check the filter `max_nodes`, and that nobody is lost."""
     whole = sample.whole
     most = min((job.n_nodes for job in whole.jobs), default=1)
     less = sample.read(sample.path, max_nodes=most)
@@ -141,19 +93,7 @@ def large_jobs_are_dropped(sample: Sample) -> Iterator[str]:
 
 
 def sizes_and_times_change(sample: Sample) -> Iterator[str]:
-    """
-    Check the options `scale_nodes`, `arrivals` and `window_s`.
-
-    Parameters
-    ----------
-    sample : Sample
-        Reader and log.
-
-    Yields
-    ------
-    str
-        What breaks the rule.
-    """
+    """Check the options `scale_nodes`, `arrivals` and `window_s`."""
     whole = sample.whole.jobs
     twice = sample.read(sample.path, scale_nodes=2).jobs
     if [job.n_nodes for job in twice] != [2 * job.n_nodes for job in whole]:
@@ -173,19 +113,7 @@ def sizes_and_times_change(sample: Sample) -> Iterator[str]:
 
 
 def nonsense_is_refused(sample: Sample) -> Iterator[str]:
-    """
-    Check that options out of range, and files that are not there, are refused.
-
-    Parameters
-    ----------
-    sample : Sample
-        Reader and log.
-
-    Yields
-    ------
-    str
-        What breaks the rule.
-    """
+    """Check that options out of range, and files that are not there, are refused."""
     options: list[Mapping[str, object]] = [
         {"max_nodes": 0},
         {"scale_nodes": 0},

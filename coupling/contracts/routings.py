@@ -66,19 +66,7 @@ class Case:
 
 
 def paths_lead_there(case: Case) -> Iterator[str]:
-    """
-    Check that paths lead from source to destination over adjacent links.
-
-    Parameters
-    ----------
-    case : Case
-        Routing and fabric.
-
-    Yields
-    ------
-    str
-        What breaks the rule.
-    """
+    """Check that paths lead from source to destination over adjacent links."""
     topology, routes, (src, dst) = case.topology, case.routes, case.ends
     if routes.n_flows != src.size or routes.n_links != topology.n_links:
         yield (
@@ -102,19 +90,7 @@ def paths_lead_there(case: Case) -> Iterator[str]:
 
 
 def paths_are_simple(case: Case) -> Iterator[str]:
-    """
-    Check that no path takes a link twice or passes through a node.
-
-    Parameters
-    ----------
-    case : Case
-        Routing and fabric.
-
-    Yields
-    ------
-    str
-        What breaks the rule.
-    """
+    """Check that no path takes a link twice or passes through a node."""
     src, dst = case.ends
     for flow in range(src.size):
         links, name = case.routes.of_flow(flow), f"from node {src[flow]} to {dst[flow]}"
@@ -125,19 +101,7 @@ def paths_are_simple(case: Case) -> Iterator[str]:
 
 
 def absent_links_are_left(case: Case) -> Iterator[str]:
-    """
-    Check that absent links are never taken.
-
-    Parameters
-    ----------
-    case : Case
-        Routing and fabric.
-
-    Yields
-    ------
-    str
-        What breaks the rule.
-    """
+    """Check that absent links are never taken."""
     absent = case.topology.absent
     if absent is not None and np.isin(case.routes.links, absent).any():
         link = case.routes.links[np.isin(case.routes.links, absent)][0]
@@ -145,19 +109,7 @@ def absent_links_are_left(case: Case) -> Iterator[str]:
 
 
 def routes_come_again(case: Case) -> Iterator[str]:
-    """
-    Check that the same call gives the same routes, and lists those of arrays.
-
-    Parameters
-    ----------
-    case : Case
-        Routing and fabric.
-
-    Yields
-    ------
-    str
-        What breaks the rule.
-    """
+    """Check that the same call gives the same routes, and lists those of arrays."""
     src, dst = case.ends
     for again, words in (
         (case.make().routes(src, dst), "another routing of the same seed gives other routes"),
@@ -171,19 +123,7 @@ def routes_come_again(case: Case) -> Iterator[str]:
 
 
 def no_flows_no_links(case: Case) -> Iterator[str]:
-    """
-    Check that no flows are routed to no links.
-
-    Parameters
-    ----------
-    case : Case
-        Routing and fabric.
-
-    Yields
-    ------
-    str
-        What breaks the rule.
-    """
+    """Check that no flows are routed to no links."""
     none = np.empty(0, dtype=np.int64)
     routes = case.routing.routes(none, none)
     found = (routes.n_flows, routes.links.size, routes.n_links)
@@ -192,19 +132,7 @@ def no_flows_no_links(case: Case) -> Iterator[str]:
 
 
 def no_nodes_are_refused(case: Case) -> Iterator[str]:
-    """
-    Check that what are no nodes of the fabric is refused: else it indexes other links.
-
-    Parameters
-    ----------
-    case : Case
-        Routing and fabric.
-
-    Yields
-    ------
-    str
-        What breaks the rule.
-    """
+    """Check that what are no nodes of the fabric is refused: else it indexes other links."""
     for src, dst, field in NO_NODES:
         try:
             case.routing.routes(src, dst)

@@ -16,19 +16,7 @@ _ARRAYS = ("link_tail", "link_head", "link_cable", "capacity", "channel", "usabl
 
 
 def links_join_vertices(make: Make) -> Iterator[str]:
-    """
-    Check the ends of links, and that every cable goes both ways.
-
-    Parameters
-    ----------
-    make : callable
-        Makes the fabric.
-
-    Yields
-    ------
-    str
-        What breaks the rule.
-    """
+    """Check the ends of links, and that every cable goes both ways."""
     topology = make()
     tail, head = topology.link_tail, topology.link_head
     if not np.array_equal(np.unique(np.concatenate([tail, head])), np.arange(_size(topology))):
@@ -48,38 +36,14 @@ def links_join_vertices(make: Make) -> Iterator[str]:
 
 
 def capacities_are_positive(make: Make) -> Iterator[str]:
-    """
-    Check that every link carries something.
-
-    Parameters
-    ----------
-    make : callable
-        Makes the fabric.
-
-    Yields
-    ------
-    str
-        What breaks the rule.
-    """
+    """Check that every link carries something."""
     capacity = make().capacity
     if not np.all((capacity > 0) & np.isfinite(capacity)):
         yield f"a link carries {capacity[~((capacity > 0) & np.isfinite(capacity))][0]} bytes/s"
 
 
 def nodes_hang_on_switches(make: Make) -> Iterator[str]:
-    """
-    Check that nodes are linked to switches only, each to one at least.
-
-    Parameters
-    ----------
-    make : callable
-        Makes the fabric.
-
-    Yields
-    ------
-    str
-        What breaks the rule.
-    """
+    """Check that nodes are linked to switches only, each to one at least."""
     topology = make()
     from_node = topology.link_tail < topology.n_nodes
     if not np.all(topology.link_head[from_node] >= topology.n_nodes):
@@ -89,19 +53,7 @@ def nodes_hang_on_switches(make: Make) -> Iterator[str]:
 
 
 def channels_are_cables(make: Make) -> Iterator[str]:
-    """
-    Check that a half-duplex cable is one channel and a full-duplex one two.
-
-    Parameters
-    ----------
-    make : callable
-        Makes the fabric.
-
-    Yields
-    ------
-    str
-        What breaks the rule.
-    """
+    """Check that a half-duplex cable is one channel and a full-duplex one two."""
     topology = make()
     links = np.arange(topology.n_links)
     half = np.minimum(links, topology.reverse)
@@ -112,19 +64,7 @@ def channels_are_cables(make: Make) -> Iterator[str]:
 
 
 def names_lead_back(make: Make) -> Iterator[str]:
-    """
-    Check that names of links and vertices lead back to their numbers.
-
-    Parameters
-    ----------
-    make : callable
-        Makes the fabric.
-
-    Yields
-    ------
-    str
-        What breaks the rule.
-    """
+    """Check that names of links and vertices lead back to their numbers."""
     topology = make()
     names = [topology.link_name(link) for link in range(topology.n_links)]
     if len(set(names)) != topology.n_links:
@@ -139,19 +79,7 @@ def names_lead_back(make: Make) -> Iterator[str]:
 
 
 def cables_are_numbered(make: Make) -> Iterator[str]:
-    """
-    Check that parallel cables are numbered from 0, and that only their names tell the number.
-
-    Parameters
-    ----------
-    make : callable
-        Makes the fabric.
-
-    Yields
-    ------
-    str
-        What breaks the rule.
-    """
+    """Check that parallel cables are numbered from 0, and that only their names tell the number."""
     topology = make()
     pairs = list(zip(topology.link_tail.tolist(), topology.link_head.tolist(), strict=True))
     cables = defaultdict(list)
@@ -167,19 +95,7 @@ def cables_are_numbered(make: Make) -> Iterator[str]:
 
 
 def classes_tell_node_links(make: Make) -> Iterator[str]:
-    """
-    Check that classes of links tell those of nodes from the rest.
-
-    Parameters
-    ----------
-    make : callable
-        Makes the fabric.
-
-    Yields
-    ------
-    str
-        What breaks the rule.
-    """
+    """Check that classes of links tell those of nodes from the rest."""
     topology = make()
     for link in range(topology.n_links):
         word = topology.link_class(link)
@@ -192,22 +108,7 @@ def classes_tell_node_links(make: Make) -> Iterator[str]:
 
 
 def hops_are_shortest(make: Make, *, longer: bool | None = None) -> Iterator[str]:
-    """
-    Check distances against a breadth-first search.
-
-    Parameters
-    ----------
-    make : callable
-        Makes the fabric.
-    longer : bool, optional
-        Whether minimal paths may be longer than shortest ones: one blue cable of a dragonfly
-        counts as minimal where two may be shorter. By default they may in dragonflies.
-
-    Yields
-    ------
-    str
-        What breaks the rule.
-    """
+    """Check distances against a breadth-first search."""
     topology = make()
     nodes = _some(topology)
     src, dst = np.repeat(nodes, nodes.size), np.tile(nodes, nodes.size)
@@ -223,19 +124,7 @@ def hops_are_shortest(make: Make, *, longer: bool | None = None) -> Iterator[str
 
 
 def total_hops_add_up(make: Make) -> Iterator[str]:
-    """
-    Check that the sum of hops is the sum over all pairs.
-
-    Parameters
-    ----------
-    make : callable
-        Makes the fabric.
-
-    Yields
-    ------
-    str
-        What breaks the rule.
-    """
+    """Check that the sum of hops is the sum over all pairs."""
     topology = make()
     nodes = np.random.default_rng(1).integers(0, topology.n_nodes, 20)
     first, second = np.triu_indices(nodes.size, 1)
@@ -247,19 +136,7 @@ def total_hops_add_up(make: Make) -> Iterator[str]:
 
 
 def all_nodes_meet(make: Make) -> Iterator[str]:
-    """
-    Check that usable nodes are nodes, in order, and connected.
-
-    Parameters
-    ----------
-    make : callable
-        Makes the fabric.
-
-    Yields
-    ------
-    str
-        What breaks the rule.
-    """
+    """Check that usable nodes are nodes, in order, and connected."""
     topology = make()
     usable = topology.usable_nodes
     if not usable.size or usable[0] < 0 or usable[-1] >= topology.n_nodes:
@@ -271,19 +148,7 @@ def all_nodes_meet(make: Make) -> Iterator[str]:
 
 
 def made_alike(make: Make) -> Iterator[str]:
-    """
-    Check that the same description gives the same fabric.
-
-    Parameters
-    ----------
-    make : callable
-        Makes the fabric.
-
-    Yields
-    ------
-    str
-        What breaks the rule.
-    """
+    """Check that the same description gives the same fabric."""
     one, other = make(), make()
     for name in _ARRAYS:
         if not np.array_equal(getattr(one, name), getattr(other, name)):

@@ -21,20 +21,7 @@ def assumption_of(options: Mapping[str, Any]) -> Assumption:
     """
     Read the options of the model.
 
-    Parameters
-    ----------
-    options : mapping of str to value
-        Of ``[network] options``.
-
-    Returns
-    -------
-    Assumption
-        Checked.
-
-    Raises
-    ------
-    ExperimentError, ContentionError
-        If an option or its value is unknown.
+    `options`: of ``[network] options``.
     """
     return build("contention model", _NAME, {_NAME: Assumption}, options, ExperimentError)
 
@@ -45,19 +32,7 @@ def assumed_interference(
     """
     Return how much longer jobs run when they are not isolated.
 
-    Parameters
-    ----------
-    assumption : Assumption
-        What jobs gain under isolation.
-    jobs : sequence of Job
-        Their sizes and ids count.
-    seed : int
-        Of the draws.
-
-    Returns
-    -------
-    dict of int to float
-        Run time not isolated / isolated by job id, at least 1.
+    Result: run time not isolated / isolated by job id, at least 1.
     """
     ids = np.array([job.id for job in jobs], dtype=np.int64)
     nodes = np.array([job.n_nodes for job in jobs], dtype=np.int64)
@@ -103,14 +78,6 @@ class AssumedPace:
         """
         Return how long a job will run.
 
-        Parameters
-        ----------
-        job : Job
-            One of the jobs.
-
-        Returns
-        -------
-        float
-            In seconds: the papers' schedulers know the run time under their allocator.
+        Result: in seconds: the papers' schedulers know the run time under their allocator.
         """
         return job.runtime_s * self._paces.get(job.id, FULL_PACE).slowdown

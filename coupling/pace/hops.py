@@ -83,10 +83,7 @@ class HopLedger(Observer):
         """
         Return the communication costs.
 
-        Returns
-        -------
-        mapping of int to float or None
-            By id of the jobs that send messages; None where the machine is no fat-tree.
+        Result: by id of the jobs that send messages; None where the machine is no fat-tree.
         """
         self._settle()
         return self._costs if self._is_tree else None

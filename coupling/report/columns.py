@@ -18,15 +18,7 @@ def seconds(value: float | None) -> str:
     """
     Write a time from nanoseconds up.
 
-    Parameters
-    ----------
-    value : float or None
-        Seconds; None: unknown.
-
-    Returns
-    -------
-    str
-        The number and its unit.
+    `value`: seconds; None: unknown.
 
     Examples
     --------
@@ -47,19 +39,7 @@ def table(heads: Sequence[str], rows: Sequence[Sequence[str]], left: Sequence[in
     """
     Lay out a table.
 
-    Parameters
-    ----------
-    heads : sequence of str
-        Title of each column.
-    rows : sequence of sequence of str
-        Cells.
-    left : sequence of int, default (0,)
-        Columns of text, which may be folded; the others hold numbers.
-
-    Returns
-    -------
-    Table
-        To be printed by `text_of`.
+    Result: to be printed by `text_of`.
     """
     layout = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0))
     for column, head in enumerate(heads):
@@ -76,15 +56,7 @@ def text_lines(*texts: str) -> Text:
     """
     Lay out lines.
 
-    Parameters
-    ----------
-    *texts : str
-        A line each, whatever is in them.
-
-    Returns
-    -------
-    Text
-        To be printed by `text_of`.
+    Result: to be printed by `text_of`.
     """
     return Text("\n".join(map(visible, texts)))
 
@@ -93,17 +65,8 @@ def text_of(*parts: RenderableType, width: int | None = None) -> str:
     """
     Write tables and lines as text.
 
-    Parameters
-    ----------
-    *parts : renderable
-        Tables and texts, an empty line between them.
-    width : int, optional
-        Columns of a line; by default those of the terminal, 80 where there is none.
-
-    Returns
-    -------
-    str
-        Ending with a line break; coloured only where standard output is a terminal.
+    `width`: columns of a line; by default those of the terminal, 80 where there is none. Result:
+    ending with a line break; coloured only where standard output is a terminal.
     """
     console = Console(width=width, highlight=False, markup=False)
     with console.capture() as captured:

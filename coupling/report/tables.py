@@ -19,19 +19,7 @@ def run_table(results: Sequence[Result], colours: Colours, baseline: str | None 
     """
     Write the comparison of runs, and what its columns mean.
 
-    Parameters
-    ----------
-    results : sequence of Result
-        The runs.
-    colours : mapping of str to str
-        By name of the run.
-    baseline : str, optional
-        As for `find_baseline`.
-
-    Returns
-    -------
-    HTML
-        The table.
+    `baseline`: as for `find_baseline`.
     """
     rows = comparison_rows(results, baseline)
     names = [label(result.name, colours[result.name]) for result in results]
@@ -54,21 +42,7 @@ def run_table(results: Sequence[Result], colours: Colours, baseline: str | None 
 
 
 def interference_table(results: Sequence[Result], colours: Colours) -> Html:
-    """
-    Write interference and losses by size class and by pattern.
-
-    Parameters
-    ----------
-    results : sequence of Result
-        The runs.
-    colours : mapping of str to str
-        By name of the run.
-
-    Returns
-    -------
-    HTML
-        Two tables, hidden until asked for.
-    """
+    """Write interference and losses by size class and by pattern."""
     tables = {result.name: affected(result.jobs) for result in results}
     groups = {name: classes(jobs) for name, jobs in tables.items()}
     heads = ["", "run", "jobs", "mean", "95 %", "max", "mean slowdown", "node-hours lost to it"]
@@ -104,17 +78,7 @@ def speedup_table(speedups: Mapping[str, pd.DataFrame], colours: Colours) -> Htm
     """
     Write speed-ups by size class and by pattern.
 
-    Parameters
-    ----------
-    speedups : mapping of str to DataFrame
-        By name of the run, as from `coupling.results.summary.speedup`.
-    colours : mapping of str to str
-        By name of the run.
-
-    Returns
-    -------
-    HTML
-        Two tables.
+    `speedups`: by name of the run, as from `coupling.results.summary.speedup`.
     """
     groups = {name: classes(part) for name, part in speedups.items()}
     heads = ["", "run", "jobs", "node-seconds", "mean", "weighted", "5 %", "median", "95 %"]
@@ -146,17 +110,7 @@ def hottest_links(results: Sequence[Result], colours: Colours) -> Html:
     """
     Write the links where most is lost, or the busiest ones where nothing is.
 
-    Parameters
-    ----------
-    results : sequence of Result
-        The runs.
-    colours : mapping of str to str
-        By name of the run.
-
-    Returns
-    -------
-    HTML
-        A table over the runs that used the network; empty where none did.
+    Result: a table over the runs that used the network; empty where none did.
     """
     rows = []
     for result in results:
@@ -188,17 +142,7 @@ def infinite_table(results: Sequence[Result], colours: Colours) -> Html:
     """
     Write each run beside the same jobs on an infinite network.
 
-    Parameters
-    ----------
-    results : sequence of Result
-        The runs.
-    colours : mapping of str to str
-        By name of the run.
-
-    Returns
-    -------
-    HTML
-        The table; empty where no run made the check.
+    Result: the table; empty where no run made the check.
     """
     pairs = {
         "utilization_steady": "utilisation",

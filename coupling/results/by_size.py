@@ -10,16 +10,8 @@ def wait_by_size(jobs: pd.DataFrame) -> pd.DataFrame:
     """
     Return how long jobs of each size class wait.
 
-    Parameters
-    ----------
-    jobs : DataFrame
-        The job table of a result.
-
-    Returns
-    -------
-    DataFrame
-        A row per size class: ``jobs``, and ``mean_s``, ``median_s``, ``p95_s`` and ``max_s`` of
-        the wait (start - submission) in seconds; NaN for a class without jobs.
+    Result: a row per size class: ``jobs``, and ``mean_s``, ``median_s``, ``p95_s`` and ``max_s`` of
+    the wait (start - submission) in seconds; NaN for a class without jobs.
     """
     done = jobs[jobs["dropped"] == ""]
     wait = done["wait_s"].groupby(size_class(done["n_nodes"]), observed=False)
@@ -38,19 +30,9 @@ def hops_by_size(jobs: pd.DataFrame) -> pd.DataFrame:
     """
     Return how far apart the nodes of jobs of each size class are.
 
-    Parameters
-    ----------
-    jobs : DataFrame
-        The job table of a result.
+    Result: a row per size class: ``jobs``, the mean of their average pairwise hops ``mean_aph``,
+    and ``weighted_aph``, the mean weighted by node-seconds; NaN for a class without jobs.
 
-    Returns
-    -------
-    DataFrame
-        A row per size class: ``jobs``, the mean of their average pairwise hops ``mean_aph``, and
-        ``weighted_aph``, the mean weighted by node-seconds; NaN for a class without jobs.
-
-    Notes
-    -----
     APH is eq. (1) of Pollard18, the same number as MIND of Stoltzfus13, whose section 2.4
     weighs it by consumed node time.
     """
@@ -72,19 +54,9 @@ def network_volume(links: pd.DataFrame) -> dict[str, float | None]:
     """
     Return how much the jobs have sent, and how far.
 
-    Parameters
-    ----------
-    links : DataFrame
-        The link table of a result.
+    Result: ``bytes_sent`` by nodes; ``hop_bytes``: bytes times the links between switches that they
+    crossed on their routes; ``mean_hops_per_byte``, None when nothing was sent.
 
-    Returns
-    -------
-    dict
-        ``bytes_sent`` by nodes; ``hop_bytes``: bytes times the links between switches that they
-        crossed on their routes; ``mean_hops_per_byte``, None when nothing was sent.
-
-    Notes
-    -----
     Hop-bytes as in Yang, section IV (M x D), with the distance travelled for D.
     """
     nbytes, kind = links["bytes"], links["class"]

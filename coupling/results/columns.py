@@ -64,25 +64,7 @@ def read_table(name: str, path: Path, data: bytes) -> pd.DataFrame:
     """
     Read a table of a result.
 
-    Parameters
-    ----------
-    name : str
-        Which one: a key of `COLUMNS`.
-    path : Path
-        Its file, for errors.
-    data : bytes
-        Contents of the file.
-
-    Returns
-    -------
-    DataFrame
-        The table.
-
-    Raises
-    ------
-    ResultError
-        If it is no Parquet file, lacks a column, or holds one of a wrong type; if a job that
-        ran is there twice.
+    `name`: which one: a key of `COLUMNS`.
     """
     try:
         table = pd.read_parquet(io.BytesIO(data))

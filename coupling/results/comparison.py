@@ -89,17 +89,8 @@ def find_baseline(results: Sequence[Result], name: str | None = None) -> Result 
     """
     Return the run that the others are compared with.
 
-    Parameters
-    ----------
-    results : sequence of Result
-        The runs.
-    name : str, optional
-        Name of a run; by default ``first-free`` or ``baseline``, where one is present.
-
-    Returns
-    -------
-    Result or None
-        The run; None where there is no such run.
+    `name`: name of a run; by default ``first-free`` or ``baseline``, where one is present. Result:
+    the run; None where there is no such run.
     """
     names = BASELINE_NAMES if name is None else (name,)
     return next((result for result in results if result.name in names), None)
@@ -109,15 +100,7 @@ def unlike(results: Sequence[Result]) -> str:
     """
     Say in what the jobs of runs differ, so that the runs cannot be weighed against each other.
 
-    Parameters
-    ----------
-    results : sequence of Result
-        The runs.
-
-    Returns
-    -------
-    str
-        What differs; empty where all runs ran the same jobs with the same work.
+    Result: what differs; empty where all runs ran the same jobs with the same work.
     """
     first, *others = (_work(result.jobs) for result in results)
     if not all(first["n_nodes"].equals(other["n_nodes"]) for other in others):
@@ -136,17 +119,8 @@ def comparable(results: Sequence[Result], baseline: str | None = None) -> Result
     """
     Return the run that the others can be weighed against.
 
-    Parameters
-    ----------
-    results : sequence of Result
-        The runs.
-    baseline : str, optional
-        As for `find_baseline`.
-
-    Returns
-    -------
-    Result or None
-        Baseline; None where there is none, no other run, it ran no job, or runs are `unlike`.
+    `baseline`: as for `find_baseline`. Result: baseline; None where there is none, no other run, it
+    ran no job, or runs are `unlike`.
     """
     reference = find_baseline(results, baseline)
     if len(results) == 1 or reference is None or finished(reference.jobs).empty:
@@ -158,18 +132,8 @@ def comparison_rows(results: Sequence[Result], baseline: str | None = None) -> l
     """
     Return the numbers of each run.
 
-    Parameters
-    ----------
-    results : sequence of Result
-        The runs.
-    baseline : str, optional
-        As for `find_baseline`.
-
-    Returns
-    -------
-    list of mapping
-        Per run, a value for the key of each of `COLUMNS`; None where it does not exist (no
-        Baseline, or runs of other jobs; no self-check; no job).
+    `baseline`: as for `find_baseline`. Result: per run, a value for the key of each of `COLUMNS`;
+    None where it does not exist (no Baseline, or runs of other jobs; no self-check; no job).
     """
     reference = comparable(results, baseline)
     return [_row(result, reference) for result in results]
@@ -207,56 +171,18 @@ def _losses(jobs: pd.DataFrame) -> dict[str, float | None]:
 
 
 def finished(jobs: pd.DataFrame) -> pd.DataFrame:
-    """
-    Return the jobs that ran.
-
-    Parameters
-    ----------
-    jobs : DataFrame
-        Job table of a result.
-
-    Returns
-    -------
-    DataFrame
-        The table without dropped jobs.
-    """
+    """Return the jobs that ran."""
     return jobs[jobs["dropped"] == ""]
 
 
 def node_seconds(jobs: pd.DataFrame) -> float:
-    """
-    Return the node-seconds that jobs held.
-
-    Parameters
-    ----------
-    jobs : DataFrame
-        Job table of a result.
-
-    Returns
-    -------
-    float
-        Sum of nodes * run time over jobs that ran.
-    """
+    """Return the node-seconds that jobs held."""
     done = finished(jobs)
     return float((done["n_nodes"] * (done["end_s"] - done["start_s"])).sum())
 
 
 def write_column(column: Column, values: Sequence[float | None]) -> list[str]:
-    """
-    Write the values of a column.
-
-    Parameters
-    ----------
-    column : Column
-        The column.
-    values : sequence of float or None
-        A value per run.
-
-    Returns
-    -------
-    list of str
-        Durations all in one unit, so that they compare at a glance.
-    """
+    """Write the values of a column."""
     return WRITERS[column.kind](values)
 
 
@@ -264,15 +190,7 @@ def present_columns(rows: Sequence[Row]) -> list[Column]:
     """
     Return the columns in which any run has a value.
 
-    Parameters
-    ----------
-    rows : sequence of mapping
-        As from `comparison_rows`.
-
-    Returns
-    -------
-    list of Column
-        In the order of `COLUMNS`.
+    `rows`: as from `comparison_rows`. Result: in the order of `COLUMNS`.
     """
     return [column for column in COLUMNS if any(row.get(column.key) is not None for row in rows)]
 

@@ -21,33 +21,12 @@ _SHOWN = 12  # digits of a hash in a message
 
 
 def write_manifest(folder: Path, manifest: Mapping[str, Any]) -> None:
-    """
-    Replace the manifest of a result directory, whole.
-
-    Parameters
-    ----------
-    folder : Path
-        The directory.
-    manifest : mapping
-        What it says; the hash of all that is added.
-    """
+    """Replace the manifest of a result directory, whole."""
     write_file(folder / MANIFEST, sealed(manifest))
 
 
 def sealed(manifest: Mapping[str, Any]) -> bytes:
-    """
-    Return a manifest as its file has it.
-
-    Parameters
-    ----------
-    manifest : mapping
-        What it says.
-
-    Returns
-    -------
-    bytes
-        The same as JSON, with the hash of all that.
-    """
+    """Return a manifest as its file has it."""
     plain = json.loads(json.dumps(manifest, allow_nan=False))  # keys and lists as they come back
     return (json.dumps({**plain, _SEAL: _seal(plain)}, indent=2) + "\n").encode()
 
@@ -56,21 +35,7 @@ def read_manifest(folder: Path) -> dict[str, Any]:
     """
     Read the manifest of a result directory, and check it.
 
-    Parameters
-    ----------
-    folder : Path
-        The directory.
-
-    Returns
-    -------
-    dict
-        What `write_manifest` was given.
-
-    Raises
-    ------
-    ResultError
-        If it cannot be read, lacks a field, holds one of a wrong type, is not what was
-        written, or is of a version that kept no hashes.
+    Result: what `write_manifest` was given.
     """
     path = folder / MANIFEST
     manifest = read_object(path)
@@ -93,21 +58,8 @@ def hashes_of(place: Path) -> dict[str, str] | None:
     """
     Find the hashes of the files of a run.
 
-    Parameters
-    ----------
-    place : Path
-        Directory of the run: a result directory, or one run of it.
-
-    Returns
-    -------
-    dict of str to str or None
-        SHA-256 by name of the file; None where no manifest knows the run, as when
-        `coupling.results.result.Result.save` alone wrote it.
-
-    Raises
-    ------
-    ResultError
-        If there is a manifest, but a damaged one.
+    Result: SHA-256 by name of the file; None where no manifest knows the run, as when
+    `coupling.results.result.Result.save` alone wrote it.
     """
     full = place.resolve()
     for folder, prefix in ((full, ""), (full.parent, f"{full.name}/")):
@@ -126,22 +78,7 @@ def write_file(path: Path, data: bytes) -> str:
     """
     Write a file of a result, whole.
 
-    Parameters
-    ----------
-    path : Path
-        The file.
-    data : bytes
-        Its contents.
-
-    Returns
-    -------
-    str
-        Its SHA-256.
-
-    Raises
-    ------
-    ResultError
-        If it cannot be written.
+    Result: its SHA-256.
     """
     try:
         replace_file(path, data)
@@ -154,22 +91,7 @@ def read_checked(path: Path, digest: str | None) -> bytes:
     """
     Read a file of a result.
 
-    Parameters
-    ----------
-    path : Path
-        The file.
-    digest : str or None
-        Its SHA-256 as the manifest has it; None: it is not known.
-
-    Returns
-    -------
-    bytes
-        Its contents.
-
-    Raises
-    ------
-    ResultError
-        If it cannot be read, or is not the file that was written.
+    `digest`: its SHA-256 as the manifest has it; None: it is not known.
     """
     try:
         data = path.read_bytes()
@@ -187,24 +109,7 @@ def read_checked(path: Path, digest: str | None) -> bytes:
 
 
 def read_object(path: Path) -> dict[str, Any]:
-    """
-    Read a JSON object of a result.
-
-    Parameters
-    ----------
-    path : Path
-        The file.
-
-    Returns
-    -------
-    dict
-        Its fields.
-
-    Raises
-    ------
-    ResultError
-        If it cannot be read or is no JSON object.
-    """
+    """Read a JSON object of a result."""
     try:
         return read_json(path)
     except SnapshotError as error:
@@ -212,19 +117,7 @@ def read_object(path: Path) -> dict[str, Any]:
 
 
 def sha256(data: bytes) -> str:
-    """
-    Return the SHA-256 of data.
-
-    Parameters
-    ----------
-    data : bytes
-        Contents of a file.
-
-    Returns
-    -------
-    str
-        In hexadecimal digits.
-    """
+    """Return the SHA-256 of data."""
     return hashlib.sha256(data).hexdigest()
 
 

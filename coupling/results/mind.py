@@ -52,10 +52,7 @@ class MindGain:
         """
         Return the numbers for JSON.
 
-        Returns
-        -------
-        dict
-            By name; None for NaN.
+        Result: by name; None for NaN.
         """
         return {name: value if isfinite(value) else None for name, value in asdict(self).items()}
 
@@ -64,19 +61,8 @@ def mind_gain(sizes: Ints, node_s: Floats, before: Floats, after: Floats) -> Min
     """
     Compare the MIND of the same jobs in two runs.
 
-    Parameters
-    ----------
-    sizes : (n,) int array
-        Nodes of each job.
-    node_s : (n,) float array
-        Node-seconds of each job.
-    before, after : (n,) float array
-        MIND of each job in the reference and in the other run.
-
-    Returns
-    -------
-    MindGain
-        What changes.
+    `sizes` (n,): nodes of each job. `node_s` (n,): node-seconds of each job. `before`, `after`
+    (n,): MIND of each job in the reference and in the other run.
     """
     from scipy.stats import ttest_rel  # noqa: PLC0415 (slow to import)
 
@@ -109,20 +95,7 @@ def mind_gain(sizes: Ints, node_s: Floats, before: Floats, after: Floats) -> Min
 
 
 def mind_gain_of(jobs: pd.DataFrame, reference: pd.DataFrame) -> MindGain:
-    """
-    Compare the MIND of the jobs of two results.
-
-    Parameters
-    ----------
-    jobs, reference : DataFrame
-        Job tables of the result and of the one to compare with; the jobs that ran in both are
-        looked at. The weight of a job is its node time in the reference.
-
-    Returns
-    -------
-    MindGain
-        What changes.
-    """
+    """Compare the MIND of the jobs of two results."""
     here, there = (
         table[table["dropped"] == ""].set_index("id").sort_index() for table in (jobs, reference)
     )

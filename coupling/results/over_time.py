@@ -17,21 +17,9 @@ def instantaneous_utilization(jobs: pd.DataFrame, n_nodes: int) -> pd.Series:
     """
     Return how often the machine is how full, seen at every start and every end of a job.
 
-    Parameters
-    ----------
-    jobs : DataFrame
-        The job table of a result.
-    n_nodes : int
-        Nodes of the machine.
+    Result: fraction of the events by bin: ``>=98``, ``95-98``, ``90-95``, ``80-90``, ``60-80``,
+    ``<60`` per cent, each without its upper end.
 
-    Returns
-    -------
-    Series of float
-        Fraction of the events by bin: ``>=98``, ``95-98``, ``90-95``, ``80-90``, ``60-80``, ``<60``
-        per cent, each without its upper end.
-
-    Notes
-    -----
     Smith21, section 6.1, Table 2. It counts nodes asked for: with those that LaaS holds
     besides, LaaS would be above 98 % often. Each job is two events; at one instant jobs end
     before others start, each in the order of the log.
@@ -59,20 +47,8 @@ def utilization_per_minute(
     """
     Return the mean utilisation of every minute of a run.
 
-    Parameters
-    ----------
-    jobs : DataFrame
-        The job table of a result.
-    n_nodes : int
-        Nodes of the machine.
-    step_s : float, default 60
-        Seconds of a step.
-
-    Returns
-    -------
-    DataFrame
-        ``time_s``, the begin of each step, and ``utilization``: node-seconds asked for / those
-        of the machine in this step.
+    Result: ``time_s``, the begin of each step, and ``utilization``: node-seconds asked for / those
+    of the machine in this step.
     """
     done = _ran(jobs)
     start, end, size = _columns(done, "start_s", "end_s", "n_nodes")
@@ -89,23 +65,11 @@ def lost_capacity(jobs: pd.DataFrame, n_nodes: int) -> dict[str, float | None]:
     """
     Return what part of the machine is held without need, or idle although somebody waits.
 
-    Parameters
-    ----------
-    jobs : DataFrame
-        The job table of a result.
-    n_nodes : int
-        Nodes of the machine.
+    Result: fractions of the node-seconds from time 0 to the last start; None when all jobs start at
+    time 0. ``internal_fragmentation``: held beyond what was asked for. ``external_fragmentation``:
+    free while the longest waiting job asks for no more than what is free. ``loss_of_capacity``:
+    free while any waiting job does.
 
-    Returns
-    -------
-    dict
-        Fractions of the node-seconds from time 0 to the last start; None when all jobs start
-        at time 0. ``internal_fragmentation``: held beyond what was asked for.
-        ``external_fragmentation``: free while the longest waiting job asks for no more than
-        what is free. ``loss_of_capacity``: free while any waiting job does.
-
-    Notes
-    -----
     Internal and external fragmentation of nodes as in Smith21, section 2.3.2, averaged over time.
     Loss of capacity is the metric that Yang, section VIII-B, names, as its reference (Zhou
     et al., IPDPS 2015) defines it: the sum of n_i (t_i+1 - t_i) delta_i over events, divided

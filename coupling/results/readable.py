@@ -13,15 +13,8 @@ def duration_unit(seconds: Iterable[float | None]) -> tuple[str, float]:
     """
     Return the unit that suits a set of durations.
 
-    Parameters
-    ----------
-    seconds : iterable of float or None
-        Durations in seconds; the longest decides.
-
-    Returns
-    -------
-    (name, seconds) : tuple of str and float
-        ``d`` from two days, ``h`` from 90 minutes, ``min`` from two minutes, ``s`` below.
+    Result: name and seconds: ``d`` from two days, ``h`` from 90 minutes, ``min`` from two
+    minutes, ``s`` below.
     """
     longest = max((value for value in seconds if value is not None), default=0.0)
     for least, name, length in _DURATIONS:
@@ -63,17 +56,8 @@ def percent(fraction: float | None, digits: int = 1) -> str:
     """
     Write a fraction in per cent.
 
-    Parameters
-    ----------
-    fraction : float or None
-        1 is 100 %.
-    digits : int, default 1
-        After the point; a fraction too small for them is written with a "<" or ">".
-
-    Returns
-    -------
-    str
-        The number with its sign.
+    `fraction`: 1 is 100 %. `digits`: after the point; a fraction too small for them is written with
+    a "<" or ">".
 
     Examples
     --------
@@ -94,17 +78,7 @@ def change(ratio: float | None, digits: int = 1) -> str:
     """
     Write a ratio as the change in per cent.
 
-    Parameters
-    ----------
-    ratio : float or None
-        1 is no change.
-    digits : int, default 1
-        After the point.
-
-    Returns
-    -------
-    str
-        With its sign.
+    `ratio`: 1 is no change.
 
     Examples
     --------
@@ -123,17 +97,8 @@ def difference(ratio: float, less: str, more: str) -> str:
     """
     Say by how much one number differs from another.
 
-    Parameters
-    ----------
-    ratio : float
-        The one over the other, not 1.
-    less, more : str
-        What the one is where the ratio is below or above 1.
-
-    Returns
-    -------
-    str
-        The difference in per cent and the word.
+    `ratio`: the one over the other, not 1. `less`, `more`: what the one is where the ratio is below
+    or above 1.
 
     Examples
     --------
@@ -149,15 +114,7 @@ def points(difference: float | None) -> str:
     """
     Write a difference of fractions in percentage points.
 
-    Parameters
-    ----------
-    difference : float or None
-        0.01 is one point.
-
-    Returns
-    -------
-    str
-        With its sign.
+    `difference`: 0.01 is one point.
 
     Examples
     --------
@@ -170,16 +127,6 @@ def points(difference: float | None) -> str:
 def ratio(value: float | None) -> str:
     """
     Write a ratio with three decimals, and exactly 1 as 1.
-
-    Parameters
-    ----------
-    value : float or None
-        The ratio.
-
-    Returns
-    -------
-    str
-        The ratio.
 
     Examples
     --------
@@ -194,16 +141,6 @@ def ratio(value: float | None) -> str:
 def duration(seconds: float | None) -> str:
     """
     Write a duration in the unit that suits it.
-
-    Parameters
-    ----------
-    seconds : float or None
-        The duration.
-
-    Returns
-    -------
-    str
-        The number and its unit.
 
     Examples
     --------
@@ -220,15 +157,7 @@ def volume(nbytes: float) -> str:
     """
     Write an amount of data.
 
-    Parameters
-    ----------
-    nbytes : float
-        Bytes.
-
-    Returns
-    -------
-    str
-        The number and its unit, powers of 1000.
+    Result: the number and its unit, powers of 1000.
 
     Examples
     --------
@@ -245,18 +174,6 @@ def counted(count: int, what: str) -> str:
     """
     Write how many there are of something.
 
-    Parameters
-    ----------
-    count : int
-        The number.
-    what : str
-        The thing, in the singular; its plural ends in s.
-
-    Returns
-    -------
-    str
-        Number and thing.
-
     Examples
     --------
     >>> counted(1, "job"), counted(1200, "job")
@@ -268,16 +185,6 @@ def counted(count: int, what: str) -> str:
 def listing(parts: Sequence[str]) -> str:
     """
     Join names as in a sentence.
-
-    Parameters
-    ----------
-    parts : sequence of str
-        The names.
-
-    Returns
-    -------
-    str
-        The names.
 
     Examples
     --------

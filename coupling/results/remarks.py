@@ -21,15 +21,7 @@ def dropped_lines(results: Sequence[Result]) -> list[str]:
     """
     Say which jobs were left out, or ended before their work was done.
 
-    Parameters
-    ----------
-    results : sequence of Result
-        The runs.
-
-    Returns
-    -------
-    list of str
-        A line per reason, once where all runs agree; empty when every job ran to its end.
+    Result: a line per reason, once where all runs agree; empty when every job ran to its end.
     """
     return _once({result.name: _account(result.jobs) for result in results})
 
@@ -38,15 +30,7 @@ def remark_lines(results: Sequence[Result]) -> list[str]:
     """
     Say what a reader must know about how runs came about.
 
-    Parameters
-    ----------
-    results : sequence of Result
-        The runs.
-
-    Returns
-    -------
-    list of str
-        A line per remark of `REMARKS` whose count is not 0, once where all runs agree.
+    Result: a line per remark of `REMARKS` whose count is not 0, once where all runs agree.
     """
     return _once(
         {
@@ -64,16 +48,8 @@ def accuracy_of(result: Result) -> dict[str, Any] | None:
     """
     Return what is known of the error of a run.
 
-    Parameters
-    ----------
-    result : Result
-        The run.
-
-    Returns
-    -------
-    dict or None
-        As from `netsim.accuracy.known_accuracy`; None for results of versions that did not say
-        what network they were computed on.
+    Result: as from `netsim.accuracy.known_accuracy`; None for results of versions that did not say
+    what network they were computed on.
     """
     known = result.summary.get("network")
     return None if known is None else known_accuracy(Setting.from_dict(known))
@@ -83,17 +59,7 @@ def accuracy_lines(results: Sequence[Result], *, details: bool = False) -> list[
     """
     Say how far off runs may be, or that nobody knows.
 
-    Parameters
-    ----------
-    results : sequence of Result
-        The runs.
-    details : bool, default False
-        Whether to say more than a sentence.
-
-    Returns
-    -------
-    list of str
-        A line per kind of network, once where all runs agree.
+    Result: a line per kind of network, once where all runs agree.
     """
     return _once(
         {

@@ -219,15 +219,7 @@ def folded(numbers: Iterable[int]) -> str:
     """
     Write numbers with ascending runs folded.
 
-    Parameters
-    ----------
-    numbers : iterable of int
-        In any order, which can be read back.
-
-    Returns
-    -------
-    str
-        Numbers and runs between commas.
+    `numbers`: in any order, which can be read back.
 
     Examples
     --------

@@ -86,17 +86,9 @@ def node_seconds_lost(jobs: pd.DataFrame) -> dict[str, float]:
     """
     Return the node-seconds that the network cost jobs, apart by cause.
 
-    Parameters
-    ----------
-    jobs : DataFrame
-        The job table of a result.
-
-    Returns
-    -------
-    dict
-        ``node_seconds_lost_to_interference``: over the run time without other jobs;
-        ``node_seconds_lost_to_placement``: over that on an ideal placement. Together they are
-        nodes times (run time - run time / slowdown).
+    Result: ``node_seconds_lost_to_interference``: over the run time without other jobs;
+    ``node_seconds_lost_to_placement``: over that on an ideal placement. Together they are nodes
+    times (run time - run time / slowdown).
     """
     done = jobs[jobs["dropped"] == ""]
     size, lost_s = done["n_nodes"].to_numpy(), done["lost_s"].to_numpy()
@@ -117,15 +109,7 @@ def size_class(n_nodes: pd.Series) -> pd.Series:
     """
     Return the size class of each job, for tables and plots.
 
-    Parameters
-    ----------
-    n_nodes : Series of int
-        Nodes of each job.
-
-    Returns
-    -------
-    Series of category
-        ``"1"``, ``"2-4"``, ..., ``"257+"``, in this order.
+    Result: ``"1"``, ``"2-4"``, ..., ``"257+"``, in this order.
     """
     edges = [0, *(last if last is not None else np.inf for _, last in SIZE_CLASSES)]
     return pd.cut(n_nodes, edges, labels=size_class_names())
@@ -135,10 +119,7 @@ def size_class_names() -> list[str]:
     """
     Return the names of the size classes, smallest first.
 
-    Returns
-    -------
-    list of str
-        As `size_class` uses them.
+    Result: as `size_class` uses them.
     """
     return [
         f"{first}+" if last is None else (str(first) if first == last else f"{first}-{last}")
@@ -185,18 +166,9 @@ def compare(
     """
     Return a result relative to Baseline.
 
-    Parameters
-    ----------
-    summary, baseline : mapping
-        Summaries of the result and of the Baseline result.
-    speedups : DataFrame
-        As `speedup` returns it.
-
-    Returns
-    -------
-    dict
-        ``speedup_mean``, ``speedup_weighted`` (by node-seconds under Baseline), and the ratios
-        ``makespan_ratio`` and ``turnaround_ratio`` (below 1: better than Baseline).
+    `speedups`: as `speedup` returns it. Result: ``speedup_mean``, ``speedup_weighted`` (by
+    node-seconds under Baseline), and the ratios ``makespan_ratio`` and ``turnaround_ratio`` (below
+    1: better than Baseline).
     """
     if speedups.empty:
         return {}

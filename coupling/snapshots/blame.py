@@ -22,26 +22,7 @@ Shares = dict[int, dict[int, float]]
 def lost_time_shares(
     snapshot: Snapshot, placed: Placed, predict: Predict, together: Mapping[int, Prediction]
 ) -> Shares:
-    """
-    Share lost time out as the model says, or, where it does not tell, by leave-one-out.
-
-    Parameters
-    ----------
-    snapshot : Snapshot
-        Names fabric and model.
-    placed : mapping of int to PlacedTraffic
-        Traffic of the jobs.
-    predict : callable
-        The model.
-    together : mapping of int to Prediction
-        What it says about all of them.
-
-    Returns
-    -------
-    dict of int to dict of int to float
-        For every job that is held up. Where the model names nobody, for less than its
-        tolerance, all jobs that the victim meets have equal shares.
-    """
+    """Share lost time out as the model says, or, where it does not tell, by leave-one-out."""
     groups = groups_that_meet(snapshot.topology, placed)
     if snapshot.model == "hop-cost":  # looks at switches: jobs may meet without a common link
         groups = [sorted(placed)]
@@ -66,25 +47,9 @@ def leave_one_out(
     """
     Share lost time out in proportion to what each other job's absence would save.
 
-    Parameters
-    ----------
-    groups : sequence of list of int
-        Jobs that meet, directly or through others.
-    placed : mapping of int to PlacedTraffic
-        Traffic of the jobs.
-    predict : callable
-        The model.
-    together : mapping of int to Prediction
-        What it says about all of them.
+    Result: for every job that is held up. Where no single absence would help, all jobs that the
+    victim meets, directly or through others, have equal shares.
 
-    Returns
-    -------
-    dict of int to dict of int to float
-        For every job that is held up. Where no single absence would help, all jobs
-        that the victim meets, directly or through others, have equal shares.
-
-    Notes
-    -----
     share_k is proportional to max(0, together - together without k). Costs one prediction per
     job that shares a link, of those jobs that meet.
     """

@@ -63,14 +63,7 @@ class JobEstimate:
     blame: tuple[tuple[JobId, float], ...] = ()
 
     def summary(self) -> dict[str, Any]:
-        """
-        Return the fields without blame.
-
-        Returns
-        -------
-        dict
-            For JSON.
-        """
+        """Return the fields without blame."""
         return {
             "id": self.id,
             "alone_s": self.alone_s,

@@ -39,14 +39,7 @@ class FlowAnswer:
     report: FlowReport
 
     def to_dict(self) -> dict[str, Any]:
-        """
-        Return what `fabricsim flows --json` prints.
-
-        Returns
-        -------
-        dict
-            Fields as in docs/commands.md.
-        """
+        """Return what `fabricsim flows --json` prints."""
         report, name = self.report, self.topology.link_name
         rates = [rate if np.isfinite(rate) else None for rate in report.rates.tolist()]
         return {
@@ -71,24 +64,8 @@ def answer_flows(document: Mapping[str, Any], source: str, folder: Path) -> Flow
     """
     Route flows that start together and simulate them to their ends.
 
-    Parameters
-    ----------
-    document : mapping
-        Fields as in docs/commands.md: ``topology``, ``routing``, ``fairness``, ``flows``.
-    source : str
-        What to call it in errors.
-    folder : Path
-        Where relative paths start.
-
-    Returns
-    -------
-    FlowAnswer
-        What the flows get.
-
-    Raises
-    ------
-    CouplingError
-        If a field is unknown, missing or wrong, or a flow has no path.
+    `document`: fields as in docs/commands.md: ``topology``, ``routing``, ``fairness``, ``flows``.
+    `folder`: where relative paths start.
     """
     table = Table(document, f"{source}:", SnapshotError)
     topology = topology_of(table, folder)

@@ -24,26 +24,10 @@ def job_flows(table: Table, n_ranks: int, folder: Path) -> RankFlows | None:
     """
     Read the messages of one iteration.
 
-    Parameters
-    ----------
-    table : Table
-        A job: its field ``pattern`` is a table with ``name`` and options, from
-        Python a pattern, or ``steps`` lists
-        for every step the messages ``[source rank, destination rank, bytes]``.
-    n_ranks : int
-        Ranks of the job.
-    folder : Path
-        Where the relative paths of matrix files start.
-
-    Returns
-    -------
-    RankFlows or None
-        None where the table says nothing of messages.
-
-    Raises
-    ------
-    CouplingError
-        If a field is wrong.
+    `table`: a job: its field ``pattern`` is a table with ``name`` and options, from Python a
+    pattern, or ``steps`` lists for every step the messages ``[source rank, destination rank,
+    bytes]``. `folder`: where the relative paths of matrix files start. Result: None where the table
+    says nothing of messages.
     """
     pattern, steps = table.raw("pattern"), table.raw("steps")
     if pattern is not None and steps is not None:
@@ -59,20 +43,7 @@ def message_bytes(value: object) -> float:
     """
     Read the bytes of a message.
 
-    Parameters
-    ----------
-    value : object
-        A number, or a text such as ``"1 MiB"``.
-
-    Returns
-    -------
-    float
-        Bytes.
-
-    Raises
-    ------
-    UnitError
-        If it is no size in the range in which times make sense.
+    `value`: a number, or a text such as ``"1 MiB"``. Result: bytes.
     """
     expected = f"a size from {LEAST_BYTES:g} to {MOST_BYTES:g} bytes"
     try:

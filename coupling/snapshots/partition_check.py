@@ -25,15 +25,7 @@ def owned_links(job: PlacedJob) -> Ints:
     """
     Return the links that a job owns.
 
-    Parameters
-    ----------
-    job : PlacedJob
-        A job of a snapshot.
-
-    Returns
-    -------
-    (k,) int array
-        Directed links; none where it owns none.
+    Result (k,): directed links; none where it owns none.
     """
     links = job.partition.links
     return np.empty(0, dtype=np.int64) if links is None else links
@@ -43,19 +35,7 @@ def partition_faults(snapshot: Snapshot, tree: FatTree, *, allow_unknown: bool) 
     """
     Check the partitions of jobs that own links, before any table is made.
 
-    Parameters
-    ----------
-    snapshot : Snapshot
-        Jobs on a fabric.
-    tree : FatTree
-        The fabric.
-    allow_unknown : bool
-        Let partitions pass that are neither proved non-blocking nor shown to block.
-
-    Returns
-    -------
-    list of str
-        Clauses; empty where all is well.
+    Result: clauses; empty where all is well.
     """
     owners = [job for job in snapshot.jobs if job.partition.links is not None]
     faults = [*_shared_nodes(snapshot), *_shared_cables(snapshot)]
@@ -71,17 +51,7 @@ def traffic_faults(snapshot: Snapshot, tables: LFT) -> list[str]:
     """
     Check that under new tables no job sends over what another owns.
 
-    Parameters
-    ----------
-    snapshot : Snapshot
-        Jobs on a fabric.
-    tables : LFT
-        The tables to be loaded.
-
-    Returns
-    -------
-    list of str
-        Clauses; empty where all is well.
+    Result: clauses; empty where all is well.
     """
     under = replace(snapshot, routing=tables)
     faults, reach = [], []

@@ -24,23 +24,8 @@ def read_permutation(path: Path, topology: Topology) -> list[tuple[int, int]]:
     """
     Read the flows of a permutation.
 
-    Parameters
-    ----------
-    path : Path
-        Lines ``source destination`` of nodes by name (in quotes where it has blanks) or number,
-        ``#`` starting a comment, or a JSON list of such pairs; ``-`` is standard input.
-    topology : Topology
-        The fabric.
-
-    Returns
-    -------
-    list of (source, destination)
-        Nodes.
-
-    Raises
-    ------
-    SnapshotError
-        If the file cannot be read, or an entry is no pair of nodes.
+    `path`: lines ``source destination`` of nodes by name (in quotes where it has blanks) or number,
+    ``#`` starting a comment, or a JSON list of such pairs; ``-`` is standard input.
     """
     text = read_text(path, SnapshotError)
     if text.lstrip().startswith("["):
@@ -75,26 +60,7 @@ def _pair(ends: object, place: str, topology: Topology) -> tuple[int, int]:
 
 
 def flows_by_job(snapshot: Snapshot, permutation: Pairs) -> dict[JobId, tuple[Ints, Ints]]:
-    """
-    Part the flows of a permutation by the job whose nodes they join.
-
-    Parameters
-    ----------
-    snapshot : Snapshot
-        Jobs on a fabric.
-    permutation : sequence of (source, destination)
-        Flows between nodes.
-
-    Returns
-    -------
-    dict of id to (src, dst)
-        For jobs that have any.
-
-    Raises
-    ------
-    SnapshotError
-        If a flow does not join two nodes of one job.
-    """
+    """Part the flows of a permutation by the job whose nodes they join."""
     members = [(job.id, set(job.partition.nodes.tolist())) for job in snapshot.jobs]
     parts: dict[JobId, list[tuple[int, int]]] = {}
     for pair in permutation:

@@ -57,20 +57,7 @@ def predictor(snapshot: Snapshot) -> Predict:
     """
     Return the model of a snapshot as a function of who runs.
 
-    Parameters
-    ----------
-    snapshot : Snapshot
-        Names model, options and fairness.
-
-    Returns
-    -------
-    callable of placed traffic by job number
-        Predictions of all jobs given, in any order of them the same.
-
-    Raises
-    ------
-    SnapshotError
-        If an option is wrong, or some jobs have iterations and others none.
+    Result: predictions of all jobs given, in any order of them the same.
     """
     if snapshot.model == "exact":
         if snapshot.options:
@@ -81,19 +68,7 @@ def predictor(snapshot: Snapshot) -> Predict:
 
 
 def setting(snapshot: Snapshot) -> Setting:
-    """
-    Return what a snapshot is computed with, by which the known error is looked up.
-
-    Parameters
-    ----------
-    snapshot : Snapshot
-        Names fabric, routing, model and jobs.
-
-    Returns
-    -------
-    Setting
-        The setting.
-    """
+    """Return what a snapshot is computed with, by which the known error is looked up."""
     per_node = [np.unique(job.partition.nodes, return_counts=True)[1] for job in snapshot.jobs]
     return setting_of(
         snapshot.topology,
@@ -106,21 +81,7 @@ def setting(snapshot: Snapshot) -> Setting:
 
 
 def groups_that_meet(topology: Topology, placed: Placed) -> list[list[int]]:
-    """
-    Return the groups of jobs that share channels, directly or through others.
-
-    Parameters
-    ----------
-    topology : Topology
-        The fabric.
-    placed : mapping of int to PlacedTraffic
-        Traffic of the jobs.
-
-    Returns
-    -------
-    list of list of int
-        Job numbers, at least two in each group.
-    """
+    """Return the groups of jobs that share channels, directly or through others."""
     numbers = list(placed)
     channels = [topology.channel[used_links(placed[job].traffic.routes)] for job in numbers]
     group = {job: {job} for job in numbers}
@@ -141,20 +102,8 @@ def busiest_shared_links(
     """
     Return the busiest link that each job shares with another.
 
-    Parameters
-    ----------
-    topology : Topology
-        The fabric.
-    placed : mapping of int to PlacedTraffic
-        Traffic of the jobs.
-    together : mapping of int to Prediction
-        How long their iterations take.
-
-    Returns
-    -------
-    dict of int to int
-        Directed link by job number, for jobs that share any; the lowest of equals. Stands in
-        where a model holds a job up but names no link.
+    Result: directed link by job number, for jobs that share any; the lowest of equals. Stands in
+    where a model holds a job up but names no link.
     """
     busy = np.zeros(topology.n_links)
     users = np.zeros(topology.n_links, dtype=np.int64)
@@ -180,19 +129,8 @@ def worst_links(
     """
     Return the link that holds each job up most.
 
-    Parameters
-    ----------
-    snapshot : Snapshot
-        Names the model; the links of `exact`, which tells none, are those of `accurate`.
-    placed : mapping of int to PlacedTraffic
-        Traffic of the jobs.
-    together : mapping of int to Prediction
-        What the model says of them.
-
-    Returns
-    -------
-    dict of int to int
-        Directed link by job number, for jobs that others hold up; -1 where it is not known.
+    `snapshot`: names the model; the links of `exact`, which tells none, are those of `accurate`.
+    Result: directed link by job number, for jobs that others hold up; -1 where it is not known.
     """
     held = [job for job, own in together.items() if own.held_up]
     if not held:
@@ -208,23 +146,7 @@ def worst_links(
 
 
 def without(placed: Placed, jobs: Collection[int], gone: int) -> Placed:
-    """
-    Return some of the jobs, one of them taken away.
-
-    Parameters
-    ----------
-    placed : mapping of int to PlacedTraffic
-        All jobs.
-    jobs : collection of int
-        Those to keep.
-    gone : int
-        The one among them that is not kept.
-
-    Returns
-    -------
-    mapping of int to PlacedTraffic
-        The rest.
-    """
+    """Return some of the jobs, one of them taken away."""
     return {job: placed[job] for job in jobs if job != gone}
 
 
@@ -247,19 +169,7 @@ def solved_model(snapshot: Snapshot, placed: Placed) -> tuple[ContentionModel, M
     """
     Let jobs run together in a contention model, in the order of their numbers.
 
-    Parameters
-    ----------
-    snapshot : Snapshot
-        Names model, options and fairness.
-    placed : mapping of int to PlacedTraffic
-        Traffic of the jobs.
-
-    Returns
-    -------
-    model : ContentionModel
-        With the jobs, solved.
-    interference : mapping of int to float
-        By job number.
+    Result: `model`: with the jobs, solved; `interference`: by job number.
     """
     model = _model_of(snapshot)
     for job in sorted(placed):
@@ -307,22 +217,7 @@ def given_iterations(jobs: Sequence[PlacedJob], source: str) -> dict[int, int]:
     """
     Return the iterations of all jobs, or of none.
 
-    Parameters
-    ----------
-    jobs : sequence of PlacedJob
-        Jobs of a snapshot.
-    source : str
-        What to call it in errors.
-
-    Returns
-    -------
-    dict of int to int
-        By job number; empty where no job has any.
-
-    Raises
-    ------
-    SnapshotError
-        If some have and others have not.
+    Result: by job number; empty where no job has any.
     """
     given = {job.number: job.iterations for job in jobs if job.iterations is not None}
     if given and len(given) < len(jobs):

@@ -16,24 +16,7 @@ def reached_links(snapshot: Snapshot, job: PlacedJob, *, any_routing: bool) -> I
     """
     Iterate over the links that a job owns, and those that it can use.
 
-    Parameters
-    ----------
-    snapshot : Snapshot
-        Jobs on a fabric.
-    job : PlacedJob
-        One of them.
-    any_routing : bool
-        Under every minimal routing instead of the one in force.
-
-    Yields
-    ------
-    int array
-        Directed links, in any order, repeats included.
-
-    Raises
-    ------
-    RoutingError, PartitionError
-        If the routing does not connect the job's nodes.
+    Yields: directed links, in any order, repeats included.
     """
     topology, partition = snapshot.topology, job.partition
     ways = RankRouting(topology, snapshot.routing)

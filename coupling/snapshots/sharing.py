@@ -34,23 +34,7 @@ class Holder:
 def demand_own_nodes(
     jobs: Sequence[Holder], candidates: Sequence[Holder], topology: Topology
 ) -> None:
-    """
-    Refuse a node that two jobs hold, or would hold.
-
-    Parameters
-    ----------
-    jobs : sequence of Holder
-        Jobs that run at one time.
-    candidates : sequence of Holder
-        Other placements, each of which takes the place of its own job's.
-    topology : Topology
-        Names the nodes.
-
-    Raises
-    ------
-    SnapshotError
-        If two jobs hold a node and one of them does not share its nodes.
-    """
+    """Refuse a node that two jobs hold, or would hold."""
     holders: dict[int, list[Holder]] = {}
     for job in jobs:
         _place(job, holders, topology)

@@ -188,25 +188,9 @@ def snapshot_from(
     """
     Check a snapshot given as a mapping.
 
-    Parameters
-    ----------
-    document : mapping
-        Fields as in docs/commands.md; from Python, lists may be tuples or arrays, and the
-        topology may be a `Topology`.
-    source : str, default "snapshot"
-        What to call it in errors.
-    folder : Path, optional
-        Where relative paths start; by default the working directory.
-
-    Returns
-    -------
-    Snapshot
-        Checked.
-
-    Raises
-    ------
-    CouplingError
-        If a field is unknown, missing or wrong.
+    `document`: fields as in docs/commands.md; from Python, lists may be tuples or arrays, and the
+    topology may be a `Topology`. `folder`: where relative paths start; by default the working
+    directory.
     """
     table = Table(plain(document, source, SnapshotError), f"{source}:", SnapshotError)
     folder = folder or Path()
@@ -375,24 +359,7 @@ def _seconds(table: Table, key: str) -> float:
 
 
 def demand_snapshot(snapshot: Snapshot | Mapping[str, Any]) -> Snapshot:
-    """
-    Return a snapshot, made where its fields came.
-
-    Parameters
-    ----------
-    snapshot : Snapshot or mapping
-        What came.
-
-    Returns
-    -------
-    Snapshot
-        Checked.
-
-    Raises
-    ------
-    SnapshotError
-        If it is neither, or a field is wrong.
-    """
+    """Return a snapshot, made where its fields came."""
     if isinstance(snapshot, Snapshot):
         return snapshot
     if isinstance(snapshot, Mapping):

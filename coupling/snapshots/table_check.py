@@ -45,17 +45,7 @@ def check_tables(tables: LFT, wiring: Wiring) -> TableCheck:
     """
     Walk the tables between all pairs of nodes.
 
-    Parameters
-    ----------
-    tables : LFT
-        On the wiring's topology.
-    wiring : Wiring
-        The fabric.
-
-    Returns
-    -------
-    TableCheck
-        What was found, up to the first fault.
+    Result: what was found, up to the first fault.
     """
     topology = wiring.topology
     nodes = np.flatnonzero(wiring.device[: topology.n_nodes] >= 0)

@@ -54,17 +54,7 @@ def communicating_nodes(traffic: Traffic, topology: Topology) -> Ints:
     """
     Return the nodes of a job that send to or receive from other nodes.
 
-    Parameters
-    ----------
-    traffic : Traffic
-        What the job sends.
-    topology : Topology
-        The fabric.
-
-    Returns
-    -------
-    (n,) int array
-        Ascending, each once.
+    Result (n,): ascending, each once.
     """
     routes = traffic.routes
     crossing = np.flatnonzero(routes.hops)

@@ -34,10 +34,7 @@ class Culprits:
         """
         Return the shares of culprits, over all victims and classes of links.
 
-        Returns
-        -------
-        dict of int to float
-            Largest first.
+        Result: largest first.
         """
         total: dict[int, float] = {}
         for culprit, share in zip(self.culprit.tolist(), self.share.tolist(), strict=True):
@@ -70,10 +67,7 @@ def no_culprits() -> Culprits:
     """
     Return a table without rows.
 
-    Returns
-    -------
-    Culprits
-        Of a model that does not tell, or of jobs that nobody holds up.
+    Result: of a model that does not tell, or of jobs that nobody holds up.
     """
     none = np.empty(0, dtype=np.int64)
     return Culprits(none, none, none, np.empty(0))

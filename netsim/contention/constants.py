@@ -107,24 +107,7 @@ class ConstantsOf:
         )
 
     def __call__(self, traffic: Traffic) -> JobConstants:
-        """
-        Return the constants of one job.
-
-        Parameters
-        ----------
-        traffic : Traffic
-            What the job sends; its routes are on this fabric.
-
-        Returns
-        -------
-        JobConstants
-            Records, entries and steps.
-
-        Raises
-        ------
-        ContentionError
-            If the arrays of `traffic` do not fit together, or steps descend.
-        """
+        """Return the constants of one job."""
         check_traffic(traffic, self.topology)
         if traffic.step.size > self._scratch.opened.size:
             longer = np.zeros(2 * traffic.step.size, dtype=np.int64)
@@ -151,21 +134,7 @@ def _read_only(array: NDArray[_T]) -> NDArray[_T]:
 
 
 def check_traffic(traffic: Traffic, topology: Topology) -> None:
-    """
-    Refuse traffic that does not fit together or the fabric.
-
-    Parameters
-    ----------
-    traffic : Traffic
-        What a job sends.
-    topology : Topology
-        The fabric.
-
-    Raises
-    ------
-    ContentionError
-        Naming the first thing that is wrong.
-    """
+    """Refuse traffic that does not fit together or the fabric."""
     n_flows, routes = traffic.step.size, traffic.routes
     demand_routes(routes, ContentionError)
     sizes = (traffic.sender.size, traffic.nbytes.size, traffic.latency_s.size, routes.n_flows)
@@ -203,17 +172,7 @@ def bytes_per_link(traffic: Traffic) -> tuple[Ints, Floats]:
     """
     Return what a job puts on each link it uses, injection and ejection included.
 
-    Parameters
-    ----------
-    traffic : Traffic
-        What the job sends.
-
-    Returns
-    -------
-    links : (L,) int array
-        Directed links, ascending.
-    nbytes : (L,) float array
-        Bytes per iteration on each.
+    Result: `links` (L,): directed links, ascending; `nbytes` (L,): bytes per iteration on each.
     """
     per_hop = np.repeat(traffic.nbytes, traffic.routes.hops)
     total = np.bincount(traffic.routes.links, weights=per_hop, minlength=traffic.routes.n_links)

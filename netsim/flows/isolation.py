@@ -56,15 +56,7 @@ def used_links(routes: Routes) -> Ints:
     """
     Return the directed links that any flow crosses.
 
-    Parameters
-    ----------
-    routes : Routes
-        Routes of a job.
-
-    Returns
-    -------
-    (k,) int array
-        Ascending, each once.
+    Result (k,): ascending, each once.
     """
     return np.unique(routes.links)
 
@@ -75,17 +67,8 @@ def minimal_links(topology: Topology, src: Ints, dst: Ints) -> Ints:
 
     Two jobs without a common link here share none under any minimal routing.
 
-    Parameters
-    ----------
-    topology : Topology
-        The fabric.
-    src, dst : (F,) int array
-        Source and destination node of each flow.
-
-    Returns
-    -------
-    (k,) int array
-        Links on any shortest path of any flow, ascending.
+    `src`, `dst` (F,): source and destination node of each flow. Result (k,): links on any shortest
+    path of any flow, ascending.
     """
     if isinstance(topology, FatTree):
         return np.flatnonzero(_minimal_in_tree(topology, src, dst))

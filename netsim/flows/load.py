@@ -35,15 +35,7 @@ def link_flows(routes: Routes) -> Ints:
     """
     Count the flows on every directed link.
 
-    Parameters
-    ----------
-    routes : Routes
-        Links crossed by each flow.
-
-    Returns
-    -------
-    (E,) int array
-        Flows that cross each link.
+    Result (E,): flows that cross each link.
     """
     return np.bincount(routes.links, minlength=routes.n_links)
 
@@ -52,17 +44,7 @@ def link_bytes(routes: Routes, nbytes: Floats) -> Floats:
     """
     Add up the bytes on every directed link.
 
-    Parameters
-    ----------
-    routes : Routes
-        Links crossed by each of the F flows.
-    nbytes : (F,) float array
-        Bytes of each flow.
-
-    Returns
-    -------
-    (E,) float array
-        Bytes that cross each link.
+    `nbytes` (F,): bytes of each flow. Result (E,): bytes that cross each link.
     """
     carried = np.repeat(np.asarray(nbytes, dtype=np.float64), routes.hops)
     load = np.bincount(routes.links, weights=carried, minlength=routes.n_links)
@@ -73,19 +55,7 @@ def step_loads(routes: Routes, nbytes: Floats, step: Ints) -> StepLoad:
     """
     Add up flows and bytes on every link in every step.
 
-    Parameters
-    ----------
-    routes : Routes
-        Links crossed by each of the F flows.
-    nbytes : (F,) float array
-        Bytes of each flow.
-    step : (F,) int array
-        Step of each flow, from 0.
-
-    Returns
-    -------
-    StepLoad
-        The pairs of step and link that carry traffic.
+    `nbytes` (F,): bytes of each flow. `step` (F,): step of each flow, from 0.
     """
     pair = np.repeat(step, routes.hops) * routes.n_links + routes.links
     found, place, flows = np.unique(pair, return_inverse=True, return_counts=True)
@@ -99,21 +69,10 @@ def all_to_all_link_flows(tree: FatTree, nodes: Ints) -> Ints:
     """
     Count the flows of an all-to-all on every directed link under D-mod-k, in closed form.
 
-    Parameters
-    ----------
-    tree : FatTree
-        The fabric.
-    nodes : (n,) int array
-        Node of each rank, repeats allowed; every rank sends one flow to every other, those
-        on its own node cross no link.
+    `nodes` (n,): node of each rank, repeats allowed; every rank sends one flow to every other,
+    those on its own node cross no link. Result (E,): flows that cross each link; times bytes per
+    pair: its bytes.
 
-    Returns
-    -------
-    (E,) int array
-        Flows that cross each link; times bytes per pair: its bytes.
-
-    Notes
-    -----
     D-mod-k chooses each up-port from the destination alone. So an upward link out of a
     subtree X carries n_X (c - c_X) flows: its n_X ranks times the ranks outside X whose
     destination number leads to that link. In the tree of subtrees the link down into X that

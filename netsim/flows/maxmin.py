@@ -81,17 +81,8 @@ def sender_weights(sender: Ints, routes: Routes) -> Floats:
     """
     Return the weights that make rates fair among senders.
 
-    Parameters
-    ----------
-    sender : (F,) int array
-        Node that sends each flow, from 0.
-    routes : Routes
-        Links of each flow; a flow inside a node does not count as open.
-
-    Returns
-    -------
-    (F,) float array
-        1 / (flows open at the sender): a network card serves its open messages in turn.
+    `sender` (F,): node that sends each flow, from 0. Result (F,): 1 / (flows open at the sender): a
+    network card serves its open messages in turn.
     """
     outside = routes.hops > 0
     n_open = np.bincount(sender[outside], minlength=int(sender.max(initial=-1)) + 1)
@@ -102,21 +93,8 @@ def is_per_sender(fairness: str) -> bool:
     """
     Return whether rates are shared among senders rather than flows.
 
-    Parameters
-    ----------
-    fairness : {"per-sender", "per-flow"}
-        ``"per-sender"`` weighs a flow by 1 / (flows now open at its source), ``"per-flow"``
-        is plain max-min.
-
-    Returns
-    -------
-    bool
-        True for ``"per-sender"``.
-
-    Raises
-    ------
-    NetsimError
-        If the name is neither.
+    `fairness` {"per-sender", "per-flow"}: ``"per-sender"`` weighs a flow by 1 / (flows now open at
+    its source), ``"per-flow"`` is plain max-min. Result: True for ``"per-sender"``.
     """
     if fairness not in FAIRNESS:
         raise NetsimError(f"unknown fairness {fairness!r}; choose from {', '.join(FAIRNESS)}.")
@@ -127,26 +105,10 @@ def as_channels(routes: Routes, capacity: Floats, channel: Ints | None) -> tuple
     """
     Return the channels that flows cross, and what each channel carries.
 
-    Parameters
-    ----------
-    routes : Routes
-        Links crossed by each flow.
-    capacity : (E,) float array
-        Bytes per second of each link's channel, positive and finite.
-    channel : (E,) int array or None
-        Channel of each link; None when every link is a channel of its own.
-
-    Returns
-    -------
-    channels : (nnz,) int array
-        Channel of each route entry.
-    channel_capacity : (E,) float array
-        Bytes per second of each channel; 1 for numbers that are no channel.
-
-    Raises
-    ------
-    NetsimError
-        If an array has the wrong length or holds a value out of its range.
+    `capacity` (E,): bytes per second of each link's channel, positive and finite. `channel` (E,) or
+    None: channel of each link; None when every link is a channel of its own. Result: `channels`
+    (nnz,): channel of each route entry; `channel_capacity` (E,): bytes per second of each channel;
+    1 for numbers that are no channel.
     """
     capacity = np.asarray(capacity, dtype=float)
     if capacity.shape != (routes.n_links,) or not _positive(capacity).all():

@@ -20,21 +20,8 @@ def base_dump(wiring: Wiring) -> LftDump:
     """
     Return the tables of a fabric of which no dump is given.
 
-    Parameters
-    ----------
-    wiring : Wiring
-        A fat-tree, with LIDs.
-
-    Returns
-    -------
-    LftDump
-        Every switch, every LID that can be reached: D-mod-k, and shortest paths towards
-        switches, where nothing but nodes and leaves is missing; else what OpenSM's ftree fills.
-
-    Raises
-    ------
-    RoutingError
-        If the fabric is no PGFT, or devices share a LID or have none.
+    Result: every switch, every LID that can be reached: D-mod-k, and shortest paths towards
+    switches, where nothing but nodes and leaves is missing; else what OpenSM's ftree fills.
     """
     topology = wiring.topology
     if not isinstance(topology, FatTree):
@@ -56,30 +43,7 @@ def base_dump(wiring: Wiring) -> LftDump:
 
 
 def checked_base(dump: LftDump, wiring: Wiring, name: str) -> LftDump:
-    """
-    Demand that tables in force are whole, and give every entry the LID of the fabric.
-
-    Parameters
-    ----------
-    dump : LftDump
-        As read; an entry with a port GUID counts for the device with that GUID whatever its
-        LID, as OpenSM has it.
-    wiring : Wiring
-        The fabric, with LIDs.
-    name : str
-        Name of the dump, for messages.
-
-    Returns
-    -------
-    LftDump
-        The same entries.
-
-    Raises
-    ------
-    RoutingError
-        If a switch or LID is not the fabric's, a switch or an entry is missing, a port has no
-        cable, or nodes do not reach each other.
-    """
+    """Demand that tables in force are whole, and give every entry the LID of the fabric."""
     devices = wiring.fabric.devices
     by_lid = devices_by_lid(devices)
     by_guid = {device.port_guid: device for device in devices}
@@ -130,25 +94,8 @@ def dump_of(tables: LFT, wiring: Wiring, base: LftDump | None = None) -> LftDump
     """
     Return tables as a dump with an entry for every LID.
 
-    Parameters
-    ----------
-    tables : LFT
-        On the wiring's topology.
-    wiring : Wiring
-        The fabric, with LIDs.
-    base : LftDump, optional
-        The fabric's present tables, from which entries towards what is no node are taken;
-        without it they follow shortest paths.
-
-    Returns
-    -------
-    LftDump
-        Every switch, every LID that can be reached.
-
-    Raises
-    ------
-    RoutingError
-        If devices share a LID or have none.
+    `base`: the fabric's present tables, from which entries towards what is no node are taken;
+    without it they follow shortest paths.
     """
     topology, devices = wiring.topology, wiring.fabric.devices
     devices_by_lid(devices)

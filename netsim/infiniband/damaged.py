@@ -27,30 +27,11 @@ def wire_damaged_tree(
     """
     Recognise a PGFT in which something is missing.
 
-    Parameters
-    ----------
-    fabric : IbFabric
-        Devices and cables.
-    bandwidth : float or str, default "1 B/s"
-        Of every cable.
-    like : FatTree, optional
-        The tree that it was, where it lost the same everywhere, as a root of two levels. Its ports
-        are then OpenSM's: on each switch those down from 1 on, child by child, then those up.
+    `like`: the tree that it was, where it lost the same everywhere, as a root of two levels. Its
+    ports are then OpenSM's: on each switch those down from 1 on, child by child, then those up.
+    Result: the tree as it would be whole, in the numbering of `wire_fat_tree` where the ports allow
+    it; links of what is missing are absent. A leaf without nodes is there.
 
-    Returns
-    -------
-    Wiring
-        The tree as it would be whole, in the numbering of `wire_fat_tree` where the ports allow
-        it; links of what is missing are absent. A leaf without nodes is there.
-
-    Raises
-    ------
-    TopologyError
-        If the fabric is no such tree, or, where the whole one is not known, more than a quarter of
-        the cables between switches is missing.
-
-    Notes
-    -----
     A switch of level l is known by two connected parts that it lies in: that of the levels up
     to l, its subtree, and that of the levels from l on, its class. Parts of different classes
     that share no subtree may be one class that lost what joined it. Subtrees and classes are
@@ -302,19 +283,7 @@ class _Tree:
 
 
 def missing_parts(wiring: Wiring) -> list[str]:
-    """
-    Say what a damaged tree lacks.
-
-    Parameters
-    ----------
-    wiring : Wiring
-        A tree.
-
-    Returns
-    -------
-    list of str
-        Switches and cables that are not there, and leaves that have no nodes.
-    """
+    """Say what a damaged tree lacks."""
     tree = wiring.topology
     if not isinstance(tree, FatTree):
         return []

@@ -81,27 +81,7 @@ class _Block:
 
 
 def read_ibnetdiscover(text: str, name: str = "ibnetdiscover") -> IbFabric:
-    """
-    Read the output of `ibnetdiscover`, or an ibsim network file.
-
-    Parameters
-    ----------
-    text : str
-        Contents of the file.
-    name : str
-        Of the file, for messages.
-
-    Returns
-    -------
-    IbFabric
-        Devices and cables.
-
-    Raises
-    ------
-    TopologyError
-        If a line cannot be read, a device is listed twice or never, or the two ends of a cable
-        disagree.
-    """
+    """Read the output of `ibnetdiscover`, or an ibsim network file."""
     blocks = _blocks(text, name)
     number: dict[int, int] = {}
     for i, block in enumerate(blocks):
@@ -134,15 +114,7 @@ def write_ibnetdiscover(fabric: IbFabric) -> str:
     """
     Write a fabric in the form of `ibnetdiscover`, which ibsim reads too.
 
-    Parameters
-    ----------
-    fabric : IbFabric
-        Devices and cables.
-
-    Returns
-    -------
-    str
-        The file: switches first, then channel adapters.
+    Result: the file: switches first, then channel adapters.
     """
     order = sorted(range(len(fabric.devices)), key=lambda i: not fabric.devices[i].is_switch)
     ports: dict[int, list[int]] = {i: [] for i in order}

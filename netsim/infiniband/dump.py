@@ -36,27 +36,7 @@ class LftDump:
 
 
 def read_lft_dump(text: str, name: str = "LFT dump") -> LftDump:
-    """
-    Read a dump of OpenSM or of `dump_fts` (`dump_lfts.sh`).
-
-    Parameters
-    ----------
-    text : str
-        Contents of the file.
-    name : str
-        Of the file, for messages.
-
-    Returns
-    -------
-    LftDump
-        All entries.
-
-    Raises
-    ------
-    RoutingError
-        If an entry stands outside of a switch's block or cannot be read, a switch or an entry
-        appears twice, a block lacks its last line, or there is no switch at all.
-    """
+    """Read a dump of OpenSM or of `dump_fts` (`dump_lfts.sh`)."""
     ports: dict[int, dict[int, int]] = {}
     guids: dict[int, dict[int, int]] = {}
     for block in _blocks(text, name):
@@ -130,28 +110,7 @@ def _cut_off(place: str, block: _Block) -> RoutingError:
 
 
 def write_lft_dump(dump: LftDump, wiring: Wiring) -> str:
-    """
-    Write tables in the form that OpenSM loads.
-
-    Parameters
-    ----------
-    dump : LftDump
-        Ports of every switch of the fabric.
-    wiring : Wiring
-        The fabric.
-
-    Returns
-    -------
-    str
-        One block per switch by LID, entries by LID with port GUIDs.
-
-    Raises
-    ------
-    RoutingError
-        If a switch of the fabric is not in the dump (OpenSM would take all its routes away), an
-        entry is for a LID that the fabric has not, or its port is none of the switch's (OpenSM
-        would drop the whole file).
-    """
+    """Write tables in the form that OpenSM loads."""
     devices = wiring.fabric.devices
     by_lid = devices_by_lid(devices)
     last = max(by_lid)
@@ -172,23 +131,7 @@ def tables_of(dump: LftDump, wiring: Wiring) -> LFT:
     """
     Turn a dump into tables over the links of a topology.
 
-    Parameters
-    ----------
-    dump : LftDump
-        As read; an entry with a port GUID counts for the device with that GUID whatever its
-        LID, as OpenSM has it.
-    wiring : Wiring
-        The fabric.
-
-    Returns
-    -------
-    LFT
-        Entries towards nodes; those towards switches carry no traffic of jobs.
-
-    Raises
-    ------
-    RoutingError
-        If the dump is of another fabric: an unknown switch, or a port without a cable.
+    Result: entries towards nodes; those towards switches carry no traffic of jobs.
     """
     topology, devices = wiring.topology, wiring.fabric.devices
     out = np.full((topology.n_switches, topology.n_nodes), -1, dtype=np.int32)
@@ -231,24 +174,7 @@ def _entry_lines(switch: Device, ports: dict[int, int], by_lid: dict[int, Device
 
 
 def devices_by_lid(devices: tuple[Device, ...]) -> dict[int, Device]:
-    """
-    Return devices by LID.
-
-    Parameters
-    ----------
-    devices : tuple of Device
-        All of a fabric.
-
-    Returns
-    -------
-    dict of int to Device
-        Every device.
-
-    Raises
-    ------
-    RoutingError
-        If one has no LID, or that of another.
-    """
+    """Return devices by LID."""
     found: dict[int, Device] = {}
     for device in devices:
         if device.lid <= 0 or found.setdefault(device.lid, device) is not device:

@@ -45,20 +45,7 @@ class Export:
         """
         Change the entries that keep each job's traffic inside its partition.
 
-        Parameters
-        ----------
-        jobs : sequence of (Routing, Partition)
-            A destination-based routing for each job, such as `Wraparound`, and what it owns.
-
-        Returns
-        -------
-        Export
-            With these entries changed afterwards.
-
-        Raises
-        ------
-        RoutingError
-            If a job cannot be routed by one table, or nodes no longer reach each other.
+        `jobs`: a destination-based routing for each job, such as `Wraparound`, and what it owns.
         """
         after = self.before.kept_to(jobs)
         fault = walk_fault(after, self.wiring)
@@ -70,15 +57,8 @@ class Export:
         """
         Return the links between switches that routes between some nodes take afterwards.
 
-        Parameters
-        ----------
-        nodes : (n,) int array
-            Nodes; pairs that no path joins are left out.
-
-        Returns
-        -------
-        (k,) int array
-            Directed links, ascending.
+        `nodes` (n,): nodes; pairs that no path joins are left out. Result (k,): directed links,
+        ascending.
         """
         used = np.zeros(self.wiring.topology.n_links, dtype=np.bool_)
         for src, dst in leaf_flows(self.wiring, nodes, per_leaf=1):
@@ -91,10 +71,7 @@ class Export:
         """
         Return the file that OpenSM loads.
 
-        Returns
-        -------
-        str
-            For ``opensm -R file,no_fallback -U FILE``: all switches, all entries, port GUIDs.
+        Result: for ``opensm -R file,no_fallback -U FILE``: all switches, all entries, port GUIDs.
         """
         return write_lft_dump(dump_of(self.after, self.wiring, self.base), self.wiring)
 
@@ -103,24 +80,7 @@ def tables_in_force(wiring: Wiring, dump: LftDump | None = None, name: str = "ba
     """
     Take the tables of a fabric, before anything is changed.
 
-    Parameters
-    ----------
-    wiring : Wiring
-        The fabric, with the LIDs of the running subnet manager.
-    dump : LftDump, optional
-        The tables in force; without them those of `base_dump`.
-    name : str
-        Name of the dump, for messages.
-
-    Returns
-    -------
-    Export
-        The same before and after.
-
-    Raises
-    ------
-    RoutingError
-        If the dump is not whole or of another fabric, or there is neither a dump nor a fat-tree.
+    `dump`: the tables in force; without them those of `base_dump`.
     """
     whole = base_dump(wiring) if dump is None else checked_base(dump, wiring, name)
     tables = tables_of(whole, wiring)
@@ -135,23 +95,7 @@ def export(
     """
     Change the entries that keep each job's traffic inside its partition.
 
-    Parameters
-    ----------
-    wiring : Wiring
-        The fabric, with the LIDs of the running subnet manager.
-    jobs : sequence of (Routing, Partition)
-        A destination-based routing for each job, such as `Wraparound`, and what it owns.
-    dump : LftDump, optional
-        The tables in force, which all other traffic keeps; without them those of `base_dump`.
-
-    Returns
-    -------
-    Export
-        Tables before and after.
-
-    Raises
-    ------
-    RoutingError
-        As `tables_in_force`, or if a job cannot be routed by one table.
+    `jobs`: a destination-based routing for each job, such as `Wraparound`, and what it owns.
+    `dump`: the tables in force, which all other traffic keeps; without them those of `base_dump`.
     """
     return tables_in_force(wiring, dump).kept_to(jobs)

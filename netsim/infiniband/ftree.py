@@ -52,28 +52,8 @@ def ftree_tables(fabric: IbFabric, nodes: Sequence[int], roots: Sequence[int]) -
     """
     Return the tables that OpenSM's ftree fills when the roots are named to it (``-a``).
 
-    Parameters
-    ----------
-    fabric : IbFabric
-        Devices and cables; between switches, every cable joins neighbouring levels.
-    nodes : sequence of int
-        Devices that are compute nodes; other channel adapters take no part.
-    roots : sequence of int
-        Devices at the top.
+    Result: entries, and the order of the nodes.
 
-    Returns
-    -------
-    FtreeTables
-        Entries, and the order of the nodes.
-
-    Raises
-    ------
-    RoutingError
-        If the leaves are not equally far below the roots, or only one leaf has nodes: ftree
-        gives such a fabric up.
-
-    Notes
-    -----
     As OpenSM 3.3.23 does it. The rank of a switch is its distance from the roots; one that lost
     all its parents ranks below its children. Switches are indexed by a search in breadth from
     the first leaf with nodes (least GUID, bytes read backwards), neighbours by port. The leaves

@@ -98,22 +98,8 @@ class LFT:
         """
         Return tables that route the traffic of jobs by routings of their own.
 
-        Parameters
-        ----------
-        jobs : sequence of (Routing, Partition)
-            A destination-based routing and the nodes of each job, such as `Wraparound` and its
-            partition; no node in two jobs.
-
-        Returns
-        -------
-        LFT
-            These tables with the entries changed that traffic inside the jobs meets.
-
-        Raises
-        ------
-        RoutingError
-            If a routing chooses two ways to one destination at one switch, or a node is in two
-            jobs.
+        `jobs`: a destination-based routing and the nodes of each job, such as `Wraparound` and its
+        partition; no node in two jobs.
         """
         out = self.out.copy()
         owner: dict[int, int] = {}
@@ -149,25 +135,7 @@ class LFT:
 
 
 def d_mod_k_tables(tree: FatTree) -> LFT:
-    """
-    Return the tables of D-mod-k: an entry at every switch for every node.
-
-    Parameters
-    ----------
-    tree : FatTree
-        One link per node; a partially populated one has no entries for missing nodes.
-
-    Returns
-    -------
-    LFT
-        Up-ports by the formula at every switch that does not cover the destination, also at
-        those that no traffic to it reaches.
-
-    Raises
-    ------
-    RoutingError
-        If nodes have several links.
-    """
+    """Return the tables of D-mod-k: an entry at every switch for every node."""
     if tree.ports[0] != 1:
         raise RoutingError(f"forwarding tables need one link per node, got {tree.name}.")
     nodes = np.arange(tree.n_nodes)

@@ -15,20 +15,8 @@ def read_ca_order(text: str) -> list[int]:
     """
     Read `opensm-ftree-ca-order.dump`.
 
-    Parameters
-    ----------
-    text : str
-        Lines ``0x<lid> <name>``; ``0xFFFF DUMMY`` for a missing node.
-
-    Returns
-    -------
-    list of int
-        LID of every number d of D-mod-k, 0xFFFF for dummies.
-
-    Raises
-    ------
-    TopologyError
-        If a line does not start with a LID.
+    `text`: lines ``0x<lid> <name>``; ``0xFFFF DUMMY`` for a missing node. Result: LID of every
+    number d of D-mod-k, 0xFFFF for dummies.
     """
     order = []
     for number, line in enumerate(text.splitlines(), start=1):
@@ -46,22 +34,9 @@ def opensm_order(fabric: IbFabric, tree: FatTree, device: Ints) -> Ints:
     """
     Return the numbers that OpenSM's ftree gives the nodes.
 
-    Parameters
-    ----------
-    fabric : IbFabric
-        Devices with their GUIDs.
-    tree : FatTree
-        The tree that the fabric is.
-    device : (V,) int array
-        Device of every node and switch, -1 where a place is not populated.
+    `device` (V,): device of every node and switch, -1 where a place is not populated. Result
+    (n_nodes,): number d of every node in D-mod-k, -1 for missing nodes.
 
-    Returns
-    -------
-    (n_nodes,) int array
-        Number d of every node in D-mod-k, -1 for missing nodes.
-
-    Notes
-    -----
     Counting starts at the leaf whose GUID is least when its bytes are read backwards (GUIDs
     are keys in network byte order); at every level the subtree of that leaf comes first and
     its siblings follow by port. On each leaf the present nodes count in port order, and every
@@ -91,26 +66,9 @@ def given_order(fabric: IbFabric, tree: FatTree, device: Ints, ca_order: Sequenc
     """
     Return the place of every node in a ca-order that OpenSM dumped.
 
-    Parameters
-    ----------
-    fabric : IbFabric
-        Devices with their LIDs.
-    tree : FatTree
-        The tree that the fabric is.
-    device : (V,) int array
-        Device of every node and switch, -1 where a place is not populated.
-    ca_order : sequence of int
-        LIDs as `read_ca_order` returns them.
-
-    Returns
-    -------
-    (n_nodes,) int array
-        Number d of every node in D-mod-k, -1 for missing nodes.
-
-    Raises
-    ------
-    TopologyError
-        If a node's LID is not listed.
+    `device` (V,): device of every node and switch, -1 where a place is not populated. `ca_order`:
+    LIDs as `read_ca_order` returns them. Result (n_nodes,): number d of every node in D-mod-k, -1
+    for missing nodes.
     """
     place = {lid: d for d, lid in enumerate(ca_order)}
     order = np.full(tree.n_nodes, -1, dtype=np.int64)

@@ -10,24 +10,9 @@ def device_levels(fabric: IbFabric) -> list[int]:
     """
     Return the level of every device.
 
-    Parameters
-    ----------
-    fabric : IbFabric
-        Devices and cables.
+    Result: 0 for channel adapters with a cable, 1 for leaves, ... up to the roots; -1 for what has
+    no cable, or no way to a node.
 
-    Returns
-    -------
-    list of int
-        0 for channel adapters with a cable, 1 for leaves, ... up to the roots; -1 for what has
-        no cable, or no way to a node.
-
-    Raises
-    ------
-    TopologyError
-        If no switch has nodes.
-
-    Notes
-    -----
     Switches are ranked in waves, from those with nodes upwards. A switch that comes next is
     either a parent of those it is joined to, or, having no nodes itself, a child of them: a
     child's parents lie in one subtree, or in different ones of the classes that the switches
@@ -91,21 +76,7 @@ def _level(parts: _Parts, near: list[set[int]], level: list[int], switch: int) -
 
 
 def connected(near: list[set[int]], members: Iterable[int]) -> dict[int, int]:
-    """
-    Part devices into connected groups.
-
-    Parameters
-    ----------
-    near : list of set of int
-        Neighbours of every device.
-    members : iterable of int
-        The devices; paths through others do not count.
-
-    Returns
-    -------
-    dict of int to int
-        A member of its group that stands for it, for every member.
-    """
+    """Part devices into connected groups."""
     group: dict[int, int] = {}
     inside = set(members)
     for start in sorted(inside):

@@ -20,17 +20,7 @@ def walk_fault(tables: LFT, wiring: Wiring) -> str:
     """
     Walk from every switch with nodes to all nodes.
 
-    Parameters
-    ----------
-    tables : LFT
-        On the wiring's topology.
-    wiring : Wiring
-        The fabric.
-
-    Returns
-    -------
-    str
-        What comes to grief first; empty where all arrive.
+    Result: what comes to grief first; empty where all arrive.
     """
     nodes = np.flatnonzero(wiring.device[: wiring.topology.n_nodes] >= 0)
     try:
@@ -45,20 +35,8 @@ def leaf_flows(wiring: Wiring, nodes: Ints, per_leaf: int) -> Iterator[tuple[Int
     """
     Iterate over flows from a few of the nodes of every leaf to all of them.
 
-    Parameters
-    ----------
-    wiring : Wiring
-        The fabric.
-    nodes : (n,) int array
-        The nodes.
-    per_leaf : int
-        Nodes of a leaf that send. From a leaf on, packets from all its nodes go the same way;
-        two stand for all, as they send to each other as well.
-
-    Yields
-    ------
-    src, dst : (F,) int array
-        Flows; on a tree, without those that no path up and then down joins.
+    `nodes` (n,): the nodes. Yields: `src`, `dst` (F,): flows; on a tree, without those that no path
+    up and then down joins.
     """
     topology = wiring.topology
     up = np.flatnonzero(links_in_service(topology) & (topology.link_tail < topology.n_nodes))
@@ -81,15 +59,7 @@ def up_down_reach(tree: FatTree) -> Bools:
     """
     Tell from which switch a path up and then down leads to each leaf.
 
-    Parameters
-    ----------
-    tree : FatTree
-        One link per node; absent links carry nothing.
-
-    Returns
-    -------
-    (n_switches, n_leaves) bool array
-        Whether it does.
+    Result (n_switches, n_leaves): whether it does.
     """
     works = links_in_service(tree)
     reach = np.zeros((tree.n_switches, tree.n_leaves), dtype=np.float32)

@@ -57,17 +57,7 @@ def wire_graph(fabric: IbFabric, bandwidth: Quantity = "1 B/s") -> Wiring:
     """
     Take a fabric as a graph: channel adapters are nodes, in order of GUID of leaf and port.
 
-    Parameters
-    ----------
-    fabric : IbFabric
-        Devices and cables.
-    bandwidth : float or str, default "1 B/s"
-        Of every cable.
-
-    Returns
-    -------
-    Wiring
-        Nodes by (GUID of the switch, port) of their first cable, switches by GUID.
+    Result: nodes by (GUID of the switch, port) of their first cable, switches by GUID.
     """
     devices = fabric.devices
     first = {i: end for (i, _), end in sorted(fabric.cables.items(), reverse=True)}
@@ -101,28 +91,10 @@ def wire_fat_tree(
     """
     Recognise a PGFT with its ports in OpenSM's order.
 
-    Parameters
-    ----------
-    fabric : IbFabric
-        Devices and cables.
-    bandwidth : float or str, default "1 B/s"
-        Of every cable.
-    ca_order : sequence of int, optional
-        LIDs of the channel adapters as OpenSM numbered them (`netsim.infiniband.order`); without
-        it, they are numbered by the rule that OpenSM follows.
+    `ca_order`: LIDs of the channel adapters as OpenSM numbered them (`netsim.infiniband.order`);
+    without it, they are numbered by the rule that OpenSM follows. Result: the tree; holes are
+    missing nodes and leaves (`netsim.topology.partial`).
 
-    Returns
-    -------
-    Wiring
-        The tree; holes are missing nodes and leaves (`netsim.topology.partial`).
-
-    Raises
-    ------
-    TopologyError
-        If the fabric is no PGFT, naming the first irregularity.
-
-    Notes
-    -----
     Down-ports first and up-ports after them, in port order; up-port q of an element leads to
     parent ``q mod w`` on cable ``q div w``. The children of one root, by port, give every
     leaf its place; the up-ports then give every other switch its place, from below, and a
@@ -154,15 +126,7 @@ def tree_fabric(tree: FatTree) -> IbFabric:
     """
     Return the fabric of a tree, for simulation: GUIDs and LIDs by position, names of the tree.
 
-    Parameters
-    ----------
-    tree : FatTree
-        One link per node.
-
-    Returns
-    -------
-    IbFabric
-        Ports in OpenSM's order; missing nodes and leaves left out.
+    Result: ports in OpenSM's order; missing nodes and leaves left out.
     """
     present = np.arange(tree.n_links)
     if tree.absent is not None:
@@ -328,36 +292,10 @@ def _ports(fabric: IbFabric, levels: _Levels, tree: FatTree, device: Ints) -> In
 
 
 def device_name(fabric: IbFabric, device: int) -> str:
-    """
-    Name a device in a message.
-
-    Parameters
-    ----------
-    fabric : IbFabric
-        The fabric.
-    device : int
-        Its number.
-
-    Returns
-    -------
-    str
-        Description, which may repeat, and GUID.
-    """
+    """Name a device in a message."""
     return f"{fabric.devices[device].name!r} ({fabric.devices[device].guid:016x})"
 
 
 def irregular(what: str) -> TopologyError:
-    """
-    Make the error for a fabric that is no PGFT.
-
-    Parameters
-    ----------
-    what : str
-        The irregularity.
-
-    Returns
-    -------
-    TopologyError
-        To be raised by the caller.
-    """
+    """Make the error for a fabric that is no PGFT."""
     return TopologyError(f"the fabric is no PGFT: {what}.")

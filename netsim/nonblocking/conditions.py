@@ -96,15 +96,7 @@ def roles_of(job: TreePartition) -> Roles:
     """
     Return which leaves and pod of a partition are the remainder.
 
-    Parameters
-    ----------
-    job : TreePartition
-        Legal or not.
-
-    Returns
-    -------
-    Roles
-        With one short leaf, its pod is the remainder tree; with none, the one smaller pod is.
+    Result: with one short leaf, its pod is the remainder tree; with none, the one smaller pod is.
     """
     n_l = int(job.nodes_on_leaf.max())
     short = np.flatnonzero(job.nodes_on_leaf < n_l)

@@ -85,20 +85,8 @@ class ExactRouter:
         """
         Route flows of a permutation, or show that it cannot be done.
 
-        Parameters
-        ----------
-        src, dst : (F,) int array
-            Nodes of the job; each at most once as source and once as destination.
-
-        Returns
-        -------
-        Routes or Witness or None
-            None where neither the search nor the integer program came to an end.
-
-        Raises
-        ------
-        RoutingError
-            If a node sends or receives twice.
+        `src`, `dst` (F,): nodes of the job; each at most once as source and once as destination.
+        Result: None where neither the search nor the integer program came to an end.
         """
         job = self._job
         ends = job.index(src), job.index(dst)

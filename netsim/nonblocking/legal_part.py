@@ -17,21 +17,9 @@ def legal_part(tree: FatTree, partition: Partition) -> Partition | None:
     What contains a legal partition is rearrangeable non-blocking, whatever else it owns: jobs
     that own whole switches, say.
 
-    Parameters
-    ----------
-    tree : FatTree
-        Two or three levels, no parallel cables between leaves and L2 switches of three.
-    partition : Partition
-        Nodes and owned links.
+    Result: None where no choice has the sets S, S^r, S_i^* and S_i^{*r}; node counts against
+    (1)-(3) are not looked at, so the result needs the check of the conditions.
 
-    Returns
-    -------
-    Partition or None
-        None where no choice has the sets S, S^r, S_i^* and S_i^{*r}; node counts against
-        (1)-(3) are not looked at, so the result needs the check of the conditions.
-
-    Notes
-    -----
     Taking indices in ascending order loses nothing: whether index i can be in S, and in S^r,
     depends on the links of that index alone, and what can be in S^r can be in S.
     """

@@ -108,10 +108,7 @@ class PathProgram:
         """
         Return weights of cables that prove the flows too many, where such weights exist.
 
-        Returns
-        -------
-        tuple of float arrays or None
-            In the shapes of `FreeCables`; None where the linear relaxation routes all flows.
+        Result: in the shapes of `FreeCables`; None where the linear relaxation routes all flows.
         """
         matrix: Any = self._matrix  # sparse, which the published types do not know
         result = linprog(self._gain, A_ub=matrix, b_ub=self._limit, method="highs")

@@ -123,23 +123,7 @@ def static_table_report(
     """
     Count the shifts and random permutations without contention under a routing.
 
-    Parameters
-    ----------
-    topology : Topology
-        The fabric.
-    routing : Routing
-        The routing in force.
-    partition : Partition
-        The job; nodes in rank order, of which repeats count once.
-    n_random : int, default 500
-        Random permutations.
-    seed : int, default 0
-        Of the random permutations.
-
-    Returns
-    -------
-    TableReport
-        Counts and largest loads.
+    `partition`: the job; nodes in rank order, of which repeats count once.
     """
     _, first = np.unique(partition.nodes, return_index=True)
     nodes = partition.nodes[np.sort(first)]
@@ -173,23 +157,8 @@ def largest_loads(
     """
     Return the most flows on a link between switches, for many permutations.
 
-    Parameters
-    ----------
-    topology : Topology
-        The fabric.
-    routing : Routing
-        The routing in force.
-    partition : Partition
-        The job.
-    src : (n,) int array
-        Source of every flow.
-    dst : (K, n) int array
-        Destinations, one permutation a row.
-
-    Returns
-    -------
-    (K,) int array
-        Largest load of each; 0 where no flow leaves its switch.
+    `src` (n,): source of every flow. `dst` (K, n): destinations, one permutation a row. Result
+    (K,): largest load of each; 0 where no flow leaves its switch.
     """
     n_nodes, n_links = topology.n_nodes, topology.n_links
     ways = RankRouting(topology, routing)
@@ -218,31 +187,6 @@ def search_static_table(
     """
     Look for a static table under which as many steps of a pattern as possible are clean.
 
-    Parameters
-    ----------
-    tree : FatTree
-        Two or three levels without parallel cables.
-    partition : Partition
-        The job and its links.
-    steps : sequence of (src, dst)
-        Nodes of the flows of each step.
-    tries : int, default 20000
-        Entries to change where there are too many tables to try them all.
-    seed : int, default 0
-        Of the search.
-
-    Returns
-    -------
-    TableSearch
-        At least as many clean steps as the wraparound table has.
-
-    Raises
-    ------
-    PartitionError
-        If the tree has parallel cables, or the partition does not fit it or join its nodes.
-
-    Notes
-    -----
     The choice of an entry may depend on its switch and its destination, so there are many more
     tables than rules. Up to 100,000 are tried one by one; else entries of flows that share a
     link are changed at random, keeping changes that do not raise the number of flows too many.

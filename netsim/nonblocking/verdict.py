@@ -171,19 +171,7 @@ def _flows(pair: object, tree: FatTree) -> tuple[Ints, Ints]:
 
 
 def flow_matrices(counts: Sequence[int]) -> Iterator[list[list[int]]]:
-    """
-    Iterate over the leaf-to-leaf flow counts of all permutations.
-
-    Parameters
-    ----------
-    counts : sequence of int
-        Nodes of the job on each leaf.
-
-    Yields
-    ------
-    list of list of int
-        Flows from each leaf to each leaf, rows and columns adding up to the counts.
-    """
+    """Iterate over the leaf-to-leaf flow counts of all permutations."""
 
     def rows(total: int, room: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
         if len(room) == 1:

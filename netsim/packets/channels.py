@@ -14,27 +14,9 @@ def virtual_channels(topology: Topology, routes: Routes, most: int | None = None
     """
     Return the virtual channel of every link of some routes.
 
-    Parameters
-    ----------
-    topology : Topology
-        The fabric.
-    routes : Routes
-        All routes that packets will take.
-    most : int, optional
-        Virtual channels of a link; absent: as many as needed.
+    `most`: virtual channels of a link; absent: as many as needed. Result (nnz,): from 0, along
+    ``routes.links``.
 
-    Returns
-    -------
-    (nnz,) int array
-        From 0, along ``routes.links``.
-
-    Raises
-    ------
-    ContentionError
-        If packets on them could wait for each other in a circle, or more channels are needed.
-
-    Notes
-    -----
     On a torus a packet changes to channel 1 where it has crossed the cable that closes the ring
     of a dimension, and back to 0 in the next dimension (the dateline of W. J. Dally and
     C. L. Seitz, *Deadlock-free message routing in multiprocessor interconnection networks*,

@@ -52,19 +52,7 @@ class Forecast:
 
 
 def demand_affordable(forecast: Forecast) -> None:
-    """
-    Refuse a simulation that would take more than a day, or more memory than there is.
-
-    Parameters
-    ----------
-    forecast : Forecast
-        Its cost.
-
-    Raises
-    ------
-    ContentionError
-        With the forecast.
-    """
+    """Refuse a simulation that would take more than a day, or more memory than there is."""
     if forecast.cpu_s > _LONGEST_S:
         raise ContentionError(
             f"the packet simulation would move {forecast}; at most a day is allowed: ask for fewer "
@@ -84,26 +72,8 @@ def forecast_of(
     """
     Forecast the cost of jobs that run together for some time.
 
-    Parameters
-    ----------
-    parts : sequence of Traffic
-        What each job sends, without flows inside nodes.
-    iteration_s : (J,) float array
-        Seconds of an iteration of each job.
-    until_s : float
-        For how long they run, and at least for one iteration each.
-    switch : Switch
-        What happens to packets.
-
-    Returns
-    -------
-    Forecast
-        The cost.
-
-    Raises
-    ------
-    ContentionError
-        If a message has more packets than can be counted.
+    `iteration_s` (J,): seconds of an iteration of each job. `until_s`: for how long they run, and
+    at least for one iteration each.
     """
     hops, packets, places, flows, links = 0.0, 0, 0, 0, 0
     for part, seconds in zip(parts, iteration_s, strict=True):
@@ -126,19 +96,7 @@ def fluid_iteration_s(part: Traffic, capacity: Floats, switch: Switch) -> float:
     """
     Return about how long an iteration takes alone: the busiest link of each step, and the delays.
 
-    Parameters
-    ----------
-    part : Traffic
-        What the job sends, without flows inside nodes.
-    capacity : (E,) float array
-        Bytes per second of each directed link.
-    switch : Switch
-        What happens to packets.
-
-    Returns
-    -------
-    float
-        Seconds.
+    `capacity` (E,): bytes per second of each directed link. Result: seconds.
     """
     routes = part.routes
     flow = np.repeat(np.arange(routes.n_flows), routes.hops)
@@ -156,10 +114,7 @@ def free_memory_bytes() -> float:
     """
     Return how much memory may still be taken.
 
-    Returns
-    -------
-    float
-        Bytes: what the system has available, or less where this process is limited.
+    Result: bytes: what the system has available, or less where this process is limited.
     """
     limit, _ = resource.getrlimit(resource.RLIMIT_AS)
     most = float("inf") if limit == resource.RLIM_INFINITY else float(limit)

@@ -62,12 +62,7 @@ class Ledger:
         """
         Add what a world has done.
 
-        Parameters
-        ----------
-        world : World
-            At its end.
-        links : (k,) int array
-            Directed links of the fabric that it has, ascending.
+        `links` (k,): directed links of the fabric that it has, ascending.
         """
         done = world.links
         rows = done["bytes"], done["bytes"] * done["per_byte"], done["packets"], done["waited"]
@@ -75,14 +70,7 @@ class Ledger:
         self._time[links] += world.clock["now"][0]
 
     def use(self) -> LinkUse:
-        """
-        Return the totals.
-
-        Returns
-        -------
-        LinkUse
-            Of the links that carried anything.
-        """
+        """Return the totals."""
         links = np.flatnonzero(self._totals[2])
         nbytes, busy, packets, waited = self._totals[:, links]
         share = np.minimum(1.0, busy / np.maximum(self._time[links], 1.0))
@@ -90,26 +78,7 @@ class Ledger:
 
 
 def advance(world: World, told: Callable[[World], None] | None = None) -> World:
-    """
-    Run a world until all its jobs have made their iterations.
-
-    Parameters
-    ----------
-    world : World
-        With jobs that have something to do.
-    told : callable of World, optional
-        Called after every few million packets.
-
-    Returns
-    -------
-    World
-        At the end.
-
-    Raises
-    ------
-    ContentionError
-        At a deadlock.
-    """
+    """Run a world until all its jobs have made their iterations."""
     kernels = load_kernels("netsim.packets.packet_kernels", "packet simulation", seconds=10)
     world.clock["unfinished"] = np.count_nonzero(world.jobs["need"])
     world.clock["wake"] = world.jobs["wake"].min()

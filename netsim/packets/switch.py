@@ -75,24 +75,8 @@ def switch_from(table: object, place: str = "switch", buffer_bytes: float = 0.0)
     """
     Read a table `[switch]`.
 
-    Parameters
-    ----------
-    table : mapping of str to value, str or None
-        Fields as in docs/model.md; or the name of a preset; or nothing, for the first preset.
-    place : str
-        What to call it in errors.
-    buffer_bytes : float
-        What a port of the fabric buffers, if the fabric says so; stands for a missing `buffer`.
-
-    Returns
-    -------
-    Switch
-        Checked.
-
-    Raises
-    ------
-    ContentionError
-        Naming the field that is unknown, wrong, or does not fit another.
+    `buffer_bytes`: what a port of the fabric buffers, if the fabric says so; stands for a missing
+    `buffer`.
     """
     if isinstance(table, Switch):
         return table

@@ -63,20 +63,9 @@ def up_down_table(tree: FatTree, src: Ints, dst: Ints, rail: Ints | None = None)
     """
     Return the links of every D-mod-k path.
 
-    Parameters
-    ----------
-    tree : FatTree
-        The fabric.
-    src, dst : (F,) int array
-        Source and destination nodes.
-    rail : (F,) int array, optional
-        Up-port of the nodes; absent: the rule chooses.
-
-    Returns
-    -------
-    (F, 2h) int array
-        Up links in columns 0..h-1, down links in columns h..2h-1 in the order of travel;
-        -1 where the path turns below.
+    `src`, `dst` (F,): source and destination nodes. `rail` (F,) or None: up-port of the nodes;
+    absent: the rule chooses. Result (F, 2h): up links in columns 0..h-1, down links in columns
+    h..2h-1 in the order of travel; -1 where the path turns below.
     """
     ports = node_ports(tree, dst, rail)
     return path_table(tree, src, dst, ports, down_cables(tree, src, ports, rail))
@@ -86,19 +75,9 @@ def node_ports(tree: FatTree, nodes: Ints, rail: Ints | None = None) -> Ints:
     """
     Return the up-ports that nodes choose: by `mod_k_ports`, or counted where there are holes.
 
-    Parameters
-    ----------
-    tree : FatTree
-        The fabric.
-    nodes : (F,) int array
-        Destinations in D-mod-k, sources in S-mod-k.
-    rail : (F,) int array, optional
-        Up-port of the nodes where it is given; the levels above choose as with one link a node.
-
-    Returns
-    -------
-    (h, F) int array
-        Up-port at each level.
+    `nodes` (F,): destinations in D-mod-k, sources in S-mod-k. `rail` (F,) or None: up-port of the
+    nodes where it is given; the levels above choose as with one link a node. Result (h, F): up-port
+    at each level.
     """
     if rail is None:
         counted = tree.counted_ports
@@ -113,19 +92,9 @@ def mod_k_ports(tree: FatTree, numbers: Ints, *, in_rail: bool = False) -> Ints:
     """
     Return the up-ports that numbers choose: ``floor(d / (w[0]*...*w[l-1])) mod (w[l]*p[l])``.
 
-    Parameters
-    ----------
-    tree : FatTree
-        The fabric.
-    numbers : (F,) int array
-        Number d of the node that chooses; the destination in D-mod-k, the source in S-mod-k.
-    in_rail : bool, default False
-        Whether the rail is chosen already, so that w[0] does not count.
-
-    Returns
-    -------
-    (h, F) int array
-        Up-port at each level.
+    `numbers` (F,): number d of the node that chooses; the destination in D-mod-k, the source in
+    S-mod-k. `in_rail`: whether the rail is chosen already, so that w[0] does not count. Result (h,
+    F): up-port at each level.
     """
     first = 1 if in_rail else 0
     ports = np.empty((tree.levels, numbers.size), dtype=np.int64)

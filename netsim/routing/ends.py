@@ -11,25 +11,9 @@ def flow_ends(src: Ints, dst: Ints, topology: Topology) -> tuple[Ints, Ints]:
     """
     Return sources and destinations as arrays, or refuse them.
 
-    Parameters
-    ----------
-    src, dst : (F,) int array
-        Source and destination node of each flow; lists will do.
-    topology : Topology
-        The fabric.
+    `src`, `dst` (F,): source and destination node of each flow; lists will do. Result: `src`, `dst`
+    (F,): the same.
 
-    Returns
-    -------
-    src, dst : (F,) int array
-        The same.
-
-    Raises
-    ------
-    RoutingError
-        If one is no list of nodes of the fabric, or they differ in length.
-
-    Notes
-    -----
     Every routing calls it: a node that does not exist has a link number all the same.
     """
     src = numbers_below("src", src, topology.n_nodes, RoutingError)
@@ -45,24 +29,8 @@ def flow_rails(rail: Ints | None, dst: Ints, topology: Topology) -> Ints | None:
     """
     Return the rails of flows as an array, or refuse them.
 
-    Parameters
-    ----------
-    rail : (F,) int array or None
-        Rail of each flow; lists will do. None: the routing chooses.
-    dst : (F,) int array
-        Destinations, from `flow_ends`.
-    topology : Topology
-        The fabric.
-
-    Returns
-    -------
-    (F,) int array or None
-        The same.
-
-    Raises
-    ------
-    RoutingError
-        If a destination has no such link, or there is not one for every flow.
+    `rail` (F,) or None: rail of each flow; lists will do. None: the routing chooses. `dst` (F,):
+    destinations, from `flow_ends`. Result (F,): the same.
     """
     if rail is None:
         return None
@@ -81,23 +49,7 @@ def flow_rails(rail: Ints | None, dst: Ints, topology: Topology) -> Ints | None:
 
 
 def no_path(src: int, dst: int, topology: Topology, rail: int | None = None) -> RoutingError:
-    """
-    Make the error of a flow that no path in service takes to its destination.
-
-    Parameters
-    ----------
-    src, dst : int
-        Nodes.
-    topology : Topology
-        The fabric.
-    rail : int, optional
-        Rail that the flow has to take.
-
-    Returns
-    -------
-    RoutingError
-        To be raised by the caller.
-    """
+    """Make the error of a flow that no path in service takes to its destination."""
     by = "" if rail is None or topology.rails == 1 else f" by rail {rail}"
     here, there = topology.vertex_name(src), topology.vertex_name(dst)
     return RoutingError(f"no path leads from {here} to {there}{by} in {topology.name}.")

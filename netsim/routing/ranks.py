@@ -43,24 +43,8 @@ class RankRouting:
         """
         Route messages between nodes of one rank each.
 
-        Parameters
-        ----------
-        src, dst : (F,) int array
-            Source and destination node of each message.
-        partition : Partition, optional
-            What the job owns.
-
-        Returns
-        -------
-        routes : Routes
-            Links of each flow in the order of travel: all that the job can use there, however
-            many ranks a node has.
-        parts : RailFlows or None
-            As `routes` returns them.
-
-        Raises
-        ------
-        RoutingError
-            If a message has no path.
+        `src`, `dst` (F,): source and destination node of each message. Result: `routes`: links of
+        each flow in the order of travel: all that the job can use there, however many ranks a node
+        has; `parts`: as `routes` returns them.
         """
         return self.routes(self._every_node, src, dst, partition)

@@ -226,21 +226,7 @@ class Rerouted:
 
     @classmethod
     def around(cls, inner: Routing, topology: Topology) -> "Rerouted":
-        """
-        Lead a routing round the absent links of a fabric.
-
-        Parameters
-        ----------
-        inner : Routing
-            Routing of the fabric as built.
-        topology : Topology
-            The fabric with its absent links.
-
-        Returns
-        -------
-        Rerouted
-            The routing that avoids them.
-        """
+        """Lead a routing round the absent links of a fabric."""
         absent = np.zeros(topology.n_links, dtype=bool)
         absent[topology.absent] = True
         return cls(inner, Shortest(topology), absent)

@@ -9,26 +9,7 @@ from netsim.topology.fattree import FatTree
 
 
 def need_fat_tree(topology: Topology, routing: str) -> FatTree:
-    """
-    Refuse a fabric that is no PGFT.
-
-    Parameters
-    ----------
-    topology : Topology
-        The fabric.
-    routing : str
-        Name of the routing that needs a fat-tree.
-
-    Returns
-    -------
-    FatTree
-        The fabric.
-
-    Raises
-    ------
-    RoutingError
-        If it is no PGFT.
-    """
+    """Refuse a fabric that is no PGFT."""
     if not isinstance(topology, FatTree):
         reason = f": {topology.origin.irregularity}" if topology.origin else "."
         raise RoutingError(f"routing {routing!r} needs a fat-tree, got {topology.name}{reason}")
@@ -39,25 +20,11 @@ def path_table(tree: FatTree, src: Ints, dst: Ints, ports: Ints, cables: Ints) -
     """
     Return the links of minimal up-down paths.
 
-    Parameters
-    ----------
-    tree : FatTree
-        The fabric.
-    src, dst : (F,) int array
-        Source and destination nodes.
-    ports : (h, F) int array
-        Up-port taken at each level; looked at below the turning level only.
-    cables : (h, F) int array
-        Parallel cable taken down to each level 0..h-1.
+    `src`, `dst` (F,): source and destination nodes. `ports` (h, F): up-port taken at each level;
+    looked at below the turning level only. `cables` (h, F): parallel cable taken down to each level
+    0..h-1. Result (F, 2h): up links in columns 0..h-1, down links in columns h..2h-1 in the order
+    of travel; -1 where the path turns below.
 
-    Returns
-    -------
-    (F, 2h) int array
-        Up links in columns 0..h-1, down links in columns h..2h-1 in the order of travel;
-        -1 where the path turns below.
-
-    Notes
-    -----
     The up-ports fix the digits of the switches; on the way down the other digits are those
     of the destination.
     """
@@ -87,21 +54,9 @@ def down_cables(tree: FatTree, src: Ints, ports: Ints, rail: Ints | None = None)
     """
     Return the parallel cables of the way down, by the tree's rule.
 
-    Parameters
-    ----------
-    tree : FatTree
-        The fabric.
-    src : (F,) int array
-        Source nodes.
-    ports : (h, F) int array
-        Up-ports of each flow.
-    rail : (F,) int array, optional
-        Up-port of the nodes that each flow takes at both ends.
-
-    Returns
-    -------
-    (h, F) int array
-        The cable that mirrors the up-port, or source mod p.
+    `src` (F,): source nodes. `ports` (h, F): up-ports of each flow. `rail` (F,) or None: up-port of
+    the nodes that each flow takes at both ends. Result (h, F): the cable that mirrors the up-port,
+    or source mod p.
     """
     cables = np.zeros_like(ports)
     for level in range(tree.levels):  # by scalars: numpy divides by those several times faster

@@ -107,17 +107,8 @@ def leaf_candidates(job: TreePartition, src_leaf: Ints, dst_leaf: Ints) -> Bools
     """
     Return the up-ports of leaves from which owned links lead on to other leaves.
 
-    Parameters
-    ----------
-    job : TreePartition
-        The partition.
-    src_leaf, dst_leaf : (F,) int array
-        Pairs of different leaves, numbered within the job.
-
-    Returns
-    -------
-    (F, ports) bool array
-        Whether a shortest path on owned links starts at each up-port.
+    `src_leaf`, `dst_leaf` (F,): pairs of different leaves, numbered within the job. Result (F,
+    ports): whether a shortest path on owned links starts at each up-port.
     """
     candidates: Bools = (
         job.leaf_up[src_leaf] & _same_parent(job.leaf_down, job.tree.parallel[1])[dst_leaf]
@@ -131,18 +122,9 @@ def l2_candidates(job: TreePartition, src_l2: Ints, dst_l2: Ints) -> Bools:
     """
     Return the up-ports of L2 switches from which owned spines lead on to other pods.
 
-    Parameters
-    ----------
-    job : TreePartition
-        The partition.
-    src_l2, dst_l2 : (F,) int array
-        Pairs of L2 switches of one index in different pods: pod within the job times L2
-        switches of a pod, plus index.
-
-    Returns
-    -------
-    (F, ports) bool array
-        Whether a spine that both own is at each up-port.
+    `src_l2`, `dst_l2` (F,): pairs of L2 switches of one index in different pods: pod within the job
+    times L2 switches of a pod, plus index. Result (F, ports): whether a spine that both own is at
+    each up-port.
     """
     up, down = (own.reshape(-1, job.tree.ports[2]) for own in (job.l2_up, job.l2_down))
     candidates: Bools = up[src_l2] & _same_parent(down, job.tree.parallel[2])[dst_l2]
@@ -172,15 +154,7 @@ def l2_key(job: TreePartition) -> Ints:
     """
     Return the key of every node at an L2 switch.
 
-    Parameters
-    ----------
-    job : TreePartition
-        The partition.
-
-    Returns
-    -------
-    (n,) int array
-        Rank of the node's leaf in its pod, where links balance.
+    Result (n,): rank of the node's leaf in its pod, where links balance.
     """
     ports = job.leaf_up.reshape(job.leaves.size, job.tree.parallel[1], job.tree.parents[1])
     per_leaf = int(job.nodes_on_leaf.max())

@@ -13,15 +13,7 @@ def occurrence(key: Ints) -> Ints:
     """
     Return how many earlier entries are equal.
 
-    Parameters
-    ----------
-    key : (n,) int array
-        Entries, not negative.
-
-    Returns
-    -------
-    (n,) int array
-        0 for the first of its kind, 1 for the second, ...
+    `key` (n,): entries, not negative. Result (n,): 0 for the first of its kind, 1 for the second, .
     """
     order = np.argsort(key, kind="stable")
     ordered = key[order]
@@ -36,22 +28,10 @@ def counted_ports(shape: Shape, order: Ints, leaf_there: Bools) -> Ints:
     """
     Return the up-ports towards every node, level by level.
 
-    Parameters
-    ----------
-    shape : tuple
-        m, w and p of PGFT(h; m; w; p).
-    order : (n_nodes,) int array
-        Number of each node in OpenSM's ca-order, -1 for missing nodes.
-    leaf_there : bool array
-        Whether each leaf (each block of m[0] nodes) is there, with nodes or without.
+    `order` (n_nodes,): number of each node in OpenSM's ca-order, -1 for missing nodes.
+    `leaf_there`: whether each leaf (each block of m[0] nodes) is there, with nodes or without.
+    Result (h, n_nodes): up-port at each level; 0 for missing nodes.
 
-    Returns
-    -------
-    (h, n_nodes) int array
-        Up-port at each level; 0 for missing nodes.
-
-    Notes
-    -----
     OpenSM takes the numbers one after another, dummies included, and lets each climb from its
     own leaf: every switch on the way gives it the up-port it has given away least. So the n-th
     number that climbs through a level-l switch gets port ``n mod (w[l] * p[l])`` there, and

@@ -8,12 +8,7 @@ def demand_topology(topology: object, error: type[ValueError]) -> None:
     """
     Refuse what is no fabric, such as its name.
 
-    Parameters
-    ----------
-    topology : object
-        What came.
-    error : type of ValueError
-        Raised for anything but a `Topology`.
+    `error`: raised for anything but a `Topology`.
     """
     if not isinstance(topology, Topology):
         raise wrong("topology", "a Topology (see make_topology)", topology, error)

@@ -15,18 +15,9 @@ def irregularities(topology: Topology, level: Ints) -> list[str]:
     """
     Name what is irregular.
 
-    Parameters
-    ----------
-    topology : Topology
-        The fabric.
-    level : (n_nodes + n_switches,) int array
-        Level of every vertex (`netsim.topology.levels.vertex_levels`).
-
-    Returns
-    -------
-    list of str
-        What an importer found, roots that stand for a network, switches that no node reaches or
-        that have other cables, uplinks or bundles than others of their level.
+    `level` (n_nodes + n_switches,): level of every vertex (`netsim.topology.levels.vertex_levels`).
+    Result: what an importer found, roots that stand for a network, switches that no node reaches or
+    that have other cables, uplinks or bundles than others of their level.
     """
     origin = topology.origin
     found = [origin.irregularity] if origin is not None and origin.irregularity else []
@@ -40,17 +31,7 @@ def bundles(topology: Topology) -> tuple[Ints, Ints]:
     """
     Return the bundles of parallel links in service.
 
-    Parameters
-    ----------
-    topology : Topology
-        The fabric.
-
-    Returns
-    -------
-    first : (B,) int array
-        A link of each bundle.
-    count : (B,) int array
-        Links in it.
+    Result: `first` (B,): a link of each bundle; `count` (B,): links in it.
     """
     links = np.flatnonzero(links_in_service(topology))
     size = topology.n_nodes + topology.n_switches

@@ -12,16 +12,8 @@ def machine_kind(topology: Topology) -> str:
     """
     Return the kind of a machine, whatever its size.
 
-    Parameters
-    ----------
-    topology : Topology
-        The fabric.
-
-    Returns
-    -------
-    str
-        ``full fat-tree``, ``tapered fat-tree``, ``torus``, ``dragonfly``, ``irregular fabric``
-        and others; what is missing, half-duplex or of unequal speed comes behind a comma.
+    Result: ``full fat-tree``, ``tapered fat-tree``, ``torus``, ``dragonfly``, ``irregular fabric``
+    and others; what is missing, half-duplex or of unequal speed comes behind a comma.
 
     Examples
     --------

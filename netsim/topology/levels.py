@@ -14,15 +14,7 @@ def links_in_service(topology: Topology) -> Bools:
     """
     Tell which links work.
 
-    Parameters
-    ----------
-    topology : Topology
-        The fabric.
-
-    Returns
-    -------
-    (E,) bool array
-        False for absent links.
+    Result (E,): False for absent links.
     """
     there = np.ones(topology.n_links, dtype=np.bool_)
     if topology.absent is not None:
@@ -34,15 +26,8 @@ def vertex_levels(topology: Topology) -> Ints:
     """
     Return for every vertex the links to the nearest node.
 
-    Parameters
-    ----------
-    topology : Topology
-        The fabric.
-
-    Returns
-    -------
-    (n_nodes + n_switches,) int array
-        0 for nodes, 1 for leaves and routers with nodes, ...; -1 where no node can be reached.
+    Result (n_nodes + n_switches,): 0 for nodes, 1 for leaves and routers with nodes, ...; -1 where
+    no node can be reached.
     """
     there = links_in_service(topology)
     tail, head = topology.link_tail[there], topology.link_head[there]
@@ -62,19 +47,9 @@ def divisors(topology: Topology, *, in_rail: bool = False) -> Ints:
     """
     Return by what each vertex divides a destination's number before it chooses.
 
-    Parameters
-    ----------
-    topology : Topology
-        The fabric.
-    in_rail : bool, default False
-        Whether the link of a node is chosen already, so that the parents of nodes do not count.
-
-    Returns
-    -------
-    (n_nodes + n_switches,) int array
-        The product of the parents that a vertex of each lower level has (the median), which on
-        a tree is D-mod-k's product of w. Level: links to the nearest node; routers that all
-        have nodes have no parents among each other, and divide by 1.
+    Result (n_nodes + n_switches,): the product of the parents that a vertex of each lower level has
+    (the median), which on a tree is D-mod-k's product of w. Level: links to the nearest node;
+    routers that all have nodes have no parents among each other, and divide by 1.
     """
     first = 1 if in_rail else 0
     if isinstance(topology, FatTree):

@@ -75,15 +75,8 @@ class Moves:
         """
         Return the links from every state to the nearest of some switches.
 
-        Parameters
-        ----------
-        switches : (n,) int array
-            Where paths end; a switch ends them on the way up and on the way down.
-
-        Returns
-        -------
-        (S,) int array
-            -1 where no path leads there.
+        `switches` (n,): where paths end; a switch ends them on the way up and on the way down.
+        Result (S,): -1 where no path leads there.
         """
         distance = np.full(self.phases * self.n_vertices, -1, dtype=np.int64)
         frontier = np.concatenate([switches + p * self.n_vertices for p in range(self.phases)])
@@ -104,17 +97,7 @@ def ranges(first: Ints, rows: Ints) -> Ints:
     """
     Return the entries of some rows of a compressed table, row by row.
 
-    Parameters
-    ----------
-    first : (S + 1,) int array
-        Row s holds entries ``first[s]..first[s + 1] - 1``.
-    rows : (R,) int array
-        Rows.
-
-    Returns
-    -------
-    int array
-        Numbers of entries.
+    `first` (S + 1,): row s holds entries ``first[s]..first[s + 1] - 1``. `rows` (R,): rows.
     """
     count = first[rows + 1] - first[rows]
     offset = np.cumsum(count) - count

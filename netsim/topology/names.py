@@ -47,20 +47,7 @@ class NameBook:
         """
         Look a node or switch up.
 
-        Parameters
-        ----------
-        name : str
-            Any of its names.
-
-        Returns
-        -------
-        int or None
-            The vertex; None where nothing is called so.
-
-        Raises
-        ------
-        TopologyError
-            If several are.
+        Result: the vertex; None where nothing is called so.
         """
         if name in self._own:
             return self._own[name]
@@ -75,20 +62,7 @@ class NameBook:
         """
         Return the node or switch of a name.
 
-        Parameters
-        ----------
-        name : str
-            Any of its names.
-
-        Returns
-        -------
-        int
-            Nodes first, then switches.
-
-        Raises
-        ------
-        TopologyError
-            If the fabric has no such node or switch, or several.
+        Result: nodes first, then switches.
         """
         found = self.find(name)
         if found is None:
@@ -96,24 +70,7 @@ class NameBook:
         return found
 
     def node(self, entry: object) -> int:
-        """
-        Return the node that an entry means.
-
-        Parameters
-        ----------
-        entry : object
-            A number, a name, or a number in quotes where no name of the file is one.
-
-        Returns
-        -------
-        int
-            The node.
-
-        Raises
-        ------
-        TopologyError
-            If there is no such node, or several.
-        """
+        """Return the node that an entry means."""
         nodes = self.nodes([entry])
         if len(nodes) != 1:
             raise TopologyError(f"expected one node, got {_shown(entry)}, which is {len(nodes)}.")
@@ -123,20 +80,7 @@ class NameBook:
         """
         Return the nodes that entries mean.
 
-        Parameters
-        ----------
-        entries : iterable of object
-            Numbers, names and host lists.
-
-        Returns
-        -------
-        list of int
-            Nodes in order, repeats kept.
-
-        Raises
-        ------
-        TopologyError
-            If there is no such node, or several of one name.
+        Result: nodes in order, repeats kept.
         """
         return [self._as_node(vertex, entry) for entry, vertex in self._told(entries)]
 
@@ -144,20 +88,7 @@ class NameBook:
         """
         Return the nodes and switches that entries mean.
 
-        Parameters
-        ----------
-        entries : iterable of object
-            Numbers of nodes, names of nodes and switches, and host lists of names.
-
-        Returns
-        -------
-        list of int
-            Vertices in order, repeats kept.
-
-        Raises
-        ------
-        TopologyError
-            If there is no such vertex, or several of one name.
+        Result: vertices in order, repeats kept.
         """
         return [vertex for _, vertex in self._told(entries)]
 
@@ -165,20 +96,7 @@ class NameBook:
         """
         Return the directed links that entries mean.
 
-        Parameters
-        ----------
-        entries : iterable of object
-            Numbers, names and lists of names.
-
-        Returns
-        -------
-        list of int
-            Links in order, repeats kept.
-
-        Raises
-        ------
-        TopologyError
-            If there is no such link.
+        Result: links in order, repeats kept.
         """
         topology, found = self._topology, list[int]()
         for entry in [entries] if isinstance(entries, str) else entries:
@@ -204,20 +122,8 @@ class NameBook:
         """
         Look a directed link up by the names of its ends.
 
-        Parameters
-        ----------
-        name : str
-            ``tail>head`` or ``tail>head#k``.
-
-        Returns
-        -------
-        int or None
-            The link; None where there is none between these ends.
-
-        Raises
-        ------
-        TopologyError
-            If several vertices are called as an end.
+        `name`: ``tail>head`` or ``tail>head#k``. Result: the link; None where there is none between
+        these ends.
         """
         match = re.fullmatch(r"(.+)>(.+?)(#[0-9]{1,9})?", name)
         if match is None:
@@ -287,15 +193,7 @@ def guid_name(guid: int) -> str:
     """
     Return a GUID as further names of an origin have it.
 
-    Parameters
-    ----------
-    guid : int
-        Of a device or port.
-
-    Returns
-    -------
-    str
-        ``0x`` and 16 digits.
+    Result: ``0x`` and 16 digits.
 
     Examples
     --------
@@ -309,17 +207,7 @@ def with_names_of(topology: "Topology", other: "Topology") -> "Topology":
     """
     Let a fabric be called as another description of it has it, too.
 
-    Parameters
-    ----------
-    topology : Topology
-        With an origin.
-    other : Topology
-        The same fabric with the same numbers; its labels go before where it has an origin.
-
-    Returns
-    -------
-    Topology
-        `topology` with the names of both.
+    Result: `topology` with the names of both.
     """
     first, second = topology.origin, other.origin
     if first is None or second is None:

@@ -12,26 +12,7 @@ from netsim.topology.reach import unreachable
 
 
 def exclude(topology: Topology, vertices: Sequence[str | int]) -> Topology:
-    """
-    Keep nodes from jobs; they and their links stay in the fabric.
-
-    Parameters
-    ----------
-    topology : Topology
-        The fabric.
-    vertices : sequence of str or int
-        Nodes by number, name or host list, or switches by name, which stand for their nodes.
-
-    Returns
-    -------
-    Topology
-        The fabric with fewer usable nodes.
-
-    Raises
-    ------
-    TopologyError
-        If a name or number is unknown.
-    """
+    """Keep nodes from jobs; they and their links stay in the fabric."""
     if not vertices:
         return topology
     gone = _marked(topology, vertices)
@@ -47,28 +28,9 @@ def fail(
     """
     Take cables and switches out of service.
 
-    Parameters
-    ----------
-    topology : Topology
-        The fabric.
-    cables : sequence of str or int
-        Names, lists of names or numbers of either direction of each failed cable; both
-        directions fail.
-    vertices : sequence of str or int
-        Failed switches by name or list, failed nodes by name, list or number; all their cables
-        fail.
-
-    Returns
-    -------
-    Topology
-        The same numbering; the links are `absent`, and nodes that the failure cuts off are not
-        `usable`: of nodes that reached each other the best connected part stays. What had no
-        path before, as from one of several disjoint rails to another, is no loss.
-
-    Raises
-    ------
-    TopologyError
-        If a name or number is unknown.
+    Result: the same numbering; the links are `absent`, and nodes that the failure cuts off are not
+    `usable`: of nodes that reached each other the best connected part stays. What had no path
+    before, as from one of several disjoint rails to another, is no loss.
     """
     if not (cables or vertices):
         return topology

@@ -14,27 +14,10 @@ def depopulate(tree: FatTree, missing: Sequence[str | int]) -> FatTree:
     """
     Take nodes and leaves out of a tree, as if they had never been installed.
 
-    Parameters
-    ----------
-    tree : FatTree
-        The full tree.
-    missing : sequence of str or int
-        Missing nodes by number, name or host list; missing leaves by name (``s1.3``) where a
-        node has one leaf.
+    `missing`: missing nodes by number, name or host list; missing leaves by name (``s1.3``) where a
+    node has one leaf. Result: the same numbering of nodes and links; those that are missing are not
+    `usable`, or `absent`, and `order` gives D-mod-k's numbers.
 
-    Returns
-    -------
-    FatTree
-        The same numbering of nodes and links; those that are missing are not `usable`, or
-        `absent`, and `order` gives D-mod-k's numbers.
-
-    Raises
-    ------
-    TopologyError
-        If a name is unknown or stands for a switch above the leaves, or nothing is left.
-
-    Notes
-    -----
     OpenSM's ftree numbers the nodes by its ca-order: the leaves that are there, in their
     order; on each the nodes that are there in port order, then dummies up to the largest
     number of nodes on any leaf. So ``d = leaf * max + place among the present``: a hole shifts

@@ -22,24 +22,7 @@ def check_shape(
     """
     Check the description of a tree.
 
-    Parameters
-    ----------
-    m, w, p : tuple of int
-        Children, parents and parallel cables, bottom level first.
-    bandwidth : Bandwidth
-        Of all cables, or of each level's.
-    down_cable : str
-        Choice among parallel cables going down.
-
-    Returns
-    -------
-    tuple of float
-        Bytes per second of each level's cables.
-
-    Raises
-    ------
-    TopologyError
-        If the lists have different lengths, are not positive, or there are not 2 to 4 levels.
+    Result: bytes per second of each level's cables.
     """
     h = len(m)
     if not (_MIN_LEVELS <= h <= _MAX_LEVELS and len(w) == len(p) == h):
@@ -67,18 +50,9 @@ def level_cables(
     """
     Return the cables between two levels, by child and up-port.
 
-    Parameters
-    ----------
-    level : int
-        Level of the children, 0 for nodes.
-    m, w, p : tuple of int
-        Children, parents and parallel cables, bottom level first.
-
-    Returns
-    -------
-    child, parent, cable : (C,) int array
-        Position of the child in its level, of the parent in the level above, and the number
-        of the cable among parallel ones.
+    `level`: level of the children, 0 for nodes. Result: `child`, `parent`, `cable` (C,): position
+    of the child in its level, of the parent in the level above, and the number of the cable among
+    parallel ones.
     """
     low = prod(w[:level])
     count = low * prod(m[level:])

@@ -8,20 +8,7 @@ def cable_rates(bandwidth: Bandwidth) -> tuple[float, ...]:
     """
     Read the bandwidths of a fabric.
 
-    Parameters
-    ----------
-    bandwidth : Bandwidth
-        One, or one for each level or kind of cable.
-
-    Returns
-    -------
-    tuple of float
-        Bytes per second, as many as were given.
-
-    Raises
-    ------
-    TopologyError
-        If one is no bandwidth above 0, or a number that cannot be meant.
+    Result: bytes per second, as many as were given.
     """
     try:
         return parse_rates(bandwidth)
@@ -33,20 +20,7 @@ def latency_seconds(latency: Quantity) -> float:
     """
     Read a latency of a fabric.
 
-    Parameters
-    ----------
-    latency : Quantity
-        Of every path, or of each link after the first.
-
-    Returns
-    -------
-    float
-        Seconds.
-
-    Raises
-    ------
-    TopologyError
-        If it is no duration, or a number that cannot be meant.
+    Result: seconds.
     """
     try:
         return parse_latency(latency)

@@ -64,18 +64,9 @@ class Rails:
         """
         Choose the rails of messages between ranks.
 
-        Parameters
-        ----------
-        nodes : (n,) int array
-            Node of each rank, repeats allowed.
-        src, dst : (F,) int array
-            Source and destination rank of each message.
-
-        Returns
-        -------
-        RailFlows or None
-            None where every node of the fabric has one link. A message between nodes that
-            nothing joins keeps its rails: it is for the routing to refuse it.
+        `nodes` (n,): node of each rank, repeats allowed. `src`, `dst` (F,): source and destination
+        rank of each message. Result: None where every node of the fabric has one link. A message
+        between nodes that nothing joins keeps its rails: it is for the routing to refuse it.
         """
         if self._topology.rails < 2:  # noqa: PLR2004 (nothing to choose)
             return None
@@ -138,20 +129,9 @@ def senders(topology: Topology, src: Ints, routes: Routes) -> Ints:
     """
     Return whom each flow shares its sender's turns with.
 
-    Parameters
-    ----------
-    topology : Topology
-        The fabric.
-    src : (F,) int array
-        Source node of each flow.
-    routes : Routes
-        Links of each flow.
-
-    Returns
-    -------
-    (F,) int array
-        The source node; where nodes have several links, the one that the flow leaves by, as
-        each has a network card of its own. 0 there for a flow that crosses no link.
+    `src` (F,): source node of each flow. Result (F,): the source node; where nodes have several
+    links, the one that the flow leaves by, as each has a network card of its own. 0 there for a
+    flow that crosses no link.
     """
     if topology.rails < 2:  # noqa: PLR2004
         return src
@@ -165,15 +145,7 @@ def n_senders(topology: Topology) -> int:
     """
     Return the number of senders, of which `senders` gives each flow's.
 
-    Parameters
-    ----------
-    topology : Topology
-        The fabric.
-
-    Returns
-    -------
-    int
-        Nodes, or links where nodes have several.
+    Result: nodes, or links where nodes have several.
     """
     return topology.n_nodes if topology.rails < 2 else topology.n_links  # noqa: PLR2004
 
@@ -182,19 +154,10 @@ def node_bundles(topology: Topology) -> tuple[Ints, Floats]:
     """
     Put the links of a node together, for the time that its links alone would take.
 
-    Parameters
-    ----------
-    topology : Topology
-        The fabric.
-
-    Returns
-    -------
-    bundle : (E,) int array
-        For a channel by which a node sends or receives: the lowest of those of the node; each
-        other channel by itself.
-    capacity : (E,) float array
-        Bytes per second of each channel's bundle. Links that failed count, so that a failure
-        shows in the time alone, not in the ideal one.
+    Result: `bundle` (E,): for a channel by which a node sends or receives: the lowest of those of
+    the node; each other channel by itself; `capacity` (E,): bytes per second of each channel's
+    bundle. Links that failed count, so that a failure shows in the time alone, not in the ideal
+    one.
     """
     bundle, capacity = np.arange(topology.n_links), topology.capacity.copy()
     if topology.rails < 2:  # noqa: PLR2004
@@ -214,15 +177,7 @@ def node_bandwidth(topology: Topology) -> Floats:
     """
     Return what nodes can send.
 
-    Parameters
-    ----------
-    topology : Topology
-        The fabric.
-
-    Returns
-    -------
-    (N,) float array
-        Bytes per second over all links of each node that has any.
+    Result (N,): bytes per second over all links of each node that has any.
     """
     links, first = topology.node_links
     one = links[first[:-1][np.diff(first) > 0]]

@@ -43,10 +43,7 @@ class Unreachable:
         """
         List the pairs of nodes that `n_pairs` counts, which may be many.
 
-        Returns
-        -------
-        (P, 2) int array
-            Smaller number first, ascending.
+        Result (P, 2): smaller number first, ascending.
         """
         found = [np.empty((0, 2), dtype=np.int64)]
         for a, b in self.apart.tolist():
@@ -63,18 +60,6 @@ def unreachable(topology: Topology) -> Unreachable:
 
     On a tree a path never goes up after it came down; elsewhere any path will do.
 
-    Parameters
-    ----------
-    topology : Topology
-        The fabric, with its absent links.
-
-    Returns
-    -------
-    Unreachable
-        Nodes that are cut off, and pairs among the rest.
-
-    Notes
-    -----
     Every switch has *meeting points*: on a tree the highest switches that lie above it, elsewhere
     the connected part of the fabric in which it is. Two nodes reach each other if and only if
     their switches have a meeting point in common: below a common one, going up both paths, lies
@@ -103,17 +88,8 @@ def meetings(topology: Topology) -> tuple[Ints, Bools]:
     """
     Sort switches by whom the nodes on them reach.
 
-    Parameters
-    ----------
-    topology : Topology
-        The fabric, with its absent links.
-
-    Returns
-    -------
-    kind : (V,) int array
-        Kind of every switch, -1 for nodes.
-    meet : (K, K) bool array
-        Whether a path leads from nodes on a switch of one kind to nodes on one of another.
+    Result: `kind` (V,): kind of every switch, -1 for nodes; `meet` (K, K): whether a path leads
+    from nodes on a switch of one kind to nodes on one of another.
     """
     kinds = _kinds(topology, _live(topology))
     return kinds.of, np.concatenate(list(_meetings(kinds.points)))

@@ -39,23 +39,8 @@ def recognise(graph: Topology) -> Recognition:
     """
     Find the fat-tree that a graph is.
 
-    Parameters
-    ----------
-    graph : Topology
-        Nodes, switches and cables in any numbering.
+    Result: the tree and where everything is in it.
 
-    Returns
-    -------
-    Recognition
-        The tree and where everything is in it.
-
-    Raises
-    ------
-    TopologyError
-        If the graph is no PGFT of two to four levels, naming the first irregularity.
-
-    Notes
-    -----
     A level-l subtree is a connected part of levels 0..l; its place among its siblings gives the
     digits above l, in the order of the graph. The digits below l of a switch are those of its
     children, plus the number of the parent: they are counted once upwards from the first

@@ -42,29 +42,10 @@ def run_export(
     """
     Write the tables that keep each job's traffic inside its partition.
 
-    Parameters
-    ----------
-    path : Path
-        Snapshot; nodes and links may have the fabric's own names. ``-`` is standard input.
-    fabric : Path
-        Output of `ibnetdiscover` on the running fabric.
-    out : Path
-        File to write, for ``opensm -R file,no_fallback -U FILE``; ``-`` is standard output.
-    base : Path or None
-        Dump of the tables in force, which all other traffic keeps; None: D-mod-k, or what
-        OpenSM's ftree fills where parts are missing.
-    name_map : Path, optional
-        Better names for GUIDs.
-    allow_unknown : bool
-        Let partitions pass that are neither proved non-blocking nor shown to block.
-    as_json : bool
-        Print what was done as JSON.
-
-    Raises
-    ------
-    CouplingError, NetsimError
-        If the input is wrong, or a job breaks the isolation of another, has a partition that
-        does not keep its traffic, or can block itself; nothing is written then.
+    `path`: snapshot; nodes and links may have the fabric's own names. ``-`` is standard input.
+    `fabric`: output of `ibnetdiscover` on the running fabric. `out`: file to write, for ``opensm -R
+    file,no_fallback -U FILE``; ``-`` is standard output. `base`: dump of the tables in force, which
+    all other traffic keeps; None: D-mod-k, or what OpenSM's ftree fills where parts are missing.
     """
     wiring, irregularity, snapshot = _snapshot_on(path, fabric, name_map)
     dump = None if base is None else read_lft_dump(read_text(base, SnapshotError), str(base))
@@ -130,26 +111,8 @@ def run_load(path: Path, fabric: Path, name_map: Path | None = None, *, as_json:
     """
     Read a dump of forwarding tables and say what it does.
 
-    Parameters
-    ----------
-    path : Path
-        Dump of OpenSM or of `dump_fts`; ``-`` is standard input.
-    fabric : Path
-        Output of `ibnetdiscover` on the fabric.
-    name_map : Path, optional
-        Better names for GUIDs.
-    as_json : bool
-        Print JSON instead of text.
-
-    Returns
-    -------
-    bool
-        Whether every node reaches every other.
-
-    Raises
-    ------
-    CouplingError, NetsimError
-        If a file cannot be read, or the dump is of another fabric.
+    `path`: dump of OpenSM or of `dump_fts`; ``-`` is standard input. `fabric`: output of
+    `ibnetdiscover` on the fabric.
     """
     wiring, irregularity = read_wiring(fabric, name_map)
     dump = read_lft_dump(read_text(path, SnapshotError), str(path))

@@ -23,26 +23,7 @@ from fabricsim.checking.sheets import sheet
 def run_metrics(
     folders: Sequence[Path], baseline: str | None, per_minute: Path | None, *, as_json: bool
 ) -> None:
-    """
-    Show utilisation seen at events, wait and distance by size, and gains in distance.
-
-    Parameters
-    ----------
-    folders : sequence of Path
-        Result directories.
-    baseline : str or None
-        Name of the run to compare distances with.
-    per_minute : Path or None
-        CSV file to write the utilisation of every minute to.
-    as_json : bool
-        Print JSON instead of tables.
-
-    Raises
-    ------
-    CouplingError
-        If a directory holds no complete result, machines differ, or the file cannot be
-        written.
-    """
+    """Show utilisation seen at events, wait and distance by size, and gains in distance."""
     lineup = line_up([Stored.open(folder) for folder in folders], baseline)
     results = lineup.results
     gains = _gains(results, lineup.baseline)

@@ -17,26 +17,7 @@ def run_check_plugin(
     """
     Check a plug-in and show what comes out, rule by rule.
 
-    Parameters
-    ----------
-    target : str
-        A file, a reference or a name.
-    kind : str or None
-        Its kind, where the target does not tell.
-    changes : sequence of str
-        Options, as ``"step=2"``.
-    as_json : bool
-        Print JSON instead of lines.
-
-    Returns
-    -------
-    bool
-        Whether every rule holds.
-
-    Raises
-    ------
-    ExperimentError
-        If the plug-in cannot be found, loaded or made.
+    `changes`: options, as ``"step=2"``.
     """
     options = {}
     for change in changes:

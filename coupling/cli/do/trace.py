@@ -30,25 +30,8 @@ def run_inspect(
     """
     Say what a job log holds.
 
-    Parameters
-    ----------
-    path : Path
-        The log; ``-`` is standard input.
-    form : str or None
-        Its format; None: as the name ends.
-    filters : mapping
-        Fields of `scheduler.workload.Filters`; None: the default.
-    n_nodes : int or None
-        Nodes of the machine, for the load.
-    html : Path or None
-        Also write a page with pictures.
-    as_json : bool
-        Print JSON instead of tables.
-
-    Raises
-    ------
-    CouplingError, WorkloadError
-        If the input is wrong.
+    `path`: the log; ``-`` is standard input. `form`: its format; None: as the name ends. `filters`:
+    fields of `scheduler.workload.Filters`; None: the default.
     """
     workload = _read(path, form, filters)
     numbers = trace_numbers(workload, n_nodes)
@@ -66,23 +49,8 @@ def run_convert(
     """
     Write a job log in another format.
 
-    Parameters
-    ----------
-    path : Path
-        The log; ``-`` is standard input.
-    out : Path
-        File to write; the end of its name says the format.
-    form : str or None
-        Format of the log; None: as its name ends.
-    filters : mapping
-        Fields of `scheduler.workload.Filters`; None: the default.
-    as_json : bool
-        Print JSON instead of a line.
-
-    Raises
-    ------
-    CouplingError, WorkloadError
-        If the input is wrong.
+    `path`: the log; ``-`` is standard input. `form`: format of the log; None: as its name ends.
+    `filters`: fields of `scheduler.workload.Filters`; None: the default.
     """
     if out.exists() and path.exists() and out.samefile(path):
         raise ExperimentError(f"{out}: expected another file than the log that is read.")
@@ -93,21 +61,7 @@ def run_generate(generator: str, out: Path, arguments: Mapping[str, Any], *, as_
     """
     Write a synthetic job log.
 
-    Parameters
-    ----------
-    generator : str
-        A key of `scheduler.workload.GENERATORS`.
-    out : Path
-        File to write; the end of its name says the format.
-    arguments : mapping
-        Those of the generator; None: the default.
-    as_json : bool
-        Print JSON instead of a line.
-
-    Raises
-    ------
-    CouplingError, WorkloadError
-        If the input is wrong.
+    `generator`: a key of `scheduler.workload.GENERATORS`.
     """
     if generator not in GENERATORS:
         raise ExperimentError(

@@ -54,25 +54,7 @@ def cold_fast(
     lingering: bool = True,
     start: float = 1.0,
 ) -> ColdSolution:
-    """
-    Solve the fixed point with time-averaged neighbours from scratch.
-
-    Parameters
-    ----------
-    jobs : mapping of int to JobConstants
-        Running jobs.
-    tolerance : float, default 1e-7
-        Largest change of a slowdown, or of a weight on a link, in the last sweep.
-    lingering : bool, default True
-        False: flows weigh the same throughout their step (for comparison).
-    start : float, default 1
-        Stretch of all steps to begin with; the answer does not depend on it.
-
-    Returns
-    -------
-    ColdSolution
-        Slowdowns.
-    """
+    """Solve the fixed point with time-averaged neighbours from scratch."""
     phases = np.zeros((len(jobs), 0))
     return _solve(jobs, phases, tolerance=tolerance, lingering=lingering, start=start)
 
@@ -89,31 +71,8 @@ def accurate(
     """
     Solve the fixed point with neighbours at sampled phases from scratch.
 
-    Parameters
-    ----------
-    jobs : mapping of int to JobConstants
-        Running jobs by identity; it decides the order of a job's phases.
-    samples : int, default 8
-        Phases M of each neighbour, 2 to 1024: with one, a burst is on or off and the sweeps
-        often do not converge.
-    seed : int, default 0
-        Chooses another draw of the phases.
-    tolerance : float, default 1e-4
-        Largest change of a slowdown, or of a weight on a link, in the last sweep.
-    lingering : bool, default True
-        False: flows weigh the same throughout their step (for comparison).
-    start : float, default 1
-        Stretch of all steps to begin with; the answer does not depend on it.
-
-    Returns
-    -------
-    ColdSolution
-        Slowdowns.
-
-    Raises
-    ------
-    ContentionError
-        If the samples are not 2 to 1024, or the tolerance is not between 0 and 1.
+    `jobs`: running jobs by identity; it decides the order of a job's phases. `samples`: phases M of
+    each neighbour, 2 to 1024: with one, a burst is on or off and the sweeps often do not converge.
     """
     whole("samples", samples, _LEAST_SAMPLES, _MOST_SAMPLES, error=ContentionError)
     whole("seed", seed, 0, error=ContentionError)
@@ -127,21 +86,9 @@ def sample_phases(job: int, samples: int, seed: int = 0) -> Floats:
     """
     Return the phases at which a job is met, one per sample.
 
-    Parameters
-    ----------
-    job : int
-        Identity of the job.
-    samples : int
-        Number of samples M.
-    seed : int, default 0
-        Chooses another draw.
-
-    Returns
-    -------
-    (M,) float array
-        (permutation + 1/2) / M: each stratum of the period once. The permutation is a
-        Fisher-Yates shuffle driven by splitmix64 from the job's identity and the seed, so it
-        depends neither on other jobs nor on their order.
+    Result (M,): (permutation + 1/2) / M: each stratum of the period once. The permutation is a
+    Fisher-Yates shuffle driven by splitmix64 from the job's identity and the seed, so it depends
+    neither on other jobs nor on their order.
     """
     return (np.array(_shuffled(job, samples, seed)) + 0.5) / samples
 

@@ -19,18 +19,8 @@ def load_ratio(jobs: Mapping[int, JobConstants]) -> ColdSolution:
     """
     Stretch each link's time by its load: (own + others' flows) / own flows.
 
-    Parameters
-    ----------
-    jobs : mapping of int to JobConstants
-        Running jobs.
+    Result: interference, at least 1.
 
-    Returns
-    -------
-    ColdSolution
-        Interference, at least 1.
-
-    Notes
-    -----
     t = max over links of B (1 + N/m), with N the others' weights m, averaged over their
     steps by time. No cap by what the others have to send: it overstates interference several
     times over, which is why it is here.
@@ -99,34 +89,15 @@ class AlwaysOnMaxMin:
         self._constants_of = ConstantsOf(topology, fairness)
 
     def prepare(self, traffic: Traffic) -> tuple[Traffic, JobConstants]:
-        """
-        Return what is kept of a job.
-
-        Parameters
-        ----------
-        traffic : Traffic
-            What the job sends.
-
-        Returns
-        -------
-        traffic, constants : Traffic, JobConstants
-            Flows, and times of the steps alone.
-        """
+        """Return what is kept of a job."""
         return traffic, self._constants_of(traffic)
 
     def predict(self, jobs: Mapping[int, tuple[Traffic, JobConstants]]) -> ColdSolution:
         """
         Return the interference of jobs that run together.
 
-        Parameters
-        ----------
-        jobs : mapping of int to pair
-            What `prepare` returned.
-
-        Returns
-        -------
-        ColdSolution
-            Interference, at least 1; exactly 1 where no channel is shared. Links are not told.
+        `jobs`: what `prepare` returned. Result: interference, at least 1; exactly 1 where no
+        channel is shared. Links are not told.
         """
         sharing = _sharing({job: constants for job, (_, constants) in jobs.items()})
         stretch = dict.fromkeys(jobs, 1.0)

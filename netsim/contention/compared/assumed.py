@@ -109,24 +109,7 @@ class Assumed:
         self._seed = seed
 
     def prepare(self, traffic: Traffic) -> AssumedJob:
-        """
-        Return what is kept of a job.
-
-        Parameters
-        ----------
-        traffic : Traffic
-            What the job sends.
-
-        Returns
-        -------
-        AssumedJob
-            Its links and size.
-
-        Raises
-        ------
-        ContentionError
-            If the traffic does not fit the fabric.
-        """
+        """Return what is kept of a job."""
         check_traffic(traffic, self._topology)
         links = used_links(traffic.routes)
         channel, first = np.unique(self._topology.channel[links], return_index=True)
@@ -139,15 +122,7 @@ class Assumed:
         """
         Return the interference of jobs that run together.
 
-        Parameters
-        ----------
-        jobs : mapping of int to AssumedJob
-            What `prepare` returned.
-
-        Returns
-        -------
-        ColdSolution
-            Interference, at least 1; links are not told.
+        `jobs`: what `prepare` returned. Result: interference, at least 1; links are not told.
         """
         numbers = list(jobs)
         users = {
@@ -174,28 +149,9 @@ def assumed(
     """
     Build the model `assumed`.
 
-    Parameters
-    ----------
-    topology : Topology
-        The fabric.
-    fairness : {"per-sender", "per-flow"}
-        Without effect.
-    scenario : {"5%", "10%", "20%", "V1", "V2", "random"}
-        Speed-up x under isolation, by size of the job and chance: see `Assumption`.
-    reading : {"divide", "subtract"}
-        Interference is 1 + x, or 1 / (1 - x).
-    seed : int, default 1
-        Of the draws; a run whose model has this seed draws the same for a job.
-
-    Returns
-    -------
-    Recomputed
-        The model, without jobs.
-
-    Raises
-    ------
-    ContentionError
-        If the scenario or the reading is unknown.
+    `fairness` {"per-sender", "per-flow"}: without effect. `scenario` {"5%", "10%", "20%", "V1",
+    "V2", "random"}: speed-up x under isolation, by size of the job and chance: see `Assumption`.
+    `reading` {"divide", "subtract"}: interference is 1 + x, or 1 / (1 - x).
     """
     whole("seed", seed, 0, error=ContentionError)
     del fairness

@@ -118,19 +118,8 @@ class Assumption:
         """
         Return how much longer jobs run when they are not isolated.
 
-        Parameters
-        ----------
-        ids : (n,) int array
-            Identities of jobs.
-        nodes : (n,) int array
-            Nodes of each job.
-        seed : int
-            Of the draws; what a job draws depends on no other job.
-
-        Returns
-        -------
-        (n,) float array
-            Run time not isolated / isolated, at least 1.
+        `ids` (n,): identities of jobs. `nodes` (n,): nodes of each job. Result (n,): run time not
+        isolated / isolated, at least 1.
         """
         gain = SCENARIOS[self.scenario](nodes, uniforms(seed, ids))
         return 1.0 + gain if self.reading == "divide" else 1.0 / (1.0 - gain)

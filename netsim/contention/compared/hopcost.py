@@ -44,15 +44,8 @@ class HopJob:
         """
         Return the communication cost of the job.
 
-        Parameters
-        ----------
-        comm, nodes : (V,) int array
-            Communicating nodes and all nodes at each vertex.
-
-        Returns
-        -------
-        float
-            Equation (6).
+        `comm`, `nodes` (V,): communicating nodes and all nodes at each vertex. Result: equation
+        (6).
         """
         contention = contention_factor(self.leaf_i, self.leaf_j, comm, nodes)
         return communication_cost(self.step, effective_hops(self.distance, contention))
@@ -85,19 +78,7 @@ class HopCost:
         self._nodes = self._attached(topology.usable_nodes)
 
     def prepare(self, traffic: Traffic) -> HopJob:
-        """
-        Return what is kept of a job.
-
-        Parameters
-        ----------
-        traffic : Traffic
-            What the job sends.
-
-        Returns
-        -------
-        HopJob
-            Pairs of leaves that talk in each step.
-        """
+        """Return what is kept of a job."""
         constants = self._constants_of(traffic)
         period_s = constants.iteration_s
         routes, topology = traffic.routes, self._topology
@@ -123,15 +104,7 @@ class HopCost:
         """
         Return the interference of jobs that run together.
 
-        Parameters
-        ----------
-        jobs : mapping of int to HopJob
-            What `prepare` returned.
-
-        Returns
-        -------
-        ColdSolution
-            Interference, at least 1; links are not told.
+        `jobs`: what `prepare` returned. Result: interference, at least 1; links are not told.
         """
         together = np.zeros_like(self._nodes)
         for job in jobs.values():
@@ -158,17 +131,7 @@ def hop_cost(topology: Topology, *, fairness: str) -> Recomputed[HopJob]:
     """
     Build the model `hop-cost`.
 
-    Parameters
-    ----------
-    topology : Topology
-        The fabric.
-    fairness : {"per-sender", "per-flow"}
-        For the communication share of the iteration alone.
-
-    Returns
-    -------
-    Recomputed
-        The model, without jobs.
+    `fairness` {"per-sender", "per-flow"}: for the communication share of the iteration alone.
     """
     model = HopCost(topology, fairness)
     return Recomputed(model.prepare, model.predict)

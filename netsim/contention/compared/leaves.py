@@ -9,22 +9,10 @@ def communication_ratio(comm: Ints, busy: Ints, nodes: Ints) -> Floats:
     """
     Return how contended and how full leaves are.
 
-    Parameters
-    ----------
-    comm : (L,) int array
-        Nodes of each leaf that run communication-intensive jobs, L_comm.
-    busy : (L,) int array
-        Nodes of each leaf that run any job, L_busy.
-    nodes : (L,) int array
-        Nodes of each leaf, L_nodes.
+    `comm` (L,): nodes of each leaf that run communication-intensive jobs, L_comm. `busy` (L,):
+    nodes of each leaf that run any job, L_busy. `nodes` (L,): nodes of each leaf, L_nodes. Result
+    (L,): L_comm / L_busy + L_busy / L_nodes, from 0 to 2.
 
-    Returns
-    -------
-    (L,) float array
-        L_comm / L_busy + L_busy / L_nodes, from 0 to 2.
-
-    Notes
-    -----
     Mishra et al., *Communication-aware Job Scheduling using SLURM*, ICPP Workshops 2020
     (Mishra20), equation (1). A leaf without busy nodes has no contention: its first term, 0 / 0, is
     0; so is the second of a leaf without nodes.
@@ -42,22 +30,10 @@ def contention_factor(leaf_i: Ints, leaf_j: Ints, comm: Ints, nodes: Ints) -> Fl
     """
     Return the contention that pairs of communicating nodes meet.
 
-    Parameters
-    ----------
-    leaf_i, leaf_j : (F,) int array
-        Leaf of each of the two nodes.
-    comm : (L,) int array
-        Nodes of each leaf that run communication-intensive jobs, the job's own included.
-    nodes : (L,) int array
-        Nodes of each leaf.
+    `leaf_i`, `leaf_j` (F,): leaf of each of the two nodes. `comm` (L,): nodes of each leaf that run
+    communication-intensive jobs, the job's own included. `nodes` (L,): nodes of each leaf. Result
+    (F,): C(i, j).
 
-    Returns
-    -------
-    (F,) float array
-        C(i, j).
-
-    Notes
-    -----
     Mishra20, equation (2) on one leaf, (3) between two; the last term of (3) stands for the
     lowest common switch, whatever its level.
 
@@ -79,18 +55,9 @@ def common_switch_level(leaf_i: Ints, leaf_j: Ints, switch_above: Ints) -> Ints:
     """
     Return the level of the lowest common switch of pairs of leaves.
 
-    Parameters
-    ----------
-    leaf_i, leaf_j : (F,) int array
-        Leaves.
-    switch_above : (H, L) int array
-        Row l: the switch, or group of equivalent switches, at level l + 2 above each leaf; all
-        leaves have the same in the last row.
-
-    Returns
-    -------
-    (F,) int array
-        1 where both are one leaf, 2 below one switch above the leaves, and so on.
+    `leaf_i`, `leaf_j` (F,): leaves. `switch_above` (H, L): row l: the switch, or group of
+    equivalent switches, at level l + 2 above each leaf; all leaves have the same in the last row.
+    Result (F,): 1 where both are one leaf, 2 below one switch above the leaves, and so on.
     """
     apart = np.sum(switch_above[:, leaf_i] != switch_above[:, leaf_j], axis=0)
     level: Ints = 1 + (leaf_i != leaf_j) + apart
@@ -101,18 +68,9 @@ def effective_hops(distance: Ints, contention: Floats) -> Floats:
     """
     Return how far apart nodes are when contention counts.
 
-    Parameters
-    ----------
-    distance : (F,) int array
-        Links from node to node, those of the nodes included: in a tree twice the level of the
-        lowest common switch, Mishra20, equation (4).
-    contention : (F,) float array
-        C(i, j).
-
-    Returns
-    -------
-    (F,) float array
-        Hops(i, j) = d(i, j) (1 + C(i, j)), Mishra20, equation (5).
+    `distance` (F,): links from node to node, those of the nodes included: in a tree twice the level
+    of the lowest common switch, Mishra20, equation (4). `contention` (F,): C(i, j). Result (F,):
+    Hops(i, j) = d(i, j) (1 + C(i, j)), Mishra20, equation (5).
 
     Examples
     --------
@@ -129,17 +87,9 @@ def communication_cost(step: Ints, hops: Floats) -> float:
     """
     Return the cost of a job's communication.
 
-    Parameters
-    ----------
-    step : (F,) int array
-        Step of each message, ascending.
-    hops : (F,) float array
-        Effective hops of each message; times its bytes for hop-bytes.
-
-    Returns
-    -------
-    float
-        Sum over the steps of the largest in each, Mishra20, equation (6); 0 without messages.
+    `step` (F,): step of each message, ascending. `hops` (F,): effective hops of each message; times
+    its bytes for hop-bytes. Result: sum over the steps of the largest in each, Mishra20, equation
+    (6); 0 without messages.
 
     Examples
     --------
@@ -153,17 +103,9 @@ def step_costs(step: Ints, hops: Floats) -> Floats:
     """
     Return the cost of each step that has messages.
 
-    Parameters
-    ----------
-    step : (F,) int array
-        Step of each message; those of one step are contiguous.
-    hops : (F,) float array
-        Effective hops of each message.
-
-    Returns
-    -------
-    (S,) float array
-        The largest of each step, in order: what Mishra20, equation (6), sums up.
+    `step` (F,): step of each message; those of one step are contiguous. `hops` (F,): effective hops
+    of each message. Result (S,): the largest of each step, in order: what Mishra20, equation (6),
+    sums up.
     """
     if not step.size:
         return np.empty(0)
@@ -178,20 +120,8 @@ def modified_runtime(
     """
     Return the run time of a job at another communication cost.
 
-    Parameters
-    ----------
-    runtime_s : float
-        Run time at the default placement, in seconds.
-    comm_fraction : float
-        Share of it that is communication, 0..1.
-    cost, cost_default : float
-        Communication cost of the placement and of the default one.
-
-    Returns
-    -------
-    float
-        T' = T_compute + T_comm cost / cost_default in seconds, Mishra20, equation (7);
-        unchanged where the default costs nothing.
+    `comm_fraction`: share of it that is communication, 0..1. Result: T' = T_compute + T_comm cost /
+    cost_default in seconds, Mishra20, equation (7); unchanged where the default costs nothing.
 
     Examples
     --------

@@ -123,25 +123,9 @@ class Fast:
         """
         Return who holds jobs up, and on which class of links.
 
-        Parameters
-        ----------
-        jobs : iterable of int
-            Identities of jobs that were started.
-        kinds : (E,) int array, optional
-            Class of each link, 0, 1, ...; absent: all are of class 0.
+        `kinds` (E,) or None: class of each link, 0, 1, ...; absent: all are of class 0. Result:
+        shares of each job's lost time, as of the last `solve`.
 
-        Returns
-        -------
-        Culprits
-            Shares of each job's lost time, as of the last `solve`.
-
-        Raises
-        ------
-        ContentionError
-            If there is no such job.
-
-        Notes
-        -----
         A step's excess over its time alone is that of the link that takes longest. Where the
         bound 1 / (1 - R) decides that time, the others on the link share in proportion to
         their use R_k, else, and for waits in buffers, in proportion to their weight N_k.

@@ -67,19 +67,7 @@ class Pool:
         return self.jobs, self.channels, self.active, self.wake
 
     def make_room(self, constants: JobConstants) -> bool:
-        """
-        Move rows together, or grow, until a job fits.
-
-        Parameters
-        ----------
-        constants : JobConstants
-            The job that comes next.
-
-        Returns
-        -------
-        bool
-            Whether records moved, so that the channels' lists are to be made anew.
-        """
+        """Move rows together, or grow, until a job fits."""
         moved = False
         for i, n_rows in enumerate(_sizes(constants)):
             if self._tails[i] + n_rows <= self._capacities[i]:
@@ -93,21 +81,7 @@ class Pool:
         return moved
 
     def add(self, job: int, constants: JobConstants) -> int:
-        """
-        Give a job a slot and rows still to be filled, at slowdown 1, on no channel.
-
-        Parameters
-        ----------
-        job : int
-            Identity of the job, not present.
-        constants : JobConstants
-            What it puts on the channels; there is room.
-
-        Returns
-        -------
-        int
-            Its slot.
-        """
+        """Give a job a slot and rows still to be filled, at slowdown 1, on no channel."""
         n_rec, n_ent, n_step = _sizes(constants)
         rec, ent, step = self._tails
         self._tails = [rec + n_rec, ent + n_ent, step + n_step]
@@ -128,14 +102,7 @@ class Pool:
         return slot
 
     def remove(self, job: int) -> None:
-        """
-        Free the slot and rows of a job that is on no channel any more.
-
-        Parameters
-        ----------
-        job : int
-            Identity of the job.
-        """
+        """Free the slot and rows of a job that is on no channel any more."""
         slot = self.slot_of.pop(job)
         self.jobs[slot] = 0
         self._free.append(slot)
@@ -144,15 +111,7 @@ class Pool:
         """
         Return the jobs in slots.
 
-        Parameters
-        ----------
-        slots : (K,) int array
-            Slots in use.
-
-        Returns
-        -------
-        (K,) int array
-            Identities.
+        `slots` (K,): slots in use. Result (K,): identities.
         """
         return self._job_of[slots]
 
@@ -160,10 +119,7 @@ class Pool:
         """
         Return the slots in use.
 
-        Returns
-        -------
-        (J,) int array
-            In the order in which the jobs started.
+        Result (J,): in the order in which the jobs started.
         """
         return np.fromiter(self.slot_of.values(), np.int64, len(self.slot_of))
 

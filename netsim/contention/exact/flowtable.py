@@ -70,24 +70,7 @@ class Run:
 
 
 def outside_nodes(traffic: Traffic) -> Traffic:
-    """
-    Return the traffic that crosses links.
-
-    Parameters
-    ----------
-    traffic : Traffic
-        What a job sends.
-
-    Returns
-    -------
-    Traffic
-        The same without the flows inside nodes.
-
-    Raises
-    ------
-    ContentionError
-        If steps do not ascend, a flow has no bytes, or a time is negative.
-    """
+    """Return the traffic that crosses links."""
     if np.any(np.diff(traffic.step) < 0):
         raise ContentionError("flows must be given in the order of their steps.")
     if not np.all((traffic.nbytes > 0) & np.isfinite(traffic.nbytes)):
@@ -111,19 +94,9 @@ def flow_table(parts: Sequence[Traffic], capacity: Floats, channel: Ints | None)
     """
     Put jobs side by side, channels and senders numbered without gaps.
 
-    Parameters
-    ----------
-    parts : sequence of Traffic
-        What each job sends, from `outside_nodes`, at least one flow each.
-    capacity : (E,) float array
-        Bytes per second of each directed link's channel.
-    channel : (E,) int array or None
-        Channel of each link; None when every link is a channel of its own.
-
-    Returns
-    -------
-    FlowTable
-        The jobs in the same order.
+    `parts`: what each job sends, from `outside_nodes`, at least one flow each. `capacity` (E,):
+    bytes per second of each directed link's channel. `channel` (E,) or None: channel of each link;
+    None when every link is a channel of its own. Result: the jobs in the same order.
     """
     hops = np.concatenate([part.routes.hops for part in parts])
     links = np.concatenate([part.routes.links for part in parts])

@@ -19,27 +19,8 @@ def exact(topology: Topology, *, fairness: str, seed: int = 0) -> Recomputed[Tra
     """
     Build the model `exact`.
 
-    Parameters
-    ----------
-    topology : Topology
-        The fabric.
-    fairness : {"per-sender", "per-flow"}
-        Weight of a flow among others.
-    seed : int, default 0
-        Chooses another draw of the jobs' offsets.
+    `fairness` {"per-sender", "per-flow"}: weight of a flow among others.
 
-    Returns
-    -------
-    Recomputed
-        The model, without jobs.
-
-    Raises
-    ------
-    NetsimError
-        If the fairness is unknown.
-
-    Notes
-    -----
     Slow: each solve simulates at least 20 iterations of every job that meets another, which
     takes seconds for a few hundred nodes. Meant for single snapshots and short logs, as the
     measure of the other models. A job starts at a part of its iteration drawn from its

@@ -71,39 +71,15 @@ def simulate_jobs(
     lasts until the last byte has arrived: the maximum over its flows of the time when their
     bytes have gone plus the latency of their path. A flow inside a node takes no time.
 
-    Parameters
-    ----------
-    traffic : mapping of int to Traffic
-        What each job sends.
-    capacity : (E,) float array
-        Bytes per second of each directed link's channel.
-    channel : (E,) int array, optional
-        Channel of each link (`Topology.channel`); absent: a channel for every link.
-    fairness : {"per-sender", "per-flow"}
-        Weight of a flow: 1 / (flows open at its source now), or 1.
-    start_s : mapping of int to float, optional
-        When each job starts to compute, seconds; 0 for jobs not named.
-    iterations : mapping of int to int, optional
-        Iterations of each job, after which it leaves. Absent: jobs go on until the slowest
-        of those that share channels, directly or through others, has done `slowest_does`;
-        `together_s` is the mean of the iterations completed by then, without the first.
-    slowest_does : int, default 20
-        Iterations of the slowest job, at least 2; less is cheaper and noisier.
+    `capacity` (E,): bytes per second of each directed link's channel. `channel` (E,) or None:
+    channel of each link (`Topology.channel`); absent: a channel for every link. `fairness`
+    {"per-sender", "per-flow"}: weight of a flow: 1 / (flows open at its source now), or 1.
+    `start_s`: when each job starts to compute, seconds; 0 for jobs not named. `iterations`:
+    iterations of each job, after which it leaves. Absent: jobs go on until the slowest of those
+    that share channels, directly or through others, has done `slowest_does`; `together_s` is the
+    mean of the iterations completed by then, without the first. `slowest_does`: iterations of the
+    slowest job, at least 2; less is cheaper and noisier. Result: in the order of `traffic`.
 
-    Returns
-    -------
-    dict of int to JobTimes
-        In the order of `traffic`.
-
-    Raises
-    ------
-    ContentionError
-        If arrays do not fit each other, `iterations` does not name all jobs or names others,
-        `slowest_does` is below 2, or the jobs' iterations differ so much that the simulation
-        would take hours.
-
-    Notes
-    -----
     With latency 0 and per-flow fairness this is SimGrid's model CM02 without cross traffic.
     Jobs that share no channel are simulated apart, which changes nobody.
     """
@@ -135,23 +111,7 @@ def check_names(
     start_s: Mapping[int, float] | None,
     iterations: Mapping[int, int] | None,
 ) -> None:
-    """
-    Check that starts and iterations are of the jobs given.
-
-    Parameters
-    ----------
-    traffic : mapping of int to Traffic
-        What each job sends.
-    start_s : mapping of int to float or None
-        When jobs start.
-    iterations : mapping of int to int or None
-        Iterations of all jobs.
-
-    Raises
-    ------
-    ContentionError
-        If they name other jobs, `iterations` not all, or less than one.
-    """
+    """Check that starts and iterations are of the jobs given."""
     unknown = set(start_s or {}) - set(traffic)
     if unknown:
         raise ContentionError(f"start_s names jobs that send nothing: {sorted(unknown)}.")
