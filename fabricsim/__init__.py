@@ -6,6 +6,7 @@ A thin front to the packages `netsim`, `patterns`, `scheduler` and `coupling`. P
 
 * `estimate`, `Estimate` -- how much placed jobs slow each other down, and who is to blame
 * `verify`, `Verification` -- whether they are isolated, and their partitions non-blocking
+* `now`, `Now` -- what the jobs that run on a machine do to each other, from its own files
 * `Snapshot`, `read_snapshot` -- jobs on a fabric at one moment
 * `Experiment`, `run`, `Result` -- a job log on a fabric, with interference that emerges
 * `run_campaign`, `Campaign` -- an experiment with all it compares, into a directory
@@ -26,12 +27,14 @@ if TYPE_CHECKING:
     from coupling.report.report import write_report
     from coupling.results.result import Result
     from coupling.results.summary import speedup, summarize
+    from coupling.site.answers import Now
     from coupling.snapshots.estimate import Estimate
     from coupling.snapshots.snapshot import Snapshot, read_snapshot
     from coupling.snapshots.verify import Verification
     from fabricsim.front import (
         FabricsimError,
         estimate,
+        now,
         pattern,
         read_log,
         routing,
@@ -50,6 +53,7 @@ __all__ = [
     "Estimate",
     "Experiment",
     "FabricsimError",
+    "Now",
     "Pattern",
     "Result",
     "Routing",
@@ -59,6 +63,7 @@ __all__ = [
     "Workload",
     "estimate",
     "from_networkx",
+    "now",
     "pattern",
     "read_log",
     "read_snapshot",
@@ -73,13 +78,24 @@ __all__ = [
 ]
 
 _HOME = {
+    "Now": "coupling.site.answers",
     "Pattern": "patterns.base",
     "Routing": "netsim.routing.base",
     "Topology": "netsim.topology.base",
     "Workload": "scheduler.workload.base",
     "from_networkx": "netsim.formats.importers.graphs",
 } | dict.fromkeys(
-    ["FabricsimError", "estimate", "pattern", "read_log", "routing", "run", "topology", "verify"],
+    [
+        "FabricsimError",
+        "estimate",
+        "now",
+        "pattern",
+        "read_log",
+        "routing",
+        "run",
+        "topology",
+        "verify",
+    ],
     "fabricsim.front",
 )
 

@@ -9,6 +9,7 @@ from coupling.experiments import engine
 from coupling.experiments.engine import Progress
 from coupling.experiments.experiment import Experiment
 from coupling.results.result import Result
+from coupling.site.now import now
 from coupling.snapshots import estimate as estimating
 from coupling.snapshots import verify as verifying
 from coupling.snapshots.estimate import Estimate
@@ -26,6 +27,18 @@ from patterns.registry import make_pattern
 from scheduler.errors import SchedulerError
 from scheduler.workload.base import Workload
 from scheduler.workload.registry import make_workload
+
+__all__ = [
+    "FabricsimError",
+    "estimate",
+    "now",
+    "pattern",
+    "read_log",
+    "routing",
+    "run",
+    "topology",
+    "verify",
+]
 
 FabricsimError = (CouplingError, NetsimError, PatternError, SchedulerError)
 """What `except` catches for any input that is wrong."""

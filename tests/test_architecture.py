@@ -51,7 +51,7 @@ FLOORS = {
         ["guard", "stopping"],
         ["reading", "pace"],
         ["results", "snapshots", "contracts"],
-        ["experiments", "report.plots"],
+        ["experiments", "report.plots", "site"],
         ["report"],
         ["cli.do"],
         ["cli"],

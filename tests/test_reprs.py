@@ -94,6 +94,7 @@ def objects(tmp_path_factory):
         *(Corner(list(range(1000))), Pace(), replace(DEFAULT_PROFILE, source=LONG)),
         *(NetworkPace(tree, routing, make_contention_model("fast", tree)), Cluster(tree).geometry),
         *(experiment, campaign, campaign.results[0], fs.estimate(scene()), fs.verify(scene())),
+        fs.now("examples/site/topology.conf", "examples/site/squeue.json", draws=1),
         fs.read_log("examples/data/synth16.swf.gz"),
         import_module("coupling.snapshots.snapshot").snapshot_from(scene(), LONG),
     ]
@@ -140,7 +141,7 @@ def test_answers_are_tables(objects):
     ]
     tables = [own for own in objects if hasattr(own, "to_frame")]
     assert {type(own).__name__ for own in tables} == {
-        *("Estimate", "Verification", "Result", "FlowReport")
+        *("Estimate", "Verification", "Result", "FlowReport", "Now")
     }
     for own in tables:
         assert own._repr_html_().startswith("<table")

@@ -10,6 +10,7 @@ import typer
 from coupling.cli import network as cli_network
 from coupling.cli import plugin as cli_plugin
 from coupling.cli import results as cli_results
+from coupling.cli import site as cli_site
 from coupling.cli import trace as cli_trace
 from coupling.errors import Stopped
 from coupling.guard import check_arguments, guarded, remark, visible
@@ -101,7 +102,7 @@ def run(
     )
 
 
-for commands in (cli_network, cli_results, cli_trace, cli_plugin):
+for commands in (cli_network, cli_site, cli_results, cli_trace, cli_plugin):
     commands.register(app)
 
 

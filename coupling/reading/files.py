@@ -1,7 +1,7 @@
 """Read JSON documents and node lists; write files whole or not at all."""
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -14,6 +14,9 @@ from netsim.arrays import Ints
 from netsim.errors import TopologyError
 from netsim.topology.base import Topology
 from netsim.wholefile import replace_file
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 def read_json(path: Path) -> dict[str, Any]:
@@ -62,6 +65,30 @@ def write_whole(path: Path, text: str) -> None:
         return
     try:
         replace_file(path, text)
+    except OSError as error:
+        raise SnapshotError(f"{path}: cannot be written: {error.strerror}.") from None
+
+
+def write_table(path: Path, frame: "pd.DataFrame") -> None:
+    """
+    Write a table; on failure the old file, or none, is left.
+
+    Parameters
+    ----------
+    path : Path
+        The file: CSV, or Parquet where its name ends in ``.parquet``.
+    frame : DataFrame
+        The table.
+
+    Raises
+    ------
+    SnapshotError
+        If it cannot be written.
+    """
+    parquet = path.suffix == ".parquet"
+    data = frame.to_parquet(index=False) if parquet else frame.to_csv(index=False)
+    try:
+        replace_file(path, data)
     except OSError as error:
         raise SnapshotError(f"{path}: cannot be written: {error.strerror}.") from None
 

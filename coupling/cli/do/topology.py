@@ -1,28 +1,24 @@
 """What the commands `topology inspect` and `topology convert` do."""
 
 import sys
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 from rich.console import RenderableType
 
 from coupling.cli.do.estimate import print_json
 from coupling.errors import SnapshotError
 from coupling.guard import remark
+from coupling.reading.described import described, left_open
 from coupling.reading.fabric import topology_of
-from coupling.reading.files import read_json, write_whole
+from coupling.reading.files import write_whole
 from coupling.reading.table import Table
 from coupling.report.columns import seconds, table, text_lines, text_of
 from coupling.results.readable import counted, ratio, volume
-from fabricsim.checking.documents import parse_toml
-from fabricsim.checking.inputs import read_text
 from netsim.errors import NetsimError
 from netsim.formats.exporters.registry import written
 from netsim.routings import make_routing
 from netsim.topology.base import Topology
 from netsim.topology.inspect import LinkReport, TopologyReport, inspect_topology
-from netsim.topology.machines import MACHINES
 
 _LINES = 20  # irregularities that are written out
 
@@ -53,7 +49,7 @@ def run_inspect(what: str, form: str | None, *, as_json: bool) -> bool:
     """
     spec, folder = described(what, form)
     topology = topology_of(Table({"topology": spec}, f"{what}:", SnapshotError), folder)
-    found = inspect_topology(topology, _assumed(spec))
+    found = inspect_topology(topology, left_open(spec))
     if as_json:
         print_json(found.to_dict())
     else:
@@ -95,66 +91,13 @@ def run_convert(
     except NetsimError as error:
         raise SnapshotError(f"{what}: {error}") from None
     write_whole(out, text)
-    assumed = [*_assumed(spec), *(topology.origin.assumed if topology.origin else ())]
+    assumed = [*left_open(spec), *(topology.origin.assumed if topology.origin else ())]
     if as_json and str(out) != "-":
         print_json({"out": str(out), "format": to, "assumed": assumed, "remarks": list(remarks)})
     for line in assumed:
         remark(f"assumed: {line}")
     for line in remarks:
         remark(f"note: {line}")
-
-
-def described(what: str, form: str | None) -> tuple[Any, Path]:
-    """
-    Return the description of a topology that a user named.
-
-    Parameters
-    ----------
-    what : str
-        As for `run_inspect`.
-    form : str or None
-        Format of a topology file.
-
-    Returns
-    -------
-    spec : any
-        For `netsim.make_topology`, not checked.
-    folder : Path
-        Where its relative paths start.
-
-    Raises
-    ------
-    SnapshotError
-        If a file cannot be read, or there is neither such a machine nor such a file.
-    """
-    path = Path(what)
-    if what in MACHINES:
-        return what, Path()
-    if what != "-" and not path.exists():
-        raise SnapshotError(
-            f"{what}: expected a file or a machine ({', '.join(sorted(MACHINES))})."
-        )
-    if form is None and (what == "-" or path.suffix in {".json", ".toml"}):
-        document = _toml(path) if path.suffix == ".toml" else read_json(path)
-        if {"topology", "kind"} <= document.keys():
-            raise SnapshotError(
-                f"{what}: expected fields of a fabric or a table topology, got both."
-            )
-        return document.get("topology", document), path.parent
-    spec = {"kind": "file", "path": path.name}
-    return (spec if form is None else {**spec, "format": form}), path.parent
-
-
-def _toml(path: Path) -> dict[str, Any]:
-    """Read a TOML file."""
-    return parse_toml(read_text(path, SnapshotError), str(path), SnapshotError)
-
-
-def _assumed(spec: object) -> tuple[str, ...]:
-    """Say what a description of a fabric leaves open."""
-    if isinstance(spec, Mapping) and ("bandwidth" in spec or spec.get("kind") == "file"):
-        return ()
-    return ("every link has 100 Gb/s in each direction: no bandwidth was given",)
 
 
 def _parts(found: TopologyReport) -> list[RenderableType]:

@@ -1,0 +1,92 @@
+"""The commands about a site's own files: parse and call."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from coupling.cli.network import AsJson, NameMap
+
+Fabric = Annotated[
+    str,
+    typer.Option(
+        "--topology", help="topology.conf, output of ibnetdiscover, a machine, or any other fabric."
+    ),
+]
+Queue = Annotated[
+    Path | None, typer.Option("--squeue", help="Output of squeue --json, - for standard input.")
+]
+Records = Annotated[
+    Path | None, typer.Option("--sacct", help="Instead: output of sacct -X -P, with --at.")
+]
+At = Annotated[
+    str | None,
+    typer.Option("--at", help="Moment, on the clock of the records: 2024-05-30T09:00."),
+]
+ProfileFile = Annotated[
+    Path | None,
+    typer.Option("--profile", help="How jobs communicate (TOML); default: five patterns."),
+]
+Unknown = Annotated[
+    str,
+    typer.Option("--unknown", help="Hosts that the fabric has not: skip them, or stop."),
+]
+Draws = Annotated[
+    int, typer.Option("--draws", min=1, help="How often patterns and fractions are drawn.")
+]
+Seed = Annotated[int, typer.Option("--seed", min=0, help="Of the draws.")]
+Top = Annotated[int, typer.Option("--top", min=1, help="Jobs and cables that are shown.")]
+
+
+def now(
+    topology: Fabric,
+    squeue: Queue = None,
+    sacct: Records = None,
+    at: At = None,
+    name_map: NameMap = None,
+    profile: ProfileFile = None,
+    unknown: Unknown = "skip",
+    routing: Annotated[
+        str | None, typer.Option(help="Instead of the usual one of the fabric.")
+    ] = None,
+    draws: Draws = 50,
+    seed: Seed = 1,
+    top: Top = 20,
+    html: Annotated[Path | None, typer.Option(help="Also write a page to this file.")] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="Also write the table of jobs: .csv or .parquet.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """
+    Say what the jobs that run on a machine do to each other, from its own files.
+
+    Example: fabricsim now --topology topology.conf --squeue squeue.json
+    """
+    from coupling.cli.do.now import run_now
+
+    site = {
+        "topology": topology,
+        "squeue": squeue,
+        "sacct": sacct,
+        "at": at,
+        "name_map": name_map,
+        "profile": profile,
+        "unknown": unknown,
+        "routing": routing,
+        "draws": draws,
+        "seed": seed,
+    }
+    run_now(site, top, html, out, as_json=as_json)
+
+
+def register(app: typer.Typer) -> None:
+    """
+    Add the commands to the application.
+
+    Parameters
+    ----------
+    app : Typer
+        The command `fabricsim`.
+    """
+    app.command()(now)

@@ -1,0 +1,77 @@
+"""A fabric as users name it on a command line: a machine, a description, a file of a site."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from coupling.errors import SnapshotError
+from coupling.reading.files import read_json
+from fabricsim.checking.documents import parse_toml
+from fabricsim.checking.inputs import read_text
+from netsim.topology.machines import MACHINES
+
+
+def described(what: str, form: str | None) -> tuple[Any, Path]:
+    """
+    Return the description of a topology that a user named.
+
+    Parameters
+    ----------
+    what : str
+        Name of a machine, a JSON or TOML file with a topology (a snapshot or an experiment, say),
+        or a topology file of another format; ``-`` is JSON on standard input.
+    form : str or None
+        Format of a topology file; None: guessed.
+
+    Returns
+    -------
+    spec : any
+        For `netsim.make_topology`, not checked.
+    folder : Path
+        Where its relative paths start.
+
+    Raises
+    ------
+    SnapshotError
+        If a file cannot be read, or there is neither such a machine nor such a file.
+    """
+    path = Path(what)
+    if what in MACHINES:
+        return what, Path()
+    if what != "-" and not path.exists():
+        raise SnapshotError(
+            f"{what}: expected a file or a machine ({', '.join(sorted(MACHINES))})."
+        )
+    if form is None and (what == "-" or path.suffix in {".json", ".toml"}):
+        document = _toml(path) if path.suffix == ".toml" else read_json(path)
+        if {"topology", "kind"} <= document.keys():
+            raise SnapshotError(
+                f"{what}: expected fields of a fabric or a table topology, got both."
+            )
+        return document.get("topology", document), path.parent
+    spec = {"kind": "file", "path": path.name}
+    return (spec if form is None else {**spec, "format": form}), path.parent
+
+
+def left_open(spec: object) -> tuple[str, ...]:
+    """
+    Say what a description of a fabric leaves open, beside what its file does.
+
+    Parameters
+    ----------
+    spec : object
+        As for `netsim.make_topology`.
+
+    Returns
+    -------
+    tuple of str
+        A sentence each.
+    """
+    if isinstance(spec, Mapping) and ("bandwidth" in spec or spec.get("kind") == "file"):
+        return ()
+    return ("every link has 100 Gb/s in each direction: no bandwidth was given",)
+
+
+def _toml(path: Path) -> dict[str, Any]:
+    """Read a TOML file."""
+    return parse_toml(read_text(path, SnapshotError), str(path), SnapshotError)

@@ -1,0 +1,198 @@
+"""What runs on a machine now, for people: tables in a terminal, and a page."""
+
+import re
+from collections.abc import Sequence
+
+from rich.console import RenderableType
+
+from coupling.report.columns import table as terminal_table
+from coupling.report.columns import text_lines
+from coupling.report.page import Html, bullets, page, table
+from coupling.results import readable as units
+from coupling.site.answers import JobNow, LinkNow, LostHours, Now
+from fabricsim.checking import shortened
+from netsim.accuracy import accuracy_sentence
+
+_JOBS = ("job", "user", "name", "nodes", "slowed", "5-95 %", "top 5", "by", "cable")
+_LINKS = ("cable", "busy", "lost h/day", "jobs on it")
+_LEFT = (0, 1, 2, 7, 8)
+_USERS = 3  # jobs that a line names
+_NAME, _USER = 9, 8  # letters of names that a terminal shows
+_MANAGED = re.compile(r"[^;>]+;([^;:>\s]+):[^>#]+")  # "MF0;ibsw2:SX6036/U1", of managed switches
+_READ = (
+    "slowed: median of together / ideal (1 is exact); top 5: how often the job is among the five "
+    "slowest; by: the job that costs it most; cable: where it waits most; lost h/day: node-hours "
+    "lost to others while this cable holds them up most."
+)
+
+
+def terminal_parts(found: Now, top: int) -> list[RenderableType]:
+    """
+    Return what a terminal shows of a machine.
+
+    Parameters
+    ----------
+    found : Now
+        The estimate.
+    top : int
+        Jobs and cables that are shown.
+
+    Returns
+    -------
+    list of renderable
+        For `coupling.report.columns.text_of`; totals first, fits 80 columns.
+    """
+    parts: list[RenderableType] = [text_lines(*totals(found))]
+    rows = [_narrow(_job_row(job)) for job in found.jobs[:top]]
+    parts.append(terminal_table(_JOBS, rows, left=_LEFT))
+    more = len(found.jobs) - top
+    if more > 0:
+        slowed = sum(job.high > 1.0 for job in found.jobs[top:])
+        parts.append(
+            text_lines(
+                f"{units.counted(more, 'more job')}, of which {slowed:,} are slowed down in some "
+                "draw (--top, --json)."
+            )
+        )
+    if found.links:
+        rows = [_link_row(link) for link in found.links[:top]]
+        parts.append(terminal_table(_LINKS, rows, left=(0, 3)))
+    parts.append(text_lines(_READ, *told(found)))
+    return parts
+
+
+def now_html(found: Now) -> str:
+    """
+    Return a page about a machine.
+
+    Parameters
+    ----------
+    found : Now
+        The estimate.
+
+    Returns
+    -------
+    str
+        A document that needs no other file.
+    """
+    first, *rest = totals(found)
+    sections = [
+        ("Jobs, most slowed first", table(_JOBS, [_job_row(job) for job in found.jobs])),
+        ("Hottest cables", _rows(_LINKS, [_link_row(link) for link in found.links])),
+        ("How to read this", bullets([_READ, *told(found)])),
+    ]
+    return page("What jobs do to each other now", first, bullets(rest), sections)
+
+
+def totals(found: Now) -> list[str]:
+    """
+    Sum a machine up.
+
+    Parameters
+    ----------
+    found : Now
+        The estimate.
+
+    Returns
+    -------
+    list of str
+        The fabric and its jobs, then what is lost.
+    """
+    nodes = found.topology.usable_nodes.size
+    left = sum(found.left_out.values())
+    first = (
+        f"{found.topology.name}: {units.counted(len(found.jobs), 'job')} on "
+        f"{found.used_nodes:,} of {units.counted(nodes, 'node')}, {left:,} left out, "
+        f"{units.counted(found.draws, 'draw')}"
+    )
+    return [
+        first,
+        f"Lost in a day: {_hours(found.lost)}; of these to other jobs {_hours(found.to_others)}.",
+    ]
+
+
+def told(found: Now) -> list[str]:
+    """
+    Say what was assumed, left out, not found, or is odd.
+
+    Parameters
+    ----------
+    found : Now
+        The estimate.
+
+    Returns
+    -------
+    list of str
+        Sentences.
+    """
+    lines = [f"Assumed: {what.rstrip('.')}." for what in found.assumed]
+    if found.left_out:
+        reasons = [f"{count:,} {reason}" for reason, count in found.left_out.items()]
+        lines.append(f"Jobs left out: {units.listing(reasons)}.")
+    return [*lines, *found.remarks, accuracy_sentence(found.setting)]
+
+
+def _hours(lost: LostHours) -> str:
+    """Write node-hours with their interval."""
+    low, high = (units.number(value) for value in (lost.low, lost.high))
+    return f"{units.number(lost.median)} node-hours (5-95 %: {low} to {high})"
+
+
+def _job_row(job: JobNow) -> tuple[str, ...]:
+    """Return what a line says of a job."""
+    return (
+        str(job.id),
+        job.user or units.MISSING,
+        job.name or units.MISSING,
+        f"{job.nodes:,}",
+        units.ratio(job.slowdown),
+        f"{job.low:.2f}-{job.high:.2f}",
+        units.percent(job.among_worst, 0),
+        units.MISSING if job.culprit is None else str(job.culprit),
+        short_name(job.worst_link) if job.worst_link else units.MISSING,
+    )
+
+
+def short_name(link: str) -> str:
+    """
+    Write a link as people call it.
+
+    Parameters
+    ----------
+    link : str
+        Its name.
+
+    Returns
+    -------
+    str
+        Of managed switches only the host.
+
+    Examples
+    --------
+    >>> short_name("MF0;ibsw15:SX6036/U1>MF0;ibsw46:SX6036/U1#2")
+    'ibsw15>ibsw46#2'
+    """
+    return _MANAGED.sub(r"\1", link)
+
+
+def _narrow(row: tuple[str, ...]) -> tuple[str, ...]:
+    """Cut long names of users and jobs, so that a line fits."""
+    job, user, name, *rest = row
+    return (job, shortened(user, _USER), shortened(name, _NAME), *rest)
+
+
+def _link_row(link: LinkNow) -> tuple[str, ...]:
+    """Return what a line says of a cable."""
+    users = [f"{job} {units.percent(share, 0)}" for job, share in link.jobs[:_USERS]]
+    more = len(link.jobs) - _USERS
+    return (
+        short_name(link.link),
+        units.percent(link.busy, 0),
+        units.number(link.lost_node_hours),
+        ", ".join(users) + (f" and {more} more" if more > 0 else ""),
+    )
+
+
+def _rows(heads: Sequence[str], rows: list[tuple[str, ...]]) -> Html:
+    """Write rows as a table; nothing where there are none."""
+    return table(heads, rows) if rows else Html()

@@ -1,0 +1,183 @@
+"""What is said of a machine at one moment: jobs, links, node-hours."""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from coupling.snapshots.snapshot import JobId
+from fabricsim.checking import shortened
+from netsim.accuracy import Setting, known_accuracy
+from netsim.tabled import Tabled
+from netsim.topology.base import Topology
+
+
+@dataclass(frozen=True, slots=True)
+class JobNow:
+    """
+    What happens to one job, over all draws of how jobs communicate.
+
+    Parameters
+    ----------
+    id : int or str
+        The job.
+    user, name : str
+        Whose it is, and what.
+    nodes : int
+        Nodes that it has and the fabric knows.
+    slowdown, low, high : float
+        Together / ideal: median, and the values that 5 and 95 % of the draws stay below.
+    interference : float
+        Together / alone, median: the part that others cause.
+    among_worst : float
+        Share of the draws in which fewer than five other jobs are slower, and it is slowed.
+    culprit : int or str or None
+        Job that costs it most in most draws.
+    culprit_share : float
+        Share of the draws in which it does.
+    worst_link : str or None
+        Link that holds it up most in most draws.
+    lost_node_hours : float
+        Node-hours that it loses in a day, mean: to its placement and to others.
+    """
+
+    id: JobId
+    user: str
+    name: str
+    nodes: int
+    slowdown: float
+    low: float
+    high: float
+    interference: float
+    among_worst: float
+    culprit: JobId | None
+    culprit_share: float
+    worst_link: str | None
+    lost_node_hours: float
+
+
+@dataclass(frozen=True, slots=True)
+class LinkNow:
+    """
+    How busy one link is, mean over the draws.
+
+    Parameters
+    ----------
+    link : str
+        Directed link between switches, or shared by several jobs.
+    busy : float
+        Share of its capacity that is taken.
+    lost_node_hours : float
+        Node-hours that jobs lose to others in a day while this link holds them up most.
+    jobs : tuple of (id, share)
+        What each job takes of it, most first.
+    """
+
+    link: str
+    busy: float
+    lost_node_hours: float
+    jobs: tuple[tuple[JobId, float], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class LostHours:
+    """
+    Node-hours that are lost in a day: median, and 5 to 95 % of the draws.
+
+    Parameters
+    ----------
+    median, low, high : float
+        Node-hours.
+    """
+
+    median: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True, slots=True)
+class Now(Tabled):
+    """
+    What the jobs of a machine do to each other at one moment.
+
+    Parameters
+    ----------
+    source : str
+        File of the jobs.
+    topology : Topology
+        The fabric.
+    jobs : tuple of JobNow
+        Most slowed first.
+    links : tuple of LinkNow
+        Busiest first.
+    draws : int
+        How often patterns and fractions were drawn.
+    lost, to_others : LostHours
+        Node-hours lost in a day, in all; to other jobs alone.
+    used_nodes : int
+        Nodes that jobs hold.
+    assumed : tuple of str
+        What the files do not say and had to be assumed.
+    remarks : tuple of str
+        What is odd: shared nodes, parts of arrays and heterogeneous jobs.
+    unknown_hosts : tuple of str
+        Hosts that the fabric has not.
+    left_out : mapping of str to int
+        Jobs that are not estimated, by reason.
+    setting : Setting
+        What the network was, by which the known error of the model is looked up.
+    """
+
+    source: str
+    topology: Topology
+    jobs: tuple[JobNow, ...]
+    links: tuple[LinkNow, ...]
+    draws: int
+    lost: LostHours
+    to_others: LostHours
+    used_nodes: int
+    assumed: tuple[str, ...]
+    remarks: tuple[str, ...]
+    unknown_hosts: tuple[str, ...]
+    left_out: Mapping[str, int]
+    setting: Setting
+
+    def __repr__(self) -> str:
+        """Return one line."""
+        lost = f"{self.lost.median:,.0f} node-hours lost a day"
+        return f"<Now {shortened(self.source)!r}: {len(self.jobs)} jobs, {lost}>"
+
+    def _rows(self) -> list[dict[str, Any]]:
+        """Return the jobs."""
+        return [asdict(job) for job in self.jobs]
+
+    def to_dict(self) -> dict[str, Any]:
+        """
+        Return what `fabricsim now --json` prints.
+
+        Returns
+        -------
+        dict
+            Fields as in docs/commands.md.
+        """
+        return {
+            "source": self.source,
+            "fabric": self.topology.name,
+            "draws": self.draws,
+            "machine": {
+                "jobs": len(self.jobs),
+                "used_nodes": self.used_nodes,
+                "nodes": int(self.topology.usable_nodes.size),
+                "lost_node_hours_per_day": asdict(self.lost),
+                "lost_to_others_per_day": asdict(self.to_others),
+            },
+            "jobs": self._rows(),
+            "links": [
+                asdict(link) | {"jobs": [{"job": job, "busy": own} for job, own in link.jobs]}
+                for link in self.links
+            ],
+            "assumed": list(self.assumed),
+            "remarks": list(self.remarks),
+            "unknown_hosts": list(self.unknown_hosts),
+            "left_out": dict(self.left_out),
+            "network": known_accuracy(self.setting),
+        }

@@ -1,0 +1,248 @@
+"""Now: what the jobs that run on a machine do to each other, as far as can be told."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from coupling.site.answers import JobNow, LinkNow, LostHours, Now
+from coupling.site.scene import Scene
+from coupling.site.site import Site, read_site
+from coupling.site.solve import NOBODY, Outcome, solve
+from netsim.accuracy import setting_of
+from netsim.arrays import Bools, Floats, Ints
+
+HOURS = 24.0
+WORST = 5
+"""A job is among the worst in a draw where fewer than so many others are slower."""
+_HOT_LINKS = 50
+_ROUNDING = 1e-9
+_LOW, _HIGH = 0.05, 0.95
+
+
+def now(
+    topology: Any,  # noqa: ANN401 (whatever describes a fabric)
+    squeue: Path | str | None = None,
+    *,
+    sacct: Path | str | None = None,
+    at: str | None = None,
+    name_map: Path | str | None = None,
+    profile: Any = None,  # noqa: ANN401 (a file, a table or a Profile)
+    unknown: str = "skip",
+    routing: str | None = None,
+    draws: int = 50,
+    seed: int = 1,
+) -> Now:
+    """
+    Estimate what the jobs that run on a machine do to each other.
+
+    Parameters
+    ----------
+    topology : str, Path, mapping or Topology
+        The fabric: ``topology.conf``, output of ``ibnetdiscover``, or whatever else describes one.
+    squeue : Path or str, optional
+        Output of ``squeue --json``.
+    sacct : Path or str, optional
+        Instead: output of ``sacct -X -P``, with `at`.
+    at : str, optional
+        The moment, on the clock of the records: ``2024-05-30T09:00``.
+    name_map : Path or str, optional
+        Better names for GUIDs of an InfiniBand fabric.
+    profile : Path, str, mapping or Profile, optional
+        How jobs communicate; by default five patterns with equal chance.
+    unknown : {"skip", "stop"}
+        Whether jobs go on without hosts that the fabric has not, or such a host is an error.
+    routing : str, optional
+        A key of `netsim.ROUTINGS`; default: the usual one of the fabric.
+    draws : int, default 50
+        How often patterns and fractions are drawn from the profile.
+    seed : int, default 1
+        Of the draws.
+
+    Returns
+    -------
+    Now
+        Slowdown of every job with its uncertainty, hottest links, what had to be assumed.
+
+    Raises
+    ------
+    FabricsimError
+        If a file or option is wrong, or nobody runs.
+    """
+    site = read_site(
+        topology,
+        squeue,
+        sacct=sacct,
+        at=at,
+        name_map=name_map,
+        profile=profile,
+        unknown=unknown,
+        routing=routing,
+        draws=draws,
+        seed=seed,
+    )
+    return now_of(site)
+
+
+def now_of(site: Site) -> Now:
+    """
+    Estimate what the jobs of a site do to each other.
+
+    Parameters
+    ----------
+    site : Site
+        Jobs on a fabric.
+
+    Returns
+    -------
+    Now
+        The estimate.
+    """
+    scene, found = site.scene, solve(site.scene)
+    worst = among_worst(found.slowdown)
+    jobs = [_job(scene, found, worst, at) for at in range(len(scene.jobs)) if at not in found.apart]
+    jobs.sort(key=lambda job: (-job.slowdown, -job.high, -job.lost_node_hours, str(job.id)))
+    to_placement, to_others = lost_hours(scene, found)
+    left_out = dict(site.left_out or {})
+    if found.apart:
+        left_out["no path between its nodes"] = len(found.apart)
+    counts = [np.unique(job.partition.nodes, return_counts=True)[1] for job in scene.jobs]
+    return Now(
+        source=scene.source,
+        topology=scene.topology,
+        jobs=tuple(jobs),
+        links=_hot_links(scene, found, to_others),
+        draws=len(scene.draws),
+        lost=_spread((to_placement + to_others).sum(axis=1)),
+        to_others=_spread(to_others.sum(axis=1)),
+        used_nodes=int(np.unique(np.concatenate([job.nodes for job in scene.jobs])).size),
+        assumed=site.assumed,
+        remarks=site.remarks,
+        unknown_hosts=site.unknown_hosts,
+        left_out=left_out,
+        setting=setting_of(
+            scene.topology,
+            scene.routing,
+            model="accurate",
+            fairness=scene.fairness,
+            owned=[False],
+            ranks_per_node=sorted({int(n) for own in counts for n in np.unique(own)}),
+        ),
+    )
+
+
+def lost_hours(scene: Scene, found: Outcome) -> tuple[Floats, Floats]:
+    """
+    Return what jobs lose in a day.
+
+    Parameters
+    ----------
+    scene : Scene
+        Jobs.
+    found : Outcome
+        What happens to them.
+
+    Returns
+    -------
+    to_placement, to_others : (D, J) float array
+        Node-hours. A job at slowdown s does 1 / s of the work that its nodes could; alone on its
+        placement it would do 1 / factor.
+    """
+    nodes = np.array([job.nodes.size for job in scene.jobs], dtype=np.float64)
+    alone = 1.0 / found.factor
+    return HOURS * nodes * (1.0 - alone), HOURS * nodes * (alone - 1.0 / found.slowdown)
+
+
+def among_worst(slowdown: Floats) -> Bools:
+    """
+    Tell which jobs are among the worst.
+
+    Parameters
+    ----------
+    slowdown : (D, J) float array
+        Of each job in each draw.
+
+    Returns
+    -------
+    (D, J) bool array
+        Whether fewer than `WORST` others are slower, and the job is slowed down at all.
+
+    Examples
+    --------
+    >>> among_worst(np.array([[1.0, 1.5, 1.1, 1.1, 1.1, 1.1, 1.1]])).sum()
+    np.int64(6)
+    """
+    ordered = np.sort(slowdown, axis=1)[:, ::-1]
+    edge = ordered[:, min(WORST, slowdown.shape[1]) - 1 :][:, :1]
+    found: Bools = (slowdown >= edge) & (slowdown > 1.0 + _ROUNDING)
+    return found
+
+
+def _job(scene: Scene, found: Outcome, among: Bools, at: int) -> JobNow:
+    """Sum up what happens to one job."""
+    job, slowdown = scene.jobs[at], found.slowdown[:, at]
+    low, middle, high = np.quantile(slowdown, (_LOW, 0.5, _HIGH)).tolist()
+    culprit, share = _most(found.culprit[:, at])
+    held = found.interference[:, at] > 1.0 + _ROUNDING
+    worst, _ = _most(np.where(held, found.worst[:, at], NOBODY))
+    lost = HOURS * job.nodes.size * (1.0 - 1.0 / slowdown)
+    return JobNow(
+        id=job.id,
+        user=job.user,
+        name=job.name,
+        nodes=job.nodes.size,
+        slowdown=middle,
+        low=low,
+        high=high,
+        interference=float(np.median(found.interference[:, at])),
+        among_worst=float(among[:, at].mean()),
+        culprit=None if culprit == NOBODY else scene.jobs[culprit].id,
+        culprit_share=share,
+        worst_link=None if worst == NOBODY else scene.topology.link_name(worst),
+        lost_node_hours=float(lost.mean()),
+    )
+
+
+def _most(values: Ints) -> tuple[int, float]:
+    """Return what stands most often in some draws, the least of equals, and its share."""
+    there = values[values != NOBODY]
+    if not there.size:
+        return NOBODY, 0.0
+    different, count = np.unique(there, return_counts=True)
+    first = int(count.argmax())
+    return int(different[first]), float(count[first] / values.size)
+
+
+def _spread(hours: Floats) -> LostHours:
+    """Return median and interval of what draws say."""
+    low, middle, high = np.quantile(hours, (_LOW, 0.5, _HIGH)).tolist()
+    return LostHours(middle, low, high)
+
+
+def _hot_links(scene: Scene, found: Outcome, to_others: Floats) -> tuple[LinkNow, ...]:
+    """Return the busiest links that are between switches, or shared."""
+    topology = scene.topology
+    busy = np.bincount(found.link, weights=found.share, minlength=topology.n_links)
+    nodes = topology.n_nodes
+    between = (topology.link_tail >= nodes) & (topology.link_head >= nodes)
+    busy[~(between | found.shared)] = 0.0
+    lost = np.zeros(topology.n_links)
+    held = (found.worst >= 0) & (to_others > 0.0)
+    np.add.at(lost, found.worst[held], to_others[held] / len(scene.draws))
+    order = np.argsort(-busy, kind="stable")[:_HOT_LINKS]
+    links = []
+    for link in order[busy[order] > 0.0].tolist():
+        first, end = np.searchsorted(found.link, (link, link + 1))
+        users = sorted(
+            zip(found.job[first:end].tolist(), found.share[first:end].tolist(), strict=True),
+            key=lambda use: -use[1],
+        )
+        links.append(
+            LinkNow(
+                topology.link_name(link),
+                float(busy[link]),
+                float(lost[link]),
+                tuple((scene.jobs[job].id, share) for job, share in users),
+            )
+        )
+    return tuple(links)

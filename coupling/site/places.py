@@ -1,0 +1,174 @@
+"""Where jobs of a queue run on a fabric: nodes of hosts, ranks of tasks."""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from coupling.errors import SnapshotError
+from netsim.arrays import Bools, Ints
+from netsim.errors import TopologyError
+from netsim.topology.base import Topology
+from scheduler.errors import WorkloadError
+from scheduler.job import Job
+from scheduler.workload.hostlist import expand_hostlist
+
+_DIGITS = 10
+MOST_RANKS = 16_384
+"""Ranks of a job; one of more counts as one of a rank on each node."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Placed:
+    """
+    A job and where it runs.
+
+    Parameters
+    ----------
+    job : Job
+        Of as many nodes as are known.
+    nodes : (n,) int array
+        Its nodes, each once, in the order of the host list.
+    slots : (ranks,) int array
+        Place of each rank among the nodes.
+    """
+
+    job: Job
+    nodes: Ints
+    slots: Ints
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Places:
+    """
+    Jobs on the nodes of a fabric, and what could not be placed.
+
+    Parameters
+    ----------
+    jobs : tuple of Placed
+        In the order of the queue.
+    unknown : tuple of str
+        Hosts that the fabric has not, each once.
+    trimmed, lost : int
+        Jobs that go on without some of their hosts; that have no known host.
+    one_rank : int
+        Jobs whose tasks are not known, or too many: they have a rank on each node.
+    shared : int
+        Nodes that several jobs hold.
+    """
+
+    jobs: tuple[Placed, ...]
+    unknown: tuple[str, ...]
+    trimmed: int
+    lost: int
+    one_rank: int
+    shared: int
+
+
+def place(jobs: Sequence[Job], topology: Topology, source: str, *, stop: bool) -> Places:
+    """
+    Find the nodes of jobs.
+
+    Parameters
+    ----------
+    jobs : sequence of Job
+        With host lists.
+    topology : Topology
+        The fabric.
+    source : str
+        What errors call the file of the jobs.
+    stop : bool
+        Whether a host that the fabric has not is an error; else its job goes on without it.
+
+    Returns
+    -------
+    Places
+        Who runs where.
+
+    Raises
+    ------
+    SnapshotError
+        If a host list is none, a host is unknown and `stop`, or no job has a known host.
+    """
+    placed: list[Placed] = []
+    unknown: dict[str, None] = {}
+    trimmed = lost = one_rank = 0
+    for job in jobs:
+        hosts = _hosts(job, source)
+        nodes = np.array([_node(topology, host) for host in hosts], dtype=np.int64)
+        strange = [host for host, node in zip(hosts, nodes.tolist(), strict=True) if node < 0]
+        if strange and stop:
+            raise SnapshotError(
+                f"{source}: job {job.id}: host {strange[0]!r}: expected a node of "
+                f"{topology.name}, whose nodes look like {topology.vertex_name(0)!r} "
+                "(--unknown skip leaves such hosts out)."
+            )
+        unknown.update(dict.fromkeys(strange))
+        known = np.flatnonzero(nodes >= 0)
+        trimmed += bool(strange) and bool(known.size)
+        if not known.size:
+            lost += 1
+            continue
+        slots, told = _slots(job, nodes.size)
+        one_rank += not told and known.size > 1
+        placed.append(
+            Placed(replace(job, n_nodes=known.size), nodes[known], _kept(slots, nodes >= 0))
+        )
+    if not placed:
+        raise SnapshotError(
+            f"{source}: expected hosts such as {topology.vertex_name(0)!r} of {topology.name}, "
+            f"got none that it has ({', '.join(list(unknown)[:3])}, ...)."
+        )
+    holders = Counter(node for own in placed for node in own.nodes.tolist())
+    shared = sum(count > 1 for count in holders.values())
+    return Places(tuple(placed), tuple(unknown), trimmed, lost, one_rank, shared)
+
+
+def _hosts(job: Job, source: str) -> list[str]:
+    """Write out the host list of a job."""
+    try:
+        return list(dict.fromkeys(expand_hostlist(job.logged_hosts)))
+    except WorkloadError as error:
+        raise SnapshotError(f"{source}: job {job.id}: nodes: {error}") from None
+
+
+def _node(topology: Topology, host: str) -> int:
+    """Return the node of a host; -1 where there is none, or several are called so."""
+    try:
+        vertex = topology.names.find(host)
+    except TopologyError:
+        return -1
+    return vertex if vertex is not None and vertex < topology.n_nodes else -1
+
+
+def _slots(job: Job, n_nodes: int) -> tuple[Ints, bool]:
+    """Return the place of each rank among the nodes, and whether the queue tells it."""
+    per_node = np.fromiter(_tasks(job, n_nodes), dtype=np.int64, count=n_nodes)
+    told = per_node.min() > 0 and per_node.sum() <= MOST_RANKS
+    return np.repeat(np.arange(n_nodes), per_node if told else 1), told
+
+
+def _tasks(job: Job, n_nodes: int) -> Iterator[int]:
+    """Yield the tasks of each node: as many as told, spread evenly; 0 where none are told."""
+    extra = dict(job.extra)
+    tasks = _number(extra.get("tasks") or extra.get("ntasks"))
+    per_node = _number(extra.get("tasks_per_node"))
+    if per_node and tasks <= n_nodes:  # sbatch --ntasks-per-node alone
+        tasks = per_node * n_nodes
+    some, more = divmod(tasks, n_nodes)
+    for node in range(n_nodes):
+        yield some + (node < more)
+
+
+def _number(text: str | None) -> int:
+    """Read a number of tasks; 0 where it is none."""
+    plain = text is not None and text.isdecimal() and text.isascii() and len(text) < _DIGITS
+    return int(text or 0) if plain else 0
+
+
+def _kept(slots: Ints, known: Bools) -> Ints:
+    """Leave out the ranks of unknown nodes, and number the others anew."""
+    number = np.cumsum(known) - 1
+    kept: Ints = number[slots[known[slots]]]
+    return kept

@@ -1,0 +1,148 @@
+"""Who runs now, or ran at a moment, as Slurm's own files tell it."""
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from coupling.errors import SnapshotError
+from scheduler.job import Job
+from scheduler.workload.entries import Entry, workload_of
+from scheduler.workload.filters import Filters
+from scheduler.workload.slurm import instant, sacct_entries
+from scheduler.workload.source import Source, read_source
+from scheduler.workload.squeue import squeue_entries
+from scheduler.workload.states import HOLDING
+
+_SENDING = {"RUNNING", "RESIZING", "SIGNALING"}  # others hold nodes, but compute nothing
+_ARRAY, _HET = "array_job_id", "het_job_id"
+
+
+@dataclass(frozen=True, slots=True)
+class Running:
+    """
+    Jobs that compute at one moment.
+
+    Parameters
+    ----------
+    jobs : tuple of Job
+        With the hosts that they have.
+    left_out : mapping of str to int
+        Jobs of the file that do not compute then, by reason.
+    source : str
+        The file.
+    array_tasks, het_parts : int
+        Jobs that are tasks of arrays, and parts of heterogeneous jobs; each is a job of its own.
+    """
+
+    jobs: tuple[Job, ...]
+    left_out: Mapping[str, int]
+    source: str
+    array_tasks: int
+    het_parts: int
+
+
+def running_in_queue(path: Path | str) -> Running:
+    """
+    Read who runs from ``squeue --json``.
+
+    Parameters
+    ----------
+    path : Path or str
+        The queue; ``-`` is standard input.
+
+    Returns
+    -------
+    Running
+        Jobs that run. Those that wait, start, end, are suspended or have ended are left out.
+
+    Raises
+    ------
+    WorkloadError, SnapshotError
+        If the file cannot be read, or nobody runs.
+    """
+    source = read_source(path)
+    entries = squeue_entries(source, Filters())
+    return _running(source, entries, _reason_in_queue, "in the queue")
+
+
+def running_at(path: Path | str, at: str) -> Running:
+    """
+    Read who ran at a moment from ``sacct -X -P``.
+
+    Parameters
+    ----------
+    path : Path or str
+        The accounting records; ``-`` is standard input.
+    at : str
+        The moment, on the clock of the records: ``2024-05-30T09:00`` or seconds since 1970.
+
+    Returns
+    -------
+    Running
+        Jobs that had started and not ended.
+
+    Raises
+    ------
+    WorkloadError, SnapshotError
+        If the file cannot be read, the moment is none, or nobody ran then.
+    """
+    moment_s = instant(at, "--at", "time")
+    if moment_s < 0:
+        raise SnapshotError(f"--at: expected a time such as 2024-05-30T09:00, got {at!r}.")
+    source = read_source(path)
+
+    def reason(entry: Entry) -> str:
+        return _reason_at(entry, moment_s)
+
+    return _running(source, sacct_entries(source, Filters()), reason, f"at {at}")
+
+
+def _reason_in_queue(entry: Entry) -> str:
+    """Return why a job of the queue does not compute; empty where it does."""
+    state = dict(entry.extra).get("state", "")
+    if state in _SENDING:
+        return "" if entry.hosts else "running, without hosts"
+    if state in HOLDING:
+        return state.lower()
+    return state.lower() if state else "without a state"
+
+
+def _reason_at(entry: Entry, moment_s: float) -> str:
+    """Return why a job of the records did not compute at a moment; empty where it did."""
+    if "step" in entry.unfit:
+        return "job steps (sacct -X leaves them out)"
+    if entry.start_s is None or not entry.hosts:
+        return "never started, or without hosts"
+    if entry.start_s > moment_s:
+        return "started later"
+    return "ended before" if entry.end_s is not None and entry.end_s <= moment_s else ""
+
+
+def _running(
+    source: Source, entries: Sequence[Entry], reason: Callable[[Entry], str], when: str
+) -> Running:
+    """Part the jobs of a file by whether they compute."""
+    reasons = [reason(entry) for entry in entries]
+    there = [entry for entry, why in zip(entries, reasons, strict=True) if not why]
+    left_out = Counter(why for why in reasons if why)
+    if not there:
+        told = ", ".join(f"{count:,} {why}" for why, count in left_out.most_common()) or "no job"
+        raise SnapshotError(f"{source.name}: expected jobs that run {when}, got none ({told}).")
+    computing = [replace(entry, submit_s=0.0, runtime_s=1.0, unfit="") for entry in there]
+    if any(entry.n_nodes < 1 for entry in computing):  # the hosts say how many there are
+        computing = [replace(entry, n_nodes=max(entry.n_nodes, 1)) for entry in computing]
+    jobs = workload_of(computing, Filters(), source).jobs
+    return Running(
+        jobs,
+        dict(left_out.most_common()),
+        source.name,
+        sum(_part_of(job, _ARRAY, "_") for job in jobs),
+        sum(_part_of(job, _HET, "+") for job in jobs),
+    )
+
+
+def _part_of(job: Job, column: str, mark: str) -> bool:
+    """Say whether a job is part of an array or heterogeneous job: 123_4, 123+1."""
+    extra = dict(job.extra)
+    return bool(extra.get(column)) or mark in extra.get("jobid", "")

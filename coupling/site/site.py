@@ -1,0 +1,198 @@
+"""Site: a fabric and the jobs that run on it, from the files that its operators have."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from coupling.errors import SnapshotError
+from coupling.reading.described import described, left_open
+from coupling.reading.fabric import topology_of, usual_routing
+from coupling.reading.table import Table
+from coupling.results.readable import counted
+from coupling.site.places import MOST_RANKS, Places, place
+from coupling.site.queue import Running, running_at, running_in_queue
+from coupling.site.scene import MOST_DRAWS, Scene, scene_of_places
+from fabricsim.checking import choice, whole, wrong
+from netsim.errors import NetsimError
+from netsim.routings import make_routing
+from netsim.topology.base import Topology
+from scheduler.workload.profile import DEFAULT_PROFILE, Profile, profile_from, read_profile
+
+UNKNOWN = ("skip", "stop")
+_DEFAULT = (
+    "how jobs communicate: five patterns with equal chance, 10 to 50 % of the time (no profile)"
+)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Site:
+    """
+    Jobs on the fabric of a site.
+
+    Parameters
+    ----------
+    scene : Scene
+        Fabric, jobs, and draws of what they send.
+    assumed : tuple of str
+        What the files do not say and had to be assumed, a phrase each.
+    remarks : tuple of str
+        What is odd about the jobs, a sentence each.
+    unknown_hosts : tuple of str
+        Hosts that the fabric has not.
+    left_out : mapping of str to int
+        Jobs that are not in the scene, by reason.
+    """
+
+    scene: Scene
+    assumed: tuple[str, ...] = ()
+    remarks: tuple[str, ...] = ()
+    unknown_hosts: tuple[str, ...] = ()
+    left_out: Mapping[str, int] | None = None
+
+
+def read_site(
+    topology: Any,  # noqa: ANN401 (whatever describes a fabric)
+    squeue: Path | str | None = None,
+    *,
+    sacct: Path | str | None = None,
+    at: str | None = None,
+    name_map: Path | str | None = None,
+    profile: Any = None,  # noqa: ANN401 (a file, a table or a Profile)
+    unknown: str = "skip",
+    routing: str | None = None,
+    draws: int = 50,
+    seed: int = 1,
+) -> Site:
+    """
+    Read a site.
+
+    Parameters
+    ----------
+    topology : str, Path, mapping or Topology
+        The fabric: a file, the name of a machine, fields, or the object.
+    squeue : Path or str, optional
+        Output of ``squeue --json``.
+    sacct : Path or str, optional
+        Instead: output of ``sacct -X -P``, with `at`.
+    at : str, optional
+        The moment, on the clock of the records.
+    name_map : Path or str, optional
+        Better names for GUIDs of an InfiniBand fabric.
+    profile : Path, str, mapping or Profile, optional
+        How jobs communicate; by default five patterns with equal chance.
+    unknown : {"skip", "stop"}
+        Whether jobs go on without hosts that the fabric has not, or such a host is an error.
+    routing : str, optional
+        A key of `netsim.ROUTINGS`; default: the usual one of the fabric.
+    draws : int, default 50
+        How often patterns and fractions are drawn from the profile.
+    seed : int, default 1
+        Of the draws.
+
+    Returns
+    -------
+    Site
+        Jobs on the fabric, and all that had to be assumed or left out.
+
+    Raises
+    ------
+    SnapshotError, WorkloadError
+        If a file or option is wrong, or nobody runs.
+    """
+    choice("unknown", unknown, UNKNOWN, error=SnapshotError)
+    whole("draws", draws, 1, MOST_DRAWS, error=SnapshotError)
+    whole("seed", seed, 0, error=SnapshotError)
+    if (squeue is None) == (sacct is None) or (sacct is None) != (at is None):
+        raise SnapshotError("expected squeue, or sacct with at (a time); got neither or both.")
+    fabric, assumed = _fabric(topology, name_map)
+    rules = _profile(profile)
+    running = running_in_queue(squeue) if squeue is not None else running_at(sacct or "", at or "")
+    places = place(running.jobs, fabric, running.source, stop=unknown == "stop")
+    name = routing or usual_routing(fabric, owned=False)
+    try:
+        ways = make_routing(name, fabric, seed)
+    except NetsimError as error:
+        raise SnapshotError(f"routing: {error}") from None
+    scene = scene_of_places(
+        places.jobs, (fabric, ways), rules, running.source, draws=draws, seed=seed
+    )
+    assumed += [f"routing {name} (no tables of a subnet manager)"]
+    assumed += [_DEFAULT] if rules is DEFAULT_PROFILE else []
+    left_out = dict(running.left_out) | ({"no known host": places.lost} if places.lost else {})
+    return Site(
+        scene,
+        (*assumed, *_ranks(places)),
+        tuple(_remarks(running, places)),
+        places.unknown,
+        left_out,
+    )
+
+
+def _fabric(topology: object, name_map: Path | str | None) -> tuple[Topology, list[str]]:
+    """Return the fabric, and what its description leaves open."""
+    if isinstance(topology, Topology):
+        return topology, list(topology.origin.assumed if topology.origin else ())
+    if isinstance(topology, Mapping):
+        spec, folder, source = dict(topology), Path(), "topology"
+    elif isinstance(topology, (str, Path)):
+        spec, folder = described(str(topology), None)
+        source = str(topology)
+    else:
+        raise wrong("topology", "a file, a machine or a Topology", topology, SnapshotError)
+    if name_map is not None:
+        if not isinstance(spec, Mapping) or spec.get("kind") != "file":
+            raise SnapshotError(f"--name-map: expected beside a file of a fabric, got {source}.")
+        spec = {**spec, "name_map": str(Path(name_map).absolute())}
+    made = topology_of(Table({"topology": spec}, f"{source}:", SnapshotError), folder)
+    return made, [*left_open(spec), *(made.origin.assumed if made.origin else ())]
+
+
+def _profile(profile: object) -> Profile:
+    """Return the rules of how jobs communicate."""
+    if profile is None:
+        return DEFAULT_PROFILE
+    if isinstance(profile, Profile):
+        return profile
+    if isinstance(profile, Mapping):
+        return profile_from(profile)
+    if isinstance(profile, (str, Path)):
+        return read_profile(profile)
+    raise wrong("profile", "a file, its tables or a Profile", profile, SnapshotError)
+
+
+def _ranks(places: Places) -> list[str]:
+    """Say how ranks were put on nodes."""
+    if not places.one_rank:
+        return ["ranks fill the nodes of a job in the order of its host list"]
+    jobs = counted(places.one_rank, "job")
+    verb = "has" if places.one_rank == 1 else "have"
+    return [f"{jobs} {verb} one rank on each node (tasks not told, or above {MOST_RANKS:,})"]
+
+
+def _remarks(running: Running, places: Places) -> list[str]:
+    """Say what is odd about the jobs."""
+    lines = []
+    if places.unknown:
+        some = ", ".join(places.unknown[:5]) + (", ..." if len(places.unknown) > 5 else "")  # noqa: PLR2004 (shown)
+        lines.append(
+            f"{counted(len(places.unknown), 'host')} not in the fabric ({some}); jobs that go on "
+            f"without some of their hosts: {places.trimmed:,}."
+        )
+    if places.shared:
+        lines.append(
+            f"{counted(places.shared, 'node')} of several jobs: they share the links of the node."
+        )
+    if running.array_tasks:
+        lines.append(
+            f"Tasks of arrays, each a job of its own: {counted(running.array_tasks, 'job')}."
+        )
+    if running.het_parts:
+        lines.append(
+            "Parts of heterogeneous jobs, each a job of its own, without traffic between parts: "
+            f"{counted(running.het_parts, 'job')}."
+        )
+    alone = sum(own.nodes.size == 1 for own in places.jobs)
+    if alone:
+        lines.append(f"{counted(alone, 'job')} on a single node: no network.")
+    return lines
