@@ -120,9 +120,9 @@ def _use(
         return none, none, np.empty(0)
     parts = [here[n].constants for n in order]
     together = [part.iteration_s * interference[n] for part, n in zip(parts, order, strict=True)]
-    sizes = [part.rec_i.shape[0] for part in parts]
-    link = np.concatenate([part.rec_i[:, 3] for part in parts])
-    busy = np.concatenate([part.rec_f[:, 0] for part in parts])
+    sizes = [part.records.size for part in parts]
+    link = np.concatenate([part.records["link"] for part in parts]).astype(np.int64)
+    busy = np.concatenate([part.records["drain_s"] for part in parts])
     job = np.repeat([place[n] for n in order], sizes)
     return link, job, busy / np.repeat(together, sizes)
 
