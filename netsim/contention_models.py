@@ -17,6 +17,7 @@ from netsim.contention.events.fast import Fast
 from netsim.contention.exact.model import exact
 from netsim.errors import ContentionError
 from netsim.flows.maxmin import is_per_sender
+from netsim.packets.model import packets
 from netsim.topology.base import Topology
 from netsim.topology.demand import demand_topology
 
@@ -57,6 +58,7 @@ CONTENTION_MODELS: dict[str, Callable[..., ContentionModel]] = {
     "fast": Fast,
     "accurate": _accurate,
     "exact": exact,
+    "packets": packets,
     "load-ratio": _load_ratio,
     "always-on-max-min": _always_on_max_min,
     "hop-cost": hop_cost,
@@ -85,8 +87,8 @@ def make_contention_model(
         Weight of a flow among others.
     options : mapping of str to value, optional
         Further keywords of the model: ``tolerance`` (`fast`, `accurate`), ``samples``
-        (`accurate`), ``seed`` (`accurate`, `exact`, `assumed`), ``scenario`` and ``reading``
-        (`assumed`).
+        (`accurate`), ``seed`` (`accurate`, `exact`, `packets`, `assumed`), ``switch``,
+        ``iterations`` and ``draws`` (`packets`), ``scenario`` and ``reading`` (`assumed`).
     seed : int, optional
         For models that draw, unless their options hold a seed; absent: 0.
 

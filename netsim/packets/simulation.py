@@ -106,8 +106,7 @@ def simulate_packets(
     nobody; their interference is exactly 1.
     """
     switch = Switch() if switch is None else switch
-    if topology.half_duplex:
-        raise ContentionError(f"packets need full-duplex cables; those of {topology.name} are not.")
+    demand_packet_fabric(topology)
     if slowest_does < 2:  # noqa: PLR2004 (the first one is discarded)
         raise ContentionError(f"slowest_does must be at least 2, got {slowest_does}.")
     check_names(traffic, start_s, iterations)
@@ -124,6 +123,27 @@ def simulate_packets(
         names = [talking[member] for member in group]
         times.update(run.group(names, starts, iterations, slowest_does))
     return PacketTimes({job: times[job] for job in traffic}, run.ledger.use(), run.ledger.hops)
+
+
+def demand_packet_fabric(topology: Topology) -> None:
+    """
+    Refuse a fabric on which packets cannot be simulated.
+
+    Parameters
+    ----------
+    topology : Topology
+        Any.
+
+    Raises
+    ------
+    ContentionError
+        If some cables carry one direction at a time.
+    """
+    if topology.half_duplex:
+        raise ContentionError(
+            f"packets need full-duplex cables; both directions of some cables of {topology.name} "
+            "share one capacity."
+        )
 
 
 class _Run:

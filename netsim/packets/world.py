@@ -148,7 +148,8 @@ def build(scene: Scene, capacity: Floats, switch: Switch, seed: int, spare: int)
     jobs["wake"] = np.inf
     clock = _clock(switch, seed, used.size)
     # no event lies further ahead than the slowest packet on the slowest link
-    ahead = float((links["per_byte"] * switch.packet_bytes + links["delay"]).max())
+    largest = min(switch.packet_bytes, float(scene.nbytes.max()))
+    ahead = float((links["per_byte"] * largest + links["delay"]).max())
     wheel = 1 << int(used.size + nics.size).bit_length()
     clock["per_ns"] = (max(wheel, 4) - 2) / (ahead + 4.0 * switch.jitter_s * NS + _SLACK_NS)
     world = World(
