@@ -52,6 +52,7 @@ FLOORS = {
         ["reading", "pace"],
         ["results", "snapshots", "contracts"],
         ["experiments", "report.plots", "site"],
+        ["sweeps"],
         ["report"],
         ["cli.do"],
         ["cli"],

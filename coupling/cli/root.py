@@ -11,6 +11,7 @@ from coupling.cli import network as cli_network
 from coupling.cli import plugin as cli_plugin
 from coupling.cli import results as cli_results
 from coupling.cli import site as cli_site
+from coupling.cli import sweeps as cli_sweeps
 from coupling.cli import trace as cli_trace
 from coupling.errors import Stopped
 from coupling.guard import check_arguments, guarded, remark, visible
@@ -102,7 +103,7 @@ def run(
     )
 
 
-for commands in (cli_network, cli_site, cli_results, cli_trace, cli_plugin):
+for commands in (cli_sweeps, cli_network, cli_site, cli_results, cli_trace, cli_plugin):
     commands.register(app)
 
 

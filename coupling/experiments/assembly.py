@@ -1,10 +1,11 @@
 """Build the parts of an experiment: fabric and workload with its communication."""
 
-from collections.abc import Mapping
+import json
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from coupling.errors import ExperimentError
 from coupling.experiments.experiment import Experiment
@@ -24,6 +25,9 @@ from scheduler.workload import (
     read_profile,
     running,
 )
+
+T = TypeVar("T")
+_MOST_KEPT = 16
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -57,7 +61,37 @@ class Parts:
         return self.topology.usable_nodes.size
 
 
-def assemble(experiment: Experiment) -> Parts:
+class Inputs:
+    """Fabrics and job logs that were read, for experiments that share them; the last few."""
+
+    def __init__(self) -> None:
+        self._kept: dict[str, Any] = {}
+
+    def get(self, key: object, make: Callable[[], T]) -> T:
+        """
+        Return what was made for a key before, or make it.
+
+        Parameters
+        ----------
+        key : JSON value
+            All that it depends on.
+        make : callable
+            Makes it.
+
+        Returns
+        -------
+        any
+            The same object for the same key, as long as it is kept.
+        """
+        name = json.dumps(key, sort_keys=True, default=id)  # a fabric given as an object is itself
+        made: T = self._kept.pop(name) if name in self._kept else make()
+        self._kept[name] = made
+        for old in list(self._kept)[:-_MOST_KEPT]:
+            del self._kept[old]
+        return made
+
+
+def assemble(experiment: Experiment, inputs: Inputs | None = None) -> Parts:
     """
     Read and build what an experiment names.
 
@@ -65,6 +99,8 @@ def assemble(experiment: Experiment) -> Parts:
     ----------
     experiment : Experiment
         The experiment.
+    inputs : Inputs, optional
+        What was read before for other experiments, which is not read again.
 
     Returns
     -------
@@ -77,10 +113,16 @@ def assemble(experiment: Experiment) -> Parts:
         If a file cannot be read, or a name or value is wrong.
     """
     seeds, where = experiment.all_seeds, f"{experiment.source}: [workload]"
-    topology = build_topology(
-        experiment.topology, experiment.folder, partial(_fault, experiment.source)
+    inputs, begin = inputs or Inputs(), experiment.folder
+    topology = inputs.get(
+        ["topology", experiment.topology, str(begin)],
+        lambda: build_topology(experiment.topology, begin, partial(_fault, experiment.source)),
     )
-    read_jobs = make_workload(experiment.workload, experiment.folder, where, seeds["workload"])
+    drawn = seeds["workload"] if "generator" in experiment.workload else None
+    read_jobs = inputs.get(
+        ["workload", experiment.workload, str(begin), drawn],
+        lambda: make_workload(experiment.workload, begin, where, seeds["workload"]),
+    )
     _refuse_running(read_jobs, where)
     workload = limit_nodes(read_jobs, topology.usable_nodes.size)
     if not workload.jobs:

@@ -153,9 +153,9 @@ class Experiment:
             raise wrong("changes", "a list such as ['run.seed=2']", changes, ExperimentError)
         tables = parse_toml(read_text(path, ExperimentError), str(path), ExperimentError)
         if changes:
-            _let_seeds_follow(tables)
+            let_seeds_follow(tables)
         for change in changes:
-            _set(tables, change)
+            set_field(tables, change)
         changed = {change.partition("=")[0].strip() for change in changes}
         if "scheduler.allocator" in changed and not any(
             key.startswith("compare") for key in changed
@@ -323,8 +323,15 @@ def demand_experiment(experiment: object) -> None:
         raise wrong("experiment", "an Experiment", experiment, ExperimentError)
 
 
-def _let_seeds_follow(tables: dict[str, Any]) -> None:
-    """Take out the seeds that follow from the run's, which a resolved file writes out."""
+def let_seeds_follow(tables: dict[str, Any]) -> None:
+    """
+    Take out the seeds that follow from the run's, which a resolved file writes out.
+
+    Parameters
+    ----------
+    tables : dict
+        Of an experiment; changed.
+    """
     run = tables.get("run")
     if not isinstance(run, dict) or not isinstance(run.get("seeds"), dict):
         return
@@ -334,8 +341,22 @@ def _let_seeds_follow(tables: dict[str, Any]) -> None:
         return  # wrong seeds, to be told where all is checked
 
 
-def _set(tables: dict[str, Any], change: str) -> None:
-    """Apply one ``table.field=value``; the value is TOML, or a bare word."""
+def set_field(tables: dict[str, Any], change: str) -> None:
+    """
+    Set a field of an experiment as a command line states it.
+
+    Parameters
+    ----------
+    tables : dict
+        Of the experiment; changed.
+    change : str
+        ``table.field=value``; the value is TOML, or a bare word.
+
+    Raises
+    ------
+    ExperimentError
+        If it is nothing of that form.
+    """
     key, sign, text = change.partition("=")
     parts = key.strip().split(".")
     if not sign or not all(parts):

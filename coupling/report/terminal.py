@@ -172,16 +172,18 @@ class ProgressDisplay:
     ----------
     stream : text stream, optional
         Where to write; stderr by default.
+    unit : str, default "jobs"
+        What is counted.
     """
 
-    def __init__(self, stream: TextIO | None = None) -> None:
+    def __init__(self, stream: TextIO | None = None, unit: str = "jobs") -> None:
         self._console = Console(file=stream or sys.stderr, highlight=False, markup=False)
         self._live = self._console.is_terminal
         self._bars = Progress(
             TextColumn("{task.description}", markup=False),
             BarColumn(bar_width=None),
             MofNCompleteColumn(),
-            TextColumn("jobs"),
+            TextColumn(unit),
             TimeElapsedColumn(),
             TimeRemainingColumn(compact=True),
             console=self._console,
@@ -189,6 +191,11 @@ class ProgressDisplay:
             expand=True,
         )
         self._shown: dict[str, _Shown] = {}
+
+    @property
+    def live(self) -> bool:
+        """Whether bars are drawn, as on a terminal."""
+        return self._live
 
     def __enter__(self) -> Self:
         """Start to draw."""

@@ -1,0 +1,194 @@
+"""What the commands `sweep` and `gather` do."""
+
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from coupling.cli.do.estimate import print_json
+from coupling.errors import ExperimentError, Stopped
+from coupling.experiments.claim import claim
+from coupling.guard import remark
+from coupling.report.terminal import ProgressDisplay
+from coupling.results.readable import counted, duration, volume
+from coupling.sweeps.array import cells_of_task, parse_task, spec_of, write_array
+from coupling.sweeps.plan import Plan, make_plan
+from coupling.sweeps.sweep import (
+    Estimate,
+    Sweep,
+    compute_cells,
+    estimate,
+    missing,
+    prepare,
+    run_sweep,
+)
+
+RESULTS = Path("results")
+_TELL_S = 30.0
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What was asked of the command `sweep`: its arguments, in their order."""
+
+    experiment: Path
+    changes: tuple[str, ...]
+    out: Path | None
+    workers: int
+    dask: str | None
+    plan: Path | None
+    tasks: int | None
+    task: str | None
+    dry_run: bool
+    as_json: bool
+
+
+class _Whole:
+    """Tells how far a sweep is: a bar with the time left, or a line now and then."""
+
+    def __init__(self, display: ProgressDisplay) -> None:
+        self._display = display
+        self._began: tuple[float, int] | None = None
+        self._next_s = time.monotonic() + _TELL_S
+
+    def __call__(self, what: str, done: int, total: int) -> None:
+        """Take note of how many cells are done."""
+        if self._display.live or what != "computed":
+            if self._display.live:
+                self._display(f"cells {what}", done, total)
+            return
+        now_s = time.monotonic()
+        self._began = self._began or (now_s, done)
+        began_s, before = self._began
+        if done > before and (done == total or now_s >= self._next_s):
+            self._next_s = now_s + _TELL_S
+            left_s = (now_s - began_s) / (done - before) * (total - done)
+            left = f", about {duration(left_s)} left" if done < total else ""
+            remark(f"{done:,} of {counted(total, 'cell')} in {duration(now_s - began_s)}{left}")
+
+
+def run(request: Request) -> None:
+    """
+    Plan, estimate or compute a sweep, as asked.
+
+    Parameters
+    ----------
+    request : Request
+        What was asked for.
+
+    Raises
+    ------
+    CouplingError, SchedulerError, NetsimError, PatternError
+        If the input is wrong, or cells cannot be computed.
+    """
+    _refuse_together(request)
+    if request.task is not None:
+        _run_task(request.experiment, request.task)
+        return
+    spec = spec_of(request.experiment, list(request.changes))
+    planned = request.experiment if request.experiment.is_dir() else None
+    folder = request.plan or request.out or planned or RESULTS / spec.name
+    with ProgressDisplay(unit="cells") as display:
+        told = _Whole(display)
+        if request.dry_run:
+            plan = make_plan(spec, lambda done, total: told("checked", done, total))
+            found = estimate(plan, folder)
+        elif request.plan is not None:
+            prepare(folder)
+            plan = make_plan(spec, lambda done, total: told("checked", done, total))
+            with claim(folder):
+                path = write_array(plan, folder, request.tasks)
+        else:
+            try:
+                sweep = run_sweep(
+                    spec, folder, workers=request.workers, dask=request.dask, progress=told
+                )
+            except Stopped as stop:
+                stop.add_note("finished cells are kept; the same command goes on from there")
+                raise
+    if request.dry_run:
+        _show_estimate(found, as_json=request.as_json)
+    elif request.plan is not None:
+        remark(f"{counted(len(plan.cells), 'cell')} are planned; hand in {path}")
+    else:
+        _show(sweep, folder, as_json=request.as_json)
+
+
+def _refuse_together(request: Request) -> None:
+    """Refuse options that exclude each other."""
+    ways = {
+        "--task": request.task is not None,
+        "--plan": request.plan is not None,
+        "--dask": request.dask is not None,
+        "--dry-run": request.dry_run,
+    }
+    said = [name for name, asked in ways.items() if asked]
+    if len(said) > 1:
+        raise ExperimentError(f"sweep: expected one of {' and '.join(said)}, got both.")
+    if request.tasks is not None and request.plan is None:
+        raise ExperimentError("sweep: expected --plan DIR beside --tasks, it is missing.")
+    if request.plan is not None and request.out is not None:
+        raise ExperimentError("sweep: expected one of --plan and --out, got both.")
+
+
+def _run_task(folder: Path, text: str) -> None:
+    """Compute the cells of one task of an array; others write beside it, each its own files."""
+    task, tasks = parse_task(text)
+    plan = Plan.load(folder)
+    pending = missing(plan, folder, cells_of_task(len(plan.cells), task, tasks))
+    compute_cells(plan, folder, pending)
+    remark(f"task {text}: {counted(len(pending), 'cell')} computed in {folder}")
+
+
+def run_gather(folder: Path, *, as_json: bool) -> None:
+    """
+    Collect the cells of a sweep.
+
+    Parameters
+    ----------
+    folder : Path
+        Its directory.
+    as_json : bool
+        Print JSON instead of the table.
+    """
+    _show(Sweep.open(folder), folder, as_json=as_json)
+
+
+def _show_estimate(found: Estimate, *, as_json: bool) -> None:
+    """Print what a sweep will cost."""
+    if as_json:
+        print_json(
+            {
+                "cells": found.cells,
+                "finished": found.finished,
+                "cpu_s": found.cpu_s,
+                "disk_bytes": found.disk_bytes,
+                "measured_cells": found.measured,
+            }
+        )
+        return
+    basis = (
+        f"from {counted(found.measured, 'finished cell')}"
+        if found.measured
+        else "from the first 200 jobs of each policy, which may be a few times off"
+    )
+    sys.stdout.write(
+        f"{counted(found.cells, 'cell')}, {found.finished:,} finished; the others need about "
+        f"{duration(found.cpu_s)} of CPU time and {volume(found.disk_bytes)} of disk, {basis}.\n"
+    )
+
+
+def _show(sweep: Sweep, folder: Path, *, as_json: bool) -> None:
+    """Print what a sweep found."""
+    if as_json:
+        print_json(_document(sweep))
+        return
+    sys.stdout.write(f"{sweep!r}\n")
+    remark(f"cells.parquet is in {folder}")
+
+
+def _document(sweep: Sweep) -> dict[str, Any]:
+    """Return the cells for programs."""
+    table = sweep.cells.astype(object).where(sweep.cells.notna(), None)
+    return {"cells": table.to_dict("records")}

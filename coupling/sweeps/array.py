@@ -1,0 +1,155 @@
+"""A sweep as a job array: plain processes that share nothing but a directory."""
+
+import shlex
+from pathlib import Path
+
+from coupling.errors import ExperimentError, ResultError
+from coupling.results.manifest import write_file
+from coupling.sweeps.plan import Plan
+from coupling.sweeps.spec import Spec
+
+SCRIPT = "array.sh"
+
+
+def parse_task(text: str) -> tuple[int, int]:
+    """
+    Read which task of an array this is.
+
+    Parameters
+    ----------
+    text : str
+        As ``"3/40"``: the third of forty.
+
+    Returns
+    -------
+    (int, int)
+        The task, from 1, and how many there are.
+
+    Raises
+    ------
+    ExperimentError
+        If it is nothing of that kind.
+
+    Examples
+    --------
+    >>> parse_task("3/40")
+    (3, 40)
+    """
+    own, _, total = text.partition("/")
+    fine = own.isascii() and total.isascii() and own.isdigit() and total.isdigit()
+    if not fine or not 1 <= int(own) <= int(total):
+        raise ExperimentError(
+            f"--task: expected TASK/TASKS such as 3/40, from 1 on, got {text[:40]!r}."
+        )
+    return int(own), int(total)
+
+
+def cells_of_task(n_cells: int, task: int, tasks: int) -> range:
+    """
+    Return the cells of a task: neighbours, which share inputs.
+
+    Parameters
+    ----------
+    n_cells : int
+        Cells of the sweep.
+    task, tasks : int
+        The task, from 1, and how many there are.
+
+    Returns
+    -------
+    range
+        Places of cells; every cell is in one task.
+
+    Examples
+    --------
+    >>> [list(cells_of_task(5, task, 2)) for task in (1, 2)]
+    [[0, 1], [2, 3, 4]]
+    """
+    return range(n_cells * (task - 1) // tasks, n_cells * task // tasks)
+
+
+def script(folder: Path, n_cells: int, tasks: int) -> str:
+    """
+    Write a script for Slurm, which says how PBS takes it.
+
+    Parameters
+    ----------
+    folder : Path
+        Directory of the sweep.
+    n_cells : int
+        Its cells.
+    tasks : int
+        Tasks of the array.
+
+    Returns
+    -------
+    str
+        The script.
+    """
+    place = shlex.quote(str(folder))
+    return f"""#!/bin/sh
+# {n_cells} cells in {tasks} tasks, each with one core. Hand it in again: finished cells are kept.
+#   Slurm:  sbatch {SCRIPT}       PBS:  qsub -J 1-{tasks} {SCRIPT}
+# When all tasks have ended:  fabricsim gather {place}
+#SBATCH --job-name=fabricsim
+#SBATCH --array=1-{tasks}
+#SBATCH --cpus-per-task=1
+task="${{SLURM_ARRAY_TASK_ID:-${{PBS_ARRAY_INDEX:-1}}}}"
+exec fabricsim sweep {place} --task "$task/{tasks}"
+"""
+
+
+def write_array(plan: Plan, folder: Path, tasks: int | None) -> Path:
+    """
+    Write plan and script of an array.
+
+    Parameters
+    ----------
+    plan : Plan
+        The sweep.
+    folder : Path
+        Its directory, which all tasks see.
+    tasks : int or None
+        Tasks; None: one for each cell.
+
+    Returns
+    -------
+    Path
+        The script.
+
+    Raises
+    ------
+    ResultError
+        If a file cannot be written.
+    """
+    count = len(plan.cells)
+    tasks = count if tasks is None else tasks
+    if tasks > count:
+        raise ResultError(f"--tasks: expected at most one for each of {count} cells, got {tasks}.")
+    plan.save(folder)
+    path = folder / SCRIPT
+    write_file(path, script(folder.resolve(), count, tasks).encode())
+    return path
+
+
+def spec_of(path: Path, changes: list[str]) -> Spec:
+    """
+    Read a sweep from its file, or from its directory.
+
+    Parameters
+    ----------
+    path : Path
+        An experiment file with a table ``[sweep]``, or a directory of a sweep.
+    changes : list of str
+        Fields to set.
+
+    Returns
+    -------
+    Spec
+        The sweep.
+    """
+    if not path.is_dir():
+        return Spec.read(path, changes)
+    if changes:
+        raise ExperimentError(f"--set {changes[0]}: {path} is planned; set it in the file.")
+    return Plan.load(path).spec

@@ -1,0 +1,263 @@
+"""Where the cells of a sweep are computed: here, in processes of this machine, or on Dask."""
+
+import logging
+import multiprocessing
+import os
+import resource
+import signal
+import time
+from collections.abc import Callable, Generator, Sequence
+from concurrent.futures import Executor, Future, ProcessPoolExecutor, as_completed
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import ExitStack, contextmanager
+from functools import lru_cache
+from pathlib import Path
+from threading import Thread
+from typing import Any
+
+from coupling.errors import ExperimentError, ResultError
+from coupling.results.manifest import sha256
+from coupling.sweeps.plan import PLAN, Plan
+from coupling.sweeps.running import Bench
+from coupling.sweeps.store import Store
+
+_KEPT = "finished cells are kept; the same command goes on from there"
+_PATIENCE_S = "30 s"
+_FAILURES = 3  # workers that may die over one cell, before it is taken to be its fault
+_KIB = 1024
+Computed = Callable[[int], None]
+"""Called with the place of a cell as it is finished."""
+
+
+class _Desk:
+    """What a process needs to compute cells of one plan."""
+
+    def __init__(self, folder: Path) -> None:
+        self.plan, self.store, self.bench = Plan.load(folder), Store(folder), Bench()
+
+
+@lru_cache(maxsize=1)
+def _desk(folder: str, digest: str) -> _Desk:
+    """Return the desk of a process; another plan is another desk."""
+    del digest
+    return _Desk(Path(folder))
+
+
+def compute(folder: str, digest: str, index: int) -> int:
+    """
+    Compute a cell and keep it, wherever this is called.
+
+    Parameters
+    ----------
+    folder : str
+        Directory of the sweep, which holds its plan.
+    digest : str
+        Hash of the plan, as `digest_of` returns it.
+    index : int
+        Place of the cell.
+
+    Returns
+    -------
+    int
+        The place.
+
+    Raises
+    ------
+    ResultError
+        If an input has changed since the plan was made, or a file cannot be written.
+    """
+    desk = _desk(folder, digest)
+    cell, experiment = desk.plan.cells[index], desk.plan.experiment(index)
+    found = desk.bench.inputs(experiment)
+    if set(found.values()) != set(cell.inputs):
+        changed = [path for path, own in sorted(found.items()) if own not in cell.inputs]
+        raise ResultError(
+            f"{', '.join(changed) or folder}: the input has changed since the sweep was planned."
+        )
+    began_s, cpu_s = time.monotonic(), time.process_time()
+    try:
+        result = desk.bench.run(experiment)
+    except MemoryError:
+        raise ExperimentError(f"{folder}: cell {cell.name} needs more memory than there is.") from None
+    cost = {
+        "cpu_s": time.process_time() - cpu_s,
+        "elapsed_s": time.monotonic() - began_s,
+        "peak_memory_bytes": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * _KIB,
+    }
+    desk.store.add(cell, result, cost, jobs=desk.plan.spec.design.jobs)
+    return index
+
+
+def digest_of(folder: Path) -> str:
+    """
+    Return the hash of the plan in a directory.
+
+    Parameters
+    ----------
+    folder : Path
+        Directory of a sweep.
+
+    Returns
+    -------
+    str
+        By which processes know it.
+    """
+    return sha256((folder / PLAN).read_bytes())
+
+
+def compute_here(folder: Path, pending: Sequence[int], computed: Computed) -> None:
+    """
+    Compute cells in this process.
+
+    Parameters
+    ----------
+    folder : Path
+        Directory of the sweep.
+    pending : sequence of int
+        Places of cells.
+    computed : callable
+        Called after each cell.
+    """
+    digest = digest_of(folder)
+    for index in pending:
+        computed(compute(str(folder), digest, index))
+
+
+def compute_in_processes(
+    folder: Path, pending: Sequence[int], workers: int, computed: Computed
+) -> None:
+    """
+    Compute cells in processes of this machine.
+
+    Parameters
+    ----------
+    folder : Path
+        Directory of the sweep.
+    pending : sequence of int
+        Places of cells.
+    workers : int
+        Processes.
+    computed : callable
+        Called after each cell, in any order.
+
+    Raises
+    ------
+    ResultError
+        If a worker was killed; what is finished is kept.
+    """
+    with _processes(workers) as pool:
+        try:
+            _compute_with(pool, folder, pending, computed)
+        except BrokenProcessPool as error:
+            raise ResultError(
+                f"{folder}: a worker process was killed (out of memory?); {_KEPT}."
+            ) from error
+
+
+def compute_on_dask(folder: Path, pending: Sequence[int], address: str, computed: Computed) -> None:
+    """
+    Compute cells on the workers of a Dask scheduler, which see the same files.
+
+    Parameters
+    ----------
+    folder : Path
+        Directory of the sweep.
+    pending : sequence of int
+        Places of cells.
+    address : str
+        Of the scheduler, e.g. ``"tcp://host:8786"``.
+    computed : callable
+        Called after each cell, in any order.
+
+    Raises
+    ------
+    ExperimentError
+        If Dask is not installed.
+    ResultError
+        If the scheduler does not answer or goes away, or workers die over a cell; what is
+        finished is kept. A cell of a worker that died is computed by another one.
+    """
+    try:
+        import distributed  # noqa: PLC0415 (optional)
+    except ImportError:
+        raise ExperimentError(
+            "--dask: expected the package distributed, it is missing; "
+            "install it with: pip install 'fabricsim[dask]'."
+        ) from None
+    _silence("distributed")
+    with ExitStack() as stack:
+        try:
+            client: Any = distributed.Client(address, timeout=_PATIENCE_S, set_as_default=False)
+        except (OSError, TimeoutError, ValueError, TypeError) as error:
+            raise ResultError(
+                f"--dask {address}: expected the address of a Dask scheduler that answers, "
+                f"got: {str(error).splitlines()[0] or type(error).__name__}."
+            ) from None
+        stack.callback(client.close, timeout=1)
+        pool = client.get_executor(pure=False, retries=_FAILURES)
+        try:
+            _compute_with(pool, folder, pending, computed)
+        except (ResultError, ExperimentError):
+            raise
+        except distributed.KilledWorker as error:
+            raise ResultError(
+                f"--dask {address}: workers died over one cell (out of memory?); {_KEPT}."
+            ) from error
+        except (OSError, RuntimeError, distributed.CancelledError) as error:
+            raise ResultError(f"--dask {address}: the scheduler has gone; {_KEPT}.") from error
+
+
+def _silence(library: str) -> None:
+    """Keep a library from telling at length what we tell in one line."""
+    for name in [library, *logging.root.manager.loggerDict]:
+        if name.split(".")[0] == library:
+            logging.getLogger(name).setLevel(logging.CRITICAL + 1)
+
+
+def _compute_with(
+    pool: Executor, folder: Path, pending: Sequence[int], computed: Computed
+) -> None:
+    """Hand out cells, and tell as each is finished; a failure ends the rest."""
+    digest = digest_of(folder)
+    futures: list[Future[int]] = [
+        pool.submit(compute, str(folder), digest, index) for index in pending
+    ]
+    try:
+        for future in as_completed(futures):
+            computed(future.result())
+    finally:
+        for future in futures:
+            future.cancel()
+
+
+@contextmanager
+def _processes(workers: int) -> Generator[Executor]:
+    """Keep a pool of processes, which end at once when this block is left by an error."""
+    context = multiprocessing.get_context("spawn")  # a fork would share the threads of numba
+    others = set(multiprocessing.active_children())
+    pool = ProcessPoolExecutor(workers, mp_context=context, initializer=_begin)
+    complete = False
+    try:
+        yield pool
+        complete = True
+    finally:
+        pool.shutdown(wait=complete, cancel_futures=True)
+        if not complete:
+            for process in set(multiprocessing.active_children()) - others:
+                process.kill()
+                process.join()
+
+
+def _begin() -> None:
+    """Begin a worker: signals are for its parent, with which it ends."""
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.SIG_IGN)
+    Thread(target=_end_with_parent, daemon=True).start()
+
+
+def _end_with_parent() -> None:
+    """End this process, whatever it does, as soon as its parent has gone."""
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(1)
