@@ -8,14 +8,18 @@ from pathlib import Path
 import pytest
 
 from coupling.experiments.experiment import Experiment
+from coupling.sweeps.plan import make_plan
+from coupling.sweeps.spec import Spec
 from netsim import ROUTINGS, make_topology
 from scheduler import ALLOCATORS, READERS
 
 ROOT = Path(__file__).parents[1]
 SCRIPTS = sorted((ROOT / "examples").glob("*.py"))
-EXPERIMENTS = sorted(
+WITH_TOPOLOGY = sorted(
     path for path in (ROOT / "examples").glob("*.toml") if "[topology]" in path.read_text()
 )
+SWEEPS = [path for path in WITH_TOPOLOGY if "[sweep]" in path.read_text()]
+EXPERIMENTS = [path for path in WITH_TOPOLOGY if path not in SWEEPS]
 
 
 @pytest.mark.parametrize("script", SCRIPTS, ids=lambda path: path.stem)
@@ -68,3 +72,11 @@ def test_experiment_file_is_valid(path):
     assert experiment.routing in ROUTINGS
     assert {variant.allocator for variant in experiment.variants()} <= ALLOCATORS.keys()
     assert experiment.workload["format"] in READERS
+
+
+@pytest.mark.parametrize("path", SWEEPS, ids=lambda path: path.stem)
+def test_sweep_file_is_valid(path):
+    """Every cell of a shipped sweep can run."""
+    spec = Spec.read(path)
+
+    assert len(make_plan(spec).cells) == len(spec.design)

@@ -46,11 +46,8 @@ def sweep(
     del resume
     from coupling.cli.do.sweep import Request, run
 
-    run(
-        Request(
-            experiment, tuple(changes or ()), out, workers, dask, plan, tasks, task, dry_run, as_json
-        )
-    )
+    changed = tuple(changes or ())
+    run(Request(experiment, changed, out, workers, dask, plan, tasks, task, dry_run, as_json))
 
 
 def gather(

@@ -71,8 +71,9 @@ def fields_of(tables: Mapping[str, Any], source: str) -> dict[str, Any]:
     top = Table(tables, source)
     for key in tables:
         if key not in known:
+            hint = "; `fabricsim sweep` runs files that have it" if key == "sweep" else ""
             raise ExperimentError(
-                f"{source}: unknown table [{key}]; choose from {', '.join(known)}."
+                f"{source}: unknown table [{key}]; choose from {', '.join(known)}{hint}."
             )
     found = {key: top.raw(key) for key in _WHOLE}
     for name, keys in PLACES.items():

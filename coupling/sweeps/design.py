@@ -131,7 +131,7 @@ def _flat(tables: object, given: Table, key: str) -> dict[str, Any]:
         raise given.error(key, "a table")
     flat: dict[str, Any] = {}
     for name, value in tables.items():
-        if isinstance(value, Mapping) and value and not _KINDS >= value.keys():
+        if isinstance(value, Mapping) and value and not value.keys() <= _KINDS:
             inner = _flat(value, given, key)
             flat |= {f"{name}.{rest}": found for rest, found in inner.items()}
         else:

@@ -78,7 +78,9 @@ def compute(folder: str, digest: str, index: int) -> int:
     try:
         result = desk.bench.run(experiment)
     except MemoryError:
-        raise ExperimentError(f"{folder}: cell {cell.name} needs more memory than there is.") from None
+        raise ExperimentError(
+            f"{folder}: cell {cell.name} needs more memory than there is."
+        ) from None
     cost = {
         "cpu_s": time.process_time() - cpu_s,
         "elapsed_s": time.monotonic() - began_s,
@@ -185,9 +187,10 @@ def compute_on_dask(folder: Path, pending: Sequence[int], address: str, computed
             "install it with: pip install 'fabricsim[dask]'."
         ) from None
     _silence("distributed")
+    connect: Callable[..., Any] = distributed.Client
     with ExitStack() as stack:
         try:
-            client: Any = distributed.Client(address, timeout=_PATIENCE_S, set_as_default=False)
+            client = connect(address, timeout=_PATIENCE_S, set_as_default=False)
         except (OSError, TimeoutError, ValueError, TypeError) as error:
             raise ResultError(
                 f"--dask {address}: expected the address of a Dask scheduler that answers, "
@@ -214,9 +217,7 @@ def _silence(library: str) -> None:
             logging.getLogger(name).setLevel(logging.CRITICAL + 1)
 
 
-def _compute_with(
-    pool: Executor, folder: Path, pending: Sequence[int], computed: Computed
-) -> None:
+def _compute_with(pool: Executor, folder: Path, pending: Sequence[int], computed: Computed) -> None:
     """Hand out cells, and tell as each is finished; a failure ends the rest."""
     digest = digest_of(folder)
     futures: list[Future[int]] = [

@@ -93,7 +93,8 @@ def check_factor(name: str, place: str) -> None:
     keys = PLACES.get(parts[0], {})
     if parts[0] != "compare" and len(parts) > 1 and parts[1] in keys:
         return
-    near = get_close_matches(name, _KNOWN, n=1, cutoff=0.5)
+    same = [known for known in _KNOWN if known.rpartition(".")[2] == parts[-1].removesuffix("s")]
+    near = get_close_matches(name, same or _KNOWN, n=1, cutoff=0.0 if same else 0.5)
     hint = f"; did you mean {near[0]!r}?" if near else f"; choose from {', '.join(_KNOWN)}."
     raise ExperimentError(f"{place} {brief(name)}: unknown factor{hint}")
 

@@ -16,7 +16,7 @@ from coupling.results.result import Result
 from coupling.stopping import shielded
 
 _BASELINE_KNOWS_NOT = (("scheduler", "allocator"), ("scheduler", "options"), ("network", "routing"))
-_SEEDS = (("run", "seed"), ("run", "seeds"))
+_NOT_CHECKED = (("workload",), ("communication",), ("run", "seed"), ("run", "seeds"))
 _ANY_POLICY: Mapping[str, Any] = {
     "allocator": "first-free",
     "allocator_options": {},
@@ -102,7 +102,7 @@ class Bench:
         """
         parts = self.parts(experiment)
         sizes = sorted({job.n_nodes for job in parts.workload.jobs})
-        key = _key([_without(experiment.tables(), ("workload",), ("communication",), *_SEEDS), sizes])
+        key = _key([_without(experiment.tables(), *_NOT_CHECKED), sizes])
         if key not in self._checked:
             check_parts(experiment, parts)
             self._checked.add(key)

@@ -136,7 +136,8 @@ class Store:
 
     def _write(self, name: str, cell: Cell, table: pd.DataFrame) -> str:
         """Write a table of a cell with its factors in front; return its hash."""
-        labelled = pd.DataFrame({**dict(cell.factors), **table.to_dict("series")})
+        labels = pd.DataFrame(dict(cell.factors), index=table.index)
+        labelled = pd.concat([labels, table], axis=1)
         return write_file(self.table(name, cell), labelled.to_parquet(index=False))
 
     def table(self, name: str, cell: Cell) -> Path:

@@ -1,6 +1,7 @@
 """Sweeps: plan, compute what is missing, gather."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -8,15 +9,14 @@ import pandas as pd
 
 from coupling.errors import ExperimentError, ResultError
 from coupling.experiments.claim import LOCK, claim
+from coupling.sweeps.cost import missing, warm
 from coupling.sweeps.executors import compute_here, compute_in_processes, compute_on_dask
 from coupling.sweeps.plan import PLAN, Plan, make_plan
-from coupling.sweeps.running import Bench
 from coupling.sweeps.spec import Spec
 from coupling.sweeps.store import Store
 from fabricsim.checking import path_of, shortened, whole
 from netsim.wholefile import is_leftover
 
-_PILOT_JOBS = 200
 Progress = Callable[[str, int, int], None]
 """Called with what is done, how many cells are done, and how many there are."""
 
@@ -86,30 +86,6 @@ class Sweep:
         return gather(Plan.load(folder), folder)
 
 
-@dataclass(frozen=True, slots=True)
-class Estimate:
-    """
-    What a sweep will cost.
-
-    Parameters
-    ----------
-    cells, finished : int
-        In all, and there already.
-    cpu_s : float
-        CPU seconds of those that are missing.
-    disk_bytes : float
-        That these will take.
-    measured : int
-        Cells whose cost is known, from which it is told; 0: from the first jobs of each policy.
-    """
-
-    cells: int
-    finished: int
-    cpu_s: float
-    disk_bytes: float
-    measured: int
-
-
 def run_sweep(
     spec: Spec,
     folder: str | Path,
@@ -151,9 +127,9 @@ def run_sweep(
     whole("workers", workers, 1, error=ResultError)
     if dask is not None and workers > 1:
         raise ExperimentError("workers: expected 1 with dask, whose scheduler has its own.")
-    prepare(folder)
+    check_folder(folder)
     plan = make_plan(spec, None if progress is None else _told(progress, "checked"))
-    with claim(folder):
+    with claimed(folder):
         plan.save(folder)
         return complete(plan, folder, workers=workers, dask=dask, progress=progress)
 
@@ -185,28 +161,6 @@ def complete(
     pending = missing(plan, folder, range(len(plan.cells)))
     compute_cells(plan, folder, pending, workers=workers, dask=dask, progress=progress)
     return gather(plan, folder)
-
-
-def missing(plan: Plan, folder: Path, among: Sequence[int]) -> list[int]:
-    """
-    Return the cells that are to be computed.
-
-    Parameters
-    ----------
-    plan : Plan
-        The plan.
-    folder : Path
-        Directory of the sweep.
-    among : sequence of int
-        Places of cells.
-
-    Returns
-    -------
-    list of int
-        Those that are not finished.
-    """
-    store, jobs = Store(folder), plan.spec.design.jobs
-    return [index for index in among if not store.is_finished(plan.cells[index], jobs=jobs)]
 
 
 def compute_cells(
@@ -252,7 +206,7 @@ def compute_cells(
     if dask is not None:
         compute_on_dask(folder, pending, dask, computed)
     elif workers > 1 and len(pending) > 1:
-        _warm(plan, pending)
+        warm(plan, pending)
         compute_in_processes(folder, pending, min(workers, len(pending)), computed)
     else:
         compute_here(folder, pending, computed)
@@ -283,52 +237,9 @@ def gather(plan: Plan, folder: Path) -> Sweep:
     return Sweep(plan, store.gather(plan), store.classes(plan))
 
 
-def estimate(plan: Plan, folder: Path) -> Estimate:
+def check_folder(folder: Path) -> None:
     """
-    Estimate what the missing cells of a plan will cost.
-
-    Parameters
-    ----------
-    plan : Plan
-        The plan.
-    folder : Path
-        Directory of the sweep, or where it is to be.
-
-    Returns
-    -------
-    Estimate
-        From the cost of finished cells, or from the first jobs of one cell per policy.
-    """
-    store = Store(folder)
-    pending = missing(plan, folder, range(len(plan.cells)))
-    known = sorted(set(range(len(plan.cells))) - set(pending))
-    costs = [store.cost(plan.cells[index]).get("cpu_s") for index in known]
-    measured = [float(cost) for cost in costs if cost is not None]
-    if measured:
-        sizes = [_size(store, plan, index) for index in known]
-        cpu_s = sum(measured) / len(measured) * len(pending)
-        return Estimate(
-            len(plan.cells), len(known), cpu_s, sum(sizes) / len(sizes) * len(pending), len(measured)
-        )
-    cpu_s = disk = 0.0
-    pilots = _one_per_policy(plan, pending)
-    bench, of_policy = Bench(), {}
-    for policy, index in pilots.items():
-        experiment = plan.experiment(index)
-        bench.pilot(experiment, 2)  # compiles what there is to compile
-        result, s_per_job, n_jobs = bench.pilot(experiment, _PILOT_JOBS)
-        kept = result.jobs.drop(columns="nodes") if plan.spec.design.jobs else result.jobs[:1]
-        n_bytes = len(kept.to_parquet(index=False)) / len(kept) * n_jobs
-        of_policy[policy] = (s_per_job * n_jobs, n_bytes)
-    for index in pending:
-        here = of_policy[_policy(plan, index)]
-        cpu_s, disk = cpu_s + here[0], disk + here[1]
-    return Estimate(len(plan.cells), len(known), cpu_s, disk, 0)
-
-
-def prepare(folder: Path) -> None:
-    """
-    Make the directory of a sweep.
+    Refuse a directory that holds something else than a sweep.
 
     Parameters
     ----------
@@ -338,11 +249,10 @@ def prepare(folder: Path) -> None:
     Raises
     ------
     ResultError
-        If it holds something else, or cannot be made.
+        If it holds something else, or cannot be read.
     """
     try:
-        folder.mkdir(parents=True, exist_ok=True)
-        names = sorted(path.name for path in folder.iterdir())
+        names = sorted(path.name for path in folder.iterdir()) if folder.exists() else []
     except OSError as error:
         raise ResultError(f"{folder}: cannot be used for results: {error.strerror}.") from error
     present = [name for name in names if name != LOCK and not is_leftover(name)]
@@ -353,33 +263,34 @@ def prepare(folder: Path) -> None:
         )
 
 
+@contextmanager
+def claimed(folder: Path) -> Generator[None]:
+    """
+    Make the directory of a sweep and keep others from writing into it.
+
+    Parameters
+    ----------
+    folder : Path
+        As `check_folder` accepts it.
+
+    Yields
+    ------
+    None
+        Inside the block the directory is ours.
+
+    Raises
+    ------
+    ResultError
+        If it cannot be made, or is another's.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise ResultError(f"{folder}: cannot be used for results: {error.strerror}.") from error
+    with claim(folder):
+        yield
+
+
 def _told(progress: Progress, what: str) -> Callable[[int, int], None]:
     """Return a callable that tells a phase."""
     return lambda done, total: progress(what, done, total)
-
-
-def _size(store: Store, plan: Plan, index: int) -> int:
-    """Return the bytes of the job table of a cell."""
-    name = "jobs" if plan.spec.design.jobs else "classes"
-    return store.table(name, plan.cells[index]).stat().st_size
-
-
-def _policy(plan: Plan, index: int) -> tuple[str, ...]:
-    """Return what decides how long a job of a cell takes to simulate."""
-    experiment = plan.experiment(index)
-    return (experiment.allocator, experiment.queue, experiment.model, str(experiment.topology))
-
-
-def _one_per_policy(plan: Plan, pending: Sequence[int]) -> dict[tuple[str, ...], int]:
-    """Return a cell of each policy."""
-    found: dict[tuple[str, ...], int] = {}
-    for index in pending:
-        found.setdefault(_policy(plan, index), index)
-    return found
-
-
-def _warm(plan: Plan, pending: Sequence[int]) -> None:
-    """Have kernels compiled and cached before several processes would each compile them."""
-    bench = Bench()
-    for index in _one_per_policy(plan, pending).values():
-        bench.pilot(plan.experiment(index), 2)

@@ -8,19 +8,17 @@ from typing import Any
 
 from coupling.cli.do.estimate import print_json
 from coupling.errors import ExperimentError, Stopped
-from coupling.experiments.claim import claim
 from coupling.guard import remark
 from coupling.report.terminal import ProgressDisplay
 from coupling.results.readable import counted, duration, volume
 from coupling.sweeps.array import cells_of_task, parse_task, spec_of, write_array
+from coupling.sweeps.cost import Estimate, estimate, missing
 from coupling.sweeps.plan import Plan, make_plan
 from coupling.sweeps.sweep import (
-    Estimate,
     Sweep,
+    check_folder,
+    claimed,
     compute_cells,
-    estimate,
-    missing,
-    prepare,
     run_sweep,
 )
 
@@ -95,9 +93,9 @@ def run(request: Request) -> None:
             plan = make_plan(spec, lambda done, total: told("checked", done, total))
             found = estimate(plan, folder)
         elif request.plan is not None:
-            prepare(folder)
+            check_folder(folder)
             plan = make_plan(spec, lambda done, total: told("checked", done, total))
-            with claim(folder):
+            with claimed(folder):
                 path = write_array(plan, folder, request.tasks)
         else:
             try:
