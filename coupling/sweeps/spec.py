@@ -134,7 +134,7 @@ class Spec:
                 )
             folder, name = folder or experiment.folder, experiment.name
             experiment = experiment.tables()
-        tables = plain(experiment)
+        tables = plain(experiment, source, ExperimentError)
         let_seeds_follow(tables)
         place, begin = f"{source}: [{_TABLE}]", (folder or Path()).resolve()
         varied, compared = _with_compared(tables, varied, place)
@@ -145,7 +145,7 @@ class Spec:
             set_field(tables, change)
         base = _placed({key: tables[key] for key in tables if key != "compare"}, begin)
         groups = tuple(_placed_group(group, begin) for group in design.groups)
-        named = Table(plain(varied), place).text("name", name)
+        named = Table(plain(varied, place, ExperimentError), place).text("name", name)
         return cls(base, replace(design, groups=compared + groups), named, source)
 
     @cached_property
