@@ -19,25 +19,7 @@ def expand_hostlist(text: str, taken: int = 0) -> list[str]:
     """
     Return the names in a host list.
 
-    Parameters
-    ----------
-    text : str
-        Names separated by commas; brackets hold numbers and ranges, with leading zeros
-        where the names have them. Several brackets in a name give all combinations; one inside
-        another continues the numbers before it.
-    taken : int, default 0
-        Names that other lists of the same file stand for.
-
-    Returns
-    -------
-    list of str
-        Names in the order in which they are written, repeats kept.
-
-    Raises
-    ------
-    TopologyError
-        If brackets do not match, a range is none or runs backwards, or there are more than
-        `MOST_NAMES` names, those taken included.
+    Result: names in the order in which they are written, repeats kept.
 
     Examples
     --------

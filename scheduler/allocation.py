@@ -18,15 +18,7 @@ def bits(mask: int) -> Iterator[int]:
     """
     Iterate over the set bits of a mask, lowest first.
 
-    Parameters
-    ----------
-    mask : int
-        Not negative.
-
-    Yields
-    ------
-    int
-        Index of each set bit.
+    Yields: index of each set bit.
 
     Examples
     --------
@@ -43,17 +35,7 @@ def lowest(mask: int, count: int) -> int:
     """
     Return the lowest set bits of a mask.
 
-    Parameters
-    ----------
-    mask : int
-        At least `count` bits set.
-    count : int
-        How many to keep.
-
-    Returns
-    -------
-    int
-        The mask of those bits.
+    `mask`: at least `count` bits set. Result: the mask of those bits.
 
     Examples
     --------

@@ -41,15 +41,7 @@ class Footprint:
         """
         Say whether both want the same node or link.
 
-        Parameters
-        ----------
-        other : Footprint
-            Of other jobs.
-
-        Returns
-        -------
-        bool
-            True when they do, or when both take units of links, which may be too many.
+        Result: True when they do, or when both take units of links, which may be too many.
         """
         return bool(
             self.nodes & other.nodes
@@ -68,17 +60,8 @@ def join(width: int, masks: Iterable[tuple[int, int]]) -> int:
     """
     Put the masks of groups or switches into one.
 
-    Parameters
-    ----------
-    width : int
-        Bits that a mask may have.
-    masks : iterable of (int, int)
-        Number of the group or switch, and its mask.
-
-    Returns
-    -------
-    int
-        Group i begins at bit i x the next power of two of the width, at least 8.
+    `width`: bits that a mask may have. Result: group i begins at bit i x the next power of two of
+    the width, at least 8.
 
     Examples
     --------
@@ -93,19 +76,7 @@ def split(joined: int, count: int, width: int) -> list[int]:
     """
     Take the masks of groups or switches apart again.
 
-    Parameters
-    ----------
-    joined : int
-        As `join` makes it.
-    count : int
-        Groups or switches.
-    width : int
-        Bits that a mask may have.
-
-    Returns
-    -------
-    list of int
-        The mask of each.
+    `joined`: as `join` makes it. `width`: bits that a mask may have.
 
     Examples
     --------

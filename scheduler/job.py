@@ -99,19 +99,7 @@ class Job:
 
 
 def check_jobs(jobs: Iterable[Job]) -> None:
-    """
-    Refuse jobs that cannot be simulated, or are out of order.
-
-    Parameters
-    ----------
-    jobs : iterable of Job
-        By submit time.
-
-    Raises
-    ------
-    WorkloadError
-        Naming the job and what is wrong.
-    """
+    """Refuse jobs that cannot be simulated, or are out of order."""
     before_s = -inf
     for job in jobs:
         if not isinstance(job, Job):

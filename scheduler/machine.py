@@ -57,15 +57,7 @@ class Machine:
         """
         Ask the allocator for a placement now.
 
-        Parameters
-        ----------
-        job : Job
-            A waiting job.
-
-        Returns
-        -------
-        Allocation or None
-            None when it does not fit now.
+        Result: None when it does not fit now.
         """
         if job.n_nodes > self.cluster.n_free:
             return None
@@ -84,11 +76,6 @@ class Machine:
         Let a job's patience with a limit of switches run, and be woken when it ends.
 
         Policies that plan ahead call this, since they may never see a refusal.
-
-        Parameters
-        ----------
-        job : Job
-            A waiting job.
         """
         if self.limit is None:
             return
@@ -102,22 +89,7 @@ class Machine:
         """
         Ask the allocator for a placement in another state of the machine.
 
-        Parameters
-        ----------
-        job : Job
-            A waiting job.
-        cluster : Cluster
-            A copy: the machine as expected, or without what others have reserved.
-        time_s : float
-            When the job would start; from then on it may have lost patience with a limit of
-            switches.
-        allocator : Allocator, optional
-            Another one to ask.
-
-        Returns
-        -------
-        Allocation or None
-            None when it does not fit.
+        Result: None when it does not fit.
         """
         if job.n_nodes > cluster.n_free:
             return None
@@ -128,14 +100,7 @@ class Machine:
         return found if limit.patience_ends_s(job) <= time_s else None
 
     def wake(self, time_s: float) -> None:
-        """
-        Ask to be asked again.
-
-        Parameters
-        ----------
-        time_s : float
-            A later time, in seconds.
-        """
+        """Ask to be asked again."""
         self.wake_s = min(self.wake_s, time_s)
 
     def start(self, allocation: Allocation) -> None:

@@ -9,17 +9,8 @@ def located(spec: Mapping[str, Any], folder: Path) -> dict[str, Any]:
     """
     Let matrix files start in a folder, in patterns at any depth.
 
-    Parameters
-    ----------
-    spec : mapping
-        As for `patterns.make_pattern`.
-    folder : Path
-        Where the relative paths of matrix files start.
-
-    Returns
-    -------
-    dict
-        The same with other paths.
+    `spec`: as for `patterns.make_pattern`. `folder`: where the relative paths of matrix files
+    start.
 
     Examples
     --------

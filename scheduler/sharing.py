@@ -28,14 +28,7 @@ class SharedLinks:
         self.l2: list[tuple[int, ...]] = [(0,) * CAP] * n_l2
 
     def copy(self) -> "SharedLinks":
-        """
-        Return an independent copy.
-
-        Returns
-        -------
-        SharedLinks
-            Same state.
-        """
+        """Return an independent copy."""
         twin = SharedLinks(0, 0)
         twin.leaf, twin.l2 = self.leaf.copy(), self.l2.copy()
         return twin
@@ -45,17 +38,7 @@ def without_room(taken: tuple[int, ...], units: int) -> int:
     """
     Return the up-ports of a switch that cannot take so many units more.
 
-    Parameters
-    ----------
-    taken : tuple of int
-        Masks of the switch.
-    units : int
-        Wanted on a port; `CAP` asks for ports that nobody uses.
-
-    Returns
-    -------
-    int
-        Mask of ports.
+    `units`: wanted on a port; `CAP` asks for ports that nobody uses.
     """
     return taken[CAP - units]
 
@@ -63,20 +46,6 @@ def without_room(taken: tuple[int, ...], units: int) -> int:
 def add_units(taken: tuple[int, ...], ports: int, units: int) -> tuple[int, ...]:
     """
     Take units on some up-ports of a switch.
-
-    Parameters
-    ----------
-    taken : tuple of int
-        Masks of the switch.
-    ports : int
-        Ports that have room.
-    units : int
-        Taken on each.
-
-    Returns
-    -------
-    tuple of int
-        Masks afterwards.
 
     Examples
     --------
@@ -91,19 +60,7 @@ def remove_units(taken: tuple[int, ...], ports: int, units: int) -> tuple[int, .
     """
     Give units on some up-ports of a switch back.
 
-    Parameters
-    ----------
-    taken : tuple of int
-        Masks of the switch.
-    ports : int
-        Ports on which at least so many units are taken.
-    units : int
-        Given back on each.
-
-    Returns
-    -------
-    tuple of int
-        Masks afterwards.
+    `ports`: ports on which at least so many units are taken.
 
     Examples
     --------
@@ -117,20 +74,6 @@ def remove_units(taken: tuple[int, ...], ports: int, units: int) -> tuple[int, .
 def fill_units(taken: tuple[int, ...], ports: int, units: int) -> tuple[int, ...]:
     """
     Take units on some up-ports of a switch, or all that is left where there is less.
-
-    Parameters
-    ----------
-    taken : tuple of int
-        Masks of the switch.
-    ports : int
-        Any ports.
-    units : int
-        Wanted on each.
-
-    Returns
-    -------
-    tuple of int
-        Masks afterwards.
 
     Examples
     --------

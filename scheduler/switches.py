@@ -17,25 +17,9 @@ def parse_switches(text: str, where: str) -> tuple[int, float]:
     """
     Read ``count[@time]`` as Slurm's ``--switches`` takes it.
 
-    Parameters
-    ----------
-    text : str
-        Switches at most (0: no limit) and how long to wait for that; a bare number of the
-        time is minutes, and without a time it is 300 s, Slurm's ``max_switch_wait``.
-    where : str
-        What to call the text in an error.
-
-    Returns
-    -------
-    count : int
-        Leaf switches at most.
-    patience_s : float
-        Seconds.
-
-    Raises
-    ------
-    PolicyError
-        If it is no such text.
+    `text`: switches at most (0: no limit) and how long to wait for that; a bare number of the time
+    is minutes, and without a time it is 300 s, Slurm's ``max_switch_wait``. Result: `count`: leaf
+    switches at most; `patience_s`: seconds.
 
     Examples
     --------
@@ -73,22 +57,8 @@ class SwitchLimit:
         """
         Return what a job asks for.
 
-        Parameters
-        ----------
-        job : Job
-            A waiting job.
-
-        Returns
-        -------
-        count : int
-            Leaf switches at most; 0: as many as it takes.
-        patience_s : float
-            How long it waits for that.
-
-        Raises
-        ------
-        PolicyError
-            If its column ``switches`` cannot be read.
+        Result: `count`: leaf switches at most; 0: as many as it takes; `patience_s`: how long it
+        waits for that.
         """
         if not job.extra:
             return self._default
@@ -105,47 +75,20 @@ class SwitchLimit:
         """
         Say whether a placement spans no more switches than its job wants.
 
-        Parameters
-        ----------
-        placement : Allocation
-            Proposed by an allocator.
-        cluster : Cluster
-            The machine.
-
-        Returns
-        -------
-        bool
-            True when it does not, or the job has no limit.
+        Result: True when it does not, or the job has no limit.
         """
         count, _ = self.wanted(placement.job)
         return count == 0 or leaf_switches(placement, cluster) <= count
 
     def start_clock(self, job: Job, now_s: float) -> None:
-        """
-        Count the patience of a job from now on, unless it is counted already.
-
-        Parameters
-        ----------
-        job : Job
-            A waiting job for which too wide a placement was found.
-        now_s : float
-            Seconds.
-        """
+        """Count the patience of a job from now on, unless it is counted already."""
         self._since_s.setdefault(job.id, now_s)
 
     def patience_ends_s(self, job: Job) -> float:
         """
         Return when a job takes any placement.
 
-        Parameters
-        ----------
-        job : Job
-            A waiting job.
-
-        Returns
-        -------
-        float
-            In seconds; infinity while its clock has not started.
+        Result: in seconds; infinity while its clock has not started.
         """
         return self._since_s.get(job.id, float("inf")) + self.wanted(job)[1]
 
@@ -154,17 +97,7 @@ def leaf_switches(placement: Allocation, cluster: Cluster) -> int:
     """
     Return the number of switches that the nodes of a placement hang on.
 
-    Parameters
-    ----------
-    placement : Allocation
-        A job placed.
-    cluster : Cluster
-        The machine.
-
-    Returns
-    -------
-    int
-        Leaves of a tree, routers elsewhere; the first one of a node with several rails.
+    Result: leaves of a tree, routers elsewhere; the first one of a node with several rails.
     """
     fabric = cluster.fabric
     if isinstance(fabric, FatTree):

@@ -99,17 +99,8 @@ def computing_s(injection_s: float, fraction: float) -> float:
     """
     Return the time beside communication that makes this a fraction of the ideal iteration.
 
-    Parameters
-    ----------
-    injection_s : float
-        Communication time of an iteration if only the node links limited it.
-    fraction : float
-        Its share of the ideal iteration, above 0, at most 1.
-
-    Returns
-    -------
-    float
-        Seconds of an iteration without communication.
+    `fraction`: its share of the ideal iteration, above 0, at most 1. Result: seconds of an
+    iteration without communication.
 
     Examples
     --------
@@ -149,19 +140,10 @@ class TrafficOf:
         """
         Return what a job of one rank per node puts on the network in each iteration.
 
-        Parameters
-        ----------
-        communication : Communication or None
-            Pattern, communication fraction and length of the iteration.
-        partition : Partition
-            Node of each rank, all different, and the links that the job owns.
-
-        Returns
-        -------
-        PlacedTraffic or None
-            None when nothing crosses the network: one node, no message, fraction 0, or a job
-            that counts as `latency_bound`. Bytes and compute time are such that communication
-            at injection time is the given fraction of the ideal iteration (docs/model.md).
+        `communication`: pattern, communication fraction and length of the iteration. Result: None
+        when nothing crosses the network: one node, no message, fraction 0, or a job that counts as
+        `latency_bound`. Bytes and compute time are such that communication at injection time is the
+        given fraction of the ideal iteration (docs/model.md).
         """
         if communication is None or partition.nodes.size < _PAIR:
             return None
@@ -186,27 +168,13 @@ class TrafficOf:
         """
         Return what given messages between ranks put on the network in each iteration.
 
-        Parameters
-        ----------
-        flows : RankFlows
-            Messages of an iteration.
-        partition : Partition
-            Node of each rank, repeats allowed, and the links that the job owns.
-        fraction : float, optional
-            Communication share of the ideal iteration, 0..1; looked at where `compute_s` is
-            absent.
-        compute_s : float, optional
-            Seconds of an iteration without communication.
-        iteration_s : float, optional
-            Length of the ideal iteration, to which the bytes are scaled; beside `fraction`.
-
-        Returns
-        -------
-        PlacedTraffic or None
-            None when nothing crosses the network: all ranks on one node, no message between
-            nodes, fraction 0, or a job that counts as `latency_bound`. A node sends as one,
-            whatever the number of its ranks; where nodes have several links, each of these does,
-            and ranks share them as in `netsim.topology.rails.Rails`.
+        `fraction`: communication share of the ideal iteration, 0..1; looked at where `compute_s` is
+        absent. `compute_s`: seconds of an iteration without communication. `iteration_s`: length of
+        the ideal iteration, to which the bytes are scaled; beside `fraction`. Result: None when
+        nothing crosses the network: all ranks on one node, no message between nodes, fraction 0, or
+        a job that counts as `latency_bound`. A node sends as one, whatever the number of its ranks;
+        where nodes have several links, each of these does, and ranks share them as in
+        `netsim.topology.rails.Rails`.
         """
         crossing = partition.nodes[flows.src] != partition.nodes[flows.dst]
         step = np.unique(flows.step[crossing], return_inverse=True)[1]

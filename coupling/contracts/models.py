@@ -61,19 +61,7 @@ def scene_of(make: Callable[[Topology], ContentionModel]) -> Scene:
 
 
 def reports_changes(scene: Scene) -> Iterator[str]:
-    """
-    Check that `solve` reports who started or changed, with ratios from 1 and links that exist.
-
-    Parameters
-    ----------
-    scene : Scene
-        Model and jobs.
-
-    Yields
-    ------
-    str
-        What breaks the rule.
-    """
+    """Check that `solve` reports who started or changed, with ratios from 1 and existing links."""
     model, known = scene.make(), dict[int, float]()
     for kind, job, traffic in scene.events:
         if traffic is not None:

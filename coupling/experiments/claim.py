@@ -19,24 +19,8 @@ def claim(folder: Path) -> Iterator[None]:
     """
     Keep other processes from writing into a directory.
 
-    Parameters
-    ----------
-    folder : Path
-        The directory; it holds a file ``.lock`` meanwhile.
+    `folder`: the directory; it holds a file ``.lock`` meanwhile.
 
-    Yields
-    ------
-    None
-        Inside the block the directory is ours.
-
-    Raises
-    ------
-    ResultError
-        If another process has claimed the directory, which is told; if the directory cannot be
-        written to.
-
-    Notes
-    -----
     The operating system frees the claim of a process that was killed. A file system that
     knows no locks protects nobody.
     """

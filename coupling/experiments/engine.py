@@ -65,23 +65,7 @@ def run(experiment: Experiment, progress: Progress | None = None) -> Result:
 
 
 def run_parts(experiment: Experiment, parts: Parts, progress: Progress | None = None) -> Result:
-    """
-    Run one experiment whose workload and fabric are built already.
-
-    Parameters
-    ----------
-    experiment : Experiment
-        What to run.
-    parts : Parts
-        Fabric and workload.
-    progress : callable, optional
-        Called now and then.
-
-    Returns
-    -------
-    Result
-        Tables and summary.
-    """
+    """Run one experiment whose workload and fabric are built already."""
     setup = Setup.of(experiment, parts)
     coupled = _coupled(setup, progress)
     alone = _uncoupled(setup, progress) if experiment.self_check else None
@@ -92,15 +76,7 @@ def phases(experiment: Experiment) -> tuple[str, ...]:
     """
     Return what `run_parts` calls its simulations when it reports progress.
 
-    Parameters
-    ----------
-    experiment : Experiment
-        What to run.
-
-    Returns
-    -------
-    tuple of str
-        In the order in which they run.
+    Result: in the order in which they run.
     """
     both = (experiment.label, f"{experiment.label}, infinite network")
     return both if experiment.self_check else both[:1]
@@ -112,22 +88,10 @@ def with_reference_runtimes(
     """
     Turn the log's run times into reference run times.
 
-    Parameters
-    ----------
-    experiment : Experiment
-        Its `runtime_means` says what the log's run times stand for.
-    parts : Parts
-        Fabric and workload as the log has it.
-    progress : callable, optional
-        Called now and then.
-
-    Returns
-    -------
-    Parts
-        Unchanged for ``"isolated"``. For ``"baseline"`` one pass under Baseline (first-free
-        and D-mod-k) with the run times read as isolated ones, then each divided by the
-        job's mean slowdown in that pass; the pass is not iterated. The model `assumed`
-        knows that slowdown without a pass.
+    `experiment`: its `runtime_means` says what the log's run times stand for. Result: unchanged for
+    ``"isolated"``. For ``"baseline"`` one pass under Baseline (first-free and D-mod-k) with the run
+    times read as isolated ones, then each divided by the job's mean slowdown in that pass; the pass
+    is not iterated. The model `assumed` knows that slowdown without a pass.
     """
     if experiment.runtime_means == "isolated":
         return parts

@@ -12,39 +12,15 @@ def derived_seed(seed: int, part: str) -> int:
     """
     Return the seed of a part where it states none.
 
-    Parameters
-    ----------
-    seed : int
-        Of the run, not negative.
-    part : str
-        One of `DRAWN`.
-
-    Returns
-    -------
-    int
-        32 bits of numpy's `SeedSequence`, spawned for the part: parts draw independently of each
-        other, and runs with neighbouring seeds too.
+    `part`: one of `DRAWN`. Result: 32 bits of numpy's `SeedSequence`, spawned for the part: parts
+    draw independently of each other, and runs with neighbouring seeds too.
     """
     sequence = np.random.SeedSequence(seed, spawn_key=(DRAWN.index(part),))
     return int(sequence.generate_state(1)[0])
 
 
 def all_seeds(seed: int, given: Mapping[str, int]) -> dict[str, int]:
-    """
-    Return the seed of every part.
-
-    Parameters
-    ----------
-    seed : int
-        Of the run.
-    given : mapping of str to int
-        Seeds that parts state.
-
-    Returns
-    -------
-    dict of str to int
-        By part.
-    """
+    """Return the seed of every part."""
     return {part: given.get(part, derived_seed(seed, part)) for part in DRAWN}
 
 
@@ -52,16 +28,6 @@ def given_seeds(seed: int, seeds: Mapping[str, int]) -> dict[str, int]:
     """
     Leave out the seeds that follow from the run's.
 
-    Parameters
-    ----------
-    seed : int
-        Of the run.
-    seeds : mapping of str to int
-        By part.
-
-    Returns
-    -------
-    dict of str to int
-        Those that differ from `derived_seed`.
+    Result: those that differ from `derived_seed`.
     """
     return {part: own for part, own in seeds.items() if own != derived_seed(seed, part)}

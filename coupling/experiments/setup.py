@@ -40,26 +40,7 @@ class Setup:
 
     @classmethod
     def of(cls, experiment: Experiment, parts: Parts) -> "Setup":
-        """
-        Make the network of a run.
-
-        Parameters
-        ----------
-        experiment : Experiment
-            What is run.
-        parts : Parts
-            Fabric and workload.
-
-        Returns
-        -------
-        Setup
-            The run.
-
-        Raises
-        ------
-        ExperimentError
-            If the routing, the model or an option is unknown or does not fit the fabric.
-        """
+        """Make the network of a run."""
         scene = Scene(
             parts.topology,
             _routing(experiment, parts),
@@ -73,44 +54,16 @@ class Setup:
             return cls(experiment, parts, rate_model(experiment.model)(scene))
 
     def policy(self) -> QueuePolicy:
-        """
-        Make the queue policy; those without a window ignore the one of the experiment.
-
-        Returns
-        -------
-        QueuePolicy
-            A fresh one.
-        """
+        """Make the queue policy; those without a window ignore the one of the experiment."""
         return _policy(self.experiment)
 
     def allocator(self) -> Allocator:
-        """
-        Make the allocator.
-
-        Returns
-        -------
-        Allocator
-            A fresh one.
-        """
+        """Make the allocator."""
         return _allocator(self.experiment)
 
 
 def check_parts(experiment: Experiment, parts: Parts) -> None:
-    """
-    Make every part that a run will need, so that errors show before anything is run.
-
-    Parameters
-    ----------
-    experiment : Experiment
-        What to run.
-    parts : Parts
-        Fabric and workload.
-
-    Raises
-    ------
-    ExperimentError, SchedulerError, NetsimError
-        If a name or option is unknown or does not fit the fabric.
-    """
+    """Make every part that a run will need, so that errors show before anything is run."""
     with placed(f"{experiment.source}: [scheduler]"):
         _policy(experiment)
         _check_sizes(_allocator(experiment), parts)
@@ -121,17 +74,7 @@ def baseline_slowdowns(experiment: Experiment, parts: Parts) -> Mapping[int, flo
     """
     Return the slowdowns under Baseline where the model knows them without a simulation.
 
-    Parameters
-    ----------
-    experiment : Experiment
-        Names the model.
-    parts : Parts
-        Fabric and workload.
-
-    Returns
-    -------
-    mapping of int to float or None
-        By job id; None where a simulation has to tell.
+    Result: by job id; None where a simulation has to tell.
     """
     seed = experiment.all_seeds["model"]
     known = rate_model(experiment.model)

@@ -73,12 +73,7 @@ class BlameLedger:
         """
         Write what a job lost in all.
 
-        Parameters
-        ----------
-        victim : int
-            The job.
-        lost : mapping of (int, int) to float
-            Node-seconds by culprit and class of link.
+        `lost`: node-seconds by culprit and class of link.
         """
         for (culprit, kind), node_s in lost.items():
             self.victim.append(victim)

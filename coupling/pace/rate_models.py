@@ -154,14 +154,6 @@ def rate_model(name: str) -> type[RunRates]:
     """
     Return how jobs slow each other down under a model.
 
-    Parameters
-    ----------
-    name : str
-        Of the contention model; it need not be known.
-
-    Returns
-    -------
-    type of RunRates
-        To be made for a `Scene`.
+    Result: to be made for a `Scene`.
     """
     return RATE_MODELS.get(name, Emergent)

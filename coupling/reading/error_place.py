@@ -14,20 +14,7 @@ def placed(where: str) -> Iterator[None]:
     """
     Put file and table before an error of our own packages.
 
-    Parameters
-    ----------
-    where : str
-        File and table, e.g. ``"easy.toml: [scheduler]"``.
-
-    Yields
-    ------
-    None
-        Nothing.
-
-    Raises
-    ------
-    ExperimentError
-        With the place in front of what was raised inside.
+    `where`: file and table, e.g. ``"easy.toml: [scheduler]"``.
     """
     try:
         yield

@@ -32,23 +32,8 @@ def topology_of(table: Table, folder: Path) -> Topology:
     """
     Build the topology that a document names.
 
-    Parameters
-    ----------
-    table : Table
-        Its field ``topology`` is a machine name, a table, or, from Python, a `Topology` or a
-        NetworkX graph.
-    folder : Path
-        Where relative paths start.
-
-    Returns
-    -------
-    Topology
-        The fabric.
-
-    Raises
-    ------
-    CouplingError
-        If a name, field or value is wrong.
+    `table`: its field ``topology`` is a machine name, a table, or, from Python, a `Topology` or a
+    NetworkX graph. `folder`: where relative paths start.
     """
     spec = table.raw("topology")
     if not (isinstance(spec, (str, Mapping, Topology)) or is_graph(spec)):
@@ -64,24 +49,7 @@ def build_topology(
     """
     Build a topology.
 
-    Parameters
-    ----------
-    spec : str, mapping, Topology or NetworkX graph
-        Name of a machine, fields of a topology, or the fabric itself.
-    folder : Path
-        Where relative paths start.
-    fault : callable
-        Makes the error of a sentence that says what is wrong.
-
-    Returns
-    -------
-    Topology
-        The fabric.
-
-    Raises
-    ------
-    CouplingError
-        If a name, field or value is wrong.
+    `folder`: where relative paths start.
     """
     if isinstance(spec, Topology):
         return spec
@@ -105,30 +73,10 @@ def routing_of(
     """
     Make the routing that a document names.
 
-    Parameters
-    ----------
-    table : Table
-        Its field ``routing`` is a name, a table with ``name``, or a table with ``lft``, a dump of
-        forwarding tables, and ``fabric``, the `ibnetdiscover` output that belongs to it (left out
-        where the topology itself is read from one). Absent: `usual_routing`.
-    topology : Topology
-        The fabric.
-    folder : Path
-        Where relative paths start.
-    seed : int
-        Seed of routings that draw.
-    owned : bool
-        Whether jobs may own links.
-
-    Returns
-    -------
-    Routing
-        The routing.
-
-    Raises
-    ------
-    CouplingError
-        If a name, field or file is wrong, or does not fit the fabric.
+    `table`: its field ``routing`` is a name, a table with ``name``, or a table with ``lft``, a dump
+    of forwarding tables, and ``fabric``, the `ibnetdiscover` output that belongs to it (left out
+    where the topology itself is read from one). Absent: `usual_routing`. `folder`: where relative
+    paths start.
     """
     spec = table.raw("routing", usual_routing(topology, owned=owned))
     if not isinstance(spec, (str, Mapping)):
@@ -146,28 +94,7 @@ def build_routing(
     """
     Make a routing.
 
-    Parameters
-    ----------
-    spec : str or mapping
-        Name, or fields of a routing.
-    topology : Topology
-        The fabric.
-    folder : Path
-        Where relative paths start.
-    seed : int
-        Seed of routings that draw.
-    fault : callable
-        Makes the error of a sentence that says what is wrong.
-
-    Returns
-    -------
-    Routing
-        The routing.
-
-    Raises
-    ------
-    CouplingError
-        If a name, field or file is wrong, or does not fit the fabric.
+    `folder`: where relative paths start.
     """
     try:
         return make_routing(_located(spec, folder), topology, seed)
@@ -179,19 +106,8 @@ def usual_routing(topology: Topology, *, owned: bool) -> str:
     """
     Return the routing that a fabric has where none is named.
 
-    Parameters
-    ----------
-    topology : Topology
-        The fabric.
-    owned : bool
-        Whether jobs may own links.
-
-    Returns
-    -------
-    str
-        On fat-trees D-mod-k, or where jobs may own links ``jigsaw``, which keeps them there and
-        is D-mod-k for all others; dimension order on tori, minimal on dragonflies, else
-        shortest paths.
+    Result: on fat-trees D-mod-k, or where jobs may own links ``jigsaw``, which keeps them there and
+    is D-mod-k for all others; dimension order on tori, minimal on dragonflies, else shortest paths.
     """
     if owned and isinstance(topology, FatTree):
         return "jigsaw"
@@ -204,26 +120,8 @@ def read_wiring(
     """
     Read the InfiniBand fabric that `ibnetdiscover` printed.
 
-    Parameters
-    ----------
-    path : Path
-        The file; ``-`` is standard input.
-    name_map : Path, optional
-        Better names for GUIDs.
-    like : Topology, optional
-        The fabric as it was whole.
-
-    Returns
-    -------
-    wiring : Wiring
-        A PGFT where it is one, else a graph; every cable has 1 byte/s.
-    irregularity : str
-        Why it is no PGFT; empty where it is one.
-
-    Raises
-    ------
-    SnapshotError, TopologyError
-        If the file cannot be read or is no such output.
+    `path`: the file; ``-`` is standard input. Result: `wiring`: a PGFT where it is one, else a
+    graph; every cable has 1 byte/s; `irregularity`: why it is no PGFT; empty where it is one.
     """
     better = None
     if name_map is not None:
@@ -233,23 +131,7 @@ def read_wiring(
 
 
 def demand_same(wiring: Wiring, topology: Topology, source: str) -> None:
-    """
-    Demand that a wired fabric is the topology of a snapshot, link by link.
-
-    Parameters
-    ----------
-    wiring : Wiring
-        The fabric.
-    topology : Topology
-        The topology.
-    source : str
-        What to call the fabric's file.
-
-    Raises
-    ------
-    SnapshotError
-        If nodes, switches or links differ.
-    """
+    """Demand that a wired fabric is the topology of a snapshot, link by link."""
     own = wiring.topology
     same = own.n_nodes == topology.n_nodes and own.n_switches == topology.n_switches
     if not (

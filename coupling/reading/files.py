@@ -23,20 +23,7 @@ def read_json(path: Path) -> dict[str, Any]:
     """
     Read a JSON object.
 
-    Parameters
-    ----------
-    path : Path
-        The file, which gzip may have packed; ``-`` is standard input.
-
-    Returns
-    -------
-    dict
-        Its fields.
-
-    Raises
-    ------
-    SnapshotError
-        If the file cannot be read, is no JSON object, or names a field twice.
+    `path`: the file, which gzip may have packed; ``-`` is standard input.
     """
     document = parse_json(read_text(path, SnapshotError), str(path), SnapshotError)
     if not isinstance(document, dict):
@@ -48,17 +35,7 @@ def write_whole(path: Path, text: str) -> None:
     """
     Write a file; on failure the old one, or none, is left.
 
-    Parameters
-    ----------
-    path : Path
-        The file; ``-`` is standard output.
-    text : str
-        Its contents.
-
-    Raises
-    ------
-    SnapshotError
-        If it cannot be written.
+    `path`: the file; ``-`` is standard output.
     """
     if str(path) == "-":
         write_data(text)
@@ -97,25 +74,8 @@ def node_list(table: Table, key: str, topology: Topology) -> Ints:
     """
     Read a list of nodes.
 
-    Parameters
-    ----------
-    table : Table
-        Where it stands.
-    key : str
-        Its field: numbers and names in a list, of which a name may be a host list, or one
-        host list such as ``"n[001-018]"``.
-    topology : Topology
-        The fabric.
-
-    Returns
-    -------
-    (n,) int array
-        Nodes in order, repeats kept.
-
-    Raises
-    ------
-    CouplingError
-        If it is no list of nodes, or one does not exist or takes no jobs.
+    `key`: its field: numbers and names in a list, of which a name may be a host list, or one host
+    list such as ``"n[001-018]"``. Result (n,): nodes in order, repeats kept.
     """
     value = table.raw(key)
     entries = [value] if isinstance(value, str) else value

@@ -14,17 +14,7 @@ def located(value: Any, folder: Path) -> Any:  # noqa: ANN401 (a TOML value)
     """
     Return a table with absolute paths.
 
-    Parameters
-    ----------
-    value : TOML value
-        A table, or what stands in one.
-    folder : Path
-        Where relative paths start.
-
-    Returns
-    -------
-    TOML value
-        The same otherwise; standard input (``-``) stays.
+    `folder`: where relative paths start. Result: the same otherwise; standard input (``-``) stays.
     """
     if isinstance(value, Mapping):
         return {
@@ -40,17 +30,8 @@ def hashes(value: Any, folder: Path) -> dict[str, str]:  # noqa: ANN401 (a TOML 
     """
     Return the hash of every file that a table names.
 
-    Parameters
-    ----------
-    value : TOML value
-        A table, or what stands in one.
-    folder : Path
-        Where relative paths start.
-
-    Returns
-    -------
-    dict of str to str
-        SHA-256 by path; files that are not there are left out.
+    `folder`: where relative paths start. Result: SHA-256 by path; files that are not there are left
+    out.
     """
     found = {}
     for name in _paths(value):

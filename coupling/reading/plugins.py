@@ -72,14 +72,7 @@ class PluginError(ExperimentError):
 
 
 def load_installed() -> None:
-    """
-    Add what installed distributions offer as entry points ``fabricsim.KIND``.
-
-    Raises
-    ------
-    PluginError
-        If one cannot be loaded, or bears a name that is taken.
-    """
+    """Add what installed distributions offer as entry points ``fabricsim.KIND``."""
     installed = entry_points()  # slow: all that is installed
     for kind in REGISTRIES:
         for point in installed.select(group=f"fabricsim.{kind}"):
@@ -97,24 +90,7 @@ def load_installed() -> None:
 
 
 def load_file(path: str | Path) -> dict[str, list[str]]:
-    """
-    Add what a Python file holds in dictionaries such as ``ALLOCATORS = {"corner": Corner}``.
-
-    Parameters
-    ----------
-    path : str or Path
-        The file; its code is run.
-
-    Returns
-    -------
-    dict of str to list of str
-        Names that were added, by kind.
-
-    Raises
-    ------
-    PluginError
-        If it cannot be run, holds no such dictionary, or a name is taken.
-    """
+    """Add what a Python file holds in dictionaries such as ``ALLOCATORS = {"corner": Corner}``."""
     module = _module_of_file(str(path))
     found = {
         kind: vars(module)[name]
@@ -134,25 +110,9 @@ def settled(value: Any, folder: Path, key: str = "") -> Any:  # noqa: ANN401 (wh
     """
     Register what the fields of an experiment refer to, and return them as texts.
 
-    Parameters
-    ----------
-    value : any
-        Fields by name, or what stands in one: names, references ``"module:Name"`` and
-        ``"file.py:Name"``, classes and functions, patterns.
-    folder : Path
-        Where relative paths of files start.
-    key : str, optional
-        Field that holds the value.
-
-    Returns
-    -------
-    any
-        The same with a name for every object, and absolute paths of files.
-
-    Raises
-    ------
-    PluginError
-        If something cannot be loaded, or an object cannot be named.
+    `value`: fields by name, or what stands in one: names, references ``"module:Name"`` and
+    ``"file.py:Name"``, classes and functions, patterns. `folder`: where relative paths of files
+    start.
     """
     if isinstance(value, Mapping):
         return {
@@ -178,24 +138,7 @@ def named(value: object, kind: str, folder: Path) -> str:
     """
     Return the name of something, and have it registered under that name.
 
-    Parameters
-    ----------
-    value : object
-        A name, a reference, a class or a function.
-    kind : str
-        A key of `REGISTRIES`.
-    folder : Path
-        Where relative paths of files start.
-
-    Returns
-    -------
-    str
-        The name.
-
-    Raises
-    ------
-    PluginError
-        If it cannot be loaded, or cannot be found again by another process.
+    `kind`: a key of `REGISTRIES`. `folder`: where relative paths of files start.
     """
     if isinstance(value, str):
         match = _REFERENCE.fullmatch(value)
@@ -227,22 +170,8 @@ def referred(reference: str, folder: Path) -> object:
     """
     Return what a reference stands for.
 
-    Parameters
-    ----------
-    reference : str
-        ``"module:Name"`` or ``"file.py:Name"``.
-    folder : Path
-        Where relative paths of files start.
-
-    Returns
-    -------
-    object
-        A class or function, as it is written.
-
-    Raises
-    ------
-    PluginError
-        If it is no reference, or nothing is there.
+    `reference`: ``"module:Name"`` or ``"file.py:Name"``. `folder`: where relative paths of files
+    start. Result: a class or function, as it is written.
     """
     match = _REFERENCE.fullmatch(reference)
     if match is None:
@@ -254,15 +183,7 @@ def label_of(name: str) -> str:
     """
     Return what tables and folders call an allocator.
 
-    Parameters
-    ----------
-    name : str
-        Its name, or a reference.
-
-    Returns
-    -------
-    str
-        The name; of a reference the part behind the colon.
+    Result: the name; of a reference the part behind the colon.
     """
     return name.rpartition(":")[2]
 
@@ -271,15 +192,7 @@ def sources(tables: Any) -> dict[str, str]:  # noqa: ANN401 (whatever a table ma
     """
     Return the hashes of the files that hold the plug-ins of an experiment.
 
-    Parameters
-    ----------
-    tables : any
-        Tables of the experiment, or what stands in one.
-
-    Returns
-    -------
-    dict of str to str
-        SHA-256 by path, of files outside our own packages.
+    Result: SHA-256 by path, of files outside our own packages.
     """
     used, files = set(_texts(tables)), set()
     for made in (entries[name] for entries in _MADE.values() for name in used & entries.keys()):

@@ -27,17 +27,7 @@ def number(value: float | None, digits: int = 3) -> str:
     """
     Write a number with so many significant digits, thousands apart, never as a power of ten.
 
-    Parameters
-    ----------
-    value : float or None
-        The number; None or nan: missing.
-    digits : int, default 3
-        Significant digits; digits before the point are never dropped.
-
-    Returns
-    -------
-    str
-        The number.
+    `value`: the number; None or nan: missing.
 
     Examples
     --------

@@ -25,27 +25,7 @@ def parse_json(text: str, name: str, kind: type[ValueError], *, strict: bool = T
     """
     Parse JSON.
 
-    Parameters
-    ----------
-    text : str
-        The document.
-    name : str
-        What to call it in errors.
-    kind : type of ValueError
-        Class of the errors.
-    strict : bool, default True
-        Whether a field given twice and a number that is not finite are errors; other programs
-        write both.
-
-    Returns
-    -------
-    object
-        Its value: no deeper than `MOST_DEPTH`, whole numbers of 64 bits.
-
-    Raises
-    ------
-    ValueError
-        Of that kind, if it is no JSON or beyond the bounds.
+    Result: its value: no deeper than `MOST_DEPTH`, whole numbers of 64 bits.
     """
     if sum(map(text.count, ",[{")) > MOST_VALUES:
         raise kind(f"{name}: expected at most {MOST_VALUES:,} values, got more.")
@@ -67,24 +47,7 @@ def parse_toml(text: str, name: str, kind: type[ValueError]) -> dict[str, Any]:
     """
     Parse TOML.
 
-    Parameters
-    ----------
-    text : str
-        The document.
-    name : str
-        What to call it in errors.
-    kind : type of ValueError
-        Class of the errors.
-
-    Returns
-    -------
-    dict
-        Its tables: no deeper than `MOST_DEPTH`, finite numbers, whole ones of 64 bits.
-
-    Raises
-    ------
-    ValueError
-        Of that kind, if it is no TOML or beyond the bounds.
+    Result: its tables: no deeper than `MOST_DEPTH`, finite numbers, whole ones of 64 bits.
     """
     if len(text) > MOST_TOML:
         raise kind(f"{name}: expected TOML of at most {MOST_TOML // 2**20} MiB, got more.")

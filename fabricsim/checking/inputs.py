@@ -92,20 +92,8 @@ class Pieces:
         """
         Return the next piece.
 
-        Parameters
-        ----------
-        most : int
-            Bytes that the whole input may have, unpacked.
-
-        Returns
-        -------
-        bytes
-            About a megabyte; empty at the end.
-
-        Raises
-        ------
-        ValueError
-            Of the kind asked for, if the input cannot be read or is too large.
+        `most`: bytes that the whole input may have, unpacked. Result: about a megabyte; empty at
+        the end.
         """
         with _refusing(self.name, self._kind):
             piece = self._plain.read(_PIECE)
@@ -120,22 +108,7 @@ def opened(path: Path | str, kind: type[ValueError]) -> Iterator[Pieces]:
     """
     Open an input, to be read piece by piece.
 
-    Parameters
-    ----------
-    path : Path or str
-        A file, which gzip may have packed, or ``-`` for standard input.
-    kind : type of ValueError
-        Class of the errors.
-
-    Yields
-    ------
-    Pieces
-        The input.
-
-    Raises
-    ------
-    ValueError
-        Of that kind, if the file cannot be opened.
+    `path`: a file, which gzip may have packed, or ``-`` for standard input.
     """
     path = path_of("path", path, error=kind)
     if str(path) == "-":
@@ -152,22 +125,7 @@ def read_input(path: Path | str, kind: type[ValueError]) -> Input:
     """
     Read an input whole.
 
-    Parameters
-    ----------
-    path : Path or str
-        A file, which gzip may have packed, or ``-`` for standard input.
-    kind : type of ValueError
-        Class of the errors.
-
-    Returns
-    -------
-    Input
-        Its contents.
-
-    Raises
-    ------
-    ValueError
-        Of that kind, if it cannot be read or has more than `MOST_BYTES`.
+    `path`: a file, which gzip may have packed, or ``-`` for standard input.
     """
     with opened(path, kind) as pieces:
         data = bytearray()
@@ -180,47 +138,13 @@ def read_text(path: Path | str, kind: type[ValueError]) -> str:
     """
     Read a text whole.
 
-    Parameters
-    ----------
-    path : Path or str
-        A file, which gzip may have packed, or ``-`` for standard input.
-    kind : type of ValueError
-        Class of the errors.
-
-    Returns
-    -------
-    str
-        Its contents, without the marks of Windows.
-
-    Raises
-    ------
-    ValueError
-        Of that kind, if it cannot be read, is too large or no text in UTF-8.
+    `path`: a file, which gzip may have packed, or ``-`` for standard input.
     """
     return decoded(read_input(path, kind), kind)
 
 
 def decoded(source: Input, kind: type[ValueError]) -> str:
-    """
-    Return the text of an input.
-
-    Parameters
-    ----------
-    source : Input
-        The input.
-    kind : type of ValueError
-        Class of the errors.
-
-    Returns
-    -------
-    str
-        Its contents, without the marks of Windows.
-
-    Raises
-    ------
-    ValueError
-        Of that kind, if it is no text in UTF-8; the message names the line.
-    """
+    """Return the text of an input."""
     data = source.data
     demand_text(data, source.name, 1, kind)
     try:
@@ -232,25 +156,7 @@ def decoded(source: Input, kind: type[ValueError]) -> str:
 
 
 def demand_text(data: bytes, name: str, line: int, kind: type[ValueError]) -> None:
-    """
-    Refuse bytes that are in no text.
-
-    Parameters
-    ----------
-    data : bytes
-        Contents, or a piece of them.
-    name : str
-        What to call the input.
-    line : int
-        Number of the first line of the piece.
-    kind : type of ValueError
-        Class of the errors.
-
-    Raises
-    ------
-    ValueError
-        Of that kind, naming the line of a zero byte.
-    """
+    """Refuse bytes that are in no text."""
     zero = data.find(b"\0")
     if zero >= 0:
         at = data.count(b"\n", 0, zero) + line

@@ -13,19 +13,9 @@ def sheet(header: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
     r"""
     Write a table as comma-separated values.
 
-    Parameters
-    ----------
-    header : sequence of str
-        Names of the columns.
-    rows : iterable of sequence
-        Texts and numbers; None and NaN are empty cells.
-
-    Returns
-    -------
-    str
-        A line for the header and one for each row. A text that starts like a formula (``=``,
-        ``+``, ``-``, ``@``, tab or line end) and is no number gets an apostrophe in front, as OWASP
-        advises against CSV injection; `plain_cell` takes it off again.
+    Result: a line for the header and one for each row. A text that starts like a formula (``=``,
+    ``+``, ``-``, ``@``, tab or line end) and is no number gets an apostrophe in front, as OWASP
+    advises against CSV injection; `plain_cell` takes it off again.
 
     Examples
     --------
@@ -43,16 +33,6 @@ def sheet(header: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
 def plain_cell(cell: str) -> str:
     """
     Return the text of a cell that was read.
-
-    Parameters
-    ----------
-    cell : str
-        As it stands in the file.
-
-    Returns
-    -------
-    str
-        Without the apostrophe that keeps it from being a formula.
 
     Examples
     --------

@@ -87,22 +87,7 @@ def quantity(value: object, kind: Kind, error: type[ValueError], place: str = ""
     """
     Read a quantity.
 
-    Parameters
-    ----------
-    value : object
-        A number in SI units, or a text with a unit.
-    kind : Kind
-        What it should be.
-    error : type of ValueError
-        Raised for anything else, negative or infinite quantities, and bare numbers that cannot
-        be meant.
-    place : str, optional
-        Where it stands, for the error.
-
-    Returns
-    -------
-    Stated
-        In SI units; what is `Stated` already is taken as it is.
+    Result: in SI units; what is `Stated` already is taken as it is.
 
     Examples
     --------

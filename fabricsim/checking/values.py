@@ -92,21 +92,7 @@ def plain(value: Any, place: str, error: type[ValueError]) -> Any:  # noqa: ANN4
 
 
 def too_deep(place: str, error: type[ValueError]) -> ValueError:
-    """
-    Make the error for lists and tables inside each other without end.
-
-    Parameters
-    ----------
-    place : str
-        Where they stand.
-    error : type of ValueError
-        Kind of the error.
-
-    Returns
-    -------
-    ValueError
-        Of that kind, to be raised by the caller.
-    """
+    """Make the error for lists and tables inside each other without end."""
     return error(
         f"{place}: expected values at most {MOST_DEPTH} levels inside each other, got more."
     )

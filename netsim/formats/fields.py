@@ -27,48 +27,12 @@ class Fields(Table):
         """
         Read a list of positive whole numbers.
 
-        Parameters
-        ----------
-        name : str
-            The field.
-        default : tuple of int, optional
-            Value of an absent field; without it the field is required.
-
-        Returns
-        -------
-        tuple of int
-            The values.
-
-        Raises
-        ------
-        TopologyError
-            If it is absent and required, or no such list.
+        `default`: value of an absent field; without it the field is required.
         """
         return self._checked(name, default, wholes, 1)
 
     def flags(self, name: str, count: int, *, default: bool) -> tuple[bool, ...]:
-        """
-        Read one boolean for all, or one for each.
-
-        Parameters
-        ----------
-        name : str
-            The field.
-        count : int
-            How many there are.
-        default : bool
-            Value of an absent field.
-
-        Returns
-        -------
-        tuple of bool
-            So many values.
-
-        Raises
-        ------
-        TopologyError
-            If it is neither.
-        """
+        """Read one boolean for all, or one for each."""
         value = self.raw(name, default)
         values = value if isinstance(value, (list, tuple)) else [value] * count
         if len(values) != count or not all(isinstance(entry, bool) for entry in values):
@@ -79,22 +43,7 @@ class Fields(Table):
         """
         Read a bandwidth, or a list of them.
 
-        Parameters
-        ----------
-        name : str
-            The field.
-        default : float
-            Value of an absent field, in bytes per second.
-
-        Returns
-        -------
-        float or tuple of float
-            Bytes per second.
-
-        Raises
-        ------
-        TopologyError
-            If a value is no positive bandwidth.
+        `default`: value of an absent field, in bytes per second. Result: bytes per second.
         """
         value = self.raw(name, default)
         try:
@@ -107,22 +56,7 @@ class Fields(Table):
         """
         Read a latency.
 
-        Parameters
-        ----------
-        name : str
-            The field.
-        default : float
-            Value of an absent field, in seconds.
-
-        Returns
-        -------
-        float
-            Seconds.
-
-        Raises
-        ------
-        TopologyError
-            If it is no duration.
+        `default`: value of an absent field, in seconds. Result: seconds.
         """
         try:
             return parse_latency(self.raw(name, default))
@@ -133,22 +67,7 @@ class Fields(Table):
         """
         Read what a port buffers.
 
-        Parameters
-        ----------
-        name : str
-            The field.
-        default : float
-            Value of an absent field, in bytes.
-
-        Returns
-        -------
-        float
-            Bytes.
-
-        Raises
-        ------
-        TopologyError
-            If it is no amount of data.
+        `default`: value of an absent field, in bytes. Result: bytes.
         """
         try:
             return parse_buffer(self.raw(name, default))
@@ -159,20 +78,7 @@ class Fields(Table):
         """
         Read a list of names, host lists or numbers.
 
-        Parameters
-        ----------
-        name : str
-            The field.
-
-        Returns
-        -------
-        tuple of str or int
-            The entries; empty when the field is absent.
-
-        Raises
-        ------
-        TopologyError
-            If it is no such list.
+        Result: the entries; empty when the field is absent.
         """
         value = self.raw(name, ())
         entries = value if isinstance(value, (list, tuple)) else [value]
@@ -184,17 +90,7 @@ class Fields(Table):
         """
         Check that what a list names is there.
 
-        Parameters
-        ----------
-        name : str
-            The field.
-        find : callable
-            Looks names up, and raises `TopologyError`.
-
-        Raises
-        ------
-        TopologyError
-            If it does, with the field.
+        `find`: looks names up, and raises `TopologyError`.
         """
         entries = self.listed(name)
         try:

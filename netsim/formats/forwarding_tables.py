@@ -19,25 +19,9 @@ def load_tables(spec: Mapping[str, Any], topology: Topology) -> LFT:
     """
     Read forwarding tables and the fabric that they belong to.
 
-    Parameters
-    ----------
-    spec : mapping
-        ``lft``, the path of a dump of OpenSM; ``fabric``, that of `ibnetdiscover` output, which may
-        be left out where the topology was read from one.
-    topology : Topology
-        The fabric, link by link that of `ibnetdiscover`.
-
-    Returns
-    -------
-    LFT
-        The tables.
-
-    Raises
-    ------
-    RoutingError
-        If a key is unknown or no path, the dump cannot be read, or the fabric is another.
-    TopologyError
-        If a file cannot be read or is no output of `ibnetdiscover`.
+    `spec`: ``lft``, the path of a dump of OpenSM; ``fabric``, that of `ibnetdiscover` output, which
+    may be left out where the topology was read from one. `topology`: the fabric, link by link that
+    of `ibnetdiscover`.
     """
     unknown = sorted(set(spec) - set(KEYS))
     if unknown:

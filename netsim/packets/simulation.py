@@ -70,38 +70,13 @@ def simulate_packets(
     A job computes, then goes through its steps, and again. A step starts all its messages; it
     ends when the last packet has arrived. Messages inside a node take no time.
 
-    Parameters
-    ----------
-    traffic : mapping of int to Traffic
-        What each job sends.
-    topology : Topology
-        The fabric, of full-duplex cables.
-    switch : Switch, optional
-        What happens to packets; absent: the first preset.
-    start_s : mapping of int to float, optional
-        When each job starts to compute, seconds; 0 for jobs not named.
-    iterations : mapping of int to int, optional
-        Iterations of each job, after which it leaves. Absent: jobs go on until the slowest of
-        those that share links, directly or through others, has done `slowest_does`;
-        `together_s` is the mean of the iterations completed by then, without the first.
-    slowest_does : int, default 20
-        Iterations of the slowest job, at least 2; less is cheaper and noisier.
-    seed : int, default 0
-        Of the random delays and of the order of messages in a NIC.
+    `switch`: what happens to packets; absent: the first preset. `start_s`: when each job starts to
+    compute, seconds; 0 for jobs not named. `iterations`: iterations of each job, after which it
+    leaves. Absent: jobs go on until the slowest of those that share links, directly or through
+    others, has done `slowest_does`; `together_s` is the mean of the iterations completed by then,
+    without the first. `slowest_does`: iterations of the slowest job, at least 2; less is cheaper
+    and noisier. `seed`: of the random delays and of the order of messages in a NIC.
 
-    Returns
-    -------
-    PacketTimes
-        Times of the jobs, and what the links carried.
-
-    Raises
-    ------
-    ContentionError
-        If packets could wait for each other in a circle, the simulation would take more than a day
-        or the memory at hand, or arguments are wrong.
-
-    Notes
-    -----
     Equal arguments give equal numbers. Jobs that share no link are simulated apart, which changes
     nobody; their interference is exactly 1.
     """

@@ -61,17 +61,8 @@ def scene_of(parts: Sequence[Traffic], channels: Ints) -> Scene:
     """
     Put jobs side by side.
 
-    Parameters
-    ----------
-    parts : sequence of Traffic
-        What each job sends, without flows inside nodes, at least one flow each.
-    channels : (nnz,) int array
-        Virtual channel of each link of their routes.
-
-    Returns
-    -------
-    Scene
-        The jobs in the same order.
+    `parts`: what each job sends, without flows inside nodes, at least one flow each. `channels`
+    (nnz,): virtual channel of each link of their routes. Result: the jobs in the same order.
     """
     hops = np.concatenate([part.routes.hops for part in parts])
     steps = [np.flatnonzero(np.diff(part.step, prepend=-1)) for part in parts]
@@ -91,17 +82,7 @@ def packets_of(nbytes: Floats, packet_bytes: float) -> Ints:
     """
     Return how many packets messages make.
 
-    Parameters
-    ----------
-    nbytes : (F,) float array
-        Bytes of each.
-    packet_bytes : float
-        Bytes of a packet.
-
-    Returns
-    -------
-    (F,) int array
-        At least 1.
+    `nbytes` (F,): bytes of each. Result (F,): at least 1.
     """
     count: Ints = np.maximum(np.ceil(nbytes / packet_bytes), 1.0).astype(np.int64)
     return count
@@ -111,23 +92,9 @@ def build(scene: Scene, capacity: Floats, switch: Switch, seed: int, spare: int)
     """
     Make a world at time 0, in which no job computes, communicates or has anything to do.
 
-    Parameters
-    ----------
-    scene : Scene
-        Flows.
-    capacity : (E,) float array
-        Bytes per second of each directed link.
-    switch : Switch
-        What happens to packets.
-    seed : int
-        Of all random numbers.
-    spare : int
-        Packets that there is room for, at least 1.
-
-    Returns
-    -------
-    World
-        Links and NICs are numbered without gaps, in the order of the links' numbers.
+    `capacity` (E,): bytes per second of each directed link. `spare`: packets that there is room
+    for, at least 1. Result: links and NICs are numbered without gaps, in the order of the links'
+    numbers.
     """
     used, number = np.unique(scene.links, return_inverse=True)
     n_channels = int(scene.channels.max()) + 1
@@ -174,17 +141,8 @@ def with_packets(world: World, more: int) -> World:
     """
     Return a world with more spare packets.
 
-    Parameters
-    ----------
-    world : World
-        Any.
-    more : int
-        How many, at least 1.
-
-    Returns
-    -------
-    World
-        The same but for its packets; the old one is not to be used again.
+    `more`: how many, at least 1. Result: the same but for its packets; the old one is not to be
+    used again.
     """
     old = world.packets.size
     packets = np.zeros(old + more, dtype=PACKET)

@@ -68,21 +68,7 @@ class Bounded(Protocol):
 
 
 def check_size(job: Job, cluster: Cluster) -> None:
-    """
-    Refuse a job that no state of the machine can hold.
-
-    Parameters
-    ----------
-    job : Job
-        The job.
-    cluster : Cluster
-        The machine.
-
-    Raises
-    ------
-    AllocationError
-        If it asks for less than one node or more nodes than the machine has.
-    """
+    """Refuse a job that no state of the machine can hold."""
     if not 1 <= job.n_nodes <= cluster.n_nodes:
         raise AllocationError(
             f"n_nodes must be in 1..{cluster.n_nodes}, got {job.n_nodes} (job {job.id})."
@@ -92,30 +78,7 @@ def check_size(job: Job, cluster: Cluster) -> None:
 def now_or_later(
     found: Allocation | None, allocator: str, job: Job, cluster: Cluster
 ) -> Allocation | None:
-    """
-    Tell "not now" from "never".
-
-    Parameters
-    ----------
-    found : Allocation or None
-        What the search has found.
-    allocator : str
-        Its name, for the message.
-    job : Job
-        The job.
-    cluster : Cluster
-        The machine.
-
-    Returns
-    -------
-    Allocation or None
-        The same.
-
-    Raises
-    ------
-    AllocationError
-        If nothing was found on an empty machine: that will never be otherwise.
-    """
+    """Tell "not now" from "never"."""
     if found is None and not cluster.running:
         raise AllocationError(
             f"job {job.id} of {job.n_nodes} nodes does not fit under allocator {allocator!r}, "

@@ -44,15 +44,7 @@ class NodeOrder:
         """
         Say which nodes are free.
 
-        Parameters
-        ----------
-        cluster : Cluster
-            The machine as it is.
-
-        Returns
-        -------
-        (N,) bool array
-            For the node at each place.
+        Result (N,): for the node at each place.
         """
         n_bytes = -(-self.geometry.nodes_per_leaf // 8)
         packed = b"".join([mask.to_bytes(n_bytes, "little") for mask in cluster.leaf_free])
@@ -63,15 +55,7 @@ class NodeOrder:
         """
         Return the places of the free nodes.
 
-        Parameters
-        ----------
-        cluster : Cluster
-            The machine as it is.
-
-        Returns
-        -------
-        (F,) int array
-            Ascending.
+        Result (F,): ascending.
         """
         return np.flatnonzero(self.free(cluster))
 
@@ -79,39 +63,14 @@ class NodeOrder:
         """
         Return a job on the nodes at some places, its ranks along the line.
 
-        Parameters
-        ----------
-        job : Job
-            The job.
-        places : (n,) int array
-            Different places, in any order.
-
-        Returns
-        -------
-        Allocation
-            It has an `order` where ranks do not ascend with node numbers.
+        `places` (n,): different places, in any order. Result: it has an `order` where ranks do not
+        ascend with node numbers.
         """
         return allocation_of(job, self.node[np.sort(places)].tolist(), self.geometry)
 
 
 def allocation_of(job: Job, nodes: Sequence[int], geometry: Geometry) -> Allocation:
-    """
-    Return a job on nodes, ranks in the order of the list.
-
-    Parameters
-    ----------
-    job : Job
-        The job.
-    nodes : sequence of int
-        Different nodes.
-    geometry : Geometry
-        How the machine's nodes lie in groups.
-
-    Returns
-    -------
-    Allocation
-        It owns no links.
-    """
+    """Return a job on nodes, ranks in the order of the list."""
     masks = geometry.masks(nodes)
     ranks = tuple(nodes)
     return Allocation(
@@ -161,16 +120,8 @@ def row_major(fabric: Topology) -> Ints:
     """
     Order nodes by their number.
 
-    Parameters
-    ----------
-    fabric : Topology
-        Any machine.
-
-    Returns
-    -------
-    (N,) int array
-        Row by row on a torus (axis 0 fastest), group by group and there row by row on a
-        dragonfly, leaf by leaf on a tree.
+    Result (N,): row by row on a torus (axis 0 fastest), group by group and there row by row on a
+    dragonfly, leaf by leaf on a tree.
     """
     return np.arange(fabric.n_nodes)
 
@@ -179,21 +130,8 @@ def snake(fabric: Topology) -> Ints:
     """
     Order routers row by row, every other row (and plane, ...) backwards.
 
-    Parameters
-    ----------
-    fabric : Topology
-        A torus or dragonfly.
-
-    Returns
-    -------
-    (N,) int array
-        Successive routers differ by one step on one axis of the torus; on a dragonfly, by the
-        column, the row or the group.
-
-    Raises
-    ------
-    AllocationError
-        If the machine is neither.
+    Result (N,): successive routers differ by one step on one axis of the torus; on a dragonfly, by
+    the column, the row or the group.
     """
     dims, nodes_per_router = _grid("snake", fabric)
     rank = np.zeros(int(np.prod(dims)), dtype=np.int64)
@@ -206,24 +144,9 @@ def hilbert(fabric: Topology) -> Ints:
     """
     Order routers along a Hilbert curve.
 
-    Parameters
-    ----------
-    fabric : Topology
-        A torus or dragonfly.
+    Result (N,): on a dragonfly the groups follow one another, and the curve runs through the rows
+    and columns of each.
 
-    Returns
-    -------
-    (N,) int array
-        On a dragonfly the groups follow one another, and the curve runs through the rows and
-        columns of each.
-
-    Raises
-    ------
-    AllocationError
-        If the machine is neither.
-
-    Notes
-    -----
     The curve fills the smallest cube of 2^k routers a side that covers the grid; what lies
     outside the grid is passed over, so successive routers are neighbours for certain only
     where the grid is such a cube.
@@ -240,18 +163,8 @@ def hilbert_index(coordinates: Ints) -> Ints:
     """
     Return how far along the Hilbert curve points of a grid lie.
 
-    Parameters
-    ----------
-    coordinates : (D, n) int array
-        Not negative.
+    `coordinates` (D, n): not negative. Result (n,): 0 at the origin.
 
-    Returns
-    -------
-    (n,) int array
-        0 at the origin.
-
-    Notes
-    -----
     C. Hamilton, *Compact Hilbert indices*, Dalhousie University CS-2006-07, section 2: from
     the top bit down, the sub-cube of each point is a word of D bits that the entry point and
     direction of the curve in the cube turn into a place of the Gray code.

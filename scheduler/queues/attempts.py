@@ -28,16 +28,8 @@ class Attempts:
         """
         Say whether trying a job is useless.
 
-        Parameters
-        ----------
-        job : Job
-            A waiting job.
-
-        Returns
-        -------
-        bool
-            True when fewer nodes are free, or its size or for a monotone allocator a smaller
-            one was refused.
+        Result: True when fewer nodes are free, or its size or for a monotone allocator a smaller
+        one was refused.
         """
         size = job.n_nodes
         return size > self._machine.cluster.n_free or size >= self._least or size in self._sizes
@@ -46,15 +38,7 @@ class Attempts:
         """
         Ask the allocator for a placement now.
 
-        Parameters
-        ----------
-        job : Job
-            A waiting job; not a useless one.
-
-        Returns
-        -------
-        Allocation or None
-            None when it does not fit now, or only on more switches than it wants.
+        Result: None when it does not fit now, or only on more switches than it wants.
         """
         machine = self._machine
         found = machine.try_to_place(job)

@@ -117,22 +117,5 @@ class Easy:
 
 
 def reach_of(window: int) -> int:
-    """
-    Return how many jobs a policy sees.
-
-    Parameters
-    ----------
-    window : int
-        Jobs behind the head.
-
-    Returns
-    -------
-    int
-        The head included.
-
-    Raises
-    ------
-    PolicyError
-        If the window is no whole number from 0.
-    """
+    """Return how many jobs a policy sees."""
     return whole("window", window, 0, error=PolicyError) + 1

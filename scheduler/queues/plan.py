@@ -78,14 +78,7 @@ class FreeNodes:
             self._free[step] ^= booking.taken.nodes
 
     def mark(self, time_s: float) -> None:
-        """
-        Make a time one of the instants.
-
-        Parameters
-        ----------
-        time_s : float
-            If it is past, nothing is done.
-        """
+        """Make a time one of the instants."""
         if time_s > self._times[0]:
             self._step_at(time_s)
             self._gains.add(time_s)
@@ -102,19 +95,7 @@ class FreeNodes:
         """
         Iterate over the instants from which so many nodes are free for so long.
 
-        Parameters
-        ----------
-        n_nodes : int
-            Wanted.
-        length_s : float
-            For how long.
-        before_s : float
-            Instants from this one on are left out.
-
-        Yields
-        ------
-        float
-            In seconds, ascending; instants are those at which something changes.
+        Yields: in seconds, ascending; instants are those at which something changes.
         """
         times, free = self._times, self._free
         first = 0
@@ -156,23 +137,7 @@ class Plan:
         """
         Find the first time from now on at which a job fits beside all other bookings.
 
-        Parameters
-        ----------
-        job : Job
-            A waiting job; its own booking, if any, is not in its way.
-        machine : Machine
-            The machine now.
-        free : FreeNodes
-            What all others leave.
-        place : callable, optional
-            Places the job; default: the allocator.
-        before_s : float, optional
-            Times from this one on are not looked at.
-
-        Returns
-        -------
-        Booking or None
-            Not entered into the plan; None when there is none.
+        Result: not entered into the plan; None when there is none.
         """
         place = place or machine.expects
         base: Cluster | None = None
@@ -191,23 +156,7 @@ class Plan:
         return None
 
     def beside(self, job: Job, base: Cluster, from_s: float, until_s: float) -> Cluster:
-        """
-        Return a machine without what other bookings hold at some time in between.
-
-        Parameters
-        ----------
-        job : Job
-            Whose own booking is not in its way.
-        base : Cluster
-            The machine as running jobs leave it at that time.
-        from_s, until_s : float
-            In seconds.
-
-        Returns
-        -------
-        Cluster
-            A copy.
-        """
+        """Return a machine without what other bookings hold at some time in between."""
         taken = Footprint()
         for job_id, booking in self.bookings.items():
             if booking.start_s < until_s and booking.end_s > from_s and job_id != job.id:
@@ -217,16 +166,7 @@ class Plan:
         return cluster
 
     def compress(self, jobs: Sequence[Job], machine: Machine) -> None:
-        """
-        Move bookings forward until none can be moved with all others where they are.
-
-        Parameters
-        ----------
-        jobs : sequence of Job
-            Booked jobs; earlier ones are moved first.
-        machine : Machine
-            The machine now.
-        """
+        """Move bookings forward until none can be moved with all others where they are."""
         free = self.free_nodes(machine)
         index = still = 0
         while still < len(jobs):  # looked at in vain since a booking last moved
@@ -241,38 +181,14 @@ class Plan:
             index, still = index + 1, still + 1
 
     def free_nodes(self, machine: Machine) -> FreeNodes:
-        """
-        Return what running and booked jobs leave.
-
-        Parameters
-        ----------
-        machine : Machine
-            The machine now.
-
-        Returns
-        -------
-        FreeNodes
-            Over time.
-        """
+        """Return what running and booked jobs leave."""
         return FreeNodes(machine, self.bookings.values())
 
     def book(self, jobs: Iterable[Job], machine: Machine, place: Place | None = None) -> None:
         """
         Enter the earliest time and place of each of some jobs.
 
-        Parameters
-        ----------
-        jobs : iterable of Job
-            Waiting jobs without a booking, in order.
-        machine : Machine
-            The machine now.
-        place : callable, optional
-            Places a job; default: the allocator.
-
-        Raises
-        ------
-        PolicyError
-            If a job does not fit even when all running and booked jobs have ended.
+        `jobs`: waiting jobs without a booking, in order.
         """
         free = self.free_nodes(machine)
         for job in jobs:
@@ -286,13 +202,6 @@ class Plan:
             free.change(booking)
 
     def wake(self, machine: Machine) -> None:
-        """
-        Ask to be woken for every start, since nothing else need happen then.
-
-        Parameters
-        ----------
-        machine : Machine
-            The machine now.
-        """
+        """Ask to be woken for every start, since nothing else need happen then."""
         for booking in self.bookings.values():
             machine.wake(booking.start_s)

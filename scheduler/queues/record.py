@@ -7,19 +7,7 @@ Key = tuple[int, int, int, str]
 
 
 def pattern_of(job: Job) -> str:
-    """
-    Return the name of a job's communication pattern.
-
-    Parameters
-    ----------
-    job : Job
-        The job.
-
-    Returns
-    -------
-    str
-        Empty for a job that does not communicate.
-    """
+    """Return the name of a job's communication pattern."""
     return "" if job.communication is None else job.communication.label
 
 
@@ -42,18 +30,7 @@ class Record:
         return len(self._seen)
 
     def add(self, job: Job, shape: str, stretch: float) -> None:
-        """
-        Enter a run.
-
-        Parameters
-        ----------
-        job : Job
-            That has ended.
-        shape : str
-            Where it ran.
-        stretch : float
-            Run time / expected run time.
-        """
+        """Enter a run."""
         shapes = self._seen.setdefault(_key(job), {})
         count, total = shapes.get(shape, (0, 0.0))
         shapes[shape] = (count + 1, total + stretch)
@@ -62,18 +39,8 @@ class Record:
         """
         Return how long a job is expected to take on a shape, relative to its estimate.
 
-        Parameters
-        ----------
-        job : Job
-            A waiting job.
-        shape : str
-            Where it might run.
-
-        Returns
-        -------
-        float
-            Mean of the same job on this shape; where it never ran on it, of all its runs; 1
-            if it never ran.
+        Result: mean of the same job on this shape; where it never ran on it, of all its runs; 1 if
+        it never ran.
         """
         shapes = self._seen.get(_key(job))
         if not shapes:

@@ -28,21 +28,7 @@ class Reservation:
 
 
 def expected_cluster(machine: Machine, time_s: float) -> Cluster:
-    """
-    Return the machine as it will be when all jobs expected to end by then have ended.
-
-    Parameters
-    ----------
-    machine : Machine
-        The machine now.
-    time_s : float
-        A time from now on, in seconds.
-
-    Returns
-    -------
-    Cluster
-        A copy.
-    """
+    """Return the machine as it will be when all jobs expected to end by then have ended."""
     cluster = machine.cluster.copy()
     for job_id, end_s in machine.expected_end_s.items():
         if end_s <= time_s:
@@ -54,15 +40,7 @@ def departures(machine: Machine) -> list[tuple[float, list[int]]]:
     """
     Return the running jobs by the instant at which they are expected to end.
 
-    Parameters
-    ----------
-    machine : Machine
-        The machine now.
-
-    Returns
-    -------
-    list of (float, list of int)
-        Time in seconds and job ids, ascending.
+    Result: time in seconds and job ids, ascending.
     """
     leaving: dict[float, list[int]] = {}
     for job_id, end_s in machine.expected_end_s.items():
@@ -74,24 +52,8 @@ def reserve(job: Job, machine: Machine) -> Reservation:
     """
     Return the first time at which the allocator is expected to be able to place a job.
 
-    Parameters
-    ----------
-    job : Job
-        The job at the head of the queue, which does not fit now.
-    machine : Machine
-        The machine now.
-
-    Returns
-    -------
-    Reservation
-        Time and place. A job that wants few switches is expected to lose patience when its
-        time for that is over, or so long after the first time at which it fits otherwise.
-
-    Raises
-    ------
-    PolicyError
-        If the job does not fit even when all running jobs have ended: the allocator
-        refuses it on an empty machine without saying that it never will.
+    Result: time and place. A job that wants few switches is expected to lose patience when its time
+    for that is over, or so long after the first time at which it fits otherwise.
     """
     cluster, limit = machine.cluster.copy(), machine.limit
     agenda = departures(machine)
@@ -116,21 +78,7 @@ def reserve(job: Job, machine: Machine) -> Reservation:
 
 
 def never_placed(job: Job, machine: Machine) -> PolicyError:
-    """
-    Return the error of a job that finds no place even when everybody else has ended.
-
-    Parameters
-    ----------
-    job : Job
-        The job.
-    machine : Machine
-        The machine.
-
-    Returns
-    -------
-    PolicyError
-        To be raised.
-    """
+    """Return the error of a job that finds no place even when everybody else has ended."""
     return PolicyError(
         f"job {job.id} of {job.n_nodes} nodes cannot be placed by allocator "
         f"{machine.allocator.name!r} even on the empty machine."

@@ -179,15 +179,7 @@ def shapes_of(machine: Machine) -> Shapes:
     """
     Return the shapes that fit a machine.
 
-    Parameters
-    ----------
-    machine : Machine
-        The machine.
-
-    Returns
-    -------
-    Shapes
-        Chunks on a torus, spans of switches on a tree, else one.
+    Result: chunks on a torus, spans of switches on a tree, else one.
     """
     fabric = machine.cluster.fabric
     if isinstance(fabric, Torus):

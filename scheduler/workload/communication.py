@@ -216,17 +216,8 @@ def busiest_bytes(pattern: Pattern, slots: Ints) -> float:
     """
     Return the bytes that the busiest node sends or receives, summed over the steps.
 
-    Parameters
-    ----------
-    pattern : Pattern
-        One iteration.
-    slots : (ranks,) int array
-        Of each rank its place among the nodes of the job, from 0.
-
-    Returns
-    -------
-    float
-        Divided by the bandwidth of a node: the injection time in seconds.
+    `slots` (ranks,): of each rank its place among the nodes of the job, from 0. Result: divided by
+    the bandwidth of a node: the injection time in seconds.
     """
     total = 0.0
     for step in pattern.steps(slots.size):

@@ -44,15 +44,8 @@ class Distribution:
         """
         Return the values that these shares of all draws stay below.
 
-        Parameters
-        ----------
-        share : (n,) float array
-            In [0, 1).
-
-        Returns
-        -------
-        (n,) float array
-            The inverse of the cumulative distribution; uniform shares give draws.
+        `share` (n,): in [0, 1). Result (n,): the inverse of the cumulative distribution; uniform
+        shares give draws.
 
         Examples
         --------
@@ -99,27 +92,9 @@ def read_distribution(value: object, unit: Unit, place: str) -> Distribution:
     """
     Read a distribution as a communication profile writes it.
 
-    Parameters
-    ----------
-    value : object
-        A number, or a table with one of ``uniform = [low, high]``, ``log_uniform = [low,
-        high]``, ``lognormal = [mu, sigma]`` (of the natural logarithm of the value in
-        seconds, bytes or as a fraction) and ``choice = [...]``, this with ``weights``
-        where they are not equal.
-    unit : callable
-        Reads a number with its unit, where it has one.
-    place : str
-        File, rule and key, for the error.
-
-    Returns
-    -------
-    Distribution
-        In SI units.
-
-    Raises
-    ------
-    WorkloadError
-        If the value is nothing of that kind.
+    `value`: a number, or a table with one of ``uniform = [low, high]``, ``log_uniform = [low,
+    high]``, ``lognormal = [mu, sigma]`` (of the natural logarithm of the value in seconds, bytes or
+    as a fraction) and ``choice = [...]``, this with ``weights`` where they are not equal.
     """
     if not isinstance(value, Mapping):
         return Distribution("constant", _numbers([value], unit, place))

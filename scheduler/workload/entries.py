@@ -74,26 +74,8 @@ def workload_of(entries: Sequence[Entry], filters: Filters, source: Source) -> W
     """
     Turn the entries of a log into a workload.
 
-    Parameters
-    ----------
-    entries : sequence of Entry
-        In the order of the log. Those without a number get numbers above all others;
-        labels that are names are numbered in the order in which they appear, and kept as
-        further columns.
-    filters : Filters
-        What to keep, and how.
-    source : Source
-        Where the log came from.
-
-    Returns
-    -------
-    Workload
-        Jobs, and what was dropped.
-
-    Raises
-    ------
-    WorkloadError
-        If there is no entry, or two jobs have one number.
+    `entries`: in the order of the log. Those without a number get numbers above all others; labels
+    that are names are numbered in the order in which they appear, and kept as further columns.
     """
     if not entries:
         raise WorkloadError(f"{source.name}: expected at least one job, got none.")
@@ -180,25 +162,7 @@ def _with_names(
 
 
 def refuse(place: str, name: str, expected: str, got: object) -> WorkloadError:
-    """
-    Make the error for one value of one job.
-
-    Parameters
-    ----------
-    place : str
-        File and line or position.
-    name : str
-        Field.
-    expected : str
-        What it should have been.
-    got : object
-        What it was.
-
-    Returns
-    -------
-    WorkloadError
-        To be raised.
-    """
+    """Make the error for one value of one job."""
     text = repr(got)
     text = text if len(text) <= _SHOWN else text[: _SHOWN - 3] + "..."
     return WorkloadError(f"{place}: field {name}: expected {expected}, got {text}.")
@@ -208,15 +172,7 @@ def missing(value: object) -> bool:
     """
     Say whether a value means that nothing is known.
 
-    Parameters
-    ----------
-    value : object
-        As read.
-
-    Returns
-    -------
-    bool
-        True for nothing, an empty text, -1 and words such as ``Unknown``.
+    Result: True for nothing, an empty text, -1 and words such as ``Unknown``.
     """
     return value is None or (not isinstance(value, bool) and str(value).lower() in _NOTHING)
 
@@ -225,22 +181,7 @@ def seconds(value: object, place: str, name: str) -> float:
     """
     Read a time or duration.
 
-    Parameters
-    ----------
-    value : object
-        A number or its text.
-    place, name : str
-        For the error.
-
-    Returns
-    -------
-    float
-        Seconds; -1 where missing.
-
-    Raises
-    ------
-    WorkloadError
-        If it is no number, negative or too large.
+    Result: seconds; -1 where missing.
     """
     if missing(value):
         return float(MISSING)
@@ -254,22 +195,7 @@ def count(value: object, place: str, name: str) -> int:
     """
     Read a whole number.
 
-    Parameters
-    ----------
-    value : object
-        A number or its text.
-    place, name : str
-        For the error.
-
-    Returns
-    -------
-    int
-        The number; -1 where missing.
-
-    Raises
-    ------
-    WorkloadError
-        If it is no whole number, negative or too large.
+    Result: the number; -1 where missing.
     """
     if missing(value):
         return MISSING

@@ -185,17 +185,9 @@ def nodes_of(processors: Ints, requested: Ints, per_node: int) -> Ints:
     """
     Return the nodes that jobs of so many processors take.
 
-    Parameters
-    ----------
-    processors, requested : (n,) int array
-        Processors used, and asked for; the latter counts where the former is below 1.
-    per_node : int
-        Processors of a node.
-
-    Returns
-    -------
-    (n,) int array
-        Processors / `per_node`, rounded up; below 1 where both are missing.
+    `processors`, `requested` (n,): processors used, and asked for; the latter counts where the
+    former is below 1. Result (n,): processors / `per_node`, rounded up; below 1 where both are
+    missing.
     """
     size = np.where(processors > 0, processors, requested)
     return np.where(size > 0, -(-size // per_node), MISSING)
@@ -205,20 +197,9 @@ def select(records: Records, filters: Filters, source: Source) -> Workload:
     """
     Turn the columns of a log into a workload.
 
-    Parameters
-    ----------
-    records : Records
-        All jobs of the log, in its order.
-    filters : Filters
-        What to keep, and how.
-    source : Source
-        Where the log came from.
-
-    Returns
-    -------
-    Workload
-        Jobs by submit time. A job that several reasons drop counts under the first:
-        run time, processors, those of the format, submit time, size, window.
+    `records`: all jobs of the log, in its order. Result: jobs by submit time. A job that several
+    reasons drop counts under the first: run time, processors, those of the format, submit time,
+    size, window.
     """
     nodes = _scaled(records.n_nodes, filters.scale_nodes, source)
     reasons: dict[str, NDArray[np.bool_]] = {

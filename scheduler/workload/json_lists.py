@@ -14,24 +14,7 @@ from scheduler.workload.source import Source, bounded, read_source
 
 
 def load_json(source: Source) -> Any:  # noqa: ANN401 (whatever the file holds)
-    """
-    Parse a source as one JSON value.
-
-    Parameters
-    ----------
-    source : Source
-        The text.
-
-    Returns
-    -------
-    object
-        The value.
-
-    Raises
-    ------
-    WorkloadError
-        If it is no JSON; the message names the line.
-    """
+    """Parse a source as one JSON value."""
     text = decoded(source, WorkloadError)
     return parse_json(text, source.name, WorkloadError, strict=False)
 
@@ -40,20 +23,7 @@ def job_tables(source: Source) -> list[tuple[str, Mapping[str, Any]]]:
     """
     Return the job list of a JSON document.
 
-    Parameters
-    ----------
-    source : Source
-        A list of objects, or an object with such a list under ``jobs``.
-
-    Returns
-    -------
-    list of (str, mapping)
-        Place for errors, and fields, of each job.
-
-    Raises
-    ------
-    WorkloadError
-        If there is no such list.
+    `source`: a list of objects, or an object with such a list under ``jobs``.
     """
     value = load_json(source)
     jobs = value.get("jobs") if isinstance(value, Mapping) else value
@@ -72,24 +42,10 @@ def read_flux_json(path: str | Path, **options: Unpack[ReadOptions]) -> Workload
     """
     Read a job list of Flux, as ``flux jobs -a --json`` prints it.
 
-    Parameters
-    ----------
-    path : str or Path
-        Plain or gzip, told apart by content; ``-`` is standard input.
-    **options : ReadOptions
-        The fields of `Filters`.
-
-    Returns
-    -------
-    Workload
-        Unfinished jobs and jobs that were cancelled before they ran are dropped; those that were
-        cancelled while they ran are kept. Run time is ``t_cleanup - t_run``, the requested time
-        ``duration``, 0 meaning none.
-
-    Raises
-    ------
-    WorkloadError
-        If the file cannot be read; the message names file, job and field.
+    `path`: plain or gzip, told apart by content; ``-`` is standard input. `**options`: the fields
+    of `Filters`. Result: unfinished jobs and jobs that were cancelled before they ran are dropped;
+    those that were cancelled while they ran are kept. Run time is ``t_cleanup - t_run``, the
+    requested time ``duration``, 0 meaning none.
     """
     filters = Filters(**options)
     source = read_source(path)
@@ -137,24 +93,10 @@ def read_batsim_json(path: str | Path, **options: Unpack[ReadOptions]) -> Worklo
     """
     Read a workload of Batsim.
 
-    Parameters
-    ----------
-    path : str or Path
-        Plain or gzip, told apart by content; ``-`` is standard input.
-    **options : ReadOptions
-        The fields of `Filters`; ``res`` counts processors, where nodes have several.
-
-    Returns
-    -------
-    Workload
-        Jobs of ``delay`` profiles; the run time of others follows from a platform that is
-        not in the file, so they are dropped. The profile's name is kept as a further
-        column.
-
-    Raises
-    ------
-    WorkloadError
-        If the file cannot be read; the message names file, job and field.
+    `path`: plain or gzip, told apart by content; ``-`` is standard input. `**options`: the fields
+    of `Filters`; ``res`` counts processors, where nodes have several. Result: jobs of ``delay``
+    profiles; the run time of others follows from a platform that is not in the file, so they are
+    dropped. The profile's name is kept as a further column.
     """
     filters = Filters(**options)
     source = read_source(path)

@@ -24,27 +24,10 @@ def lublin(n_nodes: int, n_jobs: int = 10_000, seed: int = 1) -> Workload:
     """
     Draw a workload from the model of Lublin and Feitelson.
 
-    Parameters
-    ----------
-    n_nodes : int
-        Nodes of the machine, 16 to 10^9; the largest job takes them all.
-    n_jobs : int, default 10000
-        Number of jobs, 1 to `MOST_JOBS` of `scheduler.workload.synthetic`.
-    seed : int, default 1
-        Of the random numbers; equal seeds give equal jobs.
+    `n_nodes`: nodes of the machine, 16 to 10^9; the largest job takes them all. `n_jobs`: number of
+    jobs, 1 to `MOST_JOBS` of `scheduler.workload.synthetic`. Result: jobs 1..n with a daily cycle
+    of arrivals from midnight on; whole seconds.
 
-    Returns
-    -------
-    Workload
-        Jobs 1..n with a daily cycle of arrivals from midnight on; whole seconds.
-
-    Raises
-    ------
-    WorkloadError
-        If an argument is out of range.
-
-    Notes
-    -----
     Lublin and Feitelson, *The workload on parallel supercomputers: modeling the characteristics
     of rigid jobs*, J. Parallel Distrib. Comput. 63 (2003), with the parameters that do
     not tell batch from interactive jobs:

@@ -93,17 +93,8 @@ def name_of(job: Job, key: str) -> str:
     """
     Return the name of who a job belongs to, or where it waited.
 
-    Parameters
-    ----------
-    job : Job
-        The job.
-    key : str
-        One of ``user``, ``group``, ``executable``, ``queue``, ``account``, ``partition``.
-
-    Returns
-    -------
-    str
-        As the log has it; its number where it has no name; empty where it tells neither.
+    `key`: one of ``user``, ``group``, ``executable``, ``queue``, ``account``, ``partition``.
+    Result: as the log has it; its number where it has no name; empty where it tells neither.
     """
     label, columns = _NAMED[key]
     extra = dict(job.extra)
@@ -126,26 +117,11 @@ def read_match(table: object, place: str) -> Match:
     """
     Read the conditions of a rule.
 
-    Parameters
-    ----------
-    table : object
-        A table with any of ``min_nodes``, ``max_nodes``; ``size``, ``user``, ``group``,
-        ``executable``, ``queue`` (a number or a list; but for ``size`` also names or
-        shell-style patterns of names, as ``account`` and ``partition``); ``name`` (shell-style
-        pattern or a list); ``pattern`` (as the log names it) and ``column`` (a table: further
-        columns of the log and their values).
-    place : str
-        File and rule, for the error.
-
-    Returns
-    -------
-    Match
-        The conditions.
-
-    Raises
-    ------
-    WorkloadError
-        If a key is unknown or a value of the wrong kind.
+    `table`: a table with any of ``min_nodes``, ``max_nodes``; ``size``, ``user``, ``group``,
+    ``executable``, ``queue`` (a number or a list; but for ``size`` also names or shell-style
+    patterns of names, as ``account`` and ``partition``); ``name`` (shell-style pattern or a list);
+    ``pattern`` (as the log names it) and ``column`` (a table: further columns of the log and their
+    values).
     """
     if not isinstance(table, Mapping):
         raise WorkloadError(f"{place}: match: expected a table, got {table!r}.")

@@ -22,28 +22,11 @@ def read_placement_log(path: str | Path, **options: Unpack[ReadOptions]) -> Work
     one; lines that begin with ``#`` or ``;`` are comments. Without times, event k happens at
     k seconds, which keeps the order.
 
-    Parameters
-    ----------
-    path : str or Path
-        Plain or gzip, told apart by content; ``-`` is standard input.
-    **options : ReadOptions
-        The fields of `Filters`.
+    `path`: plain or gzip, told apart by content; ``-`` is standard input. `**options`: the fields
+    of `Filters`. Result: a job per placement, submitted when it was placed and running until its
+    removal, or to the end of the log. A number that is placed again after its removal is a new job
+    and gets a new number.
 
-    Returns
-    -------
-    Workload
-        A job per placement, submitted when it was placed and running until its removal, or
-        to the end of the log. A number that is placed again after its removal is a new
-        job and gets a new number.
-
-    Raises
-    ------
-    WorkloadError
-        If a line is none of these, a job is removed that is not placed or placed twice, or time
-        runs backwards; the message names file and line.
-
-    Notes
-    -----
     Stoltzfus13, section 3.1: "P for place and F for remove"; its log has no times that count.
     """
     filters = Filters(**options)

@@ -182,17 +182,7 @@ def seeded(spec: Mapping[str, Any], seed: int) -> dict[str, Any]:
     """
     Give a pattern and those inside it a seed, where they take one and state none.
 
-    Parameters
-    ----------
-    spec : mapping
-        As for `make_pattern`.
-    seed : int
-        The seed.
-
-    Returns
-    -------
-    dict
-        The specification with it.
+    `spec`: as for `make_pattern`.
 
     Examples
     --------
@@ -292,15 +282,7 @@ def expected_of(key: str) -> str:
     """
     Say which values a quantity of a rule may have.
 
-    Parameters
-    ----------
-    key : str
-        One of ``comm_fraction``, ``bytes_per_flow``, ``iteration``.
-
-    Returns
-    -------
-    str
-        For an error.
+    `key`: one of ``comm_fraction``, ``bytes_per_flow``, ``iteration``.
     """
     if key == "comm_fraction":
         return "fractions in 0..1"

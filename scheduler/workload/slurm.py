@@ -38,16 +38,9 @@ def slurm_duration(text: str) -> float | None:
     """
     Read a duration as Slurm writes it.
 
-    Parameters
-    ----------
-    text : str
-        ``minutes``, ``minutes:seconds``, ``hours:minutes:seconds``, ``days-hours``,
-        ``days-hours:minutes`` or ``days-hours:minutes:seconds``.
-
-    Returns
-    -------
-    float or None
-        Seconds; None if it is no duration.
+    `text`: ``minutes``, ``minutes:seconds``, ``hours:minutes:seconds``, ``days-hours``,
+    ``days-hours:minutes`` or ``days-hours:minutes:seconds``. Result: seconds; None if it is no
+    duration.
 
     Examples
     --------
@@ -74,27 +67,11 @@ def read_sacct(path: str | Path, **options: Unpack[ReadOptions]) -> Workload:
     uses JobIDRaw, Timelimit, State, JobName, UID or User, GID, Group or Account, and Partition
     where present, and keeps all other columns. ``--delimiter=,`` is understood too.
 
-    Parameters
-    ----------
-    path : str or Path
-        Plain or gzip, told apart by content; ``-`` is standard input.
-    **options : ReadOptions
-        The fields of `Filters`.
+    `path`: plain or gzip, told apart by content; ``-`` is standard input. `**options`: the fields
+    of `Filters`. Result: unfinished jobs, job steps and jobs that were cancelled before they ran
+    are dropped; those that were cancelled while they ran held their nodes, and are kept. Tasks of
+    arrays and parts of heterogeneous jobs get new numbers where there is no JobIDRaw.
 
-    Returns
-    -------
-    Workload
-        Unfinished jobs, job steps and jobs that were cancelled before they ran are dropped; those
-        that were cancelled while they ran held their nodes, and are kept. Tasks of arrays and
-        parts of heterogeneous jobs get new numbers where there is no JobIDRaw.
-
-    Raises
-    ------
-    WorkloadError
-        If the file cannot be read; the message names file, line and field.
-
-    Notes
-    -----
     Times without an offset are taken as UTC: a local clock that is set forward or back in
     the middle of a log shifts the arrivals by that hour.
     """
@@ -107,22 +84,7 @@ def sacct_entries(source: Source, filters: Filters) -> list[Entry]:
     """
     Read the lines of accounting records one by one.
 
-    Parameters
-    ----------
-    source : Source
-        The records.
-    filters : Filters
-        How processors become nodes.
-
-    Returns
-    -------
-    list of Entry
-        All jobs, those that a workload drops too; times in seconds since 1970.
-
-    Raises
-    ------
-    WorkloadError
-        If a line cannot be read.
+    Result: all jobs, those that a workload drops too; times in seconds since 1970.
     """
     lines = bounded(_text(source), source)
     first = next(lines, None)
@@ -217,22 +179,8 @@ def instant(text: str, place: str, name: str) -> float:
     """
     Read a point in time.
 
-    Parameters
-    ----------
-    text : str
-        ISO 8601, without an offset taken as UTC, or seconds since 1970.
-    place, name : str
-        For the error.
-
-    Returns
-    -------
-    float
-        Seconds since 1970; -1 where missing.
-
-    Raises
-    ------
-    WorkloadError
-        If it is no time.
+    `text`: ISO 8601, without an offset taken as UTC, or seconds since 1970. Result: seconds since
+    1970; -1 where missing.
     """
     if missing(text):
         return float(MISSING)

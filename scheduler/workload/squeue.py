@@ -31,22 +31,8 @@ def read_squeue_json(path: str | Path, **options: Unpack[ReadOptions]) -> Worklo
     seconds where they are told. Further columns are ``user_name``, ``account``, ``tasks``,
     ``tasks_per_node``, ``array_job_id`` and ``het_job_id``, where the queue tells them.
 
-    Parameters
-    ----------
-    path : str or Path
-        Plain or gzip, told apart by content; ``-`` is standard input.
-    **options : ReadOptions
-        The fields of `Filters`.
-
-    Returns
-    -------
-    Workload
-        Cancelled jobs and jobs without a time limit are dropped.
-
-    Raises
-    ------
-    WorkloadError
-        If the file cannot be read; the message names file, job and field.
+    `path`: plain or gzip, told apart by content; ``-`` is standard input. `**options`: the fields
+    of `Filters`.
     """
     filters = Filters(**options)
     source = read_source(path)
@@ -57,22 +43,7 @@ def squeue_entries(source: Source, filters: Filters) -> list[Entry]:
     """
     Read the jobs of the present queue one by one.
 
-    Parameters
-    ----------
-    source : Source
-        The queue.
-    filters : Filters
-        How processors become nodes.
-
-    Returns
-    -------
-    list of Entry
-        All jobs, those that a workload drops too; times in seconds since 1970.
-
-    Raises
-    ------
-    WorkloadError
-        If a job cannot be read.
+    Result: all jobs, those that a workload drops too; times in seconds since 1970.
     """
     return [_entry(table, place, filters) for place, table in job_tables(source)]
 

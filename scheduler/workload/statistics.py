@@ -21,17 +21,9 @@ def job_frame(workload: Workload) -> pd.DataFrame:
     """
     Return a row per job of a workload.
 
-    Parameters
-    ----------
-    workload : Workload
-        Any.
-
-    Returns
-    -------
-    DataFrame
-        ``id``, ``submit_s``, ``n_nodes``, ``runtime_s``, ``requested_s``, ``node_s`` (nodes
-        times run time), ``name``, and ``user``, ``group``, ``executable``, ``queue`` as the
-        log writes them; an empty text where it has none.
+    Result: ``id``, ``submit_s``, ``n_nodes``, ``runtime_s``, ``requested_s``, ``node_s`` (nodes
+    times run time), ``name``, and ``user``, ``group``, ``executable``, ``queue`` as the log writes
+    them; an empty text where it has none.
     """
     jobs = workload.jobs
     names: list[dict[str, str]] = [dict(job.extra) for job in jobs]
@@ -54,23 +46,8 @@ def trace_numbers(workload: Workload, n_nodes: int | None = None) -> Numbers:
     """
     Return what a job log holds.
 
-    Parameters
-    ----------
-    workload : Workload
-        Jobs, in the order of submission, and what was dropped.
-    n_nodes : int, optional
-        Nodes of the machine, for the load; default: those of the largest job.
-
-    Returns
-    -------
-    dict
-        As docs/commands.md lists it; fractions, not per cent; None where a number does not
-        exist.
-
-    Raises
-    ------
-    WorkloadError
-        If `n_nodes` is not positive.
+    `workload`: jobs, in the order of submission, and what was dropped. Result: as docs/commands.md
+    lists it; fractions, not per cent; None where a number does not exist.
     """
     if n_nodes is not None and n_nodes < 1:
         raise WorkloadError(f"--nodes: expected a whole number from 1, got {n_nodes}.")
@@ -109,15 +86,7 @@ def spread(values: Floats) -> Numbers:
     """
     Sum up a quantity of jobs.
 
-    Parameters
-    ----------
-    values : (n,) float array
-        At least one.
-
-    Returns
-    -------
-    dict
-        ``min``, ``median``, ``p95``, ``max`` and ``mean``.
+    `values` (n,): at least one. Result: ``min``, ``median``, ``p95``, ``max`` and ``mean``.
     """
     found = np.quantile(values, list(_QUANTILES.values())).tolist()
     return dict(zip(_QUANTILES, found, strict=True)) | {"mean": float(values.mean())}
@@ -127,15 +96,8 @@ def busy_steps(jobs: pd.DataFrame) -> tuple[Floats, Ints]:
     """
     Return the nodes in use if every job started when it was submitted.
 
-    Parameters
-    ----------
-    jobs : DataFrame
-        As from `job_frame`.
-
-    Returns
-    -------
-    (times, nodes) : tuple of (m,) float array and (m,) int array
-        Instants in seconds, ascending, and the nodes in use from each on; the last is 0.
+    `jobs`: as from `job_frame`. Result: `(times`, `nodes)`: instants in seconds, ascending, and the
+    nodes in use from each on; the last is 0.
     """
     submit = jobs["submit_s"].to_numpy()
     size = jobs["n_nodes"].to_numpy()
@@ -151,16 +113,9 @@ def size_classes(jobs: pd.DataFrame) -> list[Numbers]:
     """
     Return jobs and their node time by size: up to 1, 2, 4, 8, ... nodes.
 
-    Parameters
-    ----------
-    jobs : DataFrame
-        As from `job_frame`, at least one row.
-
-    Returns
-    -------
-    list of dict
-        ``nodes`` (such as ``"5-8"``), ``jobs``, ``job_share``, ``node_time_share`` and
-        ``mean_runtime_s`` of each class from the smallest to the largest that occurs.
+    `jobs`: as from `job_frame`, at least one row. Result: ``nodes`` (such as ``"5-8"``), ``jobs``,
+    ``job_share``, ``node_time_share`` and ``mean_runtime_s`` of each class from the smallest to the
+    largest that occurs.
     """
     power = np.ceil(np.log2(jobs["n_nodes"].to_numpy())).astype(np.int64)
     total_s = float(jobs["node_s"].sum())

@@ -92,27 +92,9 @@ def laas(mean_nodes: float = 8.0, n_jobs: int = 10_000, seed: int = 1) -> Worklo
     """
     Draw a workload like the example that comes with LaaS.
 
-    Parameters
-    ----------
-    mean_nodes : float, default 8.0
-        Mean of the exponential distribution of sizes, 0.001 to 1e9.
-    n_jobs : int, default 10000
-        Number of jobs, 1 to `MOST_JOBS`.
-    seed : int, default 1
-        Of the random numbers; equal seeds give equal jobs.
+    `mean_nodes`: mean of the exponential distribution of sizes, 0.001 to 1e9. `n_jobs`: number of
+    jobs, 1 to `MOST_JOBS`. Result: jobs 1..n, all submitted at 0, run times 20..2999 whole seconds.
 
-    Returns
-    -------
-    Workload
-        Jobs 1..n, all submitted at 0, run times 20..2999 whole seconds.
-
-    Raises
-    ------
-    WorkloadError
-        If an argument is out of range.
-
-    Notes
-    -----
     Zahavi et al., *Links as a Service (LaaS)*, ANCS 2016. The rule for sizes is read off the
     example that ships with LaaS 1.0 (exponential, mean 8; 10,000 tenants): sizes are rounded
     down, and those that would be 0 have the mean instead, so 16 % of the tenants have 8
@@ -133,27 +115,10 @@ def hector_like(n_jobs: int = 50_000, seed: int = 1, load: float = 0.8) -> Workl
     """
     Draw a workload with the job sizes of HECToR, a Cray XE6.
 
-    Parameters
-    ----------
-    n_jobs : int, default 50000
-        Number of jobs, 1 to `MOST_JOBS`.
-    seed : int, default 1
-        Of the random numbers; equal seeds give equal jobs.
-    load : float, default 0.8
-        Node-seconds asked for / node-seconds of `HECTOR_NODES` nodes, on average; 1e-6 to 1e6.
+    `n_jobs`: number of jobs, 1 to `MOST_JOBS`. `load`: node-seconds asked for / node-seconds of
+    `HECTOR_NODES` nodes, on average; 1e-6 to 1e6. Result: jobs 1..n of 1 to 2048 nodes, arriving at
+    random (Poisson).
 
-    Returns
-    -------
-    Workload
-        Jobs 1..n of 1 to 2048 nodes, arriving at random (Poisson).
-
-    Raises
-    ------
-    WorkloadError
-        If an argument is out of range.
-
-    Notes
-    -----
     Stoltzfus13, section 4.1 and 6.2: jobs of one node are most frequent, those of 9-16 nodes
     nearly as many, both sides have long, small tails up to 2048 nodes, and the mean is
     just over 10 (10.6 here). Its Figure 8 is a picture without numbers, so the shares
@@ -181,21 +146,8 @@ def drawn(source: str, submit_s: Floats, sizes: Ints, runtime_s: Floats) -> Work
     """
     Make a workload from columns that were drawn.
 
-    Parameters
-    ----------
-    source : str
-        The generator with its arguments.
-    submit_s : (n,) float array
-        Ascending, in seconds.
-    sizes : (n,) int array
-        Nodes.
-    runtime_s : (n,) float array
-        Seconds; users know them.
-
-    Returns
-    -------
-    Workload
-        Jobs 1..n.
+    `submit_s` (n,): ascending, in seconds. `sizes` (n,): nodes. `runtime_s` (n,): seconds; users
+    know them. Result: jobs 1..n.
     """
     times = runtime_s.tolist()
     n_jobs = len(times)

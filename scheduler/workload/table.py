@@ -42,23 +42,9 @@ def read_csv(path: str | Path, **options: Unpack[ReadOptions]) -> Workload:
     ``arrivals="zero"``; names as in `COLUMNS`. Times are seconds. All other columns are kept
     (`Job.extra`), so that a communication profile can use them.
 
-    Parameters
-    ----------
-    path : str or Path
-        Plain or gzip, told apart by content; ``-`` is standard input.
-    **options : ReadOptions
-        The fields of `Filters`.
-
-    Returns
-    -------
-    Workload
-        Jobs without run time or size are dropped, and those of a result that it has dropped;
-        without numbers they count from 1.
-
-    Raises
-    ------
-    WorkloadError
-        If the file cannot be read; the message names file, line and column.
+    `path`: plain or gzip, told apart by content; ``-`` is standard input. `**options`: the fields
+    of `Filters`. Result: jobs without run time or size are dropped, and those of a result that it
+    has dropped; without numbers they count from 1.
     """
     filters = Filters(**options)
     source = read_source(path)
@@ -91,22 +77,8 @@ def read_parquet(path: str | Path, **options: Unpack[ReadOptions]) -> Workload:
     """
     Read a Parquet table, such as the ``jobs.parquet`` of a result.
 
-    Parameters
-    ----------
-    path : str or Path
-        The file; ``-`` is standard input.
-    **options : ReadOptions
-        The fields of `Filters`.
-
-    Returns
-    -------
-    Workload
-        As `read_csv` makes it from the same columns.
-
-    Raises
-    ------
-    WorkloadError
-        If the file cannot be read; the message names file, row and column.
+    `path`: the file; ``-`` is standard input. `**options`: the fields of `Filters`. Result: as
+    `read_csv` makes it from the same columns.
     """
     import pyarrow as pa  # noqa: PLC0415 (slow to import, and needed for this format only)
     from pyarrow import parquet  # noqa: PLC0415

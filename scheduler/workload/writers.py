@@ -26,25 +26,8 @@ def write_trace(workload: Workload, path: Path) -> list[str]:
     """
     Write a workload; on failure the old file, or none, is left.
 
-    Parameters
-    ----------
-    workload : Workload
-        Jobs without communication.
-    path : Path
-        The end of its name says what to write: `WRITERS`.
+    `path`: the end of its name says what to write: `WRITERS`.
 
-    Returns
-    -------
-    list of str
-        What the file does not hold of the workload, as phrases.
-
-    Raises
-    ------
-    WorkloadError
-        If the name says no format, or the file cannot be written.
-
-    Notes
-    -----
     Equal workloads give equal bytes, with one version of the Parquet library.
     """
     end = next((end for end in WRITERS if path.name.lower().endswith(end)), None)
@@ -90,16 +73,8 @@ def table_of(workload: Workload) -> dict[str, list[object]]:
     """
     Return the columns of a table of jobs.
 
-    Parameters
-    ----------
-    workload : Workload
-        The jobs.
-
-    Returns
-    -------
-    dict of str to list
-        Names that the readers of tables know, and the further columns of the log; None
-        where a value is missing. Labels are as the log writes them.
+    Result: names that the readers of tables know, and the further columns of the log; None where a
+    value is missing. Labels are as the log writes them.
     """
     jobs = workload.jobs
     extras: list[Mapping[str, str]] = [dict(job.extra) for job in jobs]

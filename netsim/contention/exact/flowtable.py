@@ -131,23 +131,8 @@ def run(
     """
     Simulate the jobs of a table.
 
-    Parameters
-    ----------
-    table : FlowTable
-        Their flows.
-    compute_s, start_s : sequence of float
-        Compute time of an iteration and start of the first, per job.
-    iterations : sequence of int
-        Iterations that each job makes, at least 1.
-    persist : bool
-        Whether all jobs go on until the last has made its iterations.
-    per_sender : bool
-        Whether flows weigh 1 / (flows open at their sender now) instead of 1.
-
-    Returns
-    -------
-    Run
-        Times since time 0.
+    `iterations`: iterations that each job makes, at least 1. `per_sender`: whether flows weigh 1 /
+    (flows open at their sender now) instead of 1. Result: times since time 0.
     """
     kernels = load_kernels("netsim.contention.exact.exact_kernels", "exact simulation", seconds=10)
     jobs, flows = kernels.simulate(

@@ -66,38 +66,13 @@ class Drawing:
         """
         Return what a vertex is.
 
-        Parameters
-        ----------
-        vertex : int
-            The vertex.
-
-        Returns
-        -------
-        str
-            ``node`` or ``switch``.
+        Result: ``node`` or ``switch``.
         """
         return "node" if vertex < self.topology.n_nodes else "switch"
 
 
 def draw(topology: Topology) -> Drawing:
-    """
-    Return the cables in service and what they join.
-
-    Parameters
-    ----------
-    topology : Topology
-        The fabric.
-
-    Returns
-    -------
-    Drawing
-        Absent cables and what has none but those are left out, and said so.
-
-    Raises
-    ------
-    TopologyError
-        If no cable is in service, or the directions of one differ in capacity.
-    """
+    """Return the cables in service and what they join."""
     there = links_in_service(topology)
     if not there.any():
         raise TopologyError(f"{topology.name} has no cable in service to be written.")
@@ -143,15 +118,7 @@ def beside_the_file(topology: Topology) -> list[str]:
     """
     Say what has to stand beside a file that holds cables and capacities only.
 
-    Parameters
-    ----------
-    topology : Topology
-        The fabric.
-
-    Returns
-    -------
-    list of str
-        A sentence where both directions share a capacity, or there is latency.
+    Result: a sentence where both directions share a capacity, or there is latency.
     """
     remarks = []
     if topology.half_duplex:

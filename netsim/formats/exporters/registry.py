@@ -51,26 +51,9 @@ def written(topology: Topology, form: str, routing: Routing | None = None) -> Wr
     """
     Return a fabric as text.
 
-    Parameters
-    ----------
-    topology : Topology
-        The fabric.
-    form : str
-        A key of `WRITERS`.
-    routing : Routing, optional
-        Routes to write, in the format ``simgrid-xml`` only.
-
-    Returns
-    -------
-    text : str
-        Contents of the file.
-    remarks : tuple of str
-        What the file does not hold, or its reader will see otherwise.
-
-    Raises
-    ------
-    TopologyError
-        If the format is unknown or cannot hold the fabric.
+    `form`: a key of `WRITERS`. `routing`: routes to write, in the format ``simgrid-xml`` only.
+    Result: `text`: contents of the file; `remarks`: what the file does not hold, or its reader will
+    see otherwise.
 
     Examples
     --------

@@ -31,30 +31,10 @@ def write_simgrid(topology: Topology, routing: Routing | None = None) -> Written
     """
     Write a SimGrid platform.
 
-    Parameters
-    ----------
-    topology : Topology
-        The fabric.
-    routing : Routing, optional
-        Writes its route for every pair of nodes, over links that have the names they have here.
-        Without it SimGrid searches shortest paths itself, one for each pair.
+    `routing`: writes its route for every pair of nodes, over links that have the names they have
+    here. Without it SimGrid searches shortest paths itself, one for each pair. Result: `text`: the
+    platform; it sets SimGrid to plain max-min sharing; `remarks`: what SimGrid will see otherwise.
 
-    Returns
-    -------
-    text : str
-        The platform; it sets SimGrid to plain max-min sharing.
-    remarks : tuple of str
-        What SimGrid will see otherwise.
-
-    Raises
-    ------
-    TopologyError
-        If there are too many routes for a file.
-    RoutingError
-        If two nodes have no route.
-
-    Notes
-    -----
     Latency of a path of n links is base + per_link * (n - 1): half of base + per_link on the link
     of each node, per_link on those between switches.
     """

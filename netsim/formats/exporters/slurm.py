@@ -12,22 +12,8 @@ def write_slurm_conf(topology: Topology) -> Written:
     """
     Write `topology.conf` for Slurm's plugin topology/tree.
 
-    Parameters
-    ----------
-    topology : Topology
-        A fabric in levels.
-
-    Returns
-    -------
-    text : str
-        A line for each switch, leaves first; the format ``slurm-conf`` reads it back.
-    remarks : tuple of str
-        What Slurm does not know of the fabric.
-
-    Raises
-    ------
-    TopologyError
-        If switches of one level are joined, as in a torus or dragonfly.
+    Result: `text`: a line for each switch, leaves first; the format ``slurm-conf`` reads it back;
+    `remarks`: what Slurm does not know of the fabric.
     """
     drawing = draw(topology)
     level = vertex_levels(topology).tolist()

@@ -14,22 +14,8 @@ def write_edge_csv(topology: Topology) -> Written:
     """
     Write a table of cables.
 
-    Parameters
-    ----------
-    topology : Topology
-        The fabric.
-
-    Returns
-    -------
-    text : str
-        A row for each pair of joined vertices; the format ``edge-csv`` reads it back.
-    remarks : tuple of str
-        What the table does not hold.
-
-    Raises
-    ------
-    TopologyError
-        If parallel cables differ in capacity, which no row can say.
+    Result: `text`: a row for each pair of joined vertices; the format ``edge-csv`` reads it back;
+    `remarks`: what the table does not hold.
     """
     drawing = draw(topology)
     rows = []
@@ -48,23 +34,9 @@ def write_graphml(topology: Topology) -> Written:
     """
     Write GraphML.
 
-    Parameters
-    ----------
-    topology : Topology
-        The fabric.
-
-    Returns
-    -------
-    text : str
-        A graph whose vertices have ``kind`` and whose edges have ``bandwidth_bytes_per_s``,
-        ``cables`` and ``class``; the format ``graphml`` reads it back.
-    remarks : tuple of str
-        What the graph does not hold.
-
-    Raises
-    ------
-    TopologyError
-        If no cable is in service.
+    Result: `text`: a graph whose vertices have ``kind`` and whose edges have
+    ``bandwidth_bytes_per_s``, ``cables`` and ``class``; the format ``graphml`` reads it back;
+    `remarks`: what the graph does not hold.
     """
     import networkx as nx  # noqa: PLC0415 (slow to import, and needed here only)
 

@@ -41,26 +41,9 @@ def read_aries(text: str, source: str, settings: Settings) -> Topology:
     """
     Read a link dump.
 
-    Parameters
-    ----------
-    text : str
-        Lines ``router lane (group:row:column) colour -> peer``; unused lanes and processor tiles
-        have a word for a peer.
-    source : str
-        Name of the file, for messages.
-    settings : Settings
-        What the user says.
-
-    Returns
-    -------
-    Topology
-        A `Dragonfly` with the gateways of the dump where its groups are full and alike; else a
-        graph that says why it is none.
-
-    Raises
-    ------
-    TopologyError
-        If a line cannot be read, contradicts its coordinates, or a lane's peer does not lead back.
+    `text`: lines ``router lane (group:row:column) colour -> peer``; unused lanes and processor
+    tiles have a word for a peer. Result: a `Dragonfly` with the gateways of the dump where its
+    groups are full and alike; else a graph that says why it is none.
     """
     dump = _read(text, source)
     routers = sorted(dump.place, key=dump.place.__getitem__)

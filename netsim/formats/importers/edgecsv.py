@@ -24,26 +24,9 @@ def read_edge_csv(text: str, source: str, settings: Settings) -> Topology:
     """
     Read a table of cables.
 
-    Parameters
-    ----------
-    text : str
-        CSV with a header: ``source``, ``target``, and where wanted ``bandwidth`` (with units, or
-        bytes per second), ``cables`` (parallel ones), ``source_kind`` and ``target_kind`` (node or
-        switch).
-    source : str
-        Name of the file, for messages.
-    settings : Settings
-        What the user says.
-
-    Returns
-    -------
-    Topology
-        The fabric.
-
-    Raises
-    ------
-    TopologyError
-        If a row cannot be read, comes twice, or contradicts another.
+    `text`: CSV with a header: ``source``, ``target``, and where wanted ``bandwidth`` (with units,
+    or bytes per second), ``cables`` (parallel ones), ``source_kind`` and ``target_kind`` (node or
+    switch).
     """
     header, rows = read_rows(text, source)
     ends = [need_column(header, names, source) for names in ENDS]

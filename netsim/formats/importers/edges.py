@@ -40,25 +40,9 @@ def edge_sketch(edges: Sequence[Edge], kinds: Mapping[str, str], source: str, fo
     """
     Draw cables between names.
 
-    Parameters
-    ----------
-    edges : sequence of Edge
-        In the order of the file.
-    kinds : mapping of str to str
-        ``"node"`` or ``"switch"`` for every name in the order of the file; ``""`` where the file
-        does not say: a name with one cable is a node then, and one with several a switch.
-    source, form : str
-        The file and its format.
-
-    Returns
-    -------
-    Sketch
-        The fabric. Where no name is a node, every switch gets one.
-
-    Raises
-    ------
-    TopologyError
-        If a cable joins a name to itself, or two nodes.
+    `edges`: in the order of the file. `kinds`: ``"node"`` or ``"switch"`` for every name in the
+    order of the file; ``""`` where the file does not say: a name with one cable is a node then, and
+    one with several a switch.
     """
     sketch = Sketch(source, form)
     cables = Counter(end for edge in edges for end in (edge.a, edge.b))
@@ -95,22 +79,8 @@ def kind_of(text: str, place: str) -> str:
     """
     Read what a name stands for.
 
-    Parameters
-    ----------
-    text : str
-        ``node``, ``switch`` or nothing; ``host`` and ``router`` are taken as well.
-    place : str
-        Where it stands, for messages.
-
-    Returns
-    -------
-    str
-        ``"node"``, ``"switch"`` or ``""``.
-
-    Raises
-    ------
-    TopologyError
-        If it is something else.
+    `text`: ``node``, ``switch`` or nothing; ``host`` and ``router`` are taken as well. Result:
+    ``"node"``, ``"switch"`` or ``""``.
     """
     word = {"host": "node", "router": "switch"}.get(text.strip().lower(), text.strip().lower())
     if word not in {*KINDS, ""}:
@@ -122,24 +92,9 @@ def rate_of(text: str | float, place: str, name: str) -> float | None:
     """
     Read a capacity.
 
-    Parameters
-    ----------
-    text : str or float
-        Such as ``100 Gb/s``; a number is in bytes per second; nothing where the file is silent.
-    place : str
-        Where it stands, for messages.
-    name : str
-        What the file calls it; ``bandwidth_bytes_per_s`` states the unit of any number.
-
-    Returns
-    -------
-    float or None
-        Bytes per second.
-
-    Raises
-    ------
-    TopologyError
-        If it is no capacity above 0.
+    `text`: such as ``100 Gb/s``; a number is in bytes per second; nothing where the file is silent.
+    `name`: what the file calls it; ``bandwidth_bytes_per_s`` states the unit of any number. Result:
+    bytes per second.
     """
     if text == "":
         return None
@@ -154,26 +109,7 @@ def rate_of(text: str | float, place: str, name: str) -> float | None:
 
 
 def count_of(text: str | int, place: str) -> int:
-    """
-    Read a number of parallel cables.
-
-    Parameters
-    ----------
-    text : str or int
-        The number; nothing for one.
-    place : str
-        Where it stands, for messages.
-
-    Returns
-    -------
-    int
-        How many.
-
-    Raises
-    ------
-    TopologyError
-        If it is no number from 1, or absurdly large.
-    """
+    """Read a number of parallel cables."""
     word = str(text).strip() or "1"
     if not (word.isascii() and word.isdigit() and len(word) < 9 and 1 <= int(word) <= _MOST_CABLES):  # noqa: PLR2004 (digits)
         raise TopologyError(
@@ -186,23 +122,7 @@ def each_cable_once(edges: Sequence[Edge], hint: str) -> list[Edge]:
     """
     Drop the second direction of cables, where a file lists both of every cable.
 
-    Parameters
-    ----------
-    edges : sequence of Edge
-        As listed.
-    hint : str
-        How the file says that cables are parallel, for the message.
-
-    Returns
-    -------
-    list of Edge
-        Each cable once, in the order of the file.
-
-    Raises
-    ------
-    TopologyError
-        If an edge is listed twice in one direction, both directions of some cables only, or they
-        differ.
+    Result: each cable once, in the order of the file.
     """
     first: dict[tuple[str, str], Edge] = {}
     for edge in edges:

@@ -18,26 +18,9 @@ def read_graphml(text: str, source: str, settings: Settings) -> Topology:
     """
     Read a graph.
 
-    Parameters
-    ----------
-    text : str
-        GraphML. Vertices may have ``kind`` (node or switch) and ``name``; edges ``bandwidth``
-        (with units, or bytes per second) and ``cables``, the number of parallel ones. Edges of a
-        directed graph that go both ways are one cable.
-    source : str
-        Name of the file, for messages.
-    settings : Settings
-        What the user says.
-
-    Returns
-    -------
-    Topology
-        The fabric.
-
-    Raises
-    ------
-    TopologyError
-        If it is no GraphML, or an attribute cannot be read.
+    `text`: GraphML. Vertices may have ``kind`` (node or switch) and ``name``; edges ``bandwidth``
+    (with units, or bytes per second) and ``cables``, the number of parallel ones. Edges of a
+    directed graph that go both ways are one cable.
     """
     return graph_topology(_parsed(text, source), source, FORM, settings)
 

@@ -72,19 +72,7 @@ def from_networkx(
 
 
 def is_graph(value: object) -> bool:
-    """
-    Say whether something looks like a NetworkX graph.
-
-    Parameters
-    ----------
-    value : object
-        Any.
-
-    Returns
-    -------
-    bool
-        Whether it has nodes and edges.
-    """
+    """Say whether something looks like a NetworkX graph."""
     return hasattr(value, "nodes") and hasattr(value, "edges")
 
 
@@ -97,26 +85,7 @@ def graph_topology(
     """
     Make a fabric of a graph that came from a file or from a user.
 
-    Parameters
-    ----------
-    graph : networkx.Graph
-        As for `from_networkx`.
-    source : str
-        What messages call it.
-    form : str
-        Format it came in.
-    settings : Settings
-        What the user says.
-
-    Returns
-    -------
-    Topology
-        The fabric.
-
-    Raises
-    ------
-    TopologyError
-        If an attribute cannot be read.
+    `graph`: as for `from_networkx`.
     """
     names = _names(graph)
     kinds = {

@@ -32,25 +32,10 @@ def tree_sketch(groups: Sequence[Group], source: str, form: str) -> Sketch:
     """
     Draw a tree of switches.
 
-    Parameters
-    ----------
-    groups : sequence of Group
-        Every switch once.
-    source, form : str
-        The file and its format.
-
-    Returns
-    -------
-    Sketch
-        Nodes and switches in the order of the file. A switch listed under several others has a
-        cable to each. One listed under a single switch has as many cables to it as the fullest
-        switch of its height has nodes below: the file does not say how many there are, and this
-        many take nothing away from anybody.
-
-    Raises
-    ------
-    TopologyError
-        If a switch is listed twice, never, below itself, or has nothing under it.
+    Result: nodes and switches in the order of the file. A switch listed under several others has a
+    cable to each. One listed under a single switch has as many cables to it as the fullest switch
+    of its height has nodes below: the file does not say how many there are, and this many take
+    nothing away from anybody.
     """
     by_name: dict[str, Group] = {}
     for group in groups:
@@ -78,24 +63,7 @@ def tree_sketch(groups: Sequence[Group], source: str, form: str) -> Sketch:
 
 
 def block_sketch(blocks: Sequence[Group], sizes: Sequence[int], source: str, form: str) -> Sketch:
-    """
-    Draw blocks of nodes, and blocks of blocks.
-
-    Parameters
-    ----------
-    blocks : sequence of Group
-        Every block once, with its nodes.
-    sizes : sequence of int
-        Block sizes in nodes, the base block first; each of the others is a level of aggregated
-        blocks, which Slurm makes of consecutive base blocks.
-    source, form : str
-        The file and its format.
-
-    Returns
-    -------
-    Sketch
-        A switch for every block, one for every aggregated block, one above all.
-    """
+    """Draw blocks of nodes, and blocks of blocks."""
     groups = list(blocks)
     level, step = [block.name for block in blocks], 1  # step: base blocks under each of the level
     taken = set(level)

@@ -47,31 +47,11 @@ def read_wiring(
     """
     Read an InfiniBand fabric.
 
-    Parameters
-    ----------
-    text : str
-        Output of `ibnetdiscover`.
-    source : str
-        Name of the file, for messages.
-    better : mapping of str to str, optional
-        Better names by GUID.
-    like : Topology, optional
-        The fabric as it was whole, if it is known: a fat-tree may have lost something everywhere.
-
-    Returns
-    -------
-    wiring : Wiring
-        A fat-tree where the wiring is a PGFT, or one of which parts are missing; else a graph.
-        Every cable has 1 byte/s. Vertices are called by their better name, host or GUID; GUIDs,
-        hosts and whole descriptions are further names.
-    remark : str
-        Why it is a graph; or what the tree lacks; or that its ports are not in OpenSM's order, so
-        that the tables of ftree may be others than D-mod-k's; else empty.
-
-    Raises
-    ------
-    TopologyError
-        If it is no such output, or holds no node.
+    `text`: output of `ibnetdiscover`. Result: `wiring`: a fat-tree where the wiring is a PGFT, or
+    one of which parts are missing; else a graph. Every cable has 1 byte/s. Vertices are called by
+    their better name, host or GUID; GUIDs, hosts and whole descriptions are further names;
+    `remark`: why it is a graph; or what the tree lacks; or that its ports are not in OpenSM's
+    order, so that the tables of ftree may be others than D-mod-k's; else empty.
     """
     whole = read_ibnetdiscover(text, source)
     fabric, number = _without_aggregators(whole)
@@ -161,24 +141,8 @@ def read_infiniband(text: str, source: str, settings: Settings) -> Topology:
     """
     Read the output of `ibnetdiscover` as a topology.
 
-    Parameters
-    ----------
-    text : str
-        Contents of the file.
-    source : str
-        Name of the file, for messages.
-    settings : Settings
-        What the user says; `names` by GUID.
-
-    Returns
-    -------
-    Topology
-        A `FatTree` where the wiring is a PGFT, else a graph that says why it is none.
-
-    Raises
-    ------
-    TopologyError
-        If it is no such output, or a width or speed is unknown.
+    `settings`: what the user says; `names` by GUID. Result: a `FatTree` where the wiring is a PGFT,
+    else a graph that says why it is none.
     """
     wiring, remark = read_wiring(text, source, settings.names)
     topology, n_nodes, origin = wiring.topology, wiring.topology.n_nodes, wiring.topology.origin

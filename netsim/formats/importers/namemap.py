@@ -11,22 +11,8 @@ def read_name_map(text: str, source: str) -> dict[str, str]:
     """
     Read a map of GUIDs to names.
 
-    Parameters
-    ----------
-    text : str
-        Lines ``0x<guid> "name"`` or ``H-<guid> name``; ``#`` starts a comment.
-    source : str
-        Name of the file, for messages.
-
-    Returns
-    -------
-    dict of str to str
-        Names by GUID in 16 hexadecimal digits.
-
-    Raises
-    ------
-    TopologyError
-        If a line cannot be read, or a GUID or a name comes twice.
+    `text`: lines ``0x<guid> "name"`` or ``H-<guid> name``; ``#`` starts a comment. Result: names by
+    GUID in 16 hexadecimal digits.
 
     Examples
     --------

@@ -28,25 +28,7 @@ def read_node_csv(text: str, source: str, settings: Settings) -> Topology:
     """
     Read a table of nodes, their leaf switches and pods.
 
-    Parameters
-    ----------
-    text : str
-        CSV with a header: ``node``, ``leaf_switch`` and, where there are three levels, ``pod``.
-    source : str
-        Name of the file, for messages.
-    settings : Settings
-        What the user says.
-
-    Returns
-    -------
-    Topology
-        An untapered fat-tree of the leaves and pods of the table, with as few switches above the
-        leaves as switches of twice the ports of a leaf's nodes allow.
-
-    Raises
-    ------
-    TopologyError
-        If a row cannot be read, a node comes twice, or a leaf is in two pods.
+    `text`: CSV with a header: ``node``, ``leaf_switch`` and, where there are three levels, ``pod``.
     """
     header, rows = read_rows(text, source)
     node, leaf = need_column(header, NODE, source), need_column(header, LEAF, source)
@@ -78,20 +60,8 @@ def untapered_shape(
     """
     Return m, w and p of an untapered tree with as few switches as possible.
 
-    Parameters
-    ----------
-    nodes : int
-        Nodes on a leaf.
-    leaves : int
-        Leaves of a pod.
-    pods : int
-        Pods; 1 makes a tree of two levels.
-
-    Returns
-    -------
-    m, w, p : tuple of int
-        Children, parents and parallel cables; every switch has at most 2 * nodes ports where
-        that is possible.
+    `pods`: pods; 1 makes a tree of two levels. Result: `m`, `w`, `p`: children, parents and
+    parallel cables; every switch has at most 2 * nodes ports where that is possible.
 
     Examples
     --------

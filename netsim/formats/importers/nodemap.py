@@ -25,25 +25,9 @@ def read_node_map(text: str, source: str, settings: Settings) -> Topology:
     """
     Read a node map.
 
-    Parameters
-    ----------
-    text : str
-        First line: number of nodes and of coordinates; then ``node x y z slot`` for each node,
-        with any number of dimensions before the slot on the router.
-    source : str
-        Name of the file, for messages.
-    settings : Settings
-        What the user says.
-
-    Returns
-    -------
-    Topology
-        A `Torus` as large as the coordinates ask for; places without a node take no jobs.
-
-    Raises
-    ------
-    TopologyError
-        If a line cannot be read, a place or a name comes twice, or the count is another.
+    `text`: first line: number of nodes and of coordinates; then ``node x y z slot`` for each node,
+    with any number of dimensions before the slot on the router. Result: a `Torus` as large as the
+    coordinates ask for; places without a node take no jobs.
     """
     lines = [(number, line.split()) for number, line in enumerate(text.split("\n"), start=1)]
     lines = [(number, words) for number, words in lines if words]

@@ -73,22 +73,7 @@ def guess_format(text: str, source: str) -> str:
     """
     Tell the format of a file from its first lines.
 
-    Parameters
-    ----------
-    text : str
-        Contents of the file.
-    source : str
-        Name of the file, for messages.
-
-    Returns
-    -------
-    str
-        A key of `FORMATS`.
-
-    Raises
-    ------
-    TopologyError
-        If it looks like none of them.
+    Result: a key of `FORMATS`.
     """
     head = text[:_LOOKED_AT]
     for form, mark in _MARKS.items():

@@ -13,25 +13,9 @@ def read_rows(text: str, source: str) -> tuple[list[str], list[Row]]:
     """
     Read a table with a header.
 
-    Parameters
-    ----------
-    text : str
-        Values separated by commas, or by the semicolons or tabs that the header has instead;
-        ``#`` starts a comment line.
-    source : str
-        Name of the file, for messages.
-
-    Returns
-    -------
-    header : list of str
-        Names of the columns in small letters.
-    rows : list of (int, list of str)
-        Line and values, as many as the header has; blanks around them are cut off.
-
-    Raises
-    ------
-    TopologyError
-        If the table is empty or no CSV, or a row is shorter or longer than the header.
+    `text`: values separated by commas, or by the semicolons or tabs that the header has instead;
+    ``#`` starts a comment line. Result: `header`: names of the columns in small letters; `rows`:
+    line and values, as many as the header has; blanks around them are cut off.
     """
     lines = text.split("\n")
     first = next((line for line in lines if line.strip() and not line.startswith("#")), "")
@@ -65,24 +49,7 @@ def find_column(header: Sequence[str], names: Sequence[str], source: str) -> int
     """
     Find a column that may be absent.
 
-    Parameters
-    ----------
-    header : sequence of str
-        Names of the columns.
-    names : sequence of str
-        What the column may be called.
-    source : str
-        Name of the file, for messages.
-
-    Returns
-    -------
-    int or None
-        Its number; None where it is not there.
-
-    Raises
-    ------
-    TopologyError
-        If there are two.
+    Result: its number; None where it is not there.
     """
     found = [i for i, name in enumerate(header) if name in names]
     if len(found) > 1:
@@ -92,28 +59,7 @@ def find_column(header: Sequence[str], names: Sequence[str], source: str) -> int
 
 
 def need_column(header: Sequence[str], names: Sequence[str], source: str) -> int:
-    """
-    Find a column that must be there.
-
-    Parameters
-    ----------
-    header : sequence of str
-        Names of the columns.
-    names : sequence of str
-        What the column may be called.
-    source : str
-        Name of the file, for messages.
-
-    Returns
-    -------
-    int
-        Its number.
-
-    Raises
-    ------
-    TopologyError
-        If it is not there, or there are two.
-    """
+    """Find a column that must be there."""
     found = find_column(header, names, source)
     if found is None:
         got = ", ".join(header)[:80]

@@ -82,61 +82,23 @@ class Sketch:
     fake_roots: list[str] = field(default_factory=list)
 
     def add_node(self, name: str) -> None:
-        """
-        Take note of a node.
-
-        Parameters
-        ----------
-        name : str
-            Its name; a known one changes nothing.
-        """
+        """Take note of a node."""
         self.nodes.setdefault(name, len(self.nodes))
 
     def add_switch(self, name: str) -> None:
-        """
-        Take note of a switch.
-
-        Parameters
-        ----------
-        name : str
-            Its name; a known one changes nothing.
-        """
+        """Take note of a switch."""
         self.switches.setdefault(name, len(self.switches))
 
     def join(self, a: str, b: str, rate: float | None = None, count: int = 1) -> None:
         """
         Take note of parallel cables.
 
-        Parameters
-        ----------
-        a, b : str
-            Their ends.
-        rate : float, optional
-            Bytes per second of each, where the file says.
-        count : int, default 1
-            How many.
+        `rate`: bytes per second of each, where the file says.
         """
         self.cables += [(a, b, rate)] * count
 
     def build(self, settings: Settings) -> Topology:
-        """
-        Return the fabric: a fat-tree where the wiring is a PGFT, else a graph.
-
-        Parameters
-        ----------
-        settings : Settings
-            What the user says.
-
-        Returns
-        -------
-        Topology
-            With its origin.
-
-        Raises
-        ------
-        TopologyError
-            If there are no nodes or no cables, or the bandwidths do not fit.
-        """
+        """Return the fabric: a fat-tree where the wiring is a PGFT, else a graph."""
         if not self.nodes or not self.cables:
             what = "node" if not self.nodes else "cable"
             raise TopologyError(f"{self.source}: no {what} in it, read as {self.form!r}.")
@@ -191,15 +153,7 @@ def as_tree(graph: Topology) -> Topology:
     """
     Return an imported graph as a fat-tree where it is one.
 
-    Parameters
-    ----------
-    graph : Topology
-        With its origin.
-
-    Returns
-    -------
-    Topology
-        A `FatTree` in the tree's numbering; or the graph, whose origin says why it is none.
+    Result: a `FatTree` in the tree's numbering; or the graph, whose origin says why it is none.
     """
     origin = graph.origin
     if origin is None:
@@ -230,17 +184,7 @@ def complete_labels(topology: Topology, own: Sequence[str | None]) -> tuple[str,
     """
     Give the usual names to vertices that the file does not name.
 
-    Parameters
-    ----------
-    topology : Topology
-        The fabric, without an origin.
-    own : sequence of str or None
-        The file's names.
-
-    Returns
-    -------
-    tuple of str
-        Names, each once: a usual name that the file uses elsewhere has ``~`` before it.
+    Result: names, each once: a usual name that the file uses elsewhere has ``~`` before it.
     """
     taken = {name for name in own if name is not None}
     labels = []
@@ -258,26 +202,7 @@ def fit_labels(
     """
     Return names that links and lists can be written with.
 
-    Parameters
-    ----------
-    names : sequence of str
-        The file's names, each once.
-    better : dict of str to str
-        Names to use instead of some.
-    assumed : list of str
-        Takes a sentence where a name had to be changed.
-    source : str
-        Name of the file, for messages.
-
-    Returns
-    -------
-    tuple of str
-        Names, each once.
-
-    Raises
-    ------
-    TopologyError
-        If two vertices would have the same name.
+    `assumed`: takes a sentence where a name had to be changed.
     """
     labels = [better.get(name, name).translate(_UNFIT) for name in names]
     pairs = zip(names, labels, strict=True)
@@ -298,21 +223,7 @@ def fit_labels(
 
 
 def other_names(names: Sequence[str], labels: Sequence[str]) -> tuple[tuple[str, int], ...]:
-    """
-    Return the names of a file that its labels do not keep.
-
-    Parameters
-    ----------
-    names : sequence of str
-        The file's names of the vertices.
-    labels : sequence of str
-        What they are called.
-
-    Returns
-    -------
-    tuple of (str, int)
-        Name and vertex, as the aliases of an origin.
-    """
+    """Return the names of a file that its labels do not keep."""
     pairs = enumerate(zip(names, labels, strict=True))
     return tuple((name, vertex) for vertex, (name, label) in pairs if name != label)
 
@@ -326,26 +237,7 @@ def fit_capacities(
     """
     Return the capacity of every link.
 
-    Parameters
-    ----------
-    graph : Topology
-        The fabric.
-    rates : sequence of float or None
-        Bytes per second of every link, where the file says.
-    settings : Settings
-        What the user says, which goes before the file.
-    assumed : list of str
-        Takes a sentence where neither says anything.
-
-    Returns
-    -------
-    (E,) float array
-        Bytes per second.
-
-    Raises
-    ------
-    TopologyError
-        If the user gives another number of bandwidths than there are levels.
+    `rates`: bytes per second of every link, where the file says. Result (E,): bytes per second.
     """
     if settings.bandwidth is None:
         silent = sum(rate is None for rate in rates)
@@ -372,15 +264,7 @@ def link_levels(graph: Topology) -> Ints:
     """
     Return for every link the level of its lower end.
 
-    Parameters
-    ----------
-    graph : Topology
-        The fabric.
-
-    Returns
-    -------
-    (E,) int array
-        0 for links of nodes; 1 for those of leaves to their parents or each other, ...
+    Result (E,): 0 for links of nodes; 1 for those of leaves to their parents or each other, .
     """
     level = vertex_levels(graph)
     level = np.where(level < 0, level.max(), level)  # where no node is near, as the farthest

@@ -19,27 +19,6 @@ def read_slurm_conf(text: str, source: str, settings: Settings) -> Topology:
     """
     Read `topology.conf`.
 
-    Parameters
-    ----------
-    text : str
-        Contents of the file.
-    source : str
-        Name of the file, for messages.
-    settings : Settings
-        What the user says.
-
-    Returns
-    -------
-    Topology
-        The fabric.
-
-    Raises
-    ------
-    TopologyError
-        If a line cannot be read, or the lines do not make a tree or blocks.
-
-    Notes
-    -----
     Keys in any letter case, ``#`` starts a comment, a backslash at the end of a line goes on with
     the next one. ``LinkSpeed`` has no unit in Slurm and is not used.
     """
@@ -86,24 +65,7 @@ def names_in(text: str, place: str, taken: int = 0) -> tuple[str, ...]:
     """
     Write out a host list.
 
-    Parameters
-    ----------
-    text : str
-        Such as ``n[001-018]``.
-    place : str
-        Where it stands, for messages.
-    taken : int, default 0
-        Names that the file has before.
-
-    Returns
-    -------
-    tuple of str
-        The names.
-
-    Raises
-    ------
-    TopologyError
-        If it is no host list, or the file has too many names.
+    `text`: such as ``n[001-018]``.
     """
     try:
         return tuple(expand_hostlist(text, taken))
@@ -115,22 +77,7 @@ def block_sizes(words: list[str], place: str) -> list[int]:
     """
     Read the sizes of blocks.
 
-    Parameters
-    ----------
-    words : list of str
-        Numbers of nodes.
-    place : str
-        Where they stand, for messages.
-
-    Returns
-    -------
-    list of int
-        The base block first.
-
-    Raises
-    ------
-    TopologyError
-        If one is no number, or no power of two times the first, or they do not grow.
+    Result: the base block first.
     """
     if not all(re.fullmatch("[0-9]{1,9}", word.strip()) for word in words):
         raise TopologyError(

@@ -21,24 +21,7 @@ def read_slurm_yaml(text: str, source: str, settings: Settings) -> Topology:
     """
     Read `topology.yaml`.
 
-    Parameters
-    ----------
-    text : str
-        Contents of the file.
-    source : str
-        Name of the file, for messages.
-    settings : Settings
-        What the user says.
-
-    Returns
-    -------
-    Topology
-        The first topology with ``cluster_default: true``, or the first of all.
-
-    Raises
-    ------
-    TopologyError
-        If it is no YAML, is no such list, or the topology is neither a tree nor blocks.
+    Result: the first topology with ``cluster_default: true``, or the first of all.
     """
     try:
         root = yaml.compose(text, Loader=yaml.SafeLoader)

@@ -173,23 +173,8 @@ def search(size: int, pods: Pods, cluster: Cluster, steps: int) -> tuple[Placeme
     """
     Search a placement in one pod, then over pods.
 
-    Parameters
-    ----------
-    size : int
-        Nodes of the job.
-    pods : Pods
-        What is free.
-    cluster : Cluster
-        The machine.
-    steps : int
-        Limit of the search over pods; `EMPTY_STEPS` when the machine is empty.
-
-    Returns
-    -------
-    found : (leaves, l2s) or None
-        As in `Allocation`.
-    gave_up : bool
-        Whether the steps ran out.
+    `steps`: limit of the search over pods; `EMPTY_STEPS` when the machine is empty. Result: `found`
+    (leaves, l2s): as in `Allocation`; `gave_up`: whether the steps ran out.
     """
     leaves = in_one_pod(pods, size, cluster, leaf_links=False)
     if leaves is not None:

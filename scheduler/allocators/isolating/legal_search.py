@@ -83,15 +83,7 @@ class LegalSearch:
         """
         Return the first placement.
 
-        Returns
-        -------
-        (leaves, l2s) or None
-            As in `Allocation`; None when there is no legal placement over pods.
-
-        Raises
-        ------
-        StepsExhaustedError
-            If the steps are used up before the search is done.
+        Result (leaves, l2s): as in `Allocation`; None when there is no legal placement over pods.
         """
         for shape in self._shapes():
             self._shape = shape

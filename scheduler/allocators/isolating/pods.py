@@ -55,19 +55,7 @@ class PodViews:
         self._pods: dict[tuple[object, ...], Pods] = {}  # by the stamps of all pods
 
     def of(self, cluster: Cluster) -> Pods:
-        """
-        Return what is free in each pod.
-
-        Parameters
-        ----------
-        cluster : Cluster
-            The machine.
-
-        Returns
-        -------
-        Pods
-            Its present state.
-        """
+        """Return what is free in each pod."""
         stamps = tuple(cluster.stamp)
         pods = self._pods.get(stamps)
         if pods is None:

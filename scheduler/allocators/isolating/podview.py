@@ -16,17 +16,8 @@ def pack(masks: Sequence[int], width: int) -> int:
     """
     Put masks side by side into one integer, so that one operation meets them all.
 
-    Parameters
-    ----------
-    masks : sequence of int
-        Each of `width` bits.
-    width : int
-        Bits of a field.
-
-    Returns
-    -------
-    int
-        Mask i is the field from bit ``i * width`` on.
+    `masks`: each of `width` bits. `width`: bits of a field. Result: mask i is the field from bit
+    ``i * width`` on.
 
     Examples
     --------
@@ -43,19 +34,7 @@ def unpack(packed: int, width: int, count: int) -> list[int]:
     """
     Undo `pack`.
 
-    Parameters
-    ----------
-    packed : int
-        Masks side by side.
-    width : int
-        Bits of a field.
-    count : int
-        Number of fields.
-
-    Returns
-    -------
-    list of int
-        The masks.
+    `width`: bits of a field.
     """
     field = (1 << width) - 1
     return [packed >> shift & field for shift in range(0, width * count, width)]
@@ -192,38 +171,14 @@ class PodView:
         self.refused = self.free + 1
 
     def take(self, leaf: int, n_nodes: int, ports: int) -> Row:
-        """
-        Return a leaf's entry of an allocation.
-
-        Parameters
-        ----------
-        leaf : int
-            A leaf of this pod.
-        n_nodes : int
-            Nodes to take, not more than are free.
-        ports : int
-            Mask of the up-ports to take.
-
-        Returns
-        -------
-        (leaf, mask of nodes, mask of up-ports) : tuple of int
-            The lowest free nodes.
-        """
+        """Return a leaf's entry of an allocation."""
         return leaf, lowest(self._nodes[leaf - self._first_leaf], n_nodes), ports
 
     def leaves_with(self, n_nodes: int) -> int:
         """
         Return the number of leaves that can give so many nodes and up-ports.
 
-        Parameters
-        ----------
-        n_nodes : int
-            At least 1.
-
-        Returns
-        -------
-        int
-            At most the leaves of the pod.
+        `n_nodes`: at least 1.
         """
         return bisect_right(self.usable, -n_nodes, key=neg)
 
@@ -231,17 +186,7 @@ class PodView:
         """
         Place a job on one leaf.
 
-        Parameters
-        ----------
-        n_nodes : int
-            Nodes of the job.
-        with_links : bool
-            Take as many uplinks as nodes, else none.
-
-        Returns
-        -------
-        tuple of (leaf, mask of nodes, mask of up-ports), or None
-            None when no leaf will do.
+        Result: None when no leaf will do.
         """
         for count, up, leaf in self.rows:
             if count >= n_nodes and not with_links:
@@ -254,15 +199,7 @@ class PodView:
         """
         Place a job on leaves that use one set of L2 switches: conditions (2) and (4).
 
-        Parameters
-        ----------
-        shape : Shape
-            Node counts.
-
-        Returns
-        -------
-        tuple of (leaf, mask of nodes, mask of up-ports), or None
-            None when there is no such placement: the search is exhaustive.
+        Result: None when there is no such placement: the search is exhaustive.
         """
         nodes = shape.nodes
         rows = [row for row in self.rows if row[0] >= nodes and row[1].bit_count() >= nodes]

@@ -16,24 +16,8 @@ def in_one_pod(
     """
     Search a placement inside one pod: the first half of Algorithm 1 of Smith21.
 
-    Parameters
-    ----------
-    pods : Pods
-        What is free.
-    size : int
-        Nodes of the job.
-    cluster : Cluster
-        The machine, for its dimensions.
-    leaf_links : bool
-        Whether a job on a single leaf takes uplinks.
+    Result: None when no pod has a legal placement: the search is exhaustive.
 
-    Returns
-    -------
-    tuple of (leaf, mask of nodes, mask of up-ports), or None
-        None when no pod has a legal placement: the search is exhaustive.
-
-    Notes
-    -----
     n_L descends: ascending spreads small jobs over leaves. L_T and n_L^r follow from n_L,
     which the listing leaves open.
     """
@@ -126,10 +110,7 @@ class WholeLeafSearch:
         """
         Return the first placement.
 
-        Returns
-        -------
-        (leaves, l2s) or None
-            As in `Allocation`; None when there is no such placement.
+        Result (leaves, l2s): as in `Allocation`; None when there is no such placement.
         """
         deepest = self._pods.deepest
         if self._pods.whole < self._leaves:

@@ -47,17 +47,8 @@ def portions(free: dict[int, int], size: int) -> list[Portion]:
     """
     Split a communicating job over leaves in powers of two.
 
-    Parameters
-    ----------
-    free : dict of int to int
-        Free nodes of each leaf, at least 1; together enough.
-    size : int
-        Nodes asked for.
-
-    Returns
-    -------
-    list of (int, int)
-        Leaf and nodes taken of it, in order; a leaf may come twice.
+    `free`: free nodes of each leaf, at least 1; together enough. Result: leaf and nodes taken of
+    it, in order; a leaf may come twice.
 
     Examples
     --------

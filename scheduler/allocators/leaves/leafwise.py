@@ -30,28 +30,9 @@ def free_leaves(job: Job, cluster: Cluster, allocator: str) -> dict[int, int] | 
     """
     Return the leaves below the lowest switch that has enough free nodes for a job.
 
-    Parameters
-    ----------
-    job : Job
-        Only its size is looked at.
-    cluster : Cluster
-        The machine.
-    allocator : str
-        Who asks, for errors.
+    Result: free nodes of each leaf below the switch that Slurm's best fit would choose, full leaves
+    left out; None when too few nodes are free.
 
-    Returns
-    -------
-    dict of int to int or None
-        Free nodes of each leaf below the switch that Slurm's best fit would choose, full
-        leaves left out; None when too few nodes are free.
-
-    Raises
-    ------
-    AllocationError
-        If the fabric is no fat-tree, or has too few nodes.
-
-    Notes
-    -----
     Line 2 of algorithms 1 and 2 of Mishra20. Among switches of one level the paper does not
     choose; as in Slurm, the one with the fewest free nodes is taken.
     """
@@ -64,26 +45,7 @@ def free_leaves(job: Job, cluster: Cluster, allocator: str) -> dict[int, int] | 
 
 
 def tree_of(cluster: Cluster, allocator: str) -> FatTree:
-    """
-    Return the fat-tree that a machine is.
-
-    Parameters
-    ----------
-    cluster : Cluster
-        The machine.
-    allocator : str
-        Who asks, for errors.
-
-    Returns
-    -------
-    FatTree
-        Its fabric.
-
-    Raises
-    ------
-    AllocationError
-        If the fabric is no fat-tree.
-    """
+    """Return the fat-tree that a machine is."""
     tree = cluster.fabric
     if not isinstance(tree, FatTree):
         raise AllocationError(f"allocator {allocator!r} needs a fat-tree, got {tree.name}.")
@@ -94,17 +56,7 @@ def ratios(leaves: Sequence[int], cluster: Cluster) -> list[float]:
     """
     Return the communication ratio of leaves.
 
-    Parameters
-    ----------
-    leaves : sequence of int
-        Leaves.
-    cluster : Cluster
-        The machine.
-
-    Returns
-    -------
-    list of float
-        Equation (1) of Mishra20 for each.
+    Result: equation (1) of Mishra20 for each.
     """
     comm = np.array([cluster.leaf_comm[leaf] for leaf in leaves])
     nodes = np.array([cluster.leaf_nodes[leaf].bit_count() for leaf in leaves])
@@ -117,19 +69,8 @@ def whole(order: Iterable[int], free: dict[int, int], size: int) -> list[Portion
     """
     Take all free nodes of leaf after leaf until a job has its nodes.
 
-    Parameters
-    ----------
-    order : iterable of int
-        Leaves, in the order in which they are taken.
-    free : dict of int to int
-        Free nodes of each; together enough.
-    size : int
-        Nodes asked for.
-
-    Returns
-    -------
-    list of (int, int)
-        Leaf and nodes taken of it, in order.
+    `order`: leaves, in the order in which they are taken. Result: leaf and nodes taken of it, in
+    order.
     """
     portions = []
     for leaf in order:
@@ -142,23 +83,7 @@ def whole(order: Iterable[int], free: dict[int, int], size: int) -> list[Portion
 
 
 def take(job: Job, portions: Iterable[Portion], cluster: Cluster) -> Allocation:
-    """
-    Give a job free nodes, ranks in the order in which they are taken.
-
-    Parameters
-    ----------
-    job : Job
-        The job.
-    portions : iterable of (int, int)
-        Leaf and nodes to take there, lowest numbers first; a leaf may come twice.
-    cluster : Cluster
-        The machine; left unchanged.
-
-    Returns
-    -------
-    Allocation
-        The job on those nodes.
-    """
+    """Give a job free nodes, ranks in the order in which they are taken."""
     masks: dict[int, int] = {}
     order: list[int] = []
     for leaf, count in portions:
@@ -177,22 +102,7 @@ def placement_cost(
     """
     Return what a job's communication would cost on a placement.
 
-    Parameters
-    ----------
-    pattern : Pattern
-        Who talks to whom.
-    allocation : Allocation
-        A placement in the present state; its nodes count among the communicating ones if the
-        job is communication-intensive.
-    cluster : Cluster
-        The machine without the job, a fat-tree.
-    hop_bytes : bool, default False
-        Weigh effective hops with the bytes of the message.
-
-    Returns
-    -------
-    float
-        Equation (6) of Mishra20; 0 for a job that sends nothing.
+    Result: equation (6) of Mishra20; 0 for a job that sends nothing.
     """
     flows = rank_flows(pattern, allocation.job.n_nodes)
     leaf = allocation.nodes() // cluster.nodes_per_leaf
@@ -211,15 +121,7 @@ def switch_above(tree: FatTree) -> Ints:
     """
     Return the switches above the leaves of a tree, as `common_switch_level` wants them.
 
-    Parameters
-    ----------
-    tree : FatTree
-        The fabric.
-
-    Returns
-    -------
-    (H, L) int array
-        Row l: number of the group of switches at level l + 2 above each leaf.
+    Result (H, L): row l: number of the group of switches at level l + 2 above each leaf.
     """
     widths = np.cumprod(tree.children[1:])
     above: Ints = np.arange(tree.n_pods * tree.leaves_per_pod) // widths[:, np.newaxis]

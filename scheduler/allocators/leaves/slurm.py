@@ -57,19 +57,7 @@ def best_switch(size: int, counts: list[int], tree: FatTree) -> range:
     """
     Find the lowest switch with enough free nodes.
 
-    Parameters
-    ----------
-    size : int
-        Nodes asked for, no more than are free.
-    counts : list of int
-        Free nodes of each leaf.
-    tree : FatTree
-        The machine.
-
-    Returns
-    -------
-    range
-        The leaves below it; of several switches at one level, that with the fewest free nodes.
+    Result: the leaves below it; of several switches at one level, that with the fewest free nodes.
     """
     for level in range(1, tree.levels):
         width = prod(tree.children[1:level])  # leaves below a switch

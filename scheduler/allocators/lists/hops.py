@@ -32,17 +32,7 @@ class GridHops:
         """
         Return where the successive nodes of a list with the least sum of hops begin.
 
-        Parameters
-        ----------
-        nodes : (F,) int array
-            The list.
-        size : int
-            Nodes of a window, 1..F.
-
-        Returns
-        -------
-        int
-            Index on the list, the least of equals.
+        `nodes` (F,): the list. `size`: nodes of a window, 1..F.
         """
         kernels = load_kernels(
             "scheduler.allocators.lists.closest_kernels", "Closest Fit kernels", 2
@@ -70,17 +60,7 @@ class TableHops:
         """
         Return where the successive nodes of a list with the least sum of hops begin.
 
-        Parameters
-        ----------
-        nodes : (F,) int array
-            The list.
-        size : int
-            Nodes of a window, 1..F.
-
-        Returns
-        -------
-        int
-            Index on the list, the least of equals.
+        `nodes` (F,): the list. `size`: nodes of a window, 1..F.
         """
         kernels = load_kernels(
             "scheduler.allocators.lists.closest_kernels", "Closest Fit kernels", 2

@@ -16,22 +16,9 @@ def first_fit(free: Ints, size: int, gap: int) -> Ints:
     """
     Take the first run that is long enough; else halve the job and place both halves so.
 
-    Parameters
-    ----------
-    free : (F,) int array
-        Places of free nodes.
-    size : int
-        Nodes of the job, 1..F.
-    gap : int
-        Largest gap within a run.
+    `free` (F,): places of free nodes. `size`: nodes of the job, 1..F. Result (size,): places of the
+    job, run after run.
 
-    Returns
-    -------
-    (size,) int array
-        Places of the job, run after run.
-
-    Notes
-    -----
     Stoltzfus13, Figure 11. Of an odd number the first half is the smaller one: the figure says
     "in half", and whole numbers are halved downwards in the language of its simulator.
     """
@@ -54,24 +41,9 @@ def largest_fit(free: Ints, size: int, gap: int, *, whole_runs: bool) -> Ints:
     """
     Take the first run that is long enough, else the longest one and go on with the rest.
 
-    Parameters
-    ----------
-    free : (F,) int array
-        Places of free nodes.
-    size : int
-        Nodes of the job, 1..F.
-    gap : int
-        Largest gap within a run.
-    whole_runs : bool
-        Whether the node after a gap begins the next run.
+    `free` (F,): places of free nodes. `size`: nodes of the job, 1..F. Result (size,): places of the
+    job, run after run.
 
-    Returns
-    -------
-    (size,) int array
-        Places of the job, run after run.
-
-    Notes
-    -----
     Stoltzfus13, Figure 18, where the node that ends a run is left out of the next one: the list
     is cleared, and that node is not put into it (unlike in Figure 11).
     """
@@ -96,22 +68,9 @@ def closest_fit(free: Ints, size: int, gap: int) -> Ints:
     """
     Take the window whose largest gap is least.
 
-    Parameters
-    ----------
-    free : (F,) int array
-        Places of free nodes.
-    size : int
-        Nodes of the job, 1..F.
-    gap : int
-        The first window without a larger gap is taken at once.
+    `free` (F,): places of free nodes. `size`: nodes of the job, 1..F. Result (size,): places of the
+    job: `size` successive free nodes, the first such of equals.
 
-    Returns
-    -------
-    (size,) int array
-        Places of the job: `size` successive free nodes, the first such of equals.
-
-    Notes
-    -----
     Stoltzfus13, Figure 23. The largest gaps of all windows together, by doubling the window:
     O(F log size).
     """
@@ -131,17 +90,8 @@ def runs(free: Ints, gap: int) -> tuple[Ints, Ints]:
     """
     Part a list where the gap is larger than allowed.
 
-    Parameters
-    ----------
-    free : (F,) int array
-        Places of free nodes, F at least 1.
-    gap : int
-        Largest gap within a run.
-
-    Returns
-    -------
-    starts, lengths : (R,) int array
-        Index of the first node of each run in the list, and its nodes.
+    `free` (F,): places of free nodes, F at least 1. Result: `starts`, `lengths` (R,): index of the
+    first node of each run in the list, and its nodes.
 
     Examples
     --------

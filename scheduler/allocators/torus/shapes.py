@@ -18,15 +18,7 @@ def dimension(box: Box) -> int:
     """
     Return how many sides of a box are longer than one router.
 
-    Parameters
-    ----------
-    box : tuple of int
-        Sides.
-
-    Returns
-    -------
-    int
-        3 for a cube, 2 for a mesh, 1 for a list, 0 for one router.
+    Result: 3 for a cube, 2 for a mesh, 1 for a list, 0 for one router.
     """
     return sum(side > 1 for side in box)
 
@@ -35,15 +27,7 @@ def is_balanced(box: Box) -> bool:
     """
     Say whether all sides longer than one router are equal.
 
-    Parameters
-    ----------
-    box : tuple of int
-        Sides.
-
-    Returns
-    -------
-    bool
-        True for {4, 4, 4} and {8, 8, 1}, false for {8, 4, 2} and {16, 4, 1}.
+    Result: True for {4, 4, 4} and {8, 8, 1}, false for {8, 4, 2} and {16, 4, 1}.
     """
     return len({side for side in box if side > 1}) <= 1
 
@@ -52,17 +36,7 @@ def boxes(volume: int, dims: Box) -> Iterator[Box]:
     """
     Iterate over the boxes of so many routers that a torus can hold.
 
-    Parameters
-    ----------
-    volume : int
-        Routers, at least 1.
-    dims : tuple of int
-        Routers along each axis.
-
-    Yields
-    ------
-    tuple of int
-        Each orientation is a box of its own.
+    `volume`: routers, at least 1.
 
     Examples
     --------
@@ -154,17 +128,7 @@ def mean_hops(torus: Torus, box: Box) -> float:
     """
     Return the mean hops between two routers of a box, drawn independently.
 
-    Parameters
-    ----------
-    torus : Torus
-        The machine.
-    box : tuple of int
-        Sides.
-
-    Returns
-    -------
-    float
-        The sum over the axes; a box that goes all the way round a ring uses its wrap.
+    Result: the sum over the axes; a box that goes all the way round a ring uses its wrap.
     """
     total = 0.0
     for side, length, ring in zip(box, torus.dims, torus.wrap, strict=True):
@@ -202,16 +166,8 @@ class FreeBoxes:
         """
         Return the nodes of the lowest-numbered free box.
 
-        Parameters
-        ----------
-        box : tuple of int
-            Sides.
-
-        Returns
-        -------
-        (n,) int array or None
-            Along the shortest side first, so that the first so many of them are compact too;
-            None where no such box is free.
+        Result (n,): along the shortest side first, so that the first so many of them are compact
+        too; None where no such box is free.
         """
         starts = self._starts(box)
         first = int(starts.argmax())
@@ -241,22 +197,6 @@ class FreeBoxes:
 def all_along(grid: Bools, axis: int, length: int, *, ring: bool) -> Bools:
     """
     Say from which cells of a grid on so many in a row are true.
-
-    Parameters
-    ----------
-    grid : bool array
-        Cells.
-    axis : int
-        Along which axis.
-    length : int
-        Cells in a row, no more than the axis has.
-    ring : bool
-        Whether the axis goes on at its beginning.
-
-    Returns
-    -------
-    bool array
-        Same shape.
 
     Examples
     --------
