@@ -101,6 +101,8 @@ ATTACKS = {
     "name of vertex -1": lambda: TREE.vertex_name(-1),
     "name of link -1": lambda: TREE.link_name(-1),
     "class of no link": lambda: TREE.link_class(10**6),
+    "class of no link of a torus": lambda: TORUS.link_class(10**6),
+    "class of link -1": lambda: TORUS.link_class(-1),
     "position of vertex -1": lambda: TREE.position(-1),
     "flows from half a node": lambda: flows(src=[0.5]),
     "flows from true": lambda: flows(src=[True]),

@@ -60,10 +60,7 @@ class BlameLedger:
     """
 
     def __init__(self, topology: Topology) -> None:
-        names = [topology.link_class(link) for link in range(topology.n_links)]
-        self.classes = tuple(dict.fromkeys(names))
-        number = {name: kind for kind, name in enumerate(self.classes)}
-        self.kind: Ints = np.array([number[name] for name in names], dtype=np.int64)
+        self.classes, self.kind = topology.link_kinds(np.arange(topology.n_links))
         self.victim = array("q")
         self.culprit = array("q")
         self.kind_of_row = array("q")

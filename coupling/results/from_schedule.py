@@ -157,12 +157,13 @@ def link_table(ledger: LinkLedger, topology: Topology, makespan_s: float) -> pd.
         of the job that lost them).
     """
     links = range(topology.n_links)
+    classes, kind = topology.link_kinds(np.arange(topology.n_links))
     full = topology.capacity * makespan_s
     busy = np.divide(ledger.nbytes, full, out=np.zeros_like(full), where=full > 0)
     return pd.DataFrame(
         {
             "link": [topology.link_name(link) for link in links],
-            "class": [topology.link_class(link) for link in links],
+            "class": [classes[number] for number in kind.tolist()],
             "bytes": ledger.nbytes,
             "busy_fraction": busy,
             "lost_node_s": ledger.lost_node_s,

@@ -9,11 +9,11 @@ import numpy as np
 from fabricsim.checking import shortened, whole
 from netsim.arrays import Floats, Ints
 from netsim.errors import TopologyError
+from netsim.topology.building import compact, reverse_links
 from netsim.topology.names import NameBook
 from netsim.topology.origin import Origin
 
 _PAIRS = 2_000_000  # pairs of nodes whose distance is held in memory at once
-_MOST_LINKS = 20_000_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -287,11 +287,40 @@ class Topology:
         Returns
         -------
         str
-            Here ``injection``, ``ejection`` or ``network``.
+            ``injection``, ``ejection``, ``network``, or a kind of its own in a tree, torus or
+            dragonfly.
         """
-        if self.link_tail[link] < self.n_nodes:
-            return "injection"
-        return "ejection" if self.link_head[link] < self.n_nodes else "network"
+        whole("link", link, 0, self.n_links - 1, error=TopologyError)
+        names, kind = self.link_kinds(np.array([link]))
+        return names[int(kind[0])]
+
+    def link_kinds(self, links: Ints) -> tuple[tuple[str, ...], Ints]:
+        """
+        Return the kinds of many links.
+
+        Parameters
+        ----------
+        links : (n,) int array
+            Directed links.
+
+        Returns
+        -------
+        names : tuple of str
+            Of the kinds, as `link_class` gives them, in order of their first links.
+        kind : (n,) int array
+            Which of them each link is.
+        """
+        ends = (self.link_tail[links] < self.n_nodes, self.link_head[links] < self.n_nodes)
+        names, first = ("injection", "ejection", "network"), self._first_of_kind
+        kind: Ints = np.select(ends, (0, 1), 2)
+        for number, link in enumerate(first.values(), start=len(names)):
+            kind[links >= link] = number
+        return compact((*names, *first), kind)
+
+    @property
+    def _first_of_kind(self) -> dict[str, int]:
+        """First link of each further kind, ascending: the last one ends with the last link."""
+        return {}
 
     def link_name(self, link: int) -> str:
         """
@@ -350,51 +379,3 @@ class Topology:
     def links_by_name(self) -> dict[str, int]:
         """Directed link of every name as `link_name` gives it."""
         return {self.link_name(link): link for link in range(self.n_links)}
-
-
-def check_size(n_links: int) -> None:
-    """
-    Refuse a fabric before the memory is full.
-
-    Parameters
-    ----------
-    n_links : int
-        Directed links that it would have.
-
-    Raises
-    ------
-    TopologyError
-        If there are more than 20 million, for which several gigabytes would be needed.
-    """
-    if n_links > _MOST_LINKS:
-        raise TopologyError(
-            f"the fabric would have {n_links:,} directed links; at most {_MOST_LINKS:,} are built."
-        )
-
-
-def reverse_links(tail: Ints, head: Ints, cable: Ints) -> Ints:
-    """
-    Return the other direction of each link's cable.
-
-    Parameters
-    ----------
-    tail, head, cable : (E,) int array
-        Ends of each link, and its number among parallel cables, the same both ways.
-
-    Returns
-    -------
-    (E,) int array
-        Link with tail and head exchanged and the same cable number.
-
-    Raises
-    ------
-    TopologyError
-        If a link has no reverse.
-    """
-    there, back = np.lexsort((cable, head, tail)), np.lexsort((cable, tail, head))
-    matches = (tail[there] == head[back]) & (head[there] == tail[back])
-    if not np.all(matches & (cable[there] == cable[back])):
-        raise TopologyError("every cable must be given in both directions, each once.")
-    reverse = np.empty_like(there)
-    reverse[there] = back
-    return reverse

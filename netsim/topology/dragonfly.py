@@ -8,7 +8,8 @@ import numpy as np
 
 from netsim.arrays import Floats, Ints
 from netsim.errors import TopologyError
-from netsim.topology.base import Topology, check_size, reverse_links
+from netsim.topology.base import Topology
+from netsim.topology.building import check_size, reverse_links
 from netsim.topology.counters import occurrence
 from netsim.topology.gateways import VARIANTS
 from netsim.topology.quantities import cable_rates, latency_seconds
@@ -198,24 +199,10 @@ class Dragonfly(Topology):
             found[some] = (hops + self.local_hops(entries, there[some, None])).min(axis=1)
         return found
 
-    def link_class(self, link: int) -> str:
-        """
-        Return the kind of a link, for tables that sum over many.
-
-        Parameters
-        ----------
-        link : int
-            Directed link.
-
-        Returns
-        -------
-        str
-            ``injection``, ``ejection``, ``green``, ``black`` or ``blue``.
-        """
-        for name, base in zip(reversed(_CLASSES), reversed(self.bases), strict=True):
-            if link >= base:
-                return name
-        return super().link_class(link)
+    @property
+    def _first_of_kind(self) -> dict[str, int]:
+        """First link of each colour."""
+        return dict(zip(_CLASSES, self.bases, strict=True))
 
 
 def build_dragonfly(

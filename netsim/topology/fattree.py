@@ -11,7 +11,8 @@ import numpy as np
 from fabricsim.checking import flag, whole, wholes
 from netsim.arrays import Floats, Ints
 from netsim.errors import TopologyError
-from netsim.topology.base import Topology, check_size
+from netsim.topology.base import Topology
+from netsim.topology.building import check_size
 from netsim.topology.counters import Shape, counted_ports
 from netsim.topology.pgft import check_shape, level_cables
 from netsim.topology.quantities import latency_seconds
@@ -230,26 +231,16 @@ class FatTree(Topology):
             level[src // below != dst // below] = step + 1
         return level
 
-    def link_class(self, link: int) -> str:
-        """
-        Return the kind of a link, for tables that sum over many.
-
-        Parameters
-        ----------
-        link : int
-            Directed link.
-
-        Returns
-        -------
-        str
-            ``injection``, ``ejection``, ``leaf-up``, ``leaf-down``, ``L2-up``, ``L2-down``, ...
-        """
-        whole("link", link, 0, self.n_links - 1, error=TopologyError)
-        for level in reversed(range(self.levels)):
-            if link >= self.up_base[level]:
-                up = link < self.down_base[level]
-                return (_UP_CLASSES if up else _DOWN_CLASSES)[level]
-        raise TopologyError(f"no link {link} in {self.name}.")
+    @property
+    def _first_of_kind(self) -> dict[str, int]:
+        """First link of each level and direction."""
+        bases = zip(self.up_base, self.down_base, strict=True)
+        words = zip(_UP_CLASSES, _DOWN_CLASSES, strict=True)
+        return {
+            name: first
+            for names, both in zip(words, bases, strict=False)
+            for name, first in zip(names, both, strict=True)
+        }
 
 
 def build_fat_tree(

@@ -218,10 +218,13 @@ def _level_reports(topology: Topology, level: Ints) -> list[LevelReport]:
 
 def _link_reports(topology: Topology) -> list[LinkReport]:
     """Count the links of every kind, and tell their capacities."""
-    kinds: dict[str, list[float]] = {}
-    for link in np.flatnonzero(links_in_service(topology)).tolist():
-        kinds.setdefault(topology.link_class(link), []).append(float(topology.capacity[link]))
-    return [LinkReport(name, len(found), min(found), max(found)) for name, found in kinds.items()]
+    links = np.flatnonzero(links_in_service(topology))
+    names, kind = topology.link_kinds(links)
+    parts = [topology.capacity[links[kind == number]] for number in range(len(names))]
+    return [
+        LinkReport(name, rates.size, float(rates.min()), float(rates.max()))
+        for name, rates in zip(names, parts, strict=True)
+    ]
 
 
 def _missing(topology: Topology) -> list[int]:

@@ -9,7 +9,8 @@ import numpy as np
 
 from netsim.arrays import Floats, Ints
 from netsim.errors import TopologyError
-from netsim.topology.base import Topology, check_size, reverse_links
+from netsim.topology.base import Topology
+from netsim.topology.building import check_size, reverse_links
 from netsim.topology.quantities import cable_rates, latency_seconds
 from netsim.units import Bandwidth, Quantity
 
@@ -158,24 +159,15 @@ class Torus(Topology):
         straight: Ints = np.abs(there - here)
         return np.minimum(straight, self.dims[axis] - straight) if self.wrap[axis] else straight
 
-    def link_class(self, link: int) -> str:
-        """
-        Return the kind of a link, for tables that sum over many.
-
-        Parameters
-        ----------
-        link : int
-            Directed link.
-
-        Returns
-        -------
-        str
-            ``injection``, ``ejection``, ``axis0+``, ``axis0-``, ``axis1+``, ...
-        """
-        for axis in reversed(range(len(self.dims))):
-            if link >= self.plus_base[axis]:
-                return f"axis{axis}{'+' if link < self.minus_base[axis] else '-'}"
-        return super().link_class(link)
+    @property
+    def _first_of_kind(self) -> dict[str, int]:
+        """First link of each axis and direction: ``axis0+``, ``axis0-``, ``axis1+``, ..."""
+        bases = zip(self.plus_base, self.minus_base, strict=True)
+        return {
+            f"axis{axis}{sign}": first
+            for axis, both in enumerate(bases)
+            for sign, first in zip("+-", both, strict=True)
+        }
 
 
 def _line_sum(place: Ints, _length: int) -> int:

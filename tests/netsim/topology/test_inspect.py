@@ -1,11 +1,16 @@
 """What is told of fabrics: counts, taper, bundles, what is irregular, missing or cut off."""
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+from netsim.errors import TopologyError
 from netsim.topologies import make_topology
+from netsim.topology.fattree import fat_tree_of_radix
 from netsim.topology.inspect import inspect_topology
 
 DATA = Path(__file__).parents[2] / "data" / "topo"
@@ -27,6 +32,56 @@ def test_levels_of_a_tree_with_parallel_cables():
     assert [level["parallel_cables"] for level in levels] == [[1, 1], [3, 3], [0, 0]]
     assert [level["taper"] for level in levels] == [2.0, 0.5, None]
     assert told(TAPERED)["irregular"] == []
+
+
+KINDS = {
+    "tree": (TAPERED, {"injection": 24, "ejection": 24, "leaf-up": 12, "leaf-down": 12}),
+    "torus": (
+        {"kind": "torus", "dims": [3, 1, 2], "wrap": False},
+        {"injection": 6, "ejection": 6, "axis0+": 4, "axis0-": 4, "axis2+": 3, "axis2-": 3},
+    ),
+    "dragonfly": (
+        {"kind": "dragonfly", "groups": 3, "routers": [2, 2], "variant": "aries", "lanes": [1] * 3},
+        {"injection": 12, "ejection": 12, "green": 12, "black": 12},
+    ),
+    "cut tree": (
+        TAPERED | {"failed_links": ["s1.0>s2.0"]},
+        {"injection": 24, "ejection": 24, "leaf-up": 11, "leaf-down": 11},
+    ),
+}
+
+
+@pytest.mark.parametrize(("spec", "counts"), KINDS.values(), ids=KINDS)
+def test_links_of_every_kind_are_counted(spec, counts):
+    """By hand; in the order of the links, kinds that do not occur left out."""
+    topology = make_topology(spec)
+
+    classes = {kind["class"]: kind["links"] for kind in told(spec)["link_classes"]}
+    names, kind = topology.link_kinds(np.arange(topology.n_links))
+
+    assert list(classes.items())[: len(counts)] == list(counts.items())
+    assert list(names) == list(dict.fromkeys(map(topology.link_class, range(topology.n_links))))
+    assert [names[k] for k in kind] == [topology.link_class(x) for x in range(topology.n_links)]
+
+
+@pytest.mark.heavy
+def test_the_largest_fabric_is_inspected_in_two_gigabytes():
+    """Of radix 188: 1,661,168 nodes with 6 directed links each."""
+    code = (
+        "import resource, netsim\n"
+        "report = netsim.inspect_topology(netsim.fat_tree_of_radix(188, '1 GB/s'))\n"
+        "print(report.topology.n_links)\n"
+        "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)\n"
+    )
+    done = subprocess.run(  # noqa: S603 (our own interpreter)
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
+
+    n_links, kilobytes = map(int, done.stdout.split())
+    assert n_links == 188**3 // 4 * 6
+    assert kilobytes < 2_000_000
+    with pytest.raises(TopologyError, match="at most 10,000,000 are built"):
+        fat_tree_of_radix(190, "1 GB/s")
 
 
 def test_missing_nodes_and_leaves_are_named_and_nothing_is_unreachable():

@@ -1,0 +1,85 @@
+"""What builders of fabrics share: a bound on the size, and the way back of each link."""
+
+import numpy as np
+
+from netsim.arrays import Ints
+from netsim.errors import TopologyError
+
+_MOST_LINKS = 10_000_000
+
+
+def check_size(n_links: int) -> None:
+    """
+    Refuse a fabric before the memory is full.
+
+    Parameters
+    ----------
+    n_links : int
+        Directed links that it would have.
+
+    Raises
+    ------
+    TopologyError
+        If there are more than 10 million, for which 2 GB would be needed to look at it.
+    """
+    if n_links > _MOST_LINKS:
+        raise TopologyError(
+            f"the fabric would have {n_links:,} directed links; at most {_MOST_LINKS:,} are built."
+        )
+
+
+def reverse_links(tail: Ints, head: Ints, cable: Ints) -> Ints:
+    """
+    Return the other direction of each link's cable.
+
+    Parameters
+    ----------
+    tail, head, cable : (E,) int array
+        Ends of each link, and its number among parallel cables, the same both ways.
+
+    Returns
+    -------
+    (E,) int array
+        Link with tail and head exchanged and the same cable number.
+
+    Raises
+    ------
+    TopologyError
+        If a link has no reverse.
+    """
+    there, back = np.lexsort((cable, head, tail)), np.lexsort((cable, tail, head))
+    matches = (tail[there] == head[back]) & (head[there] == tail[back])
+    if not np.all(matches & (cable[there] == cable[back])):
+        raise TopologyError("every cable must be given in both directions, each once.")
+    reverse = np.empty_like(there)
+    reverse[there] = back
+    return reverse
+
+
+def compact(names: tuple[str, ...], kind: Ints) -> tuple[tuple[str, ...], Ints]:
+    """
+    Leave out the kinds that nothing is of.
+
+    Parameters
+    ----------
+    names : tuple of str
+        All kinds.
+    kind : (n,) int array
+        Which of them each thing is.
+
+    Returns
+    -------
+    names : tuple of str
+        Those that occur, in the order in which they do.
+    kind : (n,) int array
+        Which of these each thing is.
+    """
+    first = {}
+    for number in range(len(names)):
+        here = kind == number
+        if here.any():
+            first[number] = int(here.argmax())
+    order = sorted(first, key=first.__getitem__)
+    new = np.zeros(len(names), dtype=np.int64)
+    new[order] = np.arange(len(order))
+    return tuple(names[number] for number in order), new[kind]
