@@ -27,7 +27,7 @@ def main() -> None:
     experiment = Experiment.read(ROOT / "examples" / "synth16.toml")
     with tempfile.TemporaryDirectory() as folder:
         campaign = run_campaign(experiment, Path(folder) / "synth16")
-    inline = slowdown_plots(campaign.results)["interference-size"]
+    inline = slowdown_plots(campaign.results)["interference-size"].html()
     alone = inline.replace("<svg ", f"<svg {SPACES} ", 1)
     PICTURE.write_text(alone + "\n", encoding="utf-8")
     print(f"{PICTURE.relative_to(ROOT)} is written.")

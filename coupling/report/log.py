@@ -102,7 +102,7 @@ def trace_html(workload: Workload, numbers: Numbers) -> str:
         plots = trace_plots(job_frame(workload), numbers)
         tables = _html_rows(_SPREAD_HEADS, _spread_rows(numbers))
         sizes = details("The numbers by size", _html_rows(_SIZE_HEADS, _size_rows(numbers)))
-        pictures = figures((plot, _CAPTIONS[name]) for name, plot in plots.items())
+        pictures = figures((plot.html(), _CAPTIONS[name]) for name, plot in plots.items())
         sections = [
             ("Sizes, times and load", tables + pictures + sizes),
             ("Users who ask for most", _html_rows(_USER_HEADS, _user_rows(numbers))),

@@ -31,7 +31,7 @@ def table(
     caption : str, optional
         Text above the table.
     kind : {"numbers", "text"}
-        Numbers are set to the right, and their table scrolls sideways where it is too wide.
+        Numbers are set to the right. On a phone every row becomes a block, a line per cell.
 
     Returns
     -------
@@ -191,6 +191,23 @@ def definitions(entries: Iterable[tuple[str, str]]) -> Html:
         The list.
     """
     return _piece("definitions", list(entries))
+
+
+def lines(texts: Iterable[str]) -> Html:
+    """
+    Write texts below each other, as in a cell of a table.
+
+    Parameters
+    ----------
+    texts : iterable of str
+        Text.
+
+    Returns
+    -------
+    HTML
+        The texts, a line each.
+    """
+    return _piece("lines", list(texts))
 
 
 def verbatim(text: str) -> Html:

@@ -13,6 +13,7 @@ from coupling.report.page import (
     definitions,
     details,
     heading,
+    lines,
     paragraph,
     table,
     verbatim,
@@ -204,18 +205,21 @@ def provenance(
         Tables, dropped jobs with reasons, the experiment file.
     """
     apart = ("cost", "dropped", "complete", "files")
+    known = {name: value for name, value in manifest.items() if name not in apart}
+    nested = {name: value for name, value in known.items() if _is_nested(value)}
     rows = [
         [name.replace("_", " "), _plain(value)]
-        for name, value in manifest.items()
-        if name not in apart and value not in ({}, "")
+        for name, value in known.items()
+        if name not in nested and value not in ({}, "")
     ]
-    lines = dropped_lines(results)
-    dropped = bullets(lines) if lines else paragraph("No job was dropped, none was killed.")
+    left_out = dropped_lines(results)
+    dropped = bullets(left_out) if left_out else paragraph("No job was dropped, none was killed.")
     return (
         table([], rows, kind="text")
         + heading("Jobs left out or killed")
         + dropped
         + _cost_table(results)
+        + _nested(nested)
         + details(
             "The experiment with every default written out",
             verbatim(tomli_w.dumps(dict(tables))),
@@ -223,11 +227,43 @@ def provenance(
     )
 
 
+def _is_nested(value: object) -> bool:
+    """Say whether a value of the manifest is more than a value, or values by name."""
+    parts = value.values() if isinstance(value, Mapping) else [value]
+    return any(isinstance(part, (Mapping, list, tuple)) for part in parts)
+
+
 def _plain(value: object) -> str:
-    """Write a value of the manifest."""
+    """Write a value of the manifest, or values by name, a line each."""
     if isinstance(value, Mapping):
-        return ", ".join(f"{key}: {part}" for key, part in value.items())
-    return str(value)
+        return lines(f"{key}: {_word(part)}" for key, part in value.items())
+    return _word(value)
+
+
+def _word(value: object) -> str:
+    """Write one value as people do."""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return "none" if value is None else str(value)
+
+
+def _nested(values: Mapping[str, Any]) -> Html:
+    """Write what the manifest says in tables, as an experiment file has it."""
+    content = Html()
+    for name, value in values.items():
+        text = tomli_w.dumps({name: _without_none(value)})
+        content += details(f"{name.replace('_', ' ').capitalize()}, in full", verbatim(text))
+    return content
+
+
+def _without_none(value: object) -> object:
+    """Leave out what TOML cannot hold."""
+    if isinstance(value, Mapping):
+        parts = ((str(key), _without_none(part)) for key, part in value.items())
+        return {key: part for key, part in parts if part is not None}
+    if isinstance(value, (list, tuple)):
+        return [_without_none(part) for part in value if part is not None]
+    return value
 
 
 def _cost_table(results: Sequence[Result]) -> Html:

@@ -6,10 +6,9 @@ from typing import Any
 
 from coupling.errors import ResultError
 from coupling.pace.rate_models import rate_model
+from coupling.report.figures import Section, run_figures
 from coupling.report.page import Html, bullets, details, figures, page, paragraph
-from coupling.report.plots.jobs import slowdown_plots, speedup_plots, speedups_to
-from coupling.report.plots.links import load_plots, tree_maps
-from coupling.report.plots.over_time import time_plots
+from coupling.report.plots.jobs import speedups_to
 from coupling.report.plots.style import palette
 from coupling.report.provenance import assumptions, provenance, subtitle
 from coupling.report.tables import (
@@ -26,9 +25,9 @@ from coupling.results.readable import listing
 from coupling.results.remarks import accuracy_lines
 from coupling.results.result import Result
 from fabricsim.checking import choice, path_of
+from netsim.topology.base import Topology
 from netsim.wholefile import replace_file
 
-_BOX = "Box: quartiles, line in it: median, whiskers: 5 to 95 %, diamond: mean"
 _EMERGENT = "these numbers are not put in, they follow from placement, routing and sharing"
 _ASSUMED = "what the scenario of model assumed states"
 
@@ -41,6 +40,7 @@ def write_report(
     *,
     baseline: str | None = None,
     notes: Sequence[str] = (),
+    fabrics: Mapping[str, Topology] | None = None,
 ) -> None:
     """
     Write a report of one or more runs of an experiment.
@@ -59,6 +59,9 @@ def write_report(
         Name of the run to compare with, empty for none; by default as for `find_baseline`.
     notes : sequence of str, optional
         Said first: what a reader must know about these runs.
+    fabrics : mapping of str to Topology, optional
+        Fabric of each run, by its name, for maps of its links; without one, the names of the links
+        tell what they can.
 
     Raises
     ------
@@ -74,7 +77,9 @@ def write_report(
     path = path_of("path", path, error=ResultError)
     if baseline:
         choice("baseline", baseline, [result.name for result in results], error=ResultError)
-    text = report_html(results, experiment_tables, manifest, baseline=baseline, notes=notes)
+    text = report_html(
+        results, experiment_tables, manifest, baseline=baseline, notes=notes, fabrics=fabrics
+    )
     try:
         replace_file(path, text)
     except OSError as error:
@@ -88,6 +93,7 @@ def report_html(
     *,
     baseline: str | None = None,
     notes: Sequence[str] = (),
+    fabrics: Mapping[str, Topology] | None = None,
 ) -> str:
     """
     Return the report as HTML.
@@ -102,6 +108,8 @@ def report_html(
         As for `write_report`.
     notes : sequence of str, optional
         As for `write_report`.
+    fabrics : mapping of str to Topology, optional
+        As for `write_report`.
 
     Returns
     -------
@@ -110,15 +118,18 @@ def report_html(
     """
     colours = palette([result.name for result in results])
     kind, origin = _origin(results, experiment_tables.get("network", {}).get("model"))
+    drawn = run_figures(results, fabrics, baseline)
     sections = [
         ("Runs compared" if len(results) > 1 else "The run", run_table(results, colours, baseline)),
-        ("Over time", _over_time(results)),
-        ("Interference and slowdown of jobs", _jobs(results, colours)),
+        ("Over time", _drawn(drawn["time"])),
+        ("Nodes over time", _noted(drawn["gantt"])),
+        ("Interference and slowdown of jobs", _jobs(results, colours, drawn["jobs"])),
+        ("Who costs whom", _noted(drawn["blame"])),
         (
             f"{kind} against Baseline",
-            _speedups(results, colours, baseline, origin),
+            _speedups(results, colours, baseline, origin, drawn["speedups"]),
         ),
-        ("Links", _links(results, colours)),
+        ("Links", _links(results, colours, drawn)),
         ("Does my topology matter?", _self_check(results, colours)),
         ("What had to be assumed", assumptions(results, experiment_tables, manifest)),
         ("Where this comes from", provenance(results, experiment_tables, manifest)),
@@ -148,85 +159,47 @@ def _origin(results: Sequence[Result], model: object) -> tuple[str, str]:
     return "Speed-up", f"{_EMERGENT}, but run times under {listing(assumed)} are {_ASSUMED}"
 
 
-def _over_time(results: Sequence[Result]) -> Html:
-    """Return the section of what happens over time."""
-    plots = time_plots(results)
-    captions = {
-        "utilization": "Nodes asked for by running jobs. Look for the level and for gaps; a "
-        "triangle marks the last start of each run, after which the machine only drains.",
-        "running": "Jobs that run.",
-        "queued": "Jobs that wait. A queue that stays longer means later starts for all.",
-        "mean_interference": "Mean over running jobs, weighted by nodes. Where a line is at 1, no "
-        "running job disturbs another.",
-    }
-    return figures((plot, captions[name]) for name, plot in plots.items())
+def _drawn(section: Section) -> Html:
+    """Return the pictures of a section with their captions."""
+    return figures((drawn.picture.html(), drawn.caption) for drawn in section.figures)
 
 
-def _jobs(results: Sequence[Result], colours: Colours) -> Html:
+def _noted(section: Section) -> Html:
+    """Return the pictures of a section below what is said of all of them."""
+    return paragraph(section.note, "soft") + _drawn(section) if section.figures else Html()
+
+
+def _jobs(results: Sequence[Result], colours: Colours, section: Section) -> Html:
     """Return the section of interference and slowdown."""
-    plots = slowdown_plots(results)
-    if not plots:
+    if not section.figures:
         return paragraph("No job communicates, and none is slowed.")
-    captions = {
-        "tail": "How many jobs are hit how hard: the further right a line reaches, the worse the "
-        "worst jobs. A run in which no job disturbs another has no line.",
-        "lost": "Who pays: the sizes that lose most to interference need not be slowed most.",
-        "interference-size": f"Together / alone on the same nodes. {_BOX}; number of jobs below.",
-        "interference-pattern": "The same by communication pattern.",
-        "slowdown-size": "Together / ideal: interference and the price of the placement itself.",
-        "slowdown-pattern": "The same by communication pattern.",
-    }
-    pictures = figures((plot, captions[name]) for name, plot in plots.items())
     note = paragraph("Jobs that communicate or are slowed; all others have exactly 1.", "soft")
-    return note + pictures + interference_table(results, colours)
+    return note + _drawn(section) + interference_table(results, colours)
 
 
-def _speedups(results: Sequence[Result], colours: Colours, name: str | None, origin: str) -> Html:
+def _speedups(
+    results: Sequence[Result], colours: Colours, name: str | None, origin: str, section: Section
+) -> Html:
     """Return the section of speed-ups."""
     baseline = comparable(results, name)
-    speedups = {name: table for name, table in speedups_to(results, baseline).items() if len(table)}
-    if baseline is None or not speedups:
+    if baseline is None or not section.figures:
         return Html()
-    plots = speedup_plots(speedups, colours)
+    speedups = {name: table for name, table in speedups_to(results, baseline).items() if len(table)}
     note = paragraph(
         f"Run time of a job under {baseline.name} / run time here: {origin}. Above 1 the job runs "
         f"faster than under {baseline.name}.",
         "soft",
     )
-    captions = {
-        "speedup-size": f"{_BOX}, ring: mean weighted by node-seconds under {baseline.name}.",
-        "speedup-pattern": "The same by communication pattern.",
-    }
-    pictures = figures((plot, captions[name]) for name, plot in plots.items())
-    return (
-        note + pictures + details("Counts, weights and numbers", speedup_table(speedups, colours))
-    )
+    table = speedup_table(speedups, colours)
+    return note + _drawn(section) + details("Counts, weights and numbers", table)
 
 
-def _links(results: Sequence[Result], colours: Colours) -> Html:
+def _links(results: Sequence[Result], colours: Colours, drawn: Mapping[str, Section]) -> Html:
     """Return the section of links."""
-    plots = load_plots(results)
-    if not plots:
+    if not drawn["links"].figures:
         return paragraph("No link carried anything.")
-    captions = {
-        "load": "Bytes carried / (capacity * length of the run). Box: quartiles, whiskers: 5 to "
-        "95 %, dot: the busiest link. A dot far above its box is a hot spot.",
-        "lost": "Where jobs lose: each job's loss is booked at the link that holds it up most.",
-    }
-    maps = tree_maps(results)
-    note = (
-        "The load of every link between switches. A column per switch in the order of the tree, a "
-        "row per port: bright columns are busy switches, bright spots single hot links. One scale "
-        "for all runs."
-        if maps
-        else "No map: the links are not named as those of a fat-tree."
-    )
-    return (
-        figures((plot, captions[name]) for name, plot in plots.items())
-        + hottest_links(results, colours)
-        + paragraph(note, "soft")
-        + figures((picture, "") for picture in maps.values())
-    )
+    maps = _noted(drawn["maps"]) or paragraph(drawn["maps"].note, "soft")
+    return _drawn(drawn["links"]) + hottest_links(results, colours) + maps
 
 
 def _self_check(results: Sequence[Result], colours: Colours) -> Html:

@@ -15,6 +15,7 @@ from coupling.results.comparison import (
     unlike,
 )
 from coupling.results.result import Result
+from coupling.results.summary import node_seconds_lost
 
 NOTICEABLE = 0.001  # relative differences below a thousandth are called small
 _LOST = ("share_lost", "share_lost_to_interference", "share_lost_to_placement")
@@ -211,9 +212,13 @@ def _worst_link(results: Sequence[Result]) -> str:
     if not lost_s.size or not lost_s.max() > 0:
         return ""
     link = links.iloc[int(lost_s.argmax())]
+    run = next(result for result in results if result.name == link["run"])
+    total = sum(node_seconds_lost(run.jobs).values())
+    share = float(link["lost_node_s"]) / total if total > 0 else None
     return (
         f"{units.number(float(link['lost_node_s']) / 3600.0)} node-hours are lost to interference "
-        f"at {link['link']} ({link['class']}) under {link['run']}; no link costs more. It carries "
+        f"at {link['link']} ({link['class']}) under {link['run']}, {units.percent(share)} of all "
+        f"node time lost there; no link costs more. It carries "
         f"{units.percent(float(link['busy_fraction']))} of its capacity on average."
     )
 

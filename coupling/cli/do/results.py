@@ -3,11 +3,13 @@
 import json
 import sys
 from collections.abc import Mapping, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 from coupling.cli.do.estimate import print_json
 from coupling.errors import ResultError
+from coupling.experiments.fabrics import drawable_fabrics
 from coupling.experiments.moment import moment
 from coupling.experiments.rerun import REPEATED, Rerun
 from coupling.experiments.rerun import rerun as run_again
@@ -21,6 +23,7 @@ from coupling.results.comparison import comparison_rows
 from coupling.results.readable import listing
 from coupling.results.remarks import accuracy_of
 from netsim.errors import UnitError
+from netsim.topology.base import Topology
 from netsim.units import parse_time
 
 
@@ -163,11 +166,28 @@ def run_report(
     tables = _merged([campaign.experiment.tables() for campaign in stored], folders)
     manifest = _merged([campaign.manifest for campaign in stored], folders)
     notes = [] if len(stored) == 1 else _notes(lineup)
-    write_report(lineup.results, tables, manifest, path, baseline=lineup.baseline, notes=notes)
+    fabrics = _fabrics(stored, lineup)
+    write_report(
+        lineup.results,
+        tables,
+        manifest,
+        path,
+        baseline=lineup.baseline,
+        notes=notes,
+        fabrics=fabrics,
+    )
     if as_json:
         print_json({"file": str(path), "runs": [result.name for result in lineup.results]})
     else:
         sys.stdout.write(f"{visible(str(path))}\n")
+
+
+def _fabrics(stored: Sequence[Stored], lineup: Lineup) -> dict[str, Topology]:
+    """Build the fabrics of runs, whose results stand one campaign after the other."""
+    results = iter(lineup.results)
+    return drawable_fabrics(
+        (campaign.experiment, list(islice(results, len(campaign.places)))) for campaign in stored
+    )
 
 
 def run_snapshot(folder: Path, at: str, run: str | None, out: Path) -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 from coupling.errors import ExperimentError, Stopped
 from coupling.experiments.campaign import Campaign, run_campaign
 from coupling.experiments.experiment import Experiment
+from coupling.experiments.fabrics import drawable_fabrics
 from coupling.guard import remark
 from coupling.report.report import write_report
 from coupling.report.terminal import ProgressDisplay, comparison_table
@@ -67,7 +68,10 @@ def run_experiment(
                 experiment, folder, workers=workers, resume=resume, csv=csv, progress=progress
             )
         page = folder / "report.html"
-        write_report(campaign.results, experiment.tables(), campaign.manifest, page)
+        fabrics = drawable_fabrics([(experiment, campaign.results)])
+        write_report(
+            campaign.results, experiment.tables(), campaign.manifest, page, fabrics=fabrics
+        )
     except Stopped as stop:
         if (folder / MANIFEST).exists():
             stop.add_note(f"go on with --resume --out {folder}")

@@ -5,25 +5,26 @@ from functools import partial
 
 import numpy as np
 import pandas as pd
-from markupsafe import Markup
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from coupling.report.plots.style import (
     FAINT,
     INK,
+    Picture,
     box,
+    box_numbers,
     label_classes,
     legend,
     lost_bars,
+    lost_numbers,
     palette,
     places,
-    svg,
 )
 from coupling.results.comparison import finished
 from coupling.results.result import Result
 from coupling.results.summary import size_class, size_class_names, speedup
-from netsim.arrays import Ints
+from netsim.arrays import Floats, Ints
 
 SILENT = "no traffic"
 _TAIL_POINTS = 200
@@ -134,7 +135,7 @@ def speedups_to(results: Sequence[Result], baseline: Result | None) -> dict[str,
     }
 
 
-def slowdown_plots(results: Sequence[Result]) -> dict[str, Markup]:
+def slowdown_plots(results: Sequence[Result]) -> dict[str, Picture]:
     """
     Draw interference and slowdown of the jobs that communicate, or are slowed.
 
@@ -145,20 +146,20 @@ def slowdown_plots(results: Sequence[Result]) -> dict[str, Markup]:
 
     Returns
     -------
-    dict of str to HTML
-        SVG of ``interference-size``, ``interference-pattern``, ``slowdown-size``,
+    dict of str to Picture
+        ``interference-size``, ``interference-pattern``, ``slowdown-size``,
         ``slowdown-pattern`` and, where any job is disturbed, ``tail`` and ``lost``; empty
         when no job communicates or is slowed.
     """
     tables = {result.name: affected(result.jobs) for result in results}
     if all(table.empty for table in tables.values()):
         return {}
-    plots: dict[str, Markup] = {}
+    plots: dict[str, Picture] = {}
     colours = palette(list(tables))
     groups = {name: classes(table)["size"] for name, table in tables.items()}
     for quantity, title in (("interference", "Interference"), ("slowdown", "Slowdown")):
         for by, words in (("size", "nodes of the job"), ("pattern", "pattern")):
-            plots[f"{quantity}-{by}"] = svg(
+            plots[f"{quantity}-{by}"] = Picture(
                 f"{quantity}-{by}",
                 f"{title} of jobs by {words}",
                 partial(
@@ -169,35 +170,34 @@ def slowdown_plots(results: Sequence[Result]) -> dict[str, Markup]:
                     by=by,
                     title=f"{title} by {words}",
                 ),
+                partial(_box_data, tables, quantity, by),
             )
     if all((table["interference"] == 1).all() for table in tables.values()):
         return plots
+    lost_s = {
+        name: (table["n_nodes"] * table["lost_s"]).groupby(groups[name]).sum()
+        for name, table in tables.items()
+    }
+    sizes = class_names(groups.values(), "size")
     return plots | {
-        "tail": svg(
+        "tail": Picture(
             "tail",
             "Share of jobs above each interference",
             partial(_paint_tail, tables=tables, colours=colours),
+            partial(_tail_data, tables),
         ),
-        "lost": svg(
+        "lost": Picture(
             "lost",
             "Node-hours lost to interference by size of the job",
-            partial(
-                lost_bars,
-                lost_s={
-                    name: (table["n_nodes"] * table["lost_s"]).groupby(groups[name]).sum()
-                    for name, table in tables.items()
-                },
-                labels=class_names(groups.values(), "size"),
-                colours=colours,
-                by="nodes of the job",
-            ),
+            partial(lost_bars, lost_s=lost_s, labels=sizes, colours=colours, by="nodes of the job"),
+            partial(lost_numbers, lost_s, sizes, "size"),
         ),
     }
 
 
 def speedup_plots(
     speedups: Mapping[str, pd.DataFrame], colours: Mapping[str, str]
-) -> dict[str, Markup]:
+) -> dict[str, Picture]:
     """
     Draw the speed-up of each class of jobs.
 
@@ -210,11 +210,11 @@ def speedup_plots(
 
     Returns
     -------
-    dict of str to HTML
-        SVG of ``speedup-size`` and ``speedup-pattern``.
+    dict of str to Picture
+        ``speedup-size`` and ``speedup-pattern``.
     """
     return {
-        f"speedup-{by}": svg(
+        f"speedup-{by}": Picture(
             f"speedup-{by}",
             f"Speed-up by {words}",
             partial(
@@ -225,6 +225,7 @@ def speedup_plots(
                 by=by,
                 title=f"Speed-up by {words}",
             ),
+            partial(_box_data, speedups, "speedup", by),
         )
         for by, words in (("size", "nodes of the job"), ("pattern", "pattern"))
     }
@@ -240,22 +241,50 @@ def _paint_tail(
     axes.set_yscale("log")
     worst = max(float(table["interference"].max()) for table in tables.values() if len(table))
     for name, table in tables.items():
-        value = np.sort(table["interference"].to_numpy())
-        if not value.size:
-            continue
-        above = 1.0 - np.arange(1, value.size + 1) / value.size
-        keep = _thinned(value.size)
-        axes.step(
-            np.concatenate([[1.0], value[keep]]),
-            np.concatenate([[float((value > 1).mean())], above[keep]]),
-            where="post", color=colours[name],
-        )  # fmt: skip
+        if len(table):
+            axes.step(*_tail(table), where="post", color=colours[name])
     axes.set_xlim(1.0, max(worst, 1.01))
     axes.yaxis.set_major_formatter(lambda share, _: f"{share * 100:g} %")
     axes.set_title("Jobs above an interference")
     axes.set_xlabel("interference")
     axes.set_ylabel("share of these jobs")
     legend(figure, colours)
+
+
+def _tail(table: pd.DataFrame) -> tuple[Floats, Floats]:
+    """Return interferences, and the share of jobs above each."""
+    value = np.sort(table["interference"].to_numpy())
+    above = 1.0 - np.arange(1, value.size + 1) / value.size
+    keep = _thinned(value.size)
+    return (
+        np.concatenate([[1.0], value[keep]]),
+        np.concatenate([[float((value > 1).mean())], above[keep]]),
+    )
+
+
+def _tail_data(tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
+    """Return what the curves show."""
+    parts = [
+        pd.DataFrame(dict(zip(("interference", "share_above"), _tail(table), strict=True))).assign(
+            run=name
+        )
+        for name, table in tables.items()
+        if len(table)
+    ]
+    return pd.concat(parts, ignore_index=True)[["run", "interference", "share_above"]]
+
+
+def _box_data(tables: Mapping[str, pd.DataFrame], quantity: str, by: str) -> pd.DataFrame:
+    """Return what the boxes of each class and run show."""
+    groups = {name: classes(table)[by] for name, table in tables.items()}
+    return box_numbers(
+        {
+            (name, label): table.loc[groups[name] == label, quantity].to_numpy(dtype=float)
+            for label in class_names(groups.values(), by)
+            for name, table in tables.items()
+        },
+        by,
+    )
 
 
 def _thinned(n: int) -> Ints:

@@ -1,28 +1,38 @@
-"""Pictures of links: load by class, and maps of a fat-tree."""
+"""Pictures of links: load by class, and a map of every link."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 
 import numpy as np
 import pandas as pd
-from markupsafe import Markup
 from matplotlib.figure import Figure
 
+from coupling.report.plots.fabric import Scene, fabric_picture
+from coupling.report.plots.layout import between_switches, cables_of, layout_of
 from coupling.report.plots.style import (
     INK,
+    Picture,
     box,
+    box_numbers,
     label_classes,
     legend,
     lost_bars,
+    lost_numbers,
     palette,
     percent_axis,
     places,
-    svg,
 )
 from coupling.results.result import Result
+from netsim.arrays import Floats
+from netsim.topology.base import Topology
+from netsim.topology.levels import links_in_service, vertex_levels
 
 _SCALE_QUANTILE = 0.998  # a few hot links must not hide the differences among the others
-_TREE_LINK = r"^s(?P<l1>\d+)\.(?P<p1>\d+)>s(?P<l2>\d+)\.(?P<p2>\d+)(?:#(?P<cable>\d+))?$"
+_STRIPS = (
+    "A column per switch in the order of the fabric, a row per port: bright columns are busy "
+    "switches, bright spots single hot links."
+)
+_FEW = 600  # cables up to which a tree is drawn as people draw it
 
 
 def link_classes(results: Sequence[Result]) -> list[str]:
@@ -42,7 +52,7 @@ def link_classes(results: Sequence[Result]) -> list[str]:
     return list(dict.fromkeys(name for result in results for name in result.links["class"]))
 
 
-def load_plots(results: Sequence[Result]) -> dict[str, Markup]:
+def load_plots(results: Sequence[Result]) -> dict[str, Picture]:
     """
     Draw the load of each class of links, and the time lost there.
 
@@ -53,32 +63,47 @@ def load_plots(results: Sequence[Result]) -> dict[str, Markup]:
 
     Returns
     -------
-    dict of str to HTML
-        SVG of ``load`` and, where any is lost, ``lost``; empty when no link carried anything.
+    dict of str to Picture
+        ``load`` and, where any is lost, ``lost``; empty when no link carried anything.
     """
     if not any(result.links["busy_fraction"].any() for result in results):
         return {}
+    labels = link_classes(results)
     plots = {
-        "load": svg(
-            "link-load", "Busy fraction of links by class", partial(_paint_load, results=results)
+        "load": Picture(
+            "link-load",
+            "Busy fraction of links by class",
+            partial(_paint_load, results=results),
+            partial(_load_data, results, labels),
         )
     }
     if any(result.links["lost_node_s"].any() for result in results):
-        plots["lost"] = svg(
+        lost_s = {
+            result.name: result.links.groupby("class", sort=False)["lost_node_s"].sum()
+            for result in results
+        }
+        colours = palette([result.name for result in results])
+        plots["lost"] = Picture(
             "link-lost",
             "Node-hours lost by class of link",
-            partial(
-                lost_bars,
-                lost_s={
-                    result.name: result.links.groupby("class", sort=False)["lost_node_s"].sum()
-                    for result in results
-                },
-                labels=link_classes(results),
-                colours=palette([result.name for result in results]),
-                by="link class",
-            ),
+            partial(lost_bars, lost_s=lost_s, labels=labels, colours=colours, by="link class"),
+            partial(lost_numbers, lost_s, labels, "class"),
         )
     return plots
+
+
+def _load_data(results: Sequence[Result], labels: Sequence[str]) -> pd.DataFrame:
+    """Return what the boxes of each class and run show."""
+    return box_numbers(
+        {
+            (result.name, label): result.links.loc[
+                result.links["class"] == label, "busy_fraction"
+            ].to_numpy(dtype=float)
+            for label in labels
+            for result in results
+        },
+        "class",
+    )
 
 
 def _paint_load(figure: Figure, results: Sequence[Result]) -> None:
@@ -102,34 +127,43 @@ def _paint_load(figure: Figure, results: Sequence[Result]) -> None:
     legend(figure, colours)
 
 
-def tree_links(links: pd.DataFrame) -> pd.DataFrame:
+def level_links(topology: Topology, busy: Floats) -> pd.DataFrame:
     """
-    Return where the links between switches of a fat-tree lie, read from their names.
+    Return where the links between the levels of a fabric lie.
 
     Parameters
     ----------
-    links : DataFrame
-        Link table of a result; names such as ``s1.3>s2.0`` or ``s2.7>s1.3#1``.
+    topology : Topology
+        A fat-tree, or another fabric of levels.
+    busy : (E,) float array
+        Busy fraction of each link.
 
     Returns
     -------
     DataFrame
-        ``level`` and ``switch`` of the lower end, ``up`` (direction), ``port`` of the lower
-        end (by cable, then by position of the upper end) and ``busy_fraction``; empty where
-        links have other names.
+        ``level`` of the lower end, its ``switch`` (place within the level), ``up`` (direction),
+        ``port`` of the lower end (by cable, then by the upper end) and ``busy_fraction``; links
+        within a level and of nodes are left out.
     """
-    parts = links["link"].str.extract(_TREE_LINK)
-    inside = parts["l1"].notna()
-    ends = parts[inside].fillna("0").astype("int64")
-    up = ends["l1"] < ends["l2"]
+    level = vertex_levels(topology)
+    place = np.zeros(level.size, dtype=np.int64)
+    for height in np.unique(level):
+        own = level == height
+        place[own] = np.arange(np.count_nonzero(own))
+    tail, head = topology.link_tail, topology.link_head
+    ends = np.minimum(level[tail], level[head])
+    links = np.flatnonzero((ends > 0) & (level[tail] != level[head]) & links_in_service(topology))
+    up = level[tail[links]] < level[head[links]]
+    upper = np.where(up, head[links], tail[links])
+    lower = np.where(up, tail[links], head[links])
     table = pd.DataFrame(
         {
-            "level": ends["l1"].where(up, ends["l2"]),
-            "switch": ends["p1"].where(up, ends["p2"]),
+            "level": ends[links],
+            "switch": place[lower],
             "up": up,
-            "above": ends["p2"].where(up, ends["p1"]),
-            "cable": ends["cable"],
-            "busy_fraction": links.loc[inside, "busy_fraction"],
+            "above": place[upper],
+            "cable": topology.link_cable[links],
+            "busy_fraction": busy[links],
         }
     )
     table = table.sort_values(["level", "up", "switch", "cable", "above"], kind="stable")
@@ -137,35 +171,55 @@ def tree_links(links: pd.DataFrame) -> pd.DataFrame:
     return table.drop(columns=["above", "cable"])
 
 
-def tree_maps(results: Sequence[Result]) -> dict[str, Markup]:
+def link_maps(
+    results: Sequence[Result], fabrics: Mapping[str, Topology]
+) -> tuple[dict[str, Picture], str]:
     """
-    Draw a map of the link load of a fat-tree for each run.
+    Draw the load of every link between switches, for each run.
 
     Parameters
     ----------
     results : sequence of Result
         The runs.
+    fabrics : mapping of str to Topology
+        Fabric of each run, by its name; a run without one has no picture.
 
     Returns
     -------
-    dict of str to HTML
-        SVG by name of the run, all on one scale; empty on other fabrics or without traffic.
+    pictures : dict of str to Picture
+        By name of the run, all on one scale; empty without traffic between switches.
+    words : str
+        How to read them.
     """
-    tables = {result.name: tree_links(result.links) for result in results}
-    busy = np.concatenate([table["busy_fraction"].to_numpy() for table in tables.values()])
-    if not busy.any():
-        return {}
-    scale = float(np.quantile(busy, _SCALE_QUANTILE)) or float(busy.max())
-    return {
-        name: svg(
-            f"map-{name}",
-            f"Busy fraction of each link of the tree under {name}",
-            partial(_paint_map, table=table, scale=scale, title=name),
-            size=_map_size(table),
-        )
-        for name, table in tables.items()
-        if len(table)
+    busy = {
+        result.name: result.links["busy_fraction"].to_numpy(dtype=float)
+        for result in results
+        if result.name in fabrics and len(result.links) == fabrics[result.name].n_links
     }
+    inner = [own[between_switches(fabrics[name])] for name, own in busy.items()]
+    values = np.concatenate([*inner, np.zeros(0)])
+    if not values.any():
+        return {}, ""
+    scale = float(np.quantile(values, _SCALE_QUANTILE)) or float(values.max())
+    pictures, words = dict[str, Picture](), dict[str, None]()
+    for place, (name, own) in enumerate(busy.items()):
+        topology, alt = fabrics[name], f"Busy fraction of each link of the fabric under {name}"
+        layout = layout_of(topology)
+        if layout.kind == "levels" and cables_of(topology).size > _FEW:
+            table = level_links(topology, own)
+            pictures[name] = Picture(
+                f"map-{place}",
+                alt,
+                partial(_paint_map, table=table, scale=scale, title=name),
+                Scene(topology, own).table,
+                _map_size(table),
+            )
+            words[_STRIPS] = None
+        else:
+            scene = Scene(topology, own, scale, title=name)
+            pictures[name] = fabric_picture(f"map-{place}", scene, alt)
+            words[layout.words] = None
+    return pictures, " ".join(words)
 
 
 def _strips(table: pd.DataFrame) -> list[tuple[tuple[int, bool], pd.DataFrame]]:
@@ -196,18 +250,17 @@ def _paint_map(figure: Figure, table: pd.DataFrame, scale: float, title: str) ->
         )  # fmt: skip
         ax.grid(visible=False)
         ax.set_yticks([])
-        ax.set_ylabel("port", fontsize=8)
-        ax.tick_params(labelsize=8)
+        ax.set_ylabel("port", fontsize="small")
+        ax.tick_params(labelsize="small")
         if ax is not axes[-1] and part["switch"].max() == last:
             ax.set_xticklabels([])
         words = "up from each" if up else "down to each"
-        ax.set_title(f"{words} {_switch_word(level)}", fontsize=8, fontweight="normal")
-    axes[-1].set_xlabel("switch, in the order of the tree", fontsize=8)
-    figure.suptitle(title, x=0.01, ha="left", fontsize=10, fontweight="bold")
-    beyond = "max" if float(table["busy_fraction"].max()) > scale else "neither"
-    bar = figure.colorbar(image, ax=axes, shrink=0.9, pad=0.02, aspect=30, extend=beyond)
+        ax.set_title(f"{words} {_switch_word(level)}", fontsize="small", fontweight="normal")
+    axes[-1].set_xlabel("switch, in the order of the fabric", fontsize="small")
+    figure.suptitle(title, x=0.01, ha="left", fontsize="large", fontweight="bold")
+    bar = figure.colorbar(image, ax=axes, shrink=0.9, pad=0.02, aspect=30, extend="max")
     percent_axis(bar.ax.yaxis)
-    bar.set_label("busy fraction", fontsize=8)
+    bar.set_label("busy fraction", fontsize="small")
     bar.outline.set_visible(False)
 
 

@@ -5,12 +5,18 @@ from functools import partial
 
 import numpy as np
 import pandas as pd
-from markupsafe import Markup
 from matplotlib.axes import Axes
 from matplotlib.colors import LogNorm
 from matplotlib.figure import Figure
 
-from coupling.report.plots.style import FAINT, label_classes, legend, percent_axis, places, svg
+from coupling.report.plots.style import (
+    FAINT,
+    Picture,
+    label_classes,
+    legend,
+    percent_axis,
+    places,
+)
 from coupling.results.readable import duration_unit
 from netsim.arrays import Floats
 from scheduler.workload.statistics import Numbers, busy_steps
@@ -26,7 +32,7 @@ _SLANTED, _UPRIGHT = 6, 10  # classes beyond which labels are turned
 _FAINTEST = 1e-3  # of the brightest: what a map does not tell from nothing
 
 
-def trace_plots(jobs: pd.DataFrame, numbers: Numbers) -> dict[str, Markup]:
+def trace_plots(jobs: pd.DataFrame, numbers: Numbers) -> dict[str, Picture]:
     """
     Draw what a job log holds.
 
@@ -39,8 +45,8 @@ def trace_plots(jobs: pd.DataFrame, numbers: Numbers) -> dict[str, Markup]:
 
     Returns
     -------
-    dict of str to HTML
-        SVG of ``size``, ``runtime`` and ``both``; ``requested`` where the log has requests;
+    dict of str to Picture
+        ``size``, ``runtime`` and ``both``; ``requested`` where the log has requests;
         ``load`` and ``arrivals`` where jobs come at more than one time.
     """
     paint: dict[str, tuple[str, Callable[[Figure], None]]] = {
@@ -54,7 +60,7 @@ def trace_plots(jobs: pd.DataFrame, numbers: Numbers) -> dict[str, Markup]:
         machine = numbers["load"]["machine_nodes"]
         paint["load"] = ("Load over time", partial(_paint_load, jobs=jobs, machine=machine))
         paint["arrivals"] = ("Arrivals over time", partial(_paint_arrivals, jobs=jobs))
-    return {name: svg(f"trace-{name}", alt, draw) for name, (alt, draw) in paint.items()}
+    return {name: Picture(f"trace-{name}", alt, draw) for name, (alt, draw) in paint.items()}
 
 
 def _paint_sizes(figure: Figure, numbers: Numbers) -> None:
@@ -120,7 +126,7 @@ def _paint_both(figure: Figure, jobs: pd.DataFrame) -> None:
     axes.set_ylabel("nodes, up to")
     bar = figure.colorbar(image, ax=axes, pad=0.02, aspect=30)
     percent_axis(bar.ax.yaxis)
-    bar.set_label("share of node time", fontsize=8)
+    bar.set_label("share of node time", fontsize="small")
     bar.outline.set_visible(False)
 
 
@@ -155,7 +161,7 @@ def _paint_load(figure: Figure, jobs: pd.DataFrame, machine: int) -> None:
     axes.axhline(machine, color=FAINT, linewidth=1.0, linestyle="--")
     axes.annotate(
         f"{machine:,} nodes", (1, machine), xycoords=("axes fraction", "data"),
-        xytext=(0, 2), textcoords="offset points", ha="right", va="bottom", fontsize=8,
+        xytext=(0, 2), textcoords="offset points", ha="right", va="bottom", fontsize="small",
     )  # fmt: skip
     axes.set_xlim(0, edges[-1] / length)
     axes.set_ylim(bottom=0)
@@ -194,4 +200,4 @@ def _time_axis(axes: Axes, edges: Floats) -> None:
     inside = {s: name for s, name in _TICKS.items() if edges[0] <= s <= edges[-1]}
     axes.set_xticks(list(inside), list(inside.values()))
     axes.set_xticks([], minor=True)
-    axes.tick_params(axis="x", labelsize=8)
+    axes.tick_params(axis="x", labelsize="small")

@@ -5,12 +5,11 @@ from functools import partial
 
 import numpy as np
 import pandas as pd
-from markupsafe import Markup
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from coupling.report.plots.style import legend, palette, percent_axis, svg
-from coupling.results.readable import duration_unit
+from coupling.report.plots.clock import Clock
+from coupling.report.plots.style import Picture, legend, palette, percent_axis
 from coupling.results.result import Result
 from netsim.arrays import Floats
 
@@ -47,7 +46,7 @@ def binned(timeline: pd.DataFrame, column: str, edges: Floats) -> Floats:
     return means
 
 
-def time_plots(results: Sequence[Result]) -> dict[str, Markup]:
+def time_plots(results: Sequence[Result], begin_unix_s: float | None = None) -> dict[str, Picture]:
     """
     Draw what happens over time.
 
@@ -55,17 +54,20 @@ def time_plots(results: Sequence[Result]) -> dict[str, Markup]:
     ----------
     results : sequence of Result
         The runs.
+    begin_unix_s : float, optional
+        Moment of second 0 in the log, for an axis of dates.
 
     Returns
     -------
-    dict of str to HTML
-        SVG of ``utilization``, ``mean_interference``, ``queued`` and ``running``; empty when
+    dict of str to Picture
+        ``utilization``, ``mean_interference``, ``queued`` and ``running``; empty when
         no time passed.
     """
     end_s = max((float(r.timeline["time_s"].max()) for r in results if len(r.timeline)), default=0)
     if not end_s > 0:
         return {}
     edges = np.linspace(0.0, end_s, N_BINS + 1)
+    clock = Clock(end_s, begin_unix_s)
     titles = {
         "utilization": ("Utilisation", "busy nodes"),
         "mean_interference": ("Interference", "mean interference"),
@@ -73,37 +75,51 @@ def time_plots(results: Sequence[Result]) -> dict[str, Markup]:
         "running": ("Running", "jobs running"),
     }
     return {
-        column: svg(
+        column: Picture(
             f"time-{column}",
             f"{title} over time for each run",
-            partial(_paint, results=results, edges=edges, column=column, words=(title, unit)),
+            partial(
+                _paint,
+                results=results,
+                edges=edges,
+                clock=clock,
+                column=column,
+                words=(title, unit),
+            ),
+            partial(_numbers, results, edges, column),
         )
         for column, (title, unit) in titles.items()
     }
 
 
+def _numbers(results: Sequence[Result], edges: Floats, column: str) -> pd.DataFrame:
+    """Return what is drawn: the begin of each bin, and the mean of every run in it."""
+    means = {result.name: binned(result.timeline, column, edges) for result in results}
+    return pd.DataFrame({"time_s": edges[:-1], **means})
+
+
 def _paint(
     figure: Figure,
+    *,
     results: Sequence[Result],
     edges: Floats,
+    clock: Clock,
     column: str,
     words: tuple[str, str],
 ) -> None:
     """Draw one quantity of every run."""
     colours = palette([result.name for result in results])
-    unit, length = duration_unit([float(edges[-1])])
     axes = figure.add_subplot()
     for result, colour in zip(results, colours.values(), strict=True):
         means = binned(result.timeline, column, edges)
-        axes.stairs(means, edges / length, baseline=None, color=colour)
+        axes.stairs(means, clock.at(edges), baseline=None, color=colour)
     axes.set_title(words[0])
     axes.set_ylabel(words[1])
-    axes.set_xlabel(f"time [{unit}]")
-    axes.set_xlim(0, edges[-1] / length)
+    clock.label(axes)
     if column == "utilization":
         axes.set_ylim(0, 1.02)
         percent_axis(axes.yaxis)
-        _mark_last_starts(axes, results, colours, length)
+        _mark_last_starts(axes, results, colours, clock)
     elif column != "mean_interference":
         axes.set_ylim(bottom=0)
         axes.yaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
@@ -113,9 +129,9 @@ def _paint(
 
 
 def _mark_last_starts(
-    axes: Axes, results: Sequence[Result], colours: Mapping[str, str], length: float
+    axes: Axes, results: Sequence[Result], colours: Mapping[str, str], clock: Clock
 ) -> None:
     """Mark where the steady phase of each run ends."""
     for result, colour in zip(results, colours.values(), strict=True):
         last_s = float(result.jobs["start_s"].max())
-        axes.plot(last_s / length, 0.025, marker="v", color=colour, clip_on=False)
+        axes.plot(clock.at(last_s), 0.025, marker="v", color=colour, clip_on=False)

@@ -2,8 +2,9 @@
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from html import escape
-from io import StringIO
+from io import BytesIO
 from typing import Any
 
 import matplotlib as mpl
@@ -20,6 +21,13 @@ from netsim.arrays import Floats
 INK = "#24292f"  # in the page: the colour of its text, so that dark pages work
 FAINT = "#8c959f"
 HALF_WIDTH = (5.2, 3.0)  # inches; two beside each other on a wide page, one on a phone
+COLUMN_WIDTH = 3.4  # inches: one of two columns of a paper
+_DPI = 144  # of what is drawn as dots: maps, and fabrics of many cables
+_NOTHING: dict[str, dict[str, None]] = {  # dates and versions, which would change the bytes
+    "svg": dict.fromkeys(("Date", "Creator", "Format", "Type")),
+    "pdf": dict.fromkeys(("CreationDate", "Creator", "Producer")),
+    "png": {"Software": None},
+}
 _STYLE: dict[Any, Any] = {
     "axes.axisbelow": True,
     "axes.edgecolor": FAINT,
@@ -48,6 +56,15 @@ _STYLE: dict[Any, Any] = {
     "xtick.color": INK,
     "ytick.color": INK,
 }
+_PAPER: dict[Any, Any] = {
+    "axes.titlesize": 8,
+    "axes.linewidth": 0.6,
+    "font.size": 7,
+    "legend.fontsize": 7,
+    "lines.linewidth": 1.0,
+    "pdf.fonttype": 42,  # letters stay letters; publishers refuse type 3
+    "svg.fonttype": "path",  # the same in every program, whatever fonts it has
+}
 _NAMED = {  # Okabe & Ito: tells apart for the colour-blind; one allocator, one colour, always
     "first-free": "#7a7f85",
     "baseline": "#7a7f85",
@@ -59,6 +76,8 @@ _NAMED = {  # Okabe & Ito: tells apart for the colour-blind; one allocator, one 
     "lc+s": "#e69f00",
 }
 _OTHERS = ("#e69f00", "#56b4e9", "#cc79a7", "#b59b00", "#7a4fa3", "#a0522d", "#2f4858", "#4c9f38")
+COLOURS = ("#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", *_OTHERS[3:])
+"""Of things without a colour of their own, such as jobs."""
 _QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 
 
@@ -104,40 +123,71 @@ def legend(figure: Figure, colours: Mapping[str, str]) -> None:
     )
 
 
-def svg(
-    name: str,
-    alt: str,
-    paint: Callable[[Figure], None],
-    size: tuple[float, float] = HALF_WIDTH,
-) -> Markup:
+@dataclass(frozen=True, slots=True, eq=False)
+class Picture:
     """
-    Draw a picture as SVG to be put into a page.
+    A picture: in a page, in a paper, or as numbers.
 
     Parameters
     ----------
     name : str
-        Unique in the page; makes the ids in the SVG so.
+        Unique among the pictures of a page; makes the ids in the SVG so.
     alt : str
         What the picture shows, for those who cannot see it.
     paint : callable
-        Draws on the figure.
+        Draws on a figure.
+    data : callable, optional
+        Returns the numbers behind it as a table.
     size : (width, height) of float
         In inches; the page scales it.
-
-    Returns
-    -------
-    HTML
-        An ``svg`` element; the same bytes for the same picture.
     """
-    with mpl.rc_context():
-        mpl.rcdefaults()
-        mpl.rcParams.update({**_STYLE, "svg.hashsalt": name})
-        figure = Figure(figsize=size, layout="constrained")
-        paint(figure)
-        buffer = StringIO()
-        nothing = dict.fromkeys(("Date", "Creator", "Format", "Type"))
-        figure.savefig(buffer, format="svg", transparent=True, metadata=nothing)
-    return Markup(_tidy(buffer.getvalue(), alt))  # noqa: S704 (drawn here; texts in it are escaped)
+
+    name: str
+    alt: str
+    paint: Callable[[Figure], None]
+    data: Callable[[], pd.DataFrame] | None = None
+    size: tuple[float, float] = HALF_WIDTH
+
+    def html(self) -> Markup:
+        """
+        Draw the picture as SVG to be put into a page.
+
+        Returns
+        -------
+        HTML
+            An ``svg`` element; the same bytes for the same picture.
+        """
+        text = self._drawn("svg", self.size, {"svg.hashsalt": self.name}).decode("utf-8")
+        return Markup(_tidy(text, self.alt))  # noqa: S704 (drawn here; texts in it are escaped)
+
+    def file(self, form: str) -> bytes:
+        """
+        Draw the picture for a column of a paper.
+
+        Parameters
+        ----------
+        form : {"svg", "pdf", "png"}
+            Kind of file.
+
+        Returns
+        -------
+        bytes
+            The file; the same for the same picture.
+        """
+        width, height = self.size
+        size = (COLUMN_WIDTH, COLUMN_WIDTH * height / width)
+        return self._drawn(form, size, {**_PAPER, "svg.hashsalt": self.name})
+
+    def _drawn(self, form: str, size: tuple[float, float], style: dict[Any, Any]) -> bytes:
+        """Draw in a style of its own, whatever the user has set."""
+        with mpl.rc_context():
+            mpl.rcdefaults()
+            mpl.rcParams.update({**_STYLE, **style})
+            figure = Figure(figsize=size, layout="constrained")
+            self.paint(figure)
+            buffer = BytesIO()
+            figure.savefig(buffer, format=form, transparent=True, dpi=_DPI, metadata=_NOTHING[form])
+        return buffer.getvalue()
 
 
 def _tidy(text: str, alt: str) -> str:
@@ -184,7 +234,7 @@ def label_classes(axes: Axes, labels: Sequence[str]) -> None:
         Classes, from the left.
     """
     axes.set_xticks(range(len(labels)), labels)
-    axes.tick_params(axis="x", length=0, labelsize=8)
+    axes.tick_params(axis="x", length=0, labelsize="small")
     axes.set_xlim(-0.6, len(labels) - 0.4)
 
 
@@ -207,6 +257,57 @@ def box(axes: Axes, x: float, width: float, values: Floats, colour: str) -> None
     axes.vlines(x, low, high, color=colour, linewidth=1.0)
     axes.bar(x, third - first, width, bottom=first, color=colour, alpha=0.45, edgecolor=colour)
     axes.hlines(median, x - width / 2, x + width / 2, color=colour, linewidth=1.6)
+
+
+def box_numbers(values: Mapping[tuple[str, str], Floats], by: str) -> pd.DataFrame:
+    """
+    Return the numbers behind boxes.
+
+    Parameters
+    ----------
+    values : mapping of (run, class) to (n,) float array
+        What each box sums up; empty ones are left out.
+    by : str
+        What the classes are.
+
+    Returns
+    -------
+    DataFrame
+        A row per box: how many values, the quantiles that it shows, mean and maximum.
+    """
+    heads = ["run", by, "n", "p5", "p25", "median", "p75", "p95", "mean", "max"]
+    rows = [
+        [run, label, own.size, *np.quantile(own, _QUANTILES), own.mean(), own.max()]
+        for (run, label), own in values.items()
+        if own.size
+    ]
+    return pd.DataFrame(rows, columns=heads)
+
+
+def lost_numbers(lost_s: Mapping[str, pd.Series], labels: Sequence[str], by: str) -> pd.DataFrame:
+    """
+    Return the numbers behind `lost_bars`.
+
+    Parameters
+    ----------
+    lost_s : mapping of str to Series
+        As for `lost_bars`.
+    labels : sequence of str
+        Classes.
+    by : str
+        What the classes are.
+
+    Returns
+    -------
+    DataFrame
+        A row per run and class: node-hours lost.
+    """
+    rows = [
+        [run, label, float(value) / 3600.0]
+        for run, lost in lost_s.items()
+        for label, value in lost.reindex(list(labels), fill_value=0.0).items()
+    ]
+    return pd.DataFrame(rows, columns=["run", by, "node_hours_lost"])
 
 
 def lost_bars(

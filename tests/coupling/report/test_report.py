@@ -12,7 +12,7 @@ from coupling_samples import sample, with_dropped
 
 from coupling.errors import ResultError
 from coupling.experiments.experiment import Experiment
-from coupling.report.plots.links import tree_links
+from coupling.report.plots.links import level_links
 from coupling.report.plots.over_time import binned
 from coupling.report.plots.style import palette
 from coupling.report.provenance import assumptions
@@ -97,13 +97,14 @@ def test_a_report_of_two_runs_has_all_sections_and_pictures(text):
         "Runs compared",
         "Over time",
         "Interference and slowdown of jobs",
+        "Who costs whom",
         "Emergent speed-up against Baseline",
         "Links",
         "Does my topology matter?",
         "What had to be assumed",
         "Where this comes from",
     ]
-    assert page.pictures == 4 + 6 + 2 + 2 + 2
+    assert page.pictures == 4 + 6 + 1 + 2 + 2 + 2
 
 
 def test_a_report_refers_to_nothing_outside_itself(text):
@@ -239,6 +240,21 @@ def test_a_report_without_self_check_says_why(runs, empty, tables):
     assert "Not checked: no job ran." in report_html([empty], tables, MANIFEST)
 
 
+def test_nested_values_of_the_manifest_are_toml_and_never_python(runs, tables):
+    rule = {"rule": [{"match": {"min_nodes": 2}, "chance": 0.5, "more": None}]}
+
+    text = Page(report_html(runs, tables, {**MANIFEST, "communication": rule})).text
+
+    assert "[communication]" in text
+    assert "chance = 0.5" in text
+    assert "{'" not in text
+    assert "None" not in text
+
+
+def test_a_cell_names_its_column_for_narrow_screens(text):
+    assert '<td data-head="makespan">2.00 h</td>' in text
+
+
 def test_names_from_outside_are_text_and_never_markup(runs, tables):
     """File names, reasons and labels come from users."""
     evil = "<script>alert(1)</script>&"
@@ -283,13 +299,13 @@ def test_a_run_without_traffic_says_so(runs, tables):
     assert "No link carried anything." in text
 
 
-def test_a_fabric_that_is_no_tree_has_loads_but_no_map(runs, tables):
+def test_links_that_lead_only_one_way_have_loads_but_no_map(runs, tables):
     links = runs[0].links.assign(link=[f"r{index}>r{index + 1}" for index in range(10)])
     other = [replace(runs[0], links=links)]
 
     page = Page(report_html(other, tables, MANIFEST))
 
-    assert "No map: the links are not named as those of a fat-tree." in page.text
+    assert "No map: the links do not tell how the fabric is wired." in page.text
     assert "r2>r3" in page.text
 
 
@@ -334,20 +350,13 @@ def test_bins_hold_the_mean_over_time_of_a_step_function():
 
 def test_links_of_a_tree_lie_at_the_port_that_their_number_says():
     """
-    The place read from names is that of the tree's own numbering.
+    The place found by levels is that of the tree's own numbering.
 
     Up-port q of level-l element x is link up_base[l] + x * ports[l] + q, also with parallel cables;
     the same cable downwards has down_base.
     """
     tree = build_fat_tree([2, 3, 2], [1, 2, 2], [1, 2, 1], "1 B/s")
-    links = pd.DataFrame(
-        {
-            "link": [tree.link_name(link) for link in range(tree.n_links)],
-            "busy_fraction": np.arange(tree.n_links, dtype=float),
-        }
-    )
-
-    places = tree_links(links)
+    places = level_links(tree, np.arange(tree.n_links, dtype=float))
 
     assert len(places) == sum(2 * tree.counts[level] * tree.ports[level] for level in (1, 2))
     for row in places.itertuples():

@@ -146,8 +146,9 @@ def test_headlines_name_the_job_and_the_link_that_suffer_most(runs):
             "interference 1.333 times placement 1."
         ),
         (
-            "2.00 node-hours are lost to interference at s1.0>s2.0 (leaf-up) under first-free; no "
-            "link costs more. It carries 10.0 % of its capacity on average."
+            "2.00 node-hours are lost to interference at s1.0>s2.0 (leaf-up) under first-free, "
+            "100.0 % of all node time lost there; no link costs more. It carries 10.0 % of its "
+            "capacity on average."
         ),
     ]
 

@@ -1,0 +1,150 @@
+"""The figures of a report, section by section: for the page, for papers, and as numbers."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from coupling.report.plots.blame import MOST, blame_pictures
+from coupling.report.plots.gantt import gantt_pictures
+from coupling.report.plots.jobs import slowdown_plots, speedup_plots, speedups_to
+from coupling.report.plots.links import link_maps, load_plots
+from coupling.report.plots.over_time import time_plots
+from coupling.report.plots.style import Picture, palette
+from coupling.report.plots.wiring import wiring_of
+from coupling.results.comparison import comparable
+from coupling.results.result import Result
+from netsim.topology.base import Topology
+
+_BOX = "Box: quartiles, line in it: median, whiskers: 5 to 95 %, diamond: mean"
+_TIME = {
+    "utilization": "Nodes asked for by running jobs. Look for the level and for gaps; a "
+    "triangle marks the last start of each run, after which the machine only drains.",
+    "running": "Jobs that run.",
+    "queued": "Jobs that wait. A queue that stays longer means later starts for all.",
+    "mean_interference": "Mean over running jobs, weighted by nodes. Where a line is at 1, no "
+    "running job disturbs another.",
+}
+_JOBS = {
+    "tail": "How many jobs are hit how hard: the further right a line reaches, the worse the "
+    "worst jobs. A run in which no job disturbs another has no line.",
+    "lost": "Who pays: the sizes that lose most to interference need not be slowed most.",
+    "interference-size": f"Together / alone on the same nodes. {_BOX}; number of jobs below.",
+    "interference-pattern": "The same by communication pattern.",
+    "slowdown-size": "Together / ideal: interference and the price of the placement itself.",
+    "slowdown-pattern": "The same by communication pattern.",
+}
+_LINKS = {
+    "load": "Bytes carried / (capacity * length of the run). Box: quartiles, whiskers: 5 to "
+    "95 %, dot: the busiest link. A dot far above its box is a hot spot.",
+    "lost": "Where jobs lose: each job's loss is booked at the link that holds it up most.",
+}
+_GANTT = (
+    "Every node in the order of the fabric, over time. Colour: mean slowdown of the jobs in a "
+    "cell; pale: idle for a part of it; empty: idle. One scale for all runs."
+)
+_BLAME = (
+    f"Node-hours that each victim lost to interference, by the job that caused it: the {MOST} "
+    "victims and culprits of most loss, all others summed up. One scale for all runs."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Drawn:
+    """
+    A picture with its caption.
+
+    Parameters
+    ----------
+    picture : Picture
+        The picture.
+    caption : str
+        What to look for; empty where the section says it.
+    """
+
+    picture: Picture
+    caption: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """
+    Pictures that belong together.
+
+    Parameters
+    ----------
+    figures : tuple of Drawn
+        In the order of the page.
+    note : str
+        What is said of all of them.
+    """
+
+    figures: tuple[Drawn, ...] = ()
+    note: str = ""
+
+
+def run_figures(
+    results: Sequence[Result],
+    fabrics: Mapping[str, Topology] | None = None,
+    baseline: str | None = None,
+) -> dict[str, Section]:
+    """
+    Return all figures of runs.
+
+    Parameters
+    ----------
+    results : sequence of Result
+        The runs.
+    fabrics : mapping of str to Topology, optional
+        Fabric of each run, by its name; without one, the names of the links tell what they can.
+    baseline : str, optional
+        As for `coupling.results.comparison.find_baseline`.
+
+    Returns
+    -------
+    dict of str to Section
+        ``time``, ``gantt``, ``jobs``, ``blame``, ``speedups``, ``links`` and ``maps``; empty where
+        there is nothing to draw.
+    """
+    known = dict(fabrics or {})
+    for result in results:
+        if result.name not in known and (found := wiring_of(result.links)) is not None:
+            known[result.name] = found
+    begin = _begin(results)
+    colours = palette([result.name for result in results])
+    reference = comparable(results, baseline)
+    speedups = {k: table for k, table in speedups_to(results, reference).items() if len(table)}
+    sped = speedup_plots(speedups, colours) if speedups else {}
+    against = reference.name if reference is not None else ""
+    ring = f"{_BOX}, ring: mean weighted by node-seconds under {against}."
+    maps, words = link_maps(results, known)
+    note = (
+        f"The load of every link between switches. {words} One scale for all runs."
+        if maps
+        else "No map: the links do not tell how the fabric is wired."
+    )
+    return {
+        "time": _section(time_plots(results, begin), _TIME),
+        "gantt": _section(gantt_pictures(results, known, begin), {}, _GANTT),
+        "jobs": _section(slowdown_plots(results), _JOBS),
+        "blame": _section(blame_pictures(results), {}, _BLAME),
+        "speedups": _section(
+            sped,
+            {"speedup-size": ring, "speedup-pattern": "The same by communication pattern."},
+        ),
+        "links": _section(load_plots(results), _LINKS),
+        "maps": _section(maps, {}, note),
+    }
+
+
+def _section(
+    pictures: Mapping[str, Picture], captions: Mapping[str, str], note: str = ""
+) -> Section:
+    """Put captions to pictures."""
+    drawn = (Drawn(picture, captions.get(name, "")) for name, picture in pictures.items())
+    return Section(tuple(drawn), note)
+
+
+def _begin(results: Sequence[Result]) -> float | None:
+    """Return the moment of second 0, where all runs have one and the same."""
+    begins = {result.summary.get("log_begin_unix_s") for result in results}
+    (begin,) = begins if len(begins) == 1 else (None,)
+    return None if begin is None else float(begin)

@@ -1,0 +1,200 @@
+"""Who costs whom: victims and culprits as a matrix."""
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from coupling.report.plots.style import HALF_WIDTH, Picture
+from coupling.results.result import Result
+
+MOST = 20
+"""Victims, and culprits, that a matrix names."""
+_ROOM = 0.17  # inches of a row
+_LONG = 16  # letters of a name
+
+
+def blame_matrix(blame: pd.DataFrame, most: int = MOST) -> pd.DataFrame:
+    """
+    Return who costs whom how much.
+
+    Parameters
+    ----------
+    blame : DataFrame
+        ``victim``, ``culprit`` and ``lost``; pairs may repeat.
+    most : int, default 20
+        Victims and culprits that are named, those of most loss.
+
+    Returns
+    -------
+    DataFrame
+        A row per victim, a column per culprit, the largest first; the rest of each is summed up as
+        ``others``. Empty where nobody loses.
+    """
+    lost = blame[blame["lost"] > 0]
+    if lost.empty:
+        return pd.DataFrame()
+    names = {}
+    for side in ("victim", "culprit"):
+        total = (
+            lost.groupby(side, sort=False)["lost"].sum().sort_values(ascending=False, kind="stable")
+        )
+        kept = [str(name) for name in total.index[:most]]
+        names[side] = kept + (["others"] if total.size > most else [])
+    table = pd.DataFrame(
+        {side: lost[side].astype(str).where(lost[side].astype(str).isin(own), "others")
+         for side, own in names.items()}
+    ).assign(lost=lost["lost"])  # fmt: skip
+    matrix = table.pivot_table(
+        index="victim", columns="culprit", values="lost", aggfunc="sum", fill_value=0.0
+    )
+    return matrix.reindex(index=names["victim"], columns=names["culprit"], fill_value=0.0)
+
+
+def blame_pictures(results: Sequence[Result]) -> dict[str, Picture]:
+    """
+    Draw who costs whom in each run in which anybody does.
+
+    Parameters
+    ----------
+    results : sequence of Result
+        The runs.
+
+    Returns
+    -------
+    dict of str to Picture
+        By name of the run, all on one scale.
+    """
+    matrices = {result.name: run_blame(result) for result in results}
+    found = {name: own for name, own in matrices.items() if not own.empty}
+    scale = max((named_most(own) for own in found.values()), default=0.0)
+    return {
+        name: blame_picture(f"blame-{place}", own, scale, title=name, unit="node-hours lost")
+        for place, (name, own) in enumerate(found.items())
+    }
+
+
+def run_blame(result: Result) -> pd.DataFrame:
+    """
+    Return who costs whom how many node-hours in a run.
+
+    Parameters
+    ----------
+    result : Result
+        The run.
+
+    Returns
+    -------
+    DataFrame
+        As from `blame_matrix`; losses that no job is blamed for are left out.
+    """
+    known = result.blame[result.blame["culprit"] != -1]
+    return blame_matrix(
+        pd.DataFrame(
+            {
+                "victim": known["victim"],
+                "culprit": known["culprit"],
+                "lost": known["lost_node_s"] / 3600.0,
+            }
+        )
+    )
+
+
+def named_most(matrix: pd.DataFrame) -> float:
+    """
+    Return the largest loss of one named job to another: what all others cost is no single job's.
+
+    Parameters
+    ----------
+    matrix : DataFrame
+        As from `blame_matrix`.
+
+    Returns
+    -------
+    float
+        At least the largest value where nobody is named.
+    """
+    named = matrix.drop(index="others", columns="others", errors="ignore").to_numpy(dtype=float)
+    return float(named.max(initial=0.0)) or float(matrix.to_numpy().max())
+
+
+def blame_picture(
+    name: str, matrix: pd.DataFrame, scale: float, *, title: str, unit: str
+) -> Picture:
+    """
+    Return the picture of a matrix.
+
+    Parameters
+    ----------
+    name : str
+        Unique in the page.
+    matrix : DataFrame
+        As from `blame_matrix`.
+    scale : float
+        Loss at the end of the colours.
+    title, unit : str
+        What it is of, and what is counted.
+
+    Returns
+    -------
+    Picture
+        The matrix.
+    """
+    height = 1.5 + _ROOM * max(6, len(matrix))
+    return Picture(
+        name,
+        f"Who loses how much to whom: {title}",
+        partial(_paint, matrix=matrix, scale=scale, words=(title, unit)),
+        partial(_numbers, matrix),
+        (HALF_WIDTH[0], height),
+    )
+
+
+def _numbers(matrix: pd.DataFrame) -> pd.DataFrame:
+    """Return the matrix with the victims as its first column."""
+    return matrix.rename_axis(index="victim", columns=None).reset_index()
+
+
+def _paint(figure: Figure, matrix: pd.DataFrame, scale: float, words: tuple[str, str]) -> None:
+    """Draw a matrix on a figure."""
+    axes = figure.add_subplot()
+    draw_blame(axes, matrix, scale, words[1])
+    axes.set_title(words[0])
+
+
+def draw_blame(axes: Axes, matrix: pd.DataFrame, scale: float, unit: str) -> None:
+    """
+    Draw a matrix of victims and culprits.
+
+    Parameters
+    ----------
+    axes : Axes
+        Where to draw.
+    matrix : DataFrame
+        As from `blame_matrix`.
+    scale : float
+        Loss at the end of the colours.
+    unit : str
+        What is counted.
+    """
+    values = matrix.to_numpy(dtype=float)
+    image = axes.imshow(
+        np.where(values > 0, values, np.nan), aspect="auto", interpolation="nearest",
+        cmap="cividis", vmin=0.0, vmax=scale,
+    )  # fmt: skip
+    axes.grid(visible=False)
+    labels: Mapping[str, Sequence[str]] = {
+        "x": [str(name)[:_LONG] for name in matrix.columns],
+        "y": [str(name)[:_LONG] for name in matrix.index],
+    }
+    axes.set_xticks(range(len(labels["x"])), labels["x"], rotation=90)
+    axes.set_yticks(range(len(labels["y"])), labels["y"])
+    axes.tick_params(labelsize="small", length=0)
+    axes.set_xlabel("culprit")
+    axes.set_ylabel("victim")
+    bar = axes.figure.colorbar(image, ax=axes, shrink=0.9, pad=0.02, aspect=30, extend="max")
+    bar.set_label(unit, fontsize="small")
+    bar.outline.set_visible(False)

@@ -1,0 +1,68 @@
+"""The axis of time: seconds of the run, or dates where the log has them."""
+
+from dataclasses import dataclass
+from datetime import UTC
+from typing import TypeVar
+
+from matplotlib.axes import Axes
+from matplotlib.dates import AutoDateLocator, ConciseDateFormatter
+
+from coupling.results.readable import duration_unit
+from netsim.arrays import Floats
+
+_DAY_S = 86_400.0
+Time = TypeVar("Time", float, Floats)
+
+
+@dataclass(frozen=True, slots=True)
+class Clock:
+    """
+    Turns seconds of a run into places on an axis.
+
+    Parameters
+    ----------
+    end_s : float
+        End of the axis; it begins at 0.
+    begin_unix_s : float or None
+        Moment of second 0 in the log, seconds since 1970; None where nothing tells.
+    """
+
+    end_s: float
+    begin_unix_s: float | None = None
+
+    def at(self, seconds: Time) -> Time:
+        """
+        Return places on the axis.
+
+        Parameters
+        ----------
+        seconds : float array or float
+            Of the run.
+
+        Returns
+        -------
+        float array or float
+            In the unit of the axis.
+        """
+        if self.begin_unix_s is not None:
+            return (self.begin_unix_s + seconds) / _DAY_S
+        return seconds / duration_unit([self.end_s])[1]
+
+    def label(self, axes: Axes) -> None:
+        """
+        Label the axis.
+
+        Parameters
+        ----------
+        axes : Axes
+            Where it is.
+        """
+        axes.set_xlim(self.at(0.0), self.at(self.end_s))
+        if self.begin_unix_s is None:
+            axes.set_xlabel(f"time [{duration_unit([self.end_s])[0]}]")
+            return
+        locator = AutoDateLocator(tz=UTC, minticks=3, maxticks=7)  # type: ignore[no-untyped-call]
+        axes.xaxis.set_major_locator(locator)
+        form = ConciseDateFormatter(locator, tz=UTC)  # type: ignore[no-untyped-call]
+        axes.xaxis.set_major_formatter(form)
+        axes.set_xlabel("date [UTC]")

@@ -1,0 +1,243 @@
+"""Pictures of a fabric: cables coloured by load, nodes by job, some links marked."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.collections import LineCollection, PatchCollection
+from matplotlib.colors import LinearSegmentedColormap, Normalize
+from matplotlib.figure import Figure
+from matplotlib.patches import Patch, Rectangle
+
+from coupling.report.plots.layout import Layout, cables_of, layout_of, segments
+from coupling.report.plots.style import (
+    COLOURS,
+    FAINT,
+    HALF_WIDTH,
+    INK,
+    Picture,
+    percent_axis,
+)
+from netsim.arrays import Floats, Ints
+from netsim.topology.base import Topology
+from netsim.topology.levels import links_in_service
+
+LOAD = LinearSegmentedColormap.from_list("load", ["#a9b5c0", "#f0b040", "#d55e00", "#c2255c"])
+MARKED = "#d1242f"
+_THIN, _THICK = 0.35, 1.9  # points: an idle cable, and one at the end of the scale
+_AS_LINES = 1500  # cables that are drawn one by one; more become dots, so that pages stay small
+_MANY = 500  # cables from which on they are drawn thinner
+_KEYED = 10  # jobs that the key names
+_LOWEST, _HIGHEST = 0.35, 1.1  # height / width
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Scene:
+    """
+    A fabric and what is on it.
+
+    Parameters
+    ----------
+    topology : Topology
+        The fabric.
+    load : (E,) float array, optional
+        Share of the capacity of each directed link that is taken.
+    scale : float, optional
+        Load at the end of the colours; by default the largest.
+    jobs : mapping of str to int array
+        Nodes of jobs, by what the job is called.
+    marked : int array, optional
+        Links drawn in red.
+    chosen : int array, optional
+        Links drawn in ink, as those that a job owns or a route takes.
+    title : str
+        Above the picture.
+    """
+
+    topology: Topology
+    load: Floats | None = None
+    scale: float | None = None
+    jobs: Mapping[str, Ints] = field(default_factory=dict)
+    marked: Ints | None = None
+    chosen: Ints | None = None
+    title: str = ""
+
+    def table(self) -> pd.DataFrame:
+        """
+        Return what is drawn.
+
+        Returns
+        -------
+        DataFrame
+            A row per directed link: its name, ends and load; whether it is marked or chosen.
+        """
+        topology = self.topology
+        links = np.arange(topology.n_links)
+        columns: dict[str, object] = {"link": [topology.link_name(int(e)) for e in links]}
+        if self.load is not None:
+            columns["load"] = self.load
+        for name, own in (("marked", self.marked), ("chosen", self.chosen)):
+            if own is not None:
+                columns[name] = np.isin(links, own)
+        return pd.DataFrame(columns)
+
+
+def fabric_picture(name: str, scene: Scene, alt: str) -> Picture:
+    """
+    Return the picture of a fabric.
+
+    Parameters
+    ----------
+    name : str
+        Unique in the page.
+    scene : Scene
+        The fabric and what is on it.
+    alt : str
+        What the picture shows.
+
+    Returns
+    -------
+    Picture
+        The drawing.
+    """
+    layout = layout_of(scene.topology)
+    width = HALF_WIDTH[0]
+    height = width * min(max(layout.height, _LOWEST), _HIGHEST)
+    height += 0.35 + (0.3 if scene.jobs else 0.0)
+    return Picture(
+        name, alt, partial(_paint, scene=scene, layout=layout), scene.table, (width, height)
+    )
+
+
+def job_colours(names: Sequence[str]) -> dict[str, str]:
+    """
+    Return the colour of each job.
+
+    Parameters
+    ----------
+    names : sequence of str
+        Jobs; of many, colours repeat.
+
+    Returns
+    -------
+    dict of str to str
+        By name.
+    """
+    return {name: COLOURS[place % len(COLOURS)] for place, name in enumerate(names)}
+
+
+def _paint(figure: Figure, scene: Scene, layout: Layout) -> None:
+    """Draw the fabric on a figure, with the key of the jobs."""
+    axes = figure.add_subplot()
+    draw_fabric(axes, scene, layout)
+    colours = job_colours(list(scene.jobs))
+    if colours:
+        shown = list(colours.items())[:_KEYED]
+        handles = [Patch(color=colour, label=name[:18]) for name, colour in shown]
+        if len(colours) > _KEYED:
+            handles.append(Patch(color="none", label=f"and {len(colours) - _KEYED} more"))
+        figure.legend(handles=handles, loc="outside upper left", ncols=5, handlelength=1.0)
+
+
+def draw_fabric(axes: Axes, scene: Scene, layout: Layout | None = None) -> None:
+    """
+    Draw a fabric.
+
+    Parameters
+    ----------
+    axes : Axes
+        Where to draw.
+    scene : Scene
+        The fabric and what is on it.
+    layout : Layout, optional
+        Places of nodes and switches.
+    """
+    topology = scene.topology
+    layout = layout or layout_of(topology)
+    axes.set_axis_off()
+    if scene.title:
+        axes.set_title(scene.title)
+    if layout.kind != "levels":
+        axes.set_aspect("equal")
+    _draw_cables(axes, scene, layout)
+    _draw_nodes(axes, scene, layout)
+    at = layout.place[topology.n_nodes :]
+    most = 14.0 if layout.kind == "levels" else 6.0
+    size = float(np.clip(160.0 / np.sqrt(max(1, len(at))), 1.0, most))
+    axes.scatter(at[:, 0], at[:, 1], s=size, color=INK, zorder=3, linewidths=0, marker="s")
+    axes.margins(0.02)
+    axes.autoscale_view()
+
+
+def _draw_cables(axes: Axes, scene: Scene, layout: Layout) -> None:
+    """Draw the cables between switches, the busiest on top."""
+    topology = scene.topology
+    cables = cables_of(topology)
+    works = links_in_service(topology)[cables]
+    dots = cables.size > _AS_LINES
+    if not works.all():
+        lines = segments(topology, layout, cables[~works])
+        _lines(axes, lines, 1.6, dots, colors=FAINT, linewidths=0.6, linestyles=":")
+    cables = cables[works]
+    if scene.load is None:
+        lines = segments(topology, layout, cables)
+        _lines(axes, lines, 1.0, dots, colors=FAINT, linewidths=0.5, alpha=0.6)
+    else:
+        busy = np.maximum(scene.load[cables], scene.load[topology.reverse[cables]])
+        order = np.argsort(busy, kind="stable")
+        lines, busy = segments(topology, layout, cables[order]), busy[order]
+        norm = Normalize(0.0, scene.scale or float(busy.max(initial=0.0)) or 1.0)
+        thick = max(_THIN, _THICK * min(1.0, float(np.sqrt(_MANY / max(1, busy.size)))))
+        width = _THIN + (thick - _THIN) * np.clip(norm(busy), 0.0, 1.0)
+        drawn = _lines(axes, lines, 1.0, dots, array=busy, cmap=LOAD, norm=norm, linewidths=width)
+        bar = axes.figure.colorbar(drawn, ax=axes, shrink=0.8, pad=0.02, aspect=30, extend="max")
+        percent_axis(bar.ax.yaxis)
+        bar.set_label("load of the busier direction", fontsize="small")
+        bar.outline.set_visible(False)
+    for links, colour, width_of, order_of in (
+        (scene.chosen, INK, 1.0, 1.7),
+        (scene.marked, MARKED, 2.2, 1.8),
+    ):
+        if links is not None and links.size:
+            one = np.unique(np.minimum(links, topology.reverse[links]))
+            one = one[np.isin(one, cables_of(topology))]
+            lines = segments(topology, layout, one)
+            _lines(axes, lines, order_of, one.size > _AS_LINES, colors=colour, linewidths=width_of)
+
+
+def _lines(
+    axes: Axes, lines: Sequence[Floats], order: float, dots: bool, **look: object
+) -> LineCollection:
+    """Draw lines, as dots where they are many."""
+    drawn = LineCollection(lines, zorder=order, capstyle="round", **look)
+    drawn.set_rasterized(dots)
+    axes.add_collection(drawn)
+    return drawn
+
+
+def _draw_nodes(axes: Axes, scene: Scene, layout: Layout) -> None:
+    """Draw the nodes: in the colour of their job, faint where they have none."""
+    topology = scene.topology
+    colour = np.full(topology.n_nodes, len(COLOURS), dtype=np.int64)
+    for place, nodes in enumerate(scene.jobs.values()):
+        colour[nodes] = place % len(COLOURS)
+    there = np.zeros(topology.n_nodes, dtype=np.bool_)
+    there[topology.usable_nodes] = True
+    width, height = layout.cell
+    width *= 0.9 if topology.n_nodes <= 300 else 1.0  # noqa: PLR2004 (room for a gap)
+    for number, shade in enumerate([*COLOURS, FAINT]):
+        own = np.flatnonzero(there & (colour == number))
+        if own.size:
+            boxes = [
+                Rectangle((x - width / 2, y - height / 2), width, height)
+                for x, y in layout.place[own]
+            ]
+            busy = number < len(COLOURS)
+            drawn = PatchCollection(
+                boxes, facecolors=shade, linewidths=0, alpha=1.0 if busy else 0.3, zorder=2
+            )
+            drawn.set_rasterized(topology.n_nodes > _AS_LINES)
+            axes.add_collection(drawn)

@@ -1,0 +1,276 @@
+"""Which nodes were busy when, and how slowed: jobs as a map of nodes and time."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from coupling.report.plots.clock import Clock
+from coupling.report.plots.style import HALF_WIDTH, INK, Picture
+from coupling.results.comparison import finished
+from coupling.results.result import Result
+from netsim.arrays import Floats, Ints
+from netsim.hostlist import expand_hostlist
+from netsim.topology.base import Topology
+
+_TIMES, _ROWS = 480, 240  # cells of the map at most: about what a screen and an eye tell apart
+_QUANTILE = 0.98  # of node time: a few jobs that are slowed much must not hide the others
+_LEAST = 1.05  # end of the colours where nobody is slowed
+_TICKS = 5
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Gantt:
+    """
+    A map of nodes and time.
+
+    Parameters
+    ----------
+    slowdown : (R, T) float array
+        Mean slowdown of the jobs in each cell, weighted by node time; NaN where all is idle.
+    busy : (R, T) float array
+        Share of the cell's node time in which jobs ran.
+    node_edges, time_edges : float array
+        Bounds of rows, in nodes, and of columns, in seconds.
+    names : tuple of str
+        Name of every node, in the order of the rows.
+    """
+
+    slowdown: Floats
+    busy: Floats
+    node_edges: Floats
+    time_edges: Floats
+    names: tuple[str, ...]
+
+    def table(self) -> pd.DataFrame:
+        """
+        Return the cells in which anything ran.
+
+        Returns
+        -------
+        DataFrame
+            First node, begin, busy share and slowdown of each.
+        """
+        row, column = np.nonzero(self.busy > 0)
+        first = np.floor(self.node_edges[row]).astype(np.int64)
+        return pd.DataFrame(
+            {
+                "first_node": [self.names[node] for node in first],
+                "time_s": self.time_edges[column],
+                "busy": self.busy[row, column],
+                "slowdown": self.slowdown[row, column],
+            }
+        )
+
+
+def node_names(result: Result, topology: Topology | None = None) -> list[str]:
+    """
+    Return the names of all nodes, in the order of the fabric.
+
+    Parameters
+    ----------
+    result : Result
+        A run.
+    topology : Topology, optional
+        Its fabric; without one the links of the nodes tell.
+
+    Returns
+    -------
+    list of str
+        As in the column ``nodes`` of the job table.
+    """
+    if topology is not None:
+        return [topology.vertex_name(node) for node in range(topology.n_nodes)]
+    own = result.links.loc[result.links["class"] == "injection", "link"]
+    return list(dict.fromkeys(str(name).split(">")[0] for name in own))
+
+
+def gantt_of(
+    result: Result, topology: Topology | None = None, end_s: float | None = None
+) -> Gantt | None:
+    """
+    Sum jobs up into a map of nodes and time.
+
+    Parameters
+    ----------
+    result : Result
+        A run.
+    topology : Topology, optional
+        Its fabric.
+    end_s : float, optional
+        End of the map; by default the last end of a job.
+
+    Returns
+    -------
+    Gantt or None
+        The map; None where no job ran, or nodes of jobs are not among those of the fabric.
+    """
+    names = node_names(result, topology)
+    jobs = finished(result.jobs)
+    end_s = float(jobs["end_s"].max()) if end_s is None else end_s
+    if jobs.empty or not names or not end_s > 0:
+        return None
+    found = _runs(jobs, {name: number for number, name in enumerate(names)})
+    if found is None:
+        return None
+    job, node = found
+    rows, columns = min(_ROWS, len(names)), _TIMES
+    row = node * rows // len(names)
+    start, end, slowdown = (
+        jobs[name].to_numpy(dtype=float)[job] for name in ("start_s", "end_s", "slowdown")
+    )
+    cell_s = end_s / columns
+    time = partial(_filled, row, start / cell_s, end / cell_s, (rows, columns))
+    busy, slowed = time(np.ones(job.size)), time(slowdown)
+    per_row = np.bincount(np.arange(len(names)) * rows // len(names), minlength=rows)
+    mean = np.full(busy.shape, np.nan)
+    np.divide(slowed, busy, out=mean, where=busy > 1e-9)  # noqa: PLR2004 (rounding)
+    return Gantt(
+        mean,
+        np.clip(busy / per_row[:, None], 0.0, 1.0) * (busy > 1e-9),  # noqa: PLR2004
+        np.ceil(np.arange(rows + 1) * len(names) / rows),
+        np.linspace(0.0, end_s, columns + 1),
+        tuple(names),
+    )
+
+
+def _runs(jobs: pd.DataFrame, number: Mapping[str, int]) -> tuple[Ints, Ints] | None:
+    """Return row of the job and number of the node of every node that a job had."""
+    hosts = [expand_hostlist(str(text)) for text in jobs["nodes"]]
+    job = np.repeat(np.arange(len(hosts)), [len(own) for own in hosts])
+    try:
+        node = np.array([number[name] for own in hosts for name in own], dtype=np.int64)
+    except KeyError:
+        return None
+    return job, node
+
+
+def _filled(
+    row: Ints, start: Floats, end: Floats, shape: tuple[int, int], weight: Floats
+) -> Floats:
+    """Sum weights over cells, each by the part of the cell's time between start and end."""
+    rows, columns = shape
+    change = np.zeros(rows * (columns + 2))
+    for edge, sign in ((start, 1.0), (end, -1.0)):
+        cell = np.clip(np.floor(edge), 0, columns).astype(np.int64)
+        part = np.clip(edge - cell, 0.0, 1.0)
+        at = row * (columns + 2) + cell
+        change += np.bincount(at, sign * weight * (1.0 - part), minlength=change.size)
+        change += np.bincount(at + 1, sign * weight * part, minlength=change.size)
+    filled: Floats = np.cumsum(change.reshape(rows, columns + 2), axis=1)[:, :columns]
+    return filled
+
+
+def gantt_pictures(
+    results: Sequence[Result],
+    fabrics: Mapping[str, Topology],
+    begin_unix_s: float | None = None,
+) -> dict[str, Picture]:
+    """
+    Draw nodes and time of each run.
+
+    Parameters
+    ----------
+    results : sequence of Result
+        The runs.
+    fabrics : mapping of str to Topology
+        Fabric of each run, by its name, where it is known.
+    begin_unix_s : float, optional
+        Moment of second 0 in the log.
+
+    Returns
+    -------
+    dict of str to Picture
+        By name of the run, all on one scale of time and colour.
+    """
+    ends = [float(finished(result.jobs)["end_s"].max()) for result in results]
+    end_s = max((end for end in ends if end > 0), default=0.0)
+    maps = {result.name: gantt_of(result, fabrics.get(result.name), end_s) for result in results}
+    found = {name: own for name, own in maps.items() if own is not None}
+    if not found:
+        return {}
+    scale = slowdown_scale(results)
+    clock = Clock(end_s, begin_unix_s)
+    return {
+        name: Picture(
+            f"gantt-{place}",
+            f"Nodes over time under {name}, by slowdown",
+            partial(_paint, gantt=own, clock=clock, scale=scale, title=name),
+            own.table,
+            (HALF_WIDTH[0], 3.6),
+        )
+        for place, (name, own) in enumerate(found.items())
+    }
+
+
+def slowdown_scale(results: Sequence[Result]) -> float:
+    """
+    Return the slowdown at the end of the colours.
+
+    Parameters
+    ----------
+    results : sequence of Result
+        The runs.
+
+    Returns
+    -------
+    float
+        98 % of the node time of all runs is slowed less.
+    """
+    jobs = pd.concat([finished(result.jobs) for result in results])
+    order = np.argsort(jobs["slowdown"].to_numpy())
+    weight = (jobs["n_nodes"] * (jobs["end_s"] - jobs["start_s"])).to_numpy()[order]
+    total = np.cumsum(weight)
+    if not total.size:
+        return _LEAST
+    place = min(int(np.searchsorted(total, _QUANTILE * total[-1])), total.size - 1)
+    return max(_LEAST, float(jobs["slowdown"].to_numpy()[order][place]))
+
+
+def _paint(figure: Figure, gantt: Gantt, clock: Clock, scale: float, title: str) -> None:
+    """Draw one run."""
+    axes = figure.add_subplot()
+    draw_gantt(axes, gantt, clock, scale)
+    axes.set_title(title)
+
+
+def draw_gantt(axes: Axes, gantt: Gantt, clock: Clock, scale: float) -> None:
+    """
+    Draw a map of nodes and time.
+
+    Parameters
+    ----------
+    axes : Axes
+        Where to draw.
+    gantt : Gantt
+        The map.
+    clock : Clock
+        The axis of time.
+    scale : float
+        Slowdown at the end of the colours.
+    """
+    image = axes.imshow(
+        gantt.slowdown,
+        extent=(
+            float(clock.at(0.0)),
+            float(clock.at(float(gantt.time_edges[-1]))),
+            0.0,
+            float(gantt.node_edges[-1]),
+        ),
+        aspect="auto", origin="lower", interpolation="nearest", cmap="cividis",
+        vmin=1.0, vmax=scale, alpha=0.25 + 0.75 * gantt.busy,
+    )  # fmt: skip
+    clock.label(axes)
+    axes.grid(visible=False)
+    ticks = np.unique(np.linspace(0, len(gantt.names) - 1, _TICKS).astype(np.int64))
+    axes.set_yticks(ticks + 0.5, [gantt.names[tick][:14] for tick in ticks])
+    axes.tick_params(axis="y", labelsize="small", labelcolor=INK)
+    axes.set_ylabel("node")
+    figure = axes.figure
+    bar = figure.colorbar(image, ax=axes, shrink=0.9, pad=0.02, aspect=30, extend="max")
+    bar.set_label("slowdown", fontsize="small")
+    bar.outline.set_visible(False)

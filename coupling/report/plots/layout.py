@@ -1,0 +1,224 @@
+"""Where the nodes and switches of a fabric are drawn: levels, slices of a grid, or groups."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from netsim.arrays import Bools, Floats, Ints
+from netsim.topology.base import Topology
+from netsim.topology.dragonfly import Dragonfly
+from netsim.topology.levels import links_in_service, vertex_levels
+from netsim.topology.torus import Torus
+
+_PLANE = 2  # axes of a slice of a grid
+_CLOSE, _WIDE = 0.66, 0.4  # of a cell: how far the nodes of a router spread
+_ARC = 12  # points of a bent cable
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Layout:
+    """
+    Places of everything in a fabric.
+
+    Parameters
+    ----------
+    kind : {"levels", "slices", "groups"}
+        How it is drawn.
+    place : (n_nodes + n_switches, 2) float array
+        Of nodes and switches; NaN for what is not drawn.
+    cell : (width, height) of float
+        Room of a node.
+    height : float
+        Height / width that suits it.
+    words : str
+        How to read it.
+    """
+
+    kind: str
+    place: Floats
+    cell: tuple[float, float]
+    height: float
+    words: str
+
+
+def layout_of(topology: Topology) -> Layout:
+    """
+    Place the nodes and switches of a fabric as people draw them.
+
+    Parameters
+    ----------
+    topology : Topology
+        The fabric.
+
+    Returns
+    -------
+    Layout
+        A torus or mesh as slices, a dragonfly as groups, all else by levels.
+    """
+    if isinstance(topology, Torus):
+        return _slices(topology)
+    if isinstance(topology, Dragonfly):
+        return _groups(topology)
+    return _levels(topology)
+
+
+def cables_of(topology: Topology) -> Ints:
+    """
+    Return one direction of each cable between switches, failed ones included.
+
+    Parameters
+    ----------
+    topology : Topology
+        The fabric.
+
+    Returns
+    -------
+    (C,) int array
+        Directed links, ascending.
+    """
+    links = np.arange(topology.n_links)
+    return links[(links < topology.reverse) & between_switches(topology)]
+
+
+def between_switches(topology: Topology) -> Bools:
+    """
+    Tell which links join switches.
+
+    Parameters
+    ----------
+    topology : Topology
+        The fabric.
+
+    Returns
+    -------
+    (E,) bool array
+        False for the links of nodes.
+    """
+    inner: Bools = np.minimum(topology.link_tail, topology.link_head) >= topology.n_nodes
+    return inner
+
+
+def segments(topology: Topology, layout: Layout, links: Ints) -> list[Floats]:
+    """
+    Return the lines of cables.
+
+    Parameters
+    ----------
+    topology : Topology
+        The fabric.
+    layout : Layout
+        Its places.
+    links : (C,) int array
+        Cables, by one of their links.
+
+    Returns
+    -------
+    list of (k, 2) float array
+        Points of each line: straight, in an arc between switches of one level, and two stubs that
+        leave the slice where a cable of a grid does not join neighbours in it.
+    """
+    tail, head = (layout.place[end[links]] for end in (topology.link_tail, topology.link_head))
+    if layout.kind == "slices":
+        return [_stubbed(a, b) for a, b in zip(tail, head, strict=True)]
+    if layout.kind == "levels":
+        flat = tail[:, 1] == head[:, 1]
+        return [
+            _arc(a, b) if same else np.stack([a, b])
+            for a, b, same in zip(tail, head, flat, strict=True)
+        ]
+    return list(np.stack([tail, head], axis=1))
+
+
+def _arc(a: Floats, b: Floats) -> Floats:
+    """Return a bow over what lies between two switches of one level."""
+    t = np.linspace(0.0, 1.0, _ARC)
+    x = a[0] + (b[0] - a[0]) * t
+    return np.stack([x, a[1] + 2.4 * t * (1 - t) * (0.15 + 0.002 * abs(b[0] - a[0]))], axis=1)
+
+
+def _stubbed(a: Floats, b: Floats) -> Floats:
+    """Return a line between neighbours, or two stubs with a gap between them."""
+    step = b - a
+    if abs(step).sum() <= 1.0:
+        return np.stack([a, b])
+    along = np.sign(step) if np.count_nonzero(step) == 1 else np.array([0.7, 0.7])
+    leap = abs(step).max() > 1.0 and np.count_nonzero(step) == 1
+    out = -0.45 * along if leap else 0.3 * along  # a ring closes behind the last router
+    gap = np.array([np.nan, np.nan])
+    return np.stack([a, a + out, gap, b - out, b])
+
+
+def _levels(topology: Topology) -> Layout:
+    """Place switches by their distance from the nodes, each level over the full width."""
+    level, n = vertex_levels(topology), topology.n_nodes
+    there = links_in_service(topology)
+    tail, head = topology.link_tail[there], topology.link_head[there]
+    place = np.full((level.size, 2), np.nan)
+    rank = np.arange(level.size, dtype=np.float64)  # in units of nodes, to sort the next level by
+    for height in range(1, int(level.max(initial=0)) + 1):
+        own = np.flatnonzero(level == height)
+        below = (level[head] == height) & (level[tail] == height - 1)
+        sums = np.bincount(head[below], rank[tail[below]], minlength=level.size)
+        counts = np.bincount(head[below], minlength=level.size)
+        middle = sums[own] / np.maximum(counts[own], 1)
+        own = own[np.lexsort((own, middle))]
+        rank[own] = (np.arange(own.size) + 0.5) * n / own.size
+        place[own, 0], place[own, 1] = rank[own], height
+    leaf = np.full(n, np.inf)
+    up = tail < n
+    np.minimum.at(leaf, tail[up], rank[head[up]])
+    order = np.lexsort((np.arange(n), leaf))
+    place[order, 0], place[:n, 1] = np.arange(n) + 0.5, 0.45
+    words = "Nodes at the bottom, switches above them by their distance from the nodes."
+    top = max(1, int(level.max(initial=1)))
+    return Layout("levels", place, (1.0, 0.3), 0.26 + 0.13 * top, words)
+
+
+def _slices(torus: Torus) -> Layout:
+    """Place the routers of a grid slice by slice, each slice over the first two axes."""
+    dims = (*torus.dims, 1, 1)
+    across, up = dims[:_PLANE]
+    routers = np.arange(torus.n_switches)
+    slice_ = routers // (across * up)
+    count = int(slice_.max(initial=0)) + 1
+    wide = max(1, round(np.sqrt(count * (up + 1.2) / (across + 1.2) * 1.6)))
+    wide = min(wide, count)
+    x = routers % across + (slice_ % wide) * (across + 1.2)
+    y = routers // across % up - (slice_ // wide) * (up + 1.2)
+    at = np.stack([x, y], axis=1).astype(np.float64)
+    side = int(np.ceil(np.sqrt(torus.nodes_per_router)))
+    nodes = np.arange(torus.n_nodes)
+    turn = nodes % torus.nodes_per_router
+    offset = np.stack([turn % side, turn // side], axis=1) - (side - 1) / 2
+    cell = _CLOSE / side
+    place = np.concatenate([at[nodes // torus.nodes_per_router] + offset * cell, at])
+    rows = -(-count // wide)
+    height = rows * (up + 1.2) / (wide * (across + 1.2))
+    words = (
+        "Routers slice by slice over the first two axes; short ends leave the slice or close a "
+        "ring."
+        if count > 1 or any(torus.wrap)
+        else "Routers of the mesh."
+    )
+    return Layout("slices", place, (cell, cell), height, words)
+
+
+def _groups(fly: Dragonfly) -> Layout:
+    """Place groups on a circle, and the routers of each on a circle of its own."""
+    size = fly.routers_per_group
+    routers = np.arange(fly.n_switches)
+    group, place = routers // size, routers % size
+    angle = np.pi / 2 - 2 * np.pi * group / fly.groups
+    radius = 1.0 if fly.groups > 1 else 0.0
+    own = min(0.42, 2.3 / max(fly.groups, 1))
+    turn = angle - 2 * np.pi * (place + 0.5) / size
+    centre = radius * np.stack([np.cos(angle), np.sin(angle)], axis=1)
+    out = np.stack([np.cos(turn), np.sin(turn)], axis=1)
+    at = centre + own * out
+    nodes = np.arange(fly.n_nodes)
+    host, k = nodes // fly.nodes_per_router, nodes % fly.nodes_per_router
+    cell = min(0.28 * own, 1.6 * np.pi * own / size)
+    beyond = own * 1.12 + cell * (1.0 + k)
+    place_of = np.concatenate([centre[host] + beyond[:, None] * out[host], at])
+    words = "Groups on a circle, the routers of each around its middle, their nodes outside."
+    return Layout("groups", place_of, (_WIDE * cell * 2, _WIDE * cell * 2), 1.0, words)

@@ -1,0 +1,57 @@
+"""A fabric from the names of its links, where nothing else tells how it is wired."""
+
+import re
+
+import numpy as np
+import pandas as pd
+
+from netsim.errors import TopologyError
+from netsim.topology.base import Topology
+
+_LINK = re.compile(r"([^>]+)>([^>]+?)(?:#([0-9]{1,9}))?")
+_DIGITS = re.compile(r"([0-9]{1,18})")
+
+
+def wiring_of(links: pd.DataFrame) -> Topology | None:
+    """
+    Return the fabric that a table of links describes.
+
+    Parameters
+    ----------
+    links : DataFrame
+        Link table of a result: names such as ``s1.3>s2.0#1``, and classes.
+
+    Returns
+    -------
+    Topology or None
+        A mere graph whose links are the rows; None where names do not part into two ends, or a
+        link has no way back.
+    """
+    parts = [_LINK.fullmatch(str(name)) for name in links["link"]]
+    if not parts or any(part is None for part in parts):
+        return None
+    tails, heads, cables = zip(*(part.groups() for part in parts if part), strict=True)
+    injects = (links["class"] == "injection").to_numpy()
+    nodes = list(dict.fromkeys(name for name, own in zip(tails, injects, strict=True) if own))
+    switches = sorted({*tails, *heads} - set(nodes), key=_natural)
+    number = {name: place for place, name in enumerate([*nodes, *switches])}
+    try:
+        graph = Topology(
+            name="fabric",
+            n_nodes=len(nodes),
+            n_switches=len(switches),
+            link_tail=np.array([number[name] for name in tails], dtype=np.int64),
+            link_head=np.array([number[name] for name in heads], dtype=np.int64),
+            link_cable=np.array([int(cable or 0) for cable in cables], dtype=np.int64),
+            capacity=np.ones(len(parts)),
+            channel=np.arange(len(parts)),
+        )
+        _ = graph.reverse
+    except TopologyError:
+        return None
+    return graph
+
+
+def _natural(name: str) -> list[tuple[int, str]]:
+    """Return a key by which s1.10 comes after s1.9."""
+    return [(int(part), "") if part.isdecimal() else (-1, part) for part in _DIGITS.split(name)]

@@ -1,0 +1,107 @@
+"""Drawings of fabrics: everything has a place of its own, and every cable its two ends."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from coupling.report.plots.fabric import Scene, fabric_picture
+from coupling.report.plots.layout import cables_of, layout_of, segments
+from coupling.report.plots.wiring import wiring_of
+from netsim.topologies import make_topology
+
+FABRICS = {
+    "tree": {"kind": "fat-tree", "radix": 4},
+    "two levels": {"kind": "fat-tree", "radix": 4, "levels": 2},
+    "rails": {"kind": "rail-tree", "rails": 4, "nodes_per_group": 4, "groups": 2},
+    "torus": {"kind": "torus", "dims": [4, 3, 2], "nodes_per_router": 2},
+    "ring of two": {"kind": "torus", "dims": [2]},
+    "mesh": {"kind": "torus", "dims": [3, 3], "wrap": False},
+    "dragonfly": {"kind": "dragonfly", "groups": 5, "routers": 4, "nodes_per_router": 2},
+    "one group": {"kind": "dragonfly", "groups": 1, "routers": [2, 3]},
+}
+
+
+@pytest.fixture(params=FABRICS.values(), ids=list(FABRICS))
+def fabric(request):
+    """Return a fabric of each kind."""
+    return make_topology(request.param)
+
+
+def test_every_node_and_every_switch_has_a_place_of_its_own(fabric):
+    """A router with one node stands in the middle of it."""
+    place = layout_of(fabric).place
+
+    assert np.isfinite(place).all()
+    for part in np.split(place.round(6), [fabric.n_nodes]):
+        assert len(np.unique(part, axis=0)) == len(part)
+
+
+def test_every_cable_is_a_line_between_its_ends(fabric):
+    layout, cables = layout_of(fabric), cables_of(fabric)
+
+    lines = segments(fabric, layout, cables)
+
+    inner = np.minimum(fabric.link_tail, fabric.link_head) >= fabric.n_nodes
+    assert 2 * cables.size == np.count_nonzero(inner)
+    for line, cable in zip(lines, cables, strict=True):
+        np.testing.assert_allclose(line[0], layout.place[fabric.link_tail[cable]])
+        np.testing.assert_allclose(line[-1], layout.place[fabric.link_head[cable]], atol=1e-12)
+
+
+def test_nodes_of_a_leaf_stand_together_below_it():
+    tree = make_topology(FABRICS["tree"])
+
+    place = layout_of(tree).place
+
+    for leaf in range(tree.n_leaves):
+        own = place[leaf * 2 : leaf * 2 + 2]
+        np.testing.assert_allclose(own[:, 0].mean(), place[tree.n_nodes + leaf, 0])
+        assert (own[:, 1] < place[tree.n_nodes + leaf, 1]).all()
+
+
+def test_a_picture_is_the_same_bytes_twice_in_every_form(fabric):
+    load = np.linspace(0.0, 1.0, fabric.n_links)
+    marked = np.array([fabric.n_links - 1])
+    scene = Scene(fabric, load, jobs={"a<b": np.array([0, 1])}, marked=marked, chosen=marked - 1)
+
+    first, again = (fabric_picture("x", scene, "a & b") for _ in range(2))
+
+    assert first.html() == again.html()
+    assert "a&lt;b" in first.html()
+    assert "a & b" not in first.html()
+    for form in ("svg", "pdf", "png"):
+        assert first.file(form) == again.file(form)
+
+
+def test_the_numbers_behind_a_picture_are_those_of_every_link():
+    mesh = make_topology(FABRICS["mesh"])
+    load = np.arange(mesh.n_links, dtype=float)
+
+    table = Scene(mesh, load, marked=np.array([3])).table()
+
+    assert table["link"].tolist() == [mesh.link_name(link) for link in range(mesh.n_links)]
+    assert table["load"].tolist() == load.tolist()
+    assert table.index[table["marked"]].tolist() == [3]
+
+
+def test_a_fabric_is_found_in_the_names_of_its_links(fabric):
+    """As far as they tell: the same ends, row by row."""
+    links = pd.DataFrame(
+        {
+            "link": [fabric.link_name(link) for link in range(fabric.n_links)],
+            "class": [fabric.link_class(link) for link in range(fabric.n_links)],
+        }
+    )
+
+    found = wiring_of(links)
+
+    assert (found.n_nodes, found.n_switches) == (fabric.n_nodes, fabric.n_switches)
+    assert found.link_tail.tolist() == fabric.link_tail.tolist()
+    assert found.link_head.tolist() == fabric.link_head.tolist()
+
+
+@pytest.mark.parametrize("names", [[], ["a"], ["a>b"], ["a>b", "b>c"], ["a>b>c", "c>b>a"]])
+def test_names_that_tell_no_wiring_give_no_fabric(names):
+    links = pd.DataFrame({"link": names, "class": ["network"] * len(names)})
+
+    assert wiring_of(links) is None
