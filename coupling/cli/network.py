@@ -10,6 +10,9 @@ NameMap = Annotated[
     Path | None,
     typer.Option("--name-map", help="Better names for GUIDs (InfiniBand)."),
 ]
+Page = Annotated[
+    Path | None, typer.Option("--html", help="Also write a page with pictures to this file.")
+]
 SnapshotFile = Annotated[Path, typer.Argument(help="Snapshot (JSON), - for standard input.")]
 
 
@@ -31,6 +34,7 @@ def estimate(
             help="Say which job costs which; some models need a prediction per job for it."
         ),
     ] = True,
+    html: Page = None,
     as_json: AsJson = False,
 ) -> None:
     """
@@ -40,11 +44,12 @@ def estimate(
     """
     from coupling.cli.do.estimate import run_estimate
 
-    run_estimate(snapshot, model, fairness, blame=blame, as_json=as_json)
+    run_estimate(snapshot, model, fairness, html, blame=blame, as_json=as_json)
 
 
 def flows(
     file: Annotated[Path, typer.Argument(help="Flows (JSON), - for standard input.")],
+    html: Page = None,
     as_json: AsJson = False,
 ) -> None:
     """
@@ -54,7 +59,7 @@ def flows(
     """
     from coupling.cli.do.estimate import run_flows
 
-    run_flows(file, as_json=as_json)
+    run_flows(file, html, as_json=as_json)
 
 
 def verify(
@@ -72,6 +77,7 @@ def verify(
     allow_unknown: Annotated[
         bool, typer.Option("--allow-unknown", help="Let a question without an answer pass.")
     ] = False,
+    html: Page = None,
     as_json: AsJson = False,
 ) -> None:
     """
@@ -89,6 +95,7 @@ def verify(
         n_random=random,
         exhaustive=exhaustive,
         allow_unknown=allow_unknown,
+        html=html,
         as_json=as_json,
     )
     if not passed:
@@ -149,6 +156,10 @@ def inspect(
     form: Annotated[
         str | None, typer.Option("--format", help="Format of a topology file; default guessed.")
     ] = None,
+    html: Page = None,
+    svg: Annotated[
+        Path | None, typer.Option(help="Also draw the fabric alone, into this SVG file.")
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """
@@ -158,7 +169,7 @@ def inspect(
     """
     from coupling.cli.do.topology import run_inspect
 
-    if not run_inspect(topology, form, as_json=as_json):
+    if not run_inspect(topology, form, html, svg, as_json=as_json):
         raise typer.Exit(1)
 
 

@@ -10,7 +10,7 @@ from typing import Any
 from rich.console import RenderableType
 
 from coupling.errors import SnapshotError
-from coupling.reading.files import read_json
+from coupling.reading.files import read_json, write_whole
 from coupling.report.columns import seconds, table, text_lines, text_of
 from coupling.results.readable import counted, listing, percent, ratio, volume
 from coupling.snapshots.estimate import Estimate, JobEstimate, LinkLoad, estimate
@@ -37,7 +37,13 @@ def print_json(document: dict[str, Any]) -> None:
 
 
 def run_estimate(
-    path: Path, model: str | None, fairness: str | None, *, blame: bool, as_json: bool
+    path: Path,
+    model: str | None,
+    fairness: str | None,
+    html: Path | None = None,
+    *,
+    blame: bool,
+    as_json: bool,
 ) -> None:
     """
     Estimate the jobs of a snapshot and show what comes out.
@@ -48,6 +54,8 @@ def run_estimate(
         Snapshot; ``-`` is standard input.
     model, fairness : str or None
         Instead of the snapshot's.
+    html : Path, optional
+        Page with pictures to write.
     blame : bool
         Whether to share lost time out.
     as_json : bool
@@ -66,13 +74,17 @@ def run_estimate(
         snapshot = replace(snapshot, model=model, options={})
     snapshot = replace(snapshot, fairness=fairness or snapshot.fairness)
     found = estimate(snapshot, blame=blame)
+    if html is not None:
+        from coupling.report.moments import estimate_html
+
+        write_whole(html, estimate_html(snapshot, found))
     if as_json:
         print_json(found.to_dict())
     else:
         sys.stdout.write(text_of(*_estimate_parts(snapshot, found)))
 
 
-def run_flows(path: Path, *, as_json: bool) -> None:
+def run_flows(path: Path, html: Path | None = None, *, as_json: bool) -> None:
     """
     Route and simulate given flows and show what they get.
 
@@ -80,6 +92,8 @@ def run_flows(path: Path, *, as_json: bool) -> None:
     ----------
     path : Path
         JSON file; ``-`` is standard input.
+    html : Path, optional
+        Page with pictures to write.
     as_json : bool
         Print JSON instead of tables.
 
@@ -90,6 +104,10 @@ def run_flows(path: Path, *, as_json: bool) -> None:
     """
     folder = Path() if str(path) == "-" else path.parent
     answer = answer_flows(read_json(path), str(path), folder)
+    if html is not None:
+        from coupling.report.moments import flows_html
+
+        write_whole(html, flows_html(answer, str(path)))
     if as_json:
         print_json(answer.to_dict())
     else:

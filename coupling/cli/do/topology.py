@@ -23,7 +23,14 @@ from netsim.topology.inspect import LinkReport, TopologyReport, inspect_topology
 _LINES = 20  # irregularities that are written out
 
 
-def run_inspect(what: str, form: str | None, *, as_json: bool) -> bool:
+def run_inspect(
+    what: str,
+    form: str | None,
+    html: Path | None = None,
+    svg: Path | None = None,
+    *,
+    as_json: bool,
+) -> bool:
     """
     Look at a topology and show what it is made of.
 
@@ -34,6 +41,8 @@ def run_inspect(what: str, form: str | None, *, as_json: bool) -> bool:
         or a topology file of another format; ``-`` is JSON on standard input.
     form : str or None
         Format of a topology file; None: guessed.
+    html, svg : Path, optional
+        Page with pictures, and picture of the fabric alone, to write.
     as_json : bool
         Print JSON instead of tables.
 
@@ -50,11 +59,24 @@ def run_inspect(what: str, form: str | None, *, as_json: bool) -> bool:
     spec, folder = described(what, form)
     topology = topology_of(Table({"topology": spec}, f"{what}:", SnapshotError), folder)
     found = inspect_topology(topology, left_open(spec))
+    _draw(found, what, html, svg)
     if as_json:
         print_json(found.to_dict())
     else:
         sys.stdout.write(text_of(*_parts(found)))
     return not (found.lost.nodes.size or found.lost.n_pairs)
+
+
+def _draw(found: TopologyReport, what: str, html: Path | None, svg: Path | None) -> None:
+    """Write the pictures that are asked for."""
+    if html is None and svg is None:
+        return
+    from coupling.report.proofs import fabric_html, inspected
+
+    if html is not None:
+        write_whole(html, fabric_html(found, what))
+    if svg is not None:
+        write_whole(svg, inspected(found).file("svg").decode("utf-8"))
 
 
 def run_convert(

@@ -6,6 +6,7 @@ from pathlib import Path
 from rich.console import RenderableType
 
 from coupling.cli.do.estimate import print_json
+from coupling.reading.files import write_whole
 from coupling.report.columns import table, text_lines, text_of
 from coupling.results.readable import listing
 from coupling.snapshots.permutations import read_permutation
@@ -24,6 +25,7 @@ def run_verify(
     n_random: int,
     exhaustive: bool,
     allow_unknown: bool,
+    html: Path | None = None,
     as_json: bool,
 ) -> bool:
     """
@@ -43,6 +45,8 @@ def run_verify(
         Try as many flow matrices as memory holds.
     allow_unknown : bool
         Let a question without an answer pass.
+    html : Path, optional
+        Page with pictures to write.
     as_json : bool
         Print JSON instead of tables.
 
@@ -66,6 +70,10 @@ def run_verify(
         exhaustive=exhaustive,
         allow_unknown=allow_unknown,
     )
+    if html is not None:
+        from coupling.report.proofs import verify_html
+
+        write_whole(html, verify_html(snapshot, found))
     if as_json:
         print_json(found.to_dict())
     else:

@@ -1,5 +1,6 @@
 """Pictures of a fabric: cables coloured by load, nodes by job, some links marked."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -30,6 +31,9 @@ MARKED = "#d1242f"
 _THIN, _THICK = 0.35, 1.9  # points: an idle cable, and one at the end of the scale
 _AS_LINES = 1500  # cables that are drawn one by one; more become dots, so that pages stay small
 _MANY = 500  # cables from which on they are drawn thinner
+_NAMED = 48  # nodes and switches up to which all are named
+_LONG = 10  # letters of such a name
+_LANE = 0.035  # how far a flow is drawn beside its cable
 _KEYED = 10  # jobs that the key names
 _LOWEST, _HIGHEST = 0.35, 1.1  # height / width
 
@@ -52,7 +56,10 @@ class Scene:
     marked : int array, optional
         Links drawn in red.
     chosen : int array, optional
-        Links drawn in ink, as those that a job owns or a route takes.
+        Links drawn in ink, as those that a job owns.
+    paths : sequence of int array
+        Links of flows, each drawn in a colour of its own; the two directions of a cable lie beside
+        each other.
     title : str
         Above the picture.
     """
@@ -63,6 +70,7 @@ class Scene:
     jobs: Mapping[str, Ints] = field(default_factory=dict)
     marked: Ints | None = None
     chosen: Ints | None = None
+    paths: Sequence[Ints] = ()
     title: str = ""
 
     def table(self) -> pd.DataFrame:
@@ -82,6 +90,9 @@ class Scene:
         for name, own in (("marked", self.marked), ("chosen", self.chosen)):
             if own is not None:
                 columns[name] = np.isin(links, own)
+        if self.paths:
+            flow = {int(link): place for place, path in enumerate(self.paths) for link in path}
+            columns["flow"] = [flow.get(link, -1) for link in range(topology.n_links)]
         return pd.DataFrame(columns)
 
 
@@ -168,7 +179,10 @@ def draw_fabric(axes: Axes, scene: Scene, layout: Layout | None = None) -> None:
     most = 14.0 if layout.kind == "levels" else 6.0
     size = float(np.clip(160.0 / np.sqrt(max(1, len(at))), 1.0, most))
     axes.scatter(at[:, 0], at[:, 1], s=size, color=INK, zorder=3, linewidths=0, marker="s")
-    axes.margins(0.02)
+    _draw_paths(axes, scene, layout)
+    if topology.n_nodes + topology.n_switches <= _NAMED:
+        _draw_names(axes, topology, layout)
+    axes.margins(0.02, 0.04)
     axes.autoscale_view()
 
 
@@ -206,6 +220,35 @@ def _draw_cables(axes: Axes, scene: Scene, layout: Layout) -> None:
             one = one[np.isin(one, cables_of(topology))]
             lines = segments(topology, layout, one)
             _lines(axes, lines, order_of, one.size > _AS_LINES, colors=colour, linewidths=width_of)
+
+
+def _draw_paths(axes: Axes, scene: Scene, layout: Layout) -> None:
+    """Draw flows, a little to the left of the way they go: nobody drives on another's side."""
+    taken = Counter[int]()
+    for place, path in enumerate(scene.paths):
+        lines = []
+        for link, line in zip(path.tolist(), segments(scene.topology, layout, path), strict=True):
+            taken[link] += 1
+            way = line[-1] - line[0]
+            length = float(np.hypot(way[0], way[1])) or 1.0
+            left = np.array([-way[1], way[0]]) / length
+            lines.append(line + _LANE * min(1.0, length) * taken[link] * left)
+        colour = COLOURS[place % len(COLOURS)]
+        _lines(axes, lines, 1.9, False, colors=colour, linewidths=1.1)
+
+
+def _draw_names(axes: Axes, topology: Topology, layout: Layout) -> None:
+    """Name what there is, below nodes and above switches."""
+    for vertex, (x, y) in enumerate(layout.place):
+        node = vertex < topology.n_nodes
+        name = topology.vertex_name(vertex)
+        axes.annotate(
+            name if len(name) <= _LONG else f"{name[: _LONG - 1]}…",
+            (x, y - layout.cell[1] / 2 if node else y),
+            xytext=(0, -2 if node else 5), textcoords="offset points", ha="center",
+            va="top" if node else "bottom", fontsize=5.5, rotation=90 if node else 0,
+            annotation_clip=False,
+        )  # fmt: skip
 
 
 def _lines(

@@ -8,6 +8,7 @@ from netsim.arrays import Bools, Floats, Ints
 from netsim.topology.base import Topology
 from netsim.topology.dragonfly import Dragonfly
 from netsim.topology.levels import links_in_service, vertex_levels
+from netsim.topology.origin import Origin
 from netsim.topology.torus import Torus
 
 _PLANE = 2  # axes of a slice of a grid
@@ -78,6 +79,52 @@ def cables_of(topology: Topology) -> Ints:
     """
     links = np.arange(topology.n_links)
     return links[(links < topology.reverse) & between_switches(topology)]
+
+
+def part_of(topology: Topology, links: Ints, nodes: Ints) -> tuple[Topology, Ints]:
+    """
+    Cut a fabric down to some links and nodes, to draw a partition large.
+
+    Parameters
+    ----------
+    topology : Topology
+        The fabric.
+    links : (k,) int array
+        Links that stay, with their way back.
+    nodes : (n,) int array
+        Nodes that stay, with their links.
+
+    Returns
+    -------
+    part : Topology
+        A mere graph under the same names.
+    kept : (E',) int array
+        Number in `topology` of each of its links.
+    """
+    stays = np.zeros(topology.n_links, dtype=np.bool_)
+    stays[links] = stays[topology.reverse[links]] = True
+    own = np.zeros(topology.n_nodes + topology.n_switches, dtype=np.bool_)
+    own[nodes] = True
+    stays |= own[topology.link_tail] | own[topology.link_head]
+    kept = np.flatnonzero(stays)
+    ends = np.concatenate([topology.link_tail[kept], topology.link_head[kept], nodes])
+    vertices = np.unique(ends)
+    number = np.zeros(own.size, dtype=np.int64)
+    number[vertices] = np.arange(vertices.size)
+    n_nodes = int(np.count_nonzero(vertices < topology.n_nodes))
+    names = tuple(topology.vertex_name(int(vertex)) for vertex in vertices)
+    part = Topology(
+        name=topology.name,
+        n_nodes=n_nodes,
+        n_switches=vertices.size - n_nodes,
+        link_tail=number[topology.link_tail[kept]],
+        link_head=number[topology.link_head[kept]],
+        link_cable=topology.link_cable[kept],
+        capacity=topology.capacity[kept],
+        channel=np.arange(kept.size),
+        origin=Origin("", "", names),
+    )
+    return part, kept
 
 
 def between_switches(topology: Topology) -> Bools:
