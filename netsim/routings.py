@@ -64,6 +64,28 @@ def make_routing(spec: Mapping[str, Any] | str, topology: Topology, seed: int = 
     return _round_failures(routing, topology)
 
 
+def on_changed(routing: Routing, topology: Topology) -> Routing:
+    """
+    Return a routing on its fabric after other failures, or with other capacities.
+
+    Parameters
+    ----------
+    routing : Routing
+        As `make_routing` made it.
+    topology : Topology
+        The fabric with the same links, of which others are absent.
+
+    Returns
+    -------
+    Routing
+        The same routing; flows that meet an absent link take a shortest path.
+    """
+    inner = routing.inner if isinstance(routing, Rerouted) else routing
+    if isinstance(inner, (Shortest, LeastLoaded)):
+        return type(inner).on(topology)
+    return _round_failures(inner, topology)
+
+
 def _loaded(table: Options, topology: Topology) -> Routing:
     """Read forwarding tables; the readers of files are slow to import."""
     from netsim.formats.forwarding_tables import load_tables  # noqa: PLC0415

@@ -80,6 +80,83 @@ def now(
     run_now(site, top, html, out, as_json=as_json)
 
 
+def whatif(
+    snapshot: Annotated[
+        Path | None, typer.Argument(help="Snapshot (JSON); or give --topology and --squeue.")
+    ] = None,
+    topology: Annotated[str | None, typer.Option("--topology", help="Fabric, as for now.")] = None,
+    squeue: Queue = None,
+    sacct: Records = None,
+    at: At = None,
+    name_map: NameMap = None,
+    profile: ProfileFile = None,
+    unknown: Unknown = "skip",
+    fail: Annotated[
+        list[str] | None, typer.Option(help="Switch, node or cable A>B that fails; repeatable.")
+    ] = None,
+    drain: Annotated[
+        list[str] | None, typer.Option(help="Nodes, or a switch, whose jobs have ended.")
+    ] = None,
+    add_cables: Annotated[
+        list[str] | None, typer.Option("--add-cables", help="A>B, or A>B*4, between switches.")
+    ] = None,
+    routing: Annotated[str | None, typer.Option(help="Another routing.")] = None,
+    taper: Annotated[
+        float | None, typer.Option(help="Capacity from below / to above of every leaf.")
+    ] = None,
+    move: Annotated[list[str] | None, typer.Option(help="JOB=NODES, other nodes of a job.")] = None,
+    each_switch: Annotated[
+        bool, typer.Option("--each-switch", help="Rank the failures of each switch.")
+    ] = False,
+    each_cable: Annotated[
+        bool, typer.Option("--each-cable", help="Rank the failures of each cable in use.")
+    ] = False,
+    draws: Annotated[
+        int | None, typer.Option(min=1, help="As for now; default 50, of rankings 8.")
+    ] = None,
+    seed: Seed = 1,
+    top: Top = 20,
+    out: Annotated[
+        Path | None, typer.Option(help="Also write the table: .csv or .parquet.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """
+    Say what a failure or another change would do to jobs; rank failures.
+
+    Exit status 1 when somebody is cut off.
+    Example: fabricsim whatif --topology topology.conf --squeue squeue.json --fail spine1
+    """
+    from coupling.cli.do.whatif import Output, run_whatif
+    from coupling.errors import SnapshotError
+    from coupling.site.changes import Changes
+
+    if each_switch and each_cable:
+        raise SnapshotError("expected --each-switch or --each-cable, got both.")
+    site = {
+        "topology": topology,
+        "squeue": squeue,
+        "sacct": sacct,
+        "at": at,
+        "name_map": name_map,
+        "profile": profile,
+        "unknown": unknown,
+        "draws": draws,
+        "seed": seed,
+    }
+    changes = Changes(
+        fail=tuple(fail or ()),
+        drain=tuple(drain or ()),
+        add_cables=tuple(add_cables or ()),
+        routing=routing,
+        taper=taper,
+        move=tuple(move or ()),
+    )
+    each = "switch" if each_switch else "cable" if each_cable else ""
+    if not run_whatif(snapshot, site, changes, each, Output(top, out, as_json)):
+        raise typer.Exit(1)
+
+
 def register(app: typer.Typer) -> None:
     """
     Add the commands to the application.
@@ -90,3 +167,4 @@ def register(app: typer.Typer) -> None:
         The command `fabricsim`.
     """
     app.command()(now)
+    app.command()(whatif)

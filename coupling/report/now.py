@@ -17,7 +17,8 @@ _JOBS = ("job", "user", "name", "nodes", "slowed", "5-95 %", "top 5", "by", "cab
 _LINKS = ("cable", "busy", "lost h/day", "jobs on it")
 _LEFT = (0, 1, 2, 7, 8)
 _USERS = 3  # jobs that a line names
-_NAME, _USER = 9, 8  # letters of names that a terminal shows
+NAME, USER = 9, 8
+"""Letters of the names of jobs and users that a line of a terminal shows."""
 _MANAGED = re.compile(r"[^;>]+;([^;:>\s]+):[^>#]+")  # "MF0;ibsw2:SX6036/U1", of managed switches
 _READ = (
     "slowed: median of together / ideal (1 is exact); top 5: how often the job is among the five "
@@ -178,7 +179,7 @@ def short_name(link: str) -> str:
 def _narrow(row: tuple[str, ...]) -> tuple[str, ...]:
     """Cut long names of users and jobs, so that a line fits."""
     job, user, name, *rest = row
-    return (job, shortened(user, _USER), shortened(name, _NAME), *rest)
+    return (job, shortened(user, USER), shortened(name, NAME), *rest)
 
 
 def _link_row(link: LinkNow) -> tuple[str, ...]:

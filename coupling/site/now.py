@@ -113,8 +113,8 @@ def now_of(site: Site) -> Now:
         jobs=tuple(jobs),
         links=_hot_links(scene, found, to_others),
         draws=len(scene.draws),
-        lost=_spread((to_placement + to_others).sum(axis=1)),
-        to_others=_spread(to_others.sum(axis=1)),
+        lost=spread((to_placement + to_others).sum(axis=1)),
+        to_others=spread(to_others.sum(axis=1)),
         used_nodes=int(np.unique(np.concatenate([job.nodes for job in scene.jobs])).size),
         assumed=site.assumed,
         remarks=site.remarks,
@@ -213,8 +213,20 @@ def _most(values: Ints) -> tuple[int, float]:
     return int(different[first]), float(count[first] / values.size)
 
 
-def _spread(hours: Floats) -> LostHours:
-    """Return median and interval of what draws say."""
+def spread(hours: Floats) -> LostHours:
+    """
+    Return median and interval of what draws say.
+
+    Parameters
+    ----------
+    hours : (D,) float array
+        Node-hours.
+
+    Returns
+    -------
+    LostHours
+        Median, 5 and 95 %.
+    """
     low, middle, high = np.quantile(hours, (_LOW, 0.5, _HIGH)).tolist()
     return LostHours(middle, low, high)
 

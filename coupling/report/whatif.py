@@ -1,0 +1,148 @@
+"""Before and after a change, for people: tables in a terminal."""
+
+from rich.console import RenderableType
+
+from coupling.report.columns import table, text_lines
+from coupling.report.now import NAME, USER, short_name
+from coupling.results import readable as units
+from coupling.site.answers import LostHours
+from coupling.site.comparison import JobChange, Ranking, WhatIf
+from fabricsim.checking import shortened
+
+_JOBS = ("job", "user", "name", "nodes", "before", "after", "change", "5-95 %", "")
+_FAILURES = ("fails", "cut off", "slowed", "lost h/day")
+
+
+def whatif_parts(found: WhatIf, top: int) -> list[RenderableType]:
+    """
+    Return what a terminal shows of a change.
+
+    Parameters
+    ----------
+    found : WhatIf
+        Before and after.
+    top : int
+        Jobs and leaves that are shown.
+
+    Returns
+    -------
+    list of renderable
+        For `coupling.report.columns.text_of`; totals first, fits 80 columns.
+    """
+    parts: list[RenderableType] = [text_lines(*_totals(found))]
+    touched = [job for job in found.jobs if job.status or job.low != 1.0 or job.high != 1.0]
+    if touched:
+        parts.append(table(_JOBS, [_row(job) for job in touched[:top]], left=(0, 1, 2, 8)))
+    more, same = len(touched) - top, len(found.jobs) - len(touched)
+    lines = [f"{units.counted(more, 'more job')} (--top, --json)."] if more > 0 else []
+    lines += [f"{units.counted(same, 'job')} as before."] if same else []
+    if lines:
+        parts.append(text_lines(*lines))
+    if found.leaves:
+        rows = [
+            (short_name(leaf.leaf), _taper(leaf.before), _taper(leaf.after))
+            for leaf in found.leaves[:top]
+        ]
+        parts.append(table(("leaf", "taper before", "after"), rows))
+        if len(found.leaves) > top:
+            more_leaves = units.counted(len(found.leaves) - top, "more leaf switch")
+            parts.append(text_lines(f"{more_leaves.replace('switchs', 'switches')} (--json)."))
+    parts.append(text_lines(*_told(found)))
+    return parts
+
+
+def ranking_parts(found: Ranking, top: int) -> list[RenderableType]:
+    """
+    Return what a terminal shows of a ranking.
+
+    Parameters
+    ----------
+    found : Ranking
+        Failures.
+    top : int
+        Failures that are shown.
+
+    Returns
+    -------
+    list of renderable
+        For `coupling.report.columns.text_of`.
+    """
+    head = (
+        f"{found.topology.name}: {units.counted(len(found.failures), 'failure')} of one "
+        f"{found.kind}, {units.counted(found.draws, 'draw')}"
+    )
+    rows = [
+        (
+            short_name(failure.what),
+            f"{failure.cut_off:,}",
+            f"{failure.slowed:,}",
+            units.number(failure.lost_node_hours),
+        )
+        for failure in found.failures[:top]
+    ]
+    read = (
+        "cut off: jobs that lose nodes or the paths between them; slowed: others that get more "
+        "than 1 % slower; lost h/day: node-hours lost in a day beyond those lost now."
+    )
+    more = len(found.failures) - top
+    lines = [f"{units.counted(more, 'more failure')} (--top, --json)."] if more > 0 else []
+    if found.idle:
+        lines.append(f"{units.counted(found.idle, 'cable')} without traffic now, not tried.")
+    return [
+        text_lines(head),
+        table(_FAILURES, rows),
+        text_lines(*lines, read, *_told(found)),
+    ]
+
+
+def _totals(found: WhatIf) -> list[str]:
+    """Sum a change up."""
+    lines = [
+        (
+            f"{found.topology.name}, {units.counted(len(found.jobs), 'job')}, "
+            f"{units.counted(found.draws, 'draw')}: {'; '.join(found.changes)}"
+        )
+    ]
+    if found.cut_off:
+        lines.append(
+            f"Cut off or disconnected: {units.counted(found.cut_off, 'job')}, "
+            f"{units.number(found.cut_off_hours)} node-hours a day."
+        )
+    lines.append(
+        f"Node-hours lost in a day by those that go on: {_span(found.lost_before)} before, "
+        f"{_span(found.lost_after)} after (median, 5-95 %)."
+    )
+    return lines
+
+
+def _span(lost: LostHours) -> str:
+    """Write node-hours with their interval."""
+    low, middle, high = (units.number(value) for value in (lost.low, lost.median, lost.high))
+    return f"{middle} ({low} to {high})"
+
+
+def _told(found: WhatIf | Ranking) -> list[str]:
+    """Say what was assumed, or is odd."""
+    return [*(f"Assumed: {what.rstrip('.')}." for what in found.assumed), *found.remarks]
+
+
+def _row(job: JobChange) -> tuple[str, ...]:
+    """Return what a line says of a job."""
+    lost = f": {units.counted(job.lost_nodes, 'node')}" if job.lost_nodes else ""
+    spread = units.MISSING if job.low is None else f"{job.low:.2f}-{job.high:.2f}"
+    return (
+        str(job.id),
+        shortened(job.user, USER) or units.MISSING,
+        shortened(job.name, NAME) or units.MISSING,
+        f"{job.nodes:,}",
+        units.ratio(job.before),
+        units.ratio(job.after),
+        units.change(job.change),
+        spread,
+        f"{job.status}{lost}",
+    )
+
+
+def _taper(taper: float | None) -> str:
+    """Write a taper."""
+    return units.MISSING if taper is None else f"{taper:.3g}"

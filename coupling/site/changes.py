@@ -1,0 +1,217 @@
+"""Changes to a scene: what fails, is drained, added, moved, or routed otherwise."""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from coupling.errors import SnapshotError
+from coupling.site.scene import Scene, SceneJob
+from netsim.arrays import Ints
+from netsim.errors import NetsimError
+from netsim.partition import Partition
+from netsim.routing.shortest import Shortest
+from netsim.routings import make_routing, on_changed
+from netsim.topology.base import Topology
+from netsim.topology.changes import add_cables, with_taper
+from netsim.topology.outage import exclude, fail
+
+_CABLES = re.compile(r"(.+)>(.+?)(?:\*([0-9]{1,6}))?")
+_LEAST_TAPER, _MOST_TAPER = 0.01, 1000.0
+
+
+@dataclass(frozen=True, slots=True)
+class Changes:
+    """
+    What is otherwise than it is.
+
+    Parameters
+    ----------
+    fail : tuple of str
+        Switches, nodes and cables (``tail>head``) that fail, by name or list of names.
+    drain : tuple of str
+        Nodes, or switches for all their nodes, whose jobs have ended.
+    add_cables : tuple of str
+        Cables between switches: ``A>B``, or ``A>B*4`` for four.
+    routing : str or None
+        Another routing.
+    taper : float or None
+        Capacity from the nodes of every leaf / capacity to other switches.
+    move : tuple of str
+        Other nodes of jobs: ``JOB=NODES``.
+
+    Raises
+    ------
+    SnapshotError
+        If a value has no such form.
+    """
+
+    fail: tuple[str, ...] = ()
+    drain: tuple[str, ...] = ()
+    add_cables: tuple[str, ...] = ()
+    routing: str | None = None
+    taper: float | None = None
+    move: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        """Check what can be checked without a fabric."""
+        if self.taper is not None and not _LEAST_TAPER <= self.taper <= _MOST_TAPER:
+            raise SnapshotError(
+                f"--taper: expected a number from {_LEAST_TAPER:g} to {_MOST_TAPER:g}, got "
+                f"{self.taper!r}."
+            )
+
+    @property
+    def told(self) -> tuple[str, ...]:
+        """What is changed, a phrase each."""
+        return (
+            *(f"{what} fails" for what in self.fail),
+            *(f"{what} drained" for what in self.drain),
+            *(f"cables {what} added" for what in self.add_cables),
+            *([f"routing {self.routing}"] if self.routing else []),
+            *([f"every leaf tapered {self.taper:g}:1"] if self.taper is not None else []),
+            *(f"{what} moved" for what in self.move),
+        )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Changed:
+    """
+    A scene before and after.
+
+    Parameters
+    ----------
+    before, after : Scene
+        `after` lacks the jobs that are cut off or drained.
+    cut_off : mapping of int to int
+        Nodes that a job has lost, by number of the job.
+    drained, moved : frozenset of int
+        Numbers of jobs.
+    remarks : tuple of str
+        What had to be done besides.
+    """
+
+    before: Scene
+    after: Scene
+    cut_off: Mapping[int, int] = field(default_factory=dict)
+    drained: frozenset[int] = frozenset()
+    moved: frozenset[int] = frozenset()
+    remarks: tuple[str, ...] = ()
+
+
+def changed(scene: Scene, changes: Changes, seed: int = 1) -> Changed:
+    """
+    Change a scene.
+
+    Parameters
+    ----------
+    scene : Scene
+        Jobs on a fabric.
+    changes : Changes
+        What is otherwise.
+    seed : int, default 1
+        Of another routing that draws.
+
+    Returns
+    -------
+    Changed
+        Before and after. Jobs are moved first; then cables are added, leaves tapered, and parts
+        fail.
+
+    Raises
+    ------
+    SnapshotError
+        If a name is unknown, or a job does not fit where it is moved to.
+    """
+    try:
+        return _changed(scene, changes, seed)
+    except NetsimError as error:
+        raise SnapshotError(f"{scene.source}: {error}") from None
+
+
+def _changed(scene: Scene, changes: Changes, seed: int) -> Changed:
+    """Change a scene; errors are of the fabric."""
+    before, remarks = scene, []
+    jobs, moved = _moved(scene, changes.move)
+    topology, routing = scene.topology, scene.routing
+    if changes.add_cables:
+        topology = add_cables(topology, [_cables(text) for text in changes.add_cables])
+        routing = Shortest.on(topology)
+        if not isinstance(scene.routing, Shortest):
+            before = replace(scene, routing=Shortest.on(scene.topology))
+            remarks.append("With cables added, all is routed by shortest, before and after.")
+    if changes.taper is not None:
+        topology = with_taper(topology, changes.taper)
+    cables = [name for name in changes.fail if ">" in name]
+    whole = topology.usable_nodes
+    topology = fail(topology, cables, [name for name in changes.fail if ">" not in name])
+    lost = np.setdiff1d(whole, topology.usable_nodes)
+    drained = np.setdiff1d(topology.usable_nodes, exclude(topology, changes.drain).usable_nodes)
+    if changes.routing is not None:
+        routing = make_routing(changes.routing, topology, seed)
+    elif topology is not scene.topology:
+        routing = on_changed(routing, topology)
+    cut_off = {job.number: own for job in jobs if (own := _count(job, lost))}
+    ended = {job.number for job in jobs if job.number not in cut_off and _count(job, drained)}
+    kept = tuple(job for job in jobs if job.number not in cut_off.keys() | ended)
+    after = replace(scene, topology=topology, routing=routing, jobs=kept)
+    return Changed(before, after, cut_off, frozenset(ended), moved, tuple(remarks))
+
+
+def _count(job: SceneJob, nodes: Ints) -> int:
+    """Return how many of some nodes are a job's."""
+    return int(np.isin(job.nodes, nodes).sum())
+
+
+def _cables(text: str) -> tuple[str, str, int]:
+    """Read cables to be added."""
+    match = _CABLES.fullmatch(text)
+    if match is None:
+        raise SnapshotError(
+            f"--add-cables: expected SWITCH>SWITCH or SWITCH>SWITCH*4, got {text!r}."
+        )
+    return match[1], match[2], int(match[3] or 1)
+
+
+def _moved(scene: Scene, moves: Sequence[str]) -> tuple[tuple[SceneJob, ...], frozenset[int]]:
+    """Return the jobs of a scene, some of them elsewhere, and which these are."""
+    jobs = {str(job.id): job for job in scene.jobs}
+    moved = set()
+    for text in moves:
+        name, sign, hosts = text.partition("=")
+        if not sign or name not in jobs:
+            some = ", ".join(list(jobs)[:5])
+            raise SnapshotError(f"--move: expected JOB=NODES with a job ({some}), got {text!r}.")
+        jobs[name] = _elsewhere(jobs[name], hosts, scene.topology)
+        moved.add(jobs[name].number)
+    _demand_free(scene, list(jobs.values()), moved)
+    return tuple(jobs.values()), frozenset(moved)
+
+
+def _elsewhere(job: SceneJob, hosts: str, topology: Topology) -> SceneJob:
+    """Return a job on other nodes, its ranks in the same order."""
+    nodes = np.array(topology.names.nodes([hosts]), dtype=np.int64)
+    if np.unique(nodes).size != nodes.size or nodes.size != job.nodes.size:
+        raise SnapshotError(
+            f"--move {job.id}: expected {job.nodes.size} different nodes, got {hosts!r}, which is "
+            f"{np.unique(nodes).size}."
+        )
+    place = {node: at for at, node in enumerate(job.nodes.tolist())}
+    slots = [place[node] for node in job.partition.nodes.tolist()]
+    return replace(job, nodes=nodes, partition=Partition(nodes[slots], None))
+
+
+def _demand_free(scene: Scene, jobs: Sequence[SceneJob], moved: set[int]) -> None:
+    """Refuse a job on nodes that another holds."""
+    holder = {node: job for job in jobs if job.number not in moved for node in job.nodes.tolist()}
+    for job in jobs:
+        if job.number not in moved:
+            continue
+        for node in job.nodes.tolist():
+            if node in holder:
+                raise SnapshotError(
+                    f"--move {job.id}: node {scene.topology.vertex_name(node)} is of job "
+                    f"{holder[node].id}; expected free nodes."
+                )
+            holder[node] = job

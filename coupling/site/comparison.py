@@ -1,0 +1,237 @@
+"""What is said of a machine before and after a change, and of its failures."""
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from coupling.site.answers import LostHours
+from coupling.snapshots.snapshot import JobId
+from fabricsim.checking import shortened
+from netsim.tabled import Tabled
+from netsim.topology.base import Topology
+
+CUT_OFF, DISCONNECTED, DRAINED, MOVED = "cut off", "disconnected", "drained", "moved"
+SLOWED = 0.01
+"""A job counts as slowed by a change where its slowdown grows by more, in the median draw."""
+
+
+@dataclass(frozen=True, slots=True)
+class JobChange:
+    """
+    One job before and after.
+
+    Parameters
+    ----------
+    id : int or str
+        The job.
+    user, name : str
+        Whose it is, and what.
+    nodes : int
+        Its nodes.
+    status : {"", "cut off", "disconnected", "drained", "moved"}
+        What happens to it besides: nodes lost; no path between its nodes; on a drained node.
+    lost_nodes : int
+        Nodes that are cut off.
+    before, after : float or None
+        Total slowdown, together / ideal, median; None where it does not run.
+    change, low, high : float or None
+        After / before: median, 5 and 95 % of the draws.
+    """
+
+    id: JobId
+    user: str
+    name: str
+    nodes: int
+    status: str
+    lost_nodes: int
+    before: float | None
+    after: float | None
+    change: float | None
+    low: float | None
+    high: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class LeafChange:
+    """
+    The taper of one leaf before and after.
+
+    Parameters
+    ----------
+    leaf : str
+        The switch.
+    before, after : float or None
+        Capacity from its nodes / capacity to other switches; None where it has none of one.
+    """
+
+    leaf: str
+    before: float | None
+    after: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class WhatIf(Tabled):
+    """
+    What a change does to the jobs of a machine.
+
+    Parameters
+    ----------
+    source : str
+        File of the jobs.
+    topology : Topology
+        The fabric before.
+    changes : tuple of str
+        What is changed.
+    jobs : tuple of JobChange
+        Those that lose their nodes first, then by how much slower they get.
+    leaves : tuple of LeafChange
+        Leaves whose taper changes.
+    draws : int
+        How often patterns and fractions were drawn.
+    lost_before, lost_after : LostHours
+        Node-hours lost in a day to placement and other jobs, by the jobs that go on.
+    cut_off_hours : float
+        Node-hours a day of the jobs that are cut off or disconnected.
+    assumed, remarks : tuple of str
+        What had to be assumed; what is odd.
+    """
+
+    source: str
+    topology: Topology
+    changes: tuple[str, ...]
+    jobs: tuple[JobChange, ...]
+    leaves: tuple[LeafChange, ...]
+    draws: int
+    lost_before: LostHours
+    lost_after: LostHours
+    cut_off_hours: float
+    assumed: tuple[str, ...]
+    remarks: tuple[str, ...]
+
+    def __repr__(self) -> str:
+        """Return one line."""
+        return f"<WhatIf {shortened('; '.join(self.changes))!r}: {len(self.jobs)} jobs>"
+
+    @property
+    def cut_off(self) -> int:
+        """Jobs that are cut off or disconnected."""
+        return sum(job.status in {CUT_OFF, DISCONNECTED} for job in self.jobs)
+
+    def _rows(self) -> list[dict[str, Any]]:
+        """Return the jobs."""
+        return [asdict(job) for job in self.jobs]
+
+    def to_dict(self) -> dict[str, Any]:
+        """
+        Return what `fabricsim whatif --json` prints.
+
+        Returns
+        -------
+        dict
+            Fields as in docs/commands.md.
+        """
+        return {
+            "source": self.source,
+            "fabric": self.topology.name,
+            "changes": list(self.changes),
+            "draws": self.draws,
+            "machine": {
+                "jobs": len(self.jobs),
+                "cut_off": self.cut_off,
+                "cut_off_node_hours_per_day": self.cut_off_hours,
+                "lost_node_hours_per_day": {
+                    "before": asdict(self.lost_before),
+                    "after": asdict(self.lost_after),
+                },
+            },
+            "jobs": self._rows(),
+            "leaves": [asdict(leaf) for leaf in self.leaves],
+            "assumed": list(self.assumed),
+            "remarks": list(self.remarks),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """
+    What the failure of one switch or cable would do.
+
+    Parameters
+    ----------
+    what : str
+        The switch, or the cable by one of its directions.
+    cut_off : int
+        Jobs that would be cut off or disconnected.
+    slowed : int
+        Further jobs whose slowdown would grow by more than 1 %.
+    lost_node_hours : float
+        Node-hours that would be lost in a day beyond those lost now, mean: all of the jobs that
+        are cut off, and what others lose to detours and each other.
+    """
+
+    what: str
+    cut_off: int
+    slowed: int
+    lost_node_hours: float
+
+
+@dataclass(frozen=True, slots=True)
+class Ranking(Tabled):
+    """
+    Which failure would hurt most.
+
+    Parameters
+    ----------
+    source : str
+        File of the jobs.
+    topology : Topology
+        The fabric.
+    kind : {"switch", "cable"}
+        What fails.
+    failures : tuple of Failure
+        Those that hurt most first.
+    idle : int
+        Cables that carry nothing now and were not tried.
+    draws : int
+        How often patterns and fractions were drawn.
+    assumed, remarks : tuple of str
+        What had to be assumed; what is odd.
+    """
+
+    source: str
+    topology: Topology
+    kind: str
+    failures: tuple[Failure, ...]
+    idle: int
+    draws: int
+    assumed: tuple[str, ...]
+    remarks: tuple[str, ...]
+
+    def __repr__(self) -> str:
+        """Return one line."""
+        return (
+            f"<Ranking {shortened(self.source)!r}: {len(self.failures)} failures of a {self.kind}>"
+        )
+
+    def _rows(self) -> list[dict[str, Any]]:
+        """Return the failures."""
+        return [asdict(failure) for failure in self.failures]
+
+    def to_dict(self) -> dict[str, Any]:
+        """
+        Return what `fabricsim whatif --each-switch --json` prints.
+
+        Returns
+        -------
+        dict
+            Fields as in docs/commands.md.
+        """
+        return {
+            "source": self.source,
+            "fabric": self.topology.name,
+            "kind": self.kind,
+            "draws": self.draws,
+            "failures": self._rows(),
+            "idle": self.idle,
+            "assumed": list(self.assumed),
+            "remarks": list(self.remarks),
+        }

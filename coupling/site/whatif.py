@@ -1,0 +1,232 @@
+"""What if: jobs before and after a change, and which failure would hurt most."""
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from coupling.site.changes import Changed, Changes, changed
+from coupling.site.comparison import (
+    CUT_OFF,
+    DISCONNECTED,
+    DRAINED,
+    MOVED,
+    SLOWED,
+    Failure,
+    JobChange,
+    LeafChange,
+    Ranking,
+    WhatIf,
+)
+from coupling.site.load import Load, Loads
+from coupling.site.now import HOURS, lost_hours, spread
+from coupling.site.scene import Scene
+from coupling.site.site import Site
+from coupling.site.solve import Outcome, solve
+from netsim.arrays import Floats, Ints
+from netsim.routing.leastloaded import LeastLoaded
+from netsim.routing.shortest import Shortest
+from netsim.topology.base import Topology
+from netsim.topology.changes import leaf_tapers
+from netsim.topology.levels import links_in_service
+
+
+def whatif_of(site: Site, changes: Changes, seed: int = 1) -> WhatIf:
+    """
+    Compare the jobs of a site before and after a change.
+
+    Parameters
+    ----------
+    site : Site
+        Jobs on a fabric.
+    changes : Changes
+        What is otherwise.
+    seed : int, default 1
+        Of another routing that draws.
+
+    Returns
+    -------
+    WhatIf
+        Both, job by job, with the same draws.
+    """
+    made = changed(site.scene, changes, seed)
+    before, after = solve(made.before), solve(made.after)
+    jobs = _jobs(made, before, after)
+    order = {CUT_OFF: 0, DISCONNECTED: 1, DRAINED: 2}
+    jobs.sort(key=lambda job: (order.get(job.status, 3), -(job.change or 0.0), str(job.id)))
+    gone = sum(job.nodes for job in jobs if job.status in {CUT_OFF, DISCONNECTED})
+    going = {job.number for at, job in enumerate(made.after.jobs) if at not in after.apart}
+    return WhatIf(
+        source=site.scene.source,
+        topology=site.scene.topology,
+        changes=changes.told,
+        jobs=tuple(jobs),
+        leaves=_leaves(site.scene.topology, made.after.topology),
+        draws=len(site.scene.draws),
+        lost_before=spread(_hours(made.before, before, going).sum(axis=1)),
+        lost_after=spread(_hours(made.after, after, going).sum(axis=1)),
+        cut_off_hours=HOURS * gone,
+        assumed=site.assumed,
+        remarks=(*site.remarks, *made.remarks),
+    )
+
+
+def rank_failures(
+    site: Site, kind: str, progress: Callable[[int, int], None] | None = None
+) -> Ranking:
+    """
+    Let each switch, or each cable between switches, fail alone, and rank what that does.
+
+    Parameters
+    ----------
+    site : Site
+        Jobs on a fabric.
+    kind : {"switch", "cable"}
+        What fails.
+    progress : callable, optional
+        Called with how many were tried, of how many.
+
+    Returns
+    -------
+    Ranking
+        Those that hurt most first.
+    """
+    scene = site.scene
+    loads = Loads(scene)
+    before = solve(scene, loads)
+    names, idle = _each(scene, before, kind)
+    failures = []
+    for tried, name in enumerate(names):
+        failures.append(_failure(scene, loads, before, name))
+        if progress is not None:
+            progress(tried + 1, len(names))
+    failures.sort(key=lambda own: (-own.lost_node_hours, -own.cut_off, -own.slowed, own.what))
+    return Ranking(
+        scene.source,
+        scene.topology,
+        kind,
+        tuple(failures),
+        idle,
+        len(scene.draws),
+        site.assumed,
+        site.remarks,
+    )
+
+
+def _failure(scene: Scene, loads: Loads, before: Outcome, name: str) -> Failure:
+    """Let one part fail."""
+    made = changed(scene, Changes(fail=(name,)))
+    after = Loads(made.after)
+    after.keep(_untouched(loads, made))
+    jobs = _jobs(made, before, found := solve(made.after, after))
+    gone = sum(job.nodes for job in jobs if job.status in {CUT_OFF, DISCONNECTED})
+    going = {job.number for at, job in enumerate(made.after.jobs) if at not in found.apart}
+    more = _hours(made.after, found, going).sum(axis=1) - _hours(scene, before, going).sum(axis=1)
+    return Failure(
+        name,
+        sum(job.status in {CUT_OFF, DISCONNECTED} for job in jobs),
+        sum(job.change is not None and job.change > 1.0 + SLOWED for job in jobs),
+        HOURS * gone + float(more.mean()),
+    )
+
+
+def _untouched(loads: Loads, made: Changed) -> dict[tuple[int, object], Load | None]:
+    """
+    Return the loads that a failure leaves as they are.
+
+    Flows that meet no failed link keep their ways, unless switches choose anew among those left.
+    """
+    scene = made.before
+    if isinstance(scene.routing, (Shortest, LeastLoaded)) or scene.topology.rails > 1:
+        return {}
+    failed = links_in_service(scene.topology) & ~links_in_service(made.after.topology)
+    return {
+        key: load
+        for key, load in loads.known.items()
+        if load is None or not failed[load.constants.records["link"]].any()
+    }
+
+
+def _each(scene: Scene, before: Outcome, kind: str) -> tuple[list[str], int]:
+    """Return the parts that may fail, and how many cables carry nothing."""
+    topology = scene.topology
+    works = np.flatnonzero(links_in_service(topology))
+    tail, head = topology.link_tail[works], topology.link_head[works]
+    between = works[(tail >= topology.n_nodes) & (head >= topology.n_nodes)]
+    if kind == "switch":
+        switches = np.unique(tail[tail >= topology.n_nodes]).tolist()
+        return [topology.vertex_name(switch) for switch in switches], 0
+    one_way = between[between < topology.reverse[between]]
+    used = np.zeros(topology.n_links, dtype=np.bool_)
+    used[before.link] = True
+    busy = one_way[used[one_way] | used[topology.reverse[one_way]]]
+    return [topology.link_name(link) for link in busy.tolist()], one_way.size - busy.size
+
+
+def _hours(scene: Scene, found: Outcome, going: set[int]) -> Floats:
+    """Return the node-hours that some of the jobs lose in a day, (D, J)."""
+    kept = np.array([job.number in going for job in scene.jobs], dtype=np.bool_)
+    lost: Floats = sum(lost_hours(scene, found), np.zeros(1))[:, kept]
+    return lost
+
+
+def _jobs(made: Changed, before: Outcome, after: Outcome) -> list[JobChange]:
+    """Return every job before and after."""
+    place = {job.number: at for at, job in enumerate(made.after.jobs)}
+    rows = []
+    for at, job in enumerate(made.before.jobs):
+        if at in before.apart:
+            continue
+        now = before.slowdown[:, at]
+        then = place.get(job.number)
+        status = MOVED if job.number in made.moved else ""
+        if job.number in made.cut_off:
+            status = CUT_OFF
+        elif job.number in made.drained:
+            status = DRAINED
+        elif then in after.apart:
+            status, then = DISCONNECTED, None
+        ratio = None if then is None else after.slowdown[:, then] / now
+        rows.append(
+            JobChange(
+                job.id,
+                job.user,
+                job.name,
+                job.nodes.size,
+                status,
+                made.cut_off.get(job.number, 0),
+                float(np.median(now)),
+                None if then is None else float(np.median(after.slowdown[:, then])),
+                *(_ratios(ratio)),
+            )
+        )
+    return rows
+
+
+def _ratios(ratio: Floats | None) -> Sequence[float | None]:
+    """Return median, 5 and 95 % of after / before."""
+    if ratio is None:
+        return None, None, None
+    low, middle, high = np.quantile(ratio, (0.05, 0.5, 0.95)).tolist()
+    return middle, low, high
+
+
+def _leaves(before: Topology, after: Topology) -> tuple[LeafChange, ...]:
+    """Return the leaves whose taper changes, most tapered first."""
+    now, then = _tapers(before), _tapers(after)
+    names = [
+        LeafChange(before.vertex_name(leaf), now.get(leaf), then.get(leaf))
+        for leaf in sorted(now.keys() | then.keys())
+        if now.get(leaf) != then.get(leaf)
+    ]
+    return tuple(sorted(names, key=lambda own: -(own.after or np.inf)))
+
+
+def _tapers(topology: Topology) -> dict[int, float | None]:
+    """Return the taper of each leaf; None where it has no cable to other switches."""
+    found = leaf_tapers(topology)
+    leaf: Ints = found.leaf
+    tapers = np.round(found.taper, 9).tolist()
+    return {
+        switch: taper if np.isfinite(taper) else None
+        for switch, taper in zip(leaf.tolist(), tapers, strict=True)
+    }
