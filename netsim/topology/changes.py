@@ -7,7 +7,8 @@ import numpy as np
 
 from netsim.arrays import Floats, Ints
 from netsim.errors import TopologyError
-from netsim.topology.base import Topology, check_size
+from netsim.topology.base import Topology
+from netsim.topology.building import check_size
 from netsim.topology.levels import links_in_service
 from netsim.topology.origin import Origin
 
