@@ -12,6 +12,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from benchmarks import asking
 from benchmarks.evidence import record
 from netsim.arrays import Ints
 from netsim.flows.load import all_to_all_link_flows
@@ -62,4 +63,5 @@ def main() -> int:
 
 
 if __name__ == "__main__":
+    asking.nothing(__doc__)
     sys.exit(main())

@@ -8,9 +8,10 @@ import sys
 from collections.abc import Callable, Mapping
 
 import numpy as np
+from measured.draws import draw_scene
 from scipy.stats import spearmanr
 
-from benchmarks.contention_draws import draw_scene
+from benchmarks import asking
 from benchmarks.evidence import record, verdict
 from netsim.contention.cold.fixedpoint import ColdSolution, accurate, cold_fast
 from netsim.contention.constants import ConstantsOf, JobConstants
@@ -52,7 +53,7 @@ def shares_of(solve: Solve, scenes: int) -> list[tuple[list[float], list[float]]
 def main(scenes: int) -> int:
     """Print and record the table; return the exit status."""
     intro = (
-        f"{scenes} random scenes (`benchmarks/contention_draws.py`); shares of all pairs of a job "
+        f"{scenes} random scenes (`tests/measured/draws.py`); shares of all pairs of a job "
         f"with interference above {HELD_UP:g} and another that either method blames."
     )
     head = "model | victims | pairs | rank correlation | linear | inside a victim, mean"
@@ -84,4 +85,4 @@ def main(scenes: int) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(int(sys.argv[1]) if len(sys.argv) > 1 else SCENES))
+    sys.exit(main(asking.count(__doc__, "SCENES", SCENES)))

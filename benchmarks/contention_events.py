@@ -10,8 +10,9 @@ from dataclasses import dataclass, replace
 from time import thread_time
 
 import numpy as np
+from measured.scenes import Stream
 
-from benchmarks.contention_scenes import Stream
+from benchmarks import asking
 from benchmarks.evidence import record, verdict
 from netsim.arrays import Floats
 from netsim.contention.cold.fixedpoint import accurate, cold_fast
@@ -138,4 +139,4 @@ def main(n_events: int) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(int(sys.argv[1]) if len(sys.argv) > 1 else EVENTS))
+    sys.exit(main(asking.count(__doc__, "EVENTS", EVENTS)))

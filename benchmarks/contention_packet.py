@@ -5,156 +5,37 @@ Run: ``python -m benchmarks.contention_packet FOLDER`` with the folder of ``case
 and ``duty_k8.json.gz``. Exit status 1 if a bar is missed.
 """
 
-import gzip
-import json
 import sys
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-from scipy.stats import spearmanr
+from measured.packets import (
+    ALWAYS,
+    DRAWS,
+    DUTY,
+    FILES,
+    Case,
+    Errors,
+    predict,
+    read_cases,
+    table,
+    tree_of_packets,
+)
 
+from benchmarks import asking
 from benchmarks.accuracy import record_comparisons
 from benchmarks.evidence import record, verdict
 from netsim.accuracy import Comparison, routing_kind
-from netsim.arrays import Floats
-from netsim.contention.base import Traffic
 from netsim.contention.constants import ConstantsOf
-from netsim.contention_models import make_contention_model
 from netsim.routing.dmodk import DModK
-from netsim.topology.fattree import FatTree, fat_tree_of_radix
+from netsim.topology.fattree import FatTree
 from netsim.topology.kind import machine_kind
 
 COMMAND = "python -m benchmarks.contention_packet FOLDER"
-CONTENDED = 1.05  # true slowdown above which a job counts as contended
-BANDWIDTH = 12.5e9  # bytes per second of every link of the packet simulation
-LATENCY_S, LATENCY_PER_LINK_S = 315e-9, 417.7e-9
-BUFFER_BYTES = 65536.0  # of a port: 16 packets
 STEP_S = (0.0, 15e-6, 40e-6, np.inf)  # bounds of classes of jobs by the length of their steps
-DRAWS = 5  # phase draws that the accurate mode is averaged over
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Case:
-    """Jobs that ran together, and the slowdown of each in the packet simulation."""
-
-    name: str
-    jobs: tuple[Traffic, ...]
-    true: Floats
-
-
-@dataclass(frozen=True, slots=True)
-class Errors:
-    """How far predictions are from the truth; errors in per cent."""
-
-    n_jobs: int
-    mean: float
-    p90: float
-    worst: float
-    contended: float
-    bias: float
-    rank: float
-
-
-def tree_of_packets() -> FatTree:
-    """Return the fabric of the packet simulation."""
-    tree = fat_tree_of_radix(
-        8, BANDWIDTH, latency_base_s=LATENCY_S, latency_per_link_s=LATENCY_PER_LINK_S
-    )
-    return replace(tree, buffer_bytes=BUFFER_BYTES)
-
-
-def traffic_of(tree: FatTree, job: Mapping[str, Any]) -> Traffic:
-    """Return the traffic of a job of a case file."""
-    nodes = np.array(job["nodes"])
-    flows = [(a, *flow) for a, step in enumerate(job["steps"]) for flow in step]
-    step, src, dst, nbytes = (np.array(column) for column in zip(*flows, strict=True))
-    routes = DModK(tree).routes(nodes[src], nodes[dst])
-    return Traffic(
-        step=step,
-        sender=nodes[src],
-        nbytes=nbytes.astype(float),
-        routes=routes,
-        compute_s=job.get("compute_ns", 0.0) * 1e-9,
-        latency_s=tree.path_latency_s(routes.hops),
-    )
-
-
-def read_cases(path: Path) -> list[Case]:
-    """Return the cases of a file: jobs that always communicate, or with compute phases."""
-    tree = tree_of_packets()
-    cases = []
-    for case in json.loads(gzip.decompress(path.read_bytes()))["cases"]:
-        jobs = tuple(traffic_of(tree, job) for job in case["jobs"])
-        if "results" in case:
-            true = [job["slowdown"] for job in case["results"]["bsp_persist"]["jobs"]]
-        else:
-            true = [job["together"]["slowdown"] for job in case["jobs"]]
-        cases.append(Case(case["id"], jobs, np.array(true)))
-    return cases
-
-
-def errors(true: Floats, predicted: Floats) -> Errors:
-    """Return the error table of predictions."""
-    off = 100.0 * np.abs(predicted - true) / true
-    varies = np.ptp(predicted) > 0.0
-    return Errors(
-        n_jobs=true.size,
-        mean=float(off.mean()),
-        p90=float(np.quantile(off, 0.9)),
-        worst=float(off.max()),
-        contended=float(off[true > CONTENDED].mean()),
-        bias=float((predicted - 1.0).sum() / (true - 1.0).sum()),
-        rank=float(spearmanr(true, predicted).statistic) if varies else 0.0,
-    )
-
-
-MODELS: dict[str, tuple[str, dict[str, Any], int]] = {  # model, options, phase draws
-    "null": ("null", {}, 1),
-    "load-ratio": ("load-ratio", {}, 1),
-    "always-on-max-min": ("always-on-max-min", {}, 1),
-    "fast": ("fast", {"tolerance": 1e-6}, 1),
-    "accurate": ("accurate", {"tolerance": 1e-5}, DRAWS),
-    "exact": ("exact", {}, DRAWS),
-}
-
-
-def predict(name: str, case: Case, tree: FatTree) -> Floats:
-    """Return the slowdowns that a model predicts, averaged over phase draws."""
-    model_name, options, draws = MODELS[name]
-    result = np.zeros(len(case.jobs))
-    for draw in range(draws):
-        more = {"seed": draw} if draws > 1 else {}
-        model = make_contention_model(model_name, tree, options=options | more)
-        for job, traffic in enumerate(case.jobs):
-            model.start(job, traffic)
-        slowdown = model.solve()
-        result += [slowdown[job] for job in range(len(case.jobs))]
-    return result / draws
-
-
-def table(
-    cases: Sequence[Case], names: Iterable[str] = tuple(MODELS), tree: FatTree | None = None
-) -> dict[str, Errors]:
-    """Return the errors of models over the cases, on the fabric of the packets or another."""
-    fabric = tree_of_packets() if tree is None else tree
-    true = np.concatenate([case.true for case in cases])
-    return {
-        name: errors(true, np.concatenate([predict(name, case, fabric) for case in cases]))
-        for name in names
-    }
-
-
-FILES = {
-    "compute phases": "duty_k8.json.gz",
-    "always communicating": "cases_k8.json.gz",
-}
-
-
-DUTY, ALWAYS = FILES
 BARS = (  # cases, model, quantity, least, most, whether it is only aimed at
     (DUTY, "accurate", "mean", 0.0, 3.6, False),
     (DUTY, "accurate", "contended", 0.0, 6.7, False),
@@ -271,4 +152,4 @@ def main(folder: Path) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(Path(sys.argv[1])))
+    sys.exit(main(asking.folder(__doc__)))

@@ -9,9 +9,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
+from measured.draws import draw_scene
+from measured.scenes import Stream
 
-from benchmarks.contention_draws import draw_scene
-from benchmarks.contention_scenes import Stream
+from benchmarks import asking
 from benchmarks.evidence import record, verdict
 from benchmarks.pollard18_vb import SETTINGS, WORKLOADS, Bench
 from netsim.contention.cold.fixedpoint import ColdSolution, accurate, cold_fast
@@ -116,7 +117,7 @@ def main(n_events: int) -> int:
             "Largest difference of a job's interference between the answers from the starts "
             f"{starts} (stretch of all steps), solver tolerance {TOLERANCE:g}; f is the fraction "
             f"of communication, the same for all jobs. {SCENES} random scenes "
-            f"(`benchmarks/contention_draws.py`) for each f, and the {WORKLOADS} workloads of "
+            f"(`tests/measured/draws.py`) for each f, and the {WORKLOADS} workloads of "
             "10,648 nodes of Pollard18, section V-B."
         ),
         "",
@@ -168,4 +169,4 @@ def main(n_events: int) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(int(sys.argv[1]) if len(sys.argv) > 1 else EVENTS))
+    sys.exit(main(asking.count(__doc__, "EVENTS", EVENTS)))

@@ -13,9 +13,10 @@ from dataclasses import dataclass
 from time import process_time
 
 import numpy as np
+from measured.draws import MACHINES, MOST_FLOWS, Scene, draw_scene
+from measured.packets import Errors, errors
 
-from benchmarks.contention_draws import MACHINES, MOST_FLOWS, Scene, draw_scene
-from benchmarks.contention_packet import Errors, errors
+from benchmarks import asking
 from benchmarks.evidence import record, verdict
 from netsim.arrays import Floats
 from netsim.contention.exact.simulation import simulate_jobs
@@ -146,7 +147,7 @@ def main(n_scenes: int) -> int:
     faster = sum(int((one.exact.mean(axis=0) < 1.0 - 1e-9).sum()) for one in found)
     intro = (
         f"{n_scenes} random scenes of 2 to 12 jobs, all patterns, f 0.05 to 0.95, 1, 2 or 4 ranks "
-        "per node, full and tapered trees (`benchmarks/contention_draws.py`); `exact` per sender, "
+        "per node, full and tapered trees (`tests/measured/draws.py`); `exact` per sender, "
         f"mean of {DRAWS} draws of the starts. To keep the exact simulation short a job has at "
         f"most {MOST_FLOWS} flows per iteration: larger ones had their ranks halved (counted "
         "below), and iterations alone last 0.2 to 2 ms. Nothing else was left out."
@@ -173,4 +174,4 @@ def main(n_scenes: int) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(int(sys.argv[1]) if len(sys.argv) > 1 else SCENES))
+    sys.exit(main(asking.count(__doc__, "SCENES", SCENES)))

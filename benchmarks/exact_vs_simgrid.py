@@ -18,6 +18,7 @@ from pathlib import Path
 
 import numpy as np
 
+from benchmarks import asking
 from benchmarks.evidence import record
 from netsim.arrays import Floats, Ints
 from netsim.flow_report import finish_times
@@ -92,4 +93,5 @@ def main() -> int:
 
 
 if __name__ == "__main__":
+    asking.nothing(__doc__)
     sys.exit(main())

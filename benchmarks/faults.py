@@ -14,15 +14,13 @@ from pathlib import Path
 from random import Random
 from tempfile import TemporaryDirectory
 
-from benchmarks.evidence import record, verdict
-from coupling.experiments.campaign import run_campaign
-from coupling.experiments.experiment import Experiment
-
-sys.path.append(str(Path(__file__).parents[1] / "tests"))  # the faults belong to the tests
-
 from faults import disk
 from faults.kills import Killer
 from faults.same import EXPERIMENT
+
+from benchmarks.evidence import record, verdict
+from coupling.experiments.campaign import run_campaign
+from coupling.experiments.experiment import Experiment
 
 KILLS = 100
 MOST = 5  # kills of one result

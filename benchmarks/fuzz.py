@@ -17,8 +17,6 @@ from benchmarks.evidence import record, verdict
 
 ROOT = Path(__file__).parents[1]
 STATE = ROOT / "results" / "fuzz.json"
-sys.path.append(str(ROOT / "tests"))  # the cases belong to the tests
-
 from fuzz.campaign import Tally, prepared, run_again, run_cases  # noqa: E402
 from fuzz.cases import case  # noqa: E402
 from fuzz.execute import lay_out  # noqa: E402

@@ -10,6 +10,7 @@ import time
 
 import numpy as np
 
+from benchmarks import asking
 from netsim.arrays import Floats
 from netsim.flows.maxmin import max_min_rates
 from netsim.routes import Routes
@@ -62,4 +63,5 @@ def main() -> int:
 
 
 if __name__ == "__main__":
+    asking.nothing(__doc__)
     sys.exit(main())

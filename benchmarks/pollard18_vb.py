@@ -13,8 +13,9 @@ from pathlib import Path
 from time import process_time
 
 import numpy as np
+from measured.packets import errors
 
-from benchmarks.contention_packet import errors
+from benchmarks import asking
 from benchmarks.evidence import record, verdict
 from netsim.arrays import Floats
 from netsim.contention.base import Traffic
@@ -354,4 +355,4 @@ def write_page(lines: Sequence[str]) -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main(int(sys.argv[1]) if len(sys.argv) > 1 else WORKLOADS))
+    sys.exit(main(asking.count(__doc__, "WORKLOADS", WORKLOADS)))

@@ -15,6 +15,7 @@ import numpy as np
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import maximum_bipartite_matching
 
+from benchmarks import asking
 from benchmarks.evidence import record
 from netsim.arrays import Ints
 from netsim.nonblocking.router import PermutationRouter
@@ -89,4 +90,5 @@ def main() -> int:
 
 
 if __name__ == "__main__":
+    asking.nothing(__doc__)
     sys.exit(main())

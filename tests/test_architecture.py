@@ -180,3 +180,14 @@ def test_kernels_can_be_read(path):
     names |= {name.id for a in assigned for name in ast.walk(a) if isinstance(name, ast.Name)}
 
     assert (long, wide, {name for name in names if len(name) == 1}) == ({}, {}, set())
+
+
+TESTS = sorted((ROOT / "tests").rglob("*.py"))
+
+
+@pytest.mark.parametrize("path", TESTS, ids=lambda p: str(p.relative_to(ROOT)))
+def test_tests_do_not_import_benchmarks(path):
+    """What both need lies in `tests/measured`; one file tests the commands themselves."""
+    used = {name for name in imported_modules(path) if name.split(".")[0] == "benchmarks"}
+
+    assert not used or path.name == "test_benchmarks.py"

@@ -1,26 +1,120 @@
-"""The commands that the documents name can be started."""
+"""The commands that documents name can be started, and measure nothing when mistyped."""
 
+import json
 import re
+import runpy
+import sys
+from dataclasses import asdict
 from importlib import import_module
 from pathlib import Path
 
 import pytest
+from measured.judge import BARS
+
+from benchmarks import evidence
+from benchmarks.accuracy import record_comparisons
+from netsim.accuracy import Comparison, comparisons
 
 ROOT = Path(__file__).parents[1]
-MODULES = sorted(path.stem for path in (ROOT / "benchmarks").glob("*.py"))
+SOURCES = sorted(path for path in (ROOT / "benchmarks").glob("*.py") if path.stem != "__init__")
+COMMANDS = sorted(path.stem for path in SOURCES if "__main__" in path.read_text(encoding="utf-8"))
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
 
 
-@pytest.mark.parametrize("name", MODULES)
-def test_benchmarks_are_imported_as_python_m_does(name):
+@pytest.mark.parametrize("path", SOURCES, ids=lambda path: path.stem)
+def test_benchmarks_are_imported_as_python_m_does(path):
     """From the top level, where `python -m benchmarks.name` is typed."""
-    import_module(f"benchmarks.{name}")
+    import_module(f"benchmarks.{path.stem}")
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda path: path.stem)
 def test_pages_name_commands_that_exist(page):
-    """Every command of a page is a module of the folder."""
+    """Every command of a page is a module of the folder that can be run."""
     text = page.read_text(encoding="utf-8")
 
     assert "python benchmarks/" not in text
-    assert set(re.findall(r"python -m benchmarks\.(\w+)", text)) <= set(MODULES)
+    assert set(re.findall(r"python -m benchmarks\.(\w+)", text)) <= set(COMMANDS)
+
+
+def started(name, monkeypatch, folder, *arguments):
+    """Run a command in a folder and return its exit status; recording anything is a fault."""
+
+    def refuse(*_, **__):
+        raise AssertionError("the command measured")
+
+    import_module(f"benchmarks.{name}")
+    for path in SOURCES:
+        module = sys.modules.get(f"benchmarks.{path.stem}")
+        for writer in ("record", "record_comparisons"):
+            if hasattr(module, writer):
+                monkeypatch.setattr(module, writer, refuse)
+    monkeypatch.chdir(folder)
+    monkeypatch.setattr(sys, "argv", [f"benchmarks/{name}.py", *arguments])
+    with (
+        pytest.warns(RuntimeWarning, match="found in sys.modules"),
+        pytest.raises(SystemExit) as end,
+    ):
+        runpy.run_module(f"benchmarks.{name}", run_name="__main__")
+    return end.value.code
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_help_is_told_and_nothing_measured(name, monkeypatch, tmp_path, capsys):
+    before = evidence.EVIDENCE.read_bytes()
+
+    assert started(name, monkeypatch, tmp_path, "--help") == 0
+
+    assert "usage" in capsys.readouterr().out
+    assert not list(tmp_path.iterdir())
+    assert evidence.EVIDENCE.read_bytes() == before
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_a_typing_mistake_is_refused_and_nothing_measured(name, monkeypatch, tmp_path, capsys):
+    before = evidence.EVIDENCE.read_bytes()
+
+    assert started(name, monkeypatch, tmp_path, "--helf") == 2
+
+    told = capsys.readouterr()
+    assert "error" in told.err
+    assert not told.out
+    assert not list(tmp_path.iterdir())
+    assert evidence.EVIDENCE.read_bytes() == before
+
+
+@pytest.mark.parametrize("wrong", ["0", "-3", "many", "1.5"])
+def test_a_count_is_a_whole_number_from_1(wrong, monkeypatch, tmp_path, capsys):
+    assert started("contention_events", monkeypatch, tmp_path, wrong) == 2
+    assert wrong in capsys.readouterr().err
+
+
+def test_a_folder_that_is_absent_is_refused(monkeypatch, tmp_path, capsys):
+    assert started("mishra", monkeypatch, tmp_path, "nowhere") == 2
+    assert "expected a folder, got 'nowhere'" in capsys.readouterr().err
+
+
+def test_a_command_replaces_its_own_rows_alone(tmp_path):
+    row, path = asdict(comparisons()[0]), tmp_path / "accuracy.json"
+
+    def changed(**changes):
+        return [Comparison(**(row | changes))]
+
+    record_comparisons("one", changed(source="one", jobs=1), path)
+    record_comparisons("two", changed(source="two", mean_error=0.1234567, jobs=7), path)
+    record_comparisons("one", changed(source="one", jobs=2), path)
+
+    found = [Comparison(**entry) for entry in json.loads(path.read_text())]
+
+    assert [(one.source, one.jobs) for one in found] == [("two", 7), ("one", 2)]
+    assert found[0].mean_error == 0.123457
+
+
+@pytest.mark.heavy
+def test_all_cases_of_the_other_packet_simulation_meet_their_bars(shared, monkeypatch):
+    """Each case, as the evidence has it."""
+    judge = import_module("benchmarks.packet_judge")
+    monkeypatch.setattr(judge, "record", lambda *_: None)
+    monkeypatch.setattr(judge, "record_comparisons", lambda *_: None)
+
+    assert len(BARS) == 9
+    assert judge.main(Path(shared("reference/packet/micro.json")).parent) == 0

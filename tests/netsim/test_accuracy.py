@@ -8,7 +8,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from benchmarks.accuracy import record_comparisons
 from netsim import accuracy
 from netsim.accuracy import (
     Comparison,
@@ -238,18 +237,6 @@ def test_what_simulates_no_network_has_nothing_to_compare(model):
 
     assert "nothing to compare with packets" in accuracy_sentence(setting)
     assert accuracy_details(setting) == ""
-
-
-def test_a_command_replaces_its_own_rows_alone(tmp_path):
-    path = tmp_path / "accuracy.json"
-    record_comparisons("one", [row(source="one", jobs=1)], path)
-    record_comparisons("two", [row(source="two", mean_error=0.1234567)], path)
-    record_comparisons("one", [row(source="one", jobs=2)], path)
-
-    found = [Comparison(**entry) for entry in json.loads(path.read_text())]
-
-    assert [(one.source, one.jobs) for one in found] == [("two", 7), ("one", 2)]
-    assert found[0].mean_error == 0.123457
 
 
 COLUMNS = {  # heading, field and what one of the page's units is

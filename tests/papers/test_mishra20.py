@@ -2,8 +2,7 @@
 
 import numpy as np
 import pytest
-
-from benchmarks.mishra import (
+from measured.mishra import (
     BINOMIAL,
     DEFAULT,
     LOGS,
@@ -16,6 +15,7 @@ from benchmarks.mishra import (
     machine,
     read_jobs,
 )
+
 from netsim.topology.fattree import build_fat_tree
 from patterns.algorithms import RecursiveDoubling, RecursiveHalvingVectorDoubling
 from scheduler.allocation import Allocation

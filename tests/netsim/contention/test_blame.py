@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
+from measured.draws import draw_scene
 from scipy.stats import spearmanr
 
-from benchmarks.contention_draws import draw_scene
 from netsim.contention.cold.fixedpoint import accurate, cold_fast
 from netsim.contention.constants import ConstantsOf
 from netsim.contention_models import make_contention_model

@@ -4,9 +4,9 @@ from itertools import islice
 
 import numpy as np
 import pytest
+from measured.scenes import Stream
 from naive import contention as naive
 
-from benchmarks.contention_scenes import Stream
 from netsim.contention.constants import ConstantsOf, bytes_per_link
 from netsim.errors import ContentionError, NetsimError
 

@@ -5,8 +5,8 @@ from itertools import islice
 
 import numpy as np
 import pytest
+from measured.scenes import Stream
 
-from benchmarks.contention_scenes import Stream
 from netsim.contention.cold.fixedpoint import cold_fast
 from netsim.contention.constants import ConstantsOf
 from netsim.contention.events.fast import Fast

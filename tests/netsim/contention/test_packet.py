@@ -3,8 +3,8 @@
 from dataclasses import replace
 
 import pytest
+from measured.packets import read_cases, table, tree_of_packets
 
-from benchmarks.contention_packet import read_cases, table, tree_of_packets
 from netsim.errors import TopologyError
 from netsim.topologies import make_topology
 

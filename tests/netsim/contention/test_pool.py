@@ -5,8 +5,8 @@ from itertools import islice
 
 import numpy as np
 import pytest
+from measured.scenes import Stream
 
-from benchmarks.contention_scenes import Stream
 from netsim.contention.events.fast import Fast
 from netsim.contention.link_kernels import stays_within
 from netsim.topology.fattree import fat_tree_of_radix

@@ -4,8 +4,8 @@ from itertools import islice, takewhile
 
 import numpy as np
 import pytest
+from measured.scenes import Stream
 
-from benchmarks.contention_scenes import Stream
 from netsim.contention_models import CONTENTION_MODELS, make_contention_model
 from netsim.errors import ContentionError, NetsimError
 

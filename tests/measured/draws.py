@@ -234,7 +234,7 @@ def _folder() -> "tempfile.TemporaryDirectory[str]":
 def _matrix_file(seed: int) -> str:
     """Write a random sparse matrix, as one is measured, and return its path."""
     rng = np.random.default_rng((48, seed))
-    src, dst = np.nonzero(rng.random((_MATRIX_RANKS, _MATRIX_RANKS)) < 0.1)  # noqa: PLR2004
+    src, dst = np.nonzero(rng.random((_MATRIX_RANKS, _MATRIX_RANKS)) < 0.1)
     keep = src != dst
     path = Path(_folder().name) / f"{seed}.csv"
     rows = [
