@@ -15,6 +15,7 @@ A thin front to the packages `netsim`, `patterns`, `scheduler` and `coupling`. P
 * `routing`, `Routing` -- how flows find their way through a fabric
 * `pattern`, `Pattern` -- who talks to whom in a job
 * `speedup`, `summarize`, `write_report` -- what results say
+* `plot` -- pictures of results, fabrics and moments as Matplotlib axes
 * `FabricsimError` -- any of the errors that say what is wrong with an input
 """
 
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from coupling.snapshots.estimate import Estimate
     from coupling.snapshots.snapshot import Snapshot, read_snapshot
     from coupling.snapshots.verify import Verification
+    from fabricsim import plot
     from fabricsim.front import (
         FabricsimError,
         estimate,
@@ -65,6 +67,7 @@ __all__ = [
     "from_networkx",
     "now",
     "pattern",
+    "plot",
     "read_log",
     "read_snapshot",
     "routing",
@@ -105,6 +108,8 @@ def __getattr__(name: str) -> Any:  # noqa: ANN401 (whatever the name stands for
         from importlib.metadata import version  # noqa: PLC0415 (slow, and rarely asked for)
 
         return version("fabricsim")
+    if name == "plot":
+        return import_module("fabricsim.plot")
     if name not in __all__:
         raise AttributeError(f"module 'fabricsim' has no attribute {name!r}")
     return getattr(import_module(_HOME.get(name, "coupling")), name)

@@ -67,6 +67,13 @@ def report(
         typer.Option(help="File to write; default: report.html in the directory, if it is one."),
     ] = None,
     baseline: Baseline = None,
+    figures: Annotated[
+        Path | None,
+        typer.Option(
+            help="Also write each figure here as PDF and SVG for a paper's column, with its "
+            "numbers as CSV."
+        ),
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """
@@ -76,7 +83,26 @@ def report(
     """
     from coupling.cli.do.results import run_report
 
-    run_report(results, out, baseline, as_json=as_json)
+    run_report(results, out, baseline, figures, as_json=as_json)
+
+
+def export(
+    result: Annotated[Path, typer.Argument(help="Result directory of run.")],
+    to: Annotated[str, typer.Option(help="perfetto: Trace Event JSON, for ui.perfetto.dev.")],
+    out: Annotated[Path, typer.Option(help="File to write, - for standard output.")],
+    run: Annotated[
+        str | None, typer.Option(help="Allocator of the run; by default all that are compared.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """
+    Write a result for another viewer: jobs as tracks, utilisation and queue as counters.
+
+    Example: fabricsim export results/try --to perfetto --out try.json
+    """
+    from coupling.cli.do.results import run_export
+
+    run_export(result, to, out, run, as_json=as_json)
 
 
 def snapshot(
@@ -110,4 +136,5 @@ def register(app: typer.Typer) -> None:
     app.command()(compare)
     app.command()(metrics)
     app.command()(report)
+    app.command()(export)
     app.command()(snapshot)

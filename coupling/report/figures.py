@@ -1,8 +1,11 @@
 """The figures of a report, section by section: for the page, for papers, and as numbers."""
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
+from coupling.errors import ResultError
 from coupling.report.plots.blame import MOST, blame_pictures
 from coupling.report.plots.gantt import gantt_pictures
 from coupling.report.plots.jobs import slowdown_plots, speedup_plots, speedups_to
@@ -11,9 +14,11 @@ from coupling.report.plots.over_time import time_plots
 from coupling.report.plots.style import Picture, palette
 from coupling.report.plots.wiring import wiring_of
 from coupling.results.comparison import comparable
+from coupling.results.manifest import write_file
 from coupling.results.result import Result
 from netsim.topology.base import Topology
 
+_UNSAFE = re.compile(r"[^A-Za-z0-9_+.-]")  # in names of files
 _BOX = "Box: quartiles, line in it: median, whiskers: 5 to 95 %, diamond: mean"
 _TIME = {
     "utilization": "Nodes asked for by running jobs. Look for the level and for gaps; a "
@@ -54,12 +59,15 @@ class Drawn:
 
     Parameters
     ----------
+    name : str
+        Of the picture within its section: what it shows, or the run.
     picture : Picture
         The picture.
     caption : str
         What to look for; empty where the section says it.
     """
 
+    name: str
     picture: Picture
     caption: str = ""
 
@@ -135,11 +143,60 @@ def run_figures(
     }
 
 
+def write_figures(sections: Mapping[str, Section], folder: Path) -> list[Path]:
+    """
+    Write every figure for a paper: as PDF and SVG one column wide, and its numbers as CSV.
+
+    Parameters
+    ----------
+    sections : mapping of str to Section
+        As from `run_figures`.
+    folder : Path
+        Made if absent; files of the same names are replaced.
+
+    Returns
+    -------
+    list of Path
+        The files.
+
+    Raises
+    ------
+    ResultError
+        If a file cannot be written.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise ResultError(f"{folder}: cannot be used for figures: {error.strerror}.") from error
+    written, taken = list[Path](), set[str]()
+    for group, section in sections.items():
+        for drawn in section.figures:
+            stem = _free(f"{group}-{_UNSAFE.sub('_', drawn.name)}", taken)
+            files = {form: drawn.picture.file(form) for form in ("pdf", "svg")}
+            if drawn.picture.data is not None:
+                text: str = drawn.picture.data().to_csv(index=False)
+                files["csv"] = text.encode("utf-8")
+            for form, data in files.items():
+                written.append(folder / f"{stem}.{form}")
+                write_file(written[-1], data)
+    return written
+
+
+def _free(stem: str, taken: set[str]) -> str:
+    """Return a name that no other figure has, also where case does not count; remember it."""
+    name, number = stem, 1
+    while name.lower() in taken:
+        number += 1
+        name = f"{stem}-{number}"
+    taken.add(name.lower())
+    return name
+
+
 def _section(
     pictures: Mapping[str, Picture], captions: Mapping[str, str], note: str = ""
 ) -> Section:
     """Put captions to pictures."""
-    drawn = (Drawn(picture, captions.get(name, "")) for name, picture in pictures.items())
+    drawn = (Drawn(name, picture, captions.get(name, "")) for name, picture in pictures.items())
     return Section(tuple(drawn), note)
 
 

@@ -13,7 +13,7 @@ from coupling.report.plots.fabric import Scene, fabric_picture
 from coupling.report.plots.layout import layout_of
 from coupling.report.plots.style import Picture
 from coupling.results.readable import counted, listing, percent, ratio, volume
-from coupling.snapshots.estimate import Estimate, JobEstimate, LinkLoad
+from coupling.snapshots.estimate import Estimate, JobEstimate, LinkLoad, estimate
 from coupling.snapshots.flows import FlowAnswer
 from coupling.snapshots.snapshot import PlacedJob, Snapshot
 from netsim.accuracy import accuracy_sentence
@@ -47,7 +47,7 @@ def estimate_html(snapshot: Snapshot, found: Estimate) -> str:
     """
     topology = snapshot.topology
     load = _load(topology, found.links)
-    scene = Scene(topology, load, jobs=_nodes(snapshot.jobs), title="Load and jobs")
+    scene = moment_scene(snapshot, found)
     drawn = fabric_picture("fabric", scene, "The fabric: load of its cables, and jobs")
     sections = [
         ("Jobs", _job_table(snapshot, found)),
@@ -62,6 +62,27 @@ def estimate_html(snapshot: Snapshot, found: Estimate) -> str:
         bullets([*_worst(found.jobs), accuracy_sentence(found.setting)]),
         sections,
     )
+
+
+def moment_scene(snapshot: Snapshot, found: Estimate | None = None) -> Scene:
+    """
+    Return the fabric of a snapshot with the load of its links, and the jobs.
+
+    Parameters
+    ----------
+    snapshot : Snapshot
+        The jobs and their fabric.
+    found : Estimate, optional
+        What they do to each other; estimated by default.
+
+    Returns
+    -------
+    Scene
+        To be drawn.
+    """
+    found = estimate(snapshot, blame=False) if found is None else found
+    load = _load(snapshot.topology, found.links)
+    return Scene(snapshot.topology, load, jobs=_nodes(snapshot.jobs), title="Load and jobs")
 
 
 def flows_html(answer: FlowAnswer, source: str) -> str:
@@ -217,13 +238,8 @@ def _cells(job: JobEstimate) -> list[str]:
 
 def _blame(jobs: Sequence[JobEstimate]) -> Html:
     """Draw who costs whom how many seconds per iteration."""
-    rows = [
-        (str(job.id), str(culprit), share * (job.together_s - job.alone_s) * 1e3)
-        for job in jobs
-        if job.alone_s is not None and job.together_s is not None
-        for culprit, share in job.blame
-    ]
-    matrix = blame_matrix(pd.DataFrame(rows, columns=["victim", "culprit", "lost"]))
+    rows = pd.DataFrame(blame_rows(jobs), columns=["victim", "culprit", "lost"])
+    matrix = blame_matrix(rows.assign(lost=rows["lost"] * 1e3))
     if matrix.empty:
         return paragraph("No job costs another anything.")
     picture = blame_picture(
@@ -238,6 +254,28 @@ def _blame(jobs: Sequence[JobEstimate]) -> Html:
     ]
     heads = ["victim", "culprit", "lost per iteration"]
     return _shown((picture, caption)) + details("The numbers", table(heads, numbers))
+
+
+def blame_rows(jobs: Sequence[JobEstimate]) -> list[tuple[str, str, float]]:
+    """
+    Return who costs whom how much.
+
+    Parameters
+    ----------
+    jobs : sequence of JobEstimate
+        What happens to jobs.
+
+    Returns
+    -------
+    list of (victim, culprit, seconds)
+        Seconds per iteration that the victim loses to the culprit.
+    """
+    return [
+        (str(job.id), str(culprit), share * (job.together_s - job.alone_s))
+        for job in jobs
+        if job.alone_s is not None and job.together_s is not None
+        for culprit, share in job.blame
+    ]
 
 
 def _busiest(topology: Topology, load: Floats, links: Sequence[LinkLoad]) -> Html:

@@ -17,11 +17,14 @@ from coupling.experiments.stored import Lineup, Stored, line_up
 from coupling.guard import visible
 from coupling.reading.files import write_whole
 from coupling.report.columns import text_lines, text_of
+from coupling.report.figures import run_figures, write_figures
+from coupling.report.perfetto import VIEWERS
 from coupling.report.report import write_report
 from coupling.report.terminal import ProgressDisplay, comparison_table
 from coupling.results.comparison import comparison_rows
 from coupling.results.readable import listing
 from coupling.results.remarks import accuracy_of
+from fabricsim.checking import choice
 from netsim.errors import UnitError
 from netsim.topology.base import Topology
 from netsim.units import parse_time
@@ -136,7 +139,12 @@ def _notes(lineup: Lineup) -> list[str]:
 
 
 def run_report(
-    folders: Sequence[Path], out: Path | None, baseline: str | None, *, as_json: bool
+    folders: Sequence[Path],
+    out: Path | None,
+    baseline: str | None,
+    figures: Path | None = None,
+    *,
+    as_json: bool,
 ) -> None:
     """
     Write a report over result directories.
@@ -149,6 +157,8 @@ def run_report(
         The HTML file; None: ``report.html`` in the only directory.
     baseline : str or None
         Name of the run to compare with.
+    figures : Path, optional
+        Folder for each figure as PDF, SVG and CSV.
     as_json : bool
         Print JSON instead of a line.
 
@@ -176,10 +186,15 @@ def run_report(
         notes=notes,
         fabrics=fabrics,
     )
+    written = []
+    if figures is not None:
+        written = write_figures(run_figures(lineup.results, fabrics, lineup.baseline), figures)
     if as_json:
-        print_json({"file": str(path), "runs": [result.name for result in lineup.results]})
+        runs = [result.name for result in lineup.results]
+        print_json({"file": str(path), "runs": runs, "figures": [str(one) for one in written]})
     else:
-        sys.stdout.write(f"{visible(str(path))}\n")
+        for one in (path, *written):
+            sys.stdout.write(f"{visible(str(one))}\n")
 
 
 def _fabrics(stored: Sequence[Stored], lineup: Lineup) -> dict[str, Topology]:
@@ -188,6 +203,39 @@ def _fabrics(stored: Sequence[Stored], lineup: Lineup) -> dict[str, Topology]:
     return drawable_fabrics(
         (campaign.experiment, list(islice(results, len(campaign.places)))) for campaign in stored
     )
+
+
+def run_export(folder: Path, to: str, out: Path, run: str | None, *, as_json: bool) -> None:
+    """
+    Write a result for another viewer.
+
+    Parameters
+    ----------
+    folder : Path
+        Result directory.
+    to : str
+        A key of `VIEWERS`.
+    out : Path
+        The file; ``-`` is standard output.
+    run : str or None
+        Allocator of the run; None: all.
+    as_json : bool
+        Print what was written as JSON.
+
+    Raises
+    ------
+    CouplingError
+        If there is no complete result, no such run or viewer, or the file cannot be written.
+    """
+    choice("--to", to, VIEWERS, error=ResultError)
+    results = Stored.open(folder).results()
+    names = [result.name for result in results]
+    if run is not None:
+        choice("--run", run, names, error=ResultError)
+        results = [result for result in results if result.name == run]
+    write_whole(out, VIEWERS[to](results))
+    if as_json and str(out) != "-":
+        print_json({"out": str(out), "to": to, "runs": [result.name for result in results]})
 
 
 def run_snapshot(folder: Path, at: str, run: str | None, out: Path) -> None:

@@ -8,7 +8,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from coupling.report.plots.style import HALF_WIDTH, Picture
+from coupling.report.plots.style import HALF_WIDTH, Picture, plain_ticks
 from coupling.results.result import Result
 
 MOST = 20
@@ -77,7 +77,7 @@ def blame_pictures(results: Sequence[Result]) -> dict[str, Picture]:
     }
 
 
-def run_blame(result: Result) -> pd.DataFrame:
+def run_blame(result: Result, most: int = MOST) -> pd.DataFrame:
     """
     Return who costs whom how many node-hours in a run.
 
@@ -85,6 +85,8 @@ def run_blame(result: Result) -> pd.DataFrame:
     ----------
     result : Result
         The run.
+    most : int, default 20
+        As for `blame_matrix`.
 
     Returns
     -------
@@ -99,7 +101,8 @@ def run_blame(result: Result) -> pd.DataFrame:
                 "culprit": known["culprit"],
                 "lost": known["lost_node_s"] / 3600.0,
             }
-        )
+        ),
+        most,
     )
 
 
@@ -192,6 +195,7 @@ def draw_blame(axes: Axes, matrix: pd.DataFrame, scale: float, unit: str) -> Non
     }
     axes.set_xticks(range(len(labels["x"])), labels["x"], rotation=90)
     axes.set_yticks(range(len(labels["y"])), labels["y"])
+    plain_ticks(axes)
     axes.tick_params(labelsize="small", length=0)
     axes.set_xlabel("culprit")
     axes.set_ylabel("victim")

@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from coupling.report.plots.clock import Clock
-from coupling.report.plots.style import HALF_WIDTH, INK, Picture
+from coupling.report.plots.style import HALF_WIDTH, Picture, plain_ticks
 from coupling.results.comparison import finished
 from coupling.results.result import Result
 from netsim.arrays import Floats, Ints
@@ -60,9 +60,9 @@ class Gantt:
         return pd.DataFrame(
             {
                 "first_node": [self.names[node] for node in first],
-                "time_s": self.time_edges[column],
-                "busy": self.busy[row, column],
-                "slowdown": self.slowdown[row, column],
+                "time_s": self.time_edges[column].round(3),
+                "busy": self.busy[row, column].round(6),
+                "slowdown": self.slowdown[row, column].round(6),
             }
         )
 
@@ -268,7 +268,8 @@ def draw_gantt(axes: Axes, gantt: Gantt, clock: Clock, scale: float) -> None:
     axes.grid(visible=False)
     ticks = np.unique(np.linspace(0, len(gantt.names) - 1, _TICKS).astype(np.int64))
     axes.set_yticks(ticks + 0.5, [gantt.names[tick][:14] for tick in ticks])
-    axes.tick_params(axis="y", labelsize="small", labelcolor=INK)
+    plain_ticks(axes)
+    axes.tick_params(axis="y", labelsize="small")
     axes.set_ylabel("node")
     figure = axes.figure
     bar = figure.colorbar(image, ax=axes, shrink=0.9, pad=0.02, aspect=30, extend="max")

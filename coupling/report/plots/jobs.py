@@ -302,10 +302,37 @@ def _paint_boxes(
     by: str,
     title: str,
 ) -> None:
-    """Draw a box per class and run, with the mean and, for speed-ups, the weighted mean."""
+    """Draw boxes on a figure."""
+    draw_boxes(figure.add_subplot(), tables, colours, quantity, by)
+    figure.axes[0].set_title(title)
+    legend(figure, {name: colours[name] for name in tables})
+
+
+def draw_boxes(
+    axes: Axes,
+    tables: Mapping[str, pd.DataFrame],
+    colours: Mapping[str, str],
+    quantity: str,
+    by: str,
+) -> None:
+    """
+    Draw a box per class and run, with the mean and, for speed-ups, the weighted mean.
+
+    Parameters
+    ----------
+    axes : Axes
+        Where to draw.
+    tables : mapping of str to DataFrame
+        By name of the run: job tables, or speed-ups.
+    colours : mapping of str to str
+        Of the runs.
+    quantity : str
+        Column to sum up.
+    by : {"size", "pattern"}
+        What the classes are.
+    """
     groups = {name: classes(table)[by] for name, table in tables.items()}
     labels = class_names(groups.values(), by)
-    axes = figure.add_subplot()
     places_of, width = places(len(labels), len(tables))
     for row, (name, table) in zip(places_of, tables.items(), strict=True):
         for x, label in zip(row, labels, strict=True):
@@ -316,9 +343,7 @@ def _paint_boxes(
     counts = pd.concat(groups.values()).value_counts() / len(tables)
     label_classes(axes, [f"{_broken(label)}\n({counts[label]:,.0f})" for label in labels])
     axes.axhline(1.0, color=FAINT, linewidth=0.8, zorder=0.5)
-    axes.set_title(title)
     axes.set_ylabel(quantity if quantity != "speedup" else "run time, Baseline / here")
-    legend(figure, {name: colours[name] for name in tables})
 
 
 def _mark_means(axes: Axes, x: float, part: pd.DataFrame, quantity: str) -> None:

@@ -5,6 +5,7 @@ from functools import partial
 
 import numpy as np
 import pandas as pd
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from coupling.report.plots.fabric import Scene, fabric_picture
@@ -107,10 +108,24 @@ def _load_data(results: Sequence[Result], labels: Sequence[str]) -> pd.DataFrame
 
 
 def _paint_load(figure: Figure, results: Sequence[Result]) -> None:
-    """Draw a box per class and run, with the busiest link as a dot."""
+    """Draw the load of links on a figure."""
+    draw_load(figure.add_subplot(), results)
+    legend(figure, palette([result.name for result in results]))
+
+
+def draw_load(axes: Axes, results: Sequence[Result]) -> None:
+    """
+    Draw the load of links: a box per class and run, with the busiest link as a dot.
+
+    Parameters
+    ----------
+    axes : Axes
+        Where to draw.
+    results : sequence of Result
+        The runs.
+    """
     colours = palette([result.name for result in results])
     labels = link_classes(results)
-    axes = figure.add_subplot()
     places_of, width = places(len(labels), len(results))
     for row, result in zip(places_of, results, strict=True):
         for x, label in zip(row, labels, strict=True):
@@ -124,7 +139,6 @@ def _paint_load(figure: Figure, results: Sequence[Result]) -> None:
     percent_axis(axes.yaxis)
     axes.set_title("Link load by class")
     axes.set_ylabel("busy fraction of the run")
-    legend(figure, colours)
 
 
 def level_links(topology: Topology, busy: Floats) -> pd.DataFrame:

@@ -222,6 +222,19 @@ def places(n_classes: int, n_runs: int) -> tuple[Floats, float]:
     return offsets[:, None] + np.arange(n_classes), width * 0.84
 
 
+def plain_ticks(axes: Axes) -> None:
+    """
+    Let the labels of ticks be texts, never formulas, whatever the user has set.
+
+    Parameters
+    ----------
+    axes : Axes
+        The axes, with its ticks.
+    """
+    for label in (*axes.get_xticklabels(), *axes.get_yticklabels()):
+        label.set_parse_math(False)
+
+
 def label_classes(axes: Axes, labels: Sequence[str]) -> None:
     """
     Write the classes below an axis.
@@ -234,6 +247,7 @@ def label_classes(axes: Axes, labels: Sequence[str]) -> None:
         Classes, from the left.
     """
     axes.set_xticks(range(len(labels)), labels)
+    plain_ticks(axes)
     axes.tick_params(axis="x", length=0, labelsize="small")
     axes.set_xlim(-0.6, len(labels) - 0.4)
 

@@ -229,6 +229,38 @@ def test_the_report_written_anew_is_the_one_that_run_wrote(fabricsim, tmp_path):
     assert again.replace(f"{tmp_path}/log.swf", "log.swf") == page
 
 
+def test_a_result_is_exported_run_by_run_or_whole(fabricsim, tmp_path):
+    made("one", 'compare.allocators=["random", "ta"]')
+
+    assert fabricsim("export", "one", "--to", "perfetto", "--out", "all.json")[0] == 0
+    assert fabricsim("export", "one", "--to", "perfetto", "--run", "ta", "--out", "ta.json")[0] == 0
+
+    events = [
+        json.loads((tmp_path / name).read_text())["traceEvents"] for name in ("all.json", "ta.json")
+    ]
+    names = [{e["args"]["name"] for e in own if e["name"] == "process_name"} for own in events]
+    assert names == [{"random", "ta"}, {"ta"}]
+    jobs = pd.read_parquet(tmp_path / "one" / "ta" / "jobs.parquet")
+    assert sum(event["ph"] == "X" for event in events[1]) == len(jobs)
+
+
+def test_what_cannot_be_exported_or_drawn_is_refused(fabricsim, tmp_path):
+    """An unknown viewer or run; a folder for figures that is a file; a result half-written."""
+    made("one")
+
+    refused(fabricsim("export", "one", "--to", "gif", "--out", "x"), "--to", "perfetto", "'gif'")
+    refused(
+        fabricsim("export", "one", "--to", "perfetto", "--run", "ta", "--out", "x"), "--run", "'ta'"
+    )
+    refused(fabricsim("report", "one", "--figures", "log.swf"), "log.swf: cannot be used")
+    manifest = read_manifest(tmp_path / "one")
+    write_manifest(tmp_path / "one", {**manifest, "complete": False})
+    refused(fabricsim("export", "one", "--to", "perfetto", "--out", "x"), "not complete")
+    refused(fabricsim("report", "one", "--figures", "figures"), "not complete")
+    assert not (tmp_path / "x").exists()
+    assert not (tmp_path / "figures").exists()
+
+
 def test_a_report_that_finds_the_disk_full_leaves_the_old_one_and_nothing_else(fabricsim, tmp_path):
     """A limit on the size of files stands for the disk, since it holds for root as well."""
     made("one")

@@ -12,6 +12,7 @@ from coupling_samples import sample, with_dropped
 
 from coupling.errors import ResultError
 from coupling.experiments.experiment import Experiment
+from coupling.report.figures import run_figures, write_figures
 from coupling.report.plots.links import level_links
 from coupling.report.plots.over_time import binned
 from coupling.report.plots.style import palette
@@ -274,6 +275,25 @@ def test_a_label_is_no_formula(runs, tables, label):
     text = report_html([replace(runs[0], jobs=jobs), *runs[1:]], tables, MANIFEST)
 
     assert label in Page(text).text
+
+
+def test_figures_for_a_paper_are_files_with_their_numbers(runs, tmp_path):
+    """Each as PDF, SVG and CSV; the same bytes twice; names of runs are no paths."""
+    named = [replace(run, name=name) for run, name in zip(runs, ("../a b", "..\\a b"), strict=True)]
+
+    first = write_figures(run_figures(named), tmp_path / "one")
+    again = write_figures(run_figures(named), tmp_path / "two")
+
+    assert {path.parent for path in first} == {tmp_path / "one"}
+    assert [path.read_bytes() for path in first] == [path.read_bytes() for path in again]
+    stems = {path.stem for path in first}
+    assert {f"{stem}.{form}" for stem in stems for form in ("pdf", "svg", "csv")} == {
+        path.name for path in first
+    }
+    assert {"maps-.._a_b", "maps-.._a_b-2"} <= stems
+    time = pd.read_csv(tmp_path / "one" / "time-utilization.csv")
+    assert time.columns.tolist() == ["time_s", "../a b", "..\\a b"]
+    assert time.iloc[0, 1] == pytest.approx(7 / 8)
 
 
 def test_one_run_needs_no_baseline(runs, tables):

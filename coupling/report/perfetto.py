@@ -1,0 +1,139 @@
+"""A run as Trace Event JSON: jobs as tracks and counters over time, for ui.perfetto.dev."""
+
+import heapq
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from coupling.results.comparison import finished
+from coupling.results.result import Result
+from netsim.arrays import Floats, Ints
+
+_DIGITS = 6  # after the point
+_MICRO = 1e6  # the format counts microseconds
+_COUNTERS = {
+    "utilization": "busy nodes [%]",
+    "running": "jobs running",
+    "queued": "jobs waiting",
+    "mean_interference": "mean interference",
+}
+_TOLD = ("wait_s", "slowdown", "interference", "placement_factor", "lost_s", "comm_fraction")
+Event = dict[str, Any]
+
+
+def trace_events(results: Sequence[Result]) -> str:
+    """
+    Write runs in the Trace Event Format, the JSON that Perfetto and chrome://tracing open.
+
+    Parameters
+    ----------
+    results : sequence of Result
+        The runs: a process each.
+
+    Returns
+    -------
+    str
+        An object with ``traceEvents``: a complete event (``X``) per job on as many tracks as jobs
+        ran at once, counters (``C``) where a value changes, and names (``M``).
+    """
+    events = [
+        event
+        for number, result in enumerate(results, start=1)
+        for event in (*_names(number, result), *_jobs(number, result), *_counters(number, result))
+    ]
+    lines = ",\n".join(
+        json.dumps(event, allow_nan=False, separators=(",", ":")) for event in events
+    )
+    return f'{{"displayTimeUnit": "ms", "traceEvents": [\n{lines}\n]}}\n'
+
+
+def _names(number: int, result: Result) -> Iterator[Event]:
+    """Yield the name of a run."""
+    yield _meta(number, 0, "process_name", result.name)
+
+
+def _meta(pid: int, tid: int, what: str, name: str) -> Event:
+    """Return an event that names a process or thread."""
+    return {"ph": "M", "pid": pid, "tid": tid, "ts": 0, "name": what, "args": {"name": name}}
+
+
+def _jobs(number: int, result: Result) -> Iterator[Event]:
+    """Yield the jobs of a run, track by track."""
+    jobs = finished(result.jobs)
+    start, end = (jobs[name].to_numpy(dtype=float) for name in ("start_s", "end_s"))
+    lane = lanes(start, end)
+    for track in range(int(lane.max(initial=-1)) + 1):
+        yield _meta(number, track + 1, "thread_name", f"jobs {track + 1}")
+    rows: list[Mapping[str, Any]] = jobs.to_dict("records")  # type: ignore[assignment]
+    for row, track in zip(rows, lane.tolist(), strict=True):
+        told = {name: round(row[name], _DIGITS) for name in _TOLD if np.isfinite(row[name])}
+        about = {"nodes": row["n_nodes"], "on": row["nodes"], "killed": row["killed"], **told}
+        begin, last = (round(row[name] * _MICRO) for name in ("start_s", "end_s"))
+        yield {
+            "ph": "X",
+            "pid": number,
+            "tid": track + 1,
+            "ts": begin,
+            "dur": last - begin,
+            "name": f"job {row['id']}",
+            "cat": row["pattern"] or "no traffic",
+            "args": about,
+        }
+
+
+def lanes(start: Floats, end: Floats) -> Ints:
+    """
+    Put intervals on tracks so that none overlaps another on its track.
+
+    Parameters
+    ----------
+    start, end : (n,) float array
+        The intervals.
+
+    Returns
+    -------
+    (n,) int array
+        Track of each, from 0; as few as possible.
+    """
+    lane = np.zeros(start.size, dtype=np.int64)
+    free: list[int] = []
+    busy: list[tuple[float, int]] = []
+    used = 0
+    for row in np.lexsort((end, start)).tolist():
+        while busy and busy[0][0] <= start[row]:
+            heapq.heappush(free, heapq.heappop(busy)[1])
+        if free:
+            track = heapq.heappop(free)
+        else:
+            track, used = used, used + 1
+        lane[row] = track
+        heapq.heappush(busy, (float(end[row]), track))
+    return lane
+
+
+def _counters(number: int, result: Result) -> Iterator[Event]:
+    """Yield the values over time, each where it changes."""
+    timeline = result.timeline
+    time = timeline["time_s"].to_numpy(dtype=float)
+    for column, name in _COUNTERS.items():
+        value = timeline[column].to_numpy(dtype=float) * (100.0 if column == "utilization" else 1.0)
+        for row in np.flatnonzero(_changes(value) & np.isfinite(value)).tolist():
+            yield {
+                "ph": "C",
+                "pid": number,
+                "tid": 0,
+                "ts": round(time[row] * _MICRO),
+                "name": name,
+                "args": {"value": round(float(value[row]), _DIGITS)},
+            }
+
+
+def _changes(value: Floats) -> pd.Series:
+    """Tell where a value differs from the one before."""
+    return pd.Series(value).diff().ne(0.0).to_numpy()  # type: ignore[return-value]
+
+
+VIEWERS: dict[str, Callable[[Sequence[Result]], str]] = {"perfetto": trace_events}
