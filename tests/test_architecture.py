@@ -5,11 +5,10 @@ import re
 from pathlib import Path
 
 import pytest
+from measured import structure
+from measured.structure import CHECKING, package_of
 
 ROOT = Path(__file__).parents[1]
-# The checks of values lie in the façade's folder, so that one name is taken on a user's path; they
-# are a package of their own below all others.
-CHECKING = "fabricsim.checking"
 MAY_IMPORT = {
     CHECKING: set(),
     "netsim": {CHECKING},
@@ -65,48 +64,22 @@ SOURCES = sorted(
 
 def module_of(path):
     """Return the dotted name of a source file."""
-    return ".".join(path.relative_to(ROOT).with_suffix("").parts)
+    return structure.module_of(path, ROOT)
 
 
-def package_of(module):
-    """Return the package that a module or a folder belongs to."""
-    inside = module == CHECKING or module.startswith(f"{CHECKING}.")
-    return CHECKING if inside else module.split(".")[0]
+def imported_modules(path):
+    """Return the modules that a source file imports, at any depth."""
+    return structure.imported_modules(path, ROOT)
+
+
+def room_of(module):
+    """Return package and room of a module: its folder, or itself where it lies loose."""
+    return structure.room_of(module, ROOT)
 
 
 INSIDE = [
     path for path in SOURCES if path.name != "__init__.py" and package_of(module_of(path)) in FLOORS
 ]
-
-
-def imported_modules(path):
-    """Return the modules that a source file imports, at any depth."""
-    names = set()
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-        if isinstance(node, ast.Import):
-            names |= {alias.name for alias in node.names}
-        elif isinstance(node, ast.ImportFrom):
-            assert node.level == 0, f"{path}:{node.lineno} imports relatively"
-            # a name imported from a folder may be a module of it
-            inside = {f"{node.module}.{alias.name}" for alias in node.names}
-            modules = {name for name in inside if is_module(name)}
-            names |= modules or {node.module}
-    return names
-
-
-def is_module(name):
-    """Return whether a dotted name is a module of the project."""
-    place = ROOT.joinpath(*name.split("."))
-    return place.with_suffix(".py").exists() or (place / "__init__.py").exists()
-
-
-def room_of(module):
-    """Return package and room of a module: its folder, or itself where it lies loose."""
-    package = package_of(module)
-    place = ROOT.joinpath(*module.split("."))
-    rest = module.removeprefix(package).split(".")[1:]
-    room = rest if place.is_dir() else rest[:-1]
-    return package, ".".join(room or rest)
 
 
 def floor_of(module):
