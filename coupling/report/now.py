@@ -51,8 +51,8 @@ def terminal_parts(found: Now, top: int) -> list[RenderableType]:
         slowed = sum(job.high > 1.0 for job in found.jobs[top:])
         parts.append(
             text_lines(
-                f"{units.counted(more, 'more job')}, of which {slowed:,} are slowed down in some "
-                "draw (--top, --json)."
+                f"{units.counted(more, 'more job')}; slowed down in some draw: {slowed:,} "
+                "(--top, --json)."
             )
         )
     if found.links:
