@@ -68,17 +68,8 @@ def on_changed(routing: Routing, topology: Topology) -> Routing:
     """
     Return a routing on its fabric after other failures, or with other capacities.
 
-    Parameters
-    ----------
-    routing : Routing
-        As `make_routing` made it.
-    topology : Topology
-        The fabric with the same links, of which others are absent.
-
-    Returns
-    -------
-    Routing
-        The same routing; flows that meet an absent link take a shortest path.
+    `routing`: as `make_routing` made it. Result: the same routing; flows that meet an absent link
+    take a shortest path.
     """
     inner = routing.inner if isinstance(routing, Rerouted) else routing
     if isinstance(inner, (Shortest, LeastLoaded)):

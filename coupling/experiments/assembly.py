@@ -68,21 +68,7 @@ class Inputs:
         self._kept: dict[str, Any] = {}
 
     def get(self, key: object, make: Callable[[], T]) -> T:
-        """
-        Return what was made for a key before, or make it.
-
-        Parameters
-        ----------
-        key : JSON value
-            All that it depends on.
-        make : callable
-            Makes it.
-
-        Returns
-        -------
-        any
-            The same object for the same key, as long as it is kept.
-        """
+        """Return what was made for a key before, or make it."""
         name = json.dumps(key, sort_keys=True, default=id)  # a fabric given as an object is itself
         made: T = self._kept.pop(name) if name in self._kept else make()
         self._kept[name] = made
@@ -92,26 +78,7 @@ class Inputs:
 
 
 def assemble(experiment: Experiment, inputs: Inputs | None = None) -> Parts:
-    """
-    Read and build what an experiment names.
-
-    Parameters
-    ----------
-    experiment : Experiment
-        The experiment.
-    inputs : Inputs, optional
-        What was read before for other experiments, which is not read again.
-
-    Returns
-    -------
-    Parts
-        Fabric and workload.
-
-    Raises
-    ------
-    ExperimentError, TopologyError, WorkloadError, PatternError
-        If a file cannot be read, or a name or value is wrong.
-    """
+    """Read and build what an experiment names."""
     seeds, where = experiment.all_seeds, f"{experiment.source}: [workload]"
     inputs, begin = inputs or Inputs(), experiment.folder
     topology = inputs.get(

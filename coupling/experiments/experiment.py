@@ -306,19 +306,7 @@ def _made_again(values: Mapping[str, Any]) -> Experiment:
 
 
 def demand_experiment(experiment: object) -> None:
-    """
-    Refuse what is no experiment, such as its tables.
-
-    Parameters
-    ----------
-    experiment : object
-        What came.
-
-    Raises
-    ------
-    ExperimentError
-        If it is none.
-    """
+    """Refuse what is no experiment, such as its tables."""
     if not isinstance(experiment, Experiment):
         raise wrong("experiment", "an Experiment", experiment, ExperimentError)
 
@@ -327,10 +315,7 @@ def let_seeds_follow(tables: dict[str, Any]) -> None:
     """
     Take out the seeds that follow from the run's, which a resolved file writes out.
 
-    Parameters
-    ----------
-    tables : dict
-        Of an experiment; changed.
+    `tables`: of an experiment; changed.
     """
     run = tables.get("run")
     if not isinstance(run, dict) or not isinstance(run.get("seeds"), dict):
@@ -345,17 +330,8 @@ def set_field(tables: dict[str, Any], change: str) -> None:
     """
     Set a field of an experiment as a command line states it.
 
-    Parameters
-    ----------
-    tables : dict
-        Of the experiment; changed.
-    change : str
-        ``table.field=value``; the value is TOML, or a bare word.
-
-    Raises
-    ------
-    ExperimentError
-        If it is nothing of that form.
+    `tables`: of the experiment; changed. `change`: ``table.field=value``; the value is TOML, or a
+    bare word.
     """
     key, sign, text = change.partition("=")
     parts = key.strip().split(".")

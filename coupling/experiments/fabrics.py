@@ -16,15 +16,7 @@ def drawable_fabrics(
     """
     Build the fabrics of runs for pictures, as far as that is still possible.
 
-    Parameters
-    ----------
-    runs : iterable of (Experiment, sequence of Result)
-        Experiments with their results, as they are called in the pictures.
-
-    Returns
-    -------
-    dict of str to Topology
-        By name of the result; without those whose file has gone, or whose links are others now.
+    Result: by name of the result; without those whose file has gone, or whose links are others now.
     """
     found = dict[str, Topology]()
     for experiment, results in runs:

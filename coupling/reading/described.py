@@ -15,25 +15,10 @@ def described(what: str, form: str | None) -> tuple[Any, Path]:
     """
     Return the description of a topology that a user named.
 
-    Parameters
-    ----------
-    what : str
-        Name of a machine, a JSON or TOML file with a topology (a snapshot or an experiment, say),
-        or a topology file of another format; ``-`` is JSON on standard input.
-    form : str or None
-        Format of a topology file; None: guessed.
-
-    Returns
-    -------
-    spec : any
-        For `netsim.make_topology`, not checked.
-    folder : Path
-        Where its relative paths start.
-
-    Raises
-    ------
-    SnapshotError
-        If a file cannot be read, or there is neither such a machine nor such a file.
+    `what`: name of a machine, a JSON or TOML file with a topology (a snapshot or an experiment,
+    say), or a topology file of another format; ``-`` is JSON on standard input. `form`: format of a
+    topology file; None: guessed. Result: `spec`: for `netsim.make_topology`, not checked; `folder`:
+    where its relative paths start.
     """
     path = Path(what)
     if what in MACHINES:
@@ -57,15 +42,7 @@ def left_open(spec: object) -> tuple[str, ...]:
     """
     Say what a description of a fabric leaves open, beside what its file does.
 
-    Parameters
-    ----------
-    spec : object
-        As for `netsim.make_topology`.
-
-    Returns
-    -------
-    tuple of str
-        A sentence each.
+    `spec`: as for `netsim.make_topology`.
     """
     if isinstance(spec, Mapping) and ("bandwidth" in spec or spec.get("kind") == "file"):
         return ()

@@ -50,17 +50,7 @@ def write_table(path: Path, frame: "pd.DataFrame") -> None:
     """
     Write a table; on failure the old file, or none, is left.
 
-    Parameters
-    ----------
-    path : Path
-        The file: CSV, or Parquet where its name ends in ``.parquet``.
-    frame : DataFrame
-        The table.
-
-    Raises
-    ------
-    SnapshotError
-        If it cannot be written.
+    `path`: the file: CSV, or Parquet where its name ends in ``.parquet``.
     """
     parquet = path.suffix == ".parquet"
     data = frame.to_parquet(index=False) if parquet else frame.to_csv(index=False)

@@ -97,20 +97,10 @@ def run_figures(
     """
     Return all figures of runs.
 
-    Parameters
-    ----------
-    results : sequence of Result
-        The runs.
-    fabrics : mapping of str to Topology, optional
-        Fabric of each run, by its name; without one, the names of the links tell what they can.
-    baseline : str, optional
-        As for `coupling.results.comparison.find_baseline`.
-
-    Returns
-    -------
-    dict of str to Section
-        ``time``, ``gantt``, ``jobs``, ``blame``, ``speedups``, ``links`` and ``maps``; empty where
-        there is nothing to draw.
+    `fabrics`: fabric of each run, by its name; without one, the names of the links tell what they
+    can. `baseline`: as for `coupling.results.comparison.find_baseline`. Result: ``time``,
+    ``gantt``, ``jobs``, ``blame``, ``speedups``, ``links`` and ``maps``; empty where there is
+    nothing to draw.
     """
     known = dict(fabrics or {})
     for result in results:
@@ -147,22 +137,7 @@ def write_figures(sections: Mapping[str, Section], folder: Path) -> list[Path]:
     """
     Write every figure for a paper: as PDF and SVG one column wide, and its numbers as CSV.
 
-    Parameters
-    ----------
-    sections : mapping of str to Section
-        As from `run_figures`.
-    folder : Path
-        Made if absent; files of the same names are replaced.
-
-    Returns
-    -------
-    list of Path
-        The files.
-
-    Raises
-    ------
-    ResultError
-        If a file cannot be written.
+    `sections`: as from `run_figures`.
     """
     try:
         folder.mkdir(parents=True, exist_ok=True)

@@ -34,15 +34,8 @@ def remarks(numbers: Numbers) -> list[str]:
     """
     Say in words what stands out in a log.
 
-    Parameters
-    ----------
-    numbers : dict
-        As from `scheduler.workload.statistics.trace_numbers`.
-
-    Returns
-    -------
-    list of str
-        Sentences: requests, load, arrivals, order, repeated and missing values.
+    `numbers`: as from `scheduler.workload.statistics.trace_numbers`. Result: sentences: requests,
+    load, arrivals, order, repeated and missing values.
     """
     if not numbers["jobs"]:
         return ["No job is left."]
@@ -57,15 +50,8 @@ def terminal_parts(numbers: Numbers) -> list[RenderableType]:
     """
     Return what a terminal shows of a log.
 
-    Parameters
-    ----------
-    numbers : dict
-        As from `scheduler.workload.statistics.trace_numbers`.
-
-    Returns
-    -------
-    list of renderable
-        For `coupling.report.columns.text_of`; fits 80 columns.
+    `numbers`: as from `scheduler.workload.statistics.trace_numbers`. Result: for
+    `coupling.report.columns.text_of`; fits 80 columns.
     """
     parts: list[RenderableType] = [text_lines(numbers["source"], _count_line(numbers))]
     if numbers["dropped"]:
@@ -83,17 +69,7 @@ def trace_html(workload: Workload, numbers: Numbers) -> str:
     """
     Return a page about a log.
 
-    Parameters
-    ----------
-    workload : Workload
-        The log.
-    numbers : dict
-        As from `scheduler.workload.statistics.trace_numbers`.
-
-    Returns
-    -------
-    str
-        A document that needs no other file.
+    `numbers`: as from `scheduler.workload.statistics.trace_numbers`.
     """
     title = f"{Path(numbers['source']).name}: what the log holds"
     origin = [["source", numbers["source"]], ["SHA-256", numbers["sha256"] or "-"]]

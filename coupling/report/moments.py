@@ -30,21 +30,7 @@ _LOAD = (
 
 
 def estimate_html(snapshot: Snapshot, found: Estimate) -> str:
-    """
-    Return a page about what jobs do to each other.
-
-    Parameters
-    ----------
-    snapshot : Snapshot
-        The jobs and their fabric.
-    found : Estimate
-        What was estimated.
-
-    Returns
-    -------
-    str
-        A document that needs no other file.
-    """
+    """Return a page about what jobs do to each other."""
     topology = snapshot.topology
     load = _load(topology, found.links)
     scene = moment_scene(snapshot, found)
@@ -65,42 +51,14 @@ def estimate_html(snapshot: Snapshot, found: Estimate) -> str:
 
 
 def moment_scene(snapshot: Snapshot, found: Estimate | None = None) -> Scene:
-    """
-    Return the fabric of a snapshot with the load of its links, and the jobs.
-
-    Parameters
-    ----------
-    snapshot : Snapshot
-        The jobs and their fabric.
-    found : Estimate, optional
-        What they do to each other; estimated by default.
-
-    Returns
-    -------
-    Scene
-        To be drawn.
-    """
+    """Return the fabric of a snapshot with the load of its links, and the jobs."""
     found = estimate(snapshot, blame=False) if found is None else found
     load = _load(snapshot.topology, found.links)
     return Scene(snapshot.topology, load, jobs=_nodes(snapshot.jobs), title="Load and jobs")
 
 
 def flows_html(answer: FlowAnswer, source: str) -> str:
-    """
-    Return a page about given flows.
-
-    Parameters
-    ----------
-    answer : FlowAnswer
-        What the flows get.
-    source : str
-        Their file.
-
-    Returns
-    -------
-    str
-        A document that needs no other file.
-    """
+    """Return a page about given flows."""
     topology, report = answer.topology, answer.report
     last = float(report.finish_s.max(initial=0.0))
     load = report.link_bytes / topology.capacity / last if last > 0 else None
@@ -164,15 +122,7 @@ def stem(source: str) -> str:
     """
     Return what a page calls the file that it is about.
 
-    Parameters
-    ----------
-    source : str
-        Path, or ``-``.
-
-    Returns
-    -------
-    str
-        Its name.
+    `source`: path, or ``-``.
     """
     return "standard input" if source == "-" else Path(source).name
 
@@ -260,15 +210,7 @@ def blame_rows(jobs: Sequence[JobEstimate]) -> list[tuple[str, str, float]]:
     """
     Return who costs whom how much.
 
-    Parameters
-    ----------
-    jobs : sequence of JobEstimate
-        What happens to jobs.
-
-    Returns
-    -------
-    list of (victim, culprit, seconds)
-        Seconds per iteration that the victim loses to the culprit.
+    Result: seconds per iteration that the victim loses to the culprit.
     """
     return [
         (str(job.id), str(culprit), share * (job.together_s - job.alone_s))

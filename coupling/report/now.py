@@ -31,17 +31,7 @@ def terminal_parts(found: Now, top: int) -> list[RenderableType]:
     """
     Return what a terminal shows of a machine.
 
-    Parameters
-    ----------
-    found : Now
-        The estimate.
-    top : int
-        Jobs and cables that are shown.
-
-    Returns
-    -------
-    list of renderable
-        For `coupling.report.columns.text_of`; totals first, fits 80 columns.
+    Result: for `coupling.report.columns.text_of`; totals first, fits 80 columns.
     """
     parts: list[RenderableType] = [text_lines(*totals(found))]
     rows = [_narrow(_job_row(job)) for job in found.jobs[:top]]
@@ -63,19 +53,7 @@ def terminal_parts(found: Now, top: int) -> list[RenderableType]:
 
 
 def now_html(found: Now) -> str:
-    """
-    Return a page about a machine.
-
-    Parameters
-    ----------
-    found : Now
-        The estimate.
-
-    Returns
-    -------
-    str
-        A document that needs no other file.
-    """
+    """Return a page about a machine."""
     first, *rest = totals(found)
     sections = [
         ("Jobs, most slowed first", table(_JOBS, [_job_row(job) for job in found.jobs])),
@@ -86,19 +64,7 @@ def now_html(found: Now) -> str:
 
 
 def totals(found: Now) -> list[str]:
-    """
-    Sum a machine up.
-
-    Parameters
-    ----------
-    found : Now
-        The estimate.
-
-    Returns
-    -------
-    list of str
-        The fabric and its jobs, then what is lost.
-    """
+    """Sum a machine up."""
     nodes = found.topology.usable_nodes.size
     left = sum(found.left_out.values())
     first = (
@@ -113,19 +79,7 @@ def totals(found: Now) -> list[str]:
 
 
 def told(found: Now) -> list[str]:
-    """
-    Say what was assumed, left out, not found, or is odd.
-
-    Parameters
-    ----------
-    found : Now
-        The estimate.
-
-    Returns
-    -------
-    list of str
-        Sentences.
-    """
+    """Say what was assumed, left out, not found, or is odd."""
     lines = [f"Assumed: {what.rstrip('.')}." for what in found.assumed]
     if found.left_out:
         reasons = [f"{count:,} {reason}" for reason, count in found.left_out.items()]
@@ -157,16 +111,6 @@ def _job_row(job: JobNow) -> tuple[str, ...]:
 def short_name(link: str) -> str:
     """
     Write a link as people call it.
-
-    Parameters
-    ----------
-    link : str
-        Its name.
-
-    Returns
-    -------
-    str
-        Of managed switches only the host.
 
     Examples
     --------

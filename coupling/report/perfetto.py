@@ -28,16 +28,8 @@ def trace_events(results: Sequence[Result]) -> str:
     """
     Write runs in the Trace Event Format, the JSON that Perfetto and chrome://tracing open.
 
-    Parameters
-    ----------
-    results : sequence of Result
-        The runs: a process each.
-
-    Returns
-    -------
-    str
-        An object with ``traceEvents``: a complete event (``X``) per job on as many tracks as jobs
-        ran at once, counters (``C``) where a value changes, and names (``M``).
+    Result: an object with ``traceEvents``: a complete event (``X``) per job on as many tracks as
+    jobs ran at once, counters (``C``) where a value changes, and names (``M``).
     """
     events = [
         event
@@ -88,15 +80,7 @@ def lanes(start: Floats, end: Floats) -> Ints:
     """
     Put intervals on tracks so that none overlaps another on its track.
 
-    Parameters
-    ----------
-    start, end : (n,) float array
-        The intervals.
-
-    Returns
-    -------
-    (n,) int array
-        Track of each, from 0; as few as possible.
+    `start`, `end` (n,): the intervals. Result (n,): track of each, from 0; as few as possible.
     """
     lane = np.zeros(start.size, dtype=np.int64)
     free: list[int] = []

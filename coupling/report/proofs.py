@@ -28,21 +28,7 @@ _WORDS = {True: "yes", False: "no", None: "no answer"}
 
 
 def verify_html(snapshot: Snapshot, found: Verification) -> str:
-    """
-    Return a page about isolation and proofs.
-
-    Parameters
-    ----------
-    snapshot : Snapshot
-        The jobs and their fabric.
-    found : Verification
-        What the checks say.
-
-    Returns
-    -------
-    str
-        A document that needs no other file.
-    """
+    """Return a page about isolation and proofs."""
     topology = snapshot.topology
     shared = np.array(sorted({e for job in found.jobs for e in job.shares}), dtype=np.int64)
     scene = Scene(
@@ -172,21 +158,7 @@ def _proofs(
 
 
 def fabric_html(found: TopologyReport, what: str) -> str:
-    """
-    Return a page about a fabric.
-
-    Parameters
-    ----------
-    found : TopologyReport
-        What it is made of.
-    what : str
-        As the user named it.
-
-    Returns
-    -------
-    str
-        A document that needs no other file.
-    """
+    """Return a page about a fabric."""
     topology = found.topology
     pictures = [(inspected(found), f"Dotted: out of service. {layout_of(topology).words}")]
     leaves = oversubscription(topology)
@@ -255,15 +227,7 @@ def inspected(found: TopologyReport) -> Picture:
     """
     Return the picture of a fabric as it is.
 
-    Parameters
-    ----------
-    found : TopologyReport
-        What it is made of.
-
-    Returns
-    -------
-    Picture
-        Nodes, switches and cables; what is out of service is dotted.
+    Result: nodes, switches and cables; what is out of service is dotted.
     """
     scene = Scene(found.topology, title=found.topology.name)
     return fabric_picture("fabric", scene, f"The fabric {found.topology.name}")
@@ -273,16 +237,8 @@ def oversubscription(topology: Topology) -> pd.DataFrame:
     """
     Return how far the switches with nodes are oversubscribed.
 
-    Parameters
-    ----------
-    topology : Topology
-        The fabric.
-
-    Returns
-    -------
-    DataFrame
-        ``switch`` and ``ratio``: capacity of the links in service from its nodes / capacity of
-        those to other switches, of switches that have both.
+    Result: ``switch`` and ``ratio``: capacity of the links in service from its nodes / capacity of
+    those to other switches, of switches that have both.
     """
     works = links_in_service(topology)
     tail, head = topology.link_tail[works], topology.link_head[works]

@@ -46,19 +46,7 @@ def assumptions(
     """
     Say what had to be assumed.
 
-    Parameters
-    ----------
-    results : sequence of Result
-        The runs.
-    tables : mapping
-        As from `Experiment.tables`.
-    manifest : mapping
-        Where the result comes from.
-
-    Returns
-    -------
-    HTML
-        A definition list, and the jobs by pattern.
+    `tables`: as from `Experiment.tables`.
     """
     entries = {
         "How jobs communicate": _communication(results, tables),
@@ -190,19 +178,7 @@ def provenance(
     """
     Say where the result comes from.
 
-    Parameters
-    ----------
-    results : sequence of Result
-        The runs.
-    tables : mapping
-        As from `Experiment.tables`.
-    manifest : mapping
-        Seed, versions, hashes and the like; nested mappings are listed with their parts.
-
-    Returns
-    -------
-    HTML
-        Tables, dropped jobs with reasons, the experiment file.
+    `tables`: as from `Experiment.tables`.
     """
     apart = ("cost", "dropped", "complete", "files")
     known = {name: value for name, value in manifest.items() if name not in apart}
@@ -280,21 +256,7 @@ def _cost_table(results: Sequence[Result]) -> Html:
 
 
 def subtitle(results: Sequence[Result], manifest: Mapping[str, Any]) -> str:
-    """
-    Say in a line what was run.
-
-    Parameters
-    ----------
-    results : sequence of Result
-        The runs.
-    manifest : mapping
-        Where the result comes from.
-
-    Returns
-    -------
-    str
-        The line.
-    """
+    """Say in a line what was run."""
     parts = [
         f"{_span(int(result.summary.get('jobs') or 0) for result in results)} jobs",
         f"{_span(int(result.summary.get('nodes') or 0) for result in results)} nodes",

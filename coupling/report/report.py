@@ -98,23 +98,9 @@ def report_html(
     """
     Return the report as HTML.
 
-    Parameters
-    ----------
-    results : sequence of Result
-        The runs, at least one, each with its own name.
-    experiment_tables, manifest : mapping
-        As for `write_report`.
-    baseline : str, optional
-        As for `write_report`.
-    notes : sequence of str, optional
-        As for `write_report`.
-    fabrics : mapping of str to Topology, optional
-        As for `write_report`.
-
-    Returns
-    -------
-    str
-        The document.
+    `results`: the runs, at least one, each with its own name. `experiment_tables`, `manifest`: as
+    for `write_report`. `baseline`: as for `write_report`. `notes`: as for `write_report`.
+    `fabrics`: as for `write_report`.
     """
     colours = palette([result.name for result in results])
     kind, origin = _origin(results, experiment_tables.get("network", {}).get("model"))

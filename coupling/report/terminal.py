@@ -114,19 +114,9 @@ def comparison_table(
     """
     Write the comparison as text, for standard output.
 
-    Parameters
-    ----------
-    results : sequence of Result
-        The runs, a row each.
-    baseline : str, optional
-        As for `ComparisonTable`.
-    width : int, optional
-        Columns of a line; by default those of the terminal, 80 where there is none.
-
-    Returns
-    -------
-    str
-        What `ComparisonTable` prints; coloured only where standard output is a terminal.
+    `baseline`: as for `ComparisonTable`. `width`: columns of a line; by default those of the
+    terminal, 80 where there is none. Result: what `ComparisonTable` prints; coloured only where
+    standard output is a terminal.
     """
     console = Console(width=width, highlight=False)
     with console.capture() as captured:
@@ -138,17 +128,8 @@ def markdown_table(results: Sequence[Result], baseline: str | None = None) -> st
     """
     Write the comparison as a Markdown table, for documents.
 
-    Parameters
-    ----------
-    results : sequence of Result
-        The runs, a row each.
-    baseline : str, optional
-        As for `ComparisonTable`.
-
-    Returns
-    -------
-    str
-        The table with the numbers of `ComparisonTable`, ending with a line break.
+    `baseline`: as for `ComparisonTable`. Result: the table with the numbers of `ComparisonTable`,
+    ending with a line break.
     """
     rows = comparison_rows(results, baseline)
     columns = present_columns(rows)
@@ -217,12 +198,8 @@ class ProgressDisplay:
         """
         Take note of how far a run is.
 
-        Parameters
-        ----------
-        what : str
-            The run.
-        done, total : int
-            Jobs that have ended, and jobs in all; `done` falls when a run starts afresh.
+        `done`, `total`: jobs that have ended, and jobs in all; `done` falls when a run starts
+        afresh.
         """
         now_s = time.monotonic()
         shown = self._shown.get(what)

@@ -17,17 +17,7 @@ def whatif_parts(found: WhatIf, top: int) -> list[RenderableType]:
     """
     Return what a terminal shows of a change.
 
-    Parameters
-    ----------
-    found : WhatIf
-        Before and after.
-    top : int
-        Jobs and leaves that are shown.
-
-    Returns
-    -------
-    list of renderable
-        For `coupling.report.columns.text_of`; totals first, fits 80 columns.
+    Result: for `coupling.report.columns.text_of`; totals first, fits 80 columns.
     """
     parts: list[RenderableType] = [text_lines(*_totals(found))]
     touched = [job for job in found.jobs if job.status or job.low != 1.0 or job.high != 1.0]
@@ -55,17 +45,7 @@ def ranking_parts(found: Ranking, top: int) -> list[RenderableType]:
     """
     Return what a terminal shows of a ranking.
 
-    Parameters
-    ----------
-    found : Ranking
-        Failures.
-    top : int
-        Failures that are shown.
-
-    Returns
-    -------
-    list of renderable
-        For `coupling.report.columns.text_of`.
+    Result: for `coupling.report.columns.text_of`.
     """
     head = (
         f"{found.topology.name}: {units.counted(len(found.failures), 'failure')} of one "

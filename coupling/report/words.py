@@ -25,17 +25,7 @@ def reading(results: Sequence[Result], baseline: str | None = None) -> list[str]
     """
     Say in a few sentences what the network costs in each run, and which run is best.
 
-    Parameters
-    ----------
-    results : sequence of Result
-        The runs.
-    baseline : str, optional
-        As for `find_baseline`.
-
-    Returns
-    -------
-    list of str
-        One to four sentences.
+    `baseline`: as for `find_baseline`.
     """
     rows = dict(zip([one.name for one in results], comparison_rows(results, baseline), strict=True))
     ran = [result for result in results if len(finished(result.jobs))]
@@ -165,18 +155,8 @@ def headlines(results: Sequence[Result], baseline: str | None = None) -> list[st
     """
     Say in a few lines what came out.
 
-    Parameters
-    ----------
-    results : sequence of Result
-        The runs.
-    baseline : str, optional
-        As for `find_baseline`.
-
-    Returns
-    -------
-    list of str
-        The reading, the job that is slowed most, the link where most is lost, and where the
-        network matters most.
+    `baseline`: as for `find_baseline`. Result: the reading, the job that is slowed most, the link
+    where most is lost, and where the network matters most.
     """
     lines = [
         *reading(results, baseline),

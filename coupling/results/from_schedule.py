@@ -25,22 +25,10 @@ def job_table(
     """
     Return a row per job.
 
-    Parameters
-    ----------
-    schedule : Schedule
-        What happened.
-    workload : Workload
-        The jobs in the order of the log, and those that were dropped.
-    topology : Topology
-        The machine.
-    cost_of_job : mapping of int to float, optional
-        Communication cost by job id, of jobs that send; None: it is not known.
-
-    Returns
-    -------
-    DataFrame
-        Jobs in the order of the log, then the dropped ones, with the reason in ``dropped``
-        and no more than they asked for. Columns as in docs/results.md.
+    `workload`: the jobs in the order of the log, and those that were dropped. `cost_of_job`:
+    communication cost by job id, of jobs that send; None: it is not known. Result: jobs in the
+    order of the log, then the dropped ones, with the reason in ``dropped`` and no more than they
+    asked for. Columns as in docs/results.md.
     """
     by_id = {record.job.id: record for record in schedule.records}
     rows = [
@@ -114,17 +102,8 @@ def partition_table(schedule: Schedule, workload: Workload) -> pd.DataFrame:
     """
     Return a row per job that owned links.
 
-    Parameters
-    ----------
-    schedule : Schedule
-        What happened.
-    workload : Workload
-        The jobs in the order of the log.
-
-    Returns
-    -------
-    DataFrame
-        ``id`` and ``links``: directed links, as rows of the link table, ascending runs folded.
+    `workload`: the jobs in the order of the log. Result: ``id`` and ``links``: directed links, as
+    rows of the link table, ascending runs folded.
     """
     by_id = {record.job.id: record.allocation for record in schedule.records}
     owned = [(job.id, by_id[job.id].partition()) for job in workload.jobs]
@@ -140,21 +119,9 @@ def link_table(ledger: LinkLedger, topology: Topology, makespan_s: float) -> pd.
     """
     Return a row per directed link.
 
-    Parameters
-    ----------
-    ledger : LinkLedger
-        What the links have carried.
-    topology : Topology
-        The fabric.
-    makespan_s : float
-        Length of the run in seconds.
-
-    Returns
-    -------
-    DataFrame
-        ``link``, ``class``, ``bytes``, ``busy_fraction`` (of the run, at full capacity) and
-        ``lost_node_s`` (node-seconds lost to interference while the link was the worst one
-        of the job that lost them).
+    Result: ``link``, ``class``, ``bytes``, ``busy_fraction`` (of the run, at full capacity) and
+    ``lost_node_s`` (node-seconds lost to interference while the link was the worst one of the job
+    that lost them).
     """
     links = range(topology.n_links)
     classes, kind = topology.link_kinds(np.arange(topology.n_links))
@@ -175,17 +142,9 @@ def blame_table(ledger: BlameLedger) -> pd.DataFrame:
     """
     Return a row per victim, culprit and class of links.
 
-    Parameters
-    ----------
-    ledger : BlameLedger
-        Who made whom lose time.
-
-    Returns
-    -------
-    DataFrame
-        ``victim``, ``culprit`` (ids of jobs; -1 where the model does not tell),
-        ``link_class`` and ``lost_node_s``, by victim in the order in which they ended. The
-        sum is ``node_seconds_lost_to_interference``.
+    Result: ``victim``, ``culprit`` (ids of jobs; -1 where the model does not tell), ``link_class``
+    and ``lost_node_s``, by victim in the order in which they ended. The sum is
+    ``node_seconds_lost_to_interference``.
     """
     names = [*ledger.classes, ""]  # -1 picks the last
     return pd.DataFrame(
@@ -204,17 +163,7 @@ def time_table(schedule: Schedule, n_nodes: int) -> pd.DataFrame:
     """
     Return a row per instant at which something changed.
 
-    Parameters
-    ----------
-    schedule : Schedule
-        What happened.
-    n_nodes : int
-        Nodes of the machine.
-
-    Returns
-    -------
-    DataFrame
-        ``time_s``, ``running``, ``queued``, ``utilization``, ``mean_interference`` (by nodes).
+    Result: ``time_s``, ``running``, ``queued``, ``utilization``, ``mean_interference`` (by nodes).
     """
     line = schedule.timeline
     return pd.DataFrame(

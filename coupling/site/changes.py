@@ -104,25 +104,8 @@ def changed(scene: Scene, changes: Changes, seed: int = 1) -> Changed:
     """
     Change a scene.
 
-    Parameters
-    ----------
-    scene : Scene
-        Jobs on a fabric.
-    changes : Changes
-        What is otherwise.
-    seed : int, default 1
-        Of another routing that draws.
-
-    Returns
-    -------
-    Changed
-        Before and after. Jobs are moved first; then cables are added, leaves tapered, and parts
-        fail.
-
-    Raises
-    ------
-    SnapshotError
-        If a name is unknown, or a job does not fit where it is moved to.
+    Result: before and after. Jobs are moved first; then cables are added, leaves tapered, and parts
+    fail.
     """
     try:
         return _changed(scene, changes, seed)

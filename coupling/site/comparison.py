@@ -121,14 +121,7 @@ class WhatIf(Tabled):
         return [asdict(job) for job in self.jobs]
 
     def to_dict(self) -> dict[str, Any]:
-        """
-        Return what `fabricsim whatif --json` prints.
-
-        Returns
-        -------
-        dict
-            Fields as in docs/commands.md.
-        """
+        """Return what `fabricsim whatif --json` prints."""
         return {
             "source": self.source,
             "fabric": self.topology.name,
@@ -217,14 +210,7 @@ class Ranking(Tabled):
         return [asdict(failure) for failure in self.failures]
 
     def to_dict(self) -> dict[str, Any]:
-        """
-        Return what `fabricsim whatif --each-switch --json` prints.
-
-        Returns
-        -------
-        dict
-            Fields as in docs/commands.md.
-        """
+        """Return what `fabricsim whatif --each-switch --json` prints."""
         return {
             "source": self.source,
             "fabric": self.topology.name,

@@ -62,17 +62,9 @@ class Loads:
         """
         Return the loads of every draw.
 
-        Returns
-        -------
-        loads : list of dict of int to Load
-            Of each draw, by number of the job; jobs that put nothing on the network are not there.
-        apart : set of int
-            Jobs of which the routing cannot connect two nodes; they have no loads.
-
-        Raises
-        ------
-        SnapshotError
-            If a pattern does not exist for the ranks of a job, or a value does not fit.
+        Result: `loads`: of each draw, by number of the job; jobs that put nothing on the network
+        are not there; `apart`: jobs of which the routing cannot connect two nodes; they have no
+        loads.
         """
         found: list[dict[int, Load]] = []
         apart: set[int] = set()
@@ -99,10 +91,7 @@ class Loads:
         """
         Take over what is the same on another fabric.
 
-        Parameters
-        ----------
-        known : mapping of (int, object) to Load
-            Part of `known` of other loads.
+        `known`: part of `known` of other loads.
         """
         self._known.update(known)
 

@@ -85,19 +85,7 @@ def now(
 
 
 def now_of(site: Site) -> Now:
-    """
-    Estimate what the jobs of a site do to each other.
-
-    Parameters
-    ----------
-    site : Site
-        Jobs on a fabric.
-
-    Returns
-    -------
-    Now
-        The estimate.
-    """
+    """Estimate what the jobs of a site do to each other."""
     scene, found = site.scene, solve(site.scene)
     worst = among_worst(found.slowdown)
     jobs = [_job(scene, found, worst, at) for at in range(len(scene.jobs)) if at not in found.apart]
@@ -135,18 +123,8 @@ def lost_hours(scene: Scene, found: Outcome) -> tuple[Floats, Floats]:
     """
     Return what jobs lose in a day.
 
-    Parameters
-    ----------
-    scene : Scene
-        Jobs.
-    found : Outcome
-        What happens to them.
-
-    Returns
-    -------
-    to_placement, to_others : (D, J) float array
-        Node-hours. A job at slowdown s does 1 / s of the work that its nodes could; alone on its
-        placement it would do 1 / factor.
+    Result: `to_placement`, `to_others` (D, J): node-hours. A job at slowdown s does 1 / s of the
+    work that its nodes could; alone on its placement it would do 1 / factor.
     """
     nodes = np.array([job.nodes.size for job in scene.jobs], dtype=np.float64)
     alone = 1.0 / found.factor
@@ -157,15 +135,8 @@ def among_worst(slowdown: Floats) -> Bools:
     """
     Tell which jobs are among the worst.
 
-    Parameters
-    ----------
-    slowdown : (D, J) float array
-        Of each job in each draw.
-
-    Returns
-    -------
-    (D, J) bool array
-        Whether fewer than `WORST` others are slower, and the job is slowed down at all.
+    `slowdown` (D, J): of each job in each draw. Result (D, J): whether fewer than `WORST` others
+    are slower, and the job is slowed down at all.
 
     Examples
     --------
@@ -217,15 +188,7 @@ def spread(hours: Floats) -> LostHours:
     """
     Return median and interval of what draws say.
 
-    Parameters
-    ----------
-    hours : (D,) float array
-        Node-hours.
-
-    Returns
-    -------
-    LostHours
-        Median, 5 and 95 %.
+    `hours` (D,): node-hours. Result: median, 5 and 95 %.
     """
     low, middle, high = np.quantile(hours, (_LOW, 0.5, _HIGH)).tolist()
     return LostHours(middle, low, high)

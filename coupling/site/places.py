@@ -70,26 +70,7 @@ def place(jobs: Sequence[Job], topology: Topology, source: str, *, stop: bool) -
     """
     Find the nodes of jobs.
 
-    Parameters
-    ----------
-    jobs : sequence of Job
-        With host lists.
-    topology : Topology
-        The fabric.
-    source : str
-        What errors call the file of the jobs.
-    stop : bool
-        Whether a host that the fabric has not is an error; else its job goes on without it.
-
-    Returns
-    -------
-    Places
-        Who runs where.
-
-    Raises
-    ------
-    SnapshotError
-        If a host list is none, a host is unknown and `stop`, or no job has a known host.
+    Result: who runs where.
     """
     placed: list[Placed] = []
     unknown: dict[str, None] = {}

@@ -46,20 +46,8 @@ def running_in_queue(path: Path | str) -> Running:
     """
     Read who runs from ``squeue --json``.
 
-    Parameters
-    ----------
-    path : Path or str
-        The queue; ``-`` is standard input.
-
-    Returns
-    -------
-    Running
-        Jobs that run. Those that wait, start, end, are suspended or have ended are left out.
-
-    Raises
-    ------
-    WorkloadError, SnapshotError
-        If the file cannot be read, or nobody runs.
+    `path`: the queue; ``-`` is standard input. Result: jobs that run. Those that wait, start, end,
+    are suspended or have ended are left out.
     """
     source = read_source(path)
     entries = squeue_entries(source, Filters())
@@ -70,22 +58,8 @@ def running_at(path: Path | str, at: str) -> Running:
     """
     Read who ran at a moment from ``sacct -X -P``.
 
-    Parameters
-    ----------
-    path : Path or str
-        The accounting records; ``-`` is standard input.
-    at : str
-        The moment, on the clock of the records: ``2024-05-30T09:00`` or seconds since 1970.
-
-    Returns
-    -------
-    Running
-        Jobs that had started and not ended.
-
-    Raises
-    ------
-    WorkloadError, SnapshotError
-        If the file cannot be read, the moment is none, or nobody ran then.
+    `path`: the accounting records; ``-`` is standard input. `at`: the moment, on the clock of the
+    records: ``2024-05-30T09:00`` or seconds since 1970.
     """
     moment_s = instant(at, "--at", "time")
     if moment_s < 0:

@@ -123,30 +123,8 @@ def scene_of_places(
     """
     Draw what placed jobs send.
 
-    Parameters
-    ----------
-    places : sequence of Placed
-        Who runs where.
-    fabric : (Topology, Routing)
-        The fabric, and the ways through it.
-    profile : Profile
-        How jobs communicate.
-    source : str
-        What errors call the file of the jobs.
-    draws : int
-        How often each job draws, 1 to `MOST_DRAWS`.
-    seed : int
-        Of the draws, not negative; draw k is the same whatever the number of draws.
-
-    Returns
-    -------
-    Scene
-        Jobs and draws.
-
-    Raises
-    ------
-    SnapshotError
-        If the profile does not fit a job.
+    `fabric` (Topology, Routing): the fabric, and the ways through it. `draws`: how often each job
+    draws, 1 to `MOST_DRAWS`.
     """
     topology, routing = fabric
     jobs = sorted(places, key=lambda own: own.job.id)
@@ -173,20 +151,7 @@ def scene_of_snapshot(snapshot: Snapshot) -> Scene:
     """
     Take the jobs of a snapshot as a scene with one draw.
 
-    Parameters
-    ----------
-    snapshot : Snapshot
-        With all that jobs send; its model is `accurate`.
-
-    Returns
-    -------
-    Scene
-        The same jobs.
-
-    Raises
-    ------
-    SnapshotError
-        If a job says nothing about what it sends, or the model is another.
+    `snapshot`: with all that jobs send; its model is `accurate`.
     """
     if snapshot.model != "accurate":
         raise SnapshotError(

@@ -67,38 +67,10 @@ def read_site(
     """
     Read a site.
 
-    Parameters
-    ----------
-    topology : str, Path, mapping or Topology
-        The fabric: a file, the name of a machine, fields, or the object.
-    squeue : Path or str, optional
-        Output of ``squeue --json``.
-    sacct : Path or str, optional
-        Instead: output of ``sacct -X -P``, with `at`.
-    at : str, optional
-        The moment, on the clock of the records.
-    name_map : Path or str, optional
-        Better names for GUIDs of an InfiniBand fabric.
-    profile : Path, str, mapping or Profile, optional
-        How jobs communicate; by default five patterns with equal chance.
-    unknown : {"skip", "stop"}
-        Whether jobs go on without hosts that the fabric has not, or such a host is an error.
-    routing : str, optional
-        A key of `netsim.ROUTINGS`; default: the usual one of the fabric.
-    draws : int, default 50
-        How often patterns and fractions are drawn from the profile.
-    seed : int, default 1
-        Of the draws.
-
-    Returns
-    -------
-    Site
-        Jobs on the fabric, and all that had to be assumed or left out.
-
-    Raises
-    ------
-    SnapshotError, WorkloadError
-        If a file or option is wrong, or nobody runs.
+    `squeue`: output of ``squeue --json``. `sacct`: instead: output of ``sacct -X -P``, with `at`.
+    `unknown` {"skip", "stop"}: whether jobs go on without hosts that the fabric has not, or such a
+    host is an error. `routing`: a key of `netsim.ROUTINGS`; default: the usual one of the fabric.
+    Result: jobs on the fabric, and all that had to be assumed or left out.
     """
     choice("unknown", unknown, UNKNOWN, error=SnapshotError)
     whole("draws", draws, 1, MOST_DRAWS, error=SnapshotError)

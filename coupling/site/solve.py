@@ -54,21 +54,7 @@ class Outcome:
 
 
 def solve(scene: Scene, loads: Loads | None = None) -> Outcome:
-    """
-    Let the jobs of a scene run together, draw by draw.
-
-    Parameters
-    ----------
-    scene : Scene
-        Jobs and draws.
-    loads : Loads, optional
-        Of this scene, where some are known already.
-
-    Returns
-    -------
-    Outcome
-        Of every draw.
-    """
+    """Let the jobs of a scene run together, draw by draw."""
     drawn, apart = (loads or Loads(scene)).all_draws()
     numbers = [job.number for job in scene.jobs]
     place = {number: at for at, number in enumerate(numbers)}

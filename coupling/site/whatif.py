@@ -31,23 +31,7 @@ from netsim.topology.levels import links_in_service
 
 
 def whatif_of(site: Site, changes: Changes, seed: int = 1) -> WhatIf:
-    """
-    Compare the jobs of a site before and after a change.
-
-    Parameters
-    ----------
-    site : Site
-        Jobs on a fabric.
-    changes : Changes
-        What is otherwise.
-    seed : int, default 1
-        Of another routing that draws.
-
-    Returns
-    -------
-    WhatIf
-        Both, job by job, with the same draws.
-    """
+    """Compare the jobs of a site before and after a change."""
     made = changed(site.scene, changes, seed)
     before, after = solve(made.before), solve(made.after)
     jobs = _jobs(made, before, after)
@@ -76,19 +60,7 @@ def rank_failures(
     """
     Let each switch, or each cable between switches, fail alone, and rank what that does.
 
-    Parameters
-    ----------
-    site : Site
-        Jobs on a fabric.
-    kind : {"switch", "cable"}
-        What fails.
-    progress : callable, optional
-        Called with how many were tried, of how many.
-
-    Returns
-    -------
-    Ranking
-        Those that hurt most first.
+    `kind` {"switch", "cable"}: what fails. Result: those that hurt most first.
     """
     scene = site.scene
     loads = Loads(scene)

@@ -15,20 +15,8 @@ def parse_task(text: str) -> tuple[int, int]:
     """
     Read which task of an array this is.
 
-    Parameters
-    ----------
-    text : str
-        As ``"3/40"``: the third of forty.
-
-    Returns
-    -------
-    (int, int)
-        The task, from 1, and how many there are.
-
-    Raises
-    ------
-    ExperimentError
-        If it is nothing of that kind.
+    `text`: as ``"3/40"``: the third of forty. Result (int, int): the task, from 1, and how many
+    there are.
 
     Examples
     --------
@@ -48,17 +36,8 @@ def cells_of_task(n_cells: int, task: int, tasks: int) -> range:
     """
     Return the cells of a task: neighbours, which share inputs.
 
-    Parameters
-    ----------
-    n_cells : int
-        Cells of the sweep.
-    task, tasks : int
-        The task, from 1, and how many there are.
-
-    Returns
-    -------
-    range
-        Places of cells; every cell is in one task.
+    `task`, `tasks`: the task, from 1, and how many there are. Result: places of cells; every cell
+    is in one task.
 
     Examples
     --------
@@ -69,23 +48,7 @@ def cells_of_task(n_cells: int, task: int, tasks: int) -> range:
 
 
 def script(folder: Path, n_cells: int, tasks: int) -> str:
-    """
-    Write a script for Slurm, which says how PBS takes it.
-
-    Parameters
-    ----------
-    folder : Path
-        Directory of the sweep.
-    n_cells : int
-        Its cells.
-    tasks : int
-        Tasks of the array.
-
-    Returns
-    -------
-    str
-        The script.
-    """
+    """Write a script for Slurm, which says how PBS takes it."""
     place = shlex.quote(str(folder))
     return f"""#!/bin/sh
 # {n_cells} cells in {tasks} tasks, each with one core. Hand it in again: finished cells are kept.
@@ -103,24 +66,7 @@ def write_array(plan: Plan, folder: Path, tasks: int | None) -> Path:
     """
     Write plan and script of an array.
 
-    Parameters
-    ----------
-    plan : Plan
-        The sweep.
-    folder : Path
-        Its directory, which all tasks see.
-    tasks : int or None
-        Tasks; None: one for each cell.
-
-    Returns
-    -------
-    Path
-        The script.
-
-    Raises
-    ------
-    ResultError
-        If a file cannot be written.
+    `tasks`: tasks; None: one for each cell.
     """
     count = len(plan.cells)
     tasks = count if tasks is None else tasks
@@ -136,17 +82,7 @@ def spec_of(path: Path, changes: list[str]) -> Spec:
     """
     Read a sweep from its file, or from its directory.
 
-    Parameters
-    ----------
-    path : Path
-        An experiment file with a table ``[sweep]``, or a directory of a sweep.
-    changes : list of str
-        Fields to set.
-
-    Returns
-    -------
-    Spec
-        The sweep.
+    `path`: an experiment file with a table ``[sweep]``, or a directory of a sweep.
     """
     if not path.is_dir():
         return Spec.read(path, changes)

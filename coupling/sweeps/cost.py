@@ -36,23 +36,7 @@ class Estimate:
 
 
 def missing(plan: Plan, folder: Path, among: Sequence[int]) -> list[int]:
-    """
-    Return the cells that are to be computed.
-
-    Parameters
-    ----------
-    plan : Plan
-        The plan.
-    folder : Path
-        Directory of the sweep.
-    among : sequence of int
-        Places of cells.
-
-    Returns
-    -------
-    list of int
-        Those that are not finished.
-    """
+    """Return the cells that are to be computed."""
     store, jobs = Store(folder), plan.spec.design.jobs
     return [index for index in among if not store.is_finished(plan.cells[index], jobs=jobs)]
 
@@ -61,17 +45,7 @@ def estimate(plan: Plan, folder: Path) -> Estimate:
     """
     Estimate what the missing cells of a plan will cost.
 
-    Parameters
-    ----------
-    plan : Plan
-        The plan.
-    folder : Path
-        Directory of the sweep, or where it is to be.
-
-    Returns
-    -------
-    Estimate
-        From the cost of finished cells, or from the first jobs of one cell per policy.
+    Result: from the cost of finished cells, or from the first jobs of one cell per policy.
     """
     store = Store(folder)
     pending = missing(plan, folder, range(len(plan.cells)))
@@ -102,16 +76,7 @@ def estimate(plan: Plan, folder: Path) -> Estimate:
 
 
 def warm(plan: Plan, pending: Sequence[int]) -> None:
-    """
-    Have kernels compiled and cached before several processes would each compile them.
-
-    Parameters
-    ----------
-    plan : Plan
-        The plan.
-    pending : sequence of int
-        Places of the cells to be computed.
-    """
+    """Have kernels compiled and cached before several processes would each compile them."""
     bench = Bench()
     for index in _one_per_policy(plan, pending).values():
         bench.pilot(plan.experiment(index), 2)

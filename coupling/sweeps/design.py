@@ -50,14 +50,7 @@ class Design:
         return tuple(name for group in self.groups for name in group)
 
     def combinations(self) -> Iterator[dict[str, Any]]:
-        """
-        Yield every combination once; the last group changes fastest.
-
-        Yields
-        ------
-        dict
-            A value for each factor.
-        """
+        """Yield every combination once; the last group changes fastest."""
         for picked in product(*(range(_length(group)) for group in self.groups)):
             yield {
                 name: values[at]
@@ -70,24 +63,8 @@ def read_design(tables: Any, place: str) -> Design:  # noqa: ANN401 (to be check
     """
     Read what a sweep varies.
 
-    Parameters
-    ----------
-    tables : mapping
-        The table ``[sweep]`` (docs/experiment.md); names may be dotted or tables inside each
-        other.
-    place : str
-        File and table, for errors.
-
-    Returns
-    -------
-    Design
-        The design.
-
-    Raises
-    ------
-    ExperimentError
-        If nothing varies, a list is empty or holds a value twice, zipped lists differ in
-        length, a factor varies twice, or a distribution is none.
+    `tables`: the table ``[sweep]`` (docs/experiment.md); names may be dotted or tables inside each
+    other.
     """
     tables = plain(tables, place, ExperimentError)
     given = Table(tables, place)

@@ -47,24 +47,7 @@ def compute(folder: str, digest: str, index: int) -> int:
     """
     Compute a cell and keep it, wherever this is called.
 
-    Parameters
-    ----------
-    folder : str
-        Directory of the sweep, which holds its plan.
-    digest : str
-        Hash of the plan, as `digest_of` returns it.
-    index : int
-        Place of the cell.
-
-    Returns
-    -------
-    int
-        The place.
-
-    Raises
-    ------
-    ResultError
-        If an input has changed since the plan was made, or a file cannot be written.
+    `digest`: hash of the plan, as `digest_of` returns it.
     """
     desk = _desk(folder, digest)
     cell, experiment = desk.plan.cells[index], desk.plan.experiment(index)
@@ -91,35 +74,12 @@ def compute(folder: str, digest: str, index: int) -> int:
 
 
 def digest_of(folder: Path) -> str:
-    """
-    Return the hash of the plan in a directory.
-
-    Parameters
-    ----------
-    folder : Path
-        Directory of a sweep.
-
-    Returns
-    -------
-    str
-        By which processes know it.
-    """
+    """Return the hash of the plan in a directory."""
     return sha256((folder / PLAN).read_bytes())
 
 
 def compute_here(folder: Path, pending: Sequence[int], computed: Computed) -> None:
-    """
-    Compute cells in this process.
-
-    Parameters
-    ----------
-    folder : Path
-        Directory of the sweep.
-    pending : sequence of int
-        Places of cells.
-    computed : callable
-        Called after each cell.
-    """
+    """Compute cells in this process."""
     digest = digest_of(folder)
     for index in pending:
         computed(compute(str(folder), digest, index))
@@ -131,21 +91,7 @@ def compute_in_processes(
     """
     Compute cells in processes of this machine.
 
-    Parameters
-    ----------
-    folder : Path
-        Directory of the sweep.
-    pending : sequence of int
-        Places of cells.
-    workers : int
-        Processes.
-    computed : callable
-        Called after each cell, in any order.
-
-    Raises
-    ------
-    ResultError
-        If a worker was killed; what is finished is kept.
+    `computed`: called after each cell, in any order.
     """
     with _processes(workers) as pool:
         try:
@@ -160,24 +106,8 @@ def compute_on_dask(folder: Path, pending: Sequence[int], address: str, computed
     """
     Compute cells on the workers of a Dask scheduler, which see the same files.
 
-    Parameters
-    ----------
-    folder : Path
-        Directory of the sweep.
-    pending : sequence of int
-        Places of cells.
-    address : str
-        Of the scheduler, e.g. ``"tcp://host:8786"``.
-    computed : callable
-        Called after each cell, in any order.
-
-    Raises
-    ------
-    ExperimentError
-        If Dask is not installed.
-    ResultError
-        If the scheduler does not answer or goes away, or workers die over a cell; what is
-        finished is kept. A cell of a worker that died is computed by another one.
+    `address`: of the scheduler, e.g. ``"tcp://host:8786"``. `computed`: called after each cell, in
+    any order.
     """
     try:
         import distributed  # noqa: PLC0415 (optional)

@@ -40,15 +40,7 @@ def is_seed(name: str) -> bool:
     """
     Say whether a factor repeats the same case by chance.
 
-    Parameters
-    ----------
-    name : str
-        Name of the factor.
-
-    Returns
-    -------
-    bool
-        Whether it is a seed or the number of a draw.
+    Result: whether it is a seed or the number of a draw.
     """
     return name == DRAW or name in ("run.seed", "workload.seed", *_SEEDS) or "run.seeds." in name
 
@@ -57,36 +49,14 @@ def is_policy(name: str) -> bool:
     """
     Say whether a factor is something that an operator chooses.
 
-    Parameters
-    ----------
-    name : str
-        Name of the factor.
-
-    Returns
-    -------
-    bool
-        Whether it is of the scheduler, or the routing.
+    Result: whether it is of the scheduler, or the routing.
     """
     own = name.startswith("scheduler.") or name.split(".")[:2] == ["network", "routing"]
     return own and not is_seed(name)
 
 
 def check_factor(name: str, place: str) -> None:
-    """
-    Refuse a name that no experiment knows.
-
-    Parameters
-    ----------
-    name : str
-        Name of a factor.
-    place : str
-        File and table, for the error.
-
-    Raises
-    ------
-    ExperimentError
-        With the nearest name. Inside topology, workload and communication their readers decide.
-    """
+    """Refuse a name that no experiment knows."""
     parts = _SEEDS.get(name, name).split(".")
     if parts[0] in WHOLE or name == DRAW:
         return
@@ -105,21 +75,7 @@ def with_values(
     """
     Return the tables of an experiment with factors set.
 
-    Parameters
-    ----------
-    tables : mapping
-        Of the experiment; they stay as they are.
-    values : mapping
-        By name of the factor.
-    folder : Path
-        Where relative paths start.
-    place : str
-        File and table, for errors.
-
-    Returns
-    -------
-    dict
-        The tables.
+    `folder`: where relative paths start.
     """
     changed = deepcopy(dict(tables))
     if any(name.startswith("communication.rule") for name in values):
@@ -141,19 +97,7 @@ def placed(name: str, value: Any, folder: Path) -> Any:  # noqa: ANN401 (a TOML 
     """
     Return the value of a field with absolute paths.
 
-    Parameters
-    ----------
-    name : str
-        Name of the field, or of a table that is one.
-    value : TOML value
-        Its value; parts of one's own are registered.
-    folder : Path
-        Where relative paths start.
-
-    Returns
-    -------
-    TOML value
-        The same otherwise.
+    `folder`: where relative paths start.
     """
     last = name.rpartition(".")[2]
     if name == "run.plugins" and isinstance(value, list):
@@ -168,15 +112,7 @@ def label_of_value(value: object) -> Label:
     """
     Write a value as tables of cells have it.
 
-    Parameters
-    ----------
-    value : TOML value
-        Of a factor.
-
-    Returns
-    -------
-    Label
-        Numbers as they are; the ``label`` of a table, or its name and fields, as text.
+    Result: numbers as they are; the ``label`` of a table, or its name and fields, as text.
 
     Examples
     --------

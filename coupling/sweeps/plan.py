@@ -71,34 +71,14 @@ class Plan:
         return f"<Plan {shortened(self.spec.name)!r}: {len(self.cells)} cells>"
 
     def experiment(self, index: int) -> Experiment:
-        """
-        Return the experiment of a cell.
-
-        Parameters
-        ----------
-        index : int
-            Place of the cell.
-
-        Returns
-        -------
-        Experiment
-            The experiment.
-        """
+        """Return the experiment of a cell."""
         return self.spec.experiment(self.spec.combinations[index])
 
     def save(self, folder: Path) -> None:
         """
         Write the plan, from which any machine that sees the same files can compute cells.
 
-        Parameters
-        ----------
-        folder : Path
-            Where to write `SWEEP` and `PLAN`.
-
-        Raises
-        ------
-        ResultError
-            If a file cannot be written.
+        `folder`: where to write `SWEEP` and `PLAN`.
         """
         digest = write_file(folder / SWEEP, self.spec.to_toml().encode())
         cells = [{"cell": cell.name, "inputs": list(cell.inputs)} for cell in self.cells]
@@ -110,20 +90,7 @@ class Plan:
         """
         Read a plan.
 
-        Parameters
-        ----------
-        folder : Path
-            Where `save` wrote it.
-
-        Returns
-        -------
-        Plan
-            The plan.
-
-        Raises
-        ------
-        ResultError, ExperimentError
-            If there is none, or one that was changed.
+        `folder`: where `save` wrote it.
         """
         if not (folder / PLAN).is_file():
             raise ResultError(f"{folder}: expected a sweep with {PLAN}, found none.")
@@ -149,26 +116,7 @@ class Plan:
 
 
 def make_plan(spec: Spec, checked: Checked | None = None) -> Plan:
-    """
-    Check every cell of a sweep, as far as that is possible without running it.
-
-    Parameters
-    ----------
-    spec : Spec
-        What is asked for.
-    checked : callable, optional
-        Called after each cell.
-
-    Returns
-    -------
-    Plan
-        Its cells.
-
-    Raises
-    ------
-    ExperimentError
-        If cells can never run: all of them are told, by reason; if two cells are the same.
-    """
+    """Check every cell of a sweep, as far as that is possible without running it."""
     bench = Bench()
     cells: list[Cell] = []
     faults: dict[str, list[Mapping[str, Label]]] = {}

@@ -46,15 +46,7 @@ class Bench:
         """
         Return fabric and workload of an experiment.
 
-        Parameters
-        ----------
-        experiment : Experiment
-            The experiment.
-
-        Returns
-        -------
-        Parts
-            The same object for experiments that differ elsewhere.
+        Result: the same object for experiments that differ elsewhere.
         """
         tables, seeds = experiment.tables(), experiment.all_seeds
         own = [tables.get(key) for key in ("topology", "workload", "communication")]
@@ -68,38 +60,13 @@ class Bench:
         """
         Return what an experiment reads.
 
-        Parameters
-        ----------
-        experiment : Experiment
-            The experiment.
-
-        Returns
-        -------
-        dict of str to str
-            SHA-256 by path of every file, those of plug-ins among them.
+        Result: SHA-256 by path of every file, those of plug-ins among them.
         """
         own = hashes(experiment.routing, experiment.folder) | sources(experiment.tables())
         return {**self.parts(experiment).hashes, **own}
 
     def check(self, experiment: Experiment) -> Parts:
-        """
-        Make every part that a run will need, so that errors show before anything is run.
-
-        Parameters
-        ----------
-        experiment : Experiment
-            What will be run.
-
-        Returns
-        -------
-        Parts
-            Its fabric and workload.
-
-        Raises
-        ------
-        ExperimentError, SchedulerError, NetsimError, PatternError
-            If it can never be run.
-        """
+        """Make every part that a run will need, so that errors show before anything is run."""
         parts = self.parts(experiment)
         sizes = sorted({job.n_nodes for job in parts.workload.jobs})
         key = _key([_without(experiment.tables(), *_NOT_CHECKED), sizes])
@@ -109,19 +76,7 @@ class Bench:
         return parts
 
     def run(self, experiment: Experiment) -> Result:
-        """
-        Run an experiment.
-
-        Parameters
-        ----------
-        experiment : Experiment
-            What to run.
-
-        Returns
-        -------
-        Result
-            Tables and summary.
-        """
+        """Run an experiment."""
         parts = self.parts(experiment)
         key = _key([self._parts[0], _without(experiment.tables(), *_BASELINE_KNOWS_NOT)])
         with shielded(None) as told:
@@ -133,17 +88,7 @@ class Bench:
         """
         Run the first jobs of an experiment, to see what the whole will cost.
 
-        Parameters
-        ----------
-        experiment : Experiment
-            What is to be run.
-        n_jobs : int
-            How many.
-
-        Returns
-        -------
-        (Result, float, int)
-            What came out; CPU seconds for each job; jobs of the whole.
+        Result (Result, float, int): what came out; CPU seconds for each job; jobs of the whole.
         """
         parts = self.parts(experiment)
         jobs = parts.workload.jobs

@@ -62,26 +62,8 @@ class PacketModel:
         """
         Check options.
 
-        Parameters
-        ----------
-        topology : Topology
-            The fabric.
-        fairness : {"per-sender"}
-            Links share as the switch makes them; any other rule is refused.
-        switch : mapping or str, optional
-            The table `[switch]`, or the name of a preset.
-        iterations, draws, seed : int, optional
-            As above.
-
-        Returns
-        -------
-        PacketModel
-            The simulation.
-
-        Raises
-        ------
-        ContentionError
-            If an option is wrong, or packets cannot be simulated on the fabric.
+        `fairness` {"per-sender"}: links share as the switch makes them; any other rule is refused.
+        `switch`: the table `[switch]`, or the name of a preset.
         """
         if not is_per_sender(fairness):
             raise ContentionError(
@@ -108,19 +90,8 @@ class PacketModel:
         """
         Simulate jobs together.
 
-        Parameters
-        ----------
-        traffic : mapping of int to Traffic
-            What each job sends.
-        start_s : mapping of int to float, optional
-            When each job starts; absent: at a part of its compute time drawn from its identity.
-        iterations : mapping of int to int, optional
-            Iterations of each job, after which it leaves.
-
-        Returns
-        -------
-        PacketTimes
-            Means over the draws; what the links carried in the first.
+        `start_s`: when each job starts; absent: at a part of its compute time drawn from its
+        identity. Result: means over the draws; what the links carried in the first.
         """
         found = []
         for draw in range(self.seed, self.seed + self.draws):
@@ -159,33 +130,10 @@ def packets(
     """
     Build the model `packets`.
 
-    Parameters
-    ----------
-    topology : Topology
-        The fabric.
-    fairness : {"per-sender"}
-        Links share as the switch makes them; any other rule is refused.
-    switch : mapping or str, optional
-        The table `[switch]`, or the name of a preset.
-    iterations : int, default 20
-        Iterations of the slowest of the jobs that meet, at least 2.
-    draws : int, default 1
-        Simulations with other starts and random delays, whose results are averaged.
-    seed : int, default 0
-        Of the first draw.
+    `fairness` {"per-sender"}: links share as the switch makes them; any other rule is refused.
+    `switch`: the table `[switch]`, or the name of a preset. `iterations`: iterations of the slowest
+    of the jobs that meet, at least 2.
 
-    Returns
-    -------
-    Recomputed
-        The model, without jobs.
-
-    Raises
-    ------
-    ContentionError
-        If an option is wrong, or packets cannot be simulated on the fabric.
-
-    Notes
-    -----
     Slow: each solve simulates all packets of at least 20 iterations of every job. Meant for
     snapshots and short logs, as the judge of the other models. Interference can fall below 1; who
     is to blame is not told.
@@ -210,17 +158,7 @@ def worst_packet_links(traffic: Mapping[int, Traffic], times: PacketTimes) -> di
     """
     Return the link before which packets waited longest, of those that a job shares.
 
-    Parameters
-    ----------
-    traffic : mapping of int to Traffic
-        What each job sends.
-    times : PacketTimes
-        What the simulation of these jobs said.
-
-    Returns
-    -------
-    dict of int to int
-        Directed link by job; -1 for a job that shares none.
+    Result: directed link by job; -1 for a job that shares none.
     """
     names = list(traffic)
     waited = dict(zip(times.links.links.tolist(), times.links.waited_s.tolist(), strict=True))

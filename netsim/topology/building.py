@@ -9,19 +9,7 @@ _MOST_LINKS = 10_000_000
 
 
 def check_size(n_links: int) -> None:
-    """
-    Refuse a fabric before the memory is full.
-
-    Parameters
-    ----------
-    n_links : int
-        Directed links that it would have.
-
-    Raises
-    ------
-    TopologyError
-        If there are more than 10 million, for which 2 GB would be needed to look at it.
-    """
+    """Refuse a fabric before the memory is full."""
     if n_links > _MOST_LINKS:
         raise TopologyError(
             f"the fabric would have {n_links:,} directed links; at most {_MOST_LINKS:,} are built."
@@ -32,20 +20,8 @@ def reverse_links(tail: Ints, head: Ints, cable: Ints) -> Ints:
     """
     Return the other direction of each link's cable.
 
-    Parameters
-    ----------
-    tail, head, cable : (E,) int array
-        Ends of each link, and its number among parallel cables, the same both ways.
-
-    Returns
-    -------
-    (E,) int array
-        Link with tail and head exchanged and the same cable number.
-
-    Raises
-    ------
-    TopologyError
-        If a link has no reverse.
+    `tail`, `head`, `cable` (E,): ends of each link, and its number among parallel cables, the same
+    both ways. Result (E,): link with tail and head exchanged and the same cable number.
     """
     there, back = np.lexsort((cable, head, tail)), np.lexsort((cable, tail, head))
     matches = (tail[there] == head[back]) & (head[there] == tail[back])
@@ -60,19 +36,8 @@ def compact(names: tuple[str, ...], kind: Ints) -> tuple[tuple[str, ...], Ints]:
     """
     Leave out the kinds that nothing is of.
 
-    Parameters
-    ----------
-    names : tuple of str
-        All kinds.
-    kind : (n,) int array
-        Which of them each thing is.
-
-    Returns
-    -------
-    names : tuple of str
-        Those that occur, in the order in which they do.
-    kind : (n,) int array
-        Which of these each thing is.
+    `kind` (n,): which of them each thing is. Result: `names`: those that occur, in the order in
+    which they do; `kind` (n,): which of these each thing is.
     """
     first = {}
     for number in range(len(names)):

@@ -42,19 +42,7 @@ class LeafTapers:
 
 
 def leaf_tapers(topology: Topology) -> LeafTapers:
-    """
-    Return how tapered each leaf is.
-
-    Parameters
-    ----------
-    topology : Topology
-        The fabric.
-
-    Returns
-    -------
-    LeafTapers
-        Of all switches with a node in service.
-    """
+    """Return how tapered each leaf is."""
     size, nodes = topology.n_nodes + topology.n_switches, topology.n_nodes
     works = links_in_service(topology)
     tail, head = topology.link_tail[works], topology.link_head[works]
@@ -102,28 +90,7 @@ def with_taper(topology: Topology, taper: float) -> Topology:
 
 
 def add_cables(topology: Topology, cables: Sequence[tuple[str, str, int]]) -> Topology:
-    """
-    Add cables between switches.
-
-    Parameters
-    ----------
-    topology : Topology
-        The fabric.
-    cables : sequence of (str, str, int)
-        Two switches by any of their names, and how many cables to lay between them. Each is as
-        fast as the fastest that joins the two, or else as the fastest between the first and any
-        other switch.
-
-    Returns
-    -------
-    Topology
-        A plain graph with the same nodes, switches and links, the new ones last.
-
-    Raises
-    ------
-    TopologyError
-        If there is no such switch, or no cable to tell the speed by.
-    """
+    """Add cables between switches."""
     tail, head, cable, capacity = [], [], [], []
     laid: dict[tuple[int, int], int] = {}
     for first, second, count in cables:

@@ -71,15 +71,7 @@ class Dragonfly(Topology):
         """
         Return the links along the row to another column.
 
-        Parameters
-        ----------
-        router, column, lane : int array
-            Tail, column of the head, and parallel cable.
-
-        Returns
-        -------
-        int array
-            Links; meaningless where the column is the router's own.
+        Result: links; meaningless where the column is the router's own.
         """
         peer = column - (column > router % self.columns)
         return self.bases[0] + (router * (self.columns - 1) + peer) * self.lanes[0] + lane
@@ -88,15 +80,7 @@ class Dragonfly(Topology):
         """
         Return the links along the column to another row.
 
-        Parameters
-        ----------
-        router, row, lane : int array
-            Tail, row of the head, and parallel cable.
-
-        Returns
-        -------
-        int array
-            Links; meaningless where the row is the router's own.
+        Result: links; meaningless where the row is the router's own.
         """
         peer = row - (row > router // self.columns % self.rows)
         link: Ints = self.bases[1] + (router * (self.rows - 1) + peer) * self.lanes[1] + lane
@@ -106,15 +90,7 @@ class Dragonfly(Topology):
         """
         Return the links between groups.
 
-        Parameters
-        ----------
-        group, target, cable, lane : int array
-            Groups of tail and head, number of the cable between them, and lane.
-
-        Returns
-        -------
-        int array
-            Links; meaningless where the groups are the same.
+        Result: links; meaningless where the groups are the same.
         """
         pair = group * (self.groups - 1) + target - (target > group)
         place: Ints = pair * self.gateways.shape[2] + cable
@@ -124,15 +100,8 @@ class Dragonfly(Topology):
         """
         Return the routers at the two ends of every blue cable between two groups.
 
-        Parameters
-        ----------
-        group, target : (F,) int array
-            Different groups.
-
-        Returns
-        -------
-        exits, entries : (F, K) int array
-            Routers in `group` and in `target`.
+        `group`, `target` (F,): different groups. Result: `exits`, `entries` (F, K): routers in
+        `group` and in `target`.
         """
         size = self.routers_per_group
         exits = self.gateways[group, target - (target > group)]
@@ -143,15 +112,7 @@ class Dragonfly(Topology):
         """
         Part flows so that a table of them and their gateways stays small.
 
-        Parameters
-        ----------
-        flows : (F,) int array
-            Numbers of flows.
-
-        Yields
-        ------
-        int array
-            Some of them, in order.
+        `flows` (F,): numbers of flows. Yields: some of them, in order.
         """
         batch = max(1, _AT_ONCE // self.gateways.shape[2])
         for first in range(0, flows.size, batch):
@@ -161,15 +122,7 @@ class Dragonfly(Topology):
         """
         Return the links between routers of one group: a green and a black one at most.
 
-        Parameters
-        ----------
-        here, there : int array
-            Routers of the same group.
-
-        Returns
-        -------
-        int array
-            0, 1 or 2.
+        Result: 0, 1 or 2.
         """
         green = here % self.columns != there % self.columns
         black = here // self.columns != there // self.columns
@@ -180,15 +133,7 @@ class Dragonfly(Topology):
         """
         Return the links between routers on a minimal path, over one blue cable at most.
 
-        Parameters
-        ----------
-        src, dst : (F,) int array
-            Source and destination nodes.
-
-        Returns
-        -------
-        (F,) int array
-            0 on one router.
+        `src`, `dst` (F,): source and destination nodes. Result (F,): 0 on one router.
         """
         here, there = src // self.nodes_per_router, dst // self.nodes_per_router
         found = self.local_hops(here, there)
@@ -222,38 +167,14 @@ def build_dragonfly(
     """
     Build a dragonfly.
 
-    Parameters
-    ----------
-    groups : int
-        Groups.
-    routers : int or sequence of int
-        Routers of a group, joined all-to-all; or its rows and columns.
-    bandwidth : Bandwidth
-        Bytes per second of every cable, or of node, green, black and blue cables.
-    nodes_per_router : int, default 1
-        Nodes on each router.
-    variant : str, default "canonical"
-        Where the blue cables end, a key of `netsim.topology.gateways.VARIANTS`.
-    global_links : int, optional
-        Blue cables (router pairs) between two groups; the variant's own number when absent.
-    lanes : sequence of int, optional
-        Parallel cables of green, black and blue pairs of routers; the variant's when absent.
-    gateways : (G, G-1, K) int array, optional
-        Where the blue cables end (see `Dragonfly`), in place of the variant's rule.
-    half_duplex : bool, default False
-        Both directions of a cable share one capacity.
-    latency_base_s, latency_per_link_s : float or str, default 0
-        Latency of a path of n links: base + per_link * (n - 1), in seconds or as ``"315 ns"``.
-
-    Returns
-    -------
-    Dragonfly
-        The fabric.
-
-    Raises
-    ------
-    TopologyError
-        If the numbers do not fit each other, the variant or the bandwidths.
+    `bandwidth`: bytes per second of every cable, or of node, green, black and blue cables.
+    `variant`: where the blue cables end, a key of `netsim.topology.gateways.VARIANTS`.
+    `global_links`: blue cables (router pairs) between two groups; the variant's own number when
+    absent. `lanes`: parallel cables of green, black and blue pairs of routers; the variant's when
+    absent. `gateways` (G, G-1, K) or None: where the blue cables end (see `Dragonfly`), in place of
+    the variant's rule. `half_duplex`: both directions of a cable share one capacity.
+    `latency_base_s`, `latency_per_link_s`: latency of a path of n links: base + per_link * (n - 1),
+    in seconds or as ``"315 ns"``.
 
     Examples
     --------

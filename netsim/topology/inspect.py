@@ -98,14 +98,7 @@ class TopologyReport:
     lost: Unreachable
 
     def to_dict(self) -> dict[str, Any]:
-        """
-        Return what `fabricsim topology inspect --json` prints.
-
-        Returns
-        -------
-        dict
-            Fields as in docs/commands.md.
-        """
+        """Return what `fabricsim topology inspect --json` prints."""
         topology = self.topology
         absent = 0 if topology.absent is None else topology.absent.size
         lost = [topology.vertex_name(node) for node in self.lost.nodes.tolist()]

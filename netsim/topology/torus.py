@@ -74,35 +74,13 @@ class Torus(Topology):
         """
         Return the coordinates of routers.
 
-        Parameters
-        ----------
-        router : (F,) int array
-            Router numbers.
-
-        Returns
-        -------
-        (D, F) int array
-            One row for each axis.
+        `router` (F,): router numbers. Result (D, F): one row for each axis.
         """
         parts = zip(self.strides, self.dims, strict=True)
         return np.stack([router // stride % side for stride, side in parts])
 
     def cable(self, axis: int, owner: Ints) -> Ints:
-        """
-        Return the cable that routers own on an axis, counted from the base of the axis.
-
-        Parameters
-        ----------
-        axis : int
-            The axis.
-        owner : int array
-            Routers that own a cable there.
-
-        Returns
-        -------
-        int array
-            Cable number within the axis.
-        """
+        """Return the cable that routers own on an axis, counted from the base of the axis."""
         stride, side, own = self.strides[axis], self.dims[axis], self.owners[axis]
         along = owner // stride % side
         return owner % stride + stride * (along + own * (owner // (stride * side)))
@@ -111,15 +89,7 @@ class Torus(Topology):
         """
         Return the links between routers on a shortest path: the Manhattan distance.
 
-        Parameters
-        ----------
-        src, dst : (F,) int array
-            Source and destination nodes.
-
-        Returns
-        -------
-        (F,) int array
-            0 on one router.
+        `src`, `dst` (F,): source and destination nodes. Result (F,): 0 on one router.
         """
         here = self.coordinates(src // self.nodes_per_router)
         there = self.coordinates(dst // self.nodes_per_router)
@@ -132,16 +102,9 @@ class Torus(Topology):
         """
         Return the sum of `hops` over all unordered pairs of some nodes.
 
-        Parameters
-        ----------
-        nodes : (n,) int array
-            Nodes; one may appear several times.
-
-        Returns
-        -------
-        int
-            The sum, axis by axis: from the number of nodes at each coordinate, which is fastest,
-            or on long axes from the nodes in order.
+        `nodes` (n,): nodes; one may appear several times. Result: the sum, axis by axis: from the
+        number of nodes at each coordinate, which is fastest, or on long axes from the nodes in
+        order.
         """
         places = self.coordinates(nodes // self.nodes_per_router)
         return sum(self._sum_along(axis, place) for axis, place in enumerate(places))
@@ -197,17 +160,7 @@ def cable_owners(dims: Sequence[int], wrap: Sequence[bool]) -> tuple[int, ...]:
     """
     Return how many coordinates of each axis own a cable.
 
-    Parameters
-    ----------
-    dims : sequence of int
-        Routers along each axis.
-    wrap : sequence of bool
-        Whether each axis is a ring.
-
-    Returns
-    -------
-    tuple of int
-        The side of a ring, one less on a line, 0 on a side of one router.
+    Result: the side of a ring, one less on a line, 0 on a side of one router.
     """
     parts = zip(dims, wrap, strict=True)
     return tuple(0 if side == 1 else side if ring else side - 1 for side, ring in parts)
@@ -226,31 +179,11 @@ def build_torus(
     """
     Build a torus or mesh.
 
-    Parameters
-    ----------
-    dims : sequence of int
-        Routers along each axis; axis 0 is the fastest in the numbering.
-    bandwidth : Bandwidth
-        Bytes per second of every cable; or of node cables and router cables; or of node
-        cables and of the cables of each axis.
-    nodes_per_router : int, default 1
-        Nodes on each router.
-    wrap : sequence of bool, optional
-        Whether each axis is a ring; all are when absent.
-    half_duplex : bool, default False
-        Both directions of a cable share one capacity.
-    latency_base_s, latency_per_link_s : float or str, default 0
-        Latency of a path of n links: base + per_link * (n - 1), in seconds or as ``"315 ns"``.
-
-    Returns
-    -------
-    Torus
-        The fabric.
-
-    Raises
-    ------
-    TopologyError
-        If the lists do not fit each other or hold values below 1.
+    `dims`: routers along each axis; axis 0 is the fastest in the numbering. `bandwidth`: bytes per
+    second of every cable; or of node cables and router cables; or of node cables and of the cables
+    of each axis. `wrap`: whether each axis is a ring; all are when absent. `half_duplex`: both
+    directions of a cable share one capacity. `latency_base_s`, `latency_per_link_s`: latency of a
+    path of n links: base + per_link * (n - 1), in seconds or as ``"315 ns"``.
 
     Examples
     --------

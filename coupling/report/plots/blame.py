@@ -21,18 +21,9 @@ def blame_matrix(blame: pd.DataFrame, most: int = MOST) -> pd.DataFrame:
     """
     Return who costs whom how much.
 
-    Parameters
-    ----------
-    blame : DataFrame
-        ``victim``, ``culprit`` and ``lost``; pairs may repeat.
-    most : int, default 20
-        Victims and culprits that are named, those of most loss.
-
-    Returns
-    -------
-    DataFrame
-        A row per victim, a column per culprit, the largest first; the rest of each is summed up as
-        ``others``. Empty where nobody loses.
+    `blame`: ``victim``, ``culprit`` and ``lost``; pairs may repeat. Result: a row per victim, a
+    column per culprit, the largest first; the rest of each is summed up as ``others``. Empty where
+    nobody loses.
     """
     lost = blame[blame["lost"] > 0]
     if lost.empty:
@@ -55,19 +46,7 @@ def blame_matrix(blame: pd.DataFrame, most: int = MOST) -> pd.DataFrame:
 
 
 def blame_pictures(results: Sequence[Result]) -> dict[str, Picture]:
-    """
-    Draw who costs whom in each run in which anybody does.
-
-    Parameters
-    ----------
-    results : sequence of Result
-        The runs.
-
-    Returns
-    -------
-    dict of str to Picture
-        By name of the run, all on one scale.
-    """
+    """Draw who costs whom in each run in which anybody does."""
     matrices = {result.name: run_blame(result) for result in results}
     found = {name: own for name, own in matrices.items() if not own.empty}
     scale = max((named_most(own) for own in found.values()), default=0.0)
@@ -81,17 +60,8 @@ def run_blame(result: Result, most: int = MOST) -> pd.DataFrame:
     """
     Return who costs whom how many node-hours in a run.
 
-    Parameters
-    ----------
-    result : Result
-        The run.
-    most : int, default 20
-        As for `blame_matrix`.
-
-    Returns
-    -------
-    DataFrame
-        As from `blame_matrix`; losses that no job is blamed for are left out.
+    `most`: as for `blame_matrix`. Result: as from `blame_matrix`; losses that no job is blamed for
+    are left out.
     """
     known = result.blame[result.blame["culprit"] != -1]
     return blame_matrix(
@@ -110,15 +80,7 @@ def named_most(matrix: pd.DataFrame) -> float:
     """
     Return the largest loss of one named job to another: what all others cost is no single job's.
 
-    Parameters
-    ----------
-    matrix : DataFrame
-        As from `blame_matrix`.
-
-    Returns
-    -------
-    float
-        At least the largest value where nobody is named.
+    `matrix`: as from `blame_matrix`. Result: at least the largest value where nobody is named.
     """
     named = matrix.drop(index="others", columns="others", errors="ignore").to_numpy(dtype=float)
     return float(named.max(initial=0.0)) or float(matrix.to_numpy().max())
@@ -130,21 +92,7 @@ def blame_picture(
     """
     Return the picture of a matrix.
 
-    Parameters
-    ----------
-    name : str
-        Unique in the page.
-    matrix : DataFrame
-        As from `blame_matrix`.
-    scale : float
-        Loss at the end of the colours.
-    title, unit : str
-        What it is of, and what is counted.
-
-    Returns
-    -------
-    Picture
-        The matrix.
+    `matrix`: as from `blame_matrix`.
     """
     height = 1.5 + _ROOM * max(6, len(matrix))
     return Picture(
@@ -172,16 +120,7 @@ def draw_blame(axes: Axes, matrix: pd.DataFrame, scale: float, unit: str) -> Non
     """
     Draw a matrix of victims and culprits.
 
-    Parameters
-    ----------
-    axes : Axes
-        Where to draw.
-    matrix : DataFrame
-        As from `blame_matrix`.
-    scale : float
-        Loss at the end of the colours.
-    unit : str
-        What is counted.
+    `matrix`: as from `blame_matrix`.
     """
     values = matrix.to_numpy(dtype=float)
     image = axes.imshow(

@@ -31,32 +31,13 @@ class Clock:
     begin_unix_s: float | None = None
 
     def at(self, seconds: Time) -> Time:
-        """
-        Return places on the axis.
-
-        Parameters
-        ----------
-        seconds : float array or float
-            Of the run.
-
-        Returns
-        -------
-        float array or float
-            In the unit of the axis.
-        """
+        """Return places on the axis."""
         if self.begin_unix_s is not None:
             return (self.begin_unix_s + seconds) / _DAY_S
         return seconds / duration_unit([self.end_s])[1]
 
     def label(self, axes: Axes) -> None:
-        """
-        Label the axis.
-
-        Parameters
-        ----------
-        axes : Axes
-            Where it is.
-        """
+        """Label the axis."""
         axes.set_xlim(self.at(0.0), self.at(self.end_s))
         if self.begin_unix_s is None:
             axes.set_xlabel(f"time [{duration_unit([self.end_s])[0]}]")

@@ -77,10 +77,7 @@ class Scene:
         """
         Return what is drawn.
 
-        Returns
-        -------
-        DataFrame
-            A row per directed link: its name, ends and load; whether it is marked or chosen.
+        Result: a row per directed link: its name, ends and load; whether it is marked or chosen.
         """
         topology = self.topology
         links = np.arange(topology.n_links)
@@ -97,23 +94,7 @@ class Scene:
 
 
 def fabric_picture(name: str, scene: Scene, alt: str) -> Picture:
-    """
-    Return the picture of a fabric.
-
-    Parameters
-    ----------
-    name : str
-        Unique in the page.
-    scene : Scene
-        The fabric and what is on it.
-    alt : str
-        What the picture shows.
-
-    Returns
-    -------
-    Picture
-        The drawing.
-    """
+    """Return the picture of a fabric."""
     layout = layout_of(scene.topology)
     width = HALF_WIDTH[0]
     height = width * min(max(layout.height, _LOWEST), _HIGHEST)
@@ -124,19 +105,7 @@ def fabric_picture(name: str, scene: Scene, alt: str) -> Picture:
 
 
 def job_colours(names: Sequence[str]) -> dict[str, str]:
-    """
-    Return the colour of each job.
-
-    Parameters
-    ----------
-    names : sequence of str
-        Jobs; of many, colours repeat.
-
-    Returns
-    -------
-    dict of str to str
-        By name.
-    """
+    """Return the colour of each job."""
     return {name: COLOURS[place % len(COLOURS)] for place, name in enumerate(names)}
 
 
@@ -154,18 +123,7 @@ def _paint(figure: Figure, scene: Scene, layout: Layout) -> None:
 
 
 def draw_fabric(axes: Axes, scene: Scene, layout: Layout | None = None) -> None:
-    """
-    Draw a fabric.
-
-    Parameters
-    ----------
-    axes : Axes
-        Where to draw.
-    scene : Scene
-        The fabric and what is on it.
-    layout : Layout, optional
-        Places of nodes and switches.
-    """
+    """Draw a fabric."""
     topology = scene.topology
     layout = layout or layout_of(topology)
     axes.set_axis_off()

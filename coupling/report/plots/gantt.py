@@ -50,10 +50,7 @@ class Gantt:
         """
         Return the cells in which anything ran.
 
-        Returns
-        -------
-        DataFrame
-            First node, begin, busy share and slowdown of each.
+        Result: first node, begin, busy share and slowdown of each.
         """
         row, column = np.nonzero(self.busy > 0)
         first = np.floor(self.node_edges[row]).astype(np.int64)
@@ -71,17 +68,8 @@ def node_names(result: Result, topology: Topology | None = None) -> list[str]:
     """
     Return the names of all nodes, in the order of the fabric.
 
-    Parameters
-    ----------
-    result : Result
-        A run.
-    topology : Topology, optional
-        Its fabric; without one the links of the nodes tell.
-
-    Returns
-    -------
-    list of str
-        As in the column ``nodes`` of the job table.
+    `topology`: its fabric; without one the links of the nodes tell. Result: as in the column
+    ``nodes`` of the job table.
     """
     if topology is not None:
         return [topology.vertex_name(node) for node in range(topology.n_nodes)]
@@ -95,19 +83,7 @@ def gantt_of(
     """
     Sum jobs up into a map of nodes and time.
 
-    Parameters
-    ----------
-    result : Result
-        A run.
-    topology : Topology, optional
-        Its fabric.
-    end_s : float, optional
-        End of the map; by default the last end of a job.
-
-    Returns
-    -------
-    Gantt or None
-        The map; None where no job ran, or nodes of jobs are not among those of the fabric.
+    Result: the map; None where no job ran, or nodes of jobs are not among those of the fabric.
     """
     names = node_names(result, topology)
     jobs = finished(result.jobs)
@@ -173,19 +149,7 @@ def gantt_pictures(
     """
     Draw nodes and time of each run.
 
-    Parameters
-    ----------
-    results : sequence of Result
-        The runs.
-    fabrics : mapping of str to Topology
-        Fabric of each run, by its name, where it is known.
-    begin_unix_s : float, optional
-        Moment of second 0 in the log.
-
-    Returns
-    -------
-    dict of str to Picture
-        By name of the run, all on one scale of time and colour.
+    `begin_unix_s`: moment of second 0 in the log.
     """
     ends = [float(finished(result.jobs)["end_s"].max()) for result in results]
     end_s = max((end for end in ends if end > 0), default=0.0)
@@ -211,15 +175,7 @@ def slowdown_scale(results: Sequence[Result]) -> float:
     """
     Return the slowdown at the end of the colours.
 
-    Parameters
-    ----------
-    results : sequence of Result
-        The runs.
-
-    Returns
-    -------
-    float
-        98 % of the node time of all runs is slowed less.
+    Result: 98 % of the node time of all runs is slowed less.
     """
     jobs = pd.concat([finished(result.jobs) for result in results])
     order = np.argsort(jobs["slowdown"].to_numpy())
@@ -239,20 +195,7 @@ def _paint(figure: Figure, gantt: Gantt, clock: Clock, scale: float, title: str)
 
 
 def draw_gantt(axes: Axes, gantt: Gantt, clock: Clock, scale: float) -> None:
-    """
-    Draw a map of nodes and time.
-
-    Parameters
-    ----------
-    axes : Axes
-        Where to draw.
-    gantt : Gantt
-        The map.
-    clock : Clock
-        The axis of time.
-    scale : float
-        Slowdown at the end of the colours.
-    """
+    """Draw a map of nodes and time."""
     image = axes.imshow(
         gantt.slowdown,
         extent=(

@@ -34,15 +34,7 @@ def classes(jobs: pd.DataFrame) -> pd.DataFrame:
     """
     Return size class and pattern of each job, for grouping.
 
-    Parameters
-    ----------
-    jobs : DataFrame
-        Job table of a result, or speed-ups.
-
-    Returns
-    -------
-    DataFrame
-        ``size`` and ``pattern``; a job without pattern has `SILENT`.
+    Result: ``size`` and ``pattern``; a job without pattern has `SILENT`.
     """
     return pd.DataFrame(
         {
@@ -56,17 +48,8 @@ def class_names(columns: Iterable[pd.Series], by: str) -> list[str]:
     """
     Return the classes that occur.
 
-    Parameters
-    ----------
-    columns : iterable of Series
-        Columns as from `classes`.
-    by : {"size", "pattern"}
-        Which.
-
-    Returns
-    -------
-    list of str
-        Sizes from the smallest; patterns by name, `SILENT` last.
+    `columns`: columns as from `classes`. `by` {"size", "pattern"}: which. Result: sizes from the
+    smallest; patterns by name, `SILENT` last.
     """
     present = {str(name) for column in columns for name in column.unique()}
     if by == "size":
@@ -78,34 +61,14 @@ def communicating(jobs: pd.DataFrame) -> pd.DataFrame:
     """
     Return the jobs that ran and use the network.
 
-    Parameters
-    ----------
-    jobs : DataFrame
-        Job table of a result.
-
-    Returns
-    -------
-    DataFrame
-        Jobs with a communication fraction above 0.
+    Result: jobs with a communication fraction above 0.
     """
     done = finished(jobs)
     return done[done["comm_fraction"] > 0]
 
 
 def affected(jobs: pd.DataFrame) -> pd.DataFrame:
-    """
-    Return the jobs that ran and that the network, or what is assumed of it, could slow.
-
-    Parameters
-    ----------
-    jobs : DataFrame
-        Job table of a result.
-
-    Returns
-    -------
-    DataFrame
-        Jobs that communicate, and any others with a slowdown.
-    """
+    """Return the jobs that ran and that the network, or what is assumed of it, could slow."""
     done = finished(jobs)
     return done[(done["comm_fraction"] > 0) | (done["slowdown"] != 1)]
 
@@ -114,17 +77,7 @@ def speedups_to(results: Sequence[Result], baseline: Result | None) -> dict[str,
     """
     Return the speed-ups of every run but Baseline.
 
-    Parameters
-    ----------
-    results : sequence of Result
-        The runs.
-    baseline : Result or None
-        The run to compare with.
-
-    Returns
-    -------
-    dict of str to DataFrame
-        By name of the run, as from `coupling.results.summary.speedup`; empty without Baseline.
+    Result: by name of the run, as from `coupling.results.summary.speedup`; empty without Baseline.
     """
     if baseline is None:
         return {}
@@ -139,17 +92,9 @@ def slowdown_plots(results: Sequence[Result]) -> dict[str, Picture]:
     """
     Draw interference and slowdown of the jobs that communicate, or are slowed.
 
-    Parameters
-    ----------
-    results : sequence of Result
-        The runs.
-
-    Returns
-    -------
-    dict of str to Picture
-        ``interference-size``, ``interference-pattern``, ``slowdown-size``,
-        ``slowdown-pattern`` and, where any job is disturbed, ``tail`` and ``lost``; empty
-        when no job communicates or is slowed.
+    Result: ``interference-size``, ``interference-pattern``, ``slowdown-size``, ``slowdown-pattern``
+    and, where any job is disturbed, ``tail`` and ``lost``; empty when no job communicates or is
+    slowed.
     """
     tables = {result.name: affected(result.jobs) for result in results}
     if all(table.empty for table in tables.values()):
@@ -201,17 +146,8 @@ def speedup_plots(
     """
     Draw the speed-up of each class of jobs.
 
-    Parameters
-    ----------
-    speedups : mapping of str to DataFrame
-        As from `speedups_to`, none of them empty.
-    colours : mapping of str to str
-        Of all runs.
-
-    Returns
-    -------
-    dict of str to Picture
-        ``speedup-size`` and ``speedup-pattern``.
+    `speedups`: as from `speedups_to`, none of them empty. Result: ``speedup-size`` and
+    ``speedup-pattern``.
     """
     return {
         f"speedup-{by}": Picture(
@@ -318,18 +254,7 @@ def draw_boxes(
     """
     Draw a box per class and run, with the mean and, for speed-ups, the weighted mean.
 
-    Parameters
-    ----------
-    axes : Axes
-        Where to draw.
-    tables : mapping of str to DataFrame
-        By name of the run: job tables, or speed-ups.
-    colours : mapping of str to str
-        Of the runs.
-    quantity : str
-        Column to sum up.
-    by : {"size", "pattern"}
-        What the classes are.
+    `by` {"size", "pattern"}: what the classes are.
     """
     groups = {name: classes(table)[by] for name, table in tables.items()}
     labels = class_names(groups.values(), by)

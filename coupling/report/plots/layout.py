@@ -46,15 +46,7 @@ def layout_of(topology: Topology) -> Layout:
     """
     Place the nodes and switches of a fabric as people draw them.
 
-    Parameters
-    ----------
-    topology : Topology
-        The fabric.
-
-    Returns
-    -------
-    Layout
-        A torus or mesh as slices, a dragonfly as groups, all else by levels.
+    Result: a torus or mesh as slices, a dragonfly as groups, all else by levels.
     """
     if isinstance(topology, Torus):
         return _slices(topology)
@@ -67,15 +59,7 @@ def cables_of(topology: Topology) -> Ints:
     """
     Return one direction of each cable between switches, failed ones included.
 
-    Parameters
-    ----------
-    topology : Topology
-        The fabric.
-
-    Returns
-    -------
-    (C,) int array
-        Directed links, ascending.
+    Result (C,): directed links, ascending.
     """
     links = np.arange(topology.n_links)
     return links[(links < topology.reverse) & between_switches(topology)]
@@ -85,21 +69,9 @@ def part_of(topology: Topology, links: Ints, nodes: Ints) -> tuple[Topology, Int
     """
     Cut a fabric down to some links and nodes, to draw a partition large.
 
-    Parameters
-    ----------
-    topology : Topology
-        The fabric.
-    links : (k,) int array
-        Links that stay, with their way back.
-    nodes : (n,) int array
-        Nodes that stay, with their links.
-
-    Returns
-    -------
-    part : Topology
-        A mere graph under the same names.
-    kept : (E',) int array
-        Number in `topology` of each of its links.
+    `links` (k,): links that stay, with their way back. `nodes` (n,): nodes that stay, with their
+    links. Result: `part`: a mere graph under the same names; `kept` (E',): number in `topology` of
+    each of its links.
     """
     stays = np.zeros(topology.n_links, dtype=np.bool_)
     stays[links] = stays[topology.reverse[links]] = True
@@ -131,15 +103,7 @@ def between_switches(topology: Topology) -> Bools:
     """
     Tell which links join switches.
 
-    Parameters
-    ----------
-    topology : Topology
-        The fabric.
-
-    Returns
-    -------
-    (E,) bool array
-        False for the links of nodes.
+    Result (E,): False for the links of nodes.
     """
     inner: Bools = np.minimum(topology.link_tail, topology.link_head) >= topology.n_nodes
     return inner
@@ -149,20 +113,9 @@ def segments(topology: Topology, layout: Layout, links: Ints) -> list[Floats]:
     """
     Return the lines of cables.
 
-    Parameters
-    ----------
-    topology : Topology
-        The fabric.
-    layout : Layout
-        Its places.
-    links : (C,) int array
-        Cables, by one of their links.
-
-    Returns
-    -------
-    list of (k, 2) float array
-        Points of each line: straight, in an arc between switches of one level, and two stubs that
-        leave the slice where a cable of a grid does not join neighbours in it.
+    `links` (C,): cables, by one of their links. Result: points of each line: straight, in an arc
+    between switches of one level, and two stubs that leave the slice where a cable of a grid does
+    not join neighbours in it.
     """
     tail, head = (layout.place[end[links]] for end in (topology.link_tail, topology.link_head))
     if layout.kind == "slices":

@@ -37,19 +37,7 @@ _FEW = 600  # cables up to which a tree is drawn as people draw it
 
 
 def link_classes(results: Sequence[Result]) -> list[str]:
-    """
-    Return the classes of links in the order of the table.
-
-    Parameters
-    ----------
-    results : sequence of Result
-        The runs.
-
-    Returns
-    -------
-    list of str
-        Classes that occur.
-    """
+    """Return the classes of links in the order of the table."""
     return list(dict.fromkeys(name for result in results for name in result.links["class"]))
 
 
@@ -57,15 +45,7 @@ def load_plots(results: Sequence[Result]) -> dict[str, Picture]:
     """
     Draw the load of each class of links, and the time lost there.
 
-    Parameters
-    ----------
-    results : sequence of Result
-        The runs.
-
-    Returns
-    -------
-    dict of str to Picture
-        ``load`` and, where any is lost, ``lost``; empty when no link carried anything.
+    Result: ``load`` and, where any is lost, ``lost``; empty when no link carried anything.
     """
     if not any(result.links["busy_fraction"].any() for result in results):
         return {}
@@ -114,16 +94,7 @@ def _paint_load(figure: Figure, results: Sequence[Result]) -> None:
 
 
 def draw_load(axes: Axes, results: Sequence[Result]) -> None:
-    """
-    Draw the load of links: a box per class and run, with the busiest link as a dot.
-
-    Parameters
-    ----------
-    axes : Axes
-        Where to draw.
-    results : sequence of Result
-        The runs.
-    """
+    """Draw the load of links: a box per class and run, with the busiest link as a dot."""
     colours = palette([result.name for result in results])
     labels = link_classes(results)
     places_of, width = places(len(labels), len(results))
@@ -145,19 +116,9 @@ def level_links(topology: Topology, busy: Floats) -> pd.DataFrame:
     """
     Return where the links between the levels of a fabric lie.
 
-    Parameters
-    ----------
-    topology : Topology
-        A fat-tree, or another fabric of levels.
-    busy : (E,) float array
-        Busy fraction of each link.
-
-    Returns
-    -------
-    DataFrame
-        ``level`` of the lower end, its ``switch`` (place within the level), ``up`` (direction),
-        ``port`` of the lower end (by cable, then by the upper end) and ``busy_fraction``; links
-        within a level and of nodes are left out.
+    `busy` (E,): busy fraction of each link. Result: ``level`` of the lower end, its ``switch``
+    (place within the level), ``up`` (direction), ``port`` of the lower end (by cable, then by the
+    upper end) and ``busy_fraction``; links within a level and of nodes are left out.
     """
     level = vertex_levels(topology)
     place = np.zeros(level.size, dtype=np.int64)
@@ -191,19 +152,8 @@ def link_maps(
     """
     Draw the load of every link between switches, for each run.
 
-    Parameters
-    ----------
-    results : sequence of Result
-        The runs.
-    fabrics : mapping of str to Topology
-        Fabric of each run, by its name; a run without one has no picture.
-
-    Returns
-    -------
-    pictures : dict of str to Picture
-        By name of the run, all on one scale; empty without traffic between switches.
-    words : str
-        How to read them.
+    Result: `pictures`: by name of the run, all on one scale; empty without traffic between
+    switches; `words`: how to read them.
     """
     busy = {
         result.name: result.links["busy_fraction"].to_numpy(dtype=float)

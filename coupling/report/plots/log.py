@@ -36,18 +36,10 @@ def trace_plots(jobs: pd.DataFrame, numbers: Numbers) -> dict[str, Picture]:
     """
     Draw what a job log holds.
 
-    Parameters
-    ----------
-    jobs : DataFrame
-        As from `scheduler.workload.statistics.job_frame`, at least one row.
-    numbers : dict
-        As from `scheduler.workload.statistics.trace_numbers`.
-
-    Returns
-    -------
-    dict of str to Picture
-        ``size``, ``runtime`` and ``both``; ``requested`` where the log has requests;
-        ``load`` and ``arrivals`` where jobs come at more than one time.
+    `jobs`: as from `scheduler.workload.statistics.job_frame`, at least one row. `numbers`: as from
+    `scheduler.workload.statistics.trace_numbers`. Result: ``size``, ``runtime`` and ``both``;
+    ``requested`` where the log has requests; ``load`` and ``arrivals`` where jobs come at more than
+    one time.
     """
     paint: dict[str, tuple[str, Callable[[Figure], None]]] = {
         "size": ("Jobs and node time by size", partial(_paint_sizes, numbers=numbers)),

@@ -20,19 +20,8 @@ def binned(timeline: pd.DataFrame, column: str, edges: Floats) -> Floats:
     """
     Return the mean over time of a quantity in each bin.
 
-    Parameters
-    ----------
-    timeline : DataFrame
-        Time table of a result: a value holds from its instant to the next.
-    column : str
-        The quantity.
-    edges : (n + 1,) float array
-        Bounds of the bins in seconds, from 0.
-
-    Returns
-    -------
-    (n,) float array
-        Means; nan where a bin reaches beyond the last instant.
+    `edges` (n + 1,): bounds of the bins in seconds, from 0. Result (n,): means; nan where a bin
+    reaches beyond the last instant.
     """
     time_s = timeline["time_s"].to_numpy(dtype=float)
     value = timeline[column].to_numpy(dtype=float)
@@ -50,18 +39,8 @@ def time_plots(results: Sequence[Result], begin_unix_s: float | None = None) -> 
     """
     Draw what happens over time.
 
-    Parameters
-    ----------
-    results : sequence of Result
-        The runs.
-    begin_unix_s : float, optional
-        Moment of second 0 in the log, for an axis of dates.
-
-    Returns
-    -------
-    dict of str to Picture
-        ``utilization``, ``mean_interference``, ``queued`` and ``running``; empty when
-        no time passed.
+    `begin_unix_s`: moment of second 0 in the log, for an axis of dates. Result: ``utilization``,
+    ``mean_interference``, ``queued`` and ``running``; empty when no time passed.
     """
     end_s = max((float(r.timeline["time_s"].max()) for r in results if len(r.timeline)), default=0)
     if not end_s > 0:

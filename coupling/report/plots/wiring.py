@@ -16,16 +16,9 @@ def wiring_of(links: pd.DataFrame) -> Topology | None:
     """
     Return the fabric that a table of links describes.
 
-    Parameters
-    ----------
-    links : DataFrame
-        Link table of a result: names such as ``s1.3>s2.0#1``, and classes.
-
-    Returns
-    -------
-    Topology or None
-        A mere graph whose links are the rows; None where names do not part into two ends, or a
-        link has no way back.
+    `links`: link table of a result: names such as ``s1.3>s2.0#1``, and classes. Result: a mere
+    graph whose links are the rows; None where names do not part into two ends, or a link has no way
+    back.
     """
     parts = [_LINK.fullmatch(str(name)) for name in links["link"]]
     if not parts or any(part is None for part in parts):
