@@ -8,6 +8,7 @@ from importlib.resources import files
 from typing import Any
 
 from netsim.infiniband.lft import LFT
+from netsim.packets.switch import SWITCHES, switch_from
 from netsim.routing.base import Routing
 from netsim.routing.dimension import DimensionOrder
 from netsim.routing.dmodk import DModK
@@ -161,13 +162,20 @@ def setting_of(
     fairness: str,
     owned: Iterable[bool] = (),
     ranks_per_node: Iterable[int] = (),
+    switch: Mapping[str, Any] | str | None = None,
 ) -> Setting:
     """
     Return what a result is computed with.
 
     `routing`: finds the way of each flow; None: no network is simulated. `owned`: for jobs that
-    communicate: whether they own links; default: none of them does.
+    communicate: whether they own links; default: none of them does. `switch`: the table
+    `[switch]`, for the model `packets`.
     """
+    buffer_bytes = topology.buffer_bytes
+    if model == "packets":
+        found = switch_from(switch, buffer_bytes=buffer_bytes)
+        buffer_bytes = found.buffer_bytes
+        fairness = fairness if found == SWITCHES["codes"] else "of other switches"
     ways = (
         set()
         if routing is None
@@ -179,7 +187,7 @@ def setting_of(
         machine=machine_kind(topology),
         routings=tuple(sorted(ways)),
         ranks_per_node=tuple(sorted(set(ranks_per_node) or {1})),
-        buffer_bytes=topology.buffer_bytes,
+        buffer_bytes=buffer_bytes,
     )
 
 

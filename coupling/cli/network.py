@@ -21,7 +21,7 @@ def estimate(
     model: Annotated[
         str | None,
         typer.Option(
-            help="Instead of the snapshot's: accurate, fast, exact; for comparison null, "
+            help="Instead of the snapshot's: accurate, fast, exact, packets; for comparison null, "
             "load-ratio, always-on-max-min, hop-cost, assumed."
         ),
     ] = None,

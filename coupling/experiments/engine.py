@@ -227,6 +227,7 @@ def _remarks(setup: Setup, network: NetworkPace | None, allocator: Allocator) ->
         model=setup.experiment.model,
         fairness=setup.experiment.fairness,
         owned=() if network is None else network.owned,
+        switch=setup.experiment.model_options.get("switch"),
     ).to_dict()
     return told
 

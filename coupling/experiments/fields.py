@@ -67,7 +67,7 @@ def fields_of(tables: Mapping[str, Any], source: str) -> dict[str, Any]:
     ExperimentError
         If a table or key is unknown, or a table is none.
     """
-    known = (*_WHOLE, *PLACES)
+    known = (*_WHOLE, *PLACES, "switch")
     top = Table(tables, source)
     for key in tables:
         if key not in known:
@@ -80,7 +80,27 @@ def fields_of(tables: Mapping[str, Any], source: str) -> dict[str, Any]:
         table = Table(tables.get(name, {}), f"{source}: [{name}]")
         found |= {field: table.raw(key) for key, field in keys.items() if key in table}
         table.finish()
+    if "switch" in tables:
+        found["model_options"] = _with_switch(tables, found, source)
     return found
+
+
+def _with_switch(
+    tables: Mapping[str, Any], fields: Mapping[str, Any], source: str
+) -> dict[str, Any]:
+    """Put the table [switch] among the options of the model, which must look at it."""
+    options = fields.get("model_options", {})
+    if fields.get("model") != "packets":
+        given = {"model": fields["model"]} if "model" in fields else {}
+        network = Table(given, f"{source}: [network]")
+        raise network.error(
+            "model", f"'packets', which alone looks at the table [switch] of {source}"
+        )
+    if not isinstance(options, Mapping) or "switch" in options:
+        raise Table(tables, source).error(
+            "[switch]", "it here or in [network.options], not in both"
+        )
+    return {**options, "switch": tables["switch"]}
 
 
 def checked_fields(fields: Mapping[str, Any]) -> dict[str, Any]:

@@ -1,7 +1,7 @@
 """Estimate: what jobs of a snapshot do to each other, and what other placements would do."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from coupling.errors import CouplingError, SnapshotError
@@ -10,10 +10,12 @@ from coupling.snapshots.predictions import (
     Placed,
     Predict,
     Prediction,
+    link_use,
     predictor,
     setting,
     worst_links,
 )
+from coupling.snapshots.queues import LinkQueue, queues_of
 from coupling.snapshots.snapshot import Candidate, JobId, PlacedJob, Snapshot, demand_snapshot
 from fabricsim.checking import flag
 from netsim.accuracy import Setting, known_accuracy
@@ -46,7 +48,7 @@ class JobEstimate:
     worst_link : str or None
         Link that holds the job up most.
     end_s : float or None
-        When the job ends, under the model `exact` with given iterations.
+        When the job ends, under the models `exact` and `packets` with given iterations.
     blame : tuple of (id, share)
         Share of each other job in together - alone, largest first; empty where nothing is
         lost. Shares add up to 1.
@@ -139,12 +141,15 @@ class Estimate(Tabled):
         In the order of the snapshot.
     setting : Setting
         What the network was, by which the known error of the model is looked up.
+    queues : tuple of LinkQueue
+        By link, of all that carried packets: model `packets`.
     """
 
     jobs: tuple[JobEstimate, ...]
     links: tuple[LinkLoad, ...]
     candidates: tuple[CandidateEstimate, ...]
     setting: Setting
+    queues: tuple[LinkQueue, ...] = ()
 
     def __repr__(self) -> str:
         """Return one line."""
@@ -163,18 +168,15 @@ class Estimate(Tabled):
         dict
             Fields as in docs/commands.md.
         """
-        return {
+        queues = [asdict(queue) for queue in self.queues]
+        return ({"queues": queues} if queues else {}) | {
             "jobs": [
                 job.summary() | {"blame": [{"job": k, "share": share} for k, share in job.blame]}
                 for job in self.jobs
             ],
             "links": [
-                {
-                    "link": load.link,
-                    "job": load.job,
-                    "bytes": load.nbytes,
-                    "utilization": load.utilization,
-                }
+                {"link": load.link, "job": load.job, "bytes": load.nbytes}
+                | {"utilization": load.utilization}
                 for load in self.links
             ],
             "candidates": [
@@ -260,6 +262,7 @@ class _Estimator:
             predict = predictor(snapshot)
             placed = self._placed(snapshot.jobs)
             together = predict(placed)
+            queues = queues_of(snapshot.topology, link_use(predict))
             shares = lost_time_shares(snapshot, placed, predict, together) if blame else {}
             worst = worst_links(snapshot, placed, together)
             jobs = tuple(self._job(job, placed, together, worst, shares) for job in snapshot.jobs)
@@ -268,7 +271,9 @@ class _Estimator:
             raise
         except NetsimError as error:
             raise SnapshotError(f"{snapshot.source}: {error}") from None
-        return Estimate(jobs, tuple(self._loads(placed, jobs)), candidates, setting(snapshot))
+        return Estimate(
+            jobs, tuple(self._loads(placed, jobs)), candidates, setting(snapshot), queues
+        )
 
     def _placed(self, jobs: Sequence[PlacedJob]) -> dict[int, PlacedTraffic]:
         """Return the traffic of the jobs that put any on the network."""
@@ -325,7 +330,8 @@ class _Estimator:
     def _untouched(self, job: PlacedJob) -> JobEstimate:
         """Return the estimate of a job that spends no time on the network."""
         end_s = None
-        if self._snapshot.model == "exact" and job.iterations and job.compute_s is not None:
+        timed = self._snapshot.model in ("exact", "packets")
+        if timed and job.iterations and job.compute_s is not None:
             end_s = job.start_s + job.iterations * job.compute_s
         return JobEstimate(job.id, job.compute_s, job.compute_s, 1.0, 1.0, 1.0, None, end_s)
 

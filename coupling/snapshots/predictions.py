@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -15,6 +16,8 @@ from netsim.contention.exact.simulation import simulate_jobs
 from netsim.contention_models import make_contention_model
 from netsim.errors import ContentionError
 from netsim.flows.isolation import shared_links, used_links
+from netsim.packets.model import PacketModel, worst_packet_links
+from netsim.packets.running import LinkUse
 from netsim.topology.base import Topology
 from scheduler.traffic import PlacedTraffic
 
@@ -63,6 +66,8 @@ def predictor(snapshot: Snapshot) -> Predict:
         if snapshot.options:
             raise SnapshotError(f"{snapshot.source}: options: model 'exact' has none.")
         return _Exact(snapshot).predict
+    if snapshot.model == "packets":
+        return _Packets(snapshot)
     _model_of(snapshot)  # refuses bad options before anything is computed
     return lambda placed: _solved(snapshot, placed)
 
@@ -77,7 +82,51 @@ def setting(snapshot: Snapshot) -> Setting:
         fairness=snapshot.fairness,
         owned=[job.partition.links is not None for job in snapshot.jobs],
         ranks_per_node=[int(number) for counts in per_node for number in np.unique(counts)],
+        switch=options_of(snapshot).get("switch"),
     )
+
+
+def link_use(predict: Predict) -> LinkUse | None:
+    """
+    Return what links carried in the first prediction of a model, if it moves packets over them.
+
+    Parameters
+    ----------
+    predict : callable
+        From `predictor`, called once at least.
+
+    Returns
+    -------
+    LinkUse or None
+        Bytes, share of time, and how long packets waited; None for models without packets.
+    """
+    return predict.links if isinstance(predict, _Packets) else None
+
+
+def options_of(snapshot: Snapshot) -> Mapping[str, Any]:
+    """
+    Return the options of the model, with the switch where it looks at that.
+
+    Parameters
+    ----------
+    snapshot : Snapshot
+        Names model, options and switch.
+
+    Returns
+    -------
+    mapping of str to value
+        Keywords of the model.
+
+    Raises
+    ------
+    SnapshotError
+        If the switch stands in two places.
+    """
+    if snapshot.model != "packets" or snapshot.switch is None:
+        return snapshot.options
+    if "switch" in snapshot.options:
+        raise SnapshotError(f"{snapshot.source}: switch: expected it here or in options, not both.")
+    return {**snapshot.options, "switch": snapshot.switch}
 
 
 def groups_that_meet(topology: Topology, placed: Placed) -> list[list[int]]:
@@ -181,7 +230,10 @@ def _model_of(snapshot: Snapshot) -> ContentionModel:
     """Make the contention model; what can be wrong is an option."""
     try:
         return make_contention_model(
-            snapshot.model, snapshot.topology, fairness=snapshot.fairness, options=snapshot.options
+            snapshot.model,
+            snapshot.topology,
+            fairness=snapshot.fairness,
+            options=options_of(snapshot),
         )
     except ContentionError as error:
         raise SnapshotError(f"{snapshot.source}: options: {error}") from None
@@ -210,6 +262,38 @@ class _Exact:
         return {
             job: Prediction(own.alone_s, own.interference, -1, own.end_s)
             for job, own in times.items()
+        }
+
+
+class _Packets:
+    """The packet simulation; it tells what the links carried as well."""
+
+    def __init__(self, snapshot: Snapshot) -> None:
+        _model_of(snapshot)  # refuses bad options
+        self._model = PacketModel.made(
+            snapshot.topology, fairness=snapshot.fairness, **options_of(snapshot)
+        )
+        self._jobs = {job.number: job for job in snapshot.jobs}
+        self._iterations = given_iterations(snapshot.jobs, snapshot.source)
+        self._timed = bool(self._iterations) or any(job.start_s for job in snapshot.jobs)
+        self.links: LinkUse | None = None
+
+    def __call__(self, placed: Placed) -> dict[int, Prediction]:
+        """Simulate the jobs given."""
+        traffic = {job: placed[job].traffic for job in sorted(placed)}
+        times = self._model.times(
+            traffic,
+            start_s={job: self._jobs[job].start_s for job in traffic} if self._timed else None,
+            iterations={job: self._iterations[job] for job in traffic}
+            if self._iterations
+            else None,
+        )
+        if self.links is None:
+            self.links = times.links
+        worst = worst_packet_links(traffic, times)
+        return {
+            job: Prediction(own.alone_s, own.interference, worst[job], own.end_s)
+            for job, own in times.jobs.items()
         }
 
 

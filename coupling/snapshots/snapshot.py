@@ -18,8 +18,9 @@ from coupling.snapshots.sharing import Holder, demand_own_nodes
 from fabricsim.checking import path_of, shortened, wrong
 from netsim.arrays import Ints
 from netsim.contention_models import CONTENTION_MODELS
-from netsim.errors import TopologyError, UnitError
+from netsim.errors import ContentionError, TopologyError, UnitError
 from netsim.flows.maxmin import FAIRNESS
+from netsim.packets.switch import switch_from
 from netsim.partition import Partition
 from netsim.routing.base import Routing
 from netsim.topology.base import Topology
@@ -58,9 +59,9 @@ class PlacedJob:
     compute_s : float or None
         Seconds of an iteration without communication.
     start_s : float
-        When the job starts, for the model `exact`.
+        When the job starts, for the models `exact` and `packets`.
     iterations : int or None
-        Iterations that the job makes, for the model `exact`.
+        Iterations that the job makes, for the models `exact` and `packets`.
     shared : bool
         Whether its nodes may be those of other jobs that share theirs.
     """
@@ -118,6 +119,8 @@ class Snapshot:
         Weight of a flow among others.
     seed : int
         Seed of what draws.
+    switch : mapping, str or None
+        What switches do with packets, for the model `packets`: a table, or the name of a preset.
 
     Raises
     ------
@@ -134,6 +137,7 @@ class Snapshot:
     options: Mapping[str, Any] = field(default_factory=dict)
     fairness: str = "per-sender"
     seed: int = 1
+    switch: Mapping[str, Any] | str | None = None
 
     def __post_init__(self) -> None:
         """Check that each node is of one job."""
@@ -213,9 +217,20 @@ def snapshot_from(
         options=table.mapping("options"),
         fairness=table.text("fairness", "per-sender", FAIRNESS),
         seed=seed,
+        switch=_switch(table, source, fabric),
     )
     table.finish()
     return snapshot
+
+
+def _switch(table: Table, source: str, fabric: Topology) -> Mapping[str, Any] | str | None:
+    """Check what switches do with packets, whichever model looks at it."""
+    given: Mapping[str, Any] | str | None = table.raw("switch")
+    try:
+        switch_from(given, f"{source}: switch", fabric.buffer_bytes)
+    except ContentionError as error:
+        raise SnapshotError(f"{error}") from None
+    return given
 
 
 class _Reader:

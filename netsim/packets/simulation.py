@@ -32,6 +32,7 @@ _LOG = logging.getLogger("fabricsim")
 _ALONE_DOES = 5  # iterations of a job alone, of which the first is discarded
 _SPARE = 65536  # packets that there is room for at first
 _TELL_S = 10.0
+_MOST_SECONDS = 1e6  # of simulated time; beyond, floats do not tell parts of a ns
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -145,6 +146,15 @@ class _Run:
         parts = [self._parts[name] for name in names]
         seconds = np.array([fluid_iteration_s(part, capacity, switch) for part in parts])
         forecast = self._forecast(names, seconds, slowest_does, iterations)
+        longest_s = max(
+            own * (iterations[name] if iterations else slowest_does)
+            for own, name in zip(seconds, names, strict=True)
+        )
+        if longest_s > _MOST_SECONDS:
+            raise ContentionError(
+                f"the packet simulation would follow {longest_s:.3g} s of jobs, at most "
+                f"{_MOST_SECONDS:g} s are counted in ns: ask for fewer iterations."
+            )
         demand_affordable(forecast)
         if forecast.cpu_s > _TELL_S:
             _LOG.warning("packet simulation: %s", forecast)

@@ -132,6 +132,10 @@ def _estimate_parts(snapshot: Snapshot, found: Estimate) -> list[RenderableType]
     shared = _shared(found.links)
     if shared:
         parts.append(table(("shared link", "busy", "jobs"), shared, left=(0, 2)))
+    longest = sorted(found.queues, key=lambda queue: (-queue.waited_s, queue.link))[:_LINES]
+    if longest:
+        rows = [(own.link, percent(own.utilization), seconds(own.waited_s)) for own in longest]
+        parts.append(table(("longest queues", "busy", "mean wait"), rows, left=(0,)))
     if found.candidates:
         ranked = sorted(found.candidates, key=lambda entry: (str(entry.job.id), entry.rank))
         parts.append(
