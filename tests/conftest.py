@@ -4,6 +4,7 @@ import os
 from pathlib import Path
 
 import pytest
+from chromium import NO_BROWSER
 
 SHARED = Path(__file__).parents[2] / "shared"
 REQUIRED = "FABRICSIM_REFERENCE_DATA"  # of the environment: what is absent is a failure
@@ -25,8 +26,9 @@ def shared():
 
 
 def pytest_terminal_summary(terminalreporter):
-    """Say how many tests did not run for want of reference data."""
+    """Say how many tests did not run for want of reference data or of a browser."""
     skipped = terminalreporter.stats.get("skipped", [])
-    number = sum(ABSENT in str(report.longrepr) for report in skipped)
-    if number:
-        terminalreporter.write_line(f"{number} tests skipped: {ABSENT} ({SHARED}).")
+    for reason, place in ((ABSENT, f" ({SHARED})"), (NO_BROWSER, "")):
+        number = sum(reason in str(report.longrepr) for report in skipped)
+        if number:
+            terminalreporter.write_line(f"{number} tests skipped: {reason}{place}.")

@@ -1,0 +1,116 @@
+"""Pages in a real browser: nothing is asked of the network, nothing runs, nothing is cut off."""
+
+import re
+from dataclasses import replace
+
+import pytest
+from chromium import NO_BROWSER, PROGRAM, look, printed
+from coupling_samples import sample
+
+from coupling.experiments.experiment import Experiment
+from coupling.report.moments import estimate_html
+from coupling.report.proofs import fabric_html, verify_html
+from coupling.report.report import report_html
+from coupling.snapshots.estimate import estimate
+from coupling.snapshots.snapshot import read_snapshot
+from coupling.snapshots.verify import verify
+from netsim.topologies import make_topology
+from netsim.topology.inspect import inspect_topology
+
+pytestmark = pytest.mark.skipif(PROGRAM is None, reason=NO_BROWSER)
+EVIL = '<img src=x onerror="hit=1"><script>hit=2</script>'
+A4_PX = 698  # between the margins, 96 dots per inch
+
+
+def report():
+    """Return a report of three runs with names that mean no good."""
+    lost = {"runtimes_s": (7200.0, 3600.0, 1800.0), "lost_s": (1800.0, 0.0, 0.0)}
+    runs = [sample("first-free", **lost), sample("jigsaw"), sample(EVIL, **lost)]
+    runs = [replace(run, jobs=run.jobs.assign(pattern=EVIL)) for run in runs]
+    tables = Experiment(topology="thunder-1458", workload={"path": "small.swf"}).tables()
+    manifest = {"name": EVIL, "fabric": EVIL * 3, "inputs_sha256": {EVIL: "ab" * 32}}
+    return report_html(runs, tables, manifest, notes=[EVIL])
+
+
+def moment():
+    """Return the page of an estimate."""
+    snapshot = read_snapshot("examples/placed_jobs.json")
+    return estimate_html(snapshot, estimate(snapshot))
+
+
+def proof():
+    """Return the page of a verification."""
+    snapshot = read_snapshot("examples/partitions.json")
+    return verify_html(snapshot, verify(snapshot, n_random=5))
+
+
+def fabric():
+    """Return the page of a fabric."""
+    return fabric_html(inspect_topology(make_topology("synth-1024")), "synth-1024")
+
+
+PAGES = {page.__name__: page for page in (report, moment, proof, fabric)}
+
+
+@pytest.fixture(scope="module", params=list(PAGES))
+def text(request):
+    """Return each kind of page."""
+    return PAGES[request.param]()
+
+
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+def test_a_page_asks_nothing_runs_nothing_and_is_legible(text, tmp_path, dark):
+    """The only element of its kind is the script that looks."""
+    seen = look(text, tmp_path, dark=dark)
+
+    assert seen["dark"] is dark
+    assert [name for name in seen["asked"] if not name.startswith("data:")] == []
+    assert seen["loaded"] == 1
+    assert seen["hit"] == "undefined"
+    assert seen["faint"] == []
+
+
+def test_at_400_pixels_nothing_is_cut_off(text, tmp_path):
+    seen = look(text, tmp_path, width=400)
+
+    assert seen["width"] == 400
+    assert seen["page"] == 400
+    assert seen["wide"] == []
+
+
+def test_on_paper_no_column_is_cut_off(text, tmp_path):
+    """What holds for print alone holds for the screen here, at the width of a page."""
+    paper = text.replace("@media print", "@media screen").replace(
+        "@media screen and (max-width:640px)", "@media not all"
+    )
+
+    seen = look(paper, tmp_path, width=A4_PX)
+
+    assert seen["wide"] == []
+
+
+def test_a_printed_report_has_no_empty_page(tmp_path):
+    """Each page has a content of its own, of more than a few letters."""
+    pdf = printed(report(), tmp_path)
+
+    pages = len(re.findall(rb"/Type /Page\b", pdf))
+    lengths = [int(n) for n in re.findall(rb"/Length (\d+)>> stream", pdf)]
+    assert 2 <= pages <= 12
+    assert sum(length > 300 for length in lengths) >= pages
+
+
+def test_what_is_looked_for_is_seen(tmp_path):
+    """A page that does all that is forbidden."""
+    text = (
+        "<html><body style='color:#bbb;background:#fff'><p>faint</p>"
+        "<div style='width:900px'>wide</div><script>hit=1</script>"
+        "<img src='http://elsewhere.example/x.png'></body></html>"
+    )
+
+    seen = look(text, tmp_path, width=400)
+
+    assert seen["hit"] == "1"
+    assert seen["loaded"] == 3
+    assert seen["asked"] == ["http://elsewhere.example/x.png"]
+    assert {tag for tag, _, _ in seen["faint"]} == {"P", "DIV"}
+    assert ["DIV", "wide"] in seen["wide"]
