@@ -13,6 +13,10 @@ class Observer:
     At each instant the calls come in the order in which they stand here.
     """
 
+    def __repr__(self) -> str:
+        """Return one line."""
+        return f"<{type(self).__name__}>"
+
     def deciding(self, now_s: float) -> None:
         """
         Hear that the queue policy is about to be asked.

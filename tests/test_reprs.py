@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import fabricsim as fs
-from coupling import NetworkPace
+from coupling import NetworkLedger, NetworkPace
 from netsim import (
     CONTENTION_MODELS,
     Partition,
@@ -26,6 +26,7 @@ from scheduler import (
     Communication,
     Job,
     NodeChooser,
+    Observer,
     Pace,
     make_allocator,
     make_policy,
@@ -74,6 +75,7 @@ def objects(tmp_path_factory):
     )
     routing = make_routing("d-mod-k", tree)
     ends = np.arange(200)
+    network = NetworkPace(tree, routing, make_contention_model("fast", tree))
     traffic = Traffic(
         np.zeros(200, dtype=int), ends, np.ones(200), routing.routes(ends, ends), 1.0, np.zeros(200)
     )
@@ -92,7 +94,7 @@ def objects(tmp_path_factory):
         *(Step(ends, ends, np.ones(200)), Communication(LONG, make_pattern({"name": "ring"}), 0.5)),
         *(job, *schedule.records, schedule.records[0].allocation, schedule, Cluster(tree)),
         *(Corner(list(range(1000))), Pace(), replace(DEFAULT_PROFILE, source=LONG)),
-        *(NetworkPace(tree, routing, make_contention_model("fast", tree)), Cluster(tree).geometry),
+        *(network, NetworkLedger(network), Observer(), Cluster(tree).geometry),
         *(experiment, campaign, campaign.results[0], fs.estimate(scene()), fs.verify(scene())),
         fs.now("examples/site/topology.conf", "examples/site/squeue.json", draws=1),
         fs.read_log("examples/data/synth16.swf.gz"),
@@ -177,13 +179,3 @@ def test_what_is_no_pattern_is_refused(wrong):
 
     with pytest.raises(fs.FabricsimError, match="a table with the name of a pattern, or a pattern"):
         fs.estimate(document)
-
-
-def test_a_campaign_refuses_a_fabric_that_no_manifest_can_hold(tmp_path):
-    """Nothing is written."""
-    work = {"generator": "synth", "mean_nodes": 4, "n_jobs": 12}
-    experiment = fs.Experiment(topology=fs.topology("cab"), workload=work)
-
-    with pytest.raises(fs.FabricsimError, match="topology: expected a name, a table or a plug-in"):
-        fs.run_campaign(experiment, tmp_path / "out")
-    assert not (tmp_path / "out").exists()

@@ -12,14 +12,16 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-from coupling.errors import ExperimentError, ResultError
+from coupling.errors import ResultError
 from coupling.experiments.assembly import Parts, assemble
 from coupling.experiments.claim import claim
 from coupling.experiments.engine import Progress, run_parts, with_reference_runtimes
 from coupling.experiments.experiment import Experiment, demand_experiment
+from coupling.experiments.fabric_record import FabricRecord, record_of
 from coupling.experiments.records import Records
 from coupling.experiments.setup import check_parts
-from coupling.experiments.workers import Kept, run_in_workers
+from coupling.experiments.workers import Kept, demand_sendable, run_in_workers
+from coupling.results.manifest import NOT_AGAIN
 from coupling.results.result import Result
 from coupling.stopping import shielded
 from fabricsim.checking import flag, path_of, shortened, whole
@@ -99,29 +101,32 @@ def run_campaign(
 
     Notes
     -----
+    A fabric that was given as an object is kept as a table of fields, or as a table of cables in
+    ``fabric.csv``, where that builds it again exactly; otherwise the manifest says why the result
+    cannot be run again (``not_again``).
+
     A run is written into a hidden directory, its hashes into the manifest, and the directory
     is renamed then: what is there is finished and known, whenever the process is killed.
     """
     demand_experiment(experiment)
-    if isinstance(experiment.topology, Topology):
-        raise ExperimentError(
-            f"{experiment.source}: topology: expected a name, a table or a plug-in's function, "
-            f"with which a result can be run again, got an object: {experiment.topology!r}."
-        )
     folder = path_of("folder", folder, error=ResultError)
     whole("workers", workers, 1, error=ResultError)
     flag("resume", resume, error=ResultError)
     flag("csv", csv, error=ResultError)
+    if workers > 1:
+        demand_sendable(experiment)
     parts = assemble(experiment)
     for variant in experiment.variants():
         check_parts(variant, parts)
-    manifest = _manifest(experiment, parts)
+    fabric = experiment.topology
+    record = record_of(fabric) if isinstance(fabric, Topology) else None
+    manifest = _manifest(experiment, parts, record)
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise ResultError(f"{folder}: cannot be used for results: {error.strerror}.") from error
     with claim(folder):
-        records = Records(folder, experiment, manifest, resume=resume)
+        records = Records(folder, experiment, manifest, record, resume=resume)
         with closing(records):
             if records.pending:
                 records.begin(manifest)
@@ -160,18 +165,25 @@ def _keep(folder: Path, variant: Experiment, result: Result) -> Kept:
     return place.name, result.save(place)
 
 
-def _manifest(experiment: Experiment, parts: Parts) -> dict[str, Any]:
+def _manifest(experiment: Experiment, parts: Parts, record: FabricRecord | None) -> dict[str, Any]:
     """Return where a result comes from."""
     versions = {name: _version(name) for name in DEPENDENCIES}
-    tables = experiment.tables()
-    print_of = json.dumps([tables, dict(parts.hashes), versions["fabricsim"]], sort_keys=True)
+    tables, told, inputs = experiment.tables(), dict(parts.hashes), dict(parts.hashes)
+    remark = {}
+    if record is not None:
+        tables["topology"] = record.table
+        told["the fabric"] = record.sha256
+        inputs |= dict.fromkeys(record.files, record.sha256)
+        remark = {NOT_AGAIN: record.why_not} if record.why_not else {}
+    print_of = json.dumps([tables, told, versions["fabricsim"]], sort_keys=True)
     return {
+        **remark,
         "name": experiment.name,
         "seed": experiment.seed,
         "seeds": dict(experiment.all_seeds),
         "fabric": parts.topology.name,
         "nodes": parts.n_nodes,
-        "inputs_sha256": dict(parts.hashes),
+        "inputs_sha256": inputs,
         "workload": parts.workload.source,
         "jobs": len(parts.workload.jobs),
         "dropped": dict(parts.workload.dropped),

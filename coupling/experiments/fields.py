@@ -6,6 +6,7 @@ from typing import Any
 
 from coupling.errors import ExperimentError
 from coupling.experiments.seeds import DRAWN, given_seeds
+from coupling.reading.objects import is_object, options_of
 from coupling.reading.plugins import label_of, load_file, load_installed, settled
 from coupling.reading.table import Table, brief, plain
 from netsim.flows.maxmin import FAIRNESS
@@ -132,6 +133,7 @@ def checked_fields(fields: Mapping[str, Any]) -> dict[str, Any]:
         name: plain(value, f"{source}: {name}", ExperimentError) for name, value in fields.items()
     }
     plugins = _plugins(Table({"plugins": fields["plugins"]}, f"{source}: [run]"), folder)
+    fields = _without_objects(fields)
     fields = {name: settled(value, folder, name) for name, value in fields.items()}
     found = names | {"folder": folder, "plugins": plugins} | _wholes(fields, source)
     scheduler, network, run, compare = (
@@ -144,6 +146,24 @@ def checked_fields(fields: Mapping[str, Any]) -> dict[str, Any]:
     found |= _scheduler(scheduler) | _network(network) | _run(run)
     found |= {"compare": compare.names("allocators"), "compare_options": compare.mapping("options")}
     check_compared(found, stated=found["allocator"] != DEFAULT_ALLOCATOR)
+    return found
+
+
+def _without_objects(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """Make a fabric of a graph, and part allocators that are objects into class and options."""
+    found, own = dict(fields), fields["allocator"]
+    if is_graph(fields["topology"]):
+        found["topology"] = from_networkx(fields["topology"])
+    if is_object(own):
+        if fields["allocator_options"]:
+            what = "[scheduler] options: expected none beside an allocator that is an object"
+            raise ExperimentError(f"{fields['source']}: {what}, got {brief(own)}.")
+        found |= {"allocator": type(own), "allocator_options": options_of(own)}
+    compared = fields["compare"]
+    if isinstance(compared, (list, tuple)) and any(map(is_object, compared)):
+        options = {type(each): options_of(each) for each in compared if is_object(each)}
+        found["compare"] = [type(each) if is_object(each) else each for each in compared]
+        found["compare_options"] = {**fields["compare_options"], **options}
     return found
 
 
@@ -166,8 +186,6 @@ def _wholes(fields: Mapping[str, Any], source: str) -> dict[str, Any]:
     given = {key: fields[key] for key in _WHOLE if _stated(key, fields)}
     top = Table(given, source)
     topology, workload = top.raw("topology"), top.raw("workload")
-    if is_graph(topology):
-        given["topology"] = topology = from_networkx(topology)
     if not isinstance(topology, (str, Mapping, Topology)):
         raise top.error("topology", "a table [topology] or the name of a machine")
     if not isinstance(workload, Mapping):

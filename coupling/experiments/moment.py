@@ -9,6 +9,7 @@ import pandas as pd
 from coupling.errors import CouplingError, ExperimentError, ResultError
 from coupling.experiments.stored import Stored
 from coupling.reading.fabric import build_topology
+from coupling.results.manifest import NOT_AGAIN
 from coupling.results.result import Result
 from coupling.snapshots.snapshot import snapshot_from
 from netsim.errors import TopologyError
@@ -42,6 +43,8 @@ def moment(stored: Stored, at_s: float, run: str | None = None) -> dict[str, Any
     """
     place = _place(stored, run)
     result = Result.load(place)
+    if why_not := stored.manifest.get(NOT_AGAIN):
+        raise ResultError(f"{stored.folder}: its links cannot be told: {why_not}.")
     experiment = stored.experiment.located()
     topology = build_topology(experiment.topology, place, partial(_fault, place))
     running = _running(result.jobs, at_s, place)

@@ -10,6 +10,7 @@ import tomli_w
 from coupling.errors import ResultError
 from coupling.experiments.claim import LOCK
 from coupling.experiments.experiment import Experiment
+from coupling.experiments.fabric_record import FabricRecord
 from coupling.experiments.workers import Kept
 from coupling.results.manifest import (
     MANIFEST,
@@ -36,6 +37,8 @@ class Records:
         What is run.
     manifest : mapping
         Where the results come from, as far as it is known before the first run.
+    fabric : FabricRecord or None
+        How a fabric that was given as an object is kept.
     resume : bool
         Keep what an interrupted campaign of the same experiment has finished.
 
@@ -46,11 +49,21 @@ class Records:
     """
 
     def __init__(
-        self, folder: Path, experiment: Experiment, manifest: Mapping[str, Any], *, resume: bool
+        self,
+        folder: Path,
+        experiment: Experiment,
+        manifest: Mapping[str, Any],
+        fabric: FabricRecord | None,
+        *,
+        resume: bool,
     ) -> None:
         self.folder = folder
         self.variants = experiment.variants()
-        self._text = tomli_w.dumps(experiment.located().tables())
+        tables = experiment.located().tables()
+        self._own = {} if fabric is None else dict(fabric.files)  # whole files by name
+        if fabric is not None:
+            tables["topology"] = fabric.table
+        self._own[RESOLVED] = tomli_w.dumps(tables).encode()
         found = _found(folder, manifest["fingerprint"], resume=resume)
         self._manifest = dict(found or manifest)
         self._files: dict[str, str] = dict(self._manifest["files"])
@@ -76,14 +89,15 @@ class Records:
         manifest : mapping
             Where the results come from.
         """
-        known = {RESOLVED: sha256(self._text.encode())}
+        known = {name: sha256(data) for name, data in self._own.items()}
         for variant in self.variants:
             if variant.label in self._here:
                 begin = self._name(variant, "")
                 known |= {key: self._files[key] for key in self._files if key.startswith(begin)}
         self._manifest, self._files = dict(manifest), known
         self._write(complete=False)
-        write_file(self.folder / RESOLVED, self._text.encode())
+        for name, data in self._own.items():
+            write_file(self.folder / name, data)
 
     def add(self, variant: Experiment, kept: Kept) -> None:
         """

@@ -12,7 +12,7 @@ from coupling.experiments.assembly import assemble
 from coupling.experiments.campaign import run_campaign
 from coupling.experiments.engine import Progress
 from coupling.experiments.stored import Stored
-from coupling.results.manifest import SUMMARY
+from coupling.results.manifest import NOT_AGAIN, SUMMARY
 from coupling.results.result import TABLES
 
 REPEATED = (*(f"{name}.parquet" for name in TABLES), SUMMARY)
@@ -67,12 +67,15 @@ def rerun(stored: Stored, *, workers: int = 1, progress: Progress | None = None)
     Raises
     ------
     ResultError
-        If the workload came from standard input, or a file of the result is missing or damaged.
+        If the workload came from standard input or the fabric was an object that no file
+        describes, or a file of the result is missing or damaged.
     ExperimentError, SchedulerError, NetsimError, PatternError
         If an input file has gone, or a name is no longer known.
     """
     if stored.experiment.workload.get("path") == "-":
         raise ResultError(f"{stored.folder}: the workload came from standard input.")
+    if why_not := stored.manifest.get(NOT_AGAIN):
+        raise ResultError(f"{stored.folder}: cannot be run again: {why_not}.")
     stored.results()  # refuses what is not as the first run wrote it
     changed = _changed_inputs(stored)
     if changed:

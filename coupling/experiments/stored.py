@@ -8,6 +8,7 @@ from typing import Any
 
 from coupling.errors import ResultError
 from coupling.experiments.experiment import Experiment
+from coupling.experiments.fabric_record import FABRIC
 from coupling.results.comparison import find_baseline, unlike
 from coupling.results.manifest import MANIFEST, RESOLVED, SUMMARY, read_checked, read_manifest
 from coupling.results.result import FILES, Result
@@ -68,7 +69,8 @@ class Stored:
             raise ResultError(
                 f"{folder}: the result is not complete: go on with fabricsim run --resume."
             )
-        read_checked(folder / RESOLVED, manifest["files"].get(RESOLVED))
+        for name in (RESOLVED, *(manifest["files"].keys() & {FABRIC})):
+            read_checked(folder / name, manifest["files"].get(name))
         experiment = replace(Experiment.read(folder / RESOLVED), name=manifest["name"])
         variants = experiment.variants()
         places = tuple(

@@ -3,6 +3,7 @@
 import os
 import pickle
 import shutil
+import sys
 import time
 from collections.abc import Callable, Iterator, MutableSequence, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
@@ -14,7 +15,7 @@ from pathlib import Path
 from signal import SIG_BLOCK, SIG_SETMASK, SIGINT, SIGTERM, pthread_sigmask
 from threading import Thread
 
-from coupling.errors import ResultError
+from coupling.errors import ExperimentError, ResultError
 from coupling.experiments.assembly import Parts
 from coupling.experiments.engine import Progress, phases, run_parts
 from coupling.experiments.experiment import Experiment
@@ -28,11 +29,43 @@ _LOOK_S = 0.2
 _PHASE = 2**40  # a place of the board holds phase * this + jobs ended, so that one write tells both
 _IDLE = -1
 _TASKS = "tasks.pickle"
+_UNSENDABLE = (
+    "an object of the experiment cannot be sent to workers ({}); define its class at the top level "
+    "of a file, or use 1 worker."
+)
 Board = MutableSequence[int]
 """How far each variant is; shared memory without a lock, which a killed worker could hold."""
 Kept = tuple[str, dict[str, str]]
 """Name of the folder that a result was written into, and the hashes of its files."""
 Keep = Callable[[Experiment, Result], Kept]
+
+
+def demand_sendable(experiment: Experiment) -> None:
+    """
+    Refuse an experiment that other processes cannot be given.
+
+    Parameters
+    ----------
+    experiment : Experiment
+        What is to be run.
+
+    Raises
+    ------
+    ExperimentError
+        If it holds an object whose class another process does not find.
+    """
+    _pickled(experiment)
+    made = type(experiment.topology)
+    if made.__module__ == "__main__" and not hasattr(sys.modules["__main__"], "__file__"):
+        raise ExperimentError(_UNSENDABLE.format(f"{made.__qualname__} was typed at a prompt"))
+
+
+def _pickled(tasks: object) -> bytes:
+    """Return what is sent to workers as bytes."""
+    try:
+        return pickle.dumps(tasks, pickle.HIGHEST_PROTOCOL)
+    except (AttributeError, TypeError, pickle.PicklingError) as error:
+        raise ExperimentError(_UNSENDABLE.format(" ".join(str(error).split()))) from None
 
 
 def run_in_workers(
@@ -88,7 +121,7 @@ def run_in_workers(
     complete = False
     try:
         desk.mkdir()
-        tasks = pickle.dumps((tuple(pending), parts, keep), pickle.HIGHEST_PROTOCOL)
+        tasks = _pickled((tuple(pending), parts, keep))
         write_file(desk / _TASKS, tasks)
         futures = _submit(pool, len(pending))
         while futures:
@@ -202,8 +235,11 @@ def _end_with_parent() -> None:
 
 def _work(index: int) -> Kept:
     """Run a variant in a worker process."""
-    # Written by the parent, for this run, into a folder of its own.
-    pending, parts, keep = pickle.loads((_Worker.desk / _TASKS).read_bytes())  # noqa: S301
+    tasks = (_Worker.desk / _TASKS).read_bytes()
+    try:  # what the parent wrote, for this run, into a folder of its own
+        pending, parts, keep = pickle.loads(tasks)  # noqa: S301
+    except (AttributeError, ImportError) as error:
+        raise ExperimentError(_UNSENDABLE.format(error)) from None
     variant = pending[index]
     labels = phases(variant)
     next_s = 0.0

@@ -7,7 +7,6 @@ import inspect
 import re
 import sys
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import fields, is_dataclass
 from functools import lru_cache
 from importlib.metadata import entry_points
 from pathlib import Path
@@ -15,6 +14,7 @@ from types import ModuleType
 from typing import Any
 
 from coupling.errors import ExperimentError
+from coupling.reading.objects import is_object, options_of
 from fabricsim.checking import plain
 from netsim.contention_models import CONTENTION_MODELS
 from netsim.errors import TopologyError
@@ -126,9 +126,8 @@ def settled(value: Any, folder: Path, key: str = "") -> Any:  # noqa: ANN401 (wh
     kind = _KINDS.get(key)
     if kind is None or value is None or isinstance(value, (Topology, bool, int, float)):
         return value
-    if kind == "patterns" and is_dataclass(value) and not isinstance(value, type):
-        own = {field.name: getattr(value, field.name) for field in fields(value) if field.init}
-        own = plain(own, type(value).__name__, PluginError)
+    if kind == "patterns" and is_object(value):
+        own = plain(options_of(value), type(value).__name__, PluginError)
         inner = {name: settled(entry, folder, "pattern") for name, entry in own.items()}
         return {"name": named(type(value), kind, folder), **inner}
     return named(value, kind, folder)

@@ -13,6 +13,7 @@ from netsim.wholefile import replace_file
 
 MANIFEST = "manifest.json"
 RESOLVED = "experiment.resolved.toml"
+NOT_AGAIN = "not_again"  # field: why a result cannot be run again; absent where it can
 SUMMARY = "summary.json"
 _SEAL = "manifest_sha256"
 _TEXTS = ("name", "fabric", "workload", "estimates", "python", "created", "fingerprint")
@@ -131,6 +132,8 @@ def _check(manifest: Mapping[str, Any], path: Path) -> None:
     table = Table(manifest, f"{path}:", ResultError)
     for key in _TEXTS:
         table.text(key)
+    if NOT_AGAIN in table:
+        table.text(NOT_AGAIN)
     table.integer("seed")
     table.integer("nodes", least=1)
     table.integer("jobs")

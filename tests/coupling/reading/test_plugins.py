@@ -14,6 +14,7 @@ from coupling.experiments.stored import Stored
 from coupling.reading import plugins
 from coupling.reading.plugins import PluginError, load_file
 from scheduler.allocators import ALLOCATORS, Jigsaw
+from scheduler.queues.fcfs import Fcfs
 
 CORNER = Path(__file__).parents[2] / "data" / "plugins" / "corner.py"
 SMALL = {"generator": "synth", "mean_nodes": 4, "n_jobs": 12}
@@ -198,8 +199,8 @@ def test_what_cannot_be_found_again_is_refused():
 
     with pytest.raises(PluginError, match="made inside a function"):
         experiment(allocator=Inside)
-    with pytest.raises(PluginError, match="got an object of type Jigsaw; give its class"):
-        experiment(allocator=Jigsaw())
+    with pytest.raises(PluginError, match="got an object of type Fcfs; give its class"):
+        experiment(queue=Fcfs())
     with pytest.raises(PluginError, match="no_such_module"):
         experiment(allocator="no_such_module:Name")
     with pytest.raises(PluginError, match="holds no 'Nobody'"):

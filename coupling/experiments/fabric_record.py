@@ -1,0 +1,161 @@
+"""How a fabric that was given as an object is kept in a result, so that it can be had again."""
+
+import hashlib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import numpy as np
+
+from netsim.errors import TopologyError
+from netsim.formats.exporters.registry import written
+from netsim.topologies import make_topology
+from netsim.topology.base import Topology
+from netsim.topology.dragonfly import Dragonfly
+from netsim.topology.fattree import FatTree
+from netsim.topology.gateways import VARIANTS
+from netsim.topology.torus import Torus
+from netsim.wholefile import replace_file
+
+FABRIC = "fabric.csv"
+OBJECT = "object"  # kind of a fabric that no table or file describes
+_OWN_NAMES = ("name", "origin")  # fields in which a fabric that is read back may differ
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FabricRecord:
+    """
+    A fabric as a result directory keeps it.
+
+    Parameters
+    ----------
+    table : mapping
+        What stands for the fabric in the experiment of the result.
+    files : mapping of str to bytes
+        Files that the table names, by name in the directory.
+    sha256 : str
+        Of the fabric.
+    why_not : str
+        Why the run cannot be repeated from these; empty where it can.
+    """
+
+    table: Mapping[str, Any]
+    files: Mapping[str, bytes] = field(default_factory=dict)
+    sha256: str = ""
+    why_not: str = ""
+
+
+def record_of(fabric: Topology) -> FabricRecord:
+    """
+    Describe a fabric by a table of fields, or by a table and a file.
+
+    Parameters
+    ----------
+    fabric : Topology
+        Of any class.
+
+    Returns
+    -------
+    FabricRecord
+        What is built from it again was compared with the fabric, link by link and name by name;
+        where that differs, it says so.
+    """
+    digest = _digest(fabric)
+    for table in _tables(fabric):
+        if _builds(table, fabric):
+            return FabricRecord(table, sha256=digest)
+    table = {"kind": "file", "path": FABRIC, "format": "edge-csv", **_beside(fabric)}
+    try:
+        data = written(fabric, "edge-csv")[0].encode()
+    except TopologyError:
+        data = b""
+    with TemporaryDirectory(prefix="fabricsim-fabric-") as desk:
+        place = Path(desk) / FABRIC
+        replace_file(place, data)
+        if data and _builds(table | {"path": str(place)}, fabric):
+            sha256 = hashlib.sha256(data).hexdigest()
+            return FabricRecord(table, {FABRIC: data}, sha256)
+    why = (
+        f"its fabric {fabric.name} was given as an object of class {type(fabric).__name__} that "
+        "no table of fields and no table of cables describes in full"
+    )
+    return FabricRecord({"kind": OBJECT, "name": fabric.name}, sha256=digest, why_not=why)
+
+
+def _tables(fabric: Topology) -> Iterator[dict[str, Any]]:
+    """Yield tables of fields that may describe a fabric."""
+    beside = _beside(fabric) | {"bandwidth": float(fabric.capacity.max(initial=0.0))}
+    if isinstance(fabric, FatTree):
+        shape = {key: list(getattr(fabric, key)) for key in ("children", "parents", "parallel")}
+        yield {"kind": "fat-tree", **shape, "down_cable": fabric.down_cable, **beside}
+    elif isinstance(fabric, Torus):
+        grid = {"dims": list(fabric.dims), "wrap": list(fabric.wrap)}
+        yield {"kind": "torus", **grid, "nodes_per_router": fabric.nodes_per_router, **beside}
+    elif isinstance(fabric, Dragonfly):
+        counts = {"groups": fabric.groups, "nodes_per_router": fabric.nodes_per_router}
+        routers = [fabric.rows, fabric.columns] if fabric.rows > 1 else fabric.columns
+        cables = {"global_links": fabric.gateways.shape[2], "lanes": list(fabric.lanes)}
+        for variant in VARIANTS:
+            shown = {"kind": "dragonfly", "routers": routers, "variant": variant}
+            yield {**shown, **counts, **cables, **beside}
+
+
+def _beside(fabric: Topology) -> dict[str, Any]:
+    """Return the fields that every kind understands."""
+    table: dict[str, Any] = {
+        "latency_base_s": fabric.latency_base_s,
+        "latency_per_link_s": fabric.latency_per_link_s,
+    }
+    if fabric.half_duplex:
+        table["duplex"] = "half"
+    if fabric.buffer_bytes:
+        table["buffer"] = fabric.buffer_bytes
+    if fabric.usable is not None:
+        closed = np.setdiff1d(np.arange(fabric.n_nodes), fabric.usable)
+        table["excluded"] = [fabric.vertex_name(node) for node in closed.tolist()]
+    if fabric.absent is not None:
+        one_way = fabric.absent[fabric.absent < fabric.reverse[fabric.absent]]
+        table["failed_links"] = [fabric.link_name(link) for link in one_way.tolist()]
+    return table
+
+
+def _builds(table: Mapping[str, Any], fabric: Topology) -> bool:
+    """Say whether a table builds a fabric again."""
+    try:
+        other = make_topology(table)
+    except (TopologyError, ValueError, MemoryError, OverflowError):
+        return False
+    return (
+        type(other) is type(fabric)
+        and (other.origin is None) == (fabric.origin is None)
+        and all(
+            _equal(getattr(other, own.name), getattr(fabric, own.name))
+            for own in fields(fabric)
+            if own.name not in _OWN_NAMES
+        )
+        and _names(other) == _names(fabric)
+    )
+
+
+def _equal(one: object, other: object) -> bool:
+    """Compare two fields of fabrics."""
+    if isinstance(one, np.ndarray) and isinstance(other, np.ndarray):
+        return bool(np.array_equal(one, other))
+    return type(one) is type(other) and bool(one == other)
+
+
+def _names(fabric: Topology) -> list[str]:
+    """Return the names of all vertices."""
+    return [fabric.vertex_name(vertex) for vertex in range(fabric.n_nodes + fabric.n_switches)]
+
+
+def _digest(fabric: Topology) -> str:
+    """Hash all that a fabric holds."""
+    found = hashlib.sha256(f"{type(fabric).__module__}.{type(fabric).__qualname__}".encode())
+    for own in fields(fabric):
+        value = getattr(fabric, own.name)
+        data = value.tobytes() if isinstance(value, np.ndarray) else repr(value).encode()
+        found.update(b"%s %d " % (own.name.encode(), len(data)) + data)
+    return found.hexdigest()
