@@ -238,7 +238,7 @@ def broken(
     """
     Yield what an allocator breaks while jobs come and go at random.
 
-    Yields (str, str): rule and sentence.
+    Yields rule and sentence.
     """
     churn = Churn(make, fabric, whole=whole)
     rng = np.random.default_rng(_SEED)

@@ -17,7 +17,7 @@ def breaches(
     """
     Yield what breaks each of some rules.
 
-    Yields (str, str): rule and sentence.
+    Yields rule and sentence.
     """
     for rule, check in rules.items():
         try:

@@ -123,7 +123,7 @@ def scene_of_places(
     """
     Draw what placed jobs send.
 
-    `fabric` (Topology, Routing): the fabric, and the ways through it. `draws`: how often each job
+    `fabric`: the fabric, and the ways through it. `draws`: how often each job
     draws, 1 to `MOST_DRAWS`.
     """
     topology, routing = fabric

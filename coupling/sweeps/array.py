@@ -15,7 +15,7 @@ def parse_task(text: str) -> tuple[int, int]:
     """
     Read which task of an array this is.
 
-    `text`: as ``"3/40"``: the third of forty. Result (int, int): the task, from 1, and how many
+    `text`: as ``"3/40"``: the third of forty. Result: the task, from 1, and how many
     there are.
 
     Examples

@@ -88,7 +88,7 @@ class Bench:
         """
         Run the first jobs of an experiment, to see what the whole will cost.
 
-        Result (Result, float, int): what came out; CPU seconds for each job; jobs of the whole.
+        Result: what came out; CPU seconds for each job; jobs of the whole.
         """
         parts = self.parts(experiment)
         jobs = parts.workload.jobs
