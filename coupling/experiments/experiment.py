@@ -37,19 +37,21 @@ class Experiment:
         Name of a machine, or the fields of a topology (docs/topologies.md), or the fabric.
     workload : mapping
         Fields of the ``[workload]`` table: path and format, or generator, and options.
-    communication : mapping or None
-        Fields of a communication profile, or ``{"profile": path}``; None: the default one.
     allocator : str
         Chooses where jobs run.
+    communication : mapping or None
+        Fields of a communication profile, or ``{"profile": path}``; None: the default one.
     queue : str, default "easy"
         Chooses which jobs start.
-    queue_options, allocator_options, model_options : mapping, optional
+    queue_options, allocator_options : mapping, optional
         Options by name.
     routing : str, mapping or None, default None
         How flows find their way; None: as usual on the fabric (``jigsaw`` on fat-trees,
         dimension order on tori, minimal on dragonflies, else shortest paths).
     model : str, default "fast"
         Contention model.
+    model_options : mapping, optional
+        Options by name.
     fairness : {"per-sender", "per-flow"}
         What a link shares evenly among.
     estimates : {"requested", "runtime"} or None

@@ -51,16 +51,8 @@ def record_of(fabric: Topology) -> FabricRecord:
     """
     Describe a fabric by a table of fields, or by a table and a file.
 
-    Parameters
-    ----------
-    fabric : Topology
-        Of any class.
-
-    Returns
-    -------
-    FabricRecord
-        What is built from it again was compared with the fabric, link by link and name by name;
-        where that differs, it says so.
+    Result: what is built from it again was compared with the fabric, link by link and name by name;
+    where that differs, it says so.
     """
     digest = _digest(fabric)
     for table in _tables(fabric):

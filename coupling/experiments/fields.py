@@ -51,22 +51,7 @@ def fields_of(tables: Mapping[str, Any], source: str) -> dict[str, Any]:
     """
     Return what the tables of a file say, by field, unchecked.
 
-    Parameters
-    ----------
-    tables : mapping
-        As parsed from TOML.
-    source : str
-        What to call the tables in errors.
-
-    Returns
-    -------
-    dict of str to any
-        Keywords of an `Experiment`; topology and workload are always there.
-
-    Raises
-    ------
-    ExperimentError
-        If a table or key is unknown, or a table is none.
+    Result: keywords of an `Experiment`; topology and workload are always there.
     """
     known = (*_WHOLE, *PLACES, "switch")
     top = Table(tables, source)
@@ -105,24 +90,7 @@ def _with_switch(
 
 
 def checked_fields(fields: Mapping[str, Any]) -> dict[str, Any]:
-    """
-    Check the fields of an experiment, as far as that needs no other file.
-
-    Parameters
-    ----------
-    fields : mapping of str to any
-        All of them, by name.
-
-    Returns
-    -------
-    dict of str to any
-        The same as plain values: lists for arrays, texts for paths.
-
-    Raises
-    ------
-    ExperimentError
-        Naming table and key of a value that is wrong.
-    """
+    """Check the fields of an experiment, as far as that needs no other file."""
     source, folder = fields["source"], fields["folder"]
     top = Table({"name": fields["name"], "source": source}, "Experiment")
     names = {"source": top.text("source"), "name": top.text("name")}
@@ -248,21 +216,7 @@ def _run(table: Table) -> dict[str, Any]:
 
 
 def check_compared(fields: Mapping[str, Any], *, stated: bool) -> None:
-    """
-    Refuse an allocator or options that no compared run would use.
-
-    Parameters
-    ----------
-    fields : mapping of str to any
-        Of the experiment, checked one by one.
-    stated : bool
-        Whether the allocator was named, or is the default.
-
-    Raises
-    ------
-    ExperimentError
-        If the compared allocators are not different, or something belongs to none of them.
-    """
+    """Refuse an allocator or options that no compared run would use."""
     source, names = fields["source"], fields["compare"]
     own, options = fields["allocator_options"], fields["compare_options"]
     compare = Table({"allocators": names, "options": options}, f"{source}: [compare]")

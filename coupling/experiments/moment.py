@@ -21,25 +21,8 @@ def moment(stored: Stored, at_s: float, run: str | None = None) -> dict[str, Any
     """
     Return the jobs that ran at one moment.
 
-    Parameters
-    ----------
-    stored : Stored
-        A finished campaign.
-    at_s : float
-        The moment, in seconds of the run.
-    run : str, optional
-        Allocator of the run; needed where several are compared.
-
-    Returns
-    -------
-    dict
-        A snapshot as a document: the fabric, the routing where the experiment names one, and of
-        each job its nodes and the links that it owned. What jobs sent is not in it.
-
-    Raises
-    ------
-    ResultError
-        If there is no such run, no job ran at the moment, or the result is damaged.
+    Result: a snapshot as a document: the fabric, the routing where the experiment names one, and of
+    each job its nodes and the links that it owned. What jobs sent is not in it.
     """
     place = _place(stored, run)
     result = Result.load(place)

@@ -81,14 +81,7 @@ class Records:
         return [variant for variant in self.variants if variant.label not in self._here]
 
     def begin(self, manifest: Mapping[str, Any]) -> None:
-        """
-        Write what is known before the next run.
-
-        Parameters
-        ----------
-        manifest : mapping
-            Where the results come from.
-        """
+        """Write what is known before the next run."""
         known = {name: sha256(data) for name, data in self._own.items()}
         for variant in self.variants:
             if variant.label in self._here:
@@ -100,16 +93,7 @@ class Records:
             write_file(self.folder / name, data)
 
     def add(self, variant: Experiment, kept: Kept) -> None:
-        """
-        Make a run known, and put it in its place.
-
-        Parameters
-        ----------
-        variant : Experiment
-            What was run.
-        kept : Kept
-            Hidden folder of its files, and their hashes.
-        """
+        """Make a run known, and put it in its place."""
         partial, hashes = self.folder / kept[0], kept[1]
         place = self.place(variant)
         self._files |= {self._name(variant, name): digest for name, digest in hashes.items()}
@@ -126,15 +110,7 @@ class Records:
         """
         Complete the manifest.
 
-        Parameters
-        ----------
-        csv : bool
-            Also write the job tables as CSV.
-
-        Returns
-        -------
-        tuple of Result
-            All runs, in the order of the comparison.
+        Result: all runs, in the order of the comparison.
         """
         results = tuple(Result.load(self.place(variant)) for variant in self.variants)
         if csv:
@@ -157,15 +133,7 @@ class Records:
         """
         Return where a run is kept.
 
-        Parameters
-        ----------
-        variant : Experiment
-            The run.
-
-        Returns
-        -------
-        Path
-            A folder of its own, or the directory itself when nothing is compared.
+        Result: a folder of its own, or the directory itself when nothing is compared.
         """
         return self.folder if len(self.variants) == 1 else self.folder / variant.label
 

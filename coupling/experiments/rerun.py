@@ -47,31 +47,7 @@ class Rerun:
 
 
 def rerun(stored: Stored, *, workers: int = 1, progress: Progress | None = None) -> Rerun:
-    """
-    Run an experiment again in a temporary directory and compare.
-
-    Parameters
-    ----------
-    stored : Stored
-        A finished campaign.
-    workers : int, default 1
-        Compared runs at the same time.
-    progress : callable, optional
-        Called now and then.
-
-    Returns
-    -------
-    Rerun
-        What differs.
-
-    Raises
-    ------
-    ResultError
-        If the workload came from standard input or the fabric was an object that no file
-        describes, or a file of the result is missing or damaged.
-    ExperimentError, SchedulerError, NetsimError, PatternError
-        If an input file has gone, or a name is no longer known.
-    """
+    """Run an experiment again in a temporary directory and compare."""
     if stored.experiment.workload.get("path") == "-":
         raise ResultError(f"{stored.folder}: the workload came from standard input.")
     if why_not := stored.manifest.get(NOT_AGAIN):

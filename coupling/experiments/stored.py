@@ -43,21 +43,7 @@ class Stored:
         """
         Read what a result directory says about itself.
 
-        Parameters
-        ----------
-        folder : Path
-            As `fabricsim run` wrote it.
-
-        Returns
-        -------
-        Stored
-            The campaign.
-
-        Raises
-        ------
-        ResultError, ExperimentError
-            If the directory holds no result, a part of one, one that is not complete, or one
-            whose manifest or experiment is not as the run wrote it.
+        `folder`: as `fabricsim run` wrote it.
         """
         if not (folder / MANIFEST).is_file():
             hint = f"; it is one run of {folder.parent}" if _is_run(folder) else ""
@@ -86,15 +72,7 @@ class Stored:
         """
         Read the runs.
 
-        Returns
-        -------
-        list of Result
-            In the order of the comparison.
-
-        Raises
-        ------
-        ResultError
-            If a file is missing, damaged, or not the one that the run wrote.
+        Result: in the order of the comparison.
         """
         return [Result.load(place) for place in self.places]
 
@@ -132,25 +110,9 @@ def line_up(stored: Sequence[Stored], baseline: str | None = None) -> Lineup:
     """
     Put the runs of campaigns beside each other.
 
-    Parameters
-    ----------
-    stored : sequence of Stored
-        The campaigns, at least one.
-    baseline : str, optional
-        Name of the run to compare with; default: the first under ``first-free`` or
-        ``baseline``.
-
-    Returns
-    -------
-    Lineup
-        Runs are called by their allocator, or ``folder/allocator`` where several campaigns
-        are given.
-
-    Raises
-    ------
-    ResultError
-        If the machines have different numbers of nodes, so that no number compares; if a
-        campaign is given twice; or if there is no such Baseline.
+    `stored`: the campaigns, at least one. `baseline`: name of the run to compare with; default: the
+    first under ``first-free`` or ``baseline``. Result: runs are called by their allocator, or
+    ``folder/allocator`` where several campaigns are given.
     """
     folders = [campaign.folder.resolve() for campaign in stored]
     if len(set(folders)) < len(folders):

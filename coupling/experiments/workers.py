@@ -41,19 +41,7 @@ Keep = Callable[[Experiment, Result], Kept]
 
 
 def demand_sendable(experiment: Experiment) -> None:
-    """
-    Refuse an experiment that other processes cannot be given.
-
-    Parameters
-    ----------
-    experiment : Experiment
-        What is to be run.
-
-    Raises
-    ------
-    ExperimentError
-        If it holds an object whose class another process does not find.
-    """
+    """Refuse an experiment that other processes cannot be given."""
     _pickled(experiment)
     made = type(experiment.topology)
     if made.__module__ == "__main__" and not hasattr(sys.modules["__main__"], "__file__"):
@@ -80,33 +68,9 @@ def run_in_workers(
     """
     Run variants of an experiment at the same time.
 
-    Parameters
-    ----------
-    pending : sequence of Experiment
-        What to run.
-    parts : Parts
-        Fabric and workload of all of them.
-    workers : int
-        Processes.
-    keep : callable
-        Called in the worker with a variant and its result; to be pickled.
-    folder : Path
-        Where a temporary folder can be made, through which the workers get their tasks.
-    progress : callable or None
-        Called now and then for each variant that runs.
+    Yields (Experiment, Kept): each variant as it finishes, and what `keep` returned; the order is
+    by chance.
 
-    Yields
-    ------
-    (Experiment, Kept)
-        Each variant as it finishes, and what `keep` returned; the order is by chance.
-
-    Raises
-    ------
-    ResultError
-        If a worker was killed; those that had finished were yielded before.
-
-    Notes
-    -----
     Close the generator when it is not used to its end: that ends the workers. They end by
     themselves when this process is killed.
     """

@@ -5,34 +5,10 @@ from typing import Any
 
 
 def is_object(value: object) -> bool:
-    """
-    Say whether something is an object that its class and options make again.
-
-    Parameters
-    ----------
-    value : object
-        Any.
-
-    Returns
-    -------
-    bool
-        Whether it is an instance of a dataclass.
-    """
+    """Say whether something is an object that its class and options make again."""
     return is_dataclass(value) and not isinstance(value, type)
 
 
 def options_of(value: Any) -> dict[str, Any]:  # noqa: ANN401 (any dataclass)
-    """
-    Return what an object was made with.
-
-    Parameters
-    ----------
-    value : dataclass
-        An instance.
-
-    Returns
-    -------
-    dict of str to any
-        Its fields by name.
-    """
+    """Return what an object was made with."""
     return {own.name: getattr(value, own.name) for own in fields(value) if own.init}

@@ -90,38 +90,14 @@ def link_use(predict: Predict) -> LinkUse | None:
     """
     Return what links carried in the first prediction of a model, if it moves packets over them.
 
-    Parameters
-    ----------
-    predict : callable
-        From `predictor`, called once at least.
-
-    Returns
-    -------
-    LinkUse or None
-        Bytes, share of time, and how long packets waited; None for models without packets.
+    `predict`: from `predictor`, called once at least. Result: bytes, share of time, and how long
+    packets waited; None for models without packets.
     """
     return predict.links if isinstance(predict, _Packets) else None
 
 
 def options_of(snapshot: Snapshot) -> Mapping[str, Any]:
-    """
-    Return the options of the model, with the switch where it looks at that.
-
-    Parameters
-    ----------
-    snapshot : Snapshot
-        Names model, options and switch.
-
-    Returns
-    -------
-    mapping of str to value
-        Keywords of the model.
-
-    Raises
-    ------
-    SnapshotError
-        If the switch stands in two places.
-    """
+    """Return the options of the model, with the switch where it looks at that."""
     if snapshot.model != "packets" or snapshot.switch is None:
         return snapshot.options
     if "switch" in snapshot.options:

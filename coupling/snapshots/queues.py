@@ -30,17 +30,7 @@ def queues_of(topology: Topology, use: LinkUse | None) -> tuple[LinkQueue, ...]:
     """
     Name the links of a packet simulation.
 
-    Parameters
-    ----------
-    topology : Topology
-        The fabric.
-    use : LinkUse or None
-        What its links carried; None where no packets were simulated.
-
-    Returns
-    -------
-    tuple of LinkQueue
-        By link.
+    `use`: what its links carried; None where no packets were simulated.
     """
     if use is None:
         return ()

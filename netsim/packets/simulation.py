@@ -102,19 +102,7 @@ def simulate_packets(
 
 
 def demand_packet_fabric(topology: Topology) -> None:
-    """
-    Refuse a fabric on which packets cannot be simulated.
-
-    Parameters
-    ----------
-    topology : Topology
-        Any.
-
-    Raises
-    ------
-    ContentionError
-        If some cables carry one direction at a time.
-    """
+    """Refuse a fabric on which packets cannot be simulated."""
     if topology.half_duplex:
         raise ContentionError(
             f"packets need full-duplex cables; both directions of some cables of {topology.name} "
