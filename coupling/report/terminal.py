@@ -24,9 +24,11 @@ from rich.table import Table
 from rich.text import Text
 
 from coupling.guard import visible
+from coupling.report.sketches import Bar, SlowdownBars, UtilizationLines
 from coupling.report.words import reading
 from coupling.results.comparison import (
     Column,
+    Row,
     comparison_rows,
     present_columns,
     write_column,
@@ -45,8 +47,8 @@ class ComparisonTable:
     Runs beside each other, for `rich.console.Console.print`.
 
     One table where the terminal is wide enough, otherwise several, each with whole groups of
-    columns; then dropped jobs with the reasons, remarks, what the numbers say in words, and how far
-    off they may be.
+    columns; on a terminal utilisation and slowdowns are drawn; then dropped jobs with the reasons,
+    remarks, what the numbers say in words, and how far off they may be.
 
     Parameters
     ----------
@@ -62,12 +64,20 @@ class ComparisonTable:
         self._remarks = [*dropped_lines(results), *remark_lines(results)]
         self._reading = reading(results, baseline)
         self._accuracy = accuracy_lines(results)
+        rows = zip(results, self._rows, strict=True)
+        self._bars = SlowdownBars([_bar(result.name, row) for result, row in rows])
+        self._lines = UtilizationLines(results)
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         """Yield what to print."""
         for columns in self._parts(console, options):
             yield self._table(columns)
             yield Text()
+        if console.is_terminal:
+            for drawing in (self._lines, self._bars):
+                if drawing:
+                    yield drawing
+                    yield Text()
         compared = any(row.get("turnaround_ratio") is not None for row in self._rows)
         yield Text(EXACT_ONE + (_BETTER if compared else ""), style="dim")
         for line in self._remarks:
@@ -106,6 +116,11 @@ class ComparisonTable:
         for name, *line in zip(self._names, *cells, strict=True):
             table.add_row(Text(visible(name)), *line)
         return table
+
+
+def _bar(name: str, row: Row) -> Bar:
+    """Return the mean slowdown of a run."""
+    return Bar(name, row["mean_slowdown"] or 1.0, row["mean_placement_factor"] or 1.0)
 
 
 def comparison_table(

@@ -41,6 +41,25 @@ def _bin_names() -> list[str]:
     return [f">={edges[0]}", *between, f"<{edges[-2]}"]
 
 
+def binned(timeline: pd.DataFrame, column: str, edges: Floats) -> Floats:
+    """
+    Return the mean over time of a quantity in each bin.
+
+    `edges` (n + 1,): bounds of the bins in seconds, from 0. Result (n,): means; nan where a bin
+    reaches beyond the last instant.
+    """
+    time_s = timeline["time_s"].to_numpy(dtype=float)
+    value = timeline[column].to_numpy(dtype=float)
+    if time_s.size < 2:  # noqa: PLR2004 (no interval)
+        return np.full(edges.size - 1, np.nan)
+    integral = np.concatenate([[0.0], np.cumsum(value[:-1] * np.diff(time_s))])
+    inside = np.minimum(edges, time_s[-1])
+    at_edges = np.interp(inside, time_s, integral)
+    means = np.full(edges.size - 1, np.nan)
+    np.divide(np.diff(at_edges), np.diff(inside), out=means, where=np.diff(inside) > 0)
+    return means
+
+
 def utilization_per_minute(
     jobs: pd.DataFrame, n_nodes: int, step_s: float = MINUTE_S
 ) -> pd.DataFrame:

@@ -12,6 +12,7 @@ from rich.console import RenderableType
 from coupling.errors import SnapshotError
 from coupling.reading.files import read_json, write_whole
 from coupling.report.columns import seconds, table, text_lines, text_of
+from coupling.report.sketches import Bar, SlowdownBars, on_terminal
 from coupling.results.readable import counted, listing, percent, ratio, volume
 from coupling.snapshots.estimate import Estimate, JobEstimate, LinkLoad, estimate
 from coupling.snapshots.flows import FlowAnswer, answer_flows
@@ -126,6 +127,9 @@ def _estimate_parts(snapshot: Snapshot, found: Estimate) -> list[RenderableType]
             left=(0, 7),
         )
     )
+    bars = SlowdownBars([Bar(str(j.id), j.slowdown, j.placement_factor) for j in found.jobs])
+    if bars and on_terminal():
+        parts.append(bars)
     lines = [line for job in found.jobs if (line := _blame_line(job))]
     if lines:
         parts.append(text_lines(*lines))

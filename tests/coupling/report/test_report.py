@@ -14,10 +14,10 @@ from coupling.errors import ResultError
 from coupling.experiments.experiment import Experiment
 from coupling.report.figures import run_figures, write_figures
 from coupling.report.plots.links import level_links
-from coupling.report.plots.over_time import binned
 from coupling.report.plots.style import palette
 from coupling.report.provenance import assumptions
 from coupling.report.report import report_html, write_report
+from coupling.results.over_time import binned
 from netsim.accuracy import Setting, accuracy_details, accuracy_sentence
 from netsim.topology.fattree import build_fat_tree
 
