@@ -32,6 +32,16 @@ def visible(text: str) -> str:
     return text if text.isprintable() else "".join(map(_escaped, text))
 
 
+def visible_lines(text: str, kept: re.Pattern[str] = _KEPT) -> str:
+    """
+    Write what a terminal would obey as escapes, but keep lines.
+
+    `kept`: a group of what stays as it is, line ends and tabs by default.
+    """
+    parts = kept.split(text)
+    return "".join(part if at % 2 else visible(part) for at, part in enumerate(parts))
+
+
 def check_arguments(arguments: Sequence[str]) -> None:
     """Refuse arguments that are no text: they could stand in no result."""
     for argument in arguments:
@@ -94,8 +104,7 @@ class _Guard(io.TextIOBase):
 
     def write(self, text: str) -> int:
         """Write text for people."""
-        parts = self._kept.split(text)
-        shown = "".join(part if at % 2 else visible(part) for at, part in enumerate(parts))
+        shown = visible_lines(text, self._kept)
         encodable = shown.encode(self.encoding, "backslashreplace").decode(self.encoding)
         with self._answering():
             self._stream.write(encodable)

@@ -8,6 +8,8 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
+from coupling.guard import visible_lines
+
 Html = Markup
 """HTML, as opposed to text, which is escaped when it is put into HTML."""
 
@@ -149,13 +151,15 @@ def page(title: str, subtitle: str, short: Html, sections: Sequence[tuple[str, H
     Returns
     -------
     str
-        A document that needs no other file.
+        A document that needs no other file; control characters of texts are written as escapes.
     """
     template = _templates().get_template("page.html")
     style = files("coupling.report").joinpath("templates", "report.css").read_text("utf-8")
     shown = [(heading, content) for heading, content in sections if content]
-    return template.render(
-        title=title, subtitle=subtitle, short=short, sections=shown, style=Html(style)
+    return visible_lines(
+        template.render(
+            title=title, subtitle=subtitle, short=short, sections=shown, style=Html(style)
+        )
     )
 
 

@@ -28,9 +28,9 @@ from netsim.units import parse_time
 from patterns.errors import PatternError
 from patterns.mapping import MAPPINGS, slot_of_rank
 from scheduler.traffic import RankFlows
+from scheduler.workload.profile import LEAST_FRACTION
 
 MODELS = tuple(CONTENTION_MODELS)
-_LEAST_FRACTION = 1e-9  # below it, 1 / fraction leaves the range in which times make sense
 _MOST_SECONDS = 1e12
 _MOST_ITERATIONS = 10**9
 _MOST_RANKS = 4096  # of a node; today's have hundreds of hardware threads
@@ -351,8 +351,8 @@ def _computation(table: Table, *, required: bool) -> tuple[float | None, float |
         raise table.fault("comm_fraction", "expected either comm_fraction or compute_s, got both.")
     if fraction is not None:
         value = table.number("comm_fraction", None, 0.0, 1.0)
-        if 0.0 < value < _LEAST_FRACTION:
-            raise table.error("comm_fraction", f"0, or a number from {_LEAST_FRACTION:g} to 1")
+        if 0.0 < value < LEAST_FRACTION:
+            raise table.error("comm_fraction", f"0, or a number from {LEAST_FRACTION:g} to 1")
         return value, None
     if compute is not None:
         return None, _seconds(table, "compute_s")

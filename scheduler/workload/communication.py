@@ -15,7 +15,15 @@ from patterns.registry import make_pattern
 from scheduler.errors import WorkloadError
 from scheduler.job import Communication, Job
 from scheduler.workload.distributions import Distribution
-from scheduler.workload.profile import LIMITS, ColumnValue, Profile, Rule, expected_of, seeded
+from scheduler.workload.profile import (
+    LEAST_FRACTION,
+    LIMITS,
+    ColumnValue,
+    Profile,
+    Rule,
+    expected_of,
+    seeded,
+)
 
 N_SEEDS = 8
 """
@@ -148,10 +156,19 @@ class _Draws:
             return np.full(len(ids), np.nan)
         if isinstance(quantity, Distribution):
             values = quantity.quantile(uniforms(self.seed, ids, self.index, _STREAM[key]))
-            if key == "comm_fraction":  # a lognormal draw may exceed the whole
-                values = np.minimum(values, 1.0)
-            return values
-        return np.array([_stated(job, quantity, key, self.rule.place) for job in jobs])
+        else:
+            values = np.array([_stated(job, quantity, key, self.rule.place) for job in jobs])
+        return self._shares(values) if key == "comm_fraction" else values
+
+    def _shares(self, values: Floats) -> Floats:
+        """Check fractions; a lognormal draw may exceed the whole."""
+        tiny = (values > 0) & (values < LEAST_FRACTION)
+        if tiny.any():
+            raise WorkloadError(
+                f"{self.rule.place}: comm_fraction: expected 0, or fractions from "
+                f"{LEAST_FRACTION:g} to 1, got {values[tiny][0]:g}."
+            )
+        return np.minimum(values, 1.0)
 
     def _pattern(self, seed: int, nbytes: float) -> Pattern:
         """Return the pattern for a seed and bytes; equal ones are one object."""

@@ -12,6 +12,7 @@ from fabricsim.checking.documents import parse_toml
 from fabricsim.checking.inputs import decoded
 from netsim.units import parse_size, parse_time
 from patterns.errors import PatternError
+from patterns.options import LEAST_BYTES, MOST_BYTES
 from patterns.registry import PATTERNS, make_pattern
 from scheduler.errors import WorkloadError
 from scheduler.pattern_tables import located
@@ -26,9 +27,16 @@ _QUANTITIES: Mapping[str, Callable[[str | float], float]] = MappingProxyType(
 )
 
 LIMITS: Mapping[str, tuple[float, float]] = MappingProxyType(
-    {"comm_fraction": (0.0, 1.0), "bytes_per_flow": (1e-3, 1e18), "iteration": (1e-12, 1e15)}
+    {
+        "comm_fraction": (0.0, 1.0),
+        "bytes_per_flow": (LEAST_BYTES, MOST_BYTES),
+        "iteration": (1e-12, 1e15),
+    }
 )
 """Least and largest value of each quantity; beyond, times leave the range of numbers."""
+
+LEAST_FRACTION = 1e-9
+"""Of communication, where there is any; below, so do times, which are divided by it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -142,3 +142,10 @@ def test_a_long_log_is_read_in_memory_for_its_jobs(tmp_path):
     n_jobs, kilobytes = map(int, done.stdout.split())
     assert n_jobs == 300_000
     assert kilobytes < 300_000
+
+
+def test_yaml_of_megabytes_is_refused_before_it_is_taken_apart(door):
+    """Of which the library would make a gigabyte, in minutes."""
+    error = door("yaml", b"[" + b"1," * 2**22 + b"1]")
+
+    assert "expected YAML of at most 1 MiB, got more" in error

@@ -1,6 +1,7 @@
 """How pictures of a report look, and how they become SVG inside a page."""
 
 import re
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
@@ -186,7 +187,11 @@ class Picture:
             figure = Figure(figsize=size, layout="constrained")
             self.paint(figure)
             buffer = BytesIO()
-            figure.savefig(buffer, format=form, transparent=True, dpi=_DPI, metadata=_NOTHING[form])
+            with warnings.catch_warnings():  # letters that the font lacks are those of inputs
+                warnings.filterwarnings("ignore", "Glyph", UserWarning)
+                figure.savefig(
+                    buffer, format=form, transparent=True, dpi=_DPI, metadata=_NOTHING[form]
+                )
         return buffer.getvalue()
 
 

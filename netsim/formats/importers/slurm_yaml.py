@@ -13,6 +13,7 @@ from netsim.formats.importers.slurm import block_sizes, names_in
 from netsim.topology.base import Topology
 
 FORM = "slurm-yaml"
+_MOST = 2**20  # letters, 20,000 switches; the library keeps 300 bytes for a letter at worst
 _NAMED = frozenset({"topology"})
 _TOPOLOGY = {"topology", "cluster_default", "tree", "block"}
 
@@ -23,6 +24,8 @@ def read_slurm_yaml(text: str, source: str, settings: Settings) -> Topology:
 
     Result: the first topology with ``cluster_default: true``, or the first of all.
     """
+    if len(text) > _MOST:
+        raise TopologyError(f"{source}: expected YAML of at most {_MOST // 2**20} MiB, got more.")
     try:
         root = yaml.compose(text, Loader=yaml.SafeLoader)
     except yaml.YAMLError as error:

@@ -296,6 +296,16 @@ def test_figures_for_a_paper_are_files_with_their_numbers(runs, tmp_path):
     assert time.iloc[0, 1] == pytest.approx(7 / 8)
 
 
+def test_what_of_a_label_cannot_be_shown_is_an_escape_and_no_warning(runs, tables):
+    """A warning would fail the test."""
+    jobs = runs[0].jobs.assign(pattern="a\x1b[31m\u202e\u672c")
+
+    text = report_html([replace(runs[0], jobs=jobs), *runs[1:]], tables, MANIFEST)
+
+    assert "a\\x1b[31m\\u202e\u672c" in Page(text).text
+    assert not set(text) & {"\x1b", "\u202e"}
+
+
 def test_one_run_needs_no_baseline(runs, tables):
     page = Page(report_html(runs[1:], tables, MANIFEST))
 

@@ -266,3 +266,15 @@ def test_earlier_communication_is_replaced():
     given = assign([job()], profile(FIXED), 1)
 
     assert assign(given, profile({"match": {"user": 1}, **FIXED}), 1) == (job(),)
+
+
+TINY = [1e-320, 1e-10, {"choice": [1e-320]}, {"lognormal": [-500, 1]}, {"column": "share"}]
+
+
+@pytest.mark.parametrize("share", TINY)
+def test_a_share_of_which_nothing_is_left_is_refused(share):
+    rule = {"pattern": {"name": "ring"}, "comm_fraction": share, "bytes_per_flow": "1 MB"}
+    jobs = [replace(job(), extra=(("share", "1e-320"),))]
+
+    with pytest.raises(WorkloadError, match="comm_fraction: expected 0, or fractions from 1e-09"):
+        assign(jobs, profile(rule), 1)
