@@ -44,7 +44,7 @@ def scene_of(make: Callable[[Topology], ContentionModel]) -> Scene:
     """
     Return a scene on a small fat-tree.
 
-    Result: jobs on random nodes, of which half end; and jobs on whole leaves.
+    Result: jobs on random nodes, of which half end; and jobs on whole leaves and pods.
     """
     tree = fat_tree_of_radix(6, "1 B/s")
     rng = np.random.default_rng(_SEED)
@@ -54,9 +54,9 @@ def scene_of(make: Callable[[Topology], ContentionModel]) -> Scene:
         events.append(("start", job, _ring(tree, nodes, float(rng.uniform(1.0, 5.0)))))
         if job % 2:
             events.append(("end", job - 1, None))
-    per_leaf = tree.nodes_per_leaf
-    leaves = np.arange(tree.n_nodes).reshape(-1, per_leaf)[:4]
-    apart = tuple(_ring(tree, nodes, 2.0) for nodes in leaves)
+    leaves = np.arange(tree.n_nodes).reshape(-1, tree.nodes_per_leaf)
+    pods = leaves.reshape(tree.n_pods, -1)
+    apart = tuple(_ring(tree, nodes, 2.0) for nodes in (*leaves[: tree.leaves_per_pod], *pods[1:]))
     return Scene(lambda: make(tree), tree, tuple(events), apart)
 
 

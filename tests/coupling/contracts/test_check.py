@@ -160,7 +160,7 @@ FAULTS = {
         "float(users[worst[job]])",
         "float(len(jobs))",
         "jobs that share no link",
-        "shares no link and has 4.0",
+        "shares no link and has 8.0",
     ),
     "filters that do nothing": (
         "READERS",
