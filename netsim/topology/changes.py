@@ -40,6 +40,11 @@ class LeafTapers:
             found: Floats = self.below / self.above
         return found
 
+    @property
+    def columns(self) -> tuple[Ints, Floats, Floats, Floats]:
+        """Leaf, below, above and taper."""
+        return self.leaf, self.below, self.above, self.taper
+
 
 def leaf_tapers(topology: Topology) -> LeafTapers:
     """Return how tapered each leaf is."""
@@ -59,23 +64,9 @@ def with_taper(topology: Topology, taper: float) -> Topology:
     """
     Let all cables between a leaf and other switches carry so much that every leaf has one taper.
 
-    Parameters
-    ----------
-    topology : Topology
-        The fabric.
-    taper : float
-        Capacity from the nodes of a leaf / capacity to other switches.
-
-    Returns
-    -------
-    Topology
-        The same but for capacities. A cable between two leaves carries what the one allows that
-        allows less.
-
-    Raises
-    ------
-    TopologyError
-        If a leaf has no cable to another switch.
+    `taper`: capacity from the nodes of a leaf / capacity to other switches. Result: the same but
+    for capacities; a cable between two leaves carries what the one allows that allows less. A leaf
+    without a cable to another switch is an error.
     """
     found = leaf_tapers(topology)
     if not found.above.all():

@@ -8,6 +8,7 @@ import numpy as np
 from netsim.arrays import Bools, Ints
 from netsim.errors import TopologyError
 from netsim.topology.base import Topology
+from netsim.topology.changes import LeafTapers, leaf_tapers
 from netsim.topology.demand import demand_topology
 from netsim.topology.irregular import bundles, irregularities
 from netsim.topology.levels import links_in_service, vertex_levels
@@ -87,6 +88,8 @@ class TopologyReport:
         cable in service.
     lost : Unreachable
         Nodes and pairs of nodes that no path connects.
+    leaves : LeafTapers
+        Capacity of every switch with nodes from these, and to other switches.
     """
 
     topology: Topology
@@ -96,6 +99,7 @@ class TopologyReport:
     irregular: list[str]
     missing: list[int]
     lost: Unreachable
+    leaves: LeafTapers
 
     def to_dict(self) -> dict[str, Any]:
         """Return what `fabricsim topology inspect --json` prints."""
@@ -140,6 +144,17 @@ class TopologyReport:
             "fake_roots": [topology.vertex_name(root) for root in roots],
             "missing": [topology.vertex_name(vertex) for vertex in self.missing],
             "unreachable": {"nodes": lost, "pairs": self.lost.n_pairs},
+            "leaves": [
+                {
+                    "leaf": topology.vertex_name(leaf),
+                    "from_nodes_bytes_per_s": below,
+                    "to_switches_bytes_per_s": above,
+                    "taper": taper if above else None,
+                }
+                for leaf, below, above, taper in zip(
+                    *(part.tolist() for part in self.leaves.columns), strict=True
+                )
+            ],
         }
 
 
@@ -177,6 +192,7 @@ def inspect_topology(topology: Topology, assumed: tuple[str, ...] = ()) -> Topol
         irregularities(topology, level),
         _missing(topology),
         unreachable(topology),
+        leaf_tapers(topology),
     )
 
 

@@ -1,5 +1,6 @@
 """Irregularities: what a fabric as it was meant to be would not have, a sentence each."""
 
+import re
 from collections import Counter
 
 import numpy as np
@@ -9,6 +10,8 @@ from netsim.topology.base import Topology
 from netsim.topology.levels import links_in_service
 
 _LISTED = 20  # names of each kind that are given
+_FEW = 0.1  # more slow links than this share of a kind are meant to be so
+_GUID = re.compile(r"[HS]-[0-9a-f]{16}")  # as importers call what has no other name
 
 
 def irregularities(topology: Topology, level: Ints) -> list[str]:
@@ -16,15 +19,18 @@ def irregularities(topology: Topology, level: Ints) -> list[str]:
     Name what is irregular.
 
     `level` (n_nodes + n_switches,): level of every vertex (`netsim.topology.levels.vertex_levels`).
-    Result: what an importer found, roots that stand for a network, switches that no node reaches or
-    that have other cables, uplinks or bundles than others of their level.
+    Result: what an importer found, roots that stand for a network, hosts without a name, switches
+    that no node reaches or that have other cables, uplinks or bundles than others of their level,
+    cables that are slower than nearly all of their kind, or work one way only.
     """
     origin = topology.origin
     found = [origin.irregularity] if origin is not None and origin.irregularity else []
     if origin is not None and origin.fake_roots:
         names = _listed([topology.vertex_name(root) for root in origin.fake_roots])
         found.append(f"switches that stand for a network the file does not show: {names}")
-    return found + _odd_switches(topology, level) + _odd_bundles(topology, level)
+    found += _nameless_hosts(topology)
+    found += _odd_switches(topology, level) + _odd_bundles(topology, level)
+    return found + _slow_cables(topology) + _one_way(topology)
 
 
 def bundles(topology: Topology) -> tuple[Ints, Ints]:
@@ -38,6 +44,52 @@ def bundles(topology: Topology) -> tuple[Ints, Ints]:
     pair = topology.link_tail[links] * size + topology.link_head[links]
     _, first, count = np.unique(pair, return_index=True, return_counts=True)
     return links[first], count
+
+
+def _nameless_hosts(topology: Topology) -> list[str]:
+    """Name the hosts that only a GUID tells apart."""
+    if topology.origin is None:
+        return []
+    named = (topology.vertex_name(node) for node in range(topology.n_nodes))
+    nameless = [name for name in named if _GUID.fullmatch(name)]
+    if not nameless:
+        return []
+    return [f"hosts without a name, called by their GUID ({len(nameless)}): {_listed(nameless)}"]
+
+
+def _slow_cables(topology: Topology) -> list[str]:
+    """Name the cables that carry less than nearly all of their kind: some of their lanes failed."""
+    links = np.flatnonzero(links_in_service(topology))
+    names, kind = topology.link_kinds(links)
+    lines = []
+    for number, name in enumerate(names):
+        here = links[kind == number]
+        rates, count = np.unique(topology.capacity[here], return_counts=True)
+        usual = rates[count.argmax()]
+        slow = here[topology.capacity[here] < usual]
+        if 0 < slow.size <= _FEW * here.size:
+            parts = [
+                f"{topology.link_name(link)} {_gbits(topology.capacity[link])}"
+                for link in slow.tolist()
+            ]
+            lines.append(f"{name}: most links carry {_gbits(usual)} Gb/s, {_listed(parts)}")
+    return lines
+
+
+def _one_way(topology: Topology) -> list[str]:
+    """Name the cables of which one direction is out of service."""
+    works = links_in_service(topology)
+    half = np.flatnonzero(works & ~works[topology.reverse])
+    if not half.size:
+        return []
+    return [
+        f"cables that work one way only: {_listed([topology.link_name(x) for x in half.tolist()])}"
+    ]
+
+
+def _gbits(rate: float) -> str:
+    """Write a capacity in Gb/s."""
+    return f"{8 * rate / 1e9:g}"
 
 
 def _odd_switches(topology: Topology, level: Ints) -> list[str]:

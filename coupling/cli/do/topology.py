@@ -21,6 +21,7 @@ from netsim.topology.base import Topology
 from netsim.topology.inspect import LinkReport, TopologyReport, inspect_topology
 
 _LINES = 20  # irregularities that are written out
+_NAMES = 5  # switches of one taper that are named
 
 
 def run_inspect(
@@ -155,13 +156,32 @@ def _parts(found: TopologyReport) -> list[RenderableType]:
         lines.append(
             f"Missing, or without a cable: {len(found.missing)} ({', '.join(names)}{more})."
         )
-    lines.append(_reach(found))
+    lines += [*_leaf_lines(found), _reach(found)]
     return [
         text_lines(head, links),
         table(heads, levels),
         table(("link class", "links", "Gb/s"), kinds),
         text_lines(*lines),
     ]
+
+
+def _leaf_lines(found: TopologyReport) -> list[str]:
+    """Say how tapered leaves are, where they differ."""
+    leaves: dict[str, list[str]] = {}
+    for leaf, _, above, taper in zip(
+        *(part.tolist() for part in found.leaves.columns), strict=True
+    ):
+        written = f"{taper:.3g}:1" if above else "no cable to other switches"
+        leaves.setdefault(written, []).append(found.topology.vertex_name(leaf))
+    if len(leaves) < 2 or len(found.levels) < 2:  # noqa: PLR2004 (all alike, or no tree)
+        return []
+    lines = []
+    for written, names in sorted(leaves.items(), key=lambda entry: -len(entry[1])):
+        some = ", ".join(names[:_NAMES]) + (", ..." if len(names) > _NAMES else "")
+        lines.append(f"Taper {written}: {counted(len(names), 'switch')} with nodes ({some}).")
+    lines = [line.replace("switchs", "switches") for line in lines]
+    more = len(lines) - _LINES
+    return lines[:_LINES] + ([f"{more} more tapers (--json has all)."] if more > 0 else [])
 
 
 def _delays(topology: Topology) -> str:

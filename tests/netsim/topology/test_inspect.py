@@ -3,12 +3,15 @@
 import json
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
+from small_site import GUID, HOSTS, discovered
 
 from netsim.errors import TopologyError
+from netsim.formats.importers.infiniband import read_wiring
 from netsim.topologies import make_topology
 from netsim.topology.fattree import fat_tree_of_radix
 from netsim.topology.inspect import inspect_topology
@@ -98,6 +101,64 @@ def test_a_failed_cable_of_a_bundle_is_an_unequal_bundle():
     assert report["levels"][1]["parallel_cables"] == [2, 3]
     assert "unequal bundles of cables to the switches above: s2.0 (2, 3)" in report["irregular"]
     assert "level 2: most switches have 6 cables upwards, s2.0 has 5" in report["irregular"]
+
+
+def test_the_taper_of_each_leaf_is_told():
+    """Leaf 0 has lost one of two cables up, leaf 1 one of four nodes; 100 Gb/s each."""
+    report = told(TAPERED | {"failed_links": ["s1.0>s2.0"], "missing": ["n4"]})
+
+    rate = 12.5e9
+    assert report["leaves"][:3] == [
+        {
+            "leaf": f"s1.{leaf}",
+            "from_nodes_bytes_per_s": below * rate,
+            "to_switches_bytes_per_s": above * rate,
+            "taper": below / above,
+        }
+        for leaf, below, above in ((0, 4, 1), (1, 3, 2), (2, 4, 2))
+    ]
+    assert [leaf["taper"] for leaf in report["leaves"][3:]] == [2.0] * 3
+
+
+def test_a_leaf_without_a_cable_up_has_no_taper():
+    report = told(TAPERED | {"failed_links": ["s1.0>s2.0", "s1.0>s2.1"]})
+
+    assert (report["leaves"][0]["leaf"], report["leaves"][0]["taper"]) == ("s1.0", None)
+
+
+def test_cables_of_which_lanes_failed_are_named():
+    """One of 12 cables from leaves up carries a quarter of what the others do."""
+    tree = make_topology(TAPERED)
+    link = tree.link_number("s1.2>s2.1")
+    capacity = tree.capacity.copy()
+    capacity[[link, tree.reverse[link]]] /= 4
+
+    report = inspect_topology(replace(tree, capacity=capacity)).to_dict()
+
+    assert report["irregular"] == [
+        "leaf-up: most links carry 100 Gb/s, s1.2>s2.1 25",
+        "leaf-down: most links carry 100 Gb/s, s2.1>s1.2 25",
+    ]
+
+
+def test_cables_that_work_one_way_only_are_named():
+    tree = make_topology(TAPERED)
+
+    report = inspect_topology(replace(tree, absent=np.array([tree.link_number("s1.2>s2.1")])))
+
+    assert "cables that work one way only: s2.1>s1.2" in report.irregular
+
+
+def test_hosts_that_only_a_guid_tells_apart_are_named():
+    """Two of eight adapters describe themselves alike, so that their names say nothing."""
+    hosts = [*HOSTS[:6], "localhost", "localhost"]
+    path = "fabric.txt"
+    tree, _ = read_wiring(discovered(hosts), path)
+
+    (line,) = [line for line in inspect_topology(tree.topology).irregular if "GUID" in line]
+
+    guids = ", ".join(f"H-{GUID + 16 * number:016x}" for number in (6, 7))
+    assert line == f"hosts without a name, called by their GUID (2): {guids}"
 
 
 def test_a_fake_root_is_named():
