@@ -238,6 +238,8 @@ def _tabulate(setup: Setup, coupled: _Coupled, alone: _Uncoupled | None) -> Resu
     workload, topology = parts.workload, parts.topology
     jobs = job_table(coupled.schedule, workload, topology, coupled.cost_of_job)
     summary: dict[str, Any] = {"name": label, **summarize(jobs, parts.n_nodes)}
+    if workload.begin_unix_s is not None:
+        summary["log_begin_unix_s"] = workload.begin_unix_s
     summary["dropped_by_reason"] = dict(workload.dropped)
     summary |= coupled.remarks
     events = 2 * len(coupled.schedule.records)

@@ -56,6 +56,9 @@ class Workload:
         Jobs that the reader kept although the log has no requested time for them.
     n_unsorted : int
         Jobs that the reader kept and whose submission lies before that of the job above.
+    begin_unix_s : float or None
+        Moment of second 0, seconds since 1970; None where the log has no dates, or jobs do not
+        come when the log says.
     """
 
     jobs: tuple[Job, ...]
@@ -65,6 +68,7 @@ class Workload:
     has_requested: bool = False
     n_without_request: int = 0
     n_unsorted: int = 0
+    begin_unix_s: float | None = None
 
     def __repr__(self) -> str:
         """Return one line."""

@@ -166,6 +166,8 @@ class Records:
         When the jobs started, on the clock of `submit_s`; NaN where the log does not tell.
     hosts : sequence of str or None
         Where they ran, as host lists.
+    begin_unix_s : float or None
+        Moment of second 0 of `submit_s`, seconds since 1970; None where the log has no dates.
     """
 
     id: Ints
@@ -179,6 +181,7 @@ class Records:
     extra: Sequence[tuple[tuple[str, str], ...]] | None = None
     start_s: Floats | None = None
     hosts: Sequence[str] | None = None
+    begin_unix_s: float | None = None
 
 
 def nodes_of(processors: Ints, requested: Ints, per_node: int) -> Ints:
@@ -229,7 +232,15 @@ def select(records: Records, filters: Filters, source: Source) -> Workload:
         has_requested=bool((records.requested_s[kept] >= _SHORTEST_S).any()),
         n_without_request=int(np.count_nonzero(~(records.requested_s[kept] >= _SHORTEST_S))),
         n_unsorted=int(np.count_nonzero(np.diff(records.submit_s[kept]) < 0)),
+        begin_unix_s=_begin(records, kept, filters),
     )
+
+
+def _begin(records: Records, kept: NDArray[np.bool_], filters: Filters) -> float | None:
+    """Return the moment of the first kept submission, where jobs come when the log says."""
+    if records.begin_unix_s is None or filters.arrivals not in ("log", 1.0) or not kept.any():
+        return None
+    return records.begin_unix_s + float(records.submit_s[kept].min())
 
 
 def _scaled(n_nodes: Ints, factor: int, source: Source) -> Ints:
@@ -289,6 +300,7 @@ def refine(workload: Workload, **options: Unpack[ReadOptions]) -> Workload:
         extra=[job.extra for job in jobs],
         start_s=times("logged_start_s"),
         hosts=[job.logged_hosts for job in jobs],
+        begin_unix_s=workload.begin_unix_s,
     )
     kept = select(records, filters, Source(workload.source, b"", workload.sha256))
     return replace(

@@ -6,7 +6,7 @@ import io
 import re
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NoReturn, Unpack
 
@@ -55,6 +55,7 @@ _USED = sorted({*_TIMES, *_WHOLE})
 _LONGEST = 2**20
 _MOST_LINES = 20_000_000  # comments and blank ones among them
 _PARTIAL, _CANCELLED = (2, 3, 4), 5
+_START = re.compile(rb";[ \t]*UnixStartTime:[ \t]*([0-9]{1,12})\s*$")
 _PLAIN = re.compile(rb"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 
 
@@ -93,12 +94,13 @@ def read_swf(path: str | Path, **options: Unpack[ReadOptions]) -> Workload:
     """
     filters = Filters(**options)
     with opened(path, WorkloadError) as log:
-        blocks = _blocks(log)
+        blocks, begin_unix_s = _blocks(log)
         source = Source(log.name, b"", log.sha256)
     columns = {c: np.concatenate([block.table[:, c] for block in blocks]) for c in _USED}
     _check_numbers(columns, np.concatenate([block.rows for block in blocks]), source.name)
     del blocks
-    return select(_records(columns, filters), filters, source)
+    records = replace(_records(columns, filters), begin_unix_s=begin_unix_s)
+    return select(records, filters, source)
 
 
 def write_swf(
@@ -164,9 +166,10 @@ class _Block:
     rows: Ints
 
 
-def _blocks(log: Pieces) -> list[_Block]:
-    """Parse a log piece by piece: of its text no more than one is in memory."""
+def _blocks(log: Pieces) -> tuple[list[_Block], float | None]:
+    """Parse a log piece by piece, of whose text no more than one is in memory; and its date."""
     blocks: list[_Block] = []
+    begin_unix_s: float | None = None
     n_jobs = n_lines = 0
     for lines in _lines(log):
         rows = [
@@ -175,6 +178,8 @@ def _blocks(log: Pieces) -> list[_Block]:
             if (text := line.strip()) and not text.startswith(b";")
         ]
         body = [lines[row - n_lines] for row in rows]
+        if begin_unix_s is None:
+            begin_unix_s = next((s for line in lines if (s := _date(line)) is not None), None)
         n_jobs, n_lines = n_jobs + len(rows), n_lines + len(lines)
         if n_jobs > MOST_JOBS or n_lines > _MOST_LINES:
             most = f"{MOST_JOBS:,} jobs and {_MOST_LINES:,} lines"
@@ -187,7 +192,13 @@ def _blocks(log: Pieces) -> list[_Block]:
         what = f"expected at least one job, got {n_lines} lines"
         what = what if n_lines else "expected some content, got an empty file"
         raise WorkloadError(f"{log.name}: {what}.")
-    return blocks
+    return blocks, begin_unix_s
+
+
+def _date(line: bytes) -> float | None:
+    """Return the date of second 0 where a comment tells it; 0 is none."""
+    found = _START.match(line) if line.startswith(b";") else None
+    return float(found[1]) or None if found else None
 
 
 def _lines(log: Pieces) -> Iterator[list[bytes]]:

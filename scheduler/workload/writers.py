@@ -62,7 +62,9 @@ def _lost(workload: Workload, end: str) -> list[str]:
 
 def _write_swf(workload: Workload, path: Path) -> None:
     """Write the Standard Workload Format; a node counts as a processor."""
-    header = (f"Conversion: fabricsim, from {workload.source}", "UnixStartTime: 0")
+    date = round(workload.begin_unix_s or 0)
+    date = round(workload.begin_unix_s or 0)
+    header = (f"Conversion: fabricsim, from {workload.source}", f"UnixStartTime: {date}")
     jobs = workload.jobs
     if not workload.has_requested:
         jobs = tuple(replace(job, requested_s=-1.0) for job in jobs)

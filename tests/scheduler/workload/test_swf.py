@@ -10,6 +10,7 @@ from naive import swf as naive
 from scheduler.errors import WorkloadError
 from scheduler.job import Job
 from scheduler.workload.swf import read_swf, write_swf
+from scheduler.workload.writers import write_trace
 
 GOOD = "1 100 -1 60 8 -1 -1 8 90 -1 1 3 4 5 6 -1 -1 -1"
 
@@ -108,6 +109,39 @@ def test_missing_values_have_stand_ins(log):
 
     assert (workload.jobs[0].n_nodes, workload.jobs[0].requested_s) == (6, 60.0)
     assert not workload.has_requested
+
+
+@pytest.mark.parametrize(
+    ("options", "begin"),
+    [
+        ({}, 1_000_000_100.0),  # the first job comes 100 s after second 0 of the log
+        ({"arrivals": 1.0}, 1_000_000_100.0),
+        ({"window_s": (50, 1e9)}, 1_000_000_160.0),  # the second one is the first then
+        ({"arrivals": "zero"}, None),
+        ({"arrivals": 0.5}, None),
+    ],
+)
+def test_second_0_has_the_date_of_the_first_kept_submission(log, options, begin):
+    path = log("; UnixStartTime: 1000000000", row(), row(f1=2, f2=160))
+
+    assert read_swf(path, **options).begin_unix_s == begin
+
+
+@pytest.mark.parametrize(
+    "line", ["; UnixStartTime: 0", "; UnixStartTime: soon", ";UnixStart: 5", "; Note: 1"]
+)
+def test_a_log_without_a_date_has_none(log, line):
+    assert read_swf(log(line, row())).begin_unix_s is None
+
+
+def test_a_converted_log_keeps_its_date(log, tmp_path):
+    """The first job of the copy comes at 0, the moment of its first submission."""
+    workload = read_swf(log("; UnixStartTime: 1000000000", row()))
+
+    write_trace(workload, tmp_path / "copy.swf")
+
+    assert "; UnixStartTime: 1000000100" in (tmp_path / "copy.swf").read_text()
+    assert read_swf(tmp_path / "copy.swf").begin_unix_s == workload.begin_unix_s
 
 
 def test_jobs_come_by_submit_time_and_ties_in_log_order(log):
