@@ -4,17 +4,20 @@ import re
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import netsim
 import scheduler
 from coupling import (
     Experiment,
+    NetworkPace,
     Result,
     estimate,
     read_snapshot,
     run,
     run_campaign,
+    speedup,
     summarize,
     verify,
     write_report,
@@ -28,6 +31,7 @@ ROOT = Path(__file__).parents[1]
 NAN, INF = float("nan"), float("inf")
 OWN = (NetsimError, PatternError, SchedulerError, CouplingError)
 TREE = netsim.make_topology({"kind": "fat-tree", "radix": 4})
+DRAGONFLY = netsim.make_topology({"kind": "dragonfly", "groups": 3, "routers": [2, 2]})
 TORUS = netsim.make_topology({"kind": "torus", "dims": [3, 3]})
 D_MOD_K = netsim.make_routing("d-mod-k", TREE)
 ROUTES = netsim.Routes.from_lists([[0], [0, 1]], 2)
@@ -94,6 +98,18 @@ ATTACKS = {
     "hops of node -1": lambda: netsim.average_pairwise_hops(TORUS, [0, -1]),
     "hops of halves": lambda: netsim.average_pairwise_hops(TREE, [0.5, 1.5]),
     "hops on a name": lambda: netsim.average_pairwise_hops("cab", [0, 1]),
+    "hops to a node that is not there": lambda: TREE.hops([0], [999]),
+    "hops from node -1": lambda: TORUS.hops([-1], [0]),
+    "hops from half a node": lambda: DRAGONFLY.hops(np.array([0.5]), [1]),
+    "hops from true": lambda: DRAGONFLY.hops([True], [1]),
+    "hops of other lengths": lambda: TORUS.hops([0], [1, 2]),
+    "hops of a text": lambda: TREE.hops("x", [1]),
+    "searched hops of node 999": lambda: netsim.Topology.hops(TREE, [0], [999]),
+    "all hops of node 999": lambda: TREE.total_hops([0, 999]),
+    "all hops of node -1": lambda: TORUS.total_hops([0, -1]),
+    "all hops of halves": lambda: DRAGONFLY.total_hops([0.5, 1.0]),
+    "a turn at a node that is not there": lambda: TREE.turning_level([0], [999]),
+    "a turn at node -1": lambda: TREE.turning_level([-1], [0]),
     "hop-bytes outside": lambda: netsim.hop_bytes(TREE, [0], [99], [1.0]),
     "hop-bytes below 0": lambda: netsim.hop_bytes(TREE, [0], [9], [-1.0]),
     "hop-bytes nan": lambda: netsim.hop_bytes(TREE, [0], [9], [NAN]),
@@ -208,6 +224,11 @@ ATTACKS = {
     ),
     "a result that is a number": lambda: Result.load(3),
     "a report of no run": lambda: write_report([], {}, {}, "x.html"),
+    "a speed-up of nothing": lambda: speedup(None, None),
+    "a speed-up of other tables": lambda: speedup(pd.DataFrame(), pd.DataFrame({"id": [1]})),
+    "a pace on a name": lambda: NetworkPace("cab", D_MOD_K, None),
+    "a pace without a routing": lambda: NetworkPace(TREE, "d-mod-k", None),
+    "a pace of a model's name": lambda: NetworkPace(TREE, D_MOD_K, "fast"),
     "a summary of 0 nodes": lambda: summarize(None, 0),
     "a summary of nan nodes": lambda: summarize(None, NAN),
     "a snapshot that is a number": lambda: read_snapshot(3),

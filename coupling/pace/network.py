@@ -2,10 +2,12 @@
 
 from collections.abc import Mapping, Sequence
 
-from fabricsim.checking import shortened
+from coupling.errors import CouplingError
+from fabricsim.checking import shortened, wrong
 from netsim.contention.base import ContentionModel
 from netsim.routing.base import Routing
 from netsim.topology.base import Topology
+from netsim.topology.demand import demand_topology
 from scheduler.allocation import Allocation
 from scheduler.rates import FULL_PACE, Pace
 from scheduler.traffic import PlacedTraffic, TrafficOf
@@ -36,6 +38,11 @@ class NetworkPace:
     """
 
     def __init__(self, topology: Topology, routing: Routing, model: ContentionModel | None) -> None:
+        demand_topology(topology, CouplingError)
+        if not callable(getattr(routing, "routes", None)):
+            raise wrong("routing", "a Routing (see make_routing)", routing, CouplingError)
+        if model is not None and not callable(getattr(model, "solve", None)):
+            raise wrong("model", "a ContentionModel or None", model, CouplingError)
         self.topology, self.routing, self.model = topology, routing, model
         self.entered: dict[int, PlacedTraffic] = {}
         self.owned: set[bool] = set()

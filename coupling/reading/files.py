@@ -10,6 +10,7 @@ from coupling.guard import write_data
 from coupling.reading.table import Table, brief
 from fabricsim.checking.documents import parse_json
 from fabricsim.checking.inputs import read_text
+from fabricsim.checking.sheets import sheet
 from netsim.arrays import Ints
 from netsim.errors import TopologyError
 from netsim.topology.base import Topology
@@ -46,6 +47,12 @@ def write_whole(path: Path, text: str) -> None:
         raise SnapshotError(f"{path}: cannot be written: {error.strerror}.") from None
 
 
+def sheet_of(frame: "pd.DataFrame") -> str:
+    """Write a table as comma-separated values, in which no text is a formula."""
+    columns = [frame.iloc[:, place].tolist() for place in range(frame.shape[1])]
+    return sheet(list(map(str, frame.columns)), zip(*columns, strict=True))
+
+
 def write_table(path: Path, frame: "pd.DataFrame") -> None:
     """
     Write a table; on failure the old file, or none, is left.
@@ -53,7 +60,7 @@ def write_table(path: Path, frame: "pd.DataFrame") -> None:
     `path`: the file: CSV, or Parquet where its name ends in ``.parquet``.
     """
     parquet = path.suffix == ".parquet"
-    data = frame.to_parquet(index=False) if parquet else frame.to_csv(index=False)
+    data = frame.to_parquet(index=False) if parquet else sheet_of(frame)
     try:
         replace_file(path, data)
     except OSError as error:

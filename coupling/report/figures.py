@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from coupling.errors import ResultError
+from coupling.reading.files import sheet_of
 from coupling.report.plots.blame import MOST, blame_pictures
 from coupling.report.plots.gantt import gantt_pictures
 from coupling.report.plots.jobs import slowdown_plots, speedup_plots, speedups_to
@@ -149,8 +150,7 @@ def write_figures(sections: Mapping[str, Section], folder: Path) -> list[Path]:
             stem = _free(f"{group}-{_UNSAFE.sub('_', drawn.name)}", taken)
             files = {form: drawn.picture.file(form) for form in ("pdf", "svg")}
             if drawn.picture.data is not None:
-                text: str = drawn.picture.data().to_csv(index=False)
-                files["csv"] = text.encode("utf-8")
+                files["csv"] = sheet_of(drawn.picture.data()).encode("utf-8")
             for form, data in files.items():
                 written.append(folder / f"{stem}.{form}")
                 write_file(written[-1], data)

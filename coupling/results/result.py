@@ -10,11 +10,11 @@ from typing import Any
 import pandas as pd
 
 from coupling.errors import ResultError
+from coupling.reading.files import sheet_of
 from coupling.reading.table import Table
 from coupling.results.columns import COLUMNS, read_table
 from coupling.results.manifest import SUMMARY, hashes_of, read_checked, read_object, write_file
 from fabricsim.checking import path_of, shortened
-from fabricsim.checking.sheets import sheet
 
 TABLES = tuple(COLUMNS)
 COST = "cost.json"
@@ -136,9 +136,7 @@ class Result:
 
     def _csv(self) -> bytes:
         """Return the job table as comma-separated values."""
-        names = list(map(str, self.jobs.columns))
-        columns = [self.jobs[name].tolist() for name in names]
-        return sheet(names, zip(*columns, strict=True)).encode("utf-8")
+        return sheet_of(self.jobs).encode("utf-8")
 
     @classmethod
     def load(cls, folder: str | Path) -> "Result":

@@ -7,9 +7,10 @@ import pandas as pd
 
 from coupling.errors import ResultError
 from coupling.results.over_time import lost_capacity
-from fabricsim.checking import whole
+from fabricsim.checking import whole, wrong
 
 BOUNDED_SLOWDOWN_TAU_S = 10.0  # Feitelson & Rudolph 1998: jobs shorter than this count as so long
+_NEEDED = {"id", "dropped", "start_s", "end_s", "n_nodes", "pattern"}  # columns of a speed-up
 SIZE_CLASSES = ((1, 1), (2, 4), (5, 16), (17, 64), (65, 256), (257, None))
 
 
@@ -143,6 +144,9 @@ def speedup(jobs: pd.DataFrame, baseline: pd.DataFrame) -> pd.DataFrame:
         ``node_seconds`` under Baseline (the weight of the weighted mean), ``n_nodes`` and
         ``pattern``.
     """
+    for name, table in (("jobs", jobs), ("baseline", baseline)):
+        if not isinstance(table, pd.DataFrame) or not _NEEDED.issubset(table.columns):
+            raise wrong(name, "the job table of a result", table, ResultError)
     here = jobs[jobs["dropped"] == ""].set_index("id")
     there = baseline[baseline["dropped"] == ""].set_index("id")
     both = there.index.intersection(here.index)

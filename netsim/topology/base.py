@@ -7,7 +7,7 @@ from functools import cached_property
 import numpy as np
 
 from fabricsim.checking import shortened, whole
-from netsim.arrays import Floats, Ints
+from netsim.arrays import Floats, Ints, numbers_below
 from netsim.errors import TopologyError
 from netsim.topology.building import compact, reverse_links
 from netsim.topology.names import NameBook
@@ -130,6 +130,7 @@ class Topology:
         """
         from scipy.sparse import csgraph, csr_array  # noqa: PLC0415 (slow, rarely needed)
 
+        src, dst = self._node_pairs(src, dst)
         size = self.n_nodes + self.n_switches
         links = np.ones(self.n_links), (self.link_tail, self.link_head)
         graph = csr_array(links, shape=(size, size))
@@ -162,6 +163,7 @@ class Topology:
         TopologyError
             If two of the nodes are not connected.
         """
+        nodes = self._node_numbers("nodes", nodes)
         total, batch = 0, max(1, _PAIRS // max(1, nodes.size))
         for first in range(0, nodes.size, batch):
             rows = nodes[first : first + batch]
@@ -170,6 +172,19 @@ class Topology:
                 raise TopologyError(f"some of the {nodes.size} nodes are not connected.")
             total += int(hops.sum())
         return total // 2
+
+    def _node_numbers(self, name: str, nodes: Ints) -> Ints:
+        """Return nodes as they came, or say which there are."""
+        return numbers_below(name, nodes, self.n_nodes, TopologyError)
+
+    def _node_pairs(self, src: Ints, dst: Ints) -> tuple[Ints, Ints]:
+        """Return as many sources as destinations, or say what is wrong."""
+        src, dst = self._node_numbers("src", src), self._node_numbers("dst", dst)
+        if src.size != dst.size:
+            raise TopologyError(
+                f"src, dst: expected as many of one as of the other, got {src.size} and {dst.size}."
+            )
+        return src, dst
 
     def path_latency_s(self, hops: Ints) -> Floats:
         """

@@ -135,6 +135,7 @@ class Dragonfly(Topology):
 
         `src`, `dst` (F,): source and destination nodes. Result (F,): 0 on one router.
         """
+        src, dst = self._node_pairs(src, dst)
         here, there = src // self.nodes_per_router, dst // self.nodes_per_router
         found = self.local_hops(here, there)
         size = self.routers_per_group

@@ -205,7 +205,7 @@ class FatTree(Topology):
         int
             The sum: every pair that a subtree parts costs 2, level by level.
         """
-        total = 0
+        nodes, total = self._node_numbers("nodes", nodes), 0
         for level in range(1, self.levels):
             inside = np.bincount(nodes // prod(self.children[:level]))
             total += nodes.size**2 - int(inside @ inside)
@@ -225,6 +225,7 @@ class FatTree(Topology):
         (F,) int array
             0 inside a node, 1 at the leaf, ..., h at the top.
         """
+        src, dst = self._node_pairs(src, dst)
         level = np.zeros(src.size, dtype=np.int64)
         for step in range(self.levels):
             below = prod(self.children[:step])

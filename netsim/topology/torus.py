@@ -91,6 +91,7 @@ class Torus(Topology):
 
         `src`, `dst` (F,): source and destination nodes. Result (F,): 0 on one router.
         """
+        src, dst = self._node_pairs(src, dst)
         here = self.coordinates(src // self.nodes_per_router)
         there = self.coordinates(dst // self.nodes_per_router)
         total = np.zeros(src.size, dtype=np.int64)
@@ -106,6 +107,7 @@ class Torus(Topology):
         number of nodes at each coordinate, which is fastest, or on long axes from the nodes in
         order.
         """
+        nodes = self._node_numbers("nodes", nodes)
         places = self.coordinates(nodes // self.nodes_per_router)
         return sum(self._sum_along(axis, place) for axis, place in enumerate(places))
 

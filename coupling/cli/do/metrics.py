@@ -10,14 +10,13 @@ from rich.console import RenderableType
 
 from coupling.cli.do.estimate import print_json
 from coupling.experiments.stored import Stored, line_up
-from coupling.reading.files import write_whole
+from coupling.reading.files import sheet_of, write_whole
 from coupling.report.columns import table, text_of
 from coupling.results.by_size import hops_by_size, wait_by_size
 from coupling.results.mind import MindGain, mind_gain_of
 from coupling.results.over_time import instantaneous_utilization, utilization_per_minute
 from coupling.results.readable import duration, number, percent
 from coupling.results.result import Result
-from fabricsim.checking.sheets import sheet
 
 
 def run_metrics(
@@ -130,6 +129,4 @@ def _write_minutes(results: Sequence[Result], path: Path) -> None:
         for result in results
     ]
     columns = ["run", "time_s", "utilization"]
-    minutes = pd.concat(frames)[columns]
-    rows = zip(*(minutes[name].tolist() for name in columns), strict=True)
-    write_whole(path, sheet(columns, rows))
+    write_whole(path, sheet_of(pd.concat(frames)[columns]))

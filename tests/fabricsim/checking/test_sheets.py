@@ -2,6 +2,8 @@
 
 import csv
 import io
+import re
+from pathlib import Path
 
 import pytest
 
@@ -35,6 +37,19 @@ def test_what_is_read_back_is_the_text(text):
     _, (cell, _) = csv.reader(io.StringIO(sheet(["a", "b"], [[text, 1]]), newline=""))
 
     assert plain_cell(cell) == text
+
+
+def test_nothing_else_writes_comma_separated_values():
+    root = Path(__file__).parents[3]
+    packages = ("netsim", "patterns", "scheduler", "coupling", "fabricsim")
+    sources = [path for package in packages for path in (root / package).rglob("*.py")]
+    own = root / "fabricsim" / "checking" / "sheets.py"
+
+    writing = [
+        path for path in sources if re.search(r"to_csv|csv\.writer", path.read_text("utf-8"))
+    ]
+
+    assert writing == [own]
 
 
 def test_numbers_stay_numbers_and_what_is_missing_is_empty():
