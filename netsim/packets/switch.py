@@ -63,11 +63,16 @@ class Switch:
 
 SWITCHES: Mapping[str, Switch] = {
     "codes": Switch(),
+    "infiniband": Switch(arbitration="round-robin", switching="cut-through", delay_s=150e-9),
+    "ethernet": Switch(buffer_bytes=640 * 1024.0, delay_s=300e-9),
 }
 """
 Machines by name.
 
-`codes`: the fat-tree of CODES as configured for the reference results (docs/model.md).
+`codes`: the fat-tree of CODES, commit a5958cf, as set for the comparison of
+benchmarks/packet_judge.py. `infiniband`: packets of the InfiniBand Architecture Specification;
+NVIDIA's delay of the QM9700; the buffer is an assumption. `ethernet`: 42 MB shared by 64 ports, as
+in Broadcom's Tomahawk 2; Mellanox' delay of Spectrum; RDMA packets of 4096 bytes, none is lost.
 """
 
 
