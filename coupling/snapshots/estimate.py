@@ -1,7 +1,7 @@
 """Estimate: what jobs of a snapshot do to each other, and what other placements would do."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, astuple, dataclass, replace
 from typing import Any
 
 from coupling.errors import CouplingError, SnapshotError
@@ -24,6 +24,7 @@ from netsim.errors import NetsimError
 from netsim.tabled import Tabled
 from scheduler.traffic import PlacedTraffic, TrafficOf
 
+_OF_LOAD = ("link", "job", "bytes", "utilization")
 _LONGEST_S = 1e15  # beyond, numbers lose their meaning
 
 
@@ -174,11 +175,7 @@ class Estimate(Tabled):
                 job.summary() | {"blame": [{"job": k, "share": share} for k, share in job.blame]}
                 for job in self.jobs
             ],
-            "links": [
-                {"link": load.link, "job": load.job, "bytes": load.nbytes}
-                | {"utilization": load.utilization}
-                for load in self.links
-            ],
+            "links": [dict(zip(_OF_LOAD, astuple(load), strict=True)) for load in self.links],
             "candidates": [
                 {"candidate": entry.candidate, "job": entry.job.id, "rank": entry.rank}
                 | {key: value for key, value in entry.job.summary().items() if key != "id"}
