@@ -1,12 +1,13 @@
-"""Inputs: files and standard input, packed by gzip or not, up to a size."""
+"""Inputs: files and standard input, packed by gzip, xz, Zstandard or not at all, up to a size."""
 
 import codecs
 import gzip
 import hashlib
 import io
+import lzma
 import sys
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,8 +20,10 @@ MOST_BYTES = 256 * 2**20
 MOST_STREAMED = 2**31
 """Of an input that is read piece by piece, unpacked."""
 
-_GZIP = b"\x1f\x8b"
+_GZIP, _XZ, _ZSTD = b"\x1f\x8b", b"\xfd7zXZ\0", b"\x28\xb5\x2f\xfd"
+_XZ_MEMORY = 2**28  # bytes that unpacking may take; xz -9 needs 65 MiB
 _PIECE = 2**20
+_EARLY = "ends too early"
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,8 +82,7 @@ class Pieces:
         self._stored = _Stored(stored)
         buffered = io.BufferedReader(self._stored, _PIECE)  # type: ignore[type-var]
         with _refusing(name, kind):
-            packed = buffered.peek(len(_GZIP))[: len(_GZIP)] == _GZIP
-        self._plain: io.BufferedIOBase = gzip.GzipFile(fileobj=buffered) if packed else buffered
+            self._next = _unpacked(buffered)  # type: ignore[arg-type]
         self._read = 0
 
     @property
@@ -96,11 +98,56 @@ class Pieces:
         the end.
         """
         with _refusing(self.name, self._kind):
-            piece = self._plain.read(_PIECE)
+            piece = self._next(_PIECE)
         self._read += len(piece)
         if self._read > most:
             raise self._kind(f"{self.name}: more than {most // 2**20} MiB, unpacked.")
         return piece
+
+
+def _unpacked(stored: io.BufferedReader) -> Callable[[int], bytes]:
+    """Return what gives the next bytes, unpacked as their beginning says."""
+    begin = stored.peek(len(_XZ))
+    if begin.startswith(_GZIP):
+        return gzip.GzipFile(fileobj=stored).read
+    if begin.startswith(_XZ):
+        return _Xz(stored).read
+    if begin.startswith(_ZSTD):
+        import pyarrow as pa  # noqa: PLC0415 (slow to import, and rarely needed)
+
+        stream = pa.CompressedInputStream(pa.PythonFile(stored, mode="r"), "zstd")
+        return lambda size: bytes(stream.read(size))
+    return stored.read
+
+
+class _Xz:
+    """Bytes that xz has packed, in one stream or several."""
+
+    def __init__(self, stored: io.BufferedReader) -> None:
+        self._stored = stored
+        self._stream = self._fresh()
+        self._left = b""
+
+    def read(self, size: int) -> bytes:
+        """Return at most so many bytes; none at the end."""
+        while True:
+            if self._stream.eof:
+                self._left = self._stream.unused_data.lstrip(b"\0") or self._stored.read(_PIECE)
+                if not self._left:
+                    return b""
+                self._stream = self._fresh()
+            elif self._stream.needs_input and not self._left:
+                self._left = self._stored.read(_PIECE)
+                if not self._left:
+                    raise lzma.LZMAError(_EARLY)
+            data, self._left = self._stream.decompress(self._left, size), b""
+            if data:
+                return data
+
+    @staticmethod
+    def _fresh() -> lzma.LZMADecompressor:
+        """Return what unpacks one stream."""
+        return lzma.LZMADecompressor(lzma.FORMAT_XZ, memlimit=_XZ_MEMORY)
 
 
 @contextmanager
@@ -108,7 +155,7 @@ def opened(path: Path | str, kind: type[ValueError]) -> Iterator[Pieces]:
     """
     Open an input, to be read piece by piece.
 
-    `path`: a file, which gzip may have packed, or ``-`` for standard input.
+    `path`: a file, packed or not (gzip, xz, Zstandard), or ``-`` for standard input.
     """
     path = path_of("path", path, error=kind)
     if str(path) == "-":
@@ -125,7 +172,7 @@ def read_input(path: Path | str, kind: type[ValueError]) -> Input:
     """
     Read an input whole.
 
-    `path`: a file, which gzip may have packed, or ``-`` for standard input.
+    `path`: a file, packed or not (gzip, xz, Zstandard), or ``-`` for standard input.
     """
     with opened(path, kind) as pieces:
         data = bytearray()
@@ -138,7 +185,7 @@ def read_text(path: Path | str, kind: type[ValueError]) -> str:
     """
     Read a text whole.
 
-    `path`: a file, which gzip may have packed, or ``-`` for standard input.
+    `path`: a file, packed or not (gzip, xz, Zstandard), or ``-`` for standard input.
     """
     return decoded(read_input(path, kind), kind)
 
@@ -188,10 +235,16 @@ def _refusing(name: str, kind: type[ValueError]) -> Iterator[None]:
     try:
         yield
     except EOFError:
-        raise kind(f"{name}: cannot be read: the gzip file ends too early.") from None
+        raise kind(f"{name}: cannot be read: the gzip file {_EARLY}.") from None
     except (gzip.BadGzipFile, zlib.error):
         raise kind(f"{name}: cannot be read: the gzip file is damaged.") from None
+    except lzma.LZMAError as error:
+        what = _EARLY if str(error) == _EARLY else "is damaged"
+        raise kind(f"{name}: cannot be read: the xz file {what}.") from None
     except OSError as error:
+        if error.errno is None:  # of the library that unpacks Zstandard
+            what = _EARLY if "Truncated" in str(error) else "is damaged"
+            raise kind(f"{name}: cannot be read: the zst file {what}.") from None
         raise kind(f"{name}: cannot be read: {error.strerror or error}.") from None
     except ValueError as error:  # a zero byte in the name
         raise kind(f"{name}: cannot be read: {error}.") from None

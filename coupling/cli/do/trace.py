@@ -81,7 +81,9 @@ def _read(path: Path, form: str | None, filters: Mapping[str, Any]) -> Workload:
 
 def _guess(path: Path) -> str:
     """Return the format that the end of a name stands for."""
-    name = path.name.lower().removesuffix(".gz")
+    name = path.name.lower()
+    for packed in (".gz", ".xz", ".zst"):
+        name = name.removesuffix(packed)
     found = next((form for end, form in _ENDS.items() if name.endswith(end)), None)
     if found is None:
         raise ExperimentError(

@@ -3,10 +3,13 @@
 import gzip
 import hashlib
 import io
+import lzma
 import os
 import sys
 import tracemalloc
 
+import numpy as np
+import pyarrow as pa
 import pytest
 
 from fabricsim.checking import inputs
@@ -22,9 +25,20 @@ def bomb(letter=b" ", size=3_200_000_000):
     return member * (size // 2**26)
 
 
-@pytest.mark.parametrize(
-    "pack", [bytes, gzip.compress, lambda t: b"".join(map(gzip.compress, (t[:3], t[3:])))]
-)
+def zstd(text):
+    """Pack by Zstandard."""
+    return pa.compress(text, codec="zstd", asbytes=True)
+
+
+def in_two(pack):
+    """Pack in two streams, one after the other."""
+    return lambda text: pack(text[:3]) + pack(text[3:])
+
+
+PACKED = {"gzip": gzip.compress, "xz": lzma.compress, "zst": zstd}
+
+
+@pytest.mark.parametrize("pack", [bytes, *PACKED.values(), *map(in_two, PACKED.values())])
 def test_plain_and_packed_files_are_read_with_the_hash_of_what_is_stored(tmp_path, pack):
     path = tmp_path / "any"
     path.write_bytes(pack(TEXT))
@@ -37,8 +51,48 @@ def test_plain_and_packed_files_are_read_with_the_hash_of_what_is_stored(tmp_pat
     assert list(found.lines()) == [b"one", b"two"]
 
 
-def test_standard_input_is_read_like_a_file(monkeypatch):
-    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(gzip.compress(TEXT))))
+@pytest.mark.parametrize("form", PACKED)
+def test_a_packed_file_that_is_cut_is_an_error(tmp_path, form):
+    packed, path = PACKED[form](np.random.default_rng(1).bytes(20_000)), tmp_path / "cut"
+    for end in range(8, len(packed), 97):
+        path.write_bytes(packed[:end])
+
+        with pytest.raises(TopologyError, match=f"cut: cannot be read: the {form} file ends too e"):
+            read_input(path, TopologyError)
+
+
+@pytest.mark.parametrize("form", ["gzip", "xz"])  # Zstandard has sums only where its writer wants
+def test_a_packed_file_that_is_damaged_is_never_taken_for_another(tmp_path, form):
+    text = np.random.default_rng(1).bytes(20_000)
+    packed, path = PACKED[form](text), tmp_path / "damaged"
+    found = set()
+    for place in range(8, len(packed), 131):
+        path.write_bytes(packed[:place] + bytes([packed[place] ^ 0x55]) + packed[place + 1 :])
+        try:
+            found.add(read_input(path, TopologyError).data)
+        except TopologyError as error:
+            found.add(str(error).partition(": ")[2])
+
+    refusals = {
+        f"cannot be read: the {form} file {why}." for why in ("is damaged", "ends too early")
+    }
+    assert found & refusals
+    assert found <= refusals | {text}
+
+
+@pytest.mark.parametrize("pack", [lzma.compress, zstd])
+def test_what_unpacks_to_too_much_is_refused_in_bounded_memory(tmp_path, pack, monkeypatch):
+    monkeypatch.setattr(inputs, "MOST_BYTES", 2**22)
+    path = tmp_path / "bomb"
+    path.write_bytes(pack(b" " * 2**27))
+
+    with pytest.raises(TopologyError, match=r"bomb: more than 4 MiB, unpacked\."):
+        read_input(path, TopologyError)
+
+
+@pytest.mark.parametrize("pack", PACKED.values(), ids=PACKED)
+def test_standard_input_is_read_like_a_file(monkeypatch, pack):
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(pack(TEXT))))
 
     assert read_text("-", TopologyError) == TEXT.decode()
 
