@@ -1,0 +1,118 @@
+"""Intervals by the bootstrap: over seeds, and over days of a log."""
+
+from collections.abc import Iterator
+from math import ceil, nan, sqrt
+
+import numpy as np
+
+from netsim.arrays import Floats, Ints
+
+LEVEL = 0.95
+RESAMPLES = 10_000
+_AT_ONCE = 2_000_000  # numbers drawn together
+_FEWEST = 2
+_RESAMPLED = 8  # draws from which on there are enough means of resampled ones
+_MANY = 200
+
+
+def mean_interval(values: Floats, *, level: float = LEVEL, seed: int = 1) -> tuple[float, float]:
+    """
+    Return an interval for the mean of what independent draws gave.
+
+    Parameters
+    ----------
+    values : (n,) float array
+        One number per draw.
+    level : float, default 0.95
+        How often the interval should hold the mean of all possible draws.
+    seed : int, default 1
+        Of the resampling.
+
+    Returns
+    -------
+    (float, float)
+        Its ends; NaN for fewer than two draws.
+
+    Notes
+    -----
+    Expanded percentile interval of Hesterberg15, section 5.3: quantiles of the means of resampled
+    draws, so far out that the interval of few normal draws is as wide as Student's. Below
+    eight draws it is Student's itself: no resampling leaves the range of so few.
+    """
+    count = values.size
+    if count < _FEWEST:
+        return nan, nan
+    if count < _RESAMPLED:
+        reach = _student(count, level) * float(values.std(ddof=1)) / sqrt(count)
+        return float(values.mean()) - reach, float(values.mean()) + reach
+    low, high = _shares(count, level)
+    means = np.concatenate([values[rows].mean(axis=1) for rows in _resampled(count, count, seed)])
+    ends = np.quantile(means, [low, high])
+    return float(ends[0]), float(ends[1])
+
+
+def block_interval(
+    here: Floats, there: Floats, *, length: int | None = None, level: float = LEVEL, seed: int = 1
+) -> tuple[float, float]:
+    """
+    Return an interval for the ratio of two sums over days that depend on each other.
+
+    Parameters
+    ----------
+    here, there : (n,) float array
+        What each day adds to the sum above and to the one below.
+    length : int, optional
+        Days of a block, which keeps neighbours together; default: the cube root of the days.
+    level : float, default 0.95
+        How often the interval should hold the ratio of endless days.
+    seed : int, default 1
+        Of the resampling.
+
+    Returns
+    -------
+    (float, float)
+        Its ends; NaN for fewer than two blocks.
+
+    Notes
+    -----
+    Circular block bootstrap (Politis92), with the quantiles of `mean_interval` for as many draws
+    as there are blocks.
+    """
+    days = here.size
+    length = max(1, round(days ** (1 / 3))) if length is None else length
+    if days < _FEWEST * length:
+        return nan, nan
+    low, high = _shares(days // length, level)
+    steps: Ints = np.arange(length)
+    ratios = []
+    for starts in _resampled(days, ceil(days / length), seed):
+        rows = ((starts[:, :, None] + steps) % days).reshape(len(starts), -1)[:, :days]
+        below = there[rows].sum(axis=1)
+        ratios.append(here[rows].sum(axis=1) / np.where(below == 0, nan, below))
+    ends = np.nanquantile(np.concatenate(ratios), [low, high])
+    return float(ends[0]), float(ends[1])
+
+
+def _shares(count: int, level: float) -> tuple[float, float]:
+    """Return the quantiles of resampled means that an interval ends at."""
+    from scipy.stats import norm  # noqa: PLC0415 (slow to import)
+
+    share = float(norm.cdf(-sqrt(count / (count - 1)) * _student(count, level)))
+    return share, 1.0 - share
+
+
+def _student(count: int, level: float) -> float:
+    """Return how many standard errors Student's interval reaches to each side."""
+    from scipy.stats import t  # noqa: PLC0415 (slow to import)
+
+    return float(t.ppf((1 + level) / 2, count - 1))
+
+
+def _resampled(count: int, picked: int, seed: int) -> Iterator[Ints]:
+    """Yield rows of numbers below a count, drawn with replacement; all rows together."""
+    rng = np.random.default_rng(seed)
+    left = RESAMPLES if count <= _MANY else RESAMPLES // 5  # their quantiles are less far out
+    rows = max(1, min(left, _AT_ONCE // max(count, picked)))
+    while left > 0:
+        yield rng.integers(count, size=(min(rows, left), picked))
+        left -= rows
