@@ -11,6 +11,8 @@ Names are loaded on first use, so that the command answers ``--help`` at once.
 * `Result`, `Campaign` -- what came out
 * `NetworkPace`, `NetworkLedger` -- the rate model that asks the network, for simulations of one's
   own, and the observer that notes what links carried and who made whom lose time
+* `Sweep`, `Spec`, `run_sweep` -- an experiment over lists of values, in cells
+* `Comparison`, `compare_policies` -- what a sweep says: paired differences with intervals
 * `speedup`, `summarize` -- emergent speed-up against a baseline, summary of a job table
 * `write_report` -- the HTML report
 * `CouplingError`, `ExperimentError`, `ResultError`, `SnapshotError` -- what goes wrong
@@ -34,9 +36,13 @@ if TYPE_CHECKING:
     from coupling.snapshots.estimate import Estimate, estimate
     from coupling.snapshots.snapshot import Snapshot, read_snapshot
     from coupling.snapshots.verify import Verification, verify
+    from coupling.sweeps.comparison import Comparison, compare_policies
+    from coupling.sweeps.spec import Spec
+    from coupling.sweeps.sweep import Sweep, run_sweep
 
 __all__ = [
     "Campaign",
+    "Comparison",
     "CouplingError",
     "Estimate",
     "Experiment",
@@ -47,11 +53,15 @@ __all__ = [
     "ResultError",
     "Snapshot",
     "SnapshotError",
+    "Spec",
+    "Sweep",
     "Verification",
+    "compare_policies",
     "estimate",
     "read_snapshot",
     "run",
     "run_campaign",
+    "run_sweep",
     "speedup",
     "summarize",
     "verify",
@@ -79,6 +89,11 @@ _HOME = {
     "summarize": "coupling.results.summary",
     "verify": "coupling.snapshots.verify",
     "write_report": "coupling.report.report",
+    "Comparison": "coupling.sweeps.comparison",
+    "Spec": "coupling.sweeps.spec",
+    "Sweep": "coupling.sweeps.sweep",
+    "compare_policies": "coupling.sweeps.comparison",
+    "run_sweep": "coupling.sweeps.sweep",
 }
 
 

@@ -9,6 +9,7 @@ A thin front to the packages `netsim`, `patterns`, `scheduler` and `coupling`. P
 * `now`, `Now` -- what the jobs that run on a machine do to each other, from its own files
 * `Snapshot`, `read_snapshot` -- jobs on a fabric at one moment
 * `Experiment`, `run`, `Result` -- a job log on a fabric, with interference that emerges
+* `sweep`, `Sweep`, `Comparison` -- an experiment over lists of values, with intervals
 * `run_campaign`, `Campaign` -- an experiment with all it compares, into a directory
 * `read_log`, `Workload` -- a job log, in any known format
 * `topology`, `Topology`, `from_networkx` -- a fabric by name, by its fields, from a file or a graph
@@ -32,6 +33,8 @@ if TYPE_CHECKING:
     from coupling.snapshots.estimate import Estimate
     from coupling.snapshots.snapshot import Snapshot, read_snapshot
     from coupling.snapshots.verify import Verification
+    from coupling.sweeps.comparison import Comparison
+    from coupling.sweeps.sweep import Sweep
     from fabricsim import plot
     from fabricsim.front import (
         FabricsimError,
@@ -41,6 +44,7 @@ if TYPE_CHECKING:
         read_log,
         routing,
         run,
+        sweep,
         topology,
         verify,
     )
@@ -52,6 +56,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Campaign",
+    "Comparison",
     "Estimate",
     "Experiment",
     "FabricsimError",
@@ -60,6 +65,7 @@ __all__ = [
     "Result",
     "Routing",
     "Snapshot",
+    "Sweep",
     "Topology",
     "Verification",
     "Workload",
@@ -75,6 +81,7 @@ __all__ = [
     "run_campaign",
     "speedup",
     "summarize",
+    "sweep",
     "topology",
     "verify",
     "write_report",
@@ -96,6 +103,8 @@ _HOME = {
         "read_log",
         "routing",
         "run",
+        "sweep",
+    "sweep",
         "topology",
         "verify",
     ],

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from coupling.errors import CouplingError
@@ -15,6 +16,8 @@ from coupling.snapshots import verify as verifying
 from coupling.snapshots.estimate import Estimate
 from coupling.snapshots.snapshot import Snapshot, read_snapshot
 from coupling.snapshots.verify import Verification
+from coupling.sweeps.spec import Spec
+from coupling.sweeps.sweep import Sweep, run_sweep
 from netsim.errors import NetsimError
 from netsim.formats.importers.graphs import from_networkx, is_graph
 from netsim.routing.base import Routing
@@ -139,6 +142,54 @@ def run(
     elif changes:
         raise CouplingError("run: expected an experiment file where fields are to be set.")
     return engine.run(experiment, progress)
+
+
+def sweep(
+    experiment: Experiment | Mapping[str, Any] | str | Path,
+    varied: Mapping[str, Any] | None = None,
+    *,
+    folder: str | Path | None = None,
+    workers: int = 1,
+    dask: str | None = None,
+    progress: Progress | None = None,
+) -> Sweep:
+    """
+    Run an experiment over lists of values.
+
+    Parameters
+    ----------
+    experiment : Experiment, mapping, str or Path
+        The experiment, its tables, or its file.
+    varied : mapping, optional
+        What the table ``[sweep]`` holds (docs/experiment.md), e.g. ``{"run.seed": range(5)}``;
+        default: that of the file.
+    folder : str or Path, optional
+        Where to keep the cells; those that are there are not run again. Default: in memory.
+    workers : int, default 1
+        Processes. From a script, call this below ``if __name__ == "__main__":`` with more than 1.
+    dask : str, optional
+        Address of a Dask scheduler, whose workers see the same files.
+    progress : callable, optional
+        Called with what is done, how many cells are done, and how many there are.
+
+    Returns
+    -------
+    Sweep
+        Its cells; `Sweep.compare` says how the policies differ.
+
+    Raises
+    ------
+    CouplingError, SchedulerError, NetsimError, PatternError
+        If a name, value or file is wrong, or cells can never run; nothing has been run then.
+    """
+    if isinstance(experiment, (str, Path)):
+        spec = Spec.read(experiment, varied=varied)
+    else:
+        spec = Spec.make(experiment, varied if varied is not None else {})
+    if folder is not None:
+        return run_sweep(spec, folder, workers=workers, dask=dask, progress=progress)
+    with TemporaryDirectory(prefix="fabricsim-sweep-") as desk:
+        return run_sweep(spec, desk, workers=workers, dask=dask, progress=progress)
 
 
 def read_log(path: str | Path, *, format: str = "swf", **filters: Any) -> Workload:  # noqa: A002, ANN401 (the key of experiment files)

@@ -30,15 +30,39 @@ def rerun(
         raise typer.Exit(1)
 
 
-def compare(results: ResultFolders, baseline: Baseline = None, as_json: AsJson = False) -> None:
+def compare(
+    results: ResultFolders,
+    baseline: Baseline = None,
+    metrics: Annotated[
+        list[str] | None,
+        typer.Option("--metric", help="Of a sweep: number of the summary; may come again."),
+    ] = None,
+    by: Annotated[
+        list[str] | None,
+        typer.Option("--by", help="Of a sweep: factor whose values are compared."),
+    ] = None,
+    over: Annotated[
+        str | None, typer.Option(help="Of a sweep: intervals over seeds (default) or days.")
+    ] = None,
+    heat: Annotated[
+        str | None, typer.Option(help="Of a sweep: two factors of a map, A,B; writes the page.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
     """
-    Print one table over the runs of result directories, and the settings that differ.
+    Print one table over the runs of result directories, or the differences that a sweep found.
 
     Example: fabricsim compare results/full results/tapered
     """
     from coupling.cli.do.results import run_compare
+    from coupling.cli.do.sweep import Question, is_sweep, run_compare_sweep
 
-    run_compare(results, baseline, as_json=as_json)
+    question = Question(baseline, tuple(metrics or ()), tuple(by or ()), over, heat)
+    if len(results) == 1 and is_sweep(results[0]):
+        run_compare_sweep(results[0], question, as_json=as_json)
+    else:
+        question.refuse_beside_runs()
+        run_compare(results, baseline, as_json=as_json)
 
 
 def metrics(
@@ -77,13 +101,17 @@ def report(
     as_json: AsJson = False,
 ) -> None:
     """
-    Write the report of a result anew, or one over several.
+    Write the report of a result anew, one over several, or the page of a sweep.
 
     Example: fabricsim report results/full results/tapered --out both.html
     """
     from coupling.cli.do.results import run_report
+    from coupling.cli.do.sweep import is_sweep, run_report_sweep
 
-    run_report(results, out, baseline, figures, as_json=as_json)
+    if len(results) == 1 and out is None and figures is None and is_sweep(results[0]):
+        run_report_sweep(results[0], baseline, as_json=as_json)
+    else:
+        run_report(results, out, baseline, figures, as_json=as_json)
 
 
 def export(

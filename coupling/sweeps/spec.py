@@ -63,7 +63,9 @@ class Spec:
         return f"<Spec {shortened(self.name)!r}: {len(self.design)} cells>"
 
     @classmethod
-    def read(cls, path: str | Path, changes: Sequence[str] = ()) -> "Spec":
+    def read(
+        cls, path: str | Path, changes: Sequence[str] = (), varied: object = None
+    ) -> "Spec":
         """
         Read an experiment file with a table ``[sweep]``.
 
@@ -73,6 +75,8 @@ class Spec:
             The file.
         changes : sequence of str, optional
             Fields to set over those of the file, as for `Experiment.read`.
+        varied : mapping, optional
+            What varies, in place of the table of the file.
 
         Returns
         -------
@@ -86,12 +90,13 @@ class Spec:
         """
         path = path_of("path", path, error=ExperimentError)
         tables = parse_toml(read_text(path, ExperimentError), str(path), ExperimentError)
-        if _TABLE not in tables:
+        own = tables.pop(_TABLE, None)
+        if varied is None and own is None:
             raise ExperimentError(
                 f"{path}: expected a table [{_TABLE}] with lists of values, it is missing; "
                 "`fabricsim run` runs a single experiment."
             )
-        varied = tables.pop(_TABLE)
+        varied = own if varied is None else varied
         return cls.make(tables, varied, source=str(path), folder=path.parent, changes=changes)
 
     @classmethod

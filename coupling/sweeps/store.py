@@ -268,7 +268,9 @@ class Store:
                 f"the first has {first}; compute them with fabricsim sweep {self.folder}."
             )
         table = _frame(plan, [self.read(cell)["summary"] for cell in plan.cells])
-        write_file(self.folder / CELLS, table.to_parquet(index=False))
+        path, data = self.folder / CELLS, table.to_parquet(index=False)
+        if not path.is_file() or path.read_bytes() != data:  # who only reads may not write
+            write_file(path, data)
         return table
 
     def classes(self, plan: Plan) -> pd.DataFrame:

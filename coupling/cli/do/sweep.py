@@ -2,18 +2,24 @@
 
 import sys
 import time
+from collections.abc import Hashable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
+
 from coupling.cli.do.estimate import print_json
-from coupling.errors import ExperimentError, Stopped
-from coupling.guard import remark
+from coupling.errors import ExperimentError, ResultError, Stopped
+from coupling.guard import remark, visible
+from coupling.report.columns import text_of
+from coupling.report.sweep import sweep_parts, write_sweep_page
 from coupling.report.terminal import ProgressDisplay
 from coupling.results.readable import counted, duration, volume
 from coupling.sweeps.array import cells_of_task, parse_task, spec_of, write_array
+from coupling.sweeps.comparison import METRICS, POLICY, Comparison, compare_policies
 from coupling.sweeps.cost import Estimate, estimate, missing
-from coupling.sweeps.plan import Plan, make_plan
+from coupling.sweeps.plan import PLAN, Plan, make_plan
 from coupling.sweeps.sweep import (
     Sweep,
     check_folder,
@@ -177,16 +183,107 @@ def _show_estimate(found: Estimate, *, as_json: bool) -> None:
     )
 
 
-def _show(sweep: Sweep, folder: Path, *, as_json: bool) -> None:
-    """Print what a sweep found."""
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What is asked of a finished sweep."""
+
+    baseline: str | None = None
+    metrics: tuple[str, ...] = ()
+    by: tuple[str, ...] = ()
+    over: str | None = None
+    heat: str | None = None
+
+    def refuse_beside_runs(self) -> None:
+        """Refuse what is asked of sweeps alone."""
+        asked = {
+            "--metric": self.metrics,
+            "--by": self.by,
+            "--over": self.over,
+            "--heat": self.heat,
+        }
+        for name, value in asked.items():
+            if value:
+                raise ResultError(f"{name}: expected one directory of a sweep beside it.")
+
+    def answer(self, sweep: Sweep) -> Comparison:
+        """Compare the policies of a sweep."""
+        return compare_policies(
+            sweep,
+            baseline=self.baseline,
+            metrics=self.metrics or METRICS,
+            by=self.by,
+            over=self.over or "seeds",
+        )
+
+    def axes(self, sweep: Sweep) -> tuple[str, str] | None:
+        """Return the factors of the map."""
+        if self.heat is None:
+            return None
+        known = [*sweep.plan.spec.design.factors, POLICY]
+        names = [name.strip() for name in self.heat.split(",")]
+        if len(set(names)) != 2 or len(names) != 2 or not set(names) <= set(known):  # noqa: PLR2004
+            raise ResultError(
+                f"--heat: expected two of {', '.join(known)}, with a comma between them, "
+                f"got {self.heat!r}."
+            )
+        return names[0], names[1]
+
+
+def is_sweep(folder: Path) -> bool:
+    """Say whether a directory is that of a sweep."""
+    return (folder / PLAN).is_file()
+
+
+def run_compare_sweep(folder: Path, question: Question, *, as_json: bool) -> None:
+    """Print the differences that a sweep found; write its page where a map is asked for."""
+    sweep = Sweep.open(folder)
+    found = question.answer(sweep)
+    if question.heat is not None:
+        page = write_sweep_page(sweep, found, folder, question.axes(sweep))
+        remark(f"{page.name} is in {folder}")
+    _print(found, as_json=as_json)
+
+
+def run_report_sweep(folder: Path, baseline: str | None, *, as_json: bool) -> None:
+    """Write the page of a sweep, and its pictures."""
+    sweep = Sweep.open(folder)
+    page = write_sweep_page(sweep, Question(baseline).answer(sweep), folder)
     if as_json:
-        print_json(_document(sweep))
+        print_json({"file": str(page), "cells": len(sweep.cells)})
+    else:
+        sys.stdout.write(f"{visible(str(page))}\n")
+
+
+def _show(sweep: Sweep, folder: Path, *, as_json: bool) -> None:
+    """Print what a finished sweep found, and write its page where there is something to compare."""
+    try:
+        found = compare_policies(sweep)
+    except ResultError:  # nothing to compare: the cells are what was wanted
+        if as_json:
+            print_json({"cells": _cells(sweep.cells)})
+        else:
+            sys.stdout.write(f"{sweep!r}\n")
+    else:
+        write_sweep_page(sweep, found, folder)
+        _print(found, as_json=as_json)
+    remark(f"Results are in {folder}")
+
+
+def _print(found: Comparison, *, as_json: bool) -> None:
+    """Print a comparison."""
+    if not as_json:
+        sys.stdout.write(text_of(*sweep_parts(found)))
         return
-    sys.stdout.write(f"{sweep!r}\n")
-    remark(f"cells.parquet is in {folder}")
+    tables = {
+        "differences": found.differences,
+        "ranks": found.ranks,
+        "variance": found.variance,
+        "draws": found.pairs,
+    }
+    document = {name: _cells(table) for name, table in tables.items()}
+    print_json({"baseline": found.baseline, "over": found.over, **document})
 
 
-def _document(sweep: Sweep) -> dict[str, Any]:
-    """Return the cells for programs."""
-    table = sweep.cells.astype(object).where(sweep.cells.notna(), None)
-    return {"cells": table.to_dict("records")}
+def _cells(table: pd.DataFrame) -> list[dict[Hashable, Any]]:
+    """Return a table for programs; null for what is not known."""
+    return table.astype(object).where(table.notna(), None).to_dict("records")

@@ -1,0 +1,94 @@
+"""Pictures of a sweep: differences with their intervals, and a map over two factors."""
+
+from functools import partial
+
+import numpy as np
+import pandas as pd
+from matplotlib.figure import Figure
+
+from coupling.report.plots.style import FAINT, Picture, legend, palette, percent_axis
+
+_ROW_INCHES = 0.26
+_WIDTH = 5.2
+_MOST_SHOWN = 20  # letters of a label below a map
+
+
+def forest_picture(name: str, differences: pd.DataFrame, baseline: str, by: str) -> Picture:
+    """
+    Draw the difference of each policy to the baseline, a group of lines for each class or metric.
+
+    `differences`: columns ``policy``, `by`, ``difference``, ``low``, ``high``; as fractions.
+    """
+    n_rows = len(differences) + differences[by].nunique()
+    return Picture(
+        name,
+        f"Difference to {baseline} with 95 % intervals",
+        partial(_paint_forest, differences=differences, baseline=baseline, by=by),
+        lambda: differences.reset_index(drop=True),
+        (_WIDTH, 1.1 + _ROW_INCHES * n_rows),
+    )
+
+
+def _paint_forest(figure: Figure, differences: pd.DataFrame, baseline: str, by: str) -> None:
+    """Draw a line from end to end of each interval, and a dot at the mean."""
+    axes = figure.add_subplot()
+    colours = palette(list(dict.fromkeys(differences["policy"])))
+    y, ticks, labels = 0.0, [], []
+    for group, rows in differences.groupby(by, sort=False):
+        ticks.append(y - (len(rows) - 1) / 2)
+        labels.append(str(group))
+        ends = rows[["low", "high", "difference"]].to_numpy(dtype=np.float64)
+        for policy, (low, high, mean) in zip(rows["policy"], ends, strict=True):
+            axes.hlines(y, low, high, color=colours[policy], linewidth=2.0)
+            axes.plot([mean], [y], "o", color=colours[policy], markersize=4)
+            y -= 1.0
+        y -= 1.0
+    axes.axvline(0.0, color=FAINT, linewidth=0.8)
+    axes.set_yticks(ticks, labels)
+    axes.grid(visible=False, axis="y")
+    axes.grid(visible=True, axis="x")
+    axes.tick_params(axis="y", length=0)
+    percent_axis(axes.xaxis)
+    axes.set_xlabel(f"difference to {baseline}, 95 % interval")
+    legend(figure, colours)
+
+
+def heat_picture(name: str, table: pd.DataFrame, title: str) -> Picture:
+    """
+    Draw a number over two factors.
+
+    `table`: fractions; its index and its columns are the factors' values, and are called so.
+    """
+    return Picture(
+        name,
+        title,
+        partial(_paint_heat, table=table, title=title),
+        table.reset_index,
+        (_WIDTH, 1.9 + 0.32 * len(table)),
+    )
+
+
+def _paint_heat(figure: Figure, table: pd.DataFrame, title: str) -> None:
+    """Draw a field of colours with the numbers in it; white is no difference."""
+    axes = figure.add_subplot()
+    values = table.to_numpy(dtype=np.float64)
+    most = float(np.nanmax(np.abs(values))) if np.isfinite(values).any() else 0.0
+    axes.imshow(values, cmap="PuOr_r", vmin=-(most or 1.0), vmax=most or 1.0, aspect="auto")
+    for row, column in zip(*np.nonzero(np.isfinite(values)), strict=True):
+        value = values[row, column]
+        dark = most > 0 and abs(value) > 0.7 * most
+        colour = "white" if dark else "black"
+        axes.text(column, row, f"{value:+.1%}", ha="center", va="center", color=colour, fontsize=7)
+    axes.set_xticks(range(len(table.columns)), [_short(one) for one in table.columns])
+    axes.set_yticks(range(len(table.index)), [_short(one) for one in table.index])
+    axes.set_xlabel(str(table.columns.name).rpartition(".")[2])
+    axes.set_ylabel(str(table.index.name).rpartition(".")[2])
+    axes.tick_params(length=0, labelsize="small")
+    axes.grid(visible=False)
+    axes.set_title(title)
+
+
+def _short(value: object) -> str:
+    """Write the value of a factor below a map."""
+    text = f"{value:.4g}" if isinstance(value, float) else str(value)
+    return text if len(text) <= _MOST_SHOWN else f"{text[: _MOST_SHOWN - 1]}…"

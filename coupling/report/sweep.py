@@ -1,0 +1,217 @@
+"""What a sweep says, for people: lines in a terminal, and a page."""
+
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+from rich.console import RenderableType
+
+from coupling.report.columns import table, text_lines
+from coupling.report.page import Html, bullets, figures, page
+from coupling.report.page import table as html_table
+from coupling.report.plots.style import Picture
+from coupling.report.plots.sweeps import forest_picture, heat_picture
+from coupling.results.manifest import write_file
+from coupling.results.readable import counted, number
+from coupling.sweeps.comparison import ALL, POLICY, Comparison, better
+from coupling.sweeps.factors import is_seed
+from coupling.sweeps.sweep import Sweep
+from coupling.sweeps.variance import REST
+
+PAGE = "sweep.html"
+FORMS = ("svg", "png")
+_HEADS = ("policy", "metric", "{0}", "mean", "difference", "95 % interval", "draws")
+_RANK_HEADS = ("policy", "better in", "best of all in")
+_FEW = 8
+_MOST_ROWS = 60  # of a table by class, of the first metric
+
+
+def sweep_parts(found: Comparison) -> list[RenderableType]:
+    """Return what a terminal shows of a comparison, for `coupling.report.columns.text_of`."""
+    return [
+        table([head.format(found.baseline) for head in _HEADS], _rows(found, ALL), left=(0, 1)),
+        table(_RANK_HEADS, _ranks(found)),
+        table(("outcome", "depends on", "share"), _shares(found), left=(0, 1)),
+        text_lines(*_sentences(found)),
+    ]
+
+
+def write_sweep_page(
+    sweep: Sweep, found: Comparison, folder: Path, heat: tuple[str, str] | None = None
+) -> Path:
+    """Write `PAGE` into a folder, and each picture beside it in `FORMS`; return the page."""
+    pictures = sweep_pictures(found, heat)
+    for name, picture in pictures.items():
+        for form in FORMS:
+            write_file(folder / f"{name}.{form}", picture.file(form))
+    spec = sweep.plan.spec
+    factors = [
+        (name, f"{len(values):,}", _some([str(label) for label in values.values()]))
+        for name, values in spec.labels.items()
+    ]
+    heads = [head.format(found.baseline) for head in _HEADS]
+    class_heads = ["class", *heads]
+    sections = [
+        ("Differences", _drawn(pictures, "forest") + html_table(heads, _rows(found, ALL))),
+        ("Who wins how often", html_table(_RANK_HEADS, _ranks(found))),
+        (
+            "What it depends on",
+            html_table(("outcome", "factor", "share of variance"), _shares(found)),
+        ),
+        ("Over two factors", _drawn(pictures, "heat")),
+        *(
+            (
+                f"By {by}",
+                _drawn(pictures, f"forest-{by}") + html_table(class_heads, _class_rows(found, by)),
+            )
+            for by in ("size", "pattern")
+            if len(found.differences[found.differences["by"] == by])
+        ),
+        ("What was varied", html_table(("factor", "values", ""), factors, kind="text")),
+    ]
+    short = bullets(_sentences(found))
+    title = f"Sweep {spec.name}"
+    cells = counted(len(sweep.cells), "cell")
+    text = page(title, f"{cells}; {found.baseline} is the baseline", short, sections)
+    write_file(folder / PAGE, text.encode())
+    return folder / PAGE
+
+
+def sweep_pictures(found: Comparison, heat: tuple[str, str] | None = None) -> dict[str, Picture]:
+    """Return forest plots over metrics, sizes and patterns, and a map over two factors."""
+    table = found.differences
+    over_all = table[table["by"] == ALL]
+    pictures = {"forest": forest_picture("forest", over_all, found.baseline, "metric")}
+    for by in ("size", "pattern"):
+        own = table[(table["by"] == by) & (table["metric"] == found.metrics[0])]
+        if len(own):
+            pictures[f"forest-{by}"] = forest_picture(f"forest-{by}", own, found.baseline, "class")
+    map_of = _map(found, heat)
+    if map_of is not None:
+        pictures["heat"] = map_of
+    return pictures
+
+
+def _map(found: Comparison, heat: tuple[str, str] | None) -> Picture | None:
+    """Return the map over two factors: those asked for, else the first ones that are no seeds."""
+    policies = list(found.ranks[POLICY])
+    metric = found.metrics[0]
+    known = [str(name) for name in found.pairs if name not in (*policies, ALL)]
+    free = [name for name in known if not is_seed(name) and len(found.pairs[name].unique()) > 1]
+    long = found.pairs.melt(known, policies, var_name=POLICY, value_name="difference")
+    pair = heat or tuple([*free, POLICY][:2])
+    if len(pair) < 2 or long.empty:  # noqa: PLR2004 (two axes)
+        return None
+    row, column = pair
+    cells = long.pivot_table(index=row, columns=column, values="difference", sort=False)
+    title = f"{metric} against {found.baseline}"
+    if POLICY not in pair:
+        title = f"{title}, mean of {counted(len(policies), 'other')}"
+    return heat_picture("heat", cells, title)
+
+
+def _drawn(pictures: dict[str, Picture], name: str) -> Html:
+    """Return a picture for the page; nothing where there is none."""
+    own = pictures.get(name)
+    return Html() if own is None else figures([(own.html(), "")])
+
+
+def _rows(found: Comparison, by: str) -> list[tuple[str, ...]]:
+    """Write the differences of all jobs."""
+    own = found.differences[found.differences["by"] == by]
+    return [_row(row) for row in own.to_dict("records")]
+
+
+def _class_rows(found: Comparison, by: str) -> list[tuple[str, ...]]:
+    """Write the differences by class."""
+    own = found.differences[found.differences["by"] == by]
+    return [(str(row["class"]), *_row(row)) for row in own[:_MOST_ROWS].to_dict("records")]
+
+
+def _row(row: Mapping[Hashable, Any]) -> tuple[str, ...]:
+    """Write a difference."""
+    known = row["low"] == row["low"]  # no NaN
+    return (
+        str(row[POLICY]),
+        str(row["metric"]),
+        number(row["baseline"]),
+        number(row["mean"]),
+        _signed(row["difference"]),
+        f"{_signed(row['low'])} to {_signed(row['high'])}" if known else "-",
+        f"{row['draws']:,}",
+    )
+
+
+def _ranks(found: Comparison) -> list[tuple[str, ...]]:
+    """Write how often each policy wins."""
+    return [
+        (
+            str(row[POLICY]),
+            f"{row['wins']:,} of {counted(row['draws'], 'draw')}"
+            + (f", {row['ties']:,} tied" if row["ties"] else ""),
+            f"{row['first']:,}",
+        )
+        for row in found.ranks.to_dict("records")
+    ]
+
+
+def _shares(found: Comparison) -> list[tuple[str, ...]]:
+    """Write the shares of variance."""
+    return [
+        (
+            str(row["outcome"]),
+            str(row["factor"]),
+            "-" if row["share"] != row["share"] else f"{row['share']:.0%}",
+        )
+        for row in found.variance.to_dict("records")
+    ]
+
+
+def _sentences(found: Comparison) -> list[str]:
+    """Say in words what was found, and how far that can be trusted."""
+    metric, ranks = found.metrics[0], found.ranks
+    said = [
+        f"{row[POLICY]} beats {found.baseline} in {row['wins']:,} of "
+        f"{counted(row['draws'], 'draw')} ({metric}, {'more' if better(metric) > 0 else 'less'} "
+        "is better)."
+        for row in ranks.to_dict("records")
+    ]
+    tau = float(ranks["tau"].iloc[0])
+    if tau == tau:  # noqa: PLR0124 (not NaN)
+        said.append(
+            f"Kendall's tau between a draw's order and the mean one: {tau:.2f} (1: always)."
+        )
+    said += list(_most_important(found))
+    first = found.differences.iloc[0]
+    if found.over == "days":
+        said.append("Intervals: blocks of days of the log, resampled.")
+    elif pd.isna(first["low"]):
+        said.append("No intervals: they need two seeds or draws, or --over days.")
+    elif first["draws"] < _FEW:
+        draws = counted(int(first["draws"]), "draw")
+        said.append(f"Intervals: Student's, from {draws}; few: wide, and only right if normal.")
+    else:
+        said.append(f"Intervals: bootstrap over {counted(int(first['draws']), 'draw')}.")
+    return said
+
+
+def _most_important(found: Comparison) -> Iterator[str]:
+    """Say which factor a difference depends on most."""
+    for outcome, rows in found.variance.groupby("outcome", sort=False):
+        known = rows[(rows["factor"] != REST) & rows["share"].notna()]
+        if str(outcome).startswith("difference of") and len(known):
+            at = int(known["share"].to_numpy().argmax())
+            factor, share = known["factor"].iloc[at], known["share"].iloc[at]
+            yield f"The {outcome} depends most on {factor} ({share:.0%} of its variance)."
+
+
+def _signed(value: float) -> str:
+    """Write a relative difference."""
+    return f"{value:+.1%}"
+
+
+def _some(labels: Sequence[str]) -> str:
+    """Write the values of a factor, the first few."""
+    most = 12
+    return ", ".join(labels[:most]) + (", ..." if len(labels) > most else "")
