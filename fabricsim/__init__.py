@@ -104,7 +104,6 @@ _HOME = {
         "routing",
         "run",
         "sweep",
-    "sweep",
         "topology",
         "verify",
     ],

@@ -46,6 +46,7 @@ def test_example_stays_short(script):
         ("05_own_allocator", 15),
         ("06_own_pattern", 10),
         ("07_own_topology", 8),
+        ("08_sweep", 6),
     ],
 )
 def test_a_common_program_takes_few_lines(name, most):

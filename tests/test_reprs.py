@@ -69,6 +69,8 @@ def objects(tmp_path_factory):
         name=LONG,
     )
     campaign = fs.run_campaign(experiment, tmp_path_factory.mktemp("results") / "out")
+    varied = {"name": LONG, "scheduler.allocator": ["random", "jigsaw"], "run.seed": [1]}
+    swept = fs.sweep(experiment, varied)
     job = Job(1, 0.0, 4, 100.0, 100.0, name=LONG, extra=(("column", LONG),))
     schedule = simulate(
         [job], Cluster(tree), make_allocator("jigsaw", {}, 1), make_policy("easy", {})
@@ -95,6 +97,7 @@ def objects(tmp_path_factory):
         *(job, *schedule.records, schedule.records[0].allocation, schedule, Cluster(tree)),
         *(Corner(list(range(1000))), Pace(), replace(DEFAULT_PROFILE, source=LONG)),
         *(network, NetworkLedger(network), Observer(), Cluster(tree).geometry),
+        *(swept, swept.plan.spec, swept.compare()),
         *(experiment, campaign, campaign.results[0], fs.estimate(scene()), fs.verify(scene())),
         fs.now("examples/site/topology.conf", "examples/site/squeue.json", draws=1),
         fs.read_log("examples/data/synth16.swf.gz"),

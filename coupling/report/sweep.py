@@ -16,6 +16,7 @@ from coupling.results.manifest import write_file
 from coupling.results.readable import counted, number
 from coupling.sweeps.comparison import ALL, POLICY, Comparison, better
 from coupling.sweeps.factors import is_seed
+from coupling.sweeps.intervals import FEW
 from coupling.sweeps.sweep import Sweep
 from coupling.sweeps.variance import REST
 
@@ -23,7 +24,6 @@ PAGE = "sweep.html"
 FORMS = ("svg", "png")
 _HEADS = ("policy", "metric", "{0}", "mean", "difference", "95 % interval", "draws")
 _RANK_HEADS = ("policy", "better in", "best of all in")
-_FEW = 8
 _MOST_ROWS = 60  # of a table by class, of the first metric
 
 
@@ -188,9 +188,9 @@ def _sentences(found: Comparison) -> list[str]:
         said.append("Intervals: blocks of days of the log, resampled.")
     elif pd.isna(first["low"]):
         said.append("No intervals: they need two seeds or draws, or --over days.")
-    elif first["draws"] < _FEW:
+    elif first["draws"] < FEW:
         draws = counted(int(first["draws"]), "draw")
-        said.append(f"Intervals: Student's, from {draws}; few: wide, and only right if normal.")
+        said.append(f"Intervals: Student's, from {draws}; so few are taken to be normal.")
     else:
         said.append(f"Intervals: bootstrap over {counted(int(first['draws']), 'draw')}.")
     return said

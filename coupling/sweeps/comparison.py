@@ -13,18 +13,10 @@ from coupling.results.comparison import BASELINE_NAMES
 from coupling.results.summary import size_class_names
 from coupling.sweeps.factors import is_policy, is_seed
 from coupling.sweeps.intervals import block_interval, mean_interval
-from coupling.sweeps.sweep import Sweep
+from coupling.sweeps.sweep import METRICS, Sweep
 from coupling.sweeps.variance import explained
-from fabricsim.checking import choice
+from fabricsim.checking import choice, shortened
 
-METRICS = (
-    "mean_turnaround_s",
-    "mean_wait_s",
-    "mean_slowdown",
-    "mean_interference",
-    "node_hours",
-    "utilization_steady",
-)
 OVER = ("seeds", "days")
 _BY_CLASS = {
     "mean_turnaround_s": "turnaround_s",
@@ -81,7 +73,7 @@ class Comparison:
     def __repr__(self) -> str:
         """Return one line."""
         return (
-            f"<Comparison with {self.baseline!r}: {len(self.ranks)} policies, "
+            f"<Comparison with {shortened(self.baseline)!r}: {len(self.ranks)} policies, "
             f"{len(self.pairs)} draws>"
         )
 
@@ -102,19 +94,7 @@ class Comparison:
 
 
 def better(metric: str) -> int:
-    """
-    Say which way is better.
-
-    Parameters
-    ----------
-    metric : str
-        A number of the summary.
-
-    Returns
-    -------
-    int
-        1 where more is better, -1 where less is.
-    """
+    """Say which way is better."""
     return 1 if metric.startswith(_MORE_IS_BETTER) else -1
 
 

@@ -11,7 +11,7 @@ LEVEL = 0.95
 RESAMPLES = 10_000
 _AT_ONCE = 2_000_000  # numbers drawn together
 _FEWEST = 2
-_RESAMPLED = 8  # draws from which on there are enough means of resampled ones
+FEW = 15  # draws below which resampling leaves the truth out too often
 _MANY = 200
 
 
@@ -19,30 +19,14 @@ def mean_interval(values: Floats, *, level: float = LEVEL, seed: int = 1) -> tup
     """
     Return an interval for the mean of what independent draws gave.
 
-    Parameters
-    ----------
-    values : (n,) float array
-        One number per draw.
-    level : float, default 0.95
-        How often the interval should hold the mean of all possible draws.
-    seed : int, default 1
-        Of the resampling.
-
-    Returns
-    -------
-    (float, float)
-        Its ends; NaN for fewer than two draws.
-
-    Notes
-    -----
     Expanded percentile interval of Hesterberg15, section 5.3: quantiles of the means of resampled
     draws, so far out that the interval of few normal draws is as wide as Student's. Below
-    eight draws it is Student's itself: no resampling leaves the range of so few.
+    `FEW` draws it is Student's itself: no resampling leaves the range of so few.
     """
     count = values.size
     if count < _FEWEST:
         return nan, nan
-    if count < _RESAMPLED:
+    if count < FEW:
         reach = _student(count, level) * float(values.std(ddof=1)) / sqrt(count)
         return float(values.mean()) - reach, float(values.mean()) + reach
     low, high = _shares(count, level)
@@ -57,24 +41,6 @@ def block_interval(
     """
     Return an interval for the ratio of two sums over days that depend on each other.
 
-    Parameters
-    ----------
-    here, there : (n,) float array
-        What each day adds to the sum above and to the one below.
-    length : int, optional
-        Days of a block, which keeps neighbours together; default: the cube root of the days.
-    level : float, default 0.95
-        How often the interval should hold the ratio of endless days.
-    seed : int, default 1
-        Of the resampling.
-
-    Returns
-    -------
-    (float, float)
-        Its ends; NaN for fewer than two blocks.
-
-    Notes
-    -----
     Circular block bootstrap (Politis92), with the quantiles of `mean_interval` for as many draws
     as there are blocks.
     """

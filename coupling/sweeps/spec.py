@@ -63,9 +63,7 @@ class Spec:
         return f"<Spec {shortened(self.name)!r}: {len(self.design)} cells>"
 
     @classmethod
-    def read(
-        cls, path: str | Path, changes: Sequence[str] = (), varied: object = None
-    ) -> "Spec":
+    def read(cls, path: str | Path, changes: Sequence[str] = (), varied: object = None) -> "Spec":
         """
         Read an experiment file with a table ``[sweep]``.
 

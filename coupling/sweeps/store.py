@@ -24,38 +24,12 @@ _LEFT_OUT = ["nodes"]  # of job tables: half of their bytes
 
 
 def jobs_of(result: Result) -> pd.DataFrame:
-    """
-    Return the job table of a cell, as a sweep keeps it.
-
-    Parameters
-    ----------
-    result : Result
-        Of the cell.
-
-    Returns
-    -------
-    DataFrame
-        Without the nodes of each job.
-    """
+    """Return the job table of a cell, as a sweep keeps it."""
     return result.jobs.drop(columns=_LEFT_OUT)
 
 
 def classes_of(jobs: pd.DataFrame) -> pd.DataFrame:
-    """
-    Return sums over the jobs of each day, size class and pattern.
-
-    Parameters
-    ----------
-    jobs : DataFrame
-        The job table of a result.
-
-    Returns
-    -------
-    DataFrame
-        A row per ``day`` of submission (from 0), ``size`` and ``pattern``: ``jobs``, and sums of
-        their ``wait_s``, ``turnaround_s``, ``run_s``, ``node_s``, ``slowdown`` and
-        ``interference``.
-    """
+    """Return sums over the jobs of each day, size class and pattern."""
     done = jobs[jobs["dropped"] == ""]
     run_s = done["end_s"] - done["start_s"]
     table = pd.DataFrame(
@@ -99,25 +73,7 @@ class Store:
         return f"<Store {str(self.folder)!r}>"
 
     def add(self, cell: Cell, result: Result, cost: Mapping[str, float], *, jobs: bool) -> None:
-        """
-        Keep a cell.
-
-        Parameters
-        ----------
-        cell : Cell
-            The cell.
-        result : Result
-            What came out.
-        cost : mapping
-            What it cost: the only thing that differs when it is computed again.
-        jobs : bool
-            Whether to keep the job table.
-
-        Raises
-        ------
-        ResultError
-            If a file cannot be written.
-        """
+        """Keep a cell."""
         tables = {"jobs": jobs_of(result)} if jobs else {}
         tables["classes"] = classes_of(result.jobs)
         files = {}
@@ -141,39 +97,11 @@ class Store:
         return write_file(self.table(name, cell), labelled.to_parquet(index=False))
 
     def table(self, name: str, cell: Cell) -> Path:
-        """
-        Return where a table of a cell is.
-
-        Parameters
-        ----------
-        name : str
-            ``jobs`` or ``classes``: a data set with a partition for each cell.
-        cell : Cell
-            The cell.
-
-        Returns
-        -------
-        Path
-            The file.
-        """
+        """Return where a table of a cell is."""
         return self.folder / name / f"cell={cell.name}" / f"{name}.parquet"
 
     def is_finished(self, cell: Cell, *, jobs: bool) -> bool:
-        """
-        Say whether a cell is there, undamaged.
-
-        Parameters
-        ----------
-        cell : Cell
-            The cell.
-        jobs : bool
-            Whether its job table is wanted.
-
-        Returns
-        -------
-        bool
-            False also for one of whose files one is damaged: it is to be computed again.
-        """
+        """Say whether a cell is there, undamaged."""
         if not self._json(_MARKS, cell).exists():
             return False
         try:
@@ -195,24 +123,7 @@ class Store:
         write_file(self._json(_MARKS, cell), _json(content))
 
     def read(self, cell: Cell) -> dict[str, Any]:
-        """
-        Read the mark of a cell, and check its files.
-
-        Parameters
-        ----------
-        cell : Cell
-            The cell.
-
-        Returns
-        -------
-        dict
-            ``factors``, ``files`` and ``summary``.
-
-        Raises
-        ------
-        ResultError
-            If it is not finished, or damaged.
-        """
+        """Read the mark of a cell, and check its files."""
         path = self._json(_MARKS, cell)
         document = read_object(path)
         table = Table(document, f"{path}:", ResultError)
@@ -225,41 +136,12 @@ class Store:
         return document
 
     def cost(self, cell: Cell) -> dict[str, Any]:
-        """
-        Return what a cell cost.
-
-        Parameters
-        ----------
-        cell : Cell
-            The cell.
-
-        Returns
-        -------
-        dict
-            Empty where it is not known.
-        """
+        """Return what a cell cost."""
         path = self._json(_COSTS, cell)
         return read_object(path) if path.is_file() else {}
 
     def gather(self, plan: Plan) -> pd.DataFrame:
-        """
-        Collect the cells of a plan into one table, also as a file.
-
-        Parameters
-        ----------
-        plan : Plan
-            The plan.
-
-        Returns
-        -------
-        DataFrame
-            A row per cell: its name, the factors, and the numbers of its summary.
-
-        Raises
-        ------
-        ResultError
-            If cells are missing or damaged, or the file cannot be written.
-        """
+        """Collect the cells of a plan into one table, also as a file."""
         missing = [cell for cell in plan.cells if not self._json(_MARKS, cell).exists()]
         if missing:
             first = ", ".join(f"{name} = {one}" for name, one in missing[0].factors.items())
@@ -274,19 +156,7 @@ class Store:
         return table
 
     def classes(self, plan: Plan) -> pd.DataFrame:
-        """
-        Return sums by day, size class and pattern of all cells of a plan.
-
-        Parameters
-        ----------
-        plan : Plan
-            The plan, of which all cells are finished.
-
-        Returns
-        -------
-        DataFrame
-            As `classes_of`, with ``cell`` and the factors.
-        """
+        """Return sums by day, size class and pattern of all cells of a plan."""
         tables = []
         for cell in plan.cells:
             table = pd.read_parquet(self.table("classes", cell), partitioning=None)

@@ -4,6 +4,7 @@ from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pandas as pd
 
@@ -17,6 +18,18 @@ from coupling.sweeps.store import Store
 from fabricsim.checking import path_of, shortened, whole
 from netsim.wholefile import is_leftover
 
+if TYPE_CHECKING:
+    from coupling.sweeps.comparison import Comparison
+
+METRICS = (
+    "mean_turnaround_s",
+    "mean_wait_s",
+    "mean_slowdown",
+    "mean_interference",
+    "node_hours",
+    "utilization_steady",
+)
+"""Numbers of the summary that are compared where nobody names others."""
 Progress = Callable[[str, int, int], None]
 """Called with what is done, how many cells are done, and how many there are."""
 
@@ -45,7 +58,8 @@ class Sweep:
         factors = ", ".join(
             f"{len(values)} {name}" for name, values in self.plan.spec.labels.items()
         )
-        return f"<Sweep {shortened(self.plan.spec.name)!r}: {len(self.cells)} cells ({factors})>"
+        name, count = shortened(self.plan.spec.name), len(self.cells)
+        return f"<Sweep {name!r}: {count} cells ({shortened(factors)})>"
 
     def to_frame(self) -> pd.DataFrame:
         """
@@ -57,6 +71,41 @@ class Sweep:
             A row for each cell (docs/results.md); a copy.
         """
         return self.cells.copy()
+
+    def compare(
+        self,
+        baseline: str | None = None,
+        metrics: Sequence[str] = METRICS,
+        by: Sequence[str] = (),
+        over: str = "seeds",
+    ) -> "Comparison":
+        """
+        Compare the policies, draw by draw.
+
+        Parameters
+        ----------
+        baseline : str, optional
+            Policy to compare with; default: ``first-free`` or ``baseline``, else the first.
+        metrics : sequence of str
+            Numbers of the summary.
+        by : sequence of str, optional
+            Factors whose values are compared; default: those of the scheduler, and the routing.
+        over : {"seeds", "days"}
+            What to resample for the intervals.
+
+        Returns
+        -------
+        Comparison
+            Paired differences with intervals; its `to_frame` has a row for each.
+
+        Raises
+        ------
+        ResultError
+            If there is nothing to compare, or a name is unknown.
+        """
+        from coupling.sweeps.comparison import compare_policies  # noqa: PLC0415 (it takes a sweep)
+
+        return compare_policies(self, baseline=baseline, metrics=metrics, by=by, over=over)
 
     def _repr_html_(self) -> str:
         """Return the table of cells as notebooks show it, its middle left out where it is long."""
@@ -137,27 +186,7 @@ def run_sweep(
 def complete(
     plan: Plan, folder: Path, *, workers: int, dask: str | None, progress: Progress | None
 ) -> Sweep:
-    """
-    Compute the cells of a plan that are missing, and gather all.
-
-    Parameters
-    ----------
-    plan : Plan
-        As it was saved.
-    folder : Path
-        Directory of the sweep, claimed.
-    workers : int
-        Processes on this machine.
-    dask : str or None
-        Address of a Dask scheduler.
-    progress : callable or None
-        Called now and then.
-
-    Returns
-    -------
-    Sweep
-        All cells.
-    """
+    """Compute the cells of a plan that are missing, and gather all."""
     pending = missing(plan, folder, range(len(plan.cells)))
     compute_cells(plan, folder, pending, workers=workers, dask=dask, progress=progress)
     return gather(plan, folder)
@@ -172,24 +201,7 @@ def compute_cells(
     dask: str | None = None,
     progress: Progress | None = None,
 ) -> None:
-    """
-    Compute cells.
-
-    Parameters
-    ----------
-    plan : Plan
-        As it was saved.
-    folder : Path
-        Directory of the sweep.
-    pending : sequence of int
-        Places of cells.
-    workers : int, default 1
-        Processes on this machine.
-    dask : str, optional
-        Address of a Dask scheduler.
-    progress : callable, optional
-        Called after each cell.
-    """
+    """Compute cells."""
     folder, total = folder.resolve(), len(plan.cells)
     done = total - len(pending)
 
@@ -213,44 +225,13 @@ def compute_cells(
 
 
 def gather(plan: Plan, folder: Path) -> Sweep:
-    """
-    Collect the cells of a plan.
-
-    Parameters
-    ----------
-    plan : Plan
-        The plan.
-    folder : Path
-        Directory of the sweep.
-
-    Returns
-    -------
-    Sweep
-        All cells.
-
-    Raises
-    ------
-    ResultError
-        If cells are missing or damaged.
-    """
+    """Collect the cells of a plan."""
     store = Store(folder)
     return Sweep(plan, store.gather(plan), store.classes(plan))
 
 
 def check_folder(folder: Path) -> None:
-    """
-    Refuse a directory that holds something else than a sweep.
-
-    Parameters
-    ----------
-    folder : Path
-        New, empty, or that of a sweep.
-
-    Raises
-    ------
-    ResultError
-        If it holds something else, or cannot be read.
-    """
+    """Refuse a directory that holds something else than a sweep."""
     try:
         names = sorted(path.name for path in folder.iterdir()) if folder.exists() else []
     except OSError as error:
@@ -265,24 +246,7 @@ def check_folder(folder: Path) -> None:
 
 @contextmanager
 def claimed(folder: Path) -> Generator[None]:
-    """
-    Make the directory of a sweep and keep others from writing into it.
-
-    Parameters
-    ----------
-    folder : Path
-        As `check_folder` accepts it.
-
-    Yields
-    ------
-    None
-        Inside the block the directory is ours.
-
-    Raises
-    ------
-    ResultError
-        If it cannot be made, or is another's.
-    """
+    """Make the directory of a sweep and keep others from writing into it."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:

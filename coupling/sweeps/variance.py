@@ -16,22 +16,6 @@ def explained(outcome: pd.Series, factors: pd.DataFrame) -> dict[str, float]:
     """
     Return the share of the variance of an outcome that each factor explains alone.
 
-    Parameters
-    ----------
-    outcome : Series of float
-        A number per case; cases without one are left out.
-    factors : DataFrame
-        Their factors, in the same order; a number with many values is put into five classes.
-
-    Returns
-    -------
-    dict of str to float
-        By factor, 0 to 1; what they explain only together, and chance, under `REST`. NaN for a
-        factor that is different in nearly every case, such as the number of a draw: nothing
-        repeats. Empty without any variance.
-
-    Notes
-    -----
     Epsilon squared of a one-way analysis of variance, (SS - df MS_within) / SS_total (Kelley35),
     which is 0 in the mean for a factor without effect; negative ones count 0.
     """

@@ -17,10 +17,11 @@ from coupling.report.sweep import sweep_parts, write_sweep_page
 from coupling.report.terminal import ProgressDisplay
 from coupling.results.readable import counted, duration, volume
 from coupling.sweeps.array import cells_of_task, parse_task, spec_of, write_array
-from coupling.sweeps.comparison import METRICS, POLICY, Comparison, compare_policies
+from coupling.sweeps.comparison import POLICY, Comparison, compare_policies
 from coupling.sweeps.cost import Estimate, estimate, missing
 from coupling.sweeps.plan import PLAN, Plan, make_plan
 from coupling.sweeps.sweep import (
+    METRICS,
     Sweep,
     check_folder,
     claimed,
