@@ -67,9 +67,11 @@ def _measure(log: Path, days: int, desk: Path) -> tuple[list[str], bool]:
     load = os.getloadavg()[2]
     jobs = int(sweep.cells["jobs"].max())
     return [
-        f"LLNL Atlas, the first {days} days as logged ({jobs:,} jobs), 1458 nodes, model `fast`: "
-        f"{len(ALLOCATORS)} allocators x {len(FRACTIONS)} fractions x {len(SEEDS)} seeds. A cut: "
-        "the whole log has twenty times as many jobs.",
+        (
+            f"LLNL Atlas, the first {days} days as logged ({jobs:,} jobs), 1458 nodes, model `fast`: "
+            f"{len(ALLOCATORS)} allocators x {len(FRACTIONS)} fractions x {len(SEEDS)} seeds. A cut: "
+            "the whole log has twenty times as many jobs."
+        ),
         "",
         "| what | measured |",
         "| --- | ---: |",
@@ -77,8 +79,10 @@ def _measure(log: Path, days: int, desk: Path) -> tuple[list[str], bool]:
         f"| time by two processes, from checking to the table | {whole_s / 60:.1f} min |",
         f"| CPU time of the cells | {cpu_s / 60:.1f} min |",
         f"| memory of a worker, at most | {most / GIB:.2f} GiB |",
-        f"| speed-up of two processes over one, {2 * len(ALLOCATORS)} of the cells, "
-        f"start and checks included | {one_s / two_s:.2f} |",
+        (
+            f"| speed-up of two processes over one, {2 * len(ALLOCATORS)} of the cells, "
+            f"start and checks included | {one_s / two_s:.2f} |"
+        ),
         f"| load of the machine's {os.cpu_count()} cores meanwhile | {load:.1f} |",
         "",
         *_findings(compare_policies(sweep, metrics=("mean_turnaround_s", "mean_slowdown"))),
