@@ -79,13 +79,9 @@ def _with_switch(
     if fields.get("model") != "packets":
         given = {"model": fields["model"]} if "model" in fields else {}
         network = Table(given, f"{source}: [network]")
-        raise network.error(
-            "model", f"'packets', which alone looks at the table [switch] of {source}"
-        )
+        raise network.error("model", "'packets', which alone looks at the table [switch]")
     if not isinstance(options, Mapping) or "switch" in options:
-        raise Table(tables, source).error(
-            "[switch]", "it here or in [network.options], not in both"
-        )
+        raise Table(tables, f"{source}:").error("switch", "it here or in [network.options] alone")
     return {**options, "switch": tables["switch"]}
 
 

@@ -15,7 +15,12 @@ from netsim.contention.exact.simulation import SLOWEST_DOES, JobTimes
 from netsim.errors import ContentionError
 from netsim.flows.isolation import shared_links, used_links
 from netsim.flows.maxmin import is_per_sender
-from netsim.packets.simulation import PacketTimes, demand_packet_fabric, simulate_packets
+from netsim.packets.simulation import (
+    PacketTimes,
+    demand_packet_fabric,
+    groups_that_meet,
+    simulate_packets,
+)
 from netsim.packets.switch import Switch, switch_from
 from netsim.topology.base import Topology
 
@@ -134,7 +139,8 @@ def packets(
     `switch`: the table `[switch]`, or the name of a preset. `iterations`: iterations of the slowest
     of the jobs that meet, at least 2.
 
-    Slow: each solve simulates all packets of at least 20 iterations of every job. Meant for
+    Slow: each solve simulates all packets of at least 20 iterations of every job of those groups
+    of jobs that meet in which one started or ended. Meant for
     snapshots and short logs, as the judge of the other models. Interference can fall below 1; who
     is to blame is not told.
     """
@@ -142,16 +148,36 @@ def packets(
         topology, fairness=fairness, switch=switch, iterations=iterations, draws=draws, seed=seed
     )
 
+    known: dict[tuple[int, ...], ColdSolution] = {}  # of the groups of the last solve
+
     def predict(jobs: Mapping[int, Traffic]) -> ColdSolution:
-        times = model.times(jobs)
-        interference = {job: own.interference for job, own in times.jobs.items()}
-        return ColdSolution(interference, worst_packet_links(jobs, times))
+        nonlocal known
+        names = sorted(jobs)
+        found = {}
+        for members in groups_that_meet([jobs[name] for name in names]):
+            group = tuple(names[member] for member in members)
+            found[group] = known.get(group) or _solved(model, {name: jobs[name] for name in group})
+        known = found
+        interference, worst = dict[int, float](), dict[int, int]()
+        for solution in found.values():
+            interference |= solution.interference
+            worst |= solution.worst_link
+        return ColdSolution({job: interference[job] for job in jobs}, worst)
 
     def kept(traffic: Traffic) -> Traffic:
         check_traffic(traffic, topology)
         return traffic
 
     return Recomputed(kept, predict)
+
+
+def _solved(model: PacketModel, traffic: Mapping[int, Traffic]) -> ColdSolution:
+    """Simulate jobs that meet; a lone one has 1 without that."""
+    if len(traffic) == 1:
+        return ColdSolution(dict.fromkeys(traffic, 1.0), dict.fromkeys(traffic, -1))
+    times = model.times(traffic)
+    interference = {job: own.interference for job, own in times.jobs.items()}
+    return ColdSolution(interference, worst_packet_links(traffic, times))
 
 
 def worst_packet_links(traffic: Mapping[int, Traffic], times: PacketTimes) -> dict[int, int]:

@@ -93,7 +93,7 @@ def simulate_packets(
         return PacketTimes({job: times[job] for job in traffic}, Ledger(topology).use(), 0)
     run = _Run(topology, switch, seed, {job: own[job] for job in talking})
     starts = dict.fromkeys(talking, 0.0) | dict(start_s or {})
-    groups = _groups_that_meet([own[job] for job in talking])
+    groups = groups_that_meet([own[job] for job in talking])
     run.tell([talking[i] for group in groups for i in group], slowest_does, iterations)
     for group in groups:
         names = [talking[member] for member in group]
@@ -279,8 +279,20 @@ def _undisturbed(
     return JobTimes(alone_s, alone_s, 1.0, end_s)
 
 
-def _groups_that_meet(parts: Sequence[Traffic]) -> list[list[int]]:
-    """Return the groups of jobs that share links, directly or through others; and lone jobs."""
+def groups_that_meet(parts: Sequence[Traffic]) -> list[list[int]]:
+    """
+    Return the groups of jobs that share links, directly or through others; and lone jobs.
+
+    Parameters
+    ----------
+    parts : sequence of Traffic
+        What each job sends.
+
+    Returns
+    -------
+    list of list of int
+        Places in the sequence, ascending.
+    """
     label = list(range(len(parts)))
     for members in shared_links([used_links(part.routes) for part in parts]).values():
         least = min(label[member] for member in members)
