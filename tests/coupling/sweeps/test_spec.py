@@ -1,5 +1,9 @@
 """Cells: names of factors, labels, hashes, and what can never run."""
 
+import re
+import tomllib
+from pathlib import Path
+
 import pytest
 
 from coupling.errors import ExperimentError
@@ -195,6 +199,17 @@ def test_a_plan_reads_back_from_anywhere(tmp_path, monkeypatch):
     assert [again.experiment(at).tables() for at in range(6)] == [
         plan.experiment(at).tables() for at in range(6)
     ]
+
+
+def test_the_examples_of_the_page_are_sweeps():
+    """As many cells as the page leads one to expect."""
+    page = (Path(__file__).parents[3] / "docs" / "experiment.md").read_text(encoding="utf-8")
+    examples = re.findall(r"```toml\n(\[sweep\]\n.*?)```", page, re.DOTALL)
+
+    made = [spec(tomllib.loads(example)["sweep"]) for example in examples]
+
+    assert [len(one.design) for one in made] == [3 * 3 * 5 * 2, 2 * 100]
+    assert all(experiments(one) for one in made)
 
 
 def test_a_field_that_varies_cannot_be_set():
