@@ -40,8 +40,8 @@ def verify_html(snapshot: Snapshot, found: Verification) -> str:
     )
     drawn = fabric_picture("fabric", scene, "The fabric, with the partitions of all jobs")
     caption = (
-        f"Nodes in the colour of their job; dark: links that a job owns; red: links that several "
-        f"jobs use or own. {layout_of(topology).words}"
+        f"Nodes in the colour of their job; strong lines: links that a job owns; red: links that "
+        f"several jobs use or own. {layout_of(topology).words}"
     )
     pairs = list(zip(snapshot.jobs, found.jobs, strict=True))
     sections = [

@@ -177,7 +177,7 @@ def _draw_cables(axes: Axes, scene: Scene, layout: Layout) -> None:
             one = np.unique(np.minimum(links, topology.reverse[links]))
             one = one[np.isin(one, cables_of(topology))]
             lines = segments(topology, layout, one)
-            _lines(axes, lines, order_of, one.size > _AS_LINES, colors=colour, linewidths=width_of)
+            _lines(axes, lines, order_of, False, colors=colour, linewidths=width_of)
 
 
 def _draw_paths(axes: Axes, scene: Scene, layout: Layout) -> None:
