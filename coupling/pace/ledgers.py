@@ -8,6 +8,7 @@ import numpy as np
 
 from coupling.pace.network import NetworkPace
 from netsim.arrays import Floats, Ints
+from netsim.contention.base import ContentionModel
 from netsim.contention.constants import bytes_per_link
 from netsim.topology.base import Topology
 from scheduler.allocation import Allocation
@@ -151,25 +152,24 @@ class NetworkLedger(Observer):
             placed = self._network.entered.get(job.id)
             if placed is not None:
                 self._members[job.id] = _Member(placed, FULL_PACE, job.n_nodes, now_s)
+        model, members, held_up = self._network.model, self._members, []
         for job_id, pace in paces.items():
-            member = self._members.get(job_id)
-            if member is not None:
-                self._advance(member, now_s)
-                member.pace = pace
-        self._ask([job for job in paces if job in self._members])
+            member = members.get(job_id)
+            if member is None:
+                continue
+            self._advance(member, now_s)
+            member.pace = pace
+            if model is not None:
+                worst_link = model.worst_link(job_id)
+                if worst_link >= 0:  # else a remnant below the tolerance: it stays where it was
+                    member.worst_link = worst_link
+                if pace.interference > 1.0:
+                    held_up.append(job_id)
+        if model is not None and held_up:
+            self._blame(model, held_up)
 
-    def _ask(self, jobs: Sequence[int]) -> None:
-        """Note which links and jobs hold jobs up from now on."""
-        model = self._network.model
-        if model is None:
-            return
-        for job in jobs:
-            worst_link = model.worst_link(job)
-            if worst_link >= 0:  # else a remnant below the tolerance: it stays where it was
-                self._members[job].worst_link = worst_link
-        held_up = [job for job in jobs if self._members[job].pace.interference > 1.0]
-        if not held_up:
-            return
+    def _blame(self, model: ContentionModel, held_up: Sequence[int]) -> None:
+        """Note who holds jobs up from now on."""
         told = model.culprits(held_up, self.blame.kind)
         keys = list(zip(told.culprit.tolist(), told.kind.tolist(), strict=True))
         causes = list(zip(keys, told.share.tolist(), strict=True))
