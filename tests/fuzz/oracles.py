@@ -16,6 +16,7 @@ _MAY_SAY_NO = {
     ("topology", "inspect"),
     ("rerun",),
     ("check-plugin",),
+    ("whatif",),
 }
 _PROGRESS = re.compile(r"(compiling .*|.*: [\d,]+ jobs in .*|)")
 _LONGEST = 1500

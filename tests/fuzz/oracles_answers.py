@@ -290,10 +290,44 @@ def _convert(_case: Case, document: Any, folder: Path) -> Iterator[str]:
             yield "a link without capacity"
 
 
+def _now(_case: Case, document: Any, _folder: Path) -> Iterator[str]:
+    """Check what running jobs do to each other."""
+    for job in document["jobs"]:
+        if _below(job["low"], 1.0) or not job["low"] <= job["slowdown"] <= job["high"]:
+            yield "a slowdown below 1, or outside its interval"
+        if not (0.0 <= job["among_worst"] <= 1.0 and 0.0 <= job["culprit_share"] <= 1.0):
+            yield "a share outside 0..1"
+        if _below(job["lost_node_hours"], 0.0):
+            yield "hours below 0"
+    machine = document["machine"]
+    lost = machine["lost_node_hours_per_day"]
+    if not -_SLACK <= lost["low"] <= lost["median"] <= lost["high"] <= 24 * machine["nodes"] * 99:
+        yield "lost hours outside their range"
+    if any(not 0.0 < link["busy"] <= 1.0 + 0.01 for link in document["links"]):
+        yield "a link that is idle or over full"
+
+
+def _whatif(_case: Case, document: Any, _folder: Path) -> Iterator[str]:
+    """Check jobs before and after, or failures."""
+    if "failures" in document:
+        lost = [failure["lost_node_hours"] for failure in document["failures"]]
+        if lost != sorted(lost, reverse=True):
+            yield "failures out of order"
+        return
+    for job in document["jobs"]:
+        runs_on = job["status"] in {"", "moved"}
+        if runs_on != (job["after"] is not None) or _below(job["after"], 1.0):
+            yield "a slowdown of a job that ended, or none of one that goes on"
+        if job["status"] == "cut off" and not 0 < job["lost_nodes"] <= job["nodes"]:
+            yield "cut off without losing a node"
+
+
 _CHECKS: dict[str, Callable[[Case, Any, Path], Iterator[str]]] = {
     "estimate": _estimate,
     "flows": _flows,
     "verify": _verify,
+    "now": _now,
+    "whatif": _whatif,
     "run": _run,
     "trace inspect": _trace_inspect,
     "trace convert": _trace_convert,

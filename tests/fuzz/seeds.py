@@ -13,6 +13,7 @@ from fuzz.documents_seeds import EXPERIMENTS, FLOWS, PROFILE, SNAPSHOTS, TOPOLOG
 from fuzz.execute import STDIN
 from fuzz.file_seeds import FORM_OF_LOG, LOGS, WIRING, fabric, log, matrices, wiring
 from fuzz.result_seeds import half_done
+from fuzz.site_seeds import site_seeds
 
 PLUGIN = b"""
 from scheduler import NodeChooser
@@ -45,6 +46,7 @@ def all_seeds(results: Path) -> tuple[Seed, ...]:
         *_runs(pools["experiment"]),
         *_plugins(pools["experiment"]),
         *_logs(),
+        *site_seeds(),
         *_results(results),
         *_from_stdin(pools),
     )
