@@ -24,95 +24,30 @@ def table(
     """
     Write a table.
 
-    Parameters
-    ----------
-    headings : sequence of str
-        Text.
-    rows : iterable of sequence of str
-        Cells: text, or HTML.
-    caption : str, optional
-        Text above the table.
-    kind : {"numbers", "text"}
-        Numbers are set to the right. On a phone every row becomes a block, a line per cell.
-
-    Returns
-    -------
-    HTML
-        The table.
+    `kind` {"numbers", "text"}: numbers are set to the right. On a phone every row becomes a block,
+    a line per cell.
     """
     return _piece("table", headings, [list(row) for row in rows], caption, kind)
 
 
 def figures(pictures: Iterable[tuple[Html, str]]) -> Html:
-    """
-    Lay pictures beside each other, below each other on a phone.
-
-    Parameters
-    ----------
-    pictures : iterable of (HTML, str)
-        SVG and caption.
-
-    Returns
-    -------
-    HTML
-        The pictures.
-    """
+    """Lay pictures beside each other, below each other on a phone."""
     shown = list(pictures)
     return _piece("figures", shown) if shown else Html()
 
 
 def paragraph(text: str, kind: str = "") -> Html:
-    """
-    Write a paragraph.
-
-    Parameters
-    ----------
-    text : str
-        Text.
-    kind : str, optional
-        Class in the style sheet.
-
-    Returns
-    -------
-    HTML
-        The paragraph.
-    """
+    """Write a paragraph."""
     return _piece("paragraph", text, kind)
 
 
 def bullets(lines: Iterable[str]) -> Html:
-    """
-    Write a list.
-
-    Parameters
-    ----------
-    lines : iterable of str
-        Text.
-
-    Returns
-    -------
-    HTML
-        The list.
-    """
+    """Write a list."""
     return _piece("bullets", list(lines))
 
 
 def details(summary: str, content: Html) -> Html:
-    """
-    Hide content until it is asked for.
-
-    Parameters
-    ----------
-    summary : str
-        Text that stays visible.
-    content : HTML
-        What it hides.
-
-    Returns
-    -------
-    HTML
-        The block.
-    """
+    """Hide content until it is asked for."""
     return _piece("details", summary, content)
 
 
@@ -120,17 +55,7 @@ def label(name: str, colour: str) -> Html:
     """
     Write the name of a run with its colour.
 
-    Parameters
-    ----------
-    name : str
-        The run.
-    colour : str
-        As ``#rrggbb``.
-
-    Returns
-    -------
-    HTML
-        The name.
+    `colour`: as ``#rrggbb``.
     """
     return _piece("label", name, colour)
 
@@ -139,19 +64,7 @@ def page(title: str, subtitle: str, short: Html, sections: Sequence[tuple[str, H
     """
     Write the page.
 
-    Parameters
-    ----------
-    title, subtitle : str
-        Text on top.
-    short : HTML
-        The result in short.
-    sections : sequence of (str, HTML)
-        Heading and content; a section without content is left out.
-
-    Returns
-    -------
-    str
-        A document that needs no other file; control characters of texts are written as escapes.
+    Result: a document that needs no other file; control characters of texts are written as escapes.
     """
     template = _templates().get_template("page.html")
     style = files("coupling.report").joinpath("templates", "report.css").read_text("utf-8")
@@ -164,70 +77,22 @@ def page(title: str, subtitle: str, short: Html, sections: Sequence[tuple[str, H
 
 
 def heading(text: str) -> Html:
-    """
-    Write a heading inside a section.
-
-    Parameters
-    ----------
-    text : str
-        Text.
-
-    Returns
-    -------
-    HTML
-        The heading.
-    """
+    """Write a heading inside a section."""
     return _piece("heading", text)
 
 
 def definitions(entries: Iterable[tuple[str, str]]) -> Html:
-    """
-    Write terms, each with what is said of it.
-
-    Parameters
-    ----------
-    entries : iterable of (str, str)
-        Text.
-
-    Returns
-    -------
-    HTML
-        The list.
-    """
+    """Write terms, each with what is said of it."""
     return _piece("definitions", list(entries))
 
 
 def lines(texts: Iterable[str]) -> Html:
-    """
-    Write texts below each other, as in a cell of a table.
-
-    Parameters
-    ----------
-    texts : iterable of str
-        Text.
-
-    Returns
-    -------
-    HTML
-        The texts, a line each.
-    """
+    """Write texts below each other, as in a cell of a table."""
     return _piece("lines", list(texts))
 
 
 def verbatim(text: str) -> Html:
-    """
-    Write text as it is, line by line.
-
-    Parameters
-    ----------
-    text : str
-        Text.
-
-    Returns
-    -------
-    HTML
-        The block.
-    """
+    """Write text as it is, line by line."""
     return _piece("verbatim", text)
 
 

@@ -127,17 +127,7 @@ def sparkline(shares: Floats, *, plain: bool = False) -> str:
     """
     Draw shares as letters of growing height.
 
-    Parameters
-    ----------
-    shares : (n,) float array
-        From 0 to 1; nan: a blank.
-    plain : bool, default False
-        With letters of ASCII.
-
-    Returns
-    -------
-    str
-        A letter each.
+    `shares` (n,): from 0 to 1; nan: a blank.
 
     Examples
     --------

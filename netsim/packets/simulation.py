@@ -283,15 +283,7 @@ def groups_that_meet(parts: Sequence[Traffic]) -> list[list[int]]:
     """
     Return the groups of jobs that share links, directly or through others; and lone jobs.
 
-    Parameters
-    ----------
-    parts : sequence of Traffic
-        What each job sends.
-
-    Returns
-    -------
-    list of list of int
-        Places in the sequence, ascending.
+    Result: places in the sequence, ascending.
     """
     label = list(range(len(parts)))
     for members in shared_links([used_links(part.routes) for part in parts]).values():

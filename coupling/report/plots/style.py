@@ -86,15 +86,7 @@ def palette(names: Sequence[str]) -> dict[str, str]:
     """
     Return the colour of each run.
 
-    Parameters
-    ----------
-    names : sequence of str
-        Names of the runs.
-
-    Returns
-    -------
-    dict of str to str
-        The same colour for the same allocator in every report; others get one not in use.
+    Result: the same colour for the same allocator in every report; others get one not in use.
     """
     chosen: dict[str, str] = {}
     for name in names:
@@ -106,16 +98,7 @@ def palette(names: Sequence[str]) -> dict[str, str]:
 
 
 def legend(figure: Figure, colours: Mapping[str, str]) -> None:
-    """
-    Put the key of runs above a picture; a single run needs none.
-
-    Parameters
-    ----------
-    figure : Figure
-        The picture.
-    colours : mapping of str to str
-        Colours of the runs that it shows.
-    """
+    """Put the key of runs above a picture; a single run needs none."""
     if len(colours) < 2:  # noqa: PLR2004 (one run needs no key)
         return
     handles = [Patch(color=colour, label=name) for name, colour in colours.items()]
@@ -153,10 +136,7 @@ class Picture:
         """
         Draw the picture as SVG to be put into a page.
 
-        Returns
-        -------
-        HTML
-            An ``svg`` element; the same bytes for the same picture.
+        Result: an ``svg`` element; the same bytes for the same picture.
         """
         text = self._drawn("svg", self.size, {"svg.hashsalt": self.name}).decode("utf-8")
         return Markup(_tidy(text, self.alt))  # noqa: S704 (drawn here; texts in it are escaped)
@@ -165,15 +145,7 @@ class Picture:
         """
         Draw the picture for a column of a paper.
 
-        Parameters
-        ----------
-        form : {"svg", "pdf", "png"}
-            Kind of file.
-
-        Returns
-        -------
-        bytes
-            The file; the same for the same picture.
+        `form` {"svg", "pdf", "png"}: kind of file. Result: the file; the same for the same picture.
         """
         width, height = self.size
         size = (COLUMN_WIDTH, COLUMN_WIDTH * height / width)
@@ -212,15 +184,7 @@ def places(n_classes: int, n_runs: int) -> tuple[Floats, float]:
     """
     Return where the boxes or bars of each class and run stand.
 
-    Parameters
-    ----------
-    n_classes, n_runs : int
-        Classes along the axis, and runs within each.
-
-    Returns
-    -------
-    (x, width) : tuple of (n_runs, n_classes) float array and float
-        Middle and width; class i spans i - 0.4 to i + 0.4.
+    Result: `(x`, `width)`: middle and width; class i spans i - 0.4 to i + 0.4.
     """
     width = 0.8 / n_runs
     offsets: Floats = (np.arange(n_runs, dtype=np.float64) - (n_runs - 1) / 2) * width
@@ -228,29 +192,13 @@ def places(n_classes: int, n_runs: int) -> tuple[Floats, float]:
 
 
 def plain_ticks(axes: Axes) -> None:
-    """
-    Let the labels of ticks be texts, never formulas, whatever the user has set.
-
-    Parameters
-    ----------
-    axes : Axes
-        The axes, with its ticks.
-    """
+    """Let the labels of ticks be texts, never formulas, whatever the user has set."""
     for label in (*axes.get_xticklabels(), *axes.get_yticklabels()):
         label.set_parse_math(False)
 
 
 def label_classes(axes: Axes, labels: Sequence[str]) -> None:
-    """
-    Write the classes below an axis.
-
-    Parameters
-    ----------
-    axes : Axes
-        The axes.
-    labels : sequence of str
-        Classes, from the left.
-    """
+    """Write the classes below an axis."""
     axes.set_xticks(range(len(labels)), labels)
     plain_ticks(axes)
     axes.tick_params(axis="x", length=0, labelsize="small")
@@ -261,16 +209,7 @@ def box(axes: Axes, x: float, width: float, values: Floats, colour: str) -> None
     """
     Draw a box: quartiles, median, whiskers from 5 to 95 %.
 
-    Parameters
-    ----------
-    axes : Axes
-        Where to draw.
-    x, width : float
-        Middle and width of the box.
-    values : (n,) float array
-        What it sums up, n > 0.
-    colour : str
-        Of the run.
+    `values` (n,): what it sums up, n > 0.
     """
     low, first, median, third, high = np.quantile(values, _QUANTILES)
     axes.vlines(x, low, high, color=colour, linewidth=1.0)
@@ -279,21 +218,7 @@ def box(axes: Axes, x: float, width: float, values: Floats, colour: str) -> None
 
 
 def box_numbers(values: Mapping[tuple[str, str], Floats], by: str) -> pd.DataFrame:
-    """
-    Return the numbers behind boxes.
-
-    Parameters
-    ----------
-    values : mapping of (run, class) to (n,) float array
-        What each box sums up; empty ones are left out.
-    by : str
-        What the classes are.
-
-    Returns
-    -------
-    DataFrame
-        A row per box: how many values, the quantiles that it shows, mean and maximum.
-    """
+    """Return the numbers behind boxes."""
     heads = ["run", by, "n", "p5", "p25", "median", "p75", "p95", "mean", "max"]
     rows = [
         [run, label, own.size, *np.quantile(own, _QUANTILES), own.mean(), own.max()]
@@ -307,19 +232,7 @@ def lost_numbers(lost_s: Mapping[str, pd.Series], labels: Sequence[str], by: str
     """
     Return the numbers behind `lost_bars`.
 
-    Parameters
-    ----------
-    lost_s : mapping of str to Series
-        As for `lost_bars`.
-    labels : sequence of str
-        Classes.
-    by : str
-        What the classes are.
-
-    Returns
-    -------
-    DataFrame
-        A row per run and class: node-hours lost.
+    `lost_s`: as for `lost_bars`. Result: a row per run and class: node-hours lost.
     """
     rows = [
         [run, label, float(value) / 3600.0]
@@ -339,18 +252,7 @@ def lost_bars(
     """
     Draw the node-hours lost in each class, a bar per run.
 
-    Parameters
-    ----------
-    figure : Figure
-        The picture.
-    lost_s : mapping of str to Series
-        By run: node-seconds lost, indexed by class.
-    labels : sequence of str
-        Classes, from the left; one that a run does not have counts 0.
-    colours : mapping of str to str
-        Of the runs.
-    by : str
-        What the classes are.
+    `labels`: classes, from the left; one that a run does not have counts 0.
     """
     axes = figure.add_subplot()
     x, width = places(len(labels), len(lost_s))
@@ -366,12 +268,5 @@ def lost_bars(
 
 
 def percent_axis(axis: Axis) -> None:
-    """
-    Label an axis of fractions in per cent.
-
-    Parameters
-    ----------
-    axis : Axis
-        The axis, x or y.
-    """
+    """Label an axis of fractions in per cent."""
     axis.set_major_formatter(lambda value, _: f"{value * 100:.3g} %")
