@@ -6,8 +6,13 @@ from typing import Any
 
 from coupling.errors import SnapshotError
 from coupling.reading.files import read_json
-from fabricsim.checking.documents import parse_toml
+from fabricsim.checking import brief
+from fabricsim.checking.documents import parse_json, parse_toml
 from fabricsim.checking.inputs import read_text
+from netsim.errors import NetsimError
+from netsim.formats.importers.registry import FORMATS, guess_format
+from netsim.formats.importers.sketch import Settings
+from netsim.topology.base import Topology
 from netsim.topology.machines import MACHINES
 
 
@@ -16,9 +21,9 @@ def described(what: str, form: str | None) -> tuple[Any, Path]:
     Return the description of a topology that a user named.
 
     `what`: name of a machine, a JSON or TOML file with a topology (a snapshot or an experiment,
-    say), or a topology file of another format; ``-`` is JSON on standard input. `form`: format of a
-    topology file; None: guessed. Result: `spec`: for `netsim.make_topology`, not checked; `folder`:
-    where its relative paths start.
+    say), or a topology file of another format; ``-`` is one of these but TOML on standard input.
+    `form`: format of a topology file; None: guessed. Result: `spec`: for `netsim.make_topology`,
+    not checked, or a topology; `folder`: where its relative paths start.
     """
     path = Path(what)
     if what in MACHINES:
@@ -27,15 +32,33 @@ def described(what: str, form: str | None) -> tuple[Any, Path]:
         raise SnapshotError(
             f"{what}: expected a file or a machine ({', '.join(sorted(MACHINES))})."
         )
-    if form is None and (what == "-" or path.suffix in {".json", ".toml"}):
-        document = _toml(path) if path.suffix == ".toml" else read_json(path)
-        if {"topology", "kind"} <= document.keys():
-            raise SnapshotError(
-                f"{what}: expected fields of a fabric or a table topology, got both."
-            )
-        return document.get("topology", document), path.parent
+    if what == "-" and form is None:
+        return _from_stdin(), Path()
+    if form is None and path.suffix in {".json", ".toml"}:
+        return _inner(_toml(path) if path.suffix == ".toml" else read_json(path), what), path.parent
     spec = {"kind": "file", "path": path.name}
     return (spec if form is None else {**spec, "format": form}), path.parent
+
+
+def _from_stdin() -> Any:  # noqa: ANN401 (whatever a table may hold)
+    """Return the fabric that standard input describes: JSON, or a file of another format."""
+    text = read_text("-", SnapshotError)
+    if text.lstrip().startswith(("{", "[")):
+        document = parse_json(text, "-", SnapshotError)
+        if not isinstance(document, dict):
+            raise SnapshotError(f"-: expected a JSON object, got {brief(document)}.")
+        return _inner(document, "-")
+    try:
+        return FORMATS[guess_format(text, "<stdin>")](text, "<stdin>", Settings())
+    except NetsimError as error:
+        raise SnapshotError(str(error)) from None
+
+
+def _inner(document: dict[str, Any], what: str) -> Any:  # noqa: ANN401 (whatever a table may hold)
+    """Return the topology of a document, or the document that is one."""
+    if {"topology", "kind"} <= document.keys():
+        raise SnapshotError(f"{what}: expected fields of a fabric or a table topology, got both.")
+    return document.get("topology", document)
 
 
 def left_open(spec: object) -> tuple[str, ...]:
@@ -44,6 +67,8 @@ def left_open(spec: object) -> tuple[str, ...]:
 
     `spec`: as for `netsim.make_topology`.
     """
+    if isinstance(spec, Topology):
+        return ()
     if isinstance(spec, Mapping) and ("bandwidth" in spec or spec.get("kind") == "file"):
         return ()
     return ("every link has 100 Gb/s in each direction: no bandwidth was given",)

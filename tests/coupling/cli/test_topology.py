@@ -1,6 +1,7 @@
 """Fabrics through the command: counts, taper, what was assumed, irregular or unreachable."""
 
 import json
+from pathlib import Path
 
 import pytest
 
@@ -203,3 +204,23 @@ def test_a_snapshot_speaks_the_names_of_the_file(command, tmp_path):
     status, _, err = command("verify", tmp_path / "s.json")
     assert status == 2
     assert "no node or switch 'n05'" in err
+
+
+@pytest.mark.parametrize("options", [(), ("--format", "slurm-conf")])
+def test_a_file_of_a_site_comes_from_standard_input_too(command, options):
+    path = Path(__file__).parents[3] / "examples" / "site" / "topology.conf"
+    _, named, _ = command("topology", "inspect", path, "--json")
+
+    status, out, err = command(
+        "topology", "inspect", "-", "--json", *options, stdin=path.read_text()
+    )
+
+    assert (status, err) == (0, "")
+    assert json.loads(out) == json.loads(named)
+
+
+def test_what_is_no_fabric_on_standard_input_is_refused(command):
+    for text, message in (("hello", "<stdin>: cannot tell its format"), ("[1]", "JSON object")):
+        status, out, err = command("topology", "inspect", "-", stdin=text)
+        assert (status, out) == (2, "")
+        assert message in err
