@@ -8,6 +8,7 @@ from pathlib import Path
 from coupling.errors import ResultError
 from coupling.reading.files import sheet_of
 from coupling.report.plots.blame import MOST, blame_pictures
+from coupling.report.plots.clock import begin_of
 from coupling.report.plots.gantt import gantt_pictures
 from coupling.report.plots.jobs import slowdown_plots, speedup_plots, speedups_to
 from coupling.report.plots.links import link_maps, load_plots
@@ -107,7 +108,7 @@ def run_figures(
     for result in results:
         if result.name not in known and (found := wiring_of(result.links)) is not None:
             known[result.name] = found
-    begin = _begin(results)
+    begin = begin_of(results)
     colours = palette([result.name for result in results])
     reference = comparable(results, baseline)
     speedups = {k: table for k, table in speedups_to(results, reference).items() if len(table)}
@@ -173,10 +174,3 @@ def _section(
     """Put captions to pictures."""
     drawn = (Drawn(name, picture, captions.get(name, "")) for name, picture in pictures.items())
     return Section(tuple(drawn), note)
-
-
-def _begin(results: Sequence[Result]) -> float | None:
-    """Return the moment of second 0, where all runs have one and the same."""
-    begins = {result.summary.get("log_begin_unix_s") for result in results}
-    (begin,) = begins if len(begins) == 1 else (None,)
-    return None if begin is None else float(begin)

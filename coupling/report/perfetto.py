@@ -55,6 +55,7 @@ def _meta(pid: int, tid: int, what: str, name: str) -> Event:
 def _jobs(number: int, result: Result) -> Iterator[Event]:
     """Yield the jobs of a run, track by track."""
     jobs = finished(result.jobs)
+    jobs = jobs.loc[np.isfinite(jobs[["start_s", "end_s"]].to_numpy(dtype=float)).all(axis=1)]
     start, end = (jobs[name].to_numpy(dtype=float) for name in ("start_s", "end_s"))
     lane = lanes(start, end)
     for track in range(int(lane.max(initial=-1)) + 1):

@@ -8,10 +8,10 @@ from functools import partial
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
-from matplotlib.collections import LineCollection, PatchCollection
+from matplotlib.collections import LineCollection, PolyCollection
 from matplotlib.colors import LinearSegmentedColormap, Normalize
 from matplotlib.figure import Figure
-from matplotlib.patches import Patch, Rectangle
+from matplotlib.patches import Patch
 
 from coupling.report.plots.layout import Layout, cables_of, layout_of, segments
 from coupling.report.plots.style import (
@@ -30,6 +30,7 @@ LOAD = LinearSegmentedColormap.from_list("load", ["#a9b5c0", "#f0b040", "#d55e00
 MARKED = "#d1242f"
 _THIN, _THICK = 0.35, 1.9  # points: an idle cable, and one at the end of the scale
 _AS_LINES = 1500  # cables that are drawn one by one; more become dots, so that pages stay small
+_MOST = 60_000  # cables that are drawn; more take memory and show nothing
 _MANY = 500  # cables from which on they are drawn thinner
 _NAMED = 48  # nodes and switches up to which all are named
 _LONG = 10  # letters of such a name
@@ -127,8 +128,10 @@ def draw_fabric(axes: Axes, scene: Scene, layout: Layout | None = None) -> None:
     topology = scene.topology
     layout = layout or layout_of(topology)
     axes.set_axis_off()
-    if scene.title:
-        axes.set_title(scene.title)
+    n_cables = cables_of(topology).size
+    some = f" ({_MOST:,} of {n_cables:,} cables drawn)" if n_cables > _MOST else ""
+    if scene.title or some:
+        axes.set_title(f"{scene.title}{some}", parse_math=False)
     if layout.kind != "levels":
         axes.set_aspect("equal")
     _draw_cables(axes, scene, layout)
@@ -151,9 +154,9 @@ def _draw_cables(axes: Axes, scene: Scene, layout: Layout) -> None:
     works = links_in_service(topology)[cables]
     dots = cables.size > _AS_LINES
     if not works.all():
-        lines = segments(topology, layout, cables[~works])
+        lines = segments(topology, layout, _drawn(cables[~works], scene))
         _lines(axes, lines, 1.6, dots, colors=FAINT, linewidths=0.6, linestyles=":")
-    cables = cables[works]
+    cables = _drawn(cables[works], scene)
     if scene.load is None:
         lines = segments(topology, layout, cables)
         _lines(axes, lines, 1.0, dots, colors=FAINT, linewidths=0.5, alpha=0.6)
@@ -178,6 +181,16 @@ def _draw_cables(axes: Axes, scene: Scene, layout: Layout) -> None:
             one = one[np.isin(one, cables_of(topology))]
             lines = segments(topology, layout, one)
             _lines(axes, lines, order_of, False, colors=colour, linewidths=width_of)
+
+
+def _drawn(cables: Ints, scene: Scene) -> Ints:
+    """Return the cables that are drawn: all, or of too many the busiest, or some from all over."""
+    if cables.size <= _MOST:
+        return cables
+    if scene.load is None:
+        return cables[np.linspace(0, cables.size - 1, _MOST).astype(np.int64)]
+    busy = np.maximum(scene.load[cables], scene.load[scene.topology.reverse[cables]])
+    return np.sort(cables[np.argsort(-busy, kind="stable")[:_MOST]])
 
 
 def _draw_paths(axes: Axes, scene: Scene, layout: Layout) -> None:
@@ -229,16 +242,14 @@ def _draw_nodes(axes: Axes, scene: Scene, layout: Layout) -> None:
     there[topology.usable_nodes] = True
     width, height = layout.cell
     width *= 0.9 if topology.n_nodes <= 300 else 1.0  # noqa: PLR2004 (room for a gap)
+    corners = np.array([(-1, -1), (1, -1), (1, 1), (-1, 1)]) * (width / 2, height / 2)
     for number, shade in enumerate([*COLOURS, FAINT]):
         own = np.flatnonzero(there & (colour == number))
         if own.size:
-            boxes = [
-                Rectangle((x - width / 2, y - height / 2), width, height)
-                for x, y in layout.place[own]
-            ]
             busy = number < len(COLOURS)
-            drawn = PatchCollection(
-                boxes, facecolors=shade, linewidths=0, alpha=1.0 if busy else 0.3, zorder=2
-            )
+            drawn = PolyCollection(
+                list(layout.place[own][:, None, :] + corners),
+                facecolors=shade, linewidths=0, alpha=1.0 if busy else 0.3, zorder=2,
+            )  # fmt: skip
             drawn.set_rasterized(topology.n_nodes > _AS_LINES)
             axes.add_collection(drawn)

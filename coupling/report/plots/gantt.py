@@ -14,6 +14,7 @@ from coupling.report.plots.style import HALF_WIDTH, Picture, plain_ticks
 from coupling.results.comparison import finished
 from coupling.results.result import Result
 from netsim.arrays import Floats, Ints
+from netsim.errors import TopologyError
 from netsim.hostlist import expand_hostlist
 from netsim.topology.base import Topology
 
@@ -87,6 +88,9 @@ def gantt_of(
     """
     names = node_names(result, topology)
     jobs = finished(result.jobs)
+    jobs = jobs.loc[
+        np.isfinite(jobs[["start_s", "end_s", "slowdown"]].to_numpy(dtype=float)).all(axis=1)
+    ]
     end_s = float(jobs["end_s"].max()) if end_s is None else end_s
     if jobs.empty or not names or not end_s > 0:
         return None
@@ -116,7 +120,10 @@ def gantt_of(
 
 def _runs(jobs: pd.DataFrame, number: Mapping[str, int]) -> tuple[Ints, Ints] | None:
     """Return row of the job and number of the node of every node that a job had."""
-    hosts = [expand_hostlist(str(text)) for text in jobs["nodes"]]
+    try:
+        hosts = [expand_hostlist(str(text)) for text in jobs["nodes"]]
+    except TopologyError:
+        return None
     job = np.repeat(np.arange(len(hosts)), [len(own) for own in hosts])
     try:
         node = np.array([number[name] for own in hosts for name in own], dtype=np.int64)

@@ -3,8 +3,10 @@
 import numpy as np
 import pandas as pd
 import pytest
+from matplotlib.collections import LineCollection
+from matplotlib.figure import Figure
 
-from coupling.report.plots.fabric import Scene, fabric_picture
+from coupling.report.plots.fabric import Scene, draw_fabric, fabric_picture
 from coupling.report.plots.layout import cables_of, layout_of, segments
 from coupling.report.plots.wiring import wiring_of
 from netsim.topologies import make_topology
@@ -71,6 +73,20 @@ def test_a_picture_is_the_same_bytes_twice_in_every_form(fabric):
     assert "a & b" not in first.html()
     for form in ("svg", "pdf", "png"):
         assert first.file(form) == again.file(form)
+
+
+def test_of_too_many_cables_the_busiest_are_drawn_and_the_picture_says_so(monkeypatch):
+    monkeypatch.setattr("coupling.report.plots.fabric._MOST", 5)
+    mesh = make_topology(FABRICS["mesh"])
+    load = np.linspace(0.0, 1.0, mesh.n_links)
+    axes = Figure().add_subplot()
+
+    draw_fabric(axes, Scene(mesh, load, title="mesh"))
+
+    (lines,) = [c for c in axes.collections if isinstance(c, LineCollection)]
+    both = np.maximum(load, load[mesh.reverse])[cables_of(mesh)]
+    np.testing.assert_allclose(np.sort(lines.get_array()), np.sort(both)[-5:])
+    assert axes.get_title() == "mesh (5 of 12 cables drawn)"
 
 
 def test_the_numbers_behind_a_picture_are_those_of_every_link():

@@ -1,11 +1,13 @@
 """The map of nodes and time, against one that asks every node at every moment."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
 from coupling_samples import sample
 
-from coupling.report.plots.clock import Clock
+from coupling.report.plots.clock import Clock, begin_of
 from coupling.report.plots.gantt import gantt_of, gantt_pictures, slowdown_scale
 from netsim.topologies import make_topology
 
@@ -76,6 +78,26 @@ def test_the_scale_of_slowdowns_covers_98_per_cent_of_the_node_time():
     rows = [("n0", 0.0, 99.0, 1.2), ("n1", 0.0, 1.0, 9.0)]
 
     assert slowdown_scale([run_of(rows)]) == pytest.approx(1.2)
+
+
+def test_jobs_whose_times_or_nodes_make_no_sense_have_no_map_and_no_traceback(fabric):
+    broken = run_of([("n[0", 0.0, 1.0, 1.0)])
+    timeless = run_of([("n0", 0.0, float("nan"), 1.0)])
+
+    assert gantt_of(broken, fabric) is None
+    assert gantt_of(timeless, fabric) is None
+
+
+@pytest.mark.parametrize(
+    ("begins", "found"),
+    [((1e9, 1e9), 1e9), ((1e9, 2e9), None), ((None, 1e9), None), ((1e300,), None), ((-5.0,), None)],
+)
+def test_dates_are_shown_where_all_runs_have_the_same_that_calendars_know(begins, found):
+    runs = [sample("x") for _ in begins]
+    runs = [replace(run, summary={**run.summary, "log_begin_unix_s": begin})
+            for run, begin in zip(runs, begins, strict=True)]  # fmt: skip
+
+    assert begin_of(runs) == found
 
 
 def test_an_axis_of_dates_begins_at_the_moment_of_the_log():
