@@ -29,8 +29,9 @@ _MOST_ROWS = 60  # of a table by class, of the first metric
 
 def sweep_parts(found: Comparison) -> list[RenderableType]:
     """Return what a terminal shows of a comparison, for `coupling.report.columns.text_of`."""
+    heads = [head.format(found.baseline) for head in _HEADS[:-1]]  # as wide as a terminal
     return [
-        table([head.format(found.baseline) for head in _HEADS], _rows(found, ALL), left=(0, 1)),
+        table(heads, [row[:-1] for row in _rows(found, ALL)], left=(0, 1)),
         table(_RANK_HEADS, _ranks(found)),
         table(("outcome", "depends on", "share"), _shares(found), left=(0, 1)),
         text_lines(*_sentences(found)),
@@ -185,7 +186,7 @@ def _sentences(found: Comparison) -> list[str]:
     said += list(_most_important(found))
     first = found.differences.iloc[0]
     if found.over == "days":
-        said.append("Intervals: blocks of days of the log, resampled.")
+        said.append(f"Intervals: {counted(int(first['draws']), 'day')} of the log, in blocks.")
     elif pd.isna(first["low"]):
         said.append("No intervals: they need two seeds or draws, or --over days.")
     elif first["draws"] < FEW:

@@ -119,3 +119,18 @@ def test_a_fabric_given_as_an_object_is_refused():
 
     with pytest.raises(fs.FabricsimError, match="topology: expected a name or a table"):
         fs.sweep(made, VARIED)
+
+
+def test_an_allocator_of_ones_own_is_swept_by_reference(tmp_path):
+    """Two processes find it in its file."""
+    (tmp_path / "mine.py").write_text(
+        "from scheduler import NodeChooser\n"
+        "class Corner(NodeChooser):\n"
+        "    def choose(self, job, free, cluster):\n"
+        "        return free[-job.n_nodes :]\n"
+    )
+    names = ["random", f"{tmp_path / 'mine.py'}:Corner"]
+
+    swept = fs.sweep(BASE, {"scheduler.allocator": names, "run.seed": [1]}, workers=2)
+
+    assert swept.to_frame()["scheduler.allocator"].tolist() == names
