@@ -92,13 +92,8 @@ class Pool:
         self._job_of[slot] = job
         period = constants.iteration_s
         rate = 1.0 / period if period > 0.0 else 0.0
-        row = self.jobs[slot]
-        row["first_record"], row["n_records"] = rec, n_rec
-        row["first_entry"], row["n_entries"] = ent, n_ent
-        row["first_step"], row["n_steps"] = step, n_step
-        row["worst_link"] = -1
-        row["alone_s"], row["slowdown"], row["rate"] = period, 1.0, rate
-        row["damping"], row["reported"] = 1.0, np.nan
+        rows = (rec, 0, 0, n_rec, ent, n_ent, step, n_step, -1)
+        self.jobs[slot] = (*rows, period, 1.0, rate, 1.0, 0.0, np.nan)  # as `JOB` names them
         return slot
 
     def remove(self, job: int) -> None:
