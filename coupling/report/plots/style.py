@@ -184,7 +184,7 @@ def places(n_classes: int, n_runs: int) -> tuple[Floats, float]:
     """
     Return where the boxes or bars of each class and run stand.
 
-    Result: `(x`, `width)`: middle and width; class i spans i - 0.4 to i + 0.4.
+    Result: middle and width; class i spans i - 0.4 to i + 0.4.
     """
     width = 0.8 / n_runs
     offsets: Floats = (np.arange(n_runs, dtype=np.float64) - (n_runs - 1) / 2) * width
