@@ -174,6 +174,11 @@ def _moved(scene: Scene, moves: Sequence[str]) -> tuple[tuple[SceneJob, ...], fr
 
 def _elsewhere(job: SceneJob, hosts: str, topology: Topology) -> SceneJob:
     """Return a job on other nodes, its ranks in the same order."""
+    if job.partition.links is not None:
+        raise SnapshotError(
+            f"--move {job.id}: expected a job that owns no links, got one of "
+            f"{job.partition.links.size}."
+        )
     nodes = np.array(topology.names.nodes([hosts]), dtype=np.int64)
     if np.unique(nodes).size != nodes.size or nodes.size != job.nodes.size:
         raise SnapshotError(

@@ -87,6 +87,11 @@ class Loads:
         kept = [{n: load for n, load in here.items() if n not in apart} for here in found]
         return kept, apart
 
+    @property
+    def latency_bound(self) -> int:
+        """Loads that were left out because latency alone takes all the time to communicate."""
+        return self._traffic_of.latency_bound
+
     def keep(self, known: Mapping[tuple[int, object], Load | None]) -> None:
         """
         Take over what is the same on another fabric.

@@ -5,7 +5,9 @@ from typing import Any
 
 import numpy as np
 
+from coupling.results.readable import counted
 from coupling.site.answers import JobNow, LinkNow, LostHours, Now
+from coupling.site.load import Loads
 from coupling.site.scene import Scene
 from coupling.site.site import Site, read_site
 from coupling.site.solve import NOBODY, Outcome, solve
@@ -86,7 +88,8 @@ def now(
 
 def now_of(site: Site) -> Now:
     """Estimate what the jobs of a site do to each other."""
-    scene, found = site.scene, solve(site.scene)
+    scene, loads = site.scene, Loads(site.scene)
+    found = solve(scene, loads)
     worst = among_worst(found.slowdown)
     jobs = [_job(scene, found, worst, at) for at in range(len(scene.jobs)) if at not in found.apart]
     jobs.sort(key=lambda job: (-job.slowdown, -job.high, -job.lost_node_hours, str(job.id)))
@@ -105,7 +108,7 @@ def now_of(site: Site) -> Now:
         to_others=spread(to_others.sum(axis=1)),
         used_nodes=int(np.unique(np.concatenate([job.nodes for job in scene.jobs])).size),
         assumed=site.assumed,
-        remarks=site.remarks,
+        remarks=(*site.remarks, *_latency_bound(loads.latency_bound)),
         unknown_hosts=site.unknown_hosts,
         left_out=left_out,
         setting=setting_of(
@@ -172,6 +175,14 @@ def _job(scene: Scene, found: Outcome, among: Bools, at: int) -> JobNow:
         worst_link=None if worst == NOBODY else scene.topology.link_name(worst),
         lost_node_hours=float(lost.mean()),
     )
+
+
+def _latency_bound(loads: int) -> list[str]:
+    """Say where jobs count as silent because of the latency of their messages."""
+    if not loads:
+        return []
+    silent = f"{counted(loads, 'job')} (summed over the draws)"
+    return [f"Latency alone takes the time to communicate, so that these are silent: {silent}."]
 
 
 def _most(values: Ints) -> tuple[int, float]:

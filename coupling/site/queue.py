@@ -1,5 +1,6 @@
 """Who runs now, or ran at a moment, as Slurm's own files tell it."""
 
+import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -15,6 +16,7 @@ from scheduler.workload.squeue import squeue_entries
 from scheduler.workload.states import HOLDING
 
 _SENDING = {"RUNNING", "RESIZING", "SIGNALING"}  # others hold nodes, but compute nothing
+_OFFSET = re.compile(r":.*[+-]|Z$", re.IGNORECASE)  # of ISO 8601, behind the time of day
 _ARRAY, _HET = "array_job_id", "het_job_id"
 
 
@@ -62,8 +64,11 @@ def running_at(path: Path | str, at: str) -> Running:
     records: ``2024-05-30T09:00`` or seconds since 1970.
     """
     moment_s = instant(at, "--at", "time")
-    if moment_s < 0:
-        raise SnapshotError(f"--at: expected a time such as 2024-05-30T09:00, got {at!r}.")
+    if moment_s < 0 or _OFFSET.search(at.strip()):
+        raise SnapshotError(
+            "--at: expected a time on the clock of the records such as 2024-05-30T09:00, without "
+            f"an offset, got {at!r}."
+        )
     source = read_source(path)
 
     def reason(entry: Entry) -> str:
@@ -90,7 +95,10 @@ def _reason_at(entry: Entry, moment_s: float) -> str:
         return "never started, or without hosts"
     if entry.start_s > moment_s:
         return "started later"
-    return "ended before" if entry.end_s is not None and entry.end_s <= moment_s else ""
+    if entry.end_s is not None:
+        return "ended before" if entry.end_s <= moment_s else ""
+    late = entry.requested_s > 0 and entry.start_s + entry.requested_s <= moment_s
+    return "without an end, past its time limit" if late else ""
 
 
 def _running(

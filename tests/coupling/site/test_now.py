@@ -270,6 +270,47 @@ def test_accounting_records_tell_who_ran_at_a_moment(tmp_path, at, ran, left_out
     assert told == left_out
 
 
+def test_a_job_without_an_end_runs_no_longer_than_its_limit(tmp_path):
+    """Job 2 began at nine and may run two hours."""
+    path = tmp_path / "log.txt"
+    head, *rows = RECORDS.splitlines()
+    path.write_text("\n".join([f"{head}|TimelimitRaw", *(f"{row}|120" for row in rows), ""]))
+
+    found = fs.now(TREE, sacct=path, at="2024-05-30T10:59", profile=rule(), draws=1)
+    late = fs.now(TREE, sacct=path, at="2024-05-30T11:00", profile=rule(), draws=1)
+
+    assert [job.id for job in found.jobs] == ["2_1"]
+    assert [job.id for job in late.jobs] == ["3"]
+    assert late.left_out["without an end, past its time limit"] == 1
+
+
+@pytest.mark.parametrize(
+    "at", ["2024-05-30T09:30+02:00", "2024-05-30T09:30:00-0500", "2024-05-30T09:30Z"]
+)
+def test_a_moment_on_another_clock_is_refused(tmp_path, offset):
+    path = tmp_path / "log.txt"
+    path.write_text(RECORDS)
+
+    with pytest.raises(
+        fs.FabricsimError, match="--at: expected a time on the clock of the records"
+    ):
+        fs.now(TREE, sacct=path, at=at)
+
+
+def test_jobs_that_latency_keeps_from_communicating_are_told(tmp_path):
+    """Two messages in a row of 1 ms latency each do not fit into 1 % of 10 ms."""
+    path = queue(tmp_path / "q.json", PAIR)
+    profile = {
+        "version": 1,
+        "rule": [{"pattern": {"name": "ring"}, "comm_fraction": 0.01, "iteration": "10 ms"}],
+    }
+
+    found = fs.now(TREE | {"latency_base_s": "1 ms"}, path, profile=profile, draws=3)
+
+    assert {job.slowdown for job in found.jobs} == {1.0}
+    assert any(line.startswith("Latency alone") and "6 jobs" in line for line in found.remarks)
+
+
 def test_a_moment_at_which_nobody_ran_is_refused(tmp_path):
     path = tmp_path / "log.txt"
     path.write_text(RECORDS)

@@ -190,6 +190,13 @@ def test_wrong_changes_are_refused(changes, message):
     assert "\n" not in str(error.value)
 
 
+def test_a_job_that_owns_links_is_not_moved():
+    fields = document(b={"links": ["s1.0>s2.0"]}, routing="jigsaw")
+
+    with pytest.raises(SnapshotError, match="--move b: expected a job that owns no links, got one"):
+        compared(fields=fields, move=("b=n[14-15],n[2-3]",))
+
+
 def test_another_model_is_refused():
     with pytest.raises(SnapshotError, match=r"model: expected accurate.*got 'fast'"):
         compared(fields=document(model="fast"), fail=("s3.3",))
