@@ -287,7 +287,7 @@ def test_a_job_without_an_end_runs_no_longer_than_its_limit(tmp_path):
 @pytest.mark.parametrize(
     "at", ["2024-05-30T09:30+02:00", "2024-05-30T09:30:00-0500", "2024-05-30T09:30Z"]
 )
-def test_a_moment_on_another_clock_is_refused(tmp_path, offset):
+def test_a_moment_on_another_clock_is_refused(tmp_path, at):
     path = tmp_path / "log.txt"
     path.write_text(RECORDS)
 
