@@ -60,7 +60,7 @@ def _jobs(number: int, result: Result) -> Iterator[Event]:
     lane = lanes(start, end)
     for track in range(int(lane.max(initial=-1)) + 1):
         yield _meta(number, track + 1, "thread_name", f"jobs {track + 1}")
-    rows: list[Mapping[str, Any]] = jobs.to_dict("records")  # type: ignore[assignment]
+    rows: list[Mapping[str, Any]] = jobs.to_dict("records")
     for row, track in zip(rows, lane.tolist(), strict=True):
         told = {name: round(row[name], _DIGITS) for name in _TOLD if np.isfinite(row[name])}
         about = {"nodes": row["n_nodes"], "on": row["nodes"], "killed": row["killed"], **told}

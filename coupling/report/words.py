@@ -225,15 +225,7 @@ def network_matters(results: Sequence[Result]) -> list[str]:
     """
     Say for each run what the network changes in the schedule, and why nothing where it does not.
 
-    Parameters
-    ----------
-    results : sequence of Result
-        The runs; those without self-check are left out.
-
-    Returns
-    -------
-    list of str
-        A sentence per run.
+    Runs without self-check are left out. Result: a sentence per run.
     """
     rows = comparison_rows(results)
     return [
