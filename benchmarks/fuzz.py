@@ -111,6 +111,7 @@ def _counts(tally: Tally) -> list[str]:
     repaired = sum(tally.closed.values())
     outcomes = ", ".join(f"{n:,} {word}" for word, n in tally.outcomes.most_common())
     commands = ", ".join(f"{word} {n:,}" for word, n in tally.by_command.most_common())
+    at = f", with {tally.version}" if repaired else ""
     versions = ", ".join(f"{word} {n:,}" for word, n in tally.by_version.items())
     return [
         f"Cases {tally.first:,} to {tally.next - 1:,}: {tally.cases:,} inputs; {outcomes}.",
@@ -122,7 +123,8 @@ def _counts(tally: Tally) -> list[str]:
         *(f"| {what} | {n:,} | 0 | {verdict(n == 0)} |" for what, n in rows.items()),
         "",
         f"CPU {tally.cpu_s:,.0f} s, slowest {tally.slowest_s:.1f} s, most memory {most} MiB.",
-        f"Repaired and run again on the way: {repaired:,} cases of {len(tally.closed):,} kinds.",
+        f"Repaired and run again: {repaired:,} cases of {len(tally.closed):,} kinds{at}.",
+        "Outcomes are those of first runs; a damaged plug-in's own exceptions are no faults.",
     ]
 
 

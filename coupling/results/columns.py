@@ -81,13 +81,17 @@ def read_table(name: str, path: Path, data: bytes) -> pd.DataFrame:
                 f"{path}: column {column!r}: expected values of type {kind}, "
                 f"got {table[column].dtype}."
             )
-        if kind == "float64" and (table[column].abs() > _MOST).any():
+        if kind == "float64" and not table.empty and (table[column].abs() > _MOST).any():
             worst = table[column].abs().max()
             raise ResultError(
                 f"{path}: column {column!r}: expected numbers up to {_MOST:g}, got {worst:g}."
             )
     if name == "jobs":
-        ran = table.loc[table["dropped"] == "", "id"]
+        there = table[table["dropped"] == ""]
+        for column in ("submit_s", "start_s", "end_s"):
+            if there[column].isna().any():
+                raise ResultError(f"{path}: column {column!r}: expected a time of every job.")
+        ran = there["id"]
         if ran.duplicated().any():
             twice = ran[ran.duplicated()].iloc[0]
             raise ResultError(f"{path}: column 'id': expected every job once, got {twice} twice.")

@@ -189,6 +189,6 @@ def compare(
 def _ratio(
     here: Mapping[str, float | int | None], there: Mapping[str, float | int | None], key: str
 ) -> float:
-    """Return the ratio of a number that both summaries have."""
-    above, below = here[key], there[key]
+    """Return the ratio of a number of two summaries; NaN where one does not have it."""
+    above, below = here.get(key), there.get(key)
     return float("nan") if above is None or not below else above / below

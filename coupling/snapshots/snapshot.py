@@ -16,6 +16,7 @@ from coupling.reading.table import Table, plain
 from coupling.snapshots.messages import job_flows
 from coupling.snapshots.sharing import Holder, demand_own_nodes
 from fabricsim.checking import path_of, shortened, wrong
+from fabricsim.checking.values import MOST_WHOLE, WHOLE
 from netsim.arrays import Ints
 from netsim.contention_models import CONTENTION_MODELS
 from netsim.errors import ContentionError, TopologyError, UnitError
@@ -286,7 +287,7 @@ class _Reader:
     def _number(self, table: Table, name: object) -> int:
         """Check an id, and return the identity for the models, which depends on it alone."""
         if not _is_id(name):
-            raise table.error("id", "a whole number, or a text of printable letters")
+            raise table.error("id", f"{WHOLE}, or a text of printable letters")
         if name in self._sizes:
             raise table.error("id", "another id than those of earlier jobs")
         digest = int.from_bytes(sha256(str(name).encode()).digest()[:6], "big")
@@ -340,7 +341,9 @@ def _is_id(value: object) -> bool:
     """Say whether a value can be the id of a job."""
     if isinstance(value, str):
         return bool(value) and value.isprintable()
-    return isinstance(value, int) and not isinstance(value, bool)
+    if not isinstance(value, int) or isinstance(value, bool):
+        return False
+    return -MOST_WHOLE <= value < MOST_WHOLE
 
 
 def _computation(table: Table, *, required: bool) -> tuple[float | None, float | None]:

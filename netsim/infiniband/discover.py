@@ -6,10 +6,10 @@ from dataclasses import dataclass, field
 
 from netsim.errors import TopologyError
 
-_DEVICE = re.compile(r'(Switch|Ca|Rt)\s+(\d+)\s+"[SHR]-([0-9a-fA-F]{1,16})"\s*(?:#(.*))?')
+_DEVICE = re.compile(r'(Switch|Ca|Rt)\s+(\d{1,9})\s+"[SHR]-([0-9a-fA-F]{1,16})"\s*(?:#(.*))?')
 _PORT = re.compile(
-    r"\[(\d+)\](?:\(([0-9a-fA-F]{1,16})\))?\s+"
-    r'"[SHR]-([0-9a-fA-F]{1,16})"\[(\d+)\](?:\([0-9a-fA-F]{1,16}\))?\s*(?:#(.*))?'
+    r"\[(\d{1,9})\](?:\(([0-9a-fA-F]{1,16})\))?\s+"
+    r'"[SHR]-([0-9a-fA-F]{1,16})"\[(\d{1,9})\](?:\([0-9a-fA-F]{1,16}\))?\s*(?:#(.*))?'
 )
 _SWITCH_GUID = re.compile(r"switchguid=0x([0-9a-fA-F]{1,16})(?:\(([0-9a-fA-F]{1,16})\))?")
 _IGNORED = ("vendid=", "devid=", "sysimgguid=", "caguid=", "rtguid=", "DR path", "#")
@@ -210,7 +210,7 @@ def _quoted(comment: str) -> str:
 
 def _lid(comment: str) -> int:
     """Return the LID that a comment gives, 0 where it gives none."""
-    match = re.search(r"\blid (\d+)", re.sub(r'"[^"]*"', "", comment))
+    match = re.search(r"\blid (\d{1,9})\b", re.sub(r'"[^"]*"', "", comment))
     return int(match[1]) if match else 0
 
 

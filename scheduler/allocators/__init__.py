@@ -110,4 +110,7 @@ def make_allocator(name: str, options: Mapping[str, Any], seed: int) -> Allocato
     Jigsaw(order='index', single_leaf_links=False)
     """
     key = ALIASES.get(name, name) if isinstance(name, str) else name
-    return build("allocator", key, ALLOCATORS, options, AllocationError, seed=seed)
+    found = build("allocator", key, ALLOCATORS, options, AllocationError, seed=seed)
+    if not callable(getattr(found, "allocate", None)):  # one of the user's own
+        raise AllocationError(f"allocator {name!r}: expected a method allocate, it is missing.")
+    return found

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from fabricsim.checking.values import MOST_WHOLE
 from netsim.arrays import Ints
 from scheduler.errors import WorkloadError
 from scheduler.workload.base import Workload
@@ -80,6 +81,7 @@ def workload_of(entries: Sequence[Entry], filters: Filters, source: Source) -> W
     if not entries:
         raise WorkloadError(f"{source.name}: expected at least one job, got none.")
     ids = _numbered(entries)
+    _check_times(entries)
     reasons = dict.fromkeys(entry.unfit for entry in entries if entry.unfit)
     names = {
         label: {text: number for number, text in enumerate(dict.fromkeys(_names(entries, label)))}
@@ -115,12 +117,26 @@ def _numbered(entries: Sequence[Entry]) -> list[int]:
                 )
             seen[entry.id] = entry.place
     fresh = max((entry.id for entry in entries if entry.id is not None), default=0)
+    if fresh + len(entries) >= MOST_WHOLE:
+        raise WorkloadError(
+            f"{entries[0].place}: field id: expected numbers that leave room for jobs without one, "
+            f"got {fresh} in this log."
+        )
     ids = []
     for entry in entries:
         if entry.id is None:
             fresh += 1
         ids.append(fresh if entry.id is None else entry.id)
     return ids
+
+
+def _check_times(entries: Sequence[Entry]) -> None:
+    """Refuse durations that no format can hold: limits are given in days and minutes as well."""
+    for entry in entries:
+        for name in ("submit_s", "runtime_s", "requested_s"):
+            value = getattr(entry, name)
+            if not value < LARGEST:
+                raise refuse(entry.place, name.removesuffix("_s"), "seconds below 2^53", value)
 
 
 def _names(entries: Sequence[Entry], label: str) -> list[str]:

@@ -7,7 +7,7 @@ from fuzz.cases import Case
 from fuzz.execute import IN_PLUGIN, REFUSED, Outcome
 from fuzz.oracles_answers import answer_faults
 from fuzz.oracles_doors import python_faults
-from fuzz.oracles_files import changed
+from fuzz.oracles_files import changed, unread
 
 GOOD, SAID_NO = 0, 1
 _MAY_SAY_NO = {
@@ -20,6 +20,7 @@ _MAY_SAY_NO = {
 }
 _PROGRESS = re.compile(r"(compiling .*|.*: [\d,]+ jobs in .*|)")
 _LONGEST = 1500
+_RIGHT = ("wrap: list to true", 'jobs.*.id: int to "\\u2603"', "toml: twice communication.rule")
 
 
 def judge(case: Case, found: Outcome, plain: Outcome | None = None) -> str:
@@ -51,11 +52,16 @@ def _demands(case: Case, found: Outcome, plain: Outcome | None) -> str:
     """Check what the damage itself asks for."""
     if changed(case) and found.status == GOOD:
         return f"accepted: {case.seed.name}: a changed file of a result"
-    if case.must_refuse:
+    if case.must_refuse and not _may_be(case.notes[-1]) and not unread(case, case.notes[-1]):
         return f"accepted: {case.seed.name}: {_kind(case.notes[-1])}"
     if case.must_agree and plain is not None and not _same(plain.out, found.out):
         return f"another answer to the same: {case.seed.name}"
     return ""
+
+
+def _may_be(note: str) -> bool:
+    """Say whether it is right all the same: one flag for all axes, a name as an id, more rules."""
+    return note.endswith(_RIGHT)
 
 
 def _same(one: bytes, other: bytes) -> bool:

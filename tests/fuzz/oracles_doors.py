@@ -33,7 +33,7 @@ def _fields(case: Case, file: str) -> Any:
     """Return what a file holds; None where Python cannot have it."""
     try:
         return json.loads(unpacked(case.files[file]).decode(), object_pairs_hook=_once)
-    except (ValueError, RecursionError):
+    except (ValueError, RecursionError, MemoryError):  # a packed file of gigabytes, say
         return None
 
 

@@ -213,10 +213,17 @@ def fit_labels(
         )
     seen: dict[str, str] = {}
     for name, label in zip(names, labels, strict=True):
-        if seen.setdefault(label, name) != name:
+        if seen.get(label) == name:
+            raise TopologyError(f"{source}: {name!r} is the name of a node and of a switch.")
+        if label in seen:
             raise TopologyError(
                 f"{source}: {seen[label]!r} and {name!r} would both be called {label!r}."
             )
+        seen[label] = name
+    if "" in seen:
+        raise TopologyError(
+            f"{source}: expected a name for every node and switch, got an empty one."
+        )
     if any(label.isdecimal() for label in labels):
         assumed.append("a number in quotes is the file's name, one without is a node's number")
     return tuple(labels)

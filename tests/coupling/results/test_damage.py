@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from pathlib import Path
 
 import pandas as pd
 import pytest
@@ -9,6 +10,7 @@ import pytest
 from coupling.errors import ResultError
 from coupling.experiments.campaign import run_campaign
 from coupling.experiments.experiment import Experiment
+from coupling.results.columns import COLUMNS, read_table
 from coupling.results.manifest import hashes_of, read_manifest, sha256, write_manifest
 from coupling.results.result import FILES, Result
 
@@ -241,6 +243,11 @@ TABLES = {
         lambda t: t.assign(end_s=float("inf")),
         "column 'end_s': expected numbers up to 1e+60, got inf",
     ),
+    "no time": (
+        "jobs",
+        lambda t: t.assign(end_s=float("nan")),
+        "column 'end_s': expected a time of every job",
+    ),
     "no class of links": ("links", lambda t: t.drop(columns="class"), "one column 'class'"),
     "counts as texts": ("timeline", lambda t: t.astype({"queued": str}), "'queued': expected"),
     "classes as numbers": ("blame", lambda t: t.assign(link_class=1), "'link_class': expected"),
@@ -256,6 +263,14 @@ def test_a_table_of_another_shape_is_refused_even_with_its_hash(here, command, c
 
     for arguments in READERS.values():
         refused(command(*arguments), f"out/{name}: ", words)
+
+
+def test_a_table_without_rows_keeps_no_types():
+    empty = pd.DataFrame({name: pd.Series(dtype="str") for name in COLUMNS["timeline"]})
+
+    found = read_table("timeline", Path("t.parquet"), empty.to_parquet(index=False))
+
+    assert found.empty
 
 
 NETWORK = {

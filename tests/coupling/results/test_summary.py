@@ -14,7 +14,7 @@ from coupling.results.over_time import (
     lost_capacity,
     utilization_per_minute,
 )
-from coupling.results.summary import node_seconds_lost, summarize
+from coupling.results.summary import compare, node_seconds_lost, summarize
 
 # Ten nodes: 6 until 100 s (and 1 held idle), 4 from 100 on, 3 waiting from 0 to 40.
 ROWS = [  # submit, start, end, nodes, idle
@@ -265,3 +265,19 @@ def test_lost_node_seconds_are_told_apart_by_cause():
         "node_seconds_lost_to_interference": pytest.approx(240.0),
         "node_seconds_lost_to_placement": pytest.approx(80.0),
     }
+
+
+def test_ratios_to_the_baseline_by_hand():
+    """Speed-ups 1 and 2 of jobs of 3 and 1 node-seconds; what one side lacks has no ratio."""
+    speedups = pd.DataFrame({"speedup": [1.0, 2.0], "node_seconds": [3.0, 1.0]})
+    here = {"makespan_s": 50.0, "mean_turnaround_s": 30.0}
+
+    found = compare(here, {"makespan_s": 100.0, "mean_turnaround_s": 0}, speedups)
+
+    assert (found["speedup_mean"], found["speedup_weighted"]) == (1.5, 1.25)
+    assert found["makespan_ratio"] == 0.5
+    assert np.isnan(found["turnaround_ratio"])
+    for one, other in ((here, {}), ({}, here), (here, dict.fromkeys(here))):
+        missing = compare(one, other, speedups)
+        assert np.isnan([missing["makespan_ratio"], missing["turnaround_ratio"]]).all()
+    assert compare(here, here, speedups.iloc[:0]) == {}

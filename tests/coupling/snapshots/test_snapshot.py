@@ -168,7 +168,8 @@ WRONG = {
     "unknown model": (with_job() | {"model": "best"}, "model: expected one of null, fast"),
     "unknown fairness": (with_job() | {"fairness": "x"}, "expected one of per-sender, per-flow"),
     "job of a wrong type": ({"topology": TREE, "jobs": [3]}, "jobs[0]: expected a table, got 3"),
-    "no id": (with_job(id=None), "jobs[0] id: expected a whole number, or a text"),
+    "no id": (with_job(id=None), "jobs[0] id: expected a whole number of 64 bits, or a text"),
+    "an endless id": (with_job(id=2**63), "jobs[0] id: expected a whole number of 64 bits, or"),
     "id of a wrong type": (with_job(id=1.5), "jobs[0] id: expected"),
     "id twice": (
         {"topology": TREE, "jobs": [JOB, JOB]},

@@ -100,6 +100,8 @@ def test_the_irregular_psmn_fabric_reads_in_full_and_is_no_pgft(shared):
             "5: port 2 of 'leaf' leads to port 1 of 'b'",
         ),
         ("[2] ", "(2) ", "5: expected a device or port, got '\\(2\\) "),
+        ("[2] ", f"[{'9' * 5000}] ", "5: expected a device or port, got "),
+        ("Ca 1 ", f"Ca {'9' * 5000} ", "8: expected a device or port, got "),
         ('Ca 1 "H-0000000000000030"', 'Ca 1 "H-0000000000000020"', "11: device 0{14}20 again"),
     ],
 )

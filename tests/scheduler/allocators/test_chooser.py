@@ -5,6 +5,7 @@ import pytest
 
 from netsim.topology.fattree import build_fat_tree
 from scheduler import NodeChooser
+from scheduler.allocators import ALLOCATORS, make_allocator
 from scheduler.cluster import Cluster
 from scheduler.errors import AllocationError
 from scheduler.job import Job
@@ -21,3 +22,10 @@ def test_what_is_no_list_of_node_numbers_is_refused(chosen):
 
     with pytest.raises(AllocationError, match="expected numbers of nodes for job 7, got"):
         Own().allocate(job, cluster)
+
+
+def test_what_has_no_method_allocate_is_refused(monkeypatch):
+    monkeypatch.setitem(ALLOCATORS, "own", type("Own", (), {}))
+
+    with pytest.raises(AllocationError, match="'own': expected a method allocate, it is missing"):
+        make_allocator("own", {}, seed=1)

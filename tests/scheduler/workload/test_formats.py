@@ -304,6 +304,21 @@ def test_a_table_may_lack_submit_times_where_all_arrive_at_once(tmp_path):
             "JobID|Submit|Elapsed|NNodes|Timelimit\n1|1|1:00|2|x\n",
             ":2: field timelimit: expected a duration",
         ),
+        (
+            "sacct",
+            "JobID|Submit|Elapsed|NNodes|Timelimit\n1|1|1:00|2|" + "9" * 18 + "-00:00:00\n",
+            ":2: field requested: expected seconds below 2^53, got",
+        ),
+        (
+            "squeue-json",
+            '[{"submit_time": 1, "node_count": 1, "time_limit": 9007199254740991}]',
+            ": jobs[0]: field runtime: expected seconds below 2^53, got",
+        ),
+        (
+            "flux-json",
+            '[{"id": 9223372036854775807}, {"id": "f3ETxsR9H"}]',
+            ": jobs[0]: field id: expected numbers that leave room for jobs without one, got",
+        ),
         ("sacct", "JobID|Submit|NNodes\n", ":1: expected a column elapsedraw, elapsed, end, got"),
         ("sacct", "\n\n", ": expected a header line"),
         ("squeue-json", '{"jobs": [\n{]}', ":2: expected JSON, got: "),

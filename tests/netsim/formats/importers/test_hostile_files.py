@@ -187,3 +187,18 @@ def test_real_files_cut_shuffled_and_doubled_are_refused_or_read(shared, name, d
         text = "\n".join([*lines[: place + 1], *lines[place:]])
 
     read(form, text)
+
+
+def test_a_name_of_a_node_and_of_a_switch_is_refused():
+    """Else a cable to the one would be one to the other."""
+    text = "node,leaf\na,l1\nl1,l1\nb,l2\nc,l2\n"
+
+    with pytest.raises(TopologyError, match="FILE: 'l1' is the name of a node and of a switch"):
+        FORMATS["node-csv"](text, "FILE", Settings())
+
+
+def test_an_empty_name_is_refused():
+    text = SAMPLES["ring.graphml"].replace('source="0"', 'source=""')
+
+    with pytest.raises(TopologyError, match="FILE: expected a name for every node"):
+        FORMATS["graphml"](text, "FILE", Settings())
