@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from math import isnan
 
 import numpy as np
 import pandas as pd
@@ -151,7 +152,8 @@ def _row(result: Result, baseline: Result | None) -> Row:
     }
     if baseline is not None:
         speedups = speedup(result.jobs, baseline.jobs)
-        numbers |= compare(summary, baseline.summary, speedups)
+        ratios = compare(summary, baseline.summary, speedups)
+        numbers |= {key: None if isnan(ratio) else ratio for key, ratio in ratios.items()}
     return numbers
 
 

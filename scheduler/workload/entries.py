@@ -221,6 +221,22 @@ def count(value: object, place: str, name: str) -> int:
     return int(number)
 
 
+def identity(value: object, place: str) -> int | None:
+    """
+    Read the number of a job, which has up to 63 bits (Flux's has more than a float holds).
+
+    Result: the number; None where missing.
+    """
+    if missing(value):
+        return None
+    text = "" if isinstance(value, bool) else str(value)
+    if text.isascii() and text.isdecimal() and len(text) <= len(str(MOST_WHOLE)):
+        number = int(text)
+        if number < MOST_WHOLE:
+            return number
+    return count(value, place, "id")
+
+
 def _number(value: object) -> float | None:
     """Return a value as a finite number, if it is one."""
     if isinstance(value, bool) or not isinstance(value, (str, int, float)):

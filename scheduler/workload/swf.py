@@ -125,11 +125,20 @@ def write_swf(
         Comment lines such as ``"Computer: none"``, without the semicolon.
     processors_per_node : int, default 1
         Processors written for each node.
+
+    Raises
+    ------
+    WorkloadError
+        If a job has a number that the format cannot hold, or the file cannot be written.
     """
     path = path_of("path", path, error=WorkloadError)
     processors_per_node = whole("processors_per_node", processors_per_node, 1, error=WorkloadError)
     lines = [f"; {line}" for line in ("Version: 2.2", *header)]
     for job in jobs:
+        if job.id >= LARGEST:
+            raise WorkloadError(
+                f"{path}: job {job.id}: numbers in SWF are below 2^53; write CSV or Parquet."
+            )
         processors = job.n_nodes * processors_per_node
         times = f"{_digits(job.submit_s)} {_wait(job)} {_digits(job.runtime_s)}"
         lines.append(

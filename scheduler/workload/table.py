@@ -10,7 +10,7 @@ from fabricsim.checking.inputs import decoded
 from fabricsim.checking.sheets import plain_cell
 from scheduler.errors import WorkloadError
 from scheduler.workload.base import Workload
-from scheduler.workload.entries import Entry, count, missing, seconds, workload_of
+from scheduler.workload.entries import Entry, count, identity, missing, seconds, workload_of
 from scheduler.workload.filters import LABELS, MISSING, Filters, ReadOptions
 from scheduler.workload.source import Source, bounded, read_source
 
@@ -166,7 +166,7 @@ def _entry(
     start_s = number("start", seconds)
     return Entry(
         place=place,
-        id=None if missing(cell("id")) else int(number("id", count)),
+        id=identity(cell("id"), place),
         submit_s=number("submit", seconds),
         runtime_s=number("runtime", seconds),
         n_nodes=nodes,

@@ -20,7 +20,12 @@ _MAY_SAY_NO = {
 }
 _PROGRESS = re.compile(r"(compiling .*|.*: [\d,]+ jobs in .*|)")
 _LONGEST = 1500
-_RIGHT = ("wrap: list to true", 'jobs.*.id: int to "\\u2603"', "toml: twice communication.rule")
+_RIGHT = (
+    "wrap: list to true",
+    'jobs.*.id: int to "\\u2603"',
+    'match.user: list to "\\u2603"',
+    "toml: twice communication.rule",
+)
 
 
 def judge(case: Case, found: Outcome, plain: Outcome | None = None) -> str:
@@ -60,7 +65,7 @@ def _demands(case: Case, found: Outcome, plain: Outcome | None) -> str:
 
 
 def _may_be(note: str) -> bool:
-    """Say whether it is right all the same: one flag for all axes, a name as an id, more rules."""
+    """Say whether it is right all the same: a flag for all axes, a name as a number, more rules."""
     return note.endswith(_RIGHT)
 
 

@@ -273,6 +273,17 @@ def test_a_table_without_rows_keeps_no_types():
     assert found.empty
 
 
+def test_a_number_that_a_summary_lacks_has_no_ratio(here, command):
+    summary = json.loads((here / "random/summary.json").read_text())
+    del summary["makespan_s"]
+    sealed(here, "random/summary.json", json.dumps(summary).encode())
+
+    status, out, _ = command("compare", "out", "--json")
+
+    (found,) = (run for run in json.loads(out)["runs"] if run["name"] == "random")
+    assert (status, found["makespan_ratio"]) == (0, None)
+
+
 NETWORK = {
     "model": "fast",
     "fairness": "per-sender",

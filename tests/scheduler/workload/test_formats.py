@@ -10,6 +10,7 @@ from scheduler.errors import WorkloadError
 from scheduler.switches import DEFAULT_PATIENCE_S, SwitchLimit
 from scheduler.workload import READERS, cancelled
 from scheduler.workload.slurm import slurm_duration
+from scheduler.workload.writers import write_trace
 
 DATA = Path(__file__).parents[2] / "data"
 
@@ -177,6 +178,20 @@ def test_flux_jobs_run_from_start_to_clean_up():
     assert dropped(workload) == ((15032385538, "no run time"),)
     assert dict(workload.jobs[2].extra)["jobid"] == "f3ETxsR9H"
     assert [job.id for job in cancelled(workload.jobs)] == [15032385537]
+
+
+def test_numbers_of_62_bits_as_flux_gives_them_come_through_every_table(tmp_path):
+    """A float holds 53 bits; SWF is read as such, and refuses them."""
+    number = 2**62 + 1
+    fields = {"id": number, "t_submit": 1, "t_run": 2, "t_cleanup": 9, "nnodes": 2}
+    (tmp_path / "log.json").write_text(json.dumps([fields]))
+    workload = READERS["flux-json"](tmp_path / "log.json")
+
+    for end in ("csv", "parquet"):
+        write_trace(workload, tmp_path / f"log.{end}")
+        assert [job.id for job in READERS[end](tmp_path / f"log.{end}").jobs] == [number]
+    with pytest.raises(WorkloadError, match="numbers in SWF are below 2"):
+        write_trace(workload, tmp_path / "log.swf")
 
 
 def test_batsim_jobs_of_delay_profiles_are_kept():
