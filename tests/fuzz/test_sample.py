@@ -25,4 +25,5 @@ def test_damaged_inputs_are_answered_or_refused_well(tmp_path):
     assert sum(counted["outcomes"].values()) == CASES
     assert counted["outcomes"]["answered"] > CASES / 10
     assert counted["outcomes"]["refused"] > CASES / 10
-    assert set(counted["by_command"]) >= {seed.name.split()[0] for seed in all_seeds(tmp_path)}
+    commands = {seed.name.split()[0] for seed in all_seeds(tmp_path)}
+    assert set(counted["by_command"]) >= commands - {"topology"}  # named inspect and convert here
