@@ -17,7 +17,8 @@ RUNNING, DONE, DEADLOCK, CROWDED = 0, 1, 2, 3  # what `advance` returns
 # wheel, earliest end of a compute phase, jobs that have not made their iterations, packets moved
 # over a link, where `advance` returns for a while, first packet that is not in use. Then what does
 # not change: bytes of a packet, packets that a NIC makes ahead, whether it takes turns among its
-# messages, ticks per ns, links (NICs follow them in the events); random delays are least + span * u
+# messages, ticks per ns, links (NICs follow them in the events), whether each rank goes on by
+# itself; random delays are least + span * u
 # before a link that was idle, and between the packets of a NIC
 CLOCK = np.dtype(
     [
@@ -35,6 +36,7 @@ CLOCK = np.dtype(
         ("turns", "i8"),
         ("per_ns", "f8"),
         ("links", "i8"),
+        ("by_rank", "i8"),
         ("idle_least", "f8"),
         ("idle_span", "f8"),
         ("gap_least", "f8"),
@@ -65,9 +67,18 @@ CHANNEL = np.dtype([("link", "i4"), ("free", "i4"), ("first", "i4"), ("last", "i
 LANE = np.dtype([("head", "i4"), ("tail", "i4"), ("next", "i4")])
 # A place on a flow's path; after the last one there is one with channel NONE
 ENTRY = np.dtype([("channel", "i4"), ("lane", "i4")])
-# A packet: when it came to where it is or will arrive, bytes, place, flow, the next in a list
+# A packet: when it came to where it is or will arrive, bytes, place, flow, the next in a list,
+# whether it is the last of its message
 PACKET = np.dtype(
-    [("time", "f8"), ("bytes", "f8"), ("entry", "i4"), ("flow", "i4"), ("next", "i4")], align=True
+    [
+        ("time", "f8"),
+        ("bytes", "f8"),
+        ("entry", "i4"),
+        ("flow", "i4"),
+        ("next", "i4"),
+        ("last", "i4"),
+    ],
+    align=True,
 )
 # A NIC: when it could make a packet, ns per byte, messages to send, packets that wait
 NIC = np.dtype(
@@ -82,7 +93,8 @@ NIC = np.dtype(
     ],
     align=True,
 )
-# A flow: packets and bytes of the last one; first place, NIC, step; packets to send and to arrive
+# A flow: packets and bytes of the last one; first place, NIC, step; packets to send and to arrive;
+# step of the rank that receives it, and how often it has arrived
 FLOW = np.dtype(
     [
         ("rest", "f8"),
@@ -93,13 +105,17 @@ FLOW = np.dtype(
         ("next", "i4"),
         ("unsent", "i4"),
         ("unarrived", "i4"),
+        ("into", "i4"),
+        ("done", "i4"),
     ],
     align=True,
 )
-# A step (and one after the last): its first flow, its job, flows under way
-STEP = np.dtype([("flow", "i4"), ("job", "i4"), ("open", "i4")])
-# A job (and one after the last): compute time, and the part of it that is drawn; when it next
-# starts to communicate; whether it leaves after its iterations; what it did
+# A step (and one after the last): its first flow, its job, flows under way, where the list of the
+# flows that its rank receives begins
+STEP = np.dtype([("flow", "i4"), ("job", "i4"), ("open", "i4"), ("receives", "i4")])
+# A job, or a rank that goes on by itself (and one after the last): compute time, and the part of it
+# that is drawn; when it next starts to communicate; whether it leaves after its iterations; what
+# it did
 JOB = np.dtype(
     [
         ("compute", "f8"),

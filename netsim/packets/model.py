@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from fabricsim.checking import whole
+from fabricsim.checking import choice, whole
 from netsim.contention.base import Traffic
 from netsim.contention.cold.fixedpoint import ColdSolution, sample_phases
 from netsim.contention.cold.recomputed import Recomputed
@@ -16,6 +16,7 @@ from netsim.errors import ContentionError
 from netsim.flows.isolation import shared_links, used_links
 from netsim.flows.maxmin import is_per_sender
 from netsim.packets.simulation import (
+    STEPPINGS,
     PacketTimes,
     demand_packet_fabric,
     groups_that_meet,
@@ -45,6 +46,8 @@ class PacketModel:
         Simulations with other starts and random delays, whose results are averaged.
     seed : int
         Of the first draw.
+    stepping : {"barrier", "rank"}
+        What the next step waits for: all messages of the job, or those of the rank.
     """
 
     topology: Topology
@@ -52,6 +55,7 @@ class PacketModel:
     iterations: int = SLOWEST_DOES
     draws: int = 1
     seed: int = 0
+    stepping: str = "barrier"
 
     @classmethod
     def made(
@@ -63,6 +67,7 @@ class PacketModel:
         iterations: int = SLOWEST_DOES,
         draws: int = 1,
         seed: int = 0,
+        stepping: str = "barrier",
     ) -> "PacketModel":
         """
         Check options.
@@ -83,6 +88,7 @@ class PacketModel:
             whole("iterations", iterations, 2, _MOST_ITERATIONS, error=ContentionError),
             whole("draws", draws, 1, _MOST_DRAWS, error=ContentionError),
             whole("seed", seed, 0, error=ContentionError),
+            choice("stepping", stepping, STEPPINGS, error=ContentionError),
         )
 
     def times(
@@ -115,6 +121,7 @@ class PacketModel:
                     iterations=iterations,
                     slowest_does=self.iterations,
                     seed=draw,
+                    stepping=self.stepping,
                 )
             )
         if len(found) == 1:
@@ -131,6 +138,7 @@ def packets(
     iterations: int = SLOWEST_DOES,
     draws: int = 1,
     seed: int = 0,
+    stepping: str = "barrier",
 ) -> Recomputed[Traffic]:
     """
     Build the model `packets`.
@@ -145,7 +153,13 @@ def packets(
     is to blame is not told.
     """
     model = PacketModel.made(
-        topology, fairness=fairness, switch=switch, iterations=iterations, draws=draws, seed=seed
+        topology,
+        fairness=fairness,
+        switch=switch,
+        iterations=iterations,
+        draws=draws,
+        seed=seed,
+        stepping=stepping,
     )
 
     known: dict[tuple[int, ...], ColdSolution] = {}  # of the groups of the last solve

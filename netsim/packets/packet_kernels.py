@@ -27,6 +27,7 @@ from netsim.packets.columns import (
     Ints32,
 )
 from netsim.packets.queue_kernels import admit, release, wait
+from netsim.packets.step_kernels import arrived, queue_flow, sent, wake_job
 from netsim.packets.wheel_kernels import draw, idle_delay, schedule, uncounted
 
 _CLOCK, _EVENTS, _LINKS, _CHANNELS, _LANES, _ENTRIES, _PACKETS, _NICS, _FLOWS, _STEPS, _JOBS = (
@@ -64,8 +65,12 @@ def _make_packet(
     flows: Table,
     number: int,
     now: float,
-) -> None:
-    """Let a NIC make the next packet of the message whose turn it is."""
+) -> int:
+    """
+    Let a NIC make the next packet of the message whose turn it is.
+
+    Returns the packet, if it found a place at once, or NONE.
+    """
     nic = nics[number]
     at = nic["first"]
     flow = flows[at]
@@ -76,10 +81,11 @@ def _make_packet(
     place = flow["entry"]
     size = clock[0]["packet"] if flow["unsent"] > 0 else flow["rest"]
     p["time"], p["bytes"], p["entry"], p["flow"] = now, size, place, at
+    p["last"] = 1 if flow["unsent"] == 0 else 0
     if flow["unsent"] == 0 or (clock[0]["turns"] == 1 and nic["fresh"] == 0):
         nic["first"] = flow["next"]
         if flow["unsent"] > 0:
-            _queue_flow(nics, flows, number, at)
+            queue_flow(nics, flows, number, at)
     nic["fresh"] = 0
     channel = channels[entries[place]["channel"]]
     if channel["free"] > 0:
@@ -88,6 +94,7 @@ def _make_packet(
     else:
         nic["waiting"] += 1
         wait(channels, lanes, entries, packets, packet, place)
+        packet = NONE
     time = (
         now + size * nic["per_byte"] + (clock[0]["gap_least"] + clock[0]["gap_span"] * draw(clock))
     )
@@ -98,122 +105,20 @@ def _make_packet(
         nic["state"] = STALLED
     else:
         schedule(clock, wheel, events, clock[0]["links"] + number, time)
+    return int(packet)
 
 
 @uncounted()
-def _queue_flow(nics: Table, flows: Table, number: int, flow: int) -> None:
-    """Give a message the last turn at its NIC."""
+def _leave_nic(
+    clock: Table, wheel: Ints32, events: Table, nics: Table, number: int, now: float
+) -> None:
+    """Note that a packet that waited in a NIC is on its way."""
     nic = nics[number]
-    flows[flow]["next"] = NONE
-    if nic["first"] == NONE:
-        nic["first"] = flow
-    else:
-        flows[nic["last"]]["next"] = flow
-    nic["last"] = flow
-
-
-@uncounted()
-def _begin_step(
-    clock: Table,
-    wheel: Ints32,
-    events: Table,
-    nics: Table,
-    flows: Table,
-    steps: Table,
-    order: Ints32,
-    number: int,
-    now: float,
-) -> None:
-    """Give the flows of a step to their NICs, in random order."""
-    first, end = steps[number]["flow"], steps[number + 1]["flow"]
-    steps[number]["open"] = end - first
-    for i in range(end - 1, first - 1, -1):
-        other = first + int(draw(clock) * (i + 1 - first))
-        at = order[other]
-        order[other] = order[i]
-        order[i] = at
-        flow = flows[at]
-        flow["unsent"] = flow["unarrived"] = flow["packets"]
-        nic = nics[flow["nic"]]
-        _queue_flow(nics, flows, flow["nic"], at)
-        if nic["state"] == IDLE:
-            time = now + idle_delay(clock)
-            nic["fresh"] = 1 if nic["free_at"] <= time else 0
-            nic["state"] = BUSY
-            schedule(
-                clock, wheel, events, clock[0]["links"] + flow["nic"], max(time, nic["free_at"])
-            )
-
-
-@uncounted()
-def _end_step(
-    clock: Table,
-    wheel: Ints32,
-    events: Table,
-    nics: Table,
-    flows: Table,
-    steps: Table,
-    jobs: Table,
-    order: Ints32,
-    number: int,
-    now: float,
-) -> None:
-    """Go on to a job's next step, or to its next iteration."""
-    job = jobs[number]
-    job["step"] += 1
-    if job["step"] < jobs[number + 1]["first"]:
-        _begin_step(clock, wheel, events, nics, flows, steps, order, job["step"], now)
-        return
-    job["step"] = job["first"]
-    job["count"] += 1
-    job["last_end"] = now
-    if job["count"] == 1:
-        job["first_end"] = now
-        job["comm_first"] = now - job["began"]
-    else:
-        job["comm_sum"] += now - job["began"]
-    if job["count"] == job["need"]:
-        job["need_end"] = now
-        clock[0]["unfinished"] -= 1
-        if job["leaves"] == 1:
-            return
-    if job["compute"] > 0.0:
-        part = 1.0 - job["spread"]
-        if job["spread"] > 0.0:
-            part += 2.0 * job["spread"] * draw(clock)
-        job["wake"] = now + job["compute"] * part
-        clock[0]["wake"] = min(clock[0]["wake"], job["wake"])
-    else:
-        job["began"] = now
-        _begin_step(clock, wheel, events, nics, flows, steps, order, job["first"], now)
-
-
-@uncounted()
-def _wake_job(
-    clock: Table,
-    wheel: Ints32,
-    events: Table,
-    nics: Table,
-    flows: Table,
-    steps: Table,
-    jobs: Table,
-    order: Ints32,
-) -> float:
-    """Start the job whose compute phase ends first; return when that is."""
-    now = clock[0]["wake"]
-    which, following = NONE, np.inf
-    for number in range(jobs.size - 1):
-        wake = jobs[number]["wake"]
-        if which == NONE and wake == now:
-            which = number
-        else:
-            following = min(following, wake)
-    clock[0]["wake"] = following
-    jobs[which]["wake"] = np.inf
-    jobs[which]["began"] = now
-    clock[0]["tick"] = int(now * clock[0]["per_ns"])
-    _begin_step(clock, wheel, events, nics, flows, steps, order, jobs[which]["first"], now)
-    return float(now)
+    nic["waiting"] -= 1
+    if nic["state"] == STALLED:
+        nic["state"] = BUSY
+        time = now + idle_delay(clock)
+        schedule(clock, wheel, events, clock[0]["links"] + number, time)
 
 
 @uncounted()
@@ -245,53 +150,28 @@ def _arrive(
     place = p["entry"]
     channel = entries[place]["channel"]
     following = entries[place + 1]["channel"]
+    at = p["flow"]
     if following == NONE:
-        at = p["flow"]
         p["next"] = clock[0]["spare"]
         clock[0]["spare"] = packet
-        release(
-            clock,
-            wheel,
-            events,
-            links,
-            channels,
-            lanes,
-            entries,
-            packets,
-            nics,
-            flows,
-            channel,
-            now,
-        )
-        flow = flows[at]
-        flow["unarrived"] -= 1
-        if flow["unarrived"] == 0:
-            step = steps[flow["step"]]
-            step["open"] -= 1
-            if step["open"] == 0:
-                _end_step(clock, wheel, events, nics, flows, steps, jobs, order, step["job"], now)
-        return
-    p["entry"] = place + 1
-    p["time"] = now
-    if channels[following]["free"] > 0:
+    else:
+        p["entry"] = place + 1
+        p["time"] = now
+        if channels[following]["free"] == 0:
+            wait(channels, lanes, entries, packets, packet, place + 1)
+            return
         channels[following]["free"] -= 1
         admit(clock, wheel, events, links, channels, entries, packets, packet, now)
-        release(
-            clock,
-            wheel,
-            events,
-            links,
-            channels,
-            lanes,
-            entries,
-            packets,
-            nics,
-            flows,
-            channel,
-            now,
-        )
-    else:
-        wait(channels, lanes, entries, packets, packet, place + 1)
+    left = release(
+        clock, wheel, events, links, channels, lanes, entries, packets, flows, channel, now
+    )
+    if left != NONE:
+        sender = packets[left]["flow"]
+        _leave_nic(clock, wheel, events, nics, flows[sender]["nic"], now)
+        if packets[left]["last"] == 1 and clock[0]["by_rank"] == 1:
+            sent(clock, wheel, events, nics, flows, steps, jobs, order, sender, now)
+    if following == NONE:
+        arrived(clock, wheel, events, nics, flows, steps, jobs, order, at, now)
 
 
 @uncounted(int64(*_WORLD))
@@ -335,7 +215,7 @@ def advance(
         if clock[0]["wake"] <= time:
             if clock[0]["wake"] == np.inf:
                 return DEADLOCK
-            now = _wake_job(clock, wheel, events, nics, flows, steps, jobs, order)
+            now = wake_job(clock, wheel, events, nics, flows, steps, jobs, order)
             continue
         clock[0]["tick"] = tick
         now = time
@@ -359,7 +239,7 @@ def advance(
                 event,
             )
         else:
-            _make_packet(
+            made = _make_packet(
                 clock,
                 wheel,
                 events,
@@ -373,6 +253,9 @@ def advance(
                 event - n_links,
                 now,
             )
+            if made != NONE and packets[made]["last"] == 1 and clock[0]["by_rank"] == 1:
+                sender = packets[made]["flow"]
+                sent(clock, wheel, events, nics, flows, steps, jobs, order, sender, now)
     clock[0]["now"] = now
     if clock[0]["unfinished"] == 0:
         return DONE

@@ -1,7 +1,7 @@
 """Packets on their way: from channel to channel, over links, and waiting. Compiled."""
 
 from netsim.arrays import Table
-from netsim.packets.columns import BUSY, NONE, STALLED, Ints32
+from netsim.packets.columns import NONE, Ints32
 from netsim.packets.wheel_kernels import idle_delay, schedule, uncounted
 
 
@@ -77,18 +77,21 @@ def release(
     lanes: Table,
     entries: Table,
     packets: Table,
-    nics: Table,
     flows: Table,
     channel: int,
     now: float,
-) -> None:
-    """Give back a slot; packets that wait move up, and give back theirs."""
+) -> int:
+    """
+    Give back a slot; packets that wait move up, and give back theirs.
+
+    Returns the packet that left a NIC thereby, or NONE.
+    """
     while True:
         c = channels[channel]
         number = c["first"]
         if number == NONE:
             c["free"] += 1
-            return
+            return NONE
         lane = lanes[number]
         packet = lane["head"]
         lane["head"] = packets[packet]["next"]
@@ -97,21 +100,6 @@ def release(
             _queue_lane(channels, lanes, channel, number)
         admit(clock, wheel, events, links, channels, entries, packets, packet, now)
         place = packets[packet]["entry"]
-        flow = flows[packets[packet]["flow"]]
-        if place == flow["entry"]:
-            _leave_nic(clock, wheel, events, nics, flow["nic"], now)
-            return
+        if place == flows[packets[packet]["flow"]]["entry"]:
+            return int(packet)
         channel = entries[place - 1]["channel"]
-
-
-@uncounted()
-def _leave_nic(
-    clock: Table, wheel: Ints32, events: Table, nics: Table, number: int, now: float
-) -> None:
-    """Note that a packet that waited in a NIC is on its way."""
-    nic = nics[number]
-    nic["waiting"] -= 1
-    if nic["state"] == STALLED:
-        nic["state"] = BUSY
-        time = now + idle_delay(clock)
-        schedule(clock, wheel, events, clock[0]["links"] + number, time)

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from netsim.arrays import Floats
+from fabricsim.checking import choice
+from netsim.arrays import Bools, Floats, Ints
 from netsim.contention.base import Traffic
 from netsim.contention.exact.flowtable import outside_nodes
 from netsim.contention.exact.simulation import SLOWEST_DOES, JobTimes, check_names
@@ -21,6 +22,7 @@ from netsim.packets.forecast import (
     fluid_iteration_s,
     forecast_of,
 )
+from netsim.packets.ranks import by_rank
 from netsim.packets.running import Ledger, LinkUse, advance
 from netsim.packets.switch import Switch
 from netsim.packets.world import NS, build, scene_of
@@ -31,6 +33,7 @@ from netsim.topology.base import Topology
 _LOG = logging.getLogger("fabricsim")
 _ALONE_DOES = 5  # iterations of a job alone, of which the first is discarded
 _SPARE = 65536  # packets that there is room for at first
+STEPPINGS = ("barrier", "rank")
 _TELL_S = 10.0
 _MOST_SECONDS = 1e6  # of simulated time; beyond, floats do not tell parts of a ns
 
@@ -64,6 +67,7 @@ def simulate_packets(
     iterations: Mapping[int, int] | None = None,
     slowest_does: int = SLOWEST_DOES,
     seed: int = 0,
+    stepping: str = "barrier",
 ) -> PacketTimes:
     """
     Simulate every packet of iterating jobs.
@@ -76,13 +80,17 @@ def simulate_packets(
     leaves. Absent: jobs go on until the slowest of those that share links, directly or through
     others, has done `slowest_does`; `together_s` is the mean of the iterations completed by then,
     without the first. `slowest_does`: iterations of the slowest job, at least 2; less is cheaper
-    and noisier. `seed`: of the random delays and of the order of messages in a NIC.
+    and noisier. `seed`: of the random delays and of the order of messages in a NIC. `stepping`
+    {"barrier", "rank"}: whether a job's next step begins when all messages of the last have
+    arrived, or a rank's when its own have left its NIC and those for it have arrived; ranks of one
+    node go together.
 
     Equal arguments give equal numbers. Jobs that share no link are simulated apart, which changes
     nobody; their interference is exactly 1.
     """
     switch = Switch() if switch is None else switch
     demand_packet_fabric(topology)
+    choice("stepping", stepping, STEPPINGS, error=ContentionError)
     if slowest_does < 2:  # noqa: PLR2004 (the first one is discarded)
         raise ContentionError(f"slowest_does must be at least 2, got {slowest_does}.")
     check_names(traffic, start_s, iterations)
@@ -92,6 +100,7 @@ def simulate_packets(
     if not talking:
         return PacketTimes({job: times[job] for job in traffic}, Ledger(topology).use(), 0)
     run = _Run(topology, switch, seed, {job: own[job] for job in talking})
+    run.by_rank = stepping == "rank"
     starts = dict.fromkeys(talking, 0.0) | dict(start_s or {})
     groups = groups_that_meet([own[job] for job in talking])
     run.tell([talking[i] for group in groups for i in group], slowest_does, iterations)
@@ -125,6 +134,7 @@ class _Run:
         ends = np.cumsum([part.routes.links.size for part in parts.values()])
         self._channels = dict(zip(parts, np.split(channels, ends[:-1]), strict=True))
         self.ledger = Ledger(topology)
+        self.by_rank = False
 
     def tell(
         self, names: Sequence[int], slowest_does: int, iterations: Mapping[int, int] | None
@@ -178,20 +188,21 @@ class _Run:
         """Simulate jobs that meet, each alone and all together."""
         alone = {}
         for name in names:
-            world = self._world([name])
-            _give_work(world, [self._parts[name]], [0.0], [_ALONE_DOES], leaves=False)
+            world, rows = self._world([name])
+            _give_work(world, rows, [self._parts[name]], [0.0], [_ALONE_DOES], leaves=self.by_rank)
             world = self._finished(world, [name], counted=len(names) == 1)
-            alone[name] = _mean_s(world, 0)
+            alone[name] = _mean_s(world, rows == 0)
         if len(names) == 1:
             return {
                 name: _undisturbed(alone[name], starts[name], iterations, name) for name in names
             }
         seconds = np.array([alone[name] for name in names])
         demand_affordable(self._forecast(names, seconds, slowest_does, iterations))
-        world = self._world(names)
+        world, rows = self._world(names)
         origin = min(starts[name] for name in names)
         _give_work(
             world,
+            rows,
             [self._parts[name] for name in names],
             [starts[name] - origin for name in names],
             [iterations[name] if iterations else slowest_does for name in names],
@@ -200,21 +211,25 @@ class _Run:
         world = self._finished(world, names, counted=True)
         found = {}
         for place, name in enumerate(names):
+            mine = rows == place
             if iterations:
-                end_s = origin + float(world.jobs["need_end"][place]) / NS
+                end_s = origin + float(world.jobs["need_end"][:-1][mine].max()) / NS
                 together_s = (end_s - starts[name]) / iterations[name]
             else:
-                end_s, together_s = None, _mean_s(world, place)
+                end_s, together_s = None, _mean_s(world, mine)
             found[name] = JobTimes(alone[name], together_s, together_s / alone[name], end_s)
         return found
 
-    def _world(self, names: Sequence[int]) -> World:
-        """Return a world with some jobs."""
+    def _world(self, names: Sequence[int]) -> tuple[World, Ints]:
+        """Return a world with some jobs, and the job of each row of its table of jobs."""
         parts = [self._parts[name] for name in names]
         channels = np.concatenate([self._channels[name] for name in names])
         seed = int(uniforms(self._seed, np.array(names[:1]), len(names))[0] * 2**53)
         capacity = self._topology.capacity
-        return build(scene_of(parts, channels), capacity, self._switch, seed, _SPARE)
+        scene, rows = scene_of(parts, channels), np.arange(len(names))
+        if self.by_rank:
+            scene, rows = by_rank(scene, self._topology)
+        return build(scene, capacity, self._switch, seed, _SPARE), rows
 
     def _finished(self, world: World, names: Sequence[int], *, counted: bool) -> World:
         """Run a world, say how far it is, and write down what its links carried."""
@@ -239,6 +254,7 @@ class _Run:
 
 def _give_work(
     world: World,
+    rows: Ints,
     parts: Sequence[Traffic],
     start_s: Sequence[float],
     need: Sequence[int],
@@ -246,19 +262,25 @@ def _give_work(
     leaves: bool,
 ) -> None:
     """Tell jobs when they start and how much they do."""
-    jobs = world.jobs[: len(parts)]
-    jobs["compute"] = [part.compute_s * NS for part in parts]
-    jobs["wake"] = [
-        NS * (start + part.compute_s) for start, part in zip(start_s, parts, strict=True)
-    ]
-    jobs["need"] = need
+    compute = NS * np.array([part.compute_s for part in parts])
+    jobs = world.jobs[:-1]
+    jobs["compute"] = compute[rows]
+    jobs["wake"] = (NS * np.array(start_s) + compute)[rows]
+    jobs["need"] = np.array(need)[rows]
     jobs["leaves"] = leaves
 
 
-def _mean_s(world: World, place: int) -> float:
-    """Return the mean seconds of a job's iterations, without the first."""
-    job = world.jobs[place]
-    return float((job["last_end"] - job["first_end"]) / (job["count"] - 1) / NS)
+def _mean_s(world: World, mine: Bools) -> float:
+    """
+    Return the mean seconds of a job's iterations, without the first.
+
+    Where ranks go on by themselves, those that its last rank takes for the iterations asked for.
+    """
+    ranks = world.jobs[:-1][mine]
+    if world.clock["by_rank"][0]:
+        lasted = ranks["need_end"].max() - ranks["first_end"].max()
+        return float(lasted / (ranks["need"][0] - 1) / NS)
+    return float((ranks["last_end"][0] - ranks["first_end"][0]) / (ranks["count"][0] - 1) / NS)
 
 
 def _silent(

@@ -47,6 +47,9 @@ class Scene:
         Step s has the flows from ``step_first[s]``; every step has some.
     job_first : (J + 1,) int array
         Job j has the steps from ``job_first[j]``; every job has some.
+    into, receives, receive_first : int arrays, optional
+        Where each rank goes on by itself, and jobs above are ranks: the step that each flow goes
+        into, the flows by that step, and where those of each step begin.
     """
 
     indptr: Ints
@@ -55,6 +58,9 @@ class Scene:
     nbytes: Floats
     step_first: Ints
     job_first: Ints
+    into: Ints | None = None
+    receives: Ints | None = None
+    receive_first: Ints | None = None
 
 
 def scene_of(parts: Sequence[Traffic], channels: Ints) -> Scene:
@@ -109,11 +115,18 @@ def build(scene: Scene, capacity: Floats, switch: Switch, seed: int, spare: int)
     lanes["head"] = NONE
     steps = np.zeros(scene.step_first.size, dtype=STEP)
     steps["flow"] = scene.step_first
+    n_flows = scene.nbytes.size
+    order = np.arange(n_flows, dtype=np.int32)
+    flows["into"] = flows["step"] if scene.into is None else scene.into
+    if scene.receives is not None and scene.receive_first is not None:
+        steps["receives"] = n_flows + scene.receive_first
+        order = np.concatenate([order, scene.receives.astype(np.int32)])
     steps["job"][:-1] = np.repeat(np.arange(scene.job_first.size - 1), np.diff(scene.job_first))
     jobs = np.zeros(scene.job_first.size, dtype=JOB)
     jobs["first"] = jobs["step"] = scene.job_first
     jobs["wake"] = np.inf
     clock = _clock(switch, seed, used.size)
+    clock["by_rank"] = scene.into is not None
     # no event lies further ahead than the slowest packet on the slowest link
     largest = min(switch.packet_bytes, float(scene.nbytes.max()))
     ahead = float((links["per_byte"] * largest + links["delay"]).max())
@@ -132,7 +145,7 @@ def build(scene: Scene, capacity: Floats, switch: Switch, seed: int, spare: int)
         flows,
         steps,
         jobs,
-        np.arange(scene.nbytes.size, dtype=np.int32),
+        order,
     )
     return with_packets(world, spare)
 
@@ -221,7 +234,7 @@ def _flows(scene: Scene, number: Ints, links: Table, switch: Switch) -> tuple[Ta
     nics["first"] = NONE
     nics["per_byte"] = links["per_byte"][sending]
     flows = np.zeros(n_flows, dtype=FLOW)
-    flows["packets"] = packets_of(scene.nbytes, switch.packet_bytes)
+    flows["packets"] = flows["unarrived"] = packets_of(scene.nbytes, switch.packet_bytes)
     flows["rest"] = scene.nbytes - (flows["packets"] - 1) * switch.packet_bytes
     flows["entry"] = scene.indptr[:-1] + np.arange(n_flows)
     flows["nic"] = nic

@@ -74,8 +74,10 @@ class Flow:
     nbytes: float
     nic: Nic
     step: int
+    into: int
     unsent: int = 0
     unarrived: int = 0
+    done: int = 0
 
 
 @dataclass
@@ -85,6 +87,7 @@ class Packet:
     flow: Flow
     nbytes: float
     since: float
+    is_last: bool = False
     place: int = 0
 
 
@@ -132,7 +135,10 @@ class Twin:
             for here, there in pairwise(path):
                 here.link.fastest_next = min(here.link.fastest_next, there.link.per_byte)
             step = sum(1 for first in scene.step_first[1:] if first <= f)
-            self.flows.append(Flow(path, float(nbytes), self.nics[int(scene.links[row[0]])], step))
+            into = step if scene.into is None else int(scene.into[f])
+            nic = self.nics[int(scene.links[row[0]])]
+            self.flows.append(Flow(path, float(nbytes), nic, step, into))
+        self.by_rank = scene.into is not None
         self.order = list(range(len(self.flows)))
         self.step_first = scene.step_first.tolist()
         self.job_first = scene.job_first.tolist()
@@ -163,7 +169,7 @@ class Twin:
                 job = next(job for job in self.jobs if job.wake == wake)
                 job.wake = float("inf")
                 job.step = 0
-                self._begin_step(job)
+                self._communicate(job)
                 continue
             self.now, kind, _, what = heapq.heappop(self.events)
             (self._arrive if kind == 0 else self._make_packet)(what)
@@ -182,12 +188,16 @@ class Twin:
         number = job.steps[job.step]
         first, end = self.step_first[number], self.step_first[number + 1]
         job.open = end - first
+        if self.by_rank:  # and what has not come yet of what is sent to this rank in this iteration
+            coming = [flow for flow in self.flows if flow.into == number]
+            job.open += sum(flow.done <= job.count for flow in coming)
         for i in reversed(range(first, end)):
             other = first + int(self.random.uniform() * (i + 1 - first))
             self.order[i], self.order[other] = self.order[other], self.order[i]
             flow = self.flows[self.order[i]]
             whole, rest = divmod(flow.nbytes, self.switch.packet_bytes)
-            flow.unsent = flow.unarrived = int(whole) + (rest > 0)
+            flow.unsent = int(whole) + (rest > 0)
+            flow.unarrived = flow.unarrived or flow.unsent
             nic = flow.nic
             nic.messages.append(flow)
             if nic.state == "idle":
@@ -207,9 +217,10 @@ class Twin:
         elif self.switch.nic == "round-robin" and not nic.fresh:
             nic.messages.rotate(-1)
         nic.fresh = False
-        packet = Packet(flow, size, self.now)
+        packet = Packet(flow, size, self.now, flow.unsent == 0)
         channel = flow.path[0]
-        if channel.free > 0:
+        channel_was_free = channel.free > 0
+        if channel_was_free:
             channel.free -= 1
             self._admit(packet)
         else:
@@ -223,6 +234,8 @@ class Twin:
             nic.state = "stalled"
         else:
             self._schedule(nic.free_at, nic)
+        if channel_was_free and packet.is_last:
+            self._sent(packet.flow)
 
     def _before_last(self, flow):
         """Return the bytes of a message before its last packet."""
@@ -278,6 +291,8 @@ class Twin:
             if nic.state == "stalled":
                 nic.state = "busy"
                 self._schedule(self.now + self._idle_delay(), nic)
+            if packet.is_last:
+                self._sent(packet.flow)
 
     def _arrive(self, link):
         """Take the first packet off a link."""
@@ -298,28 +313,55 @@ class Twin:
         else:
             self._wait(packet, path[packet.place])
 
+    def _job_of(self, step):
+        """Return the job of a step."""
+        return next(job for job in self.jobs if step in job.steps)
+
+    def _sent(self, flow):
+        """Note that a message has left its NIC, which matters to ranks that go on by themselves."""
+        if self.by_rank:
+            self._count_down(self._job_of(flow.step))
+
     def _delivered(self, flow):
         """Count a packet; the last one of a step starts the next."""
         flow.unarrived -= 1
         if flow.unarrived:
             return
-        job = next(job for job in self.jobs if flow.step in job.steps)
+        whole, rest = divmod(flow.nbytes, self.switch.packet_bytes)
+        flow.unarrived = int(whole) + (rest > 0)
+        flow.done += 1
+        job = self._job_of(flow.into)
+        if self.by_rank:
+            at_it = job.wake == float("inf") and job.steps[job.step] == flow.into
+            if not (at_it and job.open > 0 and job.count + 1 == flow.done):
+                return
+        self._count_down(job)
+
+    def _count_down(self, job):
+        """Take away one of what a step waits for."""
         job.open -= 1
-        if job.open:
-            return
+        if not job.open:
+            self._next(job)
+
+    def _communicate(self, job):
+        """Begin a step, and go on if there is nothing to wait for."""
+        self._begin_step(job)
+        if not job.open:
+            self._next(job)
+
+    def _next(self, job):
+        """Go on to the next step or iteration."""
         job.step += 1
-        if job.step < len(job.steps):
-            self._begin_step(job)
-            return
-        job.step = 0
-        job.count += 1
-        job.ends.append(self.now)
-        if job.leaves and job.count == job.need:
-            return
-        if job.compute > 0.0:
-            part = 1.0 - job.spread
-            if job.spread > 0.0:
-                part += 2.0 * job.spread * self.random.uniform()
-            job.wake = self.now + job.compute * part
-        else:
-            self._begin_step(job)
+        if job.step == len(job.steps):
+            job.step = 0
+            job.count += 1
+            job.ends.append(self.now)
+            if job.leaves and job.count == job.need:
+                return
+            if job.compute > 0.0:
+                part = 1.0 - job.spread
+                if job.spread > 0.0:
+                    part += 2.0 * job.spread * self.random.uniform()
+                job.wake = self.now + job.compute * part
+                return
+        self._communicate(job)

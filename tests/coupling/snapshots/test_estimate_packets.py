@@ -87,6 +87,19 @@ def test_draws_are_averaged_and_the_seed_decides():
     assert both == pytest.approx((one + other) / 2, rel=1e-12)
 
 
+def test_ranks_that_go_on_by_themselves_wait_for_their_own_messages_alone():
+    """Two pairs in two steps: with barriers each step lasts as long as the larger message."""
+    steps = [[[0, 1, "4 MiB"], [2, 3, "1 MiB"]], [[0, 1, "1 MiB"], [2, 3, "4 MiB"]]]
+    job = {"id": "a", "nodes": [0, 4, 1, 9], "steps": steps, "compute_s": 0}
+
+    alone_s = {
+        stepping: estimate(packets(job, options={"stepping": stepping})).jobs[0].alone_s
+        for stepping in ("barrier", "rank")
+    }
+
+    assert alone_s["rank"] / alone_s["barrier"] == pytest.approx(5 / 8, rel=0.01)
+
+
 REFUSED = {
     "packet": ({"packet": "1 B"}, "switch: packet: expected from 64 to 16777216 bytes, got 1"),
     "buffer": ({"buffer": "2 KiB"}, "switch: buffer: expected room for a packet of 4096 bytes"),
@@ -130,6 +143,7 @@ def test_a_switch_that_contradicts_the_fabric_is_refused():
             r"would follow 2e\+10 s of jobs",
         ),
         ({"fairness": "per-flow"}, "fairness: expected per-sender, got 'per-flow'"),
+        ({"options": {"stepping": "free"}}, "stepping: expected one of barrier, rank, got 'free'"),
         ({"options": {"draws": 0}}, "draws: expected a whole number from 1"),
         ({"options": {"switch": "codes"}, "switch": "codes"}, "switch: expected it here or in"),
         ({"topology": TAPERED | {"duplex": "half"}}, "packets need full-duplex cables"),

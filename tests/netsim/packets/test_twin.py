@@ -5,6 +5,7 @@ import pytest
 from naive.packets import Twin
 
 from netsim.errors import ContentionError
+from netsim.packets.ranks import by_rank
 from netsim.packets.running import advance
 from netsim.packets.switch import Switch
 from netsim.packets.world import Scene, build
@@ -144,3 +145,27 @@ def test_a_circle_of_waiting_is_a_deadlock_and_a_dateline_opens_it(n_channels):
             advance(world)
     else:
         assert advance(world).jobs["count"][0] == 2
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_ranks_that_go_on_by_themselves_are_those_of_the_twin(tree, seed):
+    """Each rank has its own step, iteration and compute phase; early messages are counted later."""
+    scene, job = by_rank(random_scene(tree, seed), tree)
+    switch = Switch(1024.0, 1024.0 * (1 + 3 * (seed % 3)))
+    world, twin = (
+        build(scene, tree.capacity, switch, seed, 8),
+        Twin(scene, tree.capacity, switch, seed),
+    )
+    ranks = world.jobs[:-1]
+    assert ranks.size == job.size > 3 * 3
+    ranks["compute"], ranks["wake"] = np.array(_COMPUTE_NS)[job], np.array(_WAKE_NS)[job]
+    ranks["spread"], ranks["need"] = np.array(_SPREAD)[job], 4
+    for own in job:
+        twin.add_job(_COMPUTE_NS[own], _WAKE_NS[own], 4, _SPREAD[own])
+
+    assert twin.run()
+    world = advance(world)
+
+    assert world.clock["hops"][0] == twin.hops
+    assert world.jobs["last_end"][:-1].tolist() == [rank.ends[-1] for rank in twin.jobs]
+    assert world.jobs["count"][:-1].tolist() == [rank.count for rank in twin.jobs]
