@@ -57,6 +57,13 @@ class Spec:
         for name in self.design.factors:
             check_factor(name, f"{self.source}: [{_TABLE}]")
         self.labels  # noqa: B018 (checks them)
+        try:
+            self.to_toml()
+        except TypeError as error:
+            raise ExperimentError(
+                f"{self.source}: expected values that a file can hold, by which a cell is known: "
+                f"{error}."
+            ) from None
 
     def __repr__(self) -> str:
         """Return one line."""

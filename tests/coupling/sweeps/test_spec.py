@@ -153,6 +153,13 @@ def test_two_values_of_one_label_are_refused():
         spec({"scheduler.allocator": values})
 
 
+@pytest.mark.parametrize(("name", "value"), [("network.routing", None), ("run.seed", object())])
+def test_what_no_file_can_hold_is_refused(name, value):
+    """From Python; a plan is a file."""
+    with pytest.raises(ExperimentError, match=r"f.toml: expected values that a file can hold"):
+        spec({name: [value, 1]})
+
+
 def test_standard_input_is_refused():
     """It could be read once."""
     with pytest.raises(ExperimentError, match=r"expected a file, which each worker can read"):
