@@ -7,6 +7,7 @@ A thin front to the packages `netsim`, `patterns`, `scheduler` and `coupling`. P
 * `estimate`, `Estimate` -- how much placed jobs slow each other down, and who is to blame
 * `verify`, `Verification` -- whether they are isolated, and their partitions non-blocking
 * `now`, `Now` -- what the jobs that run on a machine do to each other, from its own files
+* `whatif`, `WhatIf` -- jobs before and after a failure or another change
 * `Snapshot`, `read_snapshot` -- jobs on a fabric at one moment
 * `Experiment`, `run`, `Result` -- a job log on a fabric, with interference that emerges
 * `sweep`, `Sweep`, `Comparison` -- an experiment over lists of values, with intervals
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from coupling.results.result import Result
     from coupling.results.summary import speedup, summarize
     from coupling.site.answers import Now
+    from coupling.site.comparison import WhatIf
     from coupling.snapshots.estimate import Estimate
     from coupling.snapshots.snapshot import Snapshot, read_snapshot
     from coupling.snapshots.verify import Verification
@@ -47,6 +49,7 @@ if TYPE_CHECKING:
         sweep,
         topology,
         verify,
+        whatif,
     )
     from netsim.formats.importers.graphs import from_networkx
     from netsim.routing.base import Routing
@@ -68,6 +71,7 @@ __all__ = [
     "Sweep",
     "Topology",
     "Verification",
+    "WhatIf",
     "Workload",
     "estimate",
     "from_networkx",
@@ -84,11 +88,13 @@ __all__ = [
     "sweep",
     "topology",
     "verify",
+    "whatif",
     "write_report",
 ]
 
 _HOME = {
     "Now": "coupling.site.answers",
+    "WhatIf": "coupling.site.comparison",
     "Pattern": "patterns.base",
     "Routing": "netsim.routing.base",
     "Topology": "netsim.topology.base",
@@ -106,6 +112,7 @@ _HOME = {
         "sweep",
         "topology",
         "verify",
+        "whatif",
     ],
     "fabricsim.front",
 )

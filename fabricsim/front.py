@@ -11,6 +11,7 @@ from coupling.experiments.engine import Progress
 from coupling.experiments.experiment import Experiment
 from coupling.results.result import Result
 from coupling.site.now import now
+from coupling.site.whatif import whatif
 from coupling.snapshots import estimate as estimating
 from coupling.snapshots import verify as verifying
 from coupling.snapshots.estimate import Estimate
@@ -41,6 +42,7 @@ __all__ = [
     "run",
     "topology",
     "verify",
+    "whatif",
 ]
 
 FabricsimError = (CouplingError, NetsimError, PatternError, SchedulerError)

@@ -100,6 +100,7 @@ def objects(tmp_path_factory):
         *(swept, swept.plan.spec, swept.compare()),
         *(experiment, campaign, campaign.results[0], fs.estimate(scene()), fs.verify(scene())),
         fs.now("examples/site/topology.conf", "examples/site/squeue.json", draws=1),
+        fs.whatif("examples/placed_jobs.json", fail="s2.0"),
         fs.read_log("examples/data/synth16.swf.gz"),
         import_module("coupling.snapshots.snapshot").snapshot_from(scene(), LONG),
     ]
@@ -146,7 +147,7 @@ def test_answers_are_tables(objects):
     ]
     tables = [own for own in objects if hasattr(own, "to_frame")]
     assert {type(own).__name__ for own in tables} == {
-        *("Estimate", "Verification", "Result", "FlowReport", "Now")
+        *("Estimate", "Verification", "Result", "FlowReport", "Now", "WhatIf")
     }
     for own in tables:
         assert own._repr_html_().startswith("<table")

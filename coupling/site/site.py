@@ -12,7 +12,8 @@ from coupling.reading.table import Table
 from coupling.results.readable import counted
 from coupling.site.places import MOST_RANKS, Places, place
 from coupling.site.queue import Running, running_at, running_in_queue
-from coupling.site.scene import MOST_DRAWS, Scene, scene_of_places
+from coupling.site.scene import MOST_DRAWS, Scene, scene_of_places, scene_of_snapshot
+from coupling.snapshots.snapshot import Snapshot
 from fabricsim.checking import choice, whole, wrong
 from netsim.errors import NetsimError
 from netsim.routings import make_routing
@@ -99,6 +100,12 @@ def read_site(
         places.unknown,
         left_out,
     )
+
+
+def site_of_snapshot(snapshot: Snapshot) -> Site:
+    """Take the jobs of a snapshot as those of a site."""
+    origin = snapshot.topology.origin
+    return Site(scene_of_snapshot(snapshot), origin.assumed if origin else ())
 
 
 def _fabric(topology: object, name_map: Path | str | None) -> tuple[Topology, list[str]]:

@@ -1,9 +1,12 @@
 """What if: jobs before and after a change, and which failure would hurt most."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 
+from coupling.errors import SnapshotError
 from coupling.site.changes import Changed, Changes, changed
 from coupling.site.comparison import (
     CUT_OFF,
@@ -20,14 +23,78 @@ from coupling.site.comparison import (
 from coupling.site.load import Load, Loads
 from coupling.site.now import HOURS, lost_hours, spread
 from coupling.site.scene import Scene
-from coupling.site.site import Site
+from coupling.site.site import Site, read_site, site_of_snapshot
 from coupling.site.solve import Outcome, solve
+from coupling.snapshots.snapshot import Snapshot, demand_snapshot, read_snapshot
 from netsim.arrays import Floats, Ints
 from netsim.routing.leastloaded import LeastLoaded
 from netsim.routing.shortest import Shortest
 from netsim.topology.base import Topology
 from netsim.topology.changes import leaf_tapers
 from netsim.topology.levels import links_in_service
+
+
+def whatif(
+    snapshot: Snapshot | Mapping[str, Any] | str | Path | None = None,
+    *,
+    fail: str | Sequence[str] = (),
+    drain: str | Sequence[str] = (),
+    add_cables: str | Sequence[str] = (),
+    routing: str | None = None,
+    taper: float | None = None,
+    move: str | Sequence[str] = (),
+    seed: int = 1,
+    **site: Any,  # noqa: ANN401 (those of `now`)
+) -> WhatIf:
+    """
+    Compare jobs before and after a change.
+
+    Parameters
+    ----------
+    snapshot : Snapshot, mapping, str or Path, optional
+        Jobs on a fabric: the object, the fields of a snapshot file, or the file.
+    fail : str or sequence of str
+        Switches, nodes and cables (``tail>head``) that fail.
+    drain : str or sequence of str
+        Nodes, or switches for all their nodes, whose jobs have ended.
+    add_cables : str or sequence of str
+        Cables between switches: ``A>B``, or ``A>B*4`` for four.
+    routing : str, optional
+        Another routing.
+    taper : float, optional
+        Capacity from the nodes of every leaf / capacity to other switches.
+    move : str or sequence of str
+        Other nodes of jobs: ``JOB=NODES``.
+    seed : int, default 1
+        Of the draws, and of another routing that draws.
+    **site
+        Instead of a snapshot: arguments of `now` (``topology``, ``squeue``, ...).
+
+    Returns
+    -------
+    WhatIf
+        Both, job by job; jobs on lost nodes are told, not an error.
+
+    Raises
+    ------
+    FabricsimError
+        If a file, name or option is wrong.
+    """
+    changes = Changes(_texts(fail), _texts(drain), _texts(add_cables), routing, taper, _texts(move))
+    if not changes.told or (snapshot is None) == ("topology" not in site):
+        raise SnapshotError("whatif: expected a change, and a snapshot or topology with squeue.")
+    if snapshot is None:
+        return whatif_of(read_site(seed=seed, **site), changes, seed)
+    if site:
+        raise SnapshotError(f"whatif: expected no {', '.join(site)} beside a snapshot.")
+    if isinstance(snapshot, (str, Path)):
+        snapshot = read_snapshot(snapshot)
+    return whatif_of(site_of_snapshot(demand_snapshot(snapshot)), changes, seed)
+
+
+def _texts(values: str | Sequence[str]) -> tuple[str, ...]:
+    """Return one text or several as several."""
+    return (values,) if isinstance(values, str) else tuple(values)
 
 
 def whatif_of(site: Site, changes: Changes, seed: int = 1) -> WhatIf:

@@ -14,8 +14,7 @@ from coupling.reading.files import write_table
 from coupling.report.columns import text_of
 from coupling.report.whatif import ranking_parts, whatif_parts
 from coupling.site.changes import Changes
-from coupling.site.scene import scene_of_snapshot
-from coupling.site.site import Site, read_site
+from coupling.site.site import Site, read_site, site_of_snapshot
 from coupling.site.whatif import rank_failures, whatif_of
 from coupling.snapshots.snapshot import read_snapshot
 
@@ -88,9 +87,7 @@ def _site(snapshot: Path | None, site: dict[str, Any], draws: int) -> Site:
         )
     if snapshot is None:
         return read_site(**{**site, "draws": draws if site["draws"] is None else site["draws"]})
-    read = read_snapshot(snapshot)
-    origin = read.topology.origin
-    return Site(scene_of_snapshot(read), origin.assumed if origin else ())
+    return site_of_snapshot(read_snapshot(snapshot))
 
 
 def _show(found: Any, parts: list[Any], output: Output) -> None:  # noqa: ANN401 (an answer)

@@ -250,6 +250,23 @@ def _on_leaf(job):
     return bool(names & {f"cn{number}" for number in range(209, 225)})
 
 
+def test_the_door_of_python_takes_files_fields_and_sites():
+    path, site = EXAMPLES / "placed_jobs.json", EXAMPLES / "site"
+    fields = json.loads(path.read_text())
+
+    by_path, by_fields = (fs.whatif(jobs, fail="s2.0").to_dict() for jobs in (str(path), fields))
+    files = {"topology": site / "topology.conf", "squeue": site / "squeue.json", "draws": 2}
+    found = fs.whatif(**files, fail=["spine1", "leaf1>spine2"], move="4107=cn[18,24]")
+
+    assert by_path["jobs"] == by_fields["jobs"]
+    assert found.changes == ("spine1 fails", "leaf1>spine2 fails", "4107=cn[18,24] moved")
+    for wrong in ({}, {"fail": "s2.0", "topology": "cab"}):
+        with pytest.raises(SnapshotError, match="whatif: expected"):
+            fs.whatif(fields, **wrong)
+    with pytest.raises(SnapshotError, match="whatif: expected a change, and a snapshot"):
+        fs.whatif(fail="s2.0")
+
+
 def test_the_snapshot_of_the_examples_is_changed():
     site = Site(scene_of_snapshot(read_snapshot(EXAMPLES / "placed_jobs.json")))
 
