@@ -3,11 +3,12 @@
 import re
 from collections.abc import Sequence
 
+import numpy as np
 from rich.console import RenderableType
 
 from coupling.report.columns import table as terminal_table
 from coupling.report.columns import text_lines
-from coupling.report.page import Html, bullets, page, table
+from coupling.report.page import Html, bullets, figures, page, table
 from coupling.results import readable as units
 from coupling.site.answers import JobNow, LinkNow, LostHours, Now
 from fabricsim.checking import shortened
@@ -57,10 +58,25 @@ def now_html(found: Now) -> str:
     first, *rest = totals(found)
     sections = [
         ("Jobs, most slowed first", table(_JOBS, [_job_row(job) for job in found.jobs])),
-        ("Hottest cables", _rows(_LINKS, [_link_row(link) for link in found.links])),
+        ("Hottest cables", _drawn(found)),
         ("How to read this", bullets([_READ, *told(found)])),
     ]
     return page("What jobs do to each other now", first, bullets(rest), sections)
+
+
+def _drawn(found: Now) -> Html:
+    """Draw the hottest cables on the fabric, and list them."""
+    rows = _rows(_LINKS, [_link_row(link) for link in found.links])
+    if not found.links:
+        return rows
+    from coupling.report.plots.fabric import Scene, fabric_picture  # noqa: PLC0415 (matplotlib)
+
+    load = np.zeros(found.topology.n_links)
+    for link in found.links:
+        load[found.topology.link_number(link.link)] = link.busy
+    picture = fabric_picture("fabric", Scene(found.topology, load), "The hottest cables")
+    caption = f"The fabric; only the {len(found.links)} links listed below have a colour."
+    return figures([(picture.html(), caption)]) + rows
 
 
 def totals(found: Now) -> list[str]:
