@@ -20,7 +20,11 @@ MAY_IMPORT = {
 # The rooms of each package, ground floor first: a room imports rooms of lower floors and itself.
 # A module that lies loose in a package is a room of its own; `__init__` is a folder's face.
 FLOORS = {
-    CHECKING: [["values", "sheets"], ["units", "inputs", "documents"], ["registry", "table"]],
+    CHECKING: [
+        ["values", "sheets"],
+        ["units", "inputs", "documents", "parquets"],
+        ["registry", "table"],
+    ],
     "netsim": [
         ["errors", "arrays", "tabled", "wholefile"],
         ["kernelcache", "units", "hostlist", "splitmix", "routes"],

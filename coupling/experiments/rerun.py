@@ -5,13 +5,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-import pandas as pd
-
 from coupling.errors import ResultError
 from coupling.experiments.assembly import assemble
 from coupling.experiments.campaign import run_campaign
 from coupling.experiments.engine import Progress
 from coupling.experiments.stored import Stored
+from coupling.results.columns import decoded
 from coupling.results.manifest import NOT_AGAIN, SUMMARY
 from coupling.results.result import TABLES
 
@@ -100,8 +99,8 @@ def _difference(one: Path, other: Path) -> str:
     if one.suffix != ".parquet":
         return "other contents"
     try:
-        here, there = (pd.read_parquet(path) for path in (one, other))
-    except (OSError, ValueError):
+        here, there = (decoded(path, path.read_bytes()) for path in (one, other))
+    except ResultError:
         return "damaged, no Parquet file"
     if list(here.columns) != list(there.columns) or len(here) != len(there):
         return f"{len(here):,} rows of {len(here.columns)} columns, now {len(there):,} rows"

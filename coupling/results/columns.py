@@ -1,6 +1,5 @@
 """Tables of a result: which columns they have, and how a file of one is read and checked."""
 
-import io
 from pathlib import Path
 
 import pandas as pd
@@ -8,9 +7,12 @@ from pyarrow import ArrowException
 
 from coupling.errors import ResultError
 from coupling.reading.table import brief
+from fabricsim.checking.inputs import MOST_BYTES
+from fabricsim.checking.parquets import parquet_table
 
 TEXT = "text"  # as pandas keeps it
 NAMES = "category"  # one of a few texts
+_MOST_ROWS = 20_000_000  # twice the links of the largest fabric; a row of them takes 50 bytes
 _MOST = 1e60  # of which sums and products still are numbers
 JOB_COLUMNS = {
     "id": "int64",
@@ -66,11 +68,7 @@ def read_table(name: str, path: Path, data: bytes) -> pd.DataFrame:
 
     `name`: which one: a key of `COLUMNS`.
     """
-    try:
-        table = pd.read_parquet(io.BytesIO(data))
-    except (ArrowException, OSError, ValueError, LookupError, TypeError) as error:
-        reason = (str(error).splitlines() or [type(error).__name__])[0]
-        raise ResultError(f"{path}: expected a Parquet table, got: {brief(reason)}.") from None
+    table = decoded(path, data)
     for column, kind in COLUMNS[name].items():
         if list(table.columns).count(column) != 1:
             raise ResultError(
@@ -96,6 +94,17 @@ def read_table(name: str, path: Path, data: bytes) -> pd.DataFrame:
             twice = ran[ran.duplicated()].iloc[0]
             raise ResultError(f"{path}: column 'id': expected every job once, got {twice} twice.")
     return table
+
+
+def decoded(path: Path, data: bytes) -> pd.DataFrame:
+    """Return what a file of a table holds, if it is not too large."""
+    table = parquet_table(data, str(path), _MOST_ROWS, 4 * MOST_BYTES, ResultError)
+    try:
+        frame: pd.DataFrame = table.to_pandas()
+    except (ArrowException, ValueError, LookupError, TypeError) as error:
+        reason = (str(error).splitlines() or [type(error).__name__])[0]
+        raise ResultError(f"{path}: expected a Parquet file, got: {brief(reason)}.") from None
+    return frame
 
 
 def _is(values: pd.Series, kind: str) -> bool:

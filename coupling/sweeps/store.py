@@ -9,6 +9,7 @@ import pandas as pd
 
 from coupling.errors import ResultError
 from coupling.reading.table import Table
+from coupling.results.columns import decoded
 from coupling.results.manifest import read_checked, read_object, write_file
 from coupling.results.result import Result
 from coupling.results.summary import size_class
@@ -116,7 +117,8 @@ class Store:
         """Write the factors of a cell that an earlier plan called otherwise."""
         files = {}
         for name in document["files"]:
-            table = pd.read_parquet(self.table(name, cell), partitioning=None)
+            path = self.table(name, cell)
+            table = decoded(path, path.read_bytes())
             table = table.drop(columns=list(document["factors"]))
             files[name] = self._write(name, cell, table)
         content = {**document, "factors": dict(cell.factors), "files": files}
@@ -159,7 +161,8 @@ class Store:
         """Return sums by day, size class and pattern of all cells of a plan."""
         tables = []
         for cell in plan.cells:
-            table = pd.read_parquet(self.table("classes", cell), partitioning=None)
+            path = self.table("classes", cell)
+            table = decoded(path, path.read_bytes())
             tables.append(table.assign(cell=cell.name))
         return pd.concat(tables, ignore_index=True)
 

@@ -6,13 +6,14 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Unpack
 
-from fabricsim.checking.inputs import decoded
+from fabricsim.checking.inputs import MOST_BYTES, decoded
+from fabricsim.checking.parquets import parquet_table
 from fabricsim.checking.sheets import plain_cell
 from scheduler.errors import WorkloadError
 from scheduler.workload.base import Workload
 from scheduler.workload.entries import Entry, count, identity, missing, seconds, workload_of
 from scheduler.workload.filters import LABELS, MISSING, Filters, ReadOptions
-from scheduler.workload.source import Source, bounded, read_source
+from scheduler.workload.source import MOST_ENTRIES, Source, bounded, read_source
 
 COLUMNS = {
     "id": ("id", "job", "job_id", "jobid", "job_number", "tenant"),
@@ -80,15 +81,12 @@ def read_parquet(path: str | Path, **options: Unpack[ReadOptions]) -> Workload:
     `path`: the file; ``-`` is standard input. `**options`: the fields of `Filters`. Result: as
     `read_csv` makes it from the same columns.
     """
-    import pyarrow as pa  # noqa: PLC0415 (slow to import, and needed for this format only)
-    from pyarrow import parquet  # noqa: PLC0415
-
     filters = Filters(**options)
     source = read_source(path, binary=True)
+    table = parquet_table(source.data, source.name, MOST_ENTRIES, MOST_BYTES, WorkloadError)
     try:
-        table = parquet.read_table(pa.BufferReader(source.data))
         columns = [column.to_pylist() for column in table.columns]
-    except (pa.ArrowException, OSError, ValueError, OverflowError) as error:
+    except (ValueError, OverflowError) as error:  # moments that Python has no words for
         why = str(error).partition("\n")[0]
         raise WorkloadError(f"{source.name}: expected a Parquet file, got: {why}.") from error
     rows = [

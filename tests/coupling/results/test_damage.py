@@ -364,7 +364,7 @@ def test_no_table_at_all_is_refused(tmp_path, experiment):
 
     (tmp_path / "bare" / "jobs.parquet").write_bytes(b"PAR1 no table PAR1")
 
-    with pytest.raises(ResultError, match=r"bare/jobs.parquet: expected a Parquet table, got: "):
+    with pytest.raises(ResultError, match=r"bare/jobs.parquet: expected a Parquet file, got: "):
         Result.load(tmp_path / "bare")
 
 
