@@ -13,6 +13,7 @@ from pathlib import Path
 from measured.judge import (
     BARS,
     DRAWS,
+    JUDGED,
     MICRO_PACKETS,
     MICRO_RELATIVE,
     VARIANTS,
@@ -54,7 +55,7 @@ def micro_lines(path: Path) -> tuple[list[str], bool]:
 
 def main(folder: Path) -> int:
     """Print and record the tables; return the exit status."""
-    found = {title: judged(title, folder / file) for title, file in FILES.items()}
+    found = {title: judged(title, folder / file) for title, file in JUDGED.items()}
     lines = [
         "Interference by both programs; errors in per cent of the other's. Seeds averaged: "
         + ", ".join(f"{title} {draws}" for title, draws in DRAWS.items())
@@ -79,7 +80,8 @@ def main(folder: Path) -> int:
     print("\n".join(lines))
     record("The packet simulation against another", COMMAND, lines)
     tree, rows = tree_of_packets(), []
-    for title, own in found.items():
+    for title in FILES:
+        own = found[title]
         told = {"packets": errors(own.true, own.together)}
         rows += [
             replace(row, source=COMMAND) for row in comparisons(title, own.n_cases, tree, told)

@@ -13,6 +13,7 @@ from measured.packets import FILES, errors, traffic_of, tree_of_packets
 from netsim.arrays import Floats, Ints
 from netsim.contention.base import Traffic
 from netsim.packets.columns import World
+from netsim.packets.ranks import by_rank
 from netsim.packets.running import advance
 from netsim.packets.switch import Switch
 from netsim.packets.world import build, scene_of
@@ -20,7 +21,9 @@ from netsim.routing.dmodk import DModK
 from netsim.topology.fattree import FatTree
 
 DUTY, ALWAYS = FILES
-DRAWS = {DUTY: 1, ALWAYS: 3}  # seeds averaged; three iterations in step are two-valued
+RANKS = f"{ALWAYS}, ranks by themselves"
+JUDGED = FILES | {RANKS: FILES[ALWAYS]}
+DRAWS = {DUTY: 1, ALWAYS: 3, RANKS: 3}  # seeds averaged; three iterations in step are two-valued
 START_NS = 1.0
 MICRO_SEEDS = 12  # the other program draws the order of messages in a NIC, once
 MICRO_PACKETS, MICRO_RELATIVE = 4.0, 0.01
@@ -42,6 +45,7 @@ BARS = (  # cases, quantity, least, most
     (DUTY, "mean", 0.0, 1.0),
     (DUTY, "contended", 0.0, 1.5),
     (DUTY, "bias", 0.97, 1.03),
+    (RANKS, "mean", 0.0, 1.5),
 )
 
 
@@ -132,22 +136,52 @@ def duty_case(tree: FatTree, case: Mapping[str, Any], seed: int) -> tuple[Floats
     return alone, (compute + communication) / (compute + alone)
 
 
+def rank_case(tree: FatTree, case: Mapping[str, Any], seed: int) -> tuple[Floats, Floats]:
+    """Return the same of jobs without barriers; alone a rank leaves after its iterations."""
+    jobs = case["jobs"]
+    parts = [traffic_of(tree, job) for job in jobs]
+    need = np.array([job["iters"] for job in jobs])
+    own = np.concatenate(
+        [
+            _ranks_end_ns(tree, [part], need[i : i + 1], seed, leaves=True)
+            for i, part in enumerate(parts)
+        ]
+    )
+    return own, _ranks_end_ns(tree, parts, need, seed, leaves=False) / own
+
+
+def _ranks_end_ns(
+    tree: FatTree, parts: Sequence[Traffic], need: Ints, seed: int, *, leaves: bool
+) -> Floats:
+    """Return how long the last rank of each job takes for the iterations asked for."""
+    links = np.concatenate([part.routes.links for part in parts])
+    scene, job = by_rank(scene_of(parts, np.zeros_like(links)), tree)
+    world = build(scene, tree.capacity, Switch(), seed, 2**14)
+    ranks = world.jobs[:-1]
+    ranks["need"], ranks["leaves"], ranks["wake"] = need[job], leaves, START_NS
+    ended = advance(world).jobs["need_end"][:-1]
+    return np.array([ended[job == own].max() for own in range(len(parts))]) - START_NS
+
+
 def judged(title: str, path: Path, every: int = 1) -> Judged:
     """Simulate the cases of a file, or every n-th of them."""
     tree = tree_of_packets()
     cases = json.loads(gzip.decompress(path.read_bytes()))["cases"][::every]
-    run = always_case if title == ALWAYS else duty_case
+    run = {ALWAYS: always_case, DUTY: duty_case, RANKS: rank_case}[title]
     drawn = [[run(tree, case, seed) for case in cases] for seed in range(DRAWS[title])]
     alone, together = (
         np.mean([np.concatenate([case[i] for case in draw]) for draw in drawn], axis=0)
         for i in range(2)
     )
-    if title == ALWAYS:
+    if title != DUTY:
+        alone_key, together_key = (
+            ("rank_alone", "rank_persist") if title == RANKS else ("bsp_alone", "bsp_persist")
+        )
         results = [case["results"] for case in cases]
         pairs = [
             (own["jobs"][0]["comm_ns"], both["slowdown"])
             for found in results
-            for own, both in zip(found["bsp_alone"], found["bsp_persist"]["jobs"], strict=True)
+            for own, both in zip(found[alone_key], found[together_key]["jobs"], strict=True)
         ]
     else:
         pairs = [
