@@ -12,7 +12,7 @@ from concurrent.futures.process import BrokenProcessPool
 from contextlib import ExitStack, contextmanager
 from functools import lru_cache
 from pathlib import Path
-from threading import Thread
+from threading import Lock, Thread
 from typing import Any
 
 from coupling.errors import ExperimentError, ResultError
@@ -25,6 +25,7 @@ _KEPT = "finished cells are kept; the same command goes on from there"
 _PATIENCE_S = "30 s"
 _FAILURES = 3  # workers that may die over one cell, before it is taken to be its fault
 _KIB = 1024
+_ONE_AT_A_TIME = Lock()  # threads of a Dask worker share a desk
 Computed = Callable[[int], None]
 """Called with the place of a cell as it is finished."""
 
@@ -49,7 +50,13 @@ def compute(folder: str, digest: str, index: int) -> int:
 
     `digest`: hash of the plan, as `digest_of` returns it.
     """
-    desk = _desk(folder, digest)
+    with _ONE_AT_A_TIME:
+        _compute(_desk(folder, digest), folder, index)
+    return index
+
+
+def _compute(desk: _Desk, folder: str, index: int) -> None:
+    """Compute a cell at a desk, and keep it."""
     cell, experiment = desk.plan.cells[index], desk.plan.experiment(index)
     found = desk.bench.inputs(experiment)
     if set(found.values()) != set(cell.inputs):
@@ -70,7 +77,6 @@ def compute(folder: str, digest: str, index: int) -> int:
         "peak_memory_bytes": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * _KIB,
     }
     desk.store.add(cell, result, cost, jobs=desk.plan.spec.design.jobs)
-    return index
 
 
 def digest_of(folder: Path) -> str:

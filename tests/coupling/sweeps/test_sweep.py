@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pandas as pd
@@ -299,3 +300,22 @@ def test_options_that_make_no_sense_are_one_line(command, small, arguments, told
     assert (status, out) == (2, "")
     assert told in err
     assert err.count("\n") == 1
+
+
+def test_threads_of_one_process_compute_one_cell_at_a_time(spec, tmp_path, monkeypatch):
+    """Workers of Dask may have several threads, which share what was read and made."""
+    inside, most = [], []
+
+    def slow(_desk, _folder, index):
+        inside.append(index)
+        time.sleep(0.02)
+        most.append(len(inside))
+        inside.remove(index)
+
+    make_plan(spec).save(tmp_path)
+    digest = executors.digest_of(tmp_path)
+    monkeypatch.setattr(executors, "_compute", slow)
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(lambda at: executors.compute(str(tmp_path), digest, at), range(8)))
+
+    assert most == [1] * 8
