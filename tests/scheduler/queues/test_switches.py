@@ -96,6 +96,21 @@ def test_zero_limits_only_those_who_ask():
     assert [records[number].start_s for number in (1, 2)] == [0.0, 120.0]
 
 
+def test_a_reservation_is_for_the_time_at_which_few_switches_are_enough():
+    """
+    As above, with a fifth job of one node for 15 s.
+
+    The head is expected on nodes 0 and 1 at 20 s, not on 1 and 3 at 10 s, so the fifth, which ends
+    at 16 s, starts at once.
+    """
+    jobs = [job(1, 1, 20.0), job(2, 1, 10.0), job(3, 1, 99.0)]
+    jobs += [job(4, 2, 5.0, submit_s=1.0), job(5, 1, 15.0, submit_s=1.0)]
+
+    records = run(jobs, "easy", "1@60")
+
+    assert (records[4].start_s, records[5].start_s) == (20.0, 1.0)
+
+
 def test_others_overtake_a_job_that_waits_for_switches():
     """EASY: a short job uses the nodes meanwhile, a long one as well, since enough are left."""
     jobs = [job(1, 3, 10.0), job(2, 2, 30.0), job(3, 2, 900.0)]
