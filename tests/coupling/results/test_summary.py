@@ -232,6 +232,15 @@ def test_gains_in_mind_by_hand():
     assert found.p == pytest.approx(0.239, abs=0.003)  # t = 0.71 of 62 degrees: nearly normal
 
 
+def test_a_job_of_ten_nodes_is_small_and_one_of_eleven_large():
+    """31 of each: the small come from 4 hops to 3, the large from 5 to 4."""
+    sizes = np.repeat([10, 11], 31)
+
+    found = mind_gain(sizes, np.ones(62), np.repeat([4.0, 5.0], 31), np.repeat([3.0, 4.0], 31))
+
+    assert (found.small, found.large) == pytest.approx((0.25, 0.2))
+
+
 def test_gains_in_mind_pair_jobs_by_number_and_leave_out_who_did_not_run():
     reference = table([(0.0, 0.0, 10.0, 2, 0), (0.0, 0.0, 30.0, 4, 0), (0.0, 0.0, 5.0, 4, 0)], 2.0)
     jobs = reference.iloc[::-1].assign(aph=[1.0, 4.0, 0.5], dropped=["gone", "", ""])

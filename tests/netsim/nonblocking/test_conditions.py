@@ -121,9 +121,10 @@ def two_pods(a, b, ports=((0, 1),) * 2):
     return Partition(np.array(nodes), np.array(links, dtype=np.int64))
 
 
-def test_the_five_node_job_whose_remainder_leaf_is_in_the_larger_tree_breaks_1_alone():
+@pytest.mark.parametrize("counts", [([2], [2, 1]), ([2, 1], [2])])
+def test_the_five_node_job_whose_remainder_leaf_is_in_the_larger_tree_breaks_1_alone(counts):
     """The counterexample to necessity (it is non-blocking all the same): n_T^r = 3 > n_T = 2."""
-    job = two_pods([2], [2, 1])
+    job = two_pods(*counts)
 
     assert broken(TREES["radix 4"], job) == ["1"]
     assert (
