@@ -6,7 +6,8 @@ from contextlib import contextmanager
 from types import FrameType
 from typing import NoReturn
 
-from coupling.errors import Stopped
+from coupling.errors import CouplingError, Stopped
+from fabricsim.checking import wrong
 
 Told = Callable[[str, int, int], None]
 SIGNALLED = 128  # plus the number of the signal: what shells report
@@ -26,6 +27,12 @@ def stop(signum: int, _frame: FrameType | None) -> None:
     if _Shield.signum:  # asked for twice
         os._exit(SIGNALLED + signum)
     _Shield.signum = signum
+
+
+def demand_told(progress: object) -> None:
+    """Refuse what progress cannot be told to, before anything is computed."""
+    if progress is not None and not callable(progress):
+        raise wrong("progress", "what can be called, or None", progress, CouplingError)
 
 
 @contextmanager

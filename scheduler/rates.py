@@ -2,9 +2,12 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from math import inf
 from typing import Protocol
 
+from fabricsim.checking import number
 from scheduler.allocation import Allocation
+from scheduler.errors import SchedulerError
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,10 +21,22 @@ class Pace:
         Iteration time together / alone, at least 1 (exactly 1 where no link is shared).
     placement_factor : float
         Iteration time alone / ideal, at least 1.
+
+    Raises
+    ------
+    SchedulerError
+        If one of them is no positive number.
     """
 
     interference: float = 1.0
     placement_factor: float = 1.0
+
+    def __post_init__(self) -> None:
+        """Refuse what no time can be divided by; true numbers pass without a second look."""
+        for name in ("interference", "placement_factor"):
+            value = getattr(self, name)
+            if not isinstance(value, float) or not 0.0 < value < inf:
+                number(name, value, positive=True, error=SchedulerError)
 
     @property
     def slowdown(self) -> float:

@@ -17,6 +17,7 @@ from coupling import (
     read_snapshot,
     run,
     run_campaign,
+    run_sweep,
     speedup,
     summarize,
     verify,
@@ -37,6 +38,10 @@ D_MOD_K = netsim.make_routing("d-mod-k", TREE)
 ROUTES = netsim.Routes.from_lists([[0], [0, 1]], 2)
 SMALL = {"topology": {"kind": "fat-tree", "radix": 4}, "workload": {"generator": "synth"}}
 JOB = {"id": 1, "submit_s": 0.0, "n_nodes": 2, "runtime_s": 10.0, "requested_s": 10.0}
+
+
+def small():
+    return Experiment(SMALL["topology"], {"generator": "synth", "mean_nodes": 2, "n_jobs": 5})
 
 
 def partition(nodes, links=()):
@@ -229,6 +234,14 @@ ATTACKS = {
     "a pace on a name": lambda: NetworkPace("cab", D_MOD_K, None),
     "a pace without a routing": lambda: NetworkPace(TREE, "d-mod-k", None),
     "a pace of a model's name": lambda: NetworkPace(TREE, D_MOD_K, "fast"),
+    "a pace of nan": lambda: scheduler.Pace(NAN),
+    "a pace of a text": lambda: scheduler.Pace("2"),
+    "a placement factor of 0": lambda: scheduler.Pace(placement_factor=0.0),
+    "an endless placement factor": lambda: scheduler.Pace(placement_factor=INF),
+    "a true pace": lambda: scheduler.Pace(interference=True),
+    "a run told to 3": lambda: run(small(), progress=3),
+    "a campaign told to a text": lambda: run_campaign(small(), "out", progress="no"),
+    "a sweep told to 3": lambda: run_sweep(None, "out", progress=3),
     "a summary of 0 nodes": lambda: summarize(None, 0),
     "a summary of nan nodes": lambda: summarize(None, NAN),
     "a snapshot that is a number": lambda: read_snapshot(3),

@@ -23,7 +23,7 @@ from coupling.experiments.setup import check_parts
 from coupling.experiments.workers import Kept, demand_sendable, run_in_workers
 from coupling.results.manifest import NOT_AGAIN
 from coupling.results.result import Result
-from coupling.stopping import shielded
+from coupling.stopping import demand_told, shielded
 from fabricsim.checking import flag, path_of, shortened, whole
 from netsim.topology.base import Topology
 from netsim.wholefile import temporary_name
@@ -113,6 +113,7 @@ def run_campaign(
     whole("workers", workers, 1, error=ResultError)
     flag("resume", resume, error=ResultError)
     flag("csv", csv, error=ResultError)
+    demand_told(progress)
     if workers > 1:
         demand_sendable(experiment)
     parts = assemble(experiment)

@@ -23,6 +23,7 @@ from coupling.results.from_schedule import (
 )
 from coupling.results.result import Result
 from coupling.results.summary import summarize
+from coupling.stopping import demand_told
 from netsim.accuracy import setting_of
 from scheduler.allocators.base import Allocator, Bounded
 from scheduler.cluster import Cluster
@@ -59,6 +60,7 @@ def run(experiment: Experiment, progress: Progress | None = None) -> Result:
         If a name, value or file is wrong; nothing has been run then.
     """
     demand_experiment(experiment)
+    demand_told(progress)
     parts = assemble(experiment)
     check_parts(experiment, parts)
     return run_parts(experiment, with_reference_runtimes(experiment, parts, progress), progress)

@@ -10,6 +10,7 @@ import pandas as pd
 
 from coupling.errors import ExperimentError, ResultError
 from coupling.experiments.claim import LOCK, claim
+from coupling.stopping import demand_told
 from coupling.sweeps.cost import missing, warm
 from coupling.sweeps.executors import compute_here, compute_in_processes, compute_on_dask
 from coupling.sweeps.plan import PLAN, Plan, make_plan
@@ -176,6 +177,7 @@ def run_sweep(
     whole("workers", workers, 1, error=ResultError)
     if dask is not None and workers > 1:
         raise ExperimentError("workers: expected 1 with dask, whose scheduler has its own.")
+    demand_told(progress)
     check_folder(folder)
     plan = make_plan(spec, None if progress is None else _told(progress, "checked"))
     with claimed(folder):
