@@ -9,22 +9,11 @@ from netsim.topology.base import Topology
 
 def by_rank(scene: Scene, topology: Topology) -> tuple[Scene, Ints]:
     """
-    Turn each rank of each job into a job of its own.
+    Turn each rank of each job, with a barrier after each step, into a job of its own.
 
-    Parameters
-    ----------
-    scene : Scene
-        Jobs with a barrier after each step.
-    topology : Topology
-        The fabric; the ranks of a job are the nodes that it sends from and to.
-
-    Returns
-    -------
-    scene : Scene
-        Of the ranks. A rank has the steps in which it sends or receives; one ends when its own
-        messages have left the NIC and those for it have arrived.
-    job : (R,) int array
-        Job of each rank.
+    The ranks of a job are the nodes that it sends from and to. A rank has the steps in which it
+    sends or receives; one ends when its own messages have left the NIC and those for it have
+    arrived. Result: the ranks, and the job of each, (R,).
     """
     step = np.repeat(np.arange(scene.step_first.size - 1), np.diff(scene.step_first))
     job = np.searchsorted(scene.job_first, step, side="right") - 1
