@@ -7,7 +7,7 @@ import numpy as np
 
 from netsim.arrays import Floats, Ints
 from netsim.contention.base import Traffic
-from netsim.contention.constants import ConstantsOf, JobConstants
+from netsim.contention.constants import ConstantsOf, StepTimes
 from netsim.partition import Partition
 from netsim.routing.base import Routing
 from netsim.routing.ranks import RankRouting
@@ -132,7 +132,7 @@ class TrafficOf:
         self.latency_bound = 0
         self._topology = topology
         self._routing = RankRouting(topology, routing)
-        self._constants = ConstantsOf(topology)
+        self._times = ConstantsOf(topology).times
 
     def __call__(
         self, communication: Communication | None, partition: Partition
@@ -204,7 +204,7 @@ class TrafficOf:
         injection_s = times.injection_s
         scale = 1.0
         if iteration_s is not None:
-            latency_sum_s = float(times.steps["latency_s"].sum())
+            latency_sum_s = times.latency_s
             wanted_s = fraction * iteration_s
             scale = (wanted_s - latency_sum_s) / (injection_s - latency_sum_s)
             if scale <= 0:
@@ -219,8 +219,8 @@ class TrafficOf:
 
     def _routed(
         self, flows: RankFlows, partition: Partition, n_nodes: int
-    ) -> tuple[Traffic, JobConstants]:
-        """Return the traffic of messages between nodes, without compute, and its constants."""
+    ) -> tuple[Traffic, StepTimes]:
+        """Return the traffic of messages between nodes, without compute, and its times alone."""
         src = partition.nodes[flows.src]
         step, nbytes = flows.step, flows.nbytes
         routes, parts = self._routing.routes(partition.nodes, flows.src, flows.dst, partition)
@@ -230,4 +230,4 @@ class TrafficOf:
         latency_s = self._topology.path_latency_s(routes.hops)
         sender = senders(self._topology, src, routes)
         traffic = Traffic(step, sender, nbytes, routes, 0.0, latency_s, n_nodes)
-        return traffic, self._constants(traffic)
+        return traffic, self._times(traffic)

@@ -20,6 +20,30 @@ _T = TypeVar("_T", bound=np.generic)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class StepTimes:
+    """How long the steps of a job take alone: `steps` as in `JobConstants`."""
+
+    steps: Table
+
+    @property
+    def communication_s(self) -> float:
+        """Communication time of an iteration alone: sum of tau + lam over the steps."""
+        both = np.empty((self.steps.size, 2))
+        both[:, 0], both[:, 1] = self.steps["drain_s"], self.steps["latency_s"]
+        return float(both.sum())
+
+    @property
+    def injection_s(self) -> float:
+        """Communication time of an iteration if only the node links limited it."""
+        return float(self.steps["injection_s"].sum())
+
+    @property
+    def latency_s(self) -> float:
+        """What latency alone takes of an iteration: sum of lam over the steps."""
+        return float(self.steps["latency_s"].sum())
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class JobConstants:
     """
     One job's demands on channels, per (channel) record and per (channel, step) entry.
@@ -54,15 +78,8 @@ class JobConstants:
 
     @property
     def communication_s(self) -> float:
-        """Communication time of an iteration alone: sum of tau + lam over the steps."""
-        both = np.empty((self.steps.size, 2))
-        both[:, 0], both[:, 1] = self.steps["drain_s"], self.steps["latency_s"]
-        return float(both.sum())
-
-    @property
-    def injection_s(self) -> float:
-        """Communication time of an iteration if only the node links limited it."""
-        return float(self.steps["injection_s"].sum())
+        """Communication time of an iteration alone."""
+        return StepTimes(self.steps).communication_s
 
     @property
     def iteration_s(self) -> float:
@@ -108,22 +125,31 @@ class ConstantsOf:
 
     def __call__(self, traffic: Traffic) -> JobConstants:
         """Return the constants of one job."""
+        records, entries, steps = self._kernels.job_constants(
+            *self._arguments(traffic), self._per_flow, self._fabric, self._scratch
+        )
+        return JobConstants(records, entries, steps, float(traffic.compute_s))
+
+    def times(self, traffic: Traffic) -> StepTimes:
+        """Return how long the steps of a job take alone, without what only the model asks for."""
+        return StepTimes(
+            self._kernels.step_times(*self._arguments(traffic), self._fabric, self._scratch)
+        )
+
+    def _arguments(self, traffic: Traffic) -> tuple[Ints, Ints, Floats, Ints, Ints, Floats]:
+        """Return the checked flows of a job as the kernels take them."""
         check_traffic(traffic, self.topology)
         if traffic.step.size > self._scratch.opened.size:
             longer = np.zeros(2 * traffic.step.size, dtype=np.int64)
             self._scratch = self._scratch._replace(opened=longer)
-        records, entries, steps = self._kernels.job_constants(
+        return (
             np.ascontiguousarray(traffic.step, np.int64),
             np.ascontiguousarray(traffic.sender, np.int64),
             np.ascontiguousarray(traffic.nbytes, np.float64),
             np.ascontiguousarray(traffic.routes.indptr, np.int64),
             np.ascontiguousarray(traffic.routes.links, np.int64),
             np.ascontiguousarray(traffic.latency_s, np.float64),
-            self._per_flow,
-            self._fabric,
-            self._scratch,
         )
-        return JobConstants(records, entries, steps, float(traffic.compute_s))
 
 
 def _read_only(array: NDArray[_T]) -> NDArray[_T]:

@@ -242,6 +242,53 @@ def _by_channel(
     return records, grouped
 
 
+@njit(cache=True)
+def _empty_tables(flows: Flows) -> tuple[Table, Table, Places]:
+    """Return the steps of a job, and room for an entry of each hop."""
+    n_flows = flows.step.size
+    n_hops = flows.indptr[n_flows]
+    places = Places(
+        np.empty(n_hops, np.int64),
+        np.empty(n_hops, np.int64),
+        np.empty(n_hops, np.int64),
+        np.empty(n_hops, np.int64),
+    )
+    steps = np.zeros(flows.step[n_flows - 1] + 1 if n_flows else 0, STEP)
+    return steps, np.zeros(n_hops, ENTRY), places
+
+
+@njit(
+    (_INTS, _INTS, _FLOATS, _INTS, _INTS, _FLOATS, _FABRIC, _SCRATCH),
+    cache=True,
+    error_model="numpy",
+)
+def step_times(
+    step: Ints,
+    sender: Ints,
+    nbytes: Floats,
+    indptr: Ints,
+    links: Ints,
+    latency_s: Floats,
+    fabric: Fabric,
+    scratch: Scratch,
+) -> Table:
+    """Return the steps of one job, as `job_constants` does."""
+    flows = Flows(step, sender, nbytes, indptr, links, latency_s)
+    steps, entries, places = _empty_tables(flows)
+    first, n_entries = 0, 0
+    while first < flows.step.size:
+        base = n_entries
+        last, n_entries = _drain(first, base, False, flows, fabric, scratch, places, entries, steps)
+        for f in range(first, last):
+            scratch.opened[flows.sender[f]] = 0
+            for hop in range(flows.indptr[f], flows.indptr[f + 1]):
+                scratch.injected_s[fabric.bundle[fabric.channel[flows.links[hop]]]] = 0.0
+        for k in range(base, n_entries):
+            scratch.entry[places.channel[k]] = -1
+        first = last
+    return steps
+
+
 @njit(
     (_INTS, _INTS, _FLOATS, _INTS, _INTS, _FLOATS, boolean, _FABRIC, _SCRATCH),
     cache=True,
@@ -266,15 +313,7 @@ def job_constants(
     """
     flows = Flows(step, sender, nbytes, indptr, links, latency_s)
     n_flows = flows.step.size
-    n_hops = flows.indptr[n_flows]
-    steps = np.zeros(flows.step[n_flows - 1] + 1 if n_flows else 0, STEP)
-    entries = np.zeros(n_hops, ENTRY)
-    places = Places(
-        np.empty(n_hops, np.int64),
-        np.empty(n_hops, np.int64),
-        np.empty(n_hops, np.int64),
-        np.empty(n_hops, np.int64),
-    )
+    steps, entries, places = _empty_tables(flows)
     finish_s = np.empty(n_flows)
     order = np.empty(n_flows, np.int64)
     n_entries = 0

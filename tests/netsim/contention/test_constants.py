@@ -51,7 +51,6 @@ def test_three_flows_by_hand(fabric, traffic):
 
     np.testing.assert_allclose(rows(constants.steps), [[3.0, 0.3, 3.3]])
     assert constants.communication_s == pytest.approx(3.3)
-    assert constants.injection_s == pytest.approx(3.3)
     assert constants.iteration_s == pytest.approx(8.3)
     # m = 1/2 + 1/2 + 1; G = (3/2 + 3/2 + 3/2) / 2; E: two flows of weight 1/2 and one of 1, for 3 s
     np.testing.assert_allclose(entry(constants, 2, 0), [3.0, 2.0, 2.0, 2.25, 3.0, 6.0])
@@ -110,18 +109,24 @@ def test_constants_of_patterns_on_a_tree_equal_the_naive_ones(tree, plain):
     stream = Stream(tree, 0, 14, random_nodes=True)
     starts = [job for kind, _, job in islice(stream.events(), 18) if kind == "start"]
 
+    constants_of = ConstantsOf(tree)
     for job in starts[:7]:
-        assert_equal_to_naive(ConstantsOf(tree)(job), plain(job)[0], tree.capacity)
+        times = constants_of.times(job)  # leaves nothing behind that the constants would see
+        constants = constants_of(job)
+        assert_equal_to_naive(constants, plain(job)[0], tree.capacity)
+        np.testing.assert_array_equal(times.steps, constants.steps)
+        np.testing.assert_array_equal(constants_of.times(job).steps, constants.steps)
 
 
 def test_injection_time_counts_only_first_and_last_links(fabric, traffic):
     """The slow middle link makes the time alone, not the time of an ideal placement."""
     steps = [[(0, 4.0, [0, 1, 2], 0.5)], [(0, 4.0, [0], 0.25)]]
 
-    constants = ConstantsOf(fabric([2.0, 0.5, 1.0]))(traffic(steps, 0.0, 3))
+    times = ConstantsOf(fabric([2.0, 0.5, 1.0])).times(traffic(steps, 0.0, 3))
 
-    assert constants.communication_s == pytest.approx(8.5 + 2.25)
-    assert constants.injection_s == pytest.approx(4.5 + 2.25)
+    assert times.communication_s == pytest.approx(8.5 + 2.25)
+    assert times.injection_s == pytest.approx(4.5 + 2.25)
+    assert times.latency_s == pytest.approx(0.5 + 0.25)
 
 
 def test_flows_inside_a_node_take_no_time_and_open_nothing(fabric, traffic):
