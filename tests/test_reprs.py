@@ -147,7 +147,8 @@ def test_answers_are_tables(objects):
     ]
     tables = [own for own in objects if hasattr(own, "to_frame")]
     assert {type(own).__name__ for own in tables} == {
-        *("Estimate", "Verification", "Result", "FlowReport", "Now", "WhatIf")
+        *("Estimate", "Verification", "Result", "FlowReport", "Now", "WhatIf"),
+        *("Sweep", "Comparison"),
     }
     for own in tables:
         assert own._repr_html_().startswith("<table")

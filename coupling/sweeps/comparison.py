@@ -219,7 +219,8 @@ def _wide(cells: pd.DataFrame, metric: str, sides: _Sides) -> pd.DataFrame:
     """Return a row per draw and a column per policy."""
     order = list(dict.fromkeys(cells[POLICY]))
     index: Any = list(sides.rest) or [pd.Series(0, index=cells.index, name=ALL)]
-    return cells.pivot_table(index=index, columns=POLICY, values=metric, sort=False)[order]
+    wide = cells.pivot_table(index=index, columns=POLICY, values=metric, sort=False)
+    return wide.reindex(columns=order)  # a number that no cell has leaves no column
 
 
 def _relative(wide: pd.DataFrame, sides: _Sides) -> pd.DataFrame:

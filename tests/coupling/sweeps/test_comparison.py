@@ -93,6 +93,15 @@ def test_intervals_hold_a_known_difference_in_95_of_100_sweeps():
     assert 0.89 <= held / repeats <= 0.995
 
 
+def test_a_number_that_no_cell_has_is_told_as_missing():
+    """No steady utilisation where no job ever waits: nothing to compare, and nothing breaks."""
+    found = compare_policies(sweep_of(lambda *_: np.nan), metrics=METRIC)
+
+    own = row_of(found, "ta")
+    assert np.isnan(own[["baseline", "mean", "difference", "low", "high"]].astype(float)).all()
+    assert own["draws"] == 0
+
+
 def test_wins_ties_and_kendalls_tau_by_hand():
     """Ta wins in seed 1, ties in seed 2, loses in seed 3; jigsaw always wins."""
     ta = {1: 90.0, 2: 100.0, 3: 110.0}
