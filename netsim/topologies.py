@@ -7,6 +7,7 @@ from typing import Any
 from netsim.errors import TopologyError
 from netsim.formats.fields import Fields
 from netsim.topology.base import Topology
+from netsim.topology.building import FabricTooLargeError
 from netsim.topology.dragonfly import build_dragonfly
 from netsim.topology.fattree import FatTree, build_fat_tree, fat_tree_of_radix
 from netsim.topology.gateways import VARIANTS
@@ -18,6 +19,11 @@ from netsim.topology.torus import build_torus
 DEFAULT_BANDWIDTH = 12.5e9  # bytes per second: 100 Gb/s, where a table names none
 # base and per link in seconds, and buffer of a port in bytes, of packet-level runs of CODES
 LATENCIES = {"codes": (315e-9, 417.7e-9, 65536.0)}
+
+_SIZES = {
+    *("children", "parents", "parallel", "radix", "levels", "rails", "nodes_per_group", "groups"),
+    *("spines_per_rail", "dims", "nodes_per_router", "routers", "global_links", "lanes"),
+}
 
 Common = Mapping[str, Any]
 
@@ -57,7 +63,11 @@ def make_topology(spec: Mapping[str, Any] | str) -> Topology:
     common = _common(fields)
     excluded, cables = fields.listed("excluded"), fields.listed("failed_links")
     switches = fields.listed("failed_switches")
-    topology = TOPOLOGIES[table["kind"]](fields, common)
+    try:
+        topology = TOPOLOGIES[table["kind"]](fields, common)
+    except FabricTooLargeError as error:
+        sizes = ", ".join(name for name in table if name in _SIZES)
+        raise TopologyError(f"{sizes}: {error}" if sizes else str(error)) from None
     buffer_bytes = fields.buffer("buffer", _preset(fields)[2])
     topology = replace(topology, buffer_bytes=buffer_bytes) if buffer_bytes else topology
     fields.finish()

@@ -151,12 +151,16 @@ def _out_of_range(topology: Topology) -> str:
     fastest = float(topology.capacity.max(initial=_LEAST_RATE))
     if not _LEAST_RATE <= slowest <= fastest <= _MOST_RATE:
         wrong = slowest if slowest < _LEAST_RATE else fastest
-        return f"expected links of {_LEAST_RATE:g} to {_MOST_RATE:g} bytes/s, got {wrong:g}."
-    latency_s = max(topology.latency_base_s, topology.latency_per_link_s)
-    if latency_s > _MOST_LATENCY_S:
-        return f"expected latencies of at most {_MOST_LATENCY_S:g} s, got {latency_s:g}."
+        range_ = f"{_LEAST_RATE:g} to {_MOST_RATE:g} bytes/s"
+        return f"bandwidth: expected links of {range_}, got {wrong:g}."
+    for name in ("latency_base_s", "latency_per_link_s"):
+        latency_s = getattr(topology, name)
+        if latency_s > _MOST_LATENCY_S:
+            return (
+                f"{name}: expected latencies of at most {_MOST_LATENCY_S:g} s, got {latency_s:g}."
+            )
     if topology.buffer_bytes > _MOST_BUFFER:
-        most = f"expected a buffer of at most {_MOST_BUFFER:g} bytes"
+        most = f"buffer: expected a buffer of at most {_MOST_BUFFER:g} bytes"
         return f"{most}, got {topology.buffer_bytes:g}."
     return ""
 

@@ -8,10 +8,14 @@ from netsim.errors import TopologyError
 _MOST_LINKS = 10_000_000
 
 
+class FabricTooLargeError(TopologyError):
+    """A fabric that is not built, for want of memory."""
+
+
 def check_size(n_links: int) -> None:
     """Refuse a fabric before the memory is full."""
     if n_links > _MOST_LINKS:
-        raise TopologyError(
+        raise FabricTooLargeError(
             f"the fabric would have {n_links:,} directed links; at most {_MOST_LINKS:,} are built."
         )
 
