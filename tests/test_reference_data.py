@@ -37,9 +37,10 @@ def clone(tmp_path):
     """Return a function that runs four tests with our conftest: exit status and last lines."""
     tests = tmp_path / "clone" / "tests"
     tests.mkdir(parents=True)
-    shutil.copy(ROOT / "tests" / "conftest.py", tests)
+    for name in ("conftest.py", "chromium.py"):
+        shutil.copy(ROOT / "tests" / name, tests)
     (tests / "test_it.py").write_text(TESTS)
-    (tmp_path / "clone" / "pytest.ini").write_text("[pytest]\n")
+    (tmp_path / "clone" / "pytest.ini").write_text("[pytest]\npythonpath = tests\n")
 
     def run(**environment):
         done = subprocess.run(

@@ -15,8 +15,8 @@ from scheduler.job import Job
 from scheduler.workload.hostlist import expand_hostlist
 
 _DIGITS = 10
-MOST_RANKS = 16_384
-"""Ranks of a job; one of more counts as one of a rank on each node."""
+MOST_RANKS = 2_048
+"""Ranks of a job: an all-to-all of so many is 4 million flows. More count as one on each node."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

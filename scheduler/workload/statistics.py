@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from fabricsim.checking import whole
 from netsim.arrays import Floats, Ints
 from scheduler.errors import WorkloadError
 from scheduler.workload import Workload, cancelled, running
@@ -49,8 +50,8 @@ def trace_numbers(workload: Workload, n_nodes: int | None = None) -> Numbers:
     `workload`: jobs, in the order of submission, and what was dropped. Result: as docs/commands.md
     lists it; fractions, not per cent; None where a number does not exist.
     """
-    if n_nodes is not None and n_nodes < 1:
-        raise WorkloadError(f"--nodes: expected a whole number from 1, got {n_nodes}.")
+    if n_nodes is not None:
+        whole("--nodes", n_nodes, 1, error=WorkloadError)
     jobs = job_frame(workload)
     numbers: Numbers = {
         "source": workload.source,

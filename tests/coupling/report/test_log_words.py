@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from coupling.report.log import remarks
+from scheduler.errors import WorkloadError
 from scheduler.job import Job
 from scheduler.workload import Workload
 from scheduler.workload.statistics import trace_numbers
@@ -110,3 +111,11 @@ def test_a_log_without_requests_says_what_backfilling_goes_by():
     first = remarks(trace_numbers(Workload(jobs, "none")))[0]
 
     assert first == "No job has a requested time: backfilling has to go by run times."
+
+
+@pytest.mark.parametrize("machine", [0, 10**400], ids=["none", "countless"])
+def test_a_machine_of_no_or_countless_nodes_is_refused(machine):
+    job = Job(1, 0.0, 1, 10.0, 10.0)
+
+    with pytest.raises(WorkloadError, match=r"--nodes: expected a whole number"):
+        trace_numbers(Workload((job,), "a"), machine)

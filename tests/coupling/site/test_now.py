@@ -181,7 +181,16 @@ def test_jobs_without_tasks_have_a_rank_on_each_node_and_that_is_told(tmp_path):
 
     found = fs.now(TREE, path, profile=rule(), draws=1)
 
-    assert "2 jobs have one rank on each node (tasks not told, or above 16,384)" in found.assumed
+    assert "2 jobs have one rank on each node (tasks not told, or above 2,048)" in found.assumed
+
+
+def test_jobs_of_more_tasks_than_can_be_told_apart_have_a_rank_on_each_node(tmp_path):
+    """An all-to-all of 4,101 ranks took more than 20 s."""
+    path = queue(tmp_path / "q.json", PAIR, tasks=4101)
+
+    found = fs.now(TREE, path, profile=rule(), draws=1)
+
+    assert "2 jobs have one rank on each node (tasks not told, or above 2,048)" in found.assumed
 
 
 def test_tasks_are_spread_evenly_over_the_nodes(tmp_path):
