@@ -25,6 +25,7 @@ _RIGHT = (
     'jobs.*.id: int to "\\u2603"',
     'match.user: list to "\\u2603"',
     "toml: twice communication.rule",
+    "profile.toml: twice rule",
 )
 
 
