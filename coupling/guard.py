@@ -95,8 +95,8 @@ class _Guard(io.TextIOBase):
         return self._stream.encoding or "utf-8"
 
     def isatty(self) -> bool:
-        """Say whether people read along."""
-        return self._stream.isatty()
+        """Say whether people read along; nobody reads what is closed."""
+        return not self._stream.closed and self._stream.isatty()
 
     def fileno(self) -> int:
         """Return the descriptor of the stream."""

@@ -9,6 +9,7 @@ from typing import Literal, Protocol, TypedDict, Unpack
 import numpy as np
 from numpy.typing import NDArray
 
+from fabricsim import checking
 from netsim.arrays import Floats, Ints
 from netsim.errors import UnitError
 from netsim.units import Quantity, parse_time
@@ -97,18 +98,11 @@ class Filters:
         """Check the ranges."""
         for name in ("processors_per_node", "scale_nodes", "max_nodes"):
             value = getattr(self, name)
-            if value is None and name == "max_nodes":
-                continue
-            whole = isinstance(value, int) and not isinstance(value, bool)
-            if not whole or not 1 <= value <= LARGEST:
-                raise WorkloadError(
-                    f"{name} must be a whole number from 1 to {LARGEST}, got {value!r}."
-                )
+            if value is not None or name != "max_nodes":
+                checking.whole(name, value, 1, LARGEST, error=WorkloadError)
         if self.arrivals not in ("log", "zero") and not _factor(self.arrivals):
-            raise WorkloadError(
-                f"arrivals must be 'log', 'zero' or a factor from {_FACTORS[0]:g} to "
-                f"{_FACTORS[1]:g}, got {self.arrivals!r}."
-            )
+            expected = f"'log', 'zero' or a factor from {_FACTORS[0]:g} to {_FACTORS[1]:g}"
+            raise checking.wrong("arrivals", expected, self.arrivals, WorkloadError)
         if self.window_s is not None:
             _window(self.window_s)
 
@@ -128,9 +122,8 @@ def _window(window_s: object) -> tuple[float, float]:
     except (UnitError, OverflowError):  # no time, or a whole number beyond all floats
         pair, numbers = [], False
     if len(pair) != 2 or not numbers or not pair[0] < pair[1]:  # noqa: PLR2004
-        raise WorkloadError(
-            f"window_s must be two times such as 3600 or '2 h', start < end, got {window_s!r}."
-        )
+        expected = "two times such as 3600 or '2 h', start < end"
+        raise checking.wrong("window_s", expected, window_s, WorkloadError)
     return float(pair[0]), float(pair[1])
 
 

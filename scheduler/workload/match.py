@@ -8,6 +8,7 @@ from types import MappingProxyType
 import numpy as np
 from numpy.typing import NDArray
 
+from fabricsim.checking import text, whole, wrong
 from scheduler.errors import WorkloadError
 from scheduler.job import Job
 from scheduler.workload.filters import LABELS, MISSING
@@ -103,9 +104,9 @@ def name_of(job: Job, key: str) -> str:
     return found or (str(number) if number != MISSING else "")
 
 
-def _like(text: str, likes: Sequence[str]) -> bool:
-    """Whether a text fits one of some shell-style patterns."""
-    return any(fnmatchcase(text, like) for like in likes)
+def _like(name: str, likes: Sequence[str]) -> bool:
+    """Whether a name fits one of some shell-style patterns."""
+    return any(fnmatchcase(name, like) for like in likes)
 
 
 def _column(jobs: Sequence[Job], key: str) -> NDArray[np.int64]:
@@ -124,7 +125,7 @@ def read_match(table: object, place: str) -> Match:
     values).
     """
     if not isinstance(table, Mapping):
-        raise WorkloadError(f"{place}: match: expected a table, got {table!r}.")
+        raise wrong(f"{place}: match", "a table", table, WorkloadError)
     for key in table:
         if key not in _KEYS:
             raise WorkloadError(
@@ -132,7 +133,7 @@ def read_match(table: object, place: str) -> Match:
             )
     columns = table.get("column", {})
     if not isinstance(columns, Mapping):
-        raise WorkloadError(f"{place}: match.column: expected a table, got {columns!r}.")
+        raise wrong(f"{place}: match.column", "a table", columns, WorkloadError)
     if "pattern" in table:
         columns = {**columns, "pattern": table["pattern"]}
     numbers, labels = _labels(table, place)
@@ -141,7 +142,8 @@ def read_match(table: object, place: str) -> Match:
         max_nodes=_bound(table.get("max_nodes"), f"{place}: match.max_nodes"),
         numbers=numbers,
         names=tuple(
-            _text(value, f"{place}: match.name") for value in _listed(table.get("name", []))
+            text(f"{place}: match.name", value, error=WorkloadError)
+            for value in _listed(table.get("name", []))
         ),
         columns={
             str(name): tuple(_plain(value, f"{place}: match.{name}") for value in _listed(values))
@@ -165,9 +167,9 @@ def _labels(
         if key in _NAMED and key not in LABELS:
             labels[key] = tuple(_name(value, where) for value in values)
         elif key in LABELS and any(isinstance(value, str) for value in values):
-            labels[key] = tuple(_text(value, where) for value in values)
+            labels[key] = tuple(text(where, value, error=WorkloadError) for value in values)
         else:
-            numbers[key] = tuple(_whole(value, where) for value in values)
+            numbers[key] = tuple(whole(where, value, error=WorkloadError) for value in values)
     return numbers, labels
 
 
@@ -178,30 +180,16 @@ def _listed(value: object) -> Sequence[object]:
 
 def _bound(value: object, place: str) -> int | None:
     """Read a number of nodes that may be absent."""
-    return None if value is None else _whole(value, place)
+    return None if value is None else whole(place, value, error=WorkloadError)
 
 
 def _name(value: object, place: str) -> str:
     """Read a name; one of digits only may stand without quotes."""
-    return str(value) if type(value) is int else _text(value, place)
-
-
-def _whole(value: object, place: str) -> int:
-    """Read a whole number."""
-    if isinstance(value, bool) or not isinstance(value, int):
-        raise WorkloadError(f"{place}: expected a whole number, got {value!r}.")
-    return value
-
-
-def _text(value: object, place: str) -> str:
-    """Read a text."""
-    if not isinstance(value, str):
-        raise WorkloadError(f"{place}: expected a text, got {value!r}.")
-    return value
+    return str(value) if type(value) is int else text(place, value, error=WorkloadError)
 
 
 def _plain(value: object, place: str) -> str:
     """Read a value of a column: text or number, as the log writes it."""
     if isinstance(value, bool) or not isinstance(value, (str, int, float)):
-        raise WorkloadError(f"{place}: expected a text or a number, got {value!r}.")
+        raise wrong(place, "a text or a number", value, WorkloadError)
     return str(value)

@@ -123,5 +123,5 @@ def test_windows_of_logs_have_units(command, tmp_path, monkeypatch):
         for window in (("0", "28800"), ("0 min", "8 h"))
     ]
     assert counts[0]["jobs"] == counts[1]["jobs"] > 0
-    with pytest.raises(WorkloadError, match="window_s must be two times such as 3600 or '2 h'"):
+    with pytest.raises(WorkloadError, match="window_s: expected two times such as 3600 or '2 h'"):
         make_workload({"generator": "lublin", "n_nodes": 16, "window_s": ["0", "8 parsecs"]})

@@ -119,7 +119,7 @@ def test_a_log_of_which_nothing_is_kept_is_an_empty_workload(log):
 def test_senseless_options_are_refused_by_name(log, options):
     (name,) = options
 
-    with pytest.raises(WorkloadError, match=f"{name} must be"):
+    with pytest.raises(WorkloadError, match=f"{name}: expected"):
         read_csv(log, **options)
 
 

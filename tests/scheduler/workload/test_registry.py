@@ -55,7 +55,7 @@ def test_arrivals_of_a_generator_can_be_stretched():
         ({"path": "x", "format": "swift"}, "unknown format 'swift'; choose from .*sacct.*swf"),
         ({"path": "x", "format": ["swf"]}, "unknown format"),
         ({"path": "x", "nodes": 3}, "format 'swf': unknown key 'nodes'; choose from processors_"),
-        ({"path": "x", "max_nodes": -3}, r"\[workload\]: max_nodes must be"),
+        ({"path": "x", "max_nodes": -3}, r"\[workload\]: max_nodes: expected"),
         ({"generator": "sint"}, "unknown generator 'sint'; choose from .*synth"),
         ({"generator": "synth"}, "generator 'synth': mean_nodes: expected a value, it is missing"),
         (
@@ -68,7 +68,7 @@ def test_arrivals_of_a_generator_can_be_stretched():
             {"generator": "laas", "n_jobs": 0},
             r"\[workload\]: generator 'laas': n_jobs: expected a whole",
         ),
-        ({"generator": "laas", "arrivals": -1}, r"\[workload\]: arrivals must be"),
+        ({"generator": "laas", "arrivals": -1}, r"\[workload\]: arrivals: expected"),
     ],
 )
 def test_a_table_that_says_nonsense_is_refused(table, message):
