@@ -7,7 +7,6 @@ from types import FrameType
 from typing import NoReturn
 
 from coupling.errors import CouplingError, Stopped
-from fabricsim.checking import wrong
 
 Told = Callable[[str, int, int], None]
 SIGNALLED = 128  # plus the number of the signal: what shells report
@@ -32,6 +31,8 @@ def stop(signum: int, _frame: FrameType | None) -> None:
 def demand_told(progress: object) -> None:
     """Refuse what progress cannot be told to, before anything is computed."""
     if progress is not None and not callable(progress):
+        from fabricsim.checking import wrong  # noqa: PLC0415 (loads numpy; --help is instant)
+
         raise wrong("progress", "what can be called, or None", progress, CouplingError)
 
 

@@ -1,5 +1,6 @@
 """Drawing: the part of a fabric that a file shows, as bundles of parallel cables."""
 
+import re
 from dataclasses import dataclass
 
 import numpy as np
@@ -8,6 +9,7 @@ from netsim.errors import TopologyError
 from netsim.topology.base import Topology
 from netsim.topology.levels import links_in_service
 
+_NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _NAMED = 5  # vertices that a remark names
 
 
@@ -112,6 +114,14 @@ def _remarks(topology: Topology, vertices: list[int]) -> list[str]:
             f"'excluded': {names}{more}"
         )
     return remarks
+
+
+def check_xml_names(drawing: Drawing) -> None:
+    """Refuse names of nodes and switches with letters that XML cannot hold."""
+    for vertex in drawing.vertices:
+        name = drawing.topology.vertex_name(vertex)
+        if _NOT_XML.search(name):
+            raise TopologyError(f"{name!r}: XML cannot hold a letter of this name; rename it.")
 
 
 def beside_the_file(topology: Topology) -> list[str]:

@@ -6,7 +6,7 @@ from xml.sax.saxutils import quoteattr
 import numpy as np
 
 from netsim.errors import TopologyError
-from netsim.formats.exporters.drawing import Bundle, Drawing, draw
+from netsim.formats.exporters.drawing import Bundle, Drawing, check_xml_names, draw
 from netsim.formats.exporters.tables import Written
 from netsim.routing.base import Routing
 from netsim.topology.base import Topology
@@ -39,6 +39,7 @@ def write_simgrid(topology: Topology, routing: Routing | None = None) -> Written
     of each node, per_link on those between switches.
     """
     drawing = draw(topology)
+    check_xml_names(drawing)
     body = _searched(drawing) if routing is None else _routed(drawing, routing)
     kind = "DijkstraCache" if routing is None else "Full"
     config = [f"    <prop id={quoteattr(k)} value={quoteattr(v)}/>" for k, v in _CONFIG.items()]

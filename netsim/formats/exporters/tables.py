@@ -2,7 +2,7 @@
 
 from fabricsim.checking.sheets import sheet
 from netsim.errors import TopologyError
-from netsim.formats.exporters.drawing import beside_the_file, draw
+from netsim.formats.exporters.drawing import beside_the_file, check_xml_names, draw
 from netsim.topology.base import Topology
 
 Written = tuple[str, tuple[str, ...]]
@@ -41,6 +41,7 @@ def write_graphml(topology: Topology) -> Written:
     import networkx as nx  # noqa: PLC0415 (slow to import, and needed here only)
 
     drawing = draw(topology)
+    check_xml_names(drawing)
     graph = nx.MultiGraph(name=topology.name)
     for vertex in drawing.vertices:
         graph.add_node(topology.vertex_name(vertex), kind=drawing.kind(vertex))
@@ -53,8 +54,5 @@ def write_graphml(topology: Topology) -> Written:
             cables=len(bundle.links),
             **{"class": topology.link_class(bundle.links[0])},
         )
-    try:
-        text = "\n".join(nx.generate_graphml(graph, named_key_ids=True)) + "\n"
-    except ValueError as error:  # letters that XML cannot hold
-        raise TopologyError(f"a name of {topology.name} cannot be written: {error}.") from None
+    text = "\n".join(nx.generate_graphml(graph, named_key_ids=True)) + "\n"
     return text, (*drawing.remarks, *beside_the_file(topology))

@@ -249,3 +249,17 @@ def test_names_with_marks_of_xml_survive(tmp_path):
 
     assert cables(back) == cables(graph)
     assert "a&b>s" in links
+
+
+@pytest.mark.parametrize("form", ["graphml", "simgrid-xml"])
+def test_names_with_letters_that_xml_cannot_hold_are_refused(form, tmp_path):
+    """A control character in a switch's name made a file that no reader takes."""
+    path = tmp_path / "topology.conf"
+    leaves = "SwitchName=a\x15b Nodes=n[1-4]\nSwitchName=c Nodes=n[5-8]\n"
+    path.write_text(f"{leaves}SwitchName=d Switches=a\x15b,c\n")
+    fabric = read_topology(path)
+
+    with pytest.raises(TopologyError, match=r"'a\\x15b': XML cannot hold a letter of this name"):
+        written(fabric, form)
+    convert(fabric, "edge-csv", tmp_path / "cables.csv")
+    assert read_topology(tmp_path / "cables.csv").n_nodes == 8
