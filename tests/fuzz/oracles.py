@@ -24,6 +24,7 @@ _RIGHT = (
     "wrap: list to true",
     'jobs.*.id: int to "\\u2603"',
     'match.user: list to "\\u2603"',
+    'match.queue: int to "\\u2603"',
     "toml: twice communication.rule",
     "profile.toml: twice rule",
 )

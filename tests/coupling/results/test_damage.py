@@ -246,7 +246,12 @@ TABLES = {
     "no time": (
         "jobs",
         lambda t: t.assign(end_s=float("nan")),
-        "column 'end_s': expected a time of every job",
+        "column 'end_s': expected a number for every job",
+    ),
+    "no loss": (
+        "jobs",
+        lambda t: t.assign(lost_s=t["lost_s"].where(t["id"] > 1)),
+        "column 'lost_s': expected a number for every job",
     ),
     "no class of links": ("links", lambda t: t.drop(columns="class"), "one column 'class'"),
     "counts as texts": ("timeline", lambda t: t.astype({"queued": str}), "'queued': expected"),
