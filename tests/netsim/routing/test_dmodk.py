@@ -145,7 +145,7 @@ def test_the_source_chooses_the_cable_down_where_that_is_asked_for():
 
 
 @settings(deadline=None, max_examples=30)
-@given(trees_and_flows(3, (4, 3, 2)), st.integers(0, 2**70))
+@given(trees_and_flows(3, (4, 3, 2)), st.integers(0, 2**63 - 1))
 def test_ecmp_takes_minimal_paths_by_its_seed(drawn, seed):
     shape, flows = drawn
     tree, naive = build_fat_tree(*shape, 1e9), Tree(*shape)
