@@ -130,3 +130,24 @@ def test_paths_on_a_damaged_graph_are_shortest_and_pass_through_no_node(tmp_path
         assert fabric.link_head[path[-1]] == b
         assert np.array_equal(fabric.link_head[path[:-1]], fabric.link_tail[path[1:]])
         assert np.all(fabric.link_head[path[:-1]] >= fabric.n_nodes)
+
+
+def test_flows_that_meet_nothing_broken_keep_their_routes():
+    """One of four flows meets the failed cable; the others go as on the whole tree."""
+    spec = {"kind": "fat-tree", "radix": 4}
+    whole = make_topology(spec)
+    src, dst = np.array([0, 1, 4, 8]), np.array([4, 5, 0, 12])
+    before = make_routing("d-mod-k", whole).routes(src, dst)
+    lost = whole.link_name(int(before.of_flow(0)[1]))
+    broken = make_topology(spec | {"failed_links": [lost]})
+
+    after = make_routing("d-mod-k", broken).routes(src, dst)
+
+    gone = set(broken.absent.tolist())
+    met = [flow for flow in range(4) if gone & set(before.of_flow(flow).tolist())]
+    assert 0 < len(met) < 4
+    for flow in range(4):
+        if flow in met:
+            assert not gone & set(after.of_flow(flow).tolist())
+        else:
+            assert after.of_flow(flow).tolist() == before.of_flow(flow).tolist()
