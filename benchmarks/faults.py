@@ -112,7 +112,8 @@ def _lines(killer: Killer, chains: int, others: Found) -> list[str]:
     whom = ", ".join(f"{who} {count} times" for who, count in sorted(killer.whom.items()))
     same, other = killer.results[True], killer.results[False]
     came = (
-        f"Killed was {whom}. Results with the same bytes: {same} of {same + other} "
+        f"Killed was {whom}. Results with the same bytes, an undisturbed one of two workers among "
+        f"them: {same} of {same + other} "
         f"({verdict(not other)}); all faults: {len(killer.faults)}."
     )
     lines += [
