@@ -7,12 +7,11 @@ from coupling.snapshots.predictions import (
     Predict,
     Prediction,
     groups_that_meet,
-    solved_model,
+    told_blame,
     without,
 )
 from coupling.snapshots.snapshot import Snapshot
 
-_TELLING = ("fast", "accurate", "assumed")  # models that say who is to blame
 _PAIR = 2  # of two jobs that meet, each has the other to thank
 
 Shares = dict[int, dict[int, float]]
@@ -26,15 +25,15 @@ def lost_time_shares(
     groups = groups_that_meet(snapshot.topology, placed)
     if snapshot.model == "hop-cost":  # looks at switches: jobs may meet without a common link
         groups = [sorted(placed)]
-    if snapshot.model not in _TELLING:
+    told = told_blame(predict, placed)
+    if not told:
         return leave_one_out(groups, placed, predict, together)
-    model, _ = solved_model(snapshot, placed)
     shares: Shares = {}
     for group in groups:
         for victim in group:
             if together[victim].held_up:
                 others = [job for job in group if job != victim]
-                shares[victim] = dict(model.blame(victim)) or _normalised({}, others)
+                shares[victim] = told.get(victim) or _normalised({}, others)
     return shares
 
 

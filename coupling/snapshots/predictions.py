@@ -68,8 +68,7 @@ def predictor(snapshot: Snapshot) -> Predict:
         return _Exact(snapshot).predict
     if snapshot.model == "packets":
         return _Packets(snapshot)
-    _model_of(snapshot)  # refuses bad options before anything is computed
-    return lambda placed: _solved(snapshot, placed)
+    return _Solved(snapshot)
 
 
 def setting(snapshot: Snapshot) -> Setting:
@@ -175,31 +174,47 @@ def without(placed: Placed, jobs: Collection[int], gone: int) -> Placed:
     return {job: placed[job] for job in jobs if job != gone}
 
 
-def _solved(snapshot: Snapshot, placed: Placed) -> dict[int, Prediction]:
-    """Ask a contention model."""
-    order = sorted(placed)
-    model, interference = solved_model(snapshot, placed)
-    ideal = not rate_model(snapshot.model).placement_costs
-    return {
-        job: Prediction(
-            alone_s=placed[job].ideal_s if ideal else placed[job].alone_s,
-            interference=interference[job],
-            worst_link=model.worst_link(job),
-        )
-        for job in order
-    }
+class _Solved:
+    """A contention model of the registry; some of them tell who is to blame."""
+
+    def __init__(self, snapshot: Snapshot) -> None:
+        _model_of(snapshot)  # refuses bad options before anything is computed
+        self._snapshot = snapshot
+
+    def __call__(self, placed: Placed) -> dict[int, Prediction]:
+        """Solve the jobs given."""
+        model, interference = self._together(placed)
+        ideal = not rate_model(self._snapshot.model).placement_costs
+        return {
+            job: Prediction(
+                alone_s=placed[job].ideal_s if ideal else placed[job].alone_s,
+                interference=interference[job],
+                worst_link=model.worst_link(job),
+            )
+            for job in sorted(placed)
+        }
+
+    def blame(self, placed: Placed) -> dict[int, dict[int, float]]:
+        """Return culprit to share by victim; empty where the model does not tell."""
+        model, _ = self._together(placed)
+        told = {victim: dict(model.blame(victim)) for victim in placed}
+        return {victim: shares for victim, shares in told.items() if shares}
+
+    def _together(self, placed: Placed) -> tuple[ContentionModel, Mapping[int, float]]:
+        """Let jobs run together, in the order of their numbers; interference by job number."""
+        model = _model_of(self._snapshot)
+        for job in sorted(placed):
+            model.start(job, placed[job].traffic)
+        return model, model.solve()
 
 
-def solved_model(snapshot: Snapshot, placed: Placed) -> tuple[ContentionModel, Mapping[int, float]]:
+def told_blame(predict: Predict, placed: Placed) -> dict[int, dict[int, float]]:
     """
-    Let jobs run together in a contention model, in the order of their numbers.
+    Return what a model says about who is to blame.
 
-    Result: `model`: with the jobs, solved; `interference`: by job number.
+    `predict`: from `predictor`. Result: victim to culprit to share; empty where it does not tell.
     """
-    model = _model_of(snapshot)
-    for job in sorted(placed):
-        model.start(job, placed[job].traffic)
-    return model, model.solve()
+    return predict.blame(placed) if isinstance(predict, _Solved) else {}
 
 
 def _model_of(snapshot: Snapshot) -> ContentionModel:
