@@ -80,6 +80,9 @@ def run(
         bool, typer.Option("--resume", help="Keep the finished runs of an interrupted result.")
     ] = False,
     csv: Annotated[bool, typer.Option("--csv", help="Also write the job tables as CSV.")] = False,
+    links_timeline: Annotated[
+        bool, typer.Option("--links-timeline", help="Also write the load of links over time.")
+    ] = False,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print the summaries as JSON, nothing else.")
     ] = False,
@@ -93,7 +96,7 @@ def run(
 
     run_experiment(
         experiment,
-        changes or [],
+        [*(changes or []), *(["run.links_timeline=true"] if links_timeline else [])],
         out,
         plugins=context.meta.get(PLUGINS, ()),
         workers=workers,

@@ -5,12 +5,15 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+import pandas as pd
+
 from coupling.experiments.assembly import Parts, assemble
 from coupling.experiments.experiment import Experiment, demand_experiment
 from coupling.experiments.setup import Setup, baseline_slowdowns, check_parts
 from coupling.pace.base import Pacing
 from coupling.pace.hops import HopLedger
 from coupling.pace.ledgers import BlameLedger, LinkLedger, NetworkLedger
+from coupling.pace.link_timeline import LinkTimeline
 from coupling.pace.network import NetworkPace
 from coupling.pace.stopwatch import Stopwatch
 from coupling.results.by_size import network_volume
@@ -18,6 +21,7 @@ from coupling.results.from_schedule import (
     blame_table,
     job_table,
     link_table,
+    link_time_table,
     partition_table,
     time_table,
 )
@@ -25,6 +29,7 @@ from coupling.results.result import Result
 from coupling.results.summary import summarize
 from coupling.stopping import demand_told
 from netsim.accuracy import setting_of
+from netsim.topology.base import Topology
 from scheduler.allocators.base import Allocator, Bounded
 from scheduler.cluster import Cluster
 from scheduler.job import Job
@@ -133,6 +138,7 @@ class _Coupled:
     cpu_s: float
     deciding_s: float
     remarks: Mapping[str, Any]
+    over_time: LinkTimeline | None
     cost_of_job: Mapping[int, float] | None  # of communication
 
 
@@ -167,10 +173,13 @@ def _coupled(setup: Setup, progress: Progress | None) -> _Coupled:
     cluster, allocator = Cluster(topology), setup.allocator()
     pacing = setup.rates.begin(allocator)
     stopwatch, watchers = Stopwatch(), list[Observer]()
-    costs = ledger = None
+    costs = ledger = over_time = None
     if pacing.network is not None:
         costs, ledger = HopLedger(cluster), NetworkLedger(pacing.network)
         watchers = [costs, ledger]
+        if setup.experiment.links_timeline:
+            over_time = LinkTimeline(pacing.network)
+            watchers.append(over_time)
     watchers += [stopwatch, *_tellers(setup, phases(setup.experiment)[0], progress)]
     begin_s = time.process_time()
     schedule = _simulate(setup, (cluster, allocator, pacing), watchers)
@@ -182,6 +191,7 @@ def _coupled(setup: Setup, progress: Progress | None) -> _Coupled:
         time.process_time() - begin_s,
         stopwatch.cpu_s,
         _remarks(setup, pacing.network, allocator),
+        over_time,
         cost_of_job,
     )
 
@@ -264,4 +274,12 @@ def _tabulate(setup: Setup, coupled: _Coupled, alone: _Uncoupled | None) -> Resu
         summary=summary | network_volume(links),
         cost=cost,
         partitions=partition_table(coupled.schedule, workload),
+        extras=_extras(coupled, topology),
     )
+
+
+def _extras(coupled: _Coupled, topology: Topology) -> dict[str, pd.DataFrame]:
+    """Return the tables that were asked for."""
+    if coupled.over_time is None:
+        return {}
+    return {"links/timeline": link_time_table(coupled.over_time, topology)}

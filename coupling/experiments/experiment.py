@@ -67,6 +67,8 @@ class Experiment:
         What the log's run time stands for.
     self_check : bool, default True
         Also run the same schedule on an infinite network, to show what the network costs.
+    links_timeline : bool, default False
+        Also write the load of every link over time.
     compare : tuple of str, optional
         Allocators to run one after the other; `allocator`, if given, is one of them.
     compare_options : mapping of str to mapping, optional
@@ -107,6 +109,7 @@ class Experiment:
     seeds: Mapping[str, int] = field(default_factory=dict)
     runtime_means: str = "isolated"
     self_check: bool = True
+    links_timeline: bool = False
     compare: tuple[str, ...] = ()
     compare_options: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     window: int | None = None

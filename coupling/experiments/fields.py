@@ -37,6 +37,7 @@ PLACES: Mapping[str, Mapping[str, str]] = {
         "seeds": "seeds",
         "runtime_means": "runtime_means",
         "self_check": "self_check",
+        "links_timeline": "links_timeline",
         "plugins": "plugins",
     },
     "compare": {"allocators": "compare", "options": "compare_options"},
@@ -208,6 +209,7 @@ def _run(table: Table) -> dict[str, Any]:
         "seeds": given_seeds(seed, given),
         "runtime_means": table.text("runtime_means", choices=RUNTIME_MEANS),
         "self_check": table.flag("self_check"),
+        "links_timeline": table.flag("links_timeline"),
     }
 
 

@@ -102,7 +102,9 @@ class Records:
             partial.rename(place)
         else:
             for name in sorted(hashes, key=lambda name: name == SUMMARY):
+                (place / name).parent.mkdir(exist_ok=True)
                 (partial / name).replace(place / name)  # the summary last: it marks the run
+                sync_folder((place / name).parent)
         sync_folder(self.folder)
         self._here.add(variant.label)
 

@@ -10,11 +10,11 @@ from coupling.experiments.assembly import assemble
 from coupling.experiments.campaign import run_campaign
 from coupling.experiments.engine import Progress
 from coupling.experiments.stored import Stored
-from coupling.results.columns import decoded
+from coupling.results.columns import ON_REQUEST, decoded
 from coupling.results.manifest import NOT_AGAIN, SUMMARY
 from coupling.results.result import TABLES
 
-REPEATED = (*(f"{name}.parquet" for name in TABLES), SUMMARY)
+REPEATED = (*(f"{name}.parquet" for name in (*TABLES, *ON_REQUEST)), SUMMARY)
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +64,7 @@ def rerun(stored: Stored, *, workers: int = 1, progress: Progress | None = None)
             str((place / name).relative_to(stored.folder)): how
             for place, other in zip(stored.places, again.places, strict=True)
             for name in REPEATED
+            if (place / name).exists()
             if (how := _difference(place / name, other / name))
         }
     names = tuple(result.name for result in campaign.results)

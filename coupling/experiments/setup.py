@@ -67,7 +67,12 @@ def check_parts(experiment: Experiment, parts: Parts) -> None:
     with placed(f"{experiment.source}: [scheduler]"):
         _policy(experiment)
         _check_sizes(_allocator(experiment), parts)
-    Setup.of(experiment, parts)
+    setup = Setup.of(experiment, parts)
+    if experiment.links_timeline and not setup.rates.emergent:
+        raise ExperimentError(
+            f"{experiment.source}: [run] links_timeline: expected a model that simulates a "
+            f"network, got {experiment.model!r}."
+        )
 
 
 def baseline_slowdowns(experiment: Experiment, parts: Parts) -> Mapping[int, float] | None:

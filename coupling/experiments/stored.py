@@ -13,7 +13,11 @@ from coupling.results.comparison import find_baseline, unlike
 from coupling.results.manifest import MANIFEST, RESOLVED, SUMMARY, read_checked, read_manifest
 from coupling.results.result import FILES, Result
 
-_NO_DIFFERENCE = ("scheduler.allocator", "run.self_check")  # in the name; changes no run
+_NO_DIFFERENCE = (  # in the name; change no run
+    "scheduler.allocator",
+    "run.self_check",
+    "run.links_timeline",
+)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -61,16 +61,26 @@ COLUMNS = {
     },
     "partitions": {"id": "int64", "links": TEXT},
 }
+ON_REQUEST = {
+    "links/timeline": {
+        "begin_s": "float64",
+        "end_s": "float64",
+        "link": "int32",
+        "bytes": "float64",
+        "busy_fraction": "float64",
+    },
+}
+"""Columns of tables that a run writes when it is asked for them, by name of the file."""
 
 
 def read_table(name: str, path: Path, data: bytes) -> pd.DataFrame:
     """
     Read a table of a result.
 
-    `name`: which one: a key of `COLUMNS`.
+    `name`: which one: a key of `COLUMNS` or `ON_REQUEST`.
     """
     table = decoded(path, data)
-    for column, kind in COLUMNS[name].items():
+    for column, kind in (COLUMNS | ON_REQUEST)[name].items():
         if list(table.columns).count(column) != 1:
             raise ResultError(
                 f"{path}: expected one column {column!r}, got {brief(list(table.columns))}."

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 
 from coupling.pace.ledgers import BlameLedger, LinkLedger
+from coupling.pace.link_timeline import LinkTimeline
 from coupling.results.columns import COLUMNS, JOB_COLUMNS, TEXT
 from coupling.results.result import folded
 from netsim.distance import average_pairwise_hops
@@ -134,6 +135,29 @@ def link_table(ledger: LinkLedger, topology: Topology, makespan_s: float) -> pd.
             "bytes": ledger.nbytes,
             "busy_fraction": busy,
             "lost_node_s": ledger.lost_node_s,
+        }
+    )
+
+
+def link_time_table(over_time: LinkTimeline, topology: Topology) -> pd.DataFrame:
+    """
+    Return a row per bin of time and directed link that carried something then.
+
+    Result: ``begin_s`` and ``end_s`` of the bin, ``link`` (row of the link table), ``bytes`` and
+    ``busy_fraction`` (of the bin, at full capacity), by bin and link.
+    """
+    bins = over_time.bins()
+    number, link = np.nonzero(bins)
+    begin_s = number * over_time.width_s
+    end_s = np.minimum(begin_s + over_time.width_s, over_time.end_s)
+    nbytes = bins[number, link]
+    return pd.DataFrame(
+        {
+            "begin_s": begin_s,
+            "end_s": end_s,
+            "link": link.astype(np.int32),
+            "bytes": nbytes,
+            "busy_fraction": nbytes / (topology.capacity[link] * (end_s - begin_s)),
         }
     )
 

@@ -12,7 +12,7 @@ import pandas as pd
 from coupling.errors import ResultError
 from coupling.reading.files import sheet_of
 from coupling.reading.table import Table
-from coupling.results.columns import COLUMNS, read_table
+from coupling.results.columns import COLUMNS, ON_REQUEST, read_table
 from coupling.results.manifest import SUMMARY, hashes_of, read_checked, read_object, write_file
 from fabricsim.checking import path_of, shortened
 
@@ -21,6 +21,41 @@ COST = "cost.json"
 CSV = "jobs.csv"
 _GROUPS = ("dropped_by_reason", "infinite_network")  # numbers of the summary by name
 FILES = (*(f"{name}.parquet" for name in TABLES), COST, SUMMARY)
+
+
+class _Kept(Mapping[str, pd.DataFrame]):
+    """Tables of a run that were asked for; each is decoded when somebody looks at it."""
+
+    def __init__(self, folder: Path, hashes: Mapping[str, str]) -> None:
+        self._folder = folder
+        self._digest = {
+            name: hashes.get(f"{name}.parquet")
+            for name in ON_REQUEST
+            if f"{name}.parquet" in hashes or (not hashes and self._path(name).exists())
+        }
+        for name, digest in self._digest.items():
+            read_checked(self._path(name), digest)
+
+    def __getitem__(self, name: str) -> pd.DataFrame:
+        """Read a table."""
+        path = self._path(name)
+        return read_table(name, path, read_checked(path, self._digest[name]))
+
+    def __iter__(self) -> Iterator[str]:
+        """Go through the names."""
+        return iter(self._digest)
+
+    def __len__(self) -> int:
+        """Return the number of tables."""
+        return len(self._digest)
+
+    def __repr__(self) -> str:
+        """Return one line."""
+        return f"<tables {', '.join(self._digest) or 'none'}>"
+
+    def _path(self, name: str) -> Path:
+        """Return the file of a table."""
+        return self._folder / f"{name}.parquet"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -47,6 +82,8 @@ class Result:
         What the run cost: events, CPU seconds with and without the network.
     partitions : DataFrame
         A row per job that owned links: its id, and which links.
+    extras : mapping of str to DataFrame, optional
+        Tables that the experiment asked for, by name of the file: ``"links/timeline"``.
     """
 
     name: str
@@ -59,6 +96,7 @@ class Result:
     partitions: pd.DataFrame = field(
         default_factory=lambda: pd.DataFrame(columns=list(COLUMNS["partitions"]))
     )
+    extras: Mapping[str, pd.DataFrame] = field(default_factory=dict)
 
     def __repr__(self) -> str:
         """Return one line."""
@@ -101,12 +139,18 @@ class Result:
             If a file cannot be written.
         """
         folder = path_of("folder", folder, error=ResultError)
-        return {name: write_file(folder / name, data) for name, data in self._files(csv=csv)}
+        hashes = {}
+        for name, data in self._files(csv=csv):
+            (folder / name).parent.mkdir(exist_ok=True)
+            hashes[name] = write_file(folder / name, data)
+        return hashes
 
     def _files(self, *, csv: bool) -> Iterator[tuple[str, bytes]]:
         """Yield name and contents of each file; the summary last."""
         for name in TABLES:
             yield f"{name}.parquet", getattr(self, name).to_parquet(index=False)
+        for name, table in self.extras.items():
+            yield f"{name}.parquet", table.to_parquet(index=False)
         if csv:
             yield CSV, self._csv()
         yield COST, _json(self.cost)
@@ -168,7 +212,8 @@ class Result:
             name: read_table(name, folder / f"{name}.parquet", data[f"{name}.parquet"])
             for name in TABLES
         }
-        return cls(str(summary.get("name", folder.name)), summary=summary, cost=cost, **tables)
+        name, extras = str(summary.get("name", folder.name)), _Kept(folder, hashes)
+        return cls(name, summary=summary, cost=cost, extras=extras, **tables)
 
 
 def _summary(path: Path) -> dict[str, Any]:

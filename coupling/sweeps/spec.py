@@ -235,7 +235,13 @@ class Spec:
             If a value is wrong.
         """
         tables = with_values(self.tables, values, Path("/"), f"{self.source}: [{_TABLE}]")
-        return Experiment.from_tables(tables, self.source, Path("/"), self.name)
+        experiment = Experiment.from_tables(tables, self.source, Path("/"), self.name)
+        if experiment.links_timeline:
+            raise ExperimentError(
+                f"{self.source}: [run] links_timeline: expected false in a sweep, which keeps no "
+                "load of links; got true."
+            )
+        return experiment
 
     def to_toml(self) -> str:
         """

@@ -244,6 +244,13 @@ def test_a_result_is_exported_run_by_run_or_whole(fabricsim, tmp_path):
     assert sum(event["ph"] == "X" for event in events[1]) == len(jobs)
 
 
+def test_the_load_of_links_over_time_is_written_when_the_command_is_asked(fabricsim, tmp_path):
+    status, _, err = fabricsim("run", "try.toml", "--links-timeline", "--out", "loads")
+
+    assert status == 0, err
+    assert (tmp_path / "loads" / "links" / "timeline.parquet").stat().st_size
+
+
 def test_what_cannot_be_exported_or_drawn_is_refused(fabricsim, tmp_path):
     """An unknown viewer or run; a folder for figures that is a file; a result half-written."""
     made("one")
