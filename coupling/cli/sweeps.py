@@ -10,7 +10,7 @@ from coupling.cli.network import AsJson
 
 def sweep(
     experiment: Annotated[
-        Path, typer.Argument(help="Experiment file with a table [sweep], or a sweep's directory.")
+        Path, typer.Argument(help="Experiment file with a table \\[sweep], or a sweep's directory.")
     ],
     changes: Annotated[
         list[str] | None,

@@ -119,6 +119,22 @@ SNAPSHOTS: dict[str, Document] = {
     "assumed": _snapshot(model="assumed", options={"scenario": "10%", "reading": "divide"}),
     "max-min": _snapshot(model="always-on-max-min"),
     "infinite": _snapshot(model="null"),
+    "packets": _snapshot(
+        model="packets",
+        jobs=[{**_JOBS[0], "pattern": {"name": "ring", "nbytes": 9000}}],
+        switch={
+            "preset": "infiniband",
+            "packet": "2 KiB",
+            "buffer": "32 KiB",
+            "arbitration": "round-robin",
+            "switching": "cut-through",
+            "nic": "first-come",
+            "delay": "90 ns",
+            "jitter": "1 ns",
+            "virtual_channels": 1,
+        },
+        options={"iterations": 2, "draws": 1},
+    ),
     "owned": {
         "topology": TREE,
         "routing": "jigsaw",
@@ -291,5 +307,32 @@ EXPERIMENTS: dict[str, Document] = {
         "workload": _SYNTH,
         "scheduler": {"queue": "sjf", "allocator": "first-free"},
         "network": {"routing": {"lft": "tables.lft", "fabric": "fabric.txt"}},
+    },
+}
+SWEEPS: dict[str, Document] = {
+    "grid": {
+        "topology": TREE,
+        "workload": {**_SYNTH, "n_jobs": 6},
+        "communication": {"version": 1, "rule": RULES[:2]},
+        "run": {"self_check": False},
+        "sweep": {
+            "scheduler.allocator": ["first-free", "random"],
+            "communication.rule.0.chance": [0.1, 0.5],
+            "run.seed": [1, 2],
+        },
+    },
+    "sample": {
+        "topology": TREE,
+        "workload": {**_SYNTH, "n_jobs": 6},
+        "communication": {"version": 1, "rule": RULES[:2]},
+        "run": {"self_check": False},
+        "sweep": {
+            "name": "mine",
+            "draws": 2,
+            "seed": 5,
+            "jobs": False,
+            "zip": [{"network.model": ["fast", "null"], "workload.mean_nodes": [2, 3]}],
+            "random": {"communication.rule.0.comm_fraction": {"uniform": [0.1, 0.5]}},
+        },
     },
 }

@@ -14,6 +14,7 @@ _DOORS: Mapping[tuple[str, ...], tuple[str, Callable[[Any], Any]]] = {
         "s.json",
         lambda fields: fabricsim.estimate(fields).to_dict(),
     ),
+    ("topology", "inspect", "t.json", "--json"): ("t.json", fabricsim.topology),
 }
 
 

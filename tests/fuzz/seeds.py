@@ -9,7 +9,16 @@ from typing import Any
 import tomli_w
 
 from fuzz.cases import Seed
-from fuzz.documents_seeds import EXPERIMENTS, FLOWS, PROFILE, SNAPSHOTS, TOPOLOGIES, VERIFIED
+from fuzz.documents_seeds import (
+    EXPERIMENTS,
+    FLOWS,
+    PROFILE,
+    SNAPSHOTS,
+    SWEEPS,
+    TOPOLOGIES,
+    TREE,
+    VERIFIED,
+)
 from fuzz.execute import STDIN
 from fuzz.file_seeds import FORM_OF_LOG, LOGS, WIRING, fabric, log, matrices, wiring
 from fuzz.result_seeds import half_done
@@ -38,12 +47,19 @@ def all_seeds(results: Path) -> tuple[Seed, ...]:
     """Return every seed; `results` holds what `make_results` wrote."""
     pools = {
         "snapshot": (*SNAPSHOTS.values(), *VERIFIED.values(), *TOPOLOGIES.values()),
-        "experiment": (*EXPERIMENTS.values(), PROFILE, *TOPOLOGIES.values()),
+        "experiment": (
+            *EXPERIMENTS.values(),
+            *SWEEPS.values(),
+            PROFILE,
+            *TOPOLOGIES.values(),
+        ),
     }
     return (
         *_snapshots(pools["snapshot"]),
         *_fabrics(pools["snapshot"]),
         *_runs(pools["experiment"]),
+        *_sweeps(pools["experiment"]),
+        *_pages(pools["snapshot"]),
         *_plugins(pools["experiment"]),
         *_logs(),
         *site_seeds(),
@@ -251,6 +267,42 @@ def _runs(pool: tuple[Any, ...]) -> Iterator[Seed]:
     )
 
 
+def _sweeps(pool: tuple[Any, ...]) -> Iterator[Seed]:
+    """Yield experiments over lists of values, computed, planned and looked at."""
+    options = ("--set", "--tasks", "--task", "--out", "--workers")
+    for name, document in SWEEPS.items():
+        for does, how in {"": "--out out", " planned": "--plan plan", " dry": "--dry-run"}.items():
+            argv = ("sweep", "e.toml", *how.split(), "--json")
+            yield _document_seed(
+                f"sweep {name}{does}",
+                argv,
+                "e.toml",
+                document,
+                weight=0.4,
+                options=options,
+                pool=pool,
+            )
+
+
+def _pages(pool: tuple[Any, ...]) -> Iterator[Seed]:
+    """Yield pages of a moment."""
+    for argv, document in (
+        (("estimate", "s.json"), SNAPSHOTS["fast"]),
+        (("flows", "s.json"), FLOWS["tree"]),
+        (("verify", "s.json", "--allow-unknown"), VERIFIED["owned"]),
+        (("topology", "inspect", "s.json", "--svg", "page.svg"), TREE),
+    ):
+        yield _document_seed(
+            f"{argv[0]} page",
+            (*argv, "--html", "page.html", "--json"),
+            "s.json",
+            document,
+            weight=0.04,
+            pool=pool,
+            pictures=True,
+        )
+
+
 def _plugins(pool: tuple[Any, ...]) -> Iterator[Seed]:
     """Yield plug-ins and what names them."""
     files, forms = {"mine.py": PLUGIN}, {"mine.py": "text"}
@@ -311,6 +363,10 @@ def _results(folder: Path) -> Iterator[Seed]:
     argv = ("run", "e.toml", "--out", "out", "--resume", "--json")
     yield Seed("result resume", argv, half, {name: _form_of_result(name) for name in half}, 0.7)
     yield Seed("result rerun", ("rerun", "one", "--json"), one, mine, 0.5)
+    argv = ("export", "one", "--to", "perfetto", "--out", "o.json", "--run", "random", "--json")
+    yield Seed("result export", argv, one, mine, 0.7, ("--to", "--run", "--out"))
+    argv = ("report", "one", "--out", "page.html", "--figures", "drawn", "--json")
+    yield Seed("result figures", argv, one, mine, 0.02, ("--baseline",), pictures=True)
     argv = ("report", "one", "--out", "page.html", "--json")
     yield Seed("result report", argv, one, mine, 0.04, ("--baseline",), pictures=True)
 

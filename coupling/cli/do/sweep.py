@@ -89,7 +89,7 @@ def run(request: Request) -> None:
     """
     _refuse_together(request)
     if request.task is not None:
-        _run_task(request.experiment, request.task)
+        _run_task(request.experiment, request.task, as_json=request.as_json)
         return
     spec = spec_of(request.experiment, list(request.changes))
     planned = request.experiment if request.experiment.is_dir() else None
@@ -116,6 +116,8 @@ def run(request: Request) -> None:
         _show_estimate(found, as_json=request.as_json)
     elif request.plan is not None:
         remark(f"{counted(len(plan.cells), 'cell')} are planned; hand in {path}")
+        if request.as_json:
+            print_json({"cells": len(plan.cells), "script": str(path)})
     else:
         _show(sweep, folder, as_json=request.as_json)
 
@@ -137,13 +139,15 @@ def _refuse_together(request: Request) -> None:
         raise ExperimentError("sweep: expected one of --plan and --out, got both.")
 
 
-def _run_task(folder: Path, text: str) -> None:
+def _run_task(folder: Path, text: str, *, as_json: bool) -> None:
     """Compute the cells of one task of an array; others write beside it, each its own files."""
     task, tasks = parse_task(text)
     plan = Plan.load(folder)
     pending = missing(plan, folder, cells_of_task(len(plan.cells), task, tasks))
     compute_cells(plan, folder, pending)
     remark(f"task {text}: {counted(len(pending), 'cell')} computed in {folder}")
+    if as_json:
+        print_json({"task": text, "computed": len(pending)})
 
 
 def run_gather(folder: Path, *, as_json: bool) -> None:

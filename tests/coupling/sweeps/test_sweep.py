@@ -41,14 +41,16 @@ def done(spec, tmp_path):
 def start(*arguments):
     """Start the command in a process of its own."""
     words, path = [*COMMAND, *map(str, arguments)], {**os.environ, "PYTHONPATH": str(ROOT)}
-    return subprocess.Popen(words, env=path, stderr=subprocess.PIPE, text=True)  # noqa: S603 (ours)
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    return subprocess.Popen(words, env=path, text=True, **pipes)  # noqa: S603 (ours)
 
 
 def end(*arguments):
-    """Run the command to its end."""
+    """Run the command to its end; return its answer."""
     with start(*arguments) as process:
-        told = process.communicate()[1]
+        answer, told = process.communicate()
         assert process.returncode == 0, told
+    return answer
 
 
 def wait_for_marks(folder, count):
@@ -68,11 +70,12 @@ def test_one_process_and_two_give_the_same_bytes(spec, done, tmp_path, contents)
 def test_tasks_of_an_array_give_the_same_bytes(small, done, tmp_path, contents):
     """Plain processes in any order, then gather."""
     folder = tmp_path / "array"
-    end(small, "--plan", folder, "--tasks", 2)
-    for task in (2, 1):
-        end(folder, "--task", f"{task}/2")
+    planned = end(small, "--plan", folder, "--tasks", 2, "--json")
+    tasks = [end(folder, "--task", f"{task}/2", "--json") for task in (2, 1)]
     Sweep.open(folder)
 
+    assert json.loads(planned) == {"cells": 8, "script": str(folder / "array.sh")}
+    assert [json.loads(answer)["computed"] for answer in tasks] == [4, 4]
     assert contents(folder) == contents(done)
 
 
