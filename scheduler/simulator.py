@@ -1,7 +1,7 @@
 """The event loop: jobs are submitted, start, progress at their pace, and end."""
 
 import heapq
-from collections.abc import Callable, Generator, Iterable, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -54,6 +54,11 @@ class JobRecord:
     def job(self) -> Job:
         """The job."""
         return self.allocation.job
+
+    @property
+    def work_s(self) -> float:
+        """What it did, in seconds at full pace."""
+        return (self.end_s - self.start_s - self.lost_s) / self.placement_factor
 
     @property
     def interference(self) -> float:
@@ -116,6 +121,7 @@ class _Running:
     pace: Pace
     end_s: float
     limit_s: float
+    fixed_s: float | None = None  # ends then, whatever its pace
     cut: bool = False  # the limit comes before the work is done
     lost_s: float = 0.0
 
@@ -129,6 +135,7 @@ def simulate(
     rates: RateModel | None = None,
     estimate_s: Callable[[Job], float] | None = None,
     kill_at_limit: bool = False,
+    ends_s: Mapping[int, float] | None = None,
     observers: Sequence[Observer] = (),
 ) -> Schedule:
     """
@@ -150,6 +157,8 @@ def simulate(
         What the scheduler knows of a job's run time, in seconds; default: the run time.
     kill_at_limit : bool, default False
         End a job that reaches its requested time.
+    ends_s : mapping of int to float, optional
+        By job id: when jobs end, whatever their pace, of which a record tells it.
     observers : sequence of Observer, optional
         Who watches.
 
@@ -183,6 +192,7 @@ def simulate(
         rates=rates or AlonePace(),
         kill_at_limit=kill_at_limit,
         observers=tuple(observers),
+        ends_s=ends_s or {},
     )
     environment = simpy.Environment()
     environment.process(run.drive(environment, jobs))
@@ -204,6 +214,7 @@ class _Simulation:
     rates: RateModel
     kill_at_limit: bool
     observers: Sequence[Observer]
+    ends_s: Mapping[int, float]
     running: dict[int, _Running] = field(default_factory=dict)
     ends: list[tuple[float, int]] = field(default_factory=list)  # heap; out-of-date entries stay
     records: list[JobRecord] = field(default_factory=list)
@@ -293,6 +304,7 @@ class _Simulation:
             state = _Running(
                 allocation, now_s, job.runtime_s, now_s, paces[job.id], float("inf"), limit_s
             )
+            state.fixed_s = self.ends_s.get(job.id)
             self.running[job.id] = state
             self.busy_nodes += job.n_nodes
         self._reschedule(paces.items(), now_s)
@@ -303,6 +315,10 @@ class _Simulation:
             state = self.running[job_id]
             self._advance(state, now_s)
             state.pace = pace
+            if state.fixed_s is not None:
+                state.end_s = state.fixed_s
+                heapq.heappush(self.ends, (state.end_s, job_id))
+                continue
             done_s = now_s + state.work_s * pace.slowdown
             state.cut = done_s > state.limit_s
             state.end_s = state.limit_s if state.cut else done_s

@@ -53,7 +53,7 @@ FLOORS = {
         ["errors", "siblings"],
         ["guard", "stopping"],
         ["reading", "pace"],
-        ["results", "snapshots", "contracts"],
+        ["results", "snapshots", "contracts", "record"],
         ["experiments", "report.plots", "site"],
         ["sweeps"],
         ["report"],

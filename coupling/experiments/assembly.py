@@ -4,6 +4,7 @@ import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
+from math import inf
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -12,6 +13,8 @@ from coupling.experiments.experiment import Experiment
 from coupling.reading.fabric import build_topology
 from coupling.reading.inputs import hashes
 from coupling.reading.plugins import sources
+from coupling.reading.table import Table
+from coupling.record.record import Record, moment_of, read_record, written
 from netsim.topology.base import Topology
 from netsim.topology.rails import node_bandwidth
 from scheduler.workload import (
@@ -47,6 +50,10 @@ class Parts:
         The communication profile as tables: the assumption that the result rests on.
     hashes : mapping of str to str
         SHA-256 of every file that was read.
+    record : Record or None
+        When and where the jobs ran, where they are replayed.
+    free_from_s : float
+        From when on the queue is free of the record.
     """
 
     topology: Topology
@@ -54,6 +61,8 @@ class Parts:
     estimates: str
     profile: Mapping[str, Any] = field(default_factory=dict)
     hashes: Mapping[str, str] = field(default_factory=dict)
+    record: Record | None = None
+    free_from_s: float = inf
 
     @property
     def n_nodes(self) -> int:
@@ -85,16 +94,16 @@ def assemble(experiment: Experiment, inputs: Inputs | None = None) -> Parts:
         ["topology", experiment.topology, str(begin)],
         lambda: build_topology(experiment.topology, begin, partial(_fault, experiment.source)),
     )
-    drawn = seeds["workload"] if "generator" in experiment.workload else None
-    read_jobs = inputs.get(
-        ["workload", experiment.workload, str(begin), drawn],
-        lambda: make_workload(experiment.workload, begin, where, seeds["workload"]),
-    )
-    _refuse_running(read_jobs, where)
-    workload = limit_nodes(read_jobs, topology.usable_nodes.size)
-    if not workload.jobs:
-        reasons = ", ".join(f"{count} {reason}" for reason, count in workload.dropped.items())
-        raise ExperimentError(f"{workload.source}: no job is left to run ({reasons or 'empty'}).")
+    record = _record(experiment, topology, inputs)
+    if record is None:
+        drawn = seeds["workload"] if "generator" in experiment.workload else None
+        read_jobs = inputs.get(
+            ["workload", experiment.workload, str(begin), drawn],
+            lambda: make_workload(experiment.workload, begin, where, seeds["workload"]),
+        )
+        workload = _fitting(read_jobs, where, topology)
+    else:
+        workload = record.workload
     profile, folder = _profile(experiment)
     named = (experiment.topology, experiment.routing, experiment.communication)
     read = hashes(named, experiment.folder) | hashes(profile.table, folder)
@@ -102,7 +111,10 @@ def assemble(experiment: Experiment, inputs: Inputs | None = None) -> Parts:
     if workload.sha256:
         read[workload.source] = workload.sha256
     bandwidth = float(node_bandwidth(topology).min())
-    jobs = assign(workload.jobs, profile, seeds["communication"], node_bandwidth=bandwidth)
+    slots = {} if record is None else {job: own.slots for job, own in record.placed.items()}
+    jobs = assign(
+        workload.jobs, profile, seeds["communication"], node_bandwidth=bandwidth, slots=slots
+    )
     fallback = "requested" if workload.has_requested else "runtime"
     return Parts(
         topology,
@@ -110,7 +122,49 @@ def assemble(experiment: Experiment, inputs: Inputs | None = None) -> Parts:
         experiment.estimates or fallback,
         profile.table,
         read,
+        record,
+        inf if record is None else _free_from_s(experiment, record),
     )
+
+
+def _fitting(read_jobs: Workload, where: str, topology: Topology) -> Workload:
+    """Return the jobs that can run on a fabric."""
+    _refuse_running(read_jobs, where)
+    workload = limit_nodes(read_jobs, topology.usable_nodes.size)
+    if not workload.jobs:
+        reasons = ", ".join(f"{count} {reason}" for reason, count in workload.dropped.items())
+        raise ExperimentError(f"{workload.source}: no job is left to run ({reasons or 'empty'}).")
+    return workload
+
+
+def _record(experiment: Experiment, topology: Topology, inputs: Inputs) -> Record | None:
+    """Read the record that is replayed, if one is."""
+    replay = experiment.replay
+    if replay is None:
+        return None
+    table = Table(experiment.workload, f"{experiment.source}: [workload]")
+    path = experiment.resolve(table.text("path"))
+    stop, zone = replay.get("unknown") == "stop", replay.get("timezone", "")
+    return inputs.get(
+        ["record", experiment.topology, str(path), stop, zone],
+        lambda: read_record(path, topology, stop=stop, zone=zone),
+    )
+
+
+def _free_from_s(experiment: Experiment, record: Record) -> float:
+    """Return from when on the queue is free, on the clock of the run."""
+    text = (experiment.replay or {}).get("free_from")
+    if text is None:
+        return inf
+    where = f"{experiment.source}: [replay] free_from"
+    moment_s = moment_of(text, record.zone, where) - (record.workload.begin_unix_s or 0.0)
+    last_s = max(pin.start_s for pin in record.pins.values())
+    if not 0.0 <= moment_s <= last_s:
+        raise ExperimentError(
+            f"{where}: expected a time from the first to the last start of the record "
+            f"({written(record, 0.0)} to {written(record, last_s)}), got {text!r}."
+        )
+    return moment_s
 
 
 def _fault(source: str, what: str) -> ExperimentError:

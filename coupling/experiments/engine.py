@@ -3,6 +3,7 @@
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from math import inf
 from typing import Any
 
 import pandas as pd
@@ -18,6 +19,7 @@ from coupling.pace.network import NetworkPace
 from coupling.pace.stopwatch import Stopwatch
 from coupling.results.by_size import network_volume
 from coupling.results.from_schedule import (
+    as_recorded,
     blame_table,
     job_table,
     link_table,
@@ -100,6 +102,8 @@ def with_reference_runtimes(
     times read as isolated ones, then each divided by the job's mean slowdown in that pass; the pass
     is not iterated. The model `assumed` knows that slowdown without a pass.
     """
+    if parts.record is not None:
+        return _recorded_work(experiment, parts, progress) if parts.free_from_s < inf else parts
     if experiment.runtime_means == "isolated":
         return parts
     factor = baseline_slowdowns(experiment, parts)
@@ -109,6 +113,24 @@ def with_reference_runtimes(
         replace(job, runtime_s=job.runtime_s / factor[job.id]) for job in parts.workload.jobs
     )
     return replace(parts, workload=replace(parts.workload, jobs=jobs))
+
+
+def _recorded_work(experiment: Experiment, parts: Parts, progress: Progress | None) -> Parts:
+    """Take as reference run times what jobs did, given who slowed them down as it was."""
+    routing = (experiment.replay or {}).get("routing")
+    as_it_was = experiment if routing is None else replace(experiment, routing=routing)
+    setup = Setup.of(as_it_was, parts)
+    allocator = setup.allocator()
+    played = Cluster(parts.topology), allocator, setup.rates.begin(allocator)
+    watchers = _tellers(setup, "reference run times", progress)
+    did = _did(_simulate(setup, played, watchers, free_from_s=inf))
+    jobs = tuple(replace(job, runtime_s=did[job.id]) for job in parts.workload.jobs)
+    return replace(parts, workload=replace(parts.workload, jobs=jobs))
+
+
+def _did(schedule: Schedule) -> dict[int, float]:
+    """Return by job id what jobs did, in seconds at full pace."""
+    return {record.job.id: record.work_s for record in schedule.records}
 
 
 def _simulated_slowdowns(
@@ -206,19 +228,23 @@ def _uncoupled(setup: Setup, progress: Progress | None) -> _Uncoupled:
 
 
 def _simulate(
-    setup: Setup, played: tuple[Cluster, Allocator, Pacing], watchers: Sequence[Observer]
+    setup: Setup,
+    played: tuple[Cluster, Allocator, Pacing],
+    watchers: Sequence[Observer],
+    free_from_s: float | None = None,
 ) -> Schedule:
-    """Simulate the workload on an empty machine."""
+    """Simulate the workload on an empty machine; a record is free from when it says, or given."""
     cluster, allocator, pacing = played
     parts = setup.parts
     return simulate(
         parts.workload.jobs,
         cluster,
         allocator,
-        setup.policy(),
+        setup.policy(free_from_s),
         rates=pacing.rates,
         estimate_s=_requested_s if parts.estimates == "requested" else pacing.runtime_s,
         kill_at_limit=setup.experiment.kill_at_limit,
+        ends_s=setup.ends_s(free_from_s),
         observers=watchers,
     )
 
@@ -249,10 +275,20 @@ def _tabulate(setup: Setup, coupled: _Coupled, alone: _Uncoupled | None) -> Resu
     parts, label = setup.parts, setup.experiment.label
     workload, topology = parts.workload, parts.topology
     jobs = job_table(coupled.schedule, workload, topology, coupled.cost_of_job)
+    if parts.record is not None:
+        if parts.free_from_s < inf:
+            did = {job.id: job.runtime_s for job in workload.jobs}
+        else:
+            did = _did(coupled.schedule)
+        jobs = as_recorded(jobs, parts.record.submit_s, did)
     summary: dict[str, Any] = {"name": label, **summarize(jobs, parts.n_nodes)}
     if workload.begin_unix_s is not None:
         summary["log_begin_unix_s"] = workload.begin_unix_s
     summary["dropped_by_reason"] = dict(workload.dropped)
+    if parts.record is not None:
+        summary["replay"] = dict(parts.record.counts)
+        if parts.free_from_s < inf:
+            summary["free_from_s"] = parts.free_from_s
     summary |= coupled.remarks
     events = 2 * len(coupled.schedule.records)
     cost = {"events": events, "cpu_coupled_s": coupled.cpu_s}

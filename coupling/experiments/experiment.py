@@ -22,6 +22,9 @@ from fabricsim.checking.documents import parse_toml
 from fabricsim.checking.inputs import read_text
 from netsim.topology.base import Topology
 
+RECORDED = "recorded"
+"""Run of a record that nothing frees."""
+
 
 @dataclass(frozen=True, slots=True)
 class Experiment:
@@ -76,6 +79,9 @@ class Experiment:
     window : int or None, default None
         Waiting jobs that a queue with a window tries behind the head; None: its default.
         Queues without a window ignore it.
+    replay : mapping or None, default None
+        Fields of the ``[replay]`` table: the workload is a record whose jobs start when and where
+        they did (docs/experiment.md#replay).
     plugins : sequence of str or Path, optional
         Python files with dictionaries such as ``ALLOCATORS = {"corner": Corner}``.
     folder : str or Path, optional
@@ -113,6 +119,7 @@ class Experiment:
     compare: tuple[str, ...] = ()
     compare_options: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     window: int | None = None
+    replay: Mapping[str, Any] | None = None
     plugins: tuple[str, ...] = ()
     folder: Path = field(default_factory=Path)
     name: str = "experiment"
@@ -252,7 +259,9 @@ class Experiment:
 
     @property
     def label(self) -> str:
-        """What tables and folders call a run of this experiment: its allocator."""
+        """What tables and folders call a run of this experiment: its allocator, or the record."""
+        if self.replay is not None and "free_from" not in self.replay:
+            return RECORDED
         return label_of(self.allocator)
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -292,6 +301,8 @@ class Experiment:
         tables: dict[str, Any] = {"topology": self.topology, "workload": workload}
         if self.communication is not None:
             tables["communication"] = dict(self.communication)
+        if self.replay is not None:
+            tables["replay"] = dict(self.replay)
         values = self._values() | {"seeds": self.all_seeds, "compare": list(self.compare)}
         values["plugins"] = list(self.plugins) or None
         for table, keys in PLACES.items():

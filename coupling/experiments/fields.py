@@ -16,6 +16,7 @@ from scheduler.allocators import ALIASES
 
 ESTIMATES = ("requested", "runtime")
 RUNTIME_MEANS = ("isolated", "baseline")
+UNKNOWN = ("skip", "stop")
 DEFAULT_ALLOCATOR = "first-free"
 PLACES: Mapping[str, Mapping[str, str]] = {
     "scheduler": {
@@ -44,7 +45,7 @@ PLACES: Mapping[str, Mapping[str, str]] = {
 }
 """Field of an `Experiment` by table and key."""
 
-_WHOLE = ("topology", "workload", "communication")  # tables that are one field
+_WHOLE = ("topology", "workload", "communication", "replay")  # tables that are one field
 _MAY_BE_NONE = (*_WHOLE, "window", "routing", "estimates")
 
 
@@ -111,6 +112,7 @@ def checked_fields(fields: Mapping[str, Any]) -> dict[str, Any]:
     found |= _scheduler(scheduler) | _network(network) | _run(run)
     found |= {"compare": compare.names("allocators"), "compare_options": compare.mapping("options")}
     check_compared(found, stated=found["allocator"] != DEFAULT_ALLOCATOR)
+    _check_replay(found)
     return found
 
 
@@ -157,8 +159,22 @@ def _wholes(fields: Mapping[str, Any], source: str) -> dict[str, Any]:
         raise top.error("workload", "a table [workload]")
     if "communication" in top and not isinstance(given["communication"], Mapping):
         raise top.error("communication", "a table [communication]")
+    if "replay" in top:
+        given["replay"] = _replay(Table(top.raw("replay"), f"{source}: [replay]"))
     found = dict.fromkeys(_WHOLE) | given
     return found | _estimates(dict(workload), fields["estimates"], f"{source}: [workload]")
+
+
+def _replay(table: Table) -> dict[str, str]:
+    """Check how a record is replayed; an empty text stands for left out."""
+    found = {
+        "unknown": table.text("unknown", "skip", choices=UNKNOWN),
+        "free_from": table.text("free_from", ""),
+        "timezone": table.text("timezone", ""),
+        "routing": table.text("routing", ""),
+    }
+    table.finish()
+    return {key: value for key, value in found.items() if value}
 
 
 def _estimates(workload: dict[str, Any], stated: object, place: str) -> dict[str, Any]:
@@ -211,6 +227,28 @@ def _run(table: Table) -> dict[str, Any]:
         "self_check": table.flag("self_check"),
         "links_timeline": table.flag("links_timeline"),
     }
+
+
+def _check_replay(fields: Mapping[str, Any]) -> None:
+    """Refuse what has no meaning where a record is replayed."""
+    replay, source = fields["replay"], fields["source"]
+    if replay is None:
+        return
+    if fields["runtime_means"] != "isolated":
+        run = Table({"runtime_means": fields["runtime_means"]}, f"{source}: [run]")
+        raise run.error("runtime_means", "none beside [replay], which takes what was recorded")
+    others = sorted(fields["workload"].keys() - {"path"})
+    if "path" not in fields["workload"] or others:
+        what = f"unknown option {others[0]!r}" if others else "path: it is missing"
+        raise ExperimentError(f"{source}: [workload] {what}; beside [replay] expected path alone.")
+    if fields["workload"]["path"] == "-":
+        raise ExperimentError(
+            f"{source}: [workload] path: expected a file, which is read several times, got '-'."
+        )
+    if fields["compare"] and "free_from" not in replay:
+        raise ExperimentError(
+            f"{source}: [replay] free_from: expected a time beside [compare], it is missing."
+        )
 
 
 def check_compared(fields: Mapping[str, Any], *, stated: bool) -> None:

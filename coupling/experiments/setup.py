@@ -17,6 +17,7 @@ from scheduler.allocators.base import Allocator
 from scheduler.cluster import Cluster
 from scheduler.queues import POLICIES, make_policy
 from scheduler.queues.base import QueuePolicy
+from scheduler.queues.pinned import Pinned
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -53,9 +54,23 @@ class Setup:
         with placed(f"{experiment.source}: [network]"):
             return cls(experiment, parts, rate_model(experiment.model)(scene))
 
-    def policy(self) -> QueuePolicy:
-        """Make the queue policy; those without a window ignore the one of the experiment."""
-        return _policy(self.experiment)
+    def policy(self, free_from_s: float | None = None) -> QueuePolicy:
+        """
+        Make the queue policy; those without a window ignore the one of the experiment.
+
+        `free_from_s`: of a record that is replayed; default: as the experiment says.
+        """
+        policy, record = _policy(self.experiment), self.parts.record
+        if record is None:
+            return policy
+        from_s = self.parts.free_from_s if free_from_s is None else free_from_s
+        return Pinned(record.pins, policy, from_s)
+
+    def ends_s(self, free_from_s: float | None = None) -> Mapping[int, float]:
+        """Return when jobs end whatever their pace: those that a record has ended by then."""
+        from_s = self.parts.free_from_s if free_from_s is None else free_from_s
+        pins = {} if self.parts.record is None else self.parts.record.pins
+        return {job: pin.end_s for job, pin in pins.items() if pin.end_s <= from_s}
 
     def allocator(self) -> Allocator:
         """Make the allocator."""
@@ -115,10 +130,14 @@ def _routing(experiment: Experiment, parts: Parts) -> Routing:
 def _check_sizes(allocator: Allocator, parts: Parts) -> None:
     """Try a job of each size on the empty machine: what never fits must show before a long run."""
     empty = Cluster(parts.topology)
-    for job in {job.n_nodes: job for job in parts.workload.jobs}.values():
+    jobs = parts.workload.jobs
+    if parts.record is not None:
+        pins = parts.record.pins
+        jobs = tuple(job for job in jobs if pins[job.id].start_s >= parts.free_from_s)
+    for job in {job.n_nodes: job for job in jobs}.values():
         if allocator.allocate(job, empty) is None:
             raise ExperimentError(
                 f"job {job.id} of {job.n_nodes} nodes does not fit under allocator "
-                f"{allocator.name!r}, even on the empty machine; drop such jobs with "
-                "workload.max_nodes."
+                f"{allocator.name!r}, even on the empty machine"
+                + ("; drop such jobs with workload.max_nodes." if parts.record is None else ".")
             )

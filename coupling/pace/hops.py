@@ -100,10 +100,12 @@ class HopLedger(Observer):
             return
         leaves, counts = self._spread[job.id] = _spread(allocation)
         self._count((leaves, counts), 1)
-        flows = rank_flows(job.communication.pattern, job.n_nodes)
+        order = allocation.order
+        n_ranks = job.n_nodes if order is None else len(order)
+        flows = rank_flows(job.communication.pattern, n_ranks)
         if not flows.src.size:
             return
-        if allocation.order is None:
+        if order is None:
             slot = np.repeat(np.arange(len(leaves)), counts)
         else:
             slot = np.searchsorted(leaves, allocation.nodes() // allocation.geometry.nodes_per_leaf)
@@ -140,6 +142,10 @@ class HopLedger(Observer):
 
 def _spread(allocation: Allocation) -> _Spread:
     """Return the leaves on which a job runs; the nodes that it only holds are its last."""
+    if allocation.order is not None and not allocation.idle:
+        nodes: Ints = np.unique(np.array(allocation.order))
+        own, sizes = np.unique(nodes // allocation.geometry.nodes_per_leaf, return_counts=True)
+        return own.tolist(), sizes.tolist()
     placed = sorted(allocation.leaves)
     leaves = [leaf for leaf, _, _ in placed]
     counts = [mask.bit_count() for _, mask, _ in placed]

@@ -42,11 +42,32 @@ def job_table(
     return table.astype({name: kind for name, kind in JOB_COLUMNS.items() if kind != TEXT})
 
 
+def as_recorded(
+    jobs: pd.DataFrame, submit_s: Mapping[int, float], work_s: Mapping[int, float]
+) -> pd.DataFrame:
+    """
+    Return the job table of a record that was replayed.
+
+    `submit_s`: true submission by job id, which may lie before second 0, the first start; waits
+    count from there. `work_s`: reference run times by job id.
+    """
+    ids = jobs["id"].tolist()
+    submitted = np.array([submit_s[job] for job in ids])
+    return jobs.assign(
+        submit_s=submitted,
+        wait_s=jobs["start_s"] - submitted,
+        turnaround_s=jobs["end_s"] - submitted,
+        runtime_reference_s=[work_s[job] for job in ids],
+    )
+
+
 def _row(record: JobRecord, topology: Topology) -> dict[str, object]:
     """Return the row of a job that ran."""
     job = record.job
     label, fraction = _communication(job)
     nodes = record.allocation.nodes()
+    if nodes.size > job.n_nodes:  # several ranks on a node
+        nodes = np.unique(nodes)
     return {
         "id": job.id,
         "submit_s": job.submit_s,

@@ -19,7 +19,7 @@ from fabricsim.checking import path_of, shortened
 TABLES = tuple(COLUMNS)
 COST = "cost.json"
 CSV = "jobs.csv"
-_GROUPS = ("dropped_by_reason", "infinite_network")  # numbers of the summary by name
+_GROUPS = ("dropped_by_reason", "infinite_network", "replay")  # numbers of the summary by name
 FILES = (*(f"{name}.parquet" for name in TABLES), COST, SUMMARY)
 
 

@@ -1,23 +1,22 @@
 """Who runs now, or ran at a moment, as Slurm's own files tell it."""
 
-import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from coupling.errors import SnapshotError
+from coupling.record.places import array_task, het_part
+from coupling.record.record import moment_of
 from scheduler.job import Job
 from scheduler.workload.entries import Entry, workload_of
 from scheduler.workload.filters import Filters
-from scheduler.workload.slurm import instant, sacct_entries
+from scheduler.workload.slurm import sacct_entries
 from scheduler.workload.source import Source, read_source
 from scheduler.workload.squeue import squeue_entries
 from scheduler.workload.states import HOLDING
 
 _SENDING = {"RUNNING", "RESIZING", "SIGNALING"}  # others hold nodes, but compute nothing
-_OFFSET = re.compile(r":.*[+-]|Z$", re.IGNORECASE)  # of ISO 8601, behind the time of day
-_ARRAY, _HET = "array_job_id", "het_job_id"
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,12 +62,7 @@ def running_at(path: Path | str, at: str) -> Running:
     `path`: the accounting records; ``-`` is standard input. `at`: the moment, on the clock of the
     records: ``2024-05-30T09:00`` or seconds since 1970.
     """
-    moment_s = instant(at, "--at", "time")
-    if moment_s < 0 or _OFFSET.search(at.strip()):
-        raise SnapshotError(
-            "--at: expected a time on the clock of the records such as 2024-05-30T09:00, without "
-            f"an offset, got {at!r}."
-        )
+    moment_s = moment_of(at, "", "--at")
     source = read_source(path)
 
     def reason(entry: Entry) -> str:
@@ -119,12 +113,6 @@ def _running(
         jobs,
         dict(left_out.most_common()),
         source.name,
-        sum(_part_of(job, _ARRAY, "_") for job in jobs),
-        sum(_part_of(job, _HET, "+") for job in jobs),
+        sum(map(array_task, jobs)),
+        sum(map(het_part, jobs)),
     )
-
-
-def _part_of(job: Job, column: str, mark: str) -> bool:
-    """Say whether a job is part of an array or heterogeneous job: 123_4, 123+1."""
-    extra = dict(job.extra)
-    return bool(extra.get(column)) or mark in extra.get("jobid", "")

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from coupling.errors import SnapshotError
-from coupling.site.places import Placed
+from coupling.record.places import Placed
 from coupling.snapshots.snapshot import JobId, Snapshot
 from netsim.arrays import Ints
 from netsim.partition import Partition

@@ -9,8 +9,8 @@ from coupling.errors import SnapshotError
 from coupling.reading.described import described, left_open
 from coupling.reading.fabric import topology_of, usual_routing
 from coupling.reading.table import Table
+from coupling.record.places import MOST_RANKS, Places, place
 from coupling.results.readable import counted
-from coupling.site.places import MOST_RANKS, Places, place
 from coupling.site.queue import Running, running_at, running_in_queue
 from coupling.site.scene import MOST_DRAWS, Scene, scene_of_places, scene_of_snapshot
 from coupling.snapshots.snapshot import Snapshot

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from datetime import UTC, datetime
+from datetime import UTC, datetime, tzinfo
 from pathlib import Path
 from typing import Unpack
 
@@ -80,11 +80,12 @@ def read_sacct(path: str | Path, **options: Unpack[ReadOptions]) -> Workload:
     return workload_of(sacct_entries(source, filters), filters, source)
 
 
-def sacct_entries(source: Source, filters: Filters) -> list[Entry]:
+def sacct_entries(source: Source, filters: Filters, zone: tzinfo = UTC) -> list[Entry]:
     """
     Read the lines of accounting records one by one.
 
-    Result: all jobs, those that a workload drops too; times in seconds since 1970.
+    `zone`: of times without an offset. Result: all jobs, those that a workload drops too; times in
+    seconds since 1970.
     """
     lines = bounded(_text(source), source)
     first = next(lines, None)
@@ -101,7 +102,8 @@ def sacct_entries(source: Source, filters: Filters) -> list[Entry]:
             cells.pop()
         if len(cells) != len(header):
             raise WorkloadError(f"{place}: expected {len(header)} fields, got {len(cells)}.")
-        entries.append(_sacct_entry(dict(zip(header, cells, strict=True)), columns, place, filters))
+        named = dict(zip(header, cells, strict=True))
+        entries.append(_sacct_entry(named, columns, place, filters, zone))
     return entries
 
 
@@ -129,7 +131,11 @@ def _find_columns(header: Sequence[str], source: Source) -> dict[str, str]:
 
 
 def _sacct_entry(
-    cells: Mapping[str, str], columns: Mapping[str, str], place: str, filters: Filters
+    cells: Mapping[str, str],
+    columns: Mapping[str, str],
+    place: str,
+    filters: Filters,
+    zone: tzinfo,
 ) -> Entry:
     """Read one line."""
 
@@ -138,7 +144,7 @@ def _sacct_entry(
 
     state = cell("state").partition(" ")[0].rstrip("+").upper()  # "CANCELLED by 123"
     submit_s, start_s, end_s = (
-        instant(cell(use), place, columns.get(use, use)) for use in ("submit", "start", "end")
+        instant(cell(use), place, columns.get(use, use), zone) for use in ("submit", "start", "end")
     )
     runtime_s = _elapsed(cell("elapsed"), place, columns)
     if runtime_s < 0 <= start_s <= end_s:
@@ -175,12 +181,12 @@ def _unfit(number: str, state: str) -> str:
     return ""
 
 
-def instant(text: str, place: str, name: str) -> float:
+def instant(text: str, place: str, name: str, zone: tzinfo = UTC) -> float:
     """
     Read a point in time.
 
-    `text`: ISO 8601, without an offset taken as UTC, or seconds since 1970. Result: seconds since
-    1970; -1 where missing.
+    `text`: ISO 8601, or seconds since 1970. `zone`: of a text without an offset. Result: seconds
+    since 1970; -1 where missing.
     """
     if missing(text):
         return float(MISSING)
@@ -188,7 +194,7 @@ def instant(text: str, place: str, name: str) -> float:
         return seconds(text, place, name)
     try:
         moment = datetime.fromisoformat(text)
-        return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
+        return (moment if moment.tzinfo else moment.replace(tzinfo=zone)).timestamp()
     except (ValueError, OverflowError) as error:
         raise refuse(place, name, "a time such as 2014-08-01T12:00:00", text) from error
 

@@ -75,9 +75,13 @@ def place(jobs: Sequence[Job], topology: Topology, source: str, *, stop: bool) -
     placed: list[Placed] = []
     unknown: dict[str, None] = {}
     trimmed = lost = one_rank = 0
+    known_as: dict[str, int] = {}
     for job in jobs:
         hosts = _hosts(job, source)
-        nodes = np.array([_node(topology, host) for host in hosts], dtype=np.int64)
+        for host in hosts:
+            if host not in known_as:
+                known_as[host] = _node(topology, host)
+        nodes = np.array([known_as[host] for host in hosts], dtype=np.int64)
         strange = [host for host, node in zip(hosts, nodes.tolist(), strict=True) if node < 0]
         if strange and stop:
             raise SnapshotError(
@@ -153,3 +157,19 @@ def _kept(slots: Ints, known: Bools) -> Ints:
     number = np.cumsum(known) - 1
     kept: Ints = number[slots[known[slots]]]
     return kept
+
+
+def array_task(job: Job) -> bool:
+    """Say whether a job is a task of an array: 123_4."""
+    return _part_of(job, "array_job_id", "_")
+
+
+def het_part(job: Job) -> bool:
+    """Say whether a job is part of a heterogeneous job: 123+1."""
+    return _part_of(job, "het_job_id", "+")
+
+
+def _part_of(job: Job, column: str, mark: str) -> bool:
+    """Say whether a column or the number of a job tells that it is part of another."""
+    extra = dict(job.extra)
+    return bool(extra.get(column)) or mark in extra.get("jobid", "")

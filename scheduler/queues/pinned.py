@@ -1,0 +1,128 @@
+"""Pinned: jobs start when and where a record says, up to a time; then another policy decides."""
+
+import heapq
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from netsim.arrays import Ints
+from scheduler.allocation import Allocation
+from scheduler.geometry import Geometry
+from scheduler.job import Job
+from scheduler.machine import Machine
+from scheduler.queues.base import QueuePolicy
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Pin:
+    """
+    When and where a job ran.
+
+    Parameters
+    ----------
+    start_s, end_s : float
+        In seconds, on the clock of the simulation.
+    ranks : (n,) int array
+        Node of each rank; every node of the job is among them.
+    """
+
+    start_s: float
+    end_s: float
+    ranks: Ints
+
+
+class Pinned:
+    """
+    Starts jobs as a record says; those that it starts later than some time are free.
+
+    Parameters
+    ----------
+    pins : mapping of int to Pin
+        By job id, of all jobs.
+    policy : QueuePolicy
+        Has all jobs that the record starts at `free_from_s` or later, and sees none before.
+    free_from_s : float, default infinity
+        From when on the queue is free.
+
+    Notes
+    -----
+    A record may have two jobs on one node. The first holds it for the cluster; when it ends, the
+    second does. Both send from it all the time.
+    """
+
+    name: ClassVar[str] = "pinned"
+
+    def __init__(
+        self, pins: Mapping[int, Pin], policy: QueuePolicy, free_from_s: float = float("inf")
+    ) -> None:
+        self._pins, self._policy, self._free_from_s = pins, policy, free_from_s
+        self._due: list[tuple[float, int, Job]] = []  # heap
+        self._later: list[Job] = []  # free jobs, while the queue is not
+        self._lacking: dict[int, dict[int, int]] = {}  # masks that other jobs hold, by job
+
+    def __repr__(self) -> str:
+        """Return one line."""
+        return f"<Pinned: {len(self)} waiting>"
+
+    def __len__(self) -> int:
+        """Return the number of waiting jobs."""
+        return len(self._due) + len(self._later) + len(self._policy)
+
+    def submit(self, job: Job) -> None:
+        """Take a job into the queue."""
+        start_s = self._pins[job.id].start_s
+        if start_s < self._free_from_s:
+            heapq.heappush(self._due, (start_s, job.id, job))
+        else:
+            self._later.append(job)
+
+    def select(self, machine: Machine) -> None:
+        """Start every job that started now."""
+        self._take_over(machine)
+        while self._due and self._due[0][0] <= machine.now_s:
+            self._start(heapq.heappop(self._due)[2], machine)
+        if machine.now_s >= self._free_from_s:
+            for job in self._later:
+                self._policy.submit(job)
+            self._later.clear()
+            self._policy.select(machine)
+        elif self._later:
+            machine.wake(self._free_from_s)
+        if self._due:
+            machine.wake(self._due[0][0])
+
+    def _start(self, job: Job, machine: Machine) -> None:
+        """Start a job on its nodes, as far as nobody else holds them."""
+        cluster, ranks = machine.cluster, self._pins[job.id].ranks
+        wanted = cluster.geometry.masks(np.unique(ranks).tolist())
+        held = {leaf: mask & cluster.leaf_free[leaf] for leaf, mask in wanted.items()}
+        machine.start(_allocation(job, cluster.geometry, held, ranks))
+        lacking = {leaf: mask & ~held[leaf] for leaf, mask in wanted.items()}
+        if any(lacking.values()):
+            self._lacking[job.id] = lacking
+
+    def _take_over(self, machine: Machine) -> None:
+        """Let jobs hold the nodes that they shared with jobs that have ended."""
+        cluster = machine.cluster
+        for number, lacking in list(self._lacking.items()):
+            here = cluster.running.get(number)
+            if here is None:
+                del self._lacking[number]
+                continue
+            more = {leaf: mask & cluster.leaf_free[leaf] for leaf, mask in lacking.items()}
+            if not any(more.values()):
+                continue
+            held = {leaf: mask for leaf, mask, _ in here.leaves}
+            for leaf, mask in more.items():
+                held[leaf] = held.get(leaf, 0) | mask
+                lacking[leaf] &= ~mask
+            cluster.release(number)
+            cluster.place(_allocation(here.job, cluster.geometry, held, here.nodes()))
+
+
+def _allocation(job: Job, geometry: Geometry, held: Mapping[int, int], ranks: Ints) -> Allocation:
+    """Return a job on nodes of which it holds some for the cluster."""
+    leaves = tuple((leaf, mask, 0) for leaf, mask in sorted(held.items()) if mask)
+    return Allocation(job, geometry, leaves, order=tuple(ranks.tolist()))
