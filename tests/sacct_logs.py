@@ -14,7 +14,7 @@ def clock(second):
     return "Unknown" if second is None else f"{BEGIN + timedelta(seconds=second):%Y-%m-%dT%H:%M:%S}"
 
 
-def line(  # noqa: PLR0913 (columns)
+def line(
     number,
     start,
     end,

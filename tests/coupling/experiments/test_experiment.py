@@ -179,6 +179,7 @@ WRONG = {
     "topology": [None, 3, ["cab"], True],
     "workload": [None, 3, "log.swf", []],
     "communication": [3, "profile.toml", False],
+    "replay": [3, "log", False, {"until": 3}, {"unknown": "ask"}, {"free_from": 5}],
     "queue": [None, 3, ["easy"], True],
     "queue_options": [None, 3, "window", [("window", 3)]],
     "window": [-1, 2.0, True, "50", float("nan")],
@@ -224,7 +225,7 @@ def test_a_wrong_value_is_refused_when_an_experiment_is_made_or_changed(name, va
 
 def places():
     """Yield table, key and field of everything that a file can say as well."""
-    for name in ("topology", "workload", "communication"):
+    for name in ("topology", "workload", "communication", "replay"):
         yield None, name, name
     yield "workload", "estimates", "estimates"
     for table, keys in PLACES.items():

@@ -118,7 +118,7 @@ def lost_as_estimated(experiment):
 @pytest.mark.parametrize("seed", range(6))
 def test_interference_is_that_of_the_snapshot_at_every_instant(tmp_path, seed):
     """Jobs of one to four nodes, some on nodes of others, some with several ranks on a node."""
-    draw = random.Random(seed)
+    draw = random.Random(seed)  # noqa: S311 (a test)
     lines = []
     for number in range(1, 13):
         start = draw.randrange(100)
