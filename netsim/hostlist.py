@@ -9,9 +9,11 @@ MOST_NAMES = 2**18
 """Names that a list, or all lists of a file, may stand for; no machine has as many hosts."""
 
 _DEEPEST = 4  # brackets inside each other
+_SHORT = 18  # characters of a number or range that is quickly read
 _SHOWN = 40  # characters of a list that an error shows
 _RANGE = re.compile(r"([0-9]{1,18})(?:-([0-9]{1,18}))?")
 _COUNTED = re.compile(r"(.*?)([0-9]{1,18})")
+_PLAIN = re.compile(r"([^][,\s]*)\[([0-9,-]+)\]")
 _PIECE = re.compile(r"\[|\]|[^][]+")
 
 
@@ -31,10 +33,30 @@ def expand_hostlist(text: str, taken: int = 0) -> list[str]:
     ['n1', 'n20', 'n21']
     """
     names: list[str] = []
+    plain = _PLAIN.fullmatch(text)
+    if plain and (counted := _counted(plain[1], plain[2], MOST_NAMES - taken)):
+        return counted
     if text:
         for part in _parts(text, text):
             names += _combined(part, text, 0, MOST_NAMES - taken - len(names))
     return names
+
+
+def _counted(stem: str, numbers: str, room: int) -> list[str]:
+    """Return the names of one bracket of whole numbers; none where they need a closer look."""
+    names: list[str] = []
+    for part in numbers.split(","):
+        first, dash, last = part.partition("-")
+        if not (first.isdigit() and (last.isdigit() or not dash) and len(part) <= _SHORT):
+            return []
+        if not dash:
+            names.append(stem + first)
+        elif 0 <= int(last) - int(first) < room:
+            width = len(first)
+            names += [f"{stem}{n:0{width}d}" for n in range(int(first), int(last) + 1)]
+        else:
+            return []
+    return names if len(names) <= room else []
 
 
 def _parts(text: str, whole: str) -> Iterator[str]:

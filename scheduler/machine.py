@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from scheduler.allocation import Allocation
-from scheduler.allocators.base import Allocator
+from scheduler.allocators.base import Allocator, fits_by_count
 from scheduler.cluster import Cluster
 from scheduler.job import Job
 from scheduler.switches import SwitchLimit
@@ -52,6 +52,11 @@ class Machine:
     disturbances: int = 0
     limit: SwitchLimit | None = None
     wake_s: float = float("inf")
+
+    @property
+    def fits_by_count(self) -> bool:
+        """Whether a job finds a place exactly when enough nodes are free."""
+        return self.limit is None and fits_by_count(self.allocator)
 
     def try_to_place(self, job: Job) -> Allocation | None:
         """

@@ -15,7 +15,7 @@ from patterns.algorithms import RecursiveDoubling
 from patterns.alltoall import OneToAll
 from patterns.pairs import Ring
 from scheduler.allocation import Allocation
-from scheduler.allocators.base import Allocator
+from scheduler.allocators.base import Allocator, fits_by_count
 from scheduler.cluster import Cluster
 from scheduler.errors import AllocationError
 from scheduler.job import Communication, Job
@@ -28,9 +28,22 @@ COUNTS = "what the machine counts as free is what nobody holds"
 SIZES = "a job of no nodes, or of more than there are, is refused with an AllocationError"
 LARGER = "monotone_in_size: where n nodes find no place, n + 1 find none"
 FREED = "monotone_in_free: what finds a place finds one when others have left"
+COUNTED = "fits_by_count: a job waits only where fewer nodes are free than it wants"
 EMPTY = "an empty machine takes every size, each on different nodes"
 ISOLATES = "isolating: two jobs never share a link between switches"
-RULES = (PROMISES, UNTOUCHED, SAME, OWN, COUNTS, SIZES, LARGER, FREED, EMPTY, ISOLATES)
+RULES = (
+    PROMISES,
+    UNTOUCHED,
+    SAME,
+    OWN,
+    COUNTS,
+    SIZES,
+    LARGER,
+    FREED,
+    COUNTED,
+    EMPTY,
+    ISOLATES,
+)
 
 TALK = (
     None,
@@ -93,6 +106,8 @@ class Churn:
             self._expect(SAME, _same(found, other), f"job of {n_nodes} nodes: {who} says otherwise")
         if found is None:
             self._finds_none_for_more(wanted)
+            enough = n_nodes <= self.cluster.n_free and fits_by_count(self.allocator)
+            self._expect(COUNTED, not enough, f"{n_nodes} nodes wait, {before.n_free} are free")
             return
         self._expect(OWN, found.job is wanted, "the placement is of another job")
         if self.allocator.monotone_in_free:

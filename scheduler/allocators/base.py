@@ -23,6 +23,10 @@ class Allocator(Protocol):
         Queue policies save tries by it.
     monotone_in_free : bool
         Freeing nodes or links never turns a placement into a refusal.
+    fits_by_count : bool
+        It refuses a job only where fewer nodes are free than the job wants: queue policies
+        count then instead of asking. May be left out where it does not hold, and has to be
+        said again by a class with an `allocate` of its own.
     """
 
     name: ClassVar[str]
@@ -65,6 +69,16 @@ class Bounded(Protocol):
     """
 
     out_of_steps: int
+
+
+def fits_by_count(allocator: Allocator) -> bool:
+    """Return what an allocator says of itself; `allocate` overridden ends the word of a base."""
+    for kind in type(allocator).__mro__:
+        if "fits_by_count" in vars(kind):
+            return bool(vars(kind)["fits_by_count"])
+        if "allocate" in vars(kind):
+            break
+    return False
 
 
 def check_size(job: Job, cluster: Cluster) -> None:

@@ -24,6 +24,7 @@ class FirstFree:
     isolating: ClassVar[bool] = False
     monotone_in_size: ClassVar[bool] = True
     monotone_in_free: ClassVar[bool] = True
+    fits_by_count: ClassVar[bool] = True
 
     def allocate(self, job: Job, cluster: Cluster) -> Allocation | None:
         """Return the lowest free nodes."""

@@ -8,8 +8,8 @@ from scheduler.errors import PolicyError
 from scheduler.job import Job
 from scheduler.machine import Machine
 from scheduler.queues.attempts import Attempts
-from scheduler.queues.guards import RULES, Guard, NodesAreCounted
-from scheduler.queues.reservation import Reservation, reserve
+from scheduler.queues.guards import FIXED, RULES, Guard, NodesAreCounted
+from scheduler.queues.reservation import Reservation, enough_nodes_s, reserve
 from scheduler.queues.waiting import Line, WaitingLine
 
 NODE_COUNT = "node-count"
@@ -78,17 +78,17 @@ class Easy:
         """Return what the head has reserved, if that is now and free."""
         if self._kept is None or self._kept[0] != head.id:
             return None
-        reservation = self._kept[2]
-        due = reservation.time_s <= machine.now_s
-        return (
-            reservation.placement if due and machine.cluster.fits(reservation.placement) else None
-        )
+        reserved = self._kept[2]
+        if reserved.placement is None or reserved.time_s > machine.now_s:
+            return None
+        return reserved.placement if machine.cluster.fits(reserved.placement) else None
 
     def _backfill(self, head: Job, machine: Machine) -> None:
         """Start jobs behind the head that do not delay it."""
         guard = self._guard(head, machine)
         attempts = Attempts(machine)
-        for job in self._line.reachable()[1:]:
+        n_free = machine.cluster.n_free
+        for job in [job for job in self._line.reachable()[1:] if job.n_nodes <= n_free]:
             if attempts.useless(job):
                 continue
             long = machine.now_s + machine.estimate_s(job) > guard.time_s
@@ -104,15 +104,18 @@ class Easy:
     def _guard(self, head: Job, machine: Machine) -> Guard:
         """Return the guard of the head's reservation for this pass."""
         if self._rule == NODE_COUNT:
-            return NodesAreCounted(head, machine)
-        return RULES[self._rule](head, machine, self._reservation(head, machine))
+            return NodesAreCounted(head, machine, enough_nodes_s(head, machine))
+        reservation = self._reservation(head, machine)
+        if reservation.placement is None:
+            return NodesAreCounted(head, machine, reservation.time_s)
+        return RULES[self._rule](head, machine, reservation.time_s, reservation.placement)
 
     def _reservation(self, head: Job, machine: Machine) -> Reservation:
         """Return the head's reservation; it moves only when an end was not as expected."""
         key = (head.id, machine.disturbances)
         kept = self._kept
         if kept is None or kept[:2] != key or kept[2].time_s <= machine.now_s:
-            kept = self._kept = (*key, reserve(head, machine))
+            kept = self._kept = (*key, reserve(head, machine, placed=self._rule == FIXED))
         return kept[2]
 
 

@@ -1,6 +1,7 @@
 """Guards: what a job must respect that would run past the reserved time of the head (EASY)."""
 
 from collections.abc import Callable
+from functools import cached_property
 from typing import Protocol
 
 from scheduler.allocation import Allocation
@@ -8,7 +9,9 @@ from scheduler.cluster import Cluster
 from scheduler.job import Job
 from scheduler.machine import Machine
 from scheduler.queues.attempts import Attempts
-from scheduler.queues.reservation import Reservation, departures, expected_cluster
+from scheduler.queues.reservation import expected_cluster, expected_free
+
+FIXED = "R3"
 
 
 class Guard(Protocol):
@@ -63,12 +66,15 @@ class HeadStillFits:
         First in the queue.
     machine : Machine
         The machine now.
-    reservation : Reservation
-        Of the head.
+    time_s : float
+        The reserved time of the head.
+    placement : Allocation
+        Where it will go then.
     """
 
-    def __init__(self, head: Job, machine: Machine, reservation: Reservation) -> None:
-        self.time_s = reservation.time_s
+    def __init__(self, head: Job, machine: Machine, time_s: float, placement: Allocation) -> None:
+        del placement
+        self.time_s = time_s
         self._head = head
         self._machine = machine
         self._shadow: Cluster | None = None  # the machine at the reserved time
@@ -103,15 +109,17 @@ class HeadIsFixed:
         First in the queue.
     machine : Machine
         The machine now.
-    reservation : Reservation
-        Of the head.
+    time_s : float
+        The reserved time of the head.
+    placement : Allocation
+        Where it will go then.
     """
 
-    def __init__(self, head: Job, machine: Machine, reservation: Reservation) -> None:
+    def __init__(self, head: Job, machine: Machine, time_s: float, placement: Allocation) -> None:
         del head
-        self.time_s = reservation.time_s
+        self.time_s = time_s
         self._machine = machine
-        self._fixed = machine.cluster.footprint(reservation.placement)
+        self._fixed = machine.cluster.footprint(placement)
         self._rest: Cluster | None = None  # the machine without what the head will get
 
     def place(self, job: Job, attempts: Attempts) -> Allocation | None:
@@ -132,23 +140,22 @@ class NodesAreCounted:
     """
     The textbook rule: long jobs may use as many nodes as the head leaves at its time.
 
+    Where the allocator refuses only for want of nodes this is rule R2 without asking it.
+
     Parameters
     ----------
     head : Job
         First in the queue.
     machine : Machine
         The machine now.
+    time_s : float
+        When enough nodes for the head are expected to be free.
     """
 
-    def __init__(self, head: Job, machine: Machine) -> None:
-        running, free = machine.cluster.running, machine.cluster.n_free
-        self.time_s = machine.now_s
-        for end_s, leaving in departures(machine):
-            if free >= head.n_nodes:
-                break
-            self.time_s = end_s
-            free += sum(running[job_id].held for job_id in leaving)
-        self._spare = free - head.n_nodes
+    def __init__(self, head: Job, machine: Machine, time_s: float) -> None:
+        self.time_s = time_s
+        self._head = head
+        self._machine = machine
 
     def place(self, job: Job, attempts: Attempts) -> Allocation | None:
         """Place a job that needs no more than the spare nodes."""
@@ -159,8 +166,13 @@ class NodesAreCounted:
         if long:
             self._spare -= placement.held
 
+    @cached_property
+    def _spare(self) -> int:
+        """Nodes that the head leaves at its time; counted when the first long job asks."""
+        return expected_free(self._machine, self.time_s) - self._head.n_nodes
 
-RULES: dict[str, Callable[[Job, Machine, Reservation], Guard]] = {
+
+RULES: dict[str, Callable[[Job, Machine, float, Allocation], Guard]] = {
     "R2": HeadStillFits,
-    "R3": HeadIsFixed,
+    FIXED: HeadIsFixed,
 }

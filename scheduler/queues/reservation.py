@@ -19,12 +19,12 @@ class Reservation:
     ----------
     time_s : float
         The first expected end after which the allocator can place the head.
-    placement : Allocation
-        Where it would go then.
+    placement : Allocation or None
+        Where it would go then; None where nodes were counted and nobody asked.
     """
 
     time_s: float
-    placement: Allocation
+    placement: Allocation | None
 
 
 def expected_cluster(machine: Machine, time_s: float) -> Cluster:
@@ -34,6 +34,13 @@ def expected_cluster(machine: Machine, time_s: float) -> Cluster:
         if end_s <= time_s:
             cluster.release(job_id)
     return cluster
+
+
+def expected_free(machine: Machine, time_s: float) -> int:
+    """Return how many nodes will be free when all jobs expected to end by then have ended."""
+    cluster = machine.cluster
+    ends = machine.expected_end_s.items()
+    return cluster.n_free + sum(cluster.running[job].held for job, end_s in ends if end_s <= time_s)
 
 
 def departures(machine: Machine) -> list[tuple[float, list[int]]]:
@@ -48,13 +55,34 @@ def departures(machine: Machine) -> list[tuple[float, list[int]]]:
     return sorted(leaving.items())
 
 
-def reserve(job: Job, machine: Machine) -> Reservation:
+def enough_nodes_s(job: Job, machine: Machine) -> float:
+    """
+    Return when enough nodes for a job are expected to be free, wherever they are.
+
+    Result: now, or an expected end, in seconds.
+    """
+    running, free = machine.cluster.running, machine.cluster.n_free
+    time_s = machine.now_s
+    agenda = [(end_s, job_id) for job_id, end_s in machine.expected_end_s.items()]
+    heapq.heapify(agenda)
+    while free < job.n_nodes:
+        if not agenda:
+            raise never_placed(job, machine)
+        time_s, job_id = heapq.heappop(agenda)
+        free += running[job_id].held
+    return time_s
+
+
+def reserve(job: Job, machine: Machine, *, placed: bool = True) -> Reservation:
     """
     Return the first time at which the allocator is expected to be able to place a job.
 
+    `placed`: whether the place is wanted; where it is not, nodes are counted if that is enough.
     Result: time and place. A job that wants few switches is expected to lose patience when its time
     for that is over, or so long after the first time at which it fits otherwise.
     """
+    if machine.fits_by_count and not placed:
+        return Reservation(enough_nodes_s(job, machine), None)
     cluster, limit = machine.cluster.copy(), machine.limit
     agenda = departures(machine)
     patient_until_s = limit.patience_ends_s(job) if limit else machine.now_s

@@ -41,6 +41,7 @@ class Adaptive:
     isolating: ClassVar[bool] = False
     monotone_in_size: ClassVar[bool] = True
     monotone_in_free: ClassVar[bool] = True
+    fits_by_count: ClassVar[bool] = True
 
     cost: str = HOPS
 

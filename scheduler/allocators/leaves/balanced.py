@@ -31,6 +31,7 @@ class Balanced:
     isolating: ClassVar[bool] = False
     monotone_in_size: ClassVar[bool] = True
     monotone_in_free: ClassVar[bool] = True
+    fits_by_count: ClassVar[bool] = True
 
     def allocate(self, job: Job, cluster: Cluster) -> Allocation | None:
         """Return free nodes below the lowest switch that has enough."""

@@ -113,6 +113,7 @@ class EmergentAdaptive:
     isolating: ClassVar[bool] = False
     monotone_in_size: ClassVar[bool] = True
     monotone_in_free: ClassVar[bool] = True
+    fits_by_count: ClassVar[bool] = True
 
     routing: str = "d-mod-k"
     _network: _Network | None = field(default=None, init=False, repr=False)

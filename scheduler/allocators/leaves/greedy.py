@@ -30,6 +30,7 @@ class Greedy:
     isolating: ClassVar[bool] = False
     monotone_in_size: ClassVar[bool] = True
     monotone_in_free: ClassVar[bool] = True
+    fits_by_count: ClassVar[bool] = True
 
     def allocate(self, job: Job, cluster: Cluster) -> Allocation | None:
         """Return free nodes below the lowest switch that has enough."""

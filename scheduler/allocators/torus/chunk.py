@@ -119,6 +119,7 @@ class NonContiguous:
     isolating: ClassVar[bool] = False
     monotone_in_size: ClassVar[bool] = True
     monotone_in_free: ClassVar[bool] = True
+    fits_by_count: ClassVar[bool] = True
 
     order: str = "row-major"
 

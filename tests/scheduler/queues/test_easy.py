@@ -26,6 +26,11 @@ def run(jobs, policy, allocator="first-free", radix=4, **options):
     return {record.job.id: record.start_s for record in records}
 
 
+def run_with(allocator, jobs):
+    cluster = Cluster(fat_tree_of_radix(4, "1 B/s"))
+    return simulate(jobs, cluster, allocator, Easy()).records
+
+
 class Recording(Easy):
     """EASY that keeps the first time it reserved for each head."""
 
@@ -124,6 +129,46 @@ def test_the_head_takes_its_reserved_place_at_the_very_time_reserved(rule):
     records = simulate(jobs, cluster, GivesUpOnTheHead(), Easy(reservation=rule)).records
 
     assert [record.start_s for record in records if record.job.id == 2] == [10.0]
+
+
+def wrong(job):
+    """Estimate a run time: right, twice and three times as long as it is."""
+    return job.runtime_s * (1 + job.id % 3)
+
+
+class AskedInstead(FirstFree):
+    """First-free whose `allocate` is its own: EASY asks it where it counts for first-free."""
+
+    def allocate(self, job, cluster):
+        return super().allocate(job, cluster)
+
+
+@settings(deadline=None, max_examples=60)
+@given(rows=queues)
+def test_counting_nodes_starts_every_job_when_asking_the_allocator_does(rows):
+    def starts(allocator):
+        cluster = Cluster(fat_tree_of_radix(4, "1 B/s"))
+        done = simulate(jobs_of(rows), cluster, allocator, Easy(), estimate_s=wrong).records
+        return [(record.job.id, record.start_s, record.allocation.leaves) for record in done]
+
+    assert starts(FirstFree()) == starts(AskedInstead())
+
+
+def test_nobody_is_asked_for_reservations_where_counting_is_enough():
+    calls = []
+
+    class Counted(FirstFree):
+        fits_by_count = True
+
+        def allocate(self, job, cluster):
+            calls.append(job.id)
+            return super().allocate(job, cluster)
+
+    jobs = [job(0, 12, 10.0), job(1, 16, 5.0), job(2, 4, 99.0), job(3, 4, 9.0)]
+
+    run_with(Counted(), jobs)
+
+    assert sorted(calls) == [0, 1, 2, 3]
 
 
 @pytest.mark.parametrize(("window", "starts"), [(0, False), (2, False), (3, True), (4, True)])
