@@ -16,6 +16,7 @@ from netsim.routing.dragonfly import Minimal, Valiant
 from netsim.routing.leastloaded import LeastLoaded
 from netsim.routing.oblivious import Ecmp, SModK
 from netsim.routing.shortest import Rerouted, Shortest
+from netsim.routing.spread import Spreading
 from netsim.routing.wraparound import Wraparound
 from netsim.topology.base import Topology
 from netsim.topology.kind import machine_kind
@@ -151,6 +152,8 @@ def routing_kind(routing: Routing, *, owned: bool = False) -> str:
         return f"{routing_kind(routing.inner, owned=owned)} round failures"
     if isinstance(routing, Wraparound):
         return "wraparound" if owned else "d-mod-k"
+    if isinstance(routing, Spreading):
+        return routing.rule
     return _ROUTINGS.get(type(routing), "a routing of its own")
 
 

@@ -39,11 +39,15 @@ class Routes:
         Directed links 0..n_links-1, in the order of travel.
     n_links : int
         Directed links of the fabric.
+    rule : str
+        How packets are spread where these are no paths but pools of links, one link of each
+        standing for all (`netsim.topology.spread`); empty for paths.
     """
 
     indptr: Ints
     links: Ints
     n_links: int
+    rule: str = ""
 
     def __repr__(self) -> str:
         """Return one line."""

@@ -1,6 +1,7 @@
 """ROUTINGS: routings from a name or a table of options."""
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 from fabricsim.checking import brief, build, whole
@@ -12,6 +13,7 @@ from netsim.routing.dragonfly import Minimal, Valiant
 from netsim.routing.leastloaded import LeastLoaded
 from netsim.routing.oblivious import Ecmp, SModK
 from netsim.routing.shortest import Rerouted, Shortest
+from netsim.routing.spread import SPREADING, Spreading
 from netsim.routing.wraparound import Wraparound
 from netsim.topology.base import Topology
 from netsim.topology.demand import demand_topology
@@ -74,6 +76,8 @@ def on_changed(routing: Routing, topology: Topology) -> Routing:
     inner = routing.inner if isinstance(routing, Rerouted) else routing
     if isinstance(inner, (Shortest, LeastLoaded)):
         return type(inner).on(topology)
+    if isinstance(inner, Spreading):
+        return Spreading.on(topology, rule=inner.rule)
     return _round_failures(inner, topology)
 
 
@@ -86,7 +90,7 @@ def _loaded(table: Options, topology: Topology) -> Routing:
 
 def _round_failures(routing: Routing, topology: Topology) -> Routing:
     """Lead flows that meet an absent link another way, where the routing does not itself."""
-    if topology.absent is None or isinstance(routing, (Shortest, LeastLoaded)):
+    if topology.absent is None or isinstance(routing, (Shortest, LeastLoaded, Spreading)):
         return routing
     return Rerouted.around(routing, topology)
 
@@ -111,4 +115,4 @@ ROUTINGS: dict[str, Callable[[Topology, int], Routing]] = {
     "dimension-order": _drawing_nothing(DimensionOrder.on),
     "minimal": _drawing_nothing(Minimal.on),
     "valiant": Valiant.on,
-}
+} | {rule: _drawing_nothing(partial(Spreading.on, rule=rule)) for rule in SPREADING}

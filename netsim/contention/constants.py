@@ -12,7 +12,7 @@ from netsim.contention.base import Traffic
 from netsim.errors import ContentionError
 from netsim.flows.maxmin import is_per_sender
 from netsim.kernelcache import load_kernels
-from netsim.routes import demand_routes
+from netsim.routes import Routes, demand_routes
 from netsim.topology.base import Topology
 from netsim.topology.rails import n_senders, node_bundles
 
@@ -173,6 +173,7 @@ def check_traffic(traffic: Traffic, topology: Topology) -> None:
         raise ContentionError(
             f"routes must be on a fabric of {topology.n_links} links, got one of {routes.n_links}."
         )
+    demand_rule(routes, topology)
     number("compute_s", traffic.compute_s, 0.0, error=ContentionError)
     if traffic.n_nodes is not None:
         whole("n_nodes", traffic.n_nodes, 0, error=ContentionError)
@@ -192,6 +193,17 @@ def check_traffic(traffic: Traffic, topology: Topology) -> None:
     if low < 0 or high > most:
         what = "nodes" if topology.rails < 2 else "links of nodes"  # noqa: PLR2004 (one a node)
         raise ContentionError(f"senders must be {what} 0..{most}, got {low}..{high}.")
+
+
+def demand_rule(routes: Routes, topology: Topology) -> None:
+    """Refuse routes over pools of links where the fabric has none, and paths where it has pools."""
+    rule = "" if topology.spread is None else topology.spread.rule
+    if routes.rule != rule:
+        raise ContentionError(
+            f"routes must be of the routing {rule or 'of the fabric, over paths'!r}, got "
+            f"{routes.rule or 'paths'!r}: where switches choose the way of each packet, make the "
+            "fabric by netsim.routing.spread.as_routed."
+        )
 
 
 def bytes_per_link(traffic: Traffic) -> tuple[Ints, Floats]:

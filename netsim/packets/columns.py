@@ -11,6 +11,7 @@ Ints32 = NDArray[np.int32]
 
 NONE = -1  # no packet, lane, flow, ...
 IDLE, BUSY, STALLED = 0, 1, 2  # state of a NIC
+FIXED, ADAPTIVE, SPRAY = 0, 1, 2  # who chooses the way of a packet
 RUNNING, DONE, DEADLOCK, CROWDED = 0, 1, 2, 3  # what `advance` returns
 
 # One row: time now, tick of the wheel that it is in, state of the random numbers, events in the
@@ -18,7 +19,8 @@ RUNNING, DONE, DEADLOCK, CROWDED = 0, 1, 2, 3  # what `advance` returns
 # over a link, where `advance` returns for a while, first packet that is not in use. Then what does
 # not change: bytes of a packet, packets that a NIC makes ahead, whether it takes turns among its
 # messages, ticks per ns, links (NICs follow them in the events), whether each rank goes on by
-# itself; random delays are least + span * u
+# itself; who chooses ways, entries of a packet, states, channels of a link, groups for detours,
+# lanes of a channel, mean links to go after a detour; random delays are least + span * u
 # before a link that was idle, and between the packets of a NIC
 CLOCK = np.dtype(
     [
@@ -37,6 +39,13 @@ CLOCK = np.dtype(
         ("per_ns", "f8"),
         ("links", "i8"),
         ("by_rank", "i8"),
+        ("rule", "i8"),
+        ("width", "i8"),
+        ("states", "i8"),
+        ("per_link", "i8"),
+        ("groups", "i8"),
+        ("lanes", "i8"),
+        ("beyond", "f8"),
         ("idle_least", "f8"),
         ("idle_span", "f8"),
         ("gap_least", "f8"),
@@ -61,11 +70,15 @@ LINK = np.dtype(
         ("waited", "f8"),
     ]
 )
-# Link x virtual channel: free slots; lanes with packets that wait for one, whose turn it is first
-CHANNEL = np.dtype([("link", "i4"), ("free", "i4"), ("first", "i4"), ("last", "i4")])
+# Link x virtual channel: free slots; lanes with packets that wait for one, whose turn it is first;
+# packets that wait
+CHANNEL = np.dtype(
+    [("link", "i4"), ("free", "i4"), ("first", "i4"), ("last", "i4"), ("waiting", "i4")]
+)
 # Packets that wait for a slot of a channel: all of them, or those of one input port
 LANE = np.dtype([("head", "i4"), ("tail", "i4"), ("next", "i4")])
-# A place on a flow's path; after the last one there is one with channel NONE
+# A place on a flow's path; after the last one there is one with channel NONE. Where switches choose,
+# each packet has `width` entries of its own: its target, then its places, as it comes to them
 ENTRY = np.dtype([("channel", "i4"), ("lane", "i4")])
 # A packet: when it came to where it is or will arrive, bytes, place, flow, the next in a list,
 # whether it is the last of its message
@@ -93,8 +106,9 @@ NIC = np.dtype(
     ],
     align=True,
 )
-# A flow: packets and bytes of the last one; first place, NIC, step; packets to send and to arrive;
-# step of the rank that receives it, and how often it has arrived
+# A flow: packets and bytes of the last one; first place (where switches choose: first link), NIC,
+# step; packets to send and to arrive; step of the rank that receives it, and how often it has
+# arrived; where switches choose: last link, target before it, groups that it leaves and goes to
 FLOW = np.dtype(
     [
         ("rest", "f8"),
@@ -107,9 +121,17 @@ FLOW = np.dtype(
         ("unarrived", "i4"),
         ("into", "i4"),
         ("done", "i4"),
+        ("end", "i4"),
+        ("target", "i4"),
+        ("home", "i4"),
+        ("group", "i4"),
     ],
     align=True,
 )
+# Target x state: the first of the options that lead on, their number, channel to escape by, links to
+# go. After a link: state, rank by which channels change, port of its switch
+WAY = np.dtype([("first", "i4"), ("count", "i4"), ("escape", "i4"), ("togo", "i4")])
+TURN = np.dtype([("state", "i4"), ("rank", "i4"), ("port", "i4")])
 # A step (and one after the last): its first flow, its job, flows under way, where the list of the
 # flows that its rank receives begins
 STEP = np.dtype([("flow", "i4"), ("job", "i4"), ("open", "i4"), ("receives", "i4")])
@@ -152,3 +174,6 @@ class World(NamedTuple):
     steps: Table
     jobs: Table
     order: Ints32
+    turns: Table
+    ways: Table
+    options: Ints32

@@ -11,19 +11,23 @@ from netsim.contention.base import Traffic
 from netsim.contention.cold.fixedpoint import ColdSolution, sample_phases
 from netsim.contention.cold.recomputed import Recomputed
 from netsim.contention.constants import check_traffic
+from netsim.contention.exact.flowtable import outside_nodes
 from netsim.contention.exact.simulation import SLOWEST_DOES, JobTimes
 from netsim.errors import ContentionError
-from netsim.flows.isolation import shared_links, used_links
+from netsim.flows.isolation import shared_links
 from netsim.flows.maxmin import is_per_sender
 from netsim.packets.simulation import (
     STEPPINGS,
     PacketTimes,
     demand_packet_fabric,
     groups_that_meet,
+    reachable_links,
     simulate_packets,
 )
 from netsim.packets.switch import Switch, switch_from
 from netsim.topology.base import Topology
+from netsim.topology.fattree import FatTree
+from netsim.topology.spread import pools
 
 _OFFSETS = 256  # parts of an iteration at which a job may start
 _MOST_DRAWS, _MOST_ITERATIONS = 1000, 10**6
@@ -168,7 +172,7 @@ def packets(
         nonlocal known
         names = sorted(jobs)
         found = {}
-        for members in groups_that_meet([jobs[name] for name in names]):
+        for members in groups_that_meet([jobs[name] for name in names], topology):
             group = tuple(names[member] for member in members)
             found[group] = known.get(group) or _solved(model, {name: jobs[name] for name in group})
         known = found
@@ -191,19 +195,27 @@ def _solved(model: PacketModel, traffic: Mapping[int, Traffic]) -> ColdSolution:
         return ColdSolution(dict.fromkeys(traffic, 1.0), dict.fromkeys(traffic, -1))
     times = model.times(traffic)
     interference = {job: own.interference for job, own in times.jobs.items()}
-    return ColdSolution(interference, worst_packet_links(traffic, times))
+    return ColdSolution(interference, worst_packet_links(traffic, times, model.topology))
 
 
-def worst_packet_links(traffic: Mapping[int, Traffic], times: PacketTimes) -> dict[int, int]:
+def worst_packet_links(
+    traffic: Mapping[int, Traffic], times: PacketTimes, topology: Topology
+) -> dict[int, int]:
     """
     Return the link before which packets waited longest, of those that a job shares.
 
     Result: directed link by job; -1 for a job that shares none.
     """
     names = list(traffic)
-    waited = dict(zip(times.links.links.tolist(), times.links.waited_s.tolist(), strict=True))
+    links = times.links.links
+    if isinstance(topology, FatTree) and topology.spread is not None:
+        links = pools(topology).of[links]
+    waited = dict[int, float]()
+    for link, seconds in zip(links.tolist(), times.links.waited_s.tolist(), strict=True):
+        waited[link] = max(waited.get(link, 0.0), seconds)
     worst, longest = dict.fromkeys(names, -1), dict.fromkeys(names, -np.inf)
-    shared = shared_links([used_links(traffic[name].routes) for name in names])
+    parts = [outside_nodes(traffic[name]) for name in names]
+    shared = shared_links([reachable_links(part, topology) for part in parts])
     for link, members in shared.items():
         for name in (names[member] for member in members):
             if waited.get(link, 0.0) > longest[name]:

@@ -4,6 +4,7 @@ import numpy as np
 from numba import from_dtype, int32, int64
 
 from netsim.arrays import Table
+from netsim.packets.choice_kernels import first_place, onward
 from netsim.packets.columns import (
     BUSY,
     CHANNEL,
@@ -13,6 +14,7 @@ from netsim.packets.columns import (
     DONE,
     ENTRY,
     EVENT,
+    FIXED,
     FLOW,
     IDLE,
     JOB,
@@ -24,6 +26,8 @@ from netsim.packets.columns import (
     RUNNING,
     STALLED,
     STEP,
+    TURN,
+    WAY,
     Ints32,
 )
 from netsim.packets.queue_kernels import admit, release, wait
@@ -34,6 +38,7 @@ _CLOCK, _EVENTS, _LINKS, _CHANNELS, _LANES, _ENTRIES, _PACKETS, _NICS, _FLOWS, _
     from_dtype(record)[::1]
     for record in (CLOCK, EVENT, LINK, CHANNEL, LANE, ENTRY, PACKET, NIC, FLOW, STEP, JOB)
 )
+_TURNS, _WAYS = from_dtype(TURN)[::1], from_dtype(WAY)[::1]
 _WORLD = (
     _CLOCK,
     int32[::1],
@@ -47,6 +52,9 @@ _WORLD = (
     _FLOWS,
     _STEPS,
     _JOBS,
+    int32[::1],
+    _TURNS,
+    _WAYS,
     int32[::1],
 )
 
@@ -78,7 +86,7 @@ def _make_packet(
     packet = clock[0]["spare"]
     p = packets[packet]
     clock[0]["spare"] = p["next"]
-    place = flow["entry"]
+    place = first_place(clock, entries, flows, at, packet)
     size = clock[0]["packet"] if flow["unsent"] > 0 else flow["rest"]
     p["time"], p["bytes"], p["entry"], p["flow"] = now, size, place, at
     p["last"] = 1 if flow["unsent"] == 0 else 0
@@ -136,6 +144,9 @@ def _arrive(
     steps: Table,
     jobs: Table,
     order: Ints32,
+    turns: Table,
+    ways: Table,
+    options: Ints32,
     number: int,
 ) -> None:
     """Take the first packet off a link: on to the next channel, or to its end."""
@@ -149,7 +160,12 @@ def _arrive(
     clock[0]["hops"] += 1
     place = p["entry"]
     channel = entries[place]["channel"]
-    following = entries[place + 1]["channel"]
+    if clock[0]["rule"] == FIXED:
+        following = entries[place + 1]["channel"]
+    else:
+        following = onward(
+            clock, channels, entries, packets, flows, turns, ways, options, packet, number
+        )
     at = p["flow"]
     if following == NONE:
         p["next"] = clock[0]["spare"]
@@ -189,6 +205,9 @@ def advance(
     steps: Table,
     jobs: Table,
     order: Ints32,
+    turns: Table,
+    ways: Table,
+    options: Ints32,
 ) -> int:
     """
     Run until all jobs have made their iterations, or the clock says pause.
@@ -236,6 +255,9 @@ def advance(
                 steps,
                 jobs,
                 order,
+                turns,
+                ways,
+                options,
                 event,
             )
         else:

@@ -1,6 +1,7 @@
 """Packets on their way: from channel to channel, over links, and waiting. Compiled."""
 
 from netsim.arrays import Table
+from netsim.packets.choice_kernels import is_first
 from netsim.packets.columns import NONE, Ints32
 from netsim.packets.wheel_kernels import idle_delay, schedule, uncounted
 
@@ -47,6 +48,7 @@ def wait(
     entry = entries[place]
     lane = lanes[entry["lane"]]
     packets[packet]["next"] = NONE
+    channels[entry["channel"]]["waiting"] += 1
     if lane["head"] != NONE:
         packets[lane["tail"]]["next"] = packet
         lane["tail"] = packet
@@ -94,12 +96,12 @@ def release(
             return NONE
         lane = lanes[number]
         packet = lane["head"]
+        c["waiting"] -= 1
         lane["head"] = packets[packet]["next"]
         c["first"] = lane["next"]
         if lane["head"] != NONE:
             _queue_lane(channels, lanes, channel, number)
         admit(clock, wheel, events, links, channels, entries, packets, packet, now)
-        place = packets[packet]["entry"]
-        if place == flows[packets[packet]["flow"]]["entry"]:
+        if is_first(clock, packets, flows, packet):
             return int(packet)
-        channel = entries[place - 1]["channel"]
+        channel = entries[packets[packet]["entry"] - 1]["channel"]

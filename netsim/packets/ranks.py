@@ -39,5 +39,6 @@ def by_rank(scene: Scene, topology: Topology) -> tuple[Scene, Ints]:
         into=into[order],
         receives=receives,
         receive_first=np.searchsorted(into[order][receives], bounds),
+        ways=scene.ways,
     )
     return found, ranks // n_nodes

@@ -10,6 +10,7 @@ import numpy as np
 from fabricsim.checking import choice
 from netsim.arrays import Bools, Floats, Ints
 from netsim.contention.base import Traffic
+from netsim.contention.constants import demand_rule
 from netsim.contention.exact.flowtable import outside_nodes
 from netsim.contention.exact.simulation import SLOWEST_DOES, JobTimes, check_names
 from netsim.errors import ContentionError
@@ -25,6 +26,7 @@ from netsim.packets.forecast import (
 from netsim.packets.ranks import by_rank
 from netsim.packets.running import Ledger, LinkUse, advance
 from netsim.packets.switch import Switch
+from netsim.packets.ways import links_within_reach, ways_to
 from netsim.packets.world import NS, build, scene_of
 from netsim.routes import Routes
 from netsim.splitmix import uniforms
@@ -94,6 +96,8 @@ def simulate_packets(
     if slowest_does < 2:  # noqa: PLR2004 (the first one is discarded)
         raise ContentionError(f"slowest_does must be at least 2, got {slowest_does}.")
     check_names(traffic, start_s, iterations)
+    for part in traffic.values():
+        demand_rule(part.routes, topology)
     own = {job: outside_nodes(traffic[job]) for job in sorted(traffic)}
     times = {job: _silent(part, job, start_s, iterations) for job, part in own.items()}
     talking = [job for job, part in own.items() if part.step.size]
@@ -102,7 +106,7 @@ def simulate_packets(
     run = _Run(topology, switch, seed, {job: own[job] for job in talking})
     run.by_rank = stepping == "rank"
     starts = dict.fromkeys(talking, 0.0) | dict(start_s or {})
-    groups = groups_that_meet([own[job] for job in talking])
+    groups = groups_that_meet([own[job] for job in talking], topology)
     run.tell([talking[i] for group in groups for i in group], slowest_does, iterations)
     for group in groups:
         names = [talking[member] for member in group]
@@ -130,7 +134,15 @@ class _Run:
         links = np.concatenate([part.routes.links for part in parts.values()])
         hops = np.concatenate([part.routes.hops for part in parts.values()])
         routes = Routes(np.concatenate([[0], np.cumsum(hops)]), links, topology.n_links)
-        channels = virtual_channels(topology, routes, switch.virtual_channels)
+        self._ways = None
+        if topology.spread is None:
+            self._capacity = topology.capacity
+            channels = virtual_channels(topology, routes, switch.virtual_channels)
+        else:
+            self._capacity = topology.spread.capacity
+            last = topology.link_tail[links[routes.indptr[1:] - 1]]
+            self._ways = ways_to(topology, last, switch.virtual_channels)
+            channels = np.zeros_like(links)
         ends = np.cumsum([part.routes.links.size for part in parts.values()])
         self._channels = dict(zip(parts, np.split(channels, ends[:-1]), strict=True))
         self.ledger = Ledger(topology)
@@ -140,7 +152,7 @@ class _Run:
         self, names: Sequence[int], slowest_does: int, iterations: Mapping[int, int] | None
     ) -> None:
         """Refuse what costs too much, and announce what takes long."""
-        capacity, switch = self._topology.capacity, self._switch
+        capacity, switch = self._capacity, self._switch
         parts = [self._parts[name] for name in names]
         seconds = np.array([fluid_iteration_s(part, capacity, switch) for part in parts])
         forecast = self._forecast(names, seconds, slowest_does, iterations)
@@ -225,11 +237,16 @@ class _Run:
         parts = [self._parts[name] for name in names]
         channels = np.concatenate([self._channels[name] for name in names])
         seed = int(uniforms(self._seed, np.array(names[:1]), len(names))[0] * 2**53)
-        capacity = self._topology.capacity
-        scene, rows = scene_of(parts, channels), np.arange(len(names))
+        scene, rows = scene_of(parts, channels, self._ways), np.arange(len(names))
         if self.by_rank:
             scene, rows = by_rank(scene, self._topology)
-        return build(scene, capacity, self._switch, seed, _SPARE), rows
+        return build(scene, self._capacity, self._switch, seed, _SPARE), rows
+
+    def _links(self, names: Sequence[int]) -> Ints:
+        """Return the links of a world with some jobs."""
+        if self._ways is not None:
+            return np.arange(self._topology.n_links)
+        return np.unique(np.concatenate([self._parts[name].routes.links for name in names]))
 
     def _finished(self, world: World, names: Sequence[int], *, counted: bool) -> World:
         """Run a world, say how far it is, and write down what its links carried."""
@@ -247,8 +264,7 @@ class _Run:
         world = advance(world, told)
         self.ledger.hops += int(world.clock["hops"][0])
         if counted:
-            links = np.unique(np.concatenate([self._parts[name].routes.links for name in names]))
-            self.ledger.add(world, links)
+            self.ledger.add(world, self._links(names))
         return world
 
 
@@ -301,14 +317,26 @@ def _undisturbed(
     return JobTimes(alone_s, alone_s, 1.0, end_s)
 
 
-def groups_that_meet(parts: Sequence[Traffic]) -> list[list[int]]:
+def reachable_links(part: Traffic, topology: Topology) -> Ints:
+    """
+    Return the links that packets of a job may cross.
+
+    `part`: what it sends, without flows inside nodes. Result: ascending; where switches of a tree
+    choose, the links that stand for its pools.
+    """
+    if topology.spread is None:
+        return used_links(part.routes)
+    return links_within_reach(topology, part.routes)
+
+
+def groups_that_meet(parts: Sequence[Traffic], topology: Topology) -> list[list[int]]:
     """
     Return the groups of jobs that share links, directly or through others; and lone jobs.
 
     Result: places in the sequence, ascending.
     """
     label = list(range(len(parts)))
-    for members in shared_links([used_links(part.routes) for part in parts]).values():
+    for members in shared_links([reachable_links(part, topology) for part in parts]).values():
         least = min(label[member] for member in members)
         joined = {label[member] for member in members}
         label = [least if own in joined else own for own in label]

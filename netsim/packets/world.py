@@ -20,9 +20,12 @@ from netsim.packets.columns import (
     NONE,
     PACKET,
     STEP,
+    TURN,
+    WAY,
     World,
 )
 from netsim.packets.switch import Switch
+from netsim.packets.ways import Ways
 
 NS = 1e9
 _IDLE = (0.5, 0.5)  # least and span of the delay before an idle link, in jitters
@@ -50,6 +53,8 @@ class Scene:
     into, receives, receive_first : int arrays, optional
         Where each rank goes on by itself, and jobs above are ranks: the step that each flow goes
         into, the flows by that step, and where those of each step begin.
+    ways : Ways, optional
+        Where switches choose: of a path only the first and the last link count.
     """
 
     indptr: Ints
@@ -61,14 +66,16 @@ class Scene:
     into: Ints | None = None
     receives: Ints | None = None
     receive_first: Ints | None = None
+    ways: Ways | None = None
 
 
-def scene_of(parts: Sequence[Traffic], channels: Ints) -> Scene:
+def scene_of(parts: Sequence[Traffic], channels: Ints, ways: Ways | None = None) -> Scene:
     """
     Put jobs side by side.
 
     `parts`: what each job sends, without flows inside nodes, at least one flow each. `channels`
-    (nnz,): virtual channel of each link of their routes. Result: the jobs in the same order.
+    (nnz,): virtual channel of each link of their routes. `ways`: where switches choose. Result: the
+    jobs in the same order.
     """
     hops = np.concatenate([part.routes.hops for part in parts])
     steps = [np.flatnonzero(np.diff(part.step, prepend=-1)) for part in parts]
@@ -81,6 +88,7 @@ def scene_of(parts: Sequence[Traffic], channels: Ints) -> Scene:
         nbytes=np.concatenate([part.nbytes for part in parts]),
         step_first=np.concatenate([*first, n_flows[-1:]]),
         job_first=np.cumsum([0] + [step.size for step in steps]),
+        ways=ways,
     )
 
 
@@ -102,17 +110,20 @@ def build(scene: Scene, capacity: Floats, switch: Switch, seed: int, spare: int)
     for, at least 1. Result: links and NICs are numbered without gaps, in the order of the links'
     numbers.
     """
-    used, number = np.unique(scene.links, return_inverse=True)
-    n_channels = int(scene.channels.max()) + 1
+    ways = scene.ways
+    if ways is None:
+        used, number = np.unique(scene.links, return_inverse=True)
+        n_channels = int(scene.channels.max()) + 1
+        entries, n_lanes = _entries(scene, number, number * n_channels + scene.channels, switch)
+    else:
+        used, number, n_channels = np.arange(capacity.size), scene.links, ways.n_channels
+        entries, n_lanes = np.zeros(0, dtype=ENTRY), used.size * n_channels
     links = _links(scene, number, capacity[used], switch)
-    entries, n_lanes = _entries(scene, number, number * n_channels + scene.channels, switch)
     flows, nics = _flows(scene, number, links, switch)
     channels = np.zeros(used.size * n_channels, dtype=CHANNEL)
     channels["link"] = np.repeat(np.arange(used.size), n_channels)
     channels["free"] = switch.slots
     channels["first"] = NONE
-    lanes = np.zeros(n_lanes, dtype=LANE)
-    lanes["head"] = NONE
     steps = np.zeros(scene.step_first.size, dtype=STEP)
     steps["flow"] = scene.step_first
     n_flows = scene.nbytes.size
@@ -127,6 +138,12 @@ def build(scene: Scene, capacity: Floats, switch: Switch, seed: int, spare: int)
     jobs["wake"] = np.inf
     clock = _clock(switch, seed, used.size)
     clock["by_rank"] = scene.into is not None
+    turns, table, options = (np.zeros(1, TURN), np.zeros(1, WAY), np.zeros(1, np.int32))
+    if ways is not None:
+        n_lanes *= _choose(clock, flows, scene, ways, switch)
+        turns, table, options = ways.turns, ways.ways, ways.options
+    lanes = np.zeros(n_lanes, dtype=LANE)
+    lanes["head"] = NONE
     # no event lies further ahead than the slowest packet on the slowest link
     largest = min(switch.packet_bytes, float(scene.nbytes.max()))
     ahead = float((links["per_byte"] * largest + links["delay"]).max())
@@ -146,6 +163,9 @@ def build(scene: Scene, capacity: Floats, switch: Switch, seed: int, spare: int)
         steps,
         jobs,
         order,
+        turns,
+        table,
+        options,
     )
     return with_packets(world, spare)
 
@@ -163,7 +183,12 @@ def with_packets(world: World, more: int) -> World:
     packets["next"][old:] = np.arange(old + 1, old + more + 1)
     packets["next"][-1] = world.clock["spare"][0]
     world.clock["spare"] = old
-    return world._replace(packets=packets)
+    width = int(world.clock["width"][0])
+    if not width:
+        return world._replace(packets=packets)
+    entries = np.zeros(packets.size * width, dtype=ENTRY)
+    entries[: old * width] = world.entries
+    return world._replace(packets=packets, entries=entries)
 
 
 def _clock(switch: Switch, seed: int, n_links: int) -> Table:
@@ -187,20 +212,47 @@ def _links(scene: Scene, number: Ints, capacity: Floats, switch: Switch) -> Tabl
     links = np.zeros(capacity.size, dtype=LINK)
     links["per_byte"] = NS / capacity
     links["head"] = NONE
-    starts = _marked(capacity.size, number[scene.indptr[:-1]])
+    starts, ends, fastest = _ends(scene, number, links["per_byte"])
     links["delay"] = np.where(starts, 0.0, switch.delay_s * NS)
     links["lag_per_byte"] = links["per_byte"]
     if switch.switching == "cut-through":
-        last = scene.indptr[1:] - 1
-        ends = _marked(capacity.size, number[last])
-        inner = np.flatnonzero(~_marked(number.size, last))
-        fastest = np.full(capacity.size, np.inf)
-        np.minimum.at(fastest, number[inner], links["per_byte"][number[inner + 1]])
         # a faster link waits until it does not run dry; what ends here must be there as a whole
         behind = np.maximum(0.0, links["per_byte"] - fastest)
         links["lag_per_byte"] = np.where(ends, links["per_byte"], behind)
         links["lag_least"] = np.where(ends, 0.0, switch.header_bytes * links["per_byte"])
     return links
+
+
+def _ends(scene: Scene, number: Ints, per_byte: Floats) -> tuple[Bools, Bools, Floats]:
+    """Return which links start and which end paths, and ns per byte of the fastest next one."""
+    size = per_byte.size
+    fastest = np.full(size, np.inf)
+    if scene.ways is None:
+        last = scene.indptr[1:] - 1
+        inner = np.flatnonzero(~_marked(number.size, last))
+        np.minimum.at(fastest, number[inner], per_byte[number[inner + 1]])
+        return _marked(size, number[scene.indptr[:-1]]), _marked(size, number[last]), fastest
+    fabric = scene.ways.topology
+    leaving = np.full(fabric.n_nodes + fabric.n_switches, np.inf)
+    np.minimum.at(leaving, fabric.link_tail, per_byte)
+    starts, ends = fabric.link_tail < fabric.n_nodes, fabric.link_head < fabric.n_nodes
+    return starts, ends, np.where(ends, np.inf, leaving[fabric.link_head])
+
+
+def _choose(clock: Table, flows: Table, scene: Scene, ways: Ways, switch: Switch) -> int:
+    """Tell clock and flows that switches choose; return the lanes of a channel."""
+    fabric = ways.topology
+    first, last = scene.links[scene.indptr[:-1]], scene.links[scene.indptr[1:] - 1]
+    ports = int(ways.turns["port"].max()) + 1 if switch.arbitration == "round-robin" else 0
+    clock["rule"], clock["width"], clock["states"] = ways.rule, ways.longest + 2, ways.n_states
+    clock["per_link"], clock["groups"] = ways.n_channels, ways.n_groups
+    clock["lanes"], clock["beyond"] = ports, ways.beyond
+    flows["entry"], flows["end"] = first, last
+    flows["target"] = ways.target[fabric.link_tail[last]]
+    if ways.n_groups:
+        flows["home"] = ways.group[fabric.link_head[first]]
+        flows["group"] = ways.group[fabric.link_tail[last]]
+    return max(1, ports)
 
 
 def _marked(size: int, places: Ints) -> Bools:

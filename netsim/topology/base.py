@@ -16,6 +16,24 @@ from netsim.topology.origin import Origin
 _PAIRS = 2_000_000  # pairs of nodes whose distance is held in memory at once
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Spread:
+    """
+    How switches spread packets over paths, where no routing table fixes the path of a flow.
+
+    Parameters
+    ----------
+    rule : {"adaptive", "spray"}
+        Whether a packet takes the least occupied of the links that lead on, or a random one.
+    capacity : (E,) float array
+        Bytes per second of each link as it was built; the capacity of the fabric is that of what
+        the link stands for (`netsim.topology.spread`).
+    """
+
+    rule: str
+    capacity: Floats
+
+
 @dataclass(frozen=True, eq=False)
 class Topology:
     """
@@ -57,6 +75,8 @@ class Topology:
     buffer_bytes : float
         Bytes that a port buffers, behind which the packets of other jobs wait; 0 for a fluid
         without packets.
+    spread : Spread, optional
+        Set where switches choose the way of each packet.
     """
 
     name: str
@@ -73,6 +93,7 @@ class Topology:
     absent: Ints | None = None
     origin: Origin | None = None
     buffer_bytes: float = 0.0
+    spread: Spread | None = None
 
     def __repr__(self) -> str:
         """Return one line."""

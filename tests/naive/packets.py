@@ -12,6 +12,9 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 
 from naive.splitmix import GOLDEN, MASK, output
+from naive.ways import Ways
+from netsim.topology.dragonfly import Dragonfly
+from netsim.topology.torus import Torus
 
 
 class Stream:
@@ -48,9 +51,16 @@ class Channel:
     """A virtual channel of a link."""
 
     link: Link
+    number: int
     free: int
+    slots: int
     lanes: dict = field(default_factory=dict)  # packets that wait, by input port
     turns: deque = field(default_factory=deque)  # input ports in order of their turn
+
+    @property
+    def occupied(self):
+        """Packets that hold a place or wait for one."""
+        return self.slots - self.free + sum(len(lane) for lane in self.lanes.values())
 
 
 @dataclass
@@ -87,8 +97,10 @@ class Packet:
     flow: Flow
     nbytes: float
     since: float
+    path: list
     is_last: bool = False
     place: int = 0
+    target: tuple | None = None  # where switches choose
 
 
 class Job:
@@ -110,8 +122,10 @@ class Twin:
         self.random = Stream(seed)
         self.now, self.hops = 0.0, 0
         self.events = []
-        self.jitter = switch.jitter_s * 1e9
-        used = sorted(set(scene.links.tolist()))
+        self.jitter, self.delay = switch.jitter_s * 1e9, switch.delay_s * 1e9
+        self.ways = scene.ways and Ways(scene.ways.topology)
+        self.rule = scene.ways and scene.ways.topology.spread.rule
+        used = sorted(set(scene.links.tolist())) if self.ways is None else range(capacity.size)
         firsts = {int(scene.links[a]) for a in scene.indptr[:-1]}
         lasts = {int(scene.links[b - 1]) for b in scene.indptr[1:]}
         self.links = {
@@ -123,6 +137,8 @@ class Twin:
             )
             for number, name in enumerate(used)
         }
+        if self.ways is not None:
+            self._see_all_links(scene.ways.topology)
         self.channels = {}
         self.nics = {
             name: Nic(number, self.links[name].per_byte)
@@ -132,7 +148,7 @@ class Twin:
         for f, nbytes in enumerate(scene.nbytes):
             row = range(scene.indptr[f], scene.indptr[f + 1])
             path = [self._channel(int(scene.links[i]), int(scene.channels[i])) for i in row]
-            for here, there in pairwise(path):
+            for here, there in pairwise(path) if self.ways is None else ():
                 here.link.fastest_next = min(here.link.fastest_next, there.link.per_byte)
             step = sum(1 for first in scene.step_first[1:] if first <= f)
             into = step if scene.into is None else int(scene.into[f])
@@ -144,11 +160,88 @@ class Twin:
         self.job_first = scene.job_first.tolist()
         self.jobs = []
 
+    def _see_all_links(self, topology):
+        """Any link may follow any other that it meets."""
+        for name, link in self.links.items():
+            head = topology.link_head[name]
+            link.delay = 0.0 if topology.link_tail[name] < topology.n_nodes else self.delay
+            link.is_last = head < topology.n_nodes
+            for other, after in self.links.items():
+                if topology.link_tail[other] == head and not link.is_last:
+                    link.fastest_next = min(link.fastest_next, after.per_byte)
+
     def _channel(self, link, number):
         """Return a channel, made when first asked for."""
         if (link, number) not in self.channels:
-            self.channels[link, number] = Channel(self.links[link], self.switch.slots)
+            slots = self.switch.slots
+            self.channels[link, number] = Channel(self.links[link], number, slots, slots)
         return self.channels[link, number]
+
+    def _next_channel(self, packet):
+        """Choose where a packet that came off a link goes on; None at its end."""
+        ways, here = self.ways, packet.path[-1]
+        link, last = here.link.number, packet.flow.path[-1]
+        if link == last.link.number:
+            return None
+        end = "switch", ways.tail[last.link.number]
+        fabric = ways.topology
+        if packet.target is None:
+            packet.target = end
+            detours = (
+                isinstance(fabric, Dragonfly) and self.rule == "adaptive" and fabric.groups > 2
+            )
+            if detours and ways.group(ways.head[link]) != ways.group(end[1]):
+                packet.target = self._round_or_straight(packet, end)
+        options, togo = ways.options(link, packet.target)
+        if not togo and packet.target != end:
+            packet.target = end
+            options, togo = ways.options(link, end)
+        if not togo:
+            return self._channel(last.link.number, 0)
+        start = int(self.random.uniform() * len(options)) if len(options) > 1 else 0
+        choice = [self._channel_towards(here, one) for one in options[start:] + options[:start]]
+        channel = choice[0]
+        if self.rule == "adaptive":
+            channel = min(choice, key=lambda one: one.occupied)  # the first of equals
+        if isinstance(fabric, Torus) and not channel.free:
+            after, closes = ways.escape(link, end[1])
+            channel = self._channel(after, 0 if closes else 1)
+        return channel
+
+    def _channel_towards(self, here, link):
+        """Return the channel of a link for packets that come by another channel."""
+        if isinstance(self.ways.topology, Torus):
+            return self._channel(link, 2)
+        before, after = self.ways.rank(here.link.number), self.ways.rank(link)
+        return self._channel(link, here.number + (before > 0 and after <= before))
+
+    def _round_or_straight(self, packet, end):
+        """Return the target of a packet that may go by a third group."""
+        ways, here = self.ways, packet.path[-1]
+        link = here.link.number
+        left = ways.group(ways.head[link]), ways.group(end[1])
+        others = [group for group in range(ways.topology.groups) if group not in left]
+        by = "group", others[int(self.random.uniform() * len(others))]
+        straight, togo = ways.options(link, end)
+        round_, first = ways.options(link, by)
+        own, other = (
+            min(self._channel_towards(here, one).occupied for one in links)
+            for links in (straight, round_)
+        )
+        return end if own * togo <= other * (first + self.beyond()) else by
+
+    def beyond(self):
+        """Return the mean links between routers of different groups."""
+        fabric = self.ways.topology
+        routers = range(fabric.n_nodes, fabric.n_nodes + fabric.n_switches)
+        far = [
+            self.ways._in_dragonfly(one, ("switch", other))
+            for one in routers
+            for other in routers
+            if self.ways.group(one) != self.ways.group(other)
+        ]
+        self.beyond = lambda: sum(far) / len(far)
+        return self.beyond()
 
     def add_job(self, compute, wake, need, spread=0.0, leaves=False):
         """Describe the next job."""
@@ -217,7 +310,8 @@ class Twin:
         elif self.switch.nic == "round-robin" and not nic.fresh:
             nic.messages.rotate(-1)
         nic.fresh = False
-        packet = Packet(flow, size, self.now, flow.unsent == 0)
+        path = flow.path if self.ways is None else flow.path[:1]
+        packet = Packet(flow, size, self.now, path, flow.unsent == 0)
         channel = flow.path[0]
         channel_was_free = channel.free > 0
         if channel_was_free:
@@ -246,7 +340,7 @@ class Twin:
         """Let a packet wait for a place of a channel."""
         port = None
         if self.switch.arbitration == "round-robin" and packet.place > 0:
-            port = packet.flow.path[packet.place - 1].link.number
+            port = packet.path[packet.place - 1].link.number
         lane = channel.lanes.setdefault(port, deque())
         if not lane:
             channel.turns.append(port)
@@ -254,7 +348,7 @@ class Twin:
 
     def _admit(self, packet):
         """Send a packet that has a place over its link as soon as that is free."""
-        link = packet.flow.path[packet.place].link
+        link = packet.path[packet.place].link
         start = link.free_at
         if start < self.now + self.jitter:
             start = max(start, self.now + self._idle_delay())
@@ -283,7 +377,7 @@ class Twin:
                 channel.turns.append(port)
             self._admit(packet)
             if packet.place > 0:
-                channel = packet.flow.path[packet.place - 1]
+                channel = packet.path[packet.place - 1]
                 continue
             channel = None
             nic = packet.flow.nic
@@ -300,7 +394,9 @@ class Twin:
         if link.under_way:
             self._schedule(link.under_way[0].since, link)
         self.hops += 1
-        path, behind = packet.flow.path, packet.flow.path[packet.place]
+        path, behind = packet.path, packet.path[packet.place]
+        if self.ways is not None and (following := self._next_channel(packet)) is not None:
+            path.append(following)
         packet.place += 1
         packet.since = self.now
         if packet.place == len(path):

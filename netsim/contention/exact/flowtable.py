@@ -84,7 +84,7 @@ def outside_nodes(traffic: Traffic) -> Traffic:
         traffic.step[keep],
         traffic.sender[keep],
         np.asarray(traffic.nbytes[keep], dtype=np.float64),
-        Routes(indptr, traffic.routes.links, traffic.routes.n_links),
+        Routes(indptr, traffic.routes.links, traffic.routes.n_links, traffic.routes.rule),
         traffic.compute_s,
         np.asarray(traffic.latency_s[keep], dtype=np.float64),
     )

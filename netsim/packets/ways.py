@@ -1,0 +1,282 @@
+"""The ways that packets may take where switches choose: which links lead on, and safe channels."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from netsim.arrays import Ints, Table
+from netsim.errors import ContentionError
+from netsim.flows.isolation import minimal_links, used_links
+from netsim.packets.columns import ADAPTIVE, NONE, SPRAY, TURN, WAY, Ints32
+from netsim.routes import Routes
+from netsim.topology.base import Topology
+from netsim.topology.counters import occurrence
+from netsim.topology.dragonfly import Dragonfly
+from netsim.topology.fattree import FatTree
+from netsim.topology.moves import Moves
+from netsim.topology.torus import Torus
+
+RULES = {"adaptive": ADAPTIVE, "spray": SPRAY}
+_TORUS_CHANNELS = 3  # two that escape, and one for any minimal path
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Ways:
+    """
+    Minimal ways to the last switches of some flows, from everywhere.
+
+    Parameters
+    ----------
+    topology : Topology
+        The fabric.
+    rule : int
+        `ADAPTIVE` or `SPRAY`.
+    n_channels : int
+        Virtual channels of each link: 1 on trees, 3 on tori, as many as paths turn on dragonflies.
+    n_states : int
+        Places where a packet can be: vertices, on trees twice (`netsim.topology.moves.Moves`).
+    n_groups : int
+        Groups of a dragonfly on which packets may take a detour through a third one; 0 elsewhere.
+    longest : int
+        Most links of a path, those of the nodes included.
+    beyond : float
+        Mean links between routers of different groups.
+    target : (V,) int array
+        Target of each last switch, -1 for others; those of groups follow.
+    ways : (T * S,) table
+        For each target and state: the first of `options` that lead on and their number, the
+        channel to escape by, and links to go.
+    options : (M,) int array
+        Links.
+    turns : (E,) table
+        For each link: state after it, rank by which channels change, and port where it enters.
+    """
+
+    topology: Topology
+    rule: int
+    n_channels: int
+    n_states: int
+    n_groups: int
+    longest: int
+    beyond: float
+    target: Ints
+    ways: Table
+    options: Ints32
+    turns: Table
+
+    @property
+    def group(self) -> Ints:
+        """Group of every router of a dragonfly, (V,); meaningless for nodes."""
+        assert isinstance(self.topology, Dragonfly)  # noqa: S101 (which alone has groups)
+        vertices = np.arange(self.topology.n_nodes + self.topology.n_switches)
+        return (vertices - self.topology.n_nodes) // self.topology.routers_per_group
+
+
+def ways_to(topology: Topology, switches: Ints, most: int | None = None) -> Ways:
+    """
+    Return the ways to some switches on a fabric whose switches choose.
+
+    `switches` (n,): where paths end, apart from the link of the node. `most`: virtual channels of a
+    link; absent: as many as needed.
+
+    On a tree packets go up, then down: one channel. On a torus channel 2 is for any minimal path; a
+    packet that finds no place there waits for the next link of its dimension-order path, on channel
+    0 while the cable that closes the ring lies ahead, else on 1: these two are free of circles by
+    themselves, and nobody ever waits for channel 2 (J. Duato, *A new theory of deadlock-free
+    adaptive routing in wormhole networks*, 1993). On a dragonfly a packet changes to the next
+    channel where links do not follow each other in the order green, black, blue.
+    """
+    assert topology.spread is not None  # noqa: S101 (the caller looked)
+    switches = np.unique(switches)
+    if isinstance(topology, Torus):
+        found = _on_torus(topology, switches)
+    elif isinstance(topology, Dragonfly):
+        found = _on_dragonfly(topology, switches)
+    else:
+        found = _on_tree(topology, switches)
+    if most is not None and most < found.n_channels:
+        raise ContentionError(
+            f"switch: virtual_channels: expected {found.n_channels} for {topology.spread.rule} "
+            f"routing on {topology.name}, got {most}, with which packets could wait for each other "
+            "in a circle."
+        )
+    return found
+
+
+def _on_tree(tree: Topology, switches: Ints) -> Ways:
+    """Return the ways up, then down."""
+    moves = Moves.on(tree)
+    n_states = moves.phases * moves.n_vertices
+    state = tree.link_head + np.where(tree.link_tail > tree.link_head, moves.n_vertices, 0)
+    tables = []
+    for switch in switches.tolist():
+        distance = moves.distances(np.array([switch]))
+        good = (distance[moves.head] == distance[moves.tail] - 1) & (distance[moves.head] >= 0)
+        tables.append((distance, moves.tail[good], moves.link[good]))
+    longest = max(int(distance.max()) for distance, _, _ in tables) + 2
+    return _ways(tree, switches, tables, n_states, state, (1, 0, longest, 0.0))
+
+
+def _on_torus(torus: Torus, switches: Ints) -> Ways:
+    """Return all minimal ways, and those to escape by."""
+    apart, routers = _router_distances(torus, switches)
+    tail, head = torus.link_tail, torus.link_head
+    inner = np.flatnonzero((tail >= torus.n_nodes) & (head >= torus.n_nodes))
+    tables = []
+    for row in apart:
+        distance = np.full(torus.n_nodes + torus.n_switches, -1)
+        distance[torus.n_nodes :] = row
+        good = inner[distance[head[inner]] == distance[tail[inner]] - 1]
+        tables.append((distance, tail[good], good))
+    longest = int(apart.max(initial=0)) + 2
+    shape = (_TORUS_CHANNELS, 0, longest, 0.0)
+    found = _ways(torus, switches, tables, routers, head, shape)
+    escape = found.ways["escape"].reshape(switches.size, -1)
+    escape[:, torus.n_nodes :] = _escapes(torus, switches - torus.n_nodes)
+    return found
+
+
+def _on_dragonfly(fabric: Dragonfly, switches: Ints) -> Ways:
+    """Return the ways over one blue cable at most, also to the groups."""
+    spread = fabric.spread
+    assert spread is not None  # noqa: S101 (see `ways_to`)
+    apart, n_states = _router_distances(fabric, np.arange(fabric.n_switches) + fabric.n_nodes)
+    size, first = fabric.routers_per_group, fabric.n_nodes
+    group = np.arange(fabric.n_switches) // size
+    tail, head = fabric.link_tail, fabric.link_head
+    inner = np.flatnonzero((tail >= first) & (head >= first))
+    blue = inner[inner >= fabric.bases[2]]
+    local = inner[inner < fabric.bases[2]]
+    home = group[np.maximum(head - first, 0)]  # of links between routers
+    tables = []
+    for switch in switches.tolist():
+        row = apart[switch - first]
+        into = blue[home[blue] == group[switch - first]]
+        tables.append(_towards(fabric, row, np.concatenate([local, into])))
+    detours = spread.rule == "adaptive" and fabric.groups > 2  # noqa: PLR2004 (by a third one)
+    n_groups = fabric.groups if detours else 0
+    for target in range(n_groups):
+        into = blue[home[blue] == target]
+        row = np.where(group == target, 0, fabric.n_switches)
+        for exit_ in np.unique(tail[into] - first).tolist():
+            mine = group == group[exit_]
+            hops = fabric.local_hops(np.flatnonzero(mine), np.full(size, exit_)) + 1
+            row[mine] = np.minimum(row[mine], hops)
+        tables.append(_towards(fabric, row, np.concatenate([local, into])))
+    far = apart[group[:, None] != group]
+    legs = (1 + detours) * (fabric.groups > 1)  # over a blue cable
+    turns = 2 if fabric.rows > 1 and fabric.columns > 1 else 1  # black may come before green
+    longest = int(apart.max(initial=0)) * 2 + 4
+    shape = (turns * (1 + legs), n_groups, longest, float(far.mean()) if far.size else 0.0)
+    return _ways(fabric, switches, tables, n_states, head, shape)
+
+
+def _towards(fabric: Dragonfly, row: Ints, links: Ints) -> tuple[Ints, Ints, Ints]:
+    """Return the distance of every state, and those of some links that lead nearer."""
+    distance = np.full(fabric.n_nodes + fabric.n_switches, -1)
+    distance[fabric.n_nodes :] = row
+    good = links[distance[fabric.link_head[links]] == distance[fabric.link_tail[links]] - 1]
+    return distance, fabric.link_tail[good], good
+
+
+def _router_distances(fabric: Torus | Dragonfly, switches: Ints) -> tuple[Ints, int]:
+    """Return the links from every router to some, (n, routers), and the number of vertices."""
+    node = np.arange(fabric.n_switches) * fabric.nodes_per_router
+    rows = [
+        fabric.hops(node, np.full(node.size, node[switch - fabric.n_nodes]))
+        for switch in switches.tolist()
+    ]
+    return np.array(rows), fabric.n_nodes + fabric.n_switches
+
+
+def _escapes(torus: Torus, routers: Ints) -> Ints:
+    """Return link x channels + channel of the dimension-order path to routers, (n, routers)."""
+    everywhere = np.arange(torus.n_switches)
+    found = np.full((routers.size, torus.n_switches), NONE, dtype=np.int64)
+    here, there = torus.coordinates(everywhere), torus.coordinates(routers)
+    for axis in reversed(range(len(torus.dims))):
+        side = torus.dims[axis]
+        start, end = here[axis][None, :], there[axis][:, None]
+        ahead = end - start
+        if torus.wrap[axis]:
+            ahead = ahead % side
+            ahead = np.where(ahead <= side - ahead, ahead, ahead - side)
+        plus = ahead > 0
+        stride = torus.strides[axis]
+        owner = np.where(plus, everywhere, everywhere + ((start - 1) % side - start) * stride)
+        base = np.where(plus, torus.plus_base[axis], torus.minus_base[axis])
+        crosses = np.where(plus, end < start, end > start)
+        link = base + torus.cable(axis, owner)
+        channel = link * _TORUS_CHANNELS + np.where(crosses, 0, 1)
+        found = np.where(ahead != 0, channel, found)
+    return found
+
+
+def _ways(
+    topology: Topology,
+    switches: Ints,
+    tables: list[tuple[Ints, Ints, Ints]],
+    n_states: int,
+    state: Ints,
+    shape: tuple[int, int, int, float],
+) -> Ways:
+    """
+    Put tables together.
+
+    `tables`: for each target the links to go from every state, and state and link of each move.
+    `state` (E,): state after each link. `shape`: channels, groups, longest path and links beyond.
+    """
+    spread = topology.spread
+    assert spread is not None  # noqa: S101 (see `ways_to`)
+    ways = np.zeros(len(tables) * n_states, dtype=WAY)
+    options, before = [], 0
+    for number, (distance, tail, link) in enumerate(tables):
+        order = np.lexsort((link, tail))
+        rows = ways[number * n_states : (number + 1) * n_states]
+        count = np.bincount(tail, minlength=n_states)
+        rows["first"] = before + np.cumsum(count) - count
+        rows["count"], rows["togo"], rows["escape"] = count, distance, NONE
+        options.append(link[order])
+        before += link.size
+    target = np.full(topology.n_nodes + topology.n_switches, NONE, dtype=np.int64)
+    target[switches] = np.arange(switches.size)
+    turns = np.zeros(topology.n_links, dtype=TURN)
+    turns["state"] = state
+    turns["port"] = occurrence(topology.link_head)
+    if isinstance(topology, Dragonfly):
+        turns["rank"] = np.searchsorted(
+            np.array(topology.bases), np.arange(topology.n_links), side="right"
+        )
+    n_channels, n_groups, longest, beyond = shape
+    return Ways(
+        topology=topology,
+        rule=RULES[spread.rule],
+        n_channels=n_channels,
+        n_states=n_states,
+        n_groups=n_groups,
+        longest=longest,
+        beyond=beyond,
+        target=target,
+        ways=ways,
+        options=np.concatenate([*options, np.zeros(1, dtype=np.int64)]).astype(np.int32),
+        turns=turns,
+    )
+
+
+def links_within_reach(topology: Topology, routes: Routes) -> Ints:
+    """
+    Return the links that packets of a job may take; on a tree those that stand for its pools.
+
+    `routes`: of its flows, none of which stays inside a node. Result: ascending.
+    """
+    if isinstance(topology, FatTree):
+        return used_links(routes)
+    src = topology.link_tail[routes.links[routes.indptr[:-1]]]
+    dst = topology.link_head[routes.links[routes.indptr[1:] - 1]]
+    pairs = np.unique(np.stack([src, dst]), axis=1)
+    found = minimal_links(topology, *pairs)
+    if isinstance(topology, Dragonfly) and routes.rule == "adaptive":
+        inner = (topology.link_tail >= topology.n_nodes) & (topology.link_head >= topology.n_nodes)
+        if np.any(inner[found]):
+            return np.union1d(found, np.flatnonzero(inner))
+    return found

@@ -1,0 +1,172 @@
+"""Routings that fix no path: switches choose the way of each packet."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from math import prod
+
+import numpy as np
+
+from netsim.arrays import Bools, Ints
+from netsim.errors import RoutingError
+from netsim.partition import Partition
+from netsim.routes import Routes
+from netsim.routing.base import Routing
+from netsim.routing.dimension import DimensionOrder
+from netsim.routing.dmodk import node_ports
+from netsim.routing.dragonfly import Minimal
+from netsim.routing.ends import flow_ends, flow_rails, no_path
+from netsim.topology.base import Topology
+from netsim.topology.dragonfly import Dragonfly
+from netsim.topology.fattree import FatTree
+from netsim.topology.reach import meetings
+from netsim.topology.spread import Pools, pools, spread_over
+from netsim.topology.torus import Torus
+
+SPREADING = ("adaptive", "spray")
+
+
+@dataclass(frozen=True)
+class Spreading:
+    """
+    Packets are spread over paths: ``adaptive`` by how occupied links are, ``spray`` at random.
+
+    Parameters
+    ----------
+    topology : Topology
+        The fabric.
+    rule : {"adaptive", "spray"}
+        How a switch chooses among the links that lead on.
+
+    Notes
+    -----
+    Only `packets` sees single packets. For all other models the links of a tree among which
+    switches choose freely are one link with the capacity of all (`netsim.topology.spread`): what a
+    flow crosses here are such *pools*, each told by the lowest of its links in service. On tori and
+    dragonflies there are no pools; a flow has the path of the usual routing there, by which
+    `packets` knows its ends and its length, and other models refuse it.
+    """
+
+    topology: Topology
+    rule: str
+
+    @classmethod
+    def on(cls, topology: Topology, *, rule: str) -> "Spreading":
+        """Make the routing for a fabric."""
+        whole = isinstance(topology, (Torus, Dragonfly)) and not _damaged(topology)
+        if not whole and not isinstance(topology, FatTree):
+            raise RoutingError(
+                f"routing {rule!r} needs a fat-tree, or a torus or dragonfly with all its links, "
+                f"got {topology.name}."
+            )
+        if topology.half_duplex:
+            raise RoutingError(
+                f"routing {rule!r} needs full-duplex cables; both directions of some cables of "
+                f"{topology.name} share one capacity."
+            )
+        return cls(topology, rule)
+
+    def routes(
+        self,
+        src: Ints,
+        dst: Ints,
+        partition: Partition | None = None,
+        rail: Ints | None = None,
+    ) -> Routes:
+        """Route flows between nodes; a partition changes nothing."""
+        del partition
+        tree = self.topology
+        if not isinstance(tree, FatTree):
+            found = self._usual.routes(src, dst, rail=rail)
+            return Routes(found.indptr, found.links, found.n_links, self.rule)
+        src, dst = flow_ends(src, dst, tree)
+        rail = flow_rails(rail, dst, tree)
+        port = node_ports(tree, dst)[0] if rail is None else rail
+        table = _pool_table(tree, src, dst, port, self._pools.of)
+        if _damaged(tree):
+            self._demand_paths(src, dst, table)
+        found = Routes.from_padded(table, tree.n_links)
+        return Routes(found.indptr, found.links, found.n_links, self.rule)
+
+    @cached_property
+    def _usual(self) -> Routing:
+        """The routing whose paths stand for others where there are no pools."""
+        if isinstance(self.topology, Torus):
+            return DimensionOrder.on(self.topology)
+        return Minimal.on(self.topology)
+
+    @cached_property
+    def _pools(self) -> Pools:
+        """Pools of the tree."""
+        assert isinstance(self.topology, FatTree)  # noqa: S101 (asked for on trees alone)
+        return pools(self.topology)
+
+    @cached_property
+    def _reach(self) -> tuple[Ints, Bools]:
+        """Kind of each vertex, and which kinds have a switch above in common."""
+        return meetings(self.topology)
+
+    def _demand_paths(self, src: Ints, dst: Ints, table: Ints) -> None:
+        """Refuse flows whose ends no path in service joins."""
+        kind, meet = self._reach
+        topology = self.topology
+        absent = np.zeros(topology.n_links, dtype=bool)
+        absent[topology.absent] = True
+        first, last = table[:, 0], table[:, -1]
+        above = kind[topology.link_head[first]], kind[topology.link_tail[last]]
+        lost = (absent[first] | absent[last] | ~meet[above]) & (src != dst)
+        if lost.any():
+            flow = int(np.argmax(lost))
+            raise no_path(int(src[flow]), int(dst[flow]), topology)
+
+
+def _damaged(topology: Topology) -> bool:
+    """Say whether links are absent."""
+    return topology.absent is not None and topology.absent.size > 0
+
+
+def _pool_table(tree: FatTree, src: Ints, dst: Ints, port: Ints, of: Ints) -> Ints:
+    """
+    Return the pools that flows cross, one link each.
+
+    `port` (F,): up-port of the nodes. `of` (E,): from `Pools`. Result (F, 2h): as `path_table`.
+    """
+    h, rails = tree.levels, tree.parents[0]
+    turn = tree.turning_level(src, dst)
+    table = np.full((src.size, 2 * h), -1, dtype=np.int64)
+    for level in range(h):
+        used = turn > level
+        below, width = prod(tree.children[:level]), tree.ports[level]
+        above = prod(tree.parents[:level])
+        own = port if level == 0 else (port % rails) * width  # any link of the pool
+        for base, end, column in (
+            (tree.up_base[level], src, level),
+            (tree.down_base[level], dst, 2 * h - 1 - level),
+        ):
+            link = base + end // below * above * width + own
+            table[:, column] = np.where(used, of[np.where(used, link, 0)], -1)
+    return table
+
+
+def single_paths(routing: Routing, what: str, error: type[ValueError]) -> None:
+    """
+    Refuse a routing that fixes no paths.
+
+    `what`: what needs paths, for the message. `error`: raised.
+    """
+    if isinstance(routing, Spreading):
+        raise error(
+            f"routing {routing.rule!r} lets switches choose the way of each packet: {what} a "
+            "routing that fixes the path of each flow."
+        )
+
+
+def as_routed(topology: Topology, routing: Routing | None) -> Topology:
+    """
+    Return a fabric as models must see it under a routing.
+
+    Result: where switches choose the way of each packet, a fabric that says so; else the fabric as
+    its routing tables leave it.
+    """
+    if isinstance(routing, Spreading):
+        return spread_over(topology, routing.rule)
+    return topology

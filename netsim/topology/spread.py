@@ -1,0 +1,74 @@
+"""Fabrics whose switches choose the way of each packet: pools of links that stand for one."""
+
+from dataclasses import dataclass, replace
+from math import prod
+
+import numpy as np
+
+from netsim.arrays import Floats, Ints
+from netsim.topology.base import Spread, Topology
+from netsim.topology.fattree import FatTree
+from netsim.topology.levels import links_in_service
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Pools:
+    """
+    Links of a tree among which switches choose freely, level by level and rail by rail.
+
+    Parameters
+    ----------
+    of : (E,) int array
+        The link that stands for each link's pool: the lowest one in service, or the lowest one
+        where none is; links of nodes stand for themselves.
+    capacity : (E,) float array
+        Bytes per second of all links in service of the pool, at the link that stands for it; of
+        the link itself elsewhere.
+    """
+
+    of: Ints
+    capacity: Floats
+
+
+def pools(tree: FatTree) -> Pools:
+    """
+    Return the pools of a tree.
+
+    The up-links above one subtree lead to the same switches, so a packet that leaves it may take
+    any; and the same links downwards bring it in. Where nodes have several rails, the digit of the
+    rail parts the switches above, and each rail has pools of its own.
+    """
+    there = links_in_service(tree)
+    of, capacity = np.arange(tree.n_links), tree.capacity.copy()
+    rails = tree.parents[0]
+    for level in range(1, tree.levels):
+        above = prod(tree.parents[:level])
+        element, port = np.divmod(
+            np.arange(tree.counts[level] * tree.ports[level]), tree.ports[level]
+        )
+        del port
+        pool = element // above * rails + element % rails
+        for base in (tree.up_base[level], tree.down_base[level]):
+            links = base + np.arange(pool.size)
+            works = there[links]
+            order = np.lexsort((links, ~works, pool))
+            chief = np.empty(int(pool.max()) + 1, dtype=np.int64)
+            _, first = np.unique(pool[order], return_index=True)
+            chief[:] = links[order][first]
+            of[links] = chief[pool]
+            total = np.bincount(pool, weights=np.where(works, tree.capacity[links], 0.0))
+            capacity[chief] = np.where(total > 0.0, total, tree.capacity[chief])
+    return Pools(of, capacity)
+
+
+def spread_over(topology: Topology, rule: str) -> Topology:
+    """
+    Return a fabric whose switches choose the way of each packet.
+
+    `rule`: ``adaptive`` or ``spray``. Result: the same fabric, which says so; on a tree the link
+    that stands for a pool has the capacity of all of them.
+    """
+    built = topology.capacity if topology.spread is None else topology.spread.capacity
+    plain = replace(topology, capacity=built, spread=None)
+    capacity = pools(plain).capacity if isinstance(plain, FatTree) else built
+    return replace(plain, capacity=capacity, spread=Spread(rule, built))
