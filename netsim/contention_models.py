@@ -18,6 +18,7 @@ from netsim.contention.exact.model import exact
 from netsim.errors import ContentionError
 from netsim.flows.maxmin import is_per_sender
 from netsim.packets.model import packets
+from netsim.routing.spread import demand_pools
 from netsim.topology.base import Topology
 from netsim.topology.demand import demand_topology
 
@@ -105,6 +106,8 @@ def make_contention_model(
         If the fairness is unknown.
     """
     demand_topology(topology, ContentionError)
+    if name not in ("packets", "null"):
+        demand_pools(topology, ContentionError)
     is_per_sender(fairness)
     return build(
         "contention model",

@@ -12,6 +12,7 @@ from coupling.pace.rate_models import rate_model
 from coupling.reading.error_place import placed
 from coupling.reading.fabric import build_routing, usual_routing
 from netsim.routing.base import Routing
+from netsim.routing.spread import as_routed, demand_pools
 from scheduler.allocators import make_allocator
 from scheduler.allocators.base import Allocator
 from scheduler.cluster import Cluster
@@ -42,9 +43,10 @@ class Setup:
     @classmethod
     def of(cls, experiment: Experiment, parts: Parts) -> "Setup":
         """Make the network of a run."""
+        routing = _routing(experiment, parts)
         scene = Scene(
-            parts.topology,
-            _routing(experiment, parts),
+            as_routed(parts.topology, routing),
+            routing,
             parts.workload.jobs,
             experiment.model,
             experiment.fairness,
@@ -52,6 +54,7 @@ class Setup:
             experiment.all_seeds["model"],
         )
         with placed(f"{experiment.source}: [network]"):
+            demand_pools(scene.topology, ExperimentError)
             return cls(experiment, parts, rate_model(experiment.model)(scene))
 
     def policy(self, free_from_s: float | None = None) -> QueuePolicy:

@@ -12,10 +12,12 @@ from netsim.arrays import Ints
 from netsim.errors import NetsimError
 from netsim.partition import Partition
 from netsim.routing.shortest import Shortest
+from netsim.routing.spread import as_routed, demand_pools
 from netsim.routings import make_routing, on_changed
 from netsim.topology.base import Topology
 from netsim.topology.changes import add_cables, with_taper
 from netsim.topology.outage import exclude, fail
+from netsim.topology.spread import as_built
 
 _CABLES = re.compile(r"(.+)>(.+?)(?:\*([0-9]{1,6}))?")
 _LEAST_TAPER, _MOST_TAPER = 0.01, 1000.0
@@ -117,12 +119,13 @@ def _changed(scene: Scene, changes: Changes, seed: int) -> Changed:
     """Change a scene; errors are of the fabric."""
     before, remarks = scene, []
     jobs, moved = _moved(scene, changes.move)
-    topology, routing = scene.topology, scene.routing
+    built = as_built(scene.topology)
+    topology, routing = built, scene.routing
     if changes.add_cables:
         topology = add_cables(topology, [_cables(text) for text in changes.add_cables])
         routing = Shortest.on(topology)
         if not isinstance(scene.routing, Shortest):
-            before = replace(scene, routing=Shortest.on(scene.topology))
+            before = replace(scene, topology=built, routing=Shortest.on(built))
             remarks.append("With cables added, all is routed by shortest, before and after.")
     if changes.taper is not None:
         topology = with_taper(topology, changes.taper)
@@ -133,12 +136,13 @@ def _changed(scene: Scene, changes: Changes, seed: int) -> Changed:
     drained = np.setdiff1d(topology.usable_nodes, exclude(topology, changes.drain).usable_nodes)
     if changes.routing is not None:
         routing = make_routing(changes.routing, topology, seed)
-    elif topology is not scene.topology:
+    elif topology is not built:
         routing = on_changed(routing, topology)
     cut_off = {job.number: own for job in jobs if (own := _count(job, lost))}
     ended = {job.number for job in jobs if job.number not in cut_off and _count(job, drained)}
     kept = tuple(job for job in jobs if job.number not in cut_off.keys() | ended)
-    after = replace(scene, topology=topology, routing=routing, jobs=kept)
+    demand_pools(as_routed(topology, routing), SnapshotError)
+    after = replace(scene, topology=as_routed(topology, routing), routing=routing, jobs=kept)
     return Changed(before, after, cut_off, frozenset(ended), moved, tuple(remarks))
 
 

@@ -16,6 +16,7 @@ from coupling.site.scene import MOST_DRAWS, Scene, scene_of_places, scene_of_sna
 from coupling.snapshots.snapshot import Snapshot
 from fabricsim.checking import choice, whole, wrong
 from netsim.errors import NetsimError
+from netsim.routing.spread import as_routed
 from netsim.routings import make_routing
 from netsim.topology.base import Topology
 from scheduler.workload.profile import DEFAULT_PROFILE, Profile, profile_from, read_profile
@@ -88,7 +89,7 @@ def read_site(
     except NetsimError as error:
         raise SnapshotError(f"routing: {error}") from None
     scene = scene_of_places(
-        places.jobs, (fabric, ways), rules, running.source, draws=draws, seed=seed
+        places.jobs, (as_routed(fabric, ways), ways), rules, running.source, draws=draws, seed=seed
     )
     assumed += [f"routing {name} (no tables of a subnet manager)"]
     assumed += [_DEFAULT] if rules is DEFAULT_PROFILE else []

@@ -22,6 +22,7 @@ from netsim.accuracy import Setting, known_accuracy
 from netsim.contention.constants import bytes_per_link
 from netsim.errors import NetsimError
 from netsim.tabled import Tabled
+from netsim.topology.spread import link_names
 from scheduler.traffic import PlacedTraffic, TrafficOf
 
 _OF_LOAD = ("link", "job", "bytes", "utilization")
@@ -251,6 +252,7 @@ class _Estimator:
         self._jobs = {job.number: job for job in snapshot.jobs}
         self._ids = {job.number: job.id for job in snapshot.jobs}
         self._traffic_of = TrafficOf(snapshot.topology, snapshot.routing)
+        self._name = link_names(snapshot.topology)
 
     def estimate(self, *, blame: bool) -> Estimate:
         """Estimate jobs, links and candidates."""
@@ -313,7 +315,7 @@ class _Estimator:
             slowdown=factor * own.interference,
             interference=own.interference,
             placement_factor=factor,
-            worst_link=self._snapshot.topology.link_name(link) if link >= 0 else None,
+            worst_link=self._name(link) if link >= 0 else None,
             end_s=own.end_s,
             blame=tuple((self._ids[culprit], share) for culprit, share in blamed),
         )
@@ -344,7 +346,7 @@ class _Estimator:
         rows.sort(key=lambda row: row[0])
         return [
             LinkLoad(
-                topology.link_name(int(link)),
+                self._name(int(link)),
                 job,
                 float(nbytes),
                 float(nbytes / topology.capacity[link] / s) if (s := seconds[job]) else None,

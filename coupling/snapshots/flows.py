@@ -14,7 +14,9 @@ from coupling.snapshots.messages import message_bytes
 from netsim.errors import NetsimError
 from netsim.flow_report import FlowReport, report_flows
 from netsim.flows.maxmin import FAIRNESS
+from netsim.routing.spread import as_routed
 from netsim.topology.base import Topology
+from netsim.topology.spread import link_names
 
 _FLOW = 3  # source, destination, bytes
 
@@ -40,7 +42,7 @@ class FlowAnswer:
 
     def to_dict(self) -> dict[str, Any]:
         """Return what `fabricsim flows --json` prints."""
-        report, name = self.report, self.topology.link_name
+        report, name = self.report, link_names(self.topology)
         rates = [rate if np.isfinite(rate) else None for rate in report.rates.tolist()]
         return {
             "rates_bytes_per_s": rates,
@@ -92,7 +94,7 @@ def answer_flows(document: Mapping[str, Any], source: str, folder: Path) -> Flow
         )
     except NetsimError as error:
         raise table.fault("flows", str(error)) from None
-    return FlowAnswer(topology, flows, report)
+    return FlowAnswer(as_routed(topology, routing), flows, report)
 
 
 def _flow(table: Table, place: int, entry: object, topology: Topology) -> tuple[int, int, float]:

@@ -18,6 +18,7 @@ from netsim.errors import ContentionError
 from netsim.flows.isolation import shared_links, used_links
 from netsim.packets.model import PacketModel, worst_packet_links
 from netsim.packets.running import LinkUse
+from netsim.routing.spread import demand_pools
 from netsim.topology.base import Topology
 from scheduler.traffic import PlacedTraffic
 
@@ -62,6 +63,11 @@ def predictor(snapshot: Snapshot) -> Predict:
 
     Result: predictions of all jobs given, in any order of them the same.
     """
+    if snapshot.model not in ("packets", "null"):
+        try:
+            demand_pools(snapshot.topology, SnapshotError)
+        except SnapshotError as error:
+            raise SnapshotError(f"{snapshot.source}: {error}") from None
     if snapshot.model == "exact":
         if snapshot.options:
             raise SnapshotError(f"{snapshot.source}: options: model 'exact' has none.")
@@ -281,7 +287,7 @@ class _Packets:
         )
         if self.links is None:
             self.links = times.links
-        worst = worst_packet_links(traffic, times)
+        worst = worst_packet_links(traffic, times, self._model.topology)
         return {
             job: Prediction(own.alone_s, own.interference, worst[job], own.end_s)
             for job, own in times.jobs.items()

@@ -24,6 +24,7 @@ from netsim.flows.maxmin import FAIRNESS
 from netsim.packets.switch import switch_from
 from netsim.partition import Partition
 from netsim.routing.base import Routing
+from netsim.routing.spread import as_routed
 from netsim.topology.base import Topology
 from netsim.units import parse_time
 from patterns.errors import PatternError
@@ -208,10 +209,11 @@ def snapshot_from(
     )
     partitions = [job.partition for job in jobs] + [other.partition for other in candidates]
     owned = any(partition.links is not None for partition in partitions)
+    routing = routing_of(table, fabric, folder, seed, owned=owned)
     snapshot = Snapshot(
         source=source,
-        topology=fabric,
-        routing=routing_of(table, fabric, folder, seed, owned=owned),
+        topology=as_routed(fabric, routing),
+        routing=routing,
         jobs=jobs,
         candidates=candidates,
         model=table.text("model", "accurate", MODELS),

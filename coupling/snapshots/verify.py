@@ -20,6 +20,7 @@ from netsim.nonblocking.router import PermutationRouter
 from netsim.nonblocking.static_table import TableReport, static_table_report
 from netsim.nonblocking.verdict import Certificate, Status, Verdict, rearrangeable
 from netsim.routes import Routes
+from netsim.routing.spread import single_paths
 from netsim.tabled import Tabled
 from netsim.topology.base import Topology
 from netsim.topology.fattree import FatTree
@@ -245,6 +246,7 @@ def verify(
     whole("n_random", n_random, 0, _MOST_RANDOM, error=SnapshotError)
     flag("exhaustive", exhaustive, error=SnapshotError)
     flag("any_routing", any_routing, error=SnapshotError)
+    single_paths(snapshot.routing, f"{snapshot.source}: verify needs", SnapshotError)
     checks = _Checks(snapshot, n_random, _ALL_MATRICES if exhaustive else _FEW_MATRICES)
     given = flows_by_job(snapshot, permutation)
     reach = [checks.reach(job, any_routing=any_routing) for job in snapshot.jobs]

@@ -14,6 +14,7 @@ from netsim.routes import Routes
 from netsim.routing.base import Routing
 from netsim.routing.dmodk import node_ports
 from netsim.routing.ends import flow_ends, flow_rails
+from netsim.routing.spread import single_paths
 from netsim.topology.base import Topology
 from netsim.topology.fattree import FatTree
 
@@ -115,6 +116,7 @@ class LFT:
     def _entries(self, routing: Routing, partition: Partition) -> tuple[Ints, Ints, Ints]:
         """Return switch, destination and link of every hop between the nodes of a job."""
         topology = self.topology
+        single_paths(routing, "forwarding tables need", RoutingError)
         nodes = np.unique(partition.nodes)
         src, dst = np.repeat(nodes, nodes.size), np.tile(nodes, nodes.size)
         routes = routing.routes(src, dst, partition)

@@ -7,13 +7,14 @@ from math import prod
 import numpy as np
 
 from netsim.arrays import Bools, Ints
-from netsim.errors import PartitionError
+from netsim.errors import PartitionError, RoutingError
 from netsim.kernelcache import load_kernels
 from netsim.partition import Partition, TreePartition, on_tree
 from netsim.routes import Routes
 from netsim.routing.base import Routing
 from netsim.routing.ends import flow_ends, flow_rails
 from netsim.routing.ranks import RankRouting
+from netsim.routing.spread import single_paths
 from netsim.routing.updown import path_table
 from netsim.routing.wraparound import l2_candidates, l2_key, leaf_candidates
 from netsim.topology.base import Topology
@@ -161,6 +162,7 @@ def largest_loads(
     (K,): largest load of each; 0 where no flow leaves its switch.
     """
     n_nodes, n_links = topology.n_nodes, topology.n_links
+    single_paths(routing, "counting flows on links needs", RoutingError)
     ways = RankRouting(topology, routing)
     largest = np.zeros(dst.shape[0], dtype=np.int64)
     batch = max(1, _BATCH // max(src.size, 1))

@@ -3,7 +3,7 @@
 import numpy as np
 
 from netsim.arrays import Table
-from netsim.packets.columns import FIXED, NONE, SPRAY, Ints32
+from netsim.packets.columns import FIXED, NONE, SPRAY, Ints32, Paths
 from netsim.packets.wheel_kernels import draw, uncounted
 
 _FREE_CHANNEL = 2  # of a torus: the one for any minimal path
@@ -106,12 +106,9 @@ def _target(
 def onward(
     clock: Table,
     channels: Table,
-    entries: Table,
+    paths: Paths,
     packets: Table,
     flows: Table,
-    turns: Table,
-    ways: Table,
-    options: Ints32,
     packet: int,
     number: int,
 ) -> int:
@@ -120,6 +117,7 @@ def onward(
 
     Returns NONE at the end of its path.
     """
+    entries, turns, ways, options = paths
     place, at = packets[packet]["entry"], packets[packet]["flow"]
     flow = flows[at]
     if number == flow["end"]:

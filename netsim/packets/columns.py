@@ -77,8 +77,8 @@ CHANNEL = np.dtype(
 )
 # Packets that wait for a slot of a channel: all of them, or those of one input port
 LANE = np.dtype([("head", "i4"), ("tail", "i4"), ("next", "i4")])
-# A place on a flow's path; after the last one there is one with channel NONE. Where switches choose,
-# each packet has `width` entries of its own: its target, then its places, as it comes to them
+# A place on a flow's path; after the last one there is one with channel NONE. Where switches
+# choose, each packet has `width` entries of its own: its target, then places as it comes to them
 ENTRY = np.dtype([("channel", "i4"), ("lane", "i4")])
 # A packet: when it came to where it is or will arrive, bytes, place, flow, the next in a list,
 # whether it is the last of its message
@@ -128,8 +128,8 @@ FLOW = np.dtype(
     ],
     align=True,
 )
-# Target x state: the first of the options that lead on, their number, channel to escape by, links to
-# go. After a link: state, rank by which channels change, port of its switch
+# Target x state: the first of the options that lead on, their number, channel to escape by, links
+# to go. After a link: state, rank by which channels change, port of its switch
 WAY = np.dtype([("first", "i4"), ("count", "i4"), ("escape", "i4"), ("togo", "i4")])
 TURN = np.dtype([("state", "i4"), ("rank", "i4"), ("port", "i4")])
 # A step (and one after the last): its first flow, its job, flows under way, where the list of the
@@ -158,6 +158,15 @@ JOB = np.dtype(
 )
 
 
+class Paths(NamedTuple):
+    """Places of paths; where switches choose: what comes after a link, ways, and their options."""
+
+    entries: Table
+    turns: Table
+    ways: Table
+    options: Ints32
+
+
 class World(NamedTuple):
     """All that the simulation holds; records as above."""
 
@@ -167,13 +176,10 @@ class World(NamedTuple):
     links: Table
     channels: Table
     lanes: Table
-    entries: Table
+    paths: Paths
     packets: Table
     nics: Table
     flows: Table
     steps: Table
     jobs: Table
     order: Ints32
-    turns: Table
-    ways: Table
-    options: Ints32

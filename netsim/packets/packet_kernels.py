@@ -1,7 +1,7 @@
 """Compiled packet-level simulation of iterating jobs; import through `netsim.kernelcache`."""
 
 import numpy as np
-from numba import from_dtype, int32, int64
+from numba import from_dtype, int32, int64, types
 
 from netsim.arrays import Table
 from netsim.packets.choice_kernels import first_place, onward
@@ -29,6 +29,7 @@ from netsim.packets.columns import (
     TURN,
     WAY,
     Ints32,
+    Paths,
 )
 from netsim.packets.queue_kernels import admit, release, wait
 from netsim.packets.step_kernels import arrived, queue_flow, sent, wake_job
@@ -38,7 +39,9 @@ _CLOCK, _EVENTS, _LINKS, _CHANNELS, _LANES, _ENTRIES, _PACKETS, _NICS, _FLOWS, _
     from_dtype(record)[::1]
     for record in (CLOCK, EVENT, LINK, CHANNEL, LANE, ENTRY, PACKET, NIC, FLOW, STEP, JOB)
 )
-_TURNS, _WAYS = from_dtype(TURN)[::1], from_dtype(WAY)[::1]
+_PATHS = types.NamedTuple(  # type: ignore[no-untyped-call]
+    (_ENTRIES, from_dtype(TURN)[::1], from_dtype(WAY)[::1], int32[::1]), Paths
+)
 _WORLD = (
     _CLOCK,
     int32[::1],
@@ -46,15 +49,12 @@ _WORLD = (
     _LINKS,
     _CHANNELS,
     _LANES,
-    _ENTRIES,
+    _PATHS,
     _PACKETS,
     _NICS,
     _FLOWS,
     _STEPS,
     _JOBS,
-    int32[::1],
-    _TURNS,
-    _WAYS,
     int32[::1],
 )
 
@@ -67,7 +67,7 @@ def _make_packet(
     links: Table,
     channels: Table,
     lanes: Table,
-    entries: Table,
+    paths: Paths,
     packets: Table,
     nics: Table,
     flows: Table,
@@ -79,6 +79,7 @@ def _make_packet(
 
     Returns the packet, if it found a place at once, or NONE.
     """
+    entries = paths.entries
     nic = nics[number]
     at = nic["first"]
     flow = flows[at]
@@ -137,19 +138,17 @@ def _arrive(
     links: Table,
     channels: Table,
     lanes: Table,
-    entries: Table,
+    paths: Paths,
     packets: Table,
     nics: Table,
     flows: Table,
     steps: Table,
     jobs: Table,
     order: Ints32,
-    turns: Table,
-    ways: Table,
-    options: Ints32,
     number: int,
 ) -> None:
     """Take the first packet off a link: on to the next channel, or to its end."""
+    entries = paths.entries
     now = events[number]["time"]
     link = links[number]
     packet = link["head"]
@@ -163,9 +162,7 @@ def _arrive(
     if clock[0]["rule"] == FIXED:
         following = entries[place + 1]["channel"]
     else:
-        following = onward(
-            clock, channels, entries, packets, flows, turns, ways, options, packet, number
-        )
+        following = onward(clock, channels, paths, packets, flows, packet, number)
     at = p["flow"]
     if following == NONE:
         p["next"] = clock[0]["spare"]
@@ -198,16 +195,13 @@ def advance(
     links: Table,
     channels: Table,
     lanes: Table,
-    entries: Table,
+    paths: Paths,
     packets: Table,
     nics: Table,
     flows: Table,
     steps: Table,
     jobs: Table,
     order: Ints32,
-    turns: Table,
-    ways: Table,
-    options: Ints32,
 ) -> int:
     """
     Run until all jobs have made their iterations, or the clock says pause.
@@ -248,16 +242,13 @@ def advance(
                 links,
                 channels,
                 lanes,
-                entries,
+                paths,
                 packets,
                 nics,
                 flows,
                 steps,
                 jobs,
                 order,
-                turns,
-                ways,
-                options,
                 event,
             )
         else:
@@ -268,7 +259,7 @@ def advance(
                 links,
                 channels,
                 lanes,
-                entries,
+                paths,
                 packets,
                 nics,
                 flows,

@@ -106,7 +106,6 @@ def ways_to(topology: Topology, switches: Ints, most: int | None = None) -> Ways
 def _on_tree(tree: Topology, switches: Ints) -> Ways:
     """Return the ways up, then down."""
     moves = Moves.on(tree)
-    n_states = moves.phases * moves.n_vertices
     state = tree.link_head + np.where(tree.link_tail > tree.link_head, moves.n_vertices, 0)
     tables = []
     for switch in switches.tolist():
@@ -114,12 +113,12 @@ def _on_tree(tree: Topology, switches: Ints) -> Ways:
         good = (distance[moves.head] == distance[moves.tail] - 1) & (distance[moves.head] >= 0)
         tables.append((distance, moves.tail[good], moves.link[good]))
     longest = max(int(distance.max()) for distance, _, _ in tables) + 2
-    return _ways(tree, switches, tables, n_states, state, (1, 0, longest, 0.0))
+    return _ways(tree, switches, tables, state, (1, 0, longest, 0.0))
 
 
 def _on_torus(torus: Torus, switches: Ints) -> Ways:
     """Return all minimal ways, and those to escape by."""
-    apart, routers = _router_distances(torus, switches)
+    apart = _router_distances(torus, switches)
     tail, head = torus.link_tail, torus.link_head
     inner = np.flatnonzero((tail >= torus.n_nodes) & (head >= torus.n_nodes))
     tables = []
@@ -130,7 +129,7 @@ def _on_torus(torus: Torus, switches: Ints) -> Ways:
         tables.append((distance, tail[good], good))
     longest = int(apart.max(initial=0)) + 2
     shape = (_TORUS_CHANNELS, 0, longest, 0.0)
-    found = _ways(torus, switches, tables, routers, head, shape)
+    found = _ways(torus, switches, tables, head, shape)
     escape = found.ways["escape"].reshape(switches.size, -1)
     escape[:, torus.n_nodes :] = _escapes(torus, switches - torus.n_nodes)
     return found
@@ -140,7 +139,7 @@ def _on_dragonfly(fabric: Dragonfly, switches: Ints) -> Ways:
     """Return the ways over one blue cable at most, also to the groups."""
     spread = fabric.spread
     assert spread is not None  # noqa: S101 (see `ways_to`)
-    apart, n_states = _router_distances(fabric, np.arange(fabric.n_switches) + fabric.n_nodes)
+    apart = _router_distances(fabric, np.arange(fabric.n_switches) + fabric.n_nodes)
     size, first = fabric.routers_per_group, fabric.n_nodes
     group = np.arange(fabric.n_switches) // size
     tail, head = fabric.link_tail, fabric.link_head
@@ -168,7 +167,7 @@ def _on_dragonfly(fabric: Dragonfly, switches: Ints) -> Ways:
     turns = 2 if fabric.rows > 1 and fabric.columns > 1 else 1  # black may come before green
     longest = int(apart.max(initial=0)) * 2 + 4
     shape = (turns * (1 + legs), n_groups, longest, float(far.mean()) if far.size else 0.0)
-    return _ways(fabric, switches, tables, n_states, head, shape)
+    return _ways(fabric, switches, tables, head, shape)
 
 
 def _towards(fabric: Dragonfly, row: Ints, links: Ints) -> tuple[Ints, Ints, Ints]:
@@ -179,14 +178,14 @@ def _towards(fabric: Dragonfly, row: Ints, links: Ints) -> tuple[Ints, Ints, Int
     return distance, fabric.link_tail[good], good
 
 
-def _router_distances(fabric: Torus | Dragonfly, switches: Ints) -> tuple[Ints, int]:
-    """Return the links from every router to some, (n, routers), and the number of vertices."""
+def _router_distances(fabric: Torus | Dragonfly, switches: Ints) -> Ints:
+    """Return the links from every router to some, (n, routers)."""
     node = np.arange(fabric.n_switches) * fabric.nodes_per_router
     rows = [
         fabric.hops(node, np.full(node.size, node[switch - fabric.n_nodes]))
         for switch in switches.tolist()
     ]
-    return np.array(rows), fabric.n_nodes + fabric.n_switches
+    return np.array(rows)
 
 
 def _escapes(torus: Torus, routers: Ints) -> Ints:
@@ -216,7 +215,6 @@ def _ways(
     topology: Topology,
     switches: Ints,
     tables: list[tuple[Ints, Ints, Ints]],
-    n_states: int,
     state: Ints,
     shape: tuple[int, int, int, float],
 ) -> Ways:
@@ -228,8 +226,8 @@ def _ways(
     """
     spread = topology.spread
     assert spread is not None  # noqa: S101 (see `ways_to`)
+    options, before, n_states = [], 0, tables[0][0].size
     ways = np.zeros(len(tables) * n_states, dtype=WAY)
-    options, before = [], 0
     for number, (distance, tail, link) in enumerate(tables):
         order = np.lexsort((link, tail))
         rows = ways[number * n_states : (number + 1) * n_states]

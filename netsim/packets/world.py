@@ -22,6 +22,7 @@ from netsim.packets.columns import (
     STEP,
     TURN,
     WAY,
+    Paths,
     World,
 )
 from netsim.packets.switch import Switch
@@ -156,16 +157,13 @@ def build(scene: Scene, capacity: Floats, switch: Switch, seed: int, spare: int)
         links,
         channels,
         lanes,
-        entries,
+        Paths(entries, turns, table, options),
         np.zeros(0, dtype=PACKET),
         nics,
         flows,
         steps,
         jobs,
         order,
-        turns,
-        table,
-        options,
     )
     return with_packets(world, spare)
 
@@ -187,8 +185,8 @@ def with_packets(world: World, more: int) -> World:
     if not width:
         return world._replace(packets=packets)
     entries = np.zeros(packets.size * width, dtype=ENTRY)
-    entries[: old * width] = world.entries
-    return world._replace(packets=packets, entries=entries)
+    entries[: old * width] = world.paths.entries
+    return world._replace(packets=packets, paths=world.paths._replace(entries=entries))
 
 
 def _clock(switch: Switch, seed: int, n_links: int) -> Table:

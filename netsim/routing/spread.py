@@ -160,6 +160,15 @@ def single_paths(routing: Routing, what: str, error: type[ValueError]) -> None:
         )
 
 
+def demand_pools(topology: Topology, error: type[ValueError]) -> None:
+    """Refuse a fabric whose switches choose among links that are no pools."""
+    if topology.spread is not None and not isinstance(topology, FatTree):
+        raise error(
+            f"routing {topology.spread.rule!r} on {topology.name}: only the model 'packets' knows "
+            "what switches choose there; the others know it on fat-trees."
+        )
+
+
 def as_routed(topology: Topology, routing: Routing | None) -> Topology:
     """
     Return a fabric as models must see it under a routing.

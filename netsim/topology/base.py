@@ -12,26 +12,9 @@ from netsim.errors import TopologyError
 from netsim.topology.building import compact, reverse_links
 from netsim.topology.names import NameBook
 from netsim.topology.origin import Origin
+from netsim.topology.rule import Spread
 
 _PAIRS = 2_000_000  # pairs of nodes whose distance is held in memory at once
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Spread:
-    """
-    How switches spread packets over paths, where no routing table fixes the path of a flow.
-
-    Parameters
-    ----------
-    rule : {"adaptive", "spray"}
-        Whether a packet takes the least occupied of the links that lead on, or a random one.
-    capacity : (E,) float array
-        Bytes per second of each link as it was built; the capacity of the fabric is that of what
-        the link stands for (`netsim.topology.spread`).
-    """
-
-    rule: str
-    capacity: Floats
 
 
 @dataclass(frozen=True, eq=False)

@@ -28,7 +28,8 @@ def machine_kind(topology: Topology) -> str:
         parts.append("parts missing")
     if topology.half_duplex:
         parts.append("half duplex")
-    if topology.capacity.size and topology.capacity.min() < topology.capacity.max():
+    rates = topology.capacity if topology.spread is None else topology.spread.capacity
+    if rates.size and rates.min() < rates.max():
         parts.append("unequal links")
     return ", ".join(parts)
 

@@ -1,14 +1,16 @@
 """Fabrics whose switches choose the way of each packet: pools of links that stand for one."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from math import prod
 
 import numpy as np
 
 from netsim.arrays import Floats, Ints
-from netsim.topology.base import Spread, Topology
+from netsim.topology.base import Topology
 from netsim.topology.fattree import FatTree
 from netsim.topology.levels import links_in_service
+from netsim.topology.rule import Spread
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -43,22 +45,44 @@ def pools(tree: FatTree) -> Pools:
     rails = tree.parents[0]
     for level in range(1, tree.levels):
         above = prod(tree.parents[:level])
-        element, port = np.divmod(
-            np.arange(tree.counts[level] * tree.ports[level]), tree.ports[level]
-        )
-        del port
+        element = np.repeat(np.arange(tree.counts[level]), tree.ports[level])
         pool = element // above * rails + element % rails
         for base in (tree.up_base[level], tree.down_base[level]):
             links = base + np.arange(pool.size)
             works = there[links]
             order = np.lexsort((links, ~works, pool))
-            chief = np.empty(int(pool.max()) + 1, dtype=np.int64)
-            _, first = np.unique(pool[order], return_index=True)
-            chief[:] = links[order][first]
+            first = np.unique(pool[order], return_index=True)[1]
+            chief = links[order][first]
             of[links] = chief[pool]
             total = np.bincount(pool, weights=np.where(works, tree.capacity[links], 0.0))
             capacity[chief] = np.where(total > 0.0, total, tree.capacity[chief])
     return Pools(of, capacity)
+
+
+def link_names(topology: Topology) -> Callable[[int], str]:
+    """
+    Return how links are called in answers.
+
+    Result: the name of a directed link; where it stands for a pool, with the number of the others.
+    """
+    if topology.spread is None or not isinstance(topology, FatTree):
+        return topology.link_name
+    members = np.bincount(
+        pools(topology).of[links_in_service(topology)], minlength=topology.n_links
+    )
+
+    def name(link: int) -> str:
+        more = int(members[link]) - 1
+        return topology.link_name(link) + (f" and {more} more" if more > 0 else "")
+
+    return name
+
+
+def as_built(topology: Topology) -> Topology:
+    """Return a fabric without what says that switches choose."""
+    if topology.spread is None:
+        return topology
+    return replace(topology, capacity=topology.spread.capacity, spread=None)
 
 
 def spread_over(topology: Topology, rule: str) -> Topology:
@@ -68,7 +92,6 @@ def spread_over(topology: Topology, rule: str) -> Topology:
     `rule`: ``adaptive`` or ``spray``. Result: the same fabric, which says so; on a tree the link
     that stands for a pool has the capacity of all of them.
     """
-    built = topology.capacity if topology.spread is None else topology.spread.capacity
-    plain = replace(topology, capacity=built, spread=None)
-    capacity = pools(plain).capacity if isinstance(plain, FatTree) else built
-    return replace(plain, capacity=capacity, spread=Spread(rule, built))
+    plain = as_built(topology)
+    capacity = pools(plain).capacity if isinstance(plain, FatTree) else plain.capacity
+    return replace(plain, capacity=capacity, spread=Spread(rule, plain.capacity))

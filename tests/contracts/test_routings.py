@@ -52,6 +52,8 @@ FABRICS = {
     "dimension-order": TORI,
     "minimal": DRAGONFLIES,
     "valiant": DRAGONFLIES,
+    "adaptive": [*TREES, *RAILS, *TORI, *DRAGONFLIES],
+    "spray": [*TREES, *RAILS, *TORI, *DRAGONFLIES],
     "shortest": [TREES[0], TREES[3], *RAILS, *TORI, *DRAGONFLIES],
 }
 CASES = [(name, spec) for name in FABRICS for spec in FABRICS[name]]
@@ -107,7 +109,7 @@ def test_a_flow_keeps_its_path_in_any_company(case):
         assert np.array_equal(alone.links, routes.of_flow(flow))
 
 
-@pytest.mark.parametrize("name", sorted(set(FABRICS) - {"shortest"}))
+@pytest.mark.parametrize("name", sorted(set(FABRICS) - {"shortest", "adaptive", "spray"}))
 def test_a_routing_refuses_a_fabric_of_another_kind(name):
     other = "bgq-5d" if name != "dimension-order" else "synth-1024"
 
@@ -118,7 +120,7 @@ def test_a_routing_refuses_a_fabric_of_another_kind(name):
 @pytest.mark.parametrize(
     ("spec", "message"),
     [
-        ("d-mod-q", "unknown routing 'd-mod-q'; choose from d-mod-k, dimension-order"),
+        ("d-mod-q", "unknown routing 'd-mod-q'; choose from adaptive, d-mod-k, dimension-order"),
         ({"name": "d-mod-k", "seed": 3}, "routing 'd-mod-k': unknown option 'seed'"),
         ({"nam": "d-mod-k"}, "unknown routing None; choose from"),
         (None, "expected a name or a table, got None"),

@@ -13,6 +13,7 @@ from itertools import pairwise
 
 from naive.splitmix import GOLDEN, MASK, output
 from naive.ways import Ways
+
 from netsim.topology.dragonfly import Dragonfly
 from netsim.topology.torus import Torus
 

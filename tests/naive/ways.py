@@ -20,7 +20,7 @@ class Ways:
         self.known = {}
 
     def options(self, link, target):
-        """Return the links that lead on, ascending, and the links to go; `target` (kind, number)."""
+        """Return the links that lead on, ascending, and how many to go; `target`: kind, number."""
         inside = [after for after in self.out[self.head[link]] if self._leads_on(after, target)]
         here = self.togo(link, target)
         return [after for after in inside if self.togo(after, target) == here - 1], here
@@ -39,7 +39,7 @@ class Ways:
         if isinstance(self.topology, Dragonfly):
             left, entered = self.group(self.tail[link]), self.group(self.head[link])
             wanted = target[1] if target[0] == "group" else self.group(target[1])
-            return left == entered or entered == wanted
+            return entered in (left, wanted)
         return True
 
     def group(self, vertex):

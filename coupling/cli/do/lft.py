@@ -22,6 +22,7 @@ from netsim.infiniband.damaged import missing_parts
 from netsim.infiniband.dump import LftDump, read_lft_dump, tables_of
 from netsim.infiniband.export import Export, tables_in_force
 from netsim.infiniband.wiring import Wiring
+from netsim.routing.spread import SPREADING
 from netsim.routing.wraparound import Wraparound
 from netsim.topology.fattree import FatTree
 from netsim.topology.names import with_names_of
@@ -169,6 +170,13 @@ def _snapshot_on(path: Path, fabric: Path, name_map: Path | None) -> tuple[Wirin
     if own is not None:
         demand_same(wiring, own, str(fabric))
         wiring = replace(wiring, topology=with_names_of(wiring.topology, own))
+    given = document.get("routing")
+    name = given.get("name") if isinstance(given, dict) else given
+    if name in SPREADING:
+        raise SnapshotError(
+            f"{path}: routing: expected one that tables can hold, got {name!r}, under which "
+            "switches choose the way of each packet."
+        )
     known = {key: value for key, value in document.items() if key != "routing"}
     known["topology"] = wiring.topology
     return wiring, irregularity, snapshot_from(known, str(path), folder)

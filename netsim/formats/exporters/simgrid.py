@@ -9,6 +9,7 @@ from netsim.errors import TopologyError
 from netsim.formats.exporters.drawing import Bundle, Drawing, check_xml_names, draw
 from netsim.formats.exporters.tables import Written
 from netsim.routing.base import Routing
+from netsim.routing.spread import single_paths
 from netsim.topology.base import Topology
 
 _MOST_ROUTES = 4_000_000  # a file of a gigabyte
@@ -101,6 +102,7 @@ def _searched(drawing: Drawing) -> Iterator[str]:
 def _routed(drawing: Drawing, routing: Routing) -> Iterator[str]:
     """Write hosts, links and the route of every pair of nodes that take jobs."""
     topology = drawing.topology
+    single_paths(routing, "routes in a file need", TopologyError)
     nodes = np.intersect1d(drawing.vertices, topology.usable_nodes)
     if nodes.size**2 > _MOST_ROUTES:
         raise TopologyError(

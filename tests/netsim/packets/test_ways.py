@@ -166,7 +166,7 @@ def test_the_seed_decides_and_nothing_else(rule):
     assert one.jobs["last_end"][0] != other.jobs["last_end"][0]
 
 
-def job(topology, routing, src, dst, nbytes=256 * 4096.0):
+def job(routing, src, dst, nbytes=256 * 4096.0):
     """Return a job of one step that never computes."""
     src, dst = np.array(src), np.array(dst)
     zeros = np.zeros(src.size)
@@ -179,7 +179,7 @@ def test_two_messages_that_tables_send_over_one_cable_go_over_two():
     times = {}
     for name in ("d-mod-k", "adaptive"):
         topology, routing = routed(spec, name)
-        parts = {1: job(topology, routing, [0], [2]), 2: job(topology, routing, [1], [4])}
+        parts = {1: job(routing, [0], [2]), 2: job(routing, [1], [4])}
         times[name] = [own.interference for own in simulate_packets(parts, topology).jobs.values()]
 
     assert times["d-mod-k"] == pytest.approx([2.0, 2.0], rel=0.02)
@@ -192,7 +192,7 @@ def test_a_message_takes_both_cables_where_the_node_is_faster_than_one():
     seconds = {}
     for name in ("d-mod-k", "adaptive", "spray"):
         topology, routing = routed(spec, name)
-        parts = {1: job(topology, routing, [0], [2], nbytes=2.0**22)}
+        parts = {1: job(routing, [0], [2], nbytes=2.0**22)}
         seconds[name] = simulate_packets(parts, topology).jobs[1].alone_s
 
     assert seconds["d-mod-k"] == pytest.approx(2.0**22 / GB, rel=0.02)
@@ -206,7 +206,7 @@ def test_packets_that_meet_a_queue_take_another_axis_of_a_torus():
     seconds = {}
     for name in ("dimension-order", "adaptive"):
         topology, routing = routed(spec, name)
-        parts = {1: job(topology, routing, [0], [4], nbytes=2.0**22)}
+        parts = {1: job(routing, [0], [4], nbytes=2.0**22)}
         seconds[name] = simulate_packets(parts, topology).jobs[1].alone_s
 
     assert seconds["adaptive"] == pytest.approx(seconds["dimension-order"] / 2, rel=0.1)
@@ -223,7 +223,7 @@ def test_packets_go_by_a_third_group_where_the_cable_between_two_is_crowded():
     seconds = {}
     for name in ("minimal", "spray", "adaptive"):
         topology, routing = routed(spec, name)
-        parts = {1: job(topology, routing, range(4), range(4, 8), nbytes=2.0**21)}
+        parts = {1: job(routing, range(4), range(4, 8), nbytes=2.0**21)}
         seconds[name] = simulate_packets(parts, topology).jobs[1].alone_s
 
     assert seconds["spray"] == pytest.approx(seconds["minimal"], rel=0.01)  # there is one path
@@ -238,7 +238,7 @@ def test_full_fabrics_with_one_place_a_channel_do_not_lock(spec, rule):
     nodes = np.arange(topology.n_nodes)
     src = np.tile(nodes, 3)
     dst = np.concatenate([(nodes + by) % nodes.size for by in (5, nodes.size // 2, nodes.size - 7)])
-    parts = {1: job(topology, routing, src, dst, nbytes=40 * 1024.0)}
+    parts = {1: job(routing, src, dst, nbytes=40 * 1024.0)}
 
     found = simulate_packets(parts, topology, Switch(PACKET, PACKET), slowest_does=3)
 
@@ -250,7 +250,7 @@ def test_full_fabrics_with_one_place_a_channel_do_not_lock(spec, rule):
 )
 def test_fewer_channels_than_are_safe_are_refused_by_the_name_of_the_field(spec, needed):
     topology, routing = routed(spec, "adaptive")
-    parts = {1: job(topology, routing, [0], [topology.n_nodes - 1])}
+    parts = {1: job(routing, [0], [topology.n_nodes - 1])}
 
     with pytest.raises(ContentionError, match=f"virtual_channels: expected {needed} for adaptive"):
         simulate_packets(parts, topology, Switch(virtual_channels=needed - 1))
@@ -274,5 +274,5 @@ def test_routes_over_pools_and_paths_are_not_mixed_up():
     routing = make_routing("adaptive", topology)
     fixed = make_routing("d-mod-k", topology)
     for fabric, ways in ((topology, routing), (as_routed(topology, routing), fixed)):
-        with pytest.raises(ContentionError, match="netsim.routing.spread.as_routed"):
-            simulate_packets({1: job(fabric, ways, [0], [9])}, fabric)
+        with pytest.raises(ContentionError, match=r"netsim\.routing\.spread\.as_routed"):
+            simulate_packets({1: job(ways, [0], [9])}, fabric)
