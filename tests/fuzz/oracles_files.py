@@ -16,7 +16,14 @@ from netsim.infiniband.dump import read_lft_dump, tables_of
 _SLACK = 1e-9
 FORGED = "with hashes"
 """Note of a case whose results were damaged and their hashes made to fit: any number may be in."""
-_UNREAD = {"result snapshot": "/first-free/", "result resume": "/experiment.resolved.toml"}
+_REPLACED = "communication.rule.*.comm_fraction"  # by every value of a sweep
+_UNREAD = {
+    "result snapshot": "/first-free/",
+    "result resume": "/experiment.resolved.toml",
+    "sweep sample": _REPLACED,
+    "sweep sample planned": _REPLACED,
+    "sweep sample dry": _REPLACED,
+}
 
 
 def changed(case: Case) -> bool:
@@ -36,7 +43,7 @@ def changed(case: Case) -> bool:
 
 
 def unread(case: Case, name: str) -> bool:
-    """Say whether a command has no need of a file: of another run's, or one that it writes anew."""
+    """Say whether a command has no need of a file: of another run's, or what it replaces."""
     return _UNREAD.get(case.seed.name, "nothing") in name
 
 
