@@ -8,6 +8,7 @@ A thin front to the packages `netsim`, `patterns`, `scheduler` and `coupling`. P
 * `verify`, `Verification` -- whether they are isolated, and their partitions non-blocking
 * `now`, `Now` -- what the jobs that run on a machine do to each other, from its own files
 * `whatif`, `WhatIf` -- jobs before and after a failure or another change
+* `replay`, `Replay` -- what ran as it was, and what another scheduler would have done
 * `Snapshot`, `read_snapshot` -- jobs on a fabric at one moment
 * `Experiment`, `run`, `Result` -- a job log on a fabric, with interference that emerges
 * `sweep`, `Sweep`, `Comparison` -- an experiment over lists of values, with intervals
@@ -27,6 +28,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from coupling.experiments.campaign import Campaign, run_campaign
     from coupling.experiments.experiment import Experiment
+    from coupling.replays.answers import Replay
     from coupling.report.report import write_report
     from coupling.results.result import Result
     from coupling.results.summary import speedup, summarize
@@ -44,6 +46,7 @@ if TYPE_CHECKING:
         now,
         pattern,
         read_log,
+        replay,
         routing,
         run,
         sweep,
@@ -65,6 +68,7 @@ __all__ = [
     "FabricsimError",
     "Now",
     "Pattern",
+    "Replay",
     "Result",
     "Routing",
     "Snapshot",
@@ -80,6 +84,7 @@ __all__ = [
     "plot",
     "read_log",
     "read_snapshot",
+    "replay",
     "routing",
     "run",
     "run_campaign",
@@ -96,6 +101,7 @@ _HOME = {
     "Now": "coupling.site.answers",
     "WhatIf": "coupling.site.comparison",
     "Pattern": "patterns.base",
+    "Replay": "coupling.replays.answers",
     "Routing": "netsim.routing.base",
     "Topology": "netsim.topology.base",
     "Workload": "scheduler.workload.base",
@@ -107,6 +113,7 @@ _HOME = {
         "now",
         "pattern",
         "read_log",
+        "replay",
         "routing",
         "run",
         "sweep",

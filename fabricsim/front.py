@@ -9,6 +9,7 @@ from coupling.errors import CouplingError
 from coupling.experiments import engine
 from coupling.experiments.engine import Progress
 from coupling.experiments.experiment import Experiment
+from coupling.replays.replay import replay
 from coupling.results.result import Result
 from coupling.site.now import now
 from coupling.site.whatif import whatif
@@ -38,6 +39,7 @@ __all__ = [
     "now",
     "pattern",
     "read_log",
+    "replay",
     "routing",
     "run",
     "topology",

@@ -9,7 +9,7 @@ from matplotlib.patches import Patch
 from coupling.errors import CouplingError
 from coupling.report.moments import blame_rows, moment_scene
 from coupling.report.plots.blame import blame_matrix, draw_blame, named_most, run_blame
-from coupling.report.plots.clock import Clock, begin_of
+from coupling.report.plots.clock import Clock, begin_of, zone_of
 from coupling.report.plots.fabric import Scene, draw_fabric
 from coupling.report.plots.gantt import draw_gantt, gantt_of, slowdown_scale
 from coupling.report.plots.jobs import draw_boxes, speedups_to
@@ -56,7 +56,7 @@ def gantt(result: Result, *, topology: Topology | None = None, ax: "Axes | None"
     if found is None:
         raise CouplingError("gantt: expected jobs that ran on nodes of the fabric, got none.")
     axes = _axes(ax)
-    clock = Clock(float(found.time_edges[-1]), begin_of([result]))
+    clock = Clock(float(found.time_edges[-1]), begin_of([result]), zone_of([result]))
     draw_gantt(axes, found, clock, slowdown_scale([result]))
     axes.set_title(result.name, parse_math=False)
     return axes

@@ -56,6 +56,7 @@ FLOORS = {
         ["results", "snapshots", "contracts", "record"],
         ["experiments", "report.plots", "site"],
         ["sweeps"],
+        ["replays"],
         ["report"],
         ["cli.do"],
         ["cli"],

@@ -157,6 +157,69 @@ def whatif(
         raise typer.Exit(1)
 
 
+def replay(
+    log: Annotated[
+        Path, typer.Argument(help="Output of sacct -X -P, or of squeue --json, with node lists.")
+    ],
+    topology: Fabric,
+    name_map: NameMap = None,
+    profile: ProfileFile = None,
+    unknown: Unknown = "skip",
+    timezone: Annotated[
+        str | None, typer.Option(help="Of times without an offset, such as Europe/Paris.")
+    ] = None,
+    free_from: Annotated[
+        str | None,
+        typer.Option("--free-from", help="From this time on the queue is free of the record."),
+    ] = None,
+    then: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--then", help="Setting from then on: scheduler.allocator=jigsaw; repeatable."
+        ),
+    ] = None,
+    changes: Annotated[
+        list[str] | None,
+        typer.Option("--set", help="Setting of all runs, not fitted: scheduler.window=20."),
+    ] = None,
+    fit: Annotated[
+        bool, typer.Option("--fit/--no-fit", help="Look for the queue settings that fit best.")
+    ] = True,
+    seeds: Annotated[
+        int, typer.Option(min=1, help="How often communication is drawn for gains.")
+    ] = 5,
+    seed: Seed = 1,
+    top: Top = 10,
+    out: Annotated[
+        Path | None, typer.Option(help="Result directory; default results/replay, numbered.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """
+    Replay what ran: how jobs slowed each other down, and what another scheduler would have done.
+
+    Example: fabricsim replay records.txt --topology topology.conf --free-from 2024-05-30T09:00
+    --then scheduler.allocator=jigsaw
+    """
+    from coupling.cli.do.replay import run_replay
+
+    options = {
+        "log": log,
+        "topology": topology,
+        "name_map": name_map,
+        "profile": profile,
+        "unknown": unknown,
+        "timezone": timezone,
+        "free_from": free_from,
+        "then": then or [],
+        "changes": changes or [],
+        "fit": fit,
+        "seeds": seeds,
+        "seed": seed,
+    }
+    run_replay(options, out, top, as_json=as_json)
+
+
 def register(app: typer.Typer) -> None:
     """
     Add the commands to the application.
@@ -168,3 +231,4 @@ def register(app: typer.Typer) -> None:
     """
     app.command()(now)
     app.command()(whatif)
+    app.command()(replay)

@@ -218,6 +218,13 @@ def _coupled(setup: Setup, progress: Progress | None) -> _Coupled:
     )
 
 
+def schedule_alone(experiment: Experiment, parts: Parts) -> Schedule:
+    """Simulate the queue alone: every job runs as long as its workload says."""
+    setup = Setup.of(experiment, parts)
+    played = Cluster(parts.topology), setup.allocator(), Pacing(AlonePace())
+    return _simulate(setup, played, [])
+
+
 def _uncoupled(setup: Setup, progress: Progress | None) -> _Uncoupled:
     """Simulate the same jobs on an infinite network."""
     played = Cluster(setup.parts.topology), setup.allocator(), Pacing(AlonePace())
@@ -287,6 +294,7 @@ def _tabulate(setup: Setup, coupled: _Coupled, alone: _Uncoupled | None) -> Resu
     summary["dropped_by_reason"] = dict(workload.dropped)
     if parts.record is not None:
         summary["replay"] = dict(parts.record.counts)
+        summary["log_time_zone"] = parts.record.zone or "clock of the record"
         if parts.free_from_s < inf:
             summary["free_from_s"] = parts.free_from_s
     summary |= coupled.remarks

@@ -255,6 +255,7 @@ class Experiment:
             workload=located(self.workload, folder),
             communication=located(self.communication, folder),
             routing=located(self.routing, folder),
+            replay=located(self.replay, folder),
         )
 
     @property

@@ -165,14 +165,16 @@ def _wholes(fields: Mapping[str, Any], source: str) -> dict[str, Any]:
     return found | _estimates(dict(workload), fields["estimates"], f"{source}: [workload]")
 
 
-def _replay(table: Table) -> dict[str, str]:
+def _replay(table: Table) -> dict[str, Any]:
     """Check how a record is replayed; an empty text stands for left out."""
     found = {
         "unknown": table.text("unknown", "skip", choices=UNKNOWN),
         "free_from": table.text("free_from", ""),
         "timezone": table.text("timezone", ""),
-        "routing": table.text("routing", ""),
+        "routing": table.raw("routing"),
     }
+    if "routing" in table and not isinstance(found["routing"], (str, Mapping)):
+        raise table.error("routing", "a name or a table")
     table.finish()
     return {key: value for key, value in found.items() if value}
 

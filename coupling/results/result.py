@@ -227,7 +227,10 @@ def _summary(path: Path) -> dict[str, Any]:
         _check_numbers(table.mapping(group), f"{place} {group}:")
     if "network" in summary:
         _check_network(Table(table.mapping("network"), f"{place} network:", ResultError))
-    others = {key: summary[key] for key in summary if key not in ("name", "network", *_GROUPS)}
+    if "log_time_zone" in summary:
+        table.text("log_time_zone")
+    texts = ("name", "network", "log_time_zone", *_GROUPS)
+    others = {key: summary[key] for key in summary if key not in texts}
     _check_numbers(others, place)
     return summary
 

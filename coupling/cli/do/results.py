@@ -170,9 +170,30 @@ def run_report(
     """
     if out is None and len(folders) > 1:
         raise ResultError(f"report: expected --out FILE for {len(folders)} directories, got none.")
+    path = out or folders[0] / "report.html"
+    lineup, fabrics = write_pages(folders, path, baseline)
+    written = []
+    if figures is not None:
+        written = write_figures(run_figures(lineup.results, fabrics, lineup.baseline), figures)
+    if as_json:
+        runs = [result.name for result in lineup.results]
+        print_json({"file": str(path), "runs": runs, "figures": [str(one) for one in written]})
+    else:
+        for one in (path, *written):
+            sys.stdout.write(f"{visible(str(one))}\n")
+
+
+def write_pages(
+    folders: Sequence[Path], path: Path, baseline: str | None = None
+) -> tuple[Lineup, Mapping[str, Topology]]:
+    """
+    Write a page over result directories.
+
+    `path`: the file. `baseline`: name of the run to compare with. Result: the runs beside each
+    other, and their fabrics by name.
+    """
     stored = [Stored.open(folder) for folder in folders]
     lineup = line_up(stored, baseline)
-    path = out or folders[0] / "report.html"
     tables = _merged([campaign.experiment.tables() for campaign in stored], folders)
     manifest = _merged([campaign.manifest for campaign in stored], folders)
     notes = [] if len(stored) == 1 else _notes(lineup)
@@ -186,15 +207,7 @@ def run_report(
         notes=notes,
         fabrics=fabrics,
     )
-    written = []
-    if figures is not None:
-        written = write_figures(run_figures(lineup.results, fabrics, lineup.baseline), figures)
-    if as_json:
-        runs = [result.name for result in lineup.results]
-        print_json({"file": str(path), "runs": runs, "figures": [str(one) for one in written]})
-    else:
-        for one in (path, *written):
-            sys.stdout.write(f"{visible(str(one))}\n")
+    return lineup, fabrics
 
 
 def _fabrics(stored: Sequence[Stored], lineup: Lineup) -> dict[str, Topology]:

@@ -61,7 +61,7 @@ def run_experiment(
     experiment = Experiment.read(path, changes)
     if plugins:
         experiment = replace(experiment, plugins=(*experiment.plugins, *map(str, plugins)))
-    folder = out or _default_folder(experiment.name, resume=resume)
+    folder = out or default_folder(experiment.name, resume=resume)
     try:
         with ProgressDisplay() as progress:
             campaign = run_campaign(
@@ -93,8 +93,22 @@ def _show(campaign: Campaign, *, as_json: bool) -> None:
     remark(f"Results and report.html are in {campaign.folder}")
 
 
-def _default_folder(name: str, *, resume: bool) -> Path:
-    """Return results/NAME, or the first numbered one that does not exist; the last to resume."""
+def default_folder(name: str, *, resume: bool) -> Path:
+    """
+    Return results/NAME, or the first numbered one that does not exist; the last to resume.
+
+    Parameters
+    ----------
+    name : str
+        Of what is run.
+    resume : bool
+        Whether a result is gone on with.
+
+    Returns
+    -------
+    Path
+        The folder.
+    """
     names = (RESULTS / (name if number == 1 else f"{name}-{number}") for number in count(1))
     last = RESULTS / name
     for folder in names:

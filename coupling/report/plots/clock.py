@@ -2,8 +2,9 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import UTC
+from datetime import UTC, tzinfo
 from typing import TypeVar
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from matplotlib.axes import Axes
 from matplotlib.dates import AutoDateLocator, ConciseDateFormatter
@@ -29,6 +30,20 @@ def begin_of(results: Sequence[Result]) -> float | None:
     return float(begin)
 
 
+def zone_of(results: Sequence[Result]) -> str:
+    """Return the time zone of the logs of runs, UTC where they do not tell one and the same."""
+    zones = {str(result.summary.get("log_time_zone", "UTC")) for result in results}
+    return zones.pop() if len(zones) == 1 else "UTC"
+
+
+def _zone(name: str) -> tzinfo:
+    """Return a time zone by its name; UTC for what is none."""
+    try:
+        return ZoneInfo(name)
+    except (ZoneInfoNotFoundError, ValueError, OSError):
+        return UTC
+
+
 @dataclass(frozen=True, slots=True)
 class Clock:
     """
@@ -40,10 +55,13 @@ class Clock:
         End of the axis; it begins at 0.
     begin_unix_s : float or None
         Moment of second 0 in the log, seconds since 1970; None where nothing tells.
+    zone : str
+        Time zone in which dates are written; what is none is the clock of the log, taken as UTC.
     """
 
     end_s: float
     begin_unix_s: float | None = None
+    zone: str = "UTC"
 
     def at(self, seconds: Time) -> Time:
         """Return places on the axis."""
@@ -57,8 +75,9 @@ class Clock:
         if self.begin_unix_s is None:
             axes.set_xlabel(f"time [{duration_unit([self.end_s])[0]}]")
             return
-        locator = AutoDateLocator(tz=UTC, minticks=3, maxticks=7)  # type: ignore[no-untyped-call]
+        zone = _zone(self.zone)
+        locator = AutoDateLocator(tz=zone, minticks=3, maxticks=7)  # type: ignore[no-untyped-call]
         axes.xaxis.set_major_locator(locator)
-        form = ConciseDateFormatter(locator, tz=UTC)  # type: ignore[no-untyped-call]
+        form = ConciseDateFormatter(locator, tz=zone)  # type: ignore[no-untyped-call]
         axes.xaxis.set_major_formatter(form)
-        axes.set_xlabel("date [UTC]")
+        axes.set_xlabel(f"date [{self.zone}]")

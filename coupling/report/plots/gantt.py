@@ -9,7 +9,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from coupling.report.plots.clock import Clock
+from coupling.report.plots.clock import Clock, zone_of
 from coupling.report.plots.style import HALF_WIDTH, Picture, plain_ticks
 from coupling.results.comparison import finished
 from coupling.results.result import Result
@@ -165,7 +165,7 @@ def gantt_pictures(
     if not found:
         return {}
     scale = slowdown_scale(results)
-    clock = Clock(end_s, begin_unix_s)
+    clock = Clock(end_s, begin_unix_s, zone_of(results))
     return {
         name: Picture(
             f"gantt-{place}",

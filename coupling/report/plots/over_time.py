@@ -8,7 +8,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from coupling.report.plots.clock import Clock
+from coupling.report.plots.clock import Clock, zone_of
 from coupling.report.plots.style import Picture, legend, palette, percent_axis
 from coupling.results.over_time import binned
 from coupling.results.result import Result
@@ -28,7 +28,7 @@ def time_plots(results: Sequence[Result], begin_unix_s: float | None = None) -> 
     if not end_s > 0:
         return {}
     edges = np.linspace(0.0, end_s, N_BINS + 1)
-    clock = Clock(end_s, begin_unix_s)
+    clock = Clock(end_s, begin_unix_s, zone_of(results))
     titles = {
         "utilization": ("Utilisation", "busy nodes"),
         "mean_interference": ("Interference", "mean interference"),

@@ -1,0 +1,162 @@
+"""A replayed record, for people: tables in a terminal."""
+
+from collections.abc import Callable
+from math import exp
+
+import pandas as pd
+from rich.console import RenderableType
+
+from coupling.replays.answers import Gain, Replay, Waits
+from coupling.report.columns import table, text_lines
+from coupling.results import readable as units
+from coupling.results.result import Result
+
+_JOBS = ("job", "nodes", "hours", "slowed", "together / alone", "lost hours")
+_READ = (
+    "slowed: together / ideal, mean over the run; lost hours: node-hours lost to its own placement "
+    "and to others."
+)
+
+
+def replay_parts(found: Replay, top: int) -> list[RenderableType]:
+    """
+    Return what a terminal shows of a replay.
+
+    Result: for `coupling.report.columns.text_of`; totals first, fits 80 columns.
+    """
+    parts: list[RenderableType] = [text_lines(*_totals(found.recorded)), _worst(found, top)]
+    if found.waits is not None:
+        parts += _waits(found.waits, found.free_from)
+    if found.gains:
+        rows = [_gain(gain) for gain in found.gains]
+        heads = ("of the jobs started since", "as now", "then", "difference", "95 %")
+        parts += [
+            text_lines(
+                f"{', '.join(found.changes)} from {found.free_from} on, "
+                f"{units.counted(found.seeds, 'draw')} of how jobs communicate:"
+            ),
+            table(heads, rows),
+        ]
+    parts.append(text_lines(_READ, *_told(found)))
+    return parts
+
+
+def _totals(recorded: Result) -> list[str]:
+    """Sum a record up."""
+    summary = recorded.summary
+    lost = [
+        float(summary[f"node_seconds_lost_to_{cause}"] or 0.0) / 3600.0
+        for cause in ("placement", "interference")
+    ]
+    hours = float(summary["node_hours"])
+    share = units.percent(sum(lost) / hours)
+    return [
+        (
+            f"{units.counted(int(summary['jobs']), 'job')} on {int(summary['nodes']):,} nodes "
+            f"in {units.duration(float(summary['makespan_s']))}: {units.number(hours)} node-hours, "
+            f"of which the network cost {units.number(sum(lost))} ({share}): "
+        ),
+        (
+            f"{units.number(lost[0])} by where jobs ran, {units.number(lost[1])} by what others "
+            "sent."
+        ),
+    ]
+
+
+def _worst(found: Replay, top: int) -> RenderableType:
+    """Show the jobs that lost most."""
+    jobs = found.recorded.jobs
+    hours = jobs["n_nodes"] * (jobs["end_s"] - jobs["start_s"]) / 3600.0
+    jobs = jobs.assign(hours=hours, lost=hours * (1.0 - 1.0 / jobs["slowdown"]))
+    ordered = jobs.sort_values(["lost", "id"], ascending=[False, True]).head(top)
+    return table(_JOBS, [_row(row) for _, row in ordered.iterrows()])
+
+
+def _row(row: "pd.Series") -> tuple[str, ...]:
+    """Return what a line says of a job."""
+    return (
+        str(row["id"]),
+        f"{row['n_nodes']:,}",
+        units.number(row["hours"]),
+        units.ratio(row["slowdown"]),
+        units.ratio(row["interference"]),
+        units.number(row["lost"]),
+    )
+
+
+def _waits(waits: Waits, free_from: str) -> list[RenderableType]:
+    """Show how near simulated waits come to recorded ones."""
+    best = waits.best
+    tried = f"{units.counted(len(waits.tried), 'setting')} of the queue tried"
+    window = "default" if best.window is None else best.window
+    lines = text_lines(
+        f"Waits of the {units.counted(waits.jobs, 'job')} started since {free_from}; {tried}, "
+        f"nearest: window {window}, estimates {best.estimates}, switches "
+        f"{best.switches or 'as the jobs ask'} (mean ratio off by {_times(best.error)}):"
+    )
+    rows: list[tuple[str, ...]] = [
+        (f"{share:.0%} below", _span(recorded), _span(simulated), "")
+        for share, (recorded, simulated) in waits.quantiles.items()
+    ]
+    rows.append(("mean", *map(_span, waits.mean_s), _difference(*waits.mean_s)))
+    for own in waits.bias:
+        name = f"{own.of} {own.group} ({own.jobs:,})"
+        rows.append(
+            (
+                name,
+                _span(own.recorded_s),
+                _span(own.simulated_s),
+                _difference(own.recorded_s, own.simulated_s),
+            )
+        )
+    return [lines, table(("wait", "recorded", "simulated", "bias"), rows)]
+
+
+def _times(error: float) -> str:
+    """Write a mean logarithm of ratios as a factor."""
+    return f"a factor {exp(error):.2f}"
+
+
+def _difference(recorded: float, simulated: float) -> str:
+    """Write by how much simulated waits are longer."""
+    return _signed(simulated - recorded, _span)
+
+
+def _signed(value: float, write: Callable[[float], str]) -> str:
+    """Write a number with its sign."""
+    return f"{'-' if value < 0 else '+'}{write(abs(value))}"
+
+
+def _span(seconds: float) -> str:
+    """Write a time."""
+    return f"-{units.duration(-seconds)}" if seconds < 0 else units.duration(seconds)
+
+
+def _gain(gain: Gain) -> tuple[str, ...]:
+    """Return what a line says of a quantity."""
+    what, write = _WRITTEN[gain.what]
+    interval = units.MISSING
+    if gain.low is not None and gain.high is not None:
+        interval = f"{_signed(gain.low, write)} to {_signed(gain.high, write)}"
+    return what, write(gain.before), write(gain.after), _signed(gain.difference, write), interval
+
+
+def _told(found: Replay) -> list[str]:
+    """Say what is odd and what was assumed."""
+    lines = [f"Assumed: {what.rstrip('.')}." for what in found.assumed]
+    for what, count in found.told.items():
+        share = what.startswith("share")
+        lines.append(f"{what}: {units.percent(count) if share else f'{int(count):,}'}.")
+    if any(what.startswith("hosts that") for what in found.told):
+        lines.append("Hosts that are not in the fabric: is its file older than the record?")
+    return lines
+
+
+_WRITTEN: dict[str, tuple[str, Callable[[float], str]]] = {
+    "mean_wait_s": ("mean wait", _span),
+    "mean_turnaround_s": ("mean turnaround", _span),
+    "mean_slowdown": ("mean slowdown", "{:.4f}".format),
+    "mean_interference": ("mean interference", "{:.4f}".format),
+    "lost_node_hours": ("node-hours lost", units.number),
+}
+"""What a line calls a quantity, and how it writes its values."""
