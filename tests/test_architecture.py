@@ -58,6 +58,7 @@ FLOORS = {
         ["sweeps"],
         ["replays"],
         ["report"],
+        ["papers"],
         ["cli.do"],
         ["cli"],
     ],

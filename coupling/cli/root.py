@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from coupling.cli import network as cli_network
+from coupling.cli import papers as cli_papers
 from coupling.cli import plugin as cli_plugin
 from coupling.cli import results as cli_results
 from coupling.cli import site as cli_site
@@ -106,7 +107,7 @@ def run(
     )
 
 
-for commands in (cli_sweeps, cli_network, cli_site, cli_results, cli_trace, cli_plugin):
+for commands in (cli_sweeps, cli_papers, cli_network, cli_site, cli_results, cli_trace, cli_plugin):
     commands.register(app)
 
 

@@ -148,7 +148,7 @@ def write_figures(sections: Mapping[str, Section], folder: Path) -> list[Path]:
     written, taken = list[Path](), set[str]()
     for group, section in sections.items():
         for drawn in section.figures:
-            stem = _free(f"{group}-{_UNSAFE.sub('_', drawn.name)}", taken)
+            stem = _free(f"{group}{'-' if group else ''}{_UNSAFE.sub('_', drawn.name)}", taken)
             files = {form: drawn.picture.file(form) for form in ("pdf", "svg")}
             if drawn.picture.data is not None:
                 files["csv"] = sheet_of(drawn.picture.data()).encode("utf-8")

@@ -75,6 +75,7 @@ def _compute(desk: _Desk, folder: str, index: int) -> None:
         "cpu_s": time.process_time() - cpu_s,
         "elapsed_s": time.monotonic() - began_s,
         "peak_memory_bytes": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * _KIB,
+        "scheduling_ms_per_job": result.cost["scheduling_ms_per_job"],
     }
     desk.store.add(cell, result, cost, jobs=desk.plan.spec.design.jobs)
 

@@ -49,7 +49,7 @@ class Request:
     as_json: bool
 
 
-class _Whole:
+class Whole:
     """Tells how far a sweep is: a bar with the time left, or a line now and then."""
 
     def __init__(self, display: ProgressDisplay) -> None:
@@ -95,7 +95,7 @@ def run(request: Request) -> None:
     planned = request.experiment if request.experiment.is_dir() else None
     folder = request.plan or request.out or planned or RESULTS / spec.name
     with ProgressDisplay(unit="cells") as display:
-        told = _Whole(display)
+        told = Whole(display)
         if request.dry_run:
             plan = make_plan(spec, lambda done, total: told("checked", done, total))
             found = estimate(plan, folder)

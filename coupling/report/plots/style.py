@@ -71,6 +71,7 @@ _NAMED = {  # Okabe & Ito: tells apart for the colour-blind; one allocator, one 
     "baseline": "#7a7f85",
     "random": "#d55e00",
     "ta": "#009e73",
+    "ta, whole leaves": "#b59b00",
     "laas": "#cc79a7",
     "jigsaw": "#0072b2",
     "lc": "#56b4e9",

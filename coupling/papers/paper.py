@@ -1,0 +1,111 @@
+"""What a paper is here: experiments that ship, and what is made of them."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import pandas as pd
+
+from coupling.papers.runs import Runs
+from coupling.report.figures import Drawn
+
+Frames = Mapping[str, pd.DataFrame]
+"""What was found, by name: small tables of texts and numbers, which a record keeps."""
+
+
+@dataclass(frozen=True, slots=True)
+class Log:
+    """
+    A file that is not ours to ship.
+
+    Parameters
+    ----------
+    file : str
+        Its name in the folder of logs.
+    source : str
+        Where to get it.
+    """
+
+    file: str
+    source: str
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """
+    What the paper says beside what came out here: a row of the first table.
+
+    Parameters
+    ----------
+    where : str
+        Section, table or figure.
+    what : str
+        The quantity, or the statement.
+    paper, ours : str
+        Its values.
+    why : str
+        Why they differ; empty where they do not.
+    """
+
+    where: str
+    what: str
+    paper: str
+    ours: str
+    why: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Sheet:
+    """
+    A table of the page.
+
+    Parameters
+    ----------
+    name : str
+        Of its file.
+    title : str
+        Heading.
+    columns : sequence of str
+        Heads.
+    rows : sequence of sequence of str
+        Cells.
+    note : str
+        What is said below it.
+    """
+
+    name: str
+    title: str
+    columns: Sequence[str]
+    rows: Sequence[Sequence[str]]
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Paper:
+    """
+    A paper whose experiments run here.
+
+    Parameters
+    ----------
+    name : str
+        What the command calls it; the folder of this name has its experiment files, and
+        what is said about them: ``setup.md`` and ``reasons.md``.
+    key : str
+        Of the bibliography.
+    title : str
+        Heading of its page.
+    logs : tuple of Log
+        What the full mode reads.
+    study : callable
+        Finds the numbers in the finished runs.
+    claims, sheets, figures : callable
+        Return the rows of the first table, further tables, and figures, of what was found.
+    """
+
+    name: str
+    key: str
+    title: str
+    logs: tuple[Log, ...]
+    study: Callable[[Runs], Frames]
+    claims: Callable[[Frames], Sequence[Claim]]
+    sheets: Callable[[Frames], Sequence[Sheet]]
+    figures: Callable[[Frames], Sequence[Drawn]]

@@ -1,0 +1,98 @@
+"""What a paper's runs found, as a file from which its page can be made again."""
+
+import json
+import platform
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from importlib.metadata import version
+from pathlib import Path
+
+import pandas as pd
+
+from coupling.errors import ResultError
+from coupling.papers.frames import from_json, to_json
+from coupling.papers.paper import Paper
+from coupling.papers.registry import PAPERS
+from coupling.papers.runs import Runs
+from coupling.reading.table import Table
+from coupling.results.manifest import read_object, write_file
+
+_VERSION = 1
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Record:
+    """
+    What was found, and from what.
+
+    Parameters
+    ----------
+    paper : Paper
+        The paper.
+    quick : bool
+        Whether the quick mode ran.
+    changes : tuple of str
+        Fields that were set over those of the experiment files.
+    made : str
+        Date and versions.
+    frames : mapping of str to DataFrame
+        What was found.
+    """
+
+    paper: Paper
+    quick: bool
+    changes: tuple[str, ...]
+    made: str
+    frames: Mapping[str, pd.DataFrame]
+
+    @property
+    def command(self) -> str:
+        """What to type to find it again."""
+        logs = " --logs DIR" if self.paper.logs else ""
+        mode = " --quick" if self.quick else logs
+        return f"fabricsim paper {self.paper.name}{mode}" + "".join(
+            f" --set '{change}'" for change in self.changes
+        )
+
+    def save(self, path: Path) -> None:
+        """Write the record."""
+        frames = {name: to_json(table) for name, table in self.frames.items()}
+        document = {
+            "version": _VERSION,
+            "paper": self.paper.name,
+            "quick": self.quick,
+            "changes": list(self.changes),
+            "made": self.made,
+            "frames": frames,
+        }
+        write_file(path, (json.dumps(document, indent=1, allow_nan=False) + "\n").encode())
+
+    @classmethod
+    def read(cls, path: Path, paper: Paper) -> "Record":
+        """Read a record of a paper."""
+        table = Table(read_object(path), f"{path}:", ResultError)
+        table.integer("version", least=_VERSION, most=_VERSION)
+        if table.text("paper") != paper.name:
+            raise table.error("paper", paper.name)
+        try:
+            frames = {name: from_json(one) for name, one in table.mapping("frames").items()}
+        except (KeyError, TypeError, ValueError):
+            raise table.error("frames", "tables with columns and rows") from None
+        return cls(
+            paper,
+            table.flag("quick", default=False),
+            table.names("changes"),
+            table.text("made"),
+            frames,
+        )
+
+
+def record_of(name: str, runs: Runs, changes: Sequence[str]) -> Record:
+    """Find the numbers of a paper in its runs."""
+    paper = PAPERS[name]
+    versions = ", ".join(f"{one} {version(one)}" for one in ("fabricsim", "numpy", "numba"))
+    today = datetime.now(UTC).date().isoformat()
+    made = f"{today}, Python {platform.python_version()}, {versions}"
+    found = {key: from_json(to_json(table)) for key, table in paper.study(runs).items()}
+    return Record(paper, runs.quick, tuple(changes), made, found)

@@ -1,0 +1,155 @@
+"""The runs of a paper: its experiment files as sweeps, and what no experiment file can say."""
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from importlib.metadata import version
+from importlib.resources import files
+from pathlib import Path
+
+import pandas as pd
+
+from coupling.errors import ExperimentError
+from coupling.papers.frames import from_json, to_json
+from coupling.results.columns import decoded
+from coupling.results.manifest import read_object, write_file
+from coupling.sweeps.spec import Spec
+from coupling.sweeps.store import Store
+from coupling.sweeps.sweep import Progress, Sweep, run_sweep
+from fabricsim.checking.documents import parse_toml
+
+EXPERIMENTS = "experiments"
+_RUNS, _KEPT = "runs", "kept"
+
+
+@dataclass(frozen=True, slots=True)
+class Runs:
+    """
+    Finished sweeps of a paper.
+
+    Parameters
+    ----------
+    folder : Path
+        Where they are.
+    sweeps : mapping of str to Sweep
+        By the name of their experiment file.
+    quick : bool
+        Whether they are those of the quick mode.
+    logs : Path or None
+        The folder of logs, in the full mode.
+    """
+
+    folder: Path
+    sweeps: Mapping[str, Sweep]
+    quick: bool
+    logs: Path | None
+
+    def cells(self, *names: str) -> pd.DataFrame:
+        """
+        Return the cells of sweeps as one table.
+
+        `names`: of experiment files; those that the mode does not have are left out. Result:
+        factors and numbers of the summary of each cell, and ``file`` and ``scheduling_ms_per_job``.
+        """
+        tables = []
+        for name in names:
+            if name in self.sweeps:
+                sweep, store = self.sweeps[name], Store(self.folder / _RUNS / name)
+                costs = [store.cost(cell) for cell in sweep.plan.cells]
+                per_job = [cost.get("scheduling_ms_per_job", float("nan")) for cost in costs]
+                tables.append(sweep.cells.assign(file=name, scheduling_ms_per_job=per_job))
+        return pd.concat(tables, ignore_index=True)
+
+    def jobs(self, file: str, cell: str) -> pd.DataFrame:
+        """Return the job table of a cell."""
+        plan, store = self.sweeps[file].plan, Store(self.folder / _RUNS / file)
+        found = next(one for one in plan.cells if one.name == cell)
+        path = store.table("jobs", found)
+        return decoded(path, path.read_bytes())
+
+    def kept(self, name: str, make: Callable[[], pd.DataFrame]) -> pd.DataFrame:
+        """
+        Return a table that no experiment file can say how to make; it is made once.
+
+        `name`: of the file that keeps it, which another version of fabricsim makes anew.
+        """
+        path, own = self.folder / _KEPT / f"{name}.json", version("fabricsim")
+        if path.is_file() and (document := read_object(path)).get("version") == own:
+            return from_json(document["table"])
+        table = make()
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_file(path, json.dumps({"version": own, "table": to_json(table)}).encode())
+        return table
+
+
+def experiment_files(paper: str, *, quick: bool) -> dict[str, str]:
+    """Return the experiment files of a paper, by name."""
+    folder = files("coupling.papers") / EXPERIMENTS / paper / ("quick" if quick else "full")
+    found = {
+        one.name.removesuffix(".toml"): one.read_text(encoding="utf-8")
+        for one in (folder.iterdir() if folder.is_dir() else ())
+        if one.name.endswith(".toml")
+    }
+    return dict(sorted(found.items()))
+
+
+def words_of(paper: str, name: str) -> str:
+    """
+    Return what is said about the experiments of a paper.
+
+    `name`: ``setup`` or ``reasons``.
+    """
+    file = files("coupling.papers") / EXPERIMENTS / paper / f"{name}.md"
+    return file.read_text(encoding="utf-8").strip()
+
+
+def specs_of(
+    paper: str, *, quick: bool, logs: Path | None, changes: Sequence[str]
+) -> dict[str, Spec]:
+    """
+    Read the experiment files of a paper.
+
+    `logs`: where the paths in them start. `changes`: fields to set in those that have them.
+    """
+    found = {}
+    for name, text in experiment_files(paper, quick=quick).items():
+        source = f"{paper}/{name}.toml"
+        tables = parse_toml(text, source, ExperimentError)
+        varied = tables.pop("sweep")
+        found[name] = Spec.make(
+            tables, varied, source=source, folder=logs or Path(), changes=changes
+        )
+    return found
+
+
+def run_all(
+    specs: Mapping[str, Spec],
+    folder: Path,
+    *,
+    quick: bool,
+    logs: Path | None,
+    workers: int = 1,
+    progress: Progress | None = None,
+) -> Runs:
+    """
+    Compute the sweeps of a paper that are not finished yet.
+
+    `progress`: told how many cells of all sweeps are done.
+    """
+    total, before = sum(len(spec.design) for spec in specs.values()), 0
+    sweeps = {}
+    for name, spec in specs.items():
+        told = None if progress is None else _told(progress, before, total)
+        sweeps[name] = run_sweep(spec, folder / _RUNS / name, workers=workers, progress=told)
+        before += len(spec.design)
+    return Runs(folder, sweeps, quick, logs)
+
+
+def _told(progress: Progress, before: int, total: int) -> Progress:
+    """Return a progress of one sweep that tells that of all."""
+
+    def tell(what: str, done: int, _total: int) -> None:
+        if what == "computed":
+            progress(what, before + done, total)
+
+    return tell

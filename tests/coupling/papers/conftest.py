@@ -1,0 +1,36 @@
+"""The quick mode of each paper on a few jobs, run once for all tests."""
+
+from dataclasses import replace
+from functools import lru_cache
+
+import pytest
+
+from coupling.papers.record import record_of
+from coupling.papers.runs import run_all, specs_of
+
+FEW = {"smith21": ("workload.n_jobs=120",)}
+"""Fields that make the quick mode of a paper small."""
+
+
+def first_seeds(spec):
+    """Return a sweep with the first of its seeds alone."""
+    groups = tuple(
+        {name: values[:1] for name, values in group.items()} if "run.seed" in group else group
+        for group in spec.design.groups
+    )
+    return replace(spec, design=replace(spec.design, groups=groups))
+
+
+@pytest.fixture(scope="session")
+def sampled(tmp_path_factory):
+    """Return a function that runs the quick mode of a paper on a few jobs: what it found."""
+
+    @lru_cache
+    def run(name):
+        changes = FEW[name]
+        specs = specs_of(name, quick=True, logs=None, changes=changes)
+        specs = {key: first_seeds(spec) for key, spec in specs.items()}
+        folder = tmp_path_factory.mktemp(name)
+        return record_of(name, run_all(specs, folder, quick=True, logs=None), changes)
+
+    return run

@@ -1,0 +1,113 @@
+"""Every paper: its quick mode, its table, its figures with the paper's values, its page."""
+
+import re
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from coupling.papers.page import page_text, write_page
+from coupling.papers.record import Record
+from coupling.papers.registry import PAPERS
+from coupling.papers.runs import experiment_files, specs_of
+
+ROOT = Path(__file__).parents[3]
+NAMES = sorted(PAPERS)
+IN_FIGURES = {  # values that the papers print, by figure: read off them by hand
+    "smith21": {
+        "utilisation": {97, 100, 95, 96, 90, 91, 85, 88},
+        "makespan-synth-16": {1.06, 1.08, 1.14, 0.85, 1.0},
+        "turnaround-synth-16-all": {1.0, 0.89},
+        "turnaround-synth-16-large": {1.05, 0.95},
+        "time": {2.83, 2.94, 3.05, 55.5},
+    },
+}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_quick_and_full_mode_have_experiment_files_that_are_sweeps(name):
+    for quick in (True, False):
+        assert experiment_files(name, quick=quick)
+        specs = specs_of(name, quick=quick, logs=Path("/nowhere"), changes=())
+        assert all(len(spec.design) > 0 for spec in specs.values())
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_quick_mode_reads_no_file(name):
+    texts = experiment_files(name, quick=True).values()
+
+    assert not any(re.search(r"path\b", text) for text in texts)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_full_mode_names_the_logs_that_it_reads(name):
+    said = {log.file for log in PAPERS[name].logs}
+    read = set(
+        re.findall(r'"([^"]+\.swf\.gz)"', "".join(experiment_files(name, quick=False).values()))
+    )
+
+    assert read <= said
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_paper_and_ours_stand_beside_each_other_with_reasons(sampled, name):
+    claims = PAPERS[name].claims(sampled(name).frames)
+
+    assert len(claims) >= 5
+    assert all(claim.what and claim.paper and claim.ours for claim in claims)
+    assert any(claim.why for claim in claims)
+    assert not any(re.search(r"\bnan\b|None", claim.ours) for claim in claims)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_figures_are_pdf_and_svg_with_the_values_of_the_paper(sampled, name, tmp_path):
+    write_page(sampled(name), tmp_path)
+    for figure, values in IN_FIGURES[name].items():
+        numbers = pd.read_csv(tmp_path / name / f"{figure}.csv")
+        assert {*numbers["paper_low"], *numbers["paper_high"]} >= values
+        drawn = (tmp_path / name / f"{figure}.svg").read_text(encoding="utf-8")
+        assert {f"{value:g}" for value in values} <= set(
+            " ".join(re.findall(r'id="paper ([^"]+)"', drawn)).split()
+        )
+        assert (tmp_path / name / f"{figure}.pdf").read_bytes().startswith(b"%PDF")
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_page_names_every_figure_and_table_and_nothing_else(sampled, name, tmp_path):
+    record = sampled(name)
+    page = write_page(record, tmp_path).read_text(encoding="utf-8")
+    svgs = sorted(path.stem for path in (tmp_path / name).glob("*.svg"))
+
+    assert sorted(re.findall(rf"\({name}/(.+?)\.svg\)", page)) == svgs
+    assert len(list((tmp_path / name).glob("table-*.csv"))) == page.count("\n### ")
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_record_read_back_makes_the_same_page(sampled, name, tmp_path):
+    record = sampled(name)
+    record.save(tmp_path / "record.json")
+    again = Record.read(tmp_path / "record.json", PAPERS[name])
+
+    assert page_text(again) == page_text(record)
+
+
+RECORDS = sorted((ROOT / "docs" / "papers").glob("*.json"))
+
+
+@pytest.mark.parametrize("path", RECORDS, ids=lambda path: path.stem)
+def test_pages_of_the_documentation_are_those_of_their_records(path):
+    """A number that was changed by hand differs from the record's."""
+    page = path.with_suffix(".md").read_text(encoding="utf-8")
+
+    assert page == page_text(Record.read(path, PAPERS[path.stem]))
+
+
+def test_the_documentation_has_a_page_of_every_paper():
+    assert [path.stem for path in RECORDS] == NAMES
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_papers_are_in_the_bibliography(name):
+    text = (ROOT / "docs" / "bibliography.md").read_text(encoding="utf-8")
+
+    assert f"| {PAPERS[name].key} |" in text
