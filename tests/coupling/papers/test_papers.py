@@ -1,5 +1,6 @@
 """Every paper: its quick mode, its table, its figures with the paper's values, its page."""
 
+import gzip
 import re
 from pathlib import Path
 
@@ -10,6 +11,7 @@ from coupling.papers.page import page_text, write_page
 from coupling.papers.record import Record
 from coupling.papers.registry import PAPERS
 from coupling.papers.runs import experiment_files, specs_of
+from coupling.sweeps.plan import make_plan
 
 ROOT = Path(__file__).parents[3]
 NAMES = sorted(PAPERS)
@@ -111,3 +113,17 @@ def test_papers_are_in_the_bibliography(name):
     text = (ROOT / "docs" / "bibliography.md").read_text(encoding="utf-8")
 
     assert f"| {PAPERS[name].key} |" in text
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_cell_of_the_full_mode_can_run_on_logs_of_this_form(name, tmp_path):
+    """Three jobs stand for each log."""
+    jobs = [
+        f"{i} {100 * i} -1 {60 + i} {8 * i} -1 -1 {8 * i} 90 -1 1 {i} 1 1 1 1 -1 -1"
+        for i in (1, 2, 3)
+    ]
+    for log in PAPERS[name].logs:
+        (tmp_path / log.file).write_bytes(gzip.compress("\n".join(jobs).encode()))
+    specs = specs_of(name, quick=False, logs=tmp_path, changes=())
+
+    assert all(len(make_plan(spec).cells) == len(spec.design) for spec in specs.values())
