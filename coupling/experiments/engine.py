@@ -9,6 +9,7 @@ from typing import Any
 import pandas as pd
 
 from coupling.experiments.assembly import Parts, assemble
+from coupling.experiments.collector import few_collections
 from coupling.experiments.experiment import Experiment, demand_experiment
 from coupling.experiments.setup import Setup, baseline_slowdowns, check_parts
 from coupling.pace.base import Pacing
@@ -76,8 +77,9 @@ def run(experiment: Experiment, progress: Progress | None = None) -> Result:
 def run_parts(experiment: Experiment, parts: Parts, progress: Progress | None = None) -> Result:
     """Run one experiment whose workload and fabric are built already."""
     setup = Setup.of(experiment, parts)
-    coupled = _coupled(setup, progress)
-    alone = _uncoupled(setup, progress) if experiment.self_check else None
+    with few_collections():
+        coupled = _coupled(setup, progress)
+        alone = _uncoupled(setup, progress) if experiment.self_check else None
     return _tabulate(setup, coupled, alone)
 
 

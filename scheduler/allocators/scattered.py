@@ -6,12 +6,16 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from netsim.kernelcache import load_kernels
 from scheduler.allocation import Allocation
 from scheduler.allocators.base import check_size
 from scheduler.allocators.choices import check_count
 from scheduler.cluster import Cluster
 from scheduler.job import Job
 
+_WORD = 64  # nodes of a group that fit into a number of the kernels
+_LOW = 0xFFFFFFFF
+_MOST_COMPILED = 10_000  # free nodes; beyond, NumPy draws in another way
 _ID_RANGE = 1 << 63  # job ids below zero are mapped here: seeds are not negative
 
 
@@ -48,6 +52,8 @@ class Scattered:
         check_size(job, cluster)
         if job.n_nodes > cluster.n_free:
             return None
+        if cluster.n_free <= _MOST_COMPILED and cluster.nodes_per_leaf <= _WORD:
+            return self._compiled(job, cluster)
         width = -(-cluster.nodes_per_leaf // 8)
         free = _rows_of_bits(cluster.leaf_free, width)
         rng = np.random.default_rng((self.seed, job.id % _ID_RANGE))
@@ -63,6 +69,28 @@ class Scattered:
                 for leaf in leaves
             ),
         )
+
+    def _compiled(self, job: Job, cluster: Cluster) -> Allocation:
+        """Return the same nodes by compiled code: making a generator costs more than drawing."""
+        kernels = load_kernels("scheduler.allocators.scattered_kernels", "kernels that draw", 2)
+        leaves, masks = kernels.scatter(
+            np.array(cluster.leaf_free, dtype=np.uint64),
+            np.array(_words(self.seed) + _words(job.id % _ID_RANGE), dtype=np.uint32),
+            cluster.n_free,
+            job.n_nodes,
+        )
+        placed = (
+            (leaf, mask, 0) for leaf, mask in zip(leaves.tolist(), masks.tolist(), strict=True)
+        )
+        return Allocation(job, cluster.geometry, tuple(placed))
+
+
+def _words(number: int) -> list[int]:
+    """Return a number as words of 32 bits, the lowest first."""
+    words = [number & _LOW]
+    while number := number >> 32:
+        words.append(number & _LOW)
+    return words
 
 
 def _rows_of_bits(masks: list[int], width: int) -> NDArray[np.uint8]:

@@ -1,0 +1,19 @@
+"""The garbage collector is as before when a run is over."""
+
+import gc
+
+import pytest
+
+from coupling.experiments.collector import few_collections
+
+
+def test_the_collector_is_as_before_also_after_an_error():
+    before = gc.get_threshold(), gc.get_freeze_count()
+
+    with few_collections():
+        during = gc.get_threshold()
+    with pytest.raises(KeyError), few_collections():
+        raise KeyError
+
+    assert during[0] >= 100_000
+    assert (gc.get_threshold(), gc.get_freeze_count()) == before
