@@ -8,6 +8,7 @@ A thin front to the packages `netsim`, `patterns`, `scheduler` and `coupling`. P
 * `verify`, `Verification` -- whether they are isolated, and their partitions non-blocking
 * `now`, `Now` -- what the jobs that run on a machine do to each other, from its own files
 * `whatif`, `WhatIf` -- jobs before and after a failure or another change
+* `place`, `Placing` -- the best nodes for one more job on a machine as it is
 * `replay`, `Replay` -- what ran as it was, and what another scheduler would have done
 * `Snapshot`, `read_snapshot` -- jobs on a fabric at one moment
 * `Experiment`, `run`, `Result` -- a job log on a fabric, with interference that emerges
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from coupling.results.summary import speedup, summarize
     from coupling.site.answers import Now
     from coupling.site.comparison import WhatIf
+    from coupling.site.options import Placing
     from coupling.snapshots.estimate import Estimate
     from coupling.snapshots.snapshot import Snapshot, read_snapshot
     from coupling.snapshots.verify import Verification
@@ -45,6 +47,7 @@ if TYPE_CHECKING:
         estimate,
         now,
         pattern,
+        place,
         read_log,
         replay,
         routing,
@@ -68,6 +71,7 @@ __all__ = [
     "FabricsimError",
     "Now",
     "Pattern",
+    "Placing",
     "Replay",
     "Result",
     "Routing",
@@ -81,6 +85,7 @@ __all__ = [
     "from_networkx",
     "now",
     "pattern",
+    "place",
     "plot",
     "read_log",
     "read_snapshot",
@@ -101,6 +106,7 @@ _HOME = {
     "Now": "coupling.site.answers",
     "WhatIf": "coupling.site.comparison",
     "Pattern": "patterns.base",
+    "Placing": "coupling.site.options",
     "Replay": "coupling.replays.answers",
     "Routing": "netsim.routing.base",
     "Topology": "netsim.topology.base",
@@ -112,6 +118,7 @@ _HOME = {
         "estimate",
         "now",
         "pattern",
+        "place",
         "read_log",
         "replay",
         "routing",

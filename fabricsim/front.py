@@ -12,6 +12,7 @@ from coupling.experiments.experiment import Experiment
 from coupling.replays.replay import replay
 from coupling.results.result import Result
 from coupling.site.now import now
+from coupling.site.placing import place
 from coupling.site.whatif import whatif
 from coupling.snapshots import estimate as estimating
 from coupling.snapshots import verify as verifying
@@ -38,6 +39,7 @@ __all__ = [
     "estimate",
     "now",
     "pattern",
+    "place",
     "read_log",
     "replay",
     "routing",

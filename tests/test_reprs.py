@@ -7,6 +7,7 @@ from importlib import import_module
 import networkx as nx
 import numpy as np
 import pytest
+from sacct_logs import line, sacct
 
 import fabricsim as fs
 from coupling import NetworkLedger, NetworkPace
@@ -101,6 +102,8 @@ def objects(tmp_path_factory):
         *(experiment, campaign, campaign.results[0], fs.estimate(scene()), fs.verify(scene())),
         fs.now("examples/site/topology.conf", "examples/site/squeue.json", draws=1),
         fs.whatif("examples/placed_jobs.json", fail="s2.0"),
+        fs.place("examples/site/topology.conf", "examples/site/squeue.json", nodes=1, draws=1),
+        fs.replay(sacct(tmp_path_factory.mktemp("log") / "log", line(1, 0, 9, "n0")), "cab"),
         fs.read_log("examples/data/synth16.swf.gz"),
         import_module("coupling.snapshots.snapshot").snapshot_from(scene(), LONG),
     ]
@@ -147,7 +150,7 @@ def test_answers_are_tables(objects):
     ]
     tables = [own for own in objects if hasattr(own, "to_frame")]
     assert {type(own).__name__ for own in tables} == {
-        *("Estimate", "Verification", "Result", "FlowReport", "Now", "WhatIf"),
+        *("Estimate", "Verification", "Result", "FlowReport", "Now", "WhatIf", "Placing", "Replay"),
         *("Sweep", "Comparison"),
     }
     for own in tables:

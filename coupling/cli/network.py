@@ -146,6 +146,25 @@ def load(
         raise typer.Exit(1)
 
 
+def check(
+    snapshot: SnapshotFile,
+    fabric: Annotated[Path, typer.Option(help="Output of ibnetdiscover on the fabric.")],
+    base: Annotated[Path, typer.Option(help="Dump of the tables that are loaded now.")],
+    name_map: NameMap = None,
+    as_json: AsJson = False,
+) -> None:
+    """
+    Say whether the tables loaded now keep jobs apart.
+
+    Exit status 1 where jobs share links, leave those that they own, or packets can block for good.
+    Example: fabricsim lft check partitions.json --fabric ibnetdiscover.txt --base opensm-lfts.dump
+    """
+    from coupling.cli.do.lft import run_check
+
+    if not run_check(snapshot, fabric, base, name_map, as_json=as_json):
+        raise typer.Exit(1)
+
+
 def inspect(
     topology: Annotated[
         str,
@@ -215,6 +234,7 @@ def register(app: typer.Typer) -> None:
     lft = typer.Typer(help="Routing tables in the form that OpenSM loads.", no_args_is_help=True)
     lft.command()(export)
     lft.command()(load)
+    lft.command()(check)
     topology = typer.Typer(help="Fabrics: what is in them; other formats.", no_args_is_help=True)
     topology.command()(inspect)
     topology.command()(convert)

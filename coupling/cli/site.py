@@ -220,6 +220,77 @@ def replay(
     run_replay(options, out, top, as_json=as_json)
 
 
+def place(
+    topology: Fabric,
+    nodes: Annotated[int, typer.Option("--nodes", min=1, help="Nodes that the job needs.")],
+    squeue: Queue = None,
+    sacct: Records = None,
+    at: At = None,
+    name_map: NameMap = None,
+    profile: ProfileFile = None,
+    unknown: Unknown = "skip",
+    routing: Annotated[
+        str | None, typer.Option(help="Instead of the usual one of the fabric.")
+    ] = None,
+    pattern: Annotated[
+        str | None, typer.Option(help="Pattern of the job; default: drawn from the profile.")
+    ] = None,
+    fraction: Annotated[
+        float | None,
+        typer.Option("--comm-fraction", help="Share of its time beside --pattern; default 0.3."),
+    ] = None,
+    isolated: Annotated[
+        bool, typer.Option("--isolated", help="On links that nobody else sends over.")
+    ] = False,
+    exclude: Annotated[
+        list[str] | None, typer.Option(help="Nodes that take no jobs: drained or down.")
+    ] = None,
+    lft: Annotated[
+        Path | None, typer.Option("--lft", help="Write tables for the best isolated placement.")
+    ] = None,
+    base: Annotated[
+        Path | None, typer.Option("--base", help="Dump of the tables that are loaded now.")
+    ] = None,
+    draws: Draws = 10,
+    seed: Seed = 1,
+    top: Top = 5,
+    html: Annotated[Path | None, typer.Option(help="Also write a page to this file.")] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="Also write the table: .csv or .parquet.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """
+    Find the best nodes for one more job on the machine as it is.
+
+    Exit status 1 when there is no placement now.
+    Example: fabricsim place --nodes 32 --topology topology.conf --squeue squeue.json
+    """
+    from coupling.cli.do.place import Output, run_place
+
+    site = {
+        "topology": topology,
+        "squeue": squeue,
+        "sacct": sacct,
+        "at": at,
+        "name_map": name_map,
+        "profile": profile,
+        "unknown": unknown,
+        "routing": routing,
+        "draws": draws,
+        "seed": seed,
+    }
+    wanted = {
+        "nodes": nodes,
+        "pattern": pattern,
+        "fraction": fraction,
+        "isolated": isolated,
+        "exclude": exclude or [],
+    }
+    if not run_place(site, wanted, base, Output(top, html, out, lft, as_json)):
+        raise typer.Exit(1)
+
+
 def register(app: typer.Typer) -> None:
     """
     Add the commands to the application.
@@ -232,3 +303,4 @@ def register(app: typer.Typer) -> None:
     app.command()(now)
     app.command()(whatif)
     app.command()(replay)
+    app.command()(place)

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from coupling.errors import SnapshotError
 from coupling.guard import check_text
 
 PATH_KEYS = frozenset({"path", "profile", "file", "lft", "fabric", "name_map"})
@@ -39,6 +40,19 @@ def hashes(value: Any, folder: Path) -> dict[str, str]:  # noqa: ANN401 (a TOML 
         if place.is_file():
             found[str(place)] = hashlib.sha256(place.read_bytes()).hexdigest()
     return found
+
+
+def demand_one_stdin(named: Mapping[str, object]) -> None:
+    """
+    Refuse two inputs that are both standard input, which can be read once.
+
+    `named`: what stands where a path is expected, by the option that it stands in.
+    """
+    found = [name for name, value in named.items() if str(value) == "-"]
+    if len(found) > 1:
+        raise SnapshotError(
+            f"{' and '.join(found[:2])}: expected standard input (-) once at most, got it twice."
+        )
 
 
 def _paths(value: Any) -> Iterator[str]:  # noqa: ANN401 (a TOML value)

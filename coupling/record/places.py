@@ -110,6 +110,12 @@ def place(jobs: Sequence[Job], topology: Topology, source: str, *, stop: bool) -
     return Places(tuple(placed), tuple(unknown), trimmed, lost, one_rank, shared)
 
 
+def known_nodes(job: Job, topology: Topology, source: str) -> Ints:
+    """Return the nodes of a job that a fabric has."""
+    nodes = np.array([_node(topology, host) for host in _hosts(job, source)], dtype=np.int64)
+    return nodes[nodes >= 0]
+
+
 def _hosts(job: Job, source: str) -> list[str]:
     """Write out the host list of a job."""
     try:

@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from math import inf
 from pathlib import Path
 
 from coupling.errors import SnapshotError
@@ -20,6 +21,23 @@ _SENDING = {"RUNNING", "RESIZING", "SIGNALING"}  # others hold nodes, but comput
 
 
 @dataclass(frozen=True, slots=True)
+class Held:
+    """
+    Nodes that a job holds, whether it computes or not.
+
+    Parameters
+    ----------
+    job : Job
+        The job, with its hosts.
+    end_s : float
+        When its time limit ends it, seconds since 1970; infinity where nothing tells.
+    """
+
+    job: Job
+    end_s: float
+
+
+@dataclass(frozen=True, slots=True)
 class Running:
     """
     Jobs that compute at one moment.
@@ -34,6 +52,10 @@ class Running:
         The file.
     array_tasks, het_parts : int
         Jobs that are tasks of arrays, and parts of heterogeneous jobs; each is a job of its own.
+    held : tuple of Held
+        Who holds nodes.
+    looked_s : float
+        When the file was written at the earliest: the last moment that it tells of as gone by.
     """
 
     jobs: tuple[Job, ...]
@@ -41,6 +63,8 @@ class Running:
     source: str
     array_tasks: int
     het_parts: int
+    held: tuple[Held, ...] = ()
+    looked_s: float = 0.0
 
 
 def running_in_queue(path: Path | str) -> Running:
@@ -52,7 +76,10 @@ def running_in_queue(path: Path | str) -> Running:
     """
     source = read_source(path)
     entries = squeue_entries(source, Filters())
-    return _running(source, entries, _reason_in_queue, "in the queue")
+    found = _running(source, entries, _reason_in_queue, "in the queue")
+    there = [entry for entry in entries if entry.hosts and _state(entry) in HOLDING]
+    begun = (max(entry.submit_s, entry.start_s or 0.0) for entry in there)
+    return replace(found, held=_held(there), looked_s=max(begun, default=0.0))
 
 
 def running_at(path: Path | str, at: str) -> Running:
@@ -68,12 +95,34 @@ def running_at(path: Path | str, at: str) -> Running:
     def reason(entry: Entry) -> str:
         return _reason_at(entry, moment_s)
 
-    return _running(source, sacct_entries(source, Filters()), reason, f"at {at}")
+    entries = sacct_entries(source, Filters())
+    found = _running(source, entries, reason, f"at {at}")
+    there = [replace(entry, end_s=None) for entry in entries if not reason(entry)]
+    return replace(found, held=_held(there), looked_s=moment_s)
+
+
+def _held(entries: Sequence[Entry]) -> tuple[Held, ...]:
+    """Return what jobs hold, and until when at the latest."""
+    found = []
+    for number, entry in enumerate(entries):
+        end_s = entry.end_s
+        if end_s is None:
+            known = entry.start_s is not None and entry.requested_s > 0
+            end_s = (entry.start_s or 0.0) + entry.requested_s if known else inf
+        name = entry.id if entry.id is not None else -number - 1
+        job = Job(name, 0.0, max(entry.n_nodes, 1), 1.0, 1.0, logged_hosts=entry.hosts)
+        found.append(Held(job, end_s))
+    return tuple(found)
+
+
+def _state(entry: Entry) -> str:
+    """Return the state of a job of the queue."""
+    return dict(entry.extra).get("state", "")
 
 
 def _reason_in_queue(entry: Entry) -> str:
     """Return why a job of the queue does not compute; empty where it does."""
-    state = dict(entry.extra).get("state", "")
+    state = _state(entry)
     if state in _SENDING:
         return "" if entry.hosts else "running, without hosts"
     if state in HOLDING:

@@ -11,7 +11,7 @@ from coupling.reading.fabric import topology_of, usual_routing
 from coupling.reading.table import Table
 from coupling.record.places import MOST_RANKS, Places, place
 from coupling.results.readable import counted
-from coupling.site.queue import Running, running_at, running_in_queue
+from coupling.site.queue import Held, Running, running_at, running_in_queue
 from coupling.site.scene import MOST_DRAWS, Scene, scene_of_places, scene_of_snapshot
 from coupling.snapshots.snapshot import Snapshot
 from fabricsim.checking import choice, whole, wrong
@@ -44,6 +44,10 @@ class Site:
         Hosts that the fabric has not.
     left_out : mapping of str to int
         Jobs that are not in the scene, by reason.
+    held : tuple of Held
+        Who holds nodes, whether it computes or not.
+    looked_s : float
+        When the file of the jobs was written at the earliest, seconds since 1970.
     """
 
     scene: Scene
@@ -51,6 +55,8 @@ class Site:
     remarks: tuple[str, ...] = ()
     unknown_hosts: tuple[str, ...] = ()
     left_out: Mapping[str, int] | None = None
+    held: tuple[Held, ...] = ()
+    looked_s: float = 0.0
 
 
 def read_site(
@@ -80,7 +86,7 @@ def read_site(
     if (squeue is None) == (sacct is None) or (sacct is None) != (at is None):
         raise SnapshotError("expected squeue, or sacct with at (a time); got neither or both.")
     fabric, assumed = _fabric(topology, name_map)
-    rules = _profile(profile)
+    rules = profile_of(profile)
     running = running_in_queue(squeue) if squeue is not None else running_at(sacct or "", at or "")
     places = place(running.jobs, fabric, running.source, stop=unknown == "stop")
     name = routing or usual_routing(fabric, owned=False)
@@ -100,6 +106,8 @@ def read_site(
         tuple(_remarks(running, places)),
         places.unknown,
         left_out,
+        running.held,
+        running.looked_s,
     )
 
 
@@ -128,7 +136,7 @@ def _fabric(topology: object, name_map: Path | str | None) -> tuple[Topology, li
     return made, [*left_open(spec), *(made.origin.assumed if made.origin else ())]
 
 
-def _profile(profile: object) -> Profile:
+def profile_of(profile: object) -> Profile:
     """Return the rules of how jobs communicate."""
     if profile is None:
         return DEFAULT_PROFILE

@@ -11,8 +11,10 @@ from coupling.errors import SnapshotError
 from coupling.guard import remark
 from coupling.reading.fabric import demand_same, read_wiring, topology_of
 from coupling.reading.files import read_json, write_whole
+from coupling.reading.inputs import demand_one_stdin
 from coupling.reading.table import Table
 from coupling.report.columns import text_lines, text_of
+from coupling.snapshots.apart import check_jobs_apart
 from coupling.snapshots.partition_check import owned_links, partition_faults, traffic_faults
 from coupling.snapshots.snapshot import Snapshot, snapshot_from
 from coupling.snapshots.table_check import TableCheck, check_tables
@@ -139,6 +141,33 @@ def run_load(path: Path, fabric: Path, name_map: Path | None = None, *, as_json:
     else:
         sys.stdout.write(text_of(text_lines(*_lines(wiring, irregularity, dump, check))))
     return not check.fault
+
+
+def run_check(
+    path: Path, fabric: Path, base: Path, name_map: Path | None = None, *, as_json: bool
+) -> bool:
+    """
+    Say whether loaded tables keep the jobs of a snapshot apart.
+
+    `path`: snapshot; ``-`` is standard input. `fabric`: output of `ibnetdiscover` on the fabric.
+    `base`: dump of the tables that are loaded. Result: whether no two jobs share a link, each stays
+    on the links that it owns, and no packets can stop each other for good.
+    """
+    demand_one_stdin({"SNAPSHOT": path, "--fabric": fabric, "--base": base, "--name-map": name_map})
+    wiring, irregularity, snapshot = _snapshot_on(path, fabric, name_map)
+    dump = read_lft_dump(read_text(base, SnapshotError), str(base))
+    try:
+        tables = tables_of(dump, wiring)
+    except NetsimError as error:
+        raise SnapshotError(f"{base}: {error}") from None
+    found = check_jobs_apart(snapshot, tables)
+    if as_json:
+        print_json(
+            {"fabric": wiring.topology.name, "irregularity": irregularity or None} | found.to_dict()
+        )
+    else:
+        sys.stdout.write(text_of(text_lines(*found.lines())))
+    return found.passed
 
 
 def _lines(wiring: Wiring, irregularity: str, dump: LftDump, check: TableCheck) -> list[str]:

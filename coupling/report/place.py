@@ -1,0 +1,113 @@
+"""Placements of one more job, for people: tables in a terminal, and a page."""
+
+from rich.console import RenderableType
+
+from coupling.report.columns import table, text_lines
+from coupling.report.page import bullets, page
+from coupling.report.page import table as html_table
+from coupling.results import readable as units
+from coupling.site.options import Later, Option, Placing
+
+_HEADS = ("", "slowed", "5-95 %", "own lost", "others'", "most hurt", "by")
+_NAMES = 3  # allocators that a line names
+_READ = (
+    "slowed: together / ideal of the new job, median; own lost, others': node-hours lost in a day, "
+    "by the new job, and by the others more than without it; by: who proposes it."
+)
+
+
+def place_parts(found: Placing, top: int) -> list[RenderableType]:
+    """
+    Return what a terminal shows of placements.
+
+    Result: for `coupling.report.columns.text_of`.
+    """
+    parts: list[RenderableType] = [text_lines(*_totals(found))]
+    shown = found.options[:top]
+    if shown:
+        rows = [_row(place, own) for place, own in enumerate(shown, start=1)]
+        parts.append(table(_HEADS, rows, left=(0, 5, 6)))
+        lines = [f"{place} --nodelist={own.nodelist}" for place, own in enumerate(shown, start=1)]
+        if found.isolated:
+            lines += [f"{place} {_links(own)}" for place, own in enumerate(shown, start=1)]
+        parts.append(text_lines(*lines))
+    parts.append(text_lines(*([_READ] if shown else []), *_told(found)))
+    return parts
+
+
+def place_html(found: Placing) -> str:
+    """Return a page about placements."""
+    first, *rest = _totals(found)
+    rows = [(*_row(place, own), own.nodelist) for place, own in enumerate(found.options, start=1)]
+    sections = [("How to read this", bullets([_READ, *_told(found)]))]
+    if rows:
+        sections.insert(0, ("Placements, best first", html_table((*_HEADS, "--nodelist"), rows)))
+    return page("Where one more job would run best", first, bullets(rest), sections)
+
+
+def _totals(found: Placing) -> list[str]:
+    """Sum up what was looked for."""
+    what = "nodes of its own links" if found.isolated else "nodes"
+    first = (
+        f"{found.topology.name}: {found.nodes:,} {what} of {found.free:,} free; "
+        f"{units.counted(found.draws, 'draw')}"
+    )
+    if not found.options:
+        return [first, _wait(found.later, isolated=found.isolated)]
+    best = min(found.options, key=lambda own: own.own_node_hours)
+    kindest = min(found.options, key=lambda own: own.others_node_hours)
+    number = {own: place for place, own in enumerate(found.options, start=1)}
+    how = "all that there are" if found.all_tried else "of allocators and a search from them"
+    return [
+        first,
+        (
+            f"{units.counted(found.tried, 'placement')} rated ({how}), least loss of all first; "
+            f"best for itself: {number[best]}, for the others: {number[kindest]}."
+        ),
+    ]
+
+
+def _wait(later: Later | None, *, isolated: bool) -> str:
+    """Say when there will be room."""
+    what = "isolated placement" if isolated else "placement"
+    if later is None:
+        return f"No {what} now, and none that time limits of running jobs promise."
+    return (
+        f"No {what} now. At the latest at {later.clock} (in {units.duration(later.wait_s)}), when "
+        f"{units.counted(len(later.ended), 'job')} reached the time limit, if nobody else comes: "
+        f"--nodelist={later.nodelist}."
+    )
+
+
+def _row(place: int, own: Option) -> tuple[str, ...]:
+    """Return what a line says of a placement."""
+    names = ", ".join(own.allocators[:_NAMES]) or units.MISSING
+    more = len(own.allocators) - _NAMES
+    hurt = units.MISSING
+    if own.most_hurt is not None:
+        hurt = f"{own.most_hurt} {units.change(own.most_hurt_by)}"
+    return (
+        str(place),
+        units.ratio(own.slowdown),
+        f"{own.low:.2f}-{own.high:.2f}",
+        units.number(own.own_node_hours),
+        units.number(own.others_node_hours),
+        hurt,
+        names + (f" and {more} more" if more > 0 else ""),
+    )
+
+
+def _links(own: Option) -> str:
+    """Say which links a placement owns, and how it is known to be non-blocking."""
+    some = ", ".join(own.links[:_NAMES])
+    more = f" and {len(own.links) - _NAMES} more" if len(own.links) > _NAMES else ""
+    links = f"{units.counted(len(own.links), 'link')}: {some}{more}" if own.links else "no links"
+    return f"owns {links}; isolated and non-blocking: {own.proof}"
+
+
+def _told(found: Placing) -> list[str]:
+    """Say what was assumed and is odd, and who does not know the fabric."""
+    lines = [f"Assumed: {what.rstrip('.')}." for what in found.assumed]
+    if found.refused:
+        lines.append(f"Allocators that do not know this fabric: {', '.join(found.refused)}.")
+    return [*lines, *found.remarks]

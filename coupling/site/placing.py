@@ -1,0 +1,381 @@
+"""Place: the best nodes for one more job on a machine as it is."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+from itertools import combinations
+from math import comb, isfinite
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from coupling.errors import SnapshotError
+from coupling.record.places import known_nodes
+from coupling.site.load import Loads
+from coupling.site.now import HOURS
+from coupling.site.options import Later, Option, Placing
+from coupling.site.room import Holding, Room, links_between
+from coupling.site.scene import Scene, SceneJob, Sent
+from coupling.site.site import Site, profile_of, read_site
+from coupling.site.solve import Outcome, solve
+from coupling.snapshots.verify import Verification, verify
+from fabricsim.checking import number, whole
+from netsim.arrays import Floats, Ints
+from netsim.errors import NetsimError
+from netsim.hostlist import fold_hostlist
+from netsim.partition import Partition
+from netsim.topology.base import Topology
+from netsim.topology.rails import node_bandwidth
+from patterns.errors import PatternError
+from patterns.registry import make_pattern
+from scheduler.allocators import ALLOCATORS, make_allocator
+from scheduler.allocators.base import Allocator
+from scheduler.cluster import Cluster
+from scheduler.errors import SchedulerError
+from scheduler.job import Job
+from scheduler.workload.communication import assign
+
+MOST_TRIED = 500
+"""Placements up to which all are tried."""
+_SWAPS = 24  # of a node for another, from the best placement of the allocators
+_NBYTES = 1e6
+FRACTION = 0.3
+
+
+def place(
+    topology: Any,  # noqa: ANN401 (whatever describes a fabric)
+    squeue: Path | str | None = None,
+    *,
+    nodes: int,
+    pattern: str | Mapping[str, Any] | None = None,
+    fraction: float | None = None,
+    isolated: bool = False,
+    exclude: str | Sequence[str] = (),
+    draws: int = 10,
+    seed: int = 1,
+    **site: Any,  # noqa: ANN401 (those of `now`)
+) -> Placing:
+    """
+    Find the best nodes for one more job on a machine as it is.
+
+    Parameters
+    ----------
+    topology : str, Path, mapping or Topology
+        The fabric.
+    squeue : Path or str, optional
+        Output of ``squeue --json``.
+    nodes : int
+        Nodes that the job needs, each with one rank.
+    pattern : str or mapping, optional
+        Its pattern: a key of `patterns.PATTERNS`, or its table; default: drawn from the profile.
+    fraction : float, optional
+        Share of the time in which it communicates; default 0.3 beside a pattern.
+    isolated : bool, default False
+        It shall own links that nobody else sends over.
+    exclude : str or sequence of str, optional
+        Nodes that take no jobs, by name or list of names: drained or down.
+    draws : int, default 10
+        How often patterns and fractions are drawn from the profile.
+    seed : int, default 1
+        Of the draws.
+    **site
+        Further arguments of `now`.
+
+    Returns
+    -------
+    Placing
+        Placements, best first; where there is none, when there will be one at the latest.
+
+    Raises
+    ------
+    FabricsimError
+        If a file or option is wrong.
+    """
+    here = read_site(topology, squeue, draws=draws, seed=seed, **site)
+    return place_on(
+        here,
+        nodes,
+        rules=site.get("profile"),
+        pattern=pattern,
+        fraction=fraction,
+        isolated=isolated,
+        exclude=(exclude,) if isinstance(exclude, str) else tuple(exclude),
+        seed=seed,
+    )
+
+
+def place_on(
+    site: Site,
+    nodes: int,
+    *,
+    rules: object = None,
+    pattern: str | Mapping[str, Any] | None = None,
+    fraction: float | None = None,
+    isolated: bool = False,
+    exclude: Sequence[str] = (),
+    seed: int = 1,
+) -> Placing:
+    """Find the best nodes for one more job of a site."""
+    scene, topology = site.scene, site.scene.topology
+    whole("nodes", nodes, 1, topology.usable_nodes.size, error=SnapshotError)
+    job = Job(_number(scene), 0.0, nodes, 1.0, 1.0)
+    sent = _sent(scene, job, (pattern, fraction), rules, seed)
+    room = _room(site, exclude, links=isolated)
+    allocators, refused = _allocators(topology, isolating=isolated)
+    if isolated and not allocators:
+        raise SnapshotError(
+            f"--isolated: {topology.name}: no isolating allocator knows this fabric: "
+            f"{next(iter(refused.values()), 'it is no fat-tree')}"
+        )
+    now = room.cluster(links=isolated)
+    found = _candidates(job, now, allocators, exhaustive=not isolated)
+    later = None
+    if not found:
+        fit = room.first_fit(job, allocators, links=isolated)
+        later = _later(room, fit, site, topology)
+    rated = _Rated(scene, sent)
+    options = [rated.option(names, held) for held, names in found.items()]
+    options.sort(key=lambda own: (own.lost_node_hours, own.nodelist))
+    tried = len(options)
+    if options and not isolated and tried < comb(now.n_free, nodes):
+        swapped = _swaps(rated, options[0], now.free_nodes(), seed)
+        tried += _SWAPS
+        options = [swapped, *options] if swapped is not None else options
+    proofs = [_proved(site, own) for own in options] if isolated else options
+    return Placing(
+        source=scene.source,
+        topology=topology,
+        nodes=nodes,
+        free=now.n_free,
+        isolated=isolated,
+        options=tuple(own for own in proofs if not isolated or own.certified),
+        tried=tried,
+        all_tried=not isolated and bool(options) and tried >= comb(now.n_free, nodes),
+        later=later,
+        draws=len(scene.draws),
+        refused=refused,
+        assumed=site.assumed,
+        remarks=site.remarks,
+    )
+
+
+def _number(scene: Scene) -> int:
+    """Return a number that no job has."""
+    return 1 + max((job.number for job in scene.jobs), default=0)
+
+
+def _sent(
+    scene: Scene,
+    job: Job,
+    told: tuple[str | Mapping[str, Any] | None, float | None],
+    rules: object,
+    seed: int,
+) -> list[Sent | None]:
+    """Return what the new job sends in each draw. `told`: its pattern and fraction."""
+    pattern, fraction = told
+    if job.n_nodes == 1:
+        return [None] * len(scene.draws)
+    if pattern is None:
+        if fraction is not None:
+            raise SnapshotError("--comm-fraction: expected --pattern beside it, it is missing.")
+        slowest = float(node_bandwidth(scene.topology).min())
+        drawn = []
+        for each in np.random.SeedSequence(seed).generate_state(len(scene.draws)).tolist():
+            (own,) = assign([job], profile_of(rules), each, node_bandwidth=slowest)
+            sends = own.communication
+            drawn.append(
+                None
+                if sends is None
+                else Sent(sends.pattern, sends.fraction, None, sends.iteration_s)
+            )
+        return drawn
+    share = number(
+        "--comm-fraction", FRACTION if fraction is None else fraction, 0.0, 1.0, error=SnapshotError
+    )
+    table = {"name": pattern, "nbytes": _NBYTES} if isinstance(pattern, str) else dict(pattern)
+    try:
+        made = make_pattern(table)
+    except PatternError as error:
+        raise SnapshotError(f"--pattern: {error}") from None
+    return [Sent(made, share)] * len(scene.draws)
+
+
+def _room(site: Site, exclude: Sequence[str], *, links: bool) -> Room:
+    """Return what jobs leave free."""
+    scene, topology = site.scene, site.scene.topology
+    held = []
+    for own in site.held:
+        nodes = known_nodes(own.job, topology, scene.source)
+        used = np.empty(0, dtype=np.int64)
+        if links and nodes.size > 1:
+            try:
+                used = links_between(topology, scene.routing, nodes)
+            except NetsimError as error:
+                raise SnapshotError(f"{scene.source}: job {own.job.id}: {error}") from None
+        held.append(Holding(own.job.id, nodes, own.end_s, used))
+    try:
+        out = topology.names.nodes(list(exclude)) if exclude else []
+    except NetsimError as error:
+        raise SnapshotError(f"--exclude: {error}") from None
+    return Room(topology, held, np.array(out, dtype=np.int64))
+
+
+def _allocators(
+    topology: Topology, *, isolating: bool
+) -> tuple[dict[str, Allocator], dict[str, str]]:
+    """Return the allocators that know a fabric, and why others do not."""
+    probe, empty = Job(0, 0.0, 1, 1.0, 1.0), Cluster(topology)
+    known: dict[str, Allocator] = {}
+    refused: dict[str, str] = {}
+    for name in ALLOCATORS:
+        try:
+            made = make_allocator(name, {}, 1)
+            if getattr(made, "isolating", False) != isolating:
+                continue
+            made.allocate(probe, empty)
+        except (SchedulerError, NetsimError) as error:
+            refused[name] = str(error)
+            continue
+        known[name] = made
+    return known, refused
+
+
+_Held = tuple[tuple[int, ...], tuple[int, ...]]
+"""Nodes, and links that are owned."""
+
+
+def _candidates(
+    job: Job, now: Cluster, allocators: Mapping[str, Allocator], *, exhaustive: bool
+) -> dict[_Held, list[str]]:
+    """Return placements, and which allocators propose them."""
+    found: dict[_Held, list[str]] = {}
+    if job.n_nodes > now.n_free:
+        return found
+    for name, allocator in allocators.items():
+        try:
+            allocation = allocator.allocate(job, now)
+        except (SchedulerError, NetsimError):
+            continue
+        if allocation is not None:
+            part = allocation.partition()
+            links = () if part.links is None else tuple(np.sort(part.links).tolist())
+            nodes = tuple(np.sort(part.nodes).tolist())
+            found.setdefault((nodes, links), []).append(name)
+    free = now.free_nodes()
+    if exhaustive and comb(free.size, job.n_nodes) <= MOST_TRIED:
+        for each in combinations(free.tolist(), job.n_nodes):
+            found.setdefault((each, ()), [])
+    return found
+
+
+class _Rated:
+    """Rates placements of one more job by what it and the others lose."""
+
+    def __init__(self, scene: Scene, sent: Sequence[Sent | None]) -> None:
+        self.scene, self._sent = scene, sent
+        self._loads = Loads(scene)
+        before = solve(scene, self._loads)
+        self._others = _lost(scene, before)
+        self._before = before
+
+    def option(self, names: Sequence[str], held: _Held) -> Option:
+        """Rate one placement."""
+        nodes = np.array(held[0], dtype=np.int64)
+        number_ = _number(self.scene)
+        new = SceneJob(number_, "new", "", "", nodes, Partition(nodes, None))
+        jobs = (*self.scene.jobs, new)
+        draws = tuple(
+            dict(draw) | ({} if own is None else {number_: own})
+            for draw, own in zip(self.scene.draws, self._sent, strict=True)
+        )
+        scene = replace(self.scene, jobs=jobs, draws=draws)
+        loads = Loads(scene)
+        loads.keep(self._loads.known)
+        after = solve(scene, loads)
+        own = after.slowdown[:, -1]
+        others = _lost(scene, after)[:, :-1] - self._others
+        spread = np.quantile(own, (0.05, 0.5, 0.95)).tolist()
+        to_others = float(others.sum(axis=1).mean())
+        lost = HOURS * nodes.size * float((1.0 - 1.0 / own).mean())
+        worst = (after.slowdown[:, :-1] / self._before.slowdown).mean(axis=0)
+        hurt = int(worst.argmax()) if worst.size and worst.max() > 1.0 + 1e-9 else None
+        topology = self.scene.topology
+        return Option(
+            allocators=tuple(names),
+            nodes=held[0],
+            nodelist=fold_hostlist(topology.vertex_name(node) for node in held[0]),
+            slowdown=spread[1],
+            low=spread[0],
+            high=spread[2],
+            own_node_hours=lost,
+            others_node_hours=to_others,
+            most_hurt=None if hurt is None else self.scene.jobs[hurt].id,
+            most_hurt_by=1.0 if hurt is None else float(worst[hurt]),
+            links=tuple(topology.link_name(link) for link in held[1]),
+            owned=held[1],
+        )
+
+
+def _lost(scene: Scene, found: Outcome) -> Floats:
+    """Return the node-hours that each job loses in a day, (D, J)."""
+    hours: Floats = HOURS * np.array([job.nodes.size for job in scene.jobs], dtype=np.float64)
+    return hours * (1.0 - 1.0 / found.slowdown)
+
+
+def _swaps(rated: _Rated, best: Option, free: Ints, seed: int) -> Option | None:
+    """Try to better a placement by other nodes; None where that does not help."""
+    draw = np.random.default_rng(seed)
+    found = best
+    for _ in range(_SWAPS):
+        rest = np.setdiff1d(free, np.array(found.nodes))
+        if not rest.size:
+            break
+        out, new = draw.choice(np.array(found.nodes)), draw.choice(rest)
+        nodes = tuple(sorted({*found.nodes, int(new)} - {int(out)}))
+        other = rated.option(["swaps"], (nodes, ()))
+        found = min(found, other, key=lambda own: own.lost_node_hours)
+    return None if found is best else found
+
+
+def _proved(site: Site, option: Option) -> Option:
+    """Check that a placement is isolated among the jobs that run, and non-blocking."""
+    verification = _verification(site, option)
+    job = next(job for job in verification.jobs if job.id == "new")
+    holds = job.passed and job.verdict.holds is True
+    return replace(option, certified=holds, proof=str(job.verdict.status.value))
+
+
+def _verification(site: Site, option: Option) -> Verification:
+    """Verify the placement as one more job of a snapshot."""
+    return verify(document_of(site, option), allow_unknown=True)
+
+
+def document_of(site: Site, option: Option) -> dict[str, Any]:
+    """Return the jobs that hold nodes, and the new one with its links, as a snapshot."""
+    scene = site.scene
+    jobs: list[dict[str, Any]] = []
+    for own in site.held:
+        nodes = known_nodes(own.job, scene.topology, scene.source)
+        if nodes.size:
+            jobs.append({"id": own.job.id, "nodes": nodes.tolist(), "shared": True})
+    new = {"id": "new", "nodes": list(option.nodes), "links": list(option.owned)}
+    return {"topology": scene.topology, "jobs": [*jobs, new]}
+
+
+def _later(room: Room, fit: Any, site: Site, topology: Topology) -> Later | None:  # noqa: ANN401
+    """Return when there will be room at the latest."""
+    if fit is None:
+        return None
+    end_s, name, allocation, ended = fit
+    if not isfinite(end_s):
+        return None
+    nodes = sorted(set(allocation.nodes().tolist()))
+    return Later(
+        end_s,
+        max(0.0, end_s - site.looked_s),
+        datetime.fromtimestamp(end_s, UTC).replace(tzinfo=None).isoformat(timespec="seconds"),
+        name,
+        fold_hostlist(topology.vertex_name(node) for node in nodes),
+        tuple(own.id for own in room.holding[:ended]),
+    )

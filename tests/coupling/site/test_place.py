@@ -1,0 +1,203 @@
+"""`place`: the best nodes for one more job, and links of its own."""
+
+import json
+from itertools import combinations
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import fabricsim as fs
+from coupling.errors import SnapshotError
+from coupling.site.placing import document_of, place_on
+from coupling.site.site import read_site
+
+CLOSE = 1e-4
+ROOT = Path(__file__).parents[3]
+SITE = ROOT / "examples" / "site"
+TREE = {"kind": "fat-tree", "radix": 4, "levels": 2}  # 8 nodes, 2 on each of 4 leaves, 2 spines
+BEGIN = 1717000000
+
+
+def queue(path, *jobs):
+    """Write a queue: number, hosts, and optionally state and minutes of the limit."""
+    rows = []
+    for number, hosts, *more in jobs:
+        state, limit = [*more, *("RUNNING", 60)[len(more) :]]
+        rows.append(
+            {
+                "job_id": number,
+                "job_state": [state],
+                "nodes": hosts,
+                "submit_time": BEGIN,
+                "start_time": BEGIN,
+                "time_limit": limit,
+            }
+        )
+    path.write_text(json.dumps({"jobs": rows}))
+    return path
+
+
+def profile(**fields):
+    rule = {"pattern": {"name": "all-to-all"}, "comm_fraction": 1.0, "bytes_per_flow": "1 MB"}
+    return {"version": 1, "rule": [rule | fields]}
+
+
+def lost_by_all(nodes, running):
+    """Return the node-hours that all lose in a day, as `estimate` says, with nodes for the new."""
+    jobs = [("new", nodes), *running]
+    snapshot = {
+        "topology": TREE,
+        "routing": "d-mod-k",
+        "jobs": [
+            {
+                "id": name,
+                "nodes": list(own),
+                "pattern": {"name": "all-to-all", "nbytes": 1e6},
+                "comm_fraction": 1.0,
+            }
+            for name, own in jobs
+            if own
+        ],
+    }
+    found = {job.id: job.slowdown for job in fs.estimate(snapshot, blame=False).jobs}
+    return sum(24 * len(own) * (1 - 1 / found[name]) for name, own in jobs if own)
+
+
+@pytest.mark.parametrize(
+    "running",
+    [
+        [("1", (0, 2)), ("2", (4, 7))],
+        [("1", (0, 3, 5))],
+        [("1", (1, 6)), ("2", (0, 2))],
+    ],
+)
+def test_best_placement_is_the_best_of_all_by_brute_force(tmp_path, running):
+    jobs = [(int(name), ",".join(f"n{node}" for node in own)) for name, own in running]
+    log = queue(tmp_path / "queue", *jobs)
+
+    found = fs.place(TREE, log, nodes=3, profile=profile(), draws=1)
+
+    free = sorted(set(range(8)) - {node for _, own in running for node in own})
+    without = lost_by_all((), running)
+    brute = {nodes: lost_by_all(nodes, running) - without for nodes in combinations(free, 3)}
+    assert found.all_tried
+    assert found.tried == len(brute)
+    assert {own.nodes for own in found.options} == brute.keys()
+    for own in found.options:
+        assert own.lost_node_hours == pytest.approx(brute[own.nodes], abs=0.01)
+    assert found.options[0].lost_node_hours == pytest.approx(min(brute.values()), abs=0.01)
+    assert max(brute.values()) > min(brute.values()) + 1.0
+
+
+def test_nodes_that_somebody_holds_or_that_are_excluded_are_never_proposed(tmp_path):
+    """Job 2 ends, 3 is suspended, n7 is down: two nodes are left, and there is one placement."""
+    log = queue(
+        tmp_path / "queue",
+        (1, "n[0-1]"),
+        (2, "n2", "COMPLETING"),
+        (3, "n[3-4]", "SUSPENDED"),
+        (4, "n5", "PENDING"),
+    )
+
+    found = fs.place(TREE, log, nodes=2, exclude="n7", draws=2)
+
+    assert found.free == 2
+    assert [own.nodelist for own in found.options] == ["n[5-6]"]
+
+
+def test_without_room_time_limits_say_when_there_will_be(tmp_path):
+    """Two nodes are free; jobs end after 10, 20 and 30 minutes; five nodes need two of them."""
+    log = queue(
+        tmp_path / "queue",
+        (1, "n[0-1]", "RUNNING", 20),
+        (2, "n[2-3]", "RUNNING", 10),
+        (3, "n[4-5]", "RUNNING", 30),
+    )
+
+    found = fs.place(TREE, log, nodes=5, draws=1)
+
+    assert found.options == ()
+    assert found.later.wait_s == 1200.0
+    assert found.later.ended == (2, 1)
+    assert found.later.end_s == BEGIN + 1200
+
+
+def test_a_pattern_takes_the_place_of_the_profile(tmp_path):
+    log = queue(tmp_path / "queue", (1, "n0,n2"))
+    silent = {"version": 1, "rule": [{"comm_fraction": 0}]}
+
+    quiet = fs.place(TREE, log, nodes=4, profile=silent, draws=1)
+    loud = fs.place(TREE, log, nodes=4, profile=silent, pattern="all-to-all", fraction=1.0, draws=1)
+
+    assert {own.slowdown for own in quiet.options} == {1.0}
+    assert max(own.slowdown for own in loud.options) > 1.1
+
+
+def test_isolated_links_are_those_over_which_nobody_sends(tmp_path):
+    """
+    Nodes 0 and 3 exchange over the cables that D-mod-k gives them; the job takes none of these.
+
+    Its own traffic and theirs are walked here, link by link.
+    """
+    log = queue(tmp_path / "queue", (1, "n0,n3"))
+    site = read_site(TREE, log, profile=profile(), draws=1)
+
+    found = place_on(site, 4, isolated=True, rules=profile())
+
+    tree = site.scene.topology
+    assert found.options
+    for own in found.options:
+        assert own.certified
+        routes = site.scene.routing.routes(np.array([0, 3]), np.array([3, 0]))
+        assert not set(routes.links.tolist()) & set(own.owned)
+        assert own.slowdown == 1.0
+        checked = fs.verify(document_of(site, own), allow_unknown=True)
+        assert next(job for job in checked.jobs if job.id == "new").isolated
+    assert tree.n_nodes == 8
+
+
+def test_isolation_waits_for_links_as_well_as_nodes(tmp_path):
+    """
+    Three jobs send over all four cables of leaf 0 and 1, up and down: no two leaves can be joined.
+
+    Seven nodes are held by nobody of the others when the first of them ends.
+    """
+    log = queue(
+        tmp_path / "queue",
+        (1, "n0,n2", "RUNNING", 10),
+        (2, "n4,n6", "RUNNING", 20),
+        (3, "n1,n3", "RUNNING", 30),
+        (4, "n5", "RUNNING", 40),
+    )
+
+    found = fs.place(TREE, log, nodes=2, isolated=True, draws=1)
+
+    assert found.free == 1
+    assert found.options == ()
+    assert found.later.wait_s in {600.0, 1200.0, 1800.0}
+
+
+def test_fabrics_that_no_isolating_allocator_knows_are_refused_by_name(tmp_path):
+    log = queue(tmp_path / "queue", (1, "n0,n3"))
+
+    with pytest.raises(SnapshotError, match="no isolating allocator knows this fabric"):
+        fs.place({"kind": "torus", "dims": [3, 3]}, log, nodes=2, isolated=True, draws=1)
+
+
+def test_more_nodes_than_the_machine_has_are_refused(tmp_path):
+    with pytest.raises(SnapshotError, match="nodes"):
+        fs.place(TREE, queue(tmp_path / "queue", (1, "n0")), nodes=9, draws=1)
+
+
+def test_hosts_are_named_as_slurm_does(shared):
+    found = fs.place(
+        shared("data/topo/psmn-x5-ibnetdiscover.txt.gz"),
+        shared("data/site/psmn.squeue.json.gz"),
+        name_map=shared("data/topo/psmn-x5-hostnames.map"),
+        nodes=2,
+        draws=1,
+    )
+
+    assert "HCA" not in found.options[0].nodelist
+    assert " " not in found.options[0].nodelist
