@@ -9,14 +9,15 @@ from matplotlib.patches import Patch
 from coupling.errors import CouplingError
 from coupling.report.moments import blame_rows, moment_scene
 from coupling.report.plots.blame import blame_matrix, draw_blame, named_most, run_blame
-from coupling.report.plots.clock import Clock, begin_of, zone_of
+from coupling.report.plots.clock import Clock
+from coupling.report.plots.colours import palette
 from coupling.report.plots.fabric import Scene, draw_fabric
-from coupling.report.plots.gantt import draw_gantt, gantt_of, slowdown_scale
+from coupling.report.plots.gantt import draw_gantt, gantt_of
 from coupling.report.plots.jobs import draw_boxes, speedups_to
 from coupling.report.plots.links import draw_load
-from coupling.report.plots.style import palette
 from coupling.report.plots.wiring import wiring_of
 from coupling.results.comparison import comparable
+from coupling.results.pictured import begin_of, slowdown_scale, zone_of
 from coupling.results.result import Result
 from coupling.snapshots.estimate import Estimate
 from coupling.snapshots.snapshot import Snapshot

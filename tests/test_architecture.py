@@ -58,7 +58,7 @@ FLOORS = {
         ["sweeps"],
         ["replays"],
         ["report"],
-        ["papers"],
+        ["papers", "explorer"],
         ["cli.do"],
         ["cli"],
     ],

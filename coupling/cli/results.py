@@ -133,6 +133,26 @@ def export(
     run_export(result, to, out, run, as_json=as_json)
 
 
+def view(
+    results: Annotated[
+        list[Path], typer.Argument(help="Result directories of run; several are compared.")
+    ],
+    port: Annotated[
+        int, typer.Option(min=0, max=65535, help="Port on this machine; 0: any that is free.")
+    ] = 0,
+    browser: Annotated[bool, typer.Option(help="Open the browser, too.")] = True,
+    as_json: AsJson = False,
+) -> None:
+    """
+    Look at a result in the browser: jobs on nodes over time, and what they do to each other.
+
+    Needs the extra view: pip install 'fabricsim[view]'. Example: fabricsim view results/try
+    """
+    from coupling.cli.do.view import run_view
+
+    run_view(results, port, browser=browser, as_json=as_json)
+
+
 def snapshot(
     result: Annotated[Path, typer.Argument(help="Result directory of run.")],
     at: Annotated[str, typer.Option(help="Moment of the run: seconds, or such as '3 h'.")],
@@ -165,4 +185,5 @@ def register(app: typer.Typer) -> None:
     app.command()(metrics)
     app.command()(report)
     app.command()(export)
+    app.command()(view)
     app.command()(snapshot)

@@ -13,13 +13,13 @@ from matplotlib.patches import Patch
 from matplotlib.patheffects import withStroke
 from matplotlib.ticker import NullFormatter
 
+from coupling.report.plots.colours import palette
 from coupling.report.plots.style import (
     FAINT,
     HALF_WIDTH,
     INK,
     Picture,
     label_classes,
-    palette,
     places,
 )
 from netsim.arrays import Floats

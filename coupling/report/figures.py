@@ -8,15 +8,16 @@ from pathlib import Path
 from coupling.errors import ResultError
 from coupling.reading.files import sheet_of
 from coupling.report.plots.blame import MOST, blame_pictures
-from coupling.report.plots.clock import begin_of
+from coupling.report.plots.colours import palette
 from coupling.report.plots.gantt import gantt_pictures
 from coupling.report.plots.jobs import slowdown_plots, speedup_plots, speedups_to
 from coupling.report.plots.links import link_maps, load_plots
 from coupling.report.plots.over_time import time_plots
-from coupling.report.plots.style import Picture, palette
+from coupling.report.plots.style import Picture
 from coupling.report.plots.wiring import wiring_of
 from coupling.results.comparison import comparable
 from coupling.results.manifest import write_file
+from coupling.results.pictured import begin_of
 from coupling.results.result import Result
 from netsim.topology.base import Topology
 

@@ -8,8 +8,8 @@ from coupling.errors import ResultError
 from coupling.pace.rate_models import rate_model
 from coupling.report.figures import Section, run_figures
 from coupling.report.page import Html, bullets, details, figures, page, paragraph
+from coupling.report.plots.colours import palette
 from coupling.report.plots.jobs import speedups_to
-from coupling.report.plots.style import palette
 from coupling.report.provenance import assumptions, provenance, subtitle
 from coupling.report.tables import (
     Colours,

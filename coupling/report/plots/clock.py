@@ -1,6 +1,5 @@
 """The axis of time: seconds of the run, or dates where the log has them."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, tzinfo
 from typing import TypeVar
@@ -10,30 +9,10 @@ from matplotlib.axes import Axes
 from matplotlib.dates import AutoDateLocator, ConciseDateFormatter
 
 from coupling.results.readable import duration_unit
-from coupling.results.result import Result
 from netsim.arrays import Floats
 
 _DAY_S = 86_400.0
 Time = TypeVar("Time", float, Floats)
-
-
-_LAST_S = 2.5e11  # the year 9999, beyond which there are no dates
-
-
-def begin_of(results: Sequence[Result]) -> float | None:
-    """Return the date of second 0, where all runs have one and the same, and end before 9999."""
-    begins = {result.summary.get("log_begin_unix_s") for result in results}
-    begin = begins.pop() if len(begins) == 1 else None
-    ends = [float(result.timeline["time_s"].max()) for result in results if len(result.timeline)]
-    if begin is None or not 0 <= begin <= begin + max(ends, default=0.0) < _LAST_S:
-        return None
-    return float(begin)
-
-
-def zone_of(results: Sequence[Result]) -> str:
-    """Return the time zone of the logs of runs, UTC where they do not tell one and the same."""
-    zones = {str(result.summary.get("log_time_zone", "UTC")) for result in results}
-    return zones.pop() if len(zones) == 1 else "UTC"
 
 
 def _zone(name: str) -> tzinfo:

@@ -13,20 +13,15 @@ from matplotlib.colors import LinearSegmentedColormap, Normalize
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
+from coupling.report.plots.colours import COLOURS
+from coupling.report.plots.colours import LOAD as LOAD_COLOURS
 from coupling.report.plots.layout import Layout, cables_of, layout_of, segments
-from coupling.report.plots.style import (
-    COLOURS,
-    FAINT,
-    HALF_WIDTH,
-    INK,
-    Picture,
-    percent_axis,
-)
+from coupling.report.plots.style import FAINT, HALF_WIDTH, INK, Picture, percent_axis
 from netsim.arrays import Floats, Ints
 from netsim.topology.base import Topology
 from netsim.topology.levels import links_in_service
 
-LOAD = LinearSegmentedColormap.from_list("load", ["#a9b5c0", "#f0b040", "#d55e00", "#c2255c"])
+LOAD = LinearSegmentedColormap.from_list("load", list(LOAD_COLOURS))
 MARKED = "#d1242f"
 _THIN, _THICK = 0.35, 1.9  # points: an idle cable, and one at the end of the scale
 _AS_LINES = 1500  # cables that are drawn one by one; more become dots, so that pages stay small

@@ -9,9 +9,10 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from coupling.report.plots.clock import Clock, zone_of
+from coupling.report.plots.clock import Clock
 from coupling.report.plots.style import HALF_WIDTH, Picture, plain_ticks
 from coupling.results.comparison import finished
+from coupling.results.pictured import node_names, slowdown_scale, zone_of
 from coupling.results.result import Result
 from netsim.arrays import Floats, Ints
 from netsim.errors import TopologyError
@@ -19,8 +20,6 @@ from netsim.hostlist import expand_hostlist
 from netsim.topology.base import Topology
 
 _TIMES, _ROWS = 480, 240  # cells of the map at most: about what a screen and an eye tell apart
-_QUANTILE = 0.98  # of node time: a few jobs that are slowed much must not hide the others
-_LEAST = 1.05  # end of the colours where nobody is slowed
 _TICKS = 5
 
 
@@ -63,19 +62,6 @@ class Gantt:
                 "slowdown": self.slowdown[row, column].round(6),
             }
         )
-
-
-def node_names(result: Result, topology: Topology | None = None) -> list[str]:
-    """
-    Return the names of all nodes, in the order of the fabric.
-
-    `topology`: its fabric; without one the links of the nodes tell. Result: as in the column
-    ``nodes`` of the job table.
-    """
-    if topology is not None:
-        return [topology.vertex_name(node) for node in range(topology.n_nodes)]
-    own = result.links.loc[result.links["class"] == "injection", "link"]
-    return list(dict.fromkeys(str(name).split(">")[0] for name in own))
 
 
 def gantt_of(
@@ -176,22 +162,6 @@ def gantt_pictures(
         )
         for place, (name, own) in enumerate(found.items())
     }
-
-
-def slowdown_scale(results: Sequence[Result]) -> float:
-    """
-    Return the slowdown at the end of the colours.
-
-    Result: 98 % of the node time of all runs is slowed less.
-    """
-    jobs = pd.concat([finished(result.jobs) for result in results])
-    order = np.argsort(jobs["slowdown"].to_numpy())
-    weight = (jobs["n_nodes"] * (jobs["end_s"] - jobs["start_s"])).to_numpy()[order]
-    total = np.cumsum(weight)
-    if not total.size:
-        return _LEAST
-    place = min(int(np.searchsorted(total, _QUANTILE * total[-1])), total.size - 1)
-    return max(_LEAST, float(jobs["slowdown"].to_numpy()[order][place]))
 
 
 def _paint(figure: Figure, gantt: Gantt, clock: Clock, scale: float, title: str) -> None:

@@ -8,6 +8,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from coupling.report.plots.colours import palette
 from coupling.report.plots.style import (
     FAINT,
     INK,
@@ -18,7 +19,6 @@ from coupling.report.plots.style import (
     legend,
     lost_bars,
     lost_numbers,
-    palette,
     places,
 )
 from coupling.results.comparison import finished

@@ -8,6 +8,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from coupling.report.plots.colours import palette
 from coupling.report.plots.fabric import Scene, fabric_picture
 from coupling.report.plots.layout import between_switches, cables_of, layout_of
 from coupling.report.plots.style import (
@@ -19,7 +20,6 @@ from coupling.report.plots.style import (
     legend,
     lost_bars,
     lost_numbers,
-    palette,
     percent_axis,
     places,
 )

@@ -8,9 +8,11 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from coupling.report.plots.clock import Clock, zone_of
-from coupling.report.plots.style import Picture, legend, palette, percent_axis
+from coupling.report.plots.clock import Clock
+from coupling.report.plots.colours import palette
+from coupling.report.plots.style import Picture, legend, percent_axis
 from coupling.results.over_time import binned
+from coupling.results.pictured import zone_of
 from coupling.results.result import Result
 from netsim.arrays import Floats
 

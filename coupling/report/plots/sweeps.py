@@ -6,7 +6,8 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from coupling.report.plots.style import FAINT, Picture, legend, palette, percent_axis
+from coupling.report.plots.colours import palette
+from coupling.report.plots.style import FAINT, Picture, legend, percent_axis
 
 _ROW_INCHES = 0.26
 _WIDTH = 5.2

@@ -7,8 +7,9 @@ import pandas as pd
 import pytest
 from coupling_samples import sample
 
-from coupling.report.plots.clock import Clock, begin_of
-from coupling.report.plots.gantt import gantt_of, gantt_pictures, slowdown_scale
+from coupling.report.plots.clock import Clock
+from coupling.report.plots.gantt import gantt_of, gantt_pictures
+from coupling.results.pictured import begin_of, slowdown_scale
 from netsim.topologies import make_topology
 
 

@@ -13,8 +13,8 @@ from coupling_samples import sample, with_dropped
 from coupling.errors import ResultError
 from coupling.experiments.experiment import Experiment
 from coupling.report.figures import run_figures, write_figures
+from coupling.report.plots.colours import palette
 from coupling.report.plots.links import level_links
-from coupling.report.plots.style import palette
 from coupling.report.provenance import assumptions
 from coupling.report.report import report_html, write_report
 from coupling.results.over_time import binned

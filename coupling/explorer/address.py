@@ -1,0 +1,151 @@
+"""What is being looked at, as the part of the page's address after ``#``."""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, fields
+from math import isfinite
+from urllib.parse import parse_qsl, quote
+
+BY = ("slowdown", "pattern", "user", "allocator", "job")
+"""By what bars are coloured."""
+_MOST_LETTERS = 4000  # of an address
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """
+    What is being looked at.
+
+    Parameters
+    ----------
+    run, beside : str
+        Names of the run, and of a second one below it; empty for the first, and for none.
+    by : str
+        One of `BY`.
+    begin_s, end_s : float, optional
+        Time that is shown; by default all.
+    low, high : float, optional
+        Nodes that are shown; by default all.
+    job : str
+        Id of the chosen job.
+    cable : str
+        Name of the chosen link.
+    at_s : float, optional
+        Moment at which the fabric is shown; by default the whole run.
+    """
+
+    run: str = ""
+    beside: str = ""
+    by: str = BY[0]
+    begin_s: float | None = None
+    end_s: float | None = None
+    low: float | None = None
+    high: float | None = None
+    job: str = ""
+    cable: str = ""
+    at_s: float | None = None
+
+    def written(self) -> str:
+        """
+        Write the address.
+
+        Examples
+        --------
+        >>> Address(run="a b", begin_s=0.5, job="7").written()
+        'run=a%20b&from=0.5&job=7'
+        """
+        return "&".join(
+            f"{key}={quote(_text(value), safe='>.:,')}"
+            for key, value in zip(_KEYS, _values(self), strict=True)
+            if value not in ("", None) and (key, value) != ("by", BY[0])
+        )
+
+
+_KEYS = ("run", "beside", "by", "from", "to", "low", "high", "job", "cable", "at")
+_NAMES = tuple(field.name for field in fields(Address))
+_NUMBERS = ("begin_s", "end_s", "low", "high", "at_s")
+
+
+def _values(address: Address) -> Iterable[str | float | None]:
+    """Return the fields in their order."""
+    return (getattr(address, name) for name in _NAMES)
+
+
+def _text(value: str | float | None) -> str:
+    """Write a value: numbers as short as they are the same when they are read back."""
+    return value if isinstance(value, str) else f"{value:.10g}"
+
+
+def read_address(text: str, runs: Iterable[str] | None = None) -> Address:
+    """
+    Read an address that anybody may have typed.
+
+    `runs`: names of runs; others are left out. Result: what is missing, unknown or no number is as
+    if it were not there.
+
+    Examples
+    --------
+    >>> read_address("#run=jigsaw&from=nan&to=7200&by=magic").written()
+    'run=jigsaw&to=7200'
+    """
+    given = dict(parse_qsl(text[:_MOST_LETTERS].removeprefix("#"), max_num_fields=50))
+    known = None if runs is None else set(runs)
+    found: dict[str, str | float] = {}
+    for key, name in zip(_KEYS, _NAMES, strict=True):
+        value = given.get(key, "")
+        if name in _NUMBERS:
+            number = _number(value)
+            if number is not None:
+                found[name] = number
+        elif value and _fits(name, value, known):
+            found[name] = value
+    return _ordered(Address(**found))  # type: ignore[arg-type]  # each by its name
+
+
+def changed(address: Address, changes: Mapping[str, str], runs: Iterable[str]) -> Address:
+    """
+    Return an address with some parts changed by somebody.
+
+    `changes`: texts by key; an empty text takes a part out.
+
+    Examples
+    --------
+    >>> changed(Address(job="7", by="job"), {"job": "", "to": "60"}, []).written()
+    'by=job&to=60'
+    """
+    given = dict(parse_qsl(address.written())) | {
+        key: value for key, value in changes.items() if isinstance(value, str)
+    }
+    text = "&".join(f"{key}={quote(value)}" for key, value in given.items() if value)
+    return read_address(text, runs)
+
+
+def _fits(name: str, value: str, runs: set[str] | None) -> bool:
+    """Say whether a field can have a value."""
+    if name in ("run", "beside"):
+        return runs is None or value in runs
+    return name != "by" or value in BY
+
+
+def _number(text: str) -> float | None:
+    """Read a number."""
+    try:
+        value = float(text)
+    except ValueError:
+        return None
+    return value if isfinite(value) else None
+
+
+def _ordered(address: Address) -> Address:
+    """Leave out parts that end before they begin."""
+    changed: dict[str, float | None] = {}
+    for first, last in (("begin_s", "end_s"), ("low", "high")):
+        a, b = getattr(address, first), getattr(address, last)
+        if a is not None and b is not None and not a < b:
+            changed |= {first: None, last: None}
+    return replaced(address, changed)
+
+
+def replaced(address: Address, changes: Mapping[str, str | float | None]) -> Address:
+    """Return an address with some fields changed."""
+    make: Callable[..., Address] = Address
+    return make(**{name: changes.get(name, getattr(address, name)) for name in _NAMES})

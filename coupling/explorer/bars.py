@@ -1,0 +1,106 @@
+"""Jobs as bars on nodes over time, laid out so that any part can be drawn and pointed at."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from coupling.explorer.raster_kernels import Cells
+from netsim.arrays import Floats, Ints
+from netsim.kernelcache import load_kernels
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """
+    A part of the plane of time and nodes.
+
+    Parameters
+    ----------
+    begin_s, end_s : float
+        Seconds of the run.
+    low, high : float
+        First node, and one past the last; node i spans i to i + 1.
+    """
+
+    begin_s: float
+    end_s: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Bars:
+    """
+    Bars of jobs on nodes.
+
+    Parameters
+    ----------
+    start_s, end_s : (J,) float array
+        Of each job.
+    begin_of : (N + 1,) int array
+        Where the bars of each node begin.
+    job : (B,) int array
+        Job of each bar, by node and start.
+    latest_s : (B,) float array
+        Latest end on the bar's node up to and with the bar.
+    """
+
+    start_s: Floats
+    end_s: Floats
+    begin_of: Ints
+    job: Ints
+    latest_s: Floats
+
+    def cells(self, window: Window, rows: int, columns: int, weight: Floats) -> Cells:
+        """
+        Draw a part.
+
+        `weight` (J,): of each job. Result: by row and column, the first node at the bottom.
+        """
+        kernels = load_kernels("coupling.explorer.raster_kernels", "kernels of the explorer", 6)
+        shape = (rows, columns)
+        cells = Cells(
+            np.zeros(shape), np.zeros(shape), np.full(shape, -1, dtype=np.int64), np.zeros(shape)
+        )
+        kernels.fill(
+            (self.begin_of, self.job),
+            (self.start_s, self.end_s, self.latest_s),
+            weight,
+            (window.begin_s, window.end_s, window.low, window.high),
+            cells,
+        )
+        return cells
+
+    def at(self, node: int, time_s: float) -> Ints:
+        """
+        Return the jobs on a node at a moment.
+
+        Result: rows of the jobs, by start.
+        """
+        if not 0 <= node < self.begin_of.size - 1:
+            return np.zeros(0, dtype=np.int64)
+        own = self.job[self.begin_of[node] : self.begin_of[node + 1]]
+        return own[(self.start_s[own] <= time_s) & (time_s < self.end_s[own])]
+
+
+def bars_of(job: Ints, node: Ints, n_nodes: int, start_s: Floats, end_s: Floats) -> Bars:
+    """
+    Lay out the bars of jobs.
+
+    `job`, `node` (B,): row of the job and number of the node of each bar. `start_s`, `end_s` (J,):
+    of each job; jobs without both are left out.
+    """
+    there = np.isfinite(start_s) & np.isfinite(end_s)
+    place = np.empty(start_s.size, dtype=np.int64)
+    place[np.argsort(start_s, kind="stable")] = np.arange(start_s.size)
+    kept = there[job]
+    job, node = job[kept], node[kept]
+    order = np.argsort(node * max(1, start_s.size) + place[job], kind="stable")
+    job, node = job[order], node[order]
+    begin_of = np.searchsorted(node, np.arange(n_nodes + 1)).astype(np.int64)
+    # Ends in whole numbers by rank, raised node by node: one running maximum serves all nodes.
+    ends = np.unique(end_s[there])
+    rank = np.searchsorted(ends, end_s[job])
+    running = np.maximum.accumulate(rank + node * max(1, ends.size)) - node * max(1, ends.size)
+    latest_s = ends[running] if ends.size else np.zeros(0)
+    return Bars(start_s, end_s, begin_of, job, latest_s)

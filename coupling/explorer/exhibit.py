@@ -1,0 +1,175 @@
+"""What can be looked at: the runs of results, each laid out when it is first asked for."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from coupling.errors import CouplingError, ResultError
+from coupling.experiments.fabrics import drawable_fabrics
+from coupling.experiments.stored import Stored, line_up
+from coupling.explorer.bars import Bars, bars_of
+from coupling.explorer.hosts import hosts_of
+from coupling.explorer.series import series_of
+from coupling.report.plots.colours import palette
+from coupling.results.comparison import finished
+from coupling.results.pictured import begin_of, node_names, slowdown_scale
+from coupling.results.result import Result
+from netsim.arrays import Floats, Ints
+from netsim.errors import TopologyError
+from netsim.topology.base import Topology
+
+_BINS = 1200  # of the overview
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Run:
+    """
+    A run, laid out to be looked at.
+
+    Parameters
+    ----------
+    name, colour : str
+        What it is called and drawn in.
+    result : Result
+        Its tables.
+    jobs : DataFrame
+        Jobs that ran.
+    row : mapping of int to int
+        Row of each job by its id.
+    names : tuple of str
+        Of all nodes.
+    node, owner : int array
+        Every node that a job had, and the row of the job, by job.
+    bars : Bars
+        Jobs on nodes over time.
+    topology : Topology or None
+        Its fabric, where it can still be built.
+    """
+
+    name: str
+    colour: str
+    result: Result
+    jobs: pd.DataFrame
+    row: dict[int, int]
+    names: tuple[str, ...]
+    node: Ints
+    owner: Ints
+    bars: Bars
+    topology: Topology | None
+
+    def nodes_of(self, row: int) -> Ints:
+        """Return the nodes of a job."""
+        first, last = np.searchsorted(self.owner, [row, row + 1])
+        return self.node[first:last]
+
+
+@dataclass(slots=True, eq=False)
+class Exhibit:
+    """
+    Runs to look at.
+
+    Parameters
+    ----------
+    title, about : str
+        What it is.
+    results : mapping of str to Result
+        The runs by name.
+    fabrics : mapping of str to Topology
+        Fabrics by name of the run, as far as they can be built.
+    """
+
+    title: str
+    about: str
+    results: dict[str, Result]
+    fabrics: dict[str, Topology]
+    colours: dict[str, str] = field(init=False)
+    begin_unix_s: float | None = field(init=False)
+    end_s: float = field(init=False)
+    scale: float = field(init=False)
+    _runs: dict[str, Run] = field(init=False, default_factory=dict)
+    _series: dict[str, dict[str, Floats]] = field(init=False, default_factory=dict)
+
+    def __post_init__(self) -> None:
+        """Note what all runs share."""
+        runs = list(self.results.values())
+        self.colours = palette(list(self.results))
+        self.begin_unix_s = begin_of(runs)
+        ends = [float(_ran(run.jobs)["end_s"].max()) for run in runs]
+        self.end_s = max((end for end in ends if end > 0), default=1.0)
+        self.scale = slowdown_scale(runs)
+
+    @property
+    def edges(self) -> Floats:
+        """Return the bounds of the bins of the overview."""
+        edges: Floats = np.linspace(0.0, self.end_s, _BINS + 1)
+        return edges
+
+    def run(self, name: str) -> Run:
+        """Return a run laid out."""
+        if name not in self._runs:
+            self._runs[name] = _laid_out(
+                name, self.colours[name], self.results[name], self.fabrics.get(name)
+            )
+        return self._runs[name]
+
+    def series(self, name: str) -> dict[str, Floats]:
+        """Return the numbers of a run over time, in the bins of `edges`."""
+        if name not in self._series:
+            result = self.results[name]
+            nodes = int(result.summary.get("nodes") or 1)
+            self._series[name] = series_of(_ran(result.jobs), result.timeline, nodes, self.edges)
+        return self._series[name]
+
+
+def exhibit_of(folders: Sequence[Path]) -> Exhibit:
+    """Open result directories."""
+    stored = [Stored.open(folder) for folder in folders]
+    lineup = line_up(stored)
+    each = iter(lineup.results)
+    fabrics = drawable_fabrics(
+        (campaign.experiment, list(islice(each, len(campaign.places)))) for campaign in stored
+    )
+    about = stored[0].manifest
+    if all(_ran(result.jobs).empty for result in lineup.results):
+        raise ResultError(f"{folders[0]}: expected a job that ran, found none to look at.")
+    return Exhibit(
+        title=" and ".join(str(campaign.manifest["name"]) for campaign in stored),
+        about=f"{about['nodes']:,} nodes of {about['fabric']}, {about['jobs']:,} jobs",
+        results={result.name: result for result in lineup.results},
+        fabrics=fabrics,
+    )
+
+
+def _ran(jobs: pd.DataFrame) -> pd.DataFrame:
+    """Return the jobs that ran, with numbers for all that is drawn."""
+    jobs = finished(jobs)
+    drawn = jobs[["start_s", "end_s", "slowdown", "lost_s"]].to_numpy(dtype=float)
+    there: pd.DataFrame = jobs.loc[np.isfinite(drawn).all(axis=1)].reset_index(drop=True)
+    return there
+
+
+def _laid_out(name: str, colour: str, result: Result, topology: Topology | None) -> Run:
+    """Lay out a run."""
+    jobs = _ran(result.jobs)
+    names = tuple(node_names(result, topology))
+    try:
+        owner, node = hosts_of(jobs["nodes"], names)
+    except TopologyError as error:
+        raise CouplingError(f"{name}: jobs.parquet: nodes: {error}") from None
+    start, end = (jobs[column].to_numpy(dtype=float) for column in ("start_s", "end_s"))
+    return Run(
+        name=name,
+        colour=colour,
+        result=result,
+        jobs=jobs,
+        row={int(job): row for row, job in enumerate(jobs["id"].tolist())},
+        names=names,
+        node=node,
+        owner=owner,
+        bars=bars_of(owner, node, len(names), start, end),
+        topology=topology,
+    )

@@ -1,0 +1,199 @@
+"""The figures of a page: made once, filled and coloured as people move."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from bokeh.core.validation import silence
+from bokeh.core.validation.warnings import MISSING_RENDERERS
+from bokeh.models import (
+    BoxAnnotation,
+    BoxSelectTool,
+    ColumnDataSource,
+    DatetimeTickFormatter,
+    FixedTicker,
+    NumeralTickFormatter,
+    PanTool,
+    Range1d,
+    ResetTool,
+    TimedeltaTicker,
+    TimedeltaTickFormatter,
+    WheelZoomTool,
+)
+from bokeh.plotting import figure
+
+from coupling.explorer.series import TITLES
+
+silence(MISSING_RENDERERS)  # a page is made before what it shows is known
+Figure = Any
+"""A figure of Bokeh, whose attributes are made when it runs."""
+INKS: Mapping[str, Mapping[str, str]] = {
+    "light": {"ink": "#24292f", "line": "#57606a", "grid": "#d0d7de", "chosen": "#b00020"},
+    "dark": {"ink": "#e6edf3", "line": "#9da7b1", "grid": "#3d444d", "chosen": "#ff7b72"},
+}
+_STRIP = 74  # pixels of a figure of the overview
+_BRUSH = "#0072b2"
+_MILLI = 1e3  # Bokeh counts time in milliseconds
+
+
+@dataclass(frozen=True, slots=True)
+class Axis:
+    """
+    Time as figures count it.
+
+    Parameters
+    ----------
+    begin_unix_s : float or None
+        Date of second 0; None: time is counted from the begin of the run.
+    """
+
+    begin_unix_s: float | None
+
+    def place(self, seconds: Any) -> Any:  # noqa: ANN401 (a number or an array)
+        """Return where a time of the run lies."""
+        return (seconds + (self.begin_unix_s or 0.0)) * _MILLI
+
+    def seconds(self, place: float) -> float:
+        """Return the time of the run at a place."""
+        return place / _MILLI - (self.begin_unix_s or 0.0)
+
+    def dress(self, plot: Figure) -> None:
+        """Let the ticks be dates, or hours and days."""
+        if self.begin_unix_s is not None:
+            plot.xaxis.formatter = DatetimeTickFormatter()
+            return
+        plot.xaxis.ticker = TimedeltaTicker()
+        plot.xaxis.formatter = TimedeltaTickFormatter(
+            days="%d d", hours="%h h", hourmin="%h:%M h", minutes="%h:%M h",
+            minsec="%h:%M:%S", seconds="%h:%M:%S",
+        )  # fmt: skip
+
+
+def time_figure(axis: Axis, x_range: Range1d, **options: Any) -> Figure:  # noqa: ANN401
+    """Return an empty figure over time."""
+    kind = "datetime" if axis.begin_unix_s is not None else "auto"
+    plot = figure(
+        x_range=x_range, x_axis_type=kind, toolbar_location=None, tools="",
+        sizing_mode="stretch_width", background_fill_color=None, border_fill_color=None,
+        outline_line_color=None, min_border_left=72, min_border_right=12, **options,
+    )  # fmt: skip
+    axis.dress(plot)
+    plot.toolbar.logo = None
+    return plot
+
+
+def strips(axis: Axis, whole: Range1d) -> dict[str, Figure]:
+    """Return the figures of the overview, each with the time that is shown as its last mark."""
+    found = {}
+    for name, title in TITLES.items():
+        last = name == list(TITLES)[-1]
+        plot = time_figure(
+            axis, whole, height=_STRIP + (26 if last else 0), name=f"over-{name}", title=title
+        )
+        plot.title.text_font_size = "12px"
+        plot.title.text_font_style = "normal"
+        plot.title.standoff = 1
+        plot.xaxis.visible = last
+        plot.yaxis.ticker.desired_num_ticks = 2
+        plot.yaxis.ticker.num_minor_ticks = 0
+        if name in ("utilization", "lost"):
+            plot.yaxis.formatter = NumeralTickFormatter(format="0.[0]%")
+        if name == "queued":
+            plot.yaxis.formatter = NumeralTickFormatter(format="0.[0]a")
+        if name == "utilization":
+            plot.y_range = Range1d(0, 1.05)
+        tool = BoxSelectTool(dimensions="width")
+        tool.overlay.fill_color = tool.overlay.line_color = _BRUSH
+        plot.add_tools(tool)
+        plot.toolbar.active_drag = tool
+        plot.add_layout(
+            BoxAnnotation(
+                fill_color=_BRUSH,
+                fill_alpha=0.13,
+                line_color=_BRUSH,
+                line_alpha=0.6,
+                level="underlay",
+            )
+        )
+        found[name] = plot
+    return found
+
+
+def draw_strips(
+    plots: Mapping[str, Figure],
+    place: Any,  # noqa: ANN401 (an array, in the units of the axis)
+    series: Mapping[str, Mapping[str, Any]],
+    colours: Mapping[str, str],
+) -> None:
+    """Draw the numbers of runs, each a line in its colour."""
+    for name, plot in plots.items():
+        for number, (run, values) in enumerate(series.items()):
+            if name in values:
+                source = ColumnDataSource({"x": place, "y": values[name]})
+                plot.line(
+                    "x", "y", source=source, line_color=colours[run], line_width=1.6,
+                    line_dash=("solid", "dashed", "dotted", "dotdash")[number % 4],
+                    name=run,
+                )  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Gantt:
+    """
+    The picture of nodes over time.
+
+    Parameters
+    ----------
+    plot : Figure
+        The figure.
+    image, marks, others : ColumnDataSource
+        The picture; the bars of the chosen job; those of jobs that it met.
+    """
+
+    plot: Figure
+    image: ColumnDataSource
+    marks: ColumnDataSource
+    others: ColumnDataSource
+
+
+def gantt(axis: Axis, shown: Range1d, nodes: Range1d, name: str) -> Gantt:
+    """Return an empty picture of nodes over time."""
+    plot = time_figure(
+        axis, shown, y_range=nodes, height=430, name=name, output_backend="canvas",
+    )  # fmt: skip
+    plot.height_policy = "fixed"
+    plot.grid.visible = False
+    plot.yaxis.ticker = FixedTicker(ticks=[])
+    pan, wheel = PanTool(), WheelZoomTool(maintain_focus=False)
+    plot.add_tools(pan, wheel, ResetTool())
+    plot.toolbar.active_drag, plot.toolbar.active_scroll = pan, wheel
+    image = ColumnDataSource({"image": [], "x": [], "y": [], "dw": [], "dh": []})
+    plot.image_rgba("image", "x", "y", "dw", "dh", source=image)
+    bars: dict[str, list[float]] = {"left": [], "right": [], "bottom": [], "top": []}
+    others, marks = ColumnDataSource(dict(bars)), ColumnDataSource(dict(bars))
+    plot.quad(
+        "left", "right", "top", "bottom", source=others, fill_alpha=0.0, line_width=1.2,
+        hatch_pattern="/", hatch_alpha=0.7, hatch_scale=8, name="others",
+    )  # fmt: skip
+    plot.quad(
+        "left", "right", "top", "bottom", source=marks, fill_alpha=0.0, line_width=2.2, name="marks"
+    )
+    return Gantt(plot, image, marks, others)
+
+
+def dress(plots: Sequence[Figure], theme: str) -> None:
+    """Colour axes, titles and marks for a light or a dark page."""
+    inks = INKS[theme]
+    for plot in plots:
+        plot.title.text_color = inks["ink"]
+        for axis in plot.axis:
+            axis.major_label_text_color = axis.axis_label_text_color = inks["ink"]
+            axis.major_label_text_font_size = "13px"
+            axis.axis_line_color = axis.major_tick_line_color = inks["line"]
+            axis.minor_tick_line_color = None
+        for grid in plot.grid:
+            grid.grid_line_color = inks["grid"]
+        for renderer in plot.renderers:
+            if renderer.name in ("marks", "others"):
+                renderer.glyph.line_color = inks["chosen"]
+                renderer.glyph.hatch_color = inks["chosen"]

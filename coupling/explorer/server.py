@@ -1,0 +1,238 @@
+"""The server of the explorer: on this machine alone, for those who have its token."""
+
+import hmac
+import json
+import secrets
+import signal
+from collections.abc import Callable
+from importlib.resources import files
+from typing import Any
+
+from bokeh.application import Application
+from bokeh.application.handlers.function import FunctionHandler
+from bokeh.embed.util import RenderItem
+from bokeh.server.auth_provider import AuthProvider
+from bokeh.server.server import BaseServer
+from bokeh.server.tornado import BokehTornado
+from bokeh.server.views.session_handler import SessionHandler
+from tornado.httpserver import HTTPServer
+from tornado.ioloop import IOLoop
+from tornado.netutil import bind_sockets
+from tornado.web import RequestHandler
+
+from coupling.errors import CouplingError
+from coupling.explorer.address import BY
+from coupling.explorer.exhibit import Exhibit
+from coupling.explorer.session import opener
+from coupling.explorer.story import html, templates
+
+HOST = "127.0.0.1"
+KEYS = (
+    ("← →", "earlier, later"),
+    ("↑ ↓", "other nodes"),
+    ("+ -", "less or more time"),
+    ("] [", "fewer or more nodes"),
+    ("0", "all of it"),
+    ("j k", "next, previous job"),
+    ("Esc", "choose nothing"),
+    ("b", "colour by something else"),
+    ("r", "another run"),
+    ("c", "another run beside it"),
+    ("/", "type a job's number"),
+    ("p", "to the panel"),
+    ("t", "dark or light"),
+    ("?", "show the keys, or hide them"),
+)
+_POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; "
+    "img-src 'self' data: blob:; connect-src 'self'; base-uri 'none'; form-action 'none'; "
+    "frame-ancestors 'none'"
+)
+_OURS = {"explorer.js": "text/javascript", "explorer.css": "text/css"}
+_STOPPING = (signal.SIGINT, signal.SIGTERM)
+_LONGEST_S = 30 * 86400  # that a page may stay open before it is joined
+
+
+class _Guard(AuthProvider):
+    """Lets in who has the token, and asked for this machine by its own name."""
+
+    def __init__(self, token: str, port: int) -> None:
+        self.token, self.port = token, port
+        self.cookie = f"fabricsim-{port}"
+        super().__init__()
+
+    def let_in(self, handler: RequestHandler) -> str | None:
+        """Return who asks; None: nobody whom we know."""
+        there = handler.get_cookie(self.cookie, "") or ""
+        known = hmac.compare_digest(there.encode(), self.token.encode())
+        return "you" if known and self.asked_rightly(handler) else None
+
+    def asked_rightly(self, handler: RequestHandler) -> bool:
+        """Say whether a request names this machine: other names may be another page's trick."""
+        return handler.request.host in (f"{HOST}:{self.port}", f"localhost:{self.port}")
+
+    @property
+    def get_user(self) -> Any:  # noqa: ANN401 (Bokeh's own type names another class)
+        """Return how one finds out who asks."""
+        return self.let_in
+
+    @property
+    def login_url(self) -> str:
+        """Return where others are sent."""
+        return "/refused"
+
+
+class _Refused(RequestHandler):
+    """Tells how to get in."""
+
+    def get(self) -> None:
+        """Say it."""
+        self.set_status(403)
+        self.set_header("Content-Type", "text/plain; charset=utf-8")
+        self.write("Open the whole address that fabricsim view printed, with its token.\n")
+
+
+class _Ours(RequestHandler):
+    """Our own script and style."""
+
+    def get(self, name: str) -> None:
+        """Send a file of the page."""
+        self.set_header("Content-Type", f"{_OURS[name]}; charset=utf-8")
+        self.set_header("X-Content-Type-Options", "nosniff")
+        self.write(_template(name))
+
+
+class _Page(SessionHandler):
+    """The page."""
+
+    def __init__(self, app: BokehTornado, *arguments: Any, **options: Any) -> None:  # noqa: ANN401
+        self.exhibit: Exhibit = options.pop("exhibit")
+        context = app.applications["/app"]
+        super().__init__(
+            app, *arguments, application_context=context, bokeh_websocket_path="/app/ws", **options
+        )
+
+    async def get(self) -> None:
+        """Send the page to who has the token; it moves from the address into a cookie."""
+        guard: _Guard = self.application.auth_provider
+        given = self.get_argument("token", "")
+        known = hmac.compare_digest(given.encode(), guard.token.encode())
+        if known and guard.asked_rightly(self):
+            self.set_cookie(guard.cookie, guard.token, httponly=True, samesite="Strict")
+            self.redirect("/")
+            return
+        if self.current_user is None:
+            self.redirect("/refused")
+            return
+        session = await self.get_session()
+        self.set_header("Content-Security-Policy", _POLICY)
+        self.set_header("Referrer-Policy", "no-referrer")
+        self.set_header("X-Content-Type-Options", "nosniff")
+        self.set_header("Cache-Control", "no-store")
+        self.write(_page(self.exhibit, session))
+
+
+def _page(exhibit: Exhibit, session: Any) -> str:  # noqa: ANN401 (a session of Bokeh)
+    """Write the page of a session."""
+    item = RenderItem(token=session.token, roots=session.document.roots).to_json()
+    names = {root.id: root.name for root in session.document.roots}
+    places = [
+        {"element": element, "id": root, "name": names[root]}
+        for root, element in item["roots"].items()
+    ]
+    return (
+        templates()
+        .get_template("page.html")
+        .render(
+            title=exhibit.title,
+            runs=list(exhibit.results),
+            colours=exhibit.colours,
+            by=BY,
+            keys=KEYS,
+            strips=[place for place in places if place["name"].startswith("over-")],
+            gantts=[place for place in places if place["name"].startswith("gantt-")],
+            items=html(json.dumps(item).replace("<", "\\u003c")),
+        )
+    )
+
+
+def _template(name: str) -> str:
+    """Return a file of the page."""
+    return files("coupling.explorer").joinpath("templates", name).read_text("utf-8")
+
+
+class Explorer:
+    """
+    The server.
+
+    Parameters
+    ----------
+    exhibit : Exhibit
+        What it shows.
+    port : int
+        Where it listens; 0: any that is free.
+    """
+
+    def __init__(self, exhibit: Exhibit, port: int = 0) -> None:
+        try:
+            self.sockets = bind_sockets(port, HOST)
+        except OSError as error:
+            raise CouplingError(
+                f"--port: expected a free port, got {port}: {error.strerror}."
+            ) from None
+        self.port = int(self.sockets[0].getsockname()[1])
+        self.token = secrets.token_urlsafe(24)
+        application = Application(FunctionHandler(opener(exhibit)))
+        tornado = BokehTornado(
+            {"/app": application},
+            extra_patterns=[
+                (r"/", _Page, {"exhibit": exhibit}),
+                (r"/refused", _Refused),
+                (r"/page/(explorer\.js|explorer\.css)", _Ours),
+            ],
+            extra_websocket_origins=[f"{HOST}:{self.port}", f"localhost:{self.port}"],
+            auth_provider=_Guard(self.token, self.port),
+            secret_key=secrets.token_bytes(32),
+            sign_sessions=True,
+            use_index=False,
+            session_token_expiration=_LONGEST_S,
+            include_headers=[],
+            include_cookies=[],
+        )
+        http = HTTPServer(tornado)
+        http.add_sockets(self.sockets)
+        self.loop = IOLoop.current()
+        self._server = BaseServer(self.loop, tornado, http)
+
+    @property
+    def address(self) -> str:
+        """Return what to open."""
+        return f"http://{HOST}:{self.port}/?token={self.token}"
+
+    def serve(self, told: Callable[[], None]) -> None:
+        """
+        Answer until a signal comes.
+
+        `told`: called when signals end it in order.
+        """
+        before = {number: signal.signal(number, self._stop) for number in _STOPPING}
+        self.begin()
+        try:
+            told()
+            self.loop.start()
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)
+            self.end()
+
+    def begin(self) -> None:
+        """Listen, once the loop runs."""
+        self._server.start()
+
+    def end(self) -> None:
+        """Listen no more."""
+        self._server.stop()
+
+    def _stop(self, *_: object) -> None:
+        """End: nothing is written, so nothing is lost."""
+        self.loop.add_callback_from_signal(self.loop.stop)

@@ -1,0 +1,320 @@
+"""What happens in one open page: it follows the address, and the address follows it."""
+
+import json
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy as np
+from bokeh.core.properties import Int, String
+from bokeh.document import Document
+from bokeh.events import MouseMove, SelectionGeometry, Tap
+from bokeh.model import DataModel
+from bokeh.models import FixedTicker, Range1d
+from bokeh.palettes import Cividis256
+
+from coupling.explorer.address import Address, changed, read_address, replaced
+from coupling.explorer.bars import Window
+from coupling.explorer.exhibit import Exhibit, Run
+from coupling.explorer.figures import INKS, Axis, Figure, Gantt, draw_strips, dress, gantt, strips
+from coupling.explorer.shades import Shades, picture_of, shades_of, weight_of
+from coupling.explorer.story import job_line, key_of, story_of
+from netsim.arrays import Ints
+
+_SOON_MS = 15  # within which changes are drawn together
+_WIDEST, _TALLEST = 2400, 1200  # points of a picture
+_LEAST_S, _LEAST_NODES = 1e-3, 1.0  # that can be shown
+_TICKS = 6
+_MOST_BARS = 2000  # of chosen jobs; more are no bars but an area
+
+
+class Channel(DataModel):
+    """What page and server tell each other besides figures."""
+
+    address = String("")  # from the page: what to show, as [number, address] in JSON
+    wish = String("")  # from the page: what to show otherwise, as [number, values] in JSON
+    theme = String("light")  # from the page
+    shown = String("")  # to the page: what is shown, as an address
+    details = String("")  # to the page: HTML of the panel
+    pointed = String("")  # to the page: what is under the pointer
+    key = String("")  # to the page: HTML of the key of colours
+    step = Int(0)  # from the page: counts up for the next job, down for the one before
+    drawn = Int(0)  # to the page: pictures so far
+
+
+class Session:
+    """
+    One open page.
+
+    Parameters
+    ----------
+    exhibit : Exhibit
+        What can be looked at.
+    document : Document
+        Bokeh's side of the page.
+    """
+
+    def __init__(self, exhibit: Exhibit, document: Document) -> None:
+        self.exhibit, self.document = exhibit, document
+        self.axis = Axis(exhibit.begin_unix_s)
+        self.runs = list(exhibit.results)
+        self.address = Address(run=self.runs[0])
+        begin, end = float(self.axis.place(0.0)), float(self.axis.place(exhibit.end_s))
+        self.time = Range1d(begin, end, bounds=(begin, end), name="time")
+        self.nodes = Range1d(0.0, 1.0, name="nodes")
+        self.channel = Channel(name="channel")
+        self.strips = strips(self.axis, Range1d(begin, end))
+        self.brushes = [plot.center[-1] for plot in self.strips.values()]
+        self.gantts = [gantt(self.axis, self.time, self.nodes, f"gantt-{i}") for i in (0, 1)]
+        self._shades: dict[tuple[str, str], Shades] = {}
+        self._moving = self._due = False
+        self._strips_drawn = False
+        self._connect()
+
+    def _connect(self) -> None:
+        """Hear what happens in the page, and put the figures there."""
+        self.channel.on_change("address", lambda _attr, _old, new: self._asked(new))
+        self.channel.on_change("wish", lambda _attr, _old, new: self._changed(new))
+        self.channel.on_change("step", lambda _attr, old, new: self._step(new - old))
+        self.channel.on_change("theme", lambda _attr, _old, _new: self._dress())
+        for axis in (self.time, self.nodes):
+            for edge in ("start", "end"):
+                axis.on_change(edge, lambda _attr, _old, _new: self._moved())
+        for number, own in enumerate(self.gantts):
+            own.plot.on_event(Tap, partial(self._tapped, number))
+            own.plot.on_event(MouseMove, partial(self._pointed, number))
+            for side in ("inner_width", "inner_height"):
+                own.plot.on_change(side, lambda _attr, _old, _new: self._soon())
+        for plot in self.strips.values():
+            plot.on_event(SelectionGeometry, self._brushed)
+        self.gantts[0].plot.tags = [self.channel]
+        for plot in (*self.strips.values(), *(own.plot for own in self.gantts)):
+            self.document.add_root(plot)
+
+    @property
+    def plots(self) -> list[Figure]:
+        """Return all figures."""
+        return [*self.strips.values(), *(own.plot for own in self.gantts)]
+
+    def _asked(self, message: str) -> None:
+        """Show what the page's address asks for."""
+        found = _told(message)
+        if isinstance(found, str):
+            self._follow(read_address(found, self.runs))
+
+    def _changed(self, message: str) -> None:
+        """Show something otherwise."""
+        found = _told(message)
+        if isinstance(found, dict):
+            self._follow(changed(self.address, found, self.runs))
+
+    def _follow(self, address: Address) -> None:
+        """Show what an address says."""
+        self.address = address if address.run else replaced(address, {"run": self.runs[0]})
+        run, end_s = self.exhibit.run(self.address.run), self.exhibit.end_s
+        asked = self.address
+        self._moving = True
+        begin = min(max(asked.begin_s or 0.0, 0.0), end_s - _LEAST_S)
+        end = min(end_s if asked.end_s is None else asked.end_s, end_s)
+        self.time.start, self.time.end = (
+            float(self.axis.place(begin)), float(self.axis.place(max(end, begin + _LEAST_S))),
+        )  # fmt: skip
+        n = len(run.names)
+        low = min(max(asked.low or 0.0, 0.0), n - _LEAST_NODES)
+        high = min(n if asked.high is None else asked.high, n)
+        self.nodes.bounds = (0.0, float(n))
+        self.nodes.start, self.nodes.end = low, float(max(high, low + _LEAST_NODES))
+        self._moving = False
+        self._draw_strips()
+        self._soon()
+
+    def _moved(self) -> None:
+        """Take over what was panned, zoomed or brushed."""
+        if self._moving:
+            return
+        run, end_s = self.exhibit.run(self.address.run), self.exhibit.end_s
+        window = self._window(run)
+        whole = window.begin_s <= end_s * 1e-9 and window.end_s >= end_s * (1 - 1e-9)
+        all_ = window.low <= 0 and window.high >= len(run.names)
+        self.address = replaced(
+            self.address,
+            {
+                "begin_s": None if whole else round(window.begin_s, 3),
+                "end_s": None if whole else round(window.end_s, 3),
+                "low": None if all_ else round(window.low, 2),
+                "high": None if all_ else round(window.high, 2),
+            },
+        )
+        self._soon()
+
+    def _brushed(self, event: SelectionGeometry) -> None:
+        """Show the time that was brushed."""
+        begin, end = (float(event.geometry[edge]) for edge in ("x0", "x1"))
+        least, most = (float(self.axis.place(t)) for t in (0.0, self.exhibit.end_s))
+        begin, end = max(begin, least), min(end, most)
+        if event.final and begin < end:
+            self.time.update(start=begin, end=end)
+
+    def _soon(self) -> None:
+        """Draw shortly, once for all that has changed by then."""
+        if not self._due:
+            self._due = True
+            self.document.add_timeout_callback(self._draw, _SOON_MS)
+
+    def _draw(self) -> None:
+        """Draw what the address says."""
+        self._due = False
+        for brush in self.brushes:
+            brush.update(left=self.time.start, right=self.time.end)
+        names = [self.address.run, self.address.beside]
+        for own, name in zip(self.gantts, names, strict=True):
+            own.plot.visible = bool(name)
+            if name:
+                self._draw_gantt(own, self.exhibit.run(name))
+        run = self.exhibit.run(self.address.run)
+        self.channel.shown = self.address.written()
+        self.channel.key = key_of(
+            self.exhibit, self.address.by, self._shades_of(run), Cividis256[::32]
+        )
+        self.channel.details = story_of(self.exhibit, run, self.address)
+        self.channel.drawn += 1
+
+    def _window(self, run: Run) -> Window:
+        """Return what is shown of the plane of time and nodes."""
+        begin, end = (self.axis.seconds(place) for place in (self.time.start, self.time.end))
+        low, high = max(0.0, self.nodes.start), min(float(len(run.names)), self.nodes.end)
+        begin = max(0.0, begin)
+        return Window(
+            begin, max(end, begin + _LEAST_S), min(low, len(run.names) - 1.0), max(high, low + 0.1)
+        )
+
+    def _draw_gantt(self, own: Gantt, run: Run) -> None:
+        """Draw nodes over time."""
+        window = self._window(run)
+        low, high = float(np.floor(window.low)), float(np.ceil(window.high))
+        window = Window(window.begin_s, window.end_s, low, high)
+        columns = min(max(own.plot.inner_width or 0, 300), _WIDEST)
+        rows = int(min(max(own.plot.inner_height or 0, 200), _TALLEST, high - low))
+        shades = self._shades_of(run)
+        cells = run.bars.cells(window, rows, columns, weight_of(shades))
+        mean = self.address.by == "slowdown"
+        image = picture_of(cells, shades, mean=mean)
+        x, last = (float(self.axis.place(t)) for t in (window.begin_s, window.end_s))
+        own.image.data = {"image": [image], "x": [x], "y": [low], "dw": [last - x],
+                          "dh": [high - low]}  # fmt: skip
+        own.plot.title.text = run.name
+        _label(own.plot, run, window)
+        row = run.row.get(int(self.address.job)) if self.address.job.isdecimal() else None
+        own.marks.data = self._bars(run, [] if row is None else [row])
+
+    def _shades_of(self, run: Run) -> Shades:
+        """Return the colours of a run's jobs."""
+        key = (run.name, self.address.by)
+        if key not in self._shades:
+            self._shades[key] = shades_of(
+                run.jobs, self.address.by, run.name, Cividis256, self.exhibit.scale
+            )
+        return self._shades[key]
+
+    def _bars(self, run: Run, rows: list[int]) -> dict[str, list[float]]:
+        """Return the bars of jobs, nodes beside each other as one."""
+        bars: dict[str, list[float]] = {"left": [], "right": [], "bottom": [], "top": []}
+        for row in rows:
+            spans = _spans(run.nodes_of(row))[: _MOST_BARS - len(bars["left"])]
+            left, right = (
+                float(self.axis.place(run.jobs[name].iloc[row])) for name in ("start_s", "end_s")
+            )
+            for first, last in spans:
+                for side, value in (("left", left), ("right", right), ("bottom", float(first)),
+                                    ("top", last + 1.0)):  # fmt: skip
+                    bars[side].append(value)
+        return bars
+
+    def _draw_strips(self) -> None:
+        """Draw the overview, once."""
+        if self._strips_drawn:
+            return
+        self._strips_drawn = True
+        edges = self.exhibit.edges
+        series = {name: self.exhibit.series(name) for name in self.runs}
+        place = self.axis.place((edges[:-1] + edges[1:]) / 2)
+        draw_strips(self.strips, place, series, self.exhibit.colours)
+        self._dress()
+
+    def _dress(self) -> None:
+        """Colour the figures as the page is."""
+        if self.channel.theme in INKS:
+            dress(self.plots, self.channel.theme)
+
+    def _step(self, by: int) -> None:
+        """Choose the next job that starts in what is shown, or the one before."""
+        run = self.exhibit.run(self.address.run)
+        window = self._window(run)
+        start = run.bars.start_s
+        order = np.argsort(start, kind="stable")
+        shown = order[(start[order] >= window.begin_s) & (start[order] < window.end_s)]
+        if not shown.size:
+            return
+        row = run.row.get(int(self.address.job)) if self.address.job.isdecimal() else None
+        place = np.flatnonzero(shown == row) if row is not None else np.zeros(0)
+        at = (int(place[0]) + by) % shown.size if place.size else (0 if by > 0 else -1)
+        self.address = replaced(self.address, {"job": str(run.jobs["id"].iloc[shown[at]])})
+        self._soon()
+
+    def _tapped(self, number: int, event: Tap) -> None:
+        """Choose the job that was clicked."""
+        found = self._at(number, event)
+        chosen = "" if found is None else str(found[0].jobs["id"].iloc[found[1]])
+        self.address = replaced(self.address, {"job": chosen})
+        self._soon()
+
+    def _pointed(self, number: int, event: MouseMove) -> None:
+        """Say what is under the pointer."""
+        found = self._at(number, event)
+        self.channel.pointed = "" if found is None else job_line(*found)
+
+    def _at(self, number: int, event: Any) -> tuple[Run, int] | None:  # noqa: ANN401 (has x, y)
+        """Return run and row of the job at a place."""
+        name = (self.address.run, self.address.beside)[number]
+        if not name or event.x is None or event.y is None:
+            return None
+        run = self.exhibit.run(name)
+        rows = run.bars.at(int(np.floor(event.y)), self.axis.seconds(event.x))
+        return (run, int(rows[-1])) if rows.size else None
+
+
+def _told(message: str) -> object:
+    """Return what the page said; None for nonsense."""
+    try:
+        _, found = json.loads(message)
+    except (ValueError, TypeError):
+        return None
+    return found
+
+
+def _label(plot: Figure, run: Run, window: Window) -> None:
+    """Name some of the nodes that are shown."""
+    first, last = int(window.low), int(window.high)
+    step = max(1, (last - first) // _TICKS)
+    ticks = list(range(-(-first // step) * step, last, step))
+    plot.yaxis.major_label_overrides = {tick + 0.5: run.names[tick][:12] for tick in ticks}
+    plot.yaxis.ticker = FixedTicker(ticks=[tick + 0.5 for tick in ticks])
+
+
+def _spans(nodes: Ints) -> list[tuple[int, int]]:
+    """Return runs of numbers that count up by one."""
+    nodes = np.unique(nodes)
+    cut = np.flatnonzero(np.diff(nodes) > 1)
+    firsts = nodes[np.concatenate([[0], cut + 1])] if nodes.size else nodes
+    lasts = nodes[np.concatenate([cut, [nodes.size - 1]])] if nodes.size else nodes
+    return list(zip(firsts.tolist(), lasts.tolist(), strict=True))
+
+
+def opener(exhibit: Exhibit) -> Callable[[Document], None]:
+    """Return what Bokeh calls for every page that is opened."""
+
+    def opened(document: Document) -> None:
+        document.title = f"{exhibit.title} - fabricsim"
+        Session(exhibit, document)
+
+    return opened

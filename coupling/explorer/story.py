@@ -1,0 +1,164 @@
+"""What the panel says about what was chosen, as HTML."""
+
+from collections.abc import Mapping, Sequence
+from functools import cache
+from typing import Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+
+from coupling.explorer.address import Address, replaced
+from coupling.explorer.exhibit import Exhibit, Run
+from coupling.explorer.shades import Shades
+from coupling.report.columns import seconds
+from coupling.results.readable import number, ratio
+
+_MOST = 12  # victims, or culprits, that are named
+_LONG = 600  # letters of a list of nodes
+
+
+@cache
+def templates() -> Environment:
+    """Return the templates: whatever is not marked as HTML is escaped."""
+    return Environment(
+        loader=PackageLoader("coupling.explorer"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+
+
+def story_of(exhibit: Exhibit, run: Run, address: Address) -> str:
+    """Return the panel."""
+    job = _job(run, address)
+    return (
+        templates()
+        .get_template("panel.html")
+        .render(
+            run=run.name,
+            about=exhibit.about,
+            facts=_summary(run) if job is None else [],
+            wanted=address.job,
+            job=job,
+        )
+    )
+
+
+def key_of(exhibit: Exhibit, by: str, shades: Shades, ramp: Sequence[str]) -> str:
+    """Return the key of colours."""
+    return (
+        templates()
+        .get_template("key.html")
+        .render(
+            ramp=ramp if by == "slowdown" else (),
+            end=ratio(exhibit.scale),
+            key=shades.key,
+            missing="A colour for each job." if by == "job" else shades.missing,
+        )
+    )
+
+
+def job_line(run: Run, row: int) -> str:
+    """Say what a job is, in a line."""
+    job = run.jobs.iloc[row]
+    return (
+        f"job {job['id']}: {job['n_nodes']} nodes, {job['pattern'] or 'no traffic'}, runs "
+        f"{duration(job['end_s'] - job['start_s'])}, slowdown {ratio(job['slowdown'])}"
+    )
+
+
+def duration(value: float) -> str:
+    """
+    Write a time as people say it.
+
+    Examples
+    --------
+    >>> duration(90061), duration(7322), duration(75.4), duration(0.25)
+    ('1 d 1 h', '2 h 2 min', '1 min 15 s', '250 ms')
+    """
+    whole = int(value)
+    if value < 60:  # noqa: PLR2004 (a minute)
+        return seconds(value)
+    for size, unit, small, smaller in (
+        (86400, "d", 3600, "h"),
+        (3600, "h", 60, "min"),
+        (60, "min", 1, "s"),
+    ):
+        if whole >= size:
+            return f"{whole // size} {unit} {whole % size // small} {smaller}"
+    return seconds(value)
+
+
+def _summary(run: Run) -> list[tuple[str, str]]:
+    """Return what is said of a run as a whole."""
+    summary = run.result.summary
+    shares = ("utilization_steady",)
+    told = {
+        "utilization_steady": "steady utilisation",
+        "mean_wait_s": "mean wait",
+        "mean_interference": "mean interference",
+        "max_interference": "largest interference",
+        "mean_slowdown": "mean slowdown",
+        "makespan_s": "makespan",
+    }
+    found = []
+    for key, name in told.items():
+        value = summary.get(key)
+        if isinstance(value, (int, float)):
+            text = f"{value:.1%}" if key in shares else ratio(value)
+            found.append((name, duration(value) if key.endswith("_s") else text))
+    return found
+
+
+def _job(run: Run, address: Address) -> Mapping[str, Any] | None:
+    """Return what is said of the chosen job; None where there is none."""
+    row = run.row.get(int(address.job)) if address.job.isdecimal() else None
+    if row is None:
+        return None
+    job = run.jobs.iloc[row]
+    nodes = str(job["nodes"])
+    return {
+        "id": str(job["id"]),
+        "facts": [
+            ("pattern", str(job["pattern"]) or "does not communicate"),
+            ("communicates", f"{job['comm_fraction']:.0%} of the time, alone"),
+            ("nodes", str(job["n_nodes"])),
+            ("submitted", duration(job["submit_s"])),
+            ("waits", duration(job["wait_s"])),
+            ("starts", duration(job["start_s"])),
+            ("runs", duration(job["end_s"] - job["start_s"])),
+            ("slowdown", ratio(job["slowdown"])),
+            ("by other jobs", ratio(job["interference"])),
+            ("by its placement", ratio(job["placement_factor"])),
+            ("lost to others", duration(job["lost_s"])),
+        ],
+        "nodes": nodes if len(nodes) <= _LONG else f"{nodes[:_LONG]} ...",
+        "culprits": _others(run, address, int(job["id"]), ("victim", "culprit")),
+        "victims": _others(run, address, int(job["id"]), ("culprit", "victim")),
+    }
+
+
+def _others(run: Run, address: Address, job: int, sides: tuple[str, str]) -> list[dict[str, str]]:
+    """Return whom a job lost time to, or whom it cost time, the worst first."""
+    blame = run.result.blame
+    rows = blame[(blame[sides[0]] == job) & (blame["lost_node_s"] > 0)]
+    total = rows.groupby(sides[1], sort=False)["lost_node_s"].sum().sort_values(ascending=False)
+    found = []
+    for other, lost in list(total.items())[:_MOST]:
+        own = rows[rows[sides[1]] == other].sort_values("lost_node_s", ascending=False)
+        told = int(str(other)) in run.row
+        found.append(
+            {
+                "id": str(other) if told else "unknown",
+                "href": f"#{replaced(address, {'job': str(other)}).written()}" if told else "",
+                "lost": f"{number(lost / 3600)} node-hours",
+                "where": str(own["link_class"].iloc[0]),
+            }
+        )
+    return found
+
+
+def html(text: str) -> Markup:
+    """Mark what templates here have written."""
+    return Markup(text)  # noqa: S704 (escaped by the template)

@@ -1,0 +1,59 @@
+"""What pictures of results share: dates, names of nodes, the end of the colours."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+
+from coupling.results.comparison import finished
+from coupling.results.result import Result
+from netsim.topology.base import Topology
+
+_QUANTILE = 0.98  # of node time: a few jobs that are slowed much must not hide the others
+_LEAST = 1.05  # end of the colours where nobody is slowed
+_LAST_S = 2.5e11  # the year 9999, beyond which there are no dates
+
+
+def begin_of(results: Sequence[Result]) -> float | None:
+    """Return the date of second 0, where all runs have one and the same, and end before 9999."""
+    begins = {result.summary.get("log_begin_unix_s") for result in results}
+    begin = begins.pop() if len(begins) == 1 else None
+    ends = [float(result.timeline["time_s"].max()) for result in results if len(result.timeline)]
+    if begin is None or not 0 <= begin <= begin + max(ends, default=0.0) < _LAST_S:
+        return None
+    return float(begin)
+
+
+def zone_of(results: Sequence[Result]) -> str:
+    """Return the time zone of the logs of runs, UTC where they do not tell one and the same."""
+    zones = {str(result.summary.get("log_time_zone", "UTC")) for result in results}
+    return zones.pop() if len(zones) == 1 else "UTC"
+
+
+def node_names(result: Result, topology: Topology | None = None) -> list[str]:
+    """
+    Return the names of all nodes, in the order of the fabric.
+
+    `topology`: its fabric; without one the links of the nodes tell. Result: as in the column
+    ``nodes`` of the job table.
+    """
+    if topology is not None:
+        return [topology.vertex_name(node) for node in range(topology.n_nodes)]
+    own = result.links.loc[result.links["class"] == "injection", "link"]
+    return list(dict.fromkeys(str(name).split(">")[0] for name in own))
+
+
+def slowdown_scale(results: Sequence[Result]) -> float:
+    """
+    Return the slowdown at the end of the colours.
+
+    Result: 98 % of the node time of all runs is slowed less.
+    """
+    jobs = pd.concat([finished(result.jobs) for result in results])
+    order = np.argsort(jobs["slowdown"].to_numpy())
+    weight = (jobs["n_nodes"] * (jobs["end_s"] - jobs["start_s"])).to_numpy()[order]
+    total = np.cumsum(weight)
+    if not total.size:
+        return _LEAST
+    place = min(int(np.searchsorted(total, _QUANTILE * total[-1])), total.size - 1)
+    return max(_LEAST, float(jobs["slowdown"].to_numpy()[order][place]))

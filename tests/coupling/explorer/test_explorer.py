@@ -1,0 +1,245 @@
+"""The explorer in a real browser, as people use it."""
+
+import re
+from dataclasses import replace
+from urllib.parse import urlsplit
+
+import pytest
+from chromium import NO_BROWSER, PROGRAM
+from coupling_samples import sample
+from explorer_help import command, served
+
+from coupling.explorer.exhibit import Exhibit, exhibit_of
+
+pytestmark = pytest.mark.skipif(PROGRAM is None, reason=NO_BROWSER)
+EVIL = '<img src=x onerror="window.hit=1"><script>window.hit=2</script>"\'{{7*7}}'
+
+
+@pytest.fixture(scope="module")
+def explorer(small_result):
+    """Return the explorer of the small result, as it listens."""
+    with served(exhibit_of([small_result])) as found:
+        yield found
+
+
+def shown(page, expected, *, seconds=20):
+    """Wait until the address holds something, and return its fields."""
+    page.wait_for_function(
+        "text => new RegExp(text).test(location.hash)", arg=expected, timeout=seconds * 1000
+    )
+    return dict(part.split("=", 1) for part in urlsplit(page.url).fragment.split("&"))
+
+
+def place(page, index=0):
+    """Return the box of the frame of a picture of nodes over time, within its axes."""
+    figure = page.evaluate(
+        """index => {
+          const doc = Bokeh.documents[0], plot = doc.get_model_by_name(`gantt-${index}`);
+          const box = Bokeh.index.find_one(plot).el.getBoundingClientRect();
+          const inner = Bokeh.index.find_one(plot).frame.bbox;
+          return [box.x + inner.left, box.y + inner.top, inner.width, inner.height];
+        }""",
+        index,
+    )
+    return dict(zip(("x", "y", "width", "height"), figure, strict=True))
+
+
+def panel(page, text):
+    """Wait until the panel says something, and return all it says."""
+    page.wait_for_function(
+        "text => document.getElementById('panel').innerText.includes(text)", arg=text
+    )
+    return page.inner_text("#panel")
+
+
+def test_it_opens_and_asks_no_other_host(explorer, opened):
+    page = opened(explorer.address)
+
+    assert "small" in page.inner_text("h1")
+    assert "16 nodes" in panel(page, "16 nodes")
+    assert page.faults == []
+    assert {urlsplit(url).netloc for url in page.asked if not url.startswith("data:")} == {
+        f"127.0.0.1:{explorer.port}"
+    }
+    assert explorer.token not in page.url
+
+
+def test_a_click_chooses_the_job_under_the_pointer(explorer, opened, small_result):
+    page = opened(explorer.address)
+    box = place(page)
+
+    page.mouse.click(box["x"] + box["width"] * 0.3, box["y"] + box["height"] * 0.5)
+
+    chosen = int(shown(page, "job=")["job"])
+    run = exhibit_of([small_result]).run("random")
+    at_s = 0.3 * exhibit_of([small_result]).end_s
+    job = run.jobs.iloc[run.row[chosen]]
+    assert job["start_s"] <= at_s * 1.02
+    assert job["end_s"] >= at_s * 0.98
+    assert f"Job {chosen}" in panel(page, f"Job {chosen}")
+
+
+def test_a_drag_over_the_overview_chooses_a_time(explorer, opened):
+    page = opened(explorer.address)
+    box = place(page)
+    strip = page.locator("#overview > div").first.bounding_box()
+    y = strip["y"] + strip["height"] / 2
+
+    page.mouse.move(box["x"] + box["width"] * 0.25, y)
+    page.mouse.down()
+    page.mouse.move(box["x"] + box["width"] * 0.5, y, steps=4)
+    page.mouse.up()
+
+    fields = shown(page, "from=.*to=")
+    assert 0 < float(fields["from"]) < float(fields["to"])
+
+
+def test_a_culprit_leads_to_its_victims(explorer, opened, small_result):
+    exhibit = exhibit_of([small_result])
+    blame = exhibit.run("random").result.blame
+    victim, culprit = blame.sort_values("lost_node_s").iloc[-1][["victim", "culprit"]]
+    page = opened(f"{explorer.address}#job={victim}")
+    panel(page, f"Job {victim}")
+
+    page.get_by_role("link", name=str(culprit), exact=True).first.click()
+
+    told = panel(page, f"Job {culprit}")
+    assert str(victim) in told.split("Whom it slowed")[1]
+
+
+def test_keys_alone_do_everything(explorer, opened):
+    page = opened(explorer.address)
+
+    page.keyboard.press("+")
+    first = shown(page, "from=")
+    page.keyboard.press("ArrowRight")
+    page.wait_for_function("text => !location.hash.includes(text)", arg=f"from={first['from']}&")
+    second = shown(page, "from=")
+    assert float(second["to"]) > float(first["to"])
+    page.keyboard.press("]")
+    shown(page, "low=")
+    page.keyboard.press("j")
+    chosen = shown(page, "job=")["job"]
+    panel(page, f"Job {chosen}")
+    page.keyboard.press("b")
+    shown(page, "by=pattern")
+    page.keyboard.press("c")
+    shown(page, "beside=")
+    page.keyboard.press("Escape")
+    page.wait_for_function("() => !location.hash.includes('job=')")
+    page.keyboard.press("0")
+    page.wait_for_function("() => !location.hash.includes('from=')")
+    page.keyboard.press("/")
+    page.keyboard.type("5")
+    page.keyboard.press("Enter")
+    shown(page, "job=5")
+    page.keyboard.press("Escape")
+    page.keyboard.press("?")
+    assert page.locator("#keys").is_visible()
+    page.keyboard.press("t")
+    assert "dark" in page.locator("html").get_attribute("class")
+
+
+def test_the_address_shows_the_same_to_another(explorer, opened):
+    page = opened(explorer.address)
+    page.keyboard.press("j")
+    page.keyboard.press("+")
+    page.keyboard.press("b")
+    shown(page, "by=.*from=.*job=")
+    before = page.url, panel(page, "Job ")
+
+    other = opened(f"{explorer.address}#{urlsplit(page.url).fragment}")
+    page.reload()
+    page.wait_for_selector("body[data-drawn]")
+
+    assert panel(page, "Job ") == panel(other, "Job ") == before[1]
+    assert urlsplit(page.url).fragment == urlsplit(other.url).fragment
+    assert page.url == before[0]
+
+
+def test_back_returns_to_what_was_looked_at(explorer, opened):
+    page = opened(explorer.address)
+    page.keyboard.press("j")
+    first = panel(page, "Job ")
+    page.keyboard.press("j")
+    page.wait_for_function("text => document.getElementById('panel').innerText != text", arg=first)
+
+    page.go_back()
+
+    page.wait_for_function("text => document.getElementById('panel').innerText == text", arg=first)
+
+
+def test_two_runs_stand_beside_each_other_in_the_same_time(explorer, opened):
+    page = opened(explorer.address)
+    page.select_option("#beside", "first-free")
+    shown(page, "beside=first-free")
+
+    page.keyboard.press("+")
+    page.keyboard.press("j")
+    shown(page, "job=")
+
+    page.wait_for_function(
+        """() => {
+          const doc = Bokeh.documents[0];
+          const [a, b] = [0, 1].map(i => doc.get_model_by_name(`gantt-${i}`));
+          const marks = plot => plot.renderers.find(r => r.name === "marks").data_source;
+          return a.visible && b.visible && a.x_range === b.x_range
+            && [a, b].every(plot => marks(plot).data.left.length > 0);
+        }"""
+    )
+
+
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+def test_axe_finds_no_fault(explorer, opened, dark):
+    from axe_playwright_python.sync_playwright import Axe  # noqa: PLC0415 (with its browser)
+
+    page = opened(explorer.address, dark=dark)
+    page.keyboard.press("j")
+    panel(page, "Job ")
+    page.keyboard.press("?")
+
+    found = Axe().run(page).response["violations"]
+
+    assert [(rule["id"], [node["html"] for node in rule["nodes"]]) for rule in found] == []
+
+
+def test_at_400_pixels_nothing_is_cut_off(explorer, opened):
+    page = opened(explorer.address, width=400)
+    page.keyboard.press("j")
+    panel(page, "Job ")
+
+    assert page.evaluate("document.documentElement.scrollWidth") == 400
+
+
+def test_hostile_names_are_text(opened):
+    runs = [sample(EVIL, lost_s=(600.0, 0.0, 0.0)), sample("jigsaw")]
+    runs = [replace(run, jobs=run.jobs.assign(pattern=EVIL)) for run in runs]
+    runs = [
+        replace(
+            run,
+            links=run.links.assign(link=run.links["link"].str.replace("n0", "n[0-7]")),
+            blame=run.blame.assign(link_class=EVIL),
+        )
+        for run in runs
+    ]
+    links = [f"n{i}>s1.0" for i in range(8)]
+    runs = [replace(run, links=run.links.iloc[[0] * 8].assign(link=links)) for run in runs]
+    exhibit = Exhibit(EVIL, EVIL, {run.name: run for run in runs}, {})
+    with served(exhibit) as explorer:
+        page = opened(f"{explorer.address}#job=11&by=pattern")
+        told = panel(page, "Job 11")
+        page.goto(f"{explorer.address}#job={EVIL}&cable={EVIL}")
+        panel(page, "No job")
+
+        assert EVIL in told
+        assert EVIL in page.inner_text("h1")
+        assert page.evaluate("String(window.hit)") == "undefined"
+        assert page.locator("img").count() == 0
+        assert page.faults == []
+
+
+def test_the_command_serves_it(small_result, opened):
+    with command(small_result) as (_, address):
+        page = opened(address)
+
+        assert re.search(r"\d+ jobs", panel(page, "jobs"))

@@ -1,0 +1,94 @@
+"""Address, numbers over time, colours: the parts of the explorer that need no browser."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from coupling_samples import sample
+from hypothesis import given
+from hypothesis import strategies as st
+
+from coupling.explorer.address import Address, read_address
+from coupling.explorer.raster_kernels import Cells
+from coupling.explorer.series import lost_share, series_of
+from coupling.explorer.shades import Shades, picture_of, points_of, shades_of
+
+
+@given(
+    st.builds(
+        Address,
+        run=st.text(max_size=5),
+        by=st.sampled_from(["slowdown", "user", "job"]),
+        begin_s=st.none() | st.integers(-5, 10).map(float),
+        end_s=st.none() | st.integers(11, 20).map(float),
+        low=st.none() | st.just(0.5),
+        job=st.text(max_size=5),
+        cable=st.text(max_size=5),
+        at_s=st.none() | st.floats(0, 1e6).map(lambda x: round(x, 3)),
+    )
+)
+def test_what_is_written_is_read_back(address):
+    assert read_address(f"#{address.written()}") == address
+
+
+@pytest.mark.parametrize(
+    "text", ["", "#", "&&&", "#from=nan&to=inf", "#from=9&to=3", "#by=x", "#run=other", "#%ff=%00"]
+)
+def test_an_address_of_nonsense_shows_everything(text):
+    assert read_address(text, ["one"]) == Address()
+
+
+def test_what_is_lost_is_spread_over_the_run_of_a_job():
+    """2 nodes lose 3 of 6 s, 1 node 2 of 2 s: of 4 nodes 1 node in each of the first 4 s, say."""
+    jobs = pd.DataFrame(
+        {"start_s": [0.0, 4.0], "end_s": [6.0, 6.0], "lost_s": [3.0, 2.0], "n_nodes": [2, 1]}
+    )
+
+    share = lost_share(jobs, 4, np.array([0.0, 2.0, 4.0, 6.0, 8.0]))
+
+    np.testing.assert_allclose(share, [0.25, 0.25, 0.5, 0.0], atol=1e-12)
+
+
+def test_the_overview_has_means_over_time():
+    run = sample("random")  # 7 of 8 nodes busy until 1800 s, 6 until 3600, 4 until 5400
+
+    found = series_of(run.jobs, run.timeline, 8, np.array([0.0, 3600.0, 5400.0]))
+
+    np.testing.assert_allclose(found["utilization"], [(7 + 6) / 16, 0.5])
+    np.testing.assert_allclose(found["queued"], [0, 0])
+    np.testing.assert_allclose(found["lost"], [0, 0])
+
+
+def test_colours_are_kept_as_points():
+    assert points_of(["#0072b2"]).tolist() == [0xFFB27200]
+
+
+def test_classes_have_colours_of_their_own_and_the_rest_one():
+    jobs = pd.DataFrame({"pattern": ["a"] * 3 + ["b"] * 2 + [""], "id": range(6), "slowdown": 1.0})
+
+    found = shades_of(jobs, "pattern", "random", ["#000000"], 2.0)
+
+    assert list(found.key) == ["a", "b", ""]
+    assert found.place.tolist() == [0, 0, 0, 1, 1, 2]
+    assert shades_of(jobs, "user", "random", ["#000000"], 2.0).missing
+    assert list(shades_of(jobs, "allocator", "ta", ["#000000"], 2.0).key) == ["ta"]
+
+
+def test_the_ramp_ends_at_the_scale():
+    jobs = pd.DataFrame({"slowdown": [1.0, 1.5, 2.0, 9.0]})
+
+    assert shades_of(jobs, "slowdown", "", ["#000000"] * 11, 2.0).place.tolist() == [0, 5, 10, 10]
+
+
+def test_idle_cells_are_transparent_and_full_ones_opaque():
+    cells = Cells(
+        np.array([[0.0, 1.0, 0.5]]), np.array([[0.0, 1.0, 0.5]]), np.array([[-1, 0, 1]]),
+        np.array([[0.0, 1.0, 0.5]]),
+    )  # fmt: skip
+    shades = Shades({}, np.array([0, 1]), points_of(["#000000", "#ffffff"]))
+
+    for mean, last in ((True, 0xFFFFFF), (False, 0xFFFFFF)):
+        idle, full, half = picture_of(cells, shades, mean=mean)[0].tolist()
+        assert idle == 0
+        assert full >> 24 == 255
+        assert 128 < half >> 24 < 255
+        assert half & 0xFFFFFF == last
