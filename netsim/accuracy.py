@@ -61,7 +61,7 @@ class Comparison:
     model : str
         The contention model.
     nodes : int
-        Nodes of the machine.
+        Nodes of the machine, or of the smallest.
     cases, jobs : int
         Scenes, and jobs in all of them.
     mean_error, p90_error, worst_error : float
@@ -74,6 +74,8 @@ class Comparison:
         Spearman's rank correlation.
     source : str
         The command that measured it.
+    most_nodes : int, optional
+        Nodes of the largest machine, where there were several.
     """
 
     machine: str
@@ -93,6 +95,7 @@ class Comparison:
     bias: float
     rank: float
     source: str
+    most_nodes: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -249,7 +252,10 @@ def accuracy_sentence(setting: Setting) -> str:
         )
     errors = _span([f"{100 * row.mean_error:.1f}" for row in rows])
     bias = _span([f"{row.bias:.2f}" for row in rows])
-    jobs, nodes = sum(row.jobs for row in rows), _span([str(row.nodes) for row in rows])
+    jobs, nodes = (
+        sum(row.jobs for row in rows),
+        _span([str(n) for row in rows for n in (row.nodes, row.most_nodes) if n]),
+    )
     return (
         f"{errors} % is the mean error of the interference that model {setting.model} predicts, "
         f"against packet-level simulation of {where} ({jobs:,} jobs on {nodes} nodes); it finds "

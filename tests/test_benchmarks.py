@@ -8,10 +8,12 @@ from dataclasses import asdict
 from importlib import import_module
 from pathlib import Path
 
+import numpy as np
 import pytest
 from measured.judge import BARS
+from measured.matrix import CELLS, Truth, scene
 
-from benchmarks import evidence, structure
+from benchmarks import evidence, matrix, structure
 from benchmarks.accuracy import record_comparisons
 from netsim.accuracy import Comparison, comparisons
 
@@ -125,6 +127,32 @@ def test_the_structure_of_a_tree_is_counted(tmp_path):
     assert found.rooms == {"netsim.low", "netsim.one", "netsim.two"}
     assert len(found.arrows) == 3
     assert found.upward() == 2
+
+
+def test_what_is_known_is_kept_and_no_more_is_simulated_when_time_is_over(tmp_path, monkeypatch):
+    """Two scenes of made-up truth: they come back as they were, and nothing else does."""
+    path = tmp_path / "matrix.json"
+    known = [scene(*CELLS[0], number) for number in (0, 1)]
+    said = {
+        one.digest: Truth(np.linspace(1.0, 1.3, len(one.jobs)), np.ones(len(one.jobs)))
+        for one in known
+    }
+    matrix.write_kept(said, path)
+    monkeypatch.setattr(matrix, "CELLS", CELLS[:1])
+    monkeypatch.setattr(matrix.read_kept, "__defaults__", (path,))
+    monkeypatch.setattr(matrix.write_kept, "__defaults__", (path,))
+    monkeypatch.setattr(matrix, "WANTED", 4)
+
+    found = matrix.measure(matrix.gather(0))
+
+    assert [one.scene.number for one in found] == [0, 1]
+    true, null = matrix.joined(found, "null")
+    assert true == pytest.approx(np.concatenate([said[one.digest].interference for one in known]))
+    assert np.all(null == 1.0)
+    assert [row for row in matrix.table(found, 1) if "| d-mod-k | 1 |" in row]
+    ranks = {job.per_node for job in known[1].jobs}
+    rows = matrix.comparisons(found)
+    assert {row.ranks_per_node for row in rows} <= ranks  # of odd scenes alone
 
 
 @pytest.mark.heavy

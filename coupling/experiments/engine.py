@@ -33,6 +33,7 @@ from coupling.results.summary import summarize
 from coupling.stopping import demand_told
 from netsim.accuracy import setting_of
 from netsim.topology.base import Topology
+from netsim.topology.spread import evened
 from scheduler.allocators.base import Allocator, Bounded
 from scheduler.cluster import Cluster
 from scheduler.job import Job
@@ -208,6 +209,8 @@ def _coupled(setup: Setup, progress: Progress | None) -> _Coupled:
     begin_s = time.process_time()
     schedule = _simulate(setup, (cluster, allocator, pacing), watchers)
     cost_of_job = None if costs is None else costs.costs()
+    if pacing.network is not None and ledger is not None:
+        ledger.links.nbytes = evened(pacing.network.topology, ledger.links.nbytes)
     return _Coupled(
         schedule,
         LinkLedger(topology.n_links) if ledger is None else ledger.links,

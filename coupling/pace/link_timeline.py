@@ -7,6 +7,7 @@ import numpy as np
 from coupling.pace.network import NetworkPace
 from netsim.arrays import Floats, Ints
 from netsim.contention.constants import bytes_per_link
+from netsim.topology.spread import evened
 from scheduler.allocation import Allocation
 from scheduler.observer import Observer
 from scheduler.rates import Pace
@@ -102,7 +103,7 @@ class LinkTimeline(Observer):
         Result: a row per bin from time 0 on, a column per directed link.
         """
         used = min(self._most, int(np.ceil(self.end_s / self.width_s)))
-        return self._nbytes[:used]
+        return evened(self._network.topology, self._nbytes[:used])
 
     def _reach(self, now_s: float) -> None:
         """Make bins wide enough for time to be inside."""

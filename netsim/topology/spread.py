@@ -78,6 +78,22 @@ def link_names(topology: Topology) -> Callable[[int], str]:
     return name
 
 
+def evened(topology: Topology, carried: Floats) -> Floats:
+    """
+    Spread what pools carried over their links.
+
+    `carried` (..., E): bytes, of a pool at the link that stands for it. Result (..., E): on each
+    link in service by its share of the pool's capacity; as they came where there are no pools.
+    """
+    if topology.spread is None or not isinstance(topology, FatTree):
+        return carried
+    of = pools(topology).of
+    works = links_in_service(topology)
+    share = np.where(works, topology.spread.capacity / topology.capacity[of], 0.0)
+    found: Floats = carried[..., of] * share
+    return found
+
+
 def as_built(topology: Topology) -> Topology:
     """Return a fabric without what says that switches choose."""
     if topology.spread is None:

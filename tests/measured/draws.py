@@ -182,14 +182,7 @@ def _draw_ranks(
     rng: np.random.Generator, n_nodes: int
 ) -> tuple[tuple[str, Pattern], int, int, int]:
     """Draw a pattern, ranks that keep it below `MOST_FLOWS`, ranks wanted, and ranks per node."""
-    name = str(rng.choice(sorted(PATTERNS)))
-    options: Mapping[str, Any]
-    if name == "matrix":
-        options = {"file": _matrix_file(int(rng.integers(4)))}
-    else:
-        several = _OPTIONS.get(name, ({},))
-        options = several[int(rng.integers(len(several)))]
-    pattern = make_pattern({"name": name, **options})
+    name, pattern = _draw_pattern(rng)
     per_node = int(rng.choice([1, 1, 2, 4]))
     most = n_nodes * per_node // 3
     wanted = n_ranks = int(2 ** rng.uniform(2.0, np.log2(most)))
@@ -198,6 +191,47 @@ def _draw_ranks(
     while rank_flows(pattern, n_ranks).src.size > MOST_FLOWS:
         n_ranks //= 2
     return (name, pattern), n_ranks, wanted, per_node
+
+
+def _draw_pattern(rng: np.random.Generator) -> tuple[str, Pattern]:
+    """Draw a pattern and its options."""
+    name = str(rng.choice(sorted(PATTERNS)))
+    options: Mapping[str, Any]
+    if name == "matrix":
+        options = {"file": _matrix_file(int(rng.integers(4)))}
+    else:
+        several = _OPTIONS.get(name, ({},))
+        options = several[int(rng.integers(len(several)))]
+    return name, make_pattern({"name": name, **options})
+
+
+def draw_pattern(
+    rng: np.random.Generator, most_ranks: int, most_flows: int
+) -> tuple[str, Pattern, int]:
+    """
+    Draw a pattern and its ranks.
+
+    Parameters
+    ----------
+    rng : Generator
+        Where numbers come from.
+    most_ranks : int
+        At least 8; a measured matrix has its own.
+    most_flows : int
+        Ranks are halved until an iteration has no more messages.
+
+    Returns
+    -------
+    (name, pattern, n_ranks)
+        At least 2 ranks.
+    """
+    name, pattern = _draw_pattern(rng)
+    n_ranks = int(2 ** rng.uniform(2.0, np.log2(most_ranks)))
+    if name == "matrix":
+        n_ranks = _MATRIX_RANKS
+    while rank_flows(pattern, n_ranks).src.size > most_flows:
+        n_ranks //= 2
+    return name, pattern, n_ranks
 
 
 def _traffic(

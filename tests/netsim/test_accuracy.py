@@ -316,3 +316,10 @@ def test_the_prose_of_the_page_on_the_model_states_the_bias_of_the_table():
         bias["always communicating", "accurate"],
     ]
     np.testing.assert_allclose([float(one) for one in said.groups()], expected, atol=0.0051)
+
+
+def test_a_comparison_over_machines_of_several_sizes_names_the_least_and_the_largest(table):
+    table(row(nodes=128, most_nodes=1024))
+    torus = Setting("fast", "per-sender", "torus", ("dimension-order",), (1,), 0.0)
+
+    assert "(7 jobs on 128 to 1024 nodes)" in accuracy_sentence(torus)

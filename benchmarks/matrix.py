@@ -1,0 +1,311 @@
+"""
+Contention models against packets on every kind of machine, under static and adaptive routings.
+
+Run: ``python -m benchmarks.matrix [MINUTES]``. Scenes are drawn by number; what packets say of
+each is kept in `benchmarks/matrix.json`, and the command goes on where it stopped, scene by
+scene on all machines, for so many minutes of CPU time (20). Then it writes the tables, and the rows
+that results quote. Scenes of even number are for design, those of odd number are reported.
+"""
+
+import json
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+from measured.matrix import CELLS, ITERATIONS, MACHINES, Job, Scene, Truth, scene, truth
+from measured.packets import CONTENDED, Errors, errors
+
+from benchmarks import asking
+from benchmarks.accuracy import record_comparisons
+from benchmarks.evidence import record
+from netsim.accuracy import Comparison, routing_kind
+from netsim.arrays import Floats
+from netsim.contention.constants import ConstantsOf
+from netsim.contention_models import CONTENTION_MODELS, make_contention_model
+from netsim.errors import ContentionError
+from netsim.routings import make_routing
+from netsim.topology.kind import machine_kind
+from netsim.topology.spread import as_built
+
+COMMAND = "python -m benchmarks.matrix"
+KEPT = Path(__file__).with_name("matrix.json")
+WANTED = 40  # scenes of each machine and routing
+MINUTES = 20  # of CPU time
+_FEWEST_JOBS = 15  # of a row that results quote
+_SLOW_OR_STATED = {
+    "exact",
+    "packets",
+    "load-ratio",
+    "always-on-max-min",
+    "hop-cost",
+    "assumed",
+}
+MODELS = tuple(name for name in CONTENTION_MODELS if name not in _SLOW_OR_STATED)
+_SHARES = (0.0, 0.3, 0.5, 0.7, 0.95, 1.01)  # bounds of classes of f
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Measured:
+    """A scene, what packets say of it, and what each model does: with buffers and without."""
+
+    scene: Scene
+    truth: Truth
+    alone_s: Floats
+    wet: Mapping[str, Floats]
+    dry: Mapping[str, Floats]
+
+
+def read_kept(path: Path = KEPT) -> dict[str, Truth]:
+    """Return what packets said so far, by digest of the scene."""
+    if not path.exists():
+        return {}
+    rows = json.loads(path.read_text(encoding="utf-8"))
+    return {
+        row["scene"]: Truth(np.array(row["interference"]), np.array(row["alone_s"])) for row in rows
+    }
+
+
+def write_kept(kept: Mapping[str, Truth], path: Path = KEPT) -> None:
+    """Write what packets said, to the digits that a comparison can use."""
+    rows = [
+        {
+            "scene": digest,
+            "interference": [float(f"{value:.6g}") for value in found.interference],
+            "alone_s": [float(f"{value:.6g}") for value in found.alone_s],
+        }
+        for digest, found in sorted(kept.items())
+    ]
+    path.write_text("[\n" + ",\n".join(json.dumps(row) for row in rows) + "\n]\n", encoding="utf-8")
+
+
+def gather(minutes: float) -> list[Scene]:
+    """Simulate scenes until the time is over; return all whose truth is known."""
+    kept, found = read_kept(), []
+    end_s = time.process_time() + 60.0 * minutes
+    fresh = 0
+    for number in range(WANTED):
+        for machine, routing in CELLS:
+            one = scene(machine, routing, number)
+            if one.digest not in kept:
+                if time.process_time() > end_s:
+                    continue
+                kept[one.digest] = truth(one)
+                fresh += 1
+                if fresh % 20 == 0:
+                    write_kept(kept)
+                    print(f"{number} {machine} {routing}", file=sys.stderr, flush=True)
+            found.append(one)
+    write_kept(kept)
+    return found
+
+
+def predicted(name: str, one: Scene, *, dry: bool = False) -> Floats | None:
+    """Return the interference that a model predicts; None where it refuses the routing."""
+    fabric = replace(one.topology, buffer_bytes=0.0) if dry else one.topology
+    try:
+        model = make_contention_model(name, fabric)
+    except ContentionError:
+        return None
+    for job, own in one.traffic.items():
+        model.start(job, own)
+    values = model.solve()
+    return np.array([values[job] for job in one.traffic])
+
+
+def measure(scenes: Sequence[Scene]) -> list[Measured]:
+    """Ask the models."""
+    kept, found = read_kept(), []
+    for one in scenes:
+        wet, dry = (
+            {
+                name: values
+                for name in MODELS
+                if (values := predicted(name, one, dry=dry)) is not None
+            }
+            for dry in (False, True)
+        )
+        constants = ConstantsOf(one.topology)
+        alone = np.array([constants(own).iteration_s for own in one.traffic.values()])
+        found.append(Measured(one, kept[one.digest], alone, wet, dry))
+    return found
+
+
+Choose = Callable[[Job], bool]
+
+
+def joined(
+    found: Sequence[Measured], name: str, chosen: Choose = lambda _: True, *, dry: bool = False
+) -> tuple[Floats, Floats]:
+    """Return true and predicted interference of all jobs that are chosen."""
+    keep = [np.array([chosen(job) for job in one.scene.jobs]) for one in found]
+    true = [one.truth.interference[own] for one, own in zip(found, keep, strict=True)]
+    said = [(one.dry if dry else one.wet)[name][own] for one, own in zip(found, keep, strict=True)]
+    return np.concatenate([*true, np.empty(0)]), np.concatenate([*said, np.empty(0)])
+
+
+def short(found: Sequence[Measured], name: str, chosen: Choose = lambda _: True) -> str:
+    """Write mean, contended and bias of a model, or that it has none."""
+    if not found or name not in found[0].wet:
+        return "-"
+    true, said = joined(found, name, chosen)
+    if not np.any(true > CONTENDED):
+        return f"{100 * np.mean(np.abs(said - true) / true):.1f}" if true.size else "-"
+    e = errors(true, said)
+    return f"{e.mean:.1f} / {e.contended:.1f} / {e.bias:.2f} / {e.rank:.2f}"
+
+
+def table(found: Sequence[Measured], half: int) -> list[str]:
+    """Return a row for each machine and routing of one half."""
+    names = [name for name in MODELS if name != "null"]
+    heads = " | ".join(names)
+    lines = [
+        f"| machine | routing | scenes | jobs | true mean / worst | null | {heads} | alone |",
+        "| --- | --- | ---: | ---: | --- | ---: |" + " --- |" * len(names) + " --- |",
+    ]
+    for machine, routing in CELLS:
+        part = [
+            one
+            for one in found
+            if (one.scene.machine, one.scene.routing) == (machine, routing)
+            and one.scene.number % 2 == half
+        ]
+        if not part:
+            continue
+        true = joined(part, "null")[0]
+        row = " | ".join(short(part, name) for name in names)
+        off = np.concatenate([one.alone_s / one.truth.alone_s - 1.0 for one in part])
+        alone = (
+            f"{100 * np.abs(off).mean():.1f} ({100 * off.mean():+.1f})"
+            if part[0].wet.get("fast") is not None
+            else "-"
+        )
+        lines.append(
+            f"| {machine} | {routing} | {len(part)} | {true.size} | {true.mean():.2f} / "
+            f"{true.max():.1f} | {100 * np.mean(1.0 - 1.0 / true):.1f} | {row} | {alone} |"
+        )
+    return lines
+
+
+def classes(found: Sequence[Measured]) -> Iterator[tuple[str, Choose]]:
+    """Yield the classes of jobs by pattern, f and ranks."""
+    for name in sorted({job.name for one in found for job in one.scene.jobs}):
+        yield name, lambda job, name=name: job.name == name  # type: ignore[misc]
+    for low, high in pairwise(_SHARES):
+        yield (
+            f"f from {low:g}",
+            lambda job, low=low, high=high: low <= job.fraction < high,  # type: ignore[misc]
+        )
+    for ranks in (1, 2, 4, 8):
+        yield f"{ranks} ranks a node", lambda job, ranks=ranks: job.per_node == ranks  # type: ignore[misc]
+
+
+def by_class(found: Sequence[Measured]) -> list[str]:
+    """Return a row for each class of jobs, for static routings and for those that choose."""
+    lines = [
+        "| jobs | static: number | fast | accurate | adaptive and spray: number | fast |",
+        "| --- | ---: | --- | --- | ---: | --- |",
+    ]
+    reported = [one for one in found if one.scene.number % 2 and "fast" in one.wet]
+    halves = [
+        [one for one in reported if bool(one.scene.topology.spread) == free]
+        for free in (False, True)
+    ]
+    for title, chosen in classes(found):
+        count = [sum(chosen(job) for one in part for job in one.scene.jobs) for part in halves]
+        lines.append(
+            f"| {title} | {count[0]} | {short(halves[0], 'fast', chosen)} | "
+            f"{short(halves[0], 'accurate', chosen)} | {count[1]} | "
+            f"{short(halves[1], 'fast', chosen)} |"
+        )
+    return lines
+
+
+def comparisons(found: Sequence[Measured]) -> list[Comparison]:
+    """Return the rows that results quote: of the half that is reported."""
+    cells: dict[tuple[str, str], list[Measured]] = {}
+    for one in found:
+        if one.scene.number % 2:
+            built = as_built(one.scene.topology)
+            way = routing_kind(make_routing(one.scene.routing, built))
+            cells.setdefault((machine_kind(built), way), []).append(one)
+    rows = []
+    for (machine, way), part in cells.items():
+        for name in part[0].wet:
+            for dry in (False, True):
+                for ranks in (1, 2, 4, 8):
+                    true, said = joined(part, name, lambda job, r=ranks: job.per_node == r, dry=dry)  # type: ignore[misc]
+                    if true.size < _FEWEST_JOBS or not np.any(true > CONTENDED):
+                        continue
+                    sizes = [one.scene.topology.n_nodes for one in part]
+                    buffer = 0.0 if dry else part[0].scene.topology.buffer_bytes
+                    cases = sum(any(j.per_node == ranks for j in one.scene.jobs) for one in part)
+                    e = errors(true, said)
+                    rows.append(_row((machine, way, name), ranks, buffer, (cases, sizes), e))
+    return rows
+
+
+def _row(
+    names: tuple[str, str, str], ranks: int, buffer: float, size: tuple[int, list[int]], e: Errors
+) -> Comparison:
+    """Return a row of the table that results quote; `size`: scenes, and nodes of each."""
+    (machine, way, name), (cases, sizes) = names, size
+    return Comparison(
+        machine=machine,
+        routing=way,
+        ranks_per_node=ranks,
+        fairness="per-sender",
+        buffer_bytes=buffer,
+        load="drawn patterns, f from 0.1 to 1",
+        model=name,
+        nodes=min(sizes),
+        most_nodes=max(sizes),
+        cases=cases,
+        jobs=e.n_jobs,
+        mean_error=e.mean / 100,
+        p90_error=e.p90 / 100,
+        worst_error=e.worst / 100,
+        contended_error=e.contended / 100,
+        bias=e.bias,
+        rank=e.rank,
+        source=COMMAND,
+    )
+
+
+def main() -> int:
+    """Go on with the scenes, print and record the tables."""
+    found = measure(gather(asking.count(__doc__, "MINUTES", MINUTES)))
+    per_cell = len(found) // len(CELLS)
+    lines = [
+        (
+            f"{len(found)} of {WANTED * len(CELLS)} scenes ({per_cell} a machine and routing), "
+            f"{len(MACHINES)} machines of 128 to 1088 nodes; 3 to 8 jobs of all patterns, f 0.1 to "
+            "1, 1 to 8 ranks a node, drawn by number; the same jobs on the same nodes under all "
+            "routings of a machine. Truth: model `packets`, switch `codes`, "
+            f"{ITERATIONS} iterations of the slowest job. Columns of models, in per cent: mean "
+            "error / that of jobs above 1.05 / bias / rank; null: mean error of 1; -: the model "
+            "refuses the routing. Alone: error of the time alone (with its sign). Half that is "
+            "reported:"
+        ),
+        "",
+        *table(found, 1),
+        "",
+        "Half for design:",
+        "",
+        *table(found, 0),
+        "",
+        "By pattern, f and ranks, half that is reported:",
+        "",
+        *by_class(found),
+    ]
+    print("\n".join(lines))
+    record("Validation matrix: models against packets on every machine", COMMAND, lines)
+    record_comparisons(COMMAND, comparisons(found))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
