@@ -44,6 +44,7 @@ from scheduler.simulator import Schedule, simulate
 Progress = Callable[[str, int, int], None]
 """Called with what is running, jobs ended and jobs in all."""
 
+_REFERENCE = "reference run times"
 _OF_THE_INFINITE = ("utilization_steady", "makespan_s", "mean_wait_s", "mean_turnaround_s")
 
 
@@ -82,6 +83,19 @@ def run_parts(experiment: Experiment, parts: Parts, progress: Progress | None = 
         coupled = _coupled(setup, progress)
         alone = _uncoupled(setup, progress) if experiment.self_check else None
     return _tabulate(setup, coupled, alone)
+
+
+def planned(experiment: Experiment) -> tuple[str, ...]:
+    """
+    Return what the simulations of an experiment with all it compares are called.
+
+    Result: each once; as `phases` and `with_reference_runtimes` report them.
+    """
+    names = [name for variant in experiment.variants() for name in phases(variant)]
+    replayed = experiment.replay is not None and "free_from" in experiment.replay
+    if replayed or (experiment.runtime_means != "isolated" and experiment.model != "assumed"):
+        names = [_REFERENCE, *names]
+    return tuple(names)
 
 
 def phases(experiment: Experiment) -> tuple[str, ...]:
@@ -125,7 +139,7 @@ def _recorded_work(experiment: Experiment, parts: Parts, progress: Progress | No
     setup = Setup.of(as_it_was, parts)
     allocator = setup.allocator()
     played = Cluster(parts.topology), allocator, setup.rates.begin(allocator)
-    watchers = _tellers(setup, "reference run times", progress)
+    watchers = _tellers(setup, _REFERENCE, progress)
     did = _did(_simulate(setup, played, watchers, free_from_s=inf))
     jobs = tuple(replace(job, runtime_s=did[job.id]) for job in parts.workload.jobs)
     return replace(parts, workload=replace(parts.workload, jobs=jobs))
@@ -146,7 +160,7 @@ def _simulated_slowdowns(
     ordinary = _simulate(
         setup,
         (Cluster(parts.topology), allocator, setup.rates.begin(allocator)),
-        _tellers(setup, "reference run times", progress),
+        _tellers(setup, _REFERENCE, progress),
     )
     return {
         record.job.id: record.interference * record.placement_factor for record in ordinary.records

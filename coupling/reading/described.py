@@ -8,7 +8,7 @@ from coupling.errors import SnapshotError
 from coupling.reading.files import read_json
 from fabricsim.checking import brief
 from fabricsim.checking.documents import parse_json, parse_toml
-from fabricsim.checking.inputs import read_text
+from fabricsim.checking.inputs import read_text, without_packing
 from netsim.errors import NetsimError
 from netsim.formats.importers.registry import FORMATS, guess_format
 from netsim.formats.importers.sketch import Settings
@@ -34,8 +34,9 @@ def described(what: str, form: str | None) -> tuple[Any, Path]:
         )
     if what == "-" and form is None:
         return _from_stdin(), Path()
-    if form is None and path.suffix in {".json", ".toml"}:
-        return _inner(_toml(path) if path.suffix == ".toml" else read_json(path), what), path.parent
+    ending = Path(without_packing(path.name)).suffix.lower()
+    if form is None and ending in {".json", ".toml"}:
+        return _inner(_toml(path) if ending == ".toml" else read_json(path), what), path.parent
     spec = {"kind": "file", "path": path.name}
     return (spec if form is None else {**spec, "format": form}), path.parent
 

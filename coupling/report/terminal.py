@@ -33,11 +33,12 @@ from coupling.results.comparison import (
     present_columns,
     write_column,
 )
-from coupling.results.readable import EXACT_ONE, duration
+from coupling.results.readable import EXACT_ONE, duration, percent
 from coupling.results.remarks import accuracy_lines, dropped_lines, remark_lines
 from coupling.results.result import Result
 
 _REDRAW_S = 0.2
+_TELL_S = 30.0  # between lines where there is no terminal
 _BETTER = " Better than Baseline: speed-ups above 1, ratios below 1."
 _UNBOUNDED = 10_000  # columns: more than any table needs
 
@@ -161,8 +162,8 @@ class ProgressDisplay:
     """
     Shows how far runs are, on stderr, also several at once; a context, called now and then.
 
-    On a terminal a bar with the time left per run; elsewhere a line per finished run. Calls
-    between two redraws cost next to nothing.
+    On a terminal a bar with the time left per run, and one for all of them; elsewhere a line per
+    finished run, and one now and then. Calls between two redraws cost next to nothing.
 
     Parameters
     ----------
@@ -170,9 +171,18 @@ class ProgressDisplay:
         Where to write; stderr by default.
     unit : str, default "jobs"
         What is counted.
+    plan : sequence of str, optional
+        All that will run, each once, as it is called when it does; it tells how long all of it
+        takes.
     """
 
-    def __init__(self, stream: TextIO | None = None, unit: str = "jobs") -> None:
+    def __init__(
+        self, stream: TextIO | None = None, unit: str = "jobs", plan: Sequence[str] = ()
+    ) -> None:
+        self._unit, self._plan = unit, frozenset(plan)
+        self._began_s = time.monotonic()
+        self._tell_s = self._began_s + _TELL_S
+        self._all: TaskID | None = None
         self._console = Console(file=stream or sys.stderr, highlight=False, markup=False)
         self._live = self._console.is_terminal
         self._bars = Progress(
@@ -221,18 +231,37 @@ class ProgressDisplay:
         if shown is None or done < shown.done:
             name = visible(what)
             task = self._bars.add_task(name, total=total) if self._live else TaskID(-1)
-            shown = self._shown[what] = _Shown(task, began_s=now_s)
+            shown = self._shown[what] = _Shown(task, began_s=now_s, total=total)
+            if self._live and self._all is None and len(self._plan) > 1:
+                self._all = self._bars.add_task("all runs", total=len(self._plan) * total)
         elif done == shown.done or (done < total and now_s < shown.next_s):
             return
         shown.done = done
         shown.next_s = now_s + _REDRAW_S
         if self._live:
             self._bars.update(shown.task, completed=done)
+            if self._all is not None:
+                ended = sum(own.done for name, own in self._shown.items() if name in self._plan)
+                self._bars.update(self._all, completed=ended)
         elif done == total:
-            self._console.print(
-                f"{visible(what)}: {total:,} jobs in {duration(now_s - shown.began_s)}",
-                soft_wrap=True,
-            )
+            spent = duration(now_s - shown.began_s)
+            self._say(f"{visible(what)}: {total:,} {self._unit} in {spent}")
+        elif now_s >= self._tell_s:
+            self._tell_s = now_s + _TELL_S
+            self._say(f"{visible(what)}: {done:,} of {total:,} {self._unit}{self._left(now_s)}")
+
+    def _say(self, line: str) -> None:
+        """Print a line."""
+        self._console.print(line, soft_wrap=True)
+
+    def _left(self, now_s: float) -> str:
+        """Say how far all of it is, and how long the rest takes; nothing where nobody knows."""
+        parts = [own.done / own.total for name, own in self._shown.items() if name in self._plan]
+        share = sum(parts) / max(len(self._plan), 1)
+        if not share:
+            return ""
+        left = duration((now_s - self._began_s) * (1.0 / share - 1.0))
+        return f"; {percent(share, 0)} of all runs, about {left} left"
 
 
 @dataclass(slots=True)
@@ -241,5 +270,6 @@ class _Shown:
 
     task: TaskID
     began_s: float
+    total: int
     done: int = 0
     next_s: float = 0.0

@@ -8,6 +8,7 @@ from typing import Any
 from coupling.errors import SnapshotError
 from coupling.reading.described import described, left_open
 from coupling.reading.fabric import topology_of, usual_routing
+from coupling.reading.inputs import demand_one_stdin
 from coupling.reading.table import Table
 from coupling.record.places import MOST_RANKS, Places, place
 from coupling.results.readable import counted
@@ -109,6 +110,15 @@ def read_site(
         running.held,
         running.looked_s,
     )
+
+
+def refuse_two_stdins(site: Mapping[str, Any]) -> None:
+    """
+    Refuse two inputs of a site that are both standard input.
+
+    `site`: keywords of `read_site` and of commands beside them.
+    """
+    demand_one_stdin({f"--{name.replace('_', '-')}": value for name, value in site.items()})
 
 
 def site_of_snapshot(snapshot: Snapshot) -> Site:

@@ -105,6 +105,26 @@ class Pieces:
         return piece
 
 
+def without_packing(name: str) -> str:
+    """
+    Return the name of a file without what says how it is packed.
+
+    Parameters
+    ----------
+    name : str
+        Of a file.
+
+    Returns
+    -------
+    str
+        The same without ``.gz``, ``.xz`` or ``.zst`` at its end.
+    """
+    for ending in (".gz", ".xz", ".zst"):
+        if name.lower().endswith(ending):
+            return name[: -len(ending)]
+    return name
+
+
 def _unpacked(stored: io.BufferedReader) -> Callable[[int], bytes]:
     """Return what gives the next bytes, unpacked as their beginning says."""
     begin = stored.peek(len(_XZ))

@@ -50,6 +50,7 @@ def run_export(
     file,no_fallback -U FILE``; ``-`` is standard output. `base`: dump of the tables in force, which
     all other traffic keeps; None: D-mod-k, or what OpenSM's ftree fills where parts are missing.
     """
+    demand_one_stdin({"SNAPSHOT": path, "--fabric": fabric, "--base": base, "--name-map": name_map})
     wiring, irregularity, snapshot = _snapshot_on(path, fabric, name_map)
     dump = None if base is None else read_lft_dump(read_text(base, SnapshotError), str(base))
     start = tables_in_force(wiring, dump, str(base or fabric))
@@ -117,6 +118,7 @@ def run_load(path: Path, fabric: Path, name_map: Path | None = None, *, as_json:
     `path`: dump of OpenSM or of `dump_fts`; ``-`` is standard input. `fabric`: output of
     `ibnetdiscover` on the fabric.
     """
+    demand_one_stdin({"DUMP": path, "--fabric": fabric, "--name-map": name_map})
     wiring, irregularity = read_wiring(fabric, name_map)
     dump = read_lft_dump(read_text(path, SnapshotError), str(path))
     try:

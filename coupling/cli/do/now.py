@@ -10,7 +10,7 @@ from coupling.reading.files import write_table, write_whole
 from coupling.report.columns import text_of
 from coupling.report.now import now_html, terminal_parts
 from coupling.site.now import now_of
-from coupling.site.site import read_site
+from coupling.site.site import read_site, refuse_two_stdins
 
 
 def run_now(
@@ -39,6 +39,7 @@ def run_now(
     """
     if out is not None and out.suffix not in (".csv", ".parquet"):
         raise SnapshotError(f"--out {out}: expected a name that ends in .csv or .parquet.")
+    refuse_two_stdins(site)
     found = now_of(read_site(**site))
     if html is not None:
         write_whole(html, now_html(found))

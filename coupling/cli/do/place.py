@@ -11,12 +11,11 @@ from coupling.errors import SnapshotError
 from coupling.guard import remark
 from coupling.reading.fabric import demand_same, read_wiring
 from coupling.reading.files import write_table, write_whole
-from coupling.reading.inputs import demand_one_stdin
 from coupling.report.columns import text_lines, text_of
 from coupling.report.place import place_html, place_parts
 from coupling.site.options import Option, Placing
 from coupling.site.placing import document_of, place_on
-from coupling.site.site import Site, read_site
+from coupling.site.site import Site, read_site, refuse_two_stdins
 from coupling.snapshots.partition_check import partition_faults, traffic_faults
 from coupling.snapshots.snapshot import snapshot_from
 from fabricsim.checking.inputs import read_text
@@ -76,8 +75,7 @@ def run_place(
             "--lft: expected a file, with --isolated and --base (the tables that are loaded) "
             "beside it."
         )
-    named = {"--topology": site["topology"], "--squeue": site["squeue"], "--sacct": site["sacct"]}
-    demand_one_stdin({**named, "--profile": site["profile"], "--base": base})
+    refuse_two_stdins(site | {"base": base})
     here = read_site(**site)
     tables = None
     if base is not None:

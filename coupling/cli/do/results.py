@@ -9,6 +9,7 @@ from typing import Any
 
 from coupling.cli.do.estimate import print_json
 from coupling.errors import ResultError
+from coupling.experiments.engine import planned
 from coupling.experiments.fabrics import drawable_fabrics
 from coupling.experiments.moment import moment
 from coupling.experiments.rerun import REPEATED, Rerun
@@ -54,7 +55,7 @@ def run_rerun(folder: Path, *, workers: int, as_json: bool) -> bool:
         If there is no complete result, or an input has gone.
     """
     stored = Stored.open(folder)
-    with ProgressDisplay() as progress:
+    with ProgressDisplay(plan=planned(stored.experiment)) as progress:
         found = run_again(stored, workers=workers, progress=progress)
     if as_json:
         print_json(

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from coupling.errors import ExperimentError, Stopped
 from coupling.experiments.campaign import Campaign, run_campaign
+from coupling.experiments.engine import planned
 from coupling.experiments.experiment import Experiment
 from coupling.experiments.fabrics import drawable_fabrics
 from coupling.guard import remark
@@ -63,7 +64,7 @@ def run_experiment(
         experiment = replace(experiment, plugins=(*experiment.plugins, *map(str, plugins)))
     folder = out or default_folder(experiment.name, resume=resume)
     try:
-        with ProgressDisplay() as progress:
+        with ProgressDisplay(plan=() if resume else planned(experiment)) as progress:
             campaign = run_campaign(
                 experiment, folder, workers=workers, resume=resume, csv=csv, progress=progress
             )

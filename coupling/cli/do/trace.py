@@ -11,6 +11,7 @@ from coupling.reading.files import write_whole
 from coupling.report.columns import text_lines, text_of
 from coupling.report.log import terminal_parts, trace_html
 from coupling.results.readable import listing
+from fabricsim.checking.inputs import without_packing
 from scheduler.workload import GENERATORS, READERS, Workload, make_workload
 from scheduler.workload.statistics import trace_numbers
 from scheduler.workload.writers import write_trace
@@ -81,9 +82,7 @@ def _read(path: Path, form: str | None, filters: Mapping[str, Any]) -> Workload:
 
 def _guess(path: Path) -> str:
     """Return the format that the end of a name stands for."""
-    name = path.name.lower()
-    for packed in (".gz", ".xz", ".zst"):
-        name = name.removesuffix(packed)
+    name = without_packing(path.name.lower())
     found = next((form for end, form in _ENDS.items() if name.endswith(end)), None)
     if found is None:
         raise ExperimentError(

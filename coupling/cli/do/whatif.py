@@ -14,7 +14,7 @@ from coupling.reading.files import write_table
 from coupling.report.columns import text_of
 from coupling.report.whatif import ranking_parts, whatif_parts
 from coupling.site.changes import Changes
-from coupling.site.site import Site, read_site, site_of_snapshot
+from coupling.site.site import Site, read_site, refuse_two_stdins, site_of_snapshot
 from coupling.site.whatif import rank_failures, whatif_of
 from coupling.snapshots.snapshot import read_snapshot
 
@@ -68,6 +68,7 @@ def run_whatif(
     out = output.out
     if out is not None and out.suffix not in (".csv", ".parquet"):
         raise SnapshotError(f"--out {out}: expected a name that ends in .csv or .parquet.")
+    refuse_two_stdins(site | {"snapshot": snapshot})
     here = _site(snapshot, site, _DRAWS_EACH if each else _DRAWS)
     if each:
         ranking = rank_failures(here, each, _progress(each))

@@ -213,3 +213,16 @@ def test_routing_by_tables_needs_their_fabric(small):
         estimate(document | {"routing": {"lft": str(plain), "fabric": str(fabric)}})
     with pytest.raises(SnapshotError, match="unknown key 'file'; choose from lft, fabric"):
         estimate(document | {"routing": {"lft": str(plain), "file": 1}})
+
+
+def test_two_inputs_from_standard_input_are_refused(command, small):
+    fabric, dump = small
+    for options in (
+        ("export", "-", "--fabric", "-", "--out", dump),
+        ("load", "-", "--fabric", "-"),
+        ("check", "-", "--fabric", fabric, "--base", "-"),
+    ):
+        status, out, err = command("lft", *options, stdin="x")
+
+        assert (status, out) == (2, "")
+        assert "expected standard input (-) once at most, got it twice." in err

@@ -1,6 +1,8 @@
 """The command `now`: tables, pages, JSON, and errors of one line."""
 
+import gzip
 import json
+import lzma
 from pathlib import Path
 
 import pandas as pd
@@ -88,3 +90,23 @@ def test_bad_input_is_one_line_and_status_2(command, options, message):
     assert (status, out) == (2, "")
     assert message in err
     assert err.count("\n") == 1
+
+
+def test_two_inputs_from_standard_input_are_refused_by_name(command):
+    status, out, err = command("now", "--topology", "-", "--squeue", "-", stdin="x")
+
+    assert (status, out) == (2, "")
+    assert "--topology and --squeue: expected standard input (-) once at most" in err
+
+
+@pytest.mark.parametrize("ending", [".json.gz", ".JSON.gz", ".toml.xz"])
+def test_a_packed_description_of_a_fabric_is_known_by_its_name(command, tmp_path, ending):
+    path = tmp_path / f"fabric{ending}"
+    text = 'kind = "fat-tree"\nradix = 8\n' if "toml" in ending else '{"kind":"fat-tree","radix":8}'
+    pack = lzma.compress if ending.endswith("xz") else gzip.compress
+    path.write_bytes(pack(text.encode()))
+
+    status, out, err = command("topology", "inspect", path)
+
+    assert (status, err) == (0, "")
+    assert "128 nodes" in out

@@ -87,3 +87,12 @@ def test_no_jobs_at_all_are_refused(command):
 
     assert status == 2
     assert "expected a snapshot, or --topology with --squeue or --sacct; got neither." in err
+
+
+def test_two_inputs_from_standard_input_are_refused(command):
+    options = ("--topology", "-", "--squeue", "-", "--fail", "spine1")
+
+    status, out, err = command("whatif", *options, stdin="x")
+
+    assert (status, out) == (2, "")
+    assert "got it twice." in err

@@ -221,3 +221,21 @@ def test_run_and_campaign_refuse_unknown_names_alike_before_anything_is_simulate
 
     assert str(by_run.value) == str(by_campaign.value)
     assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"compare": ("first-free", "random")},
+        {"runtime_means": "baseline", "self_check": False},
+        {"runtime_means": "baseline", "model": "assumed"},
+    ],
+)
+def test_all_that_will_run_is_known_by_the_names_that_are_told(experiment, tmp_path, fields):
+    """The time left of a whole campaign rests on it."""
+    made = experiment(**fields)
+    told = set()
+
+    run_campaign(made, tmp_path / "out", progress=lambda what, done, total: told.add(what))
+
+    assert told == set(engine.planned(made))

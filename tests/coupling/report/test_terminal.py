@@ -227,3 +227,51 @@ def test_progress_on_a_terminal_shows_a_bar_and_draws_seldom(monkeypatch):
 
     assert "100000/100000" in stream.getvalue()
     assert stream.getvalue().count("jigsaw") < 50
+
+
+def test_off_a_terminal_a_line_now_and_then_says_how_long_all_runs_take(monkeypatch):
+    """
+    Four runs of 100 jobs, one job a second: a line each 30 s.
+
+    After 30 of 400 jobs 30 s have gone by, so that 370 s (6.17 min) are left.
+    """
+    clock = iter(range(1000))
+    monkeypatch.setattr("coupling.report.terminal.time.monotonic", lambda: float(next(clock)))
+    stream = io.StringIO()
+
+    with ProgressDisplay(stream, plan=("a", "b", "c", "d")) as progress:
+        for done in range(1, 101):
+            progress("a", done, 100)
+
+    lines = stream.getvalue().splitlines()
+    assert lines[0] == "a: 30 of 100 jobs; 8 % of all runs, about 6.17 min left"
+    assert [line.split(" jobs")[0] for line in lines] == [
+        *("a: 30 of 100", "a: 60 of 100", "a: 90 of 100", "a: 100")
+    ]
+
+
+def test_runs_that_nobody_has_planned_tell_how_far_they_are_without_a_guess(monkeypatch):
+    clock = iter(range(0, 10_000, 40))
+    monkeypatch.setattr("coupling.report.terminal.time.monotonic", lambda: float(next(clock)))
+    stream = io.StringIO()
+
+    with ProgressDisplay(stream, unit="cells") as progress:
+        progress("a", 0, 3)
+        progress("a", 1, 3)
+
+    assert stream.getvalue() == "a: 0 of 3 cells\na: 1 of 3 cells\n"
+
+
+def test_a_bar_for_all_runs_stands_beside_those_of_each(monkeypatch):
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setenv("TERM", "xterm")
+    stream = io.StringIO()
+
+    with ProgressDisplay(stream, plan=("ta", "jigsaw")) as progress:
+        for what in ("ta", "jigsaw"):
+            for done in range(11):
+                progress(what, done, 10)
+
+    shown = stream.getvalue()
+    assert "all runs" in shown
+    assert "20/20" in shown
