@@ -106,19 +106,7 @@ class Pieces:
 
 
 def without_packing(name: str) -> str:
-    """
-    Return the name of a file without what says how it is packed.
-
-    Parameters
-    ----------
-    name : str
-        Of a file.
-
-    Returns
-    -------
-    str
-        The same without ``.gz``, ``.xz`` or ``.zst`` at its end.
-    """
+    """Return the name of a file without ``.gz``, ``.xz`` or ``.zst`` at its end."""
     for ending in (".gz", ".xz", ".zst"):
         if name.lower().endswith(ending):
             return name[: -len(ending)]

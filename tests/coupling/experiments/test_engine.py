@@ -236,6 +236,6 @@ def test_all_that_will_run_is_known_by_the_names_that_are_told(experiment, tmp_p
     made = experiment(**fields)
     told = set()
 
-    run_campaign(made, tmp_path / "out", progress=lambda what, done, total: told.add(what))
+    run_campaign(made, tmp_path / "out", progress=lambda what, *_: told.add(what))
 
     assert told == set(engine.planned(made))
