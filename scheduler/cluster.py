@@ -21,6 +21,7 @@ from scheduler.sharing import (
     remove_units,
     without_room,
 )
+from scheduler.tally import Tally
 
 _RESERVED = -1  # stands for waiting jobs among the running ones of a blocked copy
 _WAITING = Job(_RESERVED, 0.0, 0, 0.0, 0.0)
@@ -84,6 +85,8 @@ class Cluster:
         Units taken of links that jobs share; None until the first job takes some.
     running : dict of int to Allocation
         By job id, in the order of their start.
+    tally : Tally
+        Work counted, together with all copies.
     """
 
     __slots__ = (
@@ -109,6 +112,7 @@ class Cluster:
         "running",
         "shared",
         "stamp",
+        "tally",
     )
 
     def __init__(self, fabric: Topology) -> None:
@@ -142,6 +146,7 @@ class Cluster:
         self.stamp = [object() for _ in range(self.n_pods)]
         self.shared: SharedLinks | None = None
         self.running: dict[int, Allocation] = {}
+        self.tally = Tally()
 
     def __repr__(self) -> str:
         """Return one line."""
@@ -302,6 +307,7 @@ class Cluster:
         Cluster
             Same state; allocations are shared, being immutable.
         """
+        self.tally.cluster_copies += 1
         twin = object.__new__(Cluster)
         for name in Cluster.__slots__:
             value = getattr(self, name)

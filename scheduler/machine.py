@@ -66,7 +66,7 @@ class Machine:
         """
         if job.n_nodes > self.cluster.n_free:
             return None
-        found = self.allocator.allocate(job, self.cluster)
+        found = self.ask(job, self.cluster)
         limit = self.limit
         if found is None or limit is None or limit.suits(found, self.cluster):
             return found
@@ -75,6 +75,13 @@ class Machine:
             return found
         self.wake(limit.patience_ends_s(job))
         return None
+
+    def ask(
+        self, job: Job, cluster: Cluster, allocator: Allocator | None = None
+    ) -> Allocation | None:
+        """Ask the allocator, or another one, for a placement in some state, and count it."""
+        self.cluster.tally.allocator_calls += 1
+        return (allocator or self.allocator).allocate(job, cluster)
 
     def consider(self, job: Job) -> None:
         """
@@ -98,7 +105,7 @@ class Machine:
         """
         if job.n_nodes > cluster.n_free:
             return None
-        found = (allocator or self.allocator).allocate(job, cluster)
+        found = self.ask(job, cluster, allocator)
         limit = self.limit
         if found is None or limit is None or limit.suits(found, cluster):
             return found

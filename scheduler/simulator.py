@@ -17,6 +17,7 @@ from scheduler.machine import Machine
 from scheduler.observer import Observer
 from scheduler.queues.base import QueuePolicy
 from scheduler.rates import AlonePace, Pace, RateModel
+from scheduler.tally import Tally
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -100,10 +101,13 @@ class Schedule:
         In the order in which the jobs ended.
     timeline : Timeline
         The machine over time.
+    tally : Tally
+        What the simulation did, counted.
     """
 
     records: tuple[JobRecord, ...]
     timeline: Timeline
+    tally: Tally = field(default_factory=Tally)
 
     def __repr__(self) -> str:
         """Return one line."""
@@ -197,7 +201,7 @@ def simulate(
     environment = simpy.Environment()
     environment.process(run.drive(environment, jobs))
     environment.run()
-    return Schedule(tuple(run.records), run.timeline)
+    return Schedule(tuple(run.records), run.timeline, cluster.tally)
 
 
 def _runtime_s(job: Job) -> float:
@@ -296,6 +300,7 @@ class _Simulation:
         if not ended and not started:
             return
         paces = self.rates.change(ended, started, now_s)
+        self.machine.cluster.tally.pace_changes += len(paces)
         for observer in self.observers:
             observer.changed(ended, started, paces, now_s)
         for allocation in started:

@@ -38,7 +38,7 @@ FLOORS = {
         ["topologies", "routings"],
     ],
     "scheduler": [
-        ["errors"],
+        ["errors", "tally"],
         ["geometry", "job", "sharing", "pattern_tables"],
         ["allocation", "traffic", "workload"],
         ["footprint", "rates"],

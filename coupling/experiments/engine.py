@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from math import inf
 from typing import Any
 
@@ -318,10 +318,10 @@ def _tabulate(setup: Setup, coupled: _Coupled, alone: _Uncoupled | None) -> Resu
             summary["free_from_s"] = parts.free_from_s
     summary |= coupled.remarks
     events = 2 * len(coupled.schedule.records)
-    cost = {"events": events, "cpu_coupled_s": coupled.cpu_s}
+    cost = {"events": events, **asdict(coupled.schedule.tally), "cpu_coupled_s": coupled.cpu_s}
     cost["scheduling_ms_per_job"] = coupled.deciding_s / len(workload.jobs) * 1e3
     if alone is not None:
-        free = summarize(job_table(alone.schedule, workload, topology), parts.n_nodes)
+        free = summarize(job_table(alone.schedule, workload), parts.n_nodes)
         summary["infinite_network"] = {
             key: value for key, value in free.items() if key in _OF_THE_INFINITE
         }

@@ -20,16 +20,17 @@ from scheduler.workload.base import DroppedJob, Workload
 def job_table(
     schedule: Schedule,
     workload: Workload,
-    topology: Topology,
+    topology: Topology | None = None,
     cost_of_job: Mapping[int, float] | None = None,
 ) -> pd.DataFrame:
     """
     Return a row per job.
 
-    `workload`: the jobs in the order of the log, and those that were dropped. `cost_of_job`:
-    communication cost by job id, of jobs that send; None: it is not known. Result: jobs in the
-    order of the log, then the dropped ones, with the reason in ``dropped`` and no more than they
-    asked for. Columns as in docs/results.md.
+    `workload`: the jobs in the order of the log, and those that were dropped. `topology`: None
+    where ``aph`` and ``nodes`` are not wanted; they are empty then. `cost_of_job`: communication
+    cost by job id, of jobs that send; None: it is not known. Result: jobs in the order of the log,
+    then the dropped ones, with the reason in ``dropped`` and no more than they asked for. Columns
+    as in docs/results.md.
     """
     by_id = {record.job.id: record for record in schedule.records}
     rows = [
@@ -61,13 +62,11 @@ def as_recorded(
     )
 
 
-def _row(record: JobRecord, topology: Topology) -> dict[str, object]:
+def _row(record: JobRecord, topology: Topology | None) -> dict[str, object]:
     """Return the row of a job that ran."""
     job = record.job
     label, fraction = _communication(job)
-    nodes = record.allocation.nodes()
-    if nodes.size > job.n_nodes:  # several ranks on a node
-        nodes = np.unique(nodes)
+    aph, nodes = (np.nan, "") if topology is None else _where(record, topology)
     return {
         "id": job.id,
         "submit_s": job.submit_s,
@@ -84,11 +83,19 @@ def _row(record: JobRecord, topology: Topology) -> dict[str, object]:
         "lost_s": record.lost_s,
         "pattern": label,
         "comm_fraction": fraction,
-        "aph": average_pairwise_hops(topology, nodes),
-        "nodes": _hosts(nodes.tolist(), topology),
+        "aph": aph,
+        "nodes": nodes,
         "killed": record.killed,
         "dropped": "",
     }
+
+
+def _where(record: JobRecord, topology: Topology) -> tuple[float, str]:
+    """Return how far the nodes of a job are apart, and their names."""
+    nodes = record.allocation.nodes()
+    if nodes.size > record.job.n_nodes:  # several ranks on a node
+        nodes = np.unique(nodes)
+    return average_pairwise_hops(topology, nodes), _hosts(nodes.tolist(), topology)
 
 
 def _hosts(nodes: Sequence[int], topology: Topology) -> str:

@@ -94,7 +94,7 @@ def reserve(job: Job, machine: Machine, *, placed: bool = True) -> Reservation:
             cluster.release(job_id)
         if cluster.n_free < job.n_nodes:
             continue
-        found = machine.allocator.allocate(job, cluster)
+        found = machine.ask(job, cluster)
         if found is None:
             continue
         if limit is None or time_s >= patient_until_s or limit.suits(found, cluster):
