@@ -12,6 +12,7 @@ from coupling.errors import CouplingError, ResultError
 from coupling.experiments.fabrics import drawable_fabrics
 from coupling.experiments.stored import Stored, line_up
 from coupling.explorer.bars import Bars, bars_of
+from coupling.explorer.cables import TIMELINE, Load, load_of
 from coupling.explorer.hosts import hosts_of
 from coupling.explorer.series import series_of
 from coupling.report.plots.colours import palette
@@ -48,6 +49,10 @@ class Run:
         Jobs on nodes over time.
     topology : Topology or None
         Its fabric, where it can still be built.
+    load : Load
+        What its links carried.
+    link : mapping of str to int
+        Row of each link by its name.
     """
 
     name: str
@@ -60,6 +65,8 @@ class Run:
     owner: Ints
     bars: Bars
     topology: Topology | None
+    load: Load
+    link: dict[str, int]
 
     def nodes_of(self, row: int) -> Ints:
         """Return the nodes of a job."""
@@ -172,4 +179,6 @@ def _laid_out(name: str, colour: str, result: Result, topology: Topology | None)
         owner=owner,
         bars=bars_of(owner, node, len(names), start, end),
         topology=topology,
+        load=load_of(result.links, result.extras.get(TIMELINE)),
+        link={str(link): row for row, link in enumerate(result.links["link"].tolist())},
     )

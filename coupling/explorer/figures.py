@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from bokeh.core.property.descriptors import UnsetValueError
 from bokeh.core.validation import silence
 from bokeh.core.validation.warnings import MISSING_RENDERERS
 from bokeh.models import (
@@ -16,6 +17,7 @@ from bokeh.models import (
     PanTool,
     Range1d,
     ResetTool,
+    Span,
     TimedeltaTicker,
     TimedeltaTickFormatter,
     WheelZoomTool,
@@ -181,11 +183,27 @@ def gantt(axis: Axis, shown: Range1d, nodes: Range1d, name: str) -> Gantt:
     return Gantt(plot, image, marks, others)
 
 
+def points_along(plot: Figure, side: str, least: int, most: int) -> int:
+    """
+    Return the points of a picture along a side of a figure.
+
+    `side` {"inner_width", "inner_height"}: which one; the page tells it once it has laid out.
+    """
+    try:
+        found = getattr(plot, side) or 0
+    except UnsetValueError:
+        found = 0
+    return int(min(max(found, least), most))
+
+
 def dress(plots: Sequence[Figure], theme: str) -> None:
     """Colour axes, titles and marks for a light or a dark page."""
     inks = INKS[theme]
     for plot in plots:
         plot.title.text_color = inks["ink"]
+        for mark in plot.center:
+            if isinstance(mark, Span):
+                mark.line_color = inks["chosen"]
         for axis in plot.axis:
             axis.major_label_text_color = axis.axis_label_text_color = inks["ink"]
             axis.major_label_text_font_size = "13px"
@@ -194,6 +212,10 @@ def dress(plots: Sequence[Figure], theme: str) -> None:
         for grid in plot.grid:
             grid.grid_line_color = inks["grid"]
         for renderer in plot.renderers:
+            if renderer.name == "switches":
+                renderer.glyph.fill_color = inks["ink"]
+            if renderer.name == "chosen":
+                renderer.glyph.line_color = inks["chosen"]
             if renderer.name in ("marks", "others"):
                 renderer.glyph.line_color = inks["chosen"]
                 renderer.glyph.hatch_color = inks["chosen"]

@@ -25,6 +25,7 @@ from coupling.explorer.address import BY
 from coupling.explorer.exhibit import Exhibit
 from coupling.explorer.session import opener
 from coupling.explorer.story import html, templates
+from coupling.report.plots.colours import LOAD
 
 HOST = "127.0.0.1"
 KEYS = (
@@ -39,6 +40,10 @@ KEYS = (
     ("r", "another run"),
     ("c", "another run beside it"),
     ("/", "type a job's number"),
+    (", .", "an earlier, a later moment of the fabric"),
+    ("space", "play, or stop"),
+    ("w", "the whole run instead of a moment"),
+    ("l", "type a cable's name"),
     ("p", "to the panel"),
     ("t", "dark or light"),
     ("?", "show the keys, or hide them"),
@@ -151,6 +156,10 @@ def _page(exhibit: Exhibit, session: Any) -> str:  # noqa: ANN401 (a session of 
             keys=KEYS,
             strips=[place for place in places if place["name"].startswith("over-")],
             gantts=[place for place in places if place["name"].startswith("gantt-")],
+            fabric=next(place for place in places if place["name"] == "fabric"),
+            heat=next(place for place in places if place["name"] == "heat"),
+            end_s=exhibit.end_s,
+            load=LOAD,
             items=html(json.dumps(item).replace("<", "\\u003c")),
         )
     )

@@ -10,15 +10,26 @@ from bokeh.core.properties import Int, String
 from bokeh.document import Document
 from bokeh.events import MouseMove, SelectionGeometry, Tap
 from bokeh.model import DataModel
-from bokeh.models import FixedTicker, Range1d
+from bokeh.models import FixedTicker, Range1d, Span
 from bokeh.palettes import Cividis256
 
 from coupling.explorer.address import Address, changed, read_address, replaced
 from coupling.explorer.bars import Window
 from coupling.explorer.exhibit import Exhibit, Run
-from coupling.explorer.figures import INKS, Axis, Figure, Gantt, draw_strips, dress, gantt, strips
+from coupling.explorer.figures import (
+    INKS,
+    Axis,
+    Figure,
+    Gantt,
+    draw_strips,
+    dress,
+    gantt,
+    points_along,
+    strips,
+)
+from coupling.explorer.network import Fabric, Heat
 from coupling.explorer.shades import Shades, picture_of, shades_of, weight_of
-from coupling.explorer.story import job_line, key_of, story_of
+from coupling.explorer.story import duration, job_line, key_of, story_of
 from netsim.arrays import Ints
 
 _SOON_MS = 15  # within which changes are drawn together
@@ -38,6 +49,8 @@ class Channel(DataModel):
     details = String("")  # to the page: HTML of the panel
     pointed = String("")  # to the page: what is under the pointer
     key = String("")  # to the page: HTML of the key of colours
+    moment = String("")  # to the page: the moment at which the fabric is shown
+    missing = String("")  # to the page: what the network's pictures cannot show
     step = Int(0)  # from the page: counts up for the next job, down for the one before
     drawn = Int(0)  # to the page: pictures so far
 
@@ -66,9 +79,15 @@ class Session:
         self.strips = strips(self.axis, Range1d(begin, end))
         self.brushes = [plot.center[-1] for plot in self.strips.values()]
         self.gantts = [gantt(self.axis, self.time, self.nodes, f"gantt-{i}") for i in (0, 1)]
+        self.fabric, self.heat = Fabric(), Heat(self.axis, self.time)
+        self.moments = [
+            Span(dimension="height", line_width=2, visible=False) for _ in (*self.gantts, self.heat)
+        ]
         self._shades: dict[tuple[str, str], Shades] = {}
         self._moving = self._due = False
         self._strips_drawn = False
+        self._network: tuple[object, ...] = ()
+        self._missing = ""
         self._connect()
 
     def _connect(self) -> None:
@@ -88,13 +107,19 @@ class Session:
         for plot in self.strips.values():
             plot.on_event(SelectionGeometry, self._brushed)
         self.gantts[0].plot.tags = [self.channel]
-        for plot in (*self.strips.values(), *(own.plot for own in self.gantts)):
+        over_time = [*(own.plot for own in self.gantts), self.heat.plot]
+        for plot, moment in zip(over_time, self.moments, strict=True):
+            plot.add_layout(moment)
+        self.heat.plot.on_event(Tap, self._tapped_heat)
+        self.fabric.plot.on_event(Tap, self._tapped_fabric)
+        for plot in self.plots:
             self.document.add_root(plot)
 
     @property
     def plots(self) -> list[Figure]:
         """Return all figures."""
-        return [*self.strips.values(), *(own.plot for own in self.gantts)]
+        gantts = [own.plot for own in self.gantts]
+        return [*self.strips.values(), *gantts, self.fabric.plot, self.heat.plot]
 
     def _asked(self, message: str) -> None:
         """Show what the page's address asks for."""
@@ -157,7 +182,7 @@ class Session:
 
     def _soon(self) -> None:
         """Draw shortly, once for all that has changed by then."""
-        if not self._due:
+        if self.channel.address and not self._due:  # not before the page has said what it wants
             self._due = True
             self.document.add_timeout_callback(self._draw, _SOON_MS)
 
@@ -172,6 +197,7 @@ class Session:
             if name:
                 self._draw_gantt(own, self.exhibit.run(name))
         run = self.exhibit.run(self.address.run)
+        self._draw_network(run)
         self.channel.shown = self.address.written()
         self.channel.key = key_of(
             self.exhibit, self.address.by, self._shades_of(run), Cividis256[::32]
@@ -193,8 +219,8 @@ class Session:
         window = self._window(run)
         low, high = float(np.floor(window.low)), float(np.ceil(window.high))
         window = Window(window.begin_s, window.end_s, low, high)
-        columns = min(max(own.plot.inner_width or 0, 300), _WIDEST)
-        rows = int(min(max(own.plot.inner_height or 0, 200), _TALLEST, high - low))
+        columns = points_along(own.plot, "inner_width", 300, _WIDEST)
+        rows = int(min(points_along(own.plot, "inner_height", 200, _TALLEST), high - low))
         shades = self._shades_of(run)
         cells = run.bars.cells(window, rows, columns, weight_of(shades))
         mean = self.address.by == "slowdown"
@@ -206,6 +232,22 @@ class Session:
         _label(own.plot, run, window)
         row = run.row.get(int(self.address.job)) if self.address.job.isdecimal() else None
         own.marks.data = self._bars(run, [] if row is None else [row])
+
+    def _draw_network(self, run: Run) -> None:
+        """Draw the fabric and the links over time, and where the moment lies."""
+        at_s, window = self.address.at_s, self._window(run)
+        for moment in self.moments:
+            moment.visible = at_s is not None
+            if at_s is not None:
+                moment.location = float(self.axis.place(at_s))
+        key = (run.name, at_s, self.address.job, self.address.cable, self.address.by)
+        if key != self._network:
+            self._network = key
+            self._missing = self.fabric.draw(run, self.address, self._shades_of(run))
+        missing = [self._missing, self.heat.draw(run, self.address, (window.begin_s, window.end_s))]
+        self.channel.missing = " ".join(text for text in missing if text)
+        whole = "the whole run" if at_s is None else f"{duration(max(at_s, 0.0))} from the begin"
+        self.channel.moment = whole
 
     def _shades_of(self, run: Run) -> Shades:
         """Return the colours of a run's jobs."""
@@ -272,6 +314,33 @@ class Session:
         """Say what is under the pointer."""
         found = self._at(number, event)
         self.channel.pointed = "" if found is None else job_line(*found)
+
+    def _tapped_heat(self, event: Tap) -> None:
+        """Choose the link and the moment that were clicked."""
+        if event.x is not None and event.y is not None:
+            run = self.exhibit.run(self.address.run)
+            at_s = round(self.axis.seconds(event.x), 3)
+            chosen: dict[str, str | float | None] = {
+                "cable": self.heat.cable_at(run, event.y),
+                "at_s": at_s,
+            }
+            self.address = replaced(self.address, chosen)
+            self._soon()
+
+    def _tapped_fabric(self, event: Tap) -> None:
+        """Choose the cable that was clicked, or the job on the node."""
+        if event.x is None or event.y is None:
+            return
+        node = self.fabric.node_at(event.x, event.y)
+        if node is None:
+            cable = self.fabric.cable_at(event.x, event.y)
+            self.address = replaced(self.address, {"cable": cable})
+        elif self.address.at_s is not None:
+            run = self.exhibit.run(self.address.run)
+            rows = run.bars.at(node, self.address.at_s)
+            job = str(run.jobs["id"].iloc[rows[-1]]) if rows.size else ""
+            self.address = replaced(self.address, {"job": job})
+        self._soon()
 
     def _at(self, number: int, event: Any) -> tuple[Run, int] | None:  # noqa: ANN401 (has x, y)
         """Return run and row of the job at a place."""

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any
 
+import numpy as np
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
@@ -14,6 +15,7 @@ from coupling.report.columns import seconds
 from coupling.results.readable import number, ratio
 
 _MOST = 12  # victims, or culprits, that are named
+_HOT = 5  # busiest times of a cable
 _LONG = 600  # letters of a list of nodes
 
 
@@ -41,6 +43,9 @@ def story_of(exhibit: Exhibit, run: Run, address: Address) -> str:
             facts=_summary(run) if job is None else [],
             wanted=address.job,
             job=job,
+            cable=_cable(run, address),
+            no_cable=bool(address.cable) and address.cable not in run.link,
+            asked=address.cable,
         )
     )
 
@@ -137,6 +142,61 @@ def _job(run: Run, address: Address) -> Mapping[str, Any] | None:
         "culprits": _others(run, address, int(job["id"]), ("victim", "culprit")),
         "victims": _others(run, address, int(job["id"]), ("culprit", "victim")),
     }
+
+
+def _cable(run: Run, address: Address) -> Mapping[str, Any] | None:
+    """Return what is said of the chosen link; None where there is none."""
+    row = run.link.get(address.cable)
+    if row is None:
+        return None
+    link, bins = run.result.links.iloc[row], run.load.bins[row]
+    facts = [
+        ("class", str(link["class"])),
+        ("carried", f"{number(link['bytes'] / 1e9)} GB"),
+        ("busy over the run", f"{link['busy_fraction']:.1%}"),
+        ("cost jobs that it held up", f"{number(link['lost_node_s'] / 3600)} node-hours"),
+    ]
+    if address.at_s is not None and bins.size:
+        facts.append(("busy at the moment", f"{run.load.at(address.at_s)[row]:.1%}"))
+    hot = np.argsort(-bins, kind="stable")[:_HOT]
+    return {
+        "name": address.cable,
+        "facts": facts,
+        "hot": [
+            {
+                "href": f"#{replaced(address, {'at_s': float(run.load.edges[place])}).written()}",
+                "when": duration(float(run.load.edges[place])),
+                "load": f"{bins[place]:.1%}",
+            }
+            for place in hot.tolist()
+            if bins[place] > 0
+        ],
+        "why_not": run.load.why_not,
+        "users": _users(run, address, str(link["class"])),
+    }
+
+
+def _users(run: Run, address: Address, kind: str) -> list[dict[str, str]] | None:
+    """Return the jobs whose own link it is, by start; None for cables between switches."""
+    ends = address.cable.split("#")[0].split(">")
+    own = [run.names.index(end) for end in ends if end in run.names]
+    if not own or not kind:
+        return None
+    bars = run.bars.job[run.bars.begin_of[own[0]] : run.bars.begin_of[own[0] + 1]]
+    first, last = address.begin_s or 0.0, address.end_s
+    shown = [
+        row for row in bars.tolist()
+        if run.bars.end_s[row] > first and (last is None or run.bars.start_s[row] < last)
+    ]  # fmt: skip
+    return [
+        {
+            "id": str(run.jobs["id"].iloc[row]),
+            "href": f"#{replaced(address, {'job': str(run.jobs['id'].iloc[row])}).written()}",
+            "when": duration(float(run.bars.start_s[row])),
+            "runs": duration(float(run.bars.end_s[row] - run.bars.start_s[row])),
+        }
+        for row in shown[:_MOST]
+    ]
 
 
 def _others(run: Run, address: Address, job: int, sides: tuple[str, str]) -> list[dict[str, str]]:

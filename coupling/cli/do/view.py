@@ -37,7 +37,9 @@ def run_view(folders: Sequence[Path], port: int, *, browser: bool, as_json: bool
     from coupling.explorer.exhibit import exhibit_of
     from coupling.explorer.server import Explorer
 
-    explorer = Explorer(exhibit_of(folders), port)
+    exhibit = exhibit_of(folders)
+    exhibit.run(next(iter(exhibit.results)))  # the first page waits for nothing
+    explorer = Explorer(exhibit, port)
     explorer.serve(lambda: _tell(explorer.address, browser=browser, as_json=as_json))
 
 

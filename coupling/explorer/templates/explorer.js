@@ -10,9 +10,13 @@
     $("theme").setAttribute("aria-pressed", String(isDark));
   };
   paint(dark.matches);
-  for (const chip of document.querySelectorAll("[data-colour]")) {
-    chip.style.background = chip.dataset.colour;
-  }
+  const colour = (inside) => {
+    for (const chip of inside.querySelectorAll("[data-colour]")) chip.style.background = chip.dataset.colour;
+    for (const ramp of inside.querySelectorAll("[data-ramp]")) {
+      ramp.style.background = `linear-gradient(90deg, ${ramp.dataset.ramp})`;
+    }
+  };
+  colour(document);
 
   await Bokeh.embed.embed_items({}, [items], "/app");
   const doc = Bokeh.documents[0];
@@ -22,7 +26,7 @@
 
   // The address: its part after # says what is shown. Links in the panel change it.
   const fields = (text) => new URLSearchParams(text.replace(/^#/, ""));
-  const moving = ["from", "to", "low", "high"];
+  const moving = ["from", "to", "low", "high", "at"];
   const still = (text) => {
     const own = fields(text);
     moving.forEach((key) => own.delete(key));
@@ -33,11 +37,14 @@
   let asked = 0;
   const ask = () => channel.setv({ address: JSON.stringify([++asked, location.hash]) });
   const change = (values) => channel.setv({ wish: JSON.stringify([++asked, values]) });
+  const end = Number($("at").dataset.end);
   const showState = () => {
     const own = fields(channel.shown);
     $("run").value = own.get("run") || $("run").options[0].value;
     if ($("beside")) $("beside").value = own.get("beside") || "";
     $("by").value = own.get("by") || "slowdown";
+    if (document.activeElement !== $("cable")) $("cable").value = own.get("cable") || "";
+    $("at").value = own.has("at") ? (1000 * Number(own.get("at"))) / end : 0;
     if (document.activeElement !== $("job")) $("job").value = own.get("job") || "";
   };
   channel.properties.shown.change.connect(() => {
@@ -50,12 +57,11 @@
   channel.properties.details.change.connect(() => { $("panel").innerHTML = channel.details; });
   channel.properties.key.change.connect(() => {
     $("key").innerHTML = channel.key;
-    for (const chip of $("key").querySelectorAll("[data-colour]")) chip.style.background = chip.dataset.colour;
-    for (const ramp of $("key").querySelectorAll("[data-ramp]")) {
-      ramp.style.background = `linear-gradient(90deg, ${ramp.dataset.ramp})`;
-    }
+    colour($("key"));
   });
   channel.properties.pointed.change.connect(() => { $("pointed").textContent = channel.pointed; });
+  channel.properties.moment.change.connect(() => { $("moment").textContent = channel.moment; });
+  channel.properties.missing.change.connect(() => { $("missing").textContent = channel.missing; });
   channel.properties.drawn.change.connect(() => { document.body.dataset.drawn = channel.drawn; });
   addEventListener("hashchange", ask);
   addEventListener("popstate", ask);
@@ -70,6 +76,28 @@
     paint(scheme() === "light");
     channel.setv({ theme: scheme() });
   });
+  // The moment of the fabric: a hundredth of what is shown a step.
+  $("moments").addEventListener("submit", (event) => event.preventDefault());
+  const setMoment = (part) => change({ at: String(Math.max(0, Math.min(end, part * end)).toPrecision(9)) });
+  const stepMoment = (by) => {
+    const now = fields(channel.shown), width = (Number(now.get("to") || end) - Number(now.get("from") || 0)) / 100;
+    const next = now.has("at") ? Number(now.get("at")) + by * width : Number(now.get("from") || 0);
+    setMoment(next / end);
+    return next < end;
+  };
+  let playing = 0;
+  const play = () => {
+    if (playing) { clearInterval(playing); playing = 0; }
+    else playing = setInterval(() => { if (!stepMoment(1)) play(); }, 350);
+    $("play").setAttribute("aria-pressed", String(Boolean(playing)));
+    $("play").textContent = playing ? "stop" : "play";
+  };
+  $("at").addEventListener("input", () => setMoment(Number($("at").value) / 1000));
+  $("earlier").addEventListener("click", () => stepMoment(-1));
+  $("later").addEventListener("click", () => stepMoment(1));
+  $("play").addEventListener("click", play);
+  $("average").addEventListener("click", () => change({ at: "" }));
+  $("cable").addEventListener("change", () => change({ cable: $("cable").value.trim() }));
   const toggleHelp = () => {
     $("keys").hidden = !$("keys").hidden;
     $("help").setAttribute("aria-expanded", String(!$("keys").hidden));
@@ -100,11 +128,14 @@
     "[": () => move(ranges.nodes, 0, 2), 0: () => $("whole").click(),
     b: () => next("by"), r: () => next("run"), c: () => next("beside"), t: () => $("theme").click(),
     j: () => channel.setv({ step: channel.step + 1 }), k: () => channel.setv({ step: channel.step - 1 }),
+    ",": () => stepMoment(-1), ".": () => stepMoment(1), " ": play, w: () => $("average").click(),
+    l: () => $("cable").focus(),
     "/": () => $("job").focus(), p: () => $("panel").focus(), "?": toggleHelp,
     Escape: () => { change({ job: "", cable: "" }); document.activeElement.blur(); },
   };
   addEventListener("keydown", (event) => {
     const typing = event.target.closest && event.target.closest("input, select, textarea");
+    if (event.key === " " && event.target.closest && event.target.closest("button, summary")) return;
     if (event.ctrlKey || event.metaKey || event.altKey || (typing && event.key !== "Escape")) return;
     const own = keys[event.key];
     if (!own || (event.target.id === "panel" && event.key.startsWith("Arrow"))) return;

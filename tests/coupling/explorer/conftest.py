@@ -32,6 +32,7 @@ def small_result(tmp_path_factory):
         routing="d-mod-k",
         compare=["random", "first-free"],
         self_check=False,
+        links_timeline=True,
         name="small",
     )  # fmt: skip
     run_campaign(experiment, folder)

@@ -2,7 +2,7 @@
 
 import re
 from dataclasses import replace
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 
 import pytest
 from chromium import NO_BROWSER, PROGRAM
@@ -10,6 +10,7 @@ from coupling_samples import sample
 from explorer_help import command, served
 
 from coupling.explorer.exhibit import Exhibit, exhibit_of
+from coupling.report.plots.layout import cables_of, layout_of, segments
 
 pytestmark = pytest.mark.skipif(PROGRAM is None, reason=NO_BROWSER)
 EVIL = '<img src=x onerror="window.hit=1"><script>window.hit=2</script>"\'{{7*7}}'
@@ -30,16 +31,17 @@ def shown(page, expected, *, seconds=20):
     return dict(part.split("=", 1) for part in urlsplit(page.url).fragment.split("&"))
 
 
-def place(page, index=0):
-    """Return the box of the frame of a picture of nodes over time, within its axes."""
+def place(page, name="gantt-0"):
+    """Return the box of the frame of a picture, within its axes."""
     figure = page.evaluate(
-        """index => {
-          const doc = Bokeh.documents[0], plot = doc.get_model_by_name(`gantt-${index}`);
+        """name => {
+          const doc = Bokeh.documents[0], plot = doc.get_model_by_name(name);
+          Bokeh.index.find_one(plot).el.scrollIntoView();
           const box = Bokeh.index.find_one(plot).el.getBoundingClientRect();
           const inner = Bokeh.index.find_one(plot).frame.bbox;
           return [box.x + inner.left, box.y + inner.top, inner.width, inner.height];
         }""",
-        index,
+        name,
     )
     return dict(zip(("x", "y", "width", "height"), figure, strict=True))
 
@@ -81,9 +83,8 @@ def test_a_click_chooses_the_job_under_the_pointer(explorer, opened, small_resul
 
 def test_a_drag_over_the_overview_chooses_a_time(explorer, opened):
     page = opened(explorer.address)
-    box = place(page)
-    strip = page.locator("#overview > div").first.bounding_box()
-    y = strip["y"] + strip["height"] / 2
+    box = place(page, "over-utilization")
+    y = box["y"] + box["height"] / 2
 
     page.mouse.move(box["x"] + box["width"] * 0.25, y)
     page.mouse.down()
@@ -105,6 +106,58 @@ def test_a_culprit_leads_to_its_victims(explorer, opened, small_result):
 
     told = panel(page, f"Job {culprit}")
     assert str(victim) in told.split("Whom it slowed")[1]
+
+
+def test_a_click_on_a_link_tells_when_it_was_busy_and_who_used_it(explorer, opened):
+    page = opened(f"{explorer.address}#at=1")
+    box = place(page, "heat")
+
+    page.mouse.click(box["x"] + box["width"] * 0.4, box["y"] + box["height"] * 0.98)
+
+    cable = unquote(shown(page, "cable=")["cable"])
+    assert re.fullmatch(r"n[0-3]>s1\.[01]", cable)  # at the bottom are links of the first nodes
+    told = panel(page, f"Link {cable}")
+    assert "When it was busiest" in told
+    page.locator("#panel h3:has-text('Who used it') + table a").first.click()
+    chosen = shown(page, "job=")["job"]
+    assert f"Job {chosen}" in panel(page, f"Job {chosen}")
+
+
+def test_a_click_on_a_cable_of_the_fabric_chooses_it(explorer, opened, small_result):
+    fabric = exhibit_of([small_result]).run("random").topology
+    page = opened(explorer.address)
+    box = place(page, "fabric")
+    there = page.evaluate(
+        """([x, y]) => {
+          const view = Bokeh.index.find_one(Bokeh.documents[0].get_model_by_name("fabric"));
+          const [xs, ys] = [view.frame.x_scale.compute(x), view.frame.y_scale.compute(y)];
+          const box = view.el.getBoundingClientRect();
+          return [box.x + xs, box.y + ys];
+        }""",
+        segments(fabric, layout_of(fabric), cables_of(fabric)[:1])[0].mean(axis=0).tolist(),
+    )
+    assert box["width"] > 100
+
+    page.mouse.click(*there)
+
+    assert unquote(shown(page, "cable=")["cable"]) == fabric.link_name(cables_of(fabric)[0])
+    panel(page, "not recorded")
+
+
+def test_the_fabric_is_stepped_and_played_through_the_run(explorer, opened):
+    page = opened(explorer.address)
+    assert page.inner_text("#moment") == "the whole run"
+
+    page.keyboard.press(".")
+    shown(page, "at=")
+    page.keyboard.press("Space")
+    page.wait_for_function("() => /at=[1-9]/.test(location.hash)")
+    page.keyboard.press("Space")
+    assert page.inner_text("#play") == "play"
+    assert "from the begin" in page.inner_text("#moment")
+    page.keyboard.press("w")
+
+    page.wait_for_function("() => !location.hash.includes('at=')")
 
 
 def test_keys_alone_do_everything(explorer, opened):

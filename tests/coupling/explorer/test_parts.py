@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from coupling.explorer.address import Address, read_address
+from coupling.explorer.cables import Load, heat, load_of
 from coupling.explorer.raster_kernels import Cells
 from coupling.explorer.series import lost_share, series_of
 from coupling.explorer.shades import Shades, picture_of, points_of, shades_of
@@ -92,3 +93,55 @@ def test_idle_cells_are_transparent_and_full_ones_opaque():
         assert full >> 24 == 255
         assert 128 < half >> 24 < 255
         assert half & 0xFFFFFF == last
+
+
+def test_load_over_time_is_that_of_the_bin():
+    links = pd.DataFrame({"busy_fraction": [0.5, 0.1], "class": ["b", "a"], "link": ["x", "y"]})
+    timeline = pd.DataFrame(
+        {
+            "begin_s": [0.0, 10.0],
+            "end_s": [10.0, 15.0],
+            "link": np.array([0, 1], dtype=np.int32),
+            "busy_fraction": [0.75, 0.3],
+        }
+    )
+
+    found = load_of(links, timeline)
+
+    assert found.at(None).tolist() == [0.5, 0.1]
+    np.testing.assert_allclose(found.at(9.9), [0.75, 0.0])
+    np.testing.assert_allclose(found.at(10.0), [0.0, 0.3])
+    np.testing.assert_allclose(found.at(99.0), [0.0, 0.0])
+    assert found.most == pytest.approx(0.75)
+    assert "not recorded" in load_of(links, None).why_not
+    assert load_of(links, None).at(3.0).tolist() == [0.5, 0.1]
+
+
+@given(
+    st.integers(1, 6), st.integers(1, 5), st.floats(-3, 10), st.integers(1, 7),
+    st.randoms(use_true_random=False),
+)  # fmt: skip
+def test_heat_holds_the_largest_load_of_each_cell(n_links, n_bins, begin, columns, random):
+    width = random.uniform(0.5, 12)
+    edges = np.cumsum([0.0] + [random.choice([0.5, 1.0, 2.0]) for _ in range(n_bins)])
+    bins = np.array(
+        [[random.random() for _ in range(n_bins)] for _ in range(n_links)], dtype=np.float32
+    )
+    order = np.array(random.sample(range(n_links), n_links))
+    height = random.randint(1, n_links)
+
+    found = heat(
+        Load(np.zeros(n_links), edges, bins), order, (begin, begin + width), (height, columns)
+    )
+
+    cuts = np.linspace(begin, begin + width, columns + 1)
+    for row, column in np.ndindex(height, columns):
+        own = [order[i] for i in range(n_links) if i * height // n_links == row]
+        held = [
+            bins[link, b]
+            for link in own
+            for b in range(n_bins)
+            if edges[b] < cuts[column + 1] and edges[b + 1] > cuts[column]
+        ]
+        assert found[row, column] == pytest.approx(max(held)) if held else True
+        assert bool(held) or np.isnan(found[row, column])

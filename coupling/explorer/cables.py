@@ -1,0 +1,119 @@
+"""What cables carried: through the run, where that is recorded, or over all of it."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from netsim.arrays import Floats, Ints
+
+TIMELINE = "links/timeline"  # table of a result
+_MOST_CELLS = 100_000_000  # bins times links; more do not fit beside the rest
+
+Loads = NDArray[np.float32]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Load:
+    """
+    Load of every directed link.
+
+    Parameters
+    ----------
+    whole : (E,) float array
+        Share of the capacity that was used over the run.
+    edges : (B + 1,) float array
+        Bounds of the bins, in seconds; empty where load over time is not recorded.
+    bins : (E, B) float32 array
+        Share of the capacity in each bin.
+    why_not : str
+        Why there are no bins; else empty.
+    """
+
+    whole: Floats
+    edges: Floats
+    bins: Loads
+    why_not: str = ""
+
+    def at(self, time_s: float | None) -> Floats:
+        """Return the load of each link at a moment; None: over the whole run."""
+        if time_s is None or not self.edges.size:
+            return self.whole
+        place = int(np.searchsorted(self.edges, time_s, side="right")) - 1
+        if not 0 <= place < self.bins.shape[1]:
+            return np.zeros(self.whole.size)
+        found: Floats = self.bins[:, place].astype(np.float64)
+        return found
+
+    @property
+    def most(self) -> float:
+        """Return the largest load of any bin, or of the whole run."""
+        values = self.bins if self.bins.size else self.whole
+        return float(values.max(initial=0.0)) or 1.0
+
+
+def load_of(links: pd.DataFrame, timeline: pd.DataFrame | None) -> Load:
+    """
+    Return the load of links.
+
+    `links`: table of a result. `timeline`: what each link carried in each bin; None where that was
+    not recorded.
+    """
+    whole = links["busy_fraction"].to_numpy(dtype=float)
+    none = Load(whole, np.zeros(0), np.zeros((whole.size, 0), dtype=np.float32))
+    if timeline is None or timeline.empty:
+        return _without(none, "Load over time is not recorded: run with --links-timeline.")
+    begin, end = (timeline[name].to_numpy(dtype=float) for name in ("begin_s", "end_s"))
+    edges = np.unique(np.concatenate([[0.0], begin, end]))
+    if (edges.size - 1) * whole.size > _MOST_CELLS:
+        return _without(none, "Load over time is too large to draw.")
+    link = timeline["link"].to_numpy(dtype=np.int64)
+    if link.min() < 0 or link.max() >= whole.size:
+        return _without(none, "Load over time is of other links.")
+    bins = np.zeros((whole.size, edges.size - 1), dtype=np.float32)
+    bins[link, np.searchsorted(edges, begin)] = timeline["busy_fraction"].to_numpy(dtype=float)
+    return Load(whole, edges, bins)
+
+
+def _without(load: Load, why_not: str) -> Load:
+    """Say why there are no bins."""
+    return Load(load.whole, load.edges, load.bins, why_not)
+
+
+def heat(load: Load, rows: Ints, window: tuple[float, float], shape: tuple[int, int]) -> Floats:
+    """
+    Draw load over time.
+
+    `rows`: links from the bottom. `window`: first and last time. `shape`: rows and columns of the
+    picture, rows at most as many as links. Result: the largest load that each cell holds, for a hot
+    link must be seen; nan outside the run.
+    """
+    begin, end = window
+    height, width = shape
+    edges = np.linspace(begin, end, width + 1)
+    first = np.searchsorted(load.edges, edges[:-1], side="right") - 1
+    last = np.searchsorted(load.edges, edges[1:], side="left")
+    n_bins = load.bins.shape[1]
+    inside = (first < n_bins) & (last > 0)
+    first, last = np.clip(first, 0, n_bins - 1), np.clip(last, 1, n_bins)
+    group = np.arange(rows.size) * height // rows.size
+    starts = np.searchsorted(group, np.arange(height))
+    found = np.full(shape, np.nan)
+    spans = np.stack([first, np.maximum(last, first + 1)])
+    unique, where = np.unique(spans, axis=1, return_inverse=True)
+    columns = np.stack([load.bins[:, a:b].max(axis=1) for a, b in unique.T.tolist()], axis=1)
+    tall = np.maximum.reduceat(columns[rows], starts, axis=0)
+    found[:, inside] = tall[:, where.ravel()][:, inside]
+    return found
+
+
+def in_order(links: pd.DataFrame) -> Ints:
+    """
+    Return the order in which links stand below each other: by class as the fabric has them.
+
+    Result: rows of the table, the first at the bottom.
+    """
+    classes = {name: place for place, name in enumerate(dict.fromkeys(links["class"]))}
+    place = links["class"].map(classes).to_numpy(dtype=np.int64)
+    return np.argsort(place, kind="stable").astype(np.int64)

@@ -1,0 +1,255 @@
+"""The figures of the network: the fabric at a moment, and every link over time."""
+
+from typing import Any
+
+import numpy as np
+from bokeh.models import ColumnDataSource, FixedTicker, PanTool, Range1d, Span, WheelZoomTool
+from bokeh.plotting import figure
+
+from coupling.explorer.address import Address
+from coupling.explorer.cables import heat, in_order
+from coupling.explorer.exhibit import Run
+from coupling.explorer.figures import Axis, Figure, points_along, time_figure
+from coupling.explorer.shades import Shades, points_of
+from coupling.report.plots.colours import LOAD
+from coupling.report.plots.layout import Layout, cables_of, layout_of, segments
+from coupling.report.plots.wiring import wiring_of
+from netsim.arrays import Floats, Ints
+from netsim.topology.base import Topology
+from netsim.topology.levels import links_in_service
+
+_MOST_CABLES = 20_000  # that are drawn; of more the busiest
+_MOST_NODES = 20_000
+_STEPS = 64  # colours of load
+_FAINT = "#9aa4ae"
+_NEAR = 0.02  # of the picture: how far from a cable a click may be
+_WIDEST, _TALLEST = 2400, 1200
+
+
+def ramp_of(colours: tuple[str, ...], steps: int) -> list[str]:
+    """
+    Return colours between colours.
+
+    Examples
+    --------
+    >>> ramp_of(("#000000", "#ffffff"), 3)
+    ['#000000', '#808080', '#ffffff']
+    """
+    rgb = np.array([[int(colour[at : at + 2], 16) for at in (1, 3, 5)] for colour in colours])
+    place = np.linspace(0, len(colours) - 1, steps)
+    parts = [np.interp(place, np.arange(len(colours)), rgb[:, part]) for part in range(3)]
+    return ["#" + "".join(f"{round(part):02x}" for part in own) for own in zip(*parts, strict=True)]
+
+
+RAMP = ramp_of(LOAD, _STEPS)
+
+
+class Fabric:
+    """The fabric at a moment, drawn as people draw it."""
+
+    def __init__(self) -> None:
+        self.plot: Figure = figure(
+            toolbar_location=None, tools="", height=400, sizing_mode="stretch_width", name="fabric",
+            background_fill_color=None, border_fill_color=None, outline_line_color=None,
+            title="fabric",
+        )  # fmt: skip
+        self.plot.axis.visible = self.plot.grid.visible = False
+        pan, wheel = PanTool(), WheelZoomTool()
+        self.plot.add_tools(pan, wheel)
+        self.plot.toolbar.active_drag, self.plot.toolbar.active_scroll = pan, wheel
+        self.failed = ColumnDataSource({"xs": [], "ys": []})
+        self.cables = ColumnDataSource({"xs": [], "ys": [], "colour": [], "width": []})
+        self.chosen = ColumnDataSource({"xs": [], "ys": []})
+        self.nodes = ColumnDataSource({"x": [], "y": [], "w": [], "h": [], "colour": []})
+        self.switches = ColumnDataSource({"x": [], "y": []})
+        draw = self.plot
+        draw.multi_line("xs", "ys", source=self.failed, line_color=_FAINT, line_dash="dotted")
+        draw.multi_line(
+            "xs", "ys", source=self.cables, line_color="colour", line_width="width", line_alpha=0.9
+        )
+        draw.multi_line("xs", "ys", source=self.chosen, line_width=5, line_alpha=0.9, name="chosen")
+        draw.rect("x", "y", "w", "h", source=self.nodes, fill_color="colour", line_color=None)
+        draw.scatter(
+            "x",
+            "y",
+            source=self.switches,
+            marker="square",
+            size=5,
+            name="switches",
+            line_color=None,
+        )
+        self._drawn = ""
+        self.topology: Topology | None = None
+        self.layout: Layout | None = None
+        self._links = np.zeros(0, dtype=np.int64)
+        self._lines: list[Floats] = []
+        self._wires: dict[str, Any] = {}
+        self._boxes: dict[str, Any] = {"x": []}
+
+    def draw(self, run: Run, address: Address, shades: Shades) -> str:
+        """
+        Draw a moment.
+
+        Result: what the picture cannot show; empty where it shows all.
+        """
+        if self._drawn != run.name:
+            self._wire(run)
+        topology, layout = self.topology, self.layout
+        if topology is None or layout is None:
+            return "The fabric of this result cannot be told from its links."
+        load = run.load.at(address.at_s)
+        both = np.maximum(load, load[topology.reverse])[self._links]
+        share = np.clip(both / run.load.most, 0.0, 1.0)
+        order = np.argsort(share, kind="stable")  # the busiest on top
+        self.cables.data = {
+            **{side: [lines[place] for place in order] for side, lines in self._wires.items()},
+            "colour": [RAMP[i] for i in np.rint(share[order] * (_STEPS - 1)).astype(int)],
+            "width": (0.6 + 2.6 * share[order]).tolist(),
+        }
+        cable = run.link.get(address.cable)
+        own = [] if cable is None else segments(topology, layout, np.array([cable]))
+        self.chosen.data = _lines(own)
+        colours = _node_colours(run, address, shades)[: len(self._boxes["x"])]
+        self.nodes.data = self._boxes | {"colour": colours}
+        moment = "over the whole run" if address.at_s is None else "at the moment"
+        self.plot.title.text = f"{topology.name[:60]}: load {moment}"
+        return ""
+
+    def _wire(self, run: Run) -> None:
+        """Place everything, once for a run."""
+        self._drawn = run.name
+        self.topology = run.topology or wiring_of(run.result.links)
+        if self.topology is not None and self.topology.n_links != len(run.result.links):
+            self.topology = None
+        if self.topology is None:
+            return
+        topology = self.topology
+        layout = self.layout = layout_of(topology)
+        cables = cables_of(topology)
+        works = links_in_service(topology)[cables]
+        self.failed.data = _lines(segments(topology, layout, cables[~works][:_MOST_CABLES]))
+        cables = cables[works]
+        if cables.size > _MOST_CABLES:
+            busy = np.maximum(run.load.whole, run.load.whole[topology.reverse])[cables]
+            cables = np.sort(cables[np.argsort(-busy, kind="stable")[:_MOST_CABLES]])
+        self._links, self._lines = cables, segments(topology, layout, cables)
+        self._wires = _lines(self._lines)
+        at = layout.place[: topology.n_nodes][:_MOST_NODES]
+        self._boxes = {
+            "x": at[:, 0], "y": at[:, 1], "w": [layout.cell[0] * 0.92] * len(at),
+            "h": [layout.cell[1]] * len(at),
+        }  # fmt: skip
+        above = layout.place[topology.n_nodes :]
+        self.switches.data = {"x": above[:, 0], "y": above[:, 1]}
+        self.plot.match_aspect = layout.kind != "levels"
+
+    def cable_at(self, x: float, y: float) -> str:
+        """Return the name of the cable at a place, empty where there is none near."""
+        if self.topology is None or self.layout is None or not self._lines:
+            return ""
+        place = self.layout.place[np.isfinite(self.layout.place).all(axis=1)]
+        size = np.maximum(np.ptp(place, axis=0), 1e-9)
+        far = [_distance(line / size, np.array([x, y]) / size) for line in self._lines]
+        nearest = int(np.argmin(far))
+        return self.topology.link_name(int(self._links[nearest])) if far[nearest] < _NEAR else ""
+
+    def node_at(self, x: float, y: float) -> int | None:
+        """Return the node at a place."""
+        if self.topology is None or self.layout is None:
+            return None
+        away = np.abs(self.layout.place[: self.topology.n_nodes] - (x, y))
+        found = np.flatnonzero((away <= np.array(self.layout.cell) / 2).all(axis=1))
+        return int(found[0]) if found.size else None
+
+
+class Heat:
+    """Every link over time."""
+
+    def __init__(self, axis: Axis, shown: Range1d) -> None:
+        self.axis = axis
+        self.plot = time_figure(axis, shown, height=260, name="heat", title="links over time",
+                                y_range=Range1d(0, 1))  # fmt: skip
+        self.plot.grid.visible = False
+        self.plot.yaxis.ticker = FixedTicker(ticks=[])
+        self.image = ColumnDataSource({"image": [], "x": [], "y": [], "dw": [], "dh": []})
+        self.plot.image_rgba("image", "x", "y", "dw", "dh", source=self.image)
+        self.line = Span(dimension="width", line_width=2, visible=False)
+        self.plot.add_layout(self.line)
+        self._order = np.zeros(0, dtype=np.int64)
+        self._drawn = ""
+
+    def draw(self, run: Run, address: Address, window: tuple[float, float]) -> str:
+        """Draw what is recorded; say why nothing is."""
+        self.plot.visible = not run.load.why_not
+        if run.load.why_not:
+            return run.load.why_not
+        if self._drawn != run.name:
+            self._drawn = run.name
+            self._order = in_order(run.result.links)
+            self.plot.y_range.update(start=0, end=float(self._order.size))
+            self._label(run)
+        columns = points_along(self.plot, "inner_width", 300, _WIDEST)
+        rows = min(points_along(self.plot, "inner_height", 150, _TALLEST), self._order.size)
+        cells = heat(run.load, self._order, window, (rows, columns))
+        share = np.clip(np.nan_to_num(cells) / run.load.most, 0.0, 1.0)
+        image = points_of(RAMP)[np.rint(share * (_STEPS - 1)).astype(np.int64)]
+        image[np.isnan(cells)] = 0
+        x, last = (float(self.axis.place(t)) for t in window)
+        self.image.data = {"image": [image], "x": [x], "y": [0.0], "dw": [last - x],
+                           "dh": [float(self._order.size)]}  # fmt: skip
+        cable = run.link.get(address.cable)
+        self.line.visible = cable is not None
+        if cable is not None:
+            self.line.location = float(np.flatnonzero(self._order == cable)[0]) + 0.5
+        return ""
+
+    def _label(self, run: Run) -> None:
+        """Name the classes of links, each at its middle."""
+        names = run.result.links["class"].to_numpy()[self._order]
+        middles = {str(name): float(np.flatnonzero(names == name).mean()) for name in set(names)}
+        self.plot.yaxis.major_label_overrides = {at: name[:14] for name, at in middles.items()}
+        self.plot.yaxis.ticker = FixedTicker(ticks=sorted(middles.values()))
+
+    def cable_at(self, run: Run, y: float) -> str:
+        """Return the name of the link at a height."""
+        place = int(np.floor(y))
+        if not 0 <= place < self._order.size:
+            return ""
+        return str(run.result.links["link"].iloc[self._order[place]])
+
+
+def _lines(lines: list[Floats]) -> dict[str, Any]:
+    """Return lines as Bokeh keeps them."""
+    return {"xs": [line[:, 0] for line in lines], "ys": [line[:, 1] for line in lines]}
+
+
+def _node_colours(run: Run, address: Address, shades: Shades) -> list[str]:
+    """Return the colour of each node: of the job there at the moment, or of the chosen job."""
+    colours = [_FAINT] * len(run.names)
+    for row in _rows(run, address).tolist():
+        point = int(shades.table[shades.place[row]])
+        colour = f"#{point & 0xFF:02x}{point >> 8 & 0xFF:02x}{point >> 16 & 0xFF:02x}"
+        for node in run.nodes_of(row).tolist():
+            colours[node] = colour
+    return colours
+
+
+def _rows(run: Run, address: Address) -> Ints:
+    """Return the jobs whose nodes are coloured."""
+    if address.at_s is None:
+        row = run.row.get(int(address.job)) if address.job.isdecimal() else None
+        return np.array([] if row is None else [row], dtype=np.int64)
+    start, end = run.bars.start_s, run.bars.end_s
+    return np.flatnonzero((start <= address.at_s) & (address.at_s < end))
+
+
+def _distance(line: Floats, point: Floats) -> float:
+    """Return the distance of a point from a line of several pieces."""
+    a, b = line[:-1], line[1:]
+    kept = np.isfinite(a).all(axis=1) & np.isfinite(b).all(axis=1)
+    a, b = a[kept], b[kept]
+    way = b - a
+    length = np.maximum((way**2).sum(axis=1), 1e-18)
+    share = np.clip(((point - a) * way).sum(axis=1) / length, 0.0, 1.0)
+    away = np.hypot(*(a + share[:, None] * way - point).T)
+    return float(away.min(initial=np.inf))
