@@ -47,9 +47,9 @@ def place_html(found: Placing) -> str:
 
 def _totals(found: Placing) -> list[str]:
     """Sum up what was looked for."""
-    what = "nodes of its own links" if found.isolated else "nodes"
+    apart = " on links of their own" if found.isolated else ""
     first = (
-        f"{found.topology.name}: {found.nodes:,} {what} of {found.free:,} free; "
+        f"{found.topology.name}: {found.nodes:,} nodes wanted{apart}, {found.free:,} free; "
         f"{units.counted(found.draws, 'draw')}"
     )
     if not found.options:
