@@ -50,7 +50,7 @@ def slowdowns(
     jobs,
     capacity,
     *,
-    phases=None,
+    cells=None,
     per_flow=False,
     lingering=True,
     buffer=0.0,
@@ -60,30 +60,47 @@ def slowdowns(
     """
     Return the slowdown of each job.
 
-    `jobs` are pairs (steps, compute seconds); `phases[k]` are the sampled phases of job k as
-    fractions of its period, None for time-averaged neighbours. `buffer` bytes of a port make
-    the last packet of a step wait up to buffer / capacity.
+    `jobs` are pairs (steps, compute seconds); `cells[k]` says in which part of its iteration job k
+    is in each state, None for time-averaged neighbours. `buffer` bytes of a port make the last
+    packet of a step wait up to buffer / capacity.
     """
     states = [_State(steps, c, capacity, per_flow) for steps, c in jobs]
     waits = [buffer / c for c in capacity]
     for _ in range(sweeps):
         before = [state.slowdown() for state in states]
-        fresh = []
-        for j, state in enumerate(states):
-            others = states[:j] + states[j + 1 :]
-            met = phases[:j] + phases[j + 1 :] if phases else None
-            fresh.append(
-                [
-                    _evaluate(state, a, others, met, lingering=lingering, waits=waits)
-                    for a in range(len(state.steps))
-                ]
-            )
+        fresh = _sweep(states, cells, lingering, waits)
         for state, steps in zip(states, fresh, strict=True):
             state.move(steps, damping)
         after = [state.slowdown() for state in states]
         if max((abs(p - q) for p, q in zip(before, after, strict=True)), default=0.0) < 1e-13:
             break
     return [state.slowdown() for state in states]
+
+
+def read_slowdowns(jobs, capacity, cells, *, buffer=0.0, damping=0.25, sweeps=3000):
+    """Return slowdowns if steps met, by states, what time-averaged neighbours have settled at."""
+    states = [_State(steps, c, capacity, False) for steps, c in jobs]
+    waits = [buffer / c for c in capacity]
+    for _ in range(sweeps):
+        for state, steps in zip(states, _sweep(states, None, True, waits), strict=True):
+            state.move(steps, damping)
+    for state, steps in zip(states, _sweep(states, cells, True, waits), strict=True):
+        state.move(steps, 1.0)
+    return [state.slowdown() for state in states]
+
+
+def _sweep(states, cells, lingering, waits):
+    """Return for each job the time of each step and of its links among the others."""
+    fresh = []
+    for j, state in enumerate(states):
+        others = states[:j] + states[j + 1 :]
+        there = cells[:j] + cells[j + 1 :] if cells else None
+        steps = range(len(state.steps))
+        if there is None:
+            fresh.append([_averaged(state, a, others, lingering, waits) for a in steps])
+        else:
+            fresh.append([_in_states(state, a, others, there, waits) for a in steps])
+    return fresh
 
 
 class _State:
@@ -114,39 +131,86 @@ class _State:
                 self.y[a][link] += damping * (value - self.y[a][link])
 
 
-def _evaluate(state, a, others, phases, *, lingering, waits):
-    """Return the time of step a and the times of its links among the others."""
+def _averaged(state, a, others, lingering, waits):
+    """Return the time of step a and of its links; a neighbour is there for its share of time."""
     tau, lam, table = state.steps[a]
-    window = state.alone[a] * state.g[a]
-    times, link_times = [], defaultdict(float)
-    samples = len(phases[0]) if phases else 1
-    for i in range(samples):
-        n, r = defaultdict(float), defaultdict(float)
-        for k, other in enumerate(others):
-            _add(n, r, other, phases[k][i] if phases else None, window=window, lingering=lingering)
-        worst = tau
-        for link, (own, m, q, big_g, _, _) in table.items():
-            time = own * _beta((own, m, q, big_g), n[link], r[link], lingering)
-            link_times[link] += time / samples
-            worst = max(worst, time + waits[link] * min(1.0, n[link]))
-        times.append(worst + lam)
-    return sum(times) / samples, link_times
+    n, r = defaultdict(float), defaultdict(float)
+    for other in others:
+        for b, (_, _, entries) in enumerate(other.steps):
+            share = other.alone[b] * other.g[b] / other.cycle()
+            for link in entries:
+                n[link] += share * _weight(other, b, link, lingering)
+                r[link] += entries[link][0] / other.cycle()
+    link_times = defaultdict(float)
+    worst = tau
+    for link, (own, m, q, big_g, _, _) in table.items():
+        link_times[link] = own * _beta((own, m, q, big_g), n[link], r[link], lingering)
+        worst = max(worst, link_times[link] + waits[link] * min(1.0, n[link]))
+    return worst + lam, link_times
 
 
-def _add(n, r, other, phase, *, window, lingering):
-    """Add weight and utilisation of another job during a window to the sums per link."""
-    begin = (phase or 0.0) * other.cycle()
-    for b, (_, _, entries) in enumerate(other.steps):
-        length = other.alone[b] * other.g[b]
-        if phase is None:
-            share = length / other.cycle()
-        else:
-            share = _overlap(begin, length, other.cycle(), window)
-        begin += length
-        for link, (own, m, q, _, e, presence) in entries.items():
-            weight = presence + max(0.0, other.y[b][link] - e) * q if lingering else m * length
-            n[link] += share * weight / length
-            r[link] += share * own / length
+def _in_states(state, a, others, cells, waits):
+    """Return the same where in state i each neighbour is in cell ``cells[k][i]`` of its time."""
+    tau, lam, table = state.steps[a]
+    n_states = len(cells[0]) if cells else 1
+    worst, link_times = [tau] * n_states, defaultdict(float)
+    for link, (own, m, q, big_g, e, _) in table.items():
+        n = [
+            sum(
+                _weight_in_cell(other, link, there[i], n_states)
+                for other, there in zip(others, cells, strict=True)
+            )
+            for i in range(n_states)
+        ]
+        link_times[link] = e
+        if sum(n) == 0.0:
+            continue
+        steps = [
+            (other, b, entries[link])
+            for other in others
+            for b, (_, _, entries) in enumerate(other.steps)
+            if link in entries
+        ]
+        mean = sum(n) / n_states
+        use = sum(entry[0] / other.cycle() for other, _, entry in steps) / mean
+        burst = sum(
+            _weight(other, b, link, True) * (other.alone[b] * other.g[b]) ** 2 / other.cycle()
+            for other, b, _ in steps
+        )
+        burst /= mean
+        lag = (burst / (burst + state.alone[a] * state.g[a] / 2)) ** 0.5
+        times = [own * _beta((own, m, q, big_g), x, use * x, True) for x in n]
+        speeds = [min(1.0, e / time) for time in times]
+        average = sum(speeds) / n_states
+        link_times[link] = 0.0
+        for i in range(n_states):
+            in_window = e / (average + lag * (speeds[i] - average))
+            link_times[link] += in_window / n_states
+            full = min(waits[link], burst / 20)
+            wait = max(0.0, full * min(1.0, n[i]) - max(0.0, e - times[i]))
+            worst[i] = max(worst[i], in_window + wait)
+    return sum(worst) / n_states + lam, link_times
+
+
+def _weight(state, b, link, lingering):
+    """Return the mean weight of a step's flows on a link while the step runs."""
+    _, m, q, _, e, presence = state.steps[b][2][link]
+    if not lingering:
+        return m
+    return (presence + max(0.0, state.y[b][link] - e) * q) / (state.alone[b] * state.g[b])
+
+
+def _weight_in_cell(state, link, cell, n_cells):
+    """Return the mean weight on a link during one part of the iteration."""
+    size = state.cycle() / n_cells
+    begin, total = 0.0, 0.0
+    for b, (_, _, entries) in enumerate(state.steps):
+        end = begin + state.alone[b] * state.g[b]
+        if link in entries:
+            inside = max(0.0, min(end, (cell + 1) * size) - max(begin, cell * size))
+            total += inside / size * _weight(state, b, link, True)
+        begin = end
+    return total
 
 
 def _beta(entry, n, r, lingering):
@@ -162,16 +226,6 @@ def _beta(entry, n, r, lingering):
 def _beta_of_bounds(r, h):
     """Others leave 1 - R when they come evenly, 1/h when all at once, a fifth of the time."""
     return h if h * (1 - r) <= 1 else 1 / (0.8 * (1 - r) + 0.2 / h)
-
-
-def _overlap(begin, length, period, window):
-    """Return the share of [0, window) covered by [begin, begin + length) repeated each period."""
-    begin %= period
-    covered, low = 0.0, begin - period
-    while low < window:
-        covered += max(0.0, min(low + length, window) - max(low, 0.0))
-        low += period
-    return covered / window
 
 
 def without_lingering(jobs, capacity, sweeps=2000):

@@ -1,7 +1,10 @@
 """
-The fixed point solved from scratch, averaged or sampled neighbours, compiled.
+The fixed point solved from scratch, among neighbours who are present by states, compiled.
 
-Import through `netsim.kernelcache`.
+In a state each job is somewhere in one M-th of its iteration, a *cell*; which one is drawn per job.
+With a single state a neighbour is there for its share of the time. Sums per channel and state serve
+every step that uses the channel, whatever its length: that is what makes them cheap to keep up to
+date event by event. Import through `netsim.kernelcache`.
 """
 
 from typing import NamedTuple
@@ -10,12 +13,12 @@ import numpy as np
 from numba import boolean, float64, from_dtype, int64, njit
 
 from netsim.arrays import Floats, Ints, Table
-from netsim.contention.cold.meeting_kernels import Meetings, meetings_of
 from netsim.contention.columns import ENTRY, STEP
-from netsim.contention.link_kernels import link_time, queue_wait, stays_within
+from netsim.contention.link_kernels import link_time, stays_within
+from netsim.contention.window_kernels import late_wait, presence, window_lag, window_time
 
 OMEGA_START, OMEGA_FLOOR, OMEGA_GROWTH = 0.5, 0.1, 1.05
-# sampled steps jump, so states can cycle: omega is halved after so many sweeps without progress
+# omega is halved after so many sweeps without progress: clusters of jobs can cycle
 PATIENCE, PROGRESS = 100, 0.7
 _ENTRIES, _STEPS = from_dtype(ENTRY)[::1], from_dtype(STEP)[::1]
 
@@ -31,23 +34,48 @@ class State(NamedTuple):
     late_s: Floats  # y of each entry
     fresh_late_s: Floats  # what it moves to
     held_s: Floats  # the same with the wait for the queue
-    begin_s: Floats  # of each step, by phase
-    before_s: Floats  # of each step, by phase: what [begin, 0) holds of it, negative
 
 
-@njit("float64(float64, float64, float64)", cache=True, error_model="numpy")
-def covered(until: float, length: float, period: float) -> float:
-    """
-    Return how much of [0, until) is covered by [0, length), repeated every period.
+class Shared(NamedTuple):
+    """The entries on channels of several jobs; the others change nothing."""
 
-    A negative end counts what [until, 0) holds, with a minus sign; 0 <= length <= period.
-    """
-    whole = np.floor(until / period)
-    return float(whole * length + min(until - whole * period, length))
+    kept: Ints
+    first_kept: Ints  # of each step, in `kept`
+    pair: Ints  # (job, channel) of each entry
+    channel: Ints  # of each pair
+
+
+class Crowd(NamedTuple):
+    """What is on channels in each state: of each pair (job, channel), and of all jobs."""
+
+    weight: Floats  # (P, M) weight of the flows, N
+    use: Floats  # (P,) share of the capacity, R
+    lasting_s: Floats  # (P,) mean of weight x length of the step, D
+    all_weight: Floats  # (C, M)
+    all_use: Floats  # (C,)
+    all_lasting_s: Floats  # (C,)
 
 
 @njit(cache=True)
-def _start(entries: Table, steps: Table, n_jobs: int, n_phases: int, stretch: float) -> State:
+def shared_of(pair: Ints, channel_of: Ints, first_entry: Ints) -> Shared:
+    """Return the entries on channels of several jobs."""
+    n_jobs = np.zeros(channel_of.max() + 1 if channel_of.size else 0, np.int64)
+    for p in range(channel_of.size):
+        n_jobs[channel_of[p]] += 1
+    kept = np.empty(pair.size, np.int64)
+    first_kept = np.zeros(first_entry.size, np.int64)
+    n_kept = 0
+    for a in range(first_entry.size - 1):
+        for k in range(first_entry[a], first_entry[a + 1]):
+            if n_jobs[channel_of[pair[k]]] > 1:
+                kept[n_kept] = k
+                n_kept += 1
+        first_kept[a + 1] = n_kept
+    return Shared(kept[:n_kept], first_kept, pair, channel_of)
+
+
+@njit(cache=True)
+def start_at(entries: Table, steps: Table, n_jobs: int, stretch: float) -> State:
     """Return the state before the first sweep."""
     duration_s = np.empty(steps.size)
     for a in range(steps.size):
@@ -55,7 +83,6 @@ def _start(entries: Table, steps: Table, n_jobs: int, n_phases: int, stretch: fl
     fresh_late_s = np.empty(entries.size)
     for k in range(entries.size):
         fresh_late_s[k] = entries[k].drain_s
-    samples = max(1, n_phases)
     return State(
         np.ones(n_jobs),
         np.full(n_jobs, OMEGA_START),
@@ -65,13 +92,11 @@ def _start(entries: Table, steps: Table, n_jobs: int, n_phases: int, stretch: fl
         np.zeros(entries.size),
         fresh_late_s,
         np.zeros(entries.size),
-        np.zeros((steps.size, samples)),
-        np.zeros((steps.size, samples)),
     )
 
 
 @njit(cache=True, error_model="numpy")
-def _slow_down(state: State, steps: Table, first_step: Ints, period_s: Floats) -> None:
+def slow_down(state: State, steps: Table, first_step: Ints, period_s: Floats) -> None:
     """Find the slowdowns from the times of the steps."""
     for j in range(period_s.size):
         excess = 0.0
@@ -81,119 +106,123 @@ def _slow_down(state: State, steps: Table, first_step: Ints, period_s: Floats) -
 
 
 @njit(cache=True, error_model="numpy")
-def _begin(state: State, first_step: Ints, period_s: Floats, phases: Floats) -> None:
-    """Find when steps begin, for each sampled phase of their jobs."""
-    for j in range(period_s.size):
-        cycle = period_s[j] * state.slow[j]
-        for i in range(phases.shape[1]):
-            at = phases[j, i] * period_s[j] * state.slow[j]
-            for a in range(first_step[j], first_step[j + 1]):
-                state.begin_s[a, i] = at
-                state.before_s[a, i] = covered(-at, state.duration_s[a], cycle)
-                at += state.duration_s[a]
-
-
-@njit(cache=True, error_model="numpy")
-def _sum_up(
+def gather(
     state: State,
-    meetings: Meetings,
+    shared: Shared,
     entries: Table,
-    channel: Ints,
+    first_step: Ints,
+    period_s: Floats,
+    cells: Ints,
     linger: bool,
-    weight: Floats,
-    use: Floats,
-) -> None:
-    """Find what entries weigh and use while their steps run, and the sums on each channel."""
-    weight[:] = 0.0
-    use[:] = 0.0
-    for k in meetings.kept:
-        own = entries[k]
-        rate = 1.0 / state.duration_s[own.step]
-        lasting = own.presence_s + max(0.0, state.late_s[k] - own.end_s) * own.senders
-        entry = meetings.on[meetings.place[k]]
-        entry.weight = lasting * rate if linger else own.weight
-        entry.use = own.drain_s * rate
-        weight[channel[k]] += entry.weight
-        use[channel[k]] += entry.use
+) -> Crowd:
+    """Sum up what jobs put on channels in each state."""
+    n_pairs, n_states = shared.channel.size, cells.shape[1]
+    n_channels = shared.channel.max() + 1 if n_pairs else 0
+    crowd = Crowd(
+        np.zeros((n_pairs, n_states)),
+        np.zeros(n_pairs),
+        np.zeros(n_pairs),
+        np.zeros((n_channels, n_states)),
+        np.zeros(n_channels),
+        np.zeros(n_channels),
+    )
+    for j in range(period_s.size):
+        cycle_s, since_s = period_s[j] * state.slow[j], 0.0
+        for a in range(first_step[j], first_step[j + 1]):
+            length_s = state.duration_s[a]
+            for k in shared.kept[shared.first_kept[a] : shared.first_kept[a + 1]]:
+                own, pair = entries[k], shared.pair[k]
+                weight_s = own.weight * length_s
+                if linger:
+                    weight_s = own.presence_s + max(0.0, state.late_s[k] - own.end_s) * own.senders
+                for i in range(n_states):
+                    share = presence(since_s, since_s + length_s, cycle_s / n_states, cells[j, i])
+                    crowd.weight[pair, i] += share * weight_s / length_s
+                crowd.use[pair] += own.drain_s / cycle_s
+                crowd.lasting_s[pair] += weight_s * length_s / cycle_s
+            since_s += length_s
+    for pair in range(n_pairs):
+        c = shared.channel[pair]
+        crowd.all_use[c] += crowd.use[pair]
+        crowd.all_lasting_s[c] += crowd.lasting_s[pair]
+        for i in range(n_states):
+            crowd.all_weight[c, i] += crowd.weight[pair, i]
+    return crowd
 
 
 @njit(cache=True, error_model="numpy")
-def _meet(
-    a: int, state: State, meetings: Meetings, period_s: Floats, averaged: bool, share: Floats
-) -> None:
-    """Find the share of a step in which each step that it meets runs."""
-    rate = 1.0 / state.duration_s[a]
-    for i in range(meetings.first_met[a], meetings.first_met[a + 1]):
-        b = meetings.met[i]
-        cycle = period_s[meetings.job[b]] * state.slow[meetings.job[b]]
-        if averaged:
-            share[b, 0] = state.duration_s[b] / cycle
-        else:
-            for phase in range(share.shape[1]):
-                inside = covered(
-                    state.duration_s[a] - state.begin_s[b, phase], state.duration_s[b], cycle
-                )
-                share[b, phase] = (inside - state.before_s[b, phase]) * rate
+def time_link(
+    k: int,
+    length_s: float,
+    entries: Table,
+    shared: Shared,
+    crowd: Crowd,
+    linger: bool,
+    times: Floats,
+) -> bool:
+    """
+    Find how long a link takes for a step in each state; False where it surely does not matter.
+
+    `times` (2, M), written: of the fluid, and wait of the last packet.
+    """
+    own, pair = entries[k], shared.pair[k]
+    c, n_states = shared.channel[pair], times.shape[1]
+    total, most = 0.0, 0.0
+    for i in range(n_states):
+        times[0, i] = n = max(0.0, crowd.all_weight[c, i] - crowd.weight[pair, i])
+        total, most = total + n, max(most, n)
+    if total <= 0.0:
+        return False
+    mean = total / n_states
+    use = max(0.0, crowd.all_use[c] - crowd.use[pair]) / mean  # per weight
+    if stays_within(own.limit_s, own.drain_s, own.weight, most, use * most):
+        return False
+    burst_s, lag = np.inf, 1.0  # neighbours who are always there
+    if n_states > 1:
+        burst_s = max(0.0, crowd.all_lasting_s[c] - crowd.lasting_s[pair]) / mean
+        lag = window_lag(burst_s, length_s)
+    feed_s = own.feed_s if linger else np.inf
+    mean_speed = 0.0
+    for i in range(n_states):
+        n = times[0, i]
+        taken = link_time(own.drain_s, own.weight, own.senders, feed_s, n, use * n)
+        times[1, i] = late_wait(own.queue_s, burst_s, n, own.end_s - taken)
+        times[0, i] = own.end_s / max(own.end_s, taken)
+        mean_speed += times[0, i] / n_states
+    for i in range(n_states):
+        times[0, i] = window_time(own.end_s, times[0, i], mean_speed, lag)
+    return True
 
 
 @njit(cache=True, error_model="numpy")
 def _time_steps(
-    state: State,
-    meetings: Meetings,
-    entries: Table,
-    channel: Ints,
-    steps: Table,
-    period_s: Floats,
-    averaged: bool,
-    linger: bool,
-    all_weight: Floats,
-    all_use: Floats,
+    state: State, shared: Shared, entries: Table, steps: Table, crowd: Crowd, linger: bool
 ) -> None:
-    """Find how long each step takes among those that it meets."""
-    share, samples = np.empty(state.begin_s.shape), state.begin_s.shape[1]
-    on, first_on = meetings.on, meetings.first_on
-    n, r, late_by = np.zeros(samples), np.zeros(samples), np.zeros(samples)
-    over, waits = np.zeros(samples), np.zeros(samples)
+    """Find how long each step takes among what is on its channels."""
+    n_states = crowd.weight.shape[1]
+    times, late_by = np.empty((2, n_states)), np.empty(n_states)
     for a in range(steps.size):
-        j, tau = meetings.job[a], steps[a].drain_s
-        _meet(a, state, meetings, period_s, averaged, share)
+        tau = steps[a].drain_s
         late_by[:] = 0.0  # against tau, so that a sum of nothings is nothing
-        for k in meetings.kept[meetings.first_kept[a] : meetings.first_kept[a + 1]]:
-            c, own, entry = channel[k], on[meetings.place[k]], entries[k]
-            drain, weight, senders, queue = (
-                entry.drain_s,
-                entry.weight,
-                entry.senders,
-                entry.queue_s,
-            )
-            state.fresh_late_s[k] = state.held_s[k] = drain
-            most = all_weight[c] - own.weight  # were all neighbours there all the time
-            if stays_within(entry.limit_s, drain, weight, most, all_use[c] - own.use):
+        for k in shared.kept[shared.first_kept[a] : shared.first_kept[a + 1]]:
+            own = entries[k]
+            state.fresh_late_s[k] = state.held_s[k] = own.drain_s
+            if not time_link(k, state.duration_s[a], entries, shared, crowd, linger, times):
                 continue
-            n[:] = 0.0
-            r[:] = 0.0
-            for i in range(first_on[c], first_on[c + 1]):
-                if on[i].job == j:
-                    continue
-                b, other_weight, other_use = on[i].step, on[i].weight, on[i].use
-                for phase in range(samples):
-                    n[phase] += share[b, phase] * other_weight
-                    r[phase] += share[b, phase] * other_use
-            feed = entry.feed_s if linger else np.inf
-            for phase in range(samples):  # apart from the sums, so that it runs in vectors
-                taken = link_time(drain, weight, senders, feed, n[phase], r[phase])
-                wait = queue_wait(queue, n[phase])
-                over[phase], waits[phase] = taken - drain, wait
-                late_by[phase] = max(late_by[phase], taken + wait - tau)
-            state.fresh_late_s[k] = drain + over.sum() / samples
-            state.held_s[k] = state.fresh_late_s[k] + waits.sum() / samples
-        state.fresh_s[a] = (tau + steps[a].latency_s) + late_by.sum() / samples
+            late_s, wait_s = 0.0, 0.0
+            for i in range(n_states):
+                late_s += times[0, i] - own.end_s
+                wait_s += times[1, i]
+                late_by[i] = max(late_by[i], times[0, i] + times[1, i] - tau)
+            state.fresh_late_s[k] = own.end_s + late_s / n_states
+            state.held_s[k] = state.fresh_late_s[k] + wait_s / n_states
+        state.fresh_s[a] = (tau + steps[a].latency_s) + late_by.sum() / n_states
 
 
 @njit(cache=True, error_model="numpy")
 def _move(
     state: State,
-    meetings: Meetings,
+    shared: Shared,
     entries: Table,
     first_step: Ints,
     period_s: Floats,
@@ -219,7 +248,7 @@ def _move(
         omega = state.omega[j]
         for a in range(first_step[j], first_step[j + 1]):
             state.duration_s[a] += omega * (state.fresh_s[a] - state.duration_s[a])
-            for k in meetings.kept[meetings.first_kept[a] : meetings.first_kept[a + 1]]:
+            for k in shared.kept[shared.first_kept[a] : shared.first_kept[a + 1]]:
                 old, fresh = state.late_s[k], state.fresh_late_s[k]
                 end, senders = entries[k].end_s, entries[k].senders
                 lingering = max(0.0, fresh - end) - max(0.0, old - end)
@@ -234,10 +263,11 @@ def _move(
         _ENTRIES,
         int64[::1],
         int64[::1],
+        int64[::1],
         _STEPS,
         int64[::1],
         float64[::1],
-        float64[:, ::1],
+        int64[:, ::1],
         boolean,
         float64,
         float64,
@@ -248,12 +278,13 @@ def _move(
 )
 def solve_cold(
     entries: Table,
-    channel: Ints,
+    pair: Ints,
+    channel_of: Ints,
     first_entry: Ints,
     steps: Table,
     first_step: Ints,
     period_s: Floats,
-    phases: Floats,
+    cells: Ints,
     linger: bool,
     start: float,
     tolerance: float,
@@ -266,8 +297,10 @@ def solve_cold(
     ----------
     entries : (K,) table
         Entries (job, step, channel) of all jobs, sorted by step.
-    channel : (K,) int array
-        Channel of each entry, numbered 0..C-1.
+    pair : (K,) int array
+        Job and channel of each entry as one number 0..P-1.
+    channel_of : (P,) int array
+        Channel of each pair, numbered 0..C-1.
     first_entry : (S + 1,) int array
         Entries of step a are ``first_entry[a]:first_entry[a + 1]``.
     steps : (S,) table
@@ -276,8 +309,8 @@ def solve_cold(
         Steps of each job.
     period_s : (J,) float array
         T, time of an iteration alone.
-    phases : (J, M) float array
-        Sampled phases as fractions of the period; M = 0 takes neighbours as averaged.
+    cells : (J, M) int array
+        The cell in which each job is in each state; one state takes neighbours as averaged.
     linger : bool
         False takes a flow's weight as constant while its step runs (for comparison).
     start : float
@@ -302,10 +335,8 @@ def solve_cold(
     change : float
         Largest change of the last sweep, as compared with the tolerance.
     """
-    meetings = meetings_of(entries, channel, first_entry, first_step)
-    state = _start(entries, steps, period_s.size, phases.shape[1], start)
-    weight, use = np.zeros(meetings.first_on.size - 1), np.zeros(meetings.first_on.size - 1)
-    averaged = phases.shape[1] == 0
+    shared = shared_of(pair, channel_of, first_entry)
+    state = start_at(entries, steps, period_s.size, start)
     sweeps, change = 0, np.inf
     best, since, sink = np.inf, 0, 1.0
     while sweeps < cap and change > tolerance:
@@ -315,12 +346,54 @@ def solve_cold(
         since += 1
         if since > PATIENCE:
             best, since, sink = change, 0, 0.5 * sink
-        _slow_down(state, steps, first_step, period_s)
-        _begin(state, first_step, period_s, phases)
-        _sum_up(state, meetings, entries, channel, linger, weight, use)
-        _time_steps(
-            state, meetings, entries, channel, steps, period_s, averaged, linger, weight, use
-        )
-        change = _move(state, meetings, entries, first_step, period_s, sink)
-    _slow_down(state, steps, first_step, period_s)
+        slow_down(state, steps, first_step, period_s)
+        crowd = gather(state, shared, entries, first_step, period_s, cells, linger)
+        _time_steps(state, shared, entries, steps, crowd, linger)
+        change = _move(state, shared, entries, first_step, period_s, sink)
+    slow_down(state, steps, first_step, period_s)
     return state.slow, state.held_s, state.duration_s, state.late_s, sweeps, change
+
+
+@njit(
+    (
+        _ENTRIES,
+        int64[::1],
+        int64[::1],
+        int64[::1],
+        _STEPS,
+        int64[::1],
+        float64[::1],
+        int64[:, ::1],
+        float64[::1],
+        float64[::1],
+    ),
+    cache=True,
+    error_model="numpy",
+)
+def read_states(
+    entries: Table,
+    pair: Ints,
+    channel_of: Ints,
+    first_entry: Ints,
+    steps: Table,
+    first_step: Ints,
+    period_s: Floats,
+    cells: Ints,
+    duration_s: Floats,
+    late_s: Floats,
+) -> tuple[Floats, Floats]:
+    """
+    Return slowdowns and `held_s` if steps and links take given times when neighbours look at them.
+
+    All as for `solve_cold`, which found `duration_s` and `late_s`, with other cells: one sweep.
+    """
+    shared = shared_of(pair, channel_of, first_entry)
+    state = start_at(entries, steps, period_s.size, 1.0)
+    state.duration_s[:] = duration_s
+    state.late_s[:] = late_s
+    slow_down(state, steps, first_step, period_s)
+    crowd = gather(state, shared, entries, first_step, period_s, cells, True)
+    _time_steps(state, shared, entries, steps, crowd, True)
+    state.duration_s[:] = state.fresh_s
+    slow_down(state, steps, first_step, period_s)
+    return state.slow, state.held_s

@@ -1,9 +1,8 @@
-"""The fixed point solved from scratch: `fast` for reference, `accurate` with sampled phases."""
+"""The fixed points solved from scratch: neighbours averaged over time, or present by states."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
 from functools import lru_cache
-from itertools import pairwise
 
 import numpy as np
 
@@ -11,13 +10,14 @@ from fabricsim.checking import number, whole
 from netsim.arrays import Floats, Ints
 from netsim.contention.blame import TellsCulprits
 from netsim.contention.cold.blame import ColdState
+from netsim.contention.cold.layout import lay_out
 from netsim.contention.constants import JobConstants
 from netsim.errors import ContentionError
 from netsim.kernelcache import load_kernels
 
 _MAX_SWEEPS = 20_000
-_MAX_SWEEPS_SAMPLED = 2_000  # a few hundred suffice; sampled steps can jump and cycle
-_LEAST_SAMPLES, _MOST_SAMPLES = 2, 1024  # one does not converge; 8 suffice
+_LEAST_SAMPLES, _MOST_SAMPLES = 2, 1024
+SAMPLES = 8
 _64_BITS = (1 << 64) - 1
 
 
@@ -55,31 +55,55 @@ def cold_fast(
     start: float = 1.0,
 ) -> ColdSolution:
     """Solve the fixed point with time-averaged neighbours from scratch."""
-    phases = np.zeros((len(jobs), 0))
-    return _solve(jobs, phases, tolerance=tolerance, lingering=lingering, start=start)
+    cells = np.zeros((len(jobs), 1), dtype=np.int64)
+    return _solve(jobs, cells, tolerance=tolerance, lingering=lingering, start=start)
+
+
+def cold_phased(
+    jobs: Mapping[int, JobConstants], *, seed: int = 0, tolerance: float = 1e-7
+) -> ColdSolution:
+    """
+    Read what jobs meet, state by state, off the fixed point with time-averaged neighbours.
+
+    What `netsim.contention.events.phased.Phased` keeps up to date, found from scratch.
+    """
+    averaged = cold_fast(jobs, tolerance=tolerance)
+    if not isinstance(averaged.state, ColdState):
+        return averaged
+    kernels = load_kernels("netsim.contention.cold.cold_kernels", "contention kernels", 4)
+    state = replace(averaged.state, cells=_cells(jobs, SAMPLES, seed))
+    slow, held_s = kernels.read_states(
+        *state.laid.tables, state.cells, state.duration_s, state.late_s
+    )
+    return replace(
+        averaged,
+        interference=dict(zip(jobs, slow.tolist(), strict=True)),
+        worst_link=dict(zip(jobs, state.laid.worst_links(held_s), strict=True)),
+        state=state,
+    )
 
 
 def accurate(
     jobs: Mapping[int, JobConstants],
     *,
-    samples: int = 8,
+    samples: int = SAMPLES,
     seed: int = 0,
     tolerance: float = 1e-4,
     lingering: bool = True,
     start: float = 1.0,
 ) -> ColdSolution:
     """
-    Solve the fixed point with neighbours at sampled phases from scratch.
+    Solve the fixed point with neighbours who are present by states from scratch.
 
-    `jobs`: running jobs by identity; it decides the order of a job's phases. `samples`: phases M of
-    each neighbour, 2 to 1024: with one, a burst is on or off and the sweeps often do not converge.
+    `jobs`: running jobs by identity; it decides the cell of its iteration in which a job is in each
+    state. `samples`: states M, 2 to 1024, and cells of an iteration; one would be `fast`.
     """
     whole("samples", samples, _LEAST_SAMPLES, _MOST_SAMPLES, error=ContentionError)
     whole("seed", seed, 0, error=ContentionError)
     if not 0.0 < number("tolerance", tolerance, error=ContentionError) < 1.0:
         raise ContentionError(f"tolerance must lie between 0 and 1, got {tolerance}.")
-    phases = np.array([sample_phases(job, samples, seed) for job in jobs]).reshape(-1, samples)
-    return _solve(jobs, phases, tolerance=tolerance, lingering=lingering, start=start)
+    cells = _cells(jobs, samples, seed)
+    return _solve(jobs, cells, tolerance=tolerance, lingering=lingering, start=start)
 
 
 def sample_phases(job: int, samples: int, seed: int = 0) -> Floats:
@@ -90,11 +114,11 @@ def sample_phases(job: int, samples: int, seed: int = 0) -> Floats:
     Fisher-Yates shuffle driven by splitmix64 from the job's identity and the seed, so it depends
     neither on other jobs nor on their order.
     """
-    return (np.array(_shuffled(job, samples, seed)) + 0.5) / samples
+    return (np.array(shuffled(job, samples, seed)) + 0.5) / samples
 
 
 @lru_cache(maxsize=4096)
-def _shuffled(job: int, samples: int, seed: int) -> tuple[int, ...]:
+def shuffled(job: int, samples: int, seed: int) -> tuple[int, ...]:
     """Return 0..M-1 in an order drawn for a job."""
     order = list(range(samples))
     state = (job * 0x9E3779B97F4A7C15 + seed * 0xD1B54A32D192ED03) & _64_BITS
@@ -107,9 +131,15 @@ def _shuffled(job: int, samples: int, seed: int) -> tuple[int, ...]:
     return tuple(order)
 
 
+def _cells(jobs: Iterable[int], samples: int, seed: int) -> Ints:
+    """Return the cell of its iteration in which each job is in each state."""
+    drawn = [shuffled(job, samples, seed) for job in jobs]
+    return np.array(drawn, dtype=np.int64).reshape(-1, samples)
+
+
 def _solve(
     jobs: Mapping[int, JobConstants],
-    phases: Floats,
+    cells: Ints,
     *,
     tolerance: float,
     lingering: bool,
@@ -119,62 +149,14 @@ def _solve(
     if not jobs:
         return ColdSolution({}, {})
     kernels = load_kernels("netsim.contention.cold.cold_kernels", "contention kernels", 4)
-    parts = list(jobs.values())
-    cap = _MAX_SWEEPS_SAMPLED if phases.shape[1] else _MAX_SWEEPS
-    first_step = np.zeros(len(parts) + 1, dtype=np.int64)
-    np.cumsum([part.steps.size for part in parts], out=first_step[1:])
-    entries = np.concatenate([part.entries for part in parts])
-    entries["step"] += np.repeat(first_step[:-1], [part.entries.size for part in parts])
-    records = np.concatenate([part.records for part in parts])
-    channel = np.repeat(records["channel"], records["n_entries"])
-    link = np.repeat(records["link"].astype(np.int64), records["n_entries"])
-    order = np.argsort(entries["step"], kind="stable")
-    entries, link = entries[order], link[order]
-    _, channel = np.unique(channel[order], return_inverse=True)
-    first_entry = np.searchsorted(entries["step"], np.arange(first_step[-1] + 1))
-    steps = np.concatenate([part.steps for part in parts])
-    period = np.array([part.iteration_s for part in parts])
-    slowdown, held, duration, late, sweeps, change = kernels.solve_cold(
-        entries,
-        channel,
-        first_entry,
-        steps,
-        first_step,
-        period,
-        phases,
-        lingering,
-        start,
-        tolerance,
-        cap,
+    laid = lay_out(jobs)
+    slow, held_s, duration_s, late_s, sweeps, change = kernels.solve_cold(
+        *laid.tables, cells, lingering, start, tolerance, _MAX_SWEEPS
     )
-    worst = _worst_links(entries["step"], link, held, steps["drain_s"], first_step)
     return ColdSolution(
-        dict(zip(jobs, slowdown.tolist(), strict=True)),
-        dict(zip(jobs, worst, strict=True)),
+        dict(zip(jobs, slow.tolist(), strict=True)),
+        dict(zip(jobs, laid.worst_links(held_s), strict=True)),
         sweeps,
         converged=bool(change <= tolerance),
-        state=ColdState(
-            np.array(list(jobs), dtype=np.int64),
-            entries,
-            channel,
-            link,
-            steps,
-            first_step,
-            period,
-            phases,
-            duration,
-            late,
-            slowdown,
-        ),
+        state=ColdState(np.array(list(jobs)), laid, cells, slow, duration_s, late_s),
     )
-
-
-def _worst_links(step: Ints, link: Ints, held: Floats, tau: Floats, first_step: Ints) -> list[int]:
-    """Return for each job the link of the entry that exceeds its step's tau most, or -1."""
-    excess = held - tau[step]
-    bounds = np.searchsorted(step, first_step).tolist()
-    worst = []
-    for begin, end in pairwise(bounds):
-        k = begin + int(excess[begin:end].argmax()) if end > begin else -1
-        worst.append(int(link[k]) if k >= 0 and excess[k] > 0.0 else -1)
-    return worst

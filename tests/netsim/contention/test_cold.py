@@ -8,7 +8,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from naive import contention as naive
 
-from netsim.contention.cold.fixedpoint import accurate, cold_fast, sample_phases
+from netsim.contention.cold.fixedpoint import (
+    accurate,
+    cold_fast,
+    cold_phased,
+    sample_phases,
+    shuffled,
+)
 from netsim.contention.constants import ConstantsOf
 from netsim.errors import ContentionError
 
@@ -20,12 +26,12 @@ def averaged(jobs, **options):
     return cold_fast(jobs, tolerance=1e-11, **options).interference
 
 
-def sampled(jobs, **options):
-    """Solve with sampled neighbours."""
+def by_states(jobs, **options):
+    """Solve with neighbours who are present by states."""
     return accurate(jobs, tolerance=1e-11, **options).interference
 
 
-MODES = pytest.mark.parametrize("solve", [averaged, sampled])
+MODES = pytest.mark.parametrize("solve", [averaged, by_states])
 
 
 @pytest.fixture(scope="module")
@@ -62,15 +68,25 @@ def test_averaged_neighbours_equal_the_naive_twin(scene, fairness, seed):
 
 @pytest.mark.parametrize("fairness", ["per-sender", "per-flow"])
 @pytest.mark.parametrize("seed", range(2))
-def test_sampled_neighbours_equal_the_naive_twin(scene, fairness, seed):
+def test_neighbours_present_by_states_equal_the_naive_twin(scene, fairness, seed):
     plain, traffics, links = scene(seed, 3)
-    phases = [sample_phases(job, 8, seed) for job in range(3)]
+    cells = [shuffled(job, 8, seed) for job in range(3)]
 
     solution = accurate(constants(traffics, links, fairness), seed=seed, tolerance=1e-12)
 
-    expected = naive.slowdowns(
-        plain, links.capacity, phases=phases, per_flow=fairness == "per-flow"
-    )
+    expected = naive.slowdowns(plain, links.capacity, cells=cells, per_flow=fairness == "per-flow")
+    np.testing.assert_allclose(list(solution.interference.values()), expected, rtol=1e-9)
+    assert max(expected) > 1.05
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_states_read_off_averaged_neighbours_equal_the_naive_twin(scene, seed):
+    plain, traffics, links = scene(seed, 4, buffer_bytes=(0.0, 0.1, 1.5)[seed % 3])
+    cells = [shuffled(job, 8, seed) for job in range(4)]
+
+    solution = cold_phased(constants(traffics, links), seed=seed, tolerance=1e-12)
+
+    expected = naive.read_slowdowns(plain, links.capacity, cells, buffer=links.buffer_bytes)
     np.testing.assert_allclose(list(solution.interference.values()), expected, rtol=1e-9)
     assert max(expected) > 1.05
 
@@ -79,7 +95,7 @@ def test_sampled_neighbours_equal_the_naive_twin(scene, fairness, seed):
 def test_waits_in_full_buffers_equal_the_naive_twin(scene, seed):
     """Both modes, and they are felt: every job that shares a link loses more than without."""
     plain, traffics, links = scene(seed, 3, buffer_bytes=1.5)
-    phases = [sample_phases(job, 8) for job in range(3)]
+    cells = [shuffled(job, 8, 0) for job in range(3)]
     jobs = constants(traffics, links)
     fluid = averaged(constants(traffics, replace(links, buffer_bytes=0.0)))
 
@@ -87,8 +103,8 @@ def test_waits_in_full_buffers_equal_the_naive_twin(scene, seed):
         list(averaged(jobs).values()), naive.slowdowns(plain, links.capacity, buffer=1.5), rtol=1e-9
     )
     np.testing.assert_allclose(
-        list(sampled(jobs).values()),
-        naive.slowdowns(plain, links.capacity, phases=phases, buffer=1.5),
+        list(by_states(jobs).values()),
+        naive.slowdowns(plain, links.capacity, cells=cells, buffer=1.5),
         rtol=1e-9,
     )
     assert sum(averaged(jobs).values()) > sum(fluid.values()) + 0.05
@@ -293,9 +309,9 @@ def test_one_more_phase_draw_moves_results_little_and_many_samples_agree(scene):
     for seed in range(6):
         _, traffics, links = scene(seed, 4)
         jobs = constants(traffics, links)
-        limit = np.array(list(sampled(jobs, samples=256).values()))
-        few.append(np.abs(np.array(list(sampled(jobs).values())) - limit).mean())
-        many.append(np.abs(np.array(list(sampled(jobs, samples=64).values())) - limit).mean())
+        limit = np.array(list(by_states(jobs, samples=256).values()))
+        few.append(np.abs(np.array(list(by_states(jobs).values())) - limit).mean())
+        many.append(np.abs(np.array(list(by_states(jobs, samples=64).values())) - limit).mean())
 
     assert np.mean(many) < 0.5 * np.mean(few)
     assert np.mean(few) < 0.02
