@@ -1,14 +1,16 @@
 """Smith21: Jigsaw against LaaS, TA and LC+S; utilisation, makespan, turnaround, time."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
 from coupling.papers.charts import Axis, bars, beside
-from coupling.papers.paper import Claim, Frames, Log, Paper, Sheet
+from coupling.papers.logs import ATLAS, THUNDER
+from coupling.papers.paper import Claim, Frames, Paper, Sheet
 from coupling.papers.runs import Runs
+from coupling.papers.tables import long, pivot, span
 from coupling.report.figures import Drawn
 from coupling.results.over_time import instantaneous_utilization
 
@@ -16,11 +18,7 @@ BASELINE, STRICT = "first-free", "ta, whole leaves"
 ORDER = (BASELINE, "lc+s", "jigsaw", "laas", "ta", STRICT)
 SPED_UP = ("jigsaw", "laas", "ta")
 LARGE = 100  # nodes; Figure 7 shows jobs of more apart
-ARCHIVE = "https://www.cs.huji.ac.il/labs/parallel/workload"
-LOGS = (
-    Log("LLNL-Thunder-2007-1.1-cln.swf.gz", f"{ARCHIVE}/l_llnl_thunder/"),
-    Log("LLNL-Atlas-2006-2.1-cln.swf.gz", f"{ARCHIVE}/l_llnl_atlas/"),
-)
+LOGS = (THUNDER, ATLAS)
 PAPER_STEADY: Mapping[str, tuple[float, float]] = {  # per cent, section 6.1
     BASELINE: (97, 100),
     "jigsaw": (95, 96),
@@ -153,7 +151,7 @@ def claims(found: Frames) -> list[Claim]:
 
     def spread(policy: str) -> str:
         own = steady[use["policy"].to_numpy() == policy]
-        return _span(own, 1, " %")
+        return span(own, 1, " %")
 
     lost = 100 * use[use["policy"] == "laas"]["internal_fragmentation"]
     worst = found["makespan"].groupby("policy")["ratio"].max()
@@ -164,7 +162,7 @@ def claims(found: Frames) -> list[Claim]:
         Claim("", "LaaS", "90-91 %, one 93 %", spread("laas")),
         Claim("", "TA", "85-88 %", spread("ta"), strict),
         Claim("", "TA, wholly free leaves", "85-88 %", spread(STRICT)),
-        Claim("6.1", "nodes that LaaS holds unasked for", "3-7 %", _span(lost, 1, " %")),
+        Claim("6.1", "nodes that LaaS holds unasked for", "3-7 %", span(lost, 1, " %")),
     ]
     other_draws = "worst of Thunder and Atlas there; here of the traces that were run"
     for policy, paper in PAPER_MAKESPAN.items():
@@ -184,15 +182,15 @@ def _scenario_claims(found: Frames) -> list[Claim]:
     of = table[table["scenario"].isin(SCENARIOS[1:6])]
     network = table[table["scenario"] == "emergent"].groupby("policy")["ratio"]
     reading = "t / (1 + x) here; the paper does not say"
-    emergent = ", ".join(f"{name} {_span(own, 3)}" for name, own in network)
+    emergent = ", ".join(f"{name} {span(own, 3)}" for name, own in network)
     jigsaw = of[of["policy"] == "jigsaw"]["ratio"]
     ta = of[(of["policy"] == "ta") & (of["scenario"] != "20%")]["ratio"]
     ta20 = of[(of["policy"] == "ta") & (of["scenario"] == "20%")]["ratio"]
     return [
         Claim("6.3, Figure 8", "makespan / Baseline with assumed speed-ups, Jigsaw", "0.85-1.00",
-              _span(jigsaw, 3), reading),
-        Claim("", "TA, all scenarios but 20 %", "above 1", _span(ta, 3), reading),
-        Claim("", "TA, 20 %", "below 1", _span(ta20, 3), reading),
+              span(jigsaw, 3), reading),
+        Claim("", "TA, all scenarios but 20 %", "above 1", span(ta, 3), reading),
+        Claim("", "TA, 20 %", "below 1", span(ta20, 3), reading),
         Claim("", "the same, emergent", "not in the paper", emergent,
               "the default profile communicates less than the scenarios assume"),
     ]  # fmt: skip
@@ -214,26 +212,6 @@ def _time_claims(found: Frames) -> list[Claim]:
     return rows
 
 
-def _span(values: Sequence[float] | pd.Series, digits: int, unit: str = "") -> str:
-    """Return from where to where values go."""
-    own = [float(value) for value in values]
-    if not own:
-        return "-"
-    ends = dict.fromkeys(f"{value:.{digits}f}" for value in (min(own), max(own)))
-    return "-".join(ends) + unit
-
-
-def _pivot(table: pd.DataFrame, row: str, column: str, value: str, digits: int) -> list[list[str]]:
-    """Return a number by two columns as rows of cells, first seen first."""
-    rows = list(dict.fromkeys(table[row]))
-    columns = list(dict.fromkeys(table[column]))
-    known = table.set_index([row, column])[value]
-    return [
-        [r, *(f"{known[r, c]:.{digits}f}" if (r, c) in known.index else "-" for c in columns)]
-        for r in rows
-    ]
-
-
 def sheets(found: Frames) -> list[Sheet]:
     """Return all numbers as tables."""
     use = _ordered(found["utilisation"])
@@ -241,23 +219,23 @@ def sheets(found: Frames) -> list[Sheet]:
     traces = list(dict.fromkeys(use["trace"]))
     result = [
         Sheet("utilisation", "Steady utilisation, % (Figure 6)", ["allocator", *traces],
-              _pivot(use, "policy", "trace", "percent", 1)),
+              pivot(use, "policy", "trace", "percent", 1)),
         Sheet("makespan", "Makespan / Baseline, no speed-ups (section 6.3)",
               ["allocator", *traces],
-              _pivot(_ordered(found["makespan"]), "policy", "trace", "ratio", 3)),
+              pivot(_ordered(found["makespan"]), "policy", "trace", "ratio", 3)),
     ]  # fmt: skip
     for trace, own in found["speedups"].groupby("trace", sort=False):
         kinds = [name for name in SCENARIOS if name in set(own["scenario"])]
         result.append(
             Sheet(f"speedups-{trace}", f"Makespan / Baseline with speed-ups, {trace} (Figure 8)",
-                  ["allocator", *kinds], _pivot(_sorted(own), "policy", "scenario", "ratio", 3))
+                  ["allocator", *kinds], pivot(_sorted(own), "policy", "scenario", "ratio", 3))
         )  # fmt: skip
     for (name, which), own in found["turnaround"].groupby(["trace", "jobs"], sort=False):
         kinds = [name for name in SCENARIOS if name in set(own["scenario"])]
         title = f"Turnaround / Baseline, {name}, {which} jobs (Figure 7)"
         result.append(
             Sheet(f"turnaround-{name}-{which}", title, ["allocator", *kinds],
-                  _pivot(_sorted(own), "policy", "scenario", "ratio", 3))
+                  pivot(_sorted(own), "policy", "scenario", "ratio", 3))
         )  # fmt: skip
     return [*result, _table_2(found["instants"])]
 
@@ -314,7 +292,7 @@ def figures(found: Frames) -> list[Drawn]:
     )
     drawn = [
         Drawn("utilisation", bars("smith21-utilisation", "Steady utilisation (Figure 6)",
-              beside(_long(use, "trace", "percent"), known),
+              beside(long(use, "trace", "percent"), known),
               Axis("utilisation [%]", 80, 100)), caption),
     ]  # fmt: skip
     paper: dict[tuple[str, str], float | tuple[float, float]] = {
@@ -325,7 +303,7 @@ def figures(found: Frames) -> list[Drawn]:
         picture = bars(
             f"smith21-makespan-{trace}",
             f"Makespan, {trace} (Fig. 8)",
-            beside(_long(_sorted(own), "scenario", "ratio"), paper),
+            beside(long(_sorted(own), "scenario", "ratio"), paper),
             Axis("makespan / Baseline", line=1.0),
         )
         drawn.append(Drawn(f"makespan-{trace}", picture, "Assumed speed-ups, and emergent ones."))
@@ -341,7 +319,7 @@ def _turnaround_figures(table: pd.DataFrame) -> list[Drawn]:
         picture = bars(
             f"smith21-turnaround-{trace}-{which}",
             f"Turnaround, {trace}, {some} (Fig. 7)",
-            beside(_long(_sorted(own), "scenario", "ratio"), said),
+            beside(long(_sorted(own), "scenario", "ratio"), said),
             Axis("turnaround / Baseline", line=1.0),
         )
         caption = "The marks are Oct-Cab, the only values in the text; its log is not public."
@@ -360,22 +338,15 @@ def _other_figures(found: Frames) -> list[Drawn]:
     }
     use = _ordered(found["utilisation"])
     timed = use[use["policy"].isin([*SPED_UP, "lc+s"])]
-    ours = _long(timed, "trace", "scheduling_ms_per_job")
+    ours = long(timed, "trace", "scheduling_ms_per_job")
     times = beside(ours, dict(PAPER_MS))
     return [
         Drawn("instants", bars("smith21-instants", "Instantaneous utilisation (Table 2)",
-              beside(_long(instants, "bin", "percent"), shares), Axis("% of the events")),
+              beside(long(instants, "bin", "percent"), shares), Axis("% of the events")),
               f"Ours: {instants['trace'].iloc[0]}; the paper: Thunder."),
         Drawn("time", bars("smith21-time", "Time per job (Table 3)", times,
               Axis("ms per job", log=True)), "CPU time of all decisions; machines differ."),
     ]  # fmt: skip
-
-
-def _long(table: pd.DataFrame, kind: str, value: str) -> pd.DataFrame:
-    """Return a table as charts take it."""
-    return pd.DataFrame(
-        {"class": table[kind], "run": table["policy"], "ours": table[value]}
-    ).reset_index(drop=True)
 
 
 SMITH21 = Paper(

@@ -8,7 +8,11 @@ import pytest
 from coupling.papers.record import record_of
 from coupling.papers.runs import run_all, specs_of
 
-FEW = {"smith21": ("workload.n_jobs=120",)}
+FEW = {
+    "pollard18": ("workload.n_jobs=70",),
+    "smith21": ("workload.n_jobs=90",),
+    "stoltzfus13": ("workload.n_jobs=250",),
+}
 """Fields that make the quick mode of a paper small."""
 
 

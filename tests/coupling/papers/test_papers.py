@@ -16,6 +16,17 @@ from coupling.sweeps.plan import make_plan
 ROOT = Path(__file__).parents[3]
 NAMES = sorted(PAPERS)
 IN_FIGURES = {  # values that the papers print, by figure: read off them by hand
+    "pollard18": {
+        "aph-synthetic-2x-cab": {2.0},
+        "utilisation-synthetic": {10.0},
+        "makespan-synthetic": {1.09},
+        "waits-synthetic": {8.0, 0.5},
+    },
+    "stoltzfus13": {
+        "improvement-mix": {30.88, 29.037, 35.21, 40.59, 23.48, 20.37},
+        "improvement-small": {71.28, 94.99, 55.28},
+        "improvement-large": {27.95, 36.67},
+    },
     "smith21": {
         "utilisation": {97, 100, 95, 96, 90, 91, 85, 88},
         "makespan-synth-16": {1.06, 1.08, 1.14, 0.85, 1.0},
