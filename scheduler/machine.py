@@ -7,6 +7,7 @@ from scheduler.allocation import Allocation
 from scheduler.allocators.base import Allocator, fits_by_count
 from scheduler.cluster import Cluster
 from scheduler.job import Job
+from scheduler.reasons import ISOLATION, NODES, PLACEMENT, SWITCHES, Told
 from scheduler.switches import SwitchLimit
 
 OVERDUE_STEP_S = 60.0  # a job past its estimate is expected to end this much later
@@ -41,6 +42,10 @@ class Machine:
     wake_s : float
         The policy is asked again at this time even if nothing ends and nobody comes; forgotten
         at every instant.
+    why : str
+        Why the last attempt to place a job failed: a key of `REASONS`.
+    told : Told or None
+        Where the policy says why jobs do not start now; None: nobody wants to know.
     """
 
     cluster: Cluster
@@ -52,6 +57,8 @@ class Machine:
     disturbances: int = 0
     limit: SwitchLimit | None = None
     wake_s: float = float("inf")
+    why: str = NODES
+    told: Told | None = None
 
     @property
     def fits_by_count(self) -> bool:
@@ -65,11 +72,15 @@ class Machine:
         Result: None when it does not fit now.
         """
         if job.n_nodes > self.cluster.n_free:
+            self.why = NODES
             return None
         found = self.ask(job, self.cluster)
         limit = self.limit
+        if found is None:
+            self.why = self.refusal
         if found is None or limit is None or limit.suits(found, self.cluster):
             return found
+        self.why = SWITCHES
         limit.start_clock(job, self.now_s)
         if limit.patience_ends_s(job) <= self.now_s:
             return found
@@ -82,6 +93,24 @@ class Machine:
         """Ask the allocator, or another one, for a placement in some state, and count it."""
         self.cluster.tally.allocator_calls += 1
         return (allocator or self.allocator).allocate(job, cluster)
+
+    @property
+    def refusal(self) -> str:
+        """Why the allocator refuses jobs for which there are nodes."""
+        return ISOLATION if getattr(self.allocator, "isolating", False) else PLACEMENT
+
+    def why_not(self, job: Job, cluster: Cluster) -> str:
+        """
+        Say why a job that found no place in a state of the machine found none.
+
+        Result: a key of `REASONS`.
+        """
+        if job.n_nodes > cluster.n_free:
+            return NODES
+        limit = self.limit
+        if limit is None or not limit.wanted(job)[0]:
+            return self.refusal
+        return self.refusal if self.allocator.allocate(job, cluster) is None else SWITCHES
 
     def consider(self, job: Job) -> None:
         """
@@ -121,6 +150,8 @@ class Machine:
         job = allocation.job
         self.expected_end_s[job.id] = self.now_s + self.estimate_s(job)
         self.started.append(allocation)
+        if self.told is not None:
+            self.told.drop(job.id)
 
     def end(self, job_id: int) -> Allocation:
         """Take an ended job off the machine."""

@@ -3,7 +3,9 @@
 from collections.abc import Mapping, Sequence
 
 from scheduler.allocation import Allocation
+from scheduler.job import Job
 from scheduler.rates import Pace
+from scheduler.reasons import Verdict
 
 
 class Observer:
@@ -16,6 +18,18 @@ class Observer:
     def __repr__(self) -> str:
         """Return one line."""
         return f"<{type(self).__name__}>"
+
+    def submitted(self, jobs: Sequence[Job], now_s: float) -> None:
+        """
+        Hear who has joined the queue.
+
+        Parameters
+        ----------
+        jobs : sequence of Job
+            Submitted at this instant, at least one.
+        now_s : float
+            The instant, in seconds.
+        """
 
     def deciding(self, now_s: float) -> None:
         """
@@ -35,6 +49,25 @@ class Observer:
         ----------
         now_s : float
             The instant, in seconds.
+        """
+
+    def waiting(self, news: Mapping[int, Verdict | None], rest: Verdict, now_s: float) -> None:
+        """
+        Hear why jobs go on waiting.
+
+        Parameters
+        ----------
+        news : mapping of int to (Verdict or None)
+            By job id: of jobs that the queue policy looked at and that go on waiting, those for
+            another reason than before. None: it did not look at the job any more.
+        rest : Verdict
+            What holds for all jobs that it did not look at.
+        now_s : float
+            The instant, in seconds.
+
+        Notes
+        -----
+        Policies find reasons only where an observer has this method.
         """
 
     def changed(

@@ -17,6 +17,7 @@ from scheduler.machine import Machine
 from scheduler.observer import Observer
 from scheduler.queues.base import QueuePolicy
 from scheduler.rates import AlonePace, Pace, RateModel
+from scheduler.reasons import Told
 from scheduler.tally import Tally
 
 
@@ -197,7 +198,10 @@ def simulate(
         kill_at_limit=kill_at_limit,
         observers=tuple(observers),
         ends_s=ends_s or {},
+        listeners=[each for each in observers if type(each).waiting is not Observer.waiting],
     )
+    if run.listeners:
+        run.machine.told = Told()
     environment = simpy.Environment()
     environment.process(run.drive(environment, jobs))
     environment.run()
@@ -219,6 +223,7 @@ class _Simulation:
     kill_at_limit: bool
     observers: Sequence[Observer]
     ends_s: Mapping[int, float]
+    listeners: Sequence[Observer]  # of the observers, those who want to know why jobs wait
     running: dict[int, _Running] = field(default_factory=dict)
     ends: list[tuple[float, int]] = field(default_factory=list)  # heap; out-of-date entries stay
     records: list[JobRecord] = field(default_factory=list)
@@ -237,9 +242,13 @@ class _Simulation:
             yield environment.timeout(max(0.0, now_s - environment.now))
             machine.now_s, machine.wake_s = now_s, float("inf")
             ended = self._end_jobs(now_s)
+            first = submitted
             while submitted < len(jobs) and jobs[submitted].submit_s <= now_s:
                 self.policy.submit(jobs[submitted])
                 submitted += 1
+            if submitted > first:
+                for observer in self.observers:
+                    observer.submitted(jobs[first:submitted], now_s)
             started = self._start_jobs()
             self._set_paces(ended, started, now_s)
             self._note(now_s)
@@ -286,11 +295,18 @@ class _Simulation:
         now_s = self.machine.now_s
         for observer in self.observers:
             observer.deciding(now_s)
-        self.policy.select(self.machine)
+        machine = self.machine
+        told = machine.told
+        if told is not None:
+            told.begin()
+        self.policy.select(machine)
         for observer in self.observers:
             observer.decided(now_s)
-        started = self.machine.started
-        self.machine.started = []
+        if told is not None:
+            for observer in self.listeners:
+                observer.waiting(told.news, told.rest, now_s)
+        started = machine.started
+        machine.started = []
         return started
 
     def _set_paces(

@@ -18,6 +18,7 @@ from coupling.pace.ledgers import BlameLedger, LinkLedger, NetworkLedger
 from coupling.pace.link_timeline import LinkTimeline
 from coupling.pace.network import NetworkPace
 from coupling.pace.stopwatch import Stopwatch
+from coupling.pace.waits import WaitLedger
 from coupling.results.by_size import network_volume
 from coupling.results.from_schedule import (
     as_recorded,
@@ -27,9 +28,11 @@ from coupling.results.from_schedule import (
     link_time_table,
     partition_table,
     time_table,
+    wait_table,
 )
 from coupling.results.result import Result
 from coupling.results.summary import summarize
+from coupling.results.waiting import waiting_by_reason
 from coupling.stopping import demand_told
 from netsim.accuracy import setting_of
 from netsim.topology.base import Topology
@@ -178,6 +181,7 @@ class _Coupled:
     deciding_s: float
     remarks: Mapping[str, Any]
     over_time: LinkTimeline | None
+    waits: WaitLedger
     cost_of_job: Mapping[int, float] | None  # of communication
 
 
@@ -219,7 +223,8 @@ def _coupled(setup: Setup, progress: Progress | None) -> _Coupled:
         if setup.experiment.links_timeline:
             over_time = LinkTimeline(pacing.network)
             watchers.append(over_time)
-    watchers += [stopwatch, *_tellers(setup, phases(setup.experiment)[0], progress)]
+    waits = WaitLedger()
+    watchers += [waits, stopwatch, *_tellers(setup, phases(setup.experiment)[0], progress)]
     begin_s = time.process_time()
     schedule = _simulate(setup, (cluster, allocator, pacing), watchers)
     cost_of_job = None if costs is None else costs.costs()
@@ -233,6 +238,7 @@ def _coupled(setup: Setup, progress: Progress | None) -> _Coupled:
         stopwatch.cpu_s,
         _remarks(setup, pacing.network, allocator),
         over_time,
+        waits,
         cost_of_job,
     )
 
@@ -316,6 +322,8 @@ def _tabulate(setup: Setup, coupled: _Coupled, alone: _Uncoupled | None) -> Resu
         summary["log_time_zone"] = parts.record.zone or "clock of the record"
         if parts.free_from_s < inf:
             summary["free_from_s"] = parts.free_from_s
+    extras = _extras(coupled, topology)
+    summary |= waiting_by_reason(extras["waits"], jobs)
     summary |= coupled.remarks
     events = 2 * len(coupled.schedule.records)
     cost = {"events": events, **asdict(coupled.schedule.tally), "cpu_coupled_s": coupled.cpu_s}
@@ -337,12 +345,13 @@ def _tabulate(setup: Setup, coupled: _Coupled, alone: _Uncoupled | None) -> Resu
         summary=summary | network_volume(links),
         cost=cost,
         partitions=partition_table(coupled.schedule, workload),
-        extras=_extras(coupled, topology),
+        extras=extras,
     )
 
 
 def _extras(coupled: _Coupled, topology: Topology) -> dict[str, pd.DataFrame]:
-    """Return the tables that were asked for."""
-    if coupled.over_time is None:
-        return {}
-    return {"links/timeline": link_time_table(coupled.over_time, topology)}
+    """Return the tables that not every result has."""
+    tables = {"waits": wait_table(coupled.waits)}
+    if coupled.over_time is not None:
+        tables["links/timeline"] = link_time_table(coupled.over_time, topology)
+    return tables

@@ -10,11 +10,11 @@ from coupling.experiments.assembly import assemble
 from coupling.experiments.campaign import run_campaign
 from coupling.experiments.engine import Progress
 from coupling.experiments.stored import Stored
-from coupling.results.columns import ON_REQUEST, decoded
+from coupling.results.columns import FURTHER, decoded
 from coupling.results.manifest import NOT_AGAIN, SUMMARY
 from coupling.results.result import TABLES
 
-REPEATED = (*(f"{name}.parquet" for name in (*TABLES, *ON_REQUEST)), SUMMARY)
+REPEATED = (*(f"{name}.parquet" for name in (*TABLES, *FURTHER)), SUMMARY)
 
 
 @dataclass(frozen=True, slots=True)

@@ -61,7 +61,16 @@ COLUMNS = {
     },
     "partitions": {"id": "int64", "links": TEXT},
 }
-ON_REQUEST = {
+FURTHER = {
+    "waits": {
+        "id": "int64",
+        "reason": NAMES,
+        "holder": "int64",
+        "root": NAMES,
+        "wait_s": "float64",
+        "first_s": "float64",
+        "last_s": "float64",
+    },
     "links/timeline": {
         "begin_s": "float64",
         "end_s": "float64",
@@ -70,17 +79,17 @@ ON_REQUEST = {
         "busy_fraction": "float64",
     },
 }
-"""Columns of tables that a run writes when it is asked for them, by name of the file."""
+"""Columns of tables that not every result has, by name of the file."""
 
 
 def read_table(name: str, path: Path, data: bytes) -> pd.DataFrame:
     """
     Read a table of a result.
 
-    `name`: which one: a key of `COLUMNS` or `ON_REQUEST`.
+    `name`: which one: a key of `COLUMNS` or `FURTHER`.
     """
     table = decoded(path, data)
-    for column, kind in (COLUMNS | ON_REQUEST)[name].items():
+    for column, kind in (COLUMNS | FURTHER)[name].items():
         if list(table.columns).count(column) != 1:
             raise ResultError(
                 f"{path}: expected one column {column!r}, got {brief(list(table.columns))}."

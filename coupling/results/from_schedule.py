@@ -7,12 +7,14 @@ import pandas as pd
 
 from coupling.pace.ledgers import BlameLedger, LinkLedger
 from coupling.pace.link_timeline import LinkTimeline
+from coupling.pace.waits import WaitLedger
 from coupling.results.columns import COLUMNS, JOB_COLUMNS, TEXT
 from coupling.results.result import folded
 from netsim.distance import average_pairwise_hops
 from netsim.hostlist import fold_hostlist
 from netsim.topology.base import Topology
 from scheduler.job import Job
+from scheduler.reasons import REASONS
 from scheduler.simulator import JobRecord, Schedule
 from scheduler.workload.base import DroppedJob, Workload
 
@@ -186,6 +188,29 @@ def link_time_table(over_time: LinkTimeline, topology: Topology) -> pd.DataFrame
             "link": link.astype(np.int32),
             "bytes": nbytes,
             "busy_fraction": nbytes / (topology.capacity[link] * (end_s - begin_s)),
+        }
+    )
+
+
+def wait_table(ledger: WaitLedger) -> pd.DataFrame:
+    """
+    Return a row per job, reason and holder of a reservation, of jobs that waited.
+
+    Result: ``id``, ``reason``, ``holder``, ``root`` (`scheduler.reasons.Verdict`), ``wait_s``, and
+    ``first_s`` and ``last_s`` between which that was; jobs in the order of their start.
+    """
+    names = pd.Index(["", *REASONS])
+    job, reason, holder, root = np.array(ledger.rows, dtype=np.int64).reshape(-1, 4).T
+    wait_s, first_s, last_s = np.array(ledger.spans, dtype=np.float64).reshape(-1, 3).T
+    return pd.DataFrame(
+        {
+            "id": job,
+            "reason": pd.Categorical.from_codes(reason, names),
+            "holder": holder,
+            "root": pd.Categorical.from_codes(root, names),
+            "wait_s": wait_s,
+            "first_s": first_s,
+            "last_s": last_s,
         }
     )
 

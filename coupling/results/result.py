@@ -12,25 +12,32 @@ import pandas as pd
 from coupling.errors import ResultError
 from coupling.reading.files import sheet_of
 from coupling.reading.table import Table
-from coupling.results.columns import COLUMNS, ON_REQUEST, read_table
+from coupling.results.columns import COLUMNS, FURTHER, read_table
 from coupling.results.manifest import SUMMARY, hashes_of, read_checked, read_object, write_file
 from fabricsim.checking import path_of, shortened
 
 TABLES = tuple(COLUMNS)
 COST = "cost.json"
 CSV = "jobs.csv"
-_GROUPS = ("dropped_by_reason", "infinite_network", "replay")  # numbers of the summary by name
+_GROUPS = (  # numbers of the summary by name
+    "dropped_by_reason",
+    "infinite_network",
+    "replay",
+    "wait_node_hours",
+    "wait_job_hours",
+    "price_of_isolation",
+)
 FILES = (*(f"{name}.parquet" for name in TABLES), COST, SUMMARY)
 
 
 class _Kept(Mapping[str, pd.DataFrame]):
-    """Tables of a run that were asked for; each is decoded when somebody looks at it."""
+    """Tables that not every run has; each is decoded when somebody looks at it."""
 
     def __init__(self, folder: Path, hashes: Mapping[str, str]) -> None:
         self._folder = folder
         self._digest = {
             name: hashes.get(f"{name}.parquet")
-            for name in ON_REQUEST
+            for name in FURTHER
             if f"{name}.parquet" in hashes or (not hashes and self._path(name).exists())
         }
         for name, digest in self._digest.items():
@@ -83,7 +90,7 @@ class Result:
     partitions : DataFrame
         A row per job that owned links: its id, and which links.
     extras : mapping of str to DataFrame, optional
-        Tables that the experiment asked for, by name of the file: ``"links/timeline"``.
+        Tables that not every result has, by name of the file: ``"waits"``, ``"links/timeline"``.
     """
 
     name: str

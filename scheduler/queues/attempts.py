@@ -28,11 +28,13 @@ class Attempts:
         """
         Say whether trying a job is useless.
 
-        Result: True when fewer nodes are free, or its size or for a monotone allocator a smaller
-        one was refused.
+        Result: True when its size, or for a monotone allocator a smaller one, was refused.
         """
         size = job.n_nodes
-        return size > self._machine.cluster.n_free or size >= self._least or size in self._sizes
+        if size >= self._least or size in self._sizes:
+            self._machine.why = self._machine.refusal
+            return True
+        return False
 
     def place(self, job: Job) -> Allocation | None:
         """

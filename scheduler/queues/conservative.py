@@ -5,7 +5,7 @@ from typing import ClassVar
 from scheduler.job import Job
 from scheduler.machine import Machine
 from scheduler.queues.easy import reach_of
-from scheduler.queues.plan import Plan
+from scheduler.queues.plan import Plan, tell
 from scheduler.queues.waiting import WaitingLine
 
 
@@ -59,6 +59,9 @@ class Conservative:
             pass
         self._expected_end_s = machine.expected_end_s.copy()
         self._plan.wake(machine)
+        if machine.told is not None:
+            waiting = self._line.reachable()
+            tell(waiting, {job.id: self._plan.verdict(job, machine) for job in waiting}, machine)
 
     def _drop_impossible(self, machine: Machine) -> None:
         """Drop bookings that want what a job holds longer than was expected."""

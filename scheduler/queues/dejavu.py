@@ -11,10 +11,11 @@ from scheduler.errors import PolicyError
 from scheduler.job import Job
 from scheduler.machine import Machine
 from scheduler.queues.easy import reach_of
-from scheduler.queues.plan import Booking, Place, Plan
+from scheduler.queues.plan import Booking, Place, Plan, tell
 from scheduler.queues.record import Record, pattern_of
 from scheduler.queues.shapes import ANY, Shapes, shapes_of
 from scheduler.queues.waiting import WaitingLine
+from scheduler.reasons import SHAPE, Verdict
 
 ALL_TO_ALL = ("all-to-all", "sub-all-to-all", "pairwise", "bruck", "allgather")
 METRICS = ("turnaround", "capacity")
@@ -81,6 +82,7 @@ class Reckless:
         self._shapes: Shapes | None = None
         self._running: dict[int, tuple[Job, str, float]] = {}  # with shape and start
         self._stuck = False  # a job that finds no place has been met in this pass
+        self._verdicts: dict[int, Verdict] = {}  # of this pass
         self.record = Record()
 
     def __repr__(self) -> str:
@@ -100,12 +102,13 @@ class Reckless:
         self._learn(machine)
         if self._shapes is None:
             self._shapes = shapes_of(machine)
-        plan, tried = Plan(), set[int]()
+        plan, tried, self._verdicts = Plan(), set[int](), {}
         self._stuck = False
         while window := [job for job in self._line.reachable() if job.id not in tried]:
             for job in window:
                 tried.add(job.id)
                 self._consider(job, machine, self._shapes, plan)
+        tell(self._line.reachable(), self._verdicts, machine)
 
     def _learn(self, machine: Machine) -> None:
         """Enter the jobs that have ended into the record."""
@@ -125,6 +128,8 @@ class Reckless:
             best = shapes.place(job, cluster, machine.now_s, ranked[0])
             found = best or _first(job, machine, shapes, cluster, ranked[1:])
         if found is None:
+            if machine.told is not None:
+                self._verdicts[job.id] = plan.verdict(job, machine)
             if not self._stuck:
                 self._stuck = True
                 plan.book([job], machine, _only(shapes, ANY))
@@ -137,6 +142,7 @@ class Reckless:
             offer = Offer(job, shape, ranked[0])
             if booking is not None and self.prefers_to_wait(offer, booking, machine):
                 plan.bookings[job.id] = booking
+                self._verdicts[job.id] = Verdict(SHAPE)
                 return
         machine.start(placement)
         self._line.remove(job)

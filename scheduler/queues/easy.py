@@ -11,6 +11,7 @@ from scheduler.queues.attempts import Attempts
 from scheduler.queues.guards import FIXED, RULES, Guard, NodesAreCounted
 from scheduler.queues.reservation import Reservation, enough_nodes_s, reserve
 from scheduler.queues.waiting import Line, WaitingLine
+from scheduler.reasons import RESERVATION, STRICTER, SWITCHES, WINDOW, Told, Verdict
 
 NODE_COUNT = "node-count"
 
@@ -71,8 +72,18 @@ class Easy:
             machine.start(placement)
             self._line.remove(head)
             self._kept = None
-        if head is not None and machine.cluster.n_free and len(self._line) > 1:
+        if head is None:
+            return
+        told = machine.told
+        if told is not None:
+            told.tell(head.id, Verdict(machine.why, head.id))
+            told.rest = Verdict(WINDOW, root=machine.why)
+            if not self._line.stable:
+                told.keep(self._line.reachable())
+        if machine.cluster.n_free and len(self._line) > 1:
             self._backfill(head, machine)
+        elif told is not None:
+            told.tell_lacking(self._line.reachable()[1:])
 
     def _reserved_place(self, head: Job, machine: Machine) -> Allocation | None:
         """Return what the head has reserved, if that is now and free."""
@@ -85,21 +96,32 @@ class Easy:
 
     def _backfill(self, head: Job, machine: Machine) -> None:
         """Start jobs behind the head that do not delay it."""
-        guard = self._guard(head, machine)
-        attempts = Attempts(machine)
-        n_free = machine.cluster.n_free
-        for job in [job for job in self._line.reachable()[1:] if job.n_nodes <= n_free]:
-            if attempts.useless(job):
+        guard, cluster, told = self._guard(head, machine), machine.cluster, machine.told
+        attempts, waiting = Attempts(machine), self._line.reachable()[1:]
+        teller = None if told is None else _Teller(head, guard, machine, told)
+        n_free = cluster.n_free
+        fitting = [job for job in waiting if job.n_nodes <= n_free]
+        lacking = [] if told is None else [job for job in waiting if job.n_nodes > n_free]
+        for index, job in enumerate(fitting, 1):
+            if job.n_nodes > cluster.n_free:
+                lacking.append(job)
                 continue
-            long = machine.now_s + machine.estimate_s(job) > guard.time_s
-            placement = guard.place(job, attempts) if long else attempts.place(job)
+            placement = None
+            if not attempts.useless(job):
+                long = machine.now_s + machine.estimate_s(job) > guard.time_s
+                placement = guard.place(job, attempts) if long else attempts.place(job)
             if placement is None:
+                if teller is not None:
+                    teller.say(job)
                 continue
             machine.start(placement)
             self._line.remove(job)
             guard.note(placement, long=long)
-            if not machine.cluster.n_free:
+            if not cluster.n_free:
+                lacking += fitting[index:]
                 break
+        if told is not None:
+            told.tell_lacking(lacking)
 
     def _guard(self, head: Job, machine: Machine) -> Guard:
         """Return the guard of the head's reservation for this pass."""
@@ -117,6 +139,33 @@ class Easy:
         if kept is None or kept[:2] != key or kept[2].time_s <= machine.now_s:
             kept = self._kept = (*key, reserve(head, machine, placed=self._rule == FIXED))
         return kept[2]
+
+
+class _Teller:
+    """Says in one pass why jobs behind the head do not start."""
+
+    __slots__ = ("_behind", "_guard", "_machine", "_news", "_of", "_refused", "_stricter")
+
+    def __init__(self, head: Job, guard: Guard, machine: Machine, told: Told) -> None:
+        self._machine, self._guard = machine, guard
+        self._of, self._news = told.of, told.news
+        self._refused = Verdict(machine.refusal)
+        self._behind = Verdict(RESERVATION, head.id, told.of[head.id].reason)
+        self._stricter = Verdict(RESERVATION, head.id, machine.refusal)
+
+    def say(self, job: Job) -> None:
+        """Write why a job did not start: what would run too long must first leave nodes enough."""
+        machine, number = self._machine, job.id
+        why = machine.why
+        verdict = self._behind
+        if why == STRICTER:
+            verdict = self._stricter
+        elif why != RESERVATION:
+            long = machine.now_s + machine.estimate_s(job) > self._guard.time_s
+            if not long or self._guard.leaves_room(job):
+                verdict = Verdict(SWITCHES) if why == SWITCHES else self._refused
+        if self._of.get(number) != verdict:
+            self._of[number] = self._news[number] = verdict
 
 
 def reach_of(window: int) -> int:

@@ -5,6 +5,7 @@ from typing import ClassVar
 from scheduler.job import Job
 from scheduler.machine import Machine
 from scheduler.queues.waiting import WaitingLine
+from scheduler.reasons import ORDER, Verdict
 
 
 class Fcfs:
@@ -32,6 +33,9 @@ class Fcfs:
         while (head := self._line.head()) is not None:
             placement = machine.try_to_place(head)
             if placement is None:
+                if machine.told is not None:
+                    machine.told.tell(head.id, Verdict(machine.why, head.id))
+                    machine.told.rest = Verdict(ORDER, root=machine.why)
                 return
             machine.start(placement)
             self._line.remove(head)

@@ -10,6 +10,7 @@ from scheduler.job import Job
 from scheduler.machine import Machine
 from scheduler.queues.attempts import Attempts
 from scheduler.queues.reservation import expected_cluster, expected_free
+from scheduler.reasons import RESERVATION, STRICTER
 
 FIXED = "R3"
 
@@ -41,6 +42,21 @@ class Guard(Protocol):
         -------
         Allocation or None
             A placement that does not delay the head; None: it must wait.
+        """
+
+    def leaves_room(self, job: Job) -> bool:
+        """
+        Say whether enough nodes are left for the head beside a long job, wherever they are.
+
+        Parameters
+        ----------
+        job : Job
+            A waiting job that fits now by its number of nodes.
+
+        Returns
+        -------
+        bool
+            What the rule would say of an allocator that takes any free nodes.
         """
 
     def note(self, placement: Allocation, *, long: bool) -> None:
@@ -78,6 +94,7 @@ class HeadStillFits:
         self._head = head
         self._machine = machine
         self._shadow: Cluster | None = None  # the machine at the reserved time
+        self._free: int | None = None  # nodes of it; jobs that end by then change nothing
 
     def place(self, job: Job, attempts: Attempts) -> Allocation | None:
         """Place a job if the head fits beside it."""
@@ -85,6 +102,7 @@ class HeadStillFits:
             self._shadow = expected_cluster(self._machine, self.time_s)
         shadow = self._shadow
         if shadow.n_free < self._head.n_nodes + job.n_nodes:
+            self._machine.why = RESERVATION
             return None  # wherever the job goes, too few nodes are left for the head
         placement = attempts.place(job)
         if placement is None:
@@ -93,7 +111,16 @@ class HeadStillFits:
         if self._machine.expects(self._head, shadow, self.time_s) is not None:
             return placement
         shadow.release(job.id)
+        self._machine.why = STRICTER
         return None
+
+    def leaves_room(self, job: Job) -> bool:
+        """Count the nodes free at the reserved time."""
+        if self._shadow is not None:
+            self._free = self._shadow.n_free
+        elif self._free is None:
+            self._free = expected_free(self._machine, self.time_s)
+        return self._free >= self._head.n_nodes + job.n_nodes
 
     def note(self, placement: Allocation, *, long: bool) -> None:
         """Do nothing: the shadow knows of long jobs already, and short ones are not in it."""
@@ -125,10 +152,22 @@ class HeadIsFixed:
     def place(self, job: Job, attempts: Attempts) -> Allocation | None:
         """Place a job beside what the head will get."""
         del attempts
+        machine, rest = self._machine, self._left()
+        found = machine.expects(job, rest, machine.now_s)
+        if found is None:
+            machine.why = RESERVATION if rest.n_free < job.n_nodes else machine.why_not(job, rest)
+        return found
+
+    def leaves_room(self, job: Job) -> bool:
+        """Count the nodes that are free now and not the head's."""
+        return self._left().n_free >= job.n_nodes
+
+    def _left(self) -> Cluster:
+        """Return the machine without what the head will get."""
         if self._rest is None:
             self._rest = self._machine.cluster.copy()
             self._rest.block(self._fixed)
-        return self._machine.expects(job, self._rest, self._machine.now_s)
+        return self._rest
 
     def note(self, placement: Allocation, *, long: bool) -> None:
         """See the rest of the machine anew."""
@@ -159,7 +198,14 @@ class NodesAreCounted:
 
     def place(self, job: Job, attempts: Attempts) -> Allocation | None:
         """Place a job that needs no more than the spare nodes."""
-        return attempts.place(job) if job.n_nodes <= self._spare else None
+        if not self.leaves_room(job):
+            self._machine.why = RESERVATION
+            return None
+        return attempts.place(job)
+
+    def leaves_room(self, job: Job) -> bool:
+        """Compare with the spare nodes."""
+        return job.n_nodes <= self._spare
 
     def note(self, placement: Allocation, *, long: bool) -> None:
         """Count the spare nodes that a long job takes."""

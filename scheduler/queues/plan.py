@@ -1,7 +1,7 @@
 """Plan: reservations of several waiting jobs, with places, made by the allocator itself."""
 
 from bisect import bisect_left
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from scheduler.allocation import Allocation
@@ -10,6 +10,7 @@ from scheduler.footprint import Footprint, join
 from scheduler.job import Job
 from scheduler.machine import Machine
 from scheduler.queues.reservation import departures, never_placed
+from scheduler.reasons import LACKING, RESERVATION, WINDOW, Verdict, trace_roots
 
 Place = Callable[[Job, Cluster, float], Allocation | None]
 """Places a job in a state of the machine at a time; None when it does not fit."""
@@ -34,6 +35,25 @@ class Booking:
     start_s: float
     end_s: float
     taken: Footprint
+
+
+def tell(waiting: Sequence[Job], found: Mapping[int, Verdict], machine: Machine) -> None:
+    """
+    Write why jobs within reach do not start, and what follows for the rest.
+
+    `waiting`: in order. `found`: by job id.
+    """
+    told = machine.told
+    if told is None or not waiting:
+        return
+    verdicts = {job.id: found[job.id] for job in waiting}
+    trace_roots(verdicts)
+    head = verdicts[waiting[0].id]
+    if head.reason != RESERVATION:
+        verdicts[waiting[0].id] = head._replace(holder=waiting[0].id)
+    for job, verdict in verdicts.items():
+        told.tell(job, verdict)
+    told.rest = Verdict(WINDOW, root=head.root or head.reason)
 
 
 class FreeNodes:
@@ -200,6 +220,38 @@ class Plan:
                 raise never_placed(job, machine)
             self.bookings[job.id] = booking
             free.change(booking)
+
+    def in_the_way(self, job: Job, machine: Machine) -> int | None:
+        """
+        Return whose booking leaves a job too few nodes if it started now.
+
+        Result: id of the one that begins first of those that want nodes that are free now; None
+        where the others leave nodes enough.
+        """
+        now_s = machine.now_s
+        until_s, cluster = now_s + machine.estimate_s(job), machine.cluster
+        others = [
+            (booking.start_s, other, booking.taken.nodes)
+            for other, booking in self.bookings.items()
+            if other != job.id and booking.start_s < until_s and booking.end_s > now_s
+        ]
+        free = now = join(cluster.nodes_per_leaf, enumerate(cluster.leaf_free))
+        for _, _, nodes in others:
+            free &= ~nodes
+        if free.bit_count() >= job.n_nodes:
+            return None
+        return min((start_s, other) for start_s, other, nodes in others if nodes & now)[1]
+
+    def verdict(self, job: Job, machine: Machine) -> Verdict:
+        """Return why a job that is not started now is not."""
+        if job.n_nodes > machine.cluster.n_free:
+            return LACKING
+        holder = self.in_the_way(job, machine)
+        if holder is not None:
+            return Verdict(RESERVATION, holder)
+        until_s = machine.now_s + machine.estimate_s(job)
+        beside = self.beside(job, machine.cluster, machine.now_s, until_s)
+        return Verdict(machine.why_not(job, beside))
 
     def wake(self, machine: Machine) -> None:
         """Ask to be woken for every start, since nothing else need happen then."""

@@ -3,6 +3,7 @@
 from bisect import insort
 from collections.abc import Callable
 from math import exp2
+from typing import ClassVar
 
 from scheduler.job import Job
 from scheduler.machine import Machine
@@ -23,6 +24,7 @@ class SortedLine:
     """
 
     __slots__ = ("_jobs", "_key", "_new", "_reach", "_serial")
+    stable: ClassVar[bool] = False
 
     def __init__(self, reach: int, key: Key) -> None:
         self._reach = reach
@@ -85,6 +87,7 @@ class FairShareLine:
     """
 
     __slots__ = ("_count", "_half_life_s", "_machine", "_reach", "_since_s", "_used", "_users")
+    stable: ClassVar[bool] = False
 
     def __init__(self, reach: int, half_life_s: float) -> None:
         self._reach = reach

@@ -1,14 +1,23 @@
 """The waiting line: first come, first served, with quick removal near its head."""
 
 from collections import deque
-from typing import Protocol
+from typing import ClassVar, Protocol
 
 from scheduler.job import Job
 from scheduler.machine import Machine
 
 
 class Line(Protocol):
-    """Waiting jobs in some order."""
+    """
+    Waiting jobs in some order.
+
+    Attributes
+    ----------
+    stable : bool
+        Who is within reach stays so until he is removed.
+    """
+
+    stable: ClassVar[bool]
 
     def __len__(self) -> int:
         """Return the number of waiting jobs."""
@@ -78,6 +87,7 @@ class WaitingLine:
     """
 
     __slots__ = ("_backlog", "_front", "_reach")
+    stable: ClassVar[bool] = True
 
     def __init__(self, reach: int) -> None:
         self._reach = reach

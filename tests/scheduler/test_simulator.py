@@ -183,11 +183,18 @@ class Diary(Observer):
     def __init__(self):
         self.lines = []
 
+    def submitted(self, jobs, now_s):
+        self.lines.append((now_s, "submitted", [each.id for each in jobs]))
+
     def deciding(self, now_s):
         self.lines.append((now_s, "deciding"))
 
     def decided(self, now_s):
         self.lines.append((now_s, "decided"))
+
+    def waiting(self, news, rest, now_s):
+        self.lines.append((now_s, {number: each.reason for number, each in news.items()}))
+        del rest
 
     def changed(self, ended, started, paces, now_s):
         who = [[each.job.id for each in some] for some in (ended, started)]
@@ -208,15 +215,21 @@ def test_an_observer_hears_of_every_instant_in_order_and_changes_nothing():
 
     around = ["deciding", "decided"]
     assert diary.lines == [
+        (0.0, "submitted", [1]),
         *((0.0, word) for word in around),
+        (0.0, {}),
         (0.0, [], [1], {1: 1.0}),
         (0.0, 0),
+        (4.0, "submitted", [2]),
         *((4.0, word) for word in around),
+        (4.0, {2: "nodes"}),
         (4.0, 0),
         *((10.0, word) for word in around),
+        (10.0, {}),
         (10.0, [1], [2], {2: 1.0}),
         (10.0, 1),
         *((15.0, word) for word in around),
+        (15.0, {}),
         (15.0, [2], [], {}),
         (15.0, 2),
     ]

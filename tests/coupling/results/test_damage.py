@@ -364,7 +364,8 @@ def test_no_table_at_all_is_refused(tmp_path, experiment):
     (tmp_path / "bare").mkdir()
     hashes = result.save(tmp_path / "bare")
     assert hashes_of(tmp_path / "bare") is None
-    assert {name: sha256((tmp_path / "bare" / name).read_bytes()) for name in FILES} == hashes
+    files = (*FILES, "waits.parquet")
+    assert {name: sha256((tmp_path / "bare" / name).read_bytes()) for name in files} == hashes
     assert Result.load(tmp_path / "bare").jobs.equals(result.jobs)
 
     (tmp_path / "bare" / "jobs.parquet").write_bytes(b"PAR1 no table PAR1")
