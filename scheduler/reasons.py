@@ -13,6 +13,7 @@ RESERVATION = "reservation"
 SHAPE = "shape"
 ORDER = "order"
 WINDOW = "window"
+RECORDED = "recorded"
 UNTOLD = "untold"
 STRICTER = "stricter"  # nodes would be left for a reservation, and yet its job would find no place
 REASONS = {
@@ -24,6 +25,7 @@ REASONS = {
     SHAPE: "it preferred to wait for a better shape",
     ORDER: "nobody overtakes the head of the queue",
     WINDOW: "too far behind in the queue to be looked at",
+    RECORDED: "it starts when the record says",
     UNTOLD: "the queue policy does not tell",
 }
 """Why a job waits, by name, in the order in which people are told."""

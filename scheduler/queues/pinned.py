@@ -13,6 +13,7 @@ from scheduler.geometry import Geometry
 from scheduler.job import Job
 from scheduler.machine import Machine
 from scheduler.queues.base import QueuePolicy
+from scheduler.reasons import RECORDED, Verdict
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -88,7 +89,9 @@ class Pinned:
                 self._policy.submit(job)
             self._later.clear()
             self._policy.select(machine)
-        elif self._later:
+        elif machine.told is not None:
+            machine.told.rest = Verdict(RECORDED)
+        if self._later:
             machine.wake(self._free_from_s)
         if self._due:
             machine.wake(self._due[0][0])
