@@ -17,6 +17,7 @@ from coupling.replays.answers import Gain, Replay, Waits
 from coupling.replays.gains import gains
 from coupling.replays.waits import fit_queue, free_jobs, with_queue
 from coupling.results.result import Result
+from coupling.site.site import NO_PROFILE
 from coupling.stopping import demand_told, shielded
 from fabricsim.checking import path_of, whole, wrong
 from netsim.errors import NetsimError
@@ -103,20 +104,13 @@ def replay(
     if then and free_from is None:
         raise SnapshotError("--then: expected --free-from beside it, it is missing.")
     spec, begin, assumed = _fabric(topology, name_map)
-    tables: dict[str, Any] = {
-        "topology": spec,
-        "workload": {"path": str(Path(log).absolute())},
-        "replay": {"unknown": unknown} | ({"timezone": timezone} if timezone else {}),
-        "run": {"seed": seed, "self_check": False},
-    }
-    if profile is not None:
-        tables["communication"] = _communication(profile)
+    if profile is None:
+        assumed = (*assumed, NO_PROFILE)
+    tables = _tables(log, spec, (unknown, timezone), profile, seed)
     for change in changes:
         _demand_setting(change, "--set")
         set_field(tables, change)
     work = _Work(begin, place, progress)
-    if str(log) == "-":
-        raise SnapshotError("-: expected a file, which is read several times, got standard input.")
     base = work.experiment(tables)
     parts = assemble(base, work.inputs)
     if free_from is None:
@@ -129,17 +123,8 @@ def replay(
     other = _otherwise(work, freed, then, parts.topology)
     for each in (freed, other):
         check_parts(each, parts)
-    waits = None
-    if fit:
-        fixed = {change.partition("=")[0].strip().rpartition(".")[2] for change in changes}
-        fixed |= {"switches"} if "queue_options" in fixed else set()
-        with shielded(progress) as told:
-            waits = fit_queue(
-                freed,
-                parts,
-                frozenset(fixed),
-                None if told is None else lambda done, of: told("queue settings", done, of),
-            )
+    waits = _fitted(freed, parts, changes, progress) if fit else None
+    if waits is not None:
         freed, other = with_queue(freed, waits.best), _kept(other, waits, then)
     recorded = work.run(base, assemble(base, work.inputs), RECORDED)
     runs = work.both(freed, other if then else None, seeds)
@@ -157,6 +142,28 @@ def replay(
         gains=told_gains,
         seeds=seeds,
     )
+
+
+def _tables(
+    log: Path | str,
+    spec: object,
+    reading: tuple[str, str | None],
+    profile: object,
+    seed: int,
+) -> dict[str, Any]:
+    """Return the tables of a record as it was. `reading`: unknown hosts, and the time zone."""
+    if str(log) == "-":
+        raise SnapshotError("-: expected a file, which is read several times, got standard input.")
+    unknown, timezone = reading
+    tables: dict[str, Any] = {
+        "topology": spec,
+        "workload": {"path": str(Path(log).absolute())},
+        "replay": {"unknown": unknown} | ({"timezone": timezone} if timezone else {}),
+        "run": {"seed": seed, "self_check": False},
+    }
+    if profile is not None:
+        tables["communication"] = _communication(profile)
+    return tables
 
 
 class _Work:
@@ -276,6 +283,18 @@ def _otherwise(work: _Work, freed: Experiment, then: Sequence[str], fabric: Topo
         was = freed.routing or usual_routing(fabric, owned=True)
         tables["replay"] = {**tables["replay"], "routing": was}
     return work.experiment(tables)
+
+
+def _fitted(
+    freed: Experiment, parts: Parts, changes: Sequence[str], progress: Progress | None
+) -> Waits:
+    """Look for the settings of the queue that nobody has given."""
+    given = {change.partition("=")[0].strip().removeprefix("scheduler.") for change in changes}
+    fixed = {name.removeprefix("workload.").removeprefix("queue_options.") for name in given}
+    with shielded(progress) as told:
+        return fit_queue(
+            freed, parts, frozenset(fixed), lambda done, of: told("queue settings", done, of)
+        )
 
 
 def _kept(other: Experiment, waits: Waits, then: Sequence[str]) -> Experiment:

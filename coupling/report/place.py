@@ -9,7 +9,7 @@ from coupling.results import readable as units
 from coupling.site.options import Later, Option, Placing
 
 _HEADS = ("", "slowed", "5-95 %", "own lost", "others'", "most hurt", "by")
-_NAMES = 3  # allocators that a line names
+_NAMES = 3  # links that a line names
 _READ = (
     "slowed: together / ideal of the new job, median; own lost, others': node-hours lost in a day, "
     "by the new job, and by the others more than without it; by: who proposes it."
@@ -81,8 +81,8 @@ def _wait(later: Later | None, *, isolated: bool) -> str:
 
 def _row(place: int, own: Option) -> tuple[str, ...]:
     """Return what a line says of a placement."""
-    names = ", ".join(own.allocators[:_NAMES]) or units.MISSING
-    more = len(own.allocators) - _NAMES
+    names = own.allocators[0] if own.allocators else units.MISSING
+    more = len(own.allocators) - 1
     hurt = units.MISSING
     if own.most_hurt is not None:
         hurt = f"{own.most_hurt} {units.change(own.most_hurt_by)}"

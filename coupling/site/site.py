@@ -23,7 +23,7 @@ from netsim.topology.base import Topology
 from scheduler.workload.profile import DEFAULT_PROFILE, Profile, profile_from, read_profile
 
 UNKNOWN = ("skip", "stop")
-_DEFAULT = (
+NO_PROFILE = (
     "how jobs communicate: five patterns with equal chance, 10 to 50 % of the time (no profile)"
 )
 
@@ -99,7 +99,7 @@ def read_site(
         places.jobs, (as_routed(fabric, ways), ways), rules, running.source, draws=draws, seed=seed
     )
     assumed += [f"routing {name} (no tables of a subnet manager)"]
-    assumed += [_DEFAULT] if rules is DEFAULT_PROFILE else []
+    assumed += [NO_PROFILE] if rules is DEFAULT_PROFILE else []
     left_out = dict(running.left_out) | ({"no known host": places.lost} if places.lost else {})
     return Site(
         scene,

@@ -280,3 +280,18 @@ def test_dates_are_written_in_the_time_zone_of_the_record(tmp_path):
     axes.figure.canvas.draw()
     assert axes.get_xticklabels()[0].get_text() == "08:00"
     assert Stored.open(tmp_path / "out").results()[0].summary["log_time_zone"] == "Europe/Paris"
+
+
+def test_settings_that_are_given_are_not_fitted(tmp_path):
+    log = sacct(tmp_path / "log", *PAIR)
+    given = [
+        "scheduler.window=7",
+        "scheduler.queue_options.switches=1@9",
+        "workload.estimates=runtime",
+    ]
+
+    found = fs.replay(log, TREE, changes=given, **FREED).waits
+
+    assert [(fit.window, fit.switches, fit.estimates) for fit in found.tried] == [
+        (7, "1@9", "runtime")
+    ]
