@@ -92,7 +92,7 @@ def place(
     FabricsimError
         If a file or option is wrong.
     """
-    here = read_site(topology, squeue, draws=draws, seed=seed, **site)
+    here = read_site(topology, squeue, draws=draws, seed=seed, idle=True, **site)
     return place_on(
         here,
         nodes,

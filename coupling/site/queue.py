@@ -67,22 +67,22 @@ class Running:
     looked_s: float = 0.0
 
 
-def running_in_queue(path: Path | str) -> Running:
+def running_in_queue(path: Path | str, *, idle: bool = False) -> Running:
     """
     Read who runs from ``squeue --json``.
 
     `path`: the queue; ``-`` is standard input. Result: jobs that run. Those that wait, start, end,
-    are suspended or have ended are left out.
+    are suspended or have ended are left out. `idle`: it is no error if none runs.
     """
     source = read_source(path)
     entries = squeue_entries(source, Filters())
-    found = _running(source, entries, _reason_in_queue, "in the queue")
+    found = _running(source, entries, _reason_in_queue, "" if idle else "in the queue")
     there = [entry for entry in entries if entry.hosts and _state(entry) in HOLDING]
     begun = (max(entry.submit_s, entry.start_s or 0.0) for entry in there)
     return replace(found, held=_held(there), looked_s=max(begun, default=0.0))
 
 
-def running_at(path: Path | str, at: str) -> Running:
+def running_at(path: Path | str, at: str, *, idle: bool = False) -> Running:
     """
     Read who ran at a moment from ``sacct -X -P``.
 
@@ -96,7 +96,7 @@ def running_at(path: Path | str, at: str) -> Running:
         return _reason_at(entry, moment_s)
 
     entries = sacct_entries(source, Filters())
-    found = _running(source, entries, reason, f"at {at}")
+    found = _running(source, entries, reason, "" if idle else f"at {at}")
     there = [replace(entry, end_s=None) for entry in entries if not reason(entry)]
     return replace(found, held=_held(there), looked_s=moment_s)
 
@@ -147,17 +147,17 @@ def _reason_at(entry: Entry, moment_s: float) -> str:
 def _running(
     source: Source, entries: Sequence[Entry], reason: Callable[[Entry], str], when: str
 ) -> Running:
-    """Part the jobs of a file by whether they compute."""
+    """Part the jobs of a file by whether they compute; with `when` it is an error if none does."""
     reasons = [reason(entry) for entry in entries]
     there = [entry for entry, why in zip(entries, reasons, strict=True) if not why]
     left_out = Counter(why for why in reasons if why)
-    if not there:
+    if not there and when:
         told = ", ".join(f"{count:,} {why}" for why, count in left_out.most_common()) or "no job"
         raise SnapshotError(f"{source.name}: expected jobs that run {when}, got none ({told}).")
     computing = [replace(entry, submit_s=0.0, runtime_s=1.0, unfit="") for entry in there]
     if any(entry.n_nodes < 1 for entry in computing):  # the hosts say how many there are
         computing = [replace(entry, n_nodes=max(entry.n_nodes, 1)) for entry in computing]
-    jobs = workload_of(computing, Filters(), source).jobs
+    jobs = workload_of(computing, Filters(), source).jobs if computing else ()
     return Running(
         jobs,
         dict(left_out.most_common()),

@@ -72,6 +72,7 @@ def read_site(
     routing: str | None = None,
     draws: int = 50,
     seed: int = 1,
+    idle: bool = False,
 ) -> Site:
     """
     Read a site.
@@ -79,7 +80,8 @@ def read_site(
     `squeue`: output of ``squeue --json``. `sacct`: instead: output of ``sacct -X -P``, with `at`.
     `unknown` {"skip", "stop"}: whether jobs go on without hosts that the fabric has not, or such a
     host is an error. `routing`: a key of `netsim.ROUTINGS`; default: the usual one of the fabric.
-    Result: jobs on the fabric, and all that had to be assumed or left out.
+    `idle`: it is no error if nobody runs. Result: jobs on the fabric, and all that had to be
+    assumed or left out.
     """
     choice("unknown", unknown, UNKNOWN, error=SnapshotError)
     whole("draws", draws, 1, MOST_DRAWS, error=SnapshotError)
@@ -88,8 +90,13 @@ def read_site(
         raise SnapshotError("expected squeue, or sacct with at (a time); got neither or both.")
     fabric, assumed = _fabric(topology, name_map)
     rules = profile_of(profile)
-    running = running_in_queue(squeue) if squeue is not None else running_at(sacct or "", at or "")
-    places = place(running.jobs, fabric, running.source, stop=unknown == "stop")
+    if squeue is not None:
+        running = running_in_queue(squeue, idle=idle)
+    else:
+        running = running_at(sacct or "", at or "", idle=idle)
+    places = Places((), (), 0, 0, 0, 0)
+    if running.jobs:
+        places = place(running.jobs, fabric, running.source, stop=unknown == "stop")
     name = routing or usual_routing(fabric, owned=False)
     try:
         ways = make_routing(name, fabric, seed)

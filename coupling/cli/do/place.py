@@ -76,7 +76,7 @@ def run_place(
             "beside it."
         )
     refuse_two_stdins(site | {"base": base})
-    here = read_site(**site)
+    here = read_site(**site, idle=True)
     tables = None
     if base is not None:
         here, tables = _loaded(here, site, base)

@@ -1,5 +1,6 @@
 """A record that is replayed: starts, ends and places as they were, interference that follows."""
 
+import json
 import random
 from itertools import pairwise
 
@@ -316,3 +317,28 @@ def test_result_of_a_replay_is_kept_loaded_and_reproduced(tmp_path):
     assert [result.name for result in campaign.results] == ["first-free", "slurm-best-fit"]
     assert rerun(stored).agrees
     assert np.isfinite(campaign.results[0].jobs["lost_s"]).all()
+
+
+def test_a_queue_with_jobs_that_have_ended_is_a_record_too(tmp_path):
+    """Job 8 runs until its limit says so; the record ends at 90 s, and so does the job here."""
+    begin = int(BEGIN.timestamp())
+    common = {"submit_time": begin, "time_limit": 60}
+    jobs = [
+        {"job_id": 7, "job_state": ["COMPLETED"], "nodes": "n0,n2"}
+        | {"start_time": begin, "end_time": begin + 90},
+        {"job_id": 8, "job_state": ["RUNNING"], "nodes": "n[1,4]"}
+        | {"start_time": begin + 50, "end_time": begin + 3650},
+        {"job_id": 9, "job_state": ["PENDING"], "nodes": ""} | {"start_time": begin + 7200},
+    ]
+    log = tmp_path / "queue.json"
+    log.write_text(json.dumps({"jobs": [common | job for job in jobs]}))
+
+    found = fs.run(replayed(log))
+
+    jobs = rows(found)
+    assert {n: (job["start_s"], job["end_s"]) for n, job in jobs.items()} == {
+        7: (0.0, 90.0),
+        8: (50.0, 90.0),
+    }
+    assert found.summary["log_time_zone"] == "UTC"
+    assert found.summary["replay"]["jobs left out: pending"] == 1

@@ -201,3 +201,13 @@ def test_hosts_are_named_as_slurm_does(shared):
 
     assert "HCA" not in found.options[0].nodelist
     assert " " not in found.options[0].nodelist
+
+
+def test_on_an_idle_machine_one_leaf_is_best(tmp_path):
+    log = queue(tmp_path / "queue", (4, "", "PENDING"))
+
+    found = fs.place(TREE, log, nodes=2, profile=profile(), draws=1)
+
+    assert found.free == 8
+    assert found.all_tried
+    assert found.options[0].slowdown == 1.0
