@@ -153,6 +153,24 @@ def view(
     run_view(results, port, browser=browser, as_json=as_json)
 
 
+def explain(
+    result: Annotated[Path, typer.Argument(help="Result directory of run.")],
+    job: Annotated[int | None, typer.Option(help="Id of a job; by default the whole run.")] = None,
+    run: Annotated[
+        str | None, typer.Option(help="Allocator of the run; by default all that are compared.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """
+    Say why a job waited and who slowed it, or what all waiting was for and isolation's price.
+
+    Example: fabricsim explain results/try --job 2316
+    """
+    from coupling.cli.do.explain import run_explain
+
+    run_explain(result, job, run, as_json=as_json)
+
+
 def snapshot(
     result: Annotated[Path, typer.Argument(help="Result directory of run.")],
     at: Annotated[str, typer.Option(help="Moment of the run: seconds, or such as '3 h'.")],
@@ -187,3 +205,4 @@ def register(app: typer.Typer) -> None:
     app.command()(export)
     app.command()(view)
     app.command()(snapshot)
+    app.command()(explain)

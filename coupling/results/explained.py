@@ -1,0 +1,116 @@
+"""Why a job waited and was slow, and what all waiting of a run was for."""
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from coupling.errors import ResultError
+from coupling.results.result import Result
+from scheduler.reasons import REASONS
+
+_TIMES = ("submit_s", "start_s", "end_s", "wait_s", "lost_s")
+_RATIOS = ("slowdown", "interference", "placement_factor")
+_MOST_CULPRITS = 10
+
+
+def waits_of(result: Result, place: str) -> pd.DataFrame:
+    """
+    Return why the jobs of a result waited.
+
+    `place`: what errors call the result.
+    """
+    if "waits" not in result.extras:
+        raise ResultError(
+            f"{place}: expected waits.parquet, found none: an older version wrote the result; run "
+            "its experiment.resolved.toml again."
+        )
+    return result.extras["waits"].astype({"reason": str, "root": str})
+
+
+def explain_job(result: Result, number: int, place: str) -> dict[str, Any]:
+    """
+    Say why a job waited, and who slowed it.
+
+    `place`: what errors call the result. Result: ``job``, its times and ratios; ``waited``, a row
+    per reason, the longest first; ``slowed``, a row per culprit and class of links, with the times
+    between which both ran, the dearest first.
+    """
+    waits = waits_of(result, place)
+    found = result.jobs[result.jobs["id"] == number]
+    if found.empty:
+        known = result.jobs["id"]
+        ids = f"ids from {known.min()} to {known.max()}" if len(known) else "no jobs"
+        raise ResultError(f"--job: expected a job of {place}, which has {ids}, got {number}.")
+    job = found.iloc[0]
+    if job["dropped"]:
+        raise ResultError(f"--job: job {number} of {place} was not run: {job['dropped']}.")
+    own = waits[waits["id"] == number].sort_values("wait_s", ascending=False, kind="stable")
+    return {
+        "run": result.name,
+        "job": {"id": number, "n_nodes": int(job["n_nodes"]), "pattern": str(job["pattern"])}
+        | {name: float(job[name]) for name in (*_TIMES, *_RATIOS)},
+        "waited": [
+            {
+                "reason": row["reason"],
+                "holder": None if row["holder"] < 0 else int(row["holder"]),
+                "root": row["root"] or None,
+                "wait_s": float(row["wait_s"]),
+                "first_s": float(row["first_s"]),
+                "last_s": float(row["last_s"]),
+            }
+            for row in own.to_dict("records")
+        ],
+        "slowed": _slowed(result, number),
+    }
+
+
+def _slowed(result: Result, number: int) -> list[dict[str, Any]]:
+    """Return who slowed a job, and when that can have been."""
+    blame = result.blame[result.blame["victim"] == number]
+    blame = blame.sort_values("lost_node_s", ascending=False, kind="stable")
+    times = result.jobs.drop_duplicates("id").set_index("id")[["start_s", "end_s"]]
+    begin_s, end_s = times.loc[number]
+    total = float(blame["lost_node_s"].sum())
+    rows = []
+    for row in blame.head(_MOST_CULPRITS).to_dict("records"):
+        known = row["culprit"] in times.index
+        since_s, until_s = times.loc[row["culprit"]] if known else (begin_s, end_s)
+        rows.append(
+            {
+                "culprit": int(row["culprit"]) if known else None,
+                "link_class": str(row["link_class"]) or None,
+                "lost_node_s": float(row["lost_node_s"]),
+                "share": float(row["lost_node_s"]) / total if total > 0.0 else np.nan,
+                "from_s": float(max(begin_s, since_s)),
+                "to_s": float(min(end_s, until_s)),
+            }
+        )
+    return rows
+
+
+def explain_run(result: Result, place: str) -> dict[str, Any]:
+    """
+    Say what all waiting of a run was for.
+
+    `place`: what errors call the result. Result: as the summary has it, and ``longest``: the five
+    jobs that isolation itself held up longest.
+    """
+    waits = waits_of(result, place)
+    held = waits[waits["reason"] == "isolation"].groupby("id")["wait_s"].sum()
+    names = ("wait_node_hours", "wait_job_hours", "price_of_isolation")
+    return (
+        {"run": result.name}
+        | {name: dict(result.summary[name]) for name in names}
+        | {
+            "longest": [
+                {"job": int(str(job)), "wait_s": float(wait_s)}
+                for job, wait_s in held.nlargest(5).items()
+            ]
+        }
+    )
+
+
+def words_of(reason: str) -> str:
+    """Return a reason in words."""
+    return REASONS.get(reason, reason)
