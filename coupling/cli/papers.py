@@ -26,6 +26,10 @@ def paper(
         list[str] | None,
         typer.Option("--set", help="Change a field of the experiments, e.g. workload.n_jobs=500."),
     ] = None,
+    only: Annotated[
+        list[str] | None,
+        typer.Option("--only", help="Run this experiment file of the paper; may come again."),
+    ] = None,
     workers: Annotated[int, typer.Option(min=1, help="Processes on this machine.")] = 1,
     as_json: AsJson = False,
 ) -> None:
@@ -37,8 +41,8 @@ def paper(
     """
     from coupling.cli.do.paper import Asked, run_paper
 
-    changed = tuple(changes or ())
-    run_paper(Asked(name, quick, logs, out, recorded, changed, workers, as_json))
+    changed, chosen = tuple(changes or ()), tuple(only or ())
+    run_paper(Asked(name, quick, logs, out, recorded, changed, chosen, workers, as_json))
 
 
 def register(app: typer.Typer) -> None:

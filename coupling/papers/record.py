@@ -34,6 +34,8 @@ class Record:
         Whether the quick mode ran.
     changes : tuple of str
         Fields that were set over those of the experiment files.
+    only : tuple of str
+        Experiment files that ran, where not all did.
     made : str
         Date and versions.
     frames : mapping of str to DataFrame
@@ -43,6 +45,7 @@ class Record:
     paper: Paper
     quick: bool
     changes: tuple[str, ...]
+    only: tuple[str, ...]
     made: str
     frames: Mapping[str, pd.DataFrame]
 
@@ -51,9 +54,9 @@ class Record:
         """What to type to find it again."""
         logs = " --logs DIR" if self.paper.logs else ""
         mode = " --quick" if self.quick else logs
-        return f"fabricsim paper {self.paper.name}{mode}" + "".join(
-            f" --set '{change}'" for change in self.changes
-        )
+        words = [f" --only {name}" for name in self.only]
+        words += [f" --set '{change}'" for change in self.changes]
+        return f"fabricsim paper {self.paper.name}{mode}" + "".join(words)
 
     def save(self, path: Path) -> None:
         """Write the record."""
@@ -63,6 +66,7 @@ class Record:
             "paper": self.paper.name,
             "quick": self.quick,
             "changes": list(self.changes),
+            "only": list(self.only),
             "made": self.made,
             "frames": frames,
         }
@@ -83,16 +87,17 @@ class Record:
             paper,
             table.flag("quick", default=False),
             table.names("changes"),
+            table.names("only") if table.raw("only", None) is not None else (),
             table.text("made"),
             frames,
         )
 
 
-def record_of(name: str, runs: Runs, changes: Sequence[str]) -> Record:
+def record_of(name: str, runs: Runs, changes: Sequence[str], only: Sequence[str] = ()) -> Record:
     """Find the numbers of a paper in its runs."""
     paper = PAPERS[name]
     versions = ", ".join(f"{one} {version(one)}" for one in ("fabricsim", "numpy", "numba"))
     today = datetime.now(UTC).date().isoformat()
     made = f"{today}, Python {platform.python_version()}, {versions}"
     found = {key: from_json(to_json(table)) for key, table in paper.study(runs).items()}
-    return Record(paper, runs.quick, tuple(changes), made, found)
+    return Record(paper, runs.quick, tuple(changes), tuple(only), made, found)

@@ -16,6 +16,7 @@ from coupling.results.manifest import read_object, write_file
 from coupling.sweeps.spec import Spec
 from coupling.sweeps.store import Store
 from coupling.sweeps.sweep import Progress, Sweep, run_sweep
+from fabricsim.checking import look_up
 from fabricsim.checking.documents import parse_toml
 
 EXPERIMENTS = "experiments"
@@ -58,6 +59,8 @@ class Runs:
                 costs = [store.cost(cell) for cell in sweep.plan.cells]
                 per_job = [cost.get("scheduling_ms_per_job", float("nan")) for cost in costs]
                 tables.append(sweep.cells.assign(file=name, scheduling_ms_per_job=per_job))
+        if not tables:
+            raise ExperimentError(f"--only: expected one of {', '.join(names)} among the files.")
         return pd.concat(tables, ignore_index=True)
 
     def jobs(self, file: str, cell: str) -> pd.DataFrame:
@@ -104,15 +107,26 @@ def words_of(paper: str, name: str) -> str:
 
 
 def specs_of(
-    paper: str, *, quick: bool, logs: Path | None, changes: Sequence[str]
+    paper: str,
+    *,
+    quick: bool,
+    logs: Path | None,
+    changes: Sequence[str],
+    only: Sequence[str] = (),
 ) -> dict[str, Spec]:
     """
     Read the experiment files of a paper.
 
-    `logs`: where the paths in them start. `changes`: fields to set in those that have them.
+    `logs`: where the paths in them start. `changes`: fields to set. `only`: names of those that
+    are wanted; by default all.
     """
     found = {}
-    for name, text in experiment_files(paper, quick=quick).items():
+    texts = experiment_files(paper, quick=quick)
+    for name in only:
+        look_up("--only", name, texts, ExperimentError)
+    for name, text in texts.items():
+        if only and name not in only:
+            continue
         source = f"{paper}/{name}.toml"
         tables = parse_toml(text, source, ExperimentError)
         varied = tables.pop("sweep")

@@ -181,7 +181,7 @@ def _scenario_claims(found: Frames) -> list[Claim]:
     table = found["speedups"]
     of = table[table["scenario"].isin(SCENARIOS[1:6])]
     network = table[table["scenario"] == "emergent"].groupby("policy")["ratio"]
-    reading = "t / (1 + x) here; the paper does not say"
+    reading = "t / (1 + x) here; the first days of a log, where one long job can decide"
     emergent = ", ".join(f"{name} {span(own, 3)}" for name, own in network)
     jigsaw = of[of["policy"] == "jigsaw"]["ratio"]
     ta = of[(of["policy"] == "ta") & (of["scenario"] != "20%")]["ratio"]

@@ -31,6 +31,7 @@ class Asked:
     out: Path | None
     recorded: Path | None
     changes: tuple[str, ...]
+    only: tuple[str, ...]
     workers: int
     as_json: bool
 
@@ -85,7 +86,12 @@ _KEYS = ("where", "what", "paper", "ours", "why")
 
 def _refuse_beside_record(asked: Asked) -> None:
     """Refuse what asks for runs beside a record of them."""
-    given = {"--quick": asked.quick, "--logs": asked.logs is not None, "--set": asked.changes}
+    given = {
+        "--quick": asked.quick,
+        "--logs": asked.logs is not None,
+        "--set": asked.changes,
+        "--only": asked.only,
+    }
     for name, value in given.items():
         if value:
             raise ExperimentError(f"paper: expected one of --recorded and {name}, got both.")
@@ -97,7 +103,9 @@ def _found(paper: Paper, asked: Asked, folder: Path) -> Record:
         raise ExperimentError("paper: expected one of --quick and --logs, got both.")
     if not asked.quick:
         check_logs(paper, asked.logs)
-    specs = specs_of(paper.name, quick=asked.quick, logs=asked.logs, changes=asked.changes)
+    specs = specs_of(
+        paper.name, quick=asked.quick, logs=asked.logs, changes=asked.changes, only=asked.only
+    )
     with ProgressDisplay(unit="cells") as display:
         told = Whole(display)
         try:
@@ -112,7 +120,7 @@ def _found(paper: Paper, asked: Asked, folder: Path) -> Record:
         except Stopped as stop:
             stop.add_note("finished cells are kept; the same command goes on from there")
             raise
-    return record_of(paper.name, runs, asked.changes)
+    return record_of(paper.name, runs, asked.changes, asked.only)
 
 
 def check_logs(paper: Paper, folder: Path | None) -> None:

@@ -23,9 +23,9 @@ IN_FIGURES = {  # values that the papers print, by figure: read off them by hand
         "waits-synthetic": {8.0, 0.5},
     },
     "stoltzfus13": {
-        "improvement-mix": {30.88, 29.037, 35.21, 40.59, 23.48, 20.37},
-        "improvement-small": {71.28, 94.99, 55.28},
-        "improvement-large": {27.95, 36.67},
+        "improvement-mix": {30.88, 29.037, 28.94, 35.21, 33.28},
+        "improvement-small": {71.28, 94.99},
+        "improvement-large": {27.95, 30.87},
     },
     "smith21": {
         "utilisation": {97, 100, 95, 96, 90, 91, 85, 88},
