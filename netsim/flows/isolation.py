@@ -4,8 +4,6 @@ from collections.abc import Mapping, Sequence
 from math import prod
 
 import numpy as np
-from scipy.sparse import csr_array
-from scipy.sparse.csgraph import shortest_path
 
 from fabricsim.checking import wrong
 from netsim.arrays import Bools, Ints, numbers_below
@@ -93,6 +91,9 @@ def _minimal_in_graph(topology: Topology, src: Ints, dst: Ints) -> Bools:
     """Mark the links that lie on a shortest path: distances before and after add up."""
     size = topology.n_nodes + topology.n_switches
     tail, head = topology.link_tail, topology.link_head
+    from scipy.sparse import csr_array  # noqa: PLC0415 (slow to import, and rarely needed)
+    from scipy.sparse.csgraph import shortest_path  # noqa: PLC0415
+
     graph = csr_array((np.ones(tail.size), (tail, head)), shape=(size, size))
     sources, from_row = np.unique(src, return_inverse=True)
     targets, to_row = np.unique(dst, return_inverse=True)

@@ -4,8 +4,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.optimize import Bounds, LinearConstraint, linprog, milp
-from scipy.sparse import csr_array
 
 from netsim.arrays import Floats, Ints
 
@@ -52,6 +50,8 @@ class PathProgram:
     """
 
     def __init__(self, free: FreeCables, flows: Ints) -> None:
+        from scipy.sparse import csr_array  # noqa: PLC0415 (slow to import, and rarely needed)
+
         self._free, self._n_flows = free, flows.shape[0]
         self._pairs, self._demand = np.unique(flows, axis=0, return_counts=True)
         far = self._pairs[:, 2] != self._pairs[:, 3]
@@ -88,6 +88,8 @@ class PathProgram:
 
     def solve(self, seconds: float) -> tuple[Ints, Ints] | None:
         """Return the path of every flow, or fewer rows where not all can be routed."""
+        from scipy.optimize import Bounds, LinearConstraint, milp  # noqa: PLC0415 (slow to import)
+
         result = milp(
             self._gain,
             constraints=LinearConstraint(self._matrix, ub=self._limit),
@@ -110,6 +112,8 @@ class PathProgram:
 
         Result: in the shapes of `FreeCables`; None where the linear relaxation routes all flows.
         """
+        from scipy.optimize import linprog  # noqa: PLC0415 (slow to import)
+
         matrix: Any = self._matrix  # sparse, which the published types do not know
         result = linprog(self._gain, A_ub=matrix, b_ub=self._limit, method="highs")
         if result.fun is None or -result.fun > self._n_flows - _GAP:

@@ -1,0 +1,285 @@
+"""
+Measure how fast whole commands are, alone or in turn with another version of the project.
+
+Usage: python -m benchmarks.speed coupled --log FILE [--jobs N] [--old TREE] [--runs N]
+       python -m benchmarks.speed fixed [--old TREE] [--runs N]
+       python -m benchmarks.speed queues [--jobs N]
+       python -m benchmarks.speed stages --log FILE [--jobs N]
+
+FILE is LLNL-Thunder-2007-1.1-cln.swf.gz of the Parallel Workloads Archive, TREE a checkout of an
+older version, which the same environment must be able to run. Times are CPU seconds of whole
+processes, user and system, in alternating runs after one that is not counted; medians. Each
+command writes its section of the evidence, `stages` the page docs/where-the-time-goes.md.
+"""
+
+import argparse
+import cProfile
+import gzip
+import os
+import pstats
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from itertools import islice
+from pathlib import Path
+from statistics import median
+
+from benchmarks.evidence import record
+from netsim.topology.fattree import fat_tree_of_radix
+from scheduler.allocators import make_allocator
+from scheduler.cluster import Cluster
+from scheduler.job import Job
+from scheduler.queues import make_policy
+from scheduler.simulator import simulate
+from scheduler.workload import synth
+
+ROOT = Path(__file__).parents[1]
+ALLOCATORS = ("random", "jigsaw", "first-free")
+COMMAND = "from coupling.cli import main; main()"
+EXPERIMENT = """topology = {{kind = "fat-tree", radix = 18}}
+[workload]
+path = "{log}"
+processors_per_node = 4
+arrivals = "zero"
+estimates = "runtime"
+[scheduler]
+queue = "easy"
+allocator = "{allocator}"
+[network]
+routing = "jigsaw"
+model = "fast"
+"""
+STAGES = {  # entries, and the stages inside them
+    "event loop": (("scheduler/simulator.py", "simulate"), ("queue", "paces", "ledgers")),
+    "queue": (("scheduler/queues/easy.py", "select"), ("allocator",)),
+    "allocator": (("scheduler/machine.py", "ask"), ()),
+    "paces": (("coupling/pace/network.py", "change"), ("routes, times alone", "model")),
+    "routes, times alone": (("scheduler/traffic.py", "__call__"), ()),
+    "model": (("netsim/contention/events/fast.py", "start|end|solve"), ()),
+    "ledgers": (("coupling/pace/ledgers.py|coupling/pace/hops.py", "changed"), ()),
+    "tables": (("coupling/experiments/engine.py", "_tabulate"), ()),
+    "report": (("coupling/report/report.py", "write_report"), ()),
+}
+Row = tuple[str, Sequence[str]]
+
+
+def cpu_s(tree: Path, arguments: Sequence[str]) -> float:
+    """Return the CPU seconds of a command of a version of the project."""
+    environment = {**os.environ, "PYTHONPATH": str(tree)}
+    environment.pop("PYTHONDONTWRITEBYTECODE", None)
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    command = [sys.executable, "-c", COMMAND, *arguments]
+    subprocess.run(command, env=environment, check=True, capture_output=True)  # noqa: S603
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+
+def compared(rows: Sequence[Row], old: Path | None, runs: int) -> list[str]:
+    """Return a table of commands, timed in turn with another version where one is given."""
+    lines = ["| command | before (s) | now (s) | now / before |", "| --- | ---: | ---: | ---: |"]
+    for name, arguments in rows:
+        trees = [ROOT, *([old] if old else [])]
+        times: dict[Path, list[float]] = {tree: [] for tree in trees}
+        for run in range(runs + 1):
+            for tree in trees:
+                with tempfile.TemporaryDirectory() as folder:
+                    filled = [part.replace("OUT", f"{folder}/out") for part in arguments]
+                    taken = cpu_s(tree, filled)
+                if run:
+                    times[tree].append(taken)
+        now = times[ROOT]
+        before = times[old] if old else []
+        ratio = median(a / b for a, b in zip(now, before, strict=True)) if before else None
+        cells = (f"{median(before):.2f}" if before else "-", f"{median(now):.2f}")
+        lines.append(f"| {name} | {' | '.join(cells)} | {f'{ratio:.2f}' if ratio else '-'} |")
+        print(lines[-1], flush=True)
+    return lines
+
+
+def cut(log: Path, n_jobs: int | None, folder: Path) -> Path:
+    """Return the log, or its first lines that are jobs as a file of their own."""
+    if n_jobs is None:
+        return log.resolve()
+    target = folder / "log.swf"
+    with gzip.open(log, "rt") as text:
+        lines = list(islice(text, n_jobs + 200))
+    heads = [line for line in lines if line.startswith(";")]
+    jobs = [line for line in lines if not line.startswith(";")]
+    target.write_text("".join(heads + jobs[:n_jobs]), encoding="utf-8")
+    return target
+
+
+def experiments(log: Path, folder: Path) -> list[tuple[str, Path]]:
+    """Write an experiment for each allocator."""
+    written = []
+    for allocator in ALLOCATORS:
+        path = folder / f"{allocator}.toml"
+        path.write_text(EXPERIMENT.format(log=log, allocator=allocator), encoding="utf-8")
+        written.append((allocator, path))
+    return written
+
+
+def coupled(options: argparse.Namespace) -> None:
+    """Time coupled runs of the Thunder log, with report and self-check."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        rows = [
+            (f"run, {allocator}", ("run", str(path), "--out", "OUT"))
+            for allocator, path in experiments(cut(options.log, options.jobs, folder), folder)
+        ]
+        lines = compared(rows, options.old, options.runs)
+    cut_to = f" --jobs {options.jobs}" if options.jobs else ""
+    command = f"python -m benchmarks.speed coupled --log FILE{cut_to} --old TREE"
+    record("Whole coupled runs", command, lines)
+
+
+def fixed(options: argparse.Namespace) -> None:
+    """Time what every command costs, however small its input."""
+    with tempfile.TemporaryDirectory() as name:
+        path = Path(name) / "ten.toml"
+        path.write_text(
+            'topology = "synth-1024"\n'
+            '[workload]\ngenerator = "synth"\nmean_nodes = 16\nn_jobs = 10\n',
+            encoding="utf-8",
+        )
+        rows = [
+            ("run of 10 jobs", ("run", str(path), "--out", "OUT")),
+            ("estimate of a small snapshot", ("estimate", str(ROOT / "examples/placed_jobs.json"))),
+            ("--help", ("--help",)),
+        ]
+        lines = compared(rows, options.old, options.runs)
+    record("Fixed costs of commands", "python -m benchmarks.speed fixed --old TREE", lines)
+
+
+def wrong(job: Job) -> float:
+    """Estimate a run time: right to five times too long."""
+    return job.runtime_s * (1 + job.id % 5)
+
+
+def queues(options: argparse.Namespace) -> None:
+    """Time queues without a network, on full trees of 1458 and 5488 nodes."""
+    lines = [
+        "| queue | allocator | nodes | estimates | jobs | jobs/s | placement, ms per call |",
+        "| --- | --- | ---: | --- | ---: | ---: | ---: |",
+    ]
+    cases = [("easy", "jigsaw", 1), ("easy", "first-free", 1), ("easy", "random", 1)]
+    cases += [("conservative", "first-free", 20), ("conservative", "jigsaw", 80)]
+    for queue, allocator, fewer in cases:
+        for radix in (18, 28):
+            estimate = wrong if queue == "conservative" else None
+            lines.append(queue_row((queue, allocator), radix, options.jobs // fewer, estimate))
+            print(lines[-1], flush=True)
+    record("Queues without a network", "python -m benchmarks.speed queues", lines)
+
+
+def queue_row(
+    names: tuple[str, str], radix: int, n_jobs: int, estimate: Callable[[Job], float] | None
+) -> str:
+    """Run a queue three times and return its row."""
+    queue, name = names
+    jobs = synth(16, n_jobs, 1)
+    times, ask_ms = [], []
+    for _ in range(3):
+        cluster, allocator = Cluster(fat_tree_of_radix(radix)), make_allocator(name, {}, 1)
+        begin = time.process_time()
+        done = simulate(jobs, cluster, allocator, make_policy(queue, {}), estimate_s=estimate)
+        times.append(time.process_time() - begin)
+        ask_ms.append(times[-1] / done.tally.allocator_calls * 1e3)
+    known = "right" if estimate is None else "wrong"
+    numbers = f"{n_jobs:,} | {n_jobs / median(times):,.0f} | {median(ask_ms):.3f}"
+    return f"| {queue} | {name} | {cluster.n_nodes:,} | {known} | {numbers} |"
+
+
+def cumulative(stats: pstats.Stats, entry: tuple[str, str]) -> float:
+    """Return the seconds spent in functions and what they call."""
+    files, names = (part.split("|") for part in entry)
+    return sum(
+        row[3]
+        for (file, _, name), row in stats.stats.items()  # type: ignore[attr-defined]
+        if name in names and any(file.endswith(end) for end in files)
+    )
+
+
+def stages(options: argparse.Namespace) -> None:
+    """Write where the time of coupled runs goes, by a profile of CPU time."""
+    sys.argv = ["fabricsim"]
+    from coupling.cli import main as command  # noqa: PLC0415 (its imports are no part of the profile)
+
+    found: dict[str, list[str]] = {name: [] for name in (*STAGES, "start, files, rest")}
+    floors: dict[str, str] = {}
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        for allocator, path in experiments(cut(options.log, options.jobs, folder), folder):
+            profile = cProfile.Profile(time.process_time)
+            sys.argv = ["fabricsim", "run", str(path), "--out", str(folder / allocator)]
+            try:
+                profile.runcall(command)
+            except SystemExit as end:
+                if end.code:
+                    raise
+            note(pstats.Stats(profile), found, floors)
+    head = " | ".join(ALLOCATORS)
+    lines = [
+        f"Per cent of the CPU time of coupled runs of Thunder, {options.jobs or 'all'} of its",
+        "jobs, under three allocators; stages without those inside them. *Floor*: what compiled",
+        f"kernels take of it under {ALLOCATORS[-1]}: all else could at best vanish.",
+        "",
+        f"| stage | {head} | floor |",
+        f"| --- | {' ---: |' * len(ALLOCATORS)} ---: |",
+        *(f"| {k} | {' | '.join(v)} | {floors.get(k, '-')} |" for k, v in found.items()),
+    ]
+    print("\n".join(lines))
+    cut_to = f" --jobs {options.jobs}" if options.jobs else ""
+    page = ROOT / "docs" / "where-the-time-goes.md"
+    command_line = f"python -m benchmarks.speed stages --log FILE{cut_to}"
+    record("Stages of a coupled run", command_line, lines, path=page)
+
+
+def note(stats: pstats.Stats, found: dict[str, list[str]], floors: dict[str, str]) -> None:
+    """Add a profile's column to the table."""
+    total = stats.total_tt  # type: ignore[attr-defined]
+    cum = {name: cumulative(stats, entry) for name, (entry, _) in STAGES.items()}
+    rest = total
+    for name, (_, inner) in STAGES.items():
+        own = cum[name] - sum(cum[part] for part in inner)
+        rest -= own
+        found[name].append(f"{own / total:.0%}")
+    found["start, files, rest"].append(f"{rest / total:.0%}")
+    compiled = {
+        "model": "netsim/contention/events/",
+        "routes, times alone": "netsim/contention/constants_kernels",
+        "allocator": "scheduler/allocators/",
+    }
+    for name, place in compiled.items():
+        kernels = sum(
+            row[2]
+            for (file, _, _), row in stats.stats.items()  # type: ignore[attr-defined]
+            if place in file and file.endswith("kernels.py")
+        )
+        floors[name] = f"{kernels / total:.0%}"
+
+
+def main() -> None:
+    """Choose what is measured."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    commands = parser.add_subparsers(required=True)
+    for work in (coupled, fixed, queues, stages):
+        sub = commands.add_parser(work.__name__, help=work.__doc__)
+        sub.set_defaults(work=work)
+        sub.add_argument("--jobs", type=int, default=4000 if work is queues else None)
+        if work in (coupled, stages):
+            sub.add_argument("--log", type=Path, required=True)
+        if work in (coupled, fixed):
+            sub.add_argument("--old", type=Path)
+            sub.add_argument("--runs", type=int, default=3)
+    options = parser.parse_args()
+    options.work(options)
+
+
+if __name__ == "__main__":
+    main()
