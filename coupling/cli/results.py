@@ -116,7 +116,10 @@ def report(
 
 def export(
     result: Annotated[Path, typer.Argument(help="Result directory of run.")],
-    to: Annotated[str, typer.Option(help="perfetto: Trace Event JSON, for ui.perfetto.dev.")],
+    to: Annotated[
+        str,
+        typer.Option(help="perfetto (Trace Event JSON), evalys (jobset CSV), batsim (workload)."),
+    ],
     out: Annotated[Path, typer.Option(help="File to write, - for standard output.")],
     run: Annotated[
         str | None, typer.Option(help="Allocator of the run; by default all that are compared.")
@@ -124,7 +127,7 @@ def export(
     as_json: AsJson = False,
 ) -> None:
     """
-    Write a result for another viewer: jobs as tracks, utilisation and queue as counters.
+    Write a result for another program: Perfetto, evalys or Batsim.
 
     Example: fabricsim export results/try --to perfetto --out try.json
     """

@@ -2,7 +2,7 @@
 
 import heapq
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -119,6 +119,3 @@ def _counters(number: int, result: Result) -> Iterator[Event]:
 def _changes(value: Floats) -> pd.Series:
     """Tell where a value differs from the one before."""
     return pd.Series(value).diff().ne(0.0).to_numpy()  # type: ignore[return-value]
-
-
-VIEWERS: dict[str, Callable[[Sequence[Result]], str]] = {"perfetto": trace_events}

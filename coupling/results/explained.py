@@ -2,7 +2,6 @@
 
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
 from coupling.errors import ResultError
@@ -69,21 +68,22 @@ def _slowed(result: Result, number: int) -> list[dict[str, Any]]:
     """Return who slowed a job, and when that can have been."""
     blame = result.blame[result.blame["victim"] == number]
     blame = blame.sort_values("lost_node_s", ascending=False, kind="stable")
-    times = result.jobs.drop_duplicates("id").set_index("id")[["start_s", "end_s"]]
-    begin_s, end_s = times.loc[number]
+    jobs = result.jobs[result.jobs["dropped"] == ""]
+    ends = jobs[["start_s", "end_s"]].to_numpy().tolist()
+    times: dict[int, list[float]] = dict(zip(jobs["id"].tolist(), ends, strict=True))
     total = float(blame["lost_node_s"].sum())
     rows = []
     for row in blame.head(_MOST_CULPRITS).to_dict("records"):
-        known = row["culprit"] in times.index
-        since_s, until_s = times.loc[row["culprit"]] if known else (begin_s, end_s)
+        culprit = int(row["culprit"])
+        both = [times[number], times.get(culprit, times[number])]
         rows.append(
             {
-                "culprit": int(row["culprit"]) if known else None,
+                "culprit": culprit if culprit in times else None,
                 "link_class": str(row["link_class"]) or None,
                 "lost_node_s": float(row["lost_node_s"]),
-                "share": float(row["lost_node_s"]) / total if total > 0.0 else np.nan,
-                "from_s": float(max(begin_s, since_s)),
-                "to_s": float(min(end_s, until_s)),
+                "share": float(row["lost_node_s"]) / total if total > 0.0 else 0.0,
+                "from_s": max(start_s for start_s, _ in both),
+                "to_s": min(end_s for _, end_s in both),
             }
         )
     return rows

@@ -18,8 +18,8 @@ from coupling.experiments.stored import Lineup, Stored, line_up
 from coupling.guard import visible
 from coupling.reading.files import write_whole
 from coupling.report.columns import text_lines, text_of
+from coupling.report.exchange import VIEWERS
 from coupling.report.figures import run_figures, write_figures
-from coupling.report.perfetto import VIEWERS
 from coupling.report.report import write_report
 from coupling.report.terminal import ProgressDisplay, comparison_table
 from coupling.results.comparison import comparison_rows
