@@ -25,6 +25,8 @@ _DRAWS = ("--draws", "2", "--json")
 _QUEUE = ("--topology", "topology.conf", "--squeue", "squeue.json")
 _LOG = ("--topology", "topology.conf", "--sacct", "records.txt", "--at", "2024-05-30T09:30")
 _OPTIONS = ("--draws", "--seed", "--unknown", "--routing", "--top", "--at", "--out")
+_PLACING = ("--nodes", "--pattern", "--comm-fraction", "--exclude", "--draws", "--top", "--at")
+_REPLAYING = ("--unknown", "--timezone", "--free-from", "--then", "--set", "--seeds", "--top")
 _CHANGES = ("--fail", "--drain", "--add-cables", "--routing", "--taper", "--move", "--draws")
 
 
@@ -36,6 +38,12 @@ def site_seeds() -> Iterator[Seed]:
     yield _seed("now for people", (*_QUEUE, "--draws", "2", "--html", "now.html"), 0.3, _OPTIONS)
     wired = ("--topology", "fabric.txt", "--name-map", "names.txt", "--squeue", "numbers.json")
     yield _seed("now of InfiniBand", (*wired, *_DRAWS), 0.5, _OPTIONS)
+    yield _seed("place", (*_QUEUE, *profile, *_DRAWS, "--nodes", "1"), 0.5, _PLACING)
+    yield _seed("place of records", (*_LOG, *_DRAWS, "--nodes", "3"), 0.5, _PLACING)
+    record = ("records.txt", "--topology", "topology.conf", "--out", "out", "--json")
+    freed = ("--free-from", "2024-05-30T09:00", "--then", "scheduler.allocator=random")
+    yield _seed("replay", record, 0.5, _REPLAYING)
+    yield _seed("replay freed", (*record, *freed, "--seeds", "2"), 0.3, _REPLAYING)
     for name, change in {
         "failure": ("--fail", "spine1", "--fail", "leaf1>spine2"),
         "drain": ("--drain", "cn[13-15]", "--taper", "3"),
