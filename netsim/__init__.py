@@ -6,6 +6,7 @@ The network alone: topologies, routings, link loads, contention, proofs.
 * `read_topology`, `from_networkx`, `convert`, `inspect_topology` -- fabrics from files and graphs,
   to files, and what is in them
 * `make_routing`, `ROUTINGS`, `Routing`, `Routes` -- one path for each flow
+* `as_routed` -- the fabric as models must see it where switches choose the way of each packet
 * `Partition` -- nodes and links that a job owns
 * `broken_conditions` -- which of Jigsaw's conditions a partition breaks
 * `rearrangeable` -- whether a partition is rearrangeable non-blocking, with certificate or witness
@@ -40,6 +41,7 @@ from netsim.nonblocking.verdict import rearrangeable
 from netsim.partition import Partition
 from netsim.routes import Routes
 from netsim.routing.base import Routing
+from netsim.routing.spread import as_routed
 from netsim.routings import ROUTINGS, make_routing
 from netsim.topologies import TOPOLOGIES, make_topology
 from netsim.topology.base import Topology
@@ -66,6 +68,7 @@ __all__ = [
     "TopologyError",
     "Traffic",
     "UnitError",
+    "as_routed",
     "average_pairwise_hops",
     "broken_conditions",
     "build_fat_tree",

@@ -238,8 +238,8 @@ def accuracy_sentence(setting: Setting) -> str:
 
     Examples
     --------
-    >>> torus = Setting("fast", "per-sender", "torus", ("dimension-order",), (1,), 0.0)
-    >>> accuracy_sentence(torus).split(" on a ")[0]
+    >>> mesh = Setting("fast", "per-sender", "mesh", ("dimension-order",), (1,), 0.0)
+    >>> accuracy_sentence(mesh).split(" on a ")[0]
     'No error is known: model fast was never compared with packets'
     """
     if setting.model in _NOTHING_TO_COMPARE:

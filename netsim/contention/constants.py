@@ -202,7 +202,7 @@ def demand_rule(routes: Routes, topology: Topology) -> None:
         raise ContentionError(
             f"routes must be of the routing {rule or 'of the fabric, over paths'!r}, got "
             f"{routes.rule or 'paths'!r}: where switches choose the way of each packet, make the "
-            "fabric by netsim.routing.spread.as_routed."
+            "fabric by netsim.as_routed."
         )
 
 

@@ -67,13 +67,14 @@ def demand_affordable(forecast: Forecast) -> None:
 
 
 def forecast_of(
-    parts: Sequence[Traffic], iteration_s: Floats, until_s: float, switch: Switch
+    parts: Sequence[Traffic], iteration_s: Floats, until_s: float, switch: Switch, width: int = 0
 ) -> Forecast:
     """
     Forecast the cost of jobs that run together for some time.
 
     `iteration_s` (J,): seconds of an iteration of each job. `until_s`: for how long they run, and
-    at least for one iteration each.
+    at least for one iteration each. `width`: places that each packet has of its own, where switches
+    choose.
     """
     hops, packets, places, flows, links = 0.0, 0, 0, 0, 0
     for part, seconds in zip(parts, iteration_s, strict=True):
@@ -88,7 +89,8 @@ def forecast_of(
         flows += count.size
         links = max(links, part.routes.n_links)
     packets = min(packets, (2 * links) * switch.slots)
-    memory = 2.0 * packets * PACKET.itemsize + places * _PER_PLACE + flows * _PER_FLOW
+    each = PACKET.itemsize + width * ENTRY.itemsize
+    memory = 2.0 * packets * each + places * _PER_PLACE + flows * _PER_FLOW
     return Forecast(hops, memory)
 
 

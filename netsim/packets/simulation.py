@@ -179,7 +179,8 @@ class _Run:
         """Return the cost of jobs together, each of which an iteration takes some seconds."""
         parts = [self._parts[name] for name in names]
         need = np.array([iterations[name] if iterations else slowest_does for name in names])
-        alone = forecast_of(parts, seconds, 0.0, self._switch)
+        width = 0 if self._ways is None else self._ways.longest + 2
+        alone = forecast_of(parts, seconds, 0.0, self._switch, width)
         if iterations:
             each = [
                 forecast_of([part], np.ones(1), float(count), self._switch).hops

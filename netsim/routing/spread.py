@@ -173,8 +173,18 @@ def as_routed(topology: Topology, routing: Routing | None) -> Topology:
     """
     Return a fabric as models must see it under a routing.
 
-    Result: where switches choose the way of each packet, a fabric that says so; else the fabric as
-    its routing tables leave it.
+    Parameters
+    ----------
+    topology : Topology
+        The fabric.
+    routing : Routing or None
+        Any routing on it; None: no network is simulated.
+
+    Returns
+    -------
+    Topology
+        Where switches choose the way of each packet, a fabric that says so, for `Traffic` of that
+        routing and for the contention model; else the fabric as it came.
     """
     if isinstance(routing, Spreading):
         return spread_over(topology, routing.rule)

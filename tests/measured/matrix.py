@@ -122,6 +122,23 @@ class Scene:
             known.update(np.float64(own.compute_s).tobytes())
         return known.hexdigest()[:16]
 
+    @property
+    def has_incast(self) -> bool:
+        """Whether a node gets messages of several others at once, more than any sends."""
+        for own in self.traffic.values():
+            routes = own.routes
+            src = self.topology.link_tail[routes.links[routes.indptr[:-1]]]
+            dst = self.topology.link_head[routes.links[routes.indptr[1:] - 1]]
+            for step in np.unique(own.step):
+                mine = own.step == step
+                got, sent = np.bincount(dst[mine]).max(), np.bincount(src[mine]).max()
+                if got >= INCAST and got > 2 * sent:
+                    return True
+        return False
+
+
+INCAST = 4  # messages to one node
+
 
 def scene(machine: str, routing: str, number: int) -> Scene:
     """Draw a scene; under all routings of a machine the same jobs lie on the same nodes."""

@@ -274,5 +274,5 @@ def test_routes_over_pools_and_paths_are_not_mixed_up():
     routing = make_routing("adaptive", topology)
     fixed = make_routing("d-mod-k", topology)
     for fabric, ways in ((topology, routing), (as_routed(topology, routing), fixed)):
-        with pytest.raises(ContentionError, match=r"netsim\.routing\.spread\.as_routed"):
+        with pytest.raises(ContentionError, match=r"netsim\.as_routed"):
             simulate_packets({1: job(ways, [0], [9])}, fabric)
