@@ -114,12 +114,16 @@ def test_the_tables_for_people_fit_80_columns(command):
 
 PAIR = {"steps": [[[0, 1, "1 MB"]]], "compute_s": 0}
 NEVER = {  # topology, further fields of the snapshot, of its job, words
-    "tapered tree": (TAPERED, {}, {}, "tapered fat-tree with d-mod-k routing"),
-    "torus": ({"kind": "torus", "dims": [4, 4]}, {}, {}, "a torus with dimension-order"),
-    "dragonfly": ({"kind": "dragonfly", "groups": 3, "routers": 2}, {}, {}, "minimal routing"),
-    "drawn routing": ({"kind": "fat-tree", "radix": 4}, {"routing": "ecmp"}, {}, "ecmp routing"),
-    "several ranks a node": (
-        {"kind": "fat-tree", "radix": 4}, {}, {"nodes": [0, 0, 1, 1]}, "2 ranks a node",
+    "tapered tree": (TAPERED, {"routing": "s-mod-k"}, {}, "tapered fat-tree with s-mod-k routing"),
+    "mesh": ({"kind": "torus", "dims": [4, 4], "wrap": False}, {}, {}, "a mesh with dimension-ord"),
+    "dragonfly": (
+        {"kind": "dragonfly", "groups": 3, "routers": 2}, {"routing": "shortest"}, {}, "shortest",
+    ),
+    "routing by load": (
+        {"kind": "fat-tree", "radix": 4}, {"routing": "least-loaded"}, {}, "least-loaded routing",
+    ),
+    "three ranks a node": (
+        {"kind": "fat-tree", "radix": 4}, {}, {"nodes": [0, 0, 0, 1, 1, 1]}, "3 ranks a node",
     ),
     "a failed cable": (
         {"kind": "fat-tree", "radix": 4, "failed_links": ["s1.0>s2.0"]}, {}, {}, "parts missing",
@@ -152,7 +156,7 @@ def test_a_kind_of_network_that_was_compared_with_packets_has_its_error(command)
     told = json.loads(command("estimate", "-", "--json", stdin=document)[1])["network"]
     lines = " ".join(command("estimate", "-", stdin=document)[1].split())
 
-    assert {one["load"] for one in told["compared_with_packets"]} == {
+    assert {one["load"] for one in told["compared_with_packets"]} >= {
         "compute phases",
         "always communicating",
     }
