@@ -11,6 +11,7 @@ ARBITRATIONS = ("first-come", "round-robin")
 SWITCHINGS = ("store-and-forward", "cut-through")
 NICS = ("round-robin", "first-come")
 _LEAST_PACKET, _MOST_PACKET = 64.0, 2.0**24
+_MOST_BUFFER = 2.0**36  # counted in packets of 64 bytes or more, in 32 bits
 _MOST_CHANNELS = 16
 _MOST_DELAY_S = 1e-3
 
@@ -84,6 +85,7 @@ def switch_from(table: object, place: str = "switch", buffer_bytes: float = 0.0)
     `buffer`.
     """
     if isinstance(table, Switch):
+        _check_fits(Table({}, f"{place}:", ContentionError), table)
         return table
     if isinstance(table, str):
         table = {"preset": choice(place, table, SWITCHES, error=ContentionError)}
@@ -145,12 +147,9 @@ def _check_fits(fields: Table, found: Switch) -> None:
     if not _LEAST_PACKET <= found.packet_bytes <= _MOST_PACKET:
         expected = f"from {_LEAST_PACKET:g} to {_MOST_PACKET:.0f} bytes"
         raise fields.fault("packet", f"expected {expected}, got {found.packet_bytes:g}.")
-    if found.slots < 1:
-        raise fields.fault(
-            "buffer",
-            f"expected room for a packet of {found.packet_bytes:g} bytes at least, "
-            f"got {found.buffer_bytes:g}.",
-        )
+    if not found.packet_bytes <= found.buffer_bytes <= _MOST_BUFFER:
+        expected = f"room for a packet of {found.packet_bytes:g} bytes at least, 64 GiB at most"
+        raise fields.fault("buffer", f"expected {expected}, got {found.buffer_bytes:g}.")
     cuts = found.switching == "cut-through"
     if cuts and not 1.0 <= found.header_bytes <= found.packet_bytes:
         expected = f"from 1 byte to a packet of {found.packet_bytes:g}"

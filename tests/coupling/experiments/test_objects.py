@@ -51,7 +51,8 @@ def small(topology, **fields):
 
 def bytes_of(folder):
     """Return what a run wrote, by run and file."""
-    return [(run / name).read_bytes() for run in Stored.open(folder).places for name in REPEATED]
+    files = [run / name for run in Stored.open(folder).places for name in REPEATED]
+    return [file.read_bytes() for file in files if file.exists()]  # some are written if asked for
 
 
 @pytest.mark.parametrize("name", TABLES)
