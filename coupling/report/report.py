@@ -18,6 +18,7 @@ from coupling.report.tables import (
     interference_table,
     run_table,
     speedup_table,
+    waiting_table,
 )
 from coupling.report.words import headlines, network_matters
 from coupling.results.comparison import comparable, finished
@@ -115,6 +116,7 @@ def report_html(
             f"{kind} against Baseline",
             _speedups(results, colours, baseline, origin, drawn["speedups"]),
         ),
+        ("Price of waiting", _waiting(results, colours)),
         ("Links", _links(results, colours, drawn)),
         ("Does my topology matter?", _self_check(results, colours)),
         ("What had to be assumed", assumptions(results, experiment_tables, manifest)),
@@ -178,6 +180,21 @@ def _speedups(
     )
     table = speedup_table(speedups, colours)
     return note + _drawn(section) + details("Counts, weights and numbers", table)
+
+
+def _waiting(results: Sequence[Result], colours: Colours) -> Html:
+    """Return the section of what jobs waited for."""
+    rows = waiting_table(results, colours)
+    if not rows:
+        return Html()
+    note = paragraph(
+        "The first test that a job failed when its turn came. Isolation itself: any free nodes "
+        "would have started the job. Behind such a job: what others waited while isolation held up "
+        "the job in front, in part for nodes all the same; what isolation costs in all is the "
+        "difference between runs.",
+        "soft",
+    )
+    return note + rows
 
 
 def _links(results: Sequence[Result], colours: Colours, drawn: Mapping[str, Section]) -> Html:

@@ -10,6 +10,7 @@ from coupling.report.plots.jobs import affected, class_names, classes
 from coupling.results import readable as units
 from coupling.results.comparison import comparison_rows, present_columns, write_column
 from coupling.results.result import Result
+from scheduler.reasons import REASONS
 
 HOTTEST = 6
 Colours = Mapping[str, str]
@@ -136,6 +137,41 @@ def hottest_links(results: Sequence[Result], colours: Colours) -> Html:
     heads = ["run", "link", "class", "busy", "carried", "node-seconds lost", "of all lost"]
     caption = "Links where most is lost to interference, and the busiest ones of runs without loss"
     return table(heads, rows, caption=caption)
+
+
+def waiting_table(results: Sequence[Result], colours: Colours) -> Html:
+    """
+    Write what all waiting was for.
+
+    Result: a table over the runs that know it and in which somebody waited; empty where none does.
+    """
+    told = [
+        (
+            result,
+            dict(result.summary["wait_node_hours"]),
+            dict(result.summary["price_of_isolation"]),
+        )
+        for result in results
+        if "price_of_isolation" in result.summary
+    ]
+    told = [(result, hours, price) for result, hours, price in told if sum(hours.values())]
+    if not told:
+        return Html()
+    reasons = [name for name in REASONS if any(hours.get(name) for _, hours, _ in told)]
+    rows = []
+    for result, hours, price in told:
+        total = sum(hours.values())
+        rows.append(
+            [
+                label(result.name, colours[result.name]),
+                f"{total:,.0f}",
+                *(units.percent(hours.get(name, 0.0) / total) for name in reasons),
+                units.percent(price["direct_share_of_node_hours"]),
+                units.percent(price["behind_share_of_node_hours"]),
+            ]
+        )
+    heads = ["run", "node-hours", *reasons, "isolation itself", "behind such a job"]
+    return table(heads, rows, caption="What jobs waited for, by node-hours of waiting")
 
 
 def infinite_table(results: Sequence[Result], colours: Colours) -> Html:

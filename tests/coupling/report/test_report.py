@@ -399,3 +399,22 @@ def test_an_allocator_keeps_its_colour_and_no_two_share_one():
 
     assert palette(names)["jigsaw"] == palette(["jigsaw"])["jigsaw"]
     assert len(set(palette(names).values())) == len(names)
+
+
+def test_the_price_of_waiting_is_told_where_it_is_known_and_somebody_waited(runs, tables):
+    """Of 40 node-hours a quarter is isolation itself and half stands behind such a job."""
+    hours = {"nodes": 10.0, "isolation": 10.0, "window": 20.0, "switches": 0.0}
+    price = {"direct_share_of_node_hours": 0.25, "behind_share_of_node_hours": 0.5}
+    told = {"wait_node_hours": hours, "price_of_isolation": price}
+    knowing = replace(runs[0], summary={**runs[0].summary, **told})
+    idle = {"wait_node_hours": {"nodes": 0.0}, "price_of_isolation": price}
+
+    page = Page(report_html([knowing], tables, MANIFEST))
+    without = Page(report_html([runs[0]], tables, MANIFEST))
+    quiet = replace(runs[0], summary={**runs[0].summary, **idle})
+
+    assert "Price of waiting" in page.headings
+    for words in ("isolation itself", "behind such a job", "25.0 %", "50.0 %"):
+        assert words in page.text
+    assert "Price of waiting" not in without.headings
+    assert "Price of waiting" not in Page(report_html([quiet], tables, MANIFEST)).headings
