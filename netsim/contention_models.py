@@ -14,6 +14,7 @@ from netsim.contention.compared.hopcost import hop_cost
 from netsim.contention.compared.null import Null
 from netsim.contention.constants import ConstantsOf
 from netsim.contention.events.fast import Fast
+from netsim.contention.events.phased import Phased
 from netsim.contention.exact.model import exact
 from netsim.errors import ContentionError
 from netsim.flows.maxmin import is_per_sender
@@ -57,6 +58,7 @@ def _always_on_max_min(topology: Topology, *, fairness: str) -> ContentionModel:
 CONTENTION_MODELS: dict[str, Callable[..., ContentionModel]] = {
     "null": _null,
     "fast": Fast,
+    "phased": Phased,
     "accurate": _accurate,
     "exact": exact,
     "packets": packets,
@@ -87,8 +89,8 @@ def make_contention_model(
     fairness : {"per-sender", "per-flow"}
         Weight of a flow among others.
     options : mapping of str to value, optional
-        Further keywords of the model: ``tolerance`` (`fast`, `accurate`), ``samples``
-        (`accurate`), ``seed`` (`accurate`, `exact`, `packets`, `assumed`), ``switch``,
+        Further keywords of the model: ``tolerance`` (`fast`, `phased`, `accurate`), ``samples``
+        (`accurate`), ``seed`` (`phased`, `accurate`, `exact`, `packets`, `assumed`), ``switch``,
         ``iterations`` and ``draws`` (`packets`), ``scenario`` and ``reading`` (`assumed`).
     seed : int, optional
         For models that draw, unless their options hold a seed; absent: 0.

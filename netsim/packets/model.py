@@ -8,11 +8,12 @@ import numpy as np
 
 from fabricsim.checking import choice, whole
 from netsim.contention.base import Traffic
-from netsim.contention.cold.fixedpoint import ColdSolution, sample_phases
+from netsim.contention.cold.fixedpoint import ColdSolution
 from netsim.contention.cold.recomputed import Recomputed
 from netsim.contention.constants import check_traffic
 from netsim.contention.exact.flowtable import outside_nodes
 from netsim.contention.exact.simulation import SLOWEST_DOES, JobTimes
+from netsim.contention.phases import sample_phases
 from netsim.errors import ContentionError
 from netsim.flows.isolation import shared_links
 from netsim.flows.maxmin import is_per_sender

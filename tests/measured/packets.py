@@ -103,6 +103,7 @@ MODELS: dict[str, tuple[str, dict[str, Any], int]] = {  # model, options, phase 
     "load-ratio": ("load-ratio", {}, 1),
     "always-on-max-min": ("always-on-max-min", {}, 1),
     "fast": ("fast", {"tolerance": 1e-6}, 1),
+    "phased": ("phased", {"tolerance": 1e-5}, DRAWS),
     "accurate": ("accurate", {"tolerance": 1e-5}, DRAWS),
     "exact": ("exact", {}, DRAWS),
 }

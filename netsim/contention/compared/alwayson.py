@@ -6,8 +6,9 @@ import numpy as np
 
 from netsim.arrays import Floats, Ints
 from netsim.contention.base import Traffic
-from netsim.contention.cold.fixedpoint import ColdSolution, sample_phases
+from netsim.contention.cold.fixedpoint import ColdSolution
 from netsim.contention.constants import ConstantsOf, JobConstants
+from netsim.contention.phases import sample_phases
 from netsim.flows.maxmin import is_per_sender, max_min_rates, sender_weights
 from netsim.routes import Routes
 from netsim.topology.base import Topology

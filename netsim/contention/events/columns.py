@@ -88,3 +88,17 @@ CHANNEL = np.dtype(
     ],
     align=True,
 )
+# what a job reads off the states, by slot
+READING = np.dtype(
+    [
+        ("slowdown", np.float64),  # s when it was last put down
+        ("lingering_s", np.float64),  # sum of W - E then
+        ("value", np.float64),  # the reading
+        ("said", np.float64),  # the reading that was said last
+        ("stale", np.float64),  # by how much it may be off, by what its channels told
+        ("worst_link", np.int64),  # -1: none
+        ("pending", np.bool_),  # whether it is to be put down anew
+        ("waking", np.bool_),  # whether it is to be read anew
+    ],
+    align=True,
+)

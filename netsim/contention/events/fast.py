@@ -8,7 +8,7 @@ from fabricsim.checking import number, shortened
 from netsim.arrays import Ints
 from netsim.contention.base import Traffic
 from netsim.contention.blame import Culprits
-from netsim.contention.constants import ConstantsOf
+from netsim.contention.constants import ConstantsOf, JobConstants
 from netsim.contention.events.pool import Pool
 from netsim.errors import ContentionError
 from netsim.kernelcache import load_kernels
@@ -58,7 +58,7 @@ class Fast:
         self._kernels = load_kernels(
             "netsim.contention.events.fixedpoint_kernels", "contention kernels", 4
         )
-        self._pool = Pool(topology.n_links)
+        self._pool = self._empty_pool(topology.n_links)
         self._name = topology.name
         self._events = 0
 
@@ -75,8 +75,27 @@ class Fast:
         self._events += 1
         if pool.make_room(constants) or self._events % _RECOUNT_EVERY == 0:
             self._recount()
+        self._enter(self._placed(job, constants), constants)
+
+    def end(self, job: int) -> None:
+        """Take a job away; its effect shows at the next `solve`."""
+        pool = self._pool
+        self._channels.leave(self._slot(job), pool.records, pool.listed, *pool.state)
+        pool.remove(job)
+
+    def _empty_pool(self, n_channels: int) -> Pool:
+        """Return the state before the first job."""
+        return Pool(n_channels)
+
+    def _placed(self, job: int, constants: JobConstants) -> int:
+        """Give a job rows and return its slot."""
+        return self._pool.add(job, constants)
+
+    def _enter(self, slot: int, constants: JobConstants) -> None:
+        """Put a job on its channels."""
+        pool = self._pool
         self._channels.enter(
-            pool.add(job, constants),
+            slot,
             constants.records,
             constants.entries,
             constants.steps,
@@ -87,16 +106,17 @@ class Fast:
             *pool.state,
         )
 
-    def end(self, job: int) -> None:
-        """Take a job away; its effect shows at the next `solve`."""
-        pool = self._pool
-        self._channels.leave(self._slot(job), pool.records, pool.listed, *pool.state)
-        pool.remove(job)
-
     def solve(self) -> Mapping[int, float]:
         """Bring the slowdowns up to date."""
         pool = self._pool
-        n_changed = self._kernels.solve(
+        slots = pool.changed[: self._settle()]
+        jobs, values = pool.jobs_in(slots), pool.jobs["slowdown"][slots]
+        return dict(zip(jobs.tolist(), values.tolist(), strict=True))
+
+    def _settle(self) -> int:
+        """Find the fixed point; return how many slowdowns, listed in `changed`, moved."""
+        pool = self._pool
+        moved: int = self._kernels.solve(
             pool.records,
             pool.listed,
             pool.entries,
@@ -107,9 +127,7 @@ class Fast:
             self.tolerance,
             _MAX_SWEEPS,
         )
-        slots = pool.changed[:n_changed]
-        jobs, values = pool.jobs_in(slots), pool.jobs["slowdown"][slots]
-        return dict(zip(jobs.tolist(), values.tolist(), strict=True))
+        return moved
 
     def worst_link(self, job: int) -> int:
         """Return the link that holds a job up most."""

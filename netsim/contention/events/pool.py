@@ -10,7 +10,7 @@ from netsim.contention.constants import JobConstants
 from netsim.contention.events.columns import CHANNEL, ENTRY, JOB, LISTED, RECORD, STEP
 
 
-class _Group(NamedTuple):
+class Group(NamedTuple):
     """Tables that share their rows, and the columns of `jobs` that say which a job has."""
 
     first_row: str
@@ -18,12 +18,7 @@ class _Group(NamedTuple):
     tables: tuple[str, ...]
 
 
-_RECORDS = _Group("first_record", "n_records", ("records", "listed"))
-_GROUPS = (
-    _RECORDS,
-    _Group("first_entry", "n_entries", ("entries",)),
-    _Group("first_step", "n_steps", ("steps",)),
-)
+_RECORDS = Group("first_record", "n_records", ("records", "listed"))
 _WORD = 64
 _LINE = 64  # bytes of a line of the cache
 _T = TypeVar("_T", bound=np.generic)
@@ -43,13 +38,20 @@ class Pool:
         Channels of the fabric.
     """
 
+    groups: tuple[Group, ...] = (
+        _RECORDS,
+        Group("first_entry", "n_entries", ("entries",)),
+        Group("first_step", "n_steps", ("steps",)),
+    )
+    by_slot: tuple[str, ...] = ("jobs", "changed", "_job_of")
+
     def __init__(self, n_channels: int) -> None:
-        self.records = _aligned(1024, RECORD)
-        self.listed = _aligned(1024, LISTED)
-        self.entries = _aligned(1024, ENTRY)
-        self.steps = _aligned(256, STEP)
-        self.jobs = _aligned(_WORD, JOB)
-        self.channels = _aligned(n_channels, CHANNEL)
+        self.records = aligned(1024, RECORD)
+        self.listed = aligned(1024, LISTED)
+        self.entries = aligned(1024, ENTRY)
+        self.steps = aligned(256, STEP)
+        self.jobs = aligned(_WORD, JOB)
+        self.channels = aligned(n_channels, CHANNEL)
         self.channels["first_record"] = -1
         self.moved: Ints = np.zeros(n_channels, dtype=np.int64)
         self.changed: Ints = np.zeros(_WORD, dtype=np.int64)
@@ -58,8 +60,8 @@ class Pool:
         self.slot_of: dict[int, int] = {}
         self._job_of: Ints = np.zeros(_WORD, dtype=np.int64)
         self._free = list(range(_WORD - 1, -1, -1))
-        self._tails = [0] * len(_GROUPS)
-        self._capacities = [getattr(self, group.tables[0]).size - 1 for group in _GROUPS]
+        self._tails = [0] * len(self.groups)
+        self._capacities = [getattr(self, group.tables[0]).size - 1 for group in self.groups]
 
     @property
     def state(self) -> tuple[Table, Table, Bits, Bits]:
@@ -72,11 +74,11 @@ class Pool:
         for i, n_rows in enumerate(_sizes(constants)):
             if self._tails[i] + n_rows <= self._capacities[i]:
                 continue
-            live = self._tails[i] = self._compact(_GROUPS[i])
-            moved = moved or _GROUPS[i] is _RECORDS
+            live = self._tails[i] = self._compact(self.groups[i])
+            moved = moved or self.groups[i] is _RECORDS
             if 2 * (live + n_rows) > self._capacities[i]:  # else it would be full again soon
                 self._capacities[i] = 4 * (live + n_rows)
-                for name in _GROUPS[i].tables:
+                for name in self.groups[i].tables:
                     setattr(self, name, _grown(getattr(self, name), self._capacities[i] + 1))
         return moved
 
@@ -118,7 +120,7 @@ class Pool:
         """
         return np.fromiter(self.slot_of.values(), np.int64, len(self.slot_of))
 
-    def _compact(self, group: _Group) -> int:
+    def _compact(self, group: Group) -> int:
         """Move the rows of live jobs together and return how many they are."""
         slots = self.live_slots()
         first_row, n_rows = self.jobs[group.first_row], self.jobs[group.n_rows]
@@ -135,14 +137,14 @@ class Pool:
     def _grow_slots(self) -> None:
         """Double the slots."""
         n_slots = self.jobs.size
-        for name in ("jobs", "changed", "_job_of"):
+        for name in self.by_slot:
             setattr(self, name, _grown(getattr(self, name), 2 * n_slots))
         self.active = np.hstack([self.active, np.zeros_like(self.active)])
         self.wake = np.hstack([self.wake, np.zeros_like(self.wake)])
         self._free = list(range(2 * n_slots - 1, n_slots - 1, -1))
 
 
-def _aligned(n_rows: int, dtype: np.dtype[_T]) -> NDArray[_T]:
+def aligned(n_rows: int, dtype: np.dtype[_T]) -> NDArray[_T]:
     """Return zeros that begin where a line of the cache does: a row of 64 bytes is one line."""
     n_bytes = n_rows * dtype.itemsize
     raw = np.zeros(n_bytes + _LINE, dtype=np.uint8)
@@ -152,7 +154,7 @@ def _aligned(n_rows: int, dtype: np.dtype[_T]) -> NDArray[_T]:
 
 def _grown(array: NDArray[_T], n_rows: int) -> NDArray[_T]:
     """Return the array with so many rows, new ones zero."""
-    result = _aligned(n_rows, array.dtype)
+    result = aligned(n_rows, array.dtype)
     result[: array.size] = array
     return result
 

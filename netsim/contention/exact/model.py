@@ -4,10 +4,11 @@ from collections.abc import Mapping
 
 from fabricsim.checking import whole
 from netsim.contention.base import Traffic
-from netsim.contention.cold.fixedpoint import ColdSolution, sample_phases
+from netsim.contention.cold.fixedpoint import ColdSolution
 from netsim.contention.cold.recomputed import Recomputed
 from netsim.contention.constants import check_traffic
 from netsim.contention.exact.simulation import simulate_jobs
+from netsim.contention.phases import sample_phases
 from netsim.errors import ContentionError
 from netsim.flows.maxmin import is_per_sender
 from netsim.topology.base import Topology

@@ -8,14 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from naive import contention as naive
 
-from netsim.contention.cold.fixedpoint import (
-    accurate,
-    cold_fast,
-    cold_phased,
-    sample_phases,
-    shuffled,
-)
+from netsim.contention.cold.fixedpoint import accurate, cold_fast, cold_phased
 from netsim.contention.constants import ConstantsOf
+from netsim.contention.phases import sample_phases, shuffled
 from netsim.errors import ContentionError
 
 N_LINKS = 7

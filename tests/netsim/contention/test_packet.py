@@ -14,7 +14,7 @@ def duty(shared):
     """Return the error table of the cases with compute phases."""
     cases = read_cases(shared("reference/packet/duty_k8.json.gz"))
     assert sum(case.true.size for case in cases) == 110
-    return table(cases, ("null", "fast", "accurate"))
+    return table(cases, ("null", "fast", "phased", "accurate"))
 
 
 @pytest.fixture(scope="module")
@@ -43,6 +43,14 @@ def test_fast_on_duty_cycles(duty):
     assert duty["fast"].mean <= 4.0
     assert 0.6 <= duty["fast"].bias <= 1.1
     assert duty["fast"].rank >= 0.85
+
+
+def test_phased_on_duty_cycles(duty):
+    """What averaged neighbours leave out of the excess, an event model can find too."""
+    assert duty["phased"].mean <= 3.0
+    assert duty["phased"].contended <= 5.3
+    assert 0.85 <= duty["phased"].bias <= 1.05
+    assert duty["phased"].rank >= 0.9
 
 
 def test_accurate_beats_fast_where_bursts_matter(duty):

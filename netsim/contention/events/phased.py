@@ -1,0 +1,145 @@
+"""Model `phased`: what jobs meet state by state, read off the fixed point of `fast`."""
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from fabricsim.checking import whole
+from netsim.contention.constants import JobConstants
+from netsim.contention.events.fast import Fast
+from netsim.contention.events.readingpool import ReadingPool
+from netsim.contention.phases import shuffled
+from netsim.errors import ContentionError
+from netsim.kernelcache import load_kernels
+from netsim.topology.base import Topology
+
+_STATES = 8
+
+
+class Phased(Fast):
+    """
+    `fast`, and for each job the time of its steps among neighbours who are present by states.
+
+    A burst of a neighbour then hits all its links at once, which time-averaged neighbours never do.
+
+    Parameters
+    ----------
+    topology : Topology
+        The fabric.
+    fairness : {"per-sender", "per-flow"}
+        Weight of a flow on a link: 1 / (flows its sender opens), or 1.
+    tolerance : float, default 1e-3
+        Changes that move no neighbour.
+    seed : int, default 0
+        Of the draw in which part of its iteration a job is in each state.
+
+    Raises
+    ------
+    ContentionError
+        If an option is out of range.
+
+    Notes
+    -----
+    A job that shares no link has interference 1 exactly. Who is to blame is told as `fast` does.
+    """
+
+    _pool: ReadingPool
+
+    def __init__(
+        self,
+        topology: Topology,
+        *,
+        fairness: str = "per-sender",
+        tolerance: float = 1e-3,
+        seed: int = 0,
+    ) -> None:
+        super().__init__(topology, fairness=fairness, tolerance=tolerance)
+        self._seed = whole("seed", seed, 0, error=ContentionError)
+        self._crowd = load_kernels(
+            "netsim.contention.events.crowd_kernels", "contention kernels", 4
+        )
+        self._readings = load_kernels(
+            "netsim.contention.events.reading_kernels", "contention kernels", 4
+        )
+
+    def end(self, job: int) -> None:
+        """Take a job away; its effect shows at the next `solve`."""
+        pool = self._pool
+        self._crowd.depart(
+            self._slot(job),
+            self._crowd.STALE * self.tolerance,
+            pool.records,
+            pool.listed,
+            pool.jobs,
+            pool.channels,
+            pool.own,
+            pool.crowd,
+            pool.felt,
+            pool.readings,
+        )
+        super().end(job)
+
+    def solve(self) -> Mapping[int, float]:
+        """Bring the readings up to date."""
+        pool = self._pool
+        self._settle()
+        self._readings.read(
+            pool.cells,
+            pool.records,
+            pool.listed,
+            pool.entries,
+            pool.steps,
+            pool.latency_s,
+            pool.jobs,
+            pool.channels,
+            pool.own,
+            pool.place,
+            pool.crowd,
+            pool.felt,
+            pool.readings,
+            self.tolerance,
+        )
+        readings = pool.readings
+        slots = np.flatnonzero(readings["value"] != readings["said"])
+        readings["said"][slots] = readings["value"][slots]
+        values = readings["value"][slots]
+        return dict(zip(pool.jobs_in(slots).tolist(), values.tolist(), strict=True))
+
+    def worst_link(self, job: int) -> int:
+        """Return the link that holds a job up most."""
+        return int(self._pool.readings["worst_link"][self._slot(job)])
+
+    def _empty_pool(self, n_channels: int) -> ReadingPool:
+        """Return the state before the first job."""
+        return ReadingPool(n_channels, _STATES)
+
+    def _placed(self, job: int, constants: JobConstants) -> int:
+        """Give a job rows and return its slot."""
+        cells = np.array(shuffled(job, _STATES, self._seed), dtype=np.int64)
+        return self._pool.add_in_cells(job, constants, cells)
+
+    def _enter(self, slot: int, constants: JobConstants) -> None:
+        """Put a job on its channels."""
+        super()._enter(slot, constants)
+        pool = self._pool
+        self._crowd.arrive(
+            slot,
+            constants.records,
+            constants.entries,
+            constants.steps,
+            pool.records,
+            pool.listed,
+            pool.jobs,
+            pool.channels,
+            pool.own,
+            pool.place,
+            pool.felt,
+            pool.readings,
+            pool.latency_s,
+        )
+
+    def _recount(self) -> None:
+        """Make the totals and lists of all channels anew."""
+        super()._recount()
+        pool = self._pool
+        self._crowd.recount_crowd(pool.records, pool.jobs, pool.own, pool.crowd, pool.live_slots())

@@ -1,0 +1,61 @@
+"""State of the running jobs with what they put on channels in each state."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from netsim.arrays import Floats, Ints
+from netsim.contention.constants import JobConstants
+from netsim.contention.events.columns import READING
+from netsim.contention.events.pool import Group, Pool, aligned
+
+_LINE = np.dtype((np.void, 64))  # 16 numbers of 4 bytes
+_PLACE = np.dtype((np.void, 16))  # 4 whole numbers
+
+
+class ReadingPool(Pool):
+    """
+    The pool with tables for the readings; `reading_kernels` names their columns.
+
+    Parameters
+    ----------
+    n_channels : int
+        Channels of the fabric.
+    n_states : int
+        States of a job.
+    """
+
+    groups = (
+        Pool.groups[0],
+        Group("first_entry", "n_entries", ("entries", "_own", "_place", "felt")),
+        Group("first_step", "n_steps", ("steps", "latency_s")),
+    )
+    by_slot = (*Pool.by_slot, "readings")
+
+    def __init__(self, n_channels: int, n_states: int) -> None:
+        super().__init__(n_channels)
+        self._own = aligned(self.entries.size, _LINE)
+        self._place = aligned(self.entries.size, _PLACE)
+        self.felt = aligned(self.entries.size, np.dtype(np.uint8))
+        self.latency_s: Floats = aligned(self.steps.size, np.dtype(np.float64))
+        self.readings = aligned(self.jobs.size, READING)
+        self.crowd = aligned(n_channels, _LINE).view(np.float32).reshape(-1, 16)
+        self.cells: Ints = np.zeros((self.jobs.size, n_states), dtype=np.int64)
+
+    @property
+    def own(self) -> NDArray[np.float32]:
+        """Return what the records put on channels."""
+        return self._own.view(np.float32).reshape(-1, 16)
+
+    @property
+    def place(self) -> NDArray[np.int32]:
+        """Return channel, number of entries and link of the records."""
+        return self._place.view(np.int32).reshape(-1, 4)
+
+    def add_in_cells(self, job: int, constants: JobConstants, cells: Ints) -> int:
+        """Give a job a slot and rows, and note in which cell it is in each state."""
+        slot = self.add(job, constants)
+        if slot >= self.cells.shape[0]:
+            more = np.zeros((self.jobs.size - self.cells.shape[0], cells.size), dtype=np.int64)
+            self.cells = np.vstack([self.cells, more])
+        self.cells[slot] = cells
+        return slot
