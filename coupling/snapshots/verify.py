@@ -246,7 +246,10 @@ def verify(
     whole("n_random", n_random, 0, _MOST_RANDOM, error=SnapshotError)
     flag("exhaustive", exhaustive, error=SnapshotError)
     flag("any_routing", any_routing, error=SnapshotError)
-    single_paths(snapshot.routing, f"{snapshot.source}: verify needs", SnapshotError)
+    try:
+        single_paths(snapshot.routing, "verify needs", RoutingError)
+    except RoutingError as error:
+        raise SnapshotError(f"{snapshot.source}: {error}") from None
     checks = _Checks(snapshot, n_random, _ALL_MATRICES if exhaustive else _FEW_MATRICES)
     given = flows_by_job(snapshot, permutation)
     reach = [checks.reach(job, any_routing=any_routing) for job in snapshot.jobs]
