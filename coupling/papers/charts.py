@@ -27,7 +27,8 @@ from netsim.arrays import Floats
 COLUMNS = ("class", "run", "ours", "paper_low", "paper_high")
 """Of the numbers behind a figure; a range of the paper has two ends, a value twice the same."""
 _WIDE = 8  # letters and more from which labels of classes are turned
-_KEYS = 4  # entries of a key beside each other
+_KEYS = 4  # entries of a key beside each other; one less where a name is long
+_LONG = 13  # letters
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,5 +163,6 @@ def key(
         handles.append(
             Line2D([], [], color=INK, marker=shape, markersize=4, linestyle="", label="paper")
         )
-    columns = min(len(handles), _KEYS)
+    longest = max((len(name) for name in colours), default=0)
+    columns = min(len(handles), _KEYS - (longest > _LONG))
     figure.legend(handles=handles, loc="outside upper left", ncols=columns, handlelength=1.0)

@@ -12,6 +12,7 @@ FEW = {
     "pollard18": ("workload.n_jobs=70",),
     "smith21": ("workload.n_jobs=90",),
     "stoltzfus13": ("workload.n_jobs=250",),
+    "yang": ("workload.n_jobs=60",),
 }
 """Fields that make the quick mode of a paper small."""
 
