@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from PIL import Image
 from playwright.sync_api import Browser, Page, sync_playwright
 
 from benchmarks.evidence import record, verdict
@@ -150,6 +151,9 @@ def take_pictures(result: Path, folder: Path, address: str) -> None:
             page.wait_for_timeout(1500)
             path = folder / f"explorer-{name}.png"
             page.screenshot(path=path, full_page=name == "400")
+            Image.open(path).convert("P", palette=Image.Palette.ADAPTIVE, colors=128).save(
+                path, optimize=True
+            )
             print(f"{path} is written.")
 
 

@@ -104,3 +104,12 @@ def bars_of(job: Ints, node: Ints, n_nodes: int, start_s: Floats, end_s: Floats)
     running = np.maximum.accumulate(rank + node * max(1, ends.size)) - node * max(1, ends.size)
     latest_s = ends[running] if ends.size else np.zeros(0)
     return Bars(start_s, end_s, begin_of, job, latest_s)
+
+
+def spans(nodes: Ints) -> list[tuple[int, int]]:
+    """Return runs of numbers that count up by one."""
+    nodes = np.unique(nodes)
+    cut = np.flatnonzero(np.diff(nodes) > 1)
+    firsts = nodes[np.concatenate([[0], cut + 1])] if nodes.size else nodes
+    lasts = nodes[np.concatenate([cut, [nodes.size - 1]])] if nodes.size else nodes
+    return list(zip(firsts.tolist(), lasts.tolist(), strict=True))

@@ -115,6 +115,12 @@ class Exhibit:
         edges: Floats = np.linspace(0.0, self.end_s, _BINS + 1)
         return edges
 
+    def prepare(self) -> None:
+        """Lay out what a page shows first, so that none waits for it."""
+        self.run(next(iter(self.results)))
+        for name in self.results:
+            self.series(name)
+
     def run(self, name: str) -> Run:
         """Return a run laid out."""
         if name not in self._runs:

@@ -108,7 +108,8 @@ class Fabric:
         }
         cable = run.link.get(address.cable)
         own = [] if cable is None else segments(topology, layout, np.array([cable]))
-        self.chosen.data = _lines(own)
+        if own or self.chosen.data["xs"]:
+            self.chosen.data = _lines(own)
         colours = _node_colours(run, address, shades)[: len(self._boxes["x"])]
         self.nodes.data = self._boxes | {"colour": colours}
         moment = "over the whole run" if address.at_s is None else "at the moment"
@@ -220,7 +221,8 @@ class Heat:
 
 def _lines(lines: list[Floats]) -> dict[str, Any]:
     """Return lines as Bokeh keeps them."""
-    return {"xs": [line[:, 0] for line in lines], "ys": [line[:, 1] for line in lines]}
+    # As lists: each array would be a message of its own.
+    return {side: [line[:, at].tolist() for line in lines] for at, side in enumerate(("xs", "ys"))}
 
 
 def _node_colours(run: Run, address: Address, shades: Shades) -> list[str]:

@@ -4,6 +4,7 @@ import hmac
 import json
 import secrets
 import signal
+import socket
 from collections.abc import Callable
 from importlib.resources import files
 from typing import Any
@@ -17,7 +18,6 @@ from bokeh.server.tornado import BokehTornado
 from bokeh.server.views.session_handler import SessionHandler
 from tornado.httpserver import HTTPServer
 from tornado.ioloop import IOLoop
-from tornado.netutil import bind_sockets
 from tornado.web import RequestHandler
 
 from coupling.errors import CouplingError
@@ -170,6 +170,22 @@ def _template(name: str) -> str:
     return files("coupling.explorer").joinpath("templates", name).read_text("utf-8")
 
 
+def _listening(port: int) -> socket.socket:
+    """Return a socket that listens on this machine alone."""
+    found = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    try:
+        found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        found.setblocking(False)
+        found.bind((HOST, port))
+        found.listen()
+    except OSError as error:
+        found.close()
+        raise CouplingError(
+            f"--port: expected a free port, got {port}: {error.strerror}."
+        ) from None
+    return found
+
+
 class Explorer:
     """
     The server.
@@ -183,12 +199,7 @@ class Explorer:
     """
 
     def __init__(self, exhibit: Exhibit, port: int = 0) -> None:
-        try:
-            self.sockets = bind_sockets(port, HOST)
-        except OSError as error:
-            raise CouplingError(
-                f"--port: expected a free port, got {port}: {error.strerror}."
-            ) from None
+        self.sockets = [_listening(port)]
         self.port = int(self.sockets[0].getsockname()[1])
         self.token = secrets.token_urlsafe(24)
         application = Application(FunctionHandler(opener(exhibit)))

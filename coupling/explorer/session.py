@@ -14,7 +14,7 @@ from bokeh.models import FixedTicker, Range1d, Span
 from bokeh.palettes import Cividis256
 
 from coupling.explorer.address import Address, changed, read_address, replaced
-from coupling.explorer.bars import Window
+from coupling.explorer.bars import Window, spans
 from coupling.explorer.exhibit import Exhibit, Run
 from coupling.explorer.figures import (
     INKS,
@@ -30,7 +30,6 @@ from coupling.explorer.figures import (
 from coupling.explorer.network import Fabric, Heat
 from coupling.explorer.shades import Shades, picture_of, shades_of, weight_of
 from coupling.explorer.story import duration, job_line, key_of, story_of
-from netsim.arrays import Ints
 
 _SOON_MS = 15  # within which changes are drawn together
 _WIDEST, _TALLEST = 2400, 1200  # points of a picture
@@ -84,7 +83,7 @@ class Session:
             Span(dimension="height", line_width=2, visible=False) for _ in (*self.gantts, self.heat)
         ]
         self._shades: dict[tuple[str, str], Shades] = {}
-        self._moving = self._due = False
+        self._moving = self._due = self._later = False
         self._strips_drawn = False
         self._network: tuple[object, ...] = ()
         self._missing = ""
@@ -187,8 +186,16 @@ class Session:
             self.document.add_timeout_callback(self._draw, _SOON_MS)
 
     def _draw(self) -> None:
-        """Draw what the address says."""
+        """Draw what the address says, in one message."""
         self._due = False
+        self.document.hold("combine")
+        try:
+            self._draw_all()
+        finally:
+            self.document.unhold()
+
+    def _draw_all(self) -> None:
+        """Draw every picture."""
         for brush in self.brushes:
             brush.update(left=self.time.start, right=self.time.end)
         names = [self.address.run, self.address.beside]
@@ -197,7 +204,9 @@ class Session:
             if name:
                 self._draw_gantt(own, self.exhibit.run(name))
         run = self.exhibit.run(self.address.run)
-        self._draw_network(run)
+        if not self._later:  # the jobs first: they must not wait for the network
+            self._later = True
+            self.document.add_timeout_callback(self._draw_network, 1)
         self.channel.shown = self.address.written()
         self.channel.key = key_of(
             self.exhibit, self.address.by, self._shades_of(run), Cividis256[::32]
@@ -231,10 +240,14 @@ class Session:
         own.plot.title.text = run.name
         _label(own.plot, run, window)
         row = run.row.get(int(self.address.job)) if self.address.job.isdecimal() else None
-        own.marks.data = self._bars(run, [] if row is None else [row])
+        bars = self._bars(run, [] if row is None else [row])
+        if bars != own.marks.data:
+            own.marks.data = bars
 
-    def _draw_network(self, run: Run) -> None:
+    def _draw_network(self) -> None:
         """Draw the fabric and the links over time, and where the moment lies."""
+        self._later = False
+        run = self.exhibit.run(self.address.run)
         at_s, window = self.address.at_s, self._window(run)
         for moment in self.moments:
             moment.visible = at_s is not None
@@ -262,11 +275,11 @@ class Session:
         """Return the bars of jobs, nodes beside each other as one."""
         bars: dict[str, list[float]] = {"left": [], "right": [], "bottom": [], "top": []}
         for row in rows:
-            spans = _spans(run.nodes_of(row))[: _MOST_BARS - len(bars["left"])]
+            own = spans(run.nodes_of(row))[: _MOST_BARS - len(bars["left"])]
             left, right = (
                 float(self.axis.place(run.jobs[name].iloc[row])) for name in ("start_s", "end_s")
             )
-            for first, last in spans:
+            for first, last in own:
                 for side, value in (("left", left), ("right", right), ("bottom", float(first)),
                                     ("top", last + 1.0)):  # fmt: skip
                     bars[side].append(value)
@@ -366,17 +379,11 @@ def _label(plot: Figure, run: Run, window: Window) -> None:
     first, last = int(window.low), int(window.high)
     step = max(1, (last - first) // _TICKS)
     ticks = list(range(-(-first // step) * step, last, step))
-    plot.yaxis.major_label_overrides = {tick + 0.5: run.names[tick][:12] for tick in ticks}
+    names = {tick + 0.5: run.names[tick][:12] for tick in ticks}
+    if names == plot.yaxis[0].major_label_overrides:
+        return
+    plot.yaxis.major_label_overrides = names
     plot.yaxis.ticker = FixedTicker(ticks=[tick + 0.5 for tick in ticks])
-
-
-def _spans(nodes: Ints) -> list[tuple[int, int]]:
-    """Return runs of numbers that count up by one."""
-    nodes = np.unique(nodes)
-    cut = np.flatnonzero(np.diff(nodes) > 1)
-    firsts = nodes[np.concatenate([[0], cut + 1])] if nodes.size else nodes
-    lasts = nodes[np.concatenate([cut, [nodes.size - 1]])] if nodes.size else nodes
-    return list(zip(firsts.tolist(), lasts.tolist(), strict=True))
 
 
 def opener(exhibit: Exhibit) -> Callable[[Document], None]:

@@ -9,6 +9,7 @@ from typing import Any
 from coupling.errors import ResultError, SnapshotError
 from coupling.reading.files import read_json
 from coupling.reading.table import Table, brief
+from fabricsim.checking.inputs import MOST_BYTES
 from netsim.wholefile import replace_file
 
 MANIFEST = "manifest.json"
@@ -18,6 +19,7 @@ SUMMARY = "summary.json"
 _SEAL = "manifest_sha256"
 _TEXTS = ("name", "fabric", "workload", "estimates", "python", "created", "fingerprint")
 _BY_NAME = {"inputs_sha256": str, "versions": str, "files": str, "dropped": int}
+_MOST = 4 * MOST_BYTES  # of a file; a table takes more once it is decoded
 _SHOWN = 12  # digits of a hash in a message
 
 
@@ -95,6 +97,11 @@ def read_checked(path: Path, digest: str | None) -> bytes:
     `digest`: its SHA-256 as the manifest has it; None: it is not known.
     """
     try:
+        size = path.stat().st_size
+        if size > _MOST:
+            raise ResultError(
+                f"{path}: expected at most {_MOST // 2**20:,} MiB, got {size // 2**20:,} MiB."
+            )
         data = path.read_bytes()
     except FileNotFoundError:
         raise ResultError(f"{path}: expected a file of the result, found none.") from None

@@ -38,7 +38,7 @@ def run_view(folders: Sequence[Path], port: int, *, browser: bool, as_json: bool
     from coupling.explorer.server import Explorer
 
     exhibit = exhibit_of(folders)
-    exhibit.run(next(iter(exhibit.results)))  # the first page waits for nothing
+    exhibit.prepare()
     explorer = Explorer(exhibit, port)
     explorer.serve(lambda: _tell(explorer.address, browser=browser, as_json=as_json))
 

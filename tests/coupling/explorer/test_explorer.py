@@ -110,6 +110,7 @@ def test_a_culprit_leads_to_its_victims(explorer, opened, small_result):
 
 def test_a_click_on_a_link_tells_when_it_was_busy_and_who_used_it(explorer, opened):
     page = opened(f"{explorer.address}#at=1")
+    page.wait_for_function("() => document.getElementById('moment').textContent")
     box = place(page, "heat")
 
     page.mouse.click(box["x"] + box["width"] * 0.4, box["y"] + box["height"] * 0.98)
@@ -126,6 +127,7 @@ def test_a_click_on_a_link_tells_when_it_was_busy_and_who_used_it(explorer, open
 def test_a_click_on_a_cable_of_the_fabric_chooses_it(explorer, opened, small_result):
     fabric = exhibit_of([small_result]).run("random").topology
     page = opened(explorer.address)
+    page.wait_for_function("() => document.getElementById('moment').textContent == 'the whole run'")
     box = place(page, "fabric")
     there = page.evaluate(
         """([x, y]) => {
@@ -146,7 +148,7 @@ def test_a_click_on_a_cable_of_the_fabric_chooses_it(explorer, opened, small_res
 
 def test_the_fabric_is_stepped_and_played_through_the_run(explorer, opened):
     page = opened(explorer.address)
-    assert page.inner_text("#moment") == "the whole run"
+    page.wait_for_function("() => document.getElementById('moment').textContent == 'the whole run'")
 
     page.keyboard.press(".")
     shown(page, "at=")
@@ -154,7 +156,9 @@ def test_the_fabric_is_stepped_and_played_through_the_run(explorer, opened):
     page.wait_for_function("() => /at=[1-9]/.test(location.hash)")
     page.keyboard.press("Space")
     assert page.inner_text("#play") == "play"
-    assert "from the begin" in page.inner_text("#moment")
+    page.wait_for_function(
+        "() => document.getElementById('moment').textContent.includes('from the begin')"
+    )
     page.keyboard.press("w")
 
     page.wait_for_function("() => !location.hash.includes('at=')")

@@ -1,13 +1,24 @@
 """Who is let in, what comes back, how it ends."""
 
 import http.client
+import json
+import os
+import re
+import shutil
 import signal
+import subprocess
+import sys
+import webbrowser
 from urllib.parse import urlsplit
 
 import pytest
 from explorer_help import command, served
 
+from coupling.cli.do.view import run_view
+from coupling.errors import CouplingError, ResultError
 from coupling.explorer.exhibit import exhibit_of
+from coupling.explorer.server import Explorer
+from coupling.results.manifest import read_manifest, write_manifest
 
 
 @pytest.fixture(scope="module")
@@ -95,3 +106,78 @@ def test_the_command_prints_the_address_and_ends_with_success(small_result):
     assert address.startswith("http://127.0.0.1:")
     assert (process.returncode, said, complained) == (0, "", "")
     assert {path: path.stat().st_mtime_ns for path in small_result.rglob("*")} == before
+
+
+def test_a_result_of_100_gb_is_refused_before_it_is_read(small_result, tmp_path):
+    folder = tmp_path / "large"
+    shutil.copytree(small_result, folder)
+    os.truncate(folder / "random" / "jobs.parquet", 100 * 10**9)  # a hole: it takes no disk
+
+    with pytest.raises(ResultError, match=r"jobs.parquet: expected at most 1,024 MiB, got 95,367"):
+        exhibit_of([folder])
+
+
+def test_results_that_are_old_or_half_written_are_refused_in_a_line(small_result, tmp_path):
+    for name, change, words in (
+        ("old", lambda m: m.pop("files"), "an older version wrote it"),
+        ("half", lambda m: m.update(complete=False), "the file was changed"),
+    ):
+        folder = tmp_path / name
+        shutil.copytree(small_result, folder)
+        manifest = json.loads((folder / "manifest.json").read_text())
+        change(manifest)
+        (folder / "manifest.json").write_text(json.dumps(manifest))
+        with pytest.raises(ResultError, match=words) as caught:
+            exhibit_of([folder])
+        assert "\n" not in str(caught.value)
+    (folder / "manifest.json").unlink()
+    with pytest.raises(ResultError, match=r"expected a result directory with manifest.json"):
+        exhibit_of([folder])
+
+
+def test_a_run_that_was_not_finished_is_refused(small_result, tmp_path):
+    folder = tmp_path / "half"
+    shutil.copytree(small_result, folder)
+    write_manifest(folder, read_manifest(folder) | {"complete": False})
+
+    with pytest.raises(ResultError, match="not complete: go on with fabricsim run --resume"):
+        exhibit_of([folder])
+
+
+def test_without_a_browser_the_address_is_printed(small_result, monkeypatch, capsys):
+    def missing(_):
+        raise webbrowser.Error("could not locate runnable browser")
+
+    monkeypatch.setattr(webbrowser, "open", missing)
+    monkeypatch.setattr(Explorer, "serve", lambda _, told: told())
+
+    run_view([small_result], 0, browser=True, as_json=False)
+
+    assert re.match(r"http://127\.0\.0\.1:\d+/\?token=\S+\n", capsys.readouterr().out)
+
+
+def test_a_port_that_is_taken_is_refused(explorer, small_result):
+    with pytest.raises(CouplingError, match=f"--port: expected a free port, got {explorer.port}"):
+        Explorer(exhibit_of([small_result]), explorer.port)
+
+
+def test_without_the_extra_the_command_says_what_to_install(small_result, monkeypatch):
+    monkeypatch.setattr("coupling.cli.do.view.find_spec", lambda _: None)
+
+    with pytest.raises(CouplingError, match=r"pip install 'fabricsim\[view\]'"):
+        run_view([small_result], 0, browser=False, as_json=False)
+
+
+def test_help_loads_nothing_of_it():
+    code = (
+        "import sys; sys.argv = ['fabricsim', 'view', '--help']\n"
+        "from coupling.cli.root import app\n"
+        "try: app()\n"
+        "except SystemExit: pass\n"
+        "loaded = {name.split('.')[0] for name in sys.modules}\n"
+        "print(sorted(loaded & {'bokeh', 'tornado', 'numpy', 'pandas'}))"
+    )
+
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)  # noqa: S603
+
+    assert done.stdout.splitlines()[-1] == "[]"
