@@ -50,7 +50,7 @@ def test_a_single_run_is_written_flat_and_a_comparison_into_folders(experiment, 
 
     names = ["blame.parquet", "cost.json", "experiment.resolved.toml", "jobs.csv", "jobs.parquet"]
     names += ["links.parquet", "manifest.json", "partitions.parquet", "summary.json"]
-    names += ["timeline.parquet"]
+    names += ["timeline.parquet", "waits.parquet"]
     assert files(tmp_path / "flat") == names
     assert json.loads((tmp_path / "flat" / "manifest.json").read_text())["complete"]
     assert "jobs.parquet" in files(tmp_path / "one-compared")
