@@ -1,5 +1,5 @@
 """
-Error of `accurate` and `fast` against `exact` (per sender) on random scenes, beside `null`.
+Error of `accurate`, `phased` and `fast` against `exact` (per sender) on random scenes, beside `null`.
 
 Run: ``python -m benchmarks.contention_vs_exact [SCENES]``. Exit status 1 if a bar is missed.
 No latency and no buffers: both sides are fluid. The exact values are means over draws of the
@@ -25,7 +25,7 @@ from patterns.registry import PATTERNS
 
 SCENES = 210
 DRAWS = 2  # of the starts; they differ by about 0.005 in the mean
-MODELS = ("null", "fast", "accurate")
+MODELS = ("null", "fast", "phased", "accurate")
 BARS = {"accurate": 3.0, "fast": 4.0}  # mean error in per cent
 BIAS = (0.85, 1.1)  # of `accurate`
 

@@ -11,6 +11,7 @@ from coupling.report.perfetto import trace_events
 from coupling.results.comparison import finished
 from coupling.results.readable import listing
 from coupling.results.result import Result, folded
+from fabricsim.checking.sheets import sheet
 from netsim.hostlist import expand_hostlist
 
 _OWN_NAME = re.compile(r"n(\d+)")
@@ -47,7 +48,7 @@ def jobset_csv(results: Sequence[Result]) -> str:
             "allocated_resources": _resources(jobs["nodes"].tolist()),
         }
     )
-    return str(table.to_csv(index=False, lineterminator="\n"))
+    return sheet(list(table.columns), zip(*(table[name] for name in table.columns), strict=True))
 
 
 def batsim_json(results: Sequence[Result]) -> str:

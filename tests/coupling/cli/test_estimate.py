@@ -168,7 +168,7 @@ def test_a_wrong_model_is_one_line(command):
     status, out, err = command("estimate", EXAMPLES / "placed_jobs.json", "--model", "quick")
 
     assert (status, out) == (2, "")
-    assert err.startswith("fabricsim: --model: expected one of null, fast, accurate")
+    assert err.startswith("fabricsim: --model: expected one of null, fast, phased, accurate")
     assert err.count("\n") == 1
 
 
