@@ -1,5 +1,5 @@
 """
-Error of `accurate`, `phased` and `fast` against `exact` (per sender) on random scenes, beside `null`.
+Error of `accurate`, `phased` and `fast` against `exact` on random scenes, beside `null`.
 
 Run: ``python -m benchmarks.contention_vs_exact [SCENES]``. Exit status 1 if a bar is missed.
 No latency and no buffers: both sides are fluid. The exact values are means over draws of the
