@@ -14,6 +14,7 @@ import pandas as pd
 from markupsafe import Markup
 from matplotlib.axes import Axes
 from matplotlib.axis import Axis
+from matplotlib.backend_bases import get_registered_canvas_class
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
@@ -24,6 +25,7 @@ FAINT = "#8c959f"
 HALF_WIDTH = (5.2, 3.0)  # inches; two beside each other on a wide page, one on a phone
 COLUMN_WIDTH = 3.4  # inches: one of two columns of a paper
 _DPI = 144  # of what is drawn as dots: maps, and fabrics of many cables
+_POINTS = 72  # to the inch, in which SVG and PDF measure
 _NOTHING: dict[str, dict[str, None]] = {  # dates and versions, which would change the bytes
     "svg": dict.fromkeys(("Date", "Creator", "Format", "Type")),
     "pdf": dict.fromkeys(("CreationDate", "Creator", "Producer")),
@@ -128,15 +130,25 @@ class Picture:
         with mpl.rc_context():
             mpl.rcdefaults()
             mpl.rcParams.update({**_STYLE, **style})
-            figure = Figure(figsize=size, layout="constrained")
+            figure = Figure(figsize=size, dpi=_POINTS, layout="constrained")
+            get_registered_canvas_class(form)(figure)  # whose letters the layout is made for
             self.paint(figure)
             buffer = BytesIO()
             with warnings.catch_warnings():  # letters that the font lacks are those of inputs
                 warnings.filterwarnings("ignore", "Glyph", UserWarning)
+                _lay_out(figure)
                 figure.savefig(
                     buffer, format=form, transparent=True, dpi=_DPI, metadata=_NOTHING[form]
                 )
         return buffer.getvalue()
+
+
+def _lay_out(figure: Figure) -> None:
+    """Place the axes now: saving with an engine of layout draws everything twice."""
+    engine = figure.get_layout_engine()
+    if engine is not None:
+        engine.execute(figure)
+        figure.set_layout_engine("none")
 
 
 def _tidy(text: str, alt: str) -> str:

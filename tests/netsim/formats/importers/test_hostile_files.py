@@ -113,7 +113,7 @@ def test_any_text_is_refused_or_read(form, text):
 @given(st.binary(max_size=60))
 def test_any_bytes_are_refused_or_read(tmp_path_factory, data):
     path = tmp_path_factory.mktemp("hostile") / "FILE"
-    for content in (data, gzip.compress(data), b"\x1f\x8b" + data):
+    for content in (data, gzip.compress(data, mtime=0), b"\x1f\x8b" + data):
         path.write_bytes(content)
         try:
             read_topology(path)
