@@ -1,5 +1,6 @@
 """What a paper's runs found, as a file from which its page can be made again."""
 
+import hashlib
 import json
 import platform
 from collections.abc import Mapping, Sequence
@@ -68,6 +69,7 @@ class Record:
             "changes": list(self.changes),
             "only": list(self.only),
             "made": self.made,
+            "sha256": _hash(frames),
             "frames": frames,
         }
         write_file(path, (json.dumps(document, indent=1, allow_nan=False) + "\n").encode())
@@ -79,10 +81,9 @@ class Record:
         table.integer("version", least=_VERSION, most=_VERSION)
         if table.text("paper") != paper.name:
             raise table.error("paper", paper.name)
-        try:
-            frames = {name: from_json(one) for name, one in table.mapping("frames").items()}
-        except (KeyError, TypeError, ValueError):
-            raise table.error("frames", "tables with columns and rows") from None
+        if table.text("sha256") != _hash(table.mapping("frames")):
+            raise table.fault("frames", "they were changed since the record was written (sha256).")
+        frames = {name: from_json(one) for name, one in table.mapping("frames").items()}
         return cls(
             paper,
             table.flag("quick", default=False),
@@ -91,6 +92,11 @@ class Record:
             table.text("made"),
             frames,
         )
+
+
+def _hash(frames: Mapping[str, object]) -> str:
+    """Return the SHA-256 of what was found, whatever the layout of the file."""
+    return hashlib.sha256(json.dumps(frames, sort_keys=True).encode()).hexdigest()
 
 
 def record_of(name: str, runs: Runs, changes: Sequence[str], only: Sequence[str] = ()) -> Record:

@@ -13,6 +13,8 @@ GOOD, SAID_NO = 0, 1
 _MAY_SAY_NO = {
     ("verify",),
     ("lft", "load"),
+    ("lft", "check"),
+    ("place",),
     ("topology", "inspect"),
     ("rerun",),
     ("check-plugin",),

@@ -64,6 +64,7 @@ def all_seeds(results: Path) -> tuple[Seed, ...]:
         *_logs(),
         *site_seeds(),
         *_results(results),
+        *_papers(),
         *_from_stdin(pools),
     )
 
@@ -192,6 +193,8 @@ def _routing_tables(pool: tuple[Any, ...]) -> Iterator[Seed]:
     yield Seed(
         "lft export on a base", (*argv, "--base", "tables.lft"), files, forms, 1.0, pool=pool
     )
+    argv = ("lft", "check", "s.json", "--fabric", "fabric.txt", "--base", "tables.lft", "--json")
+    yield Seed("lft check", argv, files, forms, 0.7, ("--fabric",), status=1, pool=pool)
     yield Seed(
         "lft load",
         ("lft", "load", "tables.lft", "--fabric", "fabric.txt", "--json"),
@@ -365,10 +368,24 @@ def _results(folder: Path) -> Iterator[Seed]:
     yield Seed("result rerun", ("rerun", "one", "--json"), one, mine, 0.5)
     argv = ("export", "one", "--to", "perfetto", "--out", "o.json", "--run", "random", "--json")
     yield Seed("result export", argv, one, mine, 0.7, ("--to", "--run", "--out"))
+    for viewer in ("evalys", "batsim"):
+        argv = ("export", "one", "--to", viewer, "--out", "o.x", "--run", "random", "--json")
+        yield Seed(f"result export to {viewer}", argv, one, mine, 0.4, ("--to", "--run"))
+    argv = ("explain", "one", "--json")
+    yield Seed("result explain", argv, one, mine, 0.5, ("--job", "--run"))
+    argv = ("explain", "one", "--job", "3", "--run", "random", "--json")
+    yield Seed("result explain a job", argv, one, mine, 0.5, ("--job", "--run"))
     argv = ("report", "one", "--out", "page.html", "--figures", "drawn", "--json")
     yield Seed("result figures", argv, one, mine, 0.02, ("--baseline",), pictures=True)
     argv = ("report", "one", "--out", "page.html", "--json")
     yield Seed("result report", argv, one, mine, 0.04, ("--baseline",), pictures=True)
+
+
+def _papers() -> Iterator[Seed]:
+    """Yield the record of a paper, of which a page is made again."""
+    record = (Path(__file__).parents[2] / "docs" / "papers" / "yang.json").read_bytes()
+    argv = ("paper", "yang", "--recorded", "r.json", "--out", "page", "--json")
+    yield Seed("paper of a record", argv, {"r.json": record}, {"r.json": "foreign-json"}, 0.2)
 
 
 def _from_stdin(pools: Mapping[str, tuple[Any, ...]]) -> Iterator[Seed]:

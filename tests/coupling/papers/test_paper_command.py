@@ -60,7 +60,7 @@ def test_a_record_makes_the_page_where_told_and_nothing_else(command, sampled, t
     [
         ({"paper": "yang"}, "paper: expected smith21"),
         ({"version": 7}, "version"),
-        ({"frames": {"utilisation": 3}}, "frames: expected tables"),
+        ({"frames": {"utilisation": 3}}, "frames: they were changed since"),
     ],
 )
 def test_a_damaged_record_is_refused_by_its_field(command, sampled, tmp_path, broken, said):
