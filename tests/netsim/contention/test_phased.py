@@ -1,10 +1,10 @@
 """The event model by states: incremental equals cold after any history, and 1 where alone."""
 
 from dataclasses import replace
-from itertools import islice
 
 import numpy as np
 import pytest
+from measured import follower
 from measured.scenes import Stream
 from naive import contention as naive
 
@@ -15,37 +15,13 @@ from netsim.contention.phases import shuffled
 from netsim.errors import ContentionError
 
 
-class Follower:
-    """Feeds events to the model and remembers what it said."""
+class Follower(follower.Follower):
+    """Follows the model, and compares it with a cold solution."""
 
     def __init__(self, fabric, **options):
-        self.model = Phased(fabric, **options)
-        self.constants_of = ConstantsOf(fabric, options.get("fairness", "per-sender"))
-        self.jobs, self.values = {}, {}
+        fairness = options.get("fairness", "per-sender")
+        super().__init__(Phased(fabric, **options), ConstantsOf(fabric, fairness))
         self.seed = options.get("seed", 0)
-
-    def start(self, job, traffic):
-        self.model.start(job, traffic)
-        self.jobs[job] = self.constants_of(traffic)
-        self.solve()
-
-    def end(self, job):
-        self.model.end(job)
-        del self.jobs[job]
-        self.values.pop(job)
-        self.solve()
-
-    def solve(self):
-        changes = self.model.solve()
-        assert all(self.values.get(job) != value for job, value in changes.items())
-        self.values.update(changes)
-
-    def play(self, stream, n_events):
-        for kind, job, traffic in islice(stream.events(), n_events):
-            if kind == "start":
-                self.start(job, traffic)
-            else:
-                self.end(job)
 
     def distance(self):
         """Return the differences of all running jobs from a cold reading."""
