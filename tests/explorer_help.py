@@ -6,8 +6,11 @@ import subprocess
 import sys
 import threading
 from contextlib import contextmanager, suppress
+from urllib.parse import urlsplit
 
 from coupling.explorer.server import Explorer
+
+EVIL = '<img src=x onerror="window.hit=1"><script>window.hit=2</script>"\'{{7*7}}'
 
 
 @contextmanager
@@ -49,3 +52,47 @@ def command(*arguments):
             process.terminate()
             with suppress(subprocess.TimeoutExpired):
                 process.communicate(timeout=30)
+
+
+def shown(page, expected, *, seconds=20):
+    """Wait until the address holds something, and return its fields."""
+    page.wait_for_function(
+        "text => new RegExp(text).test(location.hash)", arg=expected, timeout=seconds * 1000
+    )
+    return dict(part.split("=", 1) for part in urlsplit(page.url).fragment.split("&"))
+
+
+def place(page, name="gantt-0"):
+    """Return the box of the frame of a picture, within its axes."""
+    figure = page.evaluate(
+        """name => {
+          const doc = Bokeh.documents[0], plot = doc.get_model_by_name(name);
+          Bokeh.index.find_one(plot).el.scrollIntoView();
+          const box = Bokeh.index.find_one(plot).el.getBoundingClientRect();
+          const inner = Bokeh.index.find_one(plot).frame.bbox;
+          return [box.x + inner.left, box.y + inner.top, inner.width, inner.height];
+        }""",
+        name,
+    )
+    return dict(zip(("x", "y", "width", "height"), figure, strict=True))
+
+
+def panel(page, text):
+    """Wait until the panel says something, and return all it says."""
+    page.wait_for_function(
+        "text => document.getElementById('panel').innerText.includes(text)", arg=text
+    )
+    return page.inner_text("#panel")
+
+
+def point(page, name, x, y):
+    """Return where a place of a picture is on the screen."""
+    return page.evaluate(
+        """([name, x, y]) => {
+          const view = Bokeh.index.find_one(Bokeh.documents[0].get_model_by_name(name));
+          const [xs, ys] = [view.frame.x_scale.compute(x), view.frame.y_scale.compute(y)];
+          const box = view.el.getBoundingClientRect();
+          return [box.x + xs, box.y + ys];
+        }""",
+        [name, float(x), float(y)],
+    )

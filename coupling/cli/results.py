@@ -138,7 +138,10 @@ def export(
 
 def view(
     results: Annotated[
-        list[Path], typer.Argument(help="Result directories of run; several are compared.")
+        list[Path],
+        typer.Argument(
+            help="Result directories of run, several are compared; or a snapshot of placed jobs."
+        ),
     ],
     port: Annotated[
         int, typer.Option(min=0, max=65535, help="Port on this machine; 0: any that is free.")

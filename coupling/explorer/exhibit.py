@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import islice
 from pathlib import Path
 
@@ -16,6 +17,7 @@ from coupling.explorer.cables import TIMELINE, Load, load_of
 from coupling.explorer.hosts import hosts_of
 from coupling.explorer.series import series_of
 from coupling.report.plots.colours import palette
+from coupling.report.plots.wiring import wiring_of
 from coupling.results.comparison import finished
 from coupling.results.pictured import begin_of, node_names, slowdown_scale
 from coupling.results.result import Result
@@ -26,7 +28,7 @@ from netsim.topology.base import Topology
 _BINS = 1200  # of the overview
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Run:
     """
     A run, laid out to be looked at.
@@ -67,6 +69,13 @@ class Run:
     topology: Topology | None
     load: Load
     link: dict[str, int]
+
+    @cached_property
+    def wired(self) -> Topology | None:
+        """Return the fabric, or what the names of its links tell; None where it is unknown."""
+        found = self.topology or wiring_of(self.result.links)
+        fits = found is not None and found.n_links == len(self.result.links)
+        return found if fits else None
 
     def nodes_of(self, row: int) -> Ints:
         """Return the nodes of a job."""

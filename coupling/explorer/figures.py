@@ -33,6 +33,13 @@ INKS: Mapping[str, Mapping[str, str]] = {
     "light": {"ink": "#24292f", "line": "#57606a", "grid": "#d0d7de", "chosen": "#b00020"},
     "dark": {"ink": "#e6edf3", "line": "#9da7b1", "grid": "#3d444d", "chosen": "#ff7b72"},
 }
+_INK_OF: Mapping[str, Mapping[str, str]] = {  # of marks, by their name: side and ink
+    "switches": {"fill_color": "ink"},
+    "cut": {"line_color": "line"},
+    "chosen": {"line_color": "chosen"},
+    "marks": {"line_color": "chosen", "hatch_color": "chosen"},
+    "others": {"line_color": "chosen", "hatch_color": "chosen"},
+}
 _STRIP = 74  # pixels of a figure of the overview
 _BRUSH = "#0072b2"
 _MILLI = 1e3  # Bokeh counts time in milliseconds
@@ -212,10 +219,5 @@ def dress(plots: Sequence[Figure], theme: str) -> None:
         for grid in plot.grid:
             grid.grid_line_color = inks["grid"]
         for renderer in plot.renderers:
-            if renderer.name == "switches":
-                renderer.glyph.fill_color = inks["ink"]
-            if renderer.name == "chosen":
-                renderer.glyph.line_color = inks["chosen"]
-            if renderer.name in ("marks", "others"):
-                renderer.glyph.line_color = inks["chosen"]
-                renderer.glyph.hatch_color = inks["chosen"]
+            for side, ink in _INK_OF.get(renderer.name or "", {}).items():
+                setattr(renderer.glyph, side, inks[ink])

@@ -1,5 +1,7 @@
 """The figures of the network: the fabric at a moment, and every link over time."""
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -13,7 +15,6 @@ from coupling.explorer.figures import Axis, Figure, points_along, time_figure
 from coupling.explorer.shades import Shades, points_of
 from coupling.report.plots.colours import LOAD
 from coupling.report.plots.layout import Layout, cables_of, layout_of, segments
-from coupling.report.plots.wiring import wiring_of
 from netsim.arrays import Floats, Ints
 from netsim.topology.base import Topology
 from netsim.topology.levels import links_in_service
@@ -44,12 +45,50 @@ def ramp_of(colours: tuple[str, ...], steps: int) -> list[str]:
 RAMP = ramp_of(LOAD, _STEPS)
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Look:
+    """
+    A fabric at a moment.
+
+    Parameters
+    ----------
+    name : str
+        Of what is looked at: under one name the wiring stays the same.
+    topology : Topology or None
+        The fabric; None where it cannot be told.
+    load : (E,) float array
+        Load of each directed link.
+    most : float
+        Load at the end of the colours.
+    whole : (E,) float array
+        Load over all time, by which the cables of a large fabric are chosen.
+    colours : sequence of str
+        Of each node.
+    chosen : int array
+        Nodes of the chosen job.
+    cable : int or None
+        The chosen link.
+    words : str
+        What moment it is.
+    """
+
+    name: str
+    topology: Topology | None
+    load: Floats
+    most: float
+    whole: Floats
+    colours: Sequence[str]
+    chosen: Ints
+    cable: int | None
+    words: str
+
+
 class Fabric:
     """The fabric at a moment, drawn as people draw it."""
 
-    def __init__(self) -> None:
+    def __init__(self, name: str = "fabric", height: int = 400) -> None:
         self.plot: Figure = figure(
-            toolbar_location=None, tools="", height=400, sizing_mode="stretch_width", name="fabric",
+            toolbar_location=None, tools="", height=height, sizing_mode="stretch_width", name=name,
             background_fill_color=None, border_fill_color=None, outline_line_color=None,
             title="fabric",
         )  # fmt: skip
@@ -58,26 +97,27 @@ class Fabric:
         self.plot.add_tools(pan, wheel)
         self.plot.toolbar.active_drag, self.plot.toolbar.active_scroll = pan, wheel
         self.failed = ColumnDataSource({"xs": [], "ys": []})
+        self.cut = ColumnDataSource({"x": [], "y": []})
         self.cables = ColumnDataSource({"xs": [], "ys": [], "colour": [], "width": []})
         self.chosen = ColumnDataSource({"xs": [], "ys": []})
         self.nodes = ColumnDataSource({"x": [], "y": [], "w": [], "h": [], "colour": []})
+        self.own = ColumnDataSource({"x": [], "y": [], "w": [], "h": []})
         self.switches = ColumnDataSource({"x": [], "y": []})
         draw = self.plot
         draw.multi_line("xs", "ys", source=self.failed, line_color=_FAINT, line_dash="dotted")
+        draw.scatter("x", "y", source=self.cut, marker="x", size=8, line_width=1.6, name="cut")
         draw.multi_line(
             "xs", "ys", source=self.cables, line_color="colour", line_width="width", line_alpha=0.9
         )
         draw.multi_line("xs", "ys", source=self.chosen, line_width=5, line_alpha=0.9, name="chosen")
         draw.rect("x", "y", "w", "h", source=self.nodes, fill_color="colour", line_color=None)
-        draw.scatter(
-            "x",
-            "y",
-            source=self.switches,
-            marker="square",
-            size=5,
-            name="switches",
-            line_color=None,
+        draw.rect(
+            "x", "y", "w", "h", source=self.own, fill_color=None, line_width=1.6, name="chosen"
         )
+        draw.scatter(
+            "x", "y", source=self.switches, marker="square", size=5, name="switches",
+            line_color=None,
+        )  # fmt: skip
         self._drawn = ""
         self.topology: Topology | None = None
         self.layout: Layout | None = None
@@ -86,58 +126,61 @@ class Fabric:
         self._wires: dict[str, Any] = {}
         self._boxes: dict[str, Any] = {"x": []}
 
-    def draw(self, run: Run, address: Address, shades: Shades) -> str:
+    def draw(self, look: Look) -> str:
         """
         Draw a moment.
 
         Result: what the picture cannot show; empty where it shows all.
         """
-        if self._drawn != run.name:
-            self._wire(run)
+        if self._drawn != look.name:
+            self._wire(look)
         topology, layout = self.topology, self.layout
         if topology is None or layout is None:
             return "The fabric of this result cannot be told from its links."
-        load = run.load.at(address.at_s)
-        both = np.maximum(load, load[topology.reverse])[self._links]
-        share = np.clip(both / run.load.most, 0.0, 1.0)
+        both = np.maximum(look.load, look.load[topology.reverse])[self._links]
+        share = np.clip(both / look.most, 0.0, 1.0)
         order = np.argsort(share, kind="stable")  # the busiest on top
         self.cables.data = {
             **{side: [lines[place] for place in order] for side, lines in self._wires.items()},
             "colour": [RAMP[i] for i in np.rint(share[order] * (_STEPS - 1)).astype(int)],
             "width": (0.6 + 2.6 * share[order]).tolist(),
         }
-        cable = run.link.get(address.cable)
+        cable = look.cable
         own = [] if cable is None else segments(topology, layout, np.array([cable]))
         if own or self.chosen.data["xs"]:
             self.chosen.data = _lines(own)
-        colours = _node_colours(run, address, shades)[: len(self._boxes["x"])]
-        self.nodes.data = self._boxes | {"colour": colours}
-        moment = "over the whole run" if address.at_s is None else "at the moment"
-        self.plot.title.text = f"{topology.name[:60]}: load {moment}"
+        n_drawn = len(self._boxes["x"])
+        self.nodes.data = self._boxes | {"colour": list(look.colours[:n_drawn])}
+        marked = look.chosen[look.chosen < n_drawn]
+        if marked.size or self.own.data["x"]:
+            self.own.data = {
+                side: [values[node] for node in marked] for side, values in self._boxes.items()
+            }
+        self.plot.title.text = f"{topology.name[:60]}: {look.words}"
         return ""
 
-    def _wire(self, run: Run) -> None:
-        """Place everything, once for a run."""
-        self._drawn = run.name
-        self.topology = run.topology or wiring_of(run.result.links)
-        if self.topology is not None and self.topology.n_links != len(run.result.links):
-            self.topology = None
-        if self.topology is None:
+    def _wire(self, look: Look) -> None:
+        """Place everything, once for a fabric."""
+        self._drawn, self.topology = look.name, look.topology
+        if look.topology is None:
             return
-        topology = self.topology
+        topology = look.topology
         layout = self.layout = layout_of(topology)
         cables = cables_of(topology)
         works = links_in_service(topology)[cables]
-        self.failed.data = _lines(segments(topology, layout, cables[~works][:_MOST_CABLES]))
+        gone = segments(topology, layout, cables[~works][:_MOST_CABLES])
+        self.failed.data = _lines(gone)
+        middles = np.array([_middle(line) for line in gone]).reshape(-1, 2)
+        self.cut.data = {"x": middles[:, 0].tolist(), "y": middles[:, 1].tolist()}
         cables = cables[works]
         if cables.size > _MOST_CABLES:
-            busy = np.maximum(run.load.whole, run.load.whole[topology.reverse])[cables]
+            busy = np.maximum(look.whole, look.whole[topology.reverse])[cables]
             cables = np.sort(cables[np.argsort(-busy, kind="stable")[:_MOST_CABLES]])
         self._links, self._lines = cables, segments(topology, layout, cables)
         self._wires = _lines(self._lines)
         at = layout.place[: topology.n_nodes][:_MOST_NODES]
         self._boxes = {
-            "x": at[:, 0], "y": at[:, 1], "w": [layout.cell[0] * 0.92] * len(at),
+            "x": at[:, 0].tolist(), "y": at[:, 1].tolist(), "w": [layout.cell[0] * 0.92] * len(at),
             "h": [layout.cell[1]] * len(at),
         }  # fmt: skip
         above = layout.place[topology.n_nodes :]
@@ -223,6 +266,28 @@ def _lines(lines: list[Floats]) -> dict[str, Any]:
     """Return lines as Bokeh keeps them."""
     # As lists: each array would be a message of its own.
     return {side: [line[:, at].tolist() for line in lines] for at, side in enumerate(("xs", "ys"))}
+
+
+def look_at(run: Run, address: Address, shades: Shades) -> Look:
+    """Return the fabric of a run at the moment of an address."""
+    row = run.row.get(int(address.job)) if address.job.isdecimal() else None
+    return Look(
+        run.name,
+        run.wired,
+        run.load.at(address.at_s),
+        run.load.most,
+        run.load.whole,
+        _node_colours(run, address, shades),
+        np.zeros(0, dtype=np.int64) if row is None else run.nodes_of(row),
+        run.link.get(address.cable),
+        "load over the whole run" if address.at_s is None else "load at the moment",
+    )
+
+
+def _middle(line: Floats) -> Floats:
+    """Return the middle of a line: of its first piece, where it has gaps."""
+    middle: Floats = line[:2].mean(axis=0) if len(line) < 2 * 3 else line[len(line) // 2]
+    return middle
 
 
 def _node_colours(run: Run, address: Address, shades: Shades) -> list[str]:

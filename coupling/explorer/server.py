@@ -2,6 +2,7 @@
 
 import hmac
 import json
+import re
 import secrets
 import signal
 import socket
@@ -11,6 +12,7 @@ from typing import Any
 
 from bokeh.application import Application
 from bokeh.application.handlers.function import FunctionHandler
+from bokeh.document import Document
 from bokeh.embed.util import RenderItem
 from bokeh.server.auth_provider import AuthProvider
 from bokeh.server.server import BaseServer
@@ -21,9 +23,10 @@ from tornado.ioloop import IOLoop
 from tornado.web import RequestHandler
 
 from coupling.errors import CouplingError
-from coupling.explorer.address import BY
 from coupling.explorer.exhibit import Exhibit
-from coupling.explorer.session import opener
+from coupling.explorer.moment import Moment
+from coupling.explorer.moment_session import MomentSession, moment_fields
+from coupling.explorer.session import Session, session_fields
 from coupling.explorer.story import html, templates
 from coupling.report.plots.colours import LOAD
 
@@ -48,12 +51,19 @@ KEYS = (
     ("t", "dark or light"),
     ("?", "show the keys, or hide them"),
 )
+_SHARED = ("j k", "Esc", "/", "l", "p", "t", "?")
+KEYS_OF_MOMENT = tuple(pair for pair in KEYS if pair[0] in _SHARED)
 _POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; "
     "img-src 'self' data: blob:; connect-src 'self'; base-uri 'none'; form-action 'none'; "
     "frame-ancestors 'none'"
 )
-_OURS = {"explorer.js": "text/javascript", "explorer.css": "text/css"}
+_OURS = {
+    "shell.js": "text/javascript",
+    "explorer.js": "text/javascript",
+    "moment.js": "text/javascript",
+    "explorer.css": "text/css",
+}
 _STOPPING = (signal.SIGINT, signal.SIGTERM)
 _LONGEST_S = 30 * 86400  # that a page may stay open before it is joined
 
@@ -111,7 +121,7 @@ class _Page(SessionHandler):
     """The page."""
 
     def __init__(self, app: BokehTornado, *arguments: Any, **options: Any) -> None:  # noqa: ANN401
-        self.exhibit: Exhibit = options.pop("exhibit")
+        self.shown: Exhibit | Moment = options.pop("shown")
         context = app.applications["/app"]
         super().__init__(
             app, *arguments, application_context=context, bokeh_websocket_path="/app/ws", **options
@@ -134,10 +144,10 @@ class _Page(SessionHandler):
         self.set_header("Referrer-Policy", "no-referrer")
         self.set_header("X-Content-Type-Options", "nosniff")
         self.set_header("Cache-Control", "no-store")
-        self.write(_page(self.exhibit, session))
+        self.write(_page(self.shown, session))
 
 
-def _page(exhibit: Exhibit, session: Any) -> str:  # noqa: ANN401 (a session of Bokeh)
+def _page(shown: Exhibit | Moment, session: Any) -> str:  # noqa: ANN401 (a session of Bokeh)
     """Write the page of a session."""
     item = RenderItem(token=session.token, roots=session.document.roots).to_json()
     names = {root.id: root.name for root in session.document.roots}
@@ -145,24 +155,35 @@ def _page(exhibit: Exhibit, session: Any) -> str:  # noqa: ANN401 (a session of 
         {"element": element, "id": root, "name": names[root]}
         for root, element in item["roots"].items()
     ]
+    moment = isinstance(shown, Moment)
+    own = moment_fields(shown) if isinstance(shown, Moment) else session_fields(shown)
     return (
         templates()
-        .get_template("page.html")
+        .get_template("moment.html" if moment else "page.html")
         .render(
-            title=exhibit.title,
-            runs=list(exhibit.results),
-            colours=exhibit.colours,
-            by=BY,
-            keys=KEYS,
+            title=shown.title,
+            keys=KEYS_OF_MOMENT if moment else KEYS,
             strips=[place for place in places if place["name"].startswith("over-")],
             gantts=[place for place in places if place["name"].startswith("gantt-")],
-            fabric=next(place for place in places if place["name"] == "fabric"),
-            heat=next(place for place in places if place["name"] == "heat"),
-            end_s=exhibit.end_s,
             load=LOAD,
             items=html(json.dumps(item).replace("<", "\\u003c")),
+            **{place["name"]: place for place in places if place["name"] in ("fabric", "heat")},
+            **own,
         )
     )
+
+
+def _opener(shown: Exhibit | Moment) -> Callable[[Document], None]:
+    """Return what Bokeh calls for every page that is opened."""
+
+    def opened(document: Document) -> None:
+        document.title = f"{shown.title} - fabricsim"
+        if isinstance(shown, Moment):
+            MomentSession(shown, document)
+        else:
+            Session(shown, document)
+
+    return opened
 
 
 def _template(name: str) -> str:
@@ -192,23 +213,23 @@ class Explorer:
 
     Parameters
     ----------
-    exhibit : Exhibit
+    shown : Exhibit or Moment
         What it shows.
     port : int
         Where it listens; 0: any that is free.
     """
 
-    def __init__(self, exhibit: Exhibit, port: int = 0) -> None:
+    def __init__(self, shown: Exhibit | Moment, port: int = 0) -> None:
         self.sockets = [_listening(port)]
         self.port = int(self.sockets[0].getsockname()[1])
         self.token = secrets.token_urlsafe(24)
-        application = Application(FunctionHandler(opener(exhibit)))
+        application = Application(FunctionHandler(_opener(shown)))
         tornado = BokehTornado(
             {"/app": application},
             extra_patterns=[
-                (r"/", _Page, {"exhibit": exhibit}),
+                (r"/", _Page, {"shown": shown}),
                 (r"/refused", _Refused),
-                (r"/page/(explorer\.js|explorer\.css)", _Ours),
+                (rf"/page/({'|'.join(map(re.escape, _OURS))})", _Ours),
             ],
             extra_websocket_origins=[f"{HOST}:{self.port}", f"localhost:{self.port}"],
             auth_provider=_Guard(self.token, self.port),

@@ -1,60 +1,39 @@
 """What happens in one open page: it follows the address, and the address follows it."""
 
-import json
-from collections.abc import Callable
+from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
 import numpy as np
-from bokeh.core.properties import Int, String
 from bokeh.document import Document
 from bokeh.events import MouseMove, SelectionGeometry, Tap
-from bokeh.model import DataModel
 from bokeh.models import FixedTicker, Range1d, Span
 from bokeh.palettes import Cividis256
 
-from coupling.explorer.address import Address, changed, read_address, replaced
+from coupling.explorer.address import BY, Address, replaced
 from coupling.explorer.bars import Window, spans
+from coupling.explorer.channel import Follower
 from coupling.explorer.exhibit import Exhibit, Run
 from coupling.explorer.figures import (
-    INKS,
     Axis,
     Figure,
     Gantt,
     draw_strips,
-    dress,
     gantt,
     points_along,
     strips,
 )
-from coupling.explorer.network import Fabric, Heat
+from coupling.explorer.network import Fabric, Heat, look_at
 from coupling.explorer.shades import Shades, picture_of, shades_of, weight_of
 from coupling.explorer.story import duration, job_line, key_of, story_of
 
-_SOON_MS = 15  # within which changes are drawn together
 _WIDEST, _TALLEST = 2400, 1200  # points of a picture
 _LEAST_S, _LEAST_NODES = 1e-3, 1.0  # that can be shown
 _TICKS = 6
 _MOST_BARS = 2000  # of chosen jobs; more are no bars but an area
 
 
-class Channel(DataModel):
-    """What page and server tell each other besides figures."""
-
-    address = String("")  # from the page: what to show, as [number, address] in JSON
-    wish = String("")  # from the page: what to show otherwise, as [number, values] in JSON
-    theme = String("light")  # from the page
-    shown = String("")  # to the page: what is shown, as an address
-    details = String("")  # to the page: HTML of the panel
-    pointed = String("")  # to the page: what is under the pointer
-    key = String("")  # to the page: HTML of the key of colours
-    moment = String("")  # to the page: the moment at which the fabric is shown
-    missing = String("")  # to the page: what the network's pictures cannot show
-    step = Int(0)  # from the page: counts up for the next job, down for the one before
-    drawn = Int(0)  # to the page: pictures so far
-
-
-class Session:
+class Session(Follower):
     """
     One open page.
 
@@ -67,14 +46,14 @@ class Session:
     """
 
     def __init__(self, exhibit: Exhibit, document: Document) -> None:
-        self.exhibit, self.document = exhibit, document
+        super().__init__(document, list(exhibit.results))
+        self.exhibit = exhibit
         self.axis = Axis(exhibit.begin_unix_s)
         self.runs = list(exhibit.results)
         self.address = Address(run=self.runs[0])
         begin, end = float(self.axis.place(0.0)), float(self.axis.place(exhibit.end_s))
         self.time = Range1d(begin, end, bounds=(begin, end), name="time")
         self.nodes = Range1d(0.0, 1.0, name="nodes")
-        self.channel = Channel(name="channel")
         self.strips = strips(self.axis, Range1d(begin, end))
         self.brushes = [plot.center[-1] for plot in self.strips.values()]
         self.gantts = [gantt(self.axis, self.time, self.nodes, f"gantt-{i}") for i in (0, 1)]
@@ -83,7 +62,7 @@ class Session:
             Span(dimension="height", line_width=2, visible=False) for _ in (*self.gantts, self.heat)
         ]
         self._shades: dict[tuple[str, str], Shades] = {}
-        self._moving = self._due = self._later = False
+        self._moving = self._later = False
         self._strips_drawn = False
         self._network: tuple[object, ...] = ()
         self._missing = ""
@@ -91,10 +70,6 @@ class Session:
 
     def _connect(self) -> None:
         """Hear what happens in the page, and put the figures there."""
-        self.channel.on_change("address", lambda _attr, _old, new: self._asked(new))
-        self.channel.on_change("wish", lambda _attr, _old, new: self._changed(new))
-        self.channel.on_change("step", lambda _attr, old, new: self._step(new - old))
-        self.channel.on_change("theme", lambda _attr, _old, _new: self._dress())
         for axis in (self.time, self.nodes):
             for edge in ("start", "end"):
                 axis.on_change(edge, lambda _attr, _old, _new: self._moved())
@@ -102,17 +77,15 @@ class Session:
             own.plot.on_event(Tap, partial(self._tapped, number))
             own.plot.on_event(MouseMove, partial(self._pointed, number))
             for side in ("inner_width", "inner_height"):
-                own.plot.on_change(side, lambda _attr, _old, _new: self._soon())
+                own.plot.on_change(side, lambda _attr, _old, _new: self.soon())
         for plot in self.strips.values():
             plot.on_event(SelectionGeometry, self._brushed)
-        self.gantts[0].plot.tags = [self.channel]
         over_time = [*(own.plot for own in self.gantts), self.heat.plot]
         for plot, moment in zip(over_time, self.moments, strict=True):
             plot.add_layout(moment)
         self.heat.plot.on_event(Tap, self._tapped_heat)
         self.fabric.plot.on_event(Tap, self._tapped_fabric)
-        for plot in self.plots:
-            self.document.add_root(plot)
+        self.begin()
 
     @property
     def plots(self) -> list[Figure]:
@@ -120,19 +93,7 @@ class Session:
         gantts = [own.plot for own in self.gantts]
         return [*self.strips.values(), *gantts, self.fabric.plot, self.heat.plot]
 
-    def _asked(self, message: str) -> None:
-        """Show what the page's address asks for."""
-        found = _told(message)
-        if isinstance(found, str):
-            self._follow(read_address(found, self.runs))
-
-    def _changed(self, message: str) -> None:
-        """Show something otherwise."""
-        found = _told(message)
-        if isinstance(found, dict):
-            self._follow(changed(self.address, found, self.runs))
-
-    def _follow(self, address: Address) -> None:
+    def follow(self, address: Address) -> None:
         """Show what an address says."""
         self.address = address if address.run else replaced(address, {"run": self.runs[0]})
         run, end_s = self.exhibit.run(self.address.run), self.exhibit.end_s
@@ -150,7 +111,7 @@ class Session:
         self.nodes.start, self.nodes.end = low, float(max(high, low + _LEAST_NODES))
         self._moving = False
         self._draw_strips()
-        self._soon()
+        self.soon()
 
     def _moved(self) -> None:
         """Take over what was panned, zoomed or brushed."""
@@ -169,7 +130,7 @@ class Session:
                 "high": None if all_ else round(window.high, 2),
             },
         )
-        self._soon()
+        self.soon()
 
     def _brushed(self, event: SelectionGeometry) -> None:
         """Show the time that was brushed."""
@@ -179,22 +140,7 @@ class Session:
         if event.final and begin < end:
             self.time.update(start=begin, end=end)
 
-    def _soon(self) -> None:
-        """Draw shortly, once for all that has changed by then."""
-        if self.channel.address and not self._due:  # not before the page has said what it wants
-            self._due = True
-            self.document.add_timeout_callback(self._draw, _SOON_MS)
-
-    def _draw(self) -> None:
-        """Draw what the address says, in one message."""
-        self._due = False
-        self.document.hold("combine")
-        try:
-            self._draw_all()
-        finally:
-            self.document.unhold()
-
-    def _draw_all(self) -> None:
+    def draw(self) -> None:
         """Draw every picture."""
         for brush in self.brushes:
             brush.update(left=self.time.start, right=self.time.end)
@@ -256,7 +202,8 @@ class Session:
         key = (run.name, at_s, self.address.job, self.address.cable, self.address.by)
         if key != self._network:
             self._network = key
-            self._missing = self.fabric.draw(run, self.address, self._shades_of(run))
+            look = look_at(run, self.address, self._shades_of(run))
+            self._missing = self.fabric.draw(look)
         missing = [self._missing, self.heat.draw(run, self.address, (window.begin_s, window.end_s))]
         self.channel.missing = " ".join(text for text in missing if text)
         whole = "the whole run" if at_s is None else f"{duration(max(at_s, 0.0))} from the begin"
@@ -294,14 +241,9 @@ class Session:
         series = {name: self.exhibit.series(name) for name in self.runs}
         place = self.axis.place((edges[:-1] + edges[1:]) / 2)
         draw_strips(self.strips, place, series, self.exhibit.colours)
-        self._dress()
+        self.dress()
 
-    def _dress(self) -> None:
-        """Colour the figures as the page is."""
-        if self.channel.theme in INKS:
-            dress(self.plots, self.channel.theme)
-
-    def _step(self, by: int) -> None:
+    def step(self, by: int) -> None:
         """Choose the next job that starts in what is shown, or the one before."""
         run = self.exhibit.run(self.address.run)
         window = self._window(run)
@@ -314,14 +256,14 @@ class Session:
         place = np.flatnonzero(shown == row) if row is not None else np.zeros(0)
         at = (int(place[0]) + by) % shown.size if place.size else (0 if by > 0 else -1)
         self.address = replaced(self.address, {"job": str(run.jobs["id"].iloc[shown[at]])})
-        self._soon()
+        self.soon()
 
     def _tapped(self, number: int, event: Tap) -> None:
         """Choose the job that was clicked."""
         found = self._at(number, event)
         chosen = "" if found is None else str(found[0].jobs["id"].iloc[found[1]])
         self.address = replaced(self.address, {"job": chosen})
-        self._soon()
+        self.soon()
 
     def _pointed(self, number: int, event: MouseMove) -> None:
         """Say what is under the pointer."""
@@ -338,7 +280,7 @@ class Session:
                 "at_s": at_s,
             }
             self.address = replaced(self.address, chosen)
-            self._soon()
+            self.soon()
 
     def _tapped_fabric(self, event: Tap) -> None:
         """Choose the cable that was clicked, or the job on the node."""
@@ -353,7 +295,7 @@ class Session:
             rows = run.bars.at(node, self.address.at_s)
             job = str(run.jobs["id"].iloc[rows[-1]]) if rows.size else ""
             self.address = replaced(self.address, {"job": job})
-        self._soon()
+        self.soon()
 
     def _at(self, number: int, event: Any) -> tuple[Run, int] | None:  # noqa: ANN401 (has x, y)
         """Return run and row of the job at a place."""
@@ -363,15 +305,6 @@ class Session:
         run = self.exhibit.run(name)
         rows = run.bars.at(int(np.floor(event.y)), self.axis.seconds(event.x))
         return (run, int(rows[-1])) if rows.size else None
-
-
-def _told(message: str) -> object:
-    """Return what the page said; None for nonsense."""
-    try:
-        _, found = json.loads(message)
-    except (ValueError, TypeError):
-        return None
-    return found
 
 
 def _label(plot: Figure, run: Run, window: Window) -> None:
@@ -386,11 +319,11 @@ def _label(plot: Figure, run: Run, window: Window) -> None:
     plot.yaxis.ticker = FixedTicker(ticks=[tick + 0.5 for tick in ticks])
 
 
-def opener(exhibit: Exhibit) -> Callable[[Document], None]:
-    """Return what Bokeh calls for every page that is opened."""
-
-    def opened(document: Document) -> None:
-        document.title = f"{exhibit.title} - fabricsim"
-        Session(exhibit, document)
-
-    return opened
+def session_fields(exhibit: Exhibit) -> Mapping[str, Any]:
+    """Return what the page of results holds from the begin."""
+    return {
+        "runs": list(exhibit.results),
+        "colours": exhibit.colours,
+        "by": BY,
+        "end_s": exhibit.end_s,
+    }

@@ -10,11 +10,13 @@ from markupsafe import Markup
 
 from coupling.explorer.address import Address, replaced
 from coupling.explorer.exhibit import Exhibit, Run
+from coupling.explorer.grids import Cell
 from coupling.explorer.shades import Shades
 from coupling.report.columns import seconds
 from coupling.results.readable import number, ratio
 
-_MOST = 12  # victims, or culprits, that are named
+MOST = 12
+"""Victims, culprits, cables that a list names."""
 _HOT = 5  # busiest times of a cable
 _LONG = 600  # letters of a list of nodes
 
@@ -163,11 +165,13 @@ def _cable(run: Run, address: Address) -> Mapping[str, Any] | None:
         "name": address.cable,
         "facts": facts,
         "hot": [
-            {
-                "href": f"#{replaced(address, {'at_s': float(run.load.edges[place])}).written()}",
-                "when": duration(float(run.load.edges[place])),
-                "load": f"{bins[place]:.1%}",
-            }
+            [
+                Cell(
+                    duration(float(run.load.edges[place])),
+                    f"#{replaced(address, {'at_s': float(run.load.edges[place])}).written()}",
+                ),
+                Cell(f"{bins[place]:.1%}"),
+            ]
             for place in hot.tolist()
             if bins[place] > 0
         ],
@@ -176,7 +180,7 @@ def _cable(run: Run, address: Address) -> Mapping[str, Any] | None:
     }
 
 
-def _users(run: Run, address: Address, kind: str) -> list[dict[str, str]] | None:
+def _users(run: Run, address: Address, kind: str) -> list[list[Cell]] | None:
     """Return the jobs whose own link it is, by start; None for cables between switches."""
     ends = address.cable.split("#")[0].split(">")
     own = [run.names.index(end) for end in ends if end in run.names]
@@ -189,34 +193,42 @@ def _users(run: Run, address: Address, kind: str) -> list[dict[str, str]] | None
         if run.bars.end_s[row] > first and (last is None or run.bars.start_s[row] < last)
     ]  # fmt: skip
     return [
-        {
-            "id": str(run.jobs["id"].iloc[row]),
-            "href": f"#{replaced(address, {'job': str(run.jobs['id'].iloc[row])}).written()}",
-            "when": duration(float(run.bars.start_s[row])),
-            "runs": duration(float(run.bars.end_s[row] - run.bars.start_s[row])),
-        }
-        for row in shown[:_MOST]
+        [
+            to_job(address, str(run.jobs["id"].iloc[row])),
+            Cell(duration(float(run.bars.start_s[row]))),
+            Cell(duration(float(run.bars.end_s[row] - run.bars.start_s[row]))),
+        ]
+        for row in shown[:MOST]
     ]
 
 
-def _others(run: Run, address: Address, job: int, sides: tuple[str, str]) -> list[dict[str, str]]:
+def _others(run: Run, address: Address, job: int, sides: tuple[str, str]) -> list[list[Cell]]:
     """Return whom a job lost time to, or whom it cost time, the worst first."""
     blame = run.result.blame
     rows = blame[(blame[sides[0]] == job) & (blame["lost_node_s"] > 0)]
     total = rows.groupby(sides[1], sort=False)["lost_node_s"].sum().sort_values(ascending=False)
     found = []
-    for other, lost in list(total.items())[:_MOST]:
+    for other, lost in list(total.items())[:MOST]:
         own = rows[rows[sides[1]] == other].sort_values("lost_node_s", ascending=False)
         told = int(str(other)) in run.row
         found.append(
-            {
-                "id": str(other) if told else "unknown",
-                "href": f"#{replaced(address, {'job': str(other)}).written()}" if told else "",
-                "lost": f"{number(lost / 3600)} node-hours",
-                "where": str(own["link_class"].iloc[0]),
-            }
+            [
+                to_job(address, str(other)) if told else Cell("unknown"),
+                Cell(f"{number(lost / 3600)} node-hours"),
+                Cell(str(own["link_class"].iloc[0])),
+            ]
         )
     return found
+
+
+def to_job(address: Address, job: str) -> Cell:
+    """Return a job that leads to its story."""
+    return Cell(job, f"#{replaced(address, {'job': job}).written()}")
+
+
+def to_cable(address: Address, cable: str) -> Cell:
+    """Return a link that leads to its story."""
+    return Cell(cable, f"#{replaced(address, {'cable': cable}).written()}")
 
 
 def html(text: str) -> Markup:

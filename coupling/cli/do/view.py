@@ -10,14 +10,14 @@ from pathlib import Path
 from coupling.errors import CouplingError
 
 
-def run_view(folders: Sequence[Path], port: int, *, browser: bool, as_json: bool) -> None:
+def run_view(paths: Sequence[Path], port: int, *, browser: bool, as_json: bool) -> None:
     """
     Serve the explorer until it is interrupted.
 
     Parameters
     ----------
-    folders : sequence of Path
-        Result directories.
+    paths : sequence of Path
+        Result directories, or one snapshot.
     port : int
         Where to listen on this machine; 0: any port that is free.
     browser : bool
@@ -28,18 +28,19 @@ def run_view(folders: Sequence[Path], port: int, *, browser: bool, as_json: bool
     Raises
     ------
     CouplingError
-        If the extra is missing, the port is taken, or a directory holds no complete result.
+        If the extra is missing, the port is taken, or a path holds no complete result and no
+        snapshot.
     """
     if find_spec("bokeh") is None:
         raise CouplingError(
             "view: expected the package bokeh, it is missing; pip install 'fabricsim[view]'."
         )
-    from coupling.explorer.exhibit import exhibit_of
     from coupling.explorer.server import Explorer
+    from coupling.explorer.shown import shown_of
 
-    exhibit = exhibit_of(folders)
-    exhibit.prepare()
-    explorer = Explorer(exhibit, port)
+    shown = shown_of(paths)
+    shown.prepare()
+    explorer = Explorer(shown, port)
     explorer.serve(lambda: _tell(explorer.address, browser=browser, as_json=as_json))
 
 

@@ -7,13 +7,12 @@ from urllib.parse import unquote, urlsplit
 import pytest
 from chromium import NO_BROWSER, PROGRAM
 from coupling_samples import sample
-from explorer_help import command, served
+from explorer_help import EVIL, command, panel, place, point, served, shown
 
 from coupling.explorer.exhibit import Exhibit, exhibit_of
 from coupling.report.plots.layout import cables_of, layout_of, segments
 
 pytestmark = pytest.mark.skipif(PROGRAM is None, reason=NO_BROWSER)
-EVIL = '<img src=x onerror="window.hit=1"><script>window.hit=2</script>"\'{{7*7}}'
 
 
 @pytest.fixture(scope="module")
@@ -21,37 +20,6 @@ def explorer(small_result):
     """Return the explorer of the small result, as it listens."""
     with served(exhibit_of([small_result])) as found:
         yield found
-
-
-def shown(page, expected, *, seconds=20):
-    """Wait until the address holds something, and return its fields."""
-    page.wait_for_function(
-        "text => new RegExp(text).test(location.hash)", arg=expected, timeout=seconds * 1000
-    )
-    return dict(part.split("=", 1) for part in urlsplit(page.url).fragment.split("&"))
-
-
-def place(page, name="gantt-0"):
-    """Return the box of the frame of a picture, within its axes."""
-    figure = page.evaluate(
-        """name => {
-          const doc = Bokeh.documents[0], plot = doc.get_model_by_name(name);
-          Bokeh.index.find_one(plot).el.scrollIntoView();
-          const box = Bokeh.index.find_one(plot).el.getBoundingClientRect();
-          const inner = Bokeh.index.find_one(plot).frame.bbox;
-          return [box.x + inner.left, box.y + inner.top, inner.width, inner.height];
-        }""",
-        name,
-    )
-    return dict(zip(("x", "y", "width", "height"), figure, strict=True))
-
-
-def panel(page, text):
-    """Wait until the panel says something, and return all it says."""
-    page.wait_for_function(
-        "text => document.getElementById('panel').innerText.includes(text)", arg=text
-    )
-    return page.inner_text("#panel")
 
 
 def test_it_opens_and_asks_no_other_host(explorer, opened):
@@ -129,15 +97,8 @@ def test_a_click_on_a_cable_of_the_fabric_chooses_it(explorer, opened, small_res
     page = opened(explorer.address)
     page.wait_for_function("() => document.getElementById('moment').textContent == 'the whole run'")
     box = place(page, "fabric")
-    there = page.evaluate(
-        """([x, y]) => {
-          const view = Bokeh.index.find_one(Bokeh.documents[0].get_model_by_name("fabric"));
-          const [xs, ys] = [view.frame.x_scale.compute(x), view.frame.y_scale.compute(y)];
-          const box = view.el.getBoundingClientRect();
-          return [box.x + xs, box.y + ys];
-        }""",
-        segments(fabric, layout_of(fabric), cables_of(fabric)[:1])[0].mean(axis=0).tolist(),
-    )
+    middle = segments(fabric, layout_of(fabric), cables_of(fabric)[:1])[0].mean(axis=0)
+    there = point(page, "fabric", *middle.tolist())
     assert box["width"] > 100
 
     page.mouse.click(*there)

@@ -1,0 +1,120 @@
+"""What page and server tell each other, and how one open page follows its address."""
+
+import json
+from collections.abc import Callable, Collection
+
+from bokeh.core.properties import Int, String
+from bokeh.document import Document
+from bokeh.model import DataModel
+
+from coupling.explorer.address import Address, changed, read_address
+from coupling.explorer.figures import INKS, Figure, dress
+
+_SOON_MS = 15  # within which changes are drawn together
+
+
+class Channel(DataModel):
+    """What page and server tell each other besides figures."""
+
+    address = String("")  # from the page: what to show, as [number, address] in JSON
+    wish = String("")  # from the page: what to show otherwise, as [number, values] in JSON
+    theme = String("light")  # from the page
+    shown = String("")  # to the page: what is shown, as an address
+    details = String("")  # to the page: HTML of the panel
+    pointed = String("")  # to the page: what is under the pointer
+    key = String("")  # to the page: HTML of the key of colours
+    moment = String("")  # to the page: the moment at which the fabric is shown
+    missing = String("")  # to the page: what the network's pictures cannot show
+    step = Int(0)  # from the page: counts up for the next job, down for the one before
+    drawn = Int(0)  # to the page: pictures so far
+
+
+class Follower:
+    """
+    The server's side of one open page: it follows the address, and the address follows it.
+
+    Parameters
+    ----------
+    document : Document
+        Bokeh's side of the page.
+    runs : collection of str
+        Names of runs that an address may hold.
+    """
+
+    def __init__(self, document: Document, runs: Collection[str]) -> None:
+        self.document, self.names = document, runs
+        self.address = Address()
+        self.channel = Channel(name="channel")
+        self._due = False
+        self.channel.on_change("address", lambda _attr, _old, new: self._asked(new))
+        self.channel.on_change("wish", lambda _attr, _old, new: self._changed(new))
+        self.channel.on_change("step", lambda _attr, old, new: self.step(new - old))
+        self.channel.on_change("theme", lambda _attr, _old, _new: self.dress())
+
+    @property
+    def plots(self) -> list[Figure]:
+        """Return all figures."""
+        raise NotImplementedError
+
+    def follow(self, address: Address) -> None:
+        """Show what an address says."""
+        raise NotImplementedError
+
+    def step(self, by: int) -> None:
+        """Choose the next job, or the one before."""
+        raise NotImplementedError
+
+    def draw(self) -> None:
+        """Draw every picture."""
+        raise NotImplementedError
+
+    def begin(self) -> None:
+        """Put the figures into the page."""
+        self.plots[0].tags = [self.channel]
+        for plot in self.plots:
+            self.document.add_root(plot)
+
+    def soon(self) -> None:
+        """Draw shortly, once for all that has changed by then."""
+        if self.channel.address and not self._due:  # not before the page has said what it wants
+            self._due = True
+            self.document.add_timeout_callback(self._drawn, _SOON_MS)
+
+    def dress(self) -> None:
+        """Colour the figures as the page is."""
+        if self.channel.theme in INKS:
+            dress(self.plots, self.channel.theme)
+
+    def together(self, draw: Callable[[], None]) -> None:
+        """Draw in one message."""
+        self.document.hold("combine")
+        try:
+            draw()
+        finally:
+            self.document.unhold()
+
+    def _drawn(self) -> None:
+        """Draw what the address says."""
+        self._due = False
+        self.together(self.draw)
+
+    def _asked(self, message: str) -> None:
+        """Show what the page's address asks for."""
+        found = _told(message)
+        if isinstance(found, str):
+            self.follow(read_address(found, self.names))
+
+    def _changed(self, message: str) -> None:
+        """Show something otherwise."""
+        found = _told(message)
+        if isinstance(found, dict):
+            self.follow(changed(self.address, found, self.names))
+
+
+def _told(message: str) -> object:
+    """Return what the page said; None for nonsense."""
+    try:
+        _, found = json.loads(message)
+    except (ValueError, TypeError):
+        return None
+    return found
