@@ -96,7 +96,7 @@ def planned(experiment: Experiment) -> tuple[str, ...]:
     """
     names = [name for variant in experiment.variants() for name in phases(variant)]
     replayed = experiment.replay is not None and "free_from" in experiment.replay
-    if replayed or (experiment.runtime_means != "isolated" and experiment.model != "assumed"):
+    if replayed or (experiment.runtime_means == "baseline" and experiment.model != "assumed"):
         names = [_REFERENCE, *names]
     return tuple(names)
 
@@ -118,13 +118,13 @@ def with_reference_runtimes(
     Turn the log's run times into reference run times.
 
     `experiment`: its `runtime_means` says what the log's run times stand for. Result: unchanged for
-    ``"isolated"``. For ``"baseline"`` one pass under Baseline (first-free and D-mod-k) with the run
-    times read as isolated ones, then each divided by the job's mean slowdown in that pass; the pass
-    is not iterated. The model `assumed` knows that slowdown without a pass.
+    ``"isolated"`` and ``"alone"``. For ``"baseline"`` one pass under Baseline (first-free and
+    D-mod-k) with the run times read as isolated ones, then each divided by the job's mean slowdown
+    in that pass; the pass is not iterated. The model `assumed` knows that slowdown without a pass.
     """
     if parts.record is not None:
         return _recorded_work(experiment, parts, progress) if parts.free_from_s < inf else parts
-    if experiment.runtime_means == "isolated":
+    if experiment.runtime_means != "baseline":
         return parts
     factor = baseline_slowdowns(experiment, parts)
     if factor is None:

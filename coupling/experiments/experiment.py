@@ -66,7 +66,7 @@ class Experiment:
     seeds : mapping of str to int, optional
         Seeds of parts that shall not follow from `seed`: ``workload`` (generators),
         ``communication``, ``routing``, ``allocator``, ``model``.
-    runtime_means : {"isolated", "baseline"}
+    runtime_means : {"isolated", "baseline", "alone"}
         What the log's run time stands for.
     self_check : bool, default True
         Also run the same schedule on an infinite network, to show what the network costs.

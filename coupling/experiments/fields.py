@@ -15,7 +15,7 @@ from netsim.topology.base import Topology
 from scheduler.allocators import ALIASES
 
 ESTIMATES = ("requested", "runtime")
-RUNTIME_MEANS = ("isolated", "baseline")
+RUNTIME_MEANS = ("isolated", "baseline", "alone")
 UNKNOWN = ("skip", "stop")
 DEFAULT_ALLOCATOR = "first-free"
 PLACES: Mapping[str, Mapping[str, str]] = {

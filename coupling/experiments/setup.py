@@ -52,6 +52,7 @@ class Setup:
             experiment.fairness,
             experiment.model_options,
             experiment.all_seeds["model"],
+            of_alone=experiment.runtime_means == "alone",
         )
         with placed(f"{experiment.source}: [network]"):
             demand_pools(scene.topology, ExperimentError)

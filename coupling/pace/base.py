@@ -31,6 +31,8 @@ class Scene:
         Of the model.
     seed : int
         Of the model's draws.
+    of_alone : bool, default False
+        Run times of the jobs are those alone on their placement.
     """
 
     topology: Topology
@@ -40,6 +42,7 @@ class Scene:
     fairness: str
     options: Mapping[str, Any]
     seed: int
+    of_alone: bool = False
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -1,6 +1,7 @@
 """NetworkPace: running jobs slow each other down through the links they share."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from coupling.errors import CouplingError
 from fabricsim.checking import shortened, wrong
@@ -26,6 +27,9 @@ class NetworkPace:
     model : ContentionModel or None
         Predicts interference; None: an infinite network (the model `null`), on which
         interference and placement factor are 1.
+    of_alone : bool, default False
+        Run times of jobs are those alone on their placement, which then costs them nothing more;
+        otherwise those on an ideal one.
 
     Attributes
     ----------
@@ -37,7 +41,14 @@ class NetworkPace:
         Whether jobs own links, of those that communicated so far.
     """
 
-    def __init__(self, topology: Topology, routing: Routing, model: ContentionModel | None) -> None:
+    def __init__(
+        self,
+        topology: Topology,
+        routing: Routing,
+        model: ContentionModel | None,
+        *,
+        of_alone: bool = False,
+    ) -> None:
         demand_topology(topology, CouplingError)
         if not callable(getattr(routing, "routes", None)):
             raise wrong("routing", "a Routing (see make_routing)", routing, CouplingError)
@@ -46,6 +57,7 @@ class NetworkPace:
         self.topology, self.routing, self.model = topology, routing, model
         self.entered: dict[int, PlacedTraffic] = {}
         self.owned: set[bool] = set()
+        self._of_alone = of_alone
         self._traffic_of = TrafficOf(topology, routing)
         self._placement_factor: dict[int, float] = {}  # of the jobs on the network
 
@@ -82,6 +94,8 @@ class NetworkPace:
         placed = self._traffic_of(job.communication, partition)
         if placed is None:
             return FULL_PACE
+        if self._of_alone:  # an iteration is as long as the log has it
+            placed = replace(placed, ideal_s=placed.alone_s)
         self.owned.add(partition.links is not None)
         self.entered[job.id] = placed
         self._placement_factor[job.id] = placed.placement_factor

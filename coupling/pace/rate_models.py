@@ -40,7 +40,7 @@ class Emergent:
         del allocator
         scene = self._scene
         model = self._fresh.pop() if self._fresh else self._model()
-        network = NetworkPace(scene.topology, scene.routing, model)
+        network = NetworkPace(scene.topology, scene.routing, model, of_alone=scene.of_alone)
         return Pacing(network, network=network)
 
     def _model(self) -> ContentionModel | None:

@@ -30,6 +30,8 @@ _RUNTIME_MEANS = {
     "baseline": "The run time in the log is taken as that of an ordinary run: it is divided by "
     "the mean slowdown of the job in one pass under Baseline (first-free placement, D-mod-k), "
     "which is not iterated.",
+    "alone": "The run time in the log is taken as that of the job alone where it is placed: only "
+    "interference comes on top of it, and no placement is better than another.",
 }
 _ESTIMATES = {
     "runtime": "Backfilling knows run times (of the log), as if users guessed them exactly; the "

@@ -4,9 +4,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import pandas as pd
+
 from coupling.sweeps.plan import Plan
 from coupling.sweeps.running import Bench
-from coupling.sweeps.store import Store
+from coupling.sweeps.store import Store, classes_of, jobs_of
 
 _PILOT_JOBS = 200
 
@@ -66,8 +68,9 @@ def estimate(plan: Plan, folder: Path) -> Estimate:
         experiment = plan.experiment(index)
         bench.pilot(experiment, 2)  # compiles what there is to compile
         result, s_per_job, n_jobs = bench.pilot(experiment, _PILOT_JOBS)
-        kept = result.jobs.drop(columns="nodes") if plan.spec.design.jobs else result.jobs[:1]
-        n_bytes = len(kept.to_parquet(index=False)) / len(kept) * n_jobs
+        n_bytes = float(_packed(classes_of(result.jobs)))  # hardly grows with the jobs
+        if plan.spec.design.jobs:
+            n_bytes += _packed(jobs_of(result)) / len(result.jobs) * n_jobs
         of_policy[policy] = (s_per_job * n_jobs, n_bytes)
     for index in pending:
         here = of_policy[_policy(plan, index)]
@@ -80,6 +83,11 @@ def warm(plan: Plan, pending: Sequence[int]) -> None:
     bench = Bench()
     for index in _one_per_policy(plan, pending).values():
         bench.pilot(plan.experiment(index), 2)
+
+
+def _packed(table: pd.DataFrame) -> int:
+    """Return the bytes of a table as a file."""
+    return len(table.to_parquet(index=False))
 
 
 def _size(store: Store, plan: Plan, index: int) -> int:

@@ -78,11 +78,11 @@ def with_values(
     `folder`: where relative paths start.
     """
     changed = deepcopy(dict(tables))
-    if any(name.startswith("communication.rule") for name in values):
-        _write_out_profile(changed, folder)
     for name in sorted(values, key=lambda name: name.count(".")):  # whole tables before their keys
         if name == DRAW:
             continue
+        if name.startswith("communication.rule"):
+            _write_out_profile(changed, folder)
         value = deepcopy(values[name])
         if isinstance(value, dict):
             value.pop(LABEL, None)

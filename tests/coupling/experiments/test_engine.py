@@ -111,6 +111,39 @@ def test_baseline_reading_makes_an_ordinary_run_take_what_the_log_says(experimen
     np.testing.assert_allclose(ours, first["runtime_reference_s"] / first["slowdown"])
 
 
+def test_read_as_alone_run_times_hold_what_the_placement_costs(experiment):
+    """Isolated jobs then end as on an infinite network; jobs that share links still lose time."""
+    alone, null = (
+        run(experiment(allocator="jigsaw", self_check=False, **reading)).jobs
+        for reading in ({"runtime_means": "alone"}, {"model": "null"})
+    )
+    shared = run(experiment(allocator="random", runtime_means="alone", self_check=False)).jobs
+
+    np.testing.assert_array_equal(alone["end_s"], null["end_s"])
+    assert (shared["placement_factor"] == 1.0).all()
+    assert shared["interference"].mean() > 1.005
+    np.testing.assert_array_equal(shared["slowdown"], shared["interference"])
+
+
+def test_read_as_alone_a_job_sends_so_much_less_as_its_placement_stretches_an_iteration(experiment):
+    """It runs as long as the log says, in fewer iterations."""
+    pairs = {"pattern": {"name": "pairs"}, "comm_fraction": 1.0, "bytes_per_flow": "1 MiB"}
+    base = experiment(
+        communication={"version": 1, "rule": [pairs]}, allocator="first-free", self_check=False
+    )
+    parts = assemble(base)
+    job = max(parts.workload.jobs, key=lambda one: one.n_nodes)
+    parts = replace(parts, workload=replace(parts.workload, jobs=(job,)))
+
+    ideal = run_parts(base, parts)
+    alone = run_parts(replace(base, runtime_means="alone"), parts)
+
+    (factor,) = ideal.jobs["placement_factor"]
+    assert factor > 1.1
+    np.testing.assert_allclose(ideal.links["bytes"], alone.links["bytes"] * factor)
+    assert alone.jobs["end_s"].item() == job.runtime_s
+
+
 def test_jobs_whose_latency_leaves_no_time_to_send_are_counted(experiment):
     """One message of 2 s latency in iterations of 5 s: half of that is enough, a fifth is not."""
     rule = {"pattern": {"name": "ring"}, "iteration": 5.0, "comm_fraction": 0.2}

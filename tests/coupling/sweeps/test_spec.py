@@ -77,6 +77,24 @@ def test_every_kind_of_factor_reaches_the_experiment():
     assert one.workload["mean_nodes"] == 2
 
 
+def test_profiles_may_vary_together_with_a_field_of_their_rules(tmp_path):
+    """Each profile is written out, whatever the base has, before its rules are changed."""
+    rule = '[[rule]]\npattern = {name = "PATTERN"}\ncomm_fraction = 0.9\nbytes_per_flow = "1 MiB"\n'
+    for pattern in ("pairs", "ring"):
+        text = "version = 1\n" + rule.replace("PATTERN", pattern)
+        (tmp_path / f"{pattern}.toml").write_text(text)
+    named = [{"profile": "pairs.toml", "label": "far"}, {"profile": "ring.toml"}]
+    varied = {"communication": named, "communication.rule.*.comm_fraction": [0.1, 0.5]}
+
+    made = spec(varied, folder=tmp_path)
+
+    found = [one.communication["rule"][0] for one in experiments(made)]
+    assert [(rule["pattern"]["name"], rule["comm_fraction"]) for rule in found] == [
+        ("pairs", 0.1), ("pairs", 0.5), ("ring", 0.1), ("ring", 0.5),
+    ]  # fmt: skip
+    assert list(made.labels["communication"].values()) == ["far", "ring.toml"]
+
+
 def test_policies_of_one_draw_stand_together_and_share_its_seeds():
     """Common random numbers: what differs between two policies is the policy."""
     made = spec({"scheduler.allocator": ["ta", "random"], "run.seed": [1, 2]})

@@ -258,6 +258,16 @@ def test_an_estimate_is_of_the_cells_that_are_missing(spec, done, tmp_path):
     assert not (tmp_path / "new").exists()
 
 
+def test_an_estimate_without_job_tables_does_not_grow_with_the_jobs(small, tmp_path):
+    """A cell then keeps sums by day, size and pattern, here a file of a few KiB."""
+    text = small.read_text().replace("n_jobs = 40", "n_jobs = 4000")
+    small.write_text(text.replace("[sweep]", "[sweep]\njobs = false"))
+
+    found = estimate(make_plan(Spec.read(small)), tmp_path / "new")
+
+    assert found.disk_bytes < 8 * 20_000
+
+
 def test_a_directory_of_something_else_is_left_alone(spec, tmp_path):
     (tmp_path / "notes.txt").write_text("mine")
 
