@@ -61,7 +61,10 @@ def test_resolved_tables_read_back_to_the_same_experiment(tmp_path):
         ),
         (MINIMAL + "[scheduler]\nallocator = 3\n", r"\[scheduler\] allocator: expected a text"),
         (MINIMAL + "[run]\nseed = 1.5\n", r"\[run\] seed: expected a whole number from 0, got 1.5"),
-        (MINIMAL + '[run]\nruntime_means = "x"\n', "expected one of isolated, baseline, alone, got 'x'"),
+        (
+            MINIMAL + '[run]\nruntime_means = "x"\n',
+            "expected one of isolated, baseline, alone, got 'x'",
+        ),
         (MINIMAL + "[run]\nself_check = 1\n", "self_check: expected true or false, got 1"),
         (MINIMAL + "[compare]\nallocators = 'ta'\n", "allocators: expected a list of different"),
         (MINIMAL + "[compare]\nallocators = ['ta', 'ta']\n", "expected a list of different names"),
