@@ -60,7 +60,7 @@ class Allocation:
     """
     A job placed on a machine, as bit masks per group of nodes.
 
-    A group is a leaf of a fat-tree, or a block of 64 consecutive nodes elsewhere.
+    A group is a leaf of a tree of switches, or a block of 64 consecutive nodes elsewhere.
 
     Parameters
     ----------
@@ -115,7 +115,10 @@ class Allocation:
         width = self.geometry.nodes_per_leaf
         held = [leaf * width + bit for leaf, mask, _ in self.leaves for bit in bits(mask)]
         held.sort()
-        return np.array(held[: len(held) - self.idle], dtype=np.int64)
+        places = np.array(held[: len(held) - self.idle], dtype=np.int64)
+        if self.geometry.node_at is None:
+            return places
+        return np.sort(self.geometry.nodes(places))
 
     def partition(self) -> Partition:
         """

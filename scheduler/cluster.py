@@ -44,10 +44,11 @@ class Cluster:
     """
     Free nodes and links of a machine, and the allocations that hold the rest.
 
-    On a fat-tree a *group* is a leaf and a *pod* a two-level subtree; on other machines a
-    group is a block of 64 consecutive nodes, all in one pod, without links. Where nodes have
-    several rails, a group is the nodes that share their leaves, and no links are kept. Nodes
-    that take no jobs and links that carry nothing are never free.
+    On a fat-tree a *group* is a leaf and a *pod* a two-level subtree; on other machines all groups
+    are in one pod, without links: leaves of a tree of switches, else blocks of 64 consecutive nodes
+    (see `Geometry`). Where nodes of a fat-tree have several rails, a group is the nodes that share
+    their leaves, and no links are kept. Nodes that take no jobs and links that carry nothing are
+    never free.
 
     Parameters
     ----------
@@ -135,8 +136,8 @@ class Cluster:
             self.leaf_links = (0,) * self.n_leaves
         self.leaf_free = [0] * self.n_leaves
         self.pod_free = [0] * self.n_pods
-        for node in fabric.usable_nodes.tolist():
-            leaf, bit = divmod(node, self.nodes_per_leaf)
+        for place in self.geometry.places(fabric.usable_nodes).tolist():
+            leaf, bit = divmod(place, self.nodes_per_leaf)
             self.leaf_free[leaf] |= 1 << bit
             self.pod_free[leaf // self.leaves_per_pod] += 1
         self.leaf_nodes = tuple(self.leaf_free)
@@ -168,7 +169,8 @@ class Cluster:
         found = [
             leaf * width + node for leaf, mask in enumerate(self.leaf_free) for node in bits(mask)
         ]
-        return np.array(found, dtype=np.int64)
+        places = np.array(found, dtype=np.int64)
+        return places if self.geometry.node_at is None else np.sort(self.geometry.nodes(places))
 
     def place(self, allocation: Allocation) -> None:
         """

@@ -3,10 +3,14 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+import numpy as np
+
 from fabricsim.checking import shortened
+from netsim.arrays import Ints
 from netsim.topology.base import Topology
 from netsim.topology.demand import demand_topology
 from netsim.topology.fattree import FatTree
+from netsim.topology.hierarchy import Hierarchy, hierarchy_of
 from scheduler.errors import AllocationError
 
 BLOCK = 64  # nodes of a group on a machine that is no fat-tree
@@ -15,10 +19,11 @@ BLOCK = 64  # nodes of a group on a machine that is no fat-tree
 @dataclass(frozen=True, slots=True, eq=False)
 class Geometry:
     """
-    A machine as allocations see it: nodes by number, in groups of equal size.
+    A machine as allocations see it: nodes at places, in groups of equal size.
 
-    On a fat-tree a *group* is a leaf and a *pod* a two-level subtree; on other machines a group
-    is a block of 64 consecutive nodes, all in one pod.
+    On a fat-tree a *group* is a leaf and a *pod* a two-level subtree. On another tree of switches a
+    group is a leaf too, with empty places where it has fewer nodes than the largest one, all in one
+    pod. On other machines it is a block of 64 consecutive nodes.
 
     Parameters
     ----------
@@ -28,12 +33,22 @@ class Geometry:
         Nodes of a group.
     leaves_per_pod, n_pods : int
         Groups of a pod, and pods.
+    hierarchy : Hierarchy or None
+        Of a tree of switches that is no fat-tree; its leaves are the first groups.
+    node_at : (P,) int array or None
+        Node at each place, group by group, -1 at empty ones; None where places are numbered as
+        nodes.
+    place_of : (n_nodes,) int array or None
+        Place of each node.
     """
 
     fabric: Topology
     nodes_per_leaf: int
     leaves_per_pod: int
     n_pods: int
+    hierarchy: Hierarchy | None = None
+    node_at: Ints | None = None
+    place_of: Ints | None = None
 
     @classmethod
     def of(cls, fabric: Topology) -> "Geometry":
@@ -58,7 +73,10 @@ class Geometry:
         demand_topology(fabric, AllocationError)
         if isinstance(fabric, FatTree):
             return cls(fabric, fabric.nodes_per_leaf, fabric.leaves_per_pod, fabric.n_pods)
-        return cls(fabric, BLOCK, -(-fabric.n_nodes // BLOCK), 1)
+        hierarchy = hierarchy_of(fabric)
+        if hierarchy is None:
+            return cls(fabric, BLOCK, -(-fabric.n_nodes // BLOCK), 1)
+        return _by_leaves(fabric, hierarchy)
 
     def __repr__(self) -> str:
         """Return one line."""
@@ -87,7 +105,119 @@ class Geometry:
             Mask of the nodes in each group that has some.
         """
         width, masks = self.nodes_per_leaf, dict[int, int]()
-        for node in nodes:
-            leaf, bit = divmod(node, width)
+        if self.place_of is not None:
+            nodes = self.place_of[list(nodes)].tolist()
+        for place in nodes:
+            leaf, bit = divmod(place, width)
             masks[leaf] = masks.get(leaf, 0) | 1 << bit
         return masks
+
+    @property
+    def in_parts(self) -> bool:
+        """Whether some nodes of a tree that is not regular share no switch, however high."""
+        found = self.hierarchy
+        if found is None:
+            return False
+        return bool(found.leaf.min(initial=0) < 0 or found.level.min(initial=1) < 0)
+
+    def sizes(self) -> list[int]:
+        """
+        Return the places of groups that have a node.
+
+        Returns
+        -------
+        list of int
+            Of each group; they come first in it. All places where they are numbered as nodes.
+        """
+        if self.node_at is None:
+            return [self.nodes_per_leaf] * self.n_leaves
+        there = self.node_at.reshape(-1, self.nodes_per_leaf) >= 0
+        sizes: list[int] = np.count_nonzero(there, axis=1).tolist()
+        return sizes
+
+    def numbers(self, group: int, members: Iterable[int]) -> list[int]:
+        """
+        Return the nodes of a group.
+
+        Parameters
+        ----------
+        group : int
+            Group.
+        members : iterable of int
+            Bits of the nodes.
+
+        Returns
+        -------
+        list of int
+            Nodes, in the order given.
+        """
+        first = group * self.nodes_per_leaf
+        if self.node_at is None:
+            return [first + bit for bit in members]
+        nodes: list[int] = self.node_at[[first + bit for bit in members]].tolist()
+        return nodes
+
+    def groups(self, nodes: Ints) -> Ints:
+        """
+        Return the groups of nodes.
+
+        Parameters
+        ----------
+        nodes : (n,) int array
+            Nodes.
+
+        Returns
+        -------
+        (n,) int array
+            Their groups.
+        """
+        return self.places(nodes) // self.nodes_per_leaf
+
+    def places(self, nodes: Ints) -> Ints:
+        """
+        Return the places of nodes.
+
+        Parameters
+        ----------
+        nodes : (n,) int array
+            Nodes.
+
+        Returns
+        -------
+        (n,) int array
+            Their places: group times `nodes_per_leaf` plus bit.
+        """
+        return nodes if self.place_of is None else self.place_of[nodes]
+
+    def nodes(self, places: Ints) -> Ints:
+        """
+        Return the nodes at places.
+
+        Parameters
+        ----------
+        places : (n,) int array
+            Places that have a node.
+
+        Returns
+        -------
+        (n,) int array
+            Nodes.
+        """
+        return places if self.node_at is None else self.node_at[places]
+
+
+def _by_leaves(fabric: Topology, hierarchy: Hierarchy) -> Geometry:
+    """Give each leaf a group, and nodes that hang on no switch further ones."""
+    n_leaves = hierarchy.switch.size
+    size = np.bincount(hierarchy.leaf[hierarchy.leaf >= 0], minlength=n_leaves)
+    width = int(size.max())
+    alone = np.cumsum(hierarchy.leaf < 0) - 1
+    group = np.where(hierarchy.leaf < 0, n_leaves + alone // width, hierarchy.leaf)
+    order = np.argsort(group, kind="stable")
+    first = np.searchsorted(group[order], group[order])
+    place_of = np.empty(fabric.n_nodes, dtype=np.int64)
+    place_of[order] = group[order] * width + np.arange(order.size) - first
+    groups = int(group.max()) + 1
+    node_at = np.full(groups * width, -1, dtype=np.int64)
+    node_at[place_of] = np.arange(fabric.n_nodes)
+    return Geometry(fabric, width, groups, 1, hierarchy, node_at, place_of)

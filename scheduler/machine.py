@@ -63,7 +63,8 @@ class Machine:
     @property
     def fits_by_count(self) -> bool:
         """Whether a job finds a place exactly when enough nodes are free."""
-        return self.limit is None and fits_by_count(self.allocator)
+        whole = not self.cluster.geometry.in_parts
+        return whole and self.limit is None and fits_by_count(self.allocator)
 
     def try_to_place(self, job: Job) -> Allocation | None:
         """

@@ -100,7 +100,7 @@ def leaf_switches(placement: Allocation, cluster: Cluster) -> int:
     Result: leaves of a tree, routers elsewhere; the first one of a node with several rails.
     """
     fabric = cluster.fabric
-    if isinstance(fabric, FatTree):
+    if isinstance(fabric, FatTree) or cluster.geometry.hierarchy is not None:
         return len(placement.leaves)
     nodes = placement.nodes()
     up = np.flatnonzero(np.isin(fabric.link_tail, nodes))

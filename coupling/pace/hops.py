@@ -7,14 +7,13 @@ import numpy as np
 
 from netsim.arrays import Ints
 from netsim.contention.compared.leaves import (
-    common_switch_level,
     contention_factor,
     effective_hops,
     step_costs,
 )
 from netsim.topology.fattree import FatTree
 from scheduler.allocation import Allocation
-from scheduler.allocators.leaves.leafwise import switch_above
+from scheduler.allocators.leaves.leafwise import switch_levels
 from scheduler.cluster import Cluster
 from scheduler.observer import Observer
 from scheduler.rates import Pace
@@ -43,7 +42,7 @@ class HopLedger(Observer):
     Parameters
     ----------
     cluster : Cluster
-        The machine; a fat-tree, or nothing is noted.
+        The machine; a tree of switches, or nothing is noted.
 
     Notes
     -----
@@ -58,10 +57,12 @@ class HopLedger(Observer):
         self._spread: dict[int, _Spread] = {}
         self._waiting: list[_Placed] = []
         self._n_waiting = 0
-        self._is_tree = isinstance(cluster.fabric, FatTree)
-        if isinstance(cluster.fabric, FatTree):
+        geometry = cluster.geometry
+        whole = geometry.hierarchy is not None and not geometry.in_parts
+        self._is_tree = isinstance(cluster.fabric, FatTree) or whole
+        if self._is_tree:
             self._nodes = np.array([mask.bit_count() for mask in cluster.leaf_nodes])
-            self._above = switch_above(cluster.fabric)
+            self._levels = switch_levels(geometry)
 
     def changed(
         self,
@@ -83,7 +84,7 @@ class HopLedger(Observer):
         """
         Return the communication costs.
 
-        Result: by id of the jobs that send messages; None where the machine is no fat-tree.
+        Result: by id of the jobs that send messages; None where the machine is no tree.
         """
         self._settle()
         return self._costs if self._is_tree else None
@@ -108,7 +109,7 @@ class HopLedger(Observer):
         if order is None:
             slot = np.repeat(np.arange(len(leaves)), counts)
         else:
-            slot = np.searchsorted(leaves, allocation.nodes() // allocation.geometry.nodes_per_leaf)
+            slot = np.searchsorted(leaves, allocation.geometry.groups(allocation.nodes()))
         comm = [self._comm[leaf] for leaf in leaves]
         self._waiting.append(_Placed(job.id, flows, slot, leaves, comm))
         self._n_waiting += flows.src.size
@@ -128,7 +129,7 @@ class HopLedger(Observer):
             for job, base in zip(waiting, first, strict=True)
         ]
         leaf_i, leaf_j = (np.concatenate(side) for side in zip(*pairs, strict=True))
-        level = common_switch_level(leaf_i, leaf_j, self._above[:, leaf])
+        level = self._levels(leaf[leaf_i], leaf[leaf_j])
         contention = contention_factor(leaf_i, leaf_j, comm, self._nodes[leaf])
         hops = effective_hops(2 * level, contention)
         n_steps = [int(job.flows.step[-1]) + 1 for job in waiting]
@@ -144,7 +145,7 @@ def _spread(allocation: Allocation) -> _Spread:
     """Return the leaves on which a job runs; the nodes that it only holds are its last."""
     if allocation.order is not None and not allocation.idle:
         nodes: Ints = np.unique(np.array(allocation.order))
-        own, sizes = np.unique(nodes // allocation.geometry.nodes_per_leaf, return_counts=True)
+        own, sizes = np.unique(allocation.geometry.groups(nodes), return_counts=True)
         return own.tolist(), sizes.tolist()
     placed = sorted(allocation.leaves)
     leaves = [leaf for leaf, _, _ in placed]

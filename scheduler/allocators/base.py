@@ -25,8 +25,8 @@ class Allocator(Protocol):
         Freeing nodes or links never turns a placement into a refusal.
     fits_by_count : bool
         It refuses a job only where fewer nodes are free than the job wants: queue policies
-        count then instead of asking. May be left out where it does not hold, and has to be
-        said again by a class with an `allocate` of its own.
+        count then instead of asking, unless parts of the machine are not joined. May be left out
+        where it does not hold, and has to be said again by a class with an `allocate` of its own.
     """
 
     name: ClassVar[str]

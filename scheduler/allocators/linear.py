@@ -1,10 +1,12 @@
 """Baseline: the lowest-numbered free nodes, or a run of consecutive ones."""
 
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import ClassVar
 
 from scheduler.allocation import Allocation, lowest
 from scheduler.allocators.base import check_size, now_or_later
+from scheduler.allocators.ordering import allocation_of
 from scheduler.cluster import Cluster
 from scheduler.job import Job
 
@@ -31,6 +33,9 @@ class FirstFree:
         check_size(job, cluster)
         if job.n_nodes > cluster.n_free:
             return None
+        if cluster.geometry.node_at is not None:
+            nodes = cluster.free_nodes()[: job.n_nodes].tolist()
+            return allocation_of(job, nodes, cluster.geometry)
         leaves = []
         missing = job.n_nodes
         for leaf, mask in enumerate(cluster.leaf_free):
@@ -51,8 +56,10 @@ class Contiguous:
 
     Notes
     -----
-    Consecutive in the numbering of nodes: leaf by leaf on a fat-tree, row by row on a torus.
-    Jobs are kept together at the price of external fragmentation.
+    Consecutive in the numbering of nodes: leaf by leaf on a fat-tree, row by row on a torus. On a
+    tree that is not regular, leaf by leaf as well, whatever numbers its file gave the nodes, and
+    a leaf with few nodes leaves no gap. Jobs are kept together at the price of external
+    fragmentation.
     """
 
     name: ClassVar[str] = "contiguous"
@@ -65,10 +72,10 @@ class Contiguous:
         check_size(job, cluster)
         if job.n_nodes > cluster.n_free:
             return None
-        width = cluster.nodes_per_leaf
+        sizes = cluster.geometry.sizes()
         starts = 0  # nodes from which on `length` nodes are free
-        for mask in reversed(cluster.leaf_free):
-            starts = starts << width | mask
+        for size, mask in zip(reversed(sizes), reversed(cluster.leaf_free), strict=True):
+            starts = starts << size | mask
         length = 1
         while length < job.n_nodes and starts:
             more = min(length, job.n_nodes - length)
@@ -78,12 +85,14 @@ class Contiguous:
             return now_or_later(None, self.name, job, cluster)
         first = lowest(starts, 1).bit_length() - 1
         end = first + job.n_nodes
+        begins = zip(accumulate(sizes, initial=0), sizes, strict=False)
         return Allocation(
             job,
             cluster.geometry,
             tuple(
-                (leaf, _span(first - leaf * width, end - leaf * width, width), 0)
-                for leaf in range(first // width, (end - 1) // width + 1)
+                (leaf, _span(first - begin, end - begin, size), 0)
+                for leaf, (begin, size) in enumerate(begins)
+                if begin < end and first < begin + size
             ),
         )
 

@@ -112,7 +112,7 @@ def node_order(name: str, fabric: Topology) -> NodeOrder:
     """
     node = ORDERINGS[name](fabric)
     geometry = Geometry.of(fabric)
-    group, bit = np.divmod(node, geometry.nodes_per_leaf)
+    group, bit = np.divmod(geometry.places(node), geometry.nodes_per_leaf)
     return NodeOrder(geometry, node, group * (-(-geometry.nodes_per_leaf // 8) * 8) + bit)
 
 

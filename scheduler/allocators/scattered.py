@@ -10,6 +10,7 @@ from netsim.kernelcache import load_kernels
 from scheduler.allocation import Allocation
 from scheduler.allocators.base import check_size
 from scheduler.allocators.choices import check_count
+from scheduler.allocators.ordering import allocation_of
 from scheduler.cluster import Cluster
 from scheduler.job import Job
 
@@ -52,11 +53,13 @@ class Scattered:
         check_size(job, cluster)
         if job.n_nodes > cluster.n_free:
             return None
+        if cluster.geometry.node_at is not None:
+            return self._by_number(job, cluster)
         if cluster.n_free <= _MOST_COMPILED and cluster.nodes_per_leaf <= _WORD:
             return self._compiled(job, cluster)
         width = -(-cluster.nodes_per_leaf // 8)
         free = _rows_of_bits(cluster.leaf_free, width)
-        rng = np.random.default_rng((self.seed, job.id % _ID_RANGE))
+        rng = self._rng(job)
         drawn = np.zeros(free.size, dtype=bool)
         drawn[rng.choice(np.flatnonzero(free), job.n_nodes, replace=False)] = True
         packed = np.packbits(drawn, bitorder="little").tobytes()
@@ -69,6 +72,15 @@ class Scattered:
                 for leaf in leaves
             ),
         )
+
+    def _rng(self, job: Job) -> np.random.Generator:
+        """Return the generator of a job's draw."""
+        return np.random.default_rng((self.seed, job.id % _ID_RANGE))
+
+    def _by_number(self, job: Job, cluster: Cluster) -> Allocation:
+        """Draw among the free nodes by number, where places are numbered otherwise."""
+        drawn = self._rng(job).choice(cluster.free_nodes(), job.n_nodes, replace=False)
+        return allocation_of(job, np.sort(drawn).tolist(), cluster.geometry)
 
     def _compiled(self, job: Job, cluster: Cluster) -> Allocation:
         """Return the same nodes by compiled code: making a generator costs more than drawing."""

@@ -8,7 +8,8 @@ from scheduler.allocation import Allocation
 from scheduler.allocators.choices import check_choice
 from scheduler.allocators.leaves.balanced import Balanced
 from scheduler.allocators.leaves.greedy import Greedy
-from scheduler.allocators.leaves.leafwise import placement_cost, tree_of
+from scheduler.allocators.leaves.leafwise import placement_cost
+from scheduler.allocators.leaves.lowest import require_switches
 from scheduler.cluster import Cluster
 from scheduler.job import Job
 
@@ -51,7 +52,7 @@ class Adaptive:
 
     def allocate(self, job: Job, cluster: Cluster) -> Allocation | None:
         """Return free nodes below the lowest switch that has enough."""
-        tree_of(cluster, self.name)
+        require_switches(cluster, self.name)
         balanced = Balanced().allocate(job, cluster)
         greedy = Greedy().allocate(job, cluster)
         if (

@@ -11,6 +11,7 @@ from netsim.contention.base import Traffic
 from netsim.contention.constants import bytes_per_link
 from netsim.contention.events.fast import Fast
 from netsim.routings import ROUTINGS, make_routing
+from netsim.topology.base import Topology
 from netsim.topology.fattree import FatTree
 from scheduler.allocation import Allocation
 from scheduler.allocators.base import Allocator
@@ -18,7 +19,7 @@ from scheduler.allocators.choices import check_choice
 from scheduler.allocators.leaves.adaptive import Adaptive
 from scheduler.allocators.leaves.balanced import Balanced
 from scheduler.allocators.leaves.greedy import Greedy
-from scheduler.allocators.leaves.leafwise import tree_of
+from scheduler.allocators.leaves.lowest import require_switches
 from scheduler.allocators.leaves.slurm import SlurmBestFit
 from scheduler.allocators.linear import FirstFree
 from scheduler.cluster import Cluster
@@ -28,6 +29,7 @@ from scheduler.traffic import TrafficOf, rank_flows
 CANDIDATES: tuple[Allocator, ...] = (Balanced(), Greedy(), SlurmBestFit(), FirstFree())
 NEIGHBOURS = 24  # running jobs that are solved together with the new one
 MOST_MESSAGES = 50_000  # of an iteration: above, routing four placements takes seconds
+_OF_TREES, _OF_GRAPHS = "d-mod-k", "shortest"
 _TOLERANCE = 1e-4  # of the fixed point
 _BETTER = 1 - 1e-3  # smaller differences are below what the fixed point resolves
 
@@ -47,13 +49,15 @@ class _Load:
 class _Network:
     """What running jobs put on one fabric, kept while they run."""
 
-    tree: FatTree
+    tree: Topology
     traffic_of: TrafficOf
     known: dict[int, tuple[Allocation, _Load | None]] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, tree: FatTree, routing: str) -> "_Network":
+    def of(cls, tree: Topology, routing: str) -> "_Network":
         """Make the network of a fabric."""
+        if routing == _OF_TREES and not isinstance(tree, FatTree):
+            routing = _OF_GRAPHS
         return cls(tree, TrafficOf(tree, make_routing(routing, tree)))
 
     def load(self, allocation: Allocation, communication: Communication) -> _Load | None:
@@ -97,7 +101,8 @@ class EmergentAdaptive:
     Parameters
     ----------
     routing : str, default "d-mod-k"
-        Routing that the model assumes; that of the experiment.
+        Routing that the model assumes; that of the experiment. Where a tree is not regular,
+        `shortest` stands for `d-mod-k`.
 
     Notes
     -----
@@ -115,7 +120,7 @@ class EmergentAdaptive:
     monotone_in_free: ClassVar[bool] = True
     fits_by_count: ClassVar[bool] = True
 
-    routing: str = "d-mod-k"
+    routing: str = _OF_TREES
     _network: _Network | None = field(default=None, init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -124,7 +129,7 @@ class EmergentAdaptive:
 
     def allocate(self, job: Job, cluster: Cluster) -> Allocation | None:
         """Return the candidate placement that is predicted to cost the jobs least."""
-        tree = tree_of(cluster, self.name)
+        tree = require_switches(cluster, self.name)
         plain = SlurmBestFit().allocate(job, cluster)
         communication = job.communication
         if plain is None or communication is None or job.n_nodes == 1:
@@ -148,7 +153,7 @@ class EmergentAdaptive:
                 best = number
         return candidates[best]
 
-    def _network_of(self, tree: FatTree) -> _Network:
+    def _network_of(self, tree: Topology) -> _Network:
         """Return the network of the fabric at hand."""
         if self._network is None or self._network.tree is not tree:
             self._network = _Network.of(tree, self.routing)
@@ -164,7 +169,7 @@ def _different(placements: list[Allocation | None]) -> list[Allocation]:
     return list(kept.values())
 
 
-def _scores(candidates: list[_Load], running: Mapping[int, _Load], tree: FatTree) -> list[float]:
+def _scores(candidates: list[_Load], running: Mapping[int, _Load], tree: Topology) -> list[float]:
     """Return the node-weighted slowdowns of each candidate and its neighbours together."""
     model = Fast(tree, tolerance=_TOLERANCE)
     together = [candidates[0], *_neighbours(candidates, running)]

@@ -1,6 +1,6 @@
 """What the communication-aware allocators share: leaves below a switch, and nodes taken there."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import pairwise
 
 import numpy as np
@@ -16,10 +16,10 @@ from netsim.contention.compared.leaves import (
 from netsim.topology.fattree import FatTree
 from patterns.base import Pattern
 from scheduler.allocation import Allocation, bits, lowest
-from scheduler.allocators.base import check_size
-from scheduler.allocators.leaves.slurm import best_switch
+from scheduler.allocators.base import check_size, now_or_later
+from scheduler.allocators.leaves.lowest import lowest_switch, require_switches
 from scheduler.cluster import Cluster
-from scheduler.errors import AllocationError
+from scheduler.geometry import Geometry
 from scheduler.job import Job
 from scheduler.traffic import rank_flows
 
@@ -37,19 +37,15 @@ def free_leaves(job: Job, cluster: Cluster, allocator: str) -> dict[int, int] | 
     choose; as in Slurm, the one with the fewest free nodes is taken.
     """
     check_size(job, cluster)
-    tree = tree_of(cluster, allocator)
+    require_switches(cluster, allocator)
     if job.n_nodes > cluster.n_free:
         return None
-    counts = [mask.bit_count() for mask in cluster.leaf_free]
-    return {leaf: counts[leaf] for leaf in best_switch(job.n_nodes, counts, tree) if counts[leaf]}
-
-
-def tree_of(cluster: Cluster, allocator: str) -> FatTree:
-    """Return the fat-tree that a machine is."""
-    tree = cluster.fabric
-    if not isinstance(tree, FatTree):
-        raise AllocationError(f"allocator {allocator!r} needs a fat-tree, got {tree.name}.")
-    return tree
+    below = lowest_switch(job.n_nodes, cluster, allocator)
+    if below is None:
+        now_or_later(None, allocator, job, cluster)
+        return None
+    counts = {leaf: cluster.leaf_free[leaf].bit_count() for leaf in below}
+    return {leaf: count for leaf, count in counts.items() if count}
 
 
 def ratios(leaves: Sequence[int], cluster: Cluster) -> list[float]:
@@ -90,7 +86,7 @@ def take(job: Job, portions: Iterable[Portion], cluster: Cluster) -> Allocation:
         held = masks.get(leaf, 0)
         mask = lowest(cluster.leaf_free[leaf] & ~held, count)
         masks[leaf] = held | mask
-        order += [leaf * cluster.nodes_per_leaf + bit for bit in bits(mask)]
+        order += cluster.geometry.numbers(leaf, bits(mask))
     ascending = all(a < b for a, b in pairwise(order))
     leaves = tuple((leaf, mask, 0) for leaf, mask in masks.items())
     return Allocation(job, cluster.geometry, leaves, order=None if ascending else tuple(order))
@@ -105,24 +101,27 @@ def placement_cost(
     Result: equation (6) of Mishra20; 0 for a job that sends nothing.
     """
     flows = rank_flows(pattern, allocation.job.n_nodes)
-    leaf = allocation.nodes() // cluster.nodes_per_leaf
+    leaf = cluster.geometry.groups(allocation.nodes())
     comm = np.array(cluster.leaf_comm)
     if allocation.job.communication is not None:
         comm += np.bincount(leaf, minlength=comm.size)
     nodes = np.array([mask.bit_count() for mask in cluster.leaf_nodes])
     leaf_i, leaf_j = leaf[flows.src], leaf[flows.dst]
-    above = switch_above(tree_of(cluster, "adaptive"))
-    level = common_switch_level(leaf_i, leaf_j, above)
+    level = switch_levels(cluster.geometry)(leaf_i, leaf_j)
     hops = effective_hops(2 * level, contention_factor(leaf_i, leaf_j, comm, nodes))
     return communication_cost(flows.step, hops * flows.nbytes if hop_bytes else hops)
 
 
-def switch_above(tree: FatTree) -> Ints:
+def switch_levels(geometry: Geometry) -> Callable[[Ints, Ints], Ints]:
     """
-    Return the switches above the leaves of a tree, as `common_switch_level` wants them.
+    Return what tells the level of the lowest switch above pairs of leaves of a tree.
 
-    Result (H, L): row l: number of the group of switches at level l + 2 above each leaf.
+    Result: takes two arrays of leaves; 1 where both are one leaf.
     """
+    hierarchy, tree = geometry.hierarchy, geometry.fabric
+    if hierarchy is not None:
+        return lambda leaf_i, leaf_j: hierarchy.level[leaf_i, leaf_j]
+    assert isinstance(tree, FatTree)  # noqa: S101 (other machines have no leaves)
     widths = np.cumprod(tree.children[1:])
-    above: Ints = np.arange(tree.n_pods * tree.leaves_per_pod) // widths[:, np.newaxis]
-    return above
+    above: Ints = np.arange(geometry.n_leaves) // widths[:, np.newaxis]
+    return lambda leaf_i, leaf_j: common_switch_level(leaf_i, leaf_j, above)

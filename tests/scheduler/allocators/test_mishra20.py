@@ -317,7 +317,7 @@ def test_options_they_do_not_have_are_refused(name):
 
 @pytest.mark.parametrize("name", NAMES)
 def test_other_machines_are_refused_by_name(name):
-    with pytest.raises(AllocationError, match=f"allocator '{name}' needs a fat-tree, got torus"):
+    with pytest.raises(AllocationError, match=f"'{name}' needs a tree of switches, got torus"):
         make_allocator(name, {}, 1).allocate(talker(2), Cluster(build_torus((4, 4), "1 B/s")))
 
 
