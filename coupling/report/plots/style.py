@@ -26,6 +26,7 @@ HALF_WIDTH = (5.2, 3.0)  # inches; two beside each other on a wide page, one on 
 COLUMN_WIDTH = 3.4  # inches: one of two columns of a paper
 _DPI = 144  # of what is drawn as dots: maps, and fabrics of many cables
 _POINTS = 72  # to the inch, in which SVG and PDF measure
+_PAD = 3.0  # points between a picture and its edge
 _NOTHING: dict[str, dict[str, None]] = {  # dates and versions, which would change the bytes
     "svg": dict.fromkeys(("Date", "Creator", "Format", "Type")),
     "pdf": dict.fromkeys(("CreationDate", "Creator", "Producer")),
@@ -44,6 +45,10 @@ _STYLE: dict[Any, Any] = {
     "axes.titlelocation": "left",
     "axes.titlesize": 10,
     "axes.titleweight": "bold",
+    "figure.subplot.bottom": 0.17,  # where axes about end up: as many ticks as are measured
+    "figure.subplot.left": 0.12,
+    "figure.subplot.right": 0.99,
+    "figure.subplot.top": 0.9,
     "font.size": 9,
     "grid.alpha": 0.35,
     "grid.color": FAINT,
@@ -144,11 +149,29 @@ class Picture:
 
 
 def _lay_out(figure: Figure) -> None:
-    """Place the axes now: saving with an engine of layout draws everything twice."""
+    """Place the axes now: saving with an engine of layout, even "none", draws everything twice."""
     engine = figure.get_layout_engine()
-    if engine is not None:
+    figure.set_layout_engine(None)
+    if len(figure.axes) == 1 and not figure.legends and figure.axes[0].get_aspect() == "auto":
+        _fill(figure, figure.axes[0])
+    elif engine is not None:
         engine.execute(figure)
-        figure.set_layout_engine("none")
+
+
+def _fill(figure: Figure, axes: Axes) -> None:
+    """Let the only axes fill a figure; the engine measures all labels three times to do this."""
+    label = axes.get_tightbbox(for_layout_only=True)
+    if label is None:
+        return
+    inner, whole = axes.get_window_extent(), figure.bbox
+    pad = _PAD * figure.dpi / _POINTS
+    left, below = inner.x0 - label.x0 + pad, inner.y0 - label.y0 + pad
+    width = whole.width - left - (label.x1 - inner.x1 + pad)
+    height = whole.height - below - (label.y1 - inner.y1 + pad)
+    if width > 0 and height > 0:
+        axes.set_position(
+            (left / whole.width, below / whole.height, width / whole.width, height / whole.height)
+        )
 
 
 def _tidy(text: str, alt: str) -> str:
