@@ -91,7 +91,7 @@ def test_a_count_is_a_whole_number_from_1(wrong, monkeypatch, tmp_path, capsys):
 
 
 def test_a_folder_that_is_absent_is_refused(monkeypatch, tmp_path, capsys):
-    assert started("mishra", monkeypatch, tmp_path, "nowhere") == 2
+    assert started("packet_judge", monkeypatch, tmp_path, "nowhere") == 2
     assert "expected a folder, got 'nowhere'" in capsys.readouterr().err
 
 

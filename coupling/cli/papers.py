@@ -9,7 +9,7 @@ from coupling.cli.network import AsJson
 
 
 def paper(
-    name: Annotated[str, typer.Argument(help="pollard18, smith21, stoltzfus13 or yang.")],
+    name: Annotated[str, typer.Argument(help="pollard18, smith21, stoltzfus13, mishra20 or yang.")],
     quick: Annotated[
         bool, typer.Option("--quick", help="Small inputs that ship: minutes, no log needed.")
     ] = False,

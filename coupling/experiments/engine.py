@@ -217,9 +217,12 @@ def _coupled(setup: Setup, progress: Progress | None) -> _Coupled:
     pacing = setup.rates.begin(allocator)
     stopwatch, watchers = Stopwatch(), list[Observer]()
     costs = ledger = over_time = None
+    if pacing.network is not None or setup.rates.placement_costs:
+        costs = HopLedger(cluster)
+        watchers.append(costs)
     if pacing.network is not None:
-        costs, ledger = HopLedger(cluster), NetworkLedger(pacing.network)
-        watchers = [costs, ledger]
+        ledger = NetworkLedger(pacing.network)
+        watchers.append(ledger)
         if setup.experiment.links_timeline:
             over_time = LinkTimeline(pacing.network)
             watchers.append(over_time)

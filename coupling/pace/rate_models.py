@@ -5,6 +5,8 @@ from typing import Any, ClassVar
 
 from coupling.pace.assumed import AssumedPace, assumed_interference, assumption_of
 from coupling.pace.base import Pacing, RunRates, Scene
+from coupling.pace.cost_ratio import NAME as COST_RATIO
+from coupling.pace.cost_ratio import REFERENCE, CostPace, cost_ratio_of, fat_tree_of
 from coupling.pace.network import NetworkPace
 from netsim.contention.base import ContentionModel
 from netsim.contention_models import make_contention_model
@@ -146,7 +148,60 @@ class Stated:
         )
 
 
-RATE_MODELS: dict[str, type[RunRates]] = {"assumed": Stated, "null": Infinite}
+class Priced:
+    """
+    Run times as a placement is priced, without a network: the model `hop-cost-ratio`.
+
+    Parameters
+    ----------
+    scene : Scene
+        The run.
+
+    Raises
+    ------
+    ContentionError, ExperimentError
+        If an option or its value is unknown, or the machine is no fat-tree.
+    """
+
+    emergent: ClassVar[bool] = False
+    placement_costs: ClassVar[bool] = True
+    beside: ClassVar[str] = "priced, not simulated"
+
+    def __init__(self, scene: Scene) -> None:
+        self._tree = fat_tree_of(scene.topology)
+        self._ratio = cost_ratio_of(scene.options)
+
+    def begin(self, allocator: Allocator) -> Pacing:
+        """Begin a simulation."""
+        del allocator
+        return Pacing(CostPace(self._tree, self._ratio))
+
+    @classmethod
+    def baseline_slowdowns(
+        cls, jobs: Sequence[Job], options: Mapping[str, Any], seed: int
+    ) -> Mapping[int, float] | None:
+        """Let a simulation tell."""
+        del jobs, options, seed
+        return None
+
+    @classmethod
+    def described(
+        cls, model: str, routings: Sequence[str], fairness: str, options: Mapping[str, Any]
+    ) -> str:
+        """Say what the model is."""
+        del routings, fairness
+        return (
+            f"Contention model {model} (cost {cost_ratio_of(options).cost}): no network is "
+            "simulated; communication is said to take as long as the placement costs over that "
+            f"of {REFERENCE} in the same state."
+        )
+
+
+RATE_MODELS: dict[str, type[RunRates]] = {
+    "assumed": Stated,
+    "null": Infinite,
+    COST_RATIO: Priced,
+}
 """By the name of the model; under every other contention model slowdowns are `Emergent`."""
 
 

@@ -31,7 +31,7 @@ class ReadOptions(TypedDict, total=False):
 
     processors_per_node: int
     max_nodes: int | None
-    scale_nodes: int
+    scale_nodes: float
     arrivals: Literal["log", "zero"] | float
     window_s: tuple[Quantity, Quantity] | None
 
@@ -73,8 +73,9 @@ class Filters:
         A job has ceil(processors / this) nodes, where the log counts processors.
     max_nodes : int or None, default None
         Jobs larger than this (after scaling) are dropped.
-    scale_nodes : int, default 1
-        Factor on the nodes of every job (Pollard18, section IV-B: "2x", "3x").
+    scale_nodes : int or float, default 1
+        Factor on the nodes of every job (Pollard18, section IV-B: "2x", "3x"), or what divides
+        them: 0.25 is a quarter, rounded up.
     arrivals : "log", "zero" or float, default "log"
         Submit times as in the log, the first kept job at 0; all 0, in the order of the
         log; or as in the log times a factor (0.5: twice the load).
@@ -90,21 +91,33 @@ class Filters:
 
     processors_per_node: int = 1
     max_nodes: int | None = None
-    scale_nodes: int = 1
+    scale_nodes: float = 1
     arrivals: Literal["log", "zero"] | float = "log"
     window_s: tuple[Quantity, Quantity] | None = None
 
     def __post_init__(self) -> None:
         """Check the ranges."""
-        for name in ("processors_per_node", "scale_nodes", "max_nodes"):
+        for name in ("processors_per_node", "max_nodes"):
             value = getattr(self, name)
             if value is not None or name != "max_nodes":
                 checking.whole(name, value, 1, LARGEST, error=WorkloadError)
+        _scale(self.scale_nodes)
         if self.arrivals not in ("log", "zero") and not _factor(self.arrivals):
             expected = f"'log', 'zero' or a factor from {_FACTORS[0]:g} to {_FACTORS[1]:g}"
             raise checking.wrong("arrivals", expected, self.arrivals, WorkloadError)
         if self.window_s is not None:
             _window(self.window_s)
+
+
+def _scale(value: object) -> tuple[int, int]:
+    """Read the factor on sizes: what multiplies them, and what divides them."""
+    if not isinstance(value, float):
+        return checking.whole("scale_nodes", value, 1, LARGEST, error=WorkloadError), 1
+    parts = round(1.0 / value) if _FACTORS[0] <= value < 1.0 else 0
+    if not math.isclose(parts * value, 1.0, rel_tol=1e-9):
+        expected = "a whole number, or a part such as 0.5 or 0.25"
+        raise checking.wrong("scale_nodes", expected, value, WorkloadError)
+    return 1, parts
 
 
 def _factor(value: object) -> bool:
@@ -236,14 +249,15 @@ def _begin(records: Records, kept: NDArray[np.bool_], filters: Filters) -> float
     return records.begin_unix_s + float(records.submit_s[kept].min())
 
 
-def _scaled(n_nodes: Ints, factor: int, source: Source) -> Ints:
-    """Multiply sizes; refuse what does not fit into a number."""
+def _scaled(n_nodes: Ints, scale: float, source: Source) -> Ints:
+    """Multiply sizes, or divide and round up; refuse what does not fit into a number."""
+    factor, parts = _scale(scale)
     if len(n_nodes) and int(n_nodes.max()) * factor > LARGEST:
         raise WorkloadError(
             f"{source.name}: scale_nodes: expected jobs of at most {LARGEST} nodes, got "
             f"{int(n_nodes.max()) * factor}."
         )
-    return n_nodes * factor
+    return -(-n_nodes * factor // parts)
 
 
 def refine(workload: Workload, **options: Unpack[ReadOptions]) -> Workload:

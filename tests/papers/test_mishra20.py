@@ -1,21 +1,16 @@
 """Mishra20: what sections 4 to 6 claim, on its figures and on its logs."""
 
+from functools import lru_cache
+from pathlib import Path
+
 import numpy as np
 import pytest
-from measured.mishra import (
-    BINOMIAL,
-    DEFAULT,
-    LOGS,
-    MUST_WIN,
-    PAPER_HOURS,
-    RD,
-    RHVD,
-    continuous,
-    individual,
-    machine,
-    read_jobs,
-)
 
+from coupling.experiments.assembly import assemble
+from coupling.experiments.engine import run
+from coupling.papers.mishra20_individual import Effort, on_same_states
+from coupling.papers.mishra20_said import DEFAULT, PAPER_HOURS
+from coupling.papers.runs import specs_of
 from netsim.topology.fattree import build_fat_tree
 from patterns.algorithms import RecursiveDoubling, RecursiveHalvingVectorDoubling
 from scheduler.allocation import Allocation
@@ -25,7 +20,23 @@ from scheduler.cluster import Cluster
 from scheduler.job import Communication, Job
 
 FOLDER = "data/jobs/iitk-3000"
-INTREPID, THETA, MIRA = LOGS
+BETTER = ("balanced", "adaptive")  # than the default, and than greedy, says section 6.1
+LARGER = ("intrepid", "mira")
+
+
+@lru_cache
+def experiments(folder, log, pattern):
+    """Return the experiments of Table 3 for a log and a pattern, by allocator."""
+    spec = specs_of("mishra20", quick=False, logs=folder, changes=())[
+        "rhvd" if pattern == "RHVD" else "rd-binomial"
+    ]
+    found = {}
+    for values in spec.combinations:
+        told = spec.factors_of(values)
+        own = told.get("communication.rule.0.pattern", pattern)
+        if Path(values["workload.path"]).stem == log and own == pattern:
+            found[told["scheduler.allocator"]] = spec.experiment(values)
+    return found
 
 
 def talker(n_nodes, number=1):
@@ -89,50 +100,56 @@ def test_section_6_1_greedy_and_balanced_agree_on_leaves_of_a_power_of_two():
         cluster.place(placements[0])
 
 
-@pytest.mark.parametrize("log", LOGS, ids=lambda log: log.name)
+@pytest.mark.parametrize("log", ["intrepid", "theta", "mira"])
 def test_the_jobs_taken_run_as_long_as_those_of_table_3(shared, log):
     """1382, 2189 and 3289 hours under the default."""
-    jobs = read_jobs(shared(FOLDER), log, RD, 0.9)
+    jobs = assemble(experiments(shared(FOLDER), log, "RD")[DEFAULT]).workload.jobs
 
-    assert round(sum(job.runtime_s for job in jobs) / 3600) == PAPER_HOURS[log.name, "RD"][0][0]
+    assert round(sum(job.runtime_s for job in jobs) / 3600) == PAPER_HOURS[log, "RD"][0][0]
     assert len(jobs) == 1000
     assert all(job.n_nodes & (job.n_nodes - 1) == 0 for job in jobs)
-    assert sum(job.communication is not None for job in jobs) <= 900
 
 
-@pytest.mark.parametrize("setting", [RD, RHVD], ids=lambda setting: setting.name)
-def test_balanced_and_adaptive_beat_the_default_in_a_continuous_run(shared, setting):
-    """Table 3 on Theta: cost and execution time; the hours of the default are the log's."""
-    jobs, tree = read_jobs(shared(FOLDER), THETA, setting, 0.9), machine(THETA)
-    default = continuous(tree, jobs, DEFAULT, setting)
-
-    assert default.cost_ratio == 1.0
-    assert round(default.execution_h) == 2189
-    for name in MUST_WIN:
-        ours = continuous(tree, jobs, name, setting)
-        assert ours.execution_h < default.execution_h
-        assert ours.cost_ratio < 1.0
+def hours(experiment):
+    """Return the hours that jobs ran, and the mean price of those that communicate."""
+    jobs = run(experiment).jobs
+    jobs = jobs[jobs["dropped"] == ""]
+    talking = jobs[jobs["comm_fraction"] > 0]
+    return (jobs["end_s"] - jobs["start_s"]).sum() / 3600, talking["placement_factor"].mean()
 
 
-@pytest.mark.parametrize("log", [THETA, INTREPID], ids=lambda log: log.name)
+def beats(own):
+    """Say whether balanced and adaptive take less time and cost than the default."""
+    default, price = hours(own[DEFAULT])
+    found = [hours(own[name]) for name in BETTER]
+    return price == 1.0 and all(hours < default and cost < 1.0 for hours, cost in found)
+
+
+@pytest.mark.parametrize("pattern", ["RD", "RHVD"])
+def test_balanced_and_adaptive_beat_the_default_in_a_continuous_run(shared, pattern):
+    """Table 3 on Theta: cost and execution time."""
+    assert beats(experiments(shared(FOLDER), "theta", pattern))
+
+
+def test_execution_under_the_default_takes_as_long_as_the_log_says(shared):
+    assert round(hours(experiments(shared(FOLDER), "theta", "RD")[DEFAULT])[0]) == 2189
+
+
+@pytest.mark.parametrize("log", ["theta", "intrepid"])
 def test_balanced_and_adaptive_beat_the_default_in_individual_runs(shared, log):
     """Table 4; greedy wins less than balanced, or as much (Theta)."""
-    found = individual(machine(log), read_jobs(shared(FOLDER), log, RD, 0.9), RD)
+    found = on_same_states(experiments(shared(FOLDER), log, "RD"), Effort(3, 100))
+    found = found.set_index("allocator")
 
-    for name in MUST_WIN:
-        assert found[name].execution_h < 1.0
-        assert found[name].cost_ratio < 1.0
-    assert found["adaptive"].execution_h <= found["greedy"].execution_h + 1e-12
+    assert found["time"][DEFAULT] == found["cost"][DEFAULT] == 0.0
+    for name in BETTER:
+        assert found["time"][name] > 0.0
+        assert found["cost"][name] > 0.0
+    assert found["time"]["adaptive"] >= found["time"]["greedy"] - 1e-9
 
 
 @pytest.mark.heavy
-@pytest.mark.parametrize("log", [INTREPID, MIRA], ids=lambda log: log.name)
-@pytest.mark.parametrize("setting", [RD, RHVD, BINOMIAL], ids=lambda setting: setting.name)
-def test_they_beat_it_on_the_larger_machines_too(shared, log, setting):
-    jobs, tree = read_jobs(shared(FOLDER), log, setting, 0.9), machine(log)
-    default = continuous(tree, jobs, DEFAULT, setting)
-
-    for name in MUST_WIN:
-        ours = continuous(tree, jobs, name, setting)
-        assert ours.execution_h < default.execution_h
-        assert ours.cost_ratio < 1.0
+@pytest.mark.parametrize("log", LARGER)
+@pytest.mark.parametrize("pattern", ["RD", "RHVD", "binomial"])
+def test_they_beat_it_on_the_larger_machines_too(shared, log, pattern):
+    assert beats(experiments(shared(FOLDER), log, pattern))

@@ -5,10 +5,12 @@ from functools import lru_cache
 
 import pytest
 
+from coupling.papers.page import write_page
 from coupling.papers.record import record_of
 from coupling.papers.runs import run_all, specs_of
 
 FEW = {
+    "mishra20": ("workload.n_jobs=40",),
     "pollard18": ("workload.n_jobs=70",),
     "smith21": ("workload.n_jobs=90",),
     "stoltzfus13": ("workload.n_jobs=250",),
@@ -17,7 +19,7 @@ FEW = {
 """Fields that make the quick mode of a paper small."""
 
 
-MOST = {"run.seed": 1, "topology": 2}
+MOST = {"run.seed": 1, "topology": 2, "communication.rule.0.comm_fraction": 1}
 """How many of the values of a factor are tried."""
 
 
@@ -45,3 +47,14 @@ def sampled(tmp_path_factory):
         return record_of(name, run_all(specs, folder, quick=True, logs=None), changes)
 
     return run
+
+
+@pytest.fixture(scope="session")
+def written(sampled, tmp_path_factory):
+    """Return a function that writes the page of what `sampled` found, once for all tests."""
+
+    @lru_cache
+    def write(name):
+        return write_page(sampled(name), tmp_path_factory.mktemp(f"{name}-page"))
+
+    return write

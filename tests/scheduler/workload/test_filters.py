@@ -57,6 +57,14 @@ def test_scaled_jobs_meet_the_limit_after_scaling(log):
     assert dropped(workload) == ((5, "more than 12 nodes"),)
 
 
+@pytest.mark.parametrize(("part", "sizes"), [(0.5, [1, 1, 2, 2]), (0.25, [1, 1, 1, 1])])
+def test_a_part_of_the_nodes_is_rounded_up(log, part, sizes):
+    """Jobs of 1 to 4 nodes and one of 5."""
+    workload = read_csv(log, scale_nodes=part, max_nodes=2)
+
+    assert [job.n_nodes for job in workload.jobs][:4] == sizes
+
+
 def test_dropped_jobs_keep_what_they_asked_for(tmp_path):
     """On the clock of the kept jobs, the first of which comes at 0."""
     path = tmp_path / "jobs.csv"
@@ -96,6 +104,10 @@ def test_a_log_of_which_nothing_is_kept_is_an_empty_workload(log):
         {"processors_per_node": 2.0},
         {"processors_per_node": None},
         {"scale_nodes": True},
+        {"scale_nodes": 2.0},
+        {"scale_nodes": 0.3},
+        {"scale_nodes": -0.5},
+        {"scale_nodes": float("nan")},
         {"max_nodes": 0},
         {"arrivals": "never"},
         {"arrivals": 0},
