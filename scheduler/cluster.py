@@ -27,8 +27,8 @@ _RESERVED = -1  # stands for waiting jobs among the running ones of a blocked co
 _WAITING = Job(_RESERVED, 0.0, 0, 0.0, 0.0)
 
 
-def _working_ports(tree: FatTree, level: int) -> tuple[int, ...]:
-    """Masks of the up-ports of the switches of a level whose cables work in both directions."""
+def working_ports(tree: FatTree, level: int) -> tuple[int, ...]:
+    """Return masks of the up-ports of a level's switches whose cables work in both directions."""
     ports = tree.ports[level]
     masks = [(1 << ports) - 1] * tree.counts[level]
     if tree.absent is not None:
@@ -126,10 +126,10 @@ class Cluster:
         self.n_pods, self.n_leaves = self.geometry.n_pods, self.geometry.n_leaves
         if isinstance(fabric, FatTree) and fabric.ports[0] == 1:
             self.l2_per_pod = fabric.parents[1]
-            self.leaf_links = _working_ports(fabric, LEAF_UP)
+            self.leaf_links = working_ports(fabric, LEAF_UP)
             self.leaf_width = fabric.ports[LEAF_UP]
             if fabric.levels > L2_UP:
-                self.l2_links = _working_ports(fabric, L2_UP)
+                self.l2_links = working_ports(fabric, L2_UP)
                 self.l2_width = fabric.ports[L2_UP]
         else:
             self.l2_per_pod = 0

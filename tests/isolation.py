@@ -84,7 +84,8 @@ def broken_conditions(tree, ends, allocation, *, whole_leaves=False):
     Return what conditions (1)-(6) of Smith21 an allocation breaks, as a list of sentences.
 
     A job on one leaf may own no links, or as many uplinks as nodes. With `whole_leaves`, jobs
-    over pods must also fill every leaf but the remainder leaf (Jigsaw, LaaS).
+    over pods must also fill every leaf but the remainder leaf (Jigsaw, LaaS); a leaf with fewer
+    uplinks than nodes is full when all of these serve.
     """
     nodes = held_nodes(allocation)
     up, down = ends.up_and_down(links_of(allocation))
@@ -104,7 +105,7 @@ def broken_conditions(tree, ends, allocation, *, whole_leaves=False):
     broken += _two_levels(tree, size, leaf_links)
     if len(pods) == 1:
         return broken + ["spine links for a job in one pod"] * bool(l2_links)
-    if whole_leaves and max(size.values()) != tree.nodes_per_leaf:
+    if whole_leaves and max(size.values()) != min(tree.nodes_per_leaf, tree.ports[1]):
         broken.append("leaves are not used whole over pods")
     return broken + _trees(size, pods) + _three_levels(tree, pods, leaf_links, l2_links)
 

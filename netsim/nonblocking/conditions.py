@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from netsim.arrays import Bools, Ints
+from netsim.nonblocking.bundles import has_bundles, unbundled
 from netsim.partition import Partition, TreePartition, on_tree
 from netsim.topology.fattree import FatTree
 
@@ -78,11 +79,20 @@ def broken_conditions(tree: FatTree, partition: Partition) -> list[Breach]:
     reading: a job on one leaf needs no links (none, or n_L uplinks, are legal); a job in one
     pod, or on a two-level tree, is L_T leaves with an optional remainder leaf beside them and
     no spine links; the pod of the remainder leaf is the remainder tree; L_T^r may be 0. A
-    two-level tree with parallel cables counts each cable as a root of its own.
+    two-level tree with parallel cables counts each cable as a root of its own. Three levels with
+    parallel cables between leaves and L2 switches count each as an L2 switch of its own that has
+    its share of the up-ports (`netsim.nonblocking.bundles`); what breaks that is ``"tree"``. A
+    tapered tree has fewer uplinks than nodes on a leaf, or than leaves in a pod: a partition is
+    legal that owns as many as it has nodes and leaves, so a leaf serves no more of its nodes than
+    it has uplinks.
     """
     job = on_tree(tree, partition)
-    if tree.levels == _THREE_LEVELS and tree.parallel[1] > 1:
-        return [Breach("tree", f"{tree.name} has parallel cables between leaves and L2 switches.")]
+    if has_bundles(tree):
+        apart = unbundled(tree)
+        if not broken_conditions(apart.tree, apart.inside(partition)):
+            return []
+        what = "has parallel cables between leaves and L2 switches, and with each as a switch of"
+        return [Breach("tree", f"{tree.name} {what} its own the conditions are not fulfilled.")]
     roles = roles_of(job)
     checks = [_nodes(job, roles), _cables(job), _balance(job)]
     if job.leaves.size > 1:

@@ -3,11 +3,10 @@
 import numpy as np
 
 from netsim.arrays import Bools, Ints
+from netsim.nonblocking.bundles import has_bundles, unbundled
 from netsim.nonblocking.conditions import roles_of
 from netsim.partition import Partition, TreePartition, on_tree
 from netsim.topology.fattree import FatTree
-
-_THREE_LEVELS = 3
 
 
 def legal_part(tree: FatTree, partition: Partition) -> Partition | None:
@@ -26,8 +25,10 @@ def legal_part(tree: FatTree, partition: Partition) -> Partition | None:
     job = on_tree(tree, partition)
     if job.leaves.size == 1:
         return Partition(partition.nodes, np.empty(0, dtype=np.int64))
-    if tree.levels == _THREE_LEVELS and tree.parallel[1] > 1:
-        return None
+    if has_bundles(tree):
+        apart = unbundled(tree)
+        part = legal_part(apart.tree, apart.inside(partition))
+        return None if part is None else apart.outside(part)
     roles = roles_of(job)
     own_leaf, own_l2 = job.leaf_up & job.leaf_down, job.l2_up & job.l2_down
     full = np.setdiff1d(np.arange(job.leaves.size), roles.short)

@@ -7,6 +7,7 @@ import numpy as np
 from netsim.arrays import Ints
 from netsim.errors import PartitionError, RoutingError
 from netsim.kernelcache import load_kernels
+from netsim.nonblocking.bundles import has_bundles, unbundled
 from netsim.nonblocking.conditions import broken_conditions, roles_of
 from netsim.partition import Partition, on_tree
 from netsim.routes import Routes
@@ -47,6 +48,10 @@ class PermutationRouter:
         if broken:
             reasons = " ".join(f"({breach.condition}) {breach.reason}" for breach in broken)
             raise PartitionError(f"not a legal partition: {reasons}")
+        self._apart = unbundled(tree) if has_bundles(tree) else None
+        self._tree = tree
+        if self._apart is not None:
+            tree, partition = self._apart.tree, self._apart.inside(partition)
         self._job = on_tree(tree, partition)
         roles = roles_of(self._job)
         self._n_l, self._rest_pod = roles.n_l, roles.rest_pod
@@ -72,7 +77,9 @@ class PermutationRouter:
             flows = crossing[far]
             ports[2, flows] = self._l2_ports(p[far], q[far], ports[1, flows])
         table = path_table(tree, src, dst, ports, ports // np.array(tree.parents)[:, None])
-        return Routes.from_padded(table, tree.n_links)
+        if self._apart is not None:
+            table = np.where(table >= 0, self._apart.link[table], -1)
+        return Routes.from_padded(table, self._tree.n_links)
 
     def _leaf_ports(self, s: Ints, d: Ints) -> Ints:
         """Return an up-port in S for flows between leaves, in S^r at the remainder leaf."""

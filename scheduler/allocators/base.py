@@ -1,5 +1,6 @@
 """Allocator: the protocol, and the checks that all allocators share."""
 
+from collections.abc import Callable
 from typing import ClassVar, Protocol, runtime_checkable
 
 from scheduler.allocation import Allocation
@@ -90,12 +91,17 @@ def check_size(job: Job, cluster: Cluster) -> None:
 
 
 def now_or_later(
-    found: Allocation | None, allocator: str, job: Job, cluster: Cluster
+    found: Allocation | None,
+    allocator: str,
+    job: Job,
+    cluster: Cluster,
+    why: Callable[[Cluster], str] | None = None,
 ) -> Allocation | None:
-    """Tell "not now" from "never"."""
+    """Tell "not now" from "never", and what may be behind that."""
     if found is None and not cluster.running:
         raise AllocationError(
             f"job {job.id} of {job.n_nodes} nodes does not fit under allocator {allocator!r}, "
             f"even on the empty machine: {cluster.fabric.name} with {cluster.n_nodes} usable nodes."
+            + (why(cluster) if why else "")
         )
     return found

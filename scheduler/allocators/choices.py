@@ -5,6 +5,7 @@ from functools import lru_cache, partial
 from fabricsim.checking import choice, flag, whole
 from netsim.topology.base import Topology
 from netsim.topology.fattree import FatTree
+from scheduler.cluster import Cluster
 from scheduler.errors import AllocationError
 
 BEST_FIT, INDEX = "best-fit", "index"
@@ -19,7 +20,7 @@ check_count = partial(whole, error=AllocationError)
 @lru_cache(maxsize=16)
 def require_tree(allocator: str, fabric: Topology) -> FatTree:
     """
-    Return the fabric as a two- or three-level fat-tree, full or tapered.
+    Return the fabric as a two- or three-level fat-tree: full, tapered, damaged, with any cables.
 
     Parameters
     ----------
@@ -38,57 +39,20 @@ def require_tree(allocator: str, fabric: Topology) -> FatTree:
     AllocationError
         If it is no such tree, or nodes have several links.
     """
-    if (
-        not isinstance(fabric, FatTree)
-        or fabric.levels not in (_TWO_LEVELS, _THREE_LEVELS)
-        or fabric.ports[0] != 1
-    ):
-        raise AllocationError(
-            f"allocator {allocator!r} needs a fat-tree of 2 or 3 levels with one link per node, "
-            f"got {fabric.name}."
-        )
+    need = f"allocator {allocator!r} needs a fat-tree of 2 or 3 levels with one link per node, got"
+    if not isinstance(fabric, FatTree):
+        why = fabric.origin.irregularity if fabric.origin is not None else ""
+        raise AllocationError(f"{need} {fabric.name}{f': {why}' if why else ''}.")
+    if fabric.levels not in (_TWO_LEVELS, _THREE_LEVELS) or fabric.ports[0] != 1:
+        raise AllocationError(f"{need} {fabric.name}.")
     return fabric
 
 
-@lru_cache(maxsize=16)
-def require_full_tree(allocator: str, fabric: Topology) -> FatTree:
-    """
-    Return the fabric as a full two- or three-level fat-tree.
-
-    Parameters
-    ----------
-    allocator : str
-        Who needs it, for the message.
-    fabric : Topology
-        The machine.
-
-    Returns
-    -------
-    FatTree
-        The fabric: a switch below the top has as many uplinks as downlinks, and parallel
-        cables exist at the top level only, where each stands for a virtual parent (cable k
-        to parent j is up-port ``q = j + w * k`` in every pod, so equal q meet).
-
-    Raises
-    ------
-    AllocationError
-        If it is no such tree; the message names what does not fit.
-    """
-    tree = require_tree(allocator, fabric)
-    need = f"allocator {allocator!r} needs a full fat-tree"
-    if tree.ports[1] != tree.children[0]:
-        raise AllocationError(
-            f"{need}: as many uplinks per leaf as nodes ({tree.children[0]}), "
-            f"but {tree.name} has {tree.ports[1]}."
-        )
-    if tree.levels == _THREE_LEVELS and tree.parallel[1] != 1:
-        raise AllocationError(
-            f"{need} with one cable between a leaf and an L2 switch, "
-            f"but {tree.name} has {tree.parallel[1]}."
-        )
-    if tree.levels == _THREE_LEVELS and tree.ports[2] != tree.children[1]:
-        raise AllocationError(
-            f"{need}: as many uplinks per L2 switch as leaves in its pod ({tree.children[1]}), "
-            f"but {tree.name} has {tree.ports[2]}."
-        )
-    return tree
+def uplinks_needed(cluster: Cluster) -> str:
+    """Say how many nodes a job on several leaves can have, each with an uplink of its own."""
+    pairs = zip(cluster.leaf_nodes, cluster.leaf_links, strict=True)
+    most = sum(min(nodes.bit_count(), links.bit_count()) for nodes, links in pairs)
+    return (
+        f" On several leaves a job has as many uplinks of its own as nodes on each, of which there "
+        f"are {most} in all."
+    )

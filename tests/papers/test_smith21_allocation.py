@@ -128,24 +128,11 @@ def test_parallel_cables_at_the_top_are_virtual_spines():
 @pytest.mark.parametrize(
     ("children", "parents", "parallel", "message"),
     [
-        ((4, 4, 4), (1, 2, 4), (1, 1, 1), "as many uplinks per leaf as nodes .4., but .* has 2"),
-        (
-            (4, 4, 4),
-            (1, 4, 2),
-            (1, 1, 1),
-            "uplinks per L2 switch as leaves .* .4., but .* has 2",
-        ),
-        (
-            (4, 2, 4),
-            (1, 2, 2),
-            (1, 2, 2),
-            "one cable between a leaf and an L2 .* has 2",
-        ),
         ((2, 2, 2, 2), (1, 2, 2, 2), (1, 1, 1, 1), "2 or 3 levels"),
         ((4, 4, 4), (2, 2, 4), (1, 1, 1), "one link per node"),
     ],
 )
-def test_a_tree_that_is_not_full_is_refused_with_the_reason(
+def test_a_tree_outside_the_theory_is_refused_with_the_reason(
     name, children, parents, parallel, message
 ):
     cluster = Cluster(build_fat_tree(children, parents, parallel, "1 B/s"))

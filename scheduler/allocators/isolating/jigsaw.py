@@ -10,10 +10,12 @@ from scheduler.allocators.choices import (
     INDEX,
     check_choice,
     check_flag,
-    require_full_tree,
+    require_tree,
+    uplinks_needed,
 )
+from scheduler.allocators.isolating.indices import whole_leaf_indices
 from scheduler.allocators.isolating.pods import PodViews
-from scheduler.allocators.isolating.tree_search import WholeLeafSearch, in_one_pod
+from scheduler.allocators.isolating.tree_search import in_one_pod, over_pods
 from scheduler.cluster import Cluster
 from scheduler.job import Job
 
@@ -39,6 +41,12 @@ class Jigsaw:
     -----
     The search is exhaustive within this space, so it needs no budget: 26,000 steps in the
     worst call seen. Sizes fix the shape: n_L and L_T descend, and T, L_T^r and n_L^r follow.
+
+    Trees may be tapered, damaged or have several cables between two switches. A job on several
+    leaves owns as many uplinks as nodes on each, so a leaf with fewer uplinks serves no more nodes
+    of it than these; the others are for jobs on one leaf. What is used whole, over pods, is then
+    what a leaf can serve (see `whole_leaf_indices`). Parallel cables count as uplinks to switches
+    of their own (see `Indices`).
     """
 
     name: ClassVar[str] = "jigsaw"
@@ -59,16 +67,16 @@ class Jigsaw:
     def allocate(self, job: Job, cluster: Cluster) -> Allocation | None:
         """Return a legal placement."""
         check_size(job, cluster)
-        require_full_tree(self.name, cluster.fabric)
+        tree = require_tree(self.name, cluster.fabric)
         if job.n_nodes > cluster.n_free:
             return None
         pods = self._views.of(cluster)
         leaves = in_one_pod(pods, job.n_nodes, cluster, leaf_links=self.single_leaf_links)
         if leaves is not None:
             return Allocation(job, cluster.geometry, leaves)
-        whole, rest = divmod(job.n_nodes, cluster.nodes_per_leaf)
-        if whole and cluster.l2_up:
-            found = WholeLeafSearch(pods, whole, rest, cluster).find()
+        if cluster.l2_up:
+            sets = whole_leaf_indices(tree)
+            found = over_pods(self._views, sets, job.n_nodes, cluster, round_up=False)
             if found is not None:
-                return Allocation(job, cluster.geometry, *found)
-        return now_or_later(None, self.name, job, cluster)
+                return Allocation(job, cluster.geometry, *found[0])
+        return now_or_later(None, self.name, job, cluster, uplinks_needed)

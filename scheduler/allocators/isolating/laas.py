@@ -10,10 +10,12 @@ from scheduler.allocators.choices import (
     INDEX,
     check_choice,
     check_flag,
-    require_full_tree,
+    require_tree,
+    uplinks_needed,
 )
+from scheduler.allocators.isolating.indices import whole_leaf_indices
 from scheduler.allocators.isolating.pods import PodViews
-from scheduler.allocators.isolating.tree_search import WholeLeafSearch, in_one_pod
+from scheduler.allocators.isolating.tree_search import in_one_pod, over_pods
 from scheduler.cluster import Cluster
 from scheduler.job import Job
 
@@ -58,17 +60,16 @@ class Laas:
     def allocate(self, job: Job, cluster: Cluster) -> Allocation | None:
         """Return a legal placement; `idle` of it counts the nodes held beyond the request."""
         check_size(job, cluster)
-        require_full_tree(self.name, cluster.fabric)
+        tree = require_tree(self.name, cluster.fabric)
         if job.n_nodes > cluster.n_free:
             return None
         pods = self._views.of(cluster)
         leaves = in_one_pod(pods, job.n_nodes, cluster, leaf_links=self.single_leaf_links)
         if leaves is not None:
             return Allocation(job, cluster.geometry, leaves)
-        whole = -(-job.n_nodes // cluster.nodes_per_leaf)
-        if whole > 1 and cluster.l2_up:
-            found = WholeLeafSearch(pods, whole, 0, cluster).find()
+        if job.n_nodes > 1 and cluster.l2_up:
+            sets = whole_leaf_indices(tree)
+            found = over_pods(self._views, sets, job.n_nodes, cluster, round_up=True)
             if found is not None:
-                idle = whole * cluster.nodes_per_leaf - job.n_nodes
-                return Allocation(job, cluster.geometry, *found, idle=idle)
-        return now_or_later(None, self.name, job, cluster)
+                return Allocation(job, cluster.geometry, *found[0], idle=found[1])
+        return now_or_later(None, self.name, job, cluster, uplinks_needed)

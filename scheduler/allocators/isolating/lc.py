@@ -6,6 +6,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from netsim.topology.fattree import FatTree
 from scheduler.allocation import Allocation
 from scheduler.allocators.base import check_size, now_or_later
 from scheduler.allocators.choices import (
@@ -13,11 +14,13 @@ from scheduler.allocators.choices import (
     INDEX,
     check_choice,
     check_count,
-    require_full_tree,
+    require_tree,
+    uplinks_needed,
 )
+from scheduler.allocators.isolating.indices import Placement, all_indices
 from scheduler.allocators.isolating.legal_search import LegalSearch, StepsExhaustedError
 from scheduler.allocators.isolating.pods import Pods, PodViews
-from scheduler.allocators.isolating.tree_search import Placement, in_one_pod
+from scheduler.allocators.isolating.tree_search import in_one_pod
 from scheduler.cluster import Cluster
 from scheduler.job import Job
 
@@ -70,13 +73,13 @@ class LeastConstrained:
     def allocate(self, job: Job, cluster: Cluster) -> Allocation | None:
         """Return a legal placement."""
         check_size(job, cluster)
-        require_full_tree(self.name, cluster.fabric)
+        tree = require_tree(self.name, cluster.fabric)
         if job.n_nodes > cluster.n_free:
             return None
-        found, gave_up = search(job.n_nodes, self._views.of(cluster), cluster, self.steps)
+        found, gave_up = search(job.n_nodes, self._views.of(cluster), tree, cluster, self.steps)
         self.out_of_steps += gave_up
         allocation = None if found is None else Allocation(job, cluster.geometry, *found)
-        return now_or_later(allocation, self.name, job, cluster)
+        return now_or_later(allocation, self.name, job, cluster, uplinks_needed)
 
 
 @dataclass(slots=True)
@@ -135,17 +138,17 @@ class LeastConstrainedShared:
     def allocate(self, job: Job, cluster: Cluster) -> Allocation | None:
         """Return a legal placement on links that have room."""
         check_size(job, cluster)
-        require_full_tree(self.name, cluster.fabric)
+        tree = require_tree(self.name, cluster.fabric)
         if job.n_nodes > cluster.n_free:
             return None
         units = bandwidth_units(self.seed, job.id)
         pods = self._views[units - 1].of(cluster)
-        found, gave_up = search(job.n_nodes, pods, cluster, self.steps)
+        found, gave_up = search(job.n_nodes, pods, tree, cluster, self.steps)
         self.out_of_steps += gave_up
         allocation = (
             None if found is None else Allocation(job, cluster.geometry, *found, units=units)
         )
-        return now_or_later(allocation, self.name, job, cluster)
+        return now_or_later(allocation, self.name, job, cluster, uplinks_needed)
 
 
 @lru_cache(maxsize=1 << 17)
@@ -169,7 +172,9 @@ def bandwidth_units(seed: int, job_id: int) -> int:
     return int(draw)
 
 
-def search(size: int, pods: Pods, cluster: Cluster, steps: int) -> tuple[Placement | None, bool]:
+def search(
+    size: int, pods: Pods, tree: FatTree, cluster: Cluster, steps: int
+) -> tuple[Placement | None, bool]:
     """
     Search a placement in one pod, then over pods.
 
@@ -183,6 +188,7 @@ def search(size: int, pods: Pods, cluster: Cluster, steps: int) -> tuple[Placeme
         return None, False
     limit = steps if cluster.running else EMPTY_STEPS
     try:
-        return LegalSearch(pods.views, size, cluster, limit).find(), False
+        found = LegalSearch(pods.views, size, cluster, limit).find()
     except StepsExhaustedError:
         return None, True
+    return None if found is None else all_indices(tree).placed(found, cluster), False

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from scheduler.allocation import bits, lowest
+from scheduler.allocators.isolating.indices import Placement
 from scheduler.allocators.isolating.podview import PodView, Row, field_counts, unpack
-from scheduler.allocators.isolating.tree_search import Placement
 from scheduler.cluster import Cluster
 
 
@@ -71,12 +71,13 @@ class LegalSearch:
     last, and on an empty whole tree it never has to go back.
     """
 
-    __slots__ = ("_cluster", "_fields", "_shape", "_size", "_steps", "_views")
+    __slots__ = ("_cluster", "_fields", "_shape", "_size", "_steps", "_views", "_width")
 
     def __init__(self, views: Sequence[PodView], size: int, cluster: Cluster, steps: int) -> None:
         self._views, self._size, self._cluster = views, size, cluster
         self._steps = steps
-        self._fields = cluster.leaves_per_pod, cluster.l2_per_pod
+        self._width = cluster.leaf_width  # indices: up-ports of a leaf
+        self._fields = cluster.l2_width, self._width
         self._shape = PodsShape(0, 0, 0, 0, 0)
 
     def find(self) -> Placement | None:
@@ -87,7 +88,7 @@ class LegalSearch:
         """
         for shape in self._shapes():
             self._shape = shape
-            found = self._trees(self._views, [], -1, (1 << self._cluster.l2_per_pod) - 1)
+            found = self._trees(self._views, [], -1, (1 << self._width) - 1)
             if found is not None:
                 return found
         return None
@@ -209,7 +210,7 @@ class LegalSearch:
         self, chosen: list[_Tree], spines: int, indices: int, remainder: _Tree | None
     ) -> Placement:
         """Put the trees together: S is a superset of S^r, S_i^* one of S_i^{*r}."""
-        shape, width = self._shape, self._cluster.l2_per_pod
+        shape, width = self._shape, self._width
         tail = () if remainder is None else remainder.tail
         inner = tail[0][2] if tail else 0
         s = inner | lowest(indices & ~inner, shape.nodes - inner.bit_count())

@@ -1,5 +1,7 @@
 """Pods: what is free in each pod, looked at once per state of the machine."""
 
+from netsim.topology.fattree import FatTree
+from scheduler.allocators.isolating.indices import Indices, all_indices
 from scheduler.allocators.isolating.podview import PodView
 from scheduler.cluster import Cluster
 from scheduler.sharing import CAP, without_room
@@ -44,12 +46,26 @@ class PodViews:
         Pods and leaves with the fewest free nodes first, else by number.
     units : int, default 0
         Show the up-ports on which so many units are free; 0: those that nobody uses.
+    indices : Indices or None
+        Show these of a leaf's up-ports; None: all.
     """
 
-    __slots__ = ("_by_stamp", "_by_state", "_fewest_first", "_pods", "_units")
+    __slots__ = (
+        "_by_stamp",
+        "_by_state",
+        "_fewest_first",
+        "_indices",
+        "_narrowed",
+        "_pods",
+        "_units",
+    )
 
-    def __init__(self, *, fewest_first: bool, units: int = 0) -> None:
+    def __init__(
+        self, *, fewest_first: bool, units: int = 0, indices: Indices | None = None
+    ) -> None:
         self._fewest_first, self._units = fewest_first, units or CAP
+        self._indices = indices
+        self._narrowed: dict[Indices, PodViews] = {}
         self._by_stamp: dict[object, PodView] = {}
         self._by_state: dict[tuple[object, ...], PodView] = {}
         self._pods: dict[tuple[object, ...], Pods] = {}  # by the stamps of all pods
@@ -72,6 +88,17 @@ class PodViews:
             pods = self._pods[stamps] = Pods(views)
         return pods
 
+    def narrowed(self, indices: Indices) -> "PodViews":
+        """Return views of the same pods that show some indices only."""
+        if indices.plain:
+            return self
+        found = self._narrowed.get(indices)
+        if found is None:
+            found = self._narrowed[indices] = PodViews(
+                fewest_first=self._fewest_first, units=self._units, indices=indices
+            )
+        return found
+
     def _view(self, pod: int, cluster: Cluster) -> PodView:
         """Look at a pod as it is now."""
         first, width = pod * cluster.leaves_per_pod, cluster.l2_per_pod
@@ -81,12 +108,18 @@ class PodViews:
             taken = cluster.shared.leaf[first : first + cluster.leaves_per_pod]
             leaf_up = self._with_room(leaf_up, taken)
             l2_up = self._with_room(l2_up, cluster.shared.l2[pod * width : (pod + 1) * width])
+        assert isinstance(cluster.fabric, FatTree)  # noqa: S101 (only trees have L2 switches)
+        indices = self._indices or all_indices(cluster.fabric)
+        if not indices.plain:
+            leaf_up = [indices.of_leaf(up) for up in leaf_up]
+            l2_up = indices.of_pod(l2_up)
         # three of four pods come back to a state, as jobs are placed and released on trial
         nodes = cluster.leaf_free[first : first + cluster.leaves_per_pod]
         state = cluster.fabric, pod, *nodes, *leaf_up, *l2_up
         view = self._by_state.get(state)
         if view is None:
-            view = PodView(cluster, pod, leaf_up, l2_up, fewest_first=self._fewest_first)
+            width = len(indices.ports)
+            view = PodView(cluster, pod, leaf_up, l2_up, width, fewest_first=self._fewest_first)
             self._by_state[state] = view
         self._by_stamp[cluster.stamp[pod]] = view
         return view

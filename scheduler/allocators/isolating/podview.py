@@ -93,7 +93,9 @@ class PodView:
     pod : int
         Number of the pod.
     leaf_up, l2_up : sequence of int
-        Masks of the up-ports that a job may take, of the leaves and L2 switches of the pod.
+        Masks of the indices that a job may take at the leaves, and of the up-ports of each.
+    width : int
+        Number of indices: up-ports of a leaf.
     fewest_first : bool
         Try leaves with the fewest free nodes first, else by number.
 
@@ -114,7 +116,7 @@ class PodView:
         The lesser of free nodes and free up-ports of each leaf, descending, and a zero after
         them.
     whole : list of int
-        Leaves of which all nodes and as many up-ports are free.
+        Leaves that can give as many nodes and up-ports as any leaf can.
     spare_spines : int
         The fewest free up-ports that an L2 switch of the pod has.
     deepest : int
@@ -145,24 +147,25 @@ class PodView:
         pod: int,
         leaf_up: Sequence[int],
         l2_up: Sequence[int],
+        width: int,
         *,
         fewest_first: bool,
     ) -> None:
         first = pod * cluster.leaves_per_pod
         self.pod, self._first_leaf = pod, first
         self._nodes = cluster.leaf_free[first : first + cluster.leaves_per_pod]
-        self.spines = pack(l2_up, cluster.leaves_per_pod)
+        self.spines = pack(l2_up, cluster.l2_width)
         self.spare_spines = min(map(int.bit_count, l2_up), default=0)
         rows = [
             (nodes.bit_count(), up, leaf)
             for leaf, (nodes, up) in enumerate(zip(self._nodes, leaf_up, strict=True), first)
             if nodes
         ]
-        full = cluster.nodes_per_leaf
-        self.whole = [leaf for n, up, leaf in rows if n == full <= up.bit_count()]
-        self.deepest = min(len(self.whole), self.spare_spines)
         if fewest_first:
             rows.sort(key=_free_nodes)
+        full = min(cluster.nodes_per_leaf, width)
+        self.whole = [leaf for n, up, leaf in rows if n >= full <= up.bit_count()]
+        self.deepest = min(len(self.whole), self.spare_spines)
         self.rows = rows
         self.free = cluster.pod_free[pod]
         self.usable = sorted([min(n, up.bit_count()) for n, up, _ in rows], reverse=True)

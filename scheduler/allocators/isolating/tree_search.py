@@ -1,13 +1,12 @@
-"""Search for legal placements on full fat-trees: in one pod, or over pods on whole leaves."""
+"""Search for legal placements on fat-trees: in one pod, or over pods on whole leaves."""
 
 from collections.abc import Sequence
 
 from scheduler.allocation import lowest
-from scheduler.allocators.isolating.pods import Pods
+from scheduler.allocators.isolating.indices import Indices, Placement
+from scheduler.allocators.isolating.pods import Pods, PodViews
 from scheduler.allocators.isolating.podview import PodView, Row, Shape, field_counts, unpack
 from scheduler.cluster import Cluster
-
-Placement = tuple[tuple[Row, ...], tuple[tuple[int, int], ...]]  # leaves and l2s of an allocation
 
 
 def in_one_pod(
@@ -67,8 +66,8 @@ class WholeLeafSearch:
     Search a placement over pods that uses whole leaves and at most one remainder leaf.
 
     This is the second half of Algorithm 1 of Smith21 with its FIND_L3. All leaves but the
-    remainder leaf give all nodes and all uplinks, so any of a pod's whole leaves will do and
-    only their number matters. Then S is all L2 switches of a pod.
+    remainder leaf give all their indices, and as many nodes, so any of a pod's whole leaves will do
+    and only their number matters. Then S is all indices: on a full tree, all L2 switches of a pod.
 
     Parameters
     ----------
@@ -78,6 +77,8 @@ class WholeLeafSearch:
         Whole leaves needed, of all pods together.
     rest : int
         n_L^r, nodes of the remainder leaf; 0 for none.
+    width : int
+        Number of indices: nodes of a whole leaf.
     cluster : Cluster
         The machine, for its dimensions.
 
@@ -88,7 +89,6 @@ class WholeLeafSearch:
     """
 
     __slots__ = (
-        "_cluster",
         "_fields",
         "_leaves",
         "_per_tree",
@@ -96,13 +96,12 @@ class WholeLeafSearch:
         "_remainders",
         "_rest",
         "_rest_leaves",
-        "_whole_leaf",
+        "_width",
     )
 
-    def __init__(self, pods: Pods, leaves: int, rest: int, cluster: Cluster) -> None:
-        self._pods, self._leaves, self._rest, self._cluster = pods, leaves, rest, cluster
-        self._fields = cluster.leaves_per_pod, cluster.l2_per_pod  # of the packed spine links
-        self._whole_leaf = (1 << cluster.nodes_per_leaf) - 1, (1 << cluster.l2_per_pod) - 1
+    def __init__(self, pods: Pods, leaves: int, rest: int, width: int, cluster: Cluster) -> None:
+        self._pods, self._leaves, self._rest, self._width = pods, leaves, rest, width
+        self._fields = cluster.l2_width, width  # of the packed spine links
         self._per_tree = self._rest_leaves = 0
         self._remainders: list[PodView] = []
 
@@ -168,7 +167,7 @@ class WholeLeafSearch:
 
     def _finish(self, chosen: list[PodView], common: int) -> Placement | None:
         """Choose the remainder tree, then the links of the full trees around its links."""
-        width = self._cluster.l2_per_pod
+        width = self._width
         if not self._rest_leaves + self._rest:
             return self._join(chosen, common, (), [0] * width, 0)
         for view in self._remainders:
@@ -208,7 +207,7 @@ class WholeLeafSearch:
         rest_pod: int,
     ) -> Placement:
         """Put full trees and remainder tree together; S_i^* is a superset of S_i^{*r}."""
-        width, per_tree = self._cluster.l2_per_pod, self._per_tree
+        width, per_tree = self._width, self._per_tree
         links = [
             inner | lowest(mask & ~inner, per_tree - inner.bit_count())
             for inner, mask in zip(rest_links, unpack(common, *self._fields), strict=True)
@@ -219,6 +218,29 @@ class WholeLeafSearch:
         return (*leaves, *rest_leaves), tuple(l2s)
 
     def _whole_leaves(self, view: PodView, count: int) -> list[Row]:
-        """Take the first whole leaves of a pod with all their uplinks."""
-        nodes, ports = self._whole_leaf
-        return [(leaf, nodes, ports) for leaf in view.whole[:count]]
+        """Take the first whole leaves of a pod with all their indices."""
+        ports = (1 << self._width) - 1
+        return [view.take(leaf, self._width, ports) for leaf in view.whole[:count]]
+
+
+def over_pods(
+    views: PodViews, sets: Sequence[Indices], size: int, cluster: Cluster, *, round_up: bool
+) -> tuple[Placement, int] | None:
+    """
+    Search a placement over pods on whole leaves.
+
+    `sets`: what S may be, the largest first. `round_up`: take whole leaves only, so nodes idle.
+    Result: leaves and l2s as in `Allocation`, and how many nodes idle; None when there is none.
+    """
+    for indices in sets:
+        width = len(indices.ports)
+        whole, rest = divmod(size + (width - 1 if round_up else 0), width)
+        if round_up:
+            rest = 0
+        if not whole:
+            continue
+        pods = views.narrowed(indices).of(cluster)
+        found = WholeLeafSearch(pods, whole, rest, width, cluster).find()
+        if found is not None:
+            return indices.placed(found, cluster), whole * width + rest - size
+    return None

@@ -7,9 +7,11 @@ from isolation import Ends, broken_conditions
 from naive.placements import Pod, placeable
 
 from netsim.topology.fattree import build_fat_tree, fat_tree_of_radix
+from netsim.topology.outage import fail
 from scheduler.allocation import Allocation
 from scheduler.allocators import make_allocator
 from scheduler.cluster import Cluster
+from scheduler.errors import AllocationError
 from scheduler.job import Job
 
 TREES = {
@@ -24,6 +26,19 @@ TREES = {
         10,
     ),
     "two-level": (fat_tree_of_radix(6, "1 B/s", levels=2), 60),
+    "tapered-leaves": (build_fat_tree((3, 3, 2), (1, 2, 3), (1, 1, 1), "1 B/s"), 20),
+    "tapered-l2s": (build_fat_tree((2, 3, 3), (1, 2, 2), (1, 1, 1), "1 B/s"), 6),
+    "tapered-twice": (build_fat_tree((3, 3, 2), (1, 2, 2), (1, 1, 1), "1 B/s"), 20),
+    "spare-uplinks": (build_fat_tree((2, 2, 3), (1, 3, 3), (1, 1, 1), "1 B/s"), 20),
+    "parallel-cables": (build_fat_tree((2, 2, 3), (1, 1, 4), (1, 2, 1), "1 B/s"), 20),
+    "parallel-uneven": (build_fat_tree((4, 2, 2), (1, 2, 3), (1, 2, 1), "1 B/s"), 15),
+    "two-level-tapered-cables": (build_fat_tree((4, 4), (1, 1), (1, 3), "1 B/s"), 20),
+}
+WHOLE = build_fat_tree((3, 3, 2), (1, 3, 3), (1, 1, 1), "1 B/s")
+DAMAGED = {
+    "lost-cables": fail(WHOLE, ["s1.0>s2.1", "s2.4>s3.4"]),
+    "lost-spine": fail(WHOLE, ["s2.0>s3.0", "s2.3>s3.0"]),
+    "lost-l2": fail(WHOLE, ["s1.0>s2.0", "s1.1>s2.0", "s1.2>s2.0"]),
 }
 
 
@@ -46,12 +61,16 @@ def machine_in_use(tree, rng):
         job(1, -1),
         cluster.geometry,
         tuple(
-            (leaf, subset(rng, tree.nodes_per_leaf, nodes), subset(rng, tree.ports[1], links))
+            (
+                leaf,
+                subset(rng, tree.nodes_per_leaf, nodes),
+                cluster.leaf_up[leaf] & subset(rng, tree.ports[1], links),
+            )
             for leaf in range(tree.n_leaves)
             if rng.random() < 0.7
         ),
         tuple(
-            (l2, subset(rng, tree.ports[2], spines))
+            (l2, cluster.l2_up[l2] & subset(rng, tree.ports[2], spines))
             for l2 in range(len(cluster.l2_up))
             if rng.random() < 0.7
         ),
@@ -66,7 +85,7 @@ def ports(mask):
 
 def as_pods(cluster):
     """Show a cluster to the enumeration."""
-    width, height = cluster.leaves_per_pod, cluster.l2_per_pod
+    width, height, cables = cluster.leaves_per_pod, cluster.l2_per_pod, cluster.fabric.parallel[1]
     pods = []
     for pod in range(cluster.n_pods):
         leaves = [
@@ -74,7 +93,10 @@ def as_pods(cluster):
             for leaf in range(pod * width, (pod + 1) * width)
         ]
         l2s = cluster.l2_up[pod * height : (pod + 1) * height]
-        pods.append(Pod(leaves, [ports(mask) for mask in l2s]))
+        spines = [ports(mask) for mask in l2s]
+        up = cluster.l2_width  # cable k of a bundle has the k-th share of the switch's up-ports
+        shares = [{port for port in range(up) if port * cables // up == k} for k in range(cables)]
+        pods.append(Pod(leaves, [own & share for share in shares for own in spines]))
     return pods
 
 
@@ -83,7 +105,7 @@ def test_a_placement_is_found_exactly_where_one_exists(name):
     """Every size on random states; each placement found is legal, too."""
     tree, n_states = TREES[name]
     rng = random.Random(name)  # noqa: S311 (states of a test, not secrets)
-    ends, size_of_leaf = Ends(tree), tree.nodes_per_leaf
+    ends, size_of_leaf = Ends(tree), min(tree.nodes_per_leaf, tree.ports[1])
     allocators = {
         "jigsaw": make_allocator("jigsaw", {}, 1),
         "jigsaw-index": make_allocator("jigsaw", {"order": "index"}, 1),
@@ -110,3 +132,56 @@ def test_a_placement_is_found_exactly_where_one_exists(name):
                         broken_conditions(tree, ends, allocation, whole_leaves=kind != "lc") == []
                     )
     assert both == {True, False}
+
+
+def whole_sizes(cluster):
+    """Return the sizes that Jigsaw, and LaaS, place over pods of a damaged tree."""
+    links = [ports(mask) for mask in cluster.leaf_links]
+    sets = {frozenset(own) for own in (*links, set.intersection(*links))}
+    jigsaw, laas = set(), set()
+    for s in sets:
+        pods = [
+            Pod([(free, up & s) for free, up in pod.leaves], pod.spines) for pod in as_pods(cluster)
+        ]
+        sizes = placeable(pods, len(s)).over_pods_whole_leaves
+        jigsaw |= sizes
+        laas |= {
+            n for size in sizes if size % len(s) == 0 for n in range(size - len(s) + 1, size + 1)
+        }
+    return jigsaw, laas
+
+
+@pytest.mark.parametrize("name", DAMAGED)
+def test_a_damaged_tree_is_used_by_what_its_leaves_have_left(name):
+    """S is what a leaf has left, or all leaves have: every size on 15 random states."""
+    tree = DAMAGED[name]
+    rng = random.Random(name)  # noqa: S311 (states of a test, not secrets)
+    ends = Ends(tree)
+    jigsaw, laas = make_allocator("jigsaw", {}, 1), make_allocator("laas", {}, 1)
+    lc = make_allocator("lc", {"steps": 10**6}, 1)
+    both = set()
+    for _ in range(15):
+        cluster = machine_in_use(tree, rng)
+        sizes = placeable(as_pods(cluster), tree.nodes_per_leaf)
+        whole, rounded = whole_sizes(cluster)
+        for allocator, fits in ((jigsaw, whole), (laas, rounded), (lc, sizes.over_pods)):
+            for n_nodes in range(1, cluster.n_free + 1):
+                allocation = allocator.allocate(job(n_nodes), cluster)
+
+                assert (allocation is not None) == (n_nodes in sizes.one_pod | fits)
+                both.add(allocation is not None)
+                if allocation is not None:
+                    cluster.copy().place(allocation)
+                    assert broken_conditions(tree, ends, allocation) == []
+    assert both == {True, False}
+
+
+def test_a_job_that_no_state_holds_hears_how_many_nodes_have_an_uplink():
+    """4 leaves of 4 nodes and 2 uplinks: 8 nodes may run one job over leaves."""
+    tapered = Cluster(build_fat_tree((4, 4), (1, 2), (1, 1), "1 B/s"))
+    allocator = make_allocator("jigsaw", {}, 1)
+
+    assert allocator.allocate(job(8), tapered).nodes().tolist() == [0, 1, 4, 5, 8, 9, 12, 13]
+    assert allocator.allocate(job(4), tapered).nodes().tolist() == [0, 1, 2, 3]  # one leaf: all
+    with pytest.raises(AllocationError, match=r"as many uplinks .* which there are 8 in all"):
+        allocator.allocate(job(9), tapered)
