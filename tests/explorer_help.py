@@ -78,9 +78,13 @@ def place(page, name="gantt-0"):
 
 
 def panel(page, text):
-    """Wait until the panel says something, and return all it says."""
+    """Wait until the panel says something and nothing more comes, and return all it says."""
     page.wait_for_function(
-        "text => document.getElementById('panel').innerText.includes(text)", arg=text
+        """text => {
+          const told = document.getElementById("panel").innerText;
+          return told.includes(text) && !told.includes("Working it out");
+        }""",
+        arg=text,
     )
     return page.inner_text("#panel")
 

@@ -1,24 +1,31 @@
 """What can be looked at: the runs of results, each laid out when it is first asked for."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from coupling.errors import CouplingError, ResultError
+from coupling.experiments.assembly import Inputs
+from coupling.experiments.experiment import Experiment
 from coupling.experiments.fabrics import drawable_fabrics
+from coupling.experiments.lives import Life, Lives, Use
 from coupling.experiments.stored import Stored, line_up
 from coupling.explorer.bars import Bars, bars_of
 from coupling.explorer.cables import TIMELINE, Load, load_of
+from coupling.explorer.grids import Pattern, pattern_of
 from coupling.explorer.hosts import hosts_of
 from coupling.explorer.series import series_of
+from coupling.explorer.worker import Failed, Worker
 from coupling.report.plots.colours import palette
 from coupling.report.plots.wiring import wiring_of
 from coupling.results.comparison import finished
+from coupling.results.explained import waits_of
 from coupling.results.pictured import begin_of, node_names, slowdown_scale
 from coupling.results.result import Result
 from netsim.arrays import Floats, Ints
@@ -26,6 +33,8 @@ from netsim.errors import TopologyError
 from netsim.topology.base import Topology
 
 _BINS = 1200  # of the overview
+_MOST_USERS = 2000  # jobs whose links are looked at for the users of one
+Told = Callable[[], None]
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,6 +80,11 @@ class Run:
     link: dict[str, int]
 
     @cached_property
+    def waits(self) -> pd.DataFrame | None:
+        """Return why jobs waited; None where that is not recorded."""
+        return waits_of(self.result, self.name) if "waits" in self.result.extras else None
+
+    @cached_property
     def wired(self) -> Topology | None:
         """Return the fabric, or what the names of its links tell; None where it is unknown."""
         found = self.topology or wiring_of(self.result.links)
@@ -96,18 +110,24 @@ class Exhibit:
         The runs by name.
     fabrics : mapping of str to Topology
         Fabrics by name of the run, as far as they can be built.
+    sources : mapping of str to (Experiment, mapping)
+        What was run and the manifest of its result, by name of the run.
     """
 
     title: str
     about: str
     results: dict[str, Result]
     fabrics: dict[str, Topology]
+    sources: dict[str, tuple[Experiment, Mapping[str, Any]]] = field(default_factory=dict)
     colours: dict[str, str] = field(init=False)
     begin_unix_s: float | None = field(init=False)
     end_s: float = field(init=False)
     scale: float = field(init=False)
     _runs: dict[str, Run] = field(init=False, default_factory=dict)
     _series: dict[str, dict[str, Floats]] = field(init=False, default_factory=dict)
+    _worker: Worker = field(init=False, default_factory=Worker)
+    _lives: dict[str, Lives] = field(init=False, default_factory=dict)
+    _inputs: Inputs = field(init=False, default_factory=Inputs)
 
     def __post_init__(self) -> None:
         """Note what all runs share."""
@@ -146,6 +166,54 @@ class Exhibit:
             self._series[name] = series_of(_ran(result.jobs), result.timeline, nodes, self.edges)
         return self._series[name]
 
+    def life(self, name: str, job: int, told: Told) -> Life | Failed | None:
+        """
+        Return the run of a job.
+
+        `told`: called from another thread when more is known. Result: None: not known yet.
+        """
+        found: Life | Failed | None = self._worker.ask(
+            ("life", name, job), lambda: self._lives_of(name).life(job), told
+        )
+        return found
+
+    def flows(self, name: str, job: int, told: Told) -> Pattern | str | Failed | None:
+        """Return who sends to whom in a job, or a text: nobody; None: not known yet."""
+
+        def work() -> Pattern | str:
+            found = self._lives_of(name).flows(job)
+            return "It sends nothing." if found is None else pattern_of(*found) or ""
+
+        found: Pattern | str | Failed | None = self._worker.ask(("flows", name, job), work, told)
+        return found
+
+    def users(
+        self, name: str, link: int, window: tuple[float, float], told: Told
+    ) -> list[Use] | Failed | None:
+        """Return who used a link in a time; None: not known yet."""
+
+        def work() -> list[Use] | Failed:
+            found = self._lives_of(name).users(link, *window, _MOST_USERS)
+            if found is None:
+                return Failed(
+                    f"More than {_MOST_USERS:,} jobs ran in this time: zoom in, or choose a moment."
+                )
+            return found
+
+        found: list[Use] | Failed | None = self._worker.ask(
+            ("users", name, link, window), work, told
+        )
+        return found
+
+    def _lives_of(self, name: str) -> Lives:
+        """Return the network of a run, built again once."""
+        if name not in self._lives:
+            if name not in self.sources:
+                raise ResultError("the run cannot be made again: its experiment is not known.")
+            experiment, manifest = self.sources[name]
+            self._lives[name] = Lives(experiment, manifest, self.results[name], self._inputs)
+        return self._lives[name]
+
 
 def exhibit_of(folders: Sequence[Path]) -> Exhibit:
     """Open result directories."""
@@ -156,6 +224,11 @@ def exhibit_of(folders: Sequence[Path]) -> Exhibit:
         (campaign.experiment, list(islice(each, len(campaign.places)))) for campaign in stored
     )
     about = stored[0].manifest
+    variants = [
+        (variant, campaign.manifest)
+        for campaign in stored
+        for variant in campaign.experiment.variants()
+    ]
     if all(_ran(result.jobs).empty for result in lineup.results):
         raise ResultError(f"{folders[0]}: expected a job that ran, found none to look at.")
     return Exhibit(
@@ -163,6 +236,7 @@ def exhibit_of(folders: Sequence[Path]) -> Exhibit:
         about=f"{about['nodes']:,} nodes of {about['fabric']}, {about['jobs']:,} jobs",
         results={result.name: result for result in lineup.results},
         fabrics=fabrics,
+        sources=dict(zip((result.name for result in lineup.results), variants, strict=True)),
     )
 
 

@@ -190,6 +190,33 @@ def gantt(axis: Axis, shown: Range1d, nodes: Range1d, name: str) -> Gantt:
     return Gantt(plot, image, marks, others)
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Pace:
+    """
+    The slowdown of the chosen job over time.
+
+    Parameters
+    ----------
+    plot : Figure
+        The figure.
+    lines : ColumnDataSource
+        A line for each run that is shown.
+    """
+
+    plot: Figure
+    lines: ColumnDataSource
+
+
+def pace_figure(axis: Axis, shown: Range1d) -> Pace:
+    """Return an empty figure of a job's slowdown."""
+    plot = time_figure(axis, shown, height=130, name="pace", title="slowdown", visible=False)
+    plot.yaxis.ticker.desired_num_ticks = 3
+    plot.yaxis.ticker.num_minor_ticks = 0
+    lines = ColumnDataSource({"xs": [], "ys": [], "colour": [], "dash": []})
+    plot.multi_line("xs", "ys", source=lines, line_color="colour", line_dash="dash", line_width=2)
+    return Pace(plot, lines)
+
+
 def points_along(plot: Figure, side: str, least: int, most: int) -> int:
     """
     Return the points of a picture along a side of a figure.

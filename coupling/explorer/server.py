@@ -51,6 +51,7 @@ KEYS = (
     ("t", "dark or light"),
     ("?", "show the keys, or hide them"),
 )
+_NAMED = ("fabric", "heat", "pace")  # figures that have a place of their own
 _SHARED = ("j k", "Esc", "/", "l", "p", "t", "?")
 KEYS_OF_MOMENT = tuple(pair for pair in KEYS if pair[0] in _SHARED)
 _POLICY = (
@@ -167,7 +168,7 @@ def _page(shown: Exhibit | Moment, session: Any) -> str:  # noqa: ANN401 (a sess
             gantts=[place for place in places if place["name"].startswith("gantt-")],
             load=LOAD,
             items=html(json.dumps(item).replace("<", "\\u003c")),
-            **{place["name"]: place for place in places if place["name"] in ("fabric", "heat")},
+            **{place["name"]: place for place in places if place["name"] in _NAMED},
             **own,
         )
     )

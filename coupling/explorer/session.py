@@ -10,6 +10,7 @@ from bokeh.events import MouseMove, SelectionGeometry, Tap
 from bokeh.models import FixedTicker, Range1d, Span
 from bokeh.palettes import Cividis256
 
+from coupling.experiments.lives import Life
 from coupling.explorer.address import BY, Address, replaced
 from coupling.explorer.bars import Window, spans
 from coupling.explorer.channel import Follower
@@ -20,6 +21,7 @@ from coupling.explorer.figures import (
     Gantt,
     draw_strips,
     gantt,
+    pace_figure,
     points_along,
     strips,
 )
@@ -30,6 +32,7 @@ from coupling.explorer.story import duration, job_line, key_of, story_of
 _WIDEST, _TALLEST = 2400, 1200  # points of a picture
 _LEAST_S, _LEAST_NODES = 1e-3, 1.0  # that can be shown
 _TICKS = 6
+_MET, _MOST_MET = 3, 150  # jobs on each side that are marked beside the chosen one, and their bars
 _MOST_BARS = 2000  # of chosen jobs; more are no bars but an area
 
 
@@ -58,8 +61,10 @@ class Session(Follower):
         self.brushes = [plot.center[-1] for plot in self.strips.values()]
         self.gantts = [gantt(self.axis, self.time, self.nodes, f"gantt-{i}") for i in (0, 1)]
         self.fabric, self.heat = Fabric(), Heat(self.axis, self.time)
+        self.pace = pace_figure(self.axis, self.time)
         self.moments = [
-            Span(dimension="height", line_width=2, visible=False) for _ in (*self.gantts, self.heat)
+            Span(dimension="height", line_width=2, visible=False)
+            for _ in (*self.gantts, self.heat, self.pace)
         ]
         self._shades: dict[tuple[str, str], Shades] = {}
         self._moving = self._later = False
@@ -80,10 +85,11 @@ class Session(Follower):
                 own.plot.on_change(side, lambda _attr, _old, _new: self.soon())
         for plot in self.strips.values():
             plot.on_event(SelectionGeometry, self._brushed)
-        over_time = [*(own.plot for own in self.gantts), self.heat.plot]
+        over_time = [*(own.plot for own in self.gantts), self.heat.plot, self.pace.plot]
         for plot, moment in zip(over_time, self.moments, strict=True):
             plot.add_layout(moment)
         self.heat.plot.on_event(Tap, self._tapped_heat)
+        self.pace.plot.on_event(Tap, self._tapped_pace)
         self.fabric.plot.on_event(Tap, self._tapped_fabric)
         self.begin()
 
@@ -91,7 +97,8 @@ class Session(Follower):
     def plots(self) -> list[Figure]:
         """Return all figures."""
         gantts = [own.plot for own in self.gantts]
-        return [*self.strips.values(), *gantts, self.fabric.plot, self.heat.plot]
+        over = [*self.strips.values(), *gantts, self.pace.plot]
+        return [*over, self.fabric.plot, self.heat.plot]
 
     def follow(self, address: Address) -> None:
         """Show what an address says."""
@@ -157,7 +164,7 @@ class Session(Follower):
         self.channel.key = key_of(
             self.exhibit, self.address.by, self._shades_of(run), Cividis256[::32]
         )
-        self.channel.details = story_of(self.exhibit, run, self.address)
+        self._tell()
         self.channel.drawn += 1
 
     def _window(self, run: Run) -> Window:
@@ -189,6 +196,38 @@ class Session(Follower):
         bars = self._bars(run, [] if row is None else [row])
         if bars != own.marks.data:
             own.marks.data = bars
+            others = self._bars(run, [] if row is None else _met(run, row))
+            few = len(others["left"]) <= _MOST_MET  # more would hide the picture
+            own.others.data = others if few else self._bars(run, [])
+
+    def _told(self) -> None:
+        """Hear, in another thread, that more is known."""
+        self.document.add_next_tick_callback(lambda: self.together(self._tell))
+
+    def _tell(self) -> None:
+        """Say all that is known of what was chosen."""
+        run = self.exhibit.run(self.address.run)
+        self.channel.details = story_of(self.exhibit, run, self.address, self._told)
+        self._draw_pace([self.address.run, self.address.beside])
+
+    def _draw_pace(self, names: list[str]) -> None:
+        """Draw how slow the chosen job ran when, as far as it is known."""
+        job, lines = self.address.job, dict[str, list[Any]](xs=[], ys=[], colour=[], dash=[])
+        for name, dash in zip(names, ("solid", "dashed"), strict=True):
+            if not (name and job.isdecimal() and int(job) in self.exhibit.run(name).row):
+                continue
+            life = self.exhibit.life(name, int(job), self._told)
+            if isinstance(life, Life):
+                times = [t for own in life.stretches for t in (own.begin_s, own.end_s)]
+                paces = [own.interference * life.placement_factor for own in life.stretches]
+                lines["xs"].append([float(self.axis.place(t)) for t in times])
+                lines["ys"].append([pace for pace in paces for _ in range(2)])
+                lines["colour"].append(self.exhibit.colours[name])
+                lines["dash"].append(dash)
+        if lines != self.pace.lines.data:
+            self.pace.lines.data = lines
+        self.pace.plot.title.text = f"slowdown of job {job}"
+        self.pace.plot.visible = bool(lines["xs"])
 
     def _draw_network(self) -> None:
         """Draw the fabric and the links over time, and where the moment lies."""
@@ -270,6 +309,13 @@ class Session(Follower):
         found = self._at(number, event)
         self.channel.pointed = "" if found is None else job_line(*found)
 
+    def _tapped_pace(self, event: Tap) -> None:
+        """Choose the moment that was clicked."""
+        if event.x is not None:
+            at_s = round(self.axis.seconds(event.x), 3)
+            self.address = replaced(self.address, {"at_s": at_s})
+            self.soon()
+
     def _tapped_heat(self, event: Tap) -> None:
         """Choose the link and the moment that were clicked."""
         if event.x is not None and event.y is not None:
@@ -305,6 +351,16 @@ class Session(Follower):
         run = self.exhibit.run(name)
         rows = run.bars.at(int(np.floor(event.y)), self.axis.seconds(event.x))
         return (run, int(rows[-1])) if rows.size else None
+
+
+def _met(run: Run, row: int) -> list[int]:
+    """Return the jobs that a job lost most to, or cost most."""
+    blame, job = run.result.blame, int(run.jobs["id"].iloc[row])
+    found = list[int]()
+    for own, other in (("victim", "culprit"), ("culprit", "victim")):
+        lost = blame[blame[own] == job].groupby(other)["lost_node_s"].sum()
+        found += [run.row[int(id_)] for id_ in lost.nlargest(_MET).index if int(id_) in run.row]
+    return found
 
 
 def _label(plot: Figure, run: Run, window: Window) -> None:

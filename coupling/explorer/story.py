@@ -8,15 +8,20 @@ import numpy as np
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
+from coupling.experiments.lives import Life
 from coupling.explorer.address import Address, replaced
-from coupling.explorer.exhibit import Exhibit, Run
+from coupling.explorer.exhibit import Exhibit, Run, Told
 from coupling.explorer.grids import Cell
 from coupling.explorer.shades import Shades
+from coupling.explorer.worker import Failed
 from coupling.report.columns import seconds
-from coupling.results.readable import number, ratio
+from coupling.results.explained import waited, why
+from coupling.results.readable import number, percent, ratio
 
 MOST = 12
 """Victims, culprits, cables that a list names."""
+_MOST_LISTED = 60  # users of a link
+_APART = 0.001  # of its run: how far what a job lost, worked out, may be from the result
 _HOT = 5  # busiest times of a cable
 _LONG = 600  # letters of a list of nodes
 
@@ -33,9 +38,13 @@ def templates() -> Environment:
     )
 
 
-def story_of(exhibit: Exhibit, run: Run, address: Address) -> str:
-    """Return the panel."""
-    job = _job(run, address)
+def story_of(exhibit: Exhibit, run: Run, address: Address, told: Told) -> str:
+    """
+    Return the panel.
+
+    `told`: called from another thread when more can be said.
+    """
+    job = _job(exhibit, run, address, told)
     return (
         templates()
         .get_template("panel.html")
@@ -45,7 +54,7 @@ def story_of(exhibit: Exhibit, run: Run, address: Address) -> str:
             facts=_summary(run) if job is None else [],
             wanted=address.job,
             job=job,
-            cable=_cable(run, address),
+            cable=_cable(exhibit, run, address, told),
             no_cable=bool(address.cable) and address.cable not in run.link,
             asked=address.cable,
         )
@@ -118,7 +127,7 @@ def _summary(run: Run) -> list[tuple[str, str]]:
     return found
 
 
-def _job(run: Run, address: Address) -> Mapping[str, Any] | None:
+def _job(exhibit: Exhibit, run: Run, address: Address, told: Told) -> Mapping[str, Any] | None:
     """Return what is said of the chosen job; None where there is none."""
     row = run.row.get(int(address.job)) if address.job.isdecimal() else None
     if row is None:
@@ -141,12 +150,71 @@ def _job(run: Run, address: Address) -> Mapping[str, Any] | None:
             ("lost to others", duration(job["lost_s"])),
         ],
         "nodes": nodes if len(nodes) <= _LONG else f"{nodes[:_LONG]} ...",
+        "waited": _waited(run, address, int(job["id"])),
+        "no_waits": run.waits is None,
+        "pattern": _known(exhibit.flows(run.name, int(job["id"]), told)),
+        "life": _life(exhibit, run, address, row, told),
         "culprits": _others(run, address, int(job["id"]), ("victim", "culprit")),
         "victims": _others(run, address, int(job["id"]), ("culprit", "victim")),
     }
 
 
-def _cable(run: Run, address: Address) -> Mapping[str, Any] | None:
+def _known(found: Any) -> Mapping[str, Any]:  # noqa: ANN401 (an answer, or none yet)
+    """Return an answer as templates take it: what is there, or why nothing is."""
+    if found is None:
+        return {"there": None, "why_not": "Working it out ..."}
+    if isinstance(found, Failed):
+        return {"there": None, "why_not": f"It cannot be worked out: {found.why}"}
+    if isinstance(found, str):
+        return {"there": None, "why_not": found}
+    return {"there": found, "why_not": ""}
+
+
+def _waited(run: Run, address: Address, job: int) -> list[list[Cell]]:
+    """Return why a job waited, in the words of explain."""
+    if run.waits is None:
+        return []
+    rows = []
+    for row in waited(run.waits, job):
+        holder, words = row["holder"], why(row, job)
+        leads = holder is not None and holder != job and holder in run.row
+        when = f"{words}, between {duration(row['first_s'])} and {duration(row['last_s'])}"
+        cell = Cell(when, to_job(address, str(holder)).href if leads else "")
+        rows.append([Cell(duration(row["wait_s"])), cell])
+    return rows
+
+
+def _life(exhibit: Exhibit, run: Run, address: Address, row: int, told: Told) -> Mapping[str, Any]:
+    """Return when a job was slowed, on which link and by whom: its dearest times, in order."""
+    job = run.jobs.iloc[row]
+    found = exhibit.life(run.name, int(job["id"]), told)
+    if not isinstance(found, Life):
+        return _known(found)
+    held = [stretch for stretch in found.stretches if stretch.lost_s > 0]
+    dear = sorted(held, key=lambda stretch: -stretch.lost_s)[:MOST]
+    rows = [
+        [
+            Cell(duration(own.begin_s), f"#{replaced(address, {'at_s': own.begin_s}).written()}"),
+            Cell(duration(own.end_s - own.begin_s)),
+            Cell(ratio(own.interference * found.placement_factor)),
+            to_cable(address, own.cable) if own.cable else Cell("-"),
+            to_job(address, str(next(iter(own.culprits)))) if own.culprits else Cell("-"),
+        ]
+        for own in sorted(dear, key=lambda stretch: stretch.begin_s)
+    ]
+    apart = abs(found.lost_s - job["lost_s"]) > _APART * (job["end_s"] - job["start_s"])
+    return {
+        "there": True,
+        "rows": rows,
+        "more": len(held) - len(rows),
+        "apart": f"Worked out, it lost {duration(found.lost_s)}; the result says "
+        f"{duration(job['lost_s'])}."
+        if apart
+        else "",
+    }
+
+
+def _cable(exhibit: Exhibit, run: Run, address: Address, told: Told) -> Mapping[str, Any] | None:
     """Return what is said of the chosen link; None where there is none."""
     row = run.link.get(address.cable)
     if row is None:
@@ -176,30 +244,33 @@ def _cable(run: Run, address: Address) -> Mapping[str, Any] | None:
             if bins[place] > 0
         ],
         "why_not": run.load.why_not,
-        "users": _users(run, address, str(link["class"])),
+        **_users(exhibit, run, address, row, told),
     }
 
 
-def _users(run: Run, address: Address, kind: str) -> list[list[Cell]] | None:
-    """Return the jobs whose own link it is, by start; None for cables between switches."""
-    ends = address.cable.split("#")[0].split(">")
-    own = [run.names.index(end) for end in ends if end in run.names]
-    if not own or not kind:
-        return None
-    bars = run.bars.job[run.bars.begin_of[own[0]] : run.bars.begin_of[own[0] + 1]]
-    first, last = address.begin_s or 0.0, address.end_s
-    shown = [
-        row for row in bars.tolist()
-        if run.bars.end_s[row] > first and (last is None or run.bars.start_s[row] < last)
-    ]  # fmt: skip
-    return [
+def _users(exhibit: Exhibit, run: Run, address: Address, link: int, told: Told) -> dict[str, Any]:
+    """Return who used a link at the moment, or in what is shown."""
+    if address.at_s is None:
+        window = (address.begin_s or 0.0, exhibit.end_s if address.end_s is None else address.end_s)
+    else:
+        window = (address.at_s, float(np.nextafter(address.at_s, np.inf)))
+    found = _known(exhibit.users(run.name, link, window, told))
+    uses = found["there"] or []
+    rows = [
         [
-            to_job(address, str(run.jobs["id"].iloc[row])),
-            Cell(duration(float(run.bars.start_s[row]))),
-            Cell(duration(float(run.bars.end_s[row] - run.bars.start_s[row]))),
+            to_job(address, str(use.job)),
+            Cell(duration(use.begin_s)),
+            Cell(duration(use.end_s - use.begin_s)),
+            Cell(percent(use.share)),
         ]
-        for row in shown[:MOST]
+        for use in uses[:_MOST_LISTED]
     ]
+    return {
+        "users": rows,
+        "unknown": found["why_not"],
+        "more": len(uses) - len(rows),
+        "heading": "Who used it in what is shown" if address.at_s is None else "Who uses it now",
+    }
 
 
 def _others(run: Run, address: Address, job: int, sides: tuple[str, str]) -> list[list[Cell]]:

@@ -2,16 +2,29 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Protocol
 
 from coupling.errors import CouplingError
 from fabricsim.checking import shortened, wrong
 from netsim.contention.base import ContentionModel
+from netsim.partition import Partition
 from netsim.routing.base import Routing
 from netsim.topology.base import Topology
 from netsim.topology.demand import demand_topology
-from scheduler.allocation import Allocation
+from scheduler.job import Job
 from scheduler.rates import FULL_PACE, Pace
 from scheduler.traffic import PlacedTraffic, TrafficOf
+
+
+class Placed(Protocol):
+    """A job on its nodes, and on its own links where it has some."""
+
+    @property
+    def job(self) -> Job:
+        """Return the job."""
+
+    def partition(self) -> Partition:
+        """Return its nodes and owned links."""
 
 
 class NetworkPace:
@@ -72,7 +85,7 @@ class NetworkPace:
         return self._traffic_of.latency_bound
 
     def change(
-        self, ended: Sequence[Allocation], started: Sequence[Allocation], now_s: float
+        self, ended: Sequence[Placed], started: Sequence[Placed], now_s: float
     ) -> Mapping[int, Pace]:
         """Take the changes of one instant and return the paces that changed."""
         del now_s
@@ -85,7 +98,7 @@ class NetworkPace:
                 paces[job] = Pace(interference, self._placement_factor[job])
         return paces
 
-    def _enter(self, allocation: Allocation) -> Pace:
+    def _enter(self, allocation: Placed) -> Pace:
         """Put a job on the network and return its pace among nobody."""
         job = allocation.job
         if job.communication is None or job.n_nodes == 1:

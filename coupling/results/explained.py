@@ -1,5 +1,6 @@
 """Why a job waited and was slow, and what all waiting of a run was for."""
 
+from collections.abc import Mapping
 from typing import Any
 
 import pandas as pd
@@ -44,24 +45,49 @@ def explain_job(result: Result, number: int, place: str) -> dict[str, Any]:
     job = found.iloc[0]
     if job["dropped"]:
         raise ResultError(f"--job: job {number} of {place} was not run: {job['dropped']}.")
-    own = waits[waits["id"] == number].sort_values("wait_s", ascending=False, kind="stable")
     return {
         "run": result.name,
         "job": {"id": number, "n_nodes": int(job["n_nodes"]), "pattern": str(job["pattern"])}
         | {name: float(job[name]) for name in (*_TIMES, *_RATIOS)},
-        "waited": [
-            {
-                "reason": row["reason"],
-                "holder": None if row["holder"] < 0 else int(row["holder"]),
-                "root": row["root"] or None,
-                "wait_s": float(row["wait_s"]),
-                "first_s": float(row["first_s"]),
-                "last_s": float(row["last_s"]),
-            }
-            for row in own.to_dict("records")
-        ],
+        "waited": waited(waits, number),
         "slowed": _slowed(result, number),
     }
+
+
+def waited(waits: pd.DataFrame, number: int) -> list[dict[str, Any]]:
+    """
+    Return why a job waited.
+
+    `waits`: as from `waits_of`. Result: a row per reason, the longest first.
+    """
+    own = waits[waits["id"] == number].sort_values("wait_s", ascending=False, kind="stable")
+    return [
+        {
+            "reason": row["reason"],
+            "holder": None if row["holder"] < 0 else int(row["holder"]),
+            "root": row["root"] or None,
+            "wait_s": float(row["wait_s"]),
+            "first_s": float(row["first_s"]),
+            "last_s": float(row["last_s"]),
+        }
+        for row in own.to_dict("records")
+    ]
+
+
+def why(row: Mapping[str, Any], job: int) -> str:
+    """
+    Say why a job waited, with whose reservation it was.
+
+    `row`: as from `waited`.
+    """
+    words = words_of(row["reason"])
+    if row["holder"] == job:
+        words += " (as head of the queue)"
+    elif row["holder"] is not None:
+        words += f" of job {row['holder']}"
+    return words + (
+        f"; the job in front waited since {words_of(row['root'])}" if row["root"] else ""
+    )
 
 
 def _slowed(result: Result, number: int) -> list[dict[str, Any]]:

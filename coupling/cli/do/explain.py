@@ -9,7 +9,7 @@ from coupling.cli.do.estimate import print_json
 from coupling.errors import ResultError
 from coupling.experiments.stored import Stored
 from coupling.report.columns import text_lines, text_of
-from coupling.results.explained import explain_job, explain_run, words_of
+from coupling.results.explained import explain_job, explain_run, why, words_of
 from coupling.results.waiting import HOUR_S
 from fabricsim.checking import choice
 
@@ -80,7 +80,7 @@ def _of_job(told: Mapping[str, Any]) -> list[str]:
     ]
     for row in told["waited"]:
         when = f"between {_hours(row['first_s'])} and {_hours(row['last_s'])}"
-        lines.append(f"  {_hours(row['wait_s'])}: {_why(row, job['id'])}, {when}")
+        lines.append(f"  {_hours(row['wait_s'])}: {why(row, job['id'])}, {when}")
     lines.append(
         f"  It ran {_hours(job['end_s'] - job['start_s'])}, {job['slowdown']:.3f} times as long as "
         f"ideally: interference {job['interference']:.3f}, placement {job['placement_factor']:.3f}."
@@ -94,18 +94,6 @@ def _of_job(told: Mapping[str, Any]) -> list[str]:
             f"{row['lost_node_s'] / HOUR_S:.3g} node-hours; {when}"
         )
     return lines
-
-
-def _why(row: Mapping[str, Any], job: int) -> str:
-    """Say a reason with whose reservation it was."""
-    words = words_of(row["reason"])
-    if row["holder"] == job:
-        words += " (as head of the queue)"
-    elif row["holder"] is not None:
-        words += f" of job {row['holder']}"
-    return words + (
-        f"; the job in front waited since {words_of(row['root'])}" if row["root"] else ""
-    )
 
 
 def _hours(time_s: float) -> str:

@@ -11,6 +11,7 @@ from explorer_help import EVIL, command, panel, place, point, served, shown
 
 from coupling.explorer.exhibit import Exhibit, exhibit_of
 from coupling.report.plots.layout import cables_of, layout_of, segments
+from coupling.results.explained import explain_job, why
 
 pytestmark = pytest.mark.skipif(PROGRAM is None, reason=NO_BROWSER)
 
@@ -70,10 +71,52 @@ def test_a_culprit_leads_to_its_victims(explorer, opened, small_result):
     page = opened(f"{explorer.address}#job={victim}")
     panel(page, f"Job {victim}")
 
-    page.get_by_role("link", name=str(culprit), exact=True).first.click()
+    page.locator("#panel h3:has-text('Who slowed it') + table a").first.click()
 
     told = panel(page, f"Job {culprit}")
     assert str(victim) in told.split("Whom it slowed")[1]
+
+
+def test_a_job_tells_why_it_waited_who_sends_in_it_and_when_it_was_slowed_on_which_cable(
+    explorer, opened, small_result
+):
+    run = exhibit_of([small_result]).run("random")
+    worst = run.jobs.loc[run.jobs["lost_s"].idxmax()]
+    ranks = worst["n_nodes"]
+    page = opened(f"{explorer.address}#run=random&beside=first-free&job={worst['id']}")
+    told = panel(page, "ranks,")
+
+    assert f"{ranks} ranks, {ranks * (ranks - 1)} pairs that send" in told  # all to all
+    rows = explain_job(run.result, int(worst["id"]), "")["waited"]
+    for row in rows:
+        assert why(row, int(worst["id"])) in told
+    page.wait_for_selector("#panel h3:has-text('When it was slowed') + table")
+    page.wait_for_function(
+        """() => {
+          const plot = Bokeh.documents[0].get_model_by_name("pace");
+          return plot.visible && plot.renderers[0].data_source.data.xs.length == 2;
+        }"""
+    )
+    found = page.evaluate(
+        "() => Bokeh.documents[0].get_model_by_name('pace').renderers[0].data_source.data"
+    )
+    lost = 0.0  # time between two points of the line, less what it would have taken alone
+    for begin, end, pace in zip(
+        found["xs"][0][::2], found["xs"][0][1::2], found["ys"][0][::2], strict=True
+    ):
+        lost += (end - begin) / 1e3 * (1 - worst["placement_factor"] / pace)
+    assert lost == pytest.approx(worst["lost_s"], rel=1e-2)
+
+    page.locator("#panel h3:has-text('When it was slowed') + table a").first.click()
+    at_s = float(shown(page, "at=")["at"])
+    assert worst["start_s"] <= at_s < worst["end_s"]
+    page.locator("#panel h3:has-text('When it was slowed') + table td:nth-child(4) a").first.click()
+    shown(page, "cable=")
+    page.wait_for_selector("#panel h3:has-text('Who uses it now') + table")
+    users = page.locator("#panel h3:has-text('Who uses it now') + table a").all_inner_texts()
+    assert str(worst["id"]) in users
+    assert len(users) > 1
+    assert page.faults == []
 
 
 def test_a_click_on_a_link_tells_when_it_was_busy_and_who_used_it(explorer, opened):
@@ -87,7 +130,7 @@ def test_a_click_on_a_link_tells_when_it_was_busy_and_who_used_it(explorer, open
     assert re.fullmatch(r"n[0-3]>s1\.[01]", cable)  # at the bottom are links of the first nodes
     told = panel(page, f"Link {cable}")
     assert "When it was busiest" in told
-    page.locator("#panel h3:has-text('Who used it') + table a").first.click()
+    page.locator("#panel h3:has-text('Who uses it now') + table a").first.click()
     chosen = shown(page, "job=")["job"]
     assert f"Job {chosen}" in panel(page, f"Job {chosen}")
 
@@ -104,7 +147,7 @@ def test_a_click_on_a_cable_of_the_fabric_chooses_it(explorer, opened, small_res
     page.mouse.click(*there)
 
     assert unquote(shown(page, "cable=")["cable"]) == fabric.link_name(cables_of(fabric)[0])
-    panel(page, "not recorded")
+    page.wait_for_selector("#panel h3:has-text('Who used it in what is shown') + table a")
 
 
 def test_the_fabric_is_stepped_and_played_through_the_run(explorer, opened):

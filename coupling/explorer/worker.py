@@ -1,0 +1,69 @@
+"""Works things out beside the server, so that no picture waits for them."""
+
+import threading
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass
+from typing import Any
+
+from coupling.errors import CouplingError
+from netsim.errors import NetsimError
+from patterns.errors import PatternError
+from scheduler.errors import SchedulerError
+
+_KEPT = 500  # answers
+
+
+@dataclass(frozen=True, slots=True)
+class Failed:
+    """
+    What cannot be worked out.
+
+    Parameters
+    ----------
+    why : str
+        A line.
+    """
+
+    why: str
+
+
+class Worker:
+    """A thread that works out one thing at a time; answers are remembered."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._found: dict[Hashable, Any] = {}
+        self._waiting: list[Callable[[], None]] = []
+        self._busy = False
+
+    def ask(self, key: Hashable, work: Callable[[], Any], told: Callable[[], None]) -> Any:  # noqa: ANN401
+        """
+        Return an answer, if it is known.
+
+        `told`: called, in the thread, when the next answer is there. Result: None: not yet.
+        """
+        with self._lock:
+            if key in self._found:
+                return self._found[key]
+            self._waiting.append(told)
+            if not self._busy:
+                self._busy = True
+                # A daemon: whoever ends the server need not wait for an answer.
+                threading.Thread(target=self._work, args=(key, work), daemon=True).start()
+            return None
+
+    def _work(self, key: Hashable, work: Callable[[], Any]) -> None:
+        """Work something out and tell all who wait."""
+        answer: Any = Failed("it could not be worked out.")
+        try:
+            answer = work()
+        except (CouplingError, NetsimError, PatternError, SchedulerError) as error:
+            answer = Failed(str(error))
+        finally:
+            with self._lock:
+                self._found[key] = answer
+                for old in list(self._found)[:-_KEPT]:
+                    del self._found[old]
+                waiting, self._waiting, self._busy = self._waiting, [], False
+            for told in waiting:
+                told()
