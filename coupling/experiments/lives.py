@@ -21,7 +21,7 @@ from netsim.contention.constants import bytes_per_link
 from netsim.hostlist import expand_hostlist
 from netsim.partition import Partition
 from scheduler.job import Job
-from scheduler.traffic import RankFlows, TrafficOf, rank_flows
+from scheduler.traffic import RankFlows, rank_flows
 
 MOST_CHANGES = 20_000
 """Starts and ends of jobs during one job's run, up to which its life is found."""
@@ -153,7 +153,6 @@ class Lives:
         self._setup = Setup.of(experiment, parts)
         self._network = self._begun()
         self.topology = self._network.topology
-        self._traffic_of = TrafficOf(self.topology, self._network.routing)
         self._jobs = {job.id: job for job in parts.workload.jobs}
         table = finished(result.jobs)
         self._id, self._start_s, self._end_s, self._slowdown = (
@@ -254,7 +253,7 @@ class Lives:
     def _links(self, row: int) -> tuple[Ints, Floats]:
         """Return the links of a job, and the bytes a second that it would send there ideally."""
         placed = self._placed(row)
-        traffic = self._traffic_of(placed.job.communication, placed.where)
+        traffic = self._network.traffic(placed.job, placed.where)
         if traffic is None:
             return np.zeros(0, dtype=np.int64), np.zeros(0)
         links, nbytes = bytes_per_link(traffic.traffic)

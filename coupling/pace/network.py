@@ -98,17 +98,21 @@ class NetworkPace:
                 paces[job] = Pace(interference, self._placement_factor[job])
         return paces
 
+    def traffic(self, job: Job, partition: Partition) -> PlacedTraffic | None:
+        """Return what a job puts on the network; None where that is nothing."""
+        if job.communication is None or job.n_nodes == 1:
+            return None
+        placed = self._traffic_of(job.communication, partition)
+        if placed is not None and self._of_alone:  # an iteration is as long as the log has it
+            return replace(placed, ideal_s=placed.alone_s)
+        return placed
+
     def _enter(self, allocation: Placed) -> Pace:
         """Put a job on the network and return its pace among nobody."""
-        job = allocation.job
-        if job.communication is None or job.n_nodes == 1:
-            return FULL_PACE
-        partition = allocation.partition()
-        placed = self._traffic_of(job.communication, partition)
+        job, partition = allocation.job, allocation.partition()
+        placed = self.traffic(job, partition)
         if placed is None:
             return FULL_PACE
-        if self._of_alone:  # an iteration is as long as the log has it
-            placed = replace(placed, ideal_s=placed.alone_s)
         self.owned.add(partition.links is not None)
         self.entered[job.id] = placed
         self._placement_factor[job.id] = placed.placement_factor
