@@ -118,22 +118,31 @@ def export(
     result: Annotated[Path, typer.Argument(help="Result directory of run.")],
     to: Annotated[
         str,
-        typer.Option(help="perfetto (Trace Event JSON), evalys (jobset CSV), batsim (workload)."),
+        typer.Option(
+            help="perfetto (Trace Event JSON), evalys (jobset CSV), batsim (workload), simgrid "
+            "(folder with platform, schedule and player)."
+        ),
     ],
-    out: Annotated[Path, typer.Option(help="File to write, - for standard output.")],
+    out: Annotated[
+        Path, typer.Option(help="File to write, - for standard output; a folder for simgrid.")
+    ],
     run: Annotated[
         str | None, typer.Option(help="Allocator of the run; by default all that are compared.")
+    ] = None,
+    iterations: Annotated[
+        int | None,
+        typer.Option(min=1, help="For simgrid: iterations of a job at most.  [default: 20]"),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
     """
-    Write a result for another program: Perfetto, evalys or Batsim.
+    Write a result for another program: Perfetto, evalys, Batsim or SimGrid.
 
     Example: fabricsim export results/try --to perfetto --out try.json
     """
     from coupling.cli.do.results import run_export
 
-    run_export(result, to, out, run, as_json=as_json)
+    run_export(result, to, out, run, iterations, as_json=as_json)
 
 
 def view(

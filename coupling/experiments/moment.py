@@ -24,7 +24,7 @@ def moment(stored: Stored, at_s: float, run: str | None = None) -> dict[str, Any
     Result: a snapshot as a document: the fabric, the routing where the experiment names one, and of
     each job its nodes and the links that it owned. What jobs sent is not in it.
     """
-    place = _place(stored, run)
+    place = place_of(stored, run)
     result = Result.load(place)
     if why_not := stored.manifest.get(NOT_AGAIN):
         raise ResultError(f"{stored.folder}: its links cannot be told: {why_not}.")
@@ -47,7 +47,7 @@ def _fault(place: Path, what: str) -> ExperimentError:
     return ExperimentError(f"{place} topology: {what}")
 
 
-def _place(stored: Stored, run: str | None) -> Path:
+def place_of(stored: Stored, run: str | None) -> Path:
     """Return the directory of a run."""
     names = [variant.label for variant in stored.experiment.variants()]
     if run is None and len(names) > 1:

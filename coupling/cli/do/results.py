@@ -30,6 +30,8 @@ from netsim.errors import UnitError
 from netsim.topology.base import Topology
 from netsim.units import parse_time
 
+_SIMGRID = "simgrid"
+
 
 def run_rerun(folder: Path, *, workers: int, as_json: bool) -> bool:
     """
@@ -219,20 +221,24 @@ def _fabrics(stored: Sequence[Stored], lineup: Lineup) -> dict[str, Topology]:
     )
 
 
-def run_export(folder: Path, to: str, out: Path, run: str | None, *, as_json: bool) -> None:
+def run_export(
+    folder: Path, to: str, out: Path, run: str | None, iterations: int | None, *, as_json: bool
+) -> None:
     """
-    Write a result for another viewer.
+    Write a result for another program.
 
     Parameters
     ----------
     folder : Path
         Result directory.
     to : str
-        A key of `VIEWERS`.
+        A key of `VIEWERS`, or ``simgrid``.
     out : Path
-        The file; ``-`` is standard output.
+        The file; ``-`` is standard output. A folder for ``simgrid``.
     run : str or None
         Allocator of the run; None: all.
+    iterations : int or None
+        Of a job at most, in SimGrid.
     as_json : bool
         Print what was written as JSON.
 
@@ -241,7 +247,12 @@ def run_export(folder: Path, to: str, out: Path, run: str | None, *, as_json: bo
     CouplingError
         If there is no complete result, no such run or viewer, or the file cannot be written.
     """
-    choice("--to", to, VIEWERS, error=ResultError)
+    choice("--to", to, (*VIEWERS, _SIMGRID), error=ResultError)
+    if to == _SIMGRID:
+        _export_to_simgrid(folder, out, run, iterations, as_json=as_json)
+        return
+    if iterations is not None:
+        raise ResultError(f"--iterations: expected beside --to {_SIMGRID}, got --to {to}.")
     results = Stored.open(folder).results()
     names = [result.name for result in results]
     if run is not None:
@@ -250,6 +261,30 @@ def run_export(folder: Path, to: str, out: Path, run: str | None, *, as_json: bo
     write_whole(out, VIEWERS[to](results))
     if as_json and str(out) != "-":
         print_json({"out": str(out), "to": to, "runs": [result.name for result in results]})
+
+
+def _export_to_simgrid(
+    folder: Path, out: Path, run: str | None, iterations: int | None, *, as_json: bool
+) -> None:
+    """Write platform, schedule and player into a folder."""
+    from coupling.experiments.retrace import retrace
+    from coupling.report.simgrid import ITERATIONS, remarks, simgrid_files
+
+    if str(out) == "-":
+        raise ResultError(f"--out: expected a folder beside --to {_SIMGRID}, got '-'.")
+    retraced = retrace(Stored.open(folder), run)
+    written = simgrid_files(retraced, iterations or ITERATIONS)
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise ResultError(f"{out}: cannot be made: {error.strerror}.") from None
+    for name, text in written.items():
+        write_whole(out / name, text)
+    told = remarks(retraced)
+    if as_json:
+        print_json({"out": str(out), "to": _SIMGRID, "files": list(written), "remarks": told})
+    else:
+        sys.stdout.write(text_of(text_lines(*(f"{one}." for one in told))))
 
 
 def run_snapshot(folder: Path, at: str, run: str | None, out: Path) -> None:

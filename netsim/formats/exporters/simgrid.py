@@ -14,7 +14,7 @@ from netsim.topology.base import Topology
 
 _MOST_ROUTES = 4_000_000  # a file of a gigabyte
 # plain max-min sharing without TCP's corrections, as everywhere in this package
-_CONFIG = {
+PLAIN_MAX_MIN = {
     "network/model": "CM02",
     "network/crosstraffic": "0",
     "network/TCP-gamma": "0",
@@ -22,7 +22,7 @@ _CONFIG = {
     "network/latency-factor": "1",
     "network/weight-S": "0",
 }
-_HEAD = (
+XML_HEAD = (
     "<?xml version='1.0'?>",
     '<!DOCTYPE platform SYSTEM "https://simgrid.org/simgrid.dtd">',
 )
@@ -43,9 +43,12 @@ def write_simgrid(topology: Topology, routing: Routing | None = None) -> Written
     check_xml_names(drawing)
     body = _searched(drawing) if routing is None else _routed(drawing, routing)
     kind = "DijkstraCache" if routing is None else "Full"
-    config = [f"    <prop id={quoteattr(k)} value={quoteattr(v)}/>" for k, v in _CONFIG.items()]
+    config = [
+        f"    <prop id={quoteattr(key)} value={quoteattr(value)}/>"
+        for key, value in PLAIN_MAX_MIN.items()
+    ]
     lines = [
-        *_HEAD,
+        *XML_HEAD,
         '<platform version="4.1">',
         "  <config>",
         *config,

@@ -1,0 +1,123 @@
+"""A run for SimGrid: its fabric as a platform, and its schedule as flows to be replayed there."""
+
+from collections.abc import Iterator
+from importlib.resources import files
+from xml.sax.saxutils import quoteattr
+
+import numpy as np
+
+from coupling.errors import ResultError
+from coupling.experiments.retrace import RanJob, Retraced
+from netsim.formats.exporters.simgrid import PLAIN_MAX_MIN, XML_HEAD
+from netsim.topology.base import Topology
+
+PLATFORM, SCHEDULE, PLAYER = "platform.xml", "schedule.txt", "replay.cpp"
+ITERATIONS = 20
+_MOST_FLOWS = 10_000_000  # hours of SimGrid
+
+
+def simgrid_files(run: Retraced, iterations: int = ITERATIONS) -> dict[str, str]:
+    """
+    Return the files of a folder that SimGrid replays, by name.
+
+    `iterations`: at most so many for each job; longer ones are as if their iterations were longer,
+    with as much to compute and to send in all. Starts are those of the run; what follows from the
+    network, that is when jobs end, is SimGrid's.
+    """
+    counts = {job.id: _iterations(job, iterations) for job in run.jobs}
+    total = sum(counts[job.id] * job.src.size for job in run.jobs)
+    if total > _MOST_FLOWS:
+        raise ResultError(
+            f"--to simgrid: expected at most {_MOST_FLOWS:,} flows, got {total:,}; take fewer "
+            "--iterations, or a part of the log (workload.window_s)."
+        )
+    schedule = "".join(_scheduled(job, counts[job.id]) for job in run.jobs)
+    player = files("coupling.report").joinpath("templates", PLAYER).read_text("utf-8")
+    return {PLATFORM: _platform(run), SCHEDULE: schedule, PLAYER: player}
+
+
+def remarks(run: Retraced) -> list[str]:
+    """Say what SimGrid will see otherwise."""
+    told = ["links are shared evenly among flows, not among senders"]
+    fabric = run.topology
+    if fabric.latency_per_link_s or fabric.latency_base_s or fabric.buffer_bytes:
+        told.append("latency and buffers are left out")
+    return told
+
+
+def _iterations(job: RanJob, most: int) -> int:
+    """Return in how many iterations a job is replayed."""
+    if job.placed is None:
+        return 1
+    return max(1, min(most, round(job.work_s / job.iteration_s)))
+
+
+def _scheduled(job: RanJob, count: int) -> str:
+    """Write a job: when it starts, and what each of its iterations computes and sends."""
+    head = f"job {job.id} {job.submit_s!r} {job.start_s!r} {job.n_nodes} {count}"
+    if job.placed is None:
+        return f"{head} {job.work_s!r} 0\n"
+    traffic = job.placed.traffic
+    scale = job.work_s / (count * job.iteration_s)
+    nbytes = traffic.nbytes * scale
+    first = np.flatnonzero(np.diff(traffic.step, prepend=-1)).tolist()
+    lines = [f"{head} {float(traffic.compute_s * scale)!r} {len(first)}"]
+    for begin, end in zip(first, [*first[1:], nbytes.size], strict=True):
+        lines.append(f"step {end - begin}")
+        rows = zip(
+            job.src[begin:end].tolist(), job.dst[begin:end].tolist(), nbytes[begin:end].tolist(),
+            strict=True,
+        )  # fmt: skip
+        lines += [f"{src} {dst} {size!r}" for src, dst, size in rows]
+    return "\n".join(lines) + "\n"
+
+
+def _platform(run: Retraced) -> str:
+    """Write the links that flows use, and each job as hosts of its own, with the routes it took."""
+    config = [f'    <prop id={quoteattr(k)} value="{v}"/>' for k, v in PLAIN_MAX_MIN.items()]
+    talking = [job for job in run.jobs if job.placed is not None]
+    lines = [
+        *XML_HEAD,
+        '<platform version="4.1">',
+        "  <config>",
+        *config,
+        "  </config>",
+        '  <zone id="run" routing="Full">',
+        '    <zone id="fabric" routing="Full">',
+        '      <host id="anywhere" speed="1Gf"/>',
+        *(f"      {line}" for line in _links(run.topology, talking)),
+        "    </zone>",
+    ]
+    for job in talking:
+        lines.append(f'    <zone id="j{job.id}" routing="Full">')
+        lines += [f"      {line}" for line in _ranks(run.topology, job)]
+        lines.append("    </zone>")
+    return "\n".join([*lines, "  </zone>", "</platform>"]) + "\n"
+
+
+def _links(topology: Topology, jobs: list[RanJob]) -> Iterator[str]:
+    """Write the links that flows cross; one for both directions where these share a capacity."""
+    used = [job.placed.traffic.routes.links for job in jobs if job.placed is not None]
+    crossed = np.unique(topology.channel[np.concatenate(used)]).tolist() if used else []
+    for link in crossed:
+        name = quoteattr(topology.link_name(link))
+        rate = f'bandwidth="{float(topology.capacity[link])!r}Bps" latency="0s"'
+        yield f'<link id={name} {rate} sharing_policy="SHARED"/>'
+
+
+def _ranks(topology: Topology, job: RanJob) -> Iterator[str]:
+    """Write a job: a host for each rank, and the route of each pair that talks."""
+    for rank in range(job.n_nodes):
+        yield f'<host id="j{job.id}.{rank}" speed="1Gf"/>'
+    if job.placed is None:
+        return
+    routes, taken = job.placed.traffic.routes, dict[tuple[int, int], list[int]]()
+    for at, pair in enumerate(zip(job.src.tolist(), job.dst.tolist(), strict=True)):
+        links = topology.channel[routes.links[routes.indptr[at] : routes.indptr[at + 1]]].tolist()
+        if taken.setdefault(pair, links) != links:
+            raise ResultError(f"job {job.id}: expected one way from rank to rank, got several.")
+    for (src, dst), links in taken.items():
+        names = (quoteattr(topology.link_name(link)) for link in links)
+        steps = "".join(f"<link_ctn id={name}/>" for name in names)
+        ends = f'src="j{job.id}.{src}" dst="j{job.id}.{dst}"'
+        yield f'<route {ends} symmetrical="NO">{steps}</route>'
