@@ -9,6 +9,8 @@ A thin front to the packages `netsim`, `patterns`, `scheduler` and `coupling`. P
 * `now`, `Now` -- what the jobs that run on a machine do to each other, from its own files
 * `whatif`, `WhatIf` -- jobs before and after a failure or another change
 * `place`, `Placing` -- the best nodes for one more job on a machine as it is
+* `calibrate`, `Calibration` -- how jobs communicate, from what ports counted
+* `calibrate_runs` -- the same from repeated runs
 * `replay`, `Replay` -- what ran as it was, and what another scheduler would have done
 * `Snapshot`, `read_snapshot` -- jobs on a fabric at one moment
 * `Experiment`, `run`, `Result` -- a job log on a fabric, with interference that emerges
@@ -27,6 +29,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from coupling.calibration.answers import Calibration
     from coupling.experiments.campaign import Campaign, run_campaign
     from coupling.experiments.experiment import Experiment
     from coupling.replays.answers import Replay
@@ -44,6 +47,8 @@ if TYPE_CHECKING:
     from fabricsim import plot
     from fabricsim.front import (
         FabricsimError,
+        calibrate,
+        calibrate_runs,
         estimate,
         now,
         pattern,
@@ -64,6 +69,7 @@ if TYPE_CHECKING:
     from scheduler.workload.base import Workload
 
 __all__ = [
+    "Calibration",
     "Campaign",
     "Comparison",
     "Estimate",
@@ -81,6 +87,8 @@ __all__ = [
     "Verification",
     "WhatIf",
     "Workload",
+    "calibrate",
+    "calibrate_runs",
     "estimate",
     "from_networkx",
     "now",
@@ -103,6 +111,7 @@ __all__ = [
 ]
 
 _HOME = {
+    "Calibration": "coupling.calibration.answers",
     "Now": "coupling.site.answers",
     "WhatIf": "coupling.site.comparison",
     "Pattern": "patterns.base",
@@ -115,6 +124,8 @@ _HOME = {
 } | dict.fromkeys(
     [
         "FabricsimError",
+        "calibrate",
+        "calibrate_runs",
         "estimate",
         "now",
         "pattern",

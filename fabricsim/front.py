@@ -5,6 +5,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from coupling.calibration.calibrate import calibrate
+from coupling.calibration.runs import calibrate_runs
 from coupling.errors import CouplingError
 from coupling.experiments import engine
 from coupling.experiments.engine import Progress
@@ -36,6 +38,8 @@ from scheduler.workload.registry import make_workload
 
 __all__ = [
     "FabricsimError",
+    "calibrate",
+    "calibrate_runs",
     "estimate",
     "now",
     "pattern",

@@ -57,6 +57,7 @@ FLOORS = {
         ["experiments", "report.plots", "site"],
         ["sweeps"],
         ["replays"],
+        ["calibration"],
         ["report"],
         ["papers", "explorer"],
         ["cli.do"],

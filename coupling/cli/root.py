@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from coupling.cli import calibrating as cli_calibrating
 from coupling.cli import network as cli_network
 from coupling.cli import papers as cli_papers
 from coupling.cli import plugin as cli_plugin
@@ -107,7 +108,17 @@ def run(
     )
 
 
-for commands in (cli_sweeps, cli_papers, cli_network, cli_site, cli_results, cli_trace, cli_plugin):
+_COMMANDS = (
+    cli_sweeps,
+    cli_papers,
+    cli_network,
+    cli_site,
+    cli_calibrating,
+    cli_results,
+    cli_trace,
+    cli_plugin,
+)
+for commands in _COMMANDS:
     commands.register(app)
 
 

@@ -82,21 +82,22 @@ def running_in_queue(path: Path | str, *, idle: bool = False) -> Running:
     return replace(found, held=_held(there), looked_s=max(begun, default=0.0))
 
 
-def running_at(path: Path | str, at: str, *, idle: bool = False) -> Running:
+def running_at(path: Path | str, at: str, *, idle: bool = False, lasting_s: float = 0.0) -> Running:
     """
     Read who ran at a moment from ``sacct -X -P``.
 
     `path`: the accounting records; ``-`` is standard input. `at`: the moment, on the clock of the
-    records: ``2024-05-30T09:00`` or seconds since 1970.
+    records: ``2024-05-30T09:00`` or seconds since 1970. `lasting_s`: who ran at some time in so
+    many seconds from then on; the run time of a job is what it has of them.
     """
     moment_s = moment_of(at, "", "--at")
     source = read_source(path)
 
     def reason(entry: Entry) -> str:
-        return _reason_at(entry, moment_s)
+        return _reason_at(entry, moment_s, lasting_s)
 
     entries = sacct_entries(source, Filters())
-    found = _running(source, entries, reason, "" if idle else f"at {at}")
+    found = _running(source, entries, reason, "" if idle else f"at {at}", (moment_s, lasting_s))
     there = [replace(entry, end_s=None) for entry in entries if not reason(entry)]
     return replace(found, held=_held(there), looked_s=moment_s)
 
@@ -130,13 +131,13 @@ def _reason_in_queue(entry: Entry) -> str:
     return state.lower() if state else "without a state"
 
 
-def _reason_at(entry: Entry, moment_s: float) -> str:
-    """Return why a job of the records did not compute at a moment; empty where it did."""
+def _reason_at(entry: Entry, moment_s: float, lasting_s: float = 0.0) -> str:
+    """Return why a job of the records did not compute in a time; empty where it did."""
     if "step" in entry.unfit:
         return "job steps (sacct -X leaves them out)"
     if entry.start_s is None or not entry.hosts:
         return "never started, or without hosts"
-    if entry.start_s > moment_s:
+    if entry.start_s > moment_s and entry.start_s >= moment_s + lasting_s:
         return "started later"
     if entry.end_s is not None:
         return "ended before" if entry.end_s <= moment_s else ""
@@ -144,17 +145,35 @@ def _reason_at(entry: Entry, moment_s: float) -> str:
     return "without an end, past its time limit" if late else ""
 
 
+def _part(entry: Entry, begin_s: float, lasting_s: float) -> float:
+    """Return how many seconds of a time a job ran; 1 of a moment."""
+    if not lasting_s:
+        return 1.0
+    end_s = begin_s + lasting_s if entry.end_s is None else entry.end_s
+    return min(end_s, begin_s + lasting_s) - max(entry.start_s or begin_s, begin_s)
+
+
 def _running(
-    source: Source, entries: Sequence[Entry], reason: Callable[[Entry], str], when: str
+    source: Source,
+    entries: Sequence[Entry],
+    reason: Callable[[Entry], str],
+    when: str,
+    span: tuple[float, float] = (0.0, 0.0),
 ) -> Running:
-    """Part the jobs of a file by whether they compute; with `when` it is an error if none does."""
+    """
+    Part the jobs of a file by whether they compute; with `when` it is an error if none does.
+
+    `span`: begin and length of a time; where it has a length, that is what jobs ran for.
+    """
     reasons = [reason(entry) for entry in entries]
     there = [entry for entry, why in zip(entries, reasons, strict=True) if not why]
     left_out = Counter(why for why in reasons if why)
     if not there and when:
         told = ", ".join(f"{count:,} {why}" for why, count in left_out.most_common()) or "no job"
         raise SnapshotError(f"{source.name}: expected jobs that run {when}, got none ({told}).")
-    computing = [replace(entry, submit_s=0.0, runtime_s=1.0, unfit="") for entry in there]
+    computing = [
+        replace(entry, submit_s=0.0, runtime_s=_part(entry, *span), unfit="") for entry in there
+    ]
     if any(entry.n_nodes < 1 for entry in computing):  # the hosts say how many there are
         computing = [replace(entry, n_nodes=max(entry.n_nodes, 1)) for entry in computing]
     jobs = workload_of(computing, Filters(), source).jobs if computing else ()

@@ -10,7 +10,7 @@ from coupling.reading.described import described, left_open
 from coupling.reading.fabric import topology_of, usual_routing
 from coupling.reading.inputs import demand_one_stdin
 from coupling.reading.table import Table
-from coupling.record.places import MOST_RANKS, Places, place
+from coupling.record.places import MOST_RANKS, Placed, Places, place
 from coupling.results.readable import counted
 from coupling.site.queue import Held, Running, running_at, running_in_queue
 from coupling.site.scene import MOST_DRAWS, Scene, scene_of_places, scene_of_snapshot
@@ -49,6 +49,8 @@ class Site:
         Who holds nodes, whether it computes or not.
     looked_s : float
         When the file of the jobs was written at the earliest, seconds since 1970.
+    places : tuple of Placed
+        The jobs as their file tells of them, where there is one.
     """
 
     scene: Scene
@@ -58,6 +60,7 @@ class Site:
     left_out: Mapping[str, int] | None = None
     held: tuple[Held, ...] = ()
     looked_s: float = 0.0
+    places: tuple[Placed, ...] = ()
 
 
 def read_site(
@@ -69,18 +72,21 @@ def read_site(
     name_map: Path | str | None = None,
     profile: Any = None,  # noqa: ANN401 (a file, a table or a Profile)
     unknown: str = "skip",
-    routing: str | None = None,
+    routing: str | Mapping[str, Any] | None = None,
     draws: int = 50,
     seed: int = 1,
     idle: bool = False,
+    lasting_s: float | None = None,
 ) -> Site:
     """
     Read a site.
 
     `squeue`: output of ``squeue --json``. `sacct`: instead: output of ``sacct -X -P``, with `at`.
     `unknown` {"skip", "stop"}: whether jobs go on without hosts that the fabric has not, or such a
-    host is an error. `routing`: a key of `netsim.ROUTINGS`; default: the usual one of the fabric.
-    `idle`: it is no error if nobody runs. Result: jobs on the fabric, and all that had to be
+    host is an error. `routing`: a key of `netsim.ROUTINGS`, or a table with ``lft``, a dump of the
+    tables that are loaded; default: the usual one of the fabric. `idle`: it is no error if nobody
+    runs. `lasting_s`: beside `sacct`: who ran at some time in so many seconds from `at` on; the
+    run time of a job is what it has of them. Result: jobs on the fabric, and all that had to be
     assumed or left out.
     """
     choice("unknown", unknown, UNKNOWN, error=SnapshotError)
@@ -88,12 +94,12 @@ def read_site(
     whole("seed", seed, 0, error=SnapshotError)
     if (squeue is None) == (sacct is None) or (sacct is None) != (at is None):
         raise SnapshotError("expected squeue, or sacct with at (a time); got neither or both.")
-    fabric, assumed = _fabric(topology, name_map)
+    fabric, assumed = fabric_of(topology, name_map)
     rules = profile_of(profile)
     if squeue is not None:
         running = running_in_queue(squeue, idle=idle)
     else:
-        running = running_at(sacct or "", at or "", idle=idle)
+        running = running_at(sacct or "", at or "", idle=idle, lasting_s=lasting_s or 0.0)
     places = Places((), (), 0, 0, 0, 0)
     if running.jobs:
         places = place(running.jobs, fabric, running.source, stop=unknown == "stop")
@@ -105,7 +111,8 @@ def read_site(
     scene = scene_of_places(
         places.jobs, (as_routed(fabric, ways), ways), rules, running.source, draws=draws, seed=seed
     )
-    assumed += [f"routing {name} (no tables of a subnet manager)"]
+    if isinstance(name, str):
+        assumed += [f"routing {name} (no tables of a subnet manager)"]
     assumed += [NO_PROFILE] if rules is DEFAULT_PROFILE else []
     left_out = dict(running.left_out) | ({"no known host": places.lost} if places.lost else {})
     return Site(
@@ -116,6 +123,7 @@ def read_site(
         left_out,
         running.held,
         running.looked_s,
+        places.jobs,
     )
 
 
@@ -134,8 +142,12 @@ def site_of_snapshot(snapshot: Snapshot) -> Site:
     return Site(scene_of_snapshot(snapshot), origin.assumed if origin else ())
 
 
-def _fabric(topology: object, name_map: Path | str | None) -> tuple[Topology, list[str]]:
-    """Return the fabric, and what its description leaves open."""
+def fabric_of(topology: object, name_map: Path | str | None) -> tuple[Topology, list[str]]:
+    """
+    Return the fabric that a user describes, and what its description leaves open.
+
+    `name_map`: file of better names for GUIDs.
+    """
     if isinstance(topology, Topology):
         return topology, list(topology.origin.assumed if topology.origin else ())
     if isinstance(topology, Mapping):

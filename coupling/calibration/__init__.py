@@ -1,0 +1,1 @@
+"""Calibration: how jobs communicate, from what ports counted or from repeated runs."""

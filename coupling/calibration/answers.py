@@ -1,0 +1,198 @@
+"""What is said of a calibration: groups of jobs, links, cables, and what cannot be told."""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from coupling.snapshots.snapshot import JobId
+from fabricsim.checking import shortened
+from netsim.tabled import Tabled
+from netsim.topology.base import Topology
+
+
+@dataclass(frozen=True, slots=True)
+class GroupFit:
+    """
+    How the jobs of a group communicate.
+
+    Parameters
+    ----------
+    group : str
+        What its jobs have in common.
+    jobs, nodes : int
+        How many it has; their nodes.
+    pattern : str
+        Label of the rule that fits best.
+    rule : int
+        Its place in the profile, from 1.
+    others : tuple of str
+        Labels of rules that fit nearly as well: the links do not tell them apart.
+    fraction, low, high : float
+        Communication at injection time / ideal iteration; 90 % interval. From counters: of the
+        time in which a node could send, at full speed.
+    bytes_per_s : float
+        What one of its nodes sends, mean.
+    slowdown : float
+        Together / ideal, mean over its jobs, by which bytes were counted.
+    predicted : float
+        The same by the model.
+    told : bool
+        Whether the measurement tells the fraction.
+    why : str
+        Why not, or of what it is the mean.
+    """
+
+    group: str
+    jobs: int
+    nodes: int
+    pattern: str
+    rule: int
+    others: tuple[str, ...]
+    fraction: float
+    low: float
+    high: float
+    bytes_per_s: float
+    slowdown: float
+    predicted: float
+    told: bool
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class LinkFit:
+    """
+    What a link carried.
+
+    Parameters
+    ----------
+    link : str
+        Directed link.
+    measured, predicted : float
+        As a share of its capacity.
+    deviations : float
+        Measured - predicted, in deviations of the noise.
+    waited : float or None
+        Share of the time that its port had something to send and had to wait.
+    """
+
+    link: str
+    measured: float
+    predicted: float
+    deviations: float
+    waited: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class SlowCable:
+    """
+    A cable that is slower than it should be, or is not where the tables say.
+
+    Parameters
+    ----------
+    link : str
+        Directed link.
+    measured, predicted : float
+        As a share of its capacity.
+    speed : float
+        Share of its nominal speed at which it seems to run.
+    why : str
+        What says so.
+    jobs : tuple of int or str
+        Jobs that send over it, most first.
+    """
+
+    link: str
+    measured: float
+    predicted: float
+    speed: float
+    why: str
+    jobs: tuple[JobId, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Calibration(Tabled):
+    """
+    How jobs communicate, as ports or repeated runs tell it.
+
+    Parameters
+    ----------
+    source : str
+        File of the jobs.
+    topology : Topology
+        The fabric.
+    way : {"counters", "runs"}
+        What it was told by.
+    groups : tuple of GroupFit
+        Most traffic first.
+    links : tuple of LinkFit
+        All measured links between switches, busiest first; empty for runs.
+    slow : tuple of SlowCable
+        Cables that are slower than they should be.
+    rank, columns : int
+        Directions that the links tell, of the groups that they see.
+    explained : float
+        Share of the measured bytes that jobs explain, 0 to 1; nan for runs.
+    noise : float
+        By how much residuals are larger than the noise of counters alone.
+    seconds : float
+        Between the two readings; nan for runs.
+    profile : mapping
+        A communication profile: what was told, and the rules for the rest.
+    assumed, remarks : tuple of str
+        What had to be assumed; what is odd, and what cannot be told.
+    """
+
+    source: str
+    topology: Topology
+    way: str
+    groups: tuple[GroupFit, ...]
+    links: tuple[LinkFit, ...]
+    slow: tuple[SlowCable, ...]
+    rank: int
+    columns: int
+    explained: float
+    noise: float
+    seconds: float
+    profile: Mapping[str, Any]
+    assumed: tuple[str, ...]
+    remarks: tuple[str, ...]
+
+    def __repr__(self) -> str:
+        """Return one line."""
+        told = sum(group.told for group in self.groups)
+        return f"<Calibration {shortened(self.source)!r}: {told} of {len(self.groups)} groups told>"
+
+    def _rows(self) -> list[dict[str, Any]]:
+        """Return the groups."""
+        return [asdict(group) | {"others": list(group.others)} for group in self.groups]
+
+    def to_dict(self) -> dict[str, Any]:
+        """
+        Return what `fabricsim calibrate --json` prints.
+
+        Returns
+        -------
+        dict
+            Fields as in docs/commands.md.
+        """
+        return {
+            "source": self.source,
+            "fabric": self.topology.name,
+            "way": self.way,
+            "groups": self._rows(),
+            "links": [asdict(link) for link in self.links],
+            "slow": [asdict(cable) | {"jobs": list(cable.jobs)} for cable in self.slow],
+            "rank": self.rank,
+            "columns": self.columns,
+            "explained": _known(self.explained),
+            "noise": _known(self.noise),
+            "seconds": _known(self.seconds),
+            "profile": dict(self.profile),
+            "assumed": list(self.assumed),
+            "remarks": list(self.remarks),
+        }
+
+
+def _known(value: float) -> float | None:
+    """Return a number that JSON has; None for nan."""
+    return None if value != value else value  # noqa: PLR0124 (nan)

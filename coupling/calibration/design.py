@@ -1,0 +1,230 @@
+"""Design: what each link would carry if a group of jobs did nothing but communicate."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from coupling.errors import SnapshotError
+from coupling.record.places import Placed
+from coupling.site.scene import Scene
+from netsim.arrays import Floats, Ints
+from netsim.contention.constants import bytes_per_link
+from netsim.errors import NetsimError, RoutingError
+from netsim.partition import Partition
+from netsim.routing.spread import single_paths
+from netsim.topology.rails import node_bandwidth
+from patterns.base import Pattern
+from patterns.errors import PatternError
+from scheduler.errors import WorkloadError
+from scheduler.job import Job
+from scheduler.traffic import TrafficOf, rank_flows
+from scheduler.workload.communication import assign
+from scheduler.workload.distributions import Distribution
+from scheduler.workload.match import Match, name_of
+from scheduler.workload.profile import Profile, Quantity, Rule
+
+BY = ("name", "job", "user", "account", "partition", "rule")
+"""What jobs of a group may have in common."""
+SEEDS = 4
+"""Random patterns are taken as the mean of so many of their kind."""
+_ALWAYS = Distribution("constant", (1.0,))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Demand:
+    """
+    What a job puts on links under one rule, if it does nothing but communicate.
+
+    Parameters
+    ----------
+    patterns : tuple of Pattern
+        Its messages; several where the pattern is random.
+    link : (L,) int array
+        Directed links.
+    rate : (L,) float array
+        Bytes per second on each, at injection time.
+    sent : float
+        Bytes per second that it sends in all.
+    """
+
+    patterns: tuple[Pattern, ...]
+    link: Ints
+    rate: Floats
+    sent: float
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Group:
+    """
+    Jobs that communicate alike.
+
+    Parameters
+    ----------
+    label : str
+        What they have in common.
+    jobs : tuple of int
+        Their numbers.
+    rules : tuple of int
+        Rules of the profile that may hold for them, by place.
+    """
+
+    label: str
+    jobs: tuple[int, ...]
+    rules: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Design:
+    """
+    Groups of jobs, and what they would put on the links.
+
+    Parameters
+    ----------
+    groups : tuple of Group
+        By label.
+    demand : mapping of (int, int) to Demand or None
+        By job and rule; None where the job sends nothing over the network.
+    share : mapping of int to float
+        Part of the time between the readings that each job ran.
+    apart : frozenset of int
+        Jobs of which the routing cannot connect two nodes.
+    n_links : int
+        Directed links of the fabric.
+    """
+
+    groups: tuple[Group, ...]
+    demand: Mapping[tuple[int, int], Demand | None]
+    share: Mapping[int, float]
+    apart: frozenset[int]
+    n_links: int
+
+    def column(self, group: Group, rule: int, slowdown: Mapping[int, float]) -> Floats:
+        """
+        Return what a group puts on every link if it does nothing but communicate.
+
+        `slowdown`: together / ideal, by which the bytes of a job come later. Result (E,): bytes
+        per second.
+        """
+        total = np.zeros(self.n_links)
+        for job in group.jobs:
+            demand = self.demand.get((job, rule))
+            if demand is not None:
+                total[demand.link] += demand.rate * (self.share[job] / slowdown.get(job, 1.0))
+        return total
+
+
+def design_of(
+    scene: Scene, places: Sequence[Placed], profile: Profile, by: str, share: Mapping[int, float]
+) -> Design:
+    """
+    Compute what groups of jobs would put on links.
+
+    `by`: one of `BY`. `share`: part of the time that a job ran, by number. Result: jobs on one
+    node, and those that no rule takes, are in no group.
+    """
+    counts = np.array([own.job.n_nodes for own in places], dtype=np.int64)
+    jobs = [own.job for own in places]
+    taken = np.array([rule.match.select(jobs, counts) for rule in profile.rules], dtype=np.bool_)
+    members: dict[tuple[str, tuple[int, ...]], list[int]] = {}
+    demand: dict[tuple[int, int], Demand | None] = {}
+    apart: set[int] = set()
+    made = _Maker(scene, profile)
+    for at, own in enumerate(places):
+        rules = possible(profile.rules, taken[:, at].tolist())
+        if own.nodes.size < 2 or not rules:  # noqa: PLR2004 (nobody to talk to)
+            continue
+        try:
+            found = {(own.job.id, rule): made.demand(own, rule) for rule in rules}
+        except RoutingError:
+            apart.add(own.job.id)
+            continue
+        demand |= found
+        members.setdefault((label_of(own.job, by, profile, rules), rules), []).append(own.job.id)
+    groups = [Group(label, tuple(ids), rules) for (label, rules), ids in members.items()]
+    groups.sort(key=lambda group: (group.label, group.rules))
+    return Design(tuple(groups), demand, share, frozenset(apart), scene.topology.n_links)
+
+
+def possible(rules: Sequence[Rule], taken: Sequence[bool]) -> tuple[int, ...]:
+    """Return the rules that may decide for a job: up to the first that is sure to."""
+    found = []
+    for number, (rule, own) in enumerate(zip(rules, taken, strict=True)):
+        if own and rule.chance > 0:
+            found.append(number)
+            if rule.chance >= 1:
+                break
+    return tuple(found)
+
+
+def label_of(job: Job, by: str, profile: Profile, rules: Sequence[int]) -> str:
+    """Return what a job has in common with others."""
+    if by == "rule":
+        return " or ".join(profile.rules[rule].label or "silent" for rule in rules)
+    if by == "job":
+        return dict(job.extra).get("jobid", "") or str(job.id)
+    return (job.name if by == "name" else name_of(job, by)) or "-"
+
+
+class _Maker:
+    """Computes what jobs put on links; jobs alike share patterns."""
+
+    def __init__(self, scene: Scene, profile: Profile) -> None:
+        single_paths(scene.routing, "calibration needs", SnapshotError)
+        self._source = scene.source
+        self._rules = profile.rules
+        self._traffic_of = TrafficOf(scene.topology, scene.routing)
+        self._bandwidth = float(node_bandwidth(scene.topology).min())
+
+    def demand(self, own: Placed, rule: int) -> Demand | None:
+        """Return what a job would send under a rule, doing nothing else."""
+        patterns = self._patterns(own, self._rules[rule])
+        parts = [part for pattern in patterns if (part := self._alone(own, pattern)) is not None]
+        if not parts:
+            return None
+        link = np.concatenate([part.link for part in parts])
+        rate = np.concatenate([part.rate for part in parts])
+        each, where = np.unique(link, return_inverse=True)
+        mean = np.bincount(where, weights=rate) / len(patterns)
+        return Demand(tuple(patterns), each, mean, sum(part.sent for part in parts) / len(patterns))
+
+    def _patterns(self, own: Placed, rule: Rule) -> list[Pattern]:
+        """Return the patterns that a job may have under a rule."""
+        if rule.pattern is None:
+            return []
+        quantities: dict[str, Quantity] = {"comm_fraction": _ALWAYS}
+        if "bytes_per_flow" in rule.quantities:
+            quantities["bytes_per_flow"] = rule.quantities["bytes_per_flow"]
+        sure = replace(rule, match=Match(), chance=1.0, quantities=quantities)
+        found: dict[Pattern, None] = {}
+        for seed in range(SEEDS):
+            try:
+                (given,) = assign(
+                    [own.job],
+                    Profile((sure,), {}, self._source),
+                    seed,
+                    node_bandwidth=self._bandwidth,
+                    slots={own.job.id: own.slots},
+                )
+            except WorkloadError as error:
+                raise SnapshotError(f"{self._source}: {error}") from None
+            if given.communication is not None:
+                found[given.communication.pattern] = None
+        return list(found)
+
+    def _alone(self, own: Placed, pattern: Pattern) -> Demand | None:
+        """Return what one pattern puts on links."""
+        partition = Partition(own.nodes[own.slots], None)
+        try:
+            placed = self._traffic_of.of_flows(
+                rank_flows(pattern, partition.nodes.size), partition, compute_s=0.0
+            )
+        except RoutingError:
+            raise
+        except (NetsimError, PatternError) as error:
+            raise SnapshotError(f"{self._source}: job {own.job.id}: {error}") from None
+        if placed is None:
+            return None
+        link, nbytes = bytes_per_link(placed.traffic)
+        sent = float(placed.traffic.nbytes.sum())
+        return Demand((pattern,), link, nbytes / placed.ideal_s, sent / placed.ideal_s)

@@ -1,0 +1,279 @@
+"""Fit: fractions of communication from what links carried, with intervals and what is not told."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import lsq_linear
+
+from netsim.arrays import Floats, Ints
+
+HUBER = 2.5
+"""Residuals beyond so many deviations count linearly: background traffic, cables that are slow."""
+_ROUNDS = 30
+_CLOSE = 1e-6
+_RANK = 1e-6
+"""Of the largest singular value; directions below change no link."""
+_IN_NULL = 0.05
+_MAD = 1.4826  # deviation of a normal distribution / median of its absolute values
+_MOST_MIXED = 300  # columns that are solved for at once
+_LEAST_SIGMA = 1e-4  # of the capacity of a link
+_LOW, _HIGH = 0.05, 0.95
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Fit:
+    """
+    Fractions of G groups that make M links carry what they carried.
+
+    Parameters
+    ----------
+    fraction, low, high : (G,) float array
+        Best value, and the interval that holds 90 % of the fits to redrawn residuals.
+    alike : tuple of tuple of int
+        Groups that the links cannot tell apart: they share one value.
+    unseen : tuple of int
+        Groups that send over no measured link.
+    predicted, deviation : (M,) float array
+        What each link would carry under the fit, and by how much its measure may be off.
+    rank : int
+        Directions that the links tell, of the groups that they see.
+    noise : float
+        By how much residuals are larger than expected of the counters alone; at least 1.
+    """
+
+    fraction: Floats
+    low: Floats
+    high: Floats
+    alike: tuple[tuple[int, ...], ...]
+    unseen: tuple[int, ...]
+    predicted: Floats
+    deviation: Floats
+    rank: int
+    noise: float
+
+
+def deviations(rate: Floats, predicted: Floats, capacity: Floats, noise: float) -> Floats:
+    """
+    Return by how much the measured rates of links may be off.
+
+    `noise`: as a share of the larger of what was measured and predicted.
+    """
+    return np.hypot(noise * np.maximum(rate, predicted), _LEAST_SIGMA * capacity)
+
+
+def choose(
+    columns: Sequence[Sequence[Floats]], rate: Floats, sigma: Floats
+) -> tuple[list[int], list[list[float]]]:
+    """
+    Choose one of several columns for each group.
+
+    `columns`: of each group, (M,) float arrays. Result: place of the column of each group under
+    which all together fit best, found group by group until none changes; by how much the sum of
+    squares would grow with each, in units of the noise.
+    """
+    target = rate / sigma
+    scaled = [[column / sigma for column in own] for own in columns]
+    chosen = _first(scaled, target)
+    margin: list[list[float]] = [[0.0] * len(own) for own in scaled]
+    residual = target
+    for _ in range(_ROUNDS):
+        before = list(chosen)
+        matrix = _stacked(scaled, chosen, target.size)
+        value = _solve(matrix, target)
+        residual = target - matrix @ value
+        for group, own in enumerate(scaled):
+            without = residual + value[group] * own[chosen[group]]
+            loss = [_alone(column, without) for column in own]
+            best = int(np.argmin(loss))
+            margin[group] = [each - loss[best] for each in loss]
+            if loss[best] < loss[chosen[group]] - _CLOSE:
+                chosen[group] = best
+                value[group] = _best(own[best], without)
+            residual = without - value[group] * own[chosen[group]]
+        if chosen == before:
+            break
+    scale = max(1.0, float((residual**2).mean()))
+    return chosen, [[each / scale for each in own] for own in margin]
+
+
+def _first(columns: Sequence[Sequence[Floats]], target: Floats) -> list[int]:
+    """Return the column of each group that takes most where all may take a part."""
+    flat = [column for own in columns for column in own]
+    many = len(flat) > _MOST_MIXED
+    parts = np.ones(len(flat)) if many or not flat else _solve(np.column_stack(flat), target)
+    chosen, at = [], 0
+    for own in columns:
+        volume = [
+            part * column.sum() if not many else -_alone(column, target)
+            for part, column in zip(parts[at : at + len(own)].tolist(), own, strict=True)
+        ]
+        chosen.append(int(np.argmax(volume)))
+        at += len(own)
+    return chosen
+
+
+def fit(
+    matrix: Floats,
+    measured: tuple[Floats, Ints],
+    capacity: Floats,
+    *,
+    noise: float,
+    draws: int,
+    seed: int,
+) -> Fit:
+    """
+    Fit the fractions of groups.
+
+    `matrix` (M, G): what each link carries if a group does nothing but communicate. `measured`:
+    rate of each link, and the device that counted it: devices are read as a whole, so their
+    residuals are redrawn together. `noise`: of a counter, as a share. `draws`: redrawn fits.
+    """
+    rate, switch = measured
+    groups = matrix.shape[1]
+    seen = np.flatnonzero((matrix > 0.0).any(axis=0))
+    unseen = tuple(np.setdiff1d(np.arange(groups), seen).tolist())
+    sigma = deviations(rate, np.zeros_like(rate), capacity, noise)
+    sets, rank = _alike(matrix[:, seen] / sigma[:, None])
+    joined = np.column_stack([matrix[:, seen[own]].sum(axis=1) for own in sets] or [0.0 * rate])
+    value, sigma = _robust(joined, rate, capacity, noise)
+    predicted = joined @ value
+    scores = (rate - predicted) / sigma
+    scale = max(1.0, _MAD * float(np.median(np.abs(scores))))
+    low, high = _intervals(
+        joined / sigma[:, None], predicted / sigma, (scores, switch), draws, seed
+    )
+    found = [np.zeros(groups) for _ in range(3)]
+    for place, own in enumerate(sets):
+        for all_, one in zip(found, (value, low, high), strict=True):
+            all_[seen[own]] = one[place]
+    fraction = found[0]
+    return Fit(
+        fraction,
+        np.minimum(found[1], fraction),
+        np.maximum(found[2], fraction),
+        tuple(tuple(seen[own].tolist()) for own in sets if len(own) > 1),
+        unseen,
+        predicted,
+        sigma * scale,
+        rank,
+        scale,
+    )
+
+
+def _alike(matrix: Floats) -> tuple[list[list[int]], int]:
+    """
+    Find columns that cannot be told apart.
+
+    Columns with a part in a combination that changes nothing belong together, and those beside
+    them in the same one. Result: sets of columns that cover all, and the rank.
+    """
+    groups = matrix.shape[1]
+    if not groups:
+        return [], 0
+    scaled = matrix / np.linalg.norm(matrix, axis=0)
+    _, sizes, rows = np.linalg.svd(scaled, full_matrices=False)
+    if rows.shape[0] < groups:  # fewer links than groups: the rest changes nothing either
+        _, sizes, rows = np.linalg.svd(scaled.T @ scaled)
+        sizes = np.sqrt(sizes)
+    nothing = rows[sizes <= _RANK * sizes[0]]
+    parts = nothing.T @ nothing  # onto the combinations that change nothing
+    joined: list[list[int]] = []
+    left = set(range(groups))
+    while left:
+        ring, own = [min(left)], list[int]()
+        left.discard(ring[0])
+        while ring:
+            here = ring.pop()
+            own.append(here)
+            near = [other for other in sorted(left) if abs(parts[here, other]) > _IN_NULL]
+            left.difference_update(near)
+            ring += near
+        joined.append(sorted(own))
+    return joined, groups - nothing.shape[0]
+
+
+def _robust(matrix: Floats, rate: Floats, capacity: Floats, noise: float) -> tuple[Floats, Floats]:
+    """Return fractions, and the deviations of links, where few links count little."""
+    sigma = deviations(rate, np.zeros_like(rate), capacity, noise)
+    weight = np.ones_like(rate)
+    value = np.zeros(matrix.shape[1])
+    for _ in range(_ROUNDS):
+        scale = np.sqrt(weight) / sigma
+        new = _solve(matrix * scale[:, None], rate * scale)
+        predicted = matrix @ new
+        sigma = deviations(rate, predicted, capacity, noise)
+        scores = np.abs(rate - predicted) / sigma
+        spread = max(1.0, _MAD * float(np.median(scores)))
+        weight = np.minimum(1.0, HUBER * spread / np.maximum(scores, _CLOSE))
+        done = np.allclose(new, value, rtol=0.0, atol=_CLOSE)
+        value = new
+        if done:
+            break
+    return value, sigma
+
+
+def _solve(matrix: Floats, target: Floats) -> Floats:
+    """Return the fractions from 0 to 1 that come nearest."""
+    if not matrix.shape[1]:
+        return np.empty(0)
+    square, right = matrix, target
+    if matrix.shape[0] > matrix.shape[1]:  # the same problem, as small as it gets
+        square, factor = np.linalg.qr(matrix)
+        right, square = square.T @ target, factor
+    found: Floats = lsq_linear(square, right, (0.0, 1.0), method="bvls").x
+    return found
+
+
+def _intervals(
+    matrix: Floats,
+    predicted: Floats,
+    scores: tuple[Floats, Ints],
+    draws: int,
+    seed: int,
+) -> tuple[Floats, Floats]:
+    """
+    Return the interval of each fraction by redrawn residuals.
+
+    The residuals of a device keep or change their sign together (a wild bootstrap by clusters).
+    """
+    residual, switch = scores
+    chance = np.random.default_rng(seed)
+    _, device = np.unique(switch, return_inverse=True)
+    freedom = max(residual.size - matrix.shape[1], 1)
+    larger = np.sqrt(residual.size / freedom)
+    factor = None
+    if matrix.shape[0] > matrix.shape[1] > 0:
+        turned, factor = np.linalg.qr(matrix)
+    found: list[NDArray[np.float64]] = []
+    for _ in range(draws):
+        sign = chance.choice((-1.0, 1.0), device.max(initial=0) + 1)
+        drawn = predicted + larger * residual * sign[device]
+        if factor is None:
+            found.append(_solve(matrix, drawn))
+        else:
+            found.append(lsq_linear(factor, turned.T @ drawn, (0.0, 1.0), method="bvls").x)
+    if not found:
+        nothing = np.full(matrix.shape[1], np.nan)
+        return nothing, nothing
+    low, high = np.quantile(np.array(found), (_LOW, _HIGH), axis=0)
+    return low, high
+
+
+def _stacked(columns: Sequence[Sequence[Floats]], chosen: Sequence[int], rows: int) -> Floats:
+    """Return the chosen columns beside each other."""
+    own = [group[place] for group, place in zip(columns, chosen, strict=True)]
+    return np.column_stack(own) if own else np.empty((rows, 0))
+
+
+def _best(column: Floats, target: Floats) -> float:
+    """Return the fraction with which one column comes nearest."""
+    size = float(column @ column)
+    return float(np.clip(column @ target / size, 0.0, 1.0)) if size else 0.0
+
+
+def _alone(column: Floats, target: Floats) -> float:
+    """Return the robust loss of the best fraction of one column."""
+    left = np.abs(target - _best(column, target) * column)
+    return float(np.where(left <= HUBER, left**2, HUBER * (2.0 * left - HUBER)).sum())

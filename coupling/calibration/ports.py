@@ -1,0 +1,263 @@
+"""Ports: what the links of a fabric carried between two readings of their counters."""
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from math import nan
+from pathlib import Path
+
+import numpy as np
+
+from coupling.errors import SnapshotError
+from coupling.reading.fabric import demand_same, read_wiring
+from fabricsim.checking.inputs import read_text
+from netsim.arrays import Floats, Ints
+from netsim.errors import NetsimError
+from netsim.infiniband.counters import FULL, Count, Reading, read_counters
+from netsim.infiniband.wiring import Wiring
+from netsim.topology.base import Topology
+
+WORD = 4.0
+"""Bytes of a unit of PortXmitData and PortRcvData."""
+_MOST = 1.05
+"""Of what a cable carries at most; what counts more was reset, or the time is wrong."""
+_FORM = "ibnetdiscover"
+_RESET = "ports whose counters went back: reset, or wrapped at 32 bits"
+_FULL = "ports whose 32-bit counter is full (read perfquery -x)"
+_UNSEEN = "ports whose 32-bit counter may have gone round unseen (read perfquery -x)"
+_TOO_MUCH = "ports that count more than their cable carries: reset, or another time apart"
+_ONE = "ports of one reading alone"
+_STRANGE = "ports that the fabric has not"
+_PEER = "ports without counters whose other end tells what it received"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Measured:
+    """
+    What M directed links carried.
+
+    Parameters
+    ----------
+    link : (M,) int array
+        Ascending.
+    rate : (M,) float array
+        Bytes per second.
+    waited : (M,) float array
+        Share of the time that the port had to wait with something to send; nan where not known.
+    switch : (M,) int array
+        Vertex whose counters tell it: readings of one device are late together.
+    errors : tuple of (link, count)
+        Links that counted symbol errors, recoveries or breakdowns between the readings.
+    told : mapping of str to int
+        What is odd about the counters, by what it is.
+    seconds : float
+        Between the two readings, median.
+    """
+
+    link: Ints
+    rate: Floats
+    waited: Floats
+    switch: Ints
+    errors: tuple[tuple[int, int], ...]
+    told: Mapping[str, int]
+    seconds: float
+
+
+def measured(
+    before: Path | str,
+    after: Path | str,
+    topology: Topology,
+    *,
+    seconds: float | None = None,
+    tick_s: float | None = None,
+) -> Measured:
+    """
+    Read counters twice, and say what links carried between.
+
+    `before`, `after`: files of counters. `topology`: of `ibnetdiscover`, whose ports they name; of
+    another form if they name links. `seconds`: between the readings; None: the files tell it.
+    `tick_s`: of PortXmitWait; None: the time in which a link sends a word of 4 bytes.
+    """
+    first, second = (_read(path) for path in (before, after))
+    ends = _Ends(topology)
+    told: Counter[str] = Counter()
+    known = {(own.device, own.port): own for own in first}
+    strange = sum(ends.link(own) is None for own in first)
+    rows = _Rows(topology, tick_s, told)
+    for late in second:
+        link = ends.link(late)
+        early = known.pop((late.device, late.port), None)
+        if link is None:
+            told[_STRANGE] += bool(late.port)
+        elif early is None:
+            told[_ONE] += 1
+        else:
+            rows.add(link, ends.back(late), early, late, _apart(early, late, seconds, str(after)))
+    told[_ONE] += sum(ends.link(own) is not None for own in known.values())
+    if not rows.rate and strange == len(first):
+        raise SnapshotError(
+            f"{before}: expected ports of {topology.name}, got none that it has; the first is "
+            f"{first[0].device[1]!r} port {first[0].port}."
+        )
+    return rows.done(str(after))
+
+
+def _read(path: Path | str) -> tuple[Reading, ...]:
+    """Read a file of counters."""
+    try:
+        return read_counters(read_text(path, SnapshotError), str(path))
+    except NetsimError as error:
+        raise SnapshotError(str(error)) from None
+
+
+def _apart(early: Reading, late: Reading, seconds: float | None, name: str) -> float:
+    """Return the seconds between two readings of a port."""
+    if early.at_s is None or late.at_s is None:
+        if seconds is None:
+            raise SnapshotError(
+                f"{name}: expected --seconds, the time between the two readings: no port tells it."
+            )
+        return seconds
+    if late.at_s <= early.at_s:
+        raise SnapshotError(
+            f"{late.place}: expected a reading after that of {early.place}, got one "
+            f"{early.at_s - late.at_s:g} s before it."
+        )
+    return late.at_s - early.at_s
+
+
+class _Ends:
+    """Finds the directed link that begins at a port."""
+
+    def __init__(self, topology: Topology) -> None:
+        self._topology = topology
+        self._device: dict[tuple[str, int | str], int] = {}
+        self._link: dict[tuple[int, int], int] = {}
+        self._cables: Mapping[tuple[int, int], tuple[int, int]] = {}
+        origin = topology.origin
+        if origin is not None and origin.form == _FORM:
+            wiring, _ = read_wiring(Path(origin.source), like=topology)
+            demand_same(wiring, topology, origin.source)
+            self._wired(wiring)
+
+    def _wired(self, wiring: Wiring) -> None:
+        """Learn the devices and ports of a fabric."""
+        for number, device in enumerate(wiring.fabric.devices):
+            for guid in (device.guid, device.port_guid):
+                if guid:
+                    self._device["guid", guid] = number
+            if device.lid:
+                self._device["lid", device.lid] = number
+        tails = wiring.device[wiring.topology.link_tail].tolist()
+        self._link = {
+            (device, port): link
+            for link, (device, port) in enumerate(zip(tails, wiring.port.tolist(), strict=True))
+            if device >= 0 and port > 0
+        }
+        self._cables = wiring.fabric.cables
+
+    def link(self, reading: Reading) -> int | None:
+        """Return the link on which a port sends; None where the fabric has none."""
+        kind, which = reading.device
+        if kind == "link":
+            try:
+                return self._topology.link_number(str(which))
+            except NetsimError:
+                return None
+        return self._link.get((self._device.get(reading.device, -1), reading.port))
+
+    def back(self, reading: Reading) -> int | None:
+        """Return the link from which a port receives."""
+        device = self._device.get(reading.device, -1)
+        other = self._cables.get((device, reading.port))
+        return None if other is None else self._link.get(other)
+
+
+class _Rows:
+    """Gathers what ports tell."""
+
+    def __init__(self, topology: Topology, tick_s: float | None, told: Counter[str]) -> None:
+        self._topology, self._tick_s, self._told = topology, tick_s, told
+        self.rate: dict[int, float] = {}
+        self._waited: dict[int, float] = {}
+        self._switch: dict[int, int] = {}
+        self._errors: Counter[int] = Counter()
+        self._received: dict[int, tuple[float, int]] = {}
+        self._seconds: list[float] = []
+
+    def add(
+        self, link: int, back: int | None, early: Reading, late: Reading, seconds: float
+    ) -> None:
+        """Take two readings of a port that sends on a link."""
+        topology = self._topology
+        capacity = float(topology.capacity[link])
+        words = capacity * seconds / WORD
+        sent = self._more("sent", early, late, words)
+        if sent is not None:
+            self.rate[link] = WORD * sent / seconds
+            self._switch[link] = int(topology.link_tail[link])
+            self._seconds.append(seconds)
+            waited = _difference(early, late, "waited")
+            ticks = seconds / self._tick_s if self._tick_s else words
+            if waited is not None and waited <= _MOST * ticks:
+                self._waited[link] = min(waited / ticks, 1.0)
+        received = None if back is None else self._more("received", early, late, words)
+        if back is not None and received is not None:
+            self._received[back] = WORD * received / seconds, int(topology.link_tail[link])
+        self._errors[link] += _difference(early, late, "errors") or 0
+
+    def _more(self, what: str, early: Reading, late: Reading, most: float) -> int | None:
+        """Return by how much a counter grew; None where that is not known."""
+        one, other = early.counts.get(what), late.counts.get(what)
+        if one is None or other is None:
+            return None
+        why = _unknown(one, other, most)
+        if not why:
+            return other.value - one.value
+        self._told[why] += what == "sent"
+        return None
+
+    def done(self, name: str) -> Measured:
+        """Return what was gathered; the other end of a cable tells what a port does not."""
+        for own, (rate, switch) in self._received.items():
+            if own not in self.rate:
+                self.rate[own], self._switch[own] = rate, switch
+                self._told[_PEER] += 1
+        if not self.rate:
+            reasons = ", ".join(f"{count:,} {why}" for why, count in self._told.items() if count)
+            raise SnapshotError(
+                f"{name}: expected ports whose counters can be compared, got none ({reasons})."
+            )
+        link = np.array(sorted(self.rate), dtype=np.int64)
+        gone = self._topology.absent
+        there = self._topology.n_links - (0 if gone is None else gone.size)
+        self._told["directed links without counters"] = there - link.size
+        return Measured(
+            link,
+            np.array([self.rate[own] for own in link.tolist()]),
+            np.array([self._waited.get(own, nan) for own in link.tolist()]),
+            np.array([self._switch[own] for own in link.tolist()], dtype=np.int64),
+            tuple((own, count) for own, count in sorted(self._errors.items()) if count > 0),
+            {what: count for what, count in self._told.items() if count},
+            float(np.median(self._seconds)) if self._seconds else nan,
+        )
+
+
+def _unknown(early: Count, late: Count, most: float) -> str:
+    """Say why two values of a counter do not tell how much it grew; empty where they do."""
+    narrow = min(early.bits, late.bits) < 64  # noqa: PLR2004 (bits)
+    if narrow and FULL in (early.value, late.value):
+        return _FULL
+    if late.value < early.value:
+        return _RESET
+    if narrow and most > FULL:
+        return _UNSEEN
+    return _TOO_MUCH if late.value - early.value > _MOST * most else ""
+
+
+def _difference(early: Reading, late: Reading, what: str) -> int | None:
+    """Return by how much a counter of ticks or events grew; None where it is not known."""
+    one, other = early.counts.get(what), late.counts.get(what)
+    if one is None or other is None or other.value < one.value or other.value == FULL:
+        return None
+    return other.value - one.value

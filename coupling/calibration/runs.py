@@ -1,0 +1,327 @@
+"""Runs: fractions of communication from how run times grow with predicted interference."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import nan
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy.optimize import minimize_scalar
+from scipy.stats import f as f_distribution
+
+from coupling.calibration.answers import Calibration, GroupFit
+from coupling.calibration.design import BY, Group, label_of, possible
+from coupling.calibration.written import Told, profile_table
+from coupling.errors import SnapshotError
+from coupling.experiments.engine import Progress
+from coupling.record.record import read_record
+from coupling.replays.replay import replay
+from coupling.results.readable import counted
+from coupling.site.site import fabric_of, profile_of
+from fabricsim.checking import choice, whole
+from netsim.arrays import Floats, Ints
+from netsim.topology.base import Topology
+from scheduler.job import Job
+from scheduler.workload.profile import Profile
+
+LEAST_RUNS = 4
+"""Of a group beyond one for each size; fewer leave nothing to judge by."""
+_FIRST, _LEAST = 0.3, 0.01  # of the time: before anything is known; that a replay sees
+_TURNS = 8
+_CLOSE = 0.005  # of the time
+_SURE = 0.9
+_WIDE = 0.5  # an interval wider than this tells nothing
+_LEAST_STRETCH = 1e-3  # deviation of the stretch of communication, below which all runs are alike
+_GRID = 201
+_MODEL = "network.model=accurate"  # as `now` estimates, and what ports count is fitted to
+_FINISHED = "COMPLETED"
+_MEANT = (
+    "runs of one group on one number of nodes do the same work",
+    "what else slows runs down (disks, temperature) has nothing to do with the network",
+)
+
+
+def calibrate_runs(
+    log: Path | str,
+    topology: Any,  # noqa: ANN401 (whatever describes a fabric)
+    *,
+    name_map: Path | str | None = None,
+    profile: Any = None,  # noqa: ANN401 (a file, a table or a Profile)
+    unknown: str = "skip",
+    routing: str | None = None,
+    by: str = "name",
+    timezone: str | None = None,
+    seed: int = 1,
+    progress: Progress | None = None,
+) -> Calibration:
+    """
+    Fit how jobs communicate to the run times of repeated runs.
+
+    Parameters
+    ----------
+    log : Path or str
+        Output of ``sacct -X -P`` with node lists.
+    topology : str, Path, mapping or Topology
+        The fabric.
+    name_map : Path or str, optional
+        Better names for GUIDs of an InfiniBand fabric.
+    profile : Path, str, mapping or Profile, optional
+        Patterns that jobs may have; by default five.
+    unknown : {"skip", "stop"}
+        Whether jobs go on without hosts that the fabric has not, or such a host is an error.
+    routing : str, optional
+        A key of `netsim.ROUTINGS`; default: the usual one of the fabric.
+    by : {"name", "user", "account", "partition", "rule"}
+        What repeated runs have in common, beside the number of their nodes.
+    timezone : str, optional
+        IANA name of the zone of times without an offset.
+    seed : int, default 1
+        Of the draws.
+    progress : callable, optional
+        Called with what is done, how much of it, and of how much.
+
+    Returns
+    -------
+    Calibration
+        Groups with intervals, and a profile; without links.
+
+    Raises
+    ------
+    FabricsimError
+        If a file or option is wrong, or no job ran twice.
+
+    Notes
+    -----
+    A run of work W at communication fraction f takes W (1 + f (x - 1)), where x is how much longer
+    communication takes than alone at full speed. A replay of the record tells x; W is the same
+    for all runs of a group on one number of nodes; f is the slope.
+    """
+    choice("by", by, tuple(own for own in BY if own != "job"), error=SnapshotError)
+    whole("seed", seed, 0, error=SnapshotError)
+    if str(log) == "-":
+        raise SnapshotError("-: expected a file, which is read several times, got standard input.")
+    fabric, assumed = fabric_of(topology, name_map)
+    rules = profile_of(profile)
+    record = read_record(Path(log), fabric, stop=unknown == "stop", zone=timezone or "")
+    jobs = {job.id: job for job in record.workload.jobs}
+    runs = _Runs(_groups(jobs, rules, by), jobs, rules, by)
+    options = {
+        "unknown": unknown,
+        "timezone": timezone,
+        "seed": seed,
+        "changes": [_MODEL, *([] if routing is None else [f"network.routing={routing}"])],
+        "progress": progress,
+    }
+    for turn in range(_TURNS):
+        for choice_ in range(runs.choices) if turn == 0 else (-1,):
+            table = runs.profile(choice_)
+            runs.learn(_stretches(log, fabric, table, options), choice_)
+        if runs.settle() < _CLOSE:
+            break
+    left = {f"jobs left out: {why}": count for why, count in record.left_out.items()}
+    return _answer((str(log), fabric), runs, [*assumed, *_MEANT], {**record.told, **left})
+
+
+def _groups(jobs: Mapping[int, Job], rules: Profile, by: str) -> list[Group]:
+    """Return groups of jobs that communicate alike."""
+    order = list(jobs.values())
+    counts = np.array([job.n_nodes for job in order], dtype=np.int64)
+    taken = np.array([rule.match.select(order, counts) for rule in rules.rules], dtype=np.bool_)
+    members: dict[tuple[str, tuple[int, ...]], list[int]] = {}
+    for at, job in enumerate(order):
+        own = possible(rules.rules, taken[:, at].tolist())
+        if job.n_nodes > 1 and own:
+            members.setdefault((label_of(job, by, rules, own), own), []).append(job.id)
+    groups = [Group(label, tuple(ids), own) for (label, own), ids in members.items()]
+    return sorted(groups, key=lambda group: (group.label, group.rules))
+
+
+def _stretches(
+    log: Path | str, fabric: Topology, profile: Mapping[str, Any], options: Mapping[str, Any]
+) -> dict[int, tuple[float, float, float]]:
+    """Replay a record; return run time, slowdown and stretch of communication of each job."""
+    jobs = replay(log, fabric, profile=profile, **options).recorded.jobs
+    taken = zip(
+        jobs["id"].tolist(),
+        (jobs["end_s"] - jobs["start_s"]).tolist(),
+        jobs["slowdown"].tolist(),
+        jobs["comm_fraction"].tolist(),
+        strict=True,
+    )
+    return {
+        job: (ran_s, slow, 1.0 + (slow - 1.0) / share if share and share > 0.0 else 1.0)
+        for job, ran_s, slow, share in taken
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class _Slope:
+    """What runs say under one rule: fraction, interval, sum of squares, how much is as good."""
+
+    fraction: float
+    low: float
+    high: float
+    loss: float
+    most: float
+    why: str
+
+
+class _Runs:
+    """Repeated runs of groups, and what is known of them so far."""
+
+    def __init__(
+        self, groups: Sequence[Group], jobs: Mapping[int, Job], rules: Profile, by: str
+    ) -> None:
+        self.groups, self.jobs, self.rules, self.by = groups, jobs, rules, by
+        if not groups:
+            raise SnapshotError("expected jobs on two nodes and more that ran, got none.")
+        self.choices = max(len(group.rules) for group in groups)
+        self.rule = [group.rules[0] for group in groups]
+        self.slope: list[_Slope] = [_Slope(_FIRST, _FIRST, _FIRST, nan, nan, "")] * len(groups)
+        self.share = [_FIRST] * len(groups)  # under which the next replay runs
+        self.slow: dict[int, float] = {}
+        self.others: list[tuple[int, ...]] = [()] * len(groups)
+        self._tried: list[dict[int, _Slope]] = [{} for _ in groups]
+
+    def profile(self, choice_: int) -> dict[str, Any]:
+        """Return a profile in which each group has one rule: its n-th, or (-1) the best."""
+        told = []
+        for at, group in enumerate(self.groups):
+            rule = self.rule[at] if choice_ < 0 else group.rules[min(choice_, len(group.rules) - 1)]
+            share = max(self.share[at], _LEAST)
+            told.append(Told(group, (rule,), share, share))
+        return profile_table(told, self.rules, self.jobs, self.by)
+
+    def learn(self, found: Mapping[int, tuple[float, float, float]], choice_: int) -> None:
+        """Take what a replay says."""
+        for at, group in enumerate(self.groups):
+            rule = self.rule[at] if choice_ < 0 else group.rules[min(choice_, len(group.rules) - 1)]
+            own = [job for job in group.jobs if job in found and self._whole(job)]
+            ran = np.array([found[job][0] for job in own])
+            stretch = np.array([found[job][2] for job in own])
+            sizes = np.array([self.jobs[job].n_nodes for job in own], dtype=np.int64)
+            self._tried[at][rule] = _slope(ran, stretch, sizes)
+            self.slow |= {job: found[job][1] for job in group.jobs if job in found}
+
+    def _whole(self, job: int) -> bool:
+        """Say whether a job ended by itself: others did not do all their work."""
+        state = dict(self.jobs[job].extra).get("state", _FINISHED)
+        return state.upper().startswith(_FINISHED)
+
+    def settle(self) -> float:
+        """
+        Take the rule of each group under which its run times are explained best.
+
+        Result: by how much fractions differ from those of the replay. The next one runs at the mean
+        of both, for what jobs do to each other grows with the fractions of all.
+        """
+        for at, tried in enumerate(self._tried):
+            self.rule[at], self.slope[at] = min(
+                tried.items(), key=lambda own: (bool(own[1].why), own[1].loss)
+            )
+            if len(tried) > 1:
+                self.others[at] = tuple(
+                    rule
+                    for rule, own in tried.items()
+                    if rule != self.rule[at] and own.loss <= self.slope[at].most
+                )
+            self._tried[at] = {}
+        told = [own.fraction for own in self.slope]
+        off = max(abs(own - was) for own, was in zip(told, self.share, strict=True))
+        self.share = [(own + was) / 2.0 for own, was in zip(told, self.share, strict=True)]
+        return off
+
+
+def _slope(ran_s: Floats, stretch: Floats, sizes: Ints) -> _Slope:
+    """
+    Fit one fraction to run times, with a work for each number of nodes.
+
+    The logarithm of a run time is that of its work and of 1 + f (x - 1), and noise. The interval
+    holds the fractions whose sum of squares is not beyond the least by the F test.
+    """
+    kinds, kind, runs = np.unique(sizes, return_inverse=True, return_counts=True)
+    free = ran_s.size - kinds.size - 1
+    if ran_s.size < kinds.size + LEAST_RUNS:
+        why = f"{counted(ran_s.size, 'whole run')} on {counted(kinds.size, 'size')}"
+        return _Slope(_FIRST, 0.0, 1.0, nan, nan, f"too few: {why}")
+    centred = stretch - (np.bincount(kind, weights=stretch) / runs)[kind]
+    if float(np.sqrt((centred**2).mean())) < _LEAST_STRETCH:
+        return _Slope(_FIRST, 0.0, 1.0, nan, nan, "all its runs met the same interference")
+    times = np.log(ran_s)
+
+    def loss(fraction: float) -> float:
+        left = times - np.log1p(fraction * (stretch - 1.0))
+        mean = np.bincount(kind, weights=left) / runs
+        return float(((left - mean[kind]) ** 2).sum())
+
+    grid = np.linspace(0.0, 1.0, _GRID)
+    losses = np.array([loss(own) for own in grid.tolist()])
+    near = float(grid[losses.argmin()])
+    step = 1.0 / (_GRID - 1)
+    best = minimize_scalar(
+        loss, bounds=(max(near - step, 0.0), min(near + step, 1.0)), method="bounded"
+    )
+    fraction, least = (best.x, best.fun) if best.fun < losses.min() else (near, losses.min())
+    most = least * (1.0 + f_distribution.ppf(_SURE, 1, free) / free)
+    inside = grid[losses <= most + 1e-12]
+    low = min(float(inside.min(initial=fraction)), float(fraction))
+    high = max(float(inside.max(initial=fraction)), float(fraction))
+    why = "too much noise in its run times" if high - low > _WIDE else ""
+    return _Slope(float(fraction), low, high, float(least), float(most), why)
+
+
+def _answer(
+    source: tuple[str, Topology], runs: _Runs, assumed: Sequence[str], told: Mapping[str, float]
+) -> Calibration:
+    """Write down what was found."""
+    groups = []
+    known = []
+    for group, rule, others, slope in zip(
+        runs.groups, runs.rule, runs.others, runs.slope, strict=True
+    ):
+        if not slope.why:
+            known.append(Told(group, (rule, *others), slope.low, slope.high))
+        slow = float(np.mean([runs.slow.get(job, 1.0) for job in group.jobs]))
+        groups.append(
+            GroupFit(
+                group.label,
+                len(group.jobs),
+                max(runs.jobs[job].n_nodes for job in group.jobs),
+                runs.rules.rules[rule].label or "silent",
+                rule + 1,
+                tuple(runs.rules.rules[other].label or "silent" for other in others),
+                slope.fraction,
+                slope.low,
+                slope.high,
+                nan,
+                slow,
+                slow,
+                told=not slope.why,
+                why=slope.why,
+            )
+        )
+    states = Counter(
+        dict(job.extra).get("state", _FINISHED).split()[0].lower() for job in runs.jobs.values()
+    )
+    cut = sum(count for state, count in states.items() if not state.startswith("completed"))
+    remarks = [f"{counted(cut, 'run')} that did not complete: not compared."] if cut else []
+    remarks += [f"{what[0].upper()}{what[1:]}: {count:,}." for what, count in told.items()]
+    groups.sort(key=lambda own: (not own.told, own.group))
+    return Calibration(
+        source[0],
+        source[1],
+        "runs",
+        tuple(groups),
+        (),
+        (),
+        len(known),
+        len(groups),
+        nan,
+        nan,
+        nan,
+        profile_table(known, runs.rules, runs.jobs, runs.by),
+        tuple(assumed),
+        tuple(remarks),
+    )

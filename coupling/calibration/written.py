@@ -1,0 +1,132 @@
+"""Written: what was told as a communication profile, which `now`, `replay` and `run` read."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from glob import escape
+from pathlib import Path
+from typing import Any
+
+import tomli_w
+
+from coupling.calibration.design import Group
+from scheduler.job import Job
+from scheduler.workload.match import name_of
+from scheduler.workload.profile import VERSION, Profile, Rule
+
+_DIGITS = 5
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Told:
+    """
+    What is known of a group.
+
+    Parameters
+    ----------
+    group : Group
+        Its jobs.
+    rules : tuple of int
+        Rules of the profile that may hold for them, best first; all have the same chance.
+    low, high : float
+        Interval of the fraction.
+    """
+
+    group: Group
+    rules: tuple[int, ...]
+    low: float
+    high: float
+
+
+def profile_table(
+    told: Sequence[Told], rules: Profile, jobs: Mapping[int, Job], by: str
+) -> dict[str, Any]:
+    """
+    Return a profile: rules for what was told, and those that there were for the rest.
+
+    `jobs`: by number. `by`: what the jobs of a group have in common. Rules know no numbers of
+    jobs: where every job is a group, those of one name have a rule with the widest interval.
+    """
+    written = rules.table.get("rule", [])
+    found: list[dict[str, Any]] = []
+    if by == "job":
+        told, by = _by_name(told, jobs), "name"
+    matches = [_match(jobs[own.group.jobs[0]], by, own.group, written) for own in told]
+    twice = [matches.count(match) > 1 for match in matches]
+    for own, match, again in zip(told, matches, twice, strict=True):
+        if again:
+            match["size"] = sorted({jobs[job].n_nodes for job in own.group.jobs})
+        for left, rule in zip(range(len(own.rules), 0, -1), own.rules, strict=True):
+            chance = {"chance": 1.0 / left} if left > 1 else {}
+            sends = _sends(rules.rules[rule], written[rule], own)
+            found.append({"match": match, **chance, **sends})
+    rest = [_absolute(rule, table) for rule, table in zip(rules.rules, written, strict=True)]
+    return {"version": VERSION, "rule": [*found, *rest]}
+
+
+def profile_text(table: Mapping[str, Any], head: Sequence[str]) -> str:
+    """Write a profile as TOML, with lines of comment before it."""
+    return "".join(f"# {line}\n" for line in head) + "\n" + tomli_w.dumps(dict(table))
+
+
+def _match(job: Job, by: str, group: Group, written: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Return the conditions that take the jobs of a group."""
+    if by == "rule":
+        return dict(written[group.rules[0]].get("match", {}))
+    name = job.name if by == "name" else name_of(job, by)
+    return {by: escape(name), "min_nodes": 2}
+
+
+def _by_name(told: Sequence[Told], jobs: Mapping[int, Job]) -> list[Told]:
+    """Put jobs of one name and the same rules together."""
+    found: dict[tuple[str, tuple[int, ...]], list[Told]] = {}
+    for own in told:
+        name = jobs[own.group.jobs[0]].name
+        found.setdefault((name, own.group.rules), []).append(own)
+    return [
+        Told(
+            replace(
+                parts[0].group,
+                label=name,
+                jobs=tuple(job for part in parts for job in part.group.jobs),
+            ),
+            tuple(dict.fromkeys(rule for part in parts for rule in part.rules)),
+            min(part.low for part in parts),
+            max(part.high for part in parts),
+        )
+        for (name, _), parts in found.items()
+    ]
+
+
+def _sends(rule: Rule, written: Mapping[str, Any], own: Told) -> dict[str, Any]:
+    """Return pattern and quantities of a rule with the fraction that was told."""
+    kept = {
+        key: value
+        for key, value in _absolute(rule, written).items()
+        if key in ("pattern", "label", "bytes_per_flow", "iteration")
+    }
+    if rule.pattern is None or own.high <= 0.0:
+        return {"comm_fraction": 0.0}
+    low, high = (round(value, _DIGITS) for value in (own.low, own.high))
+    fraction: Any = low if low == high else {"uniform": [low, high]}
+    if "bytes_per_flow" in kept or "nbytes" in kept["pattern"]:
+        kept.pop("iteration", None)
+    return kept | {"comm_fraction": fraction}
+
+
+def _absolute(rule: Rule, table: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a rule as it was written, with the files of its pattern where they are."""
+    if rule.pattern is None:
+        return dict(table)
+    return {**table, "pattern": _located(rule.pattern)}
+
+
+def _located(value: Any) -> Any:  # noqa: ANN401 (whatever a table may hold)
+    """Let the paths of matrix files begin at the root."""
+    if isinstance(value, Mapping):
+        return {
+            key: str(Path(own).absolute())
+            if key == "file" and isinstance(own, str)
+            else _located(own)
+            for key, own in value.items()
+        }
+    return [_located(own) for own in value] if isinstance(value, list) else value

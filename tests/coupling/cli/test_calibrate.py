@@ -1,0 +1,79 @@
+"""The command `calibrate`: a profile that `now` reads, a page, JSON, and errors on one line."""
+
+import json
+
+import pytest
+import tomli_w
+from measured.ports import SECONDS, counted_site, guessed
+from typer.testing import CliRunner
+
+from coupling.cli.root import app
+from scheduler.workload.profile import read_profile
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory):
+    made = counted_site(
+        tmp_path_factory.mktemp("site"), shape=(4, 4, 2), sizes=(6, 5, 4), waits=True, noise=0.01
+    )
+    made.fabric.with_name("guess.toml").write_text(tomli_w.dumps(guessed()))
+    return made
+
+
+def files(site):
+    return [
+        *("--topology", site.fabric, "--squeue", site.queue),
+        *("--before", site.before, "--after", site.after),
+        *("--profile", site.fabric.with_name("guess.toml")),
+    ]
+
+
+def run(*arguments):
+    return CliRunner().invoke(app, ["calibrate", *map(str, arguments)])
+
+
+def test_profile_page_and_json_are_written(site, tmp_path):
+    out, page = tmp_path / "told.toml", tmp_path / "told.html"
+
+    found = run(*files(site), "--seconds", SECONDS, "--out", out, "--html", page, "--json")
+
+    assert found.exit_code == 0, found.output
+    told = json.loads(found.stdout)
+    assert {group["group"] for group in told["groups"]} == {"cfd", "fft", "train"}
+    assert told["way"] == "counters"
+    assert told["links"]
+    assert len(read_profile(out).rules) >= 3 + len(guessed()["rule"])
+    text = page.read_text()
+    assert "<svg" in text
+    assert "Predicted against measured" in text
+
+
+def test_totals_come_first_and_lines_fit(site):
+    found = run(*files(site), "--seconds", SECONDS, "--top", 3)
+
+    first, *lines = found.stdout.splitlines()
+    assert "counters of ports, 60 s apart" in first
+    assert max(map(len, lines)) <= 80
+
+
+@pytest.mark.parametrize(
+    ("more", "fault"),
+    [
+        ((), "expected --seconds, the time between the two readings"),
+        (("--seconds", "0"), "seconds: expected"),
+        (("--seconds", "60", "--runs", "x"), "--runs: expected without --squeue, got both"),
+        (("--seconds", "60", "--by", "colour"), "by: expected one of"),
+        (("--seconds", "60", "--before", "-", "--squeue", "-"), "--squeue"),
+    ],
+)
+def test_wrong_options_are_errors(site, more, fault):
+    found = run(*files(site), *more)
+
+    assert found.exit_code != 0
+    assert fault in str(found.exception)
+
+
+def test_counters_are_missed_by_name(site):
+    found = run("--topology", site.fabric, "--squeue", site.queue)
+
+    assert "--before: expected counters of ports, or --runs instead" in str(found.exception)
