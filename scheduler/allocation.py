@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
@@ -29,6 +30,12 @@ def bits(mask: int) -> Iterator[int]:
         low = mask & -mask
         yield low.bit_length() - 1
         mask ^= low
+
+
+@lru_cache(maxsize=1 << 14)
+def _places(mask: int) -> tuple[int, ...]:
+    """Return the set bits of a mask; those of a leaf come again and again."""
+    return tuple(bits(mask))
 
 
 def lowest(mask: int, count: int) -> int:
@@ -113,7 +120,7 @@ class Allocation:
         if self.order is not None:
             return np.array(self.order, dtype=np.int64)
         width = self.geometry.nodes_per_leaf
-        held = [leaf * width + bit for leaf, mask, _ in self.leaves for bit in bits(mask)]
+        held = [leaf * width + bit for leaf, mask, _ in self.leaves for bit in _places(mask)]
         held.sort()
         places = np.array(held[: len(held) - self.idle], dtype=np.int64)
         if self.geometry.node_at is None:
@@ -140,7 +147,7 @@ class Allocation:
         down: list[int] = []
         for level, switch, ports in rows:
             first = switch * fabric.ports[level]
-            chosen = [first + port for port in bits(ports)]
+            chosen = [first + port for port in _places(ports)]
             up += [fabric.up_base[level] + link for link in chosen]
             down += [fabric.down_base[level] + link for link in chosen]
         return Partition(nodes, np.array(up + down, dtype=np.int64))

@@ -17,6 +17,8 @@ from netsim.topology.base import Topology
 from netsim.topology.rails import n_senders, node_bundles
 
 _T = TypeVar("_T", bound=np.generic)
+_KERNELS = "netsim.contention.constants_kernels"
+_Flat = tuple[Ints, Ints, Floats, Ints, Ints, Floats]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -108,7 +110,8 @@ class ConstantsOf:
     def __init__(self, topology: Topology, fairness: str = "per-sender") -> None:
         self._per_flow = not is_per_sender(fairness)
         self.topology = topology
-        self._kernels = load_kernels("netsim.contention.constants_kernels", "traffic kernels", 3)
+        self._kernels = load_kernels(_KERNELS, "traffic kernels", 3)
+        self._n_senders = n_senders(topology)
         bundle, bundle_capacity = node_bundles(topology)
         self._fabric = self._kernels.Fabric(
             _read_only(topology.capacity),
@@ -119,7 +122,7 @@ class ConstantsOf:
         )
         self._scratch = self._kernels.Scratch(
             entry=np.full(topology.n_links, -1, dtype=np.int64),
-            opened=np.zeros(n_senders(topology), dtype=np.int64),
+            opened=np.zeros(self._n_senders, dtype=np.int64),
             injected_s=np.zeros(topology.n_links),
         )
 
@@ -136,20 +139,45 @@ class ConstantsOf:
             self._kernels.step_times(*self._arguments(traffic), self._fabric, self._scratch)
         )
 
-    def _arguments(self, traffic: Traffic) -> tuple[Ints, Ints, Floats, Ints, Ints, Floats]:
+    def _arguments(self, traffic: Traffic) -> _Flat:
         """Return the checked flows of a job as the kernels take them."""
-        check_traffic(traffic, self.topology)
+        if not self._is_sound(traffic):
+            check_traffic(traffic, self.topology)
         if traffic.step.size > self._scratch.opened.size:
             longer = np.zeros(2 * traffic.step.size, dtype=np.int64)
             self._scratch = self._scratch._replace(opened=longer)
-        return (
-            np.ascontiguousarray(traffic.step, np.int64),
-            np.ascontiguousarray(traffic.sender, np.int64),
-            np.ascontiguousarray(traffic.nbytes, np.float64),
-            np.ascontiguousarray(traffic.routes.indptr, np.int64),
-            np.ascontiguousarray(traffic.routes.links, np.int64),
-            np.ascontiguousarray(traffic.latency_s, np.float64),
-        )
+        return _flat(traffic)
+
+    def _is_sound(self, traffic: Traffic) -> bool:
+        """Say in one pass that traffic fits; `check_traffic` tells what is wrong with other."""
+        topology, routes = self.topology, traffic.routes
+        if not isinstance(routes, Routes) or routes.n_links != topology.n_links:
+            return False
+        if routes.rule or topology.spread is not None or type(traffic.compute_s) is not float:
+            return False
+        count = traffic.n_nodes
+        if count is not None and not (type(count) is int and count > 0):
+            return False
+        flows = (traffic.step, traffic.sender, traffic.nbytes, routes.indptr, routes.links)
+        most = topology.n_links, self._n_senders
+        try:
+            fits = self._kernels.fits_together(*flows, traffic.latency_s, *most)
+        except TypeError:  # other arrays
+            return False
+        return bool(fits) and 0.0 <= traffic.compute_s < np.inf
+
+
+def _flat(traffic: Traffic) -> _Flat:
+    """Return the flows of a job as the kernels take them."""
+    routes = traffic.routes
+    return (
+        np.ascontiguousarray(traffic.step, np.int64),
+        np.ascontiguousarray(traffic.sender, np.int64),
+        np.ascontiguousarray(traffic.nbytes, np.float64),
+        np.ascontiguousarray(routes.indptr, np.int64),
+        np.ascontiguousarray(routes.links, np.int64),
+        np.ascontiguousarray(traffic.latency_s, np.float64),
+    )
 
 
 def _read_only(array: NDArray[_T]) -> NDArray[_T]:
@@ -212,7 +240,7 @@ def bytes_per_link(traffic: Traffic) -> tuple[Ints, Floats]:
 
     Result: `links` (L,): directed links, ascending; `nbytes` (L,): bytes per iteration on each.
     """
-    per_hop = np.repeat(traffic.nbytes, traffic.routes.hops)
-    total = np.bincount(traffic.routes.links, weights=per_hop, minlength=traffic.routes.n_links)
-    links = np.flatnonzero(total)
-    return links.astype(np.int64), total[links].astype(np.float64)
+    _, _, nbytes, indptr, hops, _ = _flat(traffic)
+    kernels = load_kernels(_KERNELS, "traffic kernels", 3)
+    links, total = kernels.link_bytes(nbytes, indptr, hops, traffic.routes.n_links)
+    return links, total

@@ -17,6 +17,7 @@ _INTS, _FLOATS = (
     types.Array(int64, 1, "C", readonly=True),
     types.Array(float64, 1, "C", readonly=True),
 )
+_SUMS = types.Tuple((int64[::1], float64[::1]))  # type: ignore[no-untyped-call]
 _RECORDS, _ENTRIES, _STEPS = from_dtype(RECORD)[::1], from_dtype(ENTRY)[::1], from_dtype(STEP)[::1]
 
 
@@ -336,3 +337,46 @@ def job_constants(
         first = last
     records, grouped = _by_channel(n_entries, scratch.entry, places, entries)
     return records, grouped, steps
+
+
+@njit(
+    boolean(_INTS, _INTS, _FLOATS, _INTS, _INTS, _FLOATS, int64, int64),
+    cache=True,
+)
+def fits_together(
+    step: Ints,
+    sender: Ints,
+    nbytes: Floats,
+    indptr: Ints,
+    links: Ints,
+    latency_s: Floats,
+    n_links: int,
+    n_senders: int,
+) -> bool:
+    """Say whether the flows of a job are what `netsim.contention.constants` demands of them."""
+    n_flows = step.size
+    sizes = sender.size == n_flows and nbytes.size == n_flows and latency_s.size == n_flows
+    if not sizes or indptr.size != n_flows + 1 or indptr[0] != 0 or indptr[n_flows] != links.size:
+        return False
+    before = 0
+    for f in range(n_flows):
+        if indptr[f + 1] < indptr[f] or step[f] < before or not 0 <= sender[f] < n_senders:
+            return False
+        if not (0.0 < nbytes[f] < np.inf and 0.0 <= latency_s[f] < np.inf):
+            return False
+        before = step[f]
+    outside = 0
+    for link in links:
+        outside += link < 0 or link >= n_links
+    return outside == 0
+
+
+@njit(_SUMS(_FLOATS, _INTS, _INTS, int64), cache=True)
+def link_bytes(nbytes: Floats, indptr: Ints, links: Ints, n_links: int) -> tuple[Ints, Floats]:
+    """Return the links that flows use, ascending, and the bytes on each."""
+    total = np.zeros(n_links)
+    for f in range(nbytes.size):
+        for hop in range(indptr[f], indptr[f + 1]):
+            total[links[hop]] += nbytes[f]
+    used = np.flatnonzero(total)
+    return used, total[used]

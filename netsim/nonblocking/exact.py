@@ -10,7 +10,7 @@ from netsim.kernelcache import load_kernels
 from netsim.nonblocking.milp import FreeCables, PathProgram
 from netsim.partition import Partition, on_tree
 from netsim.routes import Routes
-from netsim.routing.updown import path_table
+from netsim.routing.updown import up_down_routes
 from netsim.topology.fattree import FatTree
 
 _SEARCH_STEPS = 200_000  # a few ms; what stays undecided goes to the integer program
@@ -145,7 +145,7 @@ class ExactRouter:
             up, down = (own.reshape(-1, own.shape[2]) for own in (job.l2_up, job.l2_down))
             ports[2, crossing[far]] = s + w[2] * _cable(up, up_switch, s, w[2])
             cables[2, crossing[far]] = _cable(down, down_switch, s, w[2])
-        return Routes.from_padded(path_table(tree, src, dst, ports, cables), tree.n_links)
+        return up_down_routes(tree, src, dst, ports, cables)
 
     def _cut(self, flows: Ints) -> dict[int, float]:
         """Return the weight of every owned link on which a cut puts one."""

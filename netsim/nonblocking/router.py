@@ -11,7 +11,7 @@ from netsim.nonblocking.bundles import has_bundles, unbundled
 from netsim.nonblocking.conditions import broken_conditions, roles_of
 from netsim.partition import Partition, on_tree
 from netsim.routes import Routes
-from netsim.routing.updown import path_table
+from netsim.routing.updown import up_down_routes
 from netsim.topology.fattree import FatTree
 
 
@@ -76,10 +76,10 @@ class PermutationRouter:
         if far.size:
             flows = crossing[far]
             ports[2, flows] = self._l2_ports(p[far], q[far], ports[1, flows])
-        table = path_table(tree, src, dst, ports, ports // np.array(tree.parents)[:, None])
-        if self._apart is not None:
-            table = np.where(table >= 0, self._apart.link[table], -1)
-        return Routes.from_padded(table, self._tree.n_links)
+        routes = up_down_routes(tree, src, dst, ports, ports // np.array(tree.parents)[:, None])
+        if self._apart is None:
+            return routes
+        return Routes(routes.indptr, self._apart.link[routes.links], self._tree.n_links)
 
     def _leaf_ports(self, s: Ints, d: Ints) -> Ints:
         """Return an up-port in S for flows between leaves, in S^r at the remainder leaf."""

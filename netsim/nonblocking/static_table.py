@@ -15,7 +15,7 @@ from netsim.routing.base import Routing
 from netsim.routing.ends import flow_ends, flow_rails
 from netsim.routing.ranks import RankRouting
 from netsim.routing.spread import single_paths
-from netsim.routing.updown import path_table
+from netsim.routing.updown import up_down_routes
 from netsim.routing.wraparound import l2_candidates, l2_key, leaf_candidates
 from netsim.topology.base import Topology
 from netsim.topology.fattree import FatTree
@@ -86,9 +86,7 @@ class JobTable:
         ports[1] = self.leaf_port[leaf, to]
         if self.l2_port.size:
             ports[2] = self.l2_port[job.pod_of_leaf[leaf], ports[1], to]
-        return Routes.from_padded(
-            path_table(tree, src, dst, ports, np.zeros_like(ports)), tree.n_links
-        )
+        return up_down_routes(tree, src, dst, ports, np.zeros_like(ports))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -9,7 +9,7 @@ from netsim.arrays import Ints
 from netsim.partition import Partition
 from netsim.routes import Routes
 from netsim.routing.ends import flow_ends, flow_rails
-from netsim.routing.updown import down_cables, need_fat_tree, path_table
+from netsim.routing.updown import down_cables, need_fat_tree, up_down_routes
 from netsim.topology.base import Topology
 from netsim.topology.fattree import FatTree
 
@@ -55,20 +55,9 @@ class DModK:
         del partition
         tree = self.tree
         src, dst = flow_ends(src, dst, tree)
-        table = up_down_table(tree, src, dst, flow_rails(rail, dst, tree))
-        return Routes.from_padded(table, tree.n_links)
-
-
-def up_down_table(tree: FatTree, src: Ints, dst: Ints, rail: Ints | None = None) -> Ints:
-    """
-    Return the links of every D-mod-k path.
-
-    `src`, `dst` (F,): source and destination nodes. `rail` (F,) or None: up-port of the nodes;
-    absent: the rule chooses. Result (F, 2h): up links in columns 0..h-1, down links in columns
-    h..2h-1 in the order of travel; -1 where the path turns below.
-    """
-    ports = node_ports(tree, dst, rail)
-    return path_table(tree, src, dst, ports, down_cables(tree, src, ports, rail))
+        rail = flow_rails(rail, dst, tree)
+        ports = node_ports(tree, dst, rail)
+        return up_down_routes(tree, src, dst, ports, down_cables(tree, src, ports, rail))
 
 
 def node_ports(tree: FatTree, nodes: Ints, rail: Ints | None = None) -> Ints:

@@ -56,7 +56,7 @@ def least_loaded_table(
     Returns
     -------
     (F, 2h) int array
-        Links of each path, as `netsim.routing.updown.path_table`.
+        Links up in columns 0..h-1, down in h..2h-1 as they are travelled; -1 beyond the turn.
     """
     h = children.size
     load = np.zeros(capacity.size)  # seconds per byte per flow: flows / capacity

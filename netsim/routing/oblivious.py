@@ -9,7 +9,7 @@ from netsim.partition import Partition
 from netsim.routes import Routes
 from netsim.routing.dmodk import node_ports
 from netsim.routing.ends import flow_ends, flow_rails
-from netsim.routing.updown import down_cables, need_fat_tree, path_table
+from netsim.routing.updown import down_cables, need_fat_tree, up_down_routes
 from netsim.splitmix import whole_numbers
 from netsim.topology.base import Topology
 from netsim.topology.fattree import FatTree
@@ -52,8 +52,7 @@ class SModK:
         src, dst = flow_ends(src, dst, tree)
         rail = flow_rails(rail, dst, tree)
         ports = node_ports(tree, src, rail)
-        table = path_table(tree, src, dst, ports, down_cables(tree, src, ports, rail))
-        return Routes.from_padded(table, tree.n_links)
+        return up_down_routes(tree, src, dst, ports, down_cables(tree, src, ports, rail))
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +97,7 @@ class Ecmp:
         cables = self._drawn(src, dst, tree.levels, tree.parallel)
         if rail is not None:
             ports[0], cables[0] = rail, rail // tree.parents[0]
-        return Routes.from_padded(path_table(tree, src, dst, ports, cables), tree.n_links)
+        return up_down_routes(tree, src, dst, ports, cables)
 
     def _drawn(self, src: Ints, dst: Ints, turn: int, below: tuple[int, ...]) -> Ints:
         """Draw a number for each level and flow."""

@@ -128,7 +128,8 @@ def _pool_table(tree: FatTree, src: Ints, dst: Ints, port: Ints, of: Ints) -> In
     """
     Return the pools that flows cross, one link each.
 
-    `port` (F,): up-port of the nodes. `of` (E,): from `Pools`. Result (F, 2h): as `path_table`.
+    `port` (F,): up-port of the nodes. `of` (E,): from `Pools`. Result (F, 2h):
+    as from `netsim.routing.leastloaded_kernels.least_loaded_table`.
     """
     h, rails = tree.levels, tree.parents[0]
     turn = tree.turning_level(src, dst)

@@ -4,6 +4,8 @@ import numpy as np
 
 from netsim.arrays import Ints
 from netsim.errors import RoutingError
+from netsim.kernelcache import load_kernels
+from netsim.routes import Routes
 from netsim.topology.base import Topology
 from netsim.topology.fattree import FatTree
 
@@ -16,38 +18,19 @@ def need_fat_tree(topology: Topology, routing: str) -> FatTree:
     return topology
 
 
-def path_table(tree: FatTree, src: Ints, dst: Ints, ports: Ints, cables: Ints) -> Ints:
+def up_down_routes(tree: FatTree, src: Ints, dst: Ints, ports: Ints, cables: Ints) -> Routes:
     """
-    Return the links of minimal up-down paths.
+    Return minimal up-down paths.
 
     `src`, `dst` (F,): source and destination nodes. `ports` (h, F): up-port taken at each level;
     looked at below the turning level only. `cables` (h, F): parallel cable taken down to each level
-    0..h-1. Result (F, 2h): up links in columns 0..h-1, down links in columns h..2h-1 in the order
-    of travel; -1 where the path turns below.
-
-    The up-ports fix the digits of the switches; on the way down the other digits are those
-    of the destination.
+    0..h-1.
     """
-    h, w = tree.levels, tree.parents
-    turn = tree.turning_level(src, dst)
-    table = np.full((src.size, 2 * h), -1, dtype=np.int64)
-    low = 1  # w[0] * ... * w[l-1]
-    size = 1  # m[0] * ... * m[l-1], nodes below a level-l element
-    below = np.zeros(src.size, dtype=np.int64)  # digits 0..l-1 of the element on the path
-    for level in range(h):
-        used = turn > level
-        port, width, single = ports[level], tree.ports[level], tree.parallel[level] == 1
-        digit = port if single else port % w[level]
-        up = below + low * (src // size)
-        table[:, level] = np.where(used, tree.up_base[level] + up * width + port, -1)
-        down = below + low * (dst // size)
-        down_port = port if single else digit + w[level] * cables[level]
-        link = tree.down_base[level] + down * width + down_port
-        table[:, 2 * h - 1 - level] = np.where(used, link, -1)
-        below += low * digit
-        low *= w[level]
-        size *= tree.children[level]
-    return table
+    kernels = load_kernels("netsim.routing.updown_kernels", "routes of trees", 1)
+    indptr, links = kernels.up_down_paths(
+        *(np.ascontiguousarray(part, np.int64) for part in (src, dst, ports, cables)), tree.shape
+    )
+    return Routes(indptr, links, tree.n_links)
 
 
 def down_cables(tree: FatTree, src: Ints, ports: Ints, rail: Ints | None = None) -> Ints:

@@ -67,7 +67,7 @@ class Wraparound:
 
 
 def _table(job: TreePartition, src: Ints, dst: Ints) -> Ints:
-    """Return the links of every path, in the columns of `dmodk.up_down_table`."""
+    """Return the links of every path, up in columns 0..h-1, down in h..2h-1, -1 beyond the turn."""
     tree = job.tree
     to_node = job.index(dst)
     src_leaf, dst_leaf = job.leaf_of_node[job.index(src)], job.leaf_of_node[to_node]

@@ -95,6 +95,14 @@ class FatTree(Topology):
         return tuple(base + count * ports for base, count, ports in sizes)
 
     @cached_property
+    def shape(self) -> Ints:
+        """Rows m, w, p, and first link up and down of each level, (5, h), as kernels take them."""
+        rows = (self.children, self.parents, self.parallel, self.up_base, self.down_base)
+        shape = np.array(rows, dtype=np.int64)
+        shape.flags.writeable = False
+        return shape
+
+    @cached_property
     def counted_ports(self) -> Ints | None:
         """Up-port of D-mod-k towards each node, (h, n_nodes); None where the formula gives it."""
         return self._counted((self.children, self.parents, self.parallel))

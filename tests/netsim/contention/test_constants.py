@@ -1,5 +1,6 @@
 """The constants of a job equal hand calculation and the naive twin."""
 
+from dataclasses import replace
 from itertools import islice
 
 import numpy as np
@@ -9,6 +10,7 @@ from naive import contention as naive
 
 from netsim.contention.constants import ConstantsOf, bytes_per_link
 from netsim.errors import ContentionError, NetsimError
+from netsim.routes import Routes
 
 
 def entry(constants, channel, step):
@@ -167,6 +169,37 @@ def test_traffic_out_of_range_is_refused(fabric, traffic, steps, compute_s, mess
 def test_routes_of_another_fabric_are_refused(fabric, traffic):
     with pytest.raises(ContentionError, match="fabric of 2 links, got one of 3"):
         ConstantsOf(fabric([1.0, 1.0]))(traffic([[(0, 1.0, [0], 0.0)]], 0.0, 3))
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        {"step": np.array([1, 0])},
+        {"step": np.array([-1, 0])},
+        {"sender": np.array([0])},
+        {"sender": np.array([-1, 0])},
+        {"nbytes": np.array([1.0, np.inf])},
+        {"nbytes": np.array([np.nan, 1.0])},
+        {"latency_s": np.array([0.0, -1e-9])},
+        {"latency_s": np.array([np.inf, 0.0])},
+        {"routes": Routes(np.array([0, 1, 2]), np.array([0, 3]), 3)},
+        {"routes": Routes(np.array([0, 1, 2]), np.array([-1, 0]), 3)},
+        {"routes": Routes(np.array([0, 2, 1, 2]), np.array([0, 1]), 3)},
+        {"routes": Routes(np.array([0, 3, 2]), np.array([0, 1]), 3)},
+        {"routes": Routes(np.array([1, 1, 2]), np.array([0, 1]), 3)},
+        {"compute_s": np.inf},
+        {"n_nodes": -1},
+    ],
+    ids="-".join,
+)
+def test_damaged_traffic_is_refused_and_whole_traffic_is_not(fabric, traffic, damage):
+    constants = ConstantsOf(fabric([1.0, 1.0, 1.0]))
+    whole = traffic([[(0, 1.0, [0], 0.0), (1, 1.0, [1], 0.0)]], 1.0, 3)
+
+    assert constants(whole).steps.size == 1
+    assert constants(replace(whole, step=whole.step.astype(np.int32))).steps.size == 1
+    with pytest.raises(ContentionError):
+        constants(replace(whole, **damage))
 
 
 def test_an_unknown_fairness_lists_the_choices(fabric):
