@@ -175,6 +175,7 @@ def inspect(
     form: Annotated[
         str | None, typer.Option("--format", help="Format of a topology file; default guessed.")
     ] = None,
+    name_map: NameMap = None,
     html: Page = None,
     svg: Annotated[
         Path | None, typer.Option(help="Also draw the fabric alone, into this SVG file.")
@@ -188,7 +189,7 @@ def inspect(
     """
     from coupling.cli.do.topology import run_inspect
 
-    if not run_inspect(topology, form, html, svg, as_json=as_json):
+    if not run_inspect(topology, form, name_map, html, svg, as_json=as_json):
         raise typer.Exit(1)
 
 

@@ -16,10 +16,10 @@ from coupling.report.plots.style import FAINT, Picture
 from coupling.results.readable import counted, listing, ratio
 from coupling.snapshots.snapshot import PlacedJob, Snapshot
 from coupling.snapshots.verify import JobVerdict, Verification
-from netsim.arrays import Floats, Ints
+from netsim.arrays import Ints
 from netsim.topology.base import Topology
+from netsim.topology.changes import leaf_tapers
 from netsim.topology.inspect import TopologyReport
-from netsim.topology.levels import links_in_service
 
 _DRAWN = 12  # jobs that are drawn
 _FLOWS = 40  # flows of a certificate that are drawn
@@ -240,21 +240,10 @@ def oversubscription(topology: Topology) -> pd.DataFrame:
     Result: ``switch`` and ``ratio``: capacity of the links in service from its nodes / capacity of
     those to other switches, of switches that have both.
     """
-    works = links_in_service(topology)
-    tail, head = topology.link_tail[works], topology.link_head[works]
-    capacity: Floats = topology.capacity[works]
-    size, n = topology.n_nodes + topology.n_switches, topology.n_nodes
-    up = tail < n
-    below = np.bincount(head[up], capacity[up], minlength=size)
-    out = (tail >= n) & (head >= n)
-    above = np.bincount(tail[out], capacity[out], minlength=size)
-    own = np.flatnonzero((below > 0) & (above > 0))
-    return pd.DataFrame(
-        {
-            "switch": [topology.vertex_name(int(vertex)) for vertex in own],
-            "ratio": below[own] / above[own],
-        }
-    )
+    found = leaf_tapers(topology)
+    out = found.above > 0.0
+    names = [topology.vertex_name(leaf) for leaf in found.leaf[out].tolist()]
+    return pd.DataFrame({"switch": names, "ratio": found.taper[out]})
 
 
 def _paint_leaves(figure: Figure, leaves: pd.DataFrame) -> None:

@@ -2,6 +2,7 @@
 
 import sys
 from pathlib import Path
+from typing import Any
 
 from rich.console import RenderableType
 
@@ -27,6 +28,7 @@ _NAMES = 5  # switches of one taper that are named
 def run_inspect(
     what: str,
     form: str | None,
+    name_map: Path | None = None,
     html: Path | None = None,
     svg: Path | None = None,
     *,
@@ -42,6 +44,8 @@ def run_inspect(
         or a topology file of another format; ``-`` is JSON on standard input.
     form : str or None
         Format of a topology file; None: guessed.
+    name_map : Path, optional
+        Better names for GUIDs (InfiniBand).
     html, svg : Path, optional
         Page with pictures, and picture of the fabric alone, to write.
     as_json : bool
@@ -58,6 +62,8 @@ def run_inspect(
         If the input is wrong.
     """
     spec, folder = described(what, form)
+    if name_map is not None:
+        spec = _named(spec, name_map)
     topology = topology_of(Table({"topology": spec}, f"{what}:", SnapshotError), folder)
     found = inspect_topology(topology, left_open(spec))
     _draw(found, what, html, svg)
@@ -66,6 +72,16 @@ def run_inspect(
     else:
         sys.stdout.write(text_of(*_parts(found)))
     return not (found.lost.nodes.size or found.lost.n_pairs)
+
+
+def _named(spec: object, name_map: Path) -> dict[str, Any]:
+    """Return the description of a file of a site with better names for its GUIDs."""
+    if not isinstance(spec, dict) or spec.get("kind") != "file":
+        raise SnapshotError(
+            f"--name-map {name_map}: expected a topology file of InfiniBand beside it, which has "
+            f"GUIDs to name."
+        )
+    return {**spec, "name_map": str(name_map.absolute())}
 
 
 def _draw(found: TopologyReport, what: str, html: Path | None, svg: Path | None) -> None:

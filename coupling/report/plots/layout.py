@@ -7,12 +7,14 @@ import numpy as np
 from netsim.arrays import Bools, Floats, Ints
 from netsim.topology.base import Topology
 from netsim.topology.dragonfly import Dragonfly
+from netsim.topology.fattree import FatTree
 from netsim.topology.levels import links_in_service, vertex_levels
 from netsim.topology.origin import Origin
 from netsim.topology.torus import Torus
 
 _PLANE = 2  # axes of a slice of a grid
 _CLOSE, _WIDE = 0.66, 0.4  # of a cell: how far the nodes of a router spread
+_GAP = 0.6  # of a node's room: between the nodes of two leaves
 _ARC = 12  # points of a bent cable
 
 
@@ -149,7 +151,12 @@ def _stubbed(a: Floats, b: Floats) -> Floats:
 
 
 def _levels(topology: Topology) -> Layout:
-    """Place switches by their distance from the nodes, each level over the full width."""
+    """
+    Place switches by their distance from the nodes.
+
+    Leaves stand over their nodes, each higher level over the full width. Where the fabric is not
+    regular, a gap parts the nodes of two leaves: they have different numbers of them.
+    """
     level, n = vertex_levels(topology), topology.n_nodes
     there = links_in_service(topology)
     tail, head = topology.link_tail[there], topology.link_head[there]
@@ -165,10 +172,16 @@ def _levels(topology: Topology) -> Layout:
         rank[own] = (np.arange(own.size) + 0.5) * n / own.size
         place[own, 0], place[own, 1] = rank[own], height
     leaf = np.full(n, np.inf)
-    up = tail < n
+    up = (tail < n) & (head >= n)
     np.minimum.at(leaf, tail[up], rank[head[up]])
     order = np.lexsort((np.arange(n), leaf))
     place[order, 0], place[:n, 1] = np.arange(n) + 0.5, 0.45
+    if not isinstance(topology, FatTree):
+        place[order, 0] += _GAP * np.cumsum(np.diff(leaf[order], prepend=leaf[order][:1]) != 0.0)
+        place[:n, 0] *= n / (place[:n, 0].max(initial=0.5) + 0.5)
+        total = np.bincount(head[up], place[tail[up], 0], minlength=level.size)
+        own = np.flatnonzero((level == 1) & (total > 0.0))
+        place[own, 0] = total[own] / np.bincount(head[up], minlength=level.size)[own]
     words = "Nodes at the bottom, switches above them by their distance from the nodes."
     top = max(1, int(level.max(initial=1)))
     return Layout("levels", place, (1.0, 0.3), 0.26 + 0.13 * top, words)

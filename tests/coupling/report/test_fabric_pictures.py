@@ -10,6 +10,7 @@ from coupling.report.plots.fabric import Scene, draw_fabric, fabric_picture
 from coupling.report.plots.layout import cables_of, layout_of, segments
 from coupling.report.plots.wiring import wiring_of
 from netsim.topologies import make_topology
+from netsim.topology.base import Topology
 
 FABRICS = {
     "tree": {"kind": "fat-tree", "radix": 4},
@@ -48,6 +49,23 @@ def test_every_cable_is_a_line_between_its_ends(fabric):
     for line, cable in zip(lines, cables, strict=True):
         np.testing.assert_allclose(line[0], layout.place[fabric.link_tail[cable]])
         np.testing.assert_allclose(line[-1], layout.place[fabric.link_head[cable]], atol=1e-12)
+
+
+def test_leaves_of_different_size_stand_over_their_nodes_with_gaps_between():
+    """Nodes 0, 2, 4 hang on one leaf, 1, 3 on another, 5 on the spine above both."""
+    ends = [(0, 6), (2, 6), (4, 6), (1, 7), (3, 7), (5, 8), (6, 8), (7, 8)]
+    tail, head = np.array(ends + [(b, a) for a, b in ends]).T
+    alone = np.zeros(tail.size, dtype=np.int64)
+    fabric = Topology("uneven", 6, 3, tail, head, alone, np.ones(tail.size), np.arange(tail.size))
+
+    x = layout_of(fabric).place[:, 0]
+
+    for leaf, nodes in ((6, [0, 2, 4]), (7, [1, 3]), (8, [5])):
+        np.testing.assert_allclose(x[nodes].mean(), x[leaf])
+    order = np.argsort(x[:6])
+    steps = np.diff(x[order])
+    same = np.array([6, 7, 6, 7, 6, 8])[order]
+    assert steps[same[1:] != same[:-1]].min() > 1.5 * steps[same[1:] == same[:-1]].max()
 
 
 def test_nodes_of_a_leaf_stand_together_below_it():
