@@ -149,7 +149,7 @@ def view(
     results: Annotated[
         list[Path],
         typer.Argument(
-            help="Result directories of run, several are compared; or a snapshot of placed jobs."
+            help="Result directories of run, several are compared; or one of sweep; or a snapshot."
         ),
     ],
     port: Annotated[

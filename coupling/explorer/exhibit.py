@@ -26,7 +26,7 @@ from coupling.report.plots.colours import palette
 from coupling.report.plots.wiring import wiring_of
 from coupling.results.comparison import finished
 from coupling.results.explained import waits_of
-from coupling.results.pictured import begin_of, node_names, slowdown_scale
+from coupling.results.pictured import begin_of, node_names, slowdown_scale, zone_of
 from coupling.results.result import Result
 from netsim.arrays import Floats, Ints
 from netsim.errors import TopologyError
@@ -121,6 +121,7 @@ class Exhibit:
     sources: dict[str, tuple[Experiment, Mapping[str, Any]]] = field(default_factory=dict)
     colours: dict[str, str] = field(init=False)
     begin_unix_s: float | None = field(init=False)
+    zone: str = field(init=False)
     end_s: float = field(init=False)
     scale: float = field(init=False)
     _runs: dict[str, Run] = field(init=False, default_factory=dict)
@@ -132,8 +133,10 @@ class Exhibit:
     def __post_init__(self) -> None:
         """Note what all runs share."""
         runs = list(self.results.values())
+        if not runs:
+            return
         self.colours = palette(list(self.results))
-        self.begin_unix_s = begin_of(runs)
+        self.begin_unix_s, self.zone = begin_of(runs), zone_of(runs)
         ends = [float(_ran(run.jobs)["end_s"].max()) for run in runs]
         self.end_s = max((end for end in ends if end > 0), default=1.0)
         self.scale = slowdown_scale(runs)
@@ -143,6 +146,25 @@ class Exhibit:
         """Return the bounds of the bins of the overview."""
         edges: Floats = np.linspace(0.0, self.end_s, _BINS + 1)
         return edges
+
+    @property
+    def names(self) -> list[str]:
+        """Return what can be chosen."""
+        return list(self.results)
+
+    def overview(self, names: Sequence[str]) -> Sequence[str]:
+        """Return the runs whose numbers are drawn when some are looked at: all."""
+        del names
+        return self.names
+
+    def ready(self, names: Sequence[str], told: Told) -> str:
+        """
+        Say what has to be awaited before runs can be shown.
+
+        `told`: called from another thread when that is there. Result: empty: nothing.
+        """
+        del names, told
+        return ""
 
     def prepare(self) -> None:
         """Lay out what a page shows first, so that none waits for it."""

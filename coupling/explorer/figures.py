@@ -136,6 +136,7 @@ def draw_strips(
 ) -> None:
     """Draw the numbers of runs, each a line in its colour."""
     for name, plot in plots.items():
+        plot.renderers = []
         for number, (run, values) in enumerate(series.items()):
             if name in values:
                 source = ColumnDataSource({"x": place, "y": values[name]})

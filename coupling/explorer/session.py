@@ -1,6 +1,6 @@
 """What happens in one open page: it follows the address, and the address follows it."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -10,7 +10,6 @@ from bokeh.events import MouseMove, SelectionGeometry, Tap
 from bokeh.models import FixedTicker, Range1d, Span
 from bokeh.palettes import Cividis256
 
-from coupling.experiments.lives import Life
 from coupling.explorer.address import BY, Address, replaced
 from coupling.explorer.bars import Window, spans
 from coupling.explorer.channel import Follower
@@ -25,14 +24,16 @@ from coupling.explorer.figures import (
     points_along,
     strips,
 )
+from coupling.explorer.met import met, pace_lines
 from coupling.explorer.network import Fabric, Heat, look_at
 from coupling.explorer.shades import Shades, picture_of, shades_of, weight_of
-from coupling.explorer.story import duration, job_line, key_of, story_of
+from coupling.explorer.story import duration, job_line, key_of, story_of, waiting
 
 _WIDEST, _TALLEST = 2400, 1200  # points of a picture
 _LEAST_S, _LEAST_NODES = 1e-3, 1.0  # that can be shown
 _TICKS = 6
-_MET, _MOST_MET = 3, 150  # jobs on each side that are marked beside the chosen one, and their bars
+_MOST_KEYED = 12  # runs in the key of the overview
+_MOST_MET = 150  # bars of jobs that the chosen one met
 _MOST_BARS = 2000  # of chosen jobs; more are no bars but an area
 
 
@@ -49,10 +50,10 @@ class Session(Follower):
     """
 
     def __init__(self, exhibit: Exhibit, document: Document) -> None:
-        super().__init__(document, list(exhibit.results))
+        super().__init__(document, exhibit.names)
         self.exhibit = exhibit
         self.axis = Axis(exhibit.begin_unix_s)
-        self.runs = list(exhibit.results)
+        self.runs = exhibit.names
         self.address = Address(run=self.runs[0])
         begin, end = float(self.axis.place(0.0)), float(self.axis.place(exhibit.end_s))
         self.time = Range1d(begin, end, bounds=(begin, end), name="time")
@@ -68,7 +69,8 @@ class Session(Follower):
         ]
         self._shades: dict[tuple[str, str], Shades] = {}
         self._moving = self._later = False
-        self._strips_drawn = False
+        self._strips: Sequence[str] = ()
+        self._wanted: Address | None = None
         self._network: tuple[object, ...] = ()
         self._missing = ""
         self._connect()
@@ -102,7 +104,13 @@ class Session(Follower):
 
     def follow(self, address: Address) -> None:
         """Show what an address says."""
-        self.address = address if address.run else replaced(address, {"run": self.runs[0]})
+        address = address if address.run else replaced(address, {"run": self.runs[0]})
+        names, self._wanted = [address.run, address.beside], address
+        awaited = self.exhibit.ready(names, self._arrived)
+        if awaited:
+            self._await(awaited, address)
+            return
+        self.address, self._wanted = address, None
         run, end_s = self.exhibit.run(self.address.run), self.exhibit.end_s
         asked = self.address
         self._moving = True
@@ -120,9 +128,24 @@ class Session(Follower):
         self._draw_strips()
         self.soon()
 
+    def _await(self, words: str, address: Address) -> None:
+        """Say what has to be awaited."""
+        self.dress()
+        self.channel.shown, self.channel.details = address.written(), waiting(words)
+        self.channel.drawn += 1
+
+    def _arrived(self) -> None:
+        """Hear, in another thread, that something is there."""
+        self.document.add_next_tick_callback(self._go_on)
+
+    def _go_on(self) -> None:
+        """Show what was awaited."""
+        if self._wanted is not None:
+            self.follow(self._wanted)
+
     def _moved(self) -> None:
         """Take over what was panned, zoomed or brushed."""
-        if self._moving:
+        if self._moving or not self.ready:
             return
         run, end_s = self.exhibit.run(self.address.run), self.exhibit.end_s
         window = self._window(run)
@@ -147,8 +170,15 @@ class Session(Follower):
         if event.final and begin < end:
             self.time.update(start=begin, end=end)
 
+    @property
+    def ready(self) -> bool:
+        """Say whether the run of the address can be shown."""
+        return self.address.run in self.exhibit.results
+
     def draw(self) -> None:
         """Draw every picture."""
+        if not self.ready:
+            return
         for brush in self.brushes:
             brush.update(left=self.time.start, right=self.time.end)
         names = [self.address.run, self.address.beside]
@@ -159,7 +189,7 @@ class Session(Follower):
         run = self.exhibit.run(self.address.run)
         if not self._later:  # the jobs first: they must not wait for the network
             self._later = True
-            self.document.add_timeout_callback(self._draw_network, 1)
+            self.document.add_timeout_callback(lambda: self.together(self._draw_network), 1)
         self.channel.shown = self.address.written()
         self.channel.key = key_of(
             self.exhibit, self.address.by, self._shades_of(run), Cividis256[::32]
@@ -196,7 +226,7 @@ class Session(Follower):
         bars = self._bars(run, [] if row is None else [row])
         if bars != own.marks.data:
             own.marks.data = bars
-            others = self._bars(run, [] if row is None else _met(run, row))
+            others = self._bars(run, [] if row is None else met(run, row))
             few = len(others["left"]) <= _MOST_MET  # more would hide the picture
             own.others.data = others if few else self._bars(run, [])
 
@@ -212,21 +242,10 @@ class Session(Follower):
 
     def _draw_pace(self, names: list[str]) -> None:
         """Draw how slow the chosen job ran when, as far as it is known."""
-        job, lines = self.address.job, dict[str, list[Any]](xs=[], ys=[], colour=[], dash=[])
-        for name, dash in zip(names, ("solid", "dashed"), strict=True):
-            if not (name and job.isdecimal() and int(job) in self.exhibit.run(name).row):
-                continue
-            life = self.exhibit.life(name, int(job), self._told)
-            if isinstance(life, Life):
-                times = [t for own in life.stretches for t in (own.begin_s, own.end_s)]
-                paces = [own.interference * life.placement_factor for own in life.stretches]
-                lines["xs"].append([float(self.axis.place(t)) for t in times])
-                lines["ys"].append([pace for pace in paces for _ in range(2)])
-                lines["colour"].append(self.exhibit.colours[name])
-                lines["dash"].append(dash)
+        lines = pace_lines(self.exhibit, names, self.address.job, self.axis, self._told)
         if lines != self.pace.lines.data:
             self.pace.lines.data = lines
-        self.pace.plot.title.text = f"slowdown of job {job}"
+        self.pace.plot.title.text = f"slowdown of job {self.address.job}"
         self.pace.plot.visible = bool(lines["xs"])
 
     def _draw_network(self) -> None:
@@ -272,18 +291,21 @@ class Session(Follower):
         return bars
 
     def _draw_strips(self) -> None:
-        """Draw the overview, once."""
-        if self._strips_drawn:
+        """Draw the overview, once for the runs in it."""
+        names = self.exhibit.overview([self.address.run, self.address.beside])
+        if names == self._strips:
             return
-        self._strips_drawn = True
+        self._strips = names
         edges = self.exhibit.edges
-        series = {name: self.exhibit.series(name) for name in self.runs}
+        series = {name: self.exhibit.series(name) for name in names}
         place = self.axis.place((edges[:-1] + edges[1:]) / 2)
         draw_strips(self.strips, place, series, self.exhibit.colours)
         self.dress()
 
     def step(self, by: int) -> None:
         """Choose the next job that starts in what is shown, or the one before."""
+        if not self.ready:
+            return
         run = self.exhibit.run(self.address.run)
         window = self._window(run)
         start = run.bars.start_s
@@ -318,7 +340,7 @@ class Session(Follower):
 
     def _tapped_heat(self, event: Tap) -> None:
         """Choose the link and the moment that were clicked."""
-        if event.x is not None and event.y is not None:
+        if event.x is not None and event.y is not None and self.ready:
             run = self.exhibit.run(self.address.run)
             at_s = round(self.axis.seconds(event.x), 3)
             chosen: dict[str, str | float | None] = {
@@ -346,21 +368,11 @@ class Session(Follower):
     def _at(self, number: int, event: Any) -> tuple[Run, int] | None:  # noqa: ANN401 (has x, y)
         """Return run and row of the job at a place."""
         name = (self.address.run, self.address.beside)[number]
-        if not name or event.x is None or event.y is None:
+        if name not in self.exhibit.results or event.x is None or event.y is None:
             return None
         run = self.exhibit.run(name)
         rows = run.bars.at(int(np.floor(event.y)), self.axis.seconds(event.x))
         return (run, int(rows[-1])) if rows.size else None
-
-
-def _met(run: Run, row: int) -> list[int]:
-    """Return the jobs that a job lost most to, or cost most."""
-    blame, job = run.result.blame, int(run.jobs["id"].iloc[row])
-    found = list[int]()
-    for own, other in (("victim", "culprit"), ("culprit", "victim")):
-        lost = blame[blame[own] == job].groupby(other)["lost_node_s"].sum()
-        found += [run.row[int(id_)] for id_ in lost.nlargest(_MET).index if int(id_) in run.row]
-    return found
 
 
 def _label(plot: Figure, run: Run, window: Window) -> None:
@@ -378,8 +390,8 @@ def _label(plot: Figure, run: Run, window: Window) -> None:
 def session_fields(exhibit: Exhibit) -> Mapping[str, Any]:
     """Return what the page of results holds from the begin."""
     return {
-        "runs": list(exhibit.results),
-        "colours": exhibit.colours,
+        "runs": exhibit.names,
+        "colours": {name: exhibit.colours[name] for name in exhibit.names[:_MOST_KEYED]},
         "by": BY,
         "end_s": exhibit.end_s,
     }

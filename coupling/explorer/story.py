@@ -61,6 +61,11 @@ def story_of(exhibit: Exhibit, run: Run, address: Address, told: Told) -> str:
     )
 
 
+def waiting(words: str) -> str:
+    """Return a panel that says what has to be awaited."""
+    return str(Markup('<p role="status">{}</p>').format(words))
+
+
 def key_of(exhibit: Exhibit, by: str, shades: Shades, ramp: Sequence[str]) -> str:
     """Return the key of colours."""
     return (

@@ -1,6 +1,7 @@
 """What pictures of results share: dates, names of nodes, the end of the colours."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -10,24 +11,36 @@ from coupling.results.result import Result
 from netsim.topology.base import Topology
 
 _QUANTILE = 0.98  # of node time: a few jobs that are slowed much must not hide the others
-_LEAST = 1.05  # end of the colours where nobody is slowed
+LEAST_SCALE = 1.05
+"""End of the colours where nobody is slowed."""
 _LAST_S = 2.5e11  # the year 9999, beyond which there are no dates
 
 
 def begin_of(results: Sequence[Result]) -> float | None:
     """Return the date of second 0, where all runs have one and the same, and end before 9999."""
-    begins = {result.summary.get("log_begin_unix_s") for result in results}
-    begin = begins.pop() if len(begins) == 1 else None
     ends = [float(result.timeline["time_s"].max()) for result in results if len(result.timeline)]
-    if begin is None or not 0 <= begin <= begin + max(ends, default=0.0) < _LAST_S:
-        return None
-    return float(begin)
+    return dates_of([result.summary for result in results], max(ends, default=0.0))[0]
 
 
 def zone_of(results: Sequence[Result]) -> str:
     """Return the time zone of the logs of runs, UTC where they do not tell one and the same."""
-    zones = {str(result.summary.get("log_time_zone", "UTC")) for result in results}
-    return zones.pop() if len(zones) == 1 else "UTC"
+    return dates_of([result.summary for result in results], 0.0)[1]
+
+
+def dates_of(summaries: Sequence[Mapping[str, Any]], end_s: float) -> tuple[float | None, str]:
+    """
+    Return how times of runs become dates.
+
+    `end_s`: of the last run. Result: date of second 0, None where runs have none, or not the same,
+    or do not end before 9999; time zone, UTC where they do not tell one and the same.
+    """
+    begins = {summary.get("log_begin_unix_s") for summary in summaries}
+    zones = {str(summary.get("log_time_zone", "UTC")) for summary in summaries}
+    begin = begins.pop() if len(begins) == 1 else None
+    zone = zones.pop() if len(zones) == 1 else "UTC"
+    if begin is None or not 0 <= begin <= begin + end_s < _LAST_S:
+        return None, zone
+    return float(begin), zone
 
 
 def node_names(result: Result, topology: Topology | None = None) -> list[str]:
@@ -54,6 +67,6 @@ def slowdown_scale(results: Sequence[Result]) -> float:
     weight = (jobs["n_nodes"] * (jobs["end_s"] - jobs["start_s"])).to_numpy()[order]
     total = np.cumsum(weight)
     if not total.size:
-        return _LEAST
+        return LEAST_SCALE
     place = min(int(np.searchsorted(total, _QUANTILE * total[-1])), total.size - 1)
-    return max(_LEAST, float(jobs["slowdown"].to_numpy()[order][place]))
+    return max(LEAST_SCALE, float(jobs["slowdown"].to_numpy()[order][place]))
