@@ -47,6 +47,13 @@ def compare(
     heat: Annotated[
         str | None, typer.Option(help="Of a sweep: two factors of a map, A,B; writes the page.")
     ] = None,
+    beside: Annotated[
+        Path | None,
+        typer.Option(
+            "--with",
+            help="Jobs of another simulator, job by job: CSV with the columns of Batsim or ours.",
+        ),
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """
@@ -54,11 +61,14 @@ def compare(
 
     Example: fabricsim compare results/full results/tapered
     """
-    from coupling.cli.do.results import run_compare
+    from coupling.cli.do.results import run_compare, run_compare_with
     from coupling.cli.do.sweep import Question, is_sweep, run_compare_sweep
 
     question = Question(baseline, tuple(metrics or ()), tuple(by or ()), over, heat)
-    if len(results) == 1 and is_sweep(results[0]):
+    if beside is not None:
+        question.refuse_beside_runs()
+        run_compare_with(results, beside, baseline, as_json=as_json)
+    elif len(results) == 1 and is_sweep(results[0]):
         run_compare_sweep(results[0], question, as_json=as_json)
     else:
         question.refuse_beside_runs()

@@ -3,6 +3,7 @@
 import json
 import sys
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -17,13 +18,15 @@ from coupling.experiments.rerun import rerun as run_again
 from coupling.experiments.stored import Lineup, Stored, line_up
 from coupling.guard import visible
 from coupling.reading.files import write_whole
+from coupling.report.beside import agreement_parts
 from coupling.report.columns import text_lines, text_of
 from coupling.report.exchange import VIEWERS
 from coupling.report.figures import run_figures, write_figures
 from coupling.report.report import write_report
 from coupling.report.terminal import ProgressDisplay, comparison_table
 from coupling.results.comparison import comparison_rows
-from coupling.results.readable import listing
+from coupling.results.elsewhere import agreement, read_elsewhere
+from coupling.results.readable import counted, listing
 from coupling.results.remarks import accuracy_of
 from fabricsim.checking import choice
 from netsim.errors import UnitError
@@ -113,6 +116,44 @@ def run_compare(folders: Sequence[Path], baseline: str | None, *, as_json: bool)
     notes = _notes(lineup)
     if notes:
         sys.stdout.write("\n" + text_of(text_lines(*notes)))
+
+
+def run_compare_with(
+    folders: Sequence[Path], path: Path, baseline: str | None, *, as_json: bool
+) -> None:
+    """
+    Show the runs of result directories beside the jobs of another simulator.
+
+    Parameters
+    ----------
+    folders : sequence of Path
+        Result directories.
+    path : Path
+        Its table of jobs.
+    baseline : str or None
+        Refused: every run is compared with the other simulator.
+    as_json : bool
+        Print JSON instead of the table.
+
+    Raises
+    ------
+    CouplingError
+        If there is no complete result, or the table cannot be read or is of other jobs.
+    """
+    if baseline is not None:
+        raise ResultError("--baseline: expected none beside --with, whose table is the baseline.")
+    other = read_elsewhere(path)
+    lineup = line_up([Stored.open(folder) for folder in folders])
+    found = [agreement(result.name, result.jobs, other) for result in lineup.results]
+    notes = []
+    if other.rejected:
+        notes.append(f"{other.name}: {counted(other.rejected, 'job')} did not run there.")
+    if other.unread:
+        notes.append(f"{other.name}: columns that are not read: {listing(other.unread)}.")
+    if as_json:
+        print_json({"with": str(path), "runs": [asdict(one) for one in found], "notes": notes})
+        return
+    sys.stdout.write(text_of(*agreement_parts(found, other.name, notes)))
 
 
 def _document(lineup: Lineup) -> dict[str, Any]:
