@@ -172,12 +172,13 @@ def _file(fields: Fields, common: Common) -> Topology:
     """Read a fabric from a file of one of many formats."""
     # networkx and YAML are slow to import, and the InfiniBand reader builds on this package
     from netsim.formats.importers.registry import FORMATS, read_topology  # noqa: PLC0415
-    from netsim.formats.importers.sketch import Settings  # noqa: PLC0415
+    from netsim.formats.importers.sketch import Settings, in_tree  # noqa: PLC0415
 
     given = {**common, "bandwidth": common["bandwidth"] if "bandwidth" in fields else None}
     form = fields.text("format", "", FORMATS) if "format" in fields else None
     names = fields.text("name_map") if "name_map" in fields else None
-    return read_topology(fields.text("path"), form, Settings(**given), names)
+    found = read_topology(fields.text("path"), form, Settings(**given), names)
+    return in_tree(found) if fields.flag("as_tree", default=False) else found
 
 
 TOPOLOGIES: dict[str, Callable[[Fields, Common], Topology]] = {

@@ -234,7 +234,22 @@ def _fitted(graph: Topology, tree: FatTree, vertex: Ints) -> Recognition:
     # a leaf may be missing where its nodes have no other; no switch above may
     if np.any(missing >= tree.n_nodes + tree.n_leaves * (tree.parents[0] == 1)):
         raise _irregular(f"{tree.name} would have more switches")
+    return Recognition(dressed(graph, tree, vertex, link), vertex, link)
+
+
+def dressed(graph: Topology, tree: FatTree, vertex: Ints, link: Ints) -> FatTree:
+    """
+    Give a tree the capacities, the nodes and the holes of a graph.
+
+    `vertex`, `link`: as of a `Recognition`. Result: nodes and leaves without a vertex are missing,
+    other links without one out of service.
+    """
+    mine = np.flatnonzero(link >= 0)
+    yours = link[mine]
+    last = tree.n_nodes + tree.n_leaves * (tree.parents[0] == 1)
+    missing = np.flatnonzero(vertex[:last] < 0)
     fitted = depopulate(tree, [tree.vertex_name(v) for v in missing.tolist()])
+    lost = np.flatnonzero(link < 0)
     capacity = np.full(tree.n_links, graph.capacity.min())
     capacity[mine] = graph.capacity[yours]
     half = np.zeros(tree.n_links, dtype=np.bool_)
@@ -244,15 +259,15 @@ def _fitted(graph: Topology, tree: FatTree, vertex: Ints) -> Recognition:
     usable[graph.usable_nodes] = True
     nodes = fitted.usable_nodes
     nodes = nodes[usable[vertex[nodes]]]
-    fitted = replace(
+    return replace(
         fitted,
+        absent=lost if lost.size else None,
         capacity=capacity,
         channel=np.where(half, np.minimum(numbers, tree.reverse), numbers),
         latency_base_s=graph.latency_base_s,
         latency_per_link_s=graph.latency_per_link_s,
         usable=None if nodes.size == tree.n_nodes else nodes,
     )
-    return Recognition(fitted, vertex, link)
 
 
 def _by_ends(topology: Topology, links: Ints, place: Ints) -> Ints:

@@ -41,8 +41,9 @@ def require_tree(allocator: str, fabric: Topology) -> FatTree:
     """
     need = f"allocator {allocator!r} needs a fat-tree of 2 or 3 levels with one link per node, got"
     if not isinstance(fabric, FatTree):
-        why = fabric.origin.irregularity if fabric.origin is not None else ""
-        raise AllocationError(f"{need} {fabric.name}{f': {why}' if why else ''}.")
+        why = fabric.origin.irregularity.rstrip(".") if fabric.origin is not None else ""
+        hint = "as_tree = true in its description takes it as one of which parts are missing"
+        raise AllocationError(f"{need} {fabric.name}{f': {why}; {hint}' if why else ''}.")
     if fabric.levels not in (_TWO_LEVELS, _THREE_LEVELS) or fabric.ports[0] != 1:
         raise AllocationError(f"{need} {fabric.name}.")
     return fabric

@@ -9,10 +9,12 @@ from netsim.arrays import Floats, Ints
 from netsim.errors import TopologyError
 from netsim.topology.base import Topology
 from netsim.topology.counters import occurrence
+from netsim.topology.embed import embed
+from netsim.topology.fattree import FatTree
 from netsim.topology.levels import vertex_levels
 from netsim.topology.origin import Origin
 from netsim.topology.quantities import cable_rates, latency_seconds
-from netsim.topology.recognise import recognise
+from netsim.topology.recognise import Recognition, recognise
 
 DEFAULT_BANDWIDTH = 12.5e9  # bytes per second: 100 Gb/s, where neither file nor user says
 _UNFIT = str.maketrans(dict.fromkeys(" \t\r\n,[]>#", "_"))  # letters of lists and link names
@@ -162,10 +164,34 @@ def as_tree(graph: Topology) -> Topology:
         found = recognise(graph)
     except TopologyError as error:
         return replace(graph, origin=replace(origin, irregularity=str(error)))
+    return _labelled(found, origin, ())
+
+
+def in_tree(graph: Topology) -> Topology:
+    """
+    Return an imported graph in the smallest fat-tree that holds it, of which the rest is lost.
+
+    Result: a `FatTree` in the tree's numbering; what is a fat-tree already, as it is.
+    """
+    origin = graph.origin
+    if isinstance(graph, FatTree) or origin is None:
+        return graph
+    found, n_lost = embed(graph)
+    tree = found.tree
+    cables = np.count_nonzero(found.link[tree.up_base[1] : tree.down_base[1]] >= 0)
+    places = tree.counts[1] * tree.ports[1]
+    assumed = [f"taken as {tree.name}, of which {cables} of {places} uplinks of leaves are there"]
+    if n_lost:
+        assumed.append(f"cables that this tree has no place for ({n_lost}) are left out")
+    return _labelled(found, replace(origin, irregularity=""), assumed)
+
+
+def _labelled(found: Recognition, origin: Origin, more: Sequence[str]) -> FatTree:
+    """Return a tree with the names of the file."""
     tree = found.tree
     place = {int(v): x for x, v in enumerate(found.vertex.tolist()) if v >= 0}
     own = [origin.labels[v] if v >= 0 else None for v in found.vertex.tolist()]
-    assumed = list(origin.assumed)
+    assumed = [*more, *origin.assumed]
     if tree.absent is not None:
         assumed.append("places that the tree has and the file has not come last on their switches")
     return replace(
@@ -174,8 +200,8 @@ def as_tree(graph: Topology) -> Topology:
             origin,
             labels=complete_labels(tree, own),
             assumed=tuple(assumed),
-            fake_roots=tuple(place[root] for root in origin.fake_roots),
-            aliases=tuple((name, place[vertex]) for name, vertex in origin.aliases),
+            fake_roots=tuple(place[root] for root in origin.fake_roots if root in place),
+            aliases=tuple((name, place[at]) for name, at in origin.aliases if at in place),
         ),
     )
 

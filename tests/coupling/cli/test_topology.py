@@ -238,6 +238,23 @@ def test_hosts_are_named_by_a_name_map(command, shared):
     assert "expected a topology file of InfiniBand beside it" in err
 
 
+def test_a_file_that_is_a_pgft_stays_as_it_is(command, tmp_path):
+    (tmp_path / "t.conf").write_text(
+        "SwitchName=a Nodes=n[1-2]\nSwitchName=b Nodes=n[3-4]\nSwitchName=top Switches=a,b\n"
+    )
+    description = tmp_path / "t.json"
+    description.write_text(json.dumps({"kind": "file", "path": "t.conf", "as_tree": True}))
+
+    status, out, err = command("topology", "inspect", description, "--json")
+
+    assert (status, err) == (0, "")
+    assert json.loads(out)["name"] == "PGFT(2; 2,2; 1,1; 1,2)"
+    description.write_text(json.dumps({"kind": "file", "path": "t.conf", "as_tree": "yes"}))
+    status, out, err = command("topology", "inspect", description)
+    assert (status, out) == (2, "")
+    assert "as_tree" in err
+
+
 def test_what_is_no_fabric_on_standard_input_is_refused(command):
     for text, message in (("hello", "<stdin>: cannot tell its format"), ("[1]", "JSON object")):
         status, out, err = command("topology", "inspect", "-", stdin=text)

@@ -11,6 +11,8 @@ from coupling.contracts.ownership import held_nodes, same_state
 from netsim.nonblocking.verdict import Status, rearrangeable
 from netsim.partition import Partition
 from netsim.routing.wraparound import Wraparound
+from netsim.topology.base import Topology
+from netsim.topology.embed import embed
 from netsim.topology.fattree import build_fat_tree, fat_tree_of_radix
 from netsim.topology.outage import fail
 from scheduler.allocators import make_allocator
@@ -18,7 +20,26 @@ from scheduler.cluster import Cluster
 from scheduler.errors import AllocationError
 from scheduler.job import Job
 
+
+def uneven():
+    """Return leaves of 12, 9, 6, 3 nodes, 0 to 3 cables to each of 3 switches."""
+    sizes, cables = (12, 9, 6, 3), ((2, 2, 2), (3, 2, 1), (1, 1, 2), (2, 2, 0))
+    leaf = np.repeat(np.arange(4), sizes)
+    pairs = [(node, 30 + at) for node, at in enumerate(leaf.tolist())]
+    pairs += [(30 + a, 34 + b) for a in range(4) for b in range(3) for _ in range(cables[a][b])]
+    seen = {}
+    number = [seen.update({p: seen.get(p, -1) + 1}) or seen[p] for p in pairs]
+    ends = np.array(pairs)
+    links = 2 * len(pairs)
+    graph = Topology(
+        "uneven", 30, 7, ends.ravel(), ends[:, ::-1].ravel(), np.repeat(number, 2),
+        np.ones(links), np.arange(links),
+    )  # fmt: skip
+    return embed(graph)[0].tree
+
+
 MACHINES = {
+    "no PGFT, held by one": uneven(),
     "2:1 at the leaves": build_fat_tree((8, 4, 4), (1, 4, 4), (1, 1, 1), "1 B/s"),
     "2:1 at the leaves, two levels": build_fat_tree((8, 9), (1, 4), (1, 1), "1 B/s"),
     "2:1 at both levels": build_fat_tree((8, 4, 4), (1, 4, 2), (1, 1, 1), "1 B/s"),
