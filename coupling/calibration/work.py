@@ -1,24 +1,30 @@
 """Work: the rule and fraction of each group, and how its jobs slow each other down, in turn."""
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import nan
 
 import numpy as np
 
 from coupling.calibration.design import Design
-from coupling.calibration.fit import Fit, choose, deviations, fit
+from coupling.calibration.fit import HUBER, Fit, choose, deviations, fit
 from coupling.calibration.ports import Measured
 from coupling.site.load import Loads
 from coupling.site.scene import Scene, Sent
 from coupling.site.solve import solve
 from netsim.arrays import Bools, Floats
+from patterns.base import Pattern
 from scheduler.workload.profile import LEAST_FRACTION
 
 DRAWS = 200
 """Fits to redrawn residuals, for the intervals."""
-_TURNS = 6  # slowdown and fraction in turn
+_TURNS = 20  # slowdown and fraction in turn
 _CLOSE = 1e-4
+_CHOICES = 4
+_MOST_TRIED = 16  # states with another rule of a group
 _SURE = 3.84  # chi-square of one degree of freedom at 95 %
+_NEAR = 4.0  # times as far may come near once fractions and slowdowns have settled
+_WITHIN = 1.645  # deviations of a normal distribution that hold 90 %
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,95 +37,162 @@ class Settings:
     seed: int = 1
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class State:
+    """Rules and fractions of groups, how slow that makes the jobs, and how well it fits."""
+
+    rule: tuple[int, ...]
+    fit: Fit
+    predicted: Mapping[int, float]
+    slowdown: Mapping[int, float]
+    loss: float
+
+
 class Work:
     """A fit: which rule each group has, its fraction, and how its jobs slow each other down."""
 
     def __init__(self, scene: Scene, design: Design, ports: Measured, settings: Settings) -> None:
         self.scene, self.design, self.ports, self.by = scene, design, ports, settings.by
+        self._settings = settings
         self.capacity = scene.topology.capacity[ports.link]
+        self._sigma = deviations(
+            ports.rate, np.zeros_like(ports.rate), self.capacity, settings.noise
+        )
         self.waited = slowed_by_waiting(scene, ports)
         self.silent_ports = not self.waited and _counting(scene, ports).any()
-        self.predicted: dict[int, float] = {}
-        self.slowdown: dict[int, float] = dict(self.waited)
-        self.rule: list[int] = []
         self.others: list[tuple[int, ...]] = []
-        found: Fit | None = None
-        for _ in range(_TURNS):
-            self._choose(settings)
-            found, before = self._fitted(settings), found
-            self._slow(found)
-            if before is not None and np.allclose(before.fraction, found.fraction, atol=_CLOSE):
+        best = self._settled(self._chosen(self.waited), self.waited)
+        for _ in range(_CHOICES):
+            before, best = best, self._settled(self._chosen(best.slowdown), best.slowdown)
+            if best.rule == before.rule:
                 break
-        assert found is not None  # noqa: S101 (there is a turn)
-        self.fit = found
+        tried = self._alternatives(best)
+        best = min(tried, key=lambda state: state.loss)
+        scale = best.fit.noise**2
+        alike = [state for state in tried if state.loss - best.loss < _SURE * scale]
+        self._tell(best, alike)
 
-    def columns(self) -> list[Floats]:
-        """Return what each group puts on all links under its rule, communicating all the time."""
-        return [
-            self.design.column(group, rule, self.slowdown)
-            for group, rule in zip(self.design.groups, self.rule, strict=True)
+    def _tell(self, best: State, alike: Sequence[State]) -> None:
+        """Write down the best state; intervals cover all that are as good."""
+        fits = [self._fitted(state.rule, state.slowdown, self._settings.draws) for state in alike]
+        known = self._known(best)
+        low = np.min([fit.low for fit in fits], axis=0)
+        high = np.max([fit.high for fit in fits], axis=0)
+        fraction = best.fit.fraction
+        self.fit = replace(
+            best.fit,
+            low=np.clip(fraction - np.hypot(fraction - low, known), 0.0, 1.0),
+            high=np.clip(fraction + np.hypot(high - fraction, known), 0.0, 1.0),
+        )
+        self.rule, self.predicted, self.slowdown = best.rule, best.predicted, best.slowdown
+        self.others = [
+            tuple(dict.fromkeys(rule for rule in rules if rule != own))
+            for own, rules in zip(
+                best.rule, zip(*(state.rule for state in alike), strict=True), strict=True
+            )
         ]
 
-    def _choose(self, settings: Settings) -> None:
-        """Choose the rule of each group."""
+    def _known(self, state: State) -> Floats:
+        """
+        Return by how much fractions may be off since slowdowns are.
+
+        A slowdown s is told by counters or by their model: s - 1 is as sure as they are.
+        """
+        late = [
+            np.mean([state.slowdown.get(job, 1.0) for job in group.jobs]) - 1.0
+            for group in self.design.groups
+        ]
+        share = self._settings.noise * state.fit.noise * _WITHIN
+        found: Floats = state.fit.fraction * share * np.array(late)
+        return found
+
+    def _alternatives(self, best: State) -> list[State]:
+        """Return states with another rule of one group each, beside the best so far."""
+        tried = [best]
+        for at, others in enumerate(self.others):
+            for other in others:
+                if len(tried) > _MOST_TRIED:
+                    return tried
+                rule = (*best.rule[:at], other, *best.rule[at + 1 :])
+                state = self._settled(rule, best.slowdown)
+                tried.append(state)
+                if state.loss < best.loss:
+                    best = state
+        return tried
+
+    def _chosen(self, slowdown: Mapping[int, float]) -> tuple[int, ...]:
+        """Choose the rule of each group; note those that fit nearly as well."""
         links, design = self.ports.link, self.design
         columns = [
-            [design.column(group, rule, self.slowdown)[links] for rule in group.rules]
+            [design.column(group, rule, slowdown)[links] for rule in group.rules]
             for group in design.groups
         ]
-        sigma = deviations(
-            self.ports.rate, np.zeros_like(self.ports.rate), self.capacity, settings.noise
-        )
-        chosen, worse = choose(columns, self.ports.rate, sigma)
-        self.rule = [group.rules[place] for group, place in zip(design.groups, chosen, strict=True)]
+        chosen, worse = choose(columns, self.ports.rate, self._sigma)
         self.others = [
             tuple(
                 rule
                 for place, (rule, more) in enumerate(zip(group.rules, margin, strict=True))
-                if place != best and more < _SURE
+                if place != best and more < _NEAR * _SURE
             )
             for group, best, margin in zip(design.groups, chosen, worse, strict=True)
         ]
+        return tuple(group.rules[at] for group, at in zip(design.groups, chosen, strict=True))
 
-    def _fitted(self, settings: Settings) -> Fit:
-        """Fit the fractions."""
-        matrix = np.column_stack([column[self.ports.link] for column in self.columns()])
+    def _settled(self, rule: tuple[int, ...], slowdown: Mapping[int, float]) -> State:
+        """Let fractions and slowdowns agree under given rules."""
+        found: Fit | None = None
+        predicted: Mapping[int, float] = {}
+        for _ in range(_TURNS):
+            before, found = found, self._fitted(rule, slowdown, 0)
+            if before is not None and np.allclose(before.fraction, found.fraction, atol=_CLOSE):
+                break
+            predicted = self._slow(rule, found)
+            between = {  # the more jobs send the slower they are: halfway, turns do not swing
+                job: float(np.sqrt(slow * slowdown.get(job, slow)))
+                for job, slow in predicted.items()
+            }
+            slowdown = between | self.waited
+        assert found is not None  # noqa: S101 (there is a turn)
+        far = np.abs(self.ports.rate - found.predicted) / self._sigma
+        loss = np.where(far <= HUBER, far**2, HUBER * (2.0 * far - HUBER)).sum()
+        return State(rule, found, predicted, slowdown, float(loss))
+
+    def _fitted(self, rule: Sequence[int], slowdown: Mapping[int, float], draws: int) -> Fit:
+        """Fit the fractions under given rules and slowdowns."""
+        columns = [
+            self.design.column(group, own, slowdown)[self.ports.link]
+            for group, own in zip(self.design.groups, rule, strict=True)
+        ]
         return fit(
-            matrix,
+            np.column_stack(columns),
             (self.ports.rate, self.ports.switch),
             self.capacity,
-            noise=settings.noise,
-            draws=settings.draws,
-            seed=settings.seed,
+            noise=self._settings.noise,
+            draws=draws,
+            seed=self._settings.seed,
         )
 
-    def _slow(self, found: Fit) -> None:
-        """Let the jobs run together at these fractions."""
-        demand = self.design.demand
-        fractions = {
-            job: (rule, float(value))
-            for group, rule, value in zip(
-                self.design.groups, self.rule, found.fraction, strict=True
-            )
-            for job in group.jobs
-            if value > LEAST_FRACTION and demand.get((job, rule)) is not None
-        }
-        kinds = {job: demand[job, rule].patterns for job, (rule, _) in fractions.items()}  # type: ignore[union-attr]
-        n_draws = max(map(len, kinds.values()), default=1)
+    def _slow(self, rules: Sequence[int], found: Fit) -> dict[int, float]:
+        """Let the jobs run together at these fractions; return how slow they are."""
+        kinds: dict[int, tuple[tuple[Pattern, ...], float]] = {}
+        for group, rule, value in zip(
+            self.design.groups, rules, found.fraction.tolist(), strict=True
+        ):
+            for job in group.jobs if value > LEAST_FRACTION else ():
+                demand = self.design.demand.get((job, rule))
+                if demand is not None:
+                    kinds[job] = demand.patterns, value
+        n_draws = max((len(patterns) for patterns, _ in kinds.values()), default=1)
         draws = tuple(
             {
-                job: Sent(kinds[job][draw % len(kinds[job])], value)
-                for job, (_, value) in fractions.items()
+                job: Sent(patterns[draw % len(patterns)], value)
+                for job, (patterns, value) in kinds.items()
             }
             for draw in range(n_draws)
         )
         scene = replace(self.scene, draws=draws)
-        outcome = solve(scene, Loads(scene))
-        mean = outcome.slowdown.mean(axis=0).tolist()
-        self.predicted = {
-            job.number: slowdown for job, slowdown in zip(scene.jobs, mean, strict=True)
-        }
-        self.slowdown = self.predicted | self.waited
+        mean = solve(scene, Loads(scene)).slowdown.mean(axis=0).tolist()
+        return {job.number: slow for job, slow in zip(scene.jobs, mean, strict=True)}
 
 
 def slowed_by_waiting(scene: Scene, ports: Measured) -> dict[int, float]:

@@ -1,7 +1,7 @@
 """A site with known communication, and what the ports of its fabric would count."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
@@ -125,18 +125,21 @@ def scattered_jobs(
     return jobs
 
 
-def true_rates(site: Site) -> tuple[Floats, dict[int, float]]:
-    """Return what the model `accurate` says that links carry, and how slow jobs are."""
+def true_rates(
+    site: Site, judged: Mapping[int, float] | None = None
+) -> tuple[Floats, dict[int, float]]:
+    """
+    Return what links carry, and how slow jobs are.
+
+    `judged`: the slowdowns; None: as the model `accurate` says.
+    """
     found = solve(site.scene, Loads(site.scene))
-    share = np.bincount(found.link, weights=found.share, minlength=site.scene.topology.n_links)
-    slow = dict(
-        zip(
-            (job.number for job in site.scene.jobs),
-            found.slowdown.mean(axis=0).tolist(),
-            strict=True,
-        )
-    )
-    return share * site.scene.topology.capacity, slow
+    numbers = [job.number for job in site.scene.jobs]
+    modelled = found.slowdown.mean(axis=0)
+    true = modelled if judged is None else np.array([judged[number] for number in numbers])
+    use = found.share * (modelled / true)[found.job]
+    share = np.bincount(found.link, weights=use, minlength=site.scene.topology.n_links)
+    return share * site.scene.topology.capacity, dict(zip(numbers, true.tolist(), strict=True))
 
 
 def slowed_down(site: Site, link: str) -> Site:
@@ -244,6 +247,7 @@ def counted_site(
     missing: float = 0.0,
     waits: bool = False,
     slow: str = "",
+    judge: Callable[[Site], Mapping[int, float]] | None = None,
     seed: int = 1,
 ) -> Counted:
     """
@@ -252,7 +256,7 @@ def counted_site(
     `shape`: leaves, nodes of each, spines. `missing`: share of the links between switches of which
     both ends are not read. `waits`: ports of nodes count the share of the time that they wait.
     `slow`: a directed link that runs at a quarter of its speed, which the file of the fabric does
-    not tell.
+    not tell. `judge`: says how slow the jobs truly are; None: the model `accurate`.
     """
     folder.mkdir(parents=True, exist_ok=True)
     fabric_file, queue = folder / "fabric.txt", folder / "squeue.json"
@@ -263,9 +267,10 @@ def counted_site(
     truth.write_text(tomli_w.dumps(profile_of(kinds)))
     site = read_site(str(fabric_file), queue, profile=truth, draws=1)
     topology = site.scene.topology
-    healthy = true_rates(site)[1]
+    judged = None if judge is None else judge(site)
+    healthy = true_rates(site, judged)[1]
     site = slowed_down(site, slow) if slow else site
-    rate, late = true_rates(site)
+    rate, late = true_rates(site, judged)
     begins = ports_of(fabric, site)
     inner = np.flatnonzero(
         (topology.link_tail >= topology.n_nodes) & (topology.link_head >= topology.n_nodes)
