@@ -13,14 +13,23 @@ from typing import Any
 
 import numpy as np
 import tomli_w
-from measured.ports import KINDS, RATE, SECONDS, Counted, counted_site, guessed, profile_of
+from measured.ports import (
+    KINDS,
+    RATE,
+    SECONDS,
+    Counted,
+    counted_site,
+    guessed,
+    profile_of,
+    true_rates,
+)
 from measured.repeated import FABRIC, repeated_runs
 
 import fabricsim as fs
 from benchmarks import asking
 from benchmarks.evidence import record, verdict
 from coupling.calibration.answers import Calibration
-from coupling.site.site import Site
+from coupling.site.site import Site, read_site
 from coupling.snapshots.estimate import estimate
 
 COMMAND = "python -m benchmarks.calibrate"
@@ -36,7 +45,7 @@ READ = (
     "64 nodes on 8 leaves and 4 spines, 8 jobs of four programs at random places; the fit knows",
     "four patterns that each may have, unless they are known. f off: of the fraction, relative.",
     "Held out: mean error of the load of links that were not read, in points of their capacity,",
-    "by `now` with the profile.",
+    "as `now` predicts it with the profile.",
 )
 
 
@@ -77,11 +86,8 @@ def held_out(site: Counted, found: Calibration, folder: Path) -> float:
         return float("nan")
     path = folder / "told.toml"
     path.write_text(tomli_w.dumps(dict(found.profile)))
-    told = fs.now(str(site.fabric), site.queue, profile=path, draws=20)
-    busy = {link.link: link.busy for link in told.links}
-    names = [(link, told.topology.link_name(link)) for link in site.missing.tolist()]
-    off = [abs(busy.get(name, 0.0) - site.rate[link] / RATE) for link, name in names]
-    return float(np.mean(off))
+    predicted, _ = true_rates(read_site(str(site.fabric), site.queue, profile=path, draws=20))
+    return float(np.abs(predicted - site.rate)[site.missing].mean() / RATE)
 
 
 def packet_slowdowns(site: Site) -> dict[int, float]:

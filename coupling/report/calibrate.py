@@ -13,10 +13,10 @@ from coupling.report.page import Html, bullets, figures, page, table
 from coupling.results import readable as units
 from fabricsim.checking import shortened
 
-_GROUPS = ("jobs of", "jobs", "nodes", "pattern", "fraction", "90 %", "MB/s a node", "slowed")
+_GROUPS = ("jobs of", "jobs", "nodes", "pattern", "fraction", "90 %", "MB/s node", "slowed")
 _LINKS = ("cable", "measured", "predicted", "deviations", "waited")
 _SLOW = ("slow cable", "measured", "predicted", "speed", "jobs on it")
-_NAME, _PATTERN = 14, 16
+_NAME, _PATTERN = 12, 14
 _USERS = 3
 _FAR = 4.0
 _READ = (
@@ -115,7 +115,7 @@ def _shown(links: Sequence[LinkFit], top: int) -> list[LinkFit]:
 
 def _group_row(group: GroupFit) -> tuple[str, ...]:
     """Return what a line says of a group."""
-    interval = f"{group.low:.2f}-{group.high:.2f}" if group.told else "not told"
+    interval = f"{group.low:.3f}-{group.high:.3f}" if group.told else "not told"
     return (
         shortened(group.group, _NAME),
         f"{group.jobs:,}",
