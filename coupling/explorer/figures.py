@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 from typing import Any
 
 from bokeh.core.property.descriptors import UnsetValueError
@@ -25,6 +26,7 @@ from bokeh.models import (
 from bokeh.plotting import figure
 
 from coupling.explorer.series import TITLES
+from coupling.report.plots.clock import zone_named
 
 silence(MISSING_RENDERERS)  # a page is made before what it shows is known
 Figure = Any
@@ -35,7 +37,7 @@ INKS: Mapping[str, Mapping[str, str]] = {
 }
 _INK_OF: Mapping[str, Mapping[str, str]] = {  # of marks, by their name: side and ink
     "switches": {"fill_color": "ink"},
-    "cut": {"line_color": "line"},
+    "cut": {"line_color": "ink"},
     "chosen": {"line_color": "chosen"},
     "marks": {"line_color": "chosen", "hatch_color": "chosen"},
     "others": {"line_color": "chosen", "hatch_color": "chosen"},
@@ -54,17 +56,52 @@ class Axis:
     ----------
     begin_unix_s : float or None
         Date of second 0; None: time is counted from the begin of the run.
+    zone : str
+        Time zone of dates; what is none is the clock of the log, taken as UTC.
+
+    Notes
+    -----
+    Bokeh writes dates in UTC alone, so places are shifted by what the clock of the zone is ahead at
+    the begin: through a change to summer time an axis keeps its hours.
     """
 
     begin_unix_s: float | None
+    zone: str = "UTC"
+
+    @property
+    def _begin_s(self) -> float:
+        """Return second 0 on the clock of the axis."""
+        return 0.0 if self.begin_unix_s is None else self.begin_unix_s + self._ahead.total_seconds()
+
+    @property
+    def _ahead(self) -> timedelta:
+        """Return what the clock of the zone is ahead of UTC at the begin."""
+        begin = datetime.fromtimestamp(self.begin_unix_s or 0.0, zone_named(self.zone))
+        return begin.utcoffset() or timedelta(0)
+
+    @property
+    def words(self) -> str:
+        """Say how dates are written; empty where there are none."""
+        if self.begin_unix_s is None:
+            return ""
+        begin = datetime.fromtimestamp(self.begin_unix_s, zone_named(self.zone))
+        shift = "" if self.zone == "UTC" else f" (UTC{begin:%z}, as at the begin)"
+        return f"Dates are in {self.zone}{shift}."
+
+    def told(self, seconds: float) -> str:
+        """Write a time as a date, empty where there are none."""
+        if self.begin_unix_s is None:
+            return ""
+        at_s = self.begin_unix_s + seconds
+        return f"{datetime.fromtimestamp(at_s, zone_named(self.zone)):%Y-%m-%d %H:%M}"
 
     def place(self, seconds: Any) -> Any:  # noqa: ANN401 (a number or an array)
         """Return where a time of the run lies."""
-        return (seconds + (self.begin_unix_s or 0.0)) * _MILLI
+        return (seconds + self._begin_s) * _MILLI
 
     def seconds(self, place: float) -> float:
         """Return the time of the run at a place."""
-        return place / _MILLI - (self.begin_unix_s or 0.0)
+        return place / _MILLI - self._begin_s
 
     def dress(self, plot: Figure) -> None:
         """Let the ticks be dates, or hours and days."""

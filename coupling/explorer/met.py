@@ -3,9 +3,11 @@
 from collections.abc import Sequence
 
 from coupling.experiments.lives import Life
+from coupling.explorer.bars import spans
 from coupling.explorer.exhibit import Exhibit, Run, Told
 from coupling.explorer.figures import Axis
 
+_MOST_BARS = 2000  # of chosen jobs; more are no bars but an area
 _MET = 3  # jobs that it lost most to, and that it cost most
 _DASHES = ("solid", "dashed")  # of the run, and of the one beside it
 
@@ -37,3 +39,16 @@ def met(run: Run, row: int) -> list[int]:
         lost = blame[blame[own] == job].groupby(other)["lost_node_s"].sum()
         found += [run.row[int(id_)] for id_ in lost.nlargest(_MET).index if int(id_) in run.row]
     return found
+
+
+def marks_of(run: Run, rows: Sequence[int], axis: Axis) -> dict[str, list[float]]:
+    """Return the bars of jobs, nodes beside each other as one."""
+    bars: dict[str, list[float]] = {"left": [], "right": [], "bottom": [], "top": []}
+    for row in rows:
+        own = spans(run.nodes_of(row))[: _MOST_BARS - len(bars["left"])]
+        left, right = (float(axis.place(run.jobs[name].iloc[row])) for name in ("start_s", "end_s"))
+        for first, last in own:
+            for side, value in (("left", left), ("right", right), ("bottom", float(first)),
+                                ("top", last + 1.0)):  # fmt: skip
+                bars[side].append(value)
+    return bars

@@ -104,11 +104,11 @@ class Fabric:
         self.own = ColumnDataSource({"x": [], "y": [], "w": [], "h": []})
         self.switches = ColumnDataSource({"x": [], "y": []})
         draw = self.plot
-        draw.multi_line("xs", "ys", source=self.failed, line_color=_FAINT, line_dash="dotted")
-        draw.scatter("x", "y", source=self.cut, marker="x", size=8, line_width=1.6, name="cut")
+        draw.multi_line("xs", "ys", source=self.failed, line_color=_FAINT, line_dash="dashed")
         draw.multi_line(
             "xs", "ys", source=self.cables, line_color="colour", line_width="width", line_alpha=0.9
         )
+        draw.scatter("x", "y", source=self.cut, marker="x", size=9, line_width=2.2, name="cut")
         draw.multi_line("xs", "ys", source=self.chosen, line_width=5, line_alpha=0.9, name="chosen")
         draw.rect("x", "y", "w", "h", source=self.nodes, fill_color="colour", line_color=None)
         draw.rect(
@@ -268,14 +268,18 @@ def _lines(lines: list[Floats]) -> dict[str, Any]:
     return {side: [line[:, at].tolist() for line in lines] for at, side in enumerate(("xs", "ys"))}
 
 
-def look_at(run: Run, address: Address, shades: Shades) -> Look:
-    """Return the fabric of a run at the moment of an address."""
+def look_at(run: Run, address: Address, shades: Shades, most: float) -> Look:
+    """
+    Return the fabric of a run at the moment of an address.
+
+    `most`: load at the end of the colours.
+    """
     row = run.row.get(int(address.job)) if address.job.isdecimal() else None
     return Look(
         run.name,
         run.wired,
         run.load.at(address.at_s),
-        run.load.most,
+        most,
         run.load.whole,
         _node_colours(run, address, shades),
         np.zeros(0, dtype=np.int64) if row is None else run.nodes_of(row),
@@ -285,8 +289,10 @@ def look_at(run: Run, address: Address, shades: Shades) -> Look:
 
 
 def _middle(line: Floats) -> Floats:
-    """Return the middle of a line: of its first piece, where it has gaps."""
-    middle: Floats = line[:2].mean(axis=0) if len(line) < 2 * 3 else line[len(line) // 2]
+    """Return the middle of a line; of one with a gap the end of its first piece."""
+    if np.isnan(line).any():
+        return np.asarray(line[1])
+    middle: Floats = line.mean(axis=0) if len(line) == 2 else line[len(line) // 2]  # noqa: PLR2004 (ends)
     return middle
 
 

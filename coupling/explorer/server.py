@@ -6,7 +6,7 @@ import re
 import secrets
 import signal
 import socket
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from importlib.resources import files
 from typing import Any
 
@@ -23,10 +23,12 @@ from tornado.ioloop import IOLoop
 from tornado.web import RequestHandler
 
 from coupling.errors import CouplingError
+from coupling.explorer.address import BY
 from coupling.explorer.exhibit import Exhibit
+from coupling.explorer.figures import Axis
 from coupling.explorer.moment import Moment
 from coupling.explorer.moment_session import MomentSession, moment_fields
-from coupling.explorer.session import Session, session_fields
+from coupling.explorer.session import Session
 from coupling.explorer.story import html, templates
 from coupling.report.plots.colours import LOAD
 
@@ -51,7 +53,7 @@ KEYS = (
     ("t", "dark or light"),
     ("?", "show the keys, or hide them"),
 )
-_NAMED = ("fabric", "heat", "pace")  # figures that have a place of their own
+_NAMED = ("fabric", "fabric-1", "heat", "pace")  # figures that have a place of their own
 _SHARED = ("j k", "Esc", "/", "l", "p", "t", "?")
 KEYS_OF_MOMENT = tuple(pair for pair in KEYS if pair[0] in _SHARED)
 _POLICY = (
@@ -65,6 +67,7 @@ _OURS = {
     "moment.js": "text/javascript",
     "explorer.css": "text/css",
 }
+_MOST_KEYED = 12  # runs in the key of the overview
 _STOPPING = (signal.SIGINT, signal.SIGTERM)
 _LONGEST_S = 30 * 86400  # that a page may stay open before it is joined
 
@@ -157,7 +160,7 @@ def _page(shown: Exhibit | Moment, session: Any) -> str:  # noqa: ANN401 (a sess
         for root, element in item["roots"].items()
     ]
     moment = isinstance(shown, Moment)
-    own = moment_fields(shown) if isinstance(shown, Moment) else session_fields(shown)
+    own = moment_fields(shown) if isinstance(shown, Moment) else _fields(shown)
     return (
         templates()
         .get_template("moment.html" if moment else "page.html")
@@ -168,10 +171,25 @@ def _page(shown: Exhibit | Moment, session: Any) -> str:  # noqa: ANN401 (a sess
             gantts=[place for place in places if place["name"].startswith("gantt-")],
             load=LOAD,
             items=html(json.dumps(item).replace("<", "\\u003c")),
-            **{place["name"]: place for place in places if place["name"] in _NAMED},
+            **{
+                place["name"].replace("-", "_"): place
+                for place in places
+                if place["name"] in _NAMED
+            },
             **own,
         )
     )
+
+
+def _fields(exhibit: Exhibit) -> Mapping[str, Any]:
+    """Return what the page of runs holds from the begin."""
+    return {
+        "runs": exhibit.names,
+        "colours": {name: exhibit.colours[name] for name in exhibit.names[:_MOST_KEYED]},
+        "by": BY,
+        "end_s": exhibit.end_s,
+        "dates": Axis(exhibit.begin_unix_s, exhibit.zone).words,
+    }
 
 
 def _opener(shown: Exhibit | Moment) -> Callable[[Document], None]:

@@ -1,6 +1,6 @@
 """What happens in one open page: it follows the address, and the address follows it."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
@@ -10,8 +10,8 @@ from bokeh.events import MouseMove, SelectionGeometry, Tap
 from bokeh.models import FixedTicker, Range1d, Span
 from bokeh.palettes import Cividis256
 
-from coupling.explorer.address import BY, Address, replaced
-from coupling.explorer.bars import Window, spans
+from coupling.explorer.address import Address, replaced
+from coupling.explorer.bars import Window
 from coupling.explorer.channel import Follower
 from coupling.explorer.exhibit import Exhibit, Run
 from coupling.explorer.figures import (
@@ -24,7 +24,7 @@ from coupling.explorer.figures import (
     points_along,
     strips,
 )
-from coupling.explorer.met import met, pace_lines
+from coupling.explorer.met import marks_of, met, pace_lines
 from coupling.explorer.network import Fabric, Heat, look_at
 from coupling.explorer.shades import Shades, picture_of, shades_of, weight_of
 from coupling.explorer.story import duration, job_line, key_of, story_of, waiting
@@ -32,9 +32,7 @@ from coupling.explorer.story import duration, job_line, key_of, story_of, waitin
 _WIDEST, _TALLEST = 2400, 1200  # points of a picture
 _LEAST_S, _LEAST_NODES = 1e-3, 1.0  # that can be shown
 _TICKS = 6
-_MOST_KEYED = 12  # runs in the key of the overview
 _MOST_MET = 150  # bars of jobs that the chosen one met
-_MOST_BARS = 2000  # of chosen jobs; more are no bars but an area
 
 
 class Session(Follower):
@@ -52,7 +50,7 @@ class Session(Follower):
     def __init__(self, exhibit: Exhibit, document: Document) -> None:
         super().__init__(document, exhibit.names)
         self.exhibit = exhibit
-        self.axis = Axis(exhibit.begin_unix_s)
+        self.axis = Axis(exhibit.begin_unix_s, exhibit.zone)
         self.runs = exhibit.names
         self.address = Address(run=self.runs[0])
         begin, end = float(self.axis.place(0.0)), float(self.axis.place(exhibit.end_s))
@@ -61,7 +59,8 @@ class Session(Follower):
         self.strips = strips(self.axis, Range1d(begin, end))
         self.brushes = [plot.center[-1] for plot in self.strips.values()]
         self.gantts = [gantt(self.axis, self.time, self.nodes, f"gantt-{i}") for i in (0, 1)]
-        self.fabric, self.heat = Fabric(), Heat(self.axis, self.time)
+        self.fabrics = [Fabric(), Fabric("fabric-1")]
+        self.heat = Heat(self.axis, self.time)
         self.pace = pace_figure(self.axis, self.time)
         self.moments = [
             Span(dimension="height", line_width=2, visible=False)
@@ -71,7 +70,7 @@ class Session(Follower):
         self._moving = self._later = False
         self._strips: Sequence[str] = ()
         self._wanted: Address | None = None
-        self._network: tuple[object, ...] = ()
+        self._network: Address | None = None
         self._missing = ""
         self._connect()
 
@@ -92,7 +91,8 @@ class Session(Follower):
             plot.add_layout(moment)
         self.heat.plot.on_event(Tap, self._tapped_heat)
         self.pace.plot.on_event(Tap, self._tapped_pace)
-        self.fabric.plot.on_event(Tap, self._tapped_fabric)
+        for number, fabric in enumerate(self.fabrics):
+            fabric.plot.on_event(Tap, partial(self._tapped_fabric, number))
         self.begin()
 
     @property
@@ -100,7 +100,7 @@ class Session(Follower):
         """Return all figures."""
         gantts = [own.plot for own in self.gantts]
         over = [*self.strips.values(), *gantts, self.pace.plot]
-        return [*over, self.fabric.plot, self.heat.plot]
+        return [*over, *(own.plot for own in self.fabrics), self.heat.plot]
 
     def follow(self, address: Address) -> None:
         """Show what an address says."""
@@ -223,12 +223,12 @@ class Session(Follower):
         own.plot.title.text = run.name
         _label(own.plot, run, window)
         row = run.row.get(int(self.address.job)) if self.address.job.isdecimal() else None
-        bars = self._bars(run, [] if row is None else [row])
+        bars = marks_of(run, [] if row is None else [row], self.axis)
         if bars != own.marks.data:
             own.marks.data = bars
-            others = self._bars(run, [] if row is None else met(run, row))
+            others = marks_of(run, [] if row is None else met(run, row), self.axis)
             few = len(others["left"]) <= _MOST_MET  # more would hide the picture
-            own.others.data = others if few else self._bars(run, [])
+            own.others.data = others if few else marks_of(run, [], self.axis)
 
     def _told(self) -> None:
         """Hear, in another thread, that more is known."""
@@ -257,15 +257,33 @@ class Session(Follower):
             moment.visible = at_s is not None
             if at_s is not None:
                 moment.location = float(self.axis.place(at_s))
-        key = (run.name, at_s, self.address.job, self.address.cable, self.address.by)
+        key = replaced(self.address, dict.fromkeys(("begin_s", "end_s", "low", "high")))
         if key != self._network:
             self._network = key
-            look = look_at(run, self.address, self._shades_of(run))
-            self._missing = self.fabric.draw(look)
+            self._draw_fabrics()
         missing = [self._missing, self.heat.draw(run, self.address, (window.begin_s, window.end_s))]
         self.channel.missing = " ".join(text for text in missing if text)
-        whole = "the whole run" if at_s is None else f"{duration(max(at_s, 0.0))} from the begin"
-        self.channel.moment = whole
+        self.channel.moment = "the whole run" if at_s is None else self._moment(max(at_s, 0.0))
+
+    def _draw_fabrics(self) -> None:
+        """Draw the fabric of each run, on one scale."""
+        names = [self.address.run, self.address.beside]
+        runs = [self.exhibit.run(name) if name else None for name in names]
+        most = max(run.load.most for run in runs if run is not None)
+        for fabric, run in zip(self.fabrics, runs, strict=True):
+            fabric.plot.visible = run is not None
+            if run is not None:
+                look = look_at(run, self.address, self._shades_of(run), most)
+                missing = fabric.draw(look)
+                if fabric is self.fabrics[0]:
+                    self._missing = missing
+                if self.address.beside and not missing:
+                    fabric.plot.title.text = f"{run.name}: {look.words}"
+
+    def _moment(self, at_s: float) -> str:
+        """Say what moment it is."""
+        date = self.axis.told(at_s)
+        return f"{duration(at_s)} from the begin" + (f", {date}" if date else "")
 
     def _shades_of(self, run: Run) -> Shades:
         """Return the colours of a run's jobs."""
@@ -275,20 +293,6 @@ class Session(Follower):
                 run.jobs, self.address.by, run.name, Cividis256, self.exhibit.scale
             )
         return self._shades[key]
-
-    def _bars(self, run: Run, rows: list[int]) -> dict[str, list[float]]:
-        """Return the bars of jobs, nodes beside each other as one."""
-        bars: dict[str, list[float]] = {"left": [], "right": [], "bottom": [], "top": []}
-        for row in rows:
-            own = spans(run.nodes_of(row))[: _MOST_BARS - len(bars["left"])]
-            left, right = (
-                float(self.axis.place(run.jobs[name].iloc[row])) for name in ("start_s", "end_s")
-            )
-            for first, last in own:
-                for side, value in (("left", left), ("right", right), ("bottom", float(first)),
-                                    ("top", last + 1.0)):  # fmt: skip
-                    bars[side].append(value)
-        return bars
 
     def _draw_strips(self) -> None:
         """Draw the overview, once for the runs in it."""
@@ -350,16 +354,17 @@ class Session(Follower):
             self.address = replaced(self.address, chosen)
             self.soon()
 
-    def _tapped_fabric(self, event: Tap) -> None:
+    def _tapped_fabric(self, number: int, event: Tap) -> None:
         """Choose the cable that was clicked, or the job on the node."""
         if event.x is None or event.y is None:
             return
-        node = self.fabric.node_at(event.x, event.y)
+        fabric = self.fabrics[number]
+        node = fabric.node_at(event.x, event.y)
         if node is None:
-            cable = self.fabric.cable_at(event.x, event.y)
+            cable = fabric.cable_at(event.x, event.y)
             self.address = replaced(self.address, {"cable": cable})
         elif self.address.at_s is not None:
-            run = self.exhibit.run(self.address.run)
+            run = self.exhibit.run((self.address.run, self.address.beside)[number])
             rows = run.bars.at(node, self.address.at_s)
             job = str(run.jobs["id"].iloc[rows[-1]]) if rows.size else ""
             self.address = replaced(self.address, {"job": job})
@@ -385,13 +390,3 @@ def _label(plot: Figure, run: Run, window: Window) -> None:
         return
     plot.yaxis.major_label_overrides = names
     plot.yaxis.ticker = FixedTicker(ticks=[tick + 0.5 for tick in ticks])
-
-
-def session_fields(exhibit: Exhibit) -> Mapping[str, Any]:
-    """Return what the page of results holds from the begin."""
-    return {
-        "runs": exhibit.names,
-        "colours": {name: exhibit.colours[name] for name in exhibit.names[:_MOST_KEYED]},
-        "by": BY,
-        "end_s": exhibit.end_s,
-    }

@@ -6,6 +6,7 @@ const show = (channel) => {
   const own = fields(channel.shown);
   $("run").value = own.get("run") || $("run").options[0].value;
   if ($("beside")) $("beside").value = own.get("beside") || "";
+  $("second").hidden = !own.get("beside");
   $("by").value = own.get("by") || "slowdown";
   fill("cable", own.get("cable"));
   fill("job", own.get("job"));

@@ -15,7 +15,7 @@ _DAY_S = 86_400.0
 Time = TypeVar("Time", float, Floats)
 
 
-def _zone(name: str) -> tzinfo:
+def zone_named(name: str) -> tzinfo:
     """Return a time zone by its name; UTC for what is none."""
     try:
         return ZoneInfo(name)
@@ -54,7 +54,7 @@ class Clock:
         if self.begin_unix_s is None:
             axes.set_xlabel(f"time [{duration_unit([self.end_s])[0]}]")
             return
-        zone = _zone(self.zone)
+        zone = zone_named(self.zone)
         locator = AutoDateLocator(tz=zone, minticks=3, maxticks=7)  # type: ignore[no-untyped-call]
         axes.xaxis.set_major_locator(locator)
         form = ConciseDateFormatter(locator, tz=zone)  # type: ignore[no-untyped-call]

@@ -15,6 +15,7 @@ from netsim.topology.torus import Torus
 _PLANE = 2  # axes of a slice of a grid
 _CLOSE, _WIDE = 0.66, 0.4  # of a cell: how far the nodes of a router spread
 _GAP = 0.6  # of a node's room: between the nodes of two leaves
+_BEYOND, _OUTSIDE = 1.12, 0.28  # of a group's radius: where its nodes begin, room of a node
 _ARC = 12  # points of a bent cable
 
 
@@ -223,15 +224,16 @@ def _groups(fly: Dragonfly) -> Layout:
     group, place = routers // size, routers % size
     angle = np.pi / 2 - 2 * np.pi * group / fly.groups
     radius = 1.0 if fly.groups > 1 else 0.0
-    own = min(0.42, 2.3 / max(fly.groups, 1))
+    apart = 0.95 * np.sin(np.pi / fly.groups) if fly.groups > 1 else 1.0  # half the way to the next
+    own = min(0.42, apart / (_BEYOND + _OUTSIDE * (fly.nodes_per_router + 0.5)))
     turn = angle - 2 * np.pi * (place + 0.5) / size
     centre = radius * np.stack([np.cos(angle), np.sin(angle)], axis=1)
     out = np.stack([np.cos(turn), np.sin(turn)], axis=1)
     at = centre + own * out
     nodes = np.arange(fly.n_nodes)
     host, k = nodes // fly.nodes_per_router, nodes % fly.nodes_per_router
-    cell = min(0.28 * own, 1.6 * np.pi * own / size)
-    beyond = own * 1.12 + cell * (1.0 + k)
+    cell = min(_OUTSIDE * own, 1.6 * np.pi * own / size)
+    beyond = own * _BEYOND + cell * (1.0 + k)
     place_of = np.concatenate([centre[host] + beyond[:, None] * out[host], at])
     words = "Groups on a circle, the routers of each around its middle, their nodes outside."
     return Layout("groups", place_of, (_WIDE * cell * 2, _WIDE * cell * 2), 1.0, words)

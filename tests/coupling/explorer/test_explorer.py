@@ -110,7 +110,8 @@ def test_a_job_tells_why_it_waited_who_sends_in_it_and_when_it_was_slowed_on_whi
     page.locator("#panel h3:has-text('When it was slowed') + table a").first.click()
     at_s = float(shown(page, "at=")["at"])
     assert worst["start_s"] <= at_s < worst["end_s"]
-    page.locator("#panel h3:has-text('When it was slowed') + table td:nth-child(4) a").first.click()
+    cables = "#panel h3:has-text('When it was slowed') + table td:nth-child(4) a[href*='at=']"
+    page.locator(cables).first.click()  # the panel has followed the moment
     shown(page, "cable=")
     page.wait_for_selector("#panel h3:has-text('Who uses it now') + table")
     users = page.locator("#panel h3:has-text('Who uses it now') + table a").all_inner_texts()
@@ -245,6 +246,7 @@ def test_two_runs_stand_beside_each_other_in_the_same_time(explorer, opened):
           const [a, b] = [0, 1].map(i => doc.get_model_by_name(`gantt-${i}`));
           const marks = plot => plot.renderers.find(r => r.name === "marks").data_source;
           return a.visible && b.visible && a.x_range === b.x_range
+            && doc.get_model_by_name("fabric-1").title.text.startsWith("first-free: load")
             && [a, b].every(plot => marks(plot).data.left.length > 0);
         }"""
     )

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from coupling.explorer.address import Address, read_address
 from coupling.explorer.cables import Load, heat, load_of
+from coupling.explorer.figures import Axis
 from coupling.explorer.raster_kernels import Cells
 from coupling.explorer.series import lost_share, series_of
 from coupling.explorer.shades import Shades, picture_of, points_of, shades_of
@@ -145,3 +146,18 @@ def test_heat_holds_the_largest_load_of_each_cell(n_links, n_bins, begin, column
         ]
         assert found[row, column] == pytest.approx(max(held)) if held else True
         assert bool(held) or np.isnan(found[row, column])
+
+
+def test_dates_are_those_of_the_log_s_time_zone():
+    """2026-01-15 12:00 UTC is 13:00 in Berlin, and half a year later 14:00."""
+    noon = 1768478400.0
+    axis = Axis(noon, "Europe/Berlin")
+
+    assert axis.words == "Dates are in Europe/Berlin (UTC+0100, as at the begin)."
+    assert axis.place(60.0) == (noon + 3600 + 60) * 1e3  # Bokeh writes it as UTC
+    assert axis.seconds(axis.place(7.5)) == pytest.approx(7.5)
+    assert axis.told(0.0) == "2026-01-15 13:00"
+    assert axis.told(181 * 86400.0) == "2026-07-15 14:00"
+    assert Axis(noon).told(60.0) == "2026-01-15 12:01"
+    assert Axis(noon, "clock of the record").told(0.0) == "2026-01-15 12:00"
+    assert Axis(None, "Europe/Berlin").words == Axis(None).told(3.0) == ""

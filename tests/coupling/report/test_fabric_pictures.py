@@ -139,3 +139,21 @@ def test_names_that_tell_no_wiring_give_no_fabric(names):
     links = pd.DataFrame({"link": names, "class": ["network"] * len(names)})
 
     assert wiring_of(links) is None
+
+
+@pytest.mark.parametrize(
+    ("groups", "size", "nodes"), [(2, 4, 1), (9, 4, 2), (17, 8, 4), (40, 6, 3)]
+)
+def test_groups_of_a_dragonfly_do_not_overlap(groups, size, nodes):
+    spec = {"kind": "dragonfly", "groups": groups, "routers": size, "nodes_per_router": nodes}
+    fly = make_topology(spec)
+    layout = layout_of(fly)
+    at = layout.place.reshape(-1, 2)
+    routers = at[fly.n_nodes :].reshape(groups, size, 2)
+    middles = routers.mean(axis=1)
+    own = at[: fly.n_nodes].reshape(groups, -1, 2)
+
+    reach = np.linalg.norm(own - middles[:, None], axis=2).max() + layout.cell[0] / 2
+    apart = np.linalg.norm(middles[0] - middles[1])
+
+    assert 2 * reach < apart
