@@ -62,6 +62,20 @@ def _inner(document: dict[str, Any], what: str) -> Any:  # noqa: ANN401 (whateve
     return document.get("topology", document)
 
 
+def with_names(spec: object, name_map: Path | str | None, source: str) -> Any:  # noqa: ANN401
+    """
+    Return a description with better names for the GUIDs of its file.
+
+    `spec`: as `described` gives it. `name_map`: file of names; None: the description as it is.
+    `source`: what the user named, for the error.
+    """
+    if name_map is None:
+        return spec
+    if not isinstance(spec, Mapping) or spec.get("kind") != "file":
+        raise SnapshotError(f"--name-map: expected beside a file of a fabric, got {source}.")
+    return {**spec, "name_map": str(Path(name_map).absolute())}
+
+
 def left_open(spec: object) -> tuple[str, ...]:
     """
     Say what a description of a fabric leaves open, beside what its file does.

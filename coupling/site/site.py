@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from coupling.errors import SnapshotError
-from coupling.reading.described import described, left_open
+from coupling.reading.described import described, left_open, with_names
 from coupling.reading.fabric import topology_of, usual_routing
 from coupling.reading.inputs import demand_one_stdin
 from coupling.reading.table import Table
@@ -157,10 +157,7 @@ def fabric_of(topology: object, name_map: Path | str | None) -> tuple[Topology, 
         source = str(topology)
     else:
         raise wrong("topology", "a file, a machine or a Topology", topology, SnapshotError)
-    if name_map is not None:
-        if not isinstance(spec, Mapping) or spec.get("kind") != "file":
-            raise SnapshotError(f"--name-map: expected beside a file of a fabric, got {source}.")
-        spec = {**spec, "name_map": str(Path(name_map).absolute())}
+    spec = with_names(spec, name_map, source)
     made = topology_of(Table({"topology": spec}, f"{source}:", SnapshotError), folder)
     return made, [*left_open(spec), *(made.origin.assumed if made.origin else ())]
 

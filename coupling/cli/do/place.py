@@ -2,6 +2,7 @@
 
 import json
 import sys
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 from coupling.cli.do.estimate import print_json
 from coupling.errors import SnapshotError
 from coupling.guard import remark
+from coupling.reading.described import described
 from coupling.reading.fabric import demand_same, read_wiring
 from coupling.reading.files import write_table, write_whole
 from coupling.report.columns import text_lines, text_of
@@ -91,10 +93,9 @@ def run_place(
 def _loaded(here: Site, site: dict[str, Any], base: Path) -> tuple[Site, Export]:
     """Return the site under the tables that are loaded, and these tables."""
     scene = here.scene
-    path, own = Path(str(site["topology"])), scene.topology
-    if not path.is_file():
-        raise SnapshotError(f"--base: expected output of ibnetdiscover as --topology, got {path}.")
-    wiring, _ = read_wiring(path, site["name_map"], own)
+    own = scene.topology
+    path, names = _wiring_file(str(site["topology"]), site["name_map"])
+    wiring, _ = read_wiring(path, names, own)
     demand_same(wiring, own, str(path))
     try:
         dump = read_lft_dump(read_text(base, SnapshotError), str(base))
@@ -104,6 +105,20 @@ def _loaded(here: Site, site: dict[str, Any], base: Path) -> tuple[Site, Export]
     routing = LFT(own, tables.before.out)
     assumed = tuple(what for what in here.assumed if not what.startswith("routing "))
     return replace(here, scene=replace(scene, routing=routing), assumed=assumed), tables
+
+
+def _wiring_file(what: str, name_map: Path | None) -> tuple[Path, Path | None]:
+    """Return the output of ibnetdiscover behind a fabric, itself or described, and its names."""
+    spec, folder = described(what, None)
+    if not isinstance(spec, Mapping) or spec.get("kind") != "file" or what == "-":
+        raise SnapshotError(f"--base: expected output of ibnetdiscover as --topology, got {what}.")
+    if spec.get("as_tree"):
+        raise SnapshotError(
+            f"--base: tables are those of the fabric as it is, but {what} takes it as a tree "
+            f"(as_tree)."
+        )
+    own = spec.get("name_map")
+    return folder / spec["path"], name_map or (None if own is None else folder / own)
 
 
 def _write_tables(here: Site, best: Option, start: Export, out: Path) -> Difference:

@@ -2,14 +2,13 @@
 
 import sys
 from pathlib import Path
-from typing import Any
 
 from rich.console import RenderableType
 
 from coupling.cli.do.estimate import print_json
 from coupling.errors import SnapshotError
 from coupling.guard import remark
-from coupling.reading.described import described, left_open
+from coupling.reading.described import described, left_open, with_names
 from coupling.reading.fabric import topology_of
 from coupling.reading.files import write_whole
 from coupling.reading.table import Table
@@ -62,8 +61,7 @@ def run_inspect(
         If the input is wrong.
     """
     spec, folder = described(what, form)
-    if name_map is not None:
-        spec = _named(spec, name_map)
+    spec = with_names(spec, name_map, what)
     topology = topology_of(Table({"topology": spec}, f"{what}:", SnapshotError), folder)
     found = inspect_topology(topology, left_open(spec))
     _draw(found, what, html, svg)
@@ -72,16 +70,6 @@ def run_inspect(
     else:
         sys.stdout.write(text_of(*_parts(found)))
     return not (found.lost.nodes.size or found.lost.n_pairs)
-
-
-def _named(spec: object, name_map: Path) -> dict[str, Any]:
-    """Return the description of a file of a site with better names for its GUIDs."""
-    if not isinstance(spec, dict) or spec.get("kind") != "file":
-        raise SnapshotError(
-            f"--name-map {name_map}: expected a topology file of InfiniBand beside it, which has "
-            f"GUIDs to name."
-        )
-    return {**spec, "name_map": str(name_map.absolute())}
 
 
 def _draw(found: TopologyReport, what: str, html: Path | None, svg: Path | None) -> None:

@@ -70,6 +70,30 @@ def test_isolated_placement_comes_with_tables_their_difference_and_the_way_back(
     assert "Job new leaves the links that it owns" in told
 
 
+def test_tables_come_for_a_fabric_that_is_described_and_not_for_one_taken_as_a_tree(
+    command, site, tmp_path
+):
+    """The description names the file of ibnetdiscover: the same tables as for the file itself."""
+    fabric, dump, queue = site
+    described = tmp_path / "described.json"
+    rest = ("--squeue", queue, "--base", dump, "--isolated")
+    options, others = (("--topology", path, *rest) for path in (fabric, described))
+    texts = []
+    for number, given in enumerate((options, others)):
+        described.write_text(json.dumps({"kind": "file", "path": fabric.name}))
+        out = tmp_path / f"new{number}.lft"
+        status, _, err = command("place", "--nodes", "6", *given, "--lft", out)
+        assert (status, err) == (0, "")
+        texts.append(out.read_text())
+    assert texts[0] == texts[1]
+
+    described.write_text(json.dumps({"kind": "file", "path": fabric.name, "as_tree": True}))
+    status, out, err = command("place", "--nodes", "6", *others, "--lft", tmp_path / "no.lft")
+    assert (status, out) == (2, "")
+    assert "--base: tables are those of the fabric as it is" in err
+    assert not (tmp_path / "no.lft").exists()
+
+
 def test_loaded_tables_that_let_two_jobs_meet_are_told_with_the_links(command, site, tmp_path):
     """Nodes 0 and 1 lead to node 8 and 12 by D-mod-k over the first spine: both from leaf 0."""
     fabric, dump, _ = site

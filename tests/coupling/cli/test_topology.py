@@ -235,7 +235,7 @@ def test_hosts_are_named_by_a_name_map(command, shared):
     assert [line.split(":")[0].split()[-1] for (line,) in lines] == ["(89)", "(3)"]
     status, out, err = command("topology", "inspect", "cab", "--name-map", names)
     assert (status, out) == (2, "")
-    assert "expected a topology file of InfiniBand beside it" in err
+    assert "--name-map: expected beside a file of a fabric, got cab" in err
 
 
 def test_a_file_that_is_a_pgft_stays_as_it_is(command, tmp_path):
