@@ -166,7 +166,7 @@ def _wholes(fields: Mapping[str, Any], source: str) -> dict[str, Any]:
 
 
 def _replay(table: Table) -> dict[str, Any]:
-    """Check how a record is replayed; an empty text stands for left out."""
+    """Check how a record is replayed."""
     found = {
         "unknown": table.text("unknown", "skip", choices=UNKNOWN),
         "free_from": table.text("free_from", ""),
@@ -175,6 +175,9 @@ def _replay(table: Table) -> dict[str, Any]:
     }
     if "routing" in table and not isinstance(found["routing"], (str, Mapping)):
         raise table.error("routing", "a name or a table")
+    for name, expected in (("free_from", "a time"), ("timezone", "the name of a time zone")):
+        if name in table and not found[name]:
+            raise table.error(name, expected)
     table.finish()
     return {key: value for key, value in found.items() if value}
 

@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+import pandas as pd
+
 from coupling.errors import ResultError
 from coupling.experiments.assembly import assemble
 from coupling.experiments.campaign import run_campaign
@@ -105,12 +107,27 @@ def _difference(one: Path, other: Path) -> str:
         return "damaged, no Parquet file"
     if list(here.columns) != list(there.columns) or len(here) != len(there):
         return f"{len(here):,} rows of {len(here.columns)} columns, now {len(there):,} rows"
-    for name in here.columns:
-        unequal = (here[name] != there[name]) & ~(here[name].isna() & there[name].isna())
-        if unequal.any():
-            row = int(unequal.to_numpy().argmax())
-            return (
-                f"{int(unequal.sum()):,} rows differ in {name}, first row {row}: "
-                f"{here[name].iloc[row]}, now {there[name].iloc[row]}"
-            )
-    return "equal values in other bytes, as another version of pandas or pyarrow writes them"
+    found = (_column_differs(here[name], there[name]) for name in here.columns)
+    same = "equal values in other bytes, as another version of pandas or pyarrow writes them"
+    return next(filter(None, found), same)
+
+
+def _column_differs(here: pd.Series, there: pd.Series) -> str:
+    """Say how two columns of as many rows differ; empty where they do not."""
+    was, now = _plain(here), _plain(there)
+    if was.dtype != now.dtype:
+        return f"{here.name} holds {here.dtype}, now {there.dtype}"
+    unequal = ((was != now) & ~(was.isna() & now.isna())).to_numpy()
+    row = int(unequal.argmax()) if unequal.size else 0
+    return (
+        f"{int(unequal.sum()):,} rows differ in {here.name}, first row {row}: "
+        f"{here.iloc[row]}, now {there.iloc[row]}"
+        if unequal.any()
+        else ""
+    )
+
+
+def _plain(values: pd.Series) -> pd.Series:
+    """Return values that can be compared with those of any other column."""
+    plain = pd.api.types.is_numeric_dtype(values) or pd.api.types.is_bool_dtype(values)
+    return values if plain else values.astype(object).map(str, na_action="ignore")

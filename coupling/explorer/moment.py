@@ -12,7 +12,8 @@ from coupling.explorer.network import Look
 from coupling.report.moments import blame_rows, moment_scene, stem
 from coupling.report.plots.blame import blame_matrix
 from coupling.report.plots.fabric import job_colours
-from coupling.snapshots.estimate import Estimate, JobEstimate, LinkLoad, estimate
+from coupling.snapshots.estimate import Estimate, JobEstimate, estimate
+from coupling.snapshots.loads import LinkLoad
 from coupling.snapshots.snapshot import PlacedJob, Snapshot, read_snapshot
 from netsim.arrays import Floats, Ints
 from netsim.errors import TopologyError

@@ -23,7 +23,6 @@ from netsim.topology.dragonfly import Dragonfly
 from netsim.topology.fattree import FatTree
 from netsim.topology.torus import Torus
 
-_LEAST_RATE, _MOST_RATE, _MOST_LATENCY_S, _MOST_BUFFER = 1.0, 1e18, 1e3, 1e9
 _PATHS = ("path", "name_map", "lft", "fabric")  # of the tables of topologies and routings
 _USUAL = ((FatTree, "d-mod-k"), (Torus, "dimension-order"), (Dragonfly, "minimal"))
 
@@ -55,16 +54,12 @@ def build_topology(
         return spec
     try:
         if isinstance(spec, (str, Mapping)):
-            topology = make_topology(_located(spec, folder))
-        else:
-            topology = from_networkx(spec)
+            return make_topology(_located(spec, folder))
+        return from_networkx(spec)
     except NetsimError as error:
         raise fault(str(error)) from None
     except (MemoryError, OverflowError, ValueError):  # numpy's, of sizes beyond all memory
         raise fault("the fabric is too large for the memory.") from None
-    if wrong_range := _out_of_range(topology):
-        raise fault(wrong_range)
-    return topology
 
 
 def routing_of(
@@ -143,26 +138,6 @@ def demand_same(wiring: Wiring, topology: Topology, source: str) -> None:
             f"{source}: expected the fabric of the snapshot, {topology.name} with "
             f"{topology.n_nodes} nodes, got {own.name} with {own.n_nodes}."
         )
-
-
-def _out_of_range(topology: Topology) -> str:
-    """Name a capacity, latency or buffer with which times would make no sense; else nothing."""
-    slowest = float(topology.capacity.min(initial=_MOST_RATE))
-    fastest = float(topology.capacity.max(initial=_LEAST_RATE))
-    if not _LEAST_RATE <= slowest <= fastest <= _MOST_RATE:
-        wrong = slowest if slowest < _LEAST_RATE else fastest
-        range_ = f"{_LEAST_RATE:g} to {_MOST_RATE:g} bytes/s"
-        return f"bandwidth: expected links of {range_}, got {wrong:g}."
-    for name in ("latency_base_s", "latency_per_link_s"):
-        latency_s = getattr(topology, name)
-        if latency_s > _MOST_LATENCY_S:
-            return (
-                f"{name}: expected latencies of at most {_MOST_LATENCY_S:g} s, got {latency_s:g}."
-            )
-    if topology.buffer_bytes > _MOST_BUFFER:
-        most = f"buffer: expected a buffer of at most {_MOST_BUFFER:g} bytes"
-        return f"{most}, got {topology.buffer_bytes:g}."
-    return ""
 
 
 def _located(spec: str | Mapping[str, Any], folder: Path) -> str | Mapping[str, Any]:

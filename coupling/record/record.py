@@ -26,6 +26,7 @@ HOUR_S = 3600.0
 _CLOCK_S = 5.0  # of an hour by which a clock was set, and of the time that Slurm rounds
 _OFFSET = re.compile(r":.*[+-]|Z$", re.IGNORECASE)  # of ISO 8601, behind the time of day
 _NEVER = "never started, or without hosts"
+_AGAIN = "told a second time, with the same number, start and hosts"
 _STEP = "job steps (sacct -X leaves them out)"
 
 
@@ -178,8 +179,9 @@ def _ran(
     known = [(entry.submit_s, entry.start_s or 0.0, entry.end_s or 0.0) for entry in entries]
     last_s = max((max(times) for times in known), default=0.0)
     ran, seen = [], set[int]()
+    best = _told_best(entries)
     for entry in entries:
-        why = _idle(entry)
+        why = _idle(entry) or ("" if best.get(_run_of(entry), entry) is entry else _AGAIN)
         timed = None if why else _timed(entry, last_s, told)
         if timed is None:
             left_out[why or "no run time"] += 1
@@ -194,6 +196,23 @@ def _ran(
         reasons = ", ".join(f"{count:,} {why}" for why, count in left_out.items()) or "no job"
         raise SnapshotError(f"{source.name}: expected jobs that ran, got none ({reasons}).")
     return ran, left_out
+
+
+def _run_of(entry: Entry) -> tuple[int | None, float | None, str]:
+    """Return what tells one run of a job from another."""
+    return entry.id, entry.start_s, entry.hosts
+
+
+def _told_best(entries: Sequence[Entry]) -> dict[tuple[int | None, float | None, str], Entry]:
+    """Return one entry for each run that has a number: the first one that tells its end."""
+    best: dict[tuple[int | None, float | None, str], Entry] = {}
+    for entry in entries:
+        if entry.id is None or _idle(entry):
+            continue
+        other = best.setdefault(_run_of(entry), entry)
+        if other.end_s is None and entry.end_s is not None:
+            best[_run_of(entry)] = entry
+    return best
 
 
 def _idle(entry: Entry) -> str:

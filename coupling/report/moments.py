@@ -13,8 +13,9 @@ from coupling.report.plots.fabric import Scene, fabric_picture
 from coupling.report.plots.layout import layout_of
 from coupling.report.plots.style import Picture
 from coupling.results.readable import counted, listing, percent, ratio, volume
-from coupling.snapshots.estimate import Estimate, JobEstimate, LinkLoad, estimate
+from coupling.snapshots.estimate import Estimate, JobEstimate, estimate
 from coupling.snapshots.flows import FlowAnswer
+from coupling.snapshots.loads import LinkLoad
 from coupling.snapshots.snapshot import PlacedJob, Snapshot
 from netsim.accuracy import accuracy_sentence
 from netsim.arrays import Floats, Ints

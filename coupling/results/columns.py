@@ -94,6 +94,8 @@ def read_table(name: str, path: Path, data: bytes) -> pd.DataFrame:
             raise ResultError(
                 f"{path}: expected one column {column!r}, got {brief(list(table.columns))}."
             )
+        if table.empty:  # a file keeps no types of nothing
+            table[column] = pd.Series([], dtype="str" if kind == TEXT else kind)
         if not _is(table[column], kind):
             raise ResultError(
                 f"{path}: column {column!r}: expected values of type {kind}, "
@@ -130,8 +132,6 @@ def decoded(path: Path, data: bytes) -> pd.DataFrame:
 
 def _is(values: pd.Series, kind: str) -> bool:
     """Say whether a column holds values of a type; texts may not be missing."""
-    if values.empty:
-        return True  # a file keeps no types of nothing
     if kind not in (TEXT, NAMES):
         return str(values.dtype) == kind
     if values.isna().any():

@@ -6,6 +6,7 @@ from typing import Any
 
 from coupling.errors import CouplingError, SnapshotError
 from coupling.snapshots.blame import Shares, lost_time_shares
+from coupling.snapshots.loads import LinkLoad, within_links
 from coupling.snapshots.predictions import (
     Placed,
     Predict,
@@ -78,30 +79,6 @@ class JobEstimate:
             "worst_link": self.worst_link,
             "end_s": self.end_s,
         }
-
-
-@dataclass(frozen=True, slots=True)
-class LinkLoad:
-    """
-    What one job puts on one link.
-
-    Parameters
-    ----------
-    link : str
-        Directed link.
-    job : int or str
-        The job.
-    nbytes : float
-        Bytes per iteration.
-    utilization : float or None
-        Share of the link's capacity that the job takes on average, among the others; None
-        where the length of an iteration is unknown.
-    """
-
-    link: str
-    job: JobId
-    nbytes: float
-    utilization: float | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -271,7 +248,11 @@ class _Estimator:
         except NetsimError as error:
             raise SnapshotError(f"{snapshot.source}: {error}") from None
         return Estimate(
-            jobs, tuple(self._loads(placed, jobs)), candidates, setting(snapshot), queues
+            jobs,
+            within_links(self._loads(placed, jobs), queues),
+            candidates,
+            setting(snapshot),
+            queues,
         )
 
     def _placed(self, jobs: Sequence[PlacedJob]) -> dict[int, PlacedTraffic]:

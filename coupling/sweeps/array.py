@@ -7,6 +7,7 @@ from coupling.errors import ExperimentError, ResultError
 from coupling.results.manifest import write_file
 from coupling.sweeps.plan import Plan
 from coupling.sweeps.spec import Spec
+from coupling.sweeps.sweep import claimed
 
 SCRIPT = "array.sh"
 
@@ -72,9 +73,10 @@ def write_array(plan: Plan, folder: Path, tasks: int | None) -> Path:
     tasks = count if tasks is None else tasks
     if tasks > count:
         raise ResultError(f"--tasks: expected at most one for each of {count} cells, got {tasks}.")
-    plan.save(folder)
     path = folder / SCRIPT
-    write_file(path, script(folder.resolve(), count, tasks).encode())
+    with claimed(folder):
+        plan.save(folder)
+        write_file(path, script(folder.resolve(), count, tasks).encode())
     return path
 
 

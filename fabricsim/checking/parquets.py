@@ -45,6 +45,12 @@ def _within(
     rows, schema = file.metadata.num_rows, file.schema_arrow
     if rows > most_rows:
         raise kind(f"{name}: expected at most {most_rows:,} rows, got more.")
+    declared = [file.metadata.row_group(at).total_byte_size for at in range(file.num_row_groups)]
+    if sum(declared) > most_bytes:
+        raise kind(f"{limit}: {rows:,} rows of {len(file.schema)} columns.")
+    for group in range(file.num_row_groups):
+        # damaged metadata of a column raise here; looked at from Python they end the process
+        next(file.iter_batches(1, row_groups=[group]), None)
     stored, cells, texts = _extent(file.metadata)
     if max(stored, cells) > most_bytes:
         raise kind(f"{limit}: {rows:,} rows of {len(file.schema)} columns.")

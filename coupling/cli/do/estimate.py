@@ -14,8 +14,9 @@ from coupling.reading.files import read_json, write_whole
 from coupling.report.columns import seconds, table, text_lines, text_of
 from coupling.report.sketches import Bar, SlowdownBars, on_terminal
 from coupling.results.readable import counted, listing, percent, ratio, volume
-from coupling.snapshots.estimate import Estimate, JobEstimate, LinkLoad, estimate
+from coupling.snapshots.estimate import Estimate, JobEstimate, estimate
 from coupling.snapshots.flows import FlowAnswer, answer_flows
+from coupling.snapshots.loads import LinkLoad
 from coupling.snapshots.snapshot import MODELS, Snapshot, read_snapshot
 from netsim.accuracy import accuracy_sentence
 from netsim.flows.maxmin import FAIRNESS

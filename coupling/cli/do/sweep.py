@@ -24,7 +24,6 @@ from coupling.sweeps.sweep import (
     METRICS,
     Sweep,
     check_folder,
-    claimed,
     compute_cells,
     run_sweep,
 )
@@ -102,8 +101,7 @@ def run(request: Request) -> None:
         elif request.plan is not None:
             check_folder(folder)
             plan = make_plan(spec, lambda done, total: told("checked", done, total))
-            with claimed(folder):
-                path = write_array(plan, folder, request.tasks)
+            path = write_array(plan, folder, request.tasks)
         else:
             try:
                 sweep = run_sweep(

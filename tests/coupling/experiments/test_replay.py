@@ -235,6 +235,8 @@ def test_what_is_odd_is_counted_and_nothing_stops(tmp_path):
         line(10, 30, 30, "n6"),
         line(11, 90, 95, "n0", submit=200),
         line(12, 100, 110, "n0"),
+        line(12, 130, None, "n0", state="RUNNING"),  # as an earlier file told it
+        line(12, 130, 140, "n0"),
         line(12, 130, 140, "n0"),
         line("12.batch", 130, 140, "n0"),
         line(13, 7300, 7400, "n7"),
@@ -254,6 +256,7 @@ def test_what_is_odd_is_counted_and_nothing_stops(tmp_path):
         "jobs with one rank on each node (tasks not told, or too many)": 1,
         "tasks of arrays, each a job of its own": 1,
         "parts of heterogeneous jobs, each a job of its own": 1,
+        "jobs left out: told a second time, with the same number, start and hosts": 2,
         "jobs left out: pending": 1,
         "jobs left out: never started, or without hosts": 1,
         "jobs left out: no run time": 1,
@@ -290,6 +293,8 @@ def test_unknown_hosts_stop_where_they_shall(tmp_path):
     ("replay", "fields", "words"),
     [
         ({"free_from": "tomorrow"}, {}, "expected a time such as"),
+        ({"free_from": ""}, {}, "free_from: expected a time"),
+        ({"timezone": ""}, {}, "timezone: expected the name of a time zone"),
         ({"free_from": "2024-06-29T08:00:50"}, {}, "from the first to the last start"),
         ({"free_from": "2024-05-29T08:00:00+02:00"}, {}, "without an offset"),
         ({"timezone": "Europe/Nowhere"}, {}, "Europe/Paris, got 'Europe/Nowhere'"),

@@ -270,12 +270,13 @@ def test_a_table_of_another_shape_is_refused_even_with_its_hash(here, command, c
         refused(command(*arguments), f"out/{name}: ", words)
 
 
-def test_a_table_without_rows_keeps_no_types():
+def test_a_table_without_rows_has_the_types_of_its_columns():
     empty = pd.DataFrame({name: pd.Series(dtype="str") for name in COLUMNS["timeline"]})
 
     found = read_table("timeline", Path("t.parquet"), empty.to_parquet(index=False))
 
     assert found.empty
+    assert {name: str(kind) for name, kind in found.dtypes.items()} == COLUMNS["timeline"]
 
 
 def test_a_number_that_a_summary_lacks_has_no_ratio(here, command):
@@ -381,3 +382,15 @@ def test_one_run_of_a_comparison_is_checked_when_it_is_loaded_alone(here):
 
     with pytest.raises(ResultError, match=r"random/jobs.parquet: expected SHA-256"):
         Result.load(here / "random")
+
+
+def test_rerun_tells_of_a_column_that_holds_other_things(here, command):
+    """Lists of numbers, which pandas cannot compare one by one."""
+    table = pd.read_parquet(here / "random" / "waits.parquet")
+    listed = table.assign(wait_s=[[value, value] for value in table["wait_s"]])
+    sealed(here, "random/waits.parquet", listed.to_parquet(index=False))
+
+    status, out, _ = command("rerun", "out")
+
+    assert status == 1
+    assert "wait_s holds float64, now object" in out or "wait_s holds object, now float64" in out

@@ -62,6 +62,16 @@ def test_queues_tell_how_busy_links_are_and_how_long_packets_wait():
     assert "queues" not in estimate(scene(*SHARING, model="fast")).to_dict()
 
 
+def test_loads_of_few_iterations_fill_no_link_more_than_once():
+    """One job leaves after its only iteration; the other is faster from then on."""
+    jobs = (SHARING[0] | {"iterations": 1}, SHARING[1] | {"iterations": 2})
+    document = estimate(packets(*jobs)).to_dict()
+
+    shares = [row["utilization"] for row in document["links"] if row["link"] == "s1.0>s2.0"]
+    assert sum(shares) == pytest.approx(1.0)
+    assert shares[1] / shares[0] == pytest.approx(4 / 3, rel=0.01)  # 2 and 1.5 times alone
+
+
 def test_blame_goes_to_who_shares_the_link():
     found = estimate(packets(*SHARING, one_flow("c", 5, 9, **MB)))
 

@@ -295,6 +295,13 @@ def test_a_dry_run_writes_nothing(command, small, tmp_path):
     assert not (tmp_path / "out").exists()
 
 
+@pytest.fixture
+def elsewhere(tmp_path, monkeypatch):
+    """Work in a directory of one's own."""
+    monkeypatch.chdir(tmp_path)
+
+
+@pytest.mark.usefixtures("elsewhere")
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
@@ -302,7 +309,7 @@ def test_a_dry_run_writes_nothing(command, small, tmp_path):
         (["--tasks", "2"], "expected --plan DIR beside --tasks"),
         (["--dask", "x", "--dry-run"], "expected one of --dask and --dry-run, got both"),
         (
-            ["--dask", "tcp://", "--out", "nowhere"],
+            ["--dask", "tcp://"],
             "expected the address of a Dask scheduler",
         ),
     ],
@@ -313,6 +320,15 @@ def test_options_that_make_no_sense_are_one_line(command, small, arguments, told
     assert (status, out) == (2, "")
     assert told in err
     assert err.count("\n") == 1
+
+
+def test_an_array_of_more_tasks_than_cells_is_not_planned(command, small, tmp_path):
+    plan = tmp_path / "plan"
+    status, _, err = command("sweep", small, "--plan", plan, "--tasks", "9")
+
+    assert status == 2
+    assert "at most one for each of 8 cells, got 9" in err
+    assert not plan.exists()
 
 
 def test_threads_of_one_process_compute_one_cell_at_a_time(spec, tmp_path, monkeypatch):

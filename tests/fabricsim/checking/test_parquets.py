@@ -9,6 +9,7 @@ from pyarrow import parquet
 
 from coupling.errors import ResultError
 from coupling.results.columns import COLUMNS, read_table
+from fabricsim.checking.parquets import parquet_table
 from scheduler.errors import WorkloadError
 from scheduler.workload.table import read_csv, read_parquet
 
@@ -88,3 +89,19 @@ def test_texts_and_lists_are_read_as_they_are_from_csv(tmp_path):
     (tmp_path / "jobs.parquet").write_bytes(stored(table))
 
     assert read_parquet(tmp_path / "jobs.parquet").jobs == read_csv(tmp_path / "jobs.csv").jobs
+
+
+def test_no_changed_byte_of_the_metadata_ends_the_process():
+    """Where sizes of levels are damaged, pyarrow ends the process that asks for them."""
+    whole = stored(pa.table({"a": [1.0, None], "b": ["x", "y"]}))
+    begin = len(whole) - 8 - int.from_bytes(whole[-8:-4], "little")
+    refused = 0
+    for at in range(begin, len(whole)):
+        for bit in (0, 1, 4):
+            data = bytearray(whole)
+            data[at] ^= 1 << bit
+            try:
+                parquet_table(bytes(data), "t.parquet", 10, 2**20, ResultError)
+            except ResultError:
+                refused += 1
+    assert refused > 0

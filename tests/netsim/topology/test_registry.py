@@ -112,6 +112,10 @@ def test_a_rail_tree_gives_every_node_one_link_into_each_rail():
             "latency: expected one of codes",
         ),
         (
+            {"kind": "fat-tree", "radix": 8, "latency_base_s": "1e300 ns"},
+            "latency_base_s: expected latencies of at most 1000 s, got 1e.291",
+        ),
+        (
             {"kind": "fat-tree", "radix": 8, "latency_base_s": "3 m"},
             "latency_base_s: expected a",
         ),

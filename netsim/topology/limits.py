@@ -1,0 +1,32 @@
+"""Capacities, latencies and buffers with which times still make sense, at every door alike."""
+
+from netsim.errors import TopologyError
+from netsim.topology.base import Topology
+
+_LEAST_RATE, _MOST_RATE, _MOST_LATENCY_S, _MOST_BUFFER = 1.0, 1e18, 1e3, 1e9
+
+
+def demand_sane(topology: Topology) -> Topology:
+    """
+    Return a fabric whose quantities are in range.
+
+    Raises
+    ------
+    TopologyError
+        If a capacity, latency or buffer is beyond what any machine has.
+    """
+    slowest = float(topology.capacity.min(initial=_MOST_RATE))
+    fastest = float(topology.capacity.max(initial=_LEAST_RATE))
+    if not _LEAST_RATE <= slowest <= fastest <= _MOST_RATE:
+        wrong = slowest if slowest < _LEAST_RATE else fastest
+        range_ = f"{_LEAST_RATE:g} to {_MOST_RATE:g} bytes/s"
+        raise TopologyError(f"bandwidth: expected links of {range_}, got {wrong:g}.")
+    for name in ("latency_base_s", "latency_per_link_s"):
+        latency_s = getattr(topology, name)
+        if latency_s > _MOST_LATENCY_S:
+            most = f"{_MOST_LATENCY_S:g} s"
+            raise TopologyError(f"{name}: expected latencies of at most {most}, got {latency_s:g}.")
+    if topology.buffer_bytes > _MOST_BUFFER:
+        most = f"buffer: expected a buffer of at most {_MOST_BUFFER:g} bytes"
+        raise TopologyError(f"{most}, got {topology.buffer_bytes:g}.")
+    return topology
