@@ -95,13 +95,13 @@ def now_or_later(
     allocator: str,
     job: Job,
     cluster: Cluster,
-    why: Callable[[Cluster], str] | None = None,
+    why: Callable[[], str] | None = None,
 ) -> Allocation | None:
     """Tell "not now" from "never", and what may be behind that."""
     if found is None and not cluster.running:
         raise AllocationError(
             f"job {job.id} of {job.n_nodes} nodes does not fit under allocator {allocator!r}, "
             f"even on the empty machine: {cluster.fabric.name} with {cluster.n_nodes} usable nodes."
-            + (why(cluster) if why else "")
+            + (why() if why else "")
         )
     return found

@@ -1,11 +1,11 @@
 """Checks of allocator options and of the fabric that an allocator needs."""
 
+from collections.abc import Callable
 from functools import lru_cache, partial
 
 from fabricsim.checking import choice, flag, whole
 from netsim.topology.base import Topology
 from netsim.topology.fattree import FatTree
-from scheduler.cluster import Cluster
 from scheduler.errors import AllocationError
 
 BEST_FIT, INDEX = "best-fit", "index"
@@ -49,11 +49,18 @@ def require_tree(allocator: str, fabric: Topology) -> FatTree:
     return fabric
 
 
-def uplinks_needed(cluster: Cluster) -> str:
-    """Say how many nodes a job on several leaves can have, each with an uplink of its own."""
-    pairs = zip(cluster.leaf_nodes, cluster.leaf_links, strict=True)
-    most = sum(min(nodes.bit_count(), links.bit_count()) for nodes, links in pairs)
+def largest(fits: Callable[[int], object], size: int) -> str:
+    """
+    Say how large a job may be that owns an uplink for each of its nodes on several leaves.
+
+    `fits`: places a job of so many nodes on the empty machine, or returns None. `size`: does not
+    fit.
+    """
+    low, high = 0, size
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if fits(middle) is None else (middle, high)
     return (
-        f" On several leaves a job has as many uplinks of its own as nodes on each, of which there "
-        f"are {most} in all."
+        f" On several leaves a job owns as many uplinks as nodes on each, to the same switches: "
+        f"{low} nodes fit."
     )

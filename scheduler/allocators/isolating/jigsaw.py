@@ -1,8 +1,9 @@
 """Jigsaw: isolated partitions of full bandwidth, nodes and links (Smith21)."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
+from netsim.topology.fattree import FatTree
 from scheduler.allocation import Allocation
 from scheduler.allocators.base import check_size, now_or_later
 from scheduler.allocators.choices import (
@@ -10,8 +11,8 @@ from scheduler.allocators.choices import (
     INDEX,
     check_choice,
     check_flag,
+    largest,
     require_tree,
-    uplinks_needed,
 )
 from scheduler.allocators.isolating.indices import whole_leaf_indices
 from scheduler.allocators.isolating.pods import PodViews
@@ -70,6 +71,15 @@ class Jigsaw:
         tree = require_tree(self.name, cluster.fabric)
         if job.n_nodes > cluster.n_free:
             return None
+        found = self._placed(job, tree, cluster)
+        return now_or_later(found, self.name, job, cluster, lambda: self._most(job, tree, cluster))
+
+    def _most(self, job: Job, tree: FatTree, cluster: Cluster) -> str:
+        """Say how large a job may be on the empty machine."""
+        return largest(lambda n: self._placed(replace(job, n_nodes=n), tree, cluster), job.n_nodes)
+
+    def _placed(self, job: Job, tree: FatTree, cluster: Cluster) -> Allocation | None:
+        """Return a placement, if there is one."""
         pods = self._views.of(cluster)
         leaves = in_one_pod(pods, job.n_nodes, cluster, leaf_links=self.single_leaf_links)
         if leaves is not None:
@@ -79,4 +89,4 @@ class Jigsaw:
             found = over_pods(self._views, sets, job.n_nodes, cluster, round_up=False)
             if found is not None:
                 return Allocation(job, cluster.geometry, *found[0])
-        return now_or_later(None, self.name, job, cluster, uplinks_needed)
+        return None

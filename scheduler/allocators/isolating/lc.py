@@ -14,8 +14,8 @@ from scheduler.allocators.choices import (
     INDEX,
     check_choice,
     check_count,
+    largest,
     require_tree,
-    uplinks_needed,
 )
 from scheduler.allocators.isolating.indices import Placement, all_indices
 from scheduler.allocators.isolating.legal_search import LegalSearch, StepsExhaustedError
@@ -76,10 +76,17 @@ class LeastConstrained:
         tree = require_tree(self.name, cluster.fabric)
         if job.n_nodes > cluster.n_free:
             return None
-        found, gave_up = search(job.n_nodes, self._views.of(cluster), tree, cluster, self.steps)
+        pods = self._views.of(cluster)
+        found, gave_up = search(job.n_nodes, pods, tree, cluster, self.steps)
         self.out_of_steps += gave_up
         allocation = None if found is None else Allocation(job, cluster.geometry, *found)
-        return now_or_later(allocation, self.name, job, cluster, uplinks_needed)
+        return now_or_later(
+            allocation,
+            self.name,
+            job,
+            cluster,
+            lambda: largest(lambda n: search(n, pods, tree, cluster, self.steps)[0], job.n_nodes),
+        )
 
 
 @dataclass(slots=True)
@@ -148,7 +155,13 @@ class LeastConstrainedShared:
         allocation = (
             None if found is None else Allocation(job, cluster.geometry, *found, units=units)
         )
-        return now_or_later(allocation, self.name, job, cluster, uplinks_needed)
+        return now_or_later(
+            allocation,
+            self.name,
+            job,
+            cluster,
+            lambda: largest(lambda n: search(n, pods, tree, cluster, self.steps)[0], job.n_nodes),
+        )
 
 
 @lru_cache(maxsize=1 << 17)

@@ -7,6 +7,7 @@ import coupling.experiments.engine
 import coupling.pace.hops
 from coupling.experiments.engine import run
 from coupling.pace.hops import HopLedger
+from netsim.topology.base import Topology
 from netsim.topology.fattree import build_fat_tree
 from patterns.algorithms import RecursiveDoubling
 from scheduler.allocation import Allocation
@@ -14,15 +15,25 @@ from scheduler.cluster import Cluster
 from scheduler.job import Communication, Job
 from scheduler.observer import Observer
 
+TWO_LEAVES = build_fat_tree((4, 2), (1, 4), (1, 1), "1 B/s")
 
-def test_figure_5_of_mishra20_by_hand():
+
+def as_graph(tree):
+    """Return the same nodes, switches and links without the knowledge that it is a tree."""
+    names = ("link_tail", "link_head", "link_cable", "capacity", "channel")
+    links = {name: getattr(tree, name) for name in names}
+    return Topology("graph", tree.n_nodes, tree.n_switches, **links)
+
+
+@pytest.mark.parametrize("fabric", [TWO_LEAVES, as_graph(TWO_LEAVES)], ids=["tree", "graph"])
+def test_figure_5_of_mishra20_by_hand(fabric):
     """
     Four nodes a leaf; job 2 on n2, n3 is there when job 1 comes to n0, n1, n4, n5.
 
     Job 1, recursive doubling: (n0, n1) costs 2 (1 + 4/4), then (n0, n4) equation (5)'s 11.5.
     Job 2 was alone: 2 (1 + 2/4). Job 4 finds what job 1 did, without job 2.
     """
-    cluster = Cluster(build_fat_tree((4, 2), (1, 4), (1, 1), "1 B/s"))
+    cluster = Cluster(fabric)
     talk = Communication("rd", RecursiveDoubling(), 0.5)
     both = ((0, 0b0011, 0), (1, 0b0011, 0))
     one, two, four = (

@@ -176,12 +176,13 @@ def test_a_damaged_tree_is_used_by_what_its_leaves_have_left(name):
     assert both == {True, False}
 
 
-def test_a_job_that_no_state_holds_hears_how_many_nodes_have_an_uplink():
-    """4 leaves of 4 nodes and 2 uplinks: 8 nodes may run one job over leaves."""
+def test_a_job_that_no_state_holds_hears_how_large_it_may_be():
+    """4 leaves of 4 nodes and 2 uplinks: at most 8 nodes may run one job over leaves."""
     tapered = Cluster(build_fat_tree((4, 4), (1, 2), (1, 1), "1 B/s"))
     allocator = make_allocator("jigsaw", {}, 1)
 
     assert allocator.allocate(job(8), tapered).nodes().tolist() == [0, 1, 4, 5, 8, 9, 12, 13]
     assert allocator.allocate(job(4), tapered).nodes().tolist() == [0, 1, 2, 3]  # one leaf: all
-    with pytest.raises(AllocationError, match=r"as many uplinks .* which there are 8 in all"):
-        allocator.allocate(job(9), tapered)
+    for name in ("jigsaw", "laas", "lc", "lc+s"):
+        with pytest.raises(AllocationError, match=r"as many uplinks as nodes .*: 8 nodes fit\."):
+            make_allocator(name, {}, 1).allocate(job(13), tapered)

@@ -17,6 +17,7 @@ from scheduler.allocators.ordering import allocation_of
 from scheduler.cluster import Cluster
 from scheduler.errors import AllocationError
 from scheduler.job import Communication, Job
+from scheduler.machine import Machine
 from scheduler.switches import leaf_switches
 
 TALKS = Communication("RD", RecursiveDoubling(), 0.5)
@@ -222,6 +223,19 @@ def test_parts_that_nothing_joins_hold_no_job_together():
     two = cables((0, 3), (1, 4))
     with pytest.raises(AllocationError, match="job 1 of 7 nodes does not fit"):
         placed(7, two)
+
+
+def test_counting_free_nodes_is_not_enough_where_parts_are_not_joined():
+    """Queues ask the allocator there: 6 and 2 nodes are free, and none has place for 7."""
+    parts = cables((0, 3), (1, 3), (2, 4), last=4)
+    machines = [
+        Machine(Cluster(fabric), make_allocator("greedy", {}, 1), lambda job: job.runtime_s)
+        for fabric in (IRREGULAR, parts)
+    ]
+
+    assert [machine.fits_by_count for machine in machines] == [True, False]
+    machines[1].start(machines[1].try_to_place(Job(1, 0.0, 1, 1.0, 1.0)))
+    assert machines[1].try_to_place(Job(2, 0.0, 7, 1.0, 1.0)) is None
 
 
 def test_nodes_are_given_once_and_come_back():
