@@ -104,6 +104,14 @@ def objects(tmp_path_factory):
         fs.whatif("examples/placed_jobs.json", fail="s2.0"),
         fs.place("examples/site/topology.conf", "examples/site/squeue.json", nodes=1, draws=1),
         fs.replay(sacct(tmp_path_factory.mktemp("log") / "log", line(1, 0, 9, "n0")), "cab"),
+        fs.calibrate(
+            "examples/site/fabric.txt",
+            "examples/site/squeue.json",
+            before="examples/site/ports_before.txt",
+            after="examples/site/ports_after.txt",
+            seconds=60,
+            draws=1,
+        ),
         fs.read_log("examples/data/synth16.swf.gz"),
         import_module("coupling.snapshots.snapshot").snapshot_from(scene(), LONG),
     ]
@@ -151,7 +159,7 @@ def test_answers_are_tables(objects):
     tables = [own for own in objects if hasattr(own, "to_frame")]
     assert {type(own).__name__ for own in tables} == {
         *("Estimate", "Verification", "Result", "FlowReport", "Now", "WhatIf", "Placing", "Replay"),
-        *("Sweep", "Comparison"),
+        *("Sweep", "Comparison", "Calibration"),
     }
     for own in tables:
         assert own._repr_html_().startswith("<table")

@@ -17,6 +17,8 @@ from scheduler.queues.pinned import Pin
 from scheduler.workload.base import Workload
 from scheduler.workload.entries import Entry, workload_of
 from scheduler.workload.filters import Filters
+from scheduler.workload.json_lists import job_tables
+from scheduler.workload.sacct_json import is_sacct_json
 from scheduler.workload.slurm import instant, sacct_entries
 from scheduler.workload.source import Source, read_source
 from scheduler.workload.squeue import squeue_entries
@@ -163,7 +165,7 @@ def _is_sacct(source: Source) -> bool:
 
 def _entries(source: Source, zone: tzinfo) -> list[Entry]:
     """Read all jobs of a file; JSON tells of unfinished jobs when they have to end."""
-    if _is_sacct(source):
+    if _is_sacct(source) or any(is_sacct_json(table) for _, table in job_tables(source)[:1]):
         return sacct_entries(source, Filters(), zone)
     return [
         replace(entry, end_s=None) if dict(entry.extra).get("state") in UNFINISHED else entry

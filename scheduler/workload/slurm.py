@@ -10,10 +10,10 @@ from scheduler.errors import WorkloadError
 from scheduler.workload.base import Workload
 from scheduler.workload.entries import Entry, count, missing, refuse, seconds, workload_of
 from scheduler.workload.filters import MISSING, Filters, ReadOptions
+from scheduler.workload.sacct_json import NOWHERE, sacct_json_entries
 from scheduler.workload.source import Source, bounded, read_source
 from scheduler.workload.states import UNFINISHED
 
-_NOWHERE = {"none assigned", "(null)", "none", "unknown"}
 COLUMNS = {
     "id": ("jobidraw", "jobid"),
     "submit": ("submit",),
@@ -67,10 +67,11 @@ def read_sacct(path: str | Path, **options: Unpack[ReadOptions]) -> Workload:
     uses JobIDRaw, Timelimit, State, JobName, UID or User, GID, Group or Account, and Partition
     where present, and keeps all other columns. ``--delimiter=,`` is understood too.
 
-    `path`: plain or gzip, told apart by content; ``-`` is standard input. `**options`: the fields
-    of `Filters`. Result: unfinished jobs, job steps and jobs that were cancelled before they ran
-    are dropped; those that were cancelled while they ran held their nodes, and are kept. Tasks of
-    arrays and parts of heterogeneous jobs get new numbers where there is no JobIDRaw.
+    `path`: plain or gzip, told apart by content; ``-`` is standard input. What ``sacct --json``
+    prints is read too. `**options`: the fields of `Filters`. Result: unfinished jobs, job steps
+    and jobs that were cancelled before they ran are dropped; those that were cancelled while they
+    ran held their nodes, and are kept. Tasks of arrays and parts of heterogeneous jobs get new
+    numbers where there is no JobIDRaw.
 
     Times without an offset are taken as UTC: a local clock that is set forward or back in
     the middle of a log shifts the arrivals by that hour.
@@ -84,9 +85,11 @@ def sacct_entries(source: Source, filters: Filters, zone: tzinfo = UTC) -> list[
     """
     Read the lines of accounting records one by one.
 
-    `zone`: of times without an offset. Result: all jobs, those that a workload drops too; times in
-    seconds since 1970.
+    `source`: as ``sacct -X -P`` or ``sacct --json`` prints them. `zone`: of times without an
+    offset. Result: all jobs, those that a workload drops too; times in seconds since 1970.
     """
+    if source.data.lstrip()[:1] in (b"{", b"["):
+        return sacct_json_entries(source, filters)
     lines = bounded(_text(source), source)
     first = next(lines, None)
     if first is None:
@@ -167,7 +170,7 @@ def _sacct_entry(
         labels={use: cell(use) for use in ("user", "group", "queue")},
         extra=tuple((name, text) for name, text in cells.items() if name not in used and text),
         start_s=start_s if start_s >= 0 else None,
-        hosts="" if cell("hosts").lower() in _NOWHERE else cell("hosts"),
+        hosts="" if cell("hosts").lower() in NOWHERE else cell("hosts"),
         end_s=end_s if end_s >= 0 else None,
     )
 

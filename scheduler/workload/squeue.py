@@ -45,14 +45,20 @@ def squeue_entries(source: Source, filters: Filters) -> list[Entry]:
 
     Result: all jobs, those that a workload drops too; times in seconds since 1970.
     """
-    return [_entry(table, place, filters) for place, table in job_tables(source)]
+    tables = job_tables(source)
+    for place, table in tables:
+        if isinstance(table.get("time"), Mapping):
+            raise WorkloadError(
+                f"{place}: expected a job as squeue --json prints it, got one of sacct --json."
+            )
+    return [_entry(table, place, filters) for place, table in tables]
 
 
 def _entry(table: Mapping[str, Any], place: str, filters: Filters) -> Entry:
     """Read one job of the queue."""
 
     def number(name: str) -> object:
-        return _unwrapped(table.get(name))
+        return unwrapped(table.get(name))
 
     state = _state(table.get("job_state"))
     limit_s = seconds(number("time_limit"), place, "time_limit") * 60
@@ -99,7 +105,7 @@ def _entry(table: Mapping[str, Any], place: str, filters: Filters) -> Entry:
     )
 
 
-def _unwrapped(value: object) -> object:
+def unwrapped(value: object) -> object:
     """Unwrap {"set": true, "infinite": false, "number": 5}."""
     if not isinstance(value, Mapping):
         return None if isinstance(value, int) and value in _UNSET else value
