@@ -17,7 +17,6 @@ from coupling.experiments.fabrics import drawable_fabrics
 from coupling.experiments.lives import Life, Lives, Use
 from coupling.experiments.stored import Stored, line_up
 from coupling.explorer.bars import Bars, bars_of
-from coupling.explorer.cables import TIMELINE, Load, load_of
 from coupling.explorer.grids import Pattern, pattern_of
 from coupling.explorer.hosts import hosts_of
 from coupling.explorer.series import series_of
@@ -26,6 +25,7 @@ from coupling.report.plots.colours import palette
 from coupling.report.plots.wiring import wiring_of
 from coupling.results.comparison import finished
 from coupling.results.explained import waits_of
+from coupling.results.link_time import TIMELINE, Load, load_of
 from coupling.results.pictured import begin_of, node_names, slowdown_scale, zone_of
 from coupling.results.result import Result
 from netsim.arrays import Floats, Ints

@@ -11,6 +11,7 @@ from coupling.report.plots.blame import MOST, blame_pictures
 from coupling.report.plots.colours import palette
 from coupling.report.plots.gantt import gantt_pictures
 from coupling.report.plots.jobs import slowdown_plots, speedup_plots, speedups_to
+from coupling.report.plots.link_time import link_time_pictures
 from coupling.report.plots.links import link_maps, load_plots
 from coupling.report.plots.over_time import time_plots
 from coupling.report.plots.style import Picture
@@ -48,6 +49,10 @@ _LINKS = {
 _GANTT = (
     "Every node in the order of the fabric, over time. Colour: mean slowdown of the jobs in a "
     "cell; pale: idle for a part of it; empty: idle. One scale for all runs."
+)
+_LINK_TIME = (
+    "Every link over time, by class in the order of the fabric, the nodes' own at the bottom. "
+    "Colour: the largest load that a cell holds. One scale for all runs."
 )
 _BLAME = (
     f"Node-hours that each victim lost to interference, by the job that caused it: the {MOST} "
@@ -102,8 +107,8 @@ def run_figures(
 
     `fabrics`: fabric of each run, by its name; without one, the names of the links tell what they
     can. `baseline`: as for `coupling.results.comparison.find_baseline`. Result: ``time``,
-    ``gantt``, ``jobs``, ``blame``, ``speedups``, ``links`` and ``maps``; empty where there is
-    nothing to draw.
+    ``gantt``, ``jobs``, ``blame``, ``speedups``, ``links``, ``maps`` and ``link-time``; empty
+    where there is nothing to draw.
     """
     known = dict(fabrics or {})
     for result in results:
@@ -133,6 +138,7 @@ def run_figures(
         ),
         "links": _section(load_plots(results), _LINKS),
         "maps": _section(maps, {}, note),
+        "link-time": _section(link_time_pictures(results, begin), {}, _LINK_TIME),
     }
 
 

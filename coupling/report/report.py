@@ -106,6 +106,7 @@ def report_html(
     colours = palette([result.name for result in results])
     kind, origin = _origin(results, experiment_tables.get("network", {}).get("model"))
     drawn = run_figures(results, fabrics, baseline)
+    over_time = drawn["link-time"]
     sections = [
         ("Runs compared" if len(results) > 1 else "The run", run_table(results, colours, baseline)),
         ("Over time", _drawn(drawn["time"])),
@@ -118,6 +119,7 @@ def report_html(
         ),
         ("Price of waiting", _waiting(results, colours)),
         ("Links", _links(results, colours, drawn)),
+        *([("Links over time", _noted(over_time))] if over_time.figures else []),
         ("Does my topology matter?", _self_check(results, colours)),
         ("What had to be assumed", assumptions(results, experiment_tables, manifest)),
         ("Where this comes from", provenance(results, experiment_tables, manifest)),
