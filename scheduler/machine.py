@@ -35,8 +35,8 @@ class Machine:
     started : list of Allocation
         Jobs started at this instant, in order; the simulator empties it.
     disturbances : int
-        How often a job ended at another time than expected, or was given a new expected
-        end; a reservation made at another count is out of date.
+        How often a job ended at another time than expected, was given a new expected end, or
+        holds other nodes than before; a reservation made at another count is out of date.
     limit : SwitchLimit or None
         Refuses placements over too many leaf switches for a while.
     wake_s : float

@@ -49,6 +49,7 @@ class Easy:
         self._line: Line = WaitingLine(reach_of(window))
         self._rule = choice("reservation", reservation, (*RULES, NODE_COUNT), error=PolicyError)
         self._kept: tuple[int, int, Reservation] | None = None  # head id, disturbances
+        self._watch: tuple[Reservation, Guard] | None = None
 
     def __repr__(self) -> str:
         """Return one line."""
@@ -124,13 +125,24 @@ class Easy:
             told.tell_lacking(lacking)
 
     def _guard(self, head: Job, machine: Machine) -> Guard:
-        """Return the guard of the head's reservation for this pass."""
+        """
+        Return the guard of the head's reservation.
+
+        While the reservation stands, so does what a guard knows of the machine at that time: who
+        ends by then is not in it, and of those who run longer it has heard.
+        """
         if self._rule == NODE_COUNT:
             return NodesAreCounted(head, machine, enough_nodes_s(head, machine))
         reservation = self._reservation(head, machine)
-        if reservation.placement is None:
-            return NodesAreCounted(head, machine, reservation.time_s)
-        return RULES[self._rule](head, machine, reservation.time_s, reservation.placement)
+        if self._watch is not None and self._watch[0] is reservation and self._rule != FIXED:
+            return self._watch[1]
+        time_s, placement = reservation.time_s, reservation.placement
+        if placement is None:
+            guard: Guard = NodesAreCounted(head, machine, time_s)
+        else:
+            guard = RULES[self._rule](head, machine, time_s, placement)
+        self._watch = reservation, guard
+        return guard
 
     def _reservation(self, head: Job, machine: Machine) -> Reservation:
         """Return the head's reservation; it moves only when an end was not as expected."""

@@ -17,7 +17,7 @@ FIXED = "R3"
 
 class Guard(Protocol):
     """
-    Watches over the head's reservation during one pass.
+    Watches over the head's reservation, as long as that stands.
 
     Attributes
     ----------
@@ -95,6 +95,7 @@ class HeadStillFits:
         self._machine = machine
         self._shadow: Cluster | None = None  # the machine at the reserved time
         self._free: int | None = None  # nodes of it; jobs that end by then change nothing
+        self._too_much: set[object] = set()  # placements that leave no place for the head
 
     def place(self, job: Job, attempts: Attempts) -> Allocation | None:
         """Place a job if the head fits beside it."""
@@ -107,10 +108,15 @@ class HeadStillFits:
         placement = attempts.place(job)
         if placement is None:
             return None
-        shadow.place(placement)
-        if self._machine.expects(self._head, shadow, self.time_s) is not None:
-            return placement
-        shadow.release(job.id)
+        taken = placement.leaves, placement.l2s, placement.units
+        if taken not in self._too_much:
+            shadow.place(placement)
+            if self._machine.expects(self._head, shadow, self.time_s) is not None:
+                self._too_much.clear()
+                return placement
+            shadow.release(job.id)
+            if self._machine.limit is None:  # else the head may lose its patience
+                self._too_much.add(taken)
         self._machine.why = STRICTER
         return None
 

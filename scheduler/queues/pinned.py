@@ -121,6 +121,7 @@ class Pinned:
             for leaf, mask in more.items():
                 held[leaf] = held.get(leaf, 0) | mask
                 lacking[leaf] &= ~mask
+            machine.disturbances += 1
             cluster.release(number)
             cluster.place(_allocation(here.job, cluster.geometry, held, here.nodes()))
 

@@ -44,6 +44,14 @@ class Recording(Easy):
         return found
 
 
+class Forgetful(Easy):
+    """EASY that looks at the machine anew at every instant."""
+
+    def _guard(self, head, machine):
+        self._watch = None
+        return super()._guard(head, machine)
+
+
 queues = st.lists(
     st.tuples(st.integers(1, 16), st.integers(1, 60), st.sampled_from([0.0, 0.0, 7.0])),
     min_size=3,
@@ -237,3 +245,24 @@ def test_counting_nodes_costs_jigsaw_five_points_on_synth_16():
 
     assert found["node-count"] < found["R2"] - 3.0
     assert 0.0 <= found["R3"] - found["R2"] <= 1.0
+
+
+@settings(deadline=None, max_examples=40)
+@given(
+    queues,
+    st.sampled_from(["jigsaw", "first-free", "ta"]),
+    st.sampled_from([None, lambda job: 1.5 * job.runtime_s, lambda job: 1 + job.id % 3 * 30]),
+)
+def test_what_a_guard_remembers_from_instant_to_instant_changes_no_start(rows, allocator, estimate):
+    jobs = jobs_of(rows)
+
+    for limit in (False, True):
+        options = {"estimate_s": estimate, "kill_at_limit": limit}
+        remembered = run(jobs, Easy(), allocator, **options)
+        assert remembered == run(jobs, Forgetful(), allocator, **options)
+
+
+def test_a_queue_of_synth_16_is_the_same_when_nothing_is_remembered():
+    jobs = synth(16, 250, 5).jobs
+
+    assert run(jobs, Easy(), "jigsaw", 16) == run(jobs, Forgetful(), "jigsaw", 16)
