@@ -156,10 +156,9 @@ def _label(entry: Entry, label: str) -> str:
 
 
 def _is_number(text: str) -> bool:
-    """Whether a label is a number that a job can carry."""
-    digits = text.removeprefix("-")
-    short = len(digits) <= len(str(LARGEST))
-    return short and digits.isdecimal() and text.isascii() and int(digits) < LARGEST
+    """Whether a label is a number that a job can carry; -1 is none."""
+    short = len(text) <= len(str(LARGEST))
+    return text == "-1" or (short and text.isdecimal() and text.isascii() and int(text) < LARGEST)
 
 
 def _label_numbers(entries: Sequence[Entry], label: str, names: Mapping[str, int]) -> Ints:

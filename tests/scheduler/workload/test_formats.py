@@ -381,3 +381,16 @@ def test_a_user_of_thousands_of_digits_is_a_name(tmp_path):
     (job,) = READERS["sacct"](path).jobs
 
     assert (job.user, dict(job.extra)["user"]) == (0, "9" * 5000)
+
+
+def test_a_user_below_minus_1_is_a_name_and_comes_through_every_log(tmp_path):
+    """A log of numbers has -1 for nobody, and no other numbers below 0."""
+    table = tmp_path / "jobs.csv"
+    table.write_text("id,submit_s,runtime_s,n_nodes,user\n1,0,60,2,-501\n2,0,60,2,-1\n")
+    workload = READERS["csv"](table)
+
+    assert [job.user for job in workload.jobs] == [0, -1]
+    assert dict(workload.jobs[0].extra)["user"] == "-501"
+
+    write_trace(workload, tmp_path / "jobs.swf")
+    assert [job.user for job in READERS["swf"](tmp_path / "jobs.swf").jobs] == [0, -1]
