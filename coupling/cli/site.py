@@ -190,9 +190,13 @@ def replay(
     ] = 5,
     seed: Seed = 1,
     top: Top = 10,
+    html: Annotated[Path | None, typer.Option(help="Also write a page to this file.")] = None,
     out: Annotated[
         Path | None, typer.Option(help="Result directory; default results/replay, numbered.")
     ] = None,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Go on with a replay that was killed.")
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """
@@ -217,7 +221,7 @@ def replay(
         "seeds": seeds,
         "seed": seed,
     }
-    run_replay(options, out, top, as_json=as_json)
+    run_replay(options, (out, html), top, resume=resume, as_json=as_json)
 
 
 def place(

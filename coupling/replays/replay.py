@@ -19,7 +19,7 @@ from coupling.replays.waits import fit_queue, free_jobs, with_queue
 from coupling.results.result import Result
 from coupling.site.site import NO_PROFILE
 from coupling.stopping import demand_told, shielded
-from fabricsim.checking import path_of, whole, wrong
+from fabricsim.checking import flag, path_of, whole, wrong
 from netsim.errors import NetsimError
 from netsim.topology.base import Topology
 from scheduler.allocators import make_allocator
@@ -49,6 +49,7 @@ def replay(
     seeds: int = 5,
     seed: int = 1,
     fit: bool = True,
+    resume: bool = False,
     progress: Progress | None = None,
 ) -> Replay:
     """
@@ -84,6 +85,9 @@ def replay(
         The first of them.
     fit : bool, default True
         Look for the settings of the queue that fit the record best.
+    resume : bool, default False
+        Go on with a replay that was killed, in its `folder`: results that are there and belong
+        to the same inputs are kept.
     progress : callable, optional
         Called with what is done, how much of it, and of how much.
 
@@ -100,7 +104,10 @@ def replay(
     demand_told(progress)
     whole("seeds", seeds, 1, MOST_SEEDS, error=SnapshotError)
     whole("seed", seed, 0, error=SnapshotError)
+    flag("resume", resume, error=SnapshotError)
     place = None if folder is None else path_of("folder", folder, error=SnapshotError)
+    if resume and place is None:
+        raise SnapshotError("resume: expected a folder to go on with, it is missing.")
     if then and free_from is None:
         raise SnapshotError("--then: expected --free-from beside it, it is missing.")
     spec, begin, assumed = _fabric(topology, name_map)
@@ -110,7 +117,7 @@ def replay(
     for change in changes:
         _demand_setting(change, "--set")
         set_field(tables, change)
-    work = _Work(begin, place, progress)
+    work = _Work(begin, place, progress, resume=resume)
     base = work.experiment(tables)
     parts = assemble(base, work.inputs)
     if free_from is None:
@@ -169,9 +176,12 @@ def _tables(
 class _Work:
     """Runs experiments, in memory or into folders, and keeps what they have in common."""
 
-    def __init__(self, begin: Path, folder: Path | None, progress: Progress | None) -> None:
+    def __init__(
+        self, begin: Path, folder: Path | None, progress: Progress | None, *, resume: bool
+    ) -> None:
         self.inputs = Inputs()
         self._begin, self._folder, self._progress = begin, folder, progress
+        self._resume = resume
 
     def experiment(self, tables: Mapping[str, Any]) -> Experiment:
         """Make an experiment of its tables."""
@@ -181,7 +191,10 @@ class _Work:
         """Run an experiment once, and write it where there is a folder."""
         if self._folder is not None:
             place = self._folder / name if name else self._folder
-            return run_campaign(experiment, place, progress=self._progress).results[0]
+            resume = self._resume and place.exists()
+            return run_campaign(experiment, place, resume=resume, progress=self._progress).results[
+                0
+            ]
         return self._in_memory(experiment, parts)
 
     def both(

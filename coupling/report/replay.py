@@ -1,17 +1,24 @@
-"""A replayed record, for people: tables in a terminal."""
+"""A replayed record, for people: tables in a terminal, and a page."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from math import exp
 
 import pandas as pd
 from rich.console import RenderableType
 
 from coupling.replays.answers import Gain, Replay, Waits
+from coupling.report import page as pages
 from coupling.report.columns import table, text_lines
 from coupling.results import readable as units
+from coupling.results.pictured import begin_of
 from coupling.results.result import Result
 
 _JOBS = ("job", "nodes", "hours", "slowed", "together / alone", "lost hours")
+_WAITS = ("wait", "recorded", "simulated", "bias")
+_GAINS = ("of the jobs started since", "as now", "then", "difference", "95 %")
+_TRIED = ("window", "estimates", "switches", "off by a factor")
+_SHOWN = 100
 _READ = (
     "slowed: together / ideal, mean over the run; lost hours: node-hours lost to its own placement "
     "and to others."
@@ -26,19 +33,59 @@ def replay_parts(found: Replay, top: int) -> list[RenderableType]:
     """
     parts: list[RenderableType] = [text_lines(*_totals(found.recorded)), _worst(found, top)]
     if found.waits is not None:
-        parts += _waits(found.waits, found.free_from)
+        rows = _wait_rows(found.waits)
+        parts += [text_lines(_nearest(found.waits, found.free_from)), table(_WAITS, rows)]
     if found.gains:
         rows = [_gain(gain) for gain in found.gains]
-        heads = ("of the jobs started since", "as now", "then", "difference", "95 %")
-        parts += [
-            text_lines(
-                f"{', '.join(found.changes)} from {found.free_from} on, "
-                f"{units.counted(found.seeds, 'draw')} of how jobs communicate:"
-            ),
-            table(heads, rows),
-        ]
+        parts += [text_lines(_changed(found)), table(_GAINS, rows)]
     parts.append(text_lines(_READ, *_told(found)))
     return parts
+
+
+def replay_html(found: Replay) -> str:
+    """Return a page about a replay: nodes over dates, waits, settings that were tried, gains."""
+    first, *rest = _totals(found.recorded)
+    sections = [
+        ("Nodes over time, by slowdown", _drawn(found)),
+        ("Jobs that lost most", pages.table(_JOBS, map(_row, _losers(found, _SHOWN)))),
+    ]
+    if found.waits is not None:
+        tried = [
+            (
+                "default" if own.window is None else str(own.window),
+                own.estimates,
+                own.switches or "as the jobs ask",
+                f"{exp(own.error):.2f}",
+            )
+            for own in found.waits.tried
+        ]
+        near = pages.paragraph(_nearest(found.waits, found.free_from))
+        waits = near + pages.table(_WAITS, _wait_rows(found.waits))
+        sections.append(("Recorded against simulated waits", waits))
+        sections.append(("Settings of the queue that were tried", pages.table(_TRIED, tried)))
+    if found.gains:
+        gains = pages.table(_GAINS, [_gain(gain) for gain in found.gains])
+        sections.append(("What another scheduler gains", pages.paragraph(_changed(found)) + gains))
+    sections.append(("How to read this", pages.bullets([_READ, *_told(found)])))
+    return pages.page("What ran, and what might have run", first, pages.bullets(rest), sections)
+
+
+def _drawn(found: Replay) -> pages.Html:
+    """Draw each run: nodes over dates."""
+    from coupling.report.plots.gantt import gantt_pictures  # noqa: PLC0415 (matplotlib)
+
+    named = {"as recorded": found.recorded, "freed": found.freed, "then": found.then}
+    runs = [replace(run, name=name) for name, run in named.items() if run is not None]
+    pictures = gantt_pictures(runs, {}, begin_of(runs))
+    return pages.figures((picture.html(), "") for picture in pictures.values())
+
+
+def _changed(found: Replay) -> str:
+    """Say what is compared with what."""
+    return (
+        f"{', '.join(found.changes)} from {found.free_from} on, "
+        f"{units.counted(found.seeds, 'draw')} of how jobs communicate:"
+    )
 
 
 def _totals(recorded: Result) -> list[str]:
@@ -65,11 +112,16 @@ def _totals(recorded: Result) -> list[str]:
 
 def _worst(found: Replay, top: int) -> RenderableType:
     """Show the jobs that lost most."""
+    return table(_JOBS, [_row(row) for row in _losers(found, top)])
+
+
+def _losers(found: Replay, top: int) -> "list[pd.Series]":
+    """Return the jobs that lost most."""
     jobs = found.recorded.jobs
     hours = jobs["n_nodes"] * (jobs["end_s"] - jobs["start_s"]) / 3600.0
     jobs = jobs.assign(hours=hours, lost=hours * (1.0 - 1.0 / jobs["slowdown"]))
     ordered = jobs.sort_values(["lost", "id"], ascending=[False, True]).head(top)
-    return table(_JOBS, [_row(row) for _, row in ordered.iterrows()])
+    return [row for _, row in ordered.iterrows()]
 
 
 def _row(row: "pd.Series") -> tuple[str, ...]:
@@ -84,16 +136,20 @@ def _row(row: "pd.Series") -> tuple[str, ...]:
     )
 
 
-def _waits(waits: Waits, free_from: str) -> list[RenderableType]:
-    """Show how near simulated waits come to recorded ones."""
+def _nearest(waits: Waits, free_from: str) -> str:
+    """Say under which settings simulated waits come nearest to recorded ones."""
     best = waits.best
     tried = f"{units.counted(len(waits.tried), 'setting')} of the queue tried"
     window = "default" if best.window is None else best.window
-    lines = text_lines(
+    return (
         f"Waits of the {units.counted(waits.jobs, 'job')} started since {free_from}; {tried}, "
         f"nearest: window {window}, estimates {best.estimates}, switches "
         f"{best.switches or 'as the jobs ask'} (mean ratio off by {_times(best.error)}):"
     )
+
+
+def _wait_rows(waits: Waits) -> list[tuple[str, ...]]:
+    """Show how near simulated waits come to recorded ones."""
     rows: list[tuple[str, ...]] = [
         (f"{share:.0%} below", _span(recorded), _span(simulated), "")
         for share, (recorded, simulated) in waits.quantiles.items()
@@ -109,7 +165,7 @@ def _waits(waits: Waits, free_from: str) -> list[RenderableType]:
                 _difference(own.recorded_s, own.simulated_s),
             )
         )
-    return [lines, table(("wait", "recorded", "simulated", "bias"), rows)]
+    return rows
 
 
 def _times(error: float) -> str:

@@ -7,14 +7,23 @@ from typing import Any
 from coupling.cli.do.estimate import print_json
 from coupling.cli.do.results import write_pages
 from coupling.cli.do.run import default_folder
+from coupling.errors import Stopped
 from coupling.guard import remark
+from coupling.reading.files import write_whole
 from coupling.replays.replay import FREED, RECORDED, THEN, replay
 from coupling.report.columns import text_of
-from coupling.report.replay import replay_parts
+from coupling.report.replay import replay_html, replay_parts
 from coupling.report.terminal import ProgressDisplay
 
 
-def run_replay(options: dict[str, Any], out: Path | None, top: int, *, as_json: bool) -> None:
+def run_replay(
+    options: dict[str, Any],
+    files: tuple[Path | None, Path | None],
+    top: int,
+    *,
+    resume: bool,
+    as_json: bool,
+) -> None:
     """
     Replay a record, and show what came out.
 
@@ -22,10 +31,12 @@ def run_replay(options: dict[str, Any], out: Path | None, top: int, *, as_json: 
     ----------
     options : dict
         Keywords of `coupling.replays.replay.replay`.
-    out : Path or None
-        Folder for results; None: ``results/replay``, numbered if it exists.
+    files : tuple of Path or None
+        Folder for results (None: ``results/replay``, numbered if it exists), and a page.
     top : int
         Jobs that are shown.
+    resume : bool
+        Go on with the folder, or the last one.
     as_json : bool
         Print JSON instead of tables.
 
@@ -34,11 +45,19 @@ def run_replay(options: dict[str, Any], out: Path | None, top: int, *, as_json: 
     CouplingError, SchedulerError, NetsimError, PatternError
         If the input is wrong.
     """
-    folder = out or default_folder("replay", resume=False)
-    with ProgressDisplay() as progress:
-        found = replay(**options, folder=folder, progress=progress)
+    out, html = files
+    folder = out or default_folder("replay", resume=resume)
+    try:
+        with ProgressDisplay() as progress:
+            found = replay(**options, folder=folder, resume=resume, progress=progress)
+    except Stopped as stop:
+        if folder.exists():
+            stop.add_note(f"go on with --resume --out {folder}")
+        raise
     names = [""] if found.freed is None else [RECORDED, FREED, *([THEN] if found.then else [])]
     write_pages([folder / name for name in names], folder / "report.html")
+    if html is not None:
+        write_whole(html, replay_html(found))
     if as_json:
         print_json(found.to_dict())
     else:

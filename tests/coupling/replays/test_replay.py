@@ -295,3 +295,56 @@ def test_settings_that_are_given_are_not_fitted(tmp_path):
     assert [(fit.window, fit.switches, fit.estimates) for fit in found.tried] == [
         (7, "1@9", "runtime")
     ]
+
+
+def test_a_page_shows_dates_waits_settings_and_gains(tmp_path, command):
+    log, page = sacct(tmp_path / "log", *PAIR), tmp_path / "replay.html"
+    (tmp_path / "tree.json").write_text(json.dumps({"topology": TREE}))
+    freed = ("--free-from", "2024-05-29T08:00:50", "--then", "scheduler.allocator=random")
+    options = (*freed, "--seeds", "2", "--timezone", "Europe/Berlin", "--html", str(page))
+
+    status, _, told = command(
+        "replay", str(log), "--topology", str(tmp_path / "tree.json"), *options,
+        "--out", str(tmp_path / "out"),
+    )  # fmt: skip
+
+    assert status == 0, told
+    text = page.read_text()
+    assert text.count("<svg") == 3
+    assert "date [Europe/Berlin]" in text
+    for heading in ("Recorded against simulated waits", "Settings of the queue", "gains"):
+        assert heading in text
+    identities = [part.split('"')[0] for part in text.split(' id="')[1:]]
+    assert len(identities) == len(set(identities))
+
+
+def test_a_replay_that_was_killed_goes_on_and_ends_with_the_same_results(tmp_path):
+    """What is left of it: the first result whole, the second begun, the third not there."""
+    log = sacct(tmp_path / "log", *PAIR)
+    options = FREED | {"then": ["scheduler.allocator=random"], "seeds": 2, "profile": ALWAYS}
+    whole = fs.replay(log, TREE, folder=tmp_path / "whole", **options)
+    fs.replay(log, TREE, folder=tmp_path / "killed", **options)
+    for name in ("summary.json", "jobs.parquet"):
+        (tmp_path / "killed" / "freed" / name).unlink()
+    for path in sorted((tmp_path / "killed" / "then").rglob("*"), reverse=True):
+        path.rmdir() if path.is_dir() else path.unlink()
+    (tmp_path / "killed" / "then").rmdir()
+    kept = (tmp_path / "killed" / "recorded" / "summary.json").stat().st_mtime_ns
+
+    found = fs.replay(log, TREE, folder=tmp_path / "killed", resume=True, **options)
+
+    assert (tmp_path / "killed" / "recorded" / "summary.json").stat().st_mtime_ns == kept
+    assert found.gains == whole.gains
+    for name in ("recorded", "freed", "then"):
+        one, other = (tmp_path / own / name / "jobs.parquet" for own in ("whole", "killed"))
+        assert one.read_bytes() == other.read_bytes()
+
+
+def test_going_on_with_other_inputs_is_refused(tmp_path):
+    log = sacct(tmp_path / "log", *PAIR)
+    fs.replay(log, TREE, folder=tmp_path / "out", profile=ALWAYS)
+
+    with pytest.raises(fs.FabricsimError, match=r"other inputs|another|differ"):
+        fs.replay(log, TREE, folder=tmp_path / "out", profile=SILENT, resume=True)
+    with pytest.raises(fs.FabricsimError, match="resume: expected a folder"):
+        fs.replay(log, TREE, resume=True)
