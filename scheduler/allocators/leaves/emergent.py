@@ -136,7 +136,9 @@ class EmergentAdaptive:
             return plain
         if rank_flows(communication.pattern, job.n_nodes).src.size > MOST_MESSAGES:
             return Adaptive().allocate(job, cluster)
-        candidates = _different([candidate.allocate(job, cluster) for candidate in CANDIDATES])
+        # where parts are not joined, the lowest free nodes may not reach each other
+        tried = CANDIDATES[:-1] if cluster.geometry.in_parts else CANDIDATES
+        candidates = _different([candidate.allocate(job, cluster) for candidate in tried])
         if len(candidates) == 1:
             return candidates[0]
         network = self._network_of(tree)

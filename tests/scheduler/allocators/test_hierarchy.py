@@ -238,6 +238,16 @@ def test_counting_free_nodes_is_not_enough_where_parts_are_not_joined():
     assert machines[1].try_to_place(Job(2, 0.0, 7, 1.0, 1.0)) is None
 
 
+def test_emergent_adaptive_keeps_to_nodes_that_reach_each_other():
+    """Free are n3 of one part and n6, n7 of another: the lowest two have no path."""
+    parts = exclude(cables((0, 3), (1, 3), (2, 4), last=4), [0, 1, 2, 4, 5, 8])
+    job = Job(1, 0.0, 2, 1.0, 1.0, communication=TALKS)
+
+    found = make_allocator("emergent-adaptive", {}, 1).allocate(job, Cluster(parts))
+
+    assert found.nodes().tolist() == [6, 7]
+
+
 def test_nodes_are_given_once_and_come_back():
     """500 jobs come and go; what is placed was free, and in the end all is free again."""
     cluster, chance = Cluster(IRREGULAR), np.random.default_rng(2)
@@ -300,17 +310,20 @@ def test_what_is_no_tree_is_refused(fabric, allocator):
         make_allocator(allocator, {}, 1).allocate(Job(1, 0.0, 2, 1.0, 1.0), Cluster(machine))
 
 
-def test_a_real_irregular_fabric_is_filled(shared):
-    """PSMN X5: 89 hosts on leaves of different size and on spines."""
+@pytest.mark.parametrize("allocator", [*LEAFWISE, "contiguous", "emergent-adaptive"])
+def test_a_real_irregular_fabric_is_filled(shared, allocator):
+    """PSMN X5: leaves of 24, 24, 21, 9, 6 and 5 hosts; a job takes all, one of 2 one leaf."""
     path = str(shared("data/topo/psmn-x5-ibnetdiscover.txt.gz"))
     fabric = make_topology({"kind": "file", "path": path})
     leaf = hierarchy_of(fabric).leaf
 
-    whole = placed(fabric.usable_nodes.size, fabric)
-    two = placed(2, fabric)
+    def nodes_of(size):
+        job = Job(1, 0.0, size, 1.0, 1.0, communication=TALKS)
+        return make_allocator(allocator, {}, 1).allocate(job, Cluster(fabric)).nodes()
 
-    assert whole == fabric.usable_nodes.tolist()
-    assert leaf[two[0]] == leaf[two[1]]
-    assert np.count_nonzero(leaf == leaf[two[0]]) == min(
-        count for count in np.bincount(leaf[leaf >= 0]).tolist() if count >= 2
-    )
+    assert sorted(np.bincount(leaf).tolist()) == [5, 6, 9, 21, 24, 24]
+    assert sorted(nodes_of(89).tolist()) == fabric.usable_nodes.tolist()
+    assert np.unique(leaf[nodes_of(2)]).size == 1
+    if allocator == "slurm-best-fit":
+        assert np.bincount(leaf)[leaf[nodes_of(2)[0]]] == 5
+        assert np.bincount(leaf)[leaf[nodes_of(10)[0]]] == 21

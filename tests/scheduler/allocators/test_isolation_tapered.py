@@ -11,6 +11,7 @@ from coupling.contracts.ownership import held_nodes, same_state
 from netsim.nonblocking.verdict import Status, rearrangeable
 from netsim.partition import Partition
 from netsim.routing.wraparound import Wraparound
+from netsim.topologies import make_topology
 from netsim.topology.base import Topology
 from netsim.topology.embed import embed
 from netsim.topology.fattree import build_fat_tree, fat_tree_of_radix
@@ -80,14 +81,25 @@ def prove(tree, fabric, partition):
 @pytest.mark.parametrize("machine", MACHINES)
 def test_every_allocation_owns_what_makes_it_rearrangeable_non_blocking(machine, name):
     """120 jobs come and go: nothing is held twice, and every partition is proved."""
-    tree = MACHINES[machine]
+    churn(MACHINES[machine], name, f"{machine} {name}")
+
+
+@pytest.mark.parametrize("name", ["jigsaw", "lc"])
+def test_a_real_fabric_that_is_no_pgft_has_isolated_partitions(name, shared):
+    path = str(shared("data/topo/psmn-x5-ibnetdiscover.txt.gz"))
+
+    churn(make_topology({"kind": "file", "path": path, "as_tree": True}), name, name)
+
+
+def churn(tree, name, seed):
+    """Let jobs come and go, with all checks."""
     fabric = tree.n_nodes, tree.link_tail.tolist(), tree.link_head.tolist()
-    rng = random.Random(f"{machine} {name}")  # noqa: S311 (jobs of a test, not secrets)
+    rng = random.Random(seed)  # noqa: S311 (jobs of a test, not secrets)
     cluster, ledger, meter = Cluster(tree), Ledger(tree), Meter()
     allocator = make_allocator(name, {}, 1)
     pods_used = set()
     for number in range(120):
-        size = rng.randint(1, tree.n_nodes // rng.choice([2, 4, 8]))
+        size = rng.randint(1, cluster.n_nodes // rng.choice([2, 4, 8]))
         found = served(allocator, cluster, number, size)
         if found is not None:
             cluster.place(found)
