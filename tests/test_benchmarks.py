@@ -9,11 +9,12 @@ from importlib import import_module
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 from measured.judge import BARS
 from measured.matrix import CELLS, Truth, scene
 
-from benchmarks import evidence, matrix, structure
+from benchmarks import evidence, finding, finding_page, matrix, structure
 from benchmarks.accuracy import record_comparisons
 from netsim.accuracy import Comparison, comparisons
 
@@ -164,3 +165,32 @@ def test_all_cases_of_the_other_packet_simulation_meet_their_bars(shared, monkey
 
     assert len(BARS) == 9
     assert judge.main(Path(shared("reference/packet/micro.json")).parent) == 0
+
+
+def test_the_page_of_the_finding_is_that_of_its_record():
+    """Who changes the record, the words or the code makes the page anew."""
+    document = json.loads(finding.RECORD.read_text(encoding="utf-8"))
+    found = pd.DataFrame(document["cells"], columns=document["columns"])
+
+    assert finding_page.page(document["made"], found) == finding.PAGE.read_text(encoding="utf-8")
+
+
+def test_losses_of_the_finding_are_means_over_draws_and_the_nearest_assumption_is_told():
+    """Baseline loses 1 and 3 % to neighbours, and 4, 8, 16, 5 and 7 % by the assumptions."""
+    names = ["log", "part", "allocator", "model", "mix", "fraction", "draw", "neighbours"]
+    met = [("Atlas", "met", "first-free", "phased", "far", 1.0, n, 0.02 * n - 0.01) for n in (1, 2)]
+    told = [
+        ("Atlas", "told", "first-free", name, "mixed", 0.0, n, loss)
+        for name, loss in (("5%", 0.04), ("10%", 0.08), ("20%", 0.16), ("V1", 0.05), ("V2", 0.07))
+        for n in (1, 2)
+    ]
+
+    table = finding_page.losses(
+        pd.DataFrame([*met, *told], columns=names), {"always": 0.8, "phases": 0.5}
+    )
+
+    (own,) = table[table["scenario"] == ""].to_dict("records")
+    assert own["loss"] == pytest.approx(0.02)
+    assert own["corrected"] == pytest.approx(0.025)
+    near = [finding_page.nearest(table, "Atlas", loss) for loss in (0.01, 0.03, 0.055, 0.2, 0.3)]
+    assert near == ["nothing", "5%", "V1", "20%", "more than all"]

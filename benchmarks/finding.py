@@ -1,0 +1,75 @@
+"""
+Find under which communication isolation pays, and which assumption of the papers was nearest.
+
+    python -m benchmarks.finding --logs FOLDER     # half an hour of CPU time; again: what is left
+    python -m benchmarks.finding --recorded        # the page anew, from benchmarks/finding.json
+
+Parts of LLNL Thunder and Atlas under six allocators, 4 communication fractions and 3 mixes of
+patterns, beside the papers' assumptions: four sweeps a log, in one process. What was found goes
+into benchmarks/finding.json; from that docs/finding.md and its picture are made.
+"""
+
+import argparse
+import json
+import subprocess
+import sys
+from datetime import UTC, datetime
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from benchmarks.finding_page import biases, page
+from benchmarks.finding_picture import picture
+from benchmarks.finding_runs import LOGS, rows, run_all
+
+ROOT = Path(__file__).parents[1]
+RECORD = Path(__file__).with_name("finding.json")
+PAGE = ROOT / "docs" / "finding.md"
+PICTURE = ROOT / "docs" / "pictures" / "finding.svg"
+
+
+def main() -> int:
+    """Run what is missing, and write the record and the page."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[1])
+    where = parser.add_mutually_exclusive_group(required=True)
+    where.add_argument("--logs", type=Path, help=f"folder of {' and '.join(LOGS.values())}")
+    where.add_argument("--recorded", action="store_true", help="make the page of the record anew")
+    parser.add_argument("--out", type=Path, default=ROOT / "results" / "finding", help="cells")
+    parser.add_argument("--draws", type=int, help="the first draws alone; nothing is recorded")
+    asked = parser.parse_args()
+    if asked.logs is not None:
+        found = rows(run_all(asked.logs, asked.out, print, asked.draws))
+        if asked.draws is not None:
+            return 0
+        _record(found)
+    document = json.loads(RECORD.read_text(encoding="utf-8"))
+    found = pd.DataFrame(document["cells"], columns=document["columns"])
+    PAGE.write_text(page(document["made"], found), encoding="utf-8")
+    PICTURE.write_bytes(picture(found, document["made"]["bias"]).file("svg"))
+    return 0
+
+
+def _record(found: pd.DataFrame) -> None:
+    """Write what was found: a line for each cell."""
+    made: dict[str, Any] = {
+        "date": datetime.now(UTC).date().isoformat(),
+        "fabricsim": version("fabricsim"),
+        "model_code": _last_change("netsim/contention"),
+        "bias": biases(),
+    }
+    lines = ",\n".join(json.dumps(row) for row in found.to_numpy(dtype=object).tolist())
+    head = f'"made": {json.dumps(made)},\n"columns": {json.dumps(list(found.columns))}'
+    RECORD.write_text(f'{{{head},\n"cells": [\n{lines}\n]}}\n', encoding="utf-8")
+
+
+def _last_change(folder: str) -> str:
+    """Return the commit that changed a folder last; empty outside a repository."""
+    command = ["git", "log", "-1", "--format=%h", "--", folder]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)  # noqa: S603
+    return done.stdout.strip()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

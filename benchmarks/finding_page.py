@@ -1,0 +1,287 @@
+"""The page of the finding: its tables, and what they say; the words stand in finding_words.md."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from benchmarks.finding_runs import (
+    BASELINE,
+    ISOLATING,
+    LOGS,
+    NOBODY,
+    SCATTERED,
+    SCENARIOS,
+    SHARING,
+)
+from coupling.sweeps.intervals import mean_interval
+from netsim.accuracy import comparisons
+
+WORDS = Path(__file__).with_name("finding_words.md")
+# What isolation costs a whole log where nobody communicates, in makespan: docs/logs.md, columns of
+# the infinite network.
+PRICE: Mapping[str, Mapping[str, float]] = {
+    "Thunder": {"jigsaw": 42.6 / 41.0 - 1, "ta": 44.6 / 41.0 - 1},
+    "Atlas": {"jigsaw": 85.7 / 81.6 - 1, "ta": 90.8 / 81.6 - 1},
+}
+MIXES = ("near", "mixed", "far")
+ALWAYS = 1.0  # the fraction of jobs that never compute
+_KEYS = ["log", "allocator", "model", "mix", "fraction"]
+_FAR_BEYOND = 1.5  # times what Baseline loses under the boldest assumption
+
+
+def biases() -> dict[str, float]:
+    """Return the share of the true excess that the model is known to find, by what jobs do."""
+    known = {
+        row.load: row.bias
+        for row in comparisons()
+        if (row.model, row.machine, row.routing) == ("phased", "full fat-tree", "d-mod-k")
+        and row.buffer_bytes == 0.0
+    }
+    return {"always": known["always communicating"], "phases": known["compute phases"]}
+
+
+def losses(found: pd.DataFrame, bias: Mapping[str, float]) -> pd.DataFrame:
+    """
+    Return the node time lost to neighbours, with intervals over draws.
+
+    `bias`: as from `biases`. Result: columns ``log``, ``allocator``, ``scenario`` (empty: it
+    emerged), ``mix``, ``fraction``, ``loss``, ``low``, ``high`` and ``corrected`` (for the bias of
+    the model); fractions of the work of the jobs.
+    """
+    told = found[(found["part"] == "told") & (found["model"] != NOBODY)]
+    met = found[found["part"].isin(["met", "sharing"])]
+    table = []
+    for keys, own in pd.concat([met, told]).groupby(_KEYS, sort=False):
+        row = dict(zip(_KEYS, keys, strict=True))
+        assumed = own["part"].iloc[0] == "told"
+        values = own.sort_values("draw")["neighbours"].to_numpy(dtype=np.float64)
+        loss, (low, high) = float(values.mean()), mean_interval(values)
+        scale = 1.0 if assumed else bias["always" if row["fraction"] == ALWAYS else "phases"]
+        row |= {"scenario": row.pop("model") if assumed else ""}
+        table.append({**row, "loss": loss, "low": low, "high": high, "corrected": loss / scale})
+    return pd.DataFrame(table).drop(columns="model", errors="ignore")
+
+
+def page(made: Mapping[str, Any], found: pd.DataFrame) -> str:
+    """Return the page; `made`: when and with what the runs were made, and the bias of the model."""
+    bias = made["bias"]
+    table = losses(found, bias)
+    emergent = table[table["scenario"] == ""]
+    compact = emergent[emergent["allocator"] == BASELINE]
+    least = compact[compact["fraction"] == compact["fraction"].min()]
+    jobs = [
+        f"{log} {found[found['log'] == log].drop_duplicates('draw')['jobs'].sum():,} jobs"
+        for log in LOGS
+    ]
+    return WORDS.read_text(encoding="utf-8").format(
+        **made,
+        pays="\n".join(f"- {_pays(emergent, log)}" for log in LOGS),
+        nearest_compact=_nearest_words(table, BASELINE),
+        nearest_scattered=_nearest_words(table, SCATTERED),
+        shorter_compact=_shorter(found, emergent, BASELINE),
+        shorter_scattered=_shorter(found, emergent, SCATTERED),
+        ratio=f"{_ratio(emergent):.0f}",
+        least=f"{least['fraction'].min():g}",
+        least_loss=_share(least["corrected"].max()),
+        main=_main_table(found, table),
+        draws=found["draw"].nunique(),
+        bias_some=f"{bias['phases']:.2f}",
+        bias_always=f"{bias['always']:.2f}",
+        price=_price_table(found),
+        sharing=_sharing_table(emergent),
+        placed=_placed_table(found),
+        jobs=", ".join(jobs),
+        cells=f"{len(found):,}",
+    )
+
+
+def _share(value: float) -> str:
+    """Write a fraction in per cent."""
+    return f"{value * 100:.1f} %"
+
+
+def _pays(emergent: pd.DataFrame, log: str) -> str:
+    """Say from which communication fraction on isolation gains more than it costs a log."""
+    price, words = PRICE[log]["jigsaw"], []
+    for allocator, name in ((BASELINE, "`first-free`"), (SCATTERED, "random nodes")):
+        own = emergent[(emergent["log"] == log) & (emergent["allocator"] == allocator)]
+        ends = [f"{_even(own[own['mix'] == mix], price)} ({mix})" for mix in reversed(MIXES)]
+        words.append(f"against {name} {', '.join(ends)}")
+    return (
+        f"**{log}**: Jigsaw costs {_share(price)} of the makespan of the whole log. Jobs lose more "
+        "than that to neighbours from these communication fractions on (corrected, interpolated): "
+        f"{'; '.join(words)}."
+    )
+
+
+def _even(own: pd.DataFrame, price: float) -> str:
+    """Return the fraction from which on losses exceed a price, by log-linear interpolation."""
+    own = own.sort_values("fraction")
+    fractions = own["fraction"].to_numpy(dtype=np.float64)
+    lost = np.log(own["corrected"].to_numpy(dtype=np.float64))
+    if lost[0] >= np.log(price):
+        return f"below {fractions[0]:g}"
+    if lost[-1] < np.log(price):
+        return "none"
+    at = int(np.argmax(lost >= np.log(price)))
+    return f"{np.interp(np.log(price), lost[at - 1 : at + 1], fractions[at - 1 : at + 1]):.2f}"
+
+
+def _nearest_words(table: pd.DataFrame, allocator: str) -> str:
+    """Say which assumptions were nearest, by fraction, over logs and patterns."""
+    own = table[(table["allocator"] == allocator) & (table["scenario"] == "")]
+    told = []
+    for fraction, rows in own.groupby("fraction"):
+        pairs = zip(rows["log"], rows["corrected"], strict=True)
+        names = {nearest(table, str(log), value) for log, value in pairs}
+        order = ["nothing", *SCENARIOS, "more than all"]
+        told.append(f"{fraction:g}: {', '.join(sorted(names, key=order.index))}")
+    return "; ".join(told)
+
+
+def nearest(table: pd.DataFrame, log: str, loss: float) -> str:
+    """Return the assumption under which Baseline loses most nearly as much."""
+    told = table[table["log"] == log].drop_duplicates("scenario").set_index("scenario")["loss"]
+    known = {"nothing": 0.0} | {name: float(told[name]) for name in SCENARIOS}
+    if loss > _FAR_BEYOND * max(known.values()):
+        return "more than all"
+    return min(known, key=lambda name: abs(known[name] - loss))
+
+
+def _ratio(emergent: pd.DataFrame) -> float:
+    """Return how many times more random nodes lose, in the median of all communication."""
+    wide = emergent.pivot_table(
+        index=["log", "mix", "fraction"], columns="allocator", values="loss"
+    )
+    return float((wide[SCATTERED] / wide[BASELINE]).median())
+
+
+def _main_table(found: pd.DataFrame, table: pd.DataFrame) -> str:
+    """Return the one table."""
+    heads, rows = ["log", "patterns", "f"], list[list[str]]()
+    for name in ("`first-free`", "`random`"):
+        heads += [f"{name} lost", "corrected", "as", f"Jigsaw against {name}"]
+    fractions = sorted(set(table["fraction"]) - {0.0})
+    for log in LOGS:
+        own = table[table["log"] == log]
+        for name in SCENARIOS:
+            row = own[own["scenario"] == name].iloc[0]
+            said = [_with_interval(row), "", "", _against(found, row)]
+            rows.append([log, f"“{name.replace('%', ' %')}”", "", *said, "", "", "", ""])
+        for mix, fraction in product(MIXES, fractions):
+            line = [log, mix, f"{fraction:g}"]
+            for allocator in (BASELINE, SCATTERED):
+                same = own[(own["mix"] == mix) & (own["fraction"] == fraction)]
+                row = same[same["allocator"] == allocator].iloc[0]
+                as_told = nearest(table, log, row["corrected"])
+                line += [_with_interval(row), _share(row["corrected"]), as_told.replace("%", " %")]
+                line.append(_against(found, row))
+            rows.append(line)
+    return _markdown(heads, rows)
+
+
+def _with_interval(row: pd.Series) -> str:
+    """Write a loss with its interval; nobody loses less than nothing."""
+    low, high = 100 * max(0.0, row["low"]), 100 * row["high"]
+    return f"{_share(row['loss'])} ({low:.1f} to {high:.1f})"
+
+
+def _shorter(found: pd.DataFrame, emergent: pd.DataFrame, allocator: str) -> str:
+    """Count the settings in which isolation makes the parts shorter for sure."""
+    rows = [row for _, row in emergent[emergent["allocator"] == allocator].iterrows()]
+    sure = [row for row in rows if _interval(*_pair(found, row))[2] < 0.0]
+    if not sure:
+        return f"none of {len(rows)} settings"
+    least = min(row["fraction"] for row in sure)
+    return f"{len(sure)} of {len(rows)} settings, from a fraction of {least:g} on"
+
+
+def _against(found: pd.DataFrame, row: pd.Series) -> str:
+    """Write how the makespan of Jigsaw compares with that of a run, draw by draw."""
+    return _paired(*_pair(found, row), "makespan_h")
+
+
+def _pair(found: pd.DataFrame, row: pd.Series) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Return the runs of Jigsaw, and those of a row."""
+    own = found[(found["log"] == row["log"]) & (found["allocator"] == row["allocator"])]
+    if row["scenario"]:
+        own = own[own["model"] == row["scenario"]]
+    else:
+        own = own[(own["part"] == "met") & (own["mix"] == row["mix"])]
+        own = own[own["fraction"] == row["fraction"]]
+    return _nobody(found, str(row["log"]), "jigsaw"), own
+
+
+def _nobody(found: pd.DataFrame, log: str, allocator: str) -> pd.DataFrame:
+    """Return the runs of a policy in which nobody meets anybody."""
+    own = (found["part"] == "told") & (found["model"] == NOBODY)
+    return found[own & (found["log"] == log) & (found["allocator"] == allocator)]
+
+
+def _paired(here: pd.DataFrame, there: pd.DataFrame, value: str) -> str:
+    """Write the relative difference of two runs, over draws, with its interval."""
+    mean, low, high = _interval(here, there, value)
+    return f"{mean * 100:+.0f} % ({low * 100:+.0f} to {high * 100:+.0f})"
+
+
+def _interval(
+    here: pd.DataFrame, there: pd.DataFrame, value: str = "makespan_h"
+) -> tuple[float, float, float]:
+    """Return the relative difference of two runs over draws: mean, and the ends of its interval."""
+    both = here.set_index("draw")[value] / there.set_index("draw")[value] - 1.0
+    return float(both.mean()), *mean_interval(both.to_numpy(dtype=np.float64))
+
+
+def _price_table(found: pd.DataFrame) -> str:
+    """Return what each policy costs where nobody communicates."""
+    rows = []
+    for log, allocator in product(LOGS, (*ISOLATING, SHARING)):
+        base, own = _nobody(found, log, BASELINE), _nobody(found, log, allocator)
+        whole = PRICE[log].get(allocator)
+        points = 100 * (own["utilization"].mean() - base["utilization"].mean())
+        both = [_paired(own, base, value) for value in ("makespan_h", "turnaround_h")]
+        last = "" if whole is None else f"{whole * 100:+.1f} %"
+        rows.append([log, allocator, *both, f"{points:+.1f} points", last])
+    heads = ["log", "allocator", "makespan", "mean turnaround", "steady utilisation", "whole log"]
+    return _markdown(heads, rows)
+
+
+def _sharing_table(emergent: pd.DataFrame) -> str:
+    """Return what LC+S loses, beside Baseline and random nodes."""
+    own = emergent[emergent["mix"] == "mixed"]
+    fractions, rows = sorted(set(own["fraction"])), []
+    for log, allocator in product(LOGS, (SHARING, BASELINE, SCATTERED)):
+        same = own[(own["log"] == log) & (own["allocator"] == allocator)].set_index("fraction")
+        rows.append([log, allocator, *(_share(same["loss"][one]) for one in fractions)])
+    return _markdown(["log", "allocator", *(f"f = {one:g}" for one in fractions)], rows)
+
+
+def _placed_table(found: pd.DataFrame) -> str:
+    """Return what the own placement and the neighbours cost where both are counted."""
+    own = found[found["part"] == "placed"]
+    return _markdown(
+        ["log", "f", "allocator", "to neighbours", "to the own placement", "makespan"],
+        list(_placed_rows(own)),
+    )
+
+
+def _placed_rows(own: pd.DataFrame) -> Iterator[list[str]]:
+    """Yield a row for each log, fraction and allocator."""
+    for log, fraction in product(LOGS, sorted(set(own["fraction"]))):
+        same = own[(own["log"] == log) & (own["fraction"] == fraction)]
+        base = same[same["allocator"] == BASELINE]
+        for allocator in (BASELINE, SCATTERED, *ISOLATING):
+            runs = same[same["allocator"] == allocator]
+            lost = [_share(runs[name].mean()) for name in ("neighbours", "placement")]
+            beside = "" if allocator == BASELINE else _paired(runs, base, "makespan_h")
+            yield [log, f"{fraction:g}", allocator, *lost, beside]
+
+
+def _markdown(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """Return a table as Markdown."""
+    lines = [" | ".join(row) for row in (heads, ["---"] * len(heads), *rows)]
+    return "\n".join(f"| {line} |" for line in lines)

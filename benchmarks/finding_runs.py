@@ -1,0 +1,114 @@
+"""The runs of the finding: four sweeps over parts of each log, resumable."""
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from coupling.sweeps.spec import Spec
+from coupling.sweeps.sweep import run_sweep
+from fabricsim.checking.documents import parse_toml
+
+HERE = Path(__file__).parent
+LOGS = {"Thunder": "LLNL-Thunder-2007-1.1-cln", "Atlas": "LLNL-Atlas-2006-2.1-cln"}
+ALLOCATOR, MODEL, MEANS = "scheduler.allocator", "network.model", "run.runtime_means"
+FRACTION, MIX, SEED = "communication.rule.*.comm_fraction", "communication", "run.seed"
+BASELINE, SCATTERED, SHARING = "first-free", "random", "lc+s"
+ISOLATING = ("ta", "laas", "jigsaw")
+SCENARIOS = ("5%", "10%", "20%", "V1", "V2")
+NOBODY = "null"
+PLACED_FRACTIONS = (0.3, 1.0)
+HOUR_S = 3600.0
+Told = Callable[[str], None]
+"""Called with a line about what is done."""
+
+
+def designs(log: str, most: int | None = None) -> dict[str, dict[str, Any]]:
+    """
+    Return what each sweep of a log varies, over the first draws of its file or all.
+
+    ``met``: jobs meet, as the file says. ``told``: nobody meets anybody, and the papers'
+    assumptions; isolated jobs run there as if alone, so Baseline alone has runs of its own.
+    ``sharing``: LC+S. ``placed``: as ``met``, and the own placement costs what it does.
+    """
+    own = parse_toml(_file(log).read_text(), log, ValueError)["sweep"]
+    (zipped,) = own.pop("zip")
+    draws = {name: values[:most] for name, values in zipped.items()}
+    met = {**own, "zip": [draws]}
+    assumed = [{"name": "assumed", "scenario": one, "label": one} for one in SCENARIOS]
+    nobody = [BASELINE, SCATTERED, *ISOLATING, SHARING]
+    told = {
+        ALLOCATOR: [*nobody, *[BASELINE] * len(SCENARIOS)],
+        MODEL: [*[NOBODY] * len(nobody), *assumed],
+    }
+    sharing = {ALLOCATOR: [SHARING], FRACTION: own[FRACTION]}
+    placed = {
+        ALLOCATOR: [BASELINE, SCATTERED, *ISOLATING],
+        MEANS: ["isolated"],
+        FRACTION: list(PLACED_FRACTIONS),
+    }
+    return {
+        "told": {"jobs": False, "zip": [told, draws]},
+        "met": met,
+        "placed": {"jobs": False, **placed, "zip": [draws]},
+        "sharing": {"jobs": False, **sharing, "zip": [draws]},
+    }
+
+
+def run_all(
+    logs: Path, folder: Path, told: Told, most: int | None = None
+) -> dict[tuple[str, str], pd.DataFrame]:
+    """Compute what is missing; return the cells by log and sweep."""
+    found = {}
+    for log, name in LOGS.items():
+        path = (logs / f"{name}.swf.gz").resolve()
+        for part, varied in designs(log, most).items():
+            spec = Spec.read(_file(log), [f"workload.path={path}"], varied)
+            progress = _progress(f"{log}, {part}", told)
+            sweep = run_sweep(spec, folder / log.lower() / part, progress=progress)
+            found[log, part] = sweep.to_frame()
+    return found
+
+
+def rows(found: Mapping[tuple[str, str], pd.DataFrame]) -> pd.DataFrame:
+    """Return a row per cell: which run it is, and what is told of it."""
+    tables = []
+    for (log, part), cells in found.items():
+        defaults: Mapping[str, Any] = {FRACTION: 0.0, MIX: "mixed", MODEL: "phased"}
+        own = cells.assign(**{key: one for key, one in defaults.items() if key not in cells})
+        neighbours = own["node_seconds_lost_to_interference"] / HOUR_S
+        placement = own["node_seconds_lost_to_placement"] / HOUR_S
+        work = own["node_hours"] - neighbours - placement
+        told = {
+            "log": log,
+            "part": part,
+            "allocator": own[ALLOCATOR],
+            "model": own[MODEL],
+            "fraction": own[FRACTION],
+            "mix": own[MIX],
+            "draw": own[SEED],
+            "jobs": own["jobs"],
+            "makespan_h": (own["makespan_s"] / HOUR_S).round(4),
+            "turnaround_h": (own["mean_turnaround_s"] / HOUR_S).round(4),
+            "utilization": own["utilization_steady"].round(5),
+            "neighbours": (neighbours / work).round(6),
+            "placement": (placement / work).round(6),
+        }
+        tables.append(pd.DataFrame(told))
+    return pd.concat(tables, ignore_index=True)
+
+
+def _file(log: str) -> Path:
+    """Return the experiment file of a log."""
+    return HERE / f"finding_{log.lower()}.toml"
+
+
+def _progress(what: str, told: Told) -> Callable[[str, int, int], None]:
+    """Tell every tenth cell."""
+
+    def tell(phase: str, done: int, total: int) -> None:
+        if phase == "computed" and (done == total or done % 10 == 0):
+            told(f"{what}: {done} of {total} cells")
+
+    return tell
