@@ -14,7 +14,7 @@ from measured.scenes import Stream
 
 from benchmarks import asking
 from benchmarks.evidence import record, verdict
-from benchmarks.pollard18_vb import SETTINGS, WORKLOADS, Bench
+from coupling.papers.pollard18_workloads import SETTINGS, Bench
 from netsim.contention.cold.fixedpoint import ColdSolution, accurate, cold_fast
 from netsim.contention.constants import ConstantsOf, JobConstants
 from netsim.contention.events.fast import Fast
@@ -23,6 +23,7 @@ from netsim.topology.fattree import fat_tree_of_radix
 Jobs = Mapping[int, JobConstants]
 
 EVENTS = 10_000
+WORKLOADS = 15  # of Pollard18, section V-B
 CHECK_EVERY = 100
 SCENES = 140
 FRACTIONS = (0.3, 0.5, 0.7, 0.9, 1.0)  # of communication, the same for all jobs of a scene

@@ -7,7 +7,6 @@ from importlib.metadata import version
 from pathlib import Path
 
 EVIDENCE = Path(__file__).with_name("evidence.md")
-PAPERS = Path(__file__).parents[1] / "docs" / "papers.md"
 HEAD = """# Evidence
 
 What was measured, when, by which command. Each section is written by the command that it names;

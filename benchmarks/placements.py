@@ -1,4 +1,4 @@
-"""Stoltzfus13's way to judge allocators: replay the places and removals of a log, nothing else."""
+"""Stoltzfus13's machines, and the places and removals of a log on them, nothing else."""
 
 import heapq
 import math
@@ -7,9 +7,6 @@ from collections.abc import Iterator, Sequence
 
 from netsim.topologies import make_topology
 from netsim.topology.base import Topology
-from scheduler.allocation import Allocation
-from scheduler.allocators.base import Allocator
-from scheduler.cluster import Cluster
 from scheduler.job import Job
 
 N_NODES = 2816  # of HECToR that run jobs: 15 x 6 x 16 x 2 less 64 (section 2.5.1)
@@ -72,34 +69,3 @@ def events(jobs: Sequence[Job]) -> Iterator[tuple[Job, bool]]:
             yield job, False
         else:
             now = arrival
-
-
-def replay(
-    log: Sequence[tuple[Job, bool]], cluster: Cluster, allocator: Allocator
-) -> Iterator[Allocation]:
-    """
-    Place and remove the jobs of a log.
-
-    Parameters
-    ----------
-    log : sequence of tuple of Job and bool
-        As `events` gives it.
-    cluster : Cluster
-        An empty machine of `N_NODES` nodes.
-    allocator : Allocator
-        Finds room whenever enough nodes are free.
-
-    Yields
-    ------
-    Allocation
-        Of each job, after it was found and before it is placed: the cluster is as the
-        allocator saw it.
-    """
-    for job, placed in log:
-        if not placed:
-            cluster.release(job.id)
-            continue
-        allocation = allocator.allocate(job, cluster)
-        assert allocation is not None
-        yield allocation
-        cluster.place(allocation)

@@ -126,4 +126,5 @@ MISHRA20 = Paper(
     claims,
     sheets,
     figures,
+    (("rhvd",), ("rd-binomial",), ("mixes",), ("shares",), ("emergent",)),
 )

@@ -99,6 +99,8 @@ class Paper:
         Finds the numbers in the finished runs.
     claims, sheets, figures : callable
         Return the rows of the first table, further tables, and figures, of what was found.
+    needs : tuple of tuple of str
+        Experiment files of which `study` needs one each.
     """
 
     name: str
@@ -109,3 +111,4 @@ class Paper:
     claims: Callable[[Frames], Sequence[Claim]]
     sheets: Callable[[Frames], Sequence[Sheet]]
     figures: Callable[[Frames], Sequence[Drawn]]
+    needs: tuple[tuple[str, ...], ...]

@@ -10,6 +10,13 @@ import pandas as pd
 from coupling.papers.charts import Axis, bars, beside
 from coupling.papers.logs import ATLAS, THUNDER
 from coupling.papers.paper import Claim, Frames, Paper, Sheet
+from coupling.papers.pollard18_isolation import (
+    ISOLATION,
+    isolation,
+    isolation_claims,
+    isolation_figures,
+    isolation_sheets,
+)
 from coupling.papers.runs import Runs
 from coupling.papers.tables import long, pivot, span
 from coupling.report.figures import Drawn
@@ -22,14 +29,20 @@ OVERLOADED = ("2x on cab", "3x on pinot")
 QUICK_LOAD = 0.4  # of the experiment file, for once the work
 APH_CLASSES = (2, 19, 64, 128, 325, 10**6)  # first sizes: one leaf, ..., more than a pod
 WAIT_CLASSES = (1, 19, 64, 257, 10**6)  # those of Figure 10 that its text names
+ALL_SIZES = "all"
 WITHIN_POD = 2.0  # hops at most under TA, up to 127 nodes; near it up to 324
 DROP, LONGER = 10.0, 1.09  # points of utilisation; makespan, where the machine is overloaded
-PAPER_WAIT_H: Mapping[str, tuple[float, ...]] = {  # Table I, August: TO, TA, TA V1, TA V2
-    "1x on cab": (0.15, 0.98, 0.8, 0.3),
-    "2x on cab": (269, 322, 296, 270),
-    "2x on pinot": (0.15, 1.2, 0.65, 0.29),
-    "3x on pinot": (110, 148, 126, 103),
+PAPER_TABLE_1: Mapping[tuple[str, str], tuple[float, ...]] = {  # all of it: TO, TA, V1, V2
+    ("Aug", "1x on cab"): (0.15, 0.98, 0.8, 0.3),
+    ("Sept", "1x on cab"): (295, 330, 327, 307),
+    ("Nov", "1x on cab"): (0.01, 0.41, 0.31, 0.10),
+    ("Aug", "2x on cab"): (269, 322, 296, 270),
+    ("Nov", "2x on cab"): (240, 300, 266, 240),
+    ("Aug", "2x on pinot"): (0.15, 1.2, 0.65, 0.29),
+    ("Nov", "2x on pinot"): (0.01, 0.69, 0.13, 0.04),
+    ("Aug", "3x on pinot"): (110, 148, 126, 103),
 }
+PAPER_WAIT_H = {load: own for (month, load), own in PAPER_TABLE_1.items() if month == "Aug"}
 PAPER_MIDDLE_H = {TO: 10 / 60, TA: 8.0, "TA 20%": 0.5}  # waits of 64-256 nodes, August, V-E
 
 
@@ -74,6 +87,7 @@ def study(runs: Runs) -> Frames:
         "summary": pd.DataFrame(summary),
         "hops": pd.DataFrame(hops),
         "waits": pd.DataFrame(waits),
+        **isolation(runs),
     }
 
 
@@ -140,7 +154,7 @@ def claims(found: Frames) -> list[Claim]:
         Claim("", "the same, TO", "higher", span(oblivious, 2),
               "our scattered nodes are the lowest free ones, more compact than Cab's"),
     ]  # fmt: skip
-    rows += _load_claims(found)
+    rows += (isolation_claims(found) if ISOLATION in found else []) + _load_claims(found)
     table = found["summary"]
     for number, (load, said) in enumerate(PAPER_WAIT_H.items()):
         own = table[table["load"] == load]
@@ -209,7 +223,24 @@ def sheets(found: Frames) -> list[Sheet]:
         title = f"Mean wait by size, hours (Figure 10): {name}, {load}"
         rows = pivot(own, "run", "sizes", "wait_h", 2)
         result.append(Sheet(f"waits-{name}-{_file(load)}", title, heads, rows))
-    return result
+    more = isolation_sheets(found) if ISOLATION in found else []
+    return [_table_1(found["summary"]), *result, *more]
+
+
+def _table_1(summary: pd.DataFrame) -> Sheet:
+    """Return Table I as printed, and ours below each of its loads."""
+    policies = (TO, TA, "TA V1", "TA V2", "TA emergent")
+    known = summary.set_index(["log", "load", "run"])["wait_h"]
+    rows = []
+    for load in LOADS:
+        for (month, own), hours in PAPER_TABLE_1.items():
+            if own == load:
+                rows.append([load, f"paper, {month}", *(f"{one:g}" for one in hours), "-"])
+        for log in dict.fromkeys(summary["log"]):
+            values = [known.get((log, load, name)) for name in policies]
+            cells = ["-" if value is None else f"{value:.2f}" for value in values]
+            rows.append([load, f"ours, {log}", *cells])
+    return Sheet("waits", "Mean wait, hours (Table I)", ["load", "jobs", *policies], rows)
 
 
 def _file(load: object) -> str:
@@ -226,19 +257,32 @@ def figures(found: Frames) -> list[Drawn]:
                        beside(long(own, "sizes", "most", "run"), limit), Axis("hops"))  # fmt: skip
         caption = "Marks: below 2 up to 127 nodes, close to it up to 324, says the paper."
         drawn.append(Drawn(f"aph-{log}-{_file(load)}", picture, caption))
+    drawn += isolation_figures(found) if ISOLATION in found else []
     steady, makespan, wait = (_relative(found, own) for own in ("steady", "makespan_h", "wait_h"))
     for log in dict.fromkeys(found["summary"]["log"]):
         drawn += _log_figures(str(log), steady, makespan, wait)
-    waits = found["waits"]
-    said = {(_sizes(64, 257), run): hours for run, hours in PAPER_MIDDLE_H.items()}
-    for name in dict.fromkeys(map(str, waits["log"])):
-        own = waits[(waits["log"] == name) & (waits["load"] == LOADS[0])]
-        own = own[own["run"] != "TO emergent"]
-        table = beside(long(own, "sizes", "wait_h", "run"), said)
-        title = f"Mean wait, {name} {LOADS[0]} (Fig. 10)"
-        picture = bars(f"pollard18-waits-{name}", title, table, Axis("hours"))
-        drawn.append(Drawn(f"waits-{name}", picture, "Marks: August on Cab, in the paper's text."))
+    for log in dict.fromkeys(map(str, found["waits"]["log"])):
+        drawn += [_wait_figure(found, log, load) for load in (LOADS[0], LOADS[-1])]
     return drawn
+
+
+def _wait_figure(found: Frames, log: str, load: str) -> Drawn:
+    """Return Figure 10: waits by size, and of all jobs."""
+    waits = found["waits"][["log", "load", "run", "sizes", "wait_h"]]
+    table = pd.concat([waits, found["summary"][["log", "load", "run", "wait_h"]]])
+    table = table.fillna({"sizes": ALL_SIZES})
+    own = table[(table["log"] == log) & (table["load"] == load) & (table["run"] != "TO emergent")]
+    said = {
+        (ALL_SIZES, run): hours
+        for run, hours in zip((TO, TA, "TA V1", "TA V2"), PAPER_WAIT_H[load], strict=True)
+    }
+    if load == LOADS[0]:
+        said |= {(_sizes(64, 257), run): hours for run, hours in PAPER_MIDDLE_H.items()}
+    picture = bars(f"pollard18-waits-{log}-{load}", f"Mean wait, {log} {load} (Fig. 10)",
+                   beside(long(own, "sizes", "wait_h", "run"), said),
+                   Axis("hours", log=True))  # fmt: skip
+    name = f"waits-{log}" if load == LOADS[0] else f"waits-{log}-{_file(load)}"
+    return Drawn(name, picture, "Marks: August, of the text and of Table I.")
 
 
 def _log_figures(
@@ -282,4 +326,5 @@ POLLARD18 = Paper(
     claims,
     sheets,
     figures,
+    (("loads",),),
 )

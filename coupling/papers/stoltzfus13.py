@@ -237,4 +237,5 @@ STOLTZFUS13 = Paper(
     claims,
     sheets,
     figures,
+    (("compactness",),),
 )

@@ -1,7 +1,7 @@
 """What the command `paper` does."""
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -106,6 +106,7 @@ def _found(paper: Paper, asked: Asked, folder: Path) -> Record:
     specs = specs_of(
         paper.name, quick=asked.quick, logs=asked.logs, changes=asked.changes, only=asked.only
     )
+    _refuse_too_few(paper, specs)
     with ProgressDisplay(unit="cells") as display:
         told = Whole(display)
         try:
@@ -121,6 +122,16 @@ def _found(paper: Paper, asked: Asked, folder: Path) -> Record:
             stop.add_note("finished cells are kept; the same command goes on from there")
             raise
     return record_of(paper.name, runs, asked.changes, asked.only)
+
+
+def _refuse_too_few(paper: Paper, files: Collection[str]) -> None:
+    """Refuse files of which a paper's numbers cannot be found, before any is run."""
+    for group in paper.needs:
+        if not any(name in files for name in group):
+            raise ExperimentError(
+                f"--only: paper {paper.name} needs {' or '.join(group)} as well, got "
+                f"{', '.join(files)}."
+            )
 
 
 def check_logs(paper: Paper, folder: Path | None) -> None:

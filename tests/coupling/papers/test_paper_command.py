@@ -83,3 +83,13 @@ def test_a_wrong_field_is_refused_before_anything_runs(command, tmp_path):
 
     assert status == 2
     assert "n_job" in told
+
+
+def test_files_of_which_nothing_can_be_said_are_refused_before_they_run(command, tmp_path):
+    status, _, told = command(
+        "paper", "mishra20", "--quick", "--only", "rhvd", "--out", tmp_path / "out"
+    )
+
+    assert status == 2
+    assert "--only: paper mishra20 needs rd-binomial as well, got rhvd." in told
+    assert not (tmp_path / "out").exists()

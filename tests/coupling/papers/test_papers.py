@@ -28,11 +28,18 @@ IN_FIGURES = {  # values that the papers print, by figure: read off them by hand
     },
     "pollard18": {
         "aph-synthetic-2x-cab": {2.0},
+        "isolation": {1.26, 1.14, 1.1, 1.55, 1.3, 1.32, 1.29, 1.08, 1.74, 1.35},
+        "isolation-shares": {1.08, 1.35},
         "utilisation-synthetic": {10.0},
         "makespan-synthetic": {1.09},
-        "waits-synthetic": {8.0, 0.5},
+        "waits-synthetic": {8.0, 0.5, 0.15, 0.98, 0.8, 0.3},
+        "waits-synthetic-3x-pinot": {110, 148, 126, 103},
     },
-    "yang": {"turnaround-cc": {1.0}, "turnaround-nc": {1.0}},
+    "yang": {
+        "turnaround-cc-synthetic": {1.0},
+        "turnaround-nc-synthetic": {1.0},
+        "shapes": {1.0},
+    },
     "stoltzfus13": {
         "improvement-mix": {30.88, 29.037, 28.94, 35.21, 33.28},
         "improvement-small": {71.28, 94.99},
@@ -54,6 +61,13 @@ def test_quick_and_full_mode_have_experiment_files_that_are_sweeps(name):
         assert experiment_files(name, quick=quick)
         specs = specs_of(name, quick=quick, logs=Path("/nowhere"), changes=())
         assert all(len(spec.design) > 0 for spec in specs.values())
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_paper_needs_files_that_both_modes_have(name):
+    for quick in (True, False):
+        files = experiment_files(name, quick=quick)
+        assert all(any(one in files for one in group) for group in PAPERS[name].needs)
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -140,8 +154,8 @@ def test_papers_are_in_the_bibliography(name):
 
 
 def stand_in(file):
-    """Return five jobs of 8 to 80 processors or nodes, as the format of a log has them."""
-    hours = (0, 1, 180, 7801, 15601)
+    """Return seven jobs of 8 to 112 processors or nodes, as the format of a log has them."""
+    hours = (0, 1, 180, 210, 410, 7801, 15601)
     if file.endswith(".csv"):
         rows = [f"{i},{3600 * hour},600,{16 * i}" for i, hour in enumerate(hours, start=1)]
         return "\n".join(["job,submit,runtime,nodes", *rows]).encode()
@@ -154,7 +168,7 @@ def stand_in(file):
 
 @pytest.mark.parametrize("name", NAMES)
 def test_every_cell_of_the_full_mode_can_run_on_logs_of_this_form(name, tmp_path):
-    """Five jobs stand for each log, in all parts of it that are read."""
+    """Seven jobs stand for each log, in all parts of it that are read."""
     for log in PAPERS[name].logs:
         (tmp_path / log.file).write_bytes(stand_in(log.file))
     specs = specs_of(name, quick=False, logs=tmp_path, changes=())

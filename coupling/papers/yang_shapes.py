@@ -1,0 +1,228 @@
+"""Yang, section V: what the shape of an allocation costs a job, the draft's empty table."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+
+from coupling.papers.charts import Axis, bars, beside
+from coupling.papers.paper import Claim, Frames, Sheet
+from coupling.papers.runs import Runs
+from coupling.papers.tables import long
+from coupling.report.figures import Drawn
+from netsim.arrays import Ints
+from netsim.contention_models import make_contention_model
+from netsim.partition import Partition
+from netsim.routings import make_routing
+from netsim.topology.torus import Torus, build_torus
+from patterns import make_pattern
+from patterns.base import Pattern
+from scheduler.allocators.torus.shapes import (
+    Box,
+    FreeBoxes,
+    boxes,
+    dimension,
+    is_balanced,
+    mean_hops,
+)
+from scheduler.job import Communication
+from scheduler.traffic import TrafficOf
+
+MACHINE, CROWDED, CROWDED_QUICK = (32, 32, 32), (16, 16, 16), (8, 8, 8)
+LINK = 2e9  # bytes per second of a Blue Gene/Q link; the draft names no bandwidth
+LATENCY_BASE_S, LATENCY_PER_LINK_S = 315e-9, 417.7e-9  # as latency = "codes" sets it
+MESSAGES = {"2 KB": 2048.0, "2 MB": 2048.0 * 1024}
+SIZES, LARGE, DRAWS, CROWD_SIZE = (32, 64), 512, 3, 64
+SHAPES = ("3D-B", "3D-UB", "2D-B", "2D-UB", "1D-B")
+NC = "NC"
+_SAME = 0.005  # values nearer to each other are printed as one
+_HYBRID = {
+    "name": "hybrid",
+    "parts": [{"name": "all-to-all"}, {"name": "nearest-neighbor"}],
+    "weights": [0.5, 0.5],
+}
+PATTERNS = {
+    "A2A": "all-to-all",
+    "NN": "nearest-neighbor",
+    "O2A": "one-to-all",
+    "A2O": "all-to-one",
+    "hybrid": "hybrid",
+}
+
+
+def pattern_of(name: str, nbytes: float, size: int) -> Pattern:
+    """Return a pattern of section II-B; the hybrid is half A2A, half NN, and as much as A2A."""
+    if name == "hybrid":
+        return make_pattern({**_HYBRID, "nbytes": nbytes * size})
+    return make_pattern({"name": name, "nbytes": nbytes})
+
+
+class Shapes:
+    """
+    Communication times of one job that never computes, by the shape of its allocation.
+
+    Parameters
+    ----------
+    dims : tuple of int
+        Of the torus.
+    """
+
+    def __init__(self, dims: Box) -> None:
+        self.torus: Torus = build_torus(
+            dims, LINK, latency_base_s=LATENCY_BASE_S, latency_per_link_s=LATENCY_PER_LINK_S
+        )
+        self._traffic_of = TrafficOf(self.torus, make_routing("dimension-order", self.torus))
+        self._free = FreeBoxes(self.torus, np.ones(self.torus.n_nodes, dtype=bool), 1)
+
+    def seconds(self, pattern: Pattern, nodes: Ints) -> float:
+        """Return an iteration alone."""
+        placed = self._traffic_of(Communication("", pattern, 1.0), Partition(nodes, None))
+        return 0.0 if placed is None else placed.alone_s
+
+    def by_shape(self, pattern: Pattern, size: int) -> dict[str, list[float]]:
+        """Return the times on every vector of Table 1 over that on the most compact one, first."""
+        found: dict[str, list[float]] = {}
+        vectors = {tuple(sorted(box)[::-1]) for box in boxes(size, self.torus.dims)}
+        for box in sorted(vectors, key=lambda box: mean_hops(self.torus, box)):
+            nodes = self._free.find(box)
+            if nodes is not None:  # on an empty machine all are free
+                name = f"{dimension(box)}D-{'B' if is_balanced(box) else 'UB'}"
+                found.setdefault(name, []).append(self.seconds(pattern, nodes))
+        rng = np.random.default_rng(1)
+        drawn = [rng.choice(self.torus.n_nodes, size, replace=False) for _ in range(DRAWS)]
+        base = next(iter(found.values()))[0]
+        found[NC] = [self.seconds(pattern, np.sort(nodes)) for nodes in drawn]
+        return {"": [base]} | {name: [t / base for t in times] for name, times in found.items()}
+
+    def crowd(self, pattern: Pattern, size: int) -> float:
+        """Return the mean iteration on a machine full of such jobs, nodes drawn at random."""
+        model = make_contention_model("fast", self.torus)
+        nodes = np.random.default_rng(1).permutation(self.torus.n_nodes).reshape(-1, size)
+        alone = []
+        for number, own in enumerate(nodes):
+            partition = Partition(np.sort(own), None)
+            placed = self._traffic_of(Communication("", pattern, 1.0), partition)
+            if placed is not None:
+                model.start(number, placed.traffic)
+                alone.append(placed.alone_s)
+        changes = model.solve()
+        return float(np.mean([t * changes.get(k, 1.0) for k, t in enumerate(alone)]))
+
+
+def shape_frames(runs: Runs) -> Frames:
+    """Compute the times by shape, and on a full machine."""
+    name = "quick" if runs.quick else "full"
+    return {
+        "shapes": runs.kept(f"shapes-{name}", lambda: _by_shape(large=not runs.quick)),
+        "crowd": runs.kept(
+            f"crowd-{name}", lambda: _crowd(CROWDED_QUICK if runs.quick else CROWDED)
+        ),
+    }
+
+
+def _by_shape(*, large: bool) -> pd.DataFrame:
+    """Return the times of every pattern, size and message over those on the most compact shape."""
+    study, rows = Shapes(MACHINE), []
+    for message, nbytes in MESSAGES.items():
+        sizes = (*SIZES, LARGE) if large and nbytes == MESSAGES["2 KB"] else SIZES
+        for label, name in PATTERNS.items():
+            for size in sizes:
+                times = study.by_shape(pattern_of(name, nbytes, size), size)
+                rows += [
+                    {"message": message, "pattern": label, "nodes": size, "shape": shape,
+                     "mean": float(np.mean(own)), "least": min(own), "most": max(own)}
+                    for shape in (*SHAPES, NC) if (own := times.get(shape))
+                ]  # fmt: skip
+    return pd.DataFrame(rows)
+
+
+def _crowd(dims: Box) -> pd.DataFrame:
+    """Return times on a full machine, relative to the cube, which nobody disturbs."""
+    study, rows = Shapes(dims), []
+    for label, name in PATTERNS.items():
+        pattern = pattern_of(name, MESSAGES["2 MB"], CROWD_SIZE)
+        times = study.by_shape(pattern, CROWD_SIZE)
+        rows.append(
+            {
+                "pattern": label,
+                "worst": max(max(times.get(shape, [0.0])) for shape in SHAPES),
+                "alone": float(np.mean(times[NC])),
+                "crowd": study.crowd(pattern, CROWD_SIZE) / times[""][0],
+                "side": dims[0],
+            }
+        )
+    return pd.DataFrame(rows)
+
+
+def shape_claims(found: Frames) -> list[Claim]:
+    """Return what the draft says of shapes beside ours."""
+    table = found["shapes"].set_index(["message", "pattern", "nodes", "shape"])["mean"]
+    long_ones = table["2 MB"]
+    crowd = found["crowd"].set_index("pattern")
+    nn = long_ones["NN"]
+    boxes_nn = nn[nn.index.get_level_values("shape") != NC]
+    return [
+        Claim("V, table of 64 and 512 nodes", "communication time by shape over that of 3D-B",
+              "3D-B: 1; all else empty", "below", "filled"),
+        Claim("VI", "A2A of 64 nodes, 2 MB: 3D-UB, 2D-B, 2D-UB", "needs a compact allocation",
+              _row(long_ones, "A2A")),
+        Claim("VI", "NN, 2 MB, on any box", "a mesh serves it as well",
+              f"{boxes_nn.min():.2f}-{boxes_nn.max():.2f}"),
+        Claim("IV", "O2A of 64 nodes, 2 MB: 3D-UB, 2D-B, 2D-UB", "needs a node near to all others",
+              _row(long_ones, "O2A"), "the root's own link takes the time, whatever the shape"),
+        Claim("IV", "scattered nodes, A2A of 64, 2 MB: alone, on a full machine", "worse",
+              f"{crowd['alone']['A2A']:.2f}, {crowd['crowd']['A2A']:.2f}",
+              "an empty machine lends a job its links"),
+    ]  # fmt: skip
+
+
+def _row(times: pd.Series, pattern: str) -> str:
+    """Return the times of a pattern on 64 nodes on boxes that are no cube."""
+    own = times[pattern][SIZES[-1]]
+    return ", ".join(f"{own[shape]:.2f}" for shape in SHAPES[1:4])
+
+
+def shape_sheets(found: Frames) -> list[Sheet]:
+    """Return the draft's empty table, filled, and that of a full machine."""
+    sheets = []
+    for message, table in found["shapes"].groupby("message", sort=False):
+        rows = []
+        for (pattern, nodes), own in table.groupby(["pattern", "nodes"], sort=False):
+            known = own.set_index("shape")
+            cells = [_span(known, shape) for shape in (*SHAPES, NC)]
+            rows.append([str(pattern), f"{nodes:.0f}", *cells])
+        title = f"Communication time by shape (section V), {message} a message"
+        note = "Over the most compact shape; mean over its vectors, and from where to where."
+        heads = ["pattern", "nodes", *SHAPES, NC]
+        sheets.append(Sheet(f"shapes-{str(message)[2:].lower()}", title, heads, rows, note))
+    crowd = found["crowd"]
+    rows = [
+        [str(row["pattern"]), *(f"{row[name]:.2f}" for name in ("worst", "alone", "crowd"))]
+        for row in crowd.to_dict("records")
+    ]
+    side = f"{crowd['side'].iloc[0]:.0f}"
+    title = f"Jobs of {CROWD_SIZE} nodes on a full torus of {' x '.join([side] * 3)}"
+    heads = ["pattern", "worst box", "NC alone", "NC, all of them"]
+    note = "All on random nodes, always communicating, 2 MB a message; over the cube."
+    return [*sheets, Sheet("crowd", title, heads, rows, note)]
+
+
+def _span(known: pd.DataFrame, shape: str) -> str:
+    """Return a mean, and from where to where where they differ."""
+    if shape not in known.index:
+        return "-"
+    mean, least, most = (float(known[name][shape]) for name in ("mean", "least", "most"))
+    return f"{mean:.2f}" if most - least < _SAME else f"{mean:.2f} ({least:.2f}-{most:.2f})"
+
+
+def shape_figures(found: Frames) -> list[Drawn]:
+    """Return the times by shape: long messages of 64 nodes."""
+    table = found["shapes"]
+    own = table[(table["message"] == "2 MB") & (table["nodes"] == SIZES[-1])]
+    cube: Sequence[str] = list(dict.fromkeys(own["pattern"]))
+    said = {("3D-B", pattern): 1.0 for pattern in cube}
+    picture = bars("yang-shapes", "64 nodes, 2 MB a message, by shape",
+                   beside(long(own, "shape", "mean", "pattern"), said),
+                   Axis("time / cube", line=1.0))  # fmt: skip
+    caption = "Marks: the only values of the draft's table. NC: random nodes of an idle machine."
+    return [Drawn("shapes", picture, caption)]
