@@ -29,9 +29,9 @@ class GroupFit:
         Labels of rules that fit nearly as well: the links do not tell them apart.
     fraction, low, high : float
         Communication at injection time / ideal iteration; 90 % interval. From counters: of the
-        time in which a node could send, at full speed.
+        time in which a node could send, at full speed. From runs that do not tell it: nan.
     bytes_per_s : float
-        What one of its nodes sends, mean.
+        What one of its nodes sends, mean; nan from runs.
     slowdown : float
         Together / ideal, mean over its jobs, by which bytes were counted.
     predicted : float
@@ -164,7 +164,15 @@ class Calibration(Tabled):
 
     def _rows(self) -> list[dict[str, Any]]:
         """Return the groups."""
-        return [asdict(group) | {"others": list(group.others)} for group in self.groups]
+        return [
+            asdict(group)
+            | {
+                "others": list(group.others),
+                "fraction": _known(group.fraction),
+                "bytes_per_s": _known(group.bytes_per_s),
+            }
+            for group in self.groups
+        ]
 
     def to_dict(self) -> dict[str, Any]:
         """

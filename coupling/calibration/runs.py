@@ -292,7 +292,7 @@ def _answer(
                 runs.rules.rules[rule].label or "silent",
                 rule + 1,
                 tuple(runs.rules.rules[other].label or "silent" for other in others),
-                slope.fraction,
+                nan if slope.why else slope.fraction,
                 slope.low,
                 slope.high,
                 nan,

@@ -14,6 +14,9 @@ _FORMS = {
     "profile.toml": "toml",
     "records.txt": "bars",
     "fabric.txt": "text",
+    "site.txt": "text",
+    "ports_before.txt": "text",
+    "ports_after.txt": "text",
     "names.txt": "text",
 }
 _RECORDS = b"""JobIDRaw|JobID|State|Submit|Start|End|ElapsedRaw|NNodes|NTasks|NodeList|User|UID
@@ -27,6 +30,8 @@ _LOG = ("--topology", "topology.conf", "--sacct", "records.txt", "--at", "2024-0
 _OPTIONS = ("--draws", "--seed", "--unknown", "--routing", "--top", "--at", "--out")
 _PLACING = ("--nodes", "--pattern", "--comm-fraction", "--exclude", "--draws", "--top", "--at")
 _REPLAYING = ("--unknown", "--timezone", "--free-from", "--then", "--set", "--seeds", "--top")
+_COUNTED = ("--before", "ports_before.txt", "--after", "ports_after.txt", "--seconds", "60")
+_FITTING = ("--seconds", "--by", "--noise", "--tick", "--unknown", "--routing", "--seed", "--top")
 _CHANGES = ("--fail", "--drain", "--add-cables", "--routing", "--taper", "--move", "--draws")
 
 
@@ -44,6 +49,10 @@ def site_seeds() -> Iterator[Seed]:
     freed = ("--free-from", "2024-05-30T09:00", "--then", "scheduler.allocator=random")
     yield _seed("replay", record, 0.5, _REPLAYING)
     yield _seed("replay freed", (*record, *freed, "--seeds", "2"), 0.3, _REPLAYING)
+    counted = ("--topology", "site.txt", "--squeue", "squeue.json", *_COUNTED, *profile, "--json")
+    yield _seed("calibrate", counted, 0.3, _FITTING)
+    runs = ("--topology", "topology.conf", "--runs", "records.txt", *profile, "--json")
+    yield _seed("calibrate runs", runs, 0.3, _FITTING)
     for name, change in {
         "failure": ("--fail", "spine1", "--fail", "leaf1>spine2"),
         "drain": ("--drain", "cn[13-15]", "--taper", "3"),
@@ -60,6 +69,7 @@ def _seed(name: str, argv: tuple[str, ...], weight: float, options: tuple[str, .
     """Return a seed with the files that its command names."""
     known = {path.name: path.read_bytes() for path in _SITE.iterdir()} | fabric()
     known["records.txt"] = _RECORDS
+    known["site.txt"] = (_SITE / "fabric.txt").read_bytes()
     known["numbers.json"] = known["squeue.json"].replace(b"cn", b"n")
     files = {word: known[word] for word in argv if word in known}
     command = name.split(maxsplit=1)[0]

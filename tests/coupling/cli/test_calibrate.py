@@ -48,6 +48,30 @@ def test_profile_page_and_json_are_written(site, tmp_path):
     assert "Predicted against measured" in text
 
 
+def test_runs_tell_no_bytes_and_too_few_of_them_no_fraction(tmp_path):
+    runs, tree = tmp_path / "runs.txt", tmp_path / "topology.conf"
+    tree.write_text(
+        "SwitchName=a Nodes=n[0-3]\nSwitchName=b Nodes=n[4-7]\nSwitchName=top Switches=a,b\n"
+    )
+    runs.write_text(
+        "JobIDRaw|JobName|State|Submit|Start|End|ElapsedRaw|NNodes|NodeList\n"
+        + "".join(
+            f"{i}|own|COMPLETED|2024-05-30T0{i}:00:00|2024-05-30T0{i}:00:00|2024-05-30T0{i}:10:00"
+            "|600|2|n[3-4]\n"
+            for i in (1, 2)
+        )
+    )
+    given = ["--topology", tree, "--runs", runs]
+
+    found, shown = run(*given, "--json"), run(*given)
+
+    (group,) = json.loads(found.stdout)["groups"]
+    assert (group["told"], group["fraction"], group["bytes_per_s"]) == (False, None, None)
+    assert "too few" in group["why"]
+    (line,) = (line for line in shown.stdout.splitlines() if line.startswith("own "))
+    assert line.split()[-4:-1] == ["not", "told", "-"]
+
+
 def test_totals_come_first_and_lines_fit(site):
     found = run(*files(site), "--seconds", SECONDS, "--top", 3)
 
