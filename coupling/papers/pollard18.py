@@ -11,7 +11,6 @@ from coupling.papers.charts import Axis, bars, beside
 from coupling.papers.logs import ATLAS, THUNDER
 from coupling.papers.paper import Claim, Frames, Paper, Sheet
 from coupling.papers.pollard18_isolation import (
-    ISOLATION,
     isolation,
     isolation_claims,
     isolation_figures,
@@ -154,7 +153,7 @@ def claims(found: Frames) -> list[Claim]:
         Claim("", "the same, TO", "higher", span(oblivious, 2),
               "our scattered nodes are the lowest free ones, more compact than Cab's"),
     ]  # fmt: skip
-    rows += (isolation_claims(found) if ISOLATION in found else []) + _load_claims(found)
+    rows += isolation_claims(found) + _load_claims(found)
     table = found["summary"]
     for number, (load, said) in enumerate(PAPER_WAIT_H.items()):
         own = table[table["load"] == load]
@@ -223,8 +222,7 @@ def sheets(found: Frames) -> list[Sheet]:
         title = f"Mean wait by size, hours (Figure 10): {name}, {load}"
         rows = pivot(own, "run", "sizes", "wait_h", 2)
         result.append(Sheet(f"waits-{name}-{_file(load)}", title, heads, rows))
-    more = isolation_sheets(found) if ISOLATION in found else []
-    return [_table_1(found["summary"]), *result, *more]
+    return [_table_1(found["summary"]), *result, *isolation_sheets(found)]
 
 
 def _table_1(summary: pd.DataFrame) -> Sheet:
@@ -257,7 +255,7 @@ def figures(found: Frames) -> list[Drawn]:
                        beside(long(own, "sizes", "most", "run"), limit), Axis("hops"))  # fmt: skip
         caption = "Marks: below 2 up to 127 nodes, close to it up to 324, says the paper."
         drawn.append(Drawn(f"aph-{log}-{_file(load)}", picture, caption))
-    drawn += isolation_figures(found) if ISOLATION in found else []
+    drawn += isolation_figures(found)
     steady, makespan, wait = (_relative(found, own) for own in ("steady", "makespan_h", "wait_h"))
     for log in dict.fromkeys(found["summary"]["log"]):
         drawn += _log_figures(str(log), steady, makespan, wait)

@@ -13,7 +13,6 @@ from coupling.papers.runs import Runs
 from coupling.papers.tables import long
 from coupling.report.figures import Drawn
 
-ISOLATION = "isolation"  # the table of it; records that were made before have none
 ALL_JOBS = "all jobs"
 QUICK, FULL = 3, 15  # workloads; the paper's simulations have fifteen
 PAPER_MOST = {"Cab, 4-128, 30 % communication": 1.31}
