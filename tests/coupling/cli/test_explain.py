@@ -88,3 +88,76 @@ def test_a_result_of_an_older_version_is_told_to_be_run_again(command, experimen
 
     assert status == 2
     assert "expected waits.parquet, found none: an older version wrote the result" in err
+
+
+HAND = """
+[topology]
+kind = "fat-tree"
+radix = 4
+
+[workload]
+path = "jobs.csv"
+format = "csv"
+estimates = "runtime"
+
+[scheduler]
+allocator = "ALLOCATOR"
+OPTIONS
+
+[network]
+model = "null"
+
+[run]
+self_check = false
+"""
+PODS = ["1,0,3,10", "2,0,3,10", "3,0,3,10", "4,0,3,10"]
+ALL_BUT_FOUR = ["1,0,12,10", "2,0,16,5"]
+
+
+@pytest.mark.parametrize(
+    ("run", "job", "told"),
+    [
+        # Twelve of sixteen nodes run for 10 s, the head wants all.
+        (
+            ("first-free", "", ALL_BUT_FOUR),
+            2,
+            "10 s: fewer nodes were free than it asks for (as head of the queue), between 0 s",
+        ),
+        # Behind it a job for 6 nodes, two too many, until the head runs.
+        (
+            ("first-free", "", [*ALL_BUT_FOUR, "3,0,6,5"]),
+            3,
+            "10 s: fewer nodes were free than it asks for, between 0 s and 10 s",
+        ),
+        # Under TA jobs of 3 nodes own a pod each: four nodes are free, one in each pod.
+        (
+            ("ta", "", [*PODS, "5,0,3,10"]),
+            5,
+            "10 s: nodes were free, but isolation forbade them (as head of the queue), between 0 s",
+        ),
+        # A job of 4 nodes for 20 s fits, but the head is to have them from 10 s on.
+        (
+            ("first-free", "", [*ALL_BUT_FOUR, "3,0,4,20"]),
+            3,
+            "10 s: it would have delayed a reservation of job 2; the job in front waited since",
+        ),
+        # Two nodes a leaf: three are on two switches, and the job waits 10 s for one.
+        (
+            ("first-free", 'queue_options = {switches = "1@0:10"}', ["1,0,3,5"]),
+            1,
+            "10 s: places were free, but on more switches than it wants (as head of the queue)",
+        ),
+    ],
+    ids=["head", "nodes", "isolation", "reservation", "switches"],
+)
+def test_each_reason_is_told_in_a_case_made_by_hand(command, tmp_path, run, job, told):
+    allocator, options, rows = run
+    text = HAND.replace("ALLOCATOR", allocator).replace("OPTIONS", options)
+    (tmp_path / "hand.toml").write_text(text)
+    (tmp_path / "jobs.csv").write_text("\n".join(["id,submit_s,n_nodes,runtime_s", *rows]) + "\n")
+    assert command("run", tmp_path / "hand.toml", "--out", tmp_path / "out")[0] == 0
+
+    status, out, _ = command("explain", tmp_path / "out", "--job", job)
+
+    assert status == 0
+    assert told in " ".join(out.split())

@@ -5,6 +5,8 @@ import hashlib
 import io
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from naive import swf as naive
 
 from scheduler.errors import WorkloadError
@@ -286,6 +288,42 @@ def test_written_jobs_are_read_back_and_equal_jobs_give_equal_bytes(tmp_path):
     assert read_swf(first, processors_per_node=4).jobs == jobs
     assert first.read_bytes() == second.read_bytes()
     assert gzip.decompress(first.read_bytes()).startswith(b"; Version: 2.2\n; Note: two jobs\n1 ")
+
+
+WHO = st.integers(-1, 2**40)
+SECONDS = st.floats(0.001, 1e9, allow_nan=False, allow_infinity=False)
+
+
+@st.composite
+def workloads(draw):
+    """Return jobs by submission, the first at 0, with all that the format holds."""
+    numbers = draw(st.lists(st.integers(1, 2**53 - 1), min_size=1, max_size=8, unique=True))
+    later = draw(st.lists(SECONDS, min_size=len(numbers) - 1, max_size=len(numbers) - 1))
+    return tuple(
+        Job(
+            number,
+            submit_s,
+            draw(st.integers(1, 100_000)),
+            draw(SECONDS),
+            draw(SECONDS),
+            user=draw(WHO),
+            group=draw(WHO),
+            executable=draw(WHO),
+            queue=draw(WHO),
+        )
+        for number, submit_s in zip(numbers, [0.0, *sorted(later)], strict=True)
+    )
+
+
+@given(workloads(), st.integers(1, 128))
+@settings(max_examples=60, deadline=None)
+def test_whatever_jobs_are_written_the_same_are_read_back(tmp_path_factory, jobs, per_node):
+    """Number by number: no digit of a time is lost, and nothing moves to another field."""
+    path = tmp_path_factory.getbasetemp() / "jobs.swf"
+
+    write_swf(path, jobs, processors_per_node=per_node)
+
+    assert read_swf(path, processors_per_node=per_node).jobs == jobs
 
 
 def test_the_first_line_that_is_no_swf_is_named(log):
