@@ -115,10 +115,7 @@ class Geometry:
     @property
     def in_parts(self) -> bool:
         """Whether some nodes of a tree that is not regular share no switch, however high."""
-        found = self.hierarchy
-        if found is None:
-            return False
-        return bool(found.leaf.min(initial=0) < 0 or found.level.min(initial=1) < 0)
+        return self.hierarchy is not None and self.hierarchy.in_parts
 
     def sizes(self) -> list[int]:
         """

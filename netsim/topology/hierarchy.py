@@ -43,6 +43,11 @@ class Hierarchy:
         np.fill_diagonal(found, 1)
         return found
 
+    @cached_property
+    def in_parts(self) -> bool:
+        """Whether some nodes share no switch, however high."""
+        return bool(self.leaf.min(initial=0) < 0 or self.level.min(initial=1) < 0)
+
 
 @lru_cache(maxsize=8)
 def hierarchy_of(fabric: Topology) -> Hierarchy | None:
@@ -59,6 +64,17 @@ def hierarchy_of(fabric: Topology) -> Hierarchy | None:
 
     A switch with nodes that lies between others, as a spine with hosts, is both: a leaf, and a
     switch that has others below it. It has cables to more switches with nodes than those have.
+
+    Examples
+    --------
+    Leaves s0 and s1 have a switch above both, which a third switch joins to leaf s4.
+
+    >>> import networkx as nx
+    >>> from netsim import from_networkx
+    >>> graph = nx.Graph([("s0", "low"), ("s1", "low"), ("low", "top"), ("s4", "top")])
+    >>> graph.add_edges_from((f"n{i}", leaf) for i, leaf in enumerate(["s0", "s1", "s4"]))
+    >>> hierarchy_of(from_networkx(graph)).level.tolist()
+    [[1, 2, 3], [2, 1, 3], [3, 3, 1]]
     """
     joined = np.flatnonzero(links_in_service(fabric))
     tail, head = fabric.link_tail[joined], fabric.link_head[joined]
