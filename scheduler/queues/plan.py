@@ -3,6 +3,8 @@
 from bisect import bisect_left
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
+from operator import and_
 
 from scheduler.allocation import Allocation
 from scheduler.cluster import Cluster
@@ -116,21 +118,28 @@ class FreeNodes:
         Iterate over the instants from which so many nodes are free for so long.
 
         Yields: in seconds, ascending; instants are those at which something changes.
+
+        What all steps of a window have free is kept as a queue of two stacks: a step is looked at
+        twice however many windows it lies in.
         """
-        times, free = self._times, self._free
-        first = 0
-        while first < len(times) and times[first] < before_s:
-            if times[first] not in self._gains:
-                first += 1
-                continue
-            until_s, left, step = times[first] + length_s, free[first], first + 1
-            while step < len(times) and times[step] < until_s and left.bit_count() >= n_nodes:
-                left &= free[step]
-                step += 1
-            if left.bit_count() >= n_nodes:
-                yield times[first]
-            narrow = free[step - 1].bit_count() < n_nodes
-            first = step if narrow else first + 1  # no earlier start gets past a narrow step
+        times, free, gains = self._times, self._free, self._gains
+        shared: list[
+            int
+        ] = []  # free from each step on up to where the stack was filled, last first
+        later, end = -1, 0  # free in the steps of the window after those
+        for first, time_s in enumerate(times):
+            if time_s >= before_s:
+                return
+            until_s = time_s + length_s
+            while end < len(times) and (end <= first or times[end] < until_s):
+                later &= free[end]
+                end += 1
+            if not shared:
+                shared = list(accumulate(reversed(free[first:end]), and_))
+                later = -1
+            left = shared.pop() & later
+            if left.bit_count() >= n_nodes and time_s in gains:
+                yield time_s
 
 
 class Plan:

@@ -209,6 +209,7 @@ class Examined(Easy):
                 continue  # came within reach after the pass
             policy, other = deepcopy(state)
             other.allocator = OneFree(other.allocator, waiting.id)
+            policy._watch = None  # it knows what the other allocator refused
             with patch("scheduler.queues.easy.Attempts", EveryTime):
                 policy.select(other)
             starts = waiting.id in other.cluster.running
