@@ -9,7 +9,7 @@ import numpy as np
 from coupling.calibration.design import Design
 from coupling.calibration.fit import HUBER, Fit, choose, deviations, fit
 from coupling.calibration.ports import Measured
-from coupling.site.load import Loads
+from coupling.site.load import Load, Loads
 from coupling.site.scene import Scene, Sent
 from coupling.site.solve import solve
 from netsim.arrays import Bools, Floats
@@ -18,9 +18,10 @@ from scheduler.workload.profile import LEAST_FRACTION
 
 DRAWS = 200
 """Fits to redrawn residuals, for the intervals."""
-_TURNS = 20  # slowdown and fraction in turn
-_CLOSE = 1e-4
+_TURNS, _FEW_TURNS = 12, 7  # slowdown and fraction in turn; where others are near
+_CLOSE = 5e-4
 _CHOICES = 4
+_DRAWN = 2  # random patterns of each job, by which slowdowns are modelled
 _MOST_TRIED = 16  # states with another rule of a group
 _SURE = 3.84  # chi-square of one degree of freedom at 95 %
 _NEAR = 4.0  # times as far may come near once fractions and slowdowns have settled
@@ -61,6 +62,7 @@ class Work:
         self.waited = slowed_by_waiting(scene, ports)
         self.silent_ports = not self.waited and _counting(scene, ports).any()
         self.others: list[tuple[int, ...]] = []
+        self._known_loads: Mapping[tuple[int, object], Load | None] = {}  # routes take longest
         best = self._settled(self._chosen(self.waited), self.waited)
         for _ in range(_CHOICES):
             before, best = best, self._settled(self._chosen(best.slowdown), best.slowdown)
@@ -70,7 +72,7 @@ class Work:
         best = min(tried, key=lambda state: state.loss)
         scale = best.fit.noise**2
         alike = [state for state in tried if state.loss - best.loss < _SURE * scale]
-        self._tell(best, alike)
+        self._tell(self._settled(best.rule, best.slowdown), alike)
 
     def _tell(self, best: State, alike: Sequence[State]) -> None:
         """Write down the best state; intervals cover all that are as good."""
@@ -114,7 +116,7 @@ class Work:
                 if len(tried) > _MOST_TRIED:
                     return tried
                 rule = (*best.rule[:at], other, *best.rule[at + 1 :])
-                state = self._settled(rule, best.slowdown)
+                state = self._settled(rule, best.slowdown, _FEW_TURNS)
                 tried.append(state)
                 if state.loss < best.loss:
                     best = state
@@ -138,11 +140,13 @@ class Work:
         ]
         return tuple(group.rules[at] for group, at in zip(design.groups, chosen, strict=True))
 
-    def _settled(self, rule: tuple[int, ...], slowdown: Mapping[int, float]) -> State:
+    def _settled(
+        self, rule: tuple[int, ...], slowdown: Mapping[int, float], turns: int = _TURNS
+    ) -> State:
         """Let fractions and slowdowns agree under given rules."""
         found: Fit | None = None
         predicted: Mapping[int, float] = {}
-        for _ in range(_TURNS):
+        for _ in range(turns):
             before, found = found, self._fitted(rule, slowdown, 0)
             if before is not None and np.allclose(before.fraction, found.fraction, atol=_CLOSE):
                 break
@@ -182,7 +186,7 @@ class Work:
                 demand = self.design.demand.get((job, rule))
                 if demand is not None:
                     kinds[job] = demand.patterns, value
-        n_draws = max((len(patterns) for patterns, _ in kinds.values()), default=1)
+        n_draws = min(max((len(patterns) for patterns, _ in kinds.values()), default=1), _DRAWN)
         draws = tuple(
             {
                 job: Sent(patterns[draw % len(patterns)], value)
@@ -191,7 +195,10 @@ class Work:
             for draw in range(n_draws)
         )
         scene = replace(self.scene, draws=draws)
-        mean = solve(scene, Loads(scene)).slowdown.mean(axis=0).tolist()
+        loads = Loads(scene)
+        loads.keep(self._known_loads)
+        mean = solve(scene, loads).slowdown.mean(axis=0).tolist()
+        self._known_loads = loads.known
         return {job.number: slow for job, slow in zip(scene.jobs, mean, strict=True)}
 
 
