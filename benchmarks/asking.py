@@ -1,6 +1,7 @@
 """What commands are asked for: a typing mistake or --help ends them before they measure."""
 
 from argparse import ArgumentParser, ArgumentTypeError
+from collections.abc import Callable
 from pathlib import Path
 
 
@@ -9,11 +10,11 @@ def nothing(doc: str) -> None:
     _parser(doc).parse_args()
 
 
-def count(doc: str, name: str, default: int) -> int:
-    """Return a number from 1, or the default where none is given."""
+def count(doc: str, name: str, default: int, *, least: int = 1) -> int:
+    """Return a number from 1, or from another, or the default where none is given."""
     parser = _parser(doc)
     parser.add_argument(
-        "count", metavar=name, nargs="?", type=_from_1, default=default, help=f"({default})"
+        "count", metavar=name, nargs="?", type=_from(least), default=default, help=f"({default})"
     )
     found: int = parser.parse_args().count
     return found
@@ -32,11 +33,15 @@ def _parser(doc: str) -> ArgumentParser:
     return ArgumentParser(description=doc.strip().partition("\n")[0])
 
 
-def _from_1(text: str) -> int:
-    """Return a number from 1."""
-    if not text.isdecimal() or int(text) < 1:
-        raise ArgumentTypeError(f"expected a whole number from 1, got {text!r}")
-    return int(text)
+def _from(least: int) -> Callable[[str], int]:
+    """Return a reader of whole numbers from `least`."""
+
+    def read(text: str) -> int:
+        if not text.isdecimal() or int(text) < least:
+            raise ArgumentTypeError(f"expected a whole number from {least}, got {text!r}")
+        return int(text)
+
+    return read
 
 
 def _folder(text: str) -> Path:

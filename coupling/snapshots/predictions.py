@@ -255,6 +255,7 @@ class _Exact:
             fairness=self._snapshot.fairness,
             start_s={job: self._jobs[job].start_s for job in order},
             iterations={job: self._iterations[job] for job in order} if self._iterations else None,
+            buffer_bytes=topology.buffer_bytes,
         )
         return {
             job: Prediction(own.alone_s, own.interference, -1, own.end_s)

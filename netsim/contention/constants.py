@@ -52,9 +52,10 @@ class JobConstants:
 
     With C the capacity of a channel, all for the job alone, in seconds where it is a time:
     B = bytes / C is the drain time; a flow that opens together with k - 1 others of its
-    sender has weight w = 1 / k; m is the sum of w; q the number of senders; G the w-mean of
-    the drain times of the flows' injection links; e the latest end of a flow, where a flow
-    ends after the largest B on its path; E the integral of the weights until the flows end;
+    sender has weight w = k^-c, with c from `netsim.contention.link_kernels.weight_exponent`, 1
+    where no buffer is stated; m is the sum of w; q the number of senders; G the w-mean of the
+    drain times of the flows' injection links; e the latest end of a flow, where a flow ends
+    after the largest B on its path; E the integral of the weights until the flows end;
     w = buffer / C the longest wait of a packet behind those of others. A link that takes no
     longer than the limit min(e, tau - w) makes no step longer and no flow linger.
 

@@ -11,6 +11,7 @@ from numba import boolean, float64, from_dtype, int64, njit, types, void
 
 from netsim.arrays import Floats, Ints, Table
 from netsim.contention.columns import ENTRY, RECORD, STEP
+from netsim.contention.link_kernels import divisor, weight_exponent
 
 # lists that are only read
 _INTS, _FLOATS = (
@@ -178,6 +179,7 @@ def _weigh(
     entries: Table,
     finish_s: Floats,
     order: Ints,
+    buffer_bytes: float,
 ) -> None:
     """Add up what the flows in ``order[first:end]``, sender by sender, weigh: m, q, m G, e, E."""
     i = first
@@ -188,12 +190,16 @@ def _weigh(
         scratch.opened[who] = 0
         if group_end - i > 1:
             _sort_by_key(order, i, group_end, finish_s)
-        weight = 1.0 / (group_end - i)
+        sent = 0.0
+        for place in range(i, group_end):
+            sent += flows.nbytes[order[place]]
+        exponent = weight_exponent(sent / (group_end - i), buffer_bytes)
+        weight = 1.0 / divisor(group_end - i, exponent)
         presence_s = 0.0  # integral of the weight of the flows still open
         before_s = 0.0
         for place in range(i, group_end):
             f = order[place]
-            presence_s += (finish_s[f] - before_s) / (group_end - place)
+            presence_s += (finish_s[f] - before_s) / divisor(group_end - place, exponent)
             before_s = finish_s[f]
             own_s = entries[places.of_hop[flows.indptr[f]]].drain_s
             for hop in range(flows.indptr[f], flows.indptr[f + 1]):
@@ -327,7 +333,18 @@ def job_constants(
         end = _finish(
             first, last, per_flow, flows, fabric, scratch, places, entries, finish_s, order
         )
-        _weigh(first, end, per_flow, flows, scratch, places, entries, finish_s, order)
+        _weigh(
+            first,
+            end,
+            per_flow,
+            flows,
+            scratch,
+            places,
+            entries,
+            finish_s,
+            order,
+            fabric.buffer_bytes,
+        )
         for k in range(base, n_entries):
             entry = entries[k]
             entry.feed_s /= entry.weight

@@ -7,6 +7,45 @@ Import through `netsim.kernelcache`.
 from numba import njit
 
 BUNCHING = 0.2  # share of the time in which the others' use of a link comes all at once
+WINDOWS = 2.0  # buffers that a message fills before its sender's others wait for it
+HELD = 0.25  # what the exponent of the weight loses where messages are much longer
+
+
+@njit("float64(float64, float64)", cache=True, error_model="numpy")
+def weight_exponent(message_bytes: float, buffer_bytes: float) -> float:
+    """
+    Return c of the weight o^-c that a flow has on links, where its sender has o open flows.
+
+    Parameters
+    ----------
+    message_bytes : float
+        Bytes of a message of the sender, mean over those that it opens in the step.
+    buffer_bytes : float
+        Buffer of a port; 0 where none is stated.
+
+    Returns
+    -------
+    float
+        From 3/4 to 1; 1 without a stated buffer.
+
+    Notes
+    -----
+    A network card takes its open messages in turn, so a flow offers 1/o of a link, and weighs that
+    as long as the others go on. Packets that wait for a link keep their places in the card's
+    window: once a window is full of them, the others go no faster than the flow that is held up,
+    and that has the whole window, as a lone flow has: weight 1 if it is the only one, 1/o if all
+    are held up alike. So long messages weigh something between the two, short ones never fill a
+    window. Both constants are fitted (docs/model.md names the cases).
+    """
+    if buffer_bytes <= 0.0:
+        return 1.0
+    return 1.0 - HELD * max(0.0, 1.0 - WINDOWS * buffer_bytes / message_bytes)
+
+
+@njit("float64(int64, float64)", cache=True, error_model="numpy")
+def divisor(n_open: int, exponent: float) -> float:
+    """Return o^c, by which a flow's weight of 1 is divided, to the bit where c is 1."""
+    return float(n_open) if exponent == 1.0 else n_open**exponent
 
 
 @njit("boolean(float64, float64, float64, float64, float64)", cache=True)

@@ -4,7 +4,7 @@ from collections import defaultdict
 from itertools import pairwise
 
 
-def constants(step, capacity, *, per_flow=False):
+def constants(step, capacity, *, per_flow=False, buffer=0.0):
     """
     Return tau, lam and per link (B, m, q, G, e, E) of one step.
 
@@ -20,27 +20,39 @@ def constants(step, capacity, *, per_flow=False):
         for link in links:
             drain[link] += nbytes / capacity[link]
     opened = defaultdict(list)  # end times of the flows that each sender opens
+    sizes = defaultdict(list)
+    for sender, nbytes, _ in flows:
+        sizes[sender].append(nbytes)
+    power = {s: exponent(sum(b) / len(b), buffer) for s, b in sizes.items()}
     ends = [max(drain[link] for link in links) for _, _, links in flows]
     for (sender, _, _), end in zip(flows, ends, strict=True):
         opened[sender].append(end)
     table = {}
     for link, own in drain.items():
         on = [(f, end) for f, end in zip(flows, ends, strict=True) if link in f[2]]
-        m = sum(1 / len(opened[sender]) for (sender, _, _), _ in on)
+        weight = {sender: len(opened[sender]) ** -power[sender] for (sender, _, _), _ in on}
+        m = sum(weight[sender] for (sender, _, _), _ in on)
         q = len({sender for (sender, _, _), _ in on})
-        g = sum(drain[links[0]] / len(opened[sender]) for (sender, _, links), _ in on) / m
-        presence = sum(_presence(opened[sender], end) for (sender, _, _), end in on)
+        g = sum(drain[links[0]] * weight[sender] for (sender, _, links), _ in on) / m
+        presence = sum(_presence(opened[s], end, power[s]) for (s, _, _), end in on)
         table[link] = (own, m, q, g, max(end for _, end in on), presence)
     tau = max(drain.values(), default=0.0)
     lam = max((latency for _, _, links, latency in step if links), default=0.0)
     return tau, lam, table
 
 
-def _presence(ends, until):
-    """Integrate 1 / (flows still open) from 0 to `until`."""
+def exponent(message, buffer):
+    """Return c: flows of a sender with o open ones weigh o^-c."""
+    if buffer == 0:
+        return 1
+    return 1 - 0.25 * max(0, 1 - 2 * buffer / message)
+
+
+def _presence(ends, until, power=1):
+    """Integrate (flows still open)^-power from 0 to `until`."""
     points = sorted({0.0, *ends, until})
     return sum(
-        (high - low) / sum(end >= high for end in ends)
+        (high - low) / sum(end >= high for end in ends) ** power
         for low, high in pairwise(points)
         if high <= until
     )
@@ -64,7 +76,7 @@ def slowdowns(
     is in each state, None for time-averaged neighbours. `buffer` bytes of a port make the last
     packet of a step wait up to buffer / capacity.
     """
-    states = [_State(steps, c, capacity, per_flow) for steps, c in jobs]
+    states = [_State(steps, c, capacity, per_flow, buffer) for steps, c in jobs]
     waits = [buffer / c for c in capacity]
     for _ in range(sweeps):
         before = [state.slowdown() for state in states]
@@ -79,7 +91,7 @@ def slowdowns(
 
 def read_slowdowns(jobs, capacity, cells, *, buffer=0.0, damping=0.25, sweeps=3000):
     """Return slowdowns if steps met, by states, what time-averaged neighbours have settled at."""
-    states = [_State(steps, c, capacity, False) for steps, c in jobs]
+    states = [_State(steps, c, capacity, False, buffer) for steps, c in jobs]
     waits = [buffer / c for c in capacity]
     for _ in range(sweeps):
         for state, steps in zip(states, _sweep(states, None, True, waits), strict=True):
@@ -106,8 +118,8 @@ def _sweep(states, cells, lingering, waits):
 class _State:
     """Constants, stretches g and link times y of one job."""
 
-    def __init__(self, steps, compute, capacity, per_flow):
-        self.steps = [constants(step, capacity, per_flow=per_flow) for step in steps]
+    def __init__(self, steps, compute, capacity, per_flow, buffer):
+        self.steps = [constants(s, capacity, per_flow=per_flow, buffer=buffer) for s in steps]
         self.alone = [tau + lam for tau, lam, _ in self.steps]
         self.compute = compute
         self.period = compute + sum(self.alone)

@@ -46,8 +46,12 @@ class NaiveJob:
             self.wake = self.arrival
 
 
-def simulate(jobs, capacity, channel=None, *, per_sender, until):
-    """Run jobs until ``until(jobs)`` is true; it is asked after each event and may retire jobs."""
+def simulate(jobs, capacity, channel=None, *, per_sender, until, buffer=0):
+    """
+    Run jobs until ``until(jobs)`` is true; it is asked after each event and may retire jobs.
+
+    `buffer`: bytes of a port; flows of longer messages give way less than 1 / (flows open).
+    """
     now = Fraction(0)
     while True:
         for job in jobs:
@@ -57,7 +61,10 @@ def simulate(jobs, capacity, channel=None, *, per_sender, until):
         flows = [(job, f) for job in jobs if not job.gone for f in job.left]
         rows = [job.steps[job.step - 1][f] for job, f in flows]
         senders = [row[0] for row in rows]
-        weights = [Fraction(1, senders.count(s)) if per_sender else Fraction(1) for s in senders]
+        weights = [Fraction(1) for _ in senders]
+        if per_sender:
+            powers = [_exponent(job, s, buffer) for (job, _), s in zip(flows, senders, strict=True)]
+            weights = [_weight(senders.count(s), c) for s, c in zip(senders, powers, strict=True)]
         rates = max_min_rates([row[1] for row in rows], capacity, weights, channel)
         waits = [job.wake - now for job in jobs if job.wake is not None and not job.gone]
         ends = [job.left[f] / rate for (job, f), rate in zip(flows, rates, strict=True)]
@@ -67,6 +74,17 @@ def simulate(jobs, capacity, channel=None, *, per_sender, until):
             job.left[f] -= rate * step
             if job.left[f] == 0:
                 job.end_flow(f, now)
+
+
+def _weight(n_open, exponent):
+    """Return n_open^-exponent as a fraction."""
+    return Fraction(1, n_open) if exponent == 1 else Fraction(n_open**-exponent)
+
+
+def _exponent(job, sender, buffer):
+    """Return c: flows of a sender with o open ones weigh o^-c, by its messages of this step."""
+    sizes = [row[2] for row in job.steps[job.step - 1] if row[0] == sender and row[1]]
+    return 1 - 0.25 * max(0, 1 - 2 * buffer * len(sizes) / sum(sizes)) if buffer else 1
 
 
 def finish_times(lists, senders, nbytes, capacity, channel=None, *, per_sender):

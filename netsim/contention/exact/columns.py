@@ -21,6 +21,7 @@ FLOW = np.dtype(
         ("first_entry", np.int64),
         ("sender_entry", np.int64),
         ("weight", np.float64),
+        ("exponent", np.float64),  # weight = (flows open at the sender) ** -exponent
         ("level", np.float64),  # rate / weight
         ("bottleneck", np.int64),  # channel that holds the flow; -1: new, released or re-weighted
         ("rate", np.float64),  # bytes per second

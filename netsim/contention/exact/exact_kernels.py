@@ -15,6 +15,7 @@ from netsim.contention.exact.reshare_kernels import (
     reshare,
     vacate,
 )
+from netsim.contention.link_kernels import divisor, weight_exponent
 from netsim.flows.maxmin_kernels import Heap, heap_remove, heap_set, new_heap
 
 _INTS = types.Array(int64, 1, "C", readonly=True)
@@ -154,17 +155,39 @@ def _start_step(
 def _reweigh(
     senders: Senders, flows: Table, entries: Table, seats: Table, lists: Table, dirty: Heap
 ) -> None:
-    """Weigh the flows of the listed senders anew, 1 / (flows open), and forget the list."""
+    """Weigh the flows of the listed senders anew, by how many are open, and forget the list."""
     for i in range(senders.size[0]):
         senders.marked[senders.listed[i]] = False
         sender = lists[senders.listed[i]]
         for seat in range(sender.first, sender.first + sender.length):
             number = seats[seat].flow
-            share, old = 1.0 / sender.length, flows[number].weight
+            share = 1.0 / divisor(sender.length, flows[number].exponent)
+            old = flows[number].weight
             flows[number].weight = share
             if flows[number].bottleneck >= 0 and old != share:
                 loosen(number, flows, entries, lists, dirty)
     senders.size[0] = 0
+
+
+@njit(cache=True, error_model="numpy")
+def _set_exponents(
+    plan: Plan, buffer_bytes: float, flows: Table, entries: Table, lists: Table
+) -> None:
+    """Say how much the flows of a sender give way to each other, step by step."""
+    sent, opened = np.zeros(lists.size), np.zeros(lists.size)
+    for step in range(plan.step_first.size - 1):
+        for again in range(2):
+            for number in range(plan.step_first[step], plan.step_first[step + 1]):
+                sender = entries[flows[number].sender_entry].list
+                if again:
+                    mean = sent[sender] / opened[sender]
+                    flows[number].exponent = weight_exponent(mean, buffer_bytes)
+                else:
+                    sent[sender] += plan.nbytes[number]
+                    opened[sender] += 1.0
+        for number in range(plan.step_first[step], plan.step_first[step + 1]):
+            sender = entries[flows[number].sender_entry].list
+            sent[sender] = opened[sender] = 0.0
 
 
 @njit(cache=True)
@@ -196,6 +219,7 @@ def _set_rates(now: float, done: Ints, n_done: int, flows: Table, clock: Heap) -
         _INTS,
         boolean,
         boolean,
+        float64,
     ),
     cache=True,
 )
@@ -212,6 +236,7 @@ def simulate(
     need: Ints,
     persist: bool,
     per_sender: bool,
+    buffer_bytes: float,
 ) -> tuple[Table, Table]:
     """
     Run jobs that compute, then go through their steps, again and again.
@@ -219,8 +244,9 @@ def simulate(
     Flow f crosses the channels ``list_of[indptr[f]:indptr[f + 1] - 1]`` of the C there are; the
     last entry of its row is C + its sender. Step s has the flows from step_first[s], job j the
     steps from job_first[j]; no step is empty, and every flow crosses a channel. Job j makes
-    need[j] iterations; with `persist` all go on until the last has made its own. Returns the
-    tables of jobs and flows.
+    need[j] iterations; with `persist` all go on until the last has made its own. Messages that are
+    long beside `buffer_bytes` give way to each other as `weight_exponent` says. Returns the tables
+    of jobs and flows.
     """
     flows, entries, seats, lists = new_tables(indptr, list_of, capacity)
     n_flows, n_jobs = nbytes.size, compute_s.size
@@ -237,6 +263,7 @@ def simulate(
     dirty = new_heap(2 * capacity.size)  # channels to look at, channels to release
     done = np.empty(n_flows, dtype=np.int64)
     clock = new_heap(n_flows + n_jobs)  # a flow's end; a job's next step
+    _set_exponents(plan, buffer_bytes, flows, entries, lists)
     jobs = np.zeros(n_jobs, JOB)
     for job in range(n_jobs):
         jobs[job].at = job_first[job] - 1

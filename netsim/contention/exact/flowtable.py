@@ -127,12 +127,14 @@ def run(
     *,
     persist: bool,
     per_sender: bool,
+    buffer_bytes: float = 0.0,
 ) -> Run:
     """
     Simulate the jobs of a table.
 
     `iterations`: iterations that each job makes, at least 1. `per_sender`: whether flows weigh 1 /
-    (flows open at their sender now) instead of 1. Result: times since time 0.
+    (flows open at their sender now) instead of 1; with `buffer_bytes` of a port, to the power of
+    `netsim.contention.link_kernels.weight_exponent`. Result: times since time 0.
     """
     kernels = load_kernels("netsim.contention.exact.exact_kernels", "exact simulation", seconds=10)
     jobs, flows = kernels.simulate(
@@ -148,6 +150,7 @@ def run(
         np.array(iterations, dtype=np.int64),
         persist,
         per_sender,
+        buffer_bytes,
     )
     return Run(
         jobs["first_end_s"],

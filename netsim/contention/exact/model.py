@@ -36,7 +36,12 @@ def exact(topology: Topology, *, fairness: str, seed: int = 0) -> Recomputed[Tra
             for job, own in jobs.items()
         }
         times = simulate_jobs(
-            jobs, topology.capacity, topology.channel, fairness=fairness, start_s=start_s
+            jobs,
+            topology.capacity,
+            topology.channel,
+            fairness=fairness,
+            start_s=start_s,
+            buffer_bytes=topology.buffer_bytes,
         )
         interference = {job: own.interference for job, own in times.items()}
         return ColdSolution(interference, dict.fromkeys(jobs, -1))

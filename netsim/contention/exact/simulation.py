@@ -63,6 +63,7 @@ def simulate_jobs(
     start_s: Mapping[int, float] | None = None,
     iterations: Mapping[int, int] | None = None,
     slowest_does: int = SLOWEST_DOES,
+    buffer_bytes: float = 0.0,
 ) -> dict[int, JobTimes]:
     """
     Simulate iterating jobs, rates re-shared at every start and end of a flow.
@@ -78,7 +79,9 @@ def simulate_jobs(
     iterations of each job, after which it leaves. Absent: jobs go on until the slowest of those
     that share channels, directly or through others, has done `slowest_does`; `together_s` is the
     mean of the iterations completed by then, without the first. `slowest_does`: iterations of the
-    slowest job, at least 2; less is cheaper and noisier. Result: in the order of `traffic`.
+    slowest job, at least 2; less is cheaper and noisier. `buffer_bytes`: of a port, 0 where none is
+    stated; flows whose messages are longer weigh more than 1 / (flows open) (docs/model.md).
+    Result: in the order of `traffic`.
 
     With latency 0 and per-flow fairness this is SimGrid's model CM02 without cross traffic.
     Jobs that share no channel are simulated apart, which changes nobody.
@@ -91,7 +94,7 @@ def simulate_jobs(
     jobs = {}
     for job, whole in traffic.items():
         own = outside_nodes(whole)
-        alone_s = _alone_s(own, capacity, channel, per_sender=per_sender)
+        alone_s = _alone_s(own, capacity, channel, per_sender, buffer_bytes)
         jobs[job] = _Job(own, alone_s, starts[job], iterations[job] if iterations else None)
     times = {job: placed.undisturbed() for job, placed in jobs.items()}
     talking = [job for job, placed in jobs.items() if placed.own.step.size]
@@ -100,7 +103,12 @@ def simulate_jobs(
         for group in _groups_that_meet(table, per_sender=per_sender):
             names = [talking[member] for member in group]
             together = _together(
-                [jobs[name] for name in names], capacity, channel, per_sender, slowest_does
+                [jobs[name] for name in names],
+                capacity,
+                channel,
+                slowest_does,
+                per_sender=per_sender,
+                buffer_bytes=buffer_bytes,
             )
             times.update(zip(names, together, strict=True))
     return times
@@ -124,12 +132,22 @@ def check_names(
         raise ContentionError("iterations must be at least 1 for every job.")
 
 
-def _alone_s(own: Traffic, capacity: Floats, channel: Ints | None, *, per_sender: bool) -> float:
+def _alone_s(
+    own: Traffic, capacity: Floats, channel: Ints | None, per_sender: bool, buffer_bytes: float
+) -> float:
     """Return the seconds of an iteration without others."""
     if not own.step.size:
         return own.compute_s
     table = flow_table([own], capacity, channel)
-    result = run(table, [own.compute_s], [0.0], [1], persist=False, per_sender=per_sender)
+    result = run(
+        table,
+        [own.compute_s],
+        [0.0],
+        [1],
+        persist=False,
+        per_sender=per_sender,
+        buffer_bytes=buffer_bytes,
+    )
     return float(result.last_end_s[0])
 
 
@@ -155,8 +173,10 @@ def _together(
     jobs: Sequence[_Job],
     capacity: Floats,
     channel: Ints | None,
-    per_sender: bool,
     slowest_does: int,
+    *,
+    per_sender: bool,
+    buffer_bytes: float,
 ) -> list[JobTimes]:
     """Simulate jobs that meet."""
     table = flow_table([job.own for job in jobs], capacity, channel)
@@ -170,6 +190,7 @@ def _together(
         [slowest_does if job.need is None else job.need for job in jobs],
         persist=persist,
         per_sender=per_sender,
+        buffer_bytes=buffer_bytes,
     )
     times = []
     for job, first, last, count in zip(

@@ -197,6 +197,26 @@ def test_ends_equal_exact_fractions_solved_anew_at_each_event(machine, per_sende
         assert times[i].end_s == pytest.approx(float(expected), rel=1e-9)
 
 
+@pytest.mark.parametrize(("buffer", "share"), [(0.0, 1 / 16), (1.0, 2**-3.5), (2.0, 1 / 16)])
+def test_a_held_up_flow_of_long_messages_weighs_more_by_hand(buffer, share):
+    """
+    One of 16 flows meets a rival, the others go on.
+
+    Messages of 4 buffers weigh 16^-(7/8), of two buffers and less 16^-1. When the others have
+    ended, the flow and its rival share evenly.
+    """
+    sixteen = [(0, [0, 1] if flow == 0 else [0], 4.0, 0.0) for flow in range(16)]
+    jobs = {0: traffic_of([sixteen], 2), 1: traffic_of([[(1, [1], 100.0, 0.0)]], 2)}
+
+    times = simulate_jobs(
+        jobs, np.array([64.0, 9 / 8]), iterations={0: 1, 1: 1}, buffer_bytes=buffer
+    )
+
+    held = 9 / 8 * share / (1 + share)
+    others_end_s = 4 * 15 / (64 - held)
+    assert times[0].end_s == pytest.approx(others_end_s + (4 - held * others_end_s) / (9 / 16))
+
+
 LINK = np.array([10.0])
 LONG = traffic_of([[(0, [0], 20.0, 0.0)]], 1, compute_s=1.0)  # alone 1 + 2 s
 SHORT = traffic_of([[(1, [0], 10.0, 0.0)]], 1, compute_s=1.0)  # alone 1 + 1 s
