@@ -47,6 +47,9 @@ async ([from, to]) => {
 """
 
 
+SETTLED = "() => !document.getElementById('panel').innerText.includes('Working it out')"
+
+
 def main() -> None:
     """Measure, or take pictures."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.explorer", description=__doc__)
@@ -148,12 +151,12 @@ def take_pictures(result: Path, folder: Path, address: str) -> None:
     with chromium() as browser, viewed(result) as (_, where, _):
         for name, (size, scheme) in LOOKS.items():
             page, _ = opened(browser, f"{where}#{address}", size, scheme)
+            page.wait_for_function(SETTLED)
             page.wait_for_timeout(1500)
             path = folder / f"explorer-{name}.png"
             page.screenshot(path=path, full_page=name == "400")
-            Image.open(path).convert("P", palette=Image.Palette.ADAPTIVE, colors=128).save(
-                path, optimize=True
-            )
+            few = Image.open(path).convert("RGB").quantize(256, Image.Quantize.FASTOCTREE)
+            few.save(path, optimize=True)
             print(f"{path} is written.")
 
 

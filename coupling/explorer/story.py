@@ -22,6 +22,7 @@ MOST = 12
 """Victims, culprits, cables that a list names."""
 _MOST_LISTED = 60  # users of a link
 _APART = 0.001  # of its run: how far what a job lost, worked out, may be from the result
+_REASONS = 4  # of waiting that are told, the longest
 _HOT = 5  # busiest times of a cable
 _LONG = 600  # letters of a list of nodes
 
@@ -176,16 +177,20 @@ def _known(found: Any) -> Mapping[str, Any]:  # noqa: ANN401 (an answer, or none
 
 
 def _waited(run: Run, address: Address, job: int) -> list[list[Cell]]:
-    """Return why a job waited, in the words of explain."""
+    """Return why a job waited, in the words of explain, the longest first."""
     if run.waits is None:
         return []
-    rows = []
-    for row in waited(run.waits, job):
+    rows, found = [], waited(run.waits, job)
+    for row in found[:_REASONS]:
         holder, words = row["holder"], why(row, job)
         leads = holder is not None and holder != job and holder in run.row
         when = f"{words}, between {duration(row['first_s'])} and {duration(row['last_s'])}"
         cell = Cell(when, to_job(address, str(holder)).href if leads else "")
         rows.append([Cell(duration(row["wait_s"])), cell])
+    rest_s = sum(row["wait_s"] for row in found[_REASONS:])
+    if rest_s > 0:
+        words = f"{len(found) - _REASONS} reasons more: fabricsim explain tells all"
+        rows.append([Cell(duration(rest_s)), Cell(words)])
     return rows
 
 
@@ -200,7 +205,6 @@ def _life(exhibit: Exhibit, run: Run, address: Address, row: int, told: Told) ->
     rows = [
         [
             Cell(duration(own.begin_s), f"#{replaced(address, {'at_s': own.begin_s}).written()}"),
-            Cell(duration(own.end_s - own.begin_s)),
             Cell(ratio(own.interference * found.placement_factor)),
             to_cable(address, own.cable) if own.cable else Cell("-"),
             to_job(address, str(next(iter(own.culprits)))) if own.culprits else Cell("-"),
