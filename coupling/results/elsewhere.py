@@ -2,6 +2,7 @@
 
 import csv
 import io
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import inf, isfinite
@@ -48,6 +49,7 @@ _FOLLOW = {
 }
 _ROUNDED = 1e-4  # of a time, as other programs write it
 _LEAST_S = 0.01
+_PLAIN = re.compile(r"[0-9.eE+-]+")  # what other programs write; Python takes more for numbers
 _DIGITS = 6  # of a difference: less is how numbers were written
 _UNITS = {"milliseconds": 1e3, "microseconds": 1e6, "minutes": 1 / 60, "hours": 1 / 3600}
 _ALIKE = 1.2  # ratio up to which two sums of times are in one unit
@@ -141,7 +143,7 @@ def _row(
     numbers = {}
     for name, text in values.items():
         try:
-            numbers[name] = float(text)
+            numbers[name] = float(text) if _PLAIN.fullmatch(text) else inf
         except ValueError:
             numbers[name] = inf
         if not isfinite(numbers[name]):

@@ -77,6 +77,7 @@ def test_an_end_may_follow_from_start_and_run_time(tmp_path):
         ("id,start_s,end_s", ["1,2,3,4"], "row 2: expected 3 cells"),
         ("id,start_s,end_s", ["one,2,3"], "row 2: id: expected a whole number, got 'one'"),
         ("id,start_s,end_s", ["1,2,nan"], "row 2: end_s: expected a number, got 'nan'"),
+        ("id,start_s,end_s", ["1,2,1_0"], "row 2: end_s: expected a number, got '1_0'"),
         ("id,start_s,end_s", ["1,2,3", "1,2,3"], "row 3: job 1 is there twice"),
         ("id,start_s,end_s", ["1,5,3"], "expected finish_time from starting_time 5 on, got 3"),
         ("id,submit_s,start_s,end_s", ["1,9,5,30"], "expected starting_time from submission_time"),
