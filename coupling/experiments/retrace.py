@@ -20,7 +20,7 @@ from netsim.partition import Partition
 from netsim.routing.spread import single_paths
 from netsim.topology.base import Topology
 from scheduler.job import Job
-from scheduler.traffic import PlacedTraffic, TrafficOf, rank_flows
+from scheduler.traffic import PlacedTraffic, rank_flows
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -103,16 +103,16 @@ def _retraced(result: Result, variant: Experiment, parts: Parts, place: Path) ->
     if network is None:
         raise ResultError(f"{place}: expected a run with a network, got model {variant.model!r}.")
     single_paths(network.routing, "another simulator needs", ResultError)
-    fabric, traffic_of = network.topology, TrafficOf(network.topology, network.routing)
+    fabric = network.topology
     of_id = {job.id: job for job in parts.workload.jobs}
     table = result.jobs[result.jobs["dropped"] == ""].sort_values(["start_s", "id"])
-    owned, alone, jobs = _owned(result), variant.runtime_means == "alone", []
+    owned, jobs = _owned(result), []
     for row in table.to_dict("records"):
         job, nodes = of_id[row["id"]], np.array(fabric.names.nodes([row["nodes"]]), dtype=np.int64)
-        placed = traffic_of(job.communication, Partition(nodes, owned.get(job.id)))
+        placed = network.traffic(job, Partition(nodes, owned.get(job.id)))
         src, dst = _ranks(job, placed, place)
         work_s = (row["end_s"] - row["start_s"]) / row["slowdown"]
-        iteration_s = 0.0 if placed is None else placed.alone_s if alone else placed.ideal_s
+        iteration_s = 0.0 if placed is None else placed.ideal_s
         times = (row["submit_s"], row["start_s"], work_s, iteration_s)
         jobs.append(RanJob(job.id, nodes.size, *times, placed, src, dst))
     return Retraced(fabric, tuple(jobs))
