@@ -99,7 +99,21 @@ class NetworkPace:
         return paces
 
     def traffic(self, job: Job, partition: Partition) -> PlacedTraffic | None:
-        """Return what a job puts on the network; None where that is nothing."""
+        """
+        Return what a job puts on the network.
+
+        Parameters
+        ----------
+        job : Job
+            The job.
+        partition : Partition
+            Where it runs.
+
+        Returns
+        -------
+        PlacedTraffic or None
+            None where that is nothing.
+        """
         if job.communication is None or job.n_nodes == 1:
             return None
         placed = self._traffic_of(job.communication, partition)

@@ -7,14 +7,7 @@ _LEAST_RATE, _MOST_RATE, _MOST_LATENCY_S, _MOST_BUFFER = 1.0, 1e18, 1e3, 1e9
 
 
 def demand_sane(topology: Topology) -> Topology:
-    """
-    Return a fabric whose quantities are in range.
-
-    Raises
-    ------
-    TopologyError
-        If a capacity, latency or buffer is beyond what any machine has.
-    """
+    """Return a fabric whose quantities are in range; refuse what is beyond any machine."""
     slowest = float(topology.capacity.min(initial=_MOST_RATE))
     fastest = float(topology.capacity.max(initial=_LEAST_RATE))
     if not _LEAST_RATE <= slowest <= fastest <= _MOST_RATE:
