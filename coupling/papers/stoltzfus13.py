@@ -12,8 +12,8 @@ from coupling.report.figures import Drawn
 from coupling.results.mind import mind_gain
 
 REFERENCE = "FIFO-0"
+SHOWN = ("Largest-1", "Largest-2", "Largest-4", "Largest-8", "Closest", "ClosestMind")
 SMALL_SHARE = 9 / 133  # of the job sizes of the thesis
-GAPS = ("Largest-1", "Largest-2", "Largest-4", "Largest-8", "Fit-1", "Fit-8")
 PAPER: Mapping[str, Mapping[str, float]] = {  # overall improvement, %: Tables 1, 4, 5 and 6
     "3D torus": {"Closest": 30.88, "Largest-8": 29.037, "Largest-4": 28.94},
     "dragonfly, best case": {"Closest": 35.21, "Largest-1": 33.28, "Largest-2": 33.17},
@@ -47,6 +47,8 @@ PAPER_TIME_S = {  # Table 3, a year of placements
     "Closest": 81.7104,
     "ClosestMind": 7843.491,
 }
+GAPS_FILE = "gaps"  # records that were made before have no such table
+PAPER_PEAK = 15  # nodes, about; of First and Largest Fit, overall (section 6.2)
 BY_SIZE = ("Closest", "Largest-8", "Fit-8", "FIFO-32")
 SIZES = ((2, 4), (5, 10), (11, 32), (33, 128), (129, None))
 _MINIMUM = 5  # jobs of a class that is shown
@@ -79,12 +81,26 @@ def study(runs: Runs) -> Frames:
         ),
         "sizes": pd.DataFrame(sizes),
         "times": pd.DataFrame(times),
+        "gaps": _gaps(runs),
     }
 
 
-def _placed(runs: Runs, cell: str) -> pd.DataFrame:
+def _gaps(runs: Runs) -> pd.DataFrame:
+    """Return the improvement on the 3D torus by the gap that a rule allows (Figures 29 to 31)."""
+    cells = runs.cells(GAPS_FILE).to_dict("records")
+    placed = {str(row["scheduler.allocator"]): _placed(runs, str(row["cell"]), GAPS_FILE)
+              for row in cells}  # fmt: skip
+    rows = []
+    for name, own in placed.items():
+        rule, _, gap = name.rpartition("-")
+        if name != REFERENCE:
+            rows.append({"rule": rule, "gap": float(gap)} | _gain(placed[REFERENCE], own))
+    return pd.DataFrame(rows)
+
+
+def _placed(runs: Runs, cell: str, file: str = "compactness") -> pd.DataFrame:
     """Return the jobs of a cell in their order."""
-    jobs = runs.jobs("compactness", cell)
+    jobs = runs.jobs(file, cell)
     return jobs[jobs["dropped"] == ""].sort_values("id", kind="stable")
 
 
@@ -144,6 +160,7 @@ def claims(found: Frames) -> list[Claim]:
     best = list(found["gains"][found["gains"]["machine"] == first]["rule"])
     order = "ClosestMind, Closest, Largest-8, Largest-4, FifoFit64-8, Fit-8, Varying, Fit-1"
     rows.append(Claim("4.2-5.4", "order on the 3D torus, best first", order, ", ".join(best), load))
+    rows += _gap_claims(found[GAPS_FILE]) if GAPS_FILE in found else []
     ms = found["times"].groupby("rule", sort=False)["ms"].mean()
     names = [name for name in PAPER_TIME_S if name in ms]
     paper = ", ".join(f"{PAPER_TIME_S[name] / PAPER_TIME_S[REFERENCE]:.2f}" for name in names)
@@ -153,6 +170,27 @@ def claims(found: Frames) -> list[Claim]:
               "decisions alone here, whole simulations there; sums slide along the windows here")
     )  # fmt: skip
     return rows
+
+
+def _gap_claims(table: pd.DataFrame) -> list[Claim]:
+    """Return what the thesis reads off Figures 29 to 31, beside ours."""
+    best = {
+        (str(rule), value): int(own.sort_values(value)["gap"].iloc[-1])
+        for rule, own in table.groupby("rule", sort=False)
+        for value in ("mix", "small")
+    }
+    last = table[table["gap"] == table["gap"].max()].set_index("rule")["mix"]
+    peak = ", ".join(f"{rule} {best[rule, 'mix']}" for rule in ("Fit", "Largest"))
+    small = ", ".join(f"{rule} {best[rule, 'small']}" for rule in ("Fit", "Largest"))
+    ends = ", ".join(f"{rule} {last[rule]:.1f}" for rule in last.index)
+    tried = "of the powers of two that were tried"
+    return [
+        Claim("6.2, Figure 29", "gap of the most improvement, all sizes", f"around {PAPER_PEAK}",
+              peak, tried),
+        Claim("6.2, Figure 30", "the same, jobs of 2-10 nodes", "the smallest gaps", small, tried),
+        Claim("6.2, Figure 29", f"improvement in % at a gap of {table['gap'].max():.0f}",
+              "hardly any after 1550", ends),
+    ]  # fmt: skip
 
 
 def sheets(found: Frames) -> list[Sheet]:
@@ -174,7 +212,18 @@ def sheets(found: Frames) -> list[Sheet]:
         title = f"Improvement by size, %, {machine}"
         cells = pivot(sizes, "rule", "sizes", "percent", 1)
         result.append(Sheet(f"sizes-{_file(machine)}", title, columns, cells))
-    return result
+    return [*result, *(_gap_sheets(found[GAPS_FILE]) if GAPS_FILE in found else [])]
+
+
+def _gap_sheets(table: pd.DataFrame) -> list[Sheet]:
+    """Return the numbers of Figures 29 to 31."""
+    gaps = table.assign(gap=table["gap"].map("{:.0f}".format))
+    heads = ["allocator", *dict.fromkeys(gaps["gap"])]
+    return [
+        Sheet(f"gaps-{value}", f"Improvement by gap, %, 3D torus, {kind} (Figures 29 to 31)",
+              heads, pivot(gaps, "rule", "gap", value, 1))
+        for value, kind in (("mix", "all sizes"), ("small", "2-10 nodes"), ("large", "more"))
+    ]  # fmt: skip
 
 
 def _file(machine: str) -> str:
@@ -191,7 +240,7 @@ def figures(found: Frames) -> list[Drawn]:
     """Return the figures of the thesis."""
     gains = found["gains"]
     drawn = []
-    shown = gains[gains["rule"].isin([*GAPS[:4], "Closest", "ClosestMind"])].sort_values("rule")
+    shown = gains[gains["rule"].isin([*SHOWN])].sort_values("rule")
     for value, title, said in (
         ("mix", "All sizes (Tables 1, 4-6)", PAPER),
         ("small", "Jobs of 2-10 nodes", PAPER_SMALL),
@@ -206,13 +255,10 @@ def figures(found: Frames) -> list[Drawn]:
     small = [(name, "Closest") for name in ("2-4", "5-10")]
     limits = dict.fromkeys(small, PAPER_SMALL[first]["Closest"])
     table = beside(long(sizes, "sizes", "percent", "rule"), limits)
-    picture = bars("stoltzfus13-sizes", f"By size, {first} (Fig. 31)", table,
+    picture = bars("stoltzfus13-sizes", f"By size, {first} (Fig. 27)", table,
                    Axis("hops saved [%]"))  # fmt: skip
     drawn.append(Drawn("sizes", picture, "Marks: the mean of Closest over the sizes 2 to 10."))
-    gaps = gains[gains["rule"].isin(GAPS)].sort_values("rule")
-    table = beside(long(gaps, "machine", "mix", "rule"), _said(PAPER))
-    picture = bars("stoltzfus13-gaps", "Gap thresholds", table, Axis("hops saved [%]"))
-    drawn.append(Drawn("gaps", picture, "How far apart neighbours of a run may be."))
+    drawn += _gap_figures(found[GAPS_FILE]) if GAPS_FILE in found else []
     ms = found["times"]
     base = ms[ms["rule"] == REFERENCE].set_index("machine")["ms"]
     own = ms[ms["machine"] == first].copy()
@@ -228,6 +274,23 @@ def figures(found: Frames) -> list[Drawn]:
     return drawn
 
 
+def _gap_figures(table: pd.DataFrame) -> list[Drawn]:
+    """Return Figures 29 to 31."""
+    gaps = table.assign(gap=table["gap"].map("{:.0f}".format))
+    first, drawn = next(iter(PAPER)), []
+    for value, title, said, gap in (
+        ("mix", "all sizes (Fig. 29)", PAPER, "4"),
+        ("small", "2-10 nodes (Fig. 30)", PAPER_SMALL, "1"),
+        ("large", "more than 10 (Fig. 31)", PAPER_LARGE, "4"),
+    ):
+        known = {(gap, "Largest"): said[first][f"Largest-{gap}"]}
+        picture = bars(f"stoltzfus13-gaps-{value}", f"By gap, {title}",
+                       beside(long(gaps, "gap", value, "rule"), known),
+                       Axis("hops saved [%]", line=0.0))  # fmt: skip
+        drawn.append(Drawn(f"gaps-{value}", picture, "FIFO: jobs below so many nodes go last."))
+    return drawn
+
+
 STOLTZFUS13 = Paper(
     "stoltzfus13",
     "Stoltzfus13",
@@ -237,5 +300,5 @@ STOLTZFUS13 = Paper(
     claims,
     sheets,
     figures,
-    (("compactness",),),
+    (("compactness",), (GAPS_FILE,)),
 )
