@@ -1,5 +1,5 @@
 """
-Time and memory of `fabricsim now` on invented sites, from their files to the answer.
+Time and memory of `fabricsim now` and `place` on invented sites, from their files to the answer.
 
 Run: ``python -m benchmarks.site_now``. CPU time of one process. Exit status 1 if 500 jobs on
 2,000 nodes take 10 s or more.
@@ -17,11 +17,14 @@ import numpy as np
 from benchmarks import asking
 from benchmarks.evidence import record, verdict
 from coupling.site.now import now_of
+from coupling.site.placing import place_on
 from coupling.site.site import read_site
 
 CASES = ((2_000, 500, 1), (2_000, 500, 64), (10_000, 2_000, 64))  # nodes, jobs, tasks of a node
 PER_LEAF, SPINES, DRAWS = 40, 20, 50
 BAR_S = 10.0
+PLACED = ((2_000, 400),)  # nodes, jobs
+WANTED, PLACE_DRAWS = 32, 10
 _MIB = 1024.0  # of the kilobytes in which the system counts
 
 
@@ -59,6 +62,24 @@ def invented(folder: Path, n_nodes: int, n_jobs: int, tasks: int) -> tuple[Path,
     return fabric, queue
 
 
+def placing() -> list[str]:
+    """Measure where 32 nodes more run best."""
+    rows = ["", "| nodes | jobs | place, nodes wanted | CPU time | memory at most |"]
+    rows.append("| --- " * 5 + "|")
+    with tempfile.TemporaryDirectory() as folder:
+        for n_nodes, n_jobs in PLACED:
+            files = invented(Path(folder), n_nodes, n_jobs, 1)
+            begin = time.process_time()
+            place_on(read_site(*files, draws=PLACE_DRAWS), WANTED)
+            seconds = time.process_time() - begin
+            peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / _MIB
+            rows.append(
+                f"| {n_nodes:,} | {n_jobs:,} | {WANTED} | {seconds:.1f} s | {peak:.0f} MiB |"
+            )
+            print(rows[-1])
+    return [*rows, "", f"`place` with {PLACE_DRAWS} draws, as the command has by default."]
+
+
 def main() -> int:
     """Measure every case, the smallest first, and record them."""
     asking.nothing(__doc__)
@@ -76,6 +97,7 @@ def main() -> int:
             print(row)
             rows.append(row)
             good &= n_jobs > CASES[0][1] or seconds < BAR_S
+    rows += placing()
     rows += ["", f"500 jobs on 2,000 nodes in less than {BAR_S:.0f} s: {verdict(good)}."]
     rows += [f"{DRAWS} draws of the default profile; topology.conf and squeue --json, invented."]
     record("A site now", "python -m benchmarks.site_now", rows)

@@ -95,6 +95,11 @@ def measured(
             rows.add(link, ends.back(late), early, late, _apart(early, late, seconds, str(after)))
     told[_ONE] += sum(ends.link(own) is not None for own in known.values())
     if not rows.rate and strange == len(first):
+        if first[0].device[0] != "link" and not ends.wired:
+            raise SnapshotError(
+                f"{before}: expected counters by link (CSV with a column link), or a fabric as "
+                f"ibnetdiscover prints it: {topology.name} has no InfiniBand ports."
+            )
         raise SnapshotError(
             f"{before}: expected ports of {topology.name}, got none that it has; the first is "
             f"{first[0].device[1]!r} port {first[0].port}."
@@ -155,6 +160,11 @@ class _Ends:
             if device >= 0 and port > 0
         }
         self._cables = wiring.fabric.cables
+
+    @property
+    def wired(self) -> bool:
+        """Whether the fabric has InfiniBand ports."""
+        return bool(self._link)
 
     def link(self, reading: Reading) -> int | None:
         """Return the link on which a port sends; None where the fabric has none."""

@@ -401,3 +401,17 @@ def test_counters_of_another_fabric_are_refused(pair):
 
     with pytest.raises(SnapshotError, match=r"b.csv: expected ports of .*, got none that it has"):
         of_pair(pair, before, before)
+
+
+def test_counters_of_ports_need_a_fabric_with_ports(tmp_path):
+    write_queue(tmp_path / "q.json", [(1, "pair", ["n0", "n1"])])
+    before = counters(tmp_path / "b.csv", "0x1,1,0")
+
+    with pytest.raises(SnapshotError, match="has no InfiniBand ports"):
+        fs.calibrate(
+            {"kind": "fat-tree", "radix": 4, "levels": 2},
+            tmp_path / "q.json",
+            before=before,
+            after=before,
+            seconds=1.0,
+        )
