@@ -16,6 +16,7 @@ from benchmarks.finding_runs import (
     SCATTERED,
     SCENARIOS,
     SHARING,
+    SYNTHETIC,
 )
 from coupling.sweeps.intervals import mean_interval
 from netsim.accuracy import comparisons
@@ -67,9 +68,10 @@ def losses(found: pd.DataFrame, bias: Mapping[str, float]) -> pd.DataFrame:
 
 
 def page(made: Mapping[str, Any], found: pd.DataFrame) -> str:
-    """Return the page; `made`: when and with what the runs were made, and the bias of the model."""
+    """Return the page; `made`: the bias of the model, and by log when and with what it was run."""
     bias = made["bias"]
-    table = losses(found, bias)
+    every = losses(found, bias)
+    table = every[every["log"].isin(list(LOGS))]
     emergent = table[table["scenario"] == ""]
     compact = emergent[emergent["allocator"] == BASELINE]
     least = compact[compact["fraction"] == compact["fraction"].min()]
@@ -78,7 +80,9 @@ def page(made: Mapping[str, Any], found: pd.DataFrame) -> str:
         for log in LOGS
     ]
     return WORDS.read_text(encoding="utf-8").format(
-        **made,
+        made=_made(made["logs"]),
+        synthetic=_synthetic(found, every[every["log"].isin(list(SYNTHETIC))]),
+        synthetic_jobs=f"{found[found['log'].isin(list(SYNTHETIC))]['jobs'].max():,}",
         pays="\n".join(f"- {_pays(emergent, log)}" for log in LOGS),
         nearest_compact=_nearest_words(table, BASELINE),
         nearest_scattered=_nearest_words(table, SCATTERED),
@@ -87,16 +91,39 @@ def page(made: Mapping[str, Any], found: pd.DataFrame) -> str:
         ratio=f"{_ratio(emergent):.0f}",
         least=f"{least['fraction'].min():g}",
         least_loss=_share(least["corrected"].max()),
-        main=_main_table(found, table),
+        main=_main_table(found, every),
         draws=found["draw"].nunique(),
         bias_some=f"{bias['phases']:.2f}",
         bias_always=f"{bias['always']:.2f}",
         price=_price_table(found),
-        sharing=_sharing_table(emergent),
+        sharing=_sharing_table(every[every["scenario"] == ""]),
         placed=_placed_table(found),
         jobs=", ".join(jobs),
         cells=f"{len(found):,}",
     )
+
+
+def _made(logs: Mapping[str, Mapping[str, str]]) -> str:
+    """Say when and with what the logs were run."""
+    alike: dict[str, list[str]] = {}
+    for log, one in logs.items():
+        what = f"{one['date']}, fabricsim {one['fabricsim']}, model `phased` as of"
+        alike.setdefault(f"{what} {one['model_code']}", []).append(log)
+    return "; ".join(f"{', '.join(names)} on {what}" for what, names in alike.items())
+
+
+def _synthetic(found: pd.DataFrame, table: pd.DataFrame) -> str:
+    """Say what jobs of the synthetic logs lose, and what isolation makes of it."""
+    own = table[table["scenario"] == ""]
+    lost = []
+    for allocator, name in ((BASELINE, "`first-free`"), (SCATTERED, "random nodes")):
+        ends = own[own["allocator"] == allocator].groupby("fraction")["corrected"]
+        told = [f"{100 * one.min():.1f} to {_share(one.max())} at {f:g}" for f, one in ends]
+        shorter = _shorter(found, own, allocator)
+        lost.append(
+            f"under {name} {', '.join(told)} (by the 95 % interval, Jigsaw is shorter in {shorter})"
+        )
+    return ";\n  ".join(lost)
 
 
 def _share(value: float) -> str:
@@ -166,13 +193,14 @@ def _main_table(found: pd.DataFrame, table: pd.DataFrame) -> str:
     for name in ("`first-free`", "`random`"):
         heads += [f"{name} lost", "corrected", "as", f"Jigsaw against {name}"]
     fractions = sorted(set(table["fraction"]) - {0.0})
-    for log in LOGS:
+    for log in (*LOGS, *SYNTHETIC):
         own = table[table["log"] == log]
         for name in SCENARIOS:
             row = own[own["scenario"] == name].iloc[0]
             said = [_with_interval(row), "", "", _against(found, row)]
             rows.append([log, f"“{name.replace('%', ' %')}”", "", *said, "", "", "", ""])
-        for mix, fraction in product(MIXES, fractions):
+        mixes = [mix for mix in MIXES if mix in set(own[own["scenario"] == ""]["mix"])]
+        for mix, fraction in product(mixes, fractions):
             line = [log, mix, f"{fraction:g}"]
             for allocator in (BASELINE, SCATTERED):
                 same = own[(own["mix"] == mix) & (own["fraction"] == fraction)]
@@ -239,9 +267,9 @@ def _interval(
 def _price_table(found: pd.DataFrame) -> str:
     """Return what each policy costs where nobody communicates."""
     rows = []
-    for log, allocator in product(LOGS, (*ISOLATING, SHARING)):
+    for log, allocator in product((*LOGS, *SYNTHETIC), (*ISOLATING, SHARING)):
         base, own = _nobody(found, log, BASELINE), _nobody(found, log, allocator)
-        whole = PRICE[log].get(allocator)
+        whole = PRICE.get(log, {}).get(allocator)
         points = 100 * (own["utilization"].mean() - base["utilization"].mean())
         both = [_paired(own, base, value) for value in ("makespan_h", "turnaround_h")]
         last = "" if whole is None else f"{whole * 100:+.1f} %"
@@ -254,7 +282,7 @@ def _sharing_table(emergent: pd.DataFrame) -> str:
     """Return what LC+S loses, beside Baseline and random nodes."""
     own = emergent[emergent["mix"] == "mixed"]
     fractions, rows = sorted(set(own["fraction"])), []
-    for log, allocator in product(LOGS, (SHARING, BASELINE, SCATTERED)):
+    for log, allocator in product((*LOGS, *SYNTHETIC), (SHARING, BASELINE, SCATTERED)):
         same = own[(own["log"] == log) & (own["allocator"] == allocator)].set_index("fraction")
         rows.append([log, allocator, *(_share(same["loss"][one]) for one in fractions)])
     return _markdown(["log", "allocator", *(f"f = {one:g}" for one in fractions)], rows)

@@ -21,7 +21,7 @@ _CLOSE = 1.35  # ratio of losses whose names would lie over each other
 
 def picture(found: pd.DataFrame, bias: Mapping[str, float]) -> Picture:
     """Draw node time lost to neighbours by communication fraction, for each log."""
-    table = losses(found, bias)
+    table = losses(found[found["log"].isin(list(LOGS))], bias)
     return Picture(
         "finding",
         "Node time lost to neighbours by communication fraction, and what isolation costs",

@@ -1,4 +1,4 @@
-"""The runs of the finding: four sweeps over parts of each log, resumable."""
+"""The runs of the finding: four sweeps over parts of each log, three if synthetic."""
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -12,6 +12,7 @@ from fabricsim.checking.documents import parse_toml
 
 HERE = Path(__file__).parent
 LOGS = {"Thunder": "LLNL-Thunder-2007-1.1-cln", "Atlas": "LLNL-Atlas-2006-2.1-cln"}
+SYNTHETIC = {"Synth-16": 16, "Synth-22": 22, "Synth-28": 28}  # mean nodes, and radix of the tree
 ALLOCATOR, MODEL, MEANS = "scheduler.allocator", "network.model", "run.runtime_means"
 FRACTION, MIX, SEED = "communication.rule.*.comm_fraction", "communication", "run.seed"
 BASELINE, SCATTERED, SHARING = "first-free", "random", "lc+s"
@@ -30,7 +31,8 @@ def designs(log: str, most: int | None = None) -> dict[str, dict[str, Any]]:
 
     ``met``: jobs meet, as the file says. ``told``: nobody meets anybody, and the papers'
     assumptions; isolated jobs run there as if alone, so Baseline alone has runs of its own.
-    ``sharing``: LC+S. ``placed``: as ``met``, and the own placement costs what it does.
+    ``sharing``: LC+S. ``placed``: as ``met``, and the own placement costs what it does; of real
+    logs alone.
     """
     own = parse_toml(_file(log).read_text(), log, ValueError)["sweep"]
     (zipped,) = own.pop("zip")
@@ -48,23 +50,35 @@ def designs(log: str, most: int | None = None) -> dict[str, dict[str, Any]]:
         MEANS: ["isolated"],
         FRACTION: list(PLACED_FRACTIONS),
     }
-    return {
+    parts: dict[str, dict[str, Any]] = {
         "told": {"jobs": False, "zip": [told, draws]},
         "met": met,
         "placed": {"jobs": False, **placed, "zip": [draws]},
         "sharing": {"jobs": False, **sharing, "zip": [draws]},
     }
+    return {part: one for part, one in parts.items() if log in LOGS or part != "placed"}
+
+
+def sources(logs: Path | None, synthetic: bool) -> dict[str, list[str]]:
+    """Return what to set in the file of each log that is asked for; `logs`: folder of the real."""
+    found: dict[str, list[str]] = {}
+    if logs is not None:
+        for log, name in LOGS.items():
+            found[log] = [f"workload.path={(logs / f'{name}.swf.gz').resolve()}"]
+    if synthetic:
+        for log, size in SYNTHETIC.items():
+            found[log] = [f"topology.radix={size}", f"workload.mean_nodes={size}"]
+    return found
 
 
 def run_all(
-    logs: Path, folder: Path, told: Told, most: int | None = None
+    settings: Mapping[str, list[str]], folder: Path, told: Told, most: int | None = None
 ) -> dict[tuple[str, str], pd.DataFrame]:
-    """Compute what is missing; return the cells by log and sweep."""
+    """Compute what is missing; return the cells by log and sweep. `settings`: see `sources`."""
     found = {}
-    for log, name in LOGS.items():
-        path = (logs / f"{name}.swf.gz").resolve()
+    for log, own in settings.items():
         for part, varied in designs(log, most).items():
-            spec = Spec.read(_file(log), [f"workload.path={path}"], varied)
+            spec = Spec.read(_file(log), own, varied)
             progress = _progress(f"{log}, {part}", told)
             sweep = run_sweep(spec, folder / log.lower() / part, progress=progress)
             found[log, part] = sweep.to_frame()
@@ -100,8 +114,8 @@ def rows(found: Mapping[tuple[str, str], pd.DataFrame]) -> pd.DataFrame:
 
 
 def _file(log: str) -> Path:
-    """Return the experiment file of a log."""
-    return HERE / f"finding_{log.lower()}.toml"
+    """Return the experiment file of a log; the synthetic ones share one."""
+    return HERE / f"finding_{log.lower().split('-', maxsplit=1)[0]}.toml"
 
 
 def _progress(what: str, told: Told) -> Callable[[str, int, int], None]:

@@ -175,6 +175,29 @@ def test_the_page_of_the_finding_is_that_of_its_record():
     assert finding_page.page(document["made"], found) == finding.PAGE.read_text(encoding="utf-8")
 
 
+def test_cells_of_logs_that_are_not_run_again_stay_recorded_with_their_date(tmp_path, monkeypatch):
+    """Atlas is run again; Thunder keeps its cells, and the model it was run with."""
+    old = {"date": "2001-02-03", "fabricsim": "0.0.1", "model_code": "abc1234"}
+    record = tmp_path / "finding.json"
+    bias, columns = finding_page.biases(), ["log", "draw"]
+    made = {"bias": bias, "logs": {"Thunder": old, "Atlas": old}}
+    cells = [["Thunder", 1], ["Atlas", 1], ["Atlas", 2]]
+    record.write_text(json.dumps({"made": made, "columns": columns, "cells": cells}))
+    monkeypatch.setattr(finding, "RECORD", record)
+
+    finding._record(pd.DataFrame([["Atlas", 7]], columns=columns), ["Atlas"])
+
+    new = json.loads(record.read_text())
+    assert new["cells"] == [["Thunder", 1], ["Atlas", 7]]
+    assert new["made"]["logs"]["Thunder"] == old
+    assert new["made"]["logs"]["Atlas"]["date"] > "2026"
+
+    changed = {**made, "bias": {**bias, "always": 0.5}}
+    record.write_text(json.dumps({"made": changed, "columns": columns, "cells": cells}))
+    with pytest.raises(SystemExit, match="run all logs"):
+        finding._record(pd.DataFrame([["Atlas", 7]], columns=columns), ["Atlas"])
+
+
 def test_losses_of_the_finding_are_means_over_draws_and_the_nearest_assumption_is_told():
     """Baseline loses 1 and 3 % to neighbours, and 4, 8, 16, 5 and 7 % by the assumptions."""
     names = ["log", "part", "allocator", "model", "mix", "fraction", "draw", "neighbours"]
