@@ -94,8 +94,8 @@ def read_table(name: str, path: Path, data: bytes) -> pd.DataFrame:
             raise ResultError(
                 f"{path}: expected one column {column!r}, got {brief(list(table.columns))}."
             )
-        if table.empty:  # a file keeps no types of nothing
-            table[column] = pd.Series([], dtype="str" if kind == TEXT else kind)
+        if table.empty:
+            table[column] = _nothing(kind)
         if not _is(table[column], kind):
             raise ResultError(
                 f"{path}: column {column!r}: expected values of type {kind}, "
@@ -117,6 +117,19 @@ def read_table(name: str, path: Path, data: bytes) -> pd.DataFrame:
             twice = ran[ran.duplicated()].iloc[0]
             raise ResultError(f"{path}: column 'id': expected every job once, got {twice} twice.")
     return table
+
+
+def typed(name: str, table: pd.DataFrame) -> pd.DataFrame:
+    """Return a table to be written: without rows its columns have no types by themselves."""
+    if not table.empty:
+        return table
+    kinds = (COLUMNS | FURTHER)[name]
+    return table.assign(**{key: _nothing(kinds[key]) for key in table.columns if key in kinds})
+
+
+def _nothing(kind: str) -> pd.Series:
+    """Return no values of a type."""
+    return pd.Series([], dtype="str" if kind == TEXT else kind)
 
 
 def decoded(path: Path, data: bytes) -> pd.DataFrame:

@@ -12,7 +12,7 @@ import pandas as pd
 from coupling.errors import ResultError
 from coupling.reading.files import sheet_of
 from coupling.reading.table import Table
-from coupling.results.columns import COLUMNS, FURTHER, read_table
+from coupling.results.columns import COLUMNS, FURTHER, read_table, typed
 from coupling.results.manifest import SUMMARY, hashes_of, read_checked, read_object, write_file
 from fabricsim.checking import path_of, shortened
 
@@ -155,9 +155,9 @@ class Result:
     def _files(self, *, csv: bool) -> Iterator[tuple[str, bytes]]:
         """Yield name and contents of each file; the summary last."""
         for name in TABLES:
-            yield f"{name}.parquet", getattr(self, name).to_parquet(index=False)
+            yield f"{name}.parquet", typed(name, getattr(self, name)).to_parquet(index=False)
         for name, table in self.extras.items():
-            yield f"{name}.parquet", table.to_parquet(index=False)
+            yield f"{name}.parquet", typed(name, table).to_parquet(index=False)
         if csv:
             yield CSV, self._csv()
         yield COST, _json(self.cost)

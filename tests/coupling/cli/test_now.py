@@ -76,7 +76,10 @@ def test_the_queue_comes_from_standard_input(command):
     [
         (("--squeue", "gone.json"), "gone.json: "),
         ((), "expected squeue, or sacct with at (a time); got neither or both."),
-        (("--sacct", SITE / "squeue.json", "--at", "1"), "squeue.json:1: expected a column"),
+        (
+            ("--sacct", SITE / "squeue.json", "--at", "1"),
+            "a table, as sacct --json prints it",
+        ),
         (("--squeue", SITE / "topology.conf"), "topology.conf:1: expected JSON"),
         ((*OPTIONS[2:4], "--unknown", "stop"), "host 'login1': expected a node of PGFT"),
         ((*OPTIONS[2:4], "--out", "jobs.xls"), "expected a name that ends in .csv or .parquet."),
