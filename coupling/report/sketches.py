@@ -1,28 +1,22 @@
-"""Small drawings of letters for a terminal: bars of slowdowns, and a line of utilisation."""
+"""Bars of slowdowns, drawn of letters for a terminal."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import isfinite
 
-import numpy as np
 from rich.cells import cell_len, set_cell_size
 from rich.console import Console, ConsoleOptions, RenderResult
 from rich.text import Text
 
 from coupling.guard import visible
-from coupling.results.over_time import binned
-from coupling.results.readable import duration, percent, ratio
-from coupling.results.result import Result
-from netsim.arrays import Floats
+from coupling.results.readable import ratio
 
 MOST = 10
 """Bars that are drawn."""
 _EIGHTHS = " ▏▎▍▌▋▊▉█"
-_LEVELS = "▁▂▃▄▅▆▇█"
-_ASCII_LEVELS = "_.-:=+*#"
 _LONGEST = 24  # letters of a name
-_NUMBER = 8  # letters of a number with the blank before it
-_PLACEMENT, _INTERFERENCE = "cyan", "magenta"
+NUMBER = 8  # letters of a number with the blank before it
+PLACEMENT, _INTERFERENCE = "cyan", "magenta"
 
 
 def on_terminal() -> bool:
@@ -70,76 +64,25 @@ class SlowdownBars:
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         """Yield a line per bar, and the key."""
-        wide = max(_width(bar.name) for bar in self._bars)
-        room = max(4, options.max_width - wide - 1 - _NUMBER)
+        wide = max(width_of(bar.name) for bar in self._bars)
+        room = max(4, options.max_width - wide - 1 - NUMBER)
         most = self._bars[0].slowdown - 1.0
-        plain = not _blocks(console)
+        plain = not blocks(console)
         for bar in self._bars:
             full = (bar.slowdown - 1.0) / most * room
             first = min(full, max(0.0, (bar.placement - 1.0) / most * room))
-            line = Text(_fitted(bar.name, wide) + " ")
+            line = Text(fitted(bar.name, wide) + " ")
             if plain:
                 line.append("=" * round(first) + "#" * (round(full) - round(first)))
             else:
-                line.append("█" * round(first), _PLACEMENT)
+                line.append("█" * round(first), PLACEMENT)
                 line.append(_eighths(full - round(first)), _INTERFERENCE)
             line.append(f" {ratio(bar.slowdown)}")
             yield line
         marks = ("=", "#") if plain else ("█", "█")
         key = Text("slowdown from 1: ", "dim")
-        key.append(marks[0], "" if plain else _PLACEMENT).append(" placement  ", "dim")
+        key.append(marks[0], "" if plain else PLACEMENT).append(" placement  ", "dim")
         yield key.append(marks[1], "" if plain else _INTERFERENCE).append(" other jobs", "dim")
-
-
-class UtilizationLines:
-    """
-    The utilisation of runs over time, a line each, on one axis of time.
-
-    Parameters
-    ----------
-    results : sequence of Result
-        The runs.
-    """
-
-    def __init__(self, results: Sequence[Result]) -> None:
-        ends = [float(run.timeline["time_s"].max()) for run in results if len(run.timeline)]
-        self._end_s = max((end for end in ends if isfinite(end)), default=0.0)
-        self._results = results
-
-    def __bool__(self) -> bool:
-        """Say whether any time passed."""
-        return self._end_s > 0
-
-    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        """Yield a line per run."""
-        wide = max(_width(run.name) for run in self._results)
-        room = max(4, options.max_width - wide - 1 - _NUMBER)
-        edges = np.linspace(0.0, self._end_s, room + 1)
-        yield Text(f"utilisation from 0 to {duration(self._end_s)}", "dim")
-        for run in self._results:
-            line = Text(_fitted(run.name, wide) + " ")
-            means = binned(run.timeline, "utilization", edges)
-            line.append(sparkline(means, plain=not _blocks(console)), _PLACEMENT)
-            yield line.append(f" {percent(run.summary.get('utilization_steady'))}")
-
-
-def sparkline(shares: Floats, *, plain: bool = False) -> str:
-    """
-    Draw shares as letters of growing height.
-
-    `shares` (n,): from 0 to 1; nan: a blank.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> sparkline(np.array([0.0, 0.5, 1.0, np.nan]))
-    '▁▅█ '
-    """
-    levels = _ASCII_LEVELS if plain else _LEVELS
-    return "".join(
-        levels[min(int(share * len(levels)), len(levels) - 1)] if isfinite(share) else " "
-        for share in shares.tolist()
-    )
 
 
 def _eighths(length: float) -> str:
@@ -148,16 +91,16 @@ def _eighths(length: float) -> str:
     return "█" * (parts // 8) + _EIGHTHS[parts % 8].strip()
 
 
-def _blocks(console: Console) -> bool:
+def blocks(console: Console) -> bool:
     """Say whether a terminal can write blocks."""
     return console.encoding.lower().startswith("utf")
 
 
-def _width(name: str) -> int:
+def width_of(name: str) -> int:
     """Return the columns of a name, of a long one those that are shown."""
     return min(cell_len(visible(name)), _LONGEST)
 
 
-def _fitted(name: str, width: int) -> str:
+def fitted(name: str, width: int) -> str:
     """Return a name in so many columns."""
     return set_cell_size(visible(name), width)

@@ -24,7 +24,8 @@ from rich.table import Table
 from rich.text import Text
 
 from coupling.guard import visible
-from coupling.report.sketches import Bar, SlowdownBars, UtilizationLines
+from coupling.report.sketches import Bar, SlowdownBars
+from coupling.report.sparklines import UtilizationLines
 from coupling.report.words import reading
 from coupling.results.comparison import (
     Column,

@@ -298,6 +298,19 @@ def test_help_answers_without_loading_numpy():
     assert "run" in done.stdout
 
 
+def test_an_estimate_answers_without_loading_pandas():
+    """A quarter of a second, for tables that it does not have."""
+    code = (
+        "import sys, coupling.cli.do.estimate\n"
+        "heavy = {'pandas', 'matplotlib', 'networkx'} & sys.modules.keys()\n"
+        "assert not heavy, heavy\n"
+    )
+
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)  # noqa: S603
+
+    assert done.returncode == 0, done.stderr
+
+
 def test_a_run_that_memory_does_not_hold_names_its_experiment(fabricsim, monkeypatch):
     def no_room(*_, **__):
         raise MemoryError
