@@ -16,7 +16,7 @@ from coupling.report.columns import text_of
 from coupling.report.terminal import ProgressDisplay
 from coupling.site.site import refuse_two_stdins
 
-_COUNTERS = ("squeue", "sacct", "at", "before", "after", "seconds", "lft", "tick_s")
+_COUNTERS = ("squeue", "sacct", "at", "before", "after", "seconds", "lft", "noise", "tick_s")
 
 
 def run_calibrate(
@@ -55,10 +55,11 @@ def run_calibrate(
             raise SnapshotError(
                 f"--runs: expected without --{strange[0].removesuffix('_s')}, got both."
             )
-        options.pop("noise", None)
         with ProgressDisplay() as progress:
             found = calibrate_runs(runs, topology, progress=progress, **options)
     else:
+        if "timezone" in options:
+            raise SnapshotError("--timezone: expected --runs beside it, it is missing.")
         for name in ("before", "after"):
             if name not in options:
                 raise SnapshotError(

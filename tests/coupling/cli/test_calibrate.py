@@ -72,6 +72,21 @@ def test_runs_tell_no_bytes_and_too_few_of_them_no_fraction(tmp_path):
     assert line.split()[-4:-1] == ["not", "told", "-"]
 
 
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        (["--runs", "runs.txt", "--noise", "0.5"], "--runs: expected without --noise, got both."),
+        (["--timezone", "Europe/Paris"], "--timezone: expected --runs beside it, it is missing."),
+    ],
+)
+def test_options_of_the_other_way_are_refused(command, given, words):
+    status, out, err = command("calibrate", "--topology", "cab", *given)
+
+    assert (status, out) == (2, "")
+    assert words in err
+    assert err.count("\n") == 1
+
+
 def test_totals_come_first_and_lines_fit(site):
     found = run(*files(site), "--seconds", SECONDS, "--top", 3)
 
