@@ -21,14 +21,16 @@ from measured.packets import (
     Errors,
     predict,
     read_cases,
-    table,
     tree_of_packets,
+)
+from measured.packets import (
+    tables as tables_of,
 )
 
 from benchmarks import asking
 from benchmarks.accuracy import record_comparisons
 from benchmarks.evidence import record, verdict
-from netsim.accuracy import Comparison, routing_kind
+from netsim.accuracy import ANY, Comparison, routing_kind
 from netsim.contention.constants import ConstantsOf
 from netsim.routing.dmodk import DModK
 from netsim.topology.fattree import FatTree
@@ -77,7 +79,10 @@ def rows_of(title: str, errors_of: Mapping[str, Errors]) -> list[str]:
 
 
 def comparisons(
-    load: str, n_cases: int, fabric: FatTree, errors_of: Mapping[str, Errors]
+    load: str,
+    cases: Sequence[Case],
+    fabric: FatTree,
+    by_mix: Mapping[str, Mapping[str, Errors]],
 ) -> list[Comparison]:
     """Return the rows of the table that reports quote."""
     return [
@@ -90,7 +95,7 @@ def comparisons(
             load=load,
             model=name,
             nodes=fabric.n_nodes,
-            cases=n_cases,
+            cases=sum(mix == ANY or mix in case.kinds for case in cases),
             jobs=e.n_jobs,
             mean_error=e.mean / 100,
             p90_error=e.p90 / 100,
@@ -99,7 +104,9 @@ def comparisons(
             bias=e.bias,
             rank=e.rank,
             source=COMMAND,
+            mix=mix,
         )
+        for mix, errors_of in by_mix.items()
         for name, e in errors_of.items()
     ]
 
@@ -108,17 +115,16 @@ def main(folder: Path) -> int:
     """Print and record the tables; return the exit status."""
     cases = {title: read_cases(folder / file) for title, file in FILES.items()}
     wet, dry = tree_of_packets(), replace(tree_of_packets(), buffer_bytes=0.0)
-    tables = {title: table(found) for title, found in cases.items()}
-    without = {
-        title: {"null": tables[title]["null"]}  # it knows no buffers
-        | table(found, ("fast", "phased", "accurate", "exact"), dry)
-        for title, found in cases.items()
-    }
+    by_mix = {title: tables_of(found) for title, found in cases.items()}
+    names = ("null", "fast", "phased", "accurate", "exact")
+    dry_by_mix = {title: tables_of(found, names, dry) for title, found in cases.items()}
     found = []
     for title in FILES:
-        found += comparisons(title, len(cases[title]), wet, tables[title])
-        found += comparisons(title, len(cases[title]), dry, without[title])
+        found += comparisons(title, cases[title], wet, by_mix[title])
+        found += comparisons(title, cases[title], dry, dry_by_mix[title])
     record_comparisons(COMMAND, found)
+    tables = {title: own[ANY] for title, own in by_mix.items()}
+    without = {title: own[ANY] for title, own in dry_by_mix.items()}
     lines = [
         (
             f"{DRAWS} phase draws averaged where a model draws; the fabric is that of "

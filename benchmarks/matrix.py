@@ -17,13 +17,23 @@ from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
-from measured.matrix import CELLS, ITERATIONS, MACHINES, Job, Scene, Truth, scene, truth
-from measured.packets import CONTENDED, Errors, errors
+from measured.matrix import (
+    CELLS,
+    ITERATIONS,
+    MACHINES,
+    PER_NODE,
+    Job,
+    Scene,
+    Truth,
+    scene,
+    truth,
+)
+from measured.packets import CONTENDED, errors
 
 from benchmarks import asking
 from benchmarks.accuracy import record_comparisons
 from benchmarks.evidence import record
-from netsim.accuracy import Comparison, routing_kind
+from netsim.accuracy import ANY, FEWEST_JOBS, MIXES, Comparison, routing_kind
 from netsim.arrays import Floats
 from netsim.contention.constants import ConstantsOf
 from netsim.contention_models import CONTENTION_MODELS, make_contention_model
@@ -31,12 +41,12 @@ from netsim.errors import ContentionError
 from netsim.routings import make_routing
 from netsim.topology.kind import machine_kind
 from netsim.topology.spread import as_built
+from scheduler.mix import kind_of_pattern
 
 COMMAND = "python -m benchmarks.matrix"
 KEPT = Path(__file__).with_name("matrix.json")
 WANTED = 40  # scenes of each machine and routing
 MINUTES = 20  # of CPU time
-_FEWEST_JOBS = 15  # of a row that results quote
 _SLOW_OR_STATED = {
     "exact",
     "packets",
@@ -200,6 +210,8 @@ def classes(found: Sequence[Measured]) -> Iterator[tuple[str, Choose]]:
             f"f from {low:g}",
             lambda job, low=low, high=high: low <= job.fraction < high,  # type: ignore[misc]
         )
+    for mix in MIXES[:-1]:
+        yield f"talk: {mix}", _Like(min(PER_NODE), max(PER_NODE), mix)
     for ranks in (1, 2, 4, 8):
         yield f"{ranks} ranks a node", lambda job, ranks=ranks: job.per_node == ranks  # type: ignore[misc]
 
@@ -273,38 +285,57 @@ def comparisons(found: Sequence[Measured]) -> list[Comparison]:
             built = as_built(one.scene.topology)
             way = routing_kind(make_routing(one.scene.routing, built))
             cells.setdefault((machine_kind(built), way), []).append(one)
-    rows = []
-    for (machine, way), part in cells.items():
-        for name in part[0].wet:
-            for dry in (False, True):
-                for ranks in (1, 2, 4, 8):
-                    true, said = joined(part, name, lambda job, r=ranks: job.per_node == r, dry=dry)  # type: ignore[misc]
-                    if true.size < _FEWEST_JOBS or not np.any(true > CONTENDED):
-                        continue
-                    sizes = [one.scene.topology.n_nodes for one in part]
-                    buffer = 0.0 if dry else part[0].scene.topology.buffer_bytes
-                    cases = sum(any(j.per_node == ranks for j in one.scene.jobs) for one in part)
-                    e = errors(true, said)
-                    rows.append(_row((machine, way, name), ranks, buffer, (cases, sizes), e))
-    return rows
+    return [
+        made
+        for (machine, way), part in cells.items()
+        for name in part[0].wet
+        for dry in (False, True)
+        for like in _LIKE
+        if (made := _row((machine, way, name), part, like, dry=dry)) is not None
+    ]
+
+
+@dataclass(frozen=True, slots=True)
+class _Like:
+    """Jobs that a row is of: ranks on a node from least to most, and how they talk."""
+
+    least: int
+    most: int | None
+    mix: str = ANY
+
+    def __call__(self, job: Job) -> bool:
+        """Tell whether a job is one of them."""
+        ranks = self.least <= job.per_node <= (self.most or self.least)
+        return ranks and self.mix in (ANY, kind_of_pattern(job.pattern, job.nodes.size))
+
+
+_LIKE = (
+    *(_Like(ranks, None) for ranks in sorted(set(PER_NODE))),
+    *(_Like(min(PER_NODE), max(PER_NODE), mix) for mix in MIXES),
+)
 
 
 def _row(
-    names: tuple[str, str, str], ranks: int, buffer: float, size: tuple[int, list[int]], e: Errors
-) -> Comparison:
-    """Return a row of the table that results quote; `size`: scenes, and nodes of each."""
-    (machine, way, name), (cases, sizes) = names, size
+    names: tuple[str, str, str], part: Sequence[Measured], like: _Like, *, dry: bool
+) -> Comparison | None:
+    """Return a row of the table that results quote; None where there are too few jobs."""
+    machine, way, name = names
+    true, said = joined(part, name, like, dry=dry)
+    if true.size < FEWEST_JOBS or not np.any(true > CONTENDED):
+        return None
+    sizes = [one.scene.topology.n_nodes for one in part]
+    e = errors(true, said)
     return Comparison(
         machine=machine,
         routing=way,
-        ranks_per_node=ranks,
+        ranks_per_node=like.least,
         fairness="per-sender",
-        buffer_bytes=buffer,
+        buffer_bytes=0.0 if dry else part[0].scene.topology.buffer_bytes,
         load="drawn patterns, f from 0.1 to 1",
         model=name,
         nodes=min(sizes),
         most_nodes=max(sizes),
-        cases=cases,
+        cases=sum(any(like(job) for job in one.scene.jobs) for one in part),
         jobs=e.n_jobs,
         mean_error=e.mean / 100,
         p90_error=e.p90 / 100,
@@ -313,6 +344,8 @@ def _row(
         bias=e.bias,
         rank=e.rank,
         source=COMMAND,
+        most_ranks=like.most,
+        mix=like.mix,
     )
 
 

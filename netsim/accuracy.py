@@ -22,6 +22,17 @@ from netsim.topology.base import Topology
 from netsim.topology.kind import machine_kind
 
 TABLE = "accuracy.json"
+FEW, MANY, ONE, STEPS, ANY = "few at once", "many at once", "one with all", "in steps", "mixed"
+"""How jobs talk: a sender has few open messages, or many; one rank has most; steps; some of all."""
+FEWEST_JOBS = 20
+"""Jobs of a comparison that is quoted for one way to talk; with fewer, that of all ways is."""
+MIXES = (FEW, MANY, ONE, STEPS, ANY)
+_TALK = {
+    FEW: "send few messages at once",
+    MANY: "send many messages at once",
+    ONE: "let one rank talk to all others",
+    STEPS: "communicate in steps",
+}
 _NOTHING_TO_COMPARE = {
     "null": "Model null is an infinite network: there is nothing to compare with packets.",
     "assumed": "Model assumed states what jobs lose: there is nothing to compare with packets.",
@@ -51,7 +62,7 @@ class Comparison:
     routing : str
         As `routing_kind` names it.
     ranks_per_node : int
-        Ranks of a job on each of its nodes.
+        Ranks of a job on each of its nodes, or the fewest.
     fairness : str
         What a link is shared evenly among.
     buffer_bytes : float
@@ -76,6 +87,10 @@ class Comparison:
         The command that measured it.
     most_nodes : int, optional
         Nodes of the largest machine, where there were several.
+    most_ranks : int, optional
+        Ranks of a job on each of its nodes at most, where jobs of several numbers were taken.
+    mix : str, optional
+        How the jobs talk: `FEW`, `MANY`, `ONE`, `STEPS`, or `ANY` for all together.
     """
 
     machine: str
@@ -96,6 +111,13 @@ class Comparison:
     rank: float
     source: str
     most_nodes: int | None = None
+    most_ranks: int | None = None
+    mix: str = ANY
+
+    def holds_for(self, routing: str, ranks: int) -> bool:
+        """Tell whether jobs of so many ranks a node under a routing were compared."""
+        most = self.most_ranks or self.ranks_per_node
+        return self.routing == routing and self.ranks_per_node <= ranks <= most
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,6 +137,8 @@ class Setting:
         The numbers that occur.
     buffer_bytes : float
         Buffer of a port; 0 where the fabric states none.
+    mix : str, optional
+        How most of its jobs talk, as in a comparison.
     """
 
     model: str
@@ -123,6 +147,7 @@ class Setting:
     routings: tuple[str, ...]
     ranks_per_node: tuple[int, ...]
     buffer_bytes: float
+    mix: str = ANY
 
     @classmethod
     def from_dict(cls, known: Mapping[str, Any]) -> "Setting":
@@ -138,6 +163,7 @@ class Setting:
             routings=tuple(known["routings"]),
             ranks_per_node=tuple(known["ranks_per_node"]),
             buffer_bytes=known["buffer_bytes"],
+            mix=known.get("mix", ANY),  # older results do not say
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -169,13 +195,14 @@ def setting_of(
     owned: Iterable[bool] = (),
     ranks_per_node: Iterable[int] = (),
     switch: Mapping[str, Any] | str | None = None,
+    mix: str = ANY,
 ) -> Setting:
     """
     Return what a result is computed with.
 
     `routing`: finds the way of each flow; None: no network is simulated. `owned`: for jobs that
     communicate: whether they own links; default: none of them does. `switch`: the table
-    `[switch]`, for the model `packets`.
+    `[switch]`, for the model `packets`. `mix`: how most jobs talk.
     """
     buffer_bytes = topology.buffer_bytes
     if model == "packets":
@@ -194,6 +221,7 @@ def setting_of(
         routings=tuple(sorted(ways)),
         ranks_per_node=tuple(sorted(set(ranks_per_node) or {1})),
         buffer_bytes=buffer_bytes,
+        mix=mix,
     )
 
 
@@ -208,18 +236,26 @@ def compared(setting: Setting) -> tuple[Comparison, ...]:
     """
     Return the comparisons that hold for a result.
 
-    Result: at least one for each routing and number of ranks of the setting; else none at all.
+    Result: at least one for each routing and number of ranks of the setting; of jobs that talk as
+    its own do if there were `FEWEST_JOBS`, else of all jobs with so many ranks, else of all; none
+    at all where that is not to be had.
     """
-    wanted = {(way, ranks) for way in setting.routings for ranks in setting.ranks_per_node}
-    found = [
+    like = [
         row
         for row in comparisons()
         if (row.model, row.fairness, row.machine, row.buffer_bytes)
         == (setting.model, setting.fairness, setting.machine, setting.buffer_bytes)
-        and (row.routing, row.ranks_per_node) in wanted
     ]
-    known = {(row.routing, row.ranks_per_node) for row in found}
-    return tuple(found) if known == wanted else ()
+    wanted = [(way, ranks) for way in setting.routings for ranks in setting.ranks_per_node]
+    every = [row for row in like if row.mix == ANY]
+    for rows in (
+        [row for row in like if ANY != row.mix == setting.mix and row.jobs >= FEWEST_JOBS],
+        [row for row in every if row.most_ranks is None],
+        [row for row in every if row.most_ranks is not None],
+    ):
+        if wanted and all(any(row.holds_for(*one) for row in rows) for one in wanted):
+            return tuple(row for row in rows if any(row.holds_for(*one) for one in wanted))
+    return ()
 
 
 def known_accuracy(setting: Setting) -> dict[str, Any]:
@@ -234,7 +270,7 @@ def accuracy_sentence(setting: Setting) -> str:
     """
     Say how far off a result may be, or that nobody knows.
 
-    Result: a sentence, number first.
+    Result: a sentence.
 
     Examples
     --------
@@ -244,23 +280,28 @@ def accuracy_sentence(setting: Setting) -> str:
     """
     if setting.model in _NOTHING_TO_COMPARE:
         return _NOTHING_TO_COMPARE[setting.model]
-    where = _where(setting)
     rows = compared(setting)
     if not rows:
+        where = _where(setting, _ranks(setting.ranks_per_node))
         return (
             f"No error is known: model {setting.model} was never compared with packets on {where}."
         )
     errors = _span([f"{100 * row.mean_error:.1f}" for row in rows])
     bias = _span([f"{row.bias:.2f}" for row in rows])
-    jobs, nodes = (
-        sum(row.jobs for row in rows),
-        _span([str(n) for row in rows for n in (row.nodes, row.most_nodes) if n]),
-    )
+    nodes = _span([str(n) for row in rows for n in (row.nodes, row.most_nodes) if n])
+    talk = f", jobs that {_TALK[rows[0].mix]}" if rows[0].mix in _TALK else ""
     return (
-        f"{errors} % is the mean error of the interference that model {setting.model} predicts, "
-        f"against packet-level simulation of {where} ({jobs:,} jobs on {nodes} nodes); it finds "
-        f"{bias} of the true excess{_tendency(rows)}."
+        f"Model {setting.model} was compared with packets on {sum(row.jobs for row in rows):,} "
+        f"jobs {_like(setting, rows)}: mean error {errors} %, bias {bias}{_tendency(rows)} "
+        f"({_where(setting, _compared_ranks(rows))}{talk}, {nodes} nodes)."
     )
+
+
+def _like(setting: Setting, rows: Sequence[Comparison]) -> str:
+    """Say whether the jobs of comparisons talk like those of a result, or what else they do."""
+    if rows[0].mix == setting.mix:
+        return "like yours"
+    return f"of all patterns, as too few {_TALK[setting.mix]} like yours"
 
 
 def accuracy_details(setting: Setting) -> str:
@@ -283,19 +324,19 @@ def accuracy_details(setting: Setting) -> str:
     kinds = {
         f"{row.machine} with {row.routing} routing, {_ranks((row.ranks_per_node,))}"
         for row in comparisons()
-        if row.model == setting.model
+        if row.model == setting.model and row.mix == ANY and row.most_ranks is None
     }
     if not kinds:
         return f"Model {setting.model} was never compared with packets on any network."
     return f"Model {setting.model} was compared on: {'; '.join(sorted(kinds))}."
 
 
-def _where(setting: Setting) -> str:
-    """Describe a network in words."""
+def _where(setting: Setting, ranks: str) -> str:
+    """Describe a network in words; `ranks`: those of the jobs on a node."""
     article = "an" if setting.machine.startswith(tuple("aeiou")) else "a"
     parts = [
         f"{article} {setting.machine} with {' and '.join(setting.routings)} routing",
-        _ranks(setting.ranks_per_node),
+        ranks,
         f"port buffers of {setting.buffer_bytes:,.0f} bytes"
         if setting.buffer_bytes
         else "no port buffers stated",
@@ -308,6 +349,14 @@ def _where(setting: Setting) -> str:
 def _ranks(numbers: Sequence[int]) -> str:
     """Write how many ranks jobs have on a node."""
     return f"{' or '.join(map(str, numbers))} rank{'' if tuple(numbers) == (1,) else 's'} a node"
+
+
+def _compared_ranks(rows: Sequence[Comparison]) -> str:
+    """Write how many ranks the jobs of comparisons had on a node."""
+    wide = [(row.ranks_per_node, row.most_ranks) for row in rows if row.most_ranks is not None]
+    if wide:
+        return f"{min(low for low, _ in wide)} to {max(most for _, most in wide)} ranks a node"
+    return _ranks(sorted({row.ranks_per_node for row in rows}))
 
 
 def _span(written: Iterable[str]) -> str:

@@ -41,7 +41,7 @@ FLOORS = {
         ["errors", "tally"],
         ["geometry", "job", "sharing", "pattern_tables"],
         ["allocation", "traffic", "workload"],
-        ["footprint", "rates", "reasons"],
+        ["footprint", "rates", "reasons", "mix"],
         ["cluster", "observer"],
         ["switches", "allocators"],
         ["allocators.isolating", "allocators.lists", "allocators.leaves"],

@@ -40,6 +40,7 @@ from netsim.topology.spread import evened
 from scheduler.allocators.base import Allocator, Bounded
 from scheduler.cluster import Cluster
 from scheduler.job import Job
+from scheduler.mix import mix_of
 from scheduler.observer import Observer
 from scheduler.rates import AlonePace
 from scheduler.simulator import Schedule, simulate
@@ -301,6 +302,7 @@ def _remarks(setup: Setup, network: NetworkPace | None, allocator: Allocator) ->
         fairness=setup.experiment.fairness,
         owned=() if network is None else network.owned,
         switch=setup.experiment.model_options.get("switch"),
+        mix=mix_of(() if network is None else network.talked.items()),
     ).to_dict()
     return told
 

@@ -12,6 +12,7 @@ from netsim.routing.base import Routing
 from netsim.topology.base import Topology
 from netsim.topology.demand import demand_topology
 from scheduler.job import Job
+from scheduler.mix import kind_of_pattern, weight_of
 from scheduler.rates import FULL_PACE, Pace
 from scheduler.traffic import PlacedTraffic, TrafficOf
 
@@ -52,6 +53,8 @@ class NetworkPace:
         Jobs that came onto the network at the last change.
     owned : set of bool
         Whether jobs own links, of those that communicated so far.
+    talked : dict of str to float
+        Node-seconds of communication by how jobs talk, of those that came so far.
     """
 
     def __init__(
@@ -70,6 +73,7 @@ class NetworkPace:
         self.topology, self.routing, self.model = topology, routing, model
         self.entered: dict[int, PlacedTraffic] = {}
         self.owned: set[bool] = set()
+        self.talked: dict[str, float] = {}
         self._of_alone = of_alone
         self._traffic_of = TrafficOf(topology, routing)
         self._placement_factor: dict[int, float] = {}  # of the jobs on the network
@@ -129,11 +133,18 @@ class NetworkPace:
             return FULL_PACE
         self.owned.add(partition.links is not None)
         self.entered[job.id] = placed
+        self._note_talk(job, placed)
         self._placement_factor[job.id] = placed.placement_factor
         if self.model is None:
             return FULL_PACE
         self.model.start(job.id, placed.traffic)
         return Pace(1.0, placed.placement_factor)
+
+    def _note_talk(self, job: Job, placed: PlacedTraffic) -> None:
+        """Remember how a job talks."""
+        assert job.communication is not None  # noqa: S101 (it has traffic)
+        kind = kind_of_pattern(job.communication.pattern, job.n_nodes)
+        self.talked[kind] = self.talked.get(kind, 0.0) + job.runtime_s * weight_of(placed)
 
     def _leave(self, job: int) -> None:
         """Take a job off the network."""

@@ -15,6 +15,7 @@ from coupling.reading.table import Table
 from coupling.results.columns import COLUMNS, FURTHER, read_table, typed
 from coupling.results.manifest import SUMMARY, hashes_of, read_checked, read_object, write_file
 from fabricsim.checking import path_of, shortened
+from netsim.accuracy import ANY, MIXES
 
 TABLES = tuple(COLUMNS)
 COST = "cost.json"
@@ -247,6 +248,7 @@ def _check_network(table: Table) -> None:
     for name in ("model", "fairness", "machine"):
         table.text(name)
     table.number("buffer_bytes", None, 0.0)
+    table.text("mix", ANY, MIXES)
     for name, kind in (("routings", str), ("ranks_per_node", int)):
         entries = table.raw(name)
         if not isinstance(entries, list) or any(type(entry) is not kind for entry in entries):

@@ -9,6 +9,7 @@ from netsim.contention.constants import ConstantsOf, JobConstants
 from netsim.errors import NetsimError, RoutingError
 from netsim.routing.spread import demand_pools
 from patterns.errors import PatternError
+from scheduler.mix import kind_of, kind_of_pattern, mix_of
 from scheduler.traffic import PlacedTraffic, RankFlows, TrafficOf, computing_s, rank_flows
 
 _ROUNDING = 1e-12
@@ -142,6 +143,23 @@ class Loads:
         if placed is None:
             return None
         return Load(self._constants_of(placed.traffic), placed.ideal_s, placed.alone_s)
+
+
+def mix_of_scene(scene: Scene) -> str:
+    """Return how most jobs talk in the draws, weighted by their nodes and communication."""
+    return mix_of(
+        (_kind(sent, job), job.nodes.size * (1.0 if sent.fraction is None else sent.fraction))
+        for draw in scene.draws
+        for job in scene.jobs
+        if (sent := draw.get(job.number)) is not None
+    )
+
+
+def _kind(sent: Sent, job: SceneJob) -> str:
+    """Return how a job talks in one draw."""
+    if isinstance(sent.messages, RankFlows):
+        return kind_of(sent.messages)
+    return kind_of_pattern(sent.messages, job.partition.nodes.size)
 
 
 def _flows(sent: Sent, job: SceneJob) -> RankFlows:

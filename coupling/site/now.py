@@ -7,7 +7,7 @@ import numpy as np
 
 from coupling.results.readable import counted
 from coupling.site.answers import JobNow, LinkNow, LostHours, Now
-from coupling.site.load import Loads
+from coupling.site.load import Loads, mix_of_scene
 from coupling.site.scene import Scene
 from coupling.site.site import Site, read_site
 from coupling.site.solve import NOBODY, Outcome, solve
@@ -118,6 +118,7 @@ def now_of(site: Site) -> Now:
             fairness=scene.fairness,
             owned=[False],
             ranks_per_node=sorted({int(n) for own in counts for n in np.unique(own)}),
+            mix=mix_of_scene(scene),
         ),
     )
 

@@ -251,7 +251,7 @@ class _Estimator:
             jobs,
             within_links(self._loads(placed, jobs), queues),
             candidates,
-            setting(snapshot),
+            setting(snapshot, placed),
             queues,
         )
 

@@ -20,6 +20,7 @@ from netsim.packets.model import PacketModel, worst_packet_links
 from netsim.packets.running import LinkUse
 from netsim.routing.spread import demand_pools
 from netsim.topology.base import Topology
+from scheduler.mix import kind_of, mix_of, weight_of
 from scheduler.traffic import PlacedTraffic
 
 _ROUNDING = 1e-9  # of the exact simulation over many iterations
@@ -77,8 +78,9 @@ def predictor(snapshot: Snapshot) -> Predict:
     return _Solved(snapshot)
 
 
-def setting(snapshot: Snapshot) -> Setting:
+def setting(snapshot: Snapshot, placed: Placed) -> Setting:
     """Return what a snapshot is computed with, by which the known error is looked up."""
+    flows = {job.number: job.flows for job in snapshot.jobs if job.flows is not None}
     per_node = [np.unique(job.partition.nodes, return_counts=True)[1] for job in snapshot.jobs]
     return setting_of(
         snapshot.topology,
@@ -88,6 +90,7 @@ def setting(snapshot: Snapshot) -> Setting:
         owned=[job.partition.links is not None for job in snapshot.jobs],
         ranks_per_node=[int(number) for counts in per_node for number in np.unique(counts)],
         switch=options_of(snapshot).get("switch"),
+        mix=mix_of((kind_of(flows[job]), weight_of(own)) for job, own in placed.items()),
     )
 
 

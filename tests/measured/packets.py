@@ -10,11 +10,14 @@ from typing import Any
 import numpy as np
 from scipy.stats import spearmanr
 
+from netsim.accuracy import ANY, FEWEST_JOBS, MIXES
 from netsim.arrays import Floats
 from netsim.contention.base import Traffic
 from netsim.contention_models import make_contention_model
 from netsim.routing.dmodk import DModK
 from netsim.topology.fattree import FatTree, fat_tree_of_radix
+from scheduler.mix import kind_of
+from scheduler.traffic import RankFlows
 
 CONTENDED = 1.05  # true slowdown above which a job counts as contended
 BANDWIDTH = 12.5e9  # bytes per second of every link of the packet simulation
@@ -25,11 +28,12 @@ DRAWS = 5  # phase draws that the accurate mode is averaged over
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Case:
-    """Jobs that ran together, and the slowdown of each in the packet simulation."""
+    """Jobs that ran together, the slowdown of each in packets, and how it talks."""
 
     name: str
     jobs: tuple[Traffic, ...]
     true: Floats
+    kinds: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,16 +57,21 @@ def tree_of_packets() -> FatTree:
     return replace(tree, buffer_bytes=BUFFER_BYTES)
 
 
-def traffic_of(tree: FatTree, job: Mapping[str, Any]) -> Traffic:
-    """Return the traffic of a job of a case file."""
-    nodes = np.array(job["nodes"])
+def _flows_of(job: Mapping[str, Any]) -> RankFlows:
+    """Return the messages of a job of a case file."""
     flows = [(a, *flow) for a, step in enumerate(job["steps"]) for flow in step]
     step, src, dst, nbytes = (np.array(column) for column in zip(*flows, strict=True))
-    routes = DModK(tree).routes(nodes[src], nodes[dst])
+    return RankFlows(step, src, dst, nbytes.astype(float))
+
+
+def traffic_of(tree: FatTree, job: Mapping[str, Any]) -> Traffic:
+    """Return the traffic of a job of a case file."""
+    nodes, flows = np.array(job["nodes"]), _flows_of(job)
+    routes = DModK(tree).routes(nodes[flows.src], nodes[flows.dst])
     return Traffic(
-        step=step,
-        sender=nodes[src],
-        nbytes=nbytes.astype(float),
+        step=flows.step,
+        sender=nodes[flows.src],
+        nbytes=flows.nbytes,
         routes=routes,
         compute_s=job.get("compute_ns", 0.0) * 1e-9,
         latency_s=tree.path_latency_s(routes.hops),
@@ -79,7 +88,8 @@ def read_cases(path: Path) -> list[Case]:
             true = [job["slowdown"] for job in case["results"]["bsp_persist"]["jobs"]]
         else:
             true = [job["together"]["slowdown"] for job in case["jobs"]]
-        cases.append(Case(case["id"], jobs, np.array(true)))
+        kinds = tuple(kind_of(_flows_of(job)) for job in case["jobs"])
+        cases.append(Case(case["id"], jobs, np.array(true), kinds))
     return cases
 
 
@@ -123,16 +133,31 @@ def predict(name: str, case: Case, tree: FatTree) -> Floats:
     return result / draws
 
 
+def tables(
+    cases: Sequence[Case], names: Iterable[str] = tuple(MODELS), tree: FatTree | None = None
+) -> dict[str, dict[str, Errors]]:
+    """
+    Return the errors of models over the cases, on the fabric of the packets or another.
+
+    Result: by how jobs talk (`ANY`: all), where there are enough, and model.
+    """
+    fabric = tree_of_packets() if tree is None else tree
+    true = np.concatenate([case.true for case in cases])
+    said = {n: np.concatenate([predict(n, case, fabric) for case in cases]) for n in names}
+    kinds = np.array([kind for case in cases for kind in case.kinds])
+    chosen = {mix: (kinds == mix) | (mix == ANY) for mix in MIXES}
+    return {
+        mix: {name: errors(true[keep], own[keep]) for name, own in said.items()}
+        for mix, keep in chosen.items()
+        if mix == ANY or keep.sum() >= FEWEST_JOBS
+    }
+
+
 def table(
     cases: Sequence[Case], names: Iterable[str] = tuple(MODELS), tree: FatTree | None = None
 ) -> dict[str, Errors]:
-    """Return the errors of models over the cases, on the fabric of the packets or another."""
-    fabric = tree_of_packets() if tree is None else tree
-    true = np.concatenate([case.true for case in cases])
-    return {
-        name: errors(true, np.concatenate([predict(name, case, fabric) for case in cases]))
-        for name in names
-    }
+    """Return the errors of models over all jobs of the cases."""
+    return tables(cases, names, tree)[ANY]
 
 
 FILES = {

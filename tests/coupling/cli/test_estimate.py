@@ -160,8 +160,30 @@ def test_a_kind_of_network_that_was_compared_with_packets_has_its_error(command)
         "compute phases",
         "always communicating",
     }
-    assert "% is the mean error of the interference that model accurate predicts" in lines
+    assert "Model accurate was compared with packets on" in lines
     assert told["accuracy"] in lines
+
+
+@pytest.mark.parametrize(
+    ("fractions", "mix"),
+    [((0.5, 0.25), "in steps"), ((0.5, 0.5), "mixed"), ((0.1, 0.9), "few at once")],
+)
+def test_the_mix_of_a_snapshot_is_that_of_what_keeps_most_nodes_communicating(
+    command, fractions, mix
+):
+    """Four nodes each: 4 x 0.5 beside 4 x 0.25 are two thirds, one half are not."""
+    patterns = ({"name": "recursive-doubling"}, {"name": "pairs"})
+    jobs = [
+        {"id": at, "nodes": nodes, "pattern": pattern, "comm_fraction": fraction}
+        for at, (nodes, pattern, fraction) in enumerate(
+            zip(([0, 1, 4, 5, 8], [2, 3, 6, 7, 9]), patterns, fractions, strict=True)
+        )
+    ]
+    document = json.dumps({"topology": {"kind": "fat-tree", "radix": 4}, "jobs": jobs})
+
+    told = json.loads(command("estimate", "-", "--json", stdin=document)[1])["network"]
+
+    assert told["mix"] == mix
 
 
 def test_a_wrong_model_is_one_line(command):

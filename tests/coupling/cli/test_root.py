@@ -114,7 +114,7 @@ def test_json_alone_is_on_stdout(quick):
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
-        ((), "% is the mean error of the interference that model fast predicts"),
+        ((), "Model fast was compared with packets on"),
         (("scheduler.allocator=jigsaw", "network.routing=jigsaw"), "wraparound routing, 1 rank"),
         (("topology.parents=[1,1]", "topology.children=[4,4]"), "a tapered fat-tree with d-mod-k"),
         (("network.routing=ecmp",), "a full fat-tree with ecmp routing"),
@@ -141,6 +141,27 @@ def test_a_run_says_whether_its_kind_of_network_was_compared_with_packets(
     assert run["network"]["accuracy"] in (tmp_path / "one" / "report.html").read_text()
     stored = json.loads((tmp_path / "one" / "summary.json").read_text())["network"]
     assert stored.items() <= run["network"].items()
+
+
+@pytest.mark.parametrize(
+    ("pattern", "model", "mix"),
+    [
+        ("pairwise", "fast", "in steps"),
+        ("pairs", "phased", "few at once"),
+        ("pairs", "assumed", "mixed"),
+    ],
+)
+def test_a_run_says_how_most_of_its_jobs_talk(fabricsim, tmp_path, pattern, model, mix):
+    """Most jobs of the log have 4 to 7 nodes: pairwise exchange then takes 3 to 6 steps."""
+    rule = f'pattern = {{name = "{pattern}"}}\ncomm_fraction = 0.5\nbytes_per_flow = "1 MiB"\n'
+    profile = f"[communication]\nversion = 1\n[[communication.rule]]\n{rule}"
+    (tmp_path / "try.toml").write_text(EXPERIMENT + profile)
+
+    done = fabricsim("run", "try.toml", "--out", "one", "--set", f"network.model={model}")
+
+    assert done.returncode == 0, done.stderr
+    told = json.loads((tmp_path / "one" / "summary.json").read_text())["network"]
+    assert told["mix"] == mix
 
 
 def test_experiment_is_read_from_standard_input(quick):

@@ -325,6 +325,11 @@ NUMBERS = {
         {"network": NETWORK | {"ranks_per_node": [0.5]}},
         "network: ranks_per_node: expected a list of whole numbers, got [0.5]",
     ),
+    "a mix that nobody knows": (
+        "summary",
+        {"network": NETWORK | {"mix": "loud"}},
+        "network: mix: expected",
+    ),
     "more of a network": (
         "summary",
         {"network": NETWORK | {"hops": 1}},

@@ -118,6 +118,24 @@ def test_a_profile_without_chance_says_what_estimate_says(tmp_path):
         assert own.worst_link == job.worst_link
 
 
+def test_the_mix_of_a_site_is_that_of_all_its_draws(tmp_path):
+    """Pairwise exchange of 6 nodes takes five steps; beside as many pairs it has no two thirds."""
+    jobs = [("1", "n[0-5]"), ("2", "n[6-11]")]
+    path = queue(tmp_path / "q.json", jobs)
+
+    def mix(*patterns):
+        rules = [
+            {"pattern": {"name": name}, "chance": chance, "comm_fraction": 0.5}
+            | {"bytes_per_flow": "1 MB"}
+            for name, chance in zip(patterns, (1 / len(patterns), 1.0), strict=False)
+        ]
+        return fs.now(TREE, path, profile={"version": 1, "rule": rules}, draws=30).setting.mix
+
+    assert mix("pairwise") == "in steps"
+    assert mix("pairs") == "few at once"
+    assert mix("pairs", "pairwise") == "mixed"
+
+
 def test_who_is_among_the_worst_is_slowed_and_has_fewer_than_five_before_it():
     slowdown = np.array([[1.0, 1.0, 2.0, 1.0], [1.0, 1.0, 1.0, 1.0]])
     assert among_worst(slowdown).tolist() == [[False, False, True, False], [False] * 4]

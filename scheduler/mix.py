@@ -1,0 +1,83 @@
+"""Mix: how jobs talk, in a few kinds, by which the known errors of models are looked up."""
+
+from collections.abc import Iterable
+from functools import lru_cache
+
+import numpy as np
+
+from netsim.accuracy import ANY, FEW, MANY, ONE, STEPS
+from netsim.arrays import Ints
+from patterns.base import Pattern
+from scheduler.traffic import CACHED_PATTERNS, PlacedTraffic, RankFlows, rank_flows
+
+_STEPS = 3  # from so many an iteration goes in steps
+_FEW = 16  # open messages of a sender
+_CROWD = 4  # messages that make a rank the one all talk to
+_MOST = 2 / 3  # of what is sent: the kind that names a mix
+
+
+def kind_of(flows: RankFlows) -> str:
+    """
+    Return how a job talks.
+
+    Result: `STEPS` from three steps on; `ONE` where one rank sends or gets more than half of all
+    bytes, in four messages at once or more; else `FEW` or `MANY` by how many messages a sender
+    has open at once, as the mean over the bytes.
+    """
+    if flows.src.size and int(flows.step.max()) + 1 >= _STEPS:
+        return STEPS
+    if any(_one_has_most(flows, ranks) for ranks in (flows.src, flows.dst)):
+        return ONE
+    at_once = _at_once(flows, flows.src)
+    return MANY if (at_once * flows.nbytes).sum() > _FEW * flows.nbytes.sum() else FEW
+
+
+def _one_has_most(flows: RankFlows, ranks: Ints) -> bool:
+    """Tell whether one of the senders, or receivers, has most of the bytes and many messages."""
+    own = np.bincount(ranks, weights=flows.nbytes)
+    if not own.size or own.max() <= 0.5 * own.sum():
+        return False
+    return int(_at_once(flows, ranks)[ranks == own.argmax()].max()) >= _CROWD
+
+
+def _at_once(flows: RankFlows, ranks: Ints) -> Ints:
+    """Return for each message how many its sender, or receiver, has in that step."""
+    n_ranks = int(ranks.max(initial=0)) + 1
+    at = flows.step * n_ranks + ranks
+    found: Ints = np.bincount(at)[at] if at.size else at
+    return found
+
+
+@lru_cache(maxsize=CACHED_PATTERNS)
+def kind_of_pattern(pattern: Pattern, n_ranks: int) -> str:
+    """Return how a job of so many ranks talks."""
+    return kind_of(rank_flows(pattern, n_ranks))
+
+
+def weight_of(placed: PlacedTraffic) -> float:
+    """Return how many of its nodes a job keeps communicating, on average over its iteration."""
+    traffic = placed.traffic
+    return (traffic.n_nodes or 1) * max(0.0, 1.0 - traffic.compute_s / placed.ideal_s)
+
+
+def mix_of(told: Iterable[tuple[str, float]]) -> str:
+    """
+    Return what a mix of jobs is called.
+
+    `told`: kind and weight of each job; a weight is node-time spent on communication. Result: the
+    kind that has two thirds of it or more, else `ANY`.
+
+    Examples
+    --------
+    >>> mix_of([("in steps", 3.0), ("few at once", 1.0)])
+    'in steps'
+    >>> mix_of([("in steps", 3.0), ("few at once", 2.0)])
+    'mixed'
+    """
+    total: dict[str, float] = {}
+    for kind, weight in told:
+        total[kind] = total.get(kind, 0.0) + weight
+    if not total:
+        return ANY
+    most = max(total, key=lambda kind: total[kind])
+    return most if 0.0 < _MOST * sum(total.values()) <= total[most] else ANY

@@ -1,0 +1,81 @@
+"""How jobs talk: four kinds by what is open at once, and the mix that most of the traffic makes."""
+
+import numpy as np
+import pytest
+
+from netsim.accuracy import FEW, MANY, ONE, STEPS
+from netsim.partition import Partition
+from netsim.routing.dmodk import DModK
+from netsim.topologies import make_topology
+from patterns.registry import make_pattern
+from scheduler.mix import kind_of, kind_of_pattern, mix_of, weight_of
+from scheduler.traffic import RankFlows, TrafficOf, rank_flows
+
+
+@pytest.mark.parametrize(
+    ("spec", "n_ranks", "kind"),
+    [
+        ({"name": "pairs"}, 16, FEW),
+        ({"name": "pairs"}, 2, FEW),
+        ({"name": "permutation"}, 100, FEW),
+        ({"name": "stencil", "dims": 3}, 64, FEW),
+        ({"name": "unstructured-mesh"}, 200, FEW),
+        ({"name": "all-to-all"}, 17, FEW),  # 16 messages at once
+        ({"name": "all-to-all"}, 18, MANY),
+        ({"name": "stencil", "dims": 3, "points": "all"}, 64, MANY),  # 26 neighbours
+        ({"name": "one-to-all"}, 5, ONE),
+        ({"name": "one-to-all"}, 4, FEW),  # three messages are no crowd
+        ({"name": "all-to-one"}, 40, ONE),
+        ({"name": "recursive-doubling"}, 8, STEPS),
+        ({"name": "recursive-doubling"}, 4, FEW),  # two steps
+        ({"name": "pairwise"}, 30, STEPS),
+        ({"name": "training"}, 16, STEPS),
+    ],
+)
+def test_a_pattern_talks_as_what_is_open_at_once_says(spec, n_ranks, kind):
+    assert kind_of_pattern(make_pattern(spec), n_ranks) == kind
+
+
+def test_bytes_decide_between_a_large_exchange_with_few_and_a_small_one_with_all():
+    ring, all_to_all = (
+        rank_flows(make_pattern({"name": name}), 40) for name in ("ring", "all-to-all")
+    )
+    both = {
+        scale: RankFlows(
+            np.concatenate([ring.step, all_to_all.step + 1]),
+            np.concatenate([ring.src, all_to_all.src]),
+            np.concatenate([ring.dst, all_to_all.dst]),
+            np.concatenate([np.full(80, 39.0 * scale), np.full(40 * 39, 2.0)]),
+        )
+        for scale in (1.0, 2.0)
+    }
+
+    assert kind_of(both[1.0]) == MANY  # half of the bytes 2 at once, half 39: mean 20.5
+    assert kind_of(both[2.0]) == FEW  # (2 * 2 + 39) / 3 = 14.3
+
+
+def test_a_job_without_messages_talks_to_few():
+    assert kind_of(rank_flows(make_pattern({"name": "pairs"}), 1)) == FEW
+
+
+@pytest.mark.parametrize(
+    ("told", "mix"),
+    [
+        ([], "mixed"),
+        ([(FEW, 0.0)], "mixed"),
+        ([(FEW, 2.0), (STEPS, 1.0)], FEW),
+        ([(FEW, 1.0), (STEPS, 1.0), (FEW, 1.0)], FEW),
+        ([(FEW, 1.99), (STEPS, 1.0)], "mixed"),
+    ],
+)
+def test_two_thirds_of_the_traffic_name_a_mix(told, mix):
+    assert mix_of(told) == mix
+
+
+def test_the_weight_of_a_job_is_its_nodes_times_its_share_of_communication():
+    tree = make_topology({"kind": "fat-tree", "radix": 4})
+    flows = rank_flows(make_pattern({"name": "ring"}), 8)
+    nodes = np.repeat([0, 5, 9, 14], 2)
+
+    placed = TrafficOf(tree, DModK(tree)).of_flows(flows, Partition(nodes, None), fraction=0.25)
+    assert weight_of(placed) == pytest.approx(4 * 0.25)
