@@ -122,8 +122,8 @@ NEVER = {  # topology, further fields of the snapshot, of its job, words
     "routing by load": (
         {"kind": "fat-tree", "radix": 4}, {"routing": "least-loaded"}, {}, "least-loaded routing",
     ),
-    "three ranks a node": (
-        {"kind": "fat-tree", "radix": 4}, {}, {"nodes": [0, 0, 0, 1, 1, 1]}, "3 ranks a node",
+    "nine ranks a node": (
+        {"kind": "fat-tree", "radix": 4}, {}, {"nodes": [0] * 9 + [1] * 9}, "9 ranks a node",
     ),
     "a failed cable": (
         {"kind": "fat-tree", "radix": 4, "failed_links": ["s1.0>s2.0"]}, {}, {}, "parts missing",
