@@ -1,6 +1,6 @@
 """RateModel: how fast running jobs progress; declared here, fulfilled by the coupling."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import inf
 from typing import Protocol
@@ -45,6 +45,66 @@ class Pace:
 
 
 FULL_PACE = Pace()
+
+
+class Paces(Mapping[int, Pace]):
+    """
+    Paces of jobs in columns; a `Pace` is made for those who ask for one job's.
+
+    Parameters
+    ----------
+    jobs : list of int
+        Ids, each once.
+    interference, placement_factor : list of float
+        Of each job, as in `Pace`.
+
+    Raises
+    ------
+    SchedulerError
+        If a factor is no positive number.
+    """
+
+    __slots__ = ("_place", "interference", "jobs", "placement_factor")
+
+    def __init__(
+        self, jobs: list[int], interference: list[float], placement_factor: list[float]
+    ) -> None:
+        for name, column in (
+            ("interference", interference),
+            ("placement_factor", placement_factor),
+        ):
+            for value in column:
+                if type(value) is not float or not 0.0 < value < inf:
+                    number(name, value, positive=True, error=SchedulerError)
+        self.jobs, self.interference, self.placement_factor = jobs, interference, placement_factor
+        self._place: dict[int, int] | None = None
+
+    @classmethod
+    def of(cls, paces: Mapping[int, Pace]) -> "Paces":
+        """Return paces in columns, as they are where they are in columns already."""
+        if isinstance(paces, Paces):
+            return paces
+        values = paces.values()
+        return cls(
+            list(paces),
+            [pace.interference for pace in values],
+            [pace.placement_factor for pace in values],
+        )
+
+    def __len__(self) -> int:
+        """Return the number of jobs."""
+        return len(self.jobs)
+
+    def __iter__(self) -> Iterator[int]:
+        """Go through the jobs."""
+        return iter(self.jobs)
+
+    def __getitem__(self, job: int) -> Pace:
+        """Return the pace of a job."""
+        if self._place is None:
+            self._place = {known: place for place, known in enumerate(self.jobs)}
+        place = self._place[job]
+        return Pace(self.interference[place], self.placement_factor[place])
 
 
 class RateModel(Protocol):

@@ -1,8 +1,9 @@
 """The event loop: jobs are submitted, start, progress at their pace, and end."""
 
 import heapq
-from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass, field
+from math import inf
 from typing import Any
 
 import simpy
@@ -11,12 +12,12 @@ from fabricsim.checking import flag
 from scheduler.allocation import Allocation
 from scheduler.allocators.base import Allocator
 from scheduler.cluster import Cluster
-from scheduler.errors import PolicyError
+from scheduler.errors import PolicyError, SchedulerError
 from scheduler.job import Job, check_jobs
 from scheduler.machine import Machine
 from scheduler.observer import Observer
 from scheduler.queues.base import QueuePolicy
-from scheduler.rates import AlonePace, Pace, RateModel
+from scheduler.rates import AlonePace, Paces, RateModel
 from scheduler.reasons import Told
 from scheduler.tally import Tally
 
@@ -123,9 +124,11 @@ class _Running:
     start_s: float
     work_s: float
     since_s: float
-    pace: Pace
-    end_s: float
     limit_s: float
+    end_s: float = inf
+    due_s: float = inf  # of its entry in the heap of ends, never later than its end
+    interference: float = 1.0
+    placement_factor: float = 1.0
     fixed_s: float | None = None  # ends then, whatever its pace
     cut: bool = False  # the limit comes before the work is done
     lost_s: float = 0.0
@@ -236,11 +239,11 @@ class _Simulation:
         """Go from instant to instant until all jobs have ended."""
         submitted = 0
         machine = self.machine
-        while submitted < len(jobs) or self.running or machine.wake_s < float("inf"):
-            next_submit_s = jobs[submitted].submit_s if submitted < len(jobs) else float("inf")
+        while submitted < len(jobs) or self.running or machine.wake_s < inf:
+            next_submit_s = jobs[submitted].submit_s if submitted < len(jobs) else inf
             now_s = min(self._next_end_s(), next_submit_s, machine.wake_s)
             yield environment.timeout(max(0.0, now_s - environment.now))
-            machine.now_s, machine.wake_s = now_s, float("inf")
+            machine.now_s, machine.wake_s = now_s, inf
             ended = self._end_jobs(now_s)
             first = submitted
             while submitted < len(jobs) and jobs[submitted].submit_s <= now_s:
@@ -258,14 +261,23 @@ class _Simulation:
             raise PolicyError(f"{len(self.policy)} jobs wait on an empty machine, none is started.")
 
     def _next_end_s(self) -> float:
-        """Return the time of the next end, infinity when nothing runs."""
-        while self.ends:
-            end_s, job_id = self.ends[0]
-            state = self.running.get(job_id)
-            if state is not None and state.end_s == end_s:
-                return end_s
-            heapq.heappop(self.ends)
-        return float("inf")
+        """
+        Return the time of the next end, infinity when nothing runs.
+
+        An entry of a job is put off to its end when its turn comes: most ends move again before.
+        """
+        ends, running = self.ends, self.running
+        while ends:
+            due_s, job_id = ends[0]
+            state = running.get(job_id)
+            if state is None or state.due_s != due_s:
+                heapq.heappop(ends)
+            elif state.end_s != due_s:
+                state.due_s = state.end_s
+                heapq.heapreplace(ends, (state.end_s, job_id))
+            else:
+                return due_s
+        return inf
 
     def _end_jobs(self, now_s: float) -> list[Allocation]:
         """End all jobs that are due, by id."""
@@ -281,7 +293,7 @@ class _Simulation:
                     state.allocation,
                     state.start_s,
                     now_s,
-                    state.pace.placement_factor,
+                    state.placement_factor,
                     state.lost_s,
                     state.cut,
                 )
@@ -315,51 +327,56 @@ class _Simulation:
         """Take the new paces and compute the ends that follow from them."""
         if not ended and not started:
             return
-        paces = self.rates.change(ended, started, now_s)
+        paces = Paces.of(self.rates.change(ended, started, now_s))
         self.machine.cluster.tally.pace_changes += len(paces)
         for observer in self.observers:
             observer.changed(ended, started, paces, now_s)
         for allocation in started:
             job = allocation.job
-            limit_s = now_s + job.requested_s if self.kill_at_limit else float("inf")
-            state = _Running(
-                allocation, now_s, job.runtime_s, now_s, paces[job.id], float("inf"), limit_s
-            )
+            limit_s = now_s + job.requested_s if self.kill_at_limit else inf
+            state = _Running(allocation, now_s, job.runtime_s, now_s, limit_s)
             state.fixed_s = self.ends_s.get(job.id)
             self.running[job.id] = state
             self.busy_nodes += job.n_nodes
-        self._reschedule(paces.items(), now_s)
+        self._reschedule(paces, now_s)
+        for allocation in started:
+            if self.running[allocation.job.id].end_s == inf:
+                raise SchedulerError(f"job {allocation.job.id} starts and is given no pace.")
 
-    def _reschedule(self, paces: Iterable[tuple[int, Pace]], now_s: float) -> None:
-        """Advance the jobs whose pace changes and put their new ends into the heap."""
-        for job_id, pace in paces:
+    def _reschedule(self, paces: Paces, now_s: float) -> None:
+        """Advance the jobs whose pace changes and find their new ends."""
+        columns = paces.jobs, paces.interference, paces.placement_factor
+        for job_id, interference, placement_factor in zip(*columns, strict=True):
             state = self.running[job_id]
             self._advance(state, now_s)
-            state.pace = pace
+            state.interference, state.placement_factor = interference, placement_factor
             if state.fixed_s is not None:
                 state.end_s = state.fixed_s
+            else:
+                done_s = now_s + state.work_s * (interference * placement_factor)
+                state.cut = done_s > state.limit_s
+                state.end_s = state.limit_s if state.cut else done_s
+            if state.end_s < state.due_s:
+                state.due_s = state.end_s
                 heapq.heappush(self.ends, (state.end_s, job_id))
-                continue
-            done_s = now_s + state.work_s * pace.slowdown
-            state.cut = done_s > state.limit_s
-            state.end_s = state.limit_s if state.cut else done_s
-            heapq.heappush(self.ends, (state.end_s, job_id))
 
     @staticmethod
     def _advance(state: _Running, now_s: float) -> None:
         """Do the work of the time since the last change at the pace that held."""
         elapsed_s = now_s - state.since_s
-        state.work_s = max(0.0, state.work_s - elapsed_s / state.pace.slowdown)
-        if state.pace.interference != 1.0:
-            state.lost_s += elapsed_s * (1.0 - 1.0 / state.pace.interference)
         state.since_s = now_s
+        interference = state.interference
+        work_s = state.work_s - elapsed_s / (interference * state.placement_factor)
+        state.work_s = max(0.0, work_s)
+        if interference != 1.0:
+            state.lost_s += elapsed_s * (1.0 - 1.0 / interference)
 
     def _note(self, now_s: float) -> None:
         """Write the state of this instant into the timeline."""
         line, total = self.timeline, 0.0
         for state in self.running.values():
-            if state.pace.interference != 1.0:
-                total += state.allocation.job.n_nodes * (state.pace.interference - 1.0)
+            if state.interference != 1.0:
+                total += state.allocation.job.n_nodes * (state.interference - 1.0)
         line.time_s.append(now_s)
         line.running.append(len(self.running))
         line.queued.append(len(self.policy))

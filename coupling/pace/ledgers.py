@@ -2,19 +2,17 @@
 
 from array import array
 from collections.abc import Mapping, Sequence
-from itertools import pairwise
 
 import numpy as np
 
+from coupling.pace.accounts import Accounts
 from coupling.pace.network import NetworkPace
 from netsim.arrays import Floats, Ints
-from netsim.contention.base import ContentionModel
 from netsim.contention.constants import bytes_per_link
 from netsim.topology.base import Topology
 from scheduler.allocation import Allocation
 from scheduler.observer import Observer
-from scheduler.rates import FULL_PACE, Pace
-from scheduler.traffic import PlacedTraffic
+from scheduler.rates import Pace, Paces
 
 
 class LinkLedger:
@@ -67,51 +65,15 @@ class BlameLedger:
         self.kind_of_row = array("q")
         self.lost_node_s = array("d")
 
-    def write(self, victim: int, lost: Mapping[tuple[int, int], float]) -> None:
+    def write(self, keys: Ints, lost_node_s: Floats) -> None:
         """
-        Write what a job lost in all.
+        Write what jobs lost in all.
 
-        `lost`: node-seconds by culprit and class of link.
+        `keys` (3, R): victim, culprit and class of link. `lost_node_s` (R,): node-seconds.
         """
-        for (culprit, kind), node_s in lost.items():
-            self.victim.append(victim)
-            self.culprit.append(culprit)
-            self.kind_of_row.append(kind)
-            self.lost_node_s.append(node_s)
-
-
-_Cause = tuple[tuple[int, int], float]  # culprit and class of link, share
-_UNTOLD: tuple[_Cause, ...] = (((-1, -1), 1.0),)
-
-
-class _Member:
-    """A communicating job on the network."""
-
-    __slots__ = (
-        "causes",
-        "ideal_s",
-        "links",
-        "lost",
-        "n_nodes",
-        "nbytes",
-        "pace",
-        "since_s",
-        "work_s",
-        "worst_link",
-    )
-
-    def __init__(self, placed: PlacedTraffic, pace: Pace, n_nodes: int, now_s: float) -> None:
-        self.links: Ints
-        self.nbytes: Floats
-        self.links, self.nbytes = bytes_per_link(placed.traffic)
-        self.ideal_s = placed.ideal_s
-        self.pace = pace
-        self.n_nodes = n_nodes
-        self.since_s = now_s
-        self.work_s = 0.0
-        self.worst_link = -1
-        self.causes: Sequence[_Cause] = _UNTOLD
-        self.lost: dict[tuple[int, int], float] = {}
+        for column, values in zip((self.victim, self.culprit, self.kind_of_row), keys, strict=True):
+            column.frombytes(values.tobytes())
+        self.lost_node_s.frombytes(lost_node_s.tobytes())
 
 
 class NetworkLedger(Observer):
@@ -135,7 +97,8 @@ class NetworkLedger(Observer):
         self.links = LinkLedger(network.topology.n_links)
         self.blame = BlameLedger(network.topology)
         self._network = network
-        self._members: dict[int, _Member] = {}
+        self._accounts = Accounts(self.links.lost_node_s)
+        self._sends: dict[int, tuple[Ints, Floats, float]] = {}  # links, bytes, ideal_s
 
     def changed(
         self,
@@ -145,57 +108,40 @@ class NetworkLedger(Observer):
         now_s: float,
     ) -> None:
         """Close the accounts of jobs that left, and go on with the others at their new paces."""
-        for allocation in ended:
-            self._close(allocation.job.id, now_s)
+        accounts, entered, model = self._accounts, self._network.entered, self._network.model
+        slot_of = accounts.slot_of
         for allocation in started:
             job = allocation.job
-            placed = self._network.entered.get(job.id)
+            placed = entered.get(job.id)
             if placed is not None:
-                self._members[job.id] = _Member(placed, FULL_PACE, job.n_nodes, now_s)
-        model, members, held_up = self._network.model, self._members, []
-        for job_id, pace in paces.items():
-            member = members.get(job_id)
-            if member is None:
-                continue
-            self._advance(member, now_s)
-            member.pace = pace
-            if model is not None:
-                worst_link = model.worst_link(job_id)
-                if worst_link >= 0:  # else a remnant below the tolerance: it stays where it was
-                    member.worst_link = worst_link
-                if pace.interference > 1.0:
-                    held_up.append(job_id)
+                accounts.open(job.id, job.n_nodes, now_s)
+                self._sends[job.id] = *bytes_per_link(placed.traffic), placed.ideal_s
+        gone = [one.job.id for one in ended if one.job.id in slot_of]
+        jobs, interference, alone = _on_network(Paces.of(paces), slot_of)
+        slots = [slot_of[job] for job in jobs]
+        worst = [-1] * len(jobs) if model is None else [model.worst_link(job) for job in jobs]
+        keys, lost_node_s, work_s = accounts.account(
+            now_s, gone, (slots, interference, alone, worst)
+        )
+        for number, done_s in zip(gone, work_s.tolist(), strict=True):
+            links, nbytes, ideal_s = self._sends.pop(number)
+            self.links.nbytes[links] += nbytes * (done_s / ideal_s)
+        self.blame.write(keys, lost_node_s)
+        held_up = [job for job, factor in zip(jobs, interference, strict=True) if factor > 1.0]
         if model is not None and held_up:
-            self._blame(model, held_up)
+            accounts.blame(held_up, model.culprits(held_up, self.blame.kind))
 
-    def _blame(self, model: ContentionModel, held_up: Sequence[int]) -> None:
-        """Note who holds jobs up from now on."""
-        told = model.culprits(held_up, self.blame.kind)
-        keys = list(zip(told.culprit.tolist(), told.kind.tolist(), strict=True))
-        causes = list(zip(keys, told.share.tolist(), strict=True))
-        first = [0, *(np.flatnonzero(np.diff(told.victim)) + 1).tolist(), len(causes)]
-        for begin, end in pairwise(first):
-            if end > begin:  # who is held up by a remnant keeps its culprits
-                self._members[int(told.victim[begin])].causes = causes[begin:end]
 
-    def _close(self, job: int, now_s: float) -> None:
-        """Write down what a job that left has sent and lost."""
-        member = self._members.pop(job, None)
-        if member is None:
-            return
-        self._advance(member, now_s)
-        self.links.nbytes[member.links] += member.nbytes * (member.work_s / member.ideal_s)
-        self.blame.write(job, member.lost)
-
-    def _advance(self, member: _Member, now_s: float) -> None:
-        """Account for the time since the job's last change."""
-        elapsed_s = now_s - member.since_s
-        member.since_s = now_s
-        member.work_s += elapsed_s / member.pace.slowdown
-        if member.pace.interference == 1.0:
-            return
-        lost_node_s = elapsed_s * (1.0 - 1.0 / member.pace.interference) * member.n_nodes
-        if member.worst_link >= 0:
-            self.links.lost_node_s[member.worst_link] += lost_node_s
-        for key, share in member.causes:
-            member.lost[key] = member.lost.get(key, 0.0) + lost_node_s * share
+def _on_network(
+    paces: Paces, known: Mapping[int, int]
+) -> tuple[list[int], list[float], list[float]]:
+    """Return the columns of the paces of jobs that are known."""
+    jobs, interference, placement_factor = paces.jobs, paces.interference, paces.placement_factor
+    if all(job in known for job in jobs):
+        return jobs, interference, placement_factor
+    places = [place for place, job in enumerate(jobs) if job in known]
+    return (
+        [jobs[place] for place in places],
+        [interference[place] for place in places],
+        [placement_factor[place] for place in places],
+    )

@@ -13,7 +13,7 @@ from netsim.topology.base import Topology
 from netsim.topology.demand import demand_topology
 from scheduler.job import Job
 from scheduler.mix import kind_of_pattern, weight_of
-from scheduler.rates import FULL_PACE, Pace
+from scheduler.rates import Pace, Paces
 from scheduler.traffic import PlacedTraffic, TrafficOf
 
 
@@ -96,11 +96,15 @@ class NetworkPace:
         for allocation in ended:
             self._leave(allocation.job.id)
         self.entered = {}
-        paces = {allocation.job.id: self._enter(allocation) for allocation in started}
-        if self.model is not None:
-            for job, interference in self.model.solve().items():
-                paces[job] = Pace(interference, self._placement_factor[job])
-        return paces
+        for allocation in started:
+            self._enter(allocation)
+        interference = dict.fromkeys((allocation.job.id for allocation in started), 1.0)
+        if self.model is None:
+            return Paces(list(interference), list(interference.values()), [1.0] * len(started))
+        interference.update(self.model.solve())
+        alone = self._placement_factor
+        jobs = list(interference)
+        return Paces(jobs, list(interference.values()), [alone.get(job, 1.0) for job in jobs])
 
     def traffic(self, job: Job, partition: Partition) -> PlacedTraffic | None:
         """
@@ -125,20 +129,18 @@ class NetworkPace:
             return replace(placed, ideal_s=placed.alone_s)
         return placed
 
-    def _enter(self, allocation: Placed) -> Pace:
-        """Put a job on the network and return its pace among nobody."""
+    def _enter(self, allocation: Placed) -> None:
+        """Put a job on the network."""
         job, partition = allocation.job, allocation.partition()
         placed = self.traffic(job, partition)
         if placed is None:
-            return FULL_PACE
+            return
         self.owned.add(partition.links is not None)
         self.entered[job.id] = placed
         self._note_talk(job, placed)
         self._placement_factor[job.id] = placed.placement_factor
-        if self.model is None:
-            return FULL_PACE
-        self.model.start(job.id, placed.traffic)
-        return Pace(1.0, placed.placement_factor)
+        if self.model is not None:
+            self.model.start(job.id, placed.traffic)
 
     def _note_talk(self, job: Job, placed: PlacedTraffic) -> None:
         """Remember how a job talks."""

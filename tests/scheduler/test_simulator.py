@@ -5,12 +5,12 @@ import pytest
 from netsim.topology.fattree import fat_tree_of_radix
 from scheduler.allocation import Allocation, lowest
 from scheduler.cluster import Cluster
-from scheduler.errors import PolicyError
+from scheduler.errors import PolicyError, SchedulerError
 from scheduler.job import Job
 from scheduler.observer import Observer
 from scheduler.queues.easy import Easy
 from scheduler.queues.fcfs import Fcfs
-from scheduler.rates import Pace
+from scheduler.rates import Pace, Paces
 from scheduler.simulator import simulate
 
 
@@ -234,3 +234,31 @@ def test_an_observer_hears_of_every_instant_in_order_and_changes_nothing():
         (15.0, 2),
     ]
     assert times == [(k, each.start_s, each.end_s) for k, each in run(jobs).items()]
+
+
+class Forgetful:
+    """A rate model that gives nobody a pace."""
+
+    def change(self, ended, started, now_s):
+        del ended, started, now_s
+        return {}
+
+
+def test_a_job_that_is_given_no_pace_ends_the_simulation_with_an_error():
+    with pytest.raises(SchedulerError, match="job 1 starts and is given no pace"):
+        run([job(1)], rates=Forgetful())
+
+
+@pytest.mark.parametrize("wrong", [0.0, -1.0, float("nan"), float("inf"), "2"])
+def test_paces_in_columns_are_positive_numbers_as_single_ones_are(wrong):
+    for columns in ([wrong], [1.0]), ([1.0], [wrong]):
+        with pytest.raises(SchedulerError, match=r"interference|placement_factor"):
+            Paces([1], *columns)
+
+
+def test_paces_in_columns_are_a_mapping_of_single_ones():
+    paces = Paces([3, 1], [2.0, 1.0], [1.5, 1.0])
+
+    assert dict(paces) == {3: Pace(2.0, 1.5), 1: Pace()}
+    assert Paces.of(dict(paces)).interference == [2.0, 1.0]
+    assert paces.get(2) is None
