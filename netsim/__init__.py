@@ -1,6 +1,8 @@
 """
 The network alone: topologies, routings, link loads, contention, proofs.
 
+Names are loaded on first use, so that a command imports what it needs alone.
+
 * `make_topology`, `TOPOLOGIES`, `MACHINES` -- fabrics by kind or machine name
 * `Topology`, `FatTree`, `build_fat_tree`, `fat_tree_of_radix` -- nodes, switches, directed links
 * `read_topology`, `from_networkx`, `convert`, `inspect_topology` -- fabrics from files and graphs,
@@ -19,36 +21,40 @@ The network alone: topologies, routings, link loads, contention, proofs.
 * `NetsimError` and its kinds -- what goes wrong
 """
 
-from netsim.contention.base import ContentionModel, Traffic
-from netsim.contention_models import CONTENTION_MODELS, make_contention_model
-from netsim.distance import average_pairwise_hops, hop_bytes
-from netsim.errors import (
-    ContentionError,
-    NetsimError,
-    PartitionError,
-    RoutingError,
-    TopologyError,
-    UnitError,
-)
-from netsim.flow_report import report_flows
-from netsim.flows.isolation import shared_links
-from netsim.flows.maxmin import max_min_rates
-from netsim.formats.exporters.registry import convert
-from netsim.formats.importers.graphs import from_networkx
-from netsim.formats.importers.registry import read_topology
-from netsim.nonblocking.conditions import broken_conditions
-from netsim.nonblocking.verdict import rearrangeable
-from netsim.partition import Partition
-from netsim.routes import Routes
-from netsim.routing.base import Routing
-from netsim.routing.spread import as_routed
-from netsim.routings import ROUTINGS, make_routing
-from netsim.topologies import TOPOLOGIES, make_topology
-from netsim.topology.base import Topology
-from netsim.topology.fattree import FatTree, build_fat_tree, fat_tree_of_radix
-from netsim.topology.inspect import inspect_topology
-from netsim.topology.machines import MACHINES
-from netsim.units import parse_rate, parse_size, parse_time
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from netsim.contention.base import ContentionModel, Traffic
+    from netsim.contention_models import CONTENTION_MODELS, make_contention_model
+    from netsim.distance import average_pairwise_hops, hop_bytes
+    from netsim.errors import (
+        ContentionError,
+        NetsimError,
+        PartitionError,
+        RoutingError,
+        TopologyError,
+        UnitError,
+    )
+    from netsim.flow_report import report_flows
+    from netsim.flows.isolation import shared_links
+    from netsim.flows.maxmin import max_min_rates
+    from netsim.formats.exporters.registry import convert
+    from netsim.formats.importers.graphs import from_networkx
+    from netsim.formats.importers.registry import read_topology
+    from netsim.nonblocking.conditions import broken_conditions
+    from netsim.nonblocking.verdict import rearrangeable
+    from netsim.partition import Partition
+    from netsim.routes import Routes
+    from netsim.routing.base import Routing
+    from netsim.routing.spread import as_routed
+    from netsim.routings import ROUTINGS, make_routing
+    from netsim.topologies import TOPOLOGIES, make_topology
+    from netsim.topology.base import Topology
+    from netsim.topology.fattree import FatTree, build_fat_tree, fat_tree_of_radix
+    from netsim.topology.inspect import inspect_topology
+    from netsim.topology.machines import MACHINES
+    from netsim.units import parse_rate, parse_size, parse_time
 
 __all__ = [
     "CONTENTION_MODELS",
@@ -89,3 +95,55 @@ __all__ = [
     "report_flows",
     "shared_links",
 ]
+
+_HOME = {
+    "CONTENTION_MODELS": "netsim.contention_models",
+    "ContentionError": "netsim.errors",
+    "ContentionModel": "netsim.contention.base",
+    "FatTree": "netsim.topology.fattree",
+    "MACHINES": "netsim.topology.machines",
+    "NetsimError": "netsim.errors",
+    "Partition": "netsim.partition",
+    "PartitionError": "netsim.errors",
+    "ROUTINGS": "netsim.routings",
+    "Routes": "netsim.routes",
+    "Routing": "netsim.routing.base",
+    "RoutingError": "netsim.errors",
+    "TOPOLOGIES": "netsim.topologies",
+    "Topology": "netsim.topology.base",
+    "TopologyError": "netsim.errors",
+    "Traffic": "netsim.contention.base",
+    "UnitError": "netsim.errors",
+    "as_routed": "netsim.routing.spread",
+    "average_pairwise_hops": "netsim.distance",
+    "broken_conditions": "netsim.nonblocking.conditions",
+    "build_fat_tree": "netsim.topology.fattree",
+    "convert": "netsim.formats.exporters.registry",
+    "fat_tree_of_radix": "netsim.topology.fattree",
+    "from_networkx": "netsim.formats.importers.graphs",
+    "hop_bytes": "netsim.distance",
+    "inspect_topology": "netsim.topology.inspect",
+    "make_contention_model": "netsim.contention_models",
+    "make_routing": "netsim.routings",
+    "make_topology": "netsim.topologies",
+    "max_min_rates": "netsim.flows.maxmin",
+    "parse_rate": "netsim.units",
+    "parse_size": "netsim.units",
+    "parse_time": "netsim.units",
+    "read_topology": "netsim.formats.importers.registry",
+    "rearrangeable": "netsim.nonblocking.verdict",
+    "report_flows": "netsim.flow_report",
+    "shared_links": "netsim.flows.isolation",
+}
+
+
+def __getattr__(name: str) -> Any:  # noqa: ANN401 (whatever the name stands for)
+    """Load a public name from the module that defines it."""
+    if name not in _HOME:
+        raise AttributeError(f"module 'netsim' has no attribute {name!r}")
+    return getattr(import_module(_HOME[name]), name)
+
+
+def __dir__() -> list[str]:
+    """List the public names."""
+    return sorted(__all__)

@@ -71,7 +71,8 @@ def _imported(module: str, name: str, digest: str, compiled: Callable[[], bool])
         folder = place / f"{name}-{digest}"
         with suppress(OSError):
             if _intact(folder):
-                loaded = _import_with(folder, module)
+                with _prepared_to_load():
+                    loaded = _import_with(folder, module)
                 if compiled():  # for another processor
                     _seal(folder)
                 return loaded
@@ -186,6 +187,30 @@ def _cached_in(folder: Path) -> Iterator[None]:
         yield
     finally:
         settings["CACHE_DIR"] = before
+
+
+@contextmanager
+def _prepared_to_load() -> Iterator[None]:
+    """
+    Let compiled code be loaded without all that numba needs to compile.
+
+    That is a third of a second; numba fetches it by itself before it compiles. Of SciPy's linear
+    algebra it only asks whether it is there, which it is: SciPy is one of our needs.
+    """
+    from numba.core import caching, registry  # noqa: PLC0415 (numba is slow to import)
+    from numba.core.runtime.nrt import rtsys  # noqa: PLC0415
+    from numba.np import linalg  # noqa: PLC0415
+
+    cache: Any = caching.Cache
+    asked: Any = linalg
+    load, ensure_blas = cache.load_overload, asked.ensure_blas
+    rtsys.initialize(registry.cpu_target.target_context)
+    cache.load_overload = cache._load_overload  # noqa: SLF001 (without a refresh of the context)
+    asked.ensure_blas = lambda: None
+    try:
+        yield
+    finally:
+        cache.load_overload, asked.ensure_blas = load, ensure_blas
 
 
 @contextmanager

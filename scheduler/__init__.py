@@ -1,6 +1,8 @@
 """
 Jobs on a machine: workloads, allocators, queue policies, the event loop.
 
+Names are loaded on first use, so that a command imports what it needs alone.
+
 * `Job`, `Communication`, `Workload` -- what is to run
 * `make_workload`, `READERS`, `GENERATORS`, `read_swf`, `write_swf`, `synth` -- where they come from
 * `Profile`, `read_profile`, `profile_from`, `assign`, `DEFAULT_PROFILE` -- how jobs communicate
@@ -14,30 +16,34 @@ Jobs on a machine: workloads, allocators, queue policies, the event loop.
 * `SchedulerError` and its kinds -- what goes wrong
 """
 
-from scheduler.allocation import Allocation
-from scheduler.allocators import ALLOCATORS, Allocator, NodeChooser, make_allocator
-from scheduler.cluster import Cluster
-from scheduler.errors import AllocationError, PolicyError, SchedulerError, WorkloadError
-from scheduler.geometry import Geometry
-from scheduler.job import Communication, Job
-from scheduler.observer import Observer
-from scheduler.queues import POLICIES, QueuePolicy, make_policy
-from scheduler.rates import Pace, RateModel
-from scheduler.simulator import JobRecord, Schedule, simulate
-from scheduler.workload import (
-    DEFAULT_PROFILE,
-    GENERATORS,
-    READERS,
-    Profile,
-    Workload,
-    assign,
-    make_workload,
-    profile_from,
-    read_profile,
-    read_swf,
-    synth,
-    write_swf,
-)
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from scheduler.allocation import Allocation
+    from scheduler.allocators import ALLOCATORS, Allocator, NodeChooser, make_allocator
+    from scheduler.cluster import Cluster
+    from scheduler.errors import AllocationError, PolicyError, SchedulerError, WorkloadError
+    from scheduler.geometry import Geometry
+    from scheduler.job import Communication, Job
+    from scheduler.observer import Observer
+    from scheduler.queues import POLICIES, QueuePolicy, make_policy
+    from scheduler.rates import Pace, RateModel
+    from scheduler.simulator import JobRecord, Schedule, simulate
+    from scheduler.workload import (
+        DEFAULT_PROFILE,
+        GENERATORS,
+        READERS,
+        Profile,
+        Workload,
+        assign,
+        make_workload,
+        profile_from,
+        read_profile,
+        read_swf,
+        synth,
+        write_swf,
+    )
 
 __all__ = [
     "ALLOCATORS",
@@ -75,3 +81,52 @@ __all__ = [
     "synth",
     "write_swf",
 ]
+
+_HOME = {
+    "ALLOCATORS": "scheduler.allocators",
+    "Allocation": "scheduler.allocation",
+    "AllocationError": "scheduler.errors",
+    "Allocator": "scheduler.allocators",
+    "Cluster": "scheduler.cluster",
+    "Communication": "scheduler.job",
+    "DEFAULT_PROFILE": "scheduler.workload",
+    "GENERATORS": "scheduler.workload",
+    "Geometry": "scheduler.geometry",
+    "Job": "scheduler.job",
+    "JobRecord": "scheduler.simulator",
+    "NodeChooser": "scheduler.allocators",
+    "Observer": "scheduler.observer",
+    "POLICIES": "scheduler.queues",
+    "Pace": "scheduler.rates",
+    "PolicyError": "scheduler.errors",
+    "Profile": "scheduler.workload",
+    "QueuePolicy": "scheduler.queues",
+    "READERS": "scheduler.workload",
+    "RateModel": "scheduler.rates",
+    "Schedule": "scheduler.simulator",
+    "SchedulerError": "scheduler.errors",
+    "Workload": "scheduler.workload",
+    "WorkloadError": "scheduler.errors",
+    "assign": "scheduler.workload",
+    "make_allocator": "scheduler.allocators",
+    "make_policy": "scheduler.queues",
+    "make_workload": "scheduler.workload",
+    "profile_from": "scheduler.workload",
+    "read_profile": "scheduler.workload",
+    "read_swf": "scheduler.workload",
+    "simulate": "scheduler.simulator",
+    "synth": "scheduler.workload",
+    "write_swf": "scheduler.workload",
+}
+
+
+def __getattr__(name: str) -> Any:  # noqa: ANN401 (whatever the name stands for)
+    """Load a public name from the module that defines it."""
+    if name not in _HOME:
+        raise AttributeError(f"module 'scheduler' has no attribute {name!r}")
+    return getattr(import_module(_HOME[name]), name)
+
+
+def __dir__() -> list[str]:
+    """List the public names."""
+    return sorted(__all__)

@@ -16,6 +16,7 @@ from coupling.cli import site as cli_site
 from coupling.cli import sweeps as cli_sweeps
 from coupling.cli import trace as cli_trace
 from coupling.errors import Stopped
+from coupling.experiments.collector import few_collections
 from coupling.guard import check_arguments, guarded, remark, visible
 from coupling.siblings import check_siblings
 from coupling.stopping import SIGNALLED, stop
@@ -126,7 +127,7 @@ def main() -> None:
     """Run the command; errors in the input are one line on stderr and exit status 2."""
     before = {number: signal.signal(number, stop) for number in STOPPING}
     try:
-        with guarded():
+        with guarded(), few_collections():
             status = _status()
     finally:
         for number, handler in before.items():

@@ -1,7 +1,8 @@
 """
 What one job puts on each channel in each step: the constants of the fixed point, compiled.
 
-Import through `netsim.kernelcache`.
+Import through `netsim.kernelcache`. Constants passed on, such as 0, would have the callee compiled
+for them once more: ``int(np.int64(0))`` is none.
 """
 
 from typing import NamedTuple
@@ -13,11 +14,8 @@ from netsim.arrays import Floats, Ints, Table
 from netsim.contention.columns import ENTRY, RECORD, STEP
 from netsim.contention.link_kernels import divisor, weight_exponent
 
-# lists that are only read
-_INTS, _FLOATS = (
-    types.Array(int64, 1, "C", readonly=True),
-    types.Array(float64, 1, "C", readonly=True),
-)
+_INTS = types.Array(int64, 1, "C", readonly=True)  # lists that are only read
+_FLOATS = types.Array(float64, 1, "C", readonly=True)
 _SUMS = types.Tuple((int64[::1], float64[::1]))  # type: ignore[no-untyped-call]
 _RECORDS, _ENTRIES, _STEPS = from_dtype(RECORD)[::1], from_dtype(ENTRY)[::1], from_dtype(STEP)[::1]
 
@@ -282,10 +280,12 @@ def step_times(
     """Return the steps of one job, as `job_constants` does."""
     flows = Flows(step, sender, nbytes, indptr, links, latency_s)
     steps, entries, places = _empty_tables(flows)
-    first, n_entries = 0, 0
+    first, n_entries, per_flow = int(np.int64(0)), int(np.int64(0)), bool(np.bool_(False))
     while first < flows.step.size:
         base = n_entries
-        last, n_entries = _drain(first, base, False, flows, fabric, scratch, places, entries, steps)
+        last, n_entries = _drain(
+            first, base, per_flow, flows, fabric, scratch, places, entries, steps
+        )
         for f in range(first, last):
             scratch.opened[flows.sender[f]] = 0
             for hop in range(flows.indptr[f], flows.indptr[f + 1]):
@@ -323,8 +323,7 @@ def job_constants(
     steps, entries, places = _empty_tables(flows)
     finish_s = np.empty(n_flows)
     order = np.empty(n_flows, np.int64)
-    n_entries = 0
-    first = 0
+    first, n_entries = int(np.int64(0)), int(np.int64(0))
     while first < n_flows:
         base = n_entries
         last, n_entries = _drain(

@@ -42,9 +42,9 @@ def kernels(tmp_path):
     (tmp_path / "outer_kernels.py").write_text(OUTER, encoding="utf-8")
     (tmp_path / "inner_kernels.py").write_text(INNER, encoding="utf-8")
 
-    def run(**environment):
+    def run(code=CALL, **environment):
         done = subprocess.run(  # noqa: S603 (our own interpreter)
-            [sys.executable, "-c", CALL],
+            [sys.executable, "-c", code],
             env={**os.environ, "PYTHONPATH": f"{tmp_path}{os.pathsep}{ROOT}", **environment},
             capture_output=True,
             text=True,
@@ -64,6 +64,26 @@ def test_the_first_compilation_is_announced_and_later_ones_come_from_disk(kernel
 
     assert run(**cache) == (8.0, [announcement] * 2)  # one for each module
     assert run(**cache) == (8.0, [])
+
+
+def test_numba_can_still_compile_after_it_loaded_what_was_compiled(kernels):
+    """Loading leaves out what only compiling needs; who compiles then has all of it, BLAS too."""
+    folder, run = kernels
+    cache = {"NUMBA_CACHE_DIR": str(folder / "cache")}
+    run(**cache)
+    after = """
+import sys
+assert "scipy.linalg" not in sys.modules, "loading needs no linear algebra"
+import numpy as np
+from numba import njit
+product = njit(lambda a, b: a @ b)(np.eye(2), np.full((2, 2), 3.0))
+print(module.eightfold(1.0) + product.sum() - 12.0)
+"""
+
+    answer, said = run(code=CALL.rpartition("print")[0] + after, **cache)
+
+    assert answer == 8.0
+    assert said == []
 
 
 def test_a_change_of_an_imported_kernel_is_not_missed(kernels):

@@ -41,19 +41,14 @@ class ColdState:
         laid = self.laid
         kind_of = np.zeros_like(laid.link) if kinds is None else kinds[laid.link]
         place = {job: number for number, job in enumerate(self.jobs.tolist())}
+        found = (self.slow, self.duration_s, self.late_s)
+        meetings = kernel.who_meets(*laid.tables, self.cells, *found)
+        entries, _, _, _, steps, first_step, _ = laid.tables
+        solved = (entries, steps, first_step, self.duration_s, *meetings)
         tables = []
         for job in jobs:
             blame = np.zeros((self.jobs.size, int(kind_of.max(initial=0)) + 1))
-            kernel.blame_one(
-                place[job],
-                *laid.tables,
-                self.cells,
-                self.slow,
-                self.duration_s,
-                self.late_s,
-                kind_of,
-                blame,
-            )
+            kernel.blame_one(place[job], *solved, kind_of, blame)
             culprit, kind = np.nonzero(blame)
             share = blame[culprit, kind] / blame.sum()
             tables.append((np.full(culprit.size, job), self.jobs[culprit], kind, share))

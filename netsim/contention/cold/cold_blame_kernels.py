@@ -7,7 +7,7 @@ Import through `netsim.kernelcache`.
 from typing import NamedTuple
 
 import numpy as np
-from numba import float64, from_dtype, int64, njit, void
+from numba import float64, from_dtype, int64, njit, types, void
 
 from netsim.arrays import Floats, Ints, Table
 from netsim.contention.cold.cold_kernels import (
@@ -18,10 +18,26 @@ from netsim.contention.cold.cold_kernels import (
     start_at,
     time_link,
 )
+from netsim.contention.cold.loop_kernels import count_of, put
 from netsim.contention.columns import ENTRY, STEP
 from netsim.contention.link_kernels import link_time
 
 _ENTRIES, _STEPS = from_dtype(ENTRY)[::1], from_dtype(STEP)[::1]
+
+
+class Meetings(NamedTuple):
+    """The pairs (job, channel) on each channel."""
+
+    first: Ints  # of each channel, in `pairs`
+    pairs: Ints
+    job: Ints  # of each pair
+
+
+_SHARED = types.NamedUniTuple(int64[::1], 4, Shared)  # type: ignore[no-untyped-call]
+_CROWD = types.NamedTuple(  # type: ignore[no-untyped-call]
+    (float64[:, ::1], float64[::1], float64[::1]) * 2, Crowd
+)
+_MEETINGS = types.NamedUniTuple(int64[::1], 3, Meetings)  # type: ignore[no-untyped-call]
 
 
 class Longest(NamedTuple):
@@ -39,19 +55,21 @@ def _longest(
     """Return the entries that take longest for a step."""
     n_states = crowd.weight.shape[1]
     found = Longest(np.full(n_states, -1), np.zeros(n_states), np.zeros(n_states))
-    times, tau = np.empty((2, n_states)), steps[a].drain_s
+    times, tau, linger = np.empty((2, n_states)), steps[a].drain_s, bool(np.bool_(True))
     for k in shared.kept[shared.first_kept[a] : shared.first_kept[a + 1]]:
         own, pair = entries[k], shared.pair[k]
-        if not time_link(k, length_s, entries, shared, crowd, True, times):
+        if not time_link(k, length_s, entries, shared, crowd, linger, times):
             continue
         c = shared.channel[pair]
-        others = crowd.all_weight[c] - crowd.weight[pair]
-        use = (crowd.all_use[c] - crowd.use[pair]) / others.mean()
+        total = 0.0
+        for i in range(n_states):
+            total += crowd.all_weight[c, i] - crowd.weight[pair, i]
+        use = (crowd.all_use[c] - crowd.use[pair]) / (total / n_states)
         for i in range(n_states):
             late_s = times[0, i] + times[1, i] - tau
             if late_s <= found.by_use_s[i] + found.by_weight_s[i]:
                 continue
-            n = max(0.0, others[i])
+            n = max(0.0, crowd.all_weight[c, i] - crowd.weight[pair, i])
             taken = link_time(own.drain_s, own.weight, own.senders, own.feed_s, n, use * n)
             bound = link_time(own.drain_s, own.weight, own.senders, own.feed_s, n, 1.0)
             found.entry[i] = k
@@ -60,9 +78,26 @@ def _longest(
     return found
 
 
+@njit(cache=True)
+def _weight(crowd: Crowd, pair: int, state: int) -> float:
+    """Return what a job weighs on a channel in a state, or in all if that is -1."""
+    if state >= 0:
+        return crowd.weight[pair, state]  # type: ignore[no-any-return]
+    total = 0.0
+    for i in range(crowd.weight.shape[1]):
+        total += crowd.weight[pair, i]
+    return total
+
+
+@njit(cache=True, error_model="numpy")
+def _use(crowd: Crowd, pair: int, state: int) -> float:
+    """Return the use of a channel by a job in a state, or in all if that is -1."""
+    in_all = _weight(crowd, pair, int(np.int64(-1)))
+    return _weight(crowd, pair, state) * crowd.use[pair] / in_all  # type: ignore[no-any-return]
+
+
 @njit(
-    void(
-        int64,
+    (
         _ENTRIES,
         int64[::1],
         int64[::1],
@@ -74,14 +109,11 @@ def _longest(
         float64[::1],
         float64[::1],
         float64[::1],
-        int64[::1],
-        float64[:, ::1],
     ),
     cache=True,
     error_model="numpy",
 )
-def blame_one(
-    victim: int,
+def who_meets(
     entries: Table,
     pair: Ints,
     channel_of: Ints,
@@ -93,6 +125,63 @@ def blame_one(
     slow: Floats,
     duration_s: Floats,
     late_s: Floats,
+) -> tuple[Shared, Crowd, Meetings]:
+    """
+    Return what `blame_one` reads, the same for all victims.
+
+    `slow`, `duration_s`, `late_s`: the solution: slowdown of each job, D g of each step, y of each
+    entry. All others: as for `solve_cold`.
+    """
+    shared = shared_of(pair, channel_of, first_entry)
+    state = start_at(entries, steps, period_s.size, 1.0)
+    put(slow, state.slow)
+    put(duration_s, state.duration_s)
+    put(late_s, state.late_s)
+    linger = bool(np.bool_(True))  # a constant would have all compiled once more
+    crowd = gather(state, shared, entries, first_step, period_s, cells, linger)
+    job = np.zeros(channel_of.size, np.int64)
+    for j in range(period_s.size):
+        for a in range(first_step[j], first_step[j + 1]):
+            for k in range(first_entry[a], first_entry[a + 1]):
+                job[pair[k]] = j
+    first = np.zeros(count_of(channel_of) + 1, np.int64)
+    for c in channel_of:
+        first[c + 1] += 1
+    for c in range(first.size - 1):
+        first[c + 1] += first[c]
+    pairs, filled = np.empty(channel_of.size, np.int64), np.zeros(first.size, np.int64)
+    for p in range(channel_of.size):
+        c = channel_of[p]
+        pairs[first[c] + filled[c]] = p
+        filled[c] += 1
+    return shared, crowd, Meetings(first, pairs, job)
+
+
+@njit(
+    void(
+        int64,
+        _ENTRIES,
+        _STEPS,
+        int64[::1],
+        float64[::1],
+        _SHARED,
+        _CROWD,
+        _MEETINGS,
+        int64[::1],
+        float64[:, ::1],
+    ),
+    cache=True,
+    error_model="numpy",
+)
+def blame_one(
+    victim: int,
+    entries: Table,
+    steps: Table,
+    first_step: Ints,
+    duration_s: Floats,
+    shared: Shared,
+    crowd: Crowd,
+    meetings: Meetings,
     kinds: Ints,
     blame: Floats,
 ) -> None:
@@ -103,10 +192,10 @@ def blame_one(
     ----------
     victim : int
         The job.
-    entries, pair, channel_of, first_entry, steps, first_step, period_s, cells
-        As for `solve_cold`.
-    slow, duration_s, late_s : arrays
-        The solution: slowdown of each job, D g of each step, y of each entry.
+    entries, steps, first_step, duration_s
+        As for `who_meets`.
+    shared, crowd, meetings
+        As from `who_meets`.
     kinds : (K,) int array
         Class of the link of each entry.
     blame : (J, Z) float array
@@ -118,30 +207,30 @@ def blame_one(
     use where the bound 1/(1 - R) decides, else to weight. A step that meets several states is held
     up by all who are there in any of them.
     """
-    shared = shared_of(pair, channel_of, first_entry)
-    state = start_at(entries, steps, period_s.size, 1.0)
-    state.slow[:], state.duration_s[:], state.late_s[:] = slow, duration_s, late_s
-    crowd = gather(state, shared, entries, first_step, period_s, cells, True)
-    job_of = np.zeros(channel_of.size, np.int64)
-    for j in range(period_s.size):
-        for a in range(first_step[j], first_step[j + 1]):
-            for k in range(first_entry[a], first_entry[a + 1]):
-                job_of[pair[k]] = j
-    n_states = cells.shape[1]
+    n_states = crowd.weight.shape[1]
     for a in range(first_step[victim], first_step[victim + 1]):
         longest = _longest(a, duration_s[a], shared, entries, steps, crowd)
         for i in range(n_states):
             k = longest.entry[i]
             if k < 0:
                 continue
-            others = np.flatnonzero(channel_of == channel_of[pair[k]])
-            others = others[others != pair[k]]
-            weight = crowd.weight[others, i]
-            if weight.sum() <= 0.0:  # held up by what is there in other states
-                weight = crowd.weight[others].sum(axis=1)
-            use = weight * crowd.use[others] / crowd.weight[others].sum(axis=1)
-            part = longest.by_weight_s[i] * weight / weight.sum()
-            if longest.by_use_s[i] > 0.0:
-                part += longest.by_use_s[i] * use / use.sum()
-            for place in range(others.size):
-                blame[job_of[others[place]], kinds[k]] += part[place] / n_states
+            own, c = shared.pair[k], shared.channel[shared.pair[k]]
+            here = meetings.pairs[meetings.first[c] : meetings.first[c + 1]]
+            total = 0.0
+            for other in here:
+                if other != own:
+                    total += crowd.weight[other, i]
+            # where nobody is there, who is there in other states
+            state = i if total > 0.0 else int(np.int64(-1))
+            total, total_use = 0.0, 0.0
+            for other in here:
+                if other != own:
+                    total += _weight(crowd, other, state)
+                    total_use += _use(crowd, other, state)
+            for other in here:
+                if other == own:
+                    continue
+                part = longest.by_weight_s[i] * _weight(crowd, other, state) / total
+                if longest.by_use_s[i] > 0.0:
+                    part += longest.by_use_s[i] * _use(crowd, other, state) / total_use
+                blame[meetings.job[other], kinds[k]] += part / n_states

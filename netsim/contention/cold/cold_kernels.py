@@ -3,8 +3,7 @@ The fixed point solved from scratch, among neighbours who are present by states,
 
 In a state each job is somewhere in one M-th of its iteration, a *cell*; which one is drawn per job.
 With a single state a neighbour is there for its share of the time. Sums per channel and state serve
-every step that uses the channel, whatever its length: that is what makes them cheap to keep up to
-date event by event. Import through `netsim.kernelcache`.
+every step that uses the channel, whatever its length. Import through `netsim.kernelcache`.
 """
 
 from typing import NamedTuple
@@ -13,6 +12,7 @@ import numpy as np
 from numba import boolean, float64, from_dtype, int64, njit
 
 from netsim.arrays import Floats, Ints, Table
+from netsim.contention.cold.loop_kernels import count_of, put, total
 from netsim.contention.columns import ENTRY, STEP
 from netsim.contention.link_kernels import link_time, stays_within
 from netsim.contention.window_kernels import late_wait, presence, window_lag, window_time
@@ -59,7 +59,7 @@ class Crowd(NamedTuple):
 @njit(cache=True)
 def shared_of(pair: Ints, channel_of: Ints, first_entry: Ints) -> Shared:
     """Return the entries on channels of several jobs."""
-    n_jobs = np.zeros(channel_of.max() + 1 if channel_of.size else 0, np.int64)
+    n_jobs = np.zeros(count_of(channel_of), np.int64)
     for p in range(channel_of.size):
         n_jobs[channel_of[p]] += 1
     kept = np.empty(pair.size, np.int64)
@@ -117,7 +117,7 @@ def gather(
 ) -> Crowd:
     """Sum up what jobs put on channels in each state."""
     n_pairs, n_states = shared.channel.size, cells.shape[1]
-    n_channels = shared.channel.max() + 1 if n_pairs else 0
+    n_channels = count_of(shared.channel)
     crowd = Crowd(
         np.zeros((n_pairs, n_states)),
         np.zeros(n_pairs),
@@ -203,7 +203,8 @@ def _time_steps(
     times, late_by = np.empty((2, n_states)), np.empty(n_states)
     for a in range(steps.size):
         tau = steps[a].drain_s
-        late_by[:] = 0.0  # against tau, so that a sum of nothings is nothing
+        for i in range(n_states):
+            late_by[i] = 0.0  # against tau, so that a sum of nothings is nothing
         for k in shared.kept[shared.first_kept[a] : shared.first_kept[a + 1]]:
             own = entries[k]
             state.fresh_late_s[k] = state.held_s[k] = own.drain_s
@@ -216,7 +217,7 @@ def _time_steps(
                 late_by[i] = max(late_by[i], times[0, i] + times[1, i] - tau)
             state.fresh_late_s[k] = own.end_s + late_s / n_states
             state.held_s[k] = state.fresh_late_s[k] + wait_s / n_states
-        state.fresh_s[a] = (tau + steps[a].latency_s) + late_by.sum() / n_states
+        state.fresh_s[a] = (tau + steps[a].latency_s) + total(late_by) / n_states
 
 
 @njit(cache=True, error_model="numpy")
@@ -385,15 +386,15 @@ def read_states(
     """
     Return slowdowns and `held_s` if steps and links take given times when neighbours look at them.
 
-    All as for `solve_cold`, which found `duration_s` and `late_s`, with other cells: one sweep.
+    One sweep with other cells than those with which `solve_cold` found `duration_s` and `late_s`.
     """
-    shared = shared_of(pair, channel_of, first_entry)
+    shared, linger = shared_of(pair, channel_of, first_entry), bool(np.bool_(True))
     state = start_at(entries, steps, period_s.size, 1.0)
-    state.duration_s[:] = duration_s
-    state.late_s[:] = late_s
+    put(duration_s, state.duration_s)
+    put(late_s, state.late_s)
     slow_down(state, steps, first_step, period_s)
-    crowd = gather(state, shared, entries, first_step, period_s, cells, True)
-    _time_steps(state, shared, entries, steps, crowd, True)
-    state.duration_s[:] = state.fresh_s
+    crowd = gather(state, shared, entries, first_step, period_s, cells, linger)
+    _time_steps(state, shared, entries, steps, crowd, linger)
+    put(state.fresh_s, state.duration_s)
     slow_down(state, steps, first_step, period_s)
     return state.slow, state.held_s
