@@ -41,11 +41,11 @@ class Cells(Exhibit):
         self._bench, self._experiments = Bench(), dict[str, Experiment]()
         self._summaries, self._seconds = dict[str, Mapping[str, Any]](), dict[str, float]()
         for number, cell in enumerate(plan.cells):
-            if not store.is_finished(cell, jobs=False):
+            if not store.has(cell):
                 continue
             name = _words(cell.factors)
             self._experiments[name] = plan.experiment(number)
-            self._summaries[name] = store.read(cell)["summary"]
+            self._summaries[name] = store.mark(cell)["summary"]
             self._seconds[name] = float(store.cost(cell).get("elapsed_s") or 0.0)
             manifest = {"inputs_sha256": dict(enumerate(cell.inputs))}
             self.sources[name] = (self._experiments[name], manifest)

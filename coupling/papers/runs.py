@@ -11,7 +11,6 @@ import pandas as pd
 
 from coupling.errors import ExperimentError
 from coupling.papers.frames import from_json, to_json
-from coupling.results.columns import decoded
 from coupling.results.manifest import read_object, write_file
 from coupling.sweeps.spec import Spec
 from coupling.sweeps.store import Store
@@ -67,8 +66,7 @@ class Runs:
         """Return the job table of a cell."""
         plan, store = self.sweeps[file].plan, Store(self.folder / _RUNS / file)
         found = next(one for one in plan.cells if one.name == cell)
-        path = store.table("jobs", found)
-        return decoded(path, path.read_bytes())
+        return store.read("jobs", found)
 
     def kept(self, name: str, make: Callable[[], pd.DataFrame]) -> pd.DataFrame:
         """

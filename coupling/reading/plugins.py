@@ -8,7 +8,7 @@ import re
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from functools import lru_cache
-from importlib.metadata import entry_points
+from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -73,20 +73,36 @@ class PluginError(ExperimentError):
 
 def load_installed() -> None:
     """Add what installed distributions offer as entry points ``fabricsim.KIND``."""
-    installed = entry_points()  # slow: all that is installed
-    for kind in REGISTRIES:
-        for point in installed.select(group=f"fabricsim.{kind}"):
-            owner = point.dist.name if point.dist is not None else "an installed distribution"
-            if point.name in _MADE[kind]:
-                continue
-            try:
-                made = point.load()
-            except Exception as error:  # whatever the plug-in raises while it is imported
-                raise PluginError(
-                    f"{owner}: entry point {point.name!r} of fabricsim.{kind} cannot be loaded: "
-                    f"{_reason(error)}."
-                ) from error
-            _add(kind, point.name, made, owner)
+    for kind, point in _installed(tuple((path, _changed(path)) for path in sys.path)):
+        owner = point.dist.name if point.dist is not None else "an installed distribution"
+        if point.name in _MADE[kind]:
+            continue
+        try:
+            made = point.load()
+        except Exception as error:  # whatever the plug-in raises while it is imported
+            raise PluginError(
+                f"{owner}: entry point {point.name!r} of fabricsim.{kind} cannot be loaded: "
+                f"{_reason(error)}."
+            ) from error
+        _add(kind, point.name, made, owner)
+
+
+@lru_cache(maxsize=1)
+def _installed(places: tuple[tuple[str, int], ...]) -> list[tuple[str, EntryPoint]]:
+    """Look through all that is installed, once as long as these directories do not change."""
+    del places
+    found = entry_points()
+    return [
+        (kind, point) for kind in REGISTRIES for point in found.select(group=f"fabricsim.{kind}")
+    ]
+
+
+def _changed(place: str) -> int:
+    """Return when a directory changed, in ns; -1 where there is none."""
+    try:
+        return Path(place or ".").stat().st_mtime_ns
+    except OSError:
+        return -1
 
 
 def load_file(path: str | Path) -> dict[str, list[str]]:

@@ -146,11 +146,13 @@ def compare_policies(
     cells = sweep.cells.assign(**{POLICY: _names(sweep.cells, policies)})
     names = list(dict.fromkeys(cells[POLICY]))
     sides = _Sides.of(factors, policies, _baseline(names, baseline))
-    classes = sweep.classes.merge(cells[["cell", POLICY]], on="cell")
+    labels = cells[["cell", POLICY, *sides.rest]]
     tables = [_of_metric(cells, metric, sides) for metric in metrics]
     if over == "days":
-        tables = [_over_days(table, classes, sides.baseline) for table in tables]
+        days = sweep.days.merge(labels, on="cell")
+        tables = [_over_days(table, days, sides.baseline) for table in tables]
     else:
+        classes = sweep.classes.merge(labels, on="cell")
         tables += [
             _of_classes(classes, metric, kind, sides)
             for metric in metrics
@@ -271,13 +273,13 @@ def _of_classes(classes: pd.DataFrame, metric: str, kind: str, sides: _Sides) ->
     return pd.DataFrame(rows, columns=_ROW)
 
 
-def _over_days(table: pd.DataFrame, classes: pd.DataFrame, baseline: str) -> pd.DataFrame:
+def _over_days(table: pd.DataFrame, days: pd.DataFrame, baseline: str) -> pd.DataFrame:
     """Replace the intervals of one metric by those over days of the log."""
     metric = str(table["metric"].iloc[0])
     column = _BY_CLASS.get(metric) or _SUMS.get(metric)
     if column is None:
         return table.assign(low=nan, high=nan)
-    by_day = classes.pivot_table(
+    by_day = days.pivot_table(
         index="day", columns=POLICY, values=column, aggfunc="sum", fill_value=0.0
     )
     if len(by_day) < _TWO:

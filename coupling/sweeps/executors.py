@@ -16,8 +16,7 @@ from threading import Lock, Thread
 from typing import Any
 
 from coupling.errors import ExperimentError, ResultError
-from coupling.results.manifest import sha256
-from coupling.sweeps.plan import PLAN, Plan
+from coupling.sweeps.plan import Plan, digest_of
 from coupling.sweeps.running import Bench
 from coupling.sweeps.store import Store
 
@@ -78,11 +77,6 @@ def _compute(desk: _Desk, folder: str, index: int) -> None:
         "scheduling_ms_per_job": result.cost["scheduling_ms_per_job"],
     }
     desk.store.add(cell, result, cost, jobs=desk.plan.spec.design.jobs)
-
-
-def digest_of(folder: Path) -> str:
-    """Return the hash of the plan in a directory."""
-    return sha256((folder / PLAN).read_bytes())
 
 
 def compute_here(folder: Path, pending: Sequence[int], computed: Computed) -> None:

@@ -4,6 +4,7 @@ import hashlib
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -156,8 +157,14 @@ def _refuse_standard_input(experiment: Experiment) -> None:
 def _name(experiment: Experiment, inputs: Mapping[str, str]) -> str:
     """Return the hash of what an experiment computes; places of files do not matter."""
     known = [_by_content(experiment.tables(), inputs), sorted(inputs.values())]
-    text = json.dumps([known, version("fabricsim")], sort_keys=True)
+    text = json.dumps([known, _own_version()], sort_keys=True)
     return f"c{hashlib.sha256(text.encode()).hexdigest()[:15]}"  # never taken for a number
+
+
+@cache
+def _own_version() -> str:
+    """Return the version of fabricsim, which takes as long to find as a small cell to check."""
+    return version("fabricsim")
 
 
 def _by_content(value: Any, inputs: Mapping[str, str]) -> Any:  # noqa: ANN401 (a TOML value)
@@ -198,3 +205,8 @@ def _common(cells: Sequence[Mapping[str, Label]], spec: Spec) -> str:
 def _words(factors: Mapping[str, Label]) -> str:
     """Write the values of a cell."""
     return ", ".join(f"{name} = {value}" for name, value in factors.items())
+
+
+def digest_of(folder: Path) -> str:
+    """Return the hash of the plan in a directory."""
+    return sha256((folder / PLAN).read_bytes())

@@ -1,4 +1,4 @@
-"""What a sweep keeps of its cells: files of which the last one marks a finished cell."""
+"""What a sweep keeps of each cell: files of which the last one marks a finished cell."""
 
 import json
 from collections.abc import Mapping
@@ -14,13 +14,13 @@ from coupling.results.manifest import read_checked, read_object, write_file
 from coupling.results.result import Result
 from coupling.results.summary import size_class
 from coupling.sweeps.factors import Label
-from coupling.sweeps.plan import Cell, Plan
+from coupling.sweeps.plan import Cell
 
-CELLS = "cells.parquet"
 DAY_S = 86400.0
 _MARKS = "marks"
 _COSTS = "costs"
-_GROUPS = ["day", "size", "pattern"]
+GROUPS = ["day", "size", "pattern"]
+SUMS = ["jobs", "wait_s", "turnaround_s", "run_s", "node_s", "slowdown", "interference"]
 _LEFT_OUT = ["nodes"]  # of job tables: half of their bytes
 
 
@@ -47,7 +47,7 @@ def classes_of(jobs: pd.DataFrame) -> pd.DataFrame:
             "interference": done["interference"],
         }
     )
-    return table.groupby(_GROUPS, as_index=False, sort=True).sum()
+    return table.groupby(GROUPS, as_index=False, sort=True).sum()
 
 
 class Store:
@@ -62,8 +62,9 @@ class Store:
     Notes
     -----
     A cell is finished when its mark is there, which is written last and has the hashes of the
-    other files. Whoever computes a cell writes the same bytes, so that it does no harm if
-    two do.
+    other files. These are looked into where a table is read, not before: to count a cell, its mark
+    and the lengths of its files are enough. Whoever computes a cell writes the same bytes, so that
+    it does no harm if two do.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -77,25 +78,26 @@ class Store:
         """Keep a cell."""
         tables = {"jobs": jobs_of(result)} if jobs else {}
         tables["classes"] = classes_of(result.jobs)
-        files = {}
-        for name, table in tables.items():
-            self._make(self.table(name, cell).parent)
-            files[name] = self._write(name, cell, table)
         document = {
             "cell": cell.name,
             "factors": dict(cell.factors),
-            "files": files,
+            **self._write_all(cell, tables),
             "summary": dict(result.summary),
         }
         for kind, content in ((_COSTS, cost), (_MARKS, document)):
             self._make(self.folder / kind)
-            write_file(self._json(kind, cell), _json(content))
+            write_file(self._json(kind, cell), json_bytes(content))
 
-    def _write(self, name: str, cell: Cell, table: pd.DataFrame) -> str:
-        """Write a table of a cell with its factors in front; return its hash."""
-        labels = pd.DataFrame(dict(cell.factors), index=table.index)
-        labelled = pd.concat([labels, table], axis=1)
-        return write_file(self.table(name, cell), labelled.to_parquet(index=False))
+    def _write_all(self, cell: Cell, tables: Mapping[str, pd.DataFrame]) -> dict[str, Any]:
+        """Write tables of a cell with its factors in front; return what the mark says of them."""
+        files, sizes = {}, {}
+        for name, table in tables.items():
+            self._make(self.table(name, cell).parent)
+            labels = pd.DataFrame(dict(cell.factors), index=table.index)
+            data = pd.concat([labels, table], axis=1).to_parquet(index=False)
+            files[name] = write_file(self.table(name, cell), data)
+            sizes[name] = len(data)
+        return {"files": files, "bytes": sizes}
 
     def table(self, name: str, cell: Cell) -> Path:
         """Return where a table of a cell is."""
@@ -103,10 +105,10 @@ class Store:
 
     def is_finished(self, cell: Cell, *, jobs: bool) -> bool:
         """Say whether a cell is there, undamaged."""
-        if not self._json(_MARKS, cell).exists():
-            return False
         try:
-            document = self.read(cell)
+            document = self.mark(cell)
+            for name, digest in document["files"].items():
+                read_checked(self.table(name, cell), digest)
         except ResultError:
             return False
         if document["factors"] != dict(cell.factors):
@@ -115,56 +117,59 @@ class Store:
 
     def _label_anew(self, cell: Cell, document: Mapping[str, Any]) -> None:
         """Write the factors of a cell that an earlier plan called otherwise."""
-        files = {}
-        for name in document["files"]:
-            path = self.table(name, cell)
-            table = decoded(path, path.read_bytes())
-            table = table.drop(columns=list(document["factors"]))
-            files[name] = self._write(name, cell, table)
-        content = {**document, "factors": dict(cell.factors), "files": files}
-        write_file(self._json(_MARKS, cell), _json(content))
+        tables = {
+            name: self.read(name, cell, document).drop(columns=list(document["factors"]))
+            for name in document["files"]
+        }
+        told = {"factors": dict(cell.factors), **self._write_all(cell, tables)}
+        write_file(self._json(_MARKS, cell), json_bytes({**document, **told}))
 
-    def read(self, cell: Cell) -> dict[str, Any]:
-        """Read the mark of a cell, and check its files."""
+    def has(self, cell: Cell) -> bool:
+        """Say whether a cell has a mark."""
+        return self._json(_MARKS, cell).is_file()
+
+    def mark(self, cell: Cell) -> dict[str, Any]:
+        """Read the mark of a cell; no table is opened."""
         path = self._json(_MARKS, cell)
         document = read_object(path)
         table = Table(document, f"{path}:", ResultError)
-        table.mapping("summary")
         if table.text("cell") != cell.name:
             raise table.error("cell", cell.name)
-        table.mapping("factors")
-        for name, digest in table.mapping("files").items():
-            read_checked(self.table(name, cell), digest)
+        for key in ("factors", "summary", "files"):
+            table.mapping(key)
+        document["bytes"] = table.mapping("bytes") if "bytes" in table else {}
         return document
+
+    def counted(self, cell: Cell) -> dict[str, Any]:
+        """Read the mark of a cell, and see that its files have the length that it tells."""
+        document = self.mark(cell)
+        for name, digest in document["files"].items():
+            path, expected = self.table(name, cell), document["bytes"].get(name)
+            if expected is None:
+                read_checked(path, digest)
+                continue
+            try:
+                found = path.stat().st_size
+            except OSError as error:
+                raise ResultError(f"{path}: cannot be read: {error.strerror}.") from None
+            if found != expected:
+                raise ResultError(
+                    f"{path}: expected {expected} bytes, got {found:,}: this is not the file that "
+                    "the run wrote."
+                )
+        return document
+
+    def read(self, name: str, cell: Cell, mark: Mapping[str, Any] | None = None) -> pd.DataFrame:
+        """Read a table of a cell, and check it by the mark, which may be at hand."""
+        path, mark = self.table(name, cell), mark or self.mark(cell)
+        if name not in mark["files"]:
+            raise ResultError(f"{path}: expected a table of the cell, the sweep left it out.")
+        return decoded(path, read_checked(path, mark["files"][name]))
 
     def cost(self, cell: Cell) -> dict[str, Any]:
         """Return what a cell cost."""
         path = self._json(_COSTS, cell)
         return read_object(path) if path.is_file() else {}
-
-    def gather(self, plan: Plan) -> pd.DataFrame:
-        """Collect the cells of a plan into one table, also as a file."""
-        missing = [cell for cell in plan.cells if not self._json(_MARKS, cell).exists()]
-        if missing:
-            first = ", ".join(f"{name} = {one}" for name, one in missing[0].factors.items())
-            raise ResultError(
-                f"{self.folder}: {len(missing):,} of {len(plan.cells):,} cells are not finished, "
-                f"the first has {first}; compute them with fabricsim sweep {self.folder}."
-            )
-        table = _frame(plan, [self.read(cell)["summary"] for cell in plan.cells])
-        path, data = self.folder / CELLS, table.to_parquet(index=False)
-        if not path.is_file() or path.read_bytes() != data:  # who only reads may not write
-            write_file(path, data)
-        return table
-
-    def classes(self, plan: Plan) -> pd.DataFrame:
-        """Return sums by day, size class and pattern of all cells of a plan."""
-        tables = []
-        for cell in plan.cells:
-            path = self.table("classes", cell)
-            table = decoded(path, path.read_bytes())
-            tables.append(table.assign(cell=cell.name))
-        return pd.concat(tables, ignore_index=True)
 
     def _json(self, kind: str, cell: Cell) -> Path:
         """Return where something small of a cell is."""
@@ -178,26 +183,17 @@ class Store:
             raise ResultError(f"{folder}: cannot be made: {error.strerror}.") from error
 
 
-def _frame(plan: Plan, summaries: list[Mapping[str, Any]]) -> pd.DataFrame:
-    """Return a row per cell."""
-    rows = [
-        {"cell": cell.name, **cell.factors, **_numbers(summary)}
-        for cell, summary in zip(plan.cells, summaries, strict=True)
-    ]
-    return pd.DataFrame(rows)
-
-
-def _numbers(summary: Mapping[str, Any], prefix: str = "") -> dict[str, Label]:
+def numbers_of(summary: Mapping[str, Any], prefix: str = "") -> dict[str, Label]:
     """Return the numbers of a summary by dotted name; NaN where there is none."""
     found: dict[str, Label] = {}
     for name, value in summary.items():
         if isinstance(value, Mapping) and name != "network":
-            found |= _numbers(value, f"{prefix}{name}.")
+            found |= numbers_of(value, f"{prefix}{name}.")
         elif value is None or (isinstance(value, (int, float)) and not isinstance(value, bool)):
             found[f"{prefix}{name}"] = float("nan") if value is None else value
     return found
 
 
-def _json(value: Mapping[str, Any]) -> bytes:
+def json_bytes(value: Mapping[str, Any]) -> bytes:
     """Write a mapping as JSON."""
     return (json.dumps(value, indent=1, allow_nan=False) + "\n").encode()

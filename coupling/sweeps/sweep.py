@@ -13,9 +13,9 @@ from coupling.experiments.claim import LOCK, claim
 from coupling.stopping import demand_told
 from coupling.sweeps.cost import missing, warm
 from coupling.sweeps.executors import compute_here, compute_in_processes, compute_on_dask
+from coupling.sweeps.gathered import CELLS, CLASSES, DAYS, Gathered, gathered, opened
 from coupling.sweeps.plan import PLAN, Plan, make_plan
 from coupling.sweeps.spec import Spec
-from coupling.sweeps.store import Store
 from fabricsim.checking import path_of, shortened, whole
 from netsim.wholefile import is_leftover
 
@@ -44,15 +44,27 @@ class Sweep:
     ----------
     plan : Plan
         What was computed.
-    cells : DataFrame
-        A row per cell: its name, the factors, and the numbers of its summary.
-    classes : DataFrame
-        Sums by day, size class and pattern of each cell.
+    found : Gathered
+        What all cells say.
     """
 
     plan: Plan
-    cells: pd.DataFrame
-    classes: pd.DataFrame
+    found: Gathered
+
+    @property
+    def cells(self) -> pd.DataFrame:
+        """A row per cell: its name, the factors, and the numbers of its summary."""
+        return self.found.table(CELLS)
+
+    @property
+    def classes(self) -> pd.DataFrame:
+        """Sums by size class and pattern of each cell."""
+        return self.found.table(CLASSES)
+
+    @property
+    def days(self) -> pd.DataFrame:
+        """Sums by day of submission of each cell."""
+        return self.found.table(DAYS)
 
     def __repr__(self) -> str:
         """Return one line."""
@@ -115,7 +127,7 @@ class Sweep:
     @classmethod
     def open(cls, folder: str | Path) -> "Sweep":
         """
-        Read a sweep whose cells are all finished.
+        Open a sweep whose cells are all finished; tables of single cells are not read.
 
         Parameters
         ----------
@@ -133,7 +145,7 @@ class Sweep:
             If it is none, cells are missing, or a file is damaged.
         """
         folder = path_of("folder", folder, error=ResultError)
-        return gather(Plan.load(folder), folder)
+        return Sweep(plan := Plan.load(folder), opened(plan, folder))
 
 
 def run_sweep(
@@ -228,8 +240,7 @@ def compute_cells(
 
 def gather(plan: Plan, folder: Path) -> Sweep:
     """Collect the cells of a plan."""
-    store = Store(folder)
-    return Sweep(plan, store.gather(plan), store.classes(plan))
+    return Sweep(plan, gathered(plan, folder))
 
 
 def check_folder(folder: Path) -> None:

@@ -25,6 +25,7 @@ from coupling.sweeps.sweep import (
     Sweep,
     check_folder,
     compute_cells,
+    gather,
     run_sweep,
 )
 
@@ -159,7 +160,7 @@ def run_gather(folder: Path, *, as_json: bool) -> None:
     as_json : bool
         Print JSON instead of the table.
     """
-    _show(Sweep.open(folder), folder, as_json=as_json)
+    _show(gather(Plan.load(folder), folder), folder, as_json=as_json)
 
 
 def _show_estimate(found: Estimate, *, as_json: bool) -> None:

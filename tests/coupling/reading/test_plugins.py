@@ -225,3 +225,22 @@ def test_entry_points_of_installed_distributions_are_there(tmp_path, monkeypatch
 
     assert fs.run(experiment(allocator="my-corner")).name == "my-corner"
     assert "my-corner" in ALLOCATORS
+
+
+def test_what_is_installed_is_looked_through_once_until_a_directory_changes(tmp_path, monkeypatch):
+    """Many experiments, such as the cells of a sweep, ask; a distribution that comes is found."""
+    calls, search = [], plugins.entry_points
+    monkeypatch.setattr(plugins, "entry_points", lambda: calls.append(1) or search())
+    monkeypatch.syspath_prepend(str(tmp_path))
+    for _ in range(3):
+        experiment(allocator="random")
+    before = len(calls)
+    info = tmp_path / "late_corners-1.0.dist-info"
+    info.mkdir()
+    (tmp_path / "late_corners.py").write_text(CORNER.read_text())
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: late-corners\nVersion: 1.0\n")
+    entry = "[fabricsim.allocators]\nlate-corner = late_corners:Corner\n"
+    (info / "entry_points.txt").write_text(entry)
+
+    assert fs.run(experiment(allocator="late-corner")).name == "late-corner"
+    assert before == 1

@@ -1,11 +1,14 @@
 """What a sweep says, on cells whose answer is known."""
 
+from pathlib import Path
+
 import numpy as np
 import pandas as pd
 import pytest
 
 from coupling.errors import ResultError
 from coupling.sweeps.comparison import compare_policies
+from coupling.sweeps.gathered import Gathered
 from coupling.sweeps.plan import Plan
 from coupling.sweeps.spec import Spec
 from coupling.sweeps.sweep import Sweep
@@ -25,16 +28,22 @@ def sweep_of(wait, seeds=(1, 2, 3), loads=(4, 8), allocators=tuple(FACTOR)):
     cells.insert(0, "cell", [f"c{at}" for at in range(len(cells))])
     rows = zip(cells["scheduler.allocator"], cells[LOAD], cells["run.seed"], strict=True)
     cells["mean_wait_s"] = [wait(*row) for row in rows]
-    classes = pd.concat(
+    sums = pd.concat(
         [
-            cells[["cell", *spec.design.factors]].assign(
+            cells[["cell"]].assign(
                 day=day, size=size, pattern="", jobs=2, wait_s=2 * cells["mean_wait_s"] * weight
             )
             for day, size, weight in ((0, "1", 0.5), (1, "2-4", 1.5))
         ],
         ignore_index=True,
     )
-    return Sweep(Plan(spec, ()), cells, classes)
+    return swept(spec, cells, sums)
+
+
+def swept(spec, cells, sums):
+    """Return a sweep of which these cells are known, and these sums of their jobs."""
+    tables = {"cells": cells, "classes": sums.drop(columns="day"), "days": sums}
+    return Sweep(Plan(spec, ()), Gathered(Path(), {}, tables))
 
 
 def constant(allocator, load, seed):
@@ -210,8 +219,8 @@ def test_options_of_policies_stand_beside_each_other():
     spec = Spec.make(TABLES, varied)
     cells = pd.DataFrame([spec.factors_of(values) for values in spec.combinations])
     cells = cells.assign(cell=["a", "b", "c", "d"], mean_wait_s=[1.0, 2.0, 3.0, 4.0])
-    classes = cells.assign(day=0, size="1", pattern="", jobs=1, wait_s=cells["mean_wait_s"])
-    found = compare_policies(Sweep(Plan(spec, ()), cells, classes), metrics=METRIC)
+    sums = cells[["cell"]].assign(day=0, size="1", pattern="", jobs=1, wait_s=cells["mean_wait_s"])
+    found = compare_policies(swept(spec, cells, sums), metrics=METRIC)
 
     assert found.baseline == "ta / jigsaw"
     assert found.ranks["policy"].tolist() == ["ta / d-mod-k", "lc / jigsaw", "lc / d-mod-k"]
