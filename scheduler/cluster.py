@@ -1,6 +1,6 @@
 """Cluster: free nodes and links as bit masks, and the running allocations."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 
 import numpy as np
 
@@ -10,8 +10,8 @@ from netsim.topology.base import Topology
 from netsim.topology.fattree import FatTree
 from scheduler.allocation import L2_UP, LEAF_UP, Allocation, bits
 from scheduler.errors import AllocationError
-from scheduler.footprint import Footprint, join, split
-from scheduler.geometry import Geometry
+from scheduler.footprint import Footprint, join, parts, split
+from scheduler.geometry import Geometry, working_ports
 from scheduler.job import Job
 from scheduler.sharing import (
     CAP,
@@ -25,19 +25,6 @@ from scheduler.tally import Tally
 
 _RESERVED = -1  # stands for waiting jobs among the running ones of a blocked copy
 _WAITING = Job(_RESERVED, 0.0, 0, 0.0, 0.0)
-
-
-def working_ports(tree: FatTree, level: int) -> tuple[int, ...]:
-    """Return masks of the up-ports of a level's switches whose cables work in both directions."""
-    ports = tree.ports[level]
-    masks = [(1 << ports) - 1] * tree.counts[level]
-    if tree.absent is not None:
-        for base in (tree.up_base[level], tree.down_base[level]):
-            offsets = tree.absent - base
-            inside = offsets[(offsets >= 0) & (offsets < ports * len(masks))]
-            for offset in inside.tolist():
-                masks[offset // ports] &= ~(1 << offset % ports)
-    return tuple(masks)
 
 
 class Cluster:
@@ -252,6 +239,50 @@ class Cluster:
         self.stamp = [object() for _ in range(self.n_pods)]
         # A copy that reservations fill is not empty: whoever is refused in it may fit later.
         self.running.setdefault(_RESERVED, Allocation(_WAITING, self.geometry, ()))
+
+    def expected(self, free: Footprint, leaving: Collection[int]) -> "Cluster":
+        """
+        Return a copy with some jobs gone and reservations blocked.
+
+        Pods in which the same is free get the same mark, so that allocators know them again.
+
+        Parameters
+        ----------
+        free : Footprint
+            The nodes and links that are free then.
+        leaving : collection of int
+            Running jobs that have ended by then.
+
+        Returns
+        -------
+        Cluster
+            As after `release` and `block`; for machines on which no job takes units of links.
+        """
+        self.tally.cluster_copies += 1
+        twin = object.__new__(Cluster)
+        for name in Cluster.__slots__:
+            setattr(twin, name, getattr(self, name))
+        twin.leaf_free = split(free.nodes, self.n_leaves, self.nodes_per_leaf)
+        twin.leaf_up = split(free.leaf_ports, self.n_leaves, self.leaf_width)
+        twin.l2_up = split(free.l2_ports, len(self.l2_up), self.l2_width)
+        per_pod, n_pods, l2_per_pod = self.leaves_per_pod, self.n_pods, self.l2_per_pod
+        nodes = parts(free.nodes, n_pods, per_pod, self.nodes_per_leaf)
+        ports = parts(free.leaf_ports, n_pods, per_pod, self.leaf_width)
+        l2_ports = parts(free.l2_ports, n_pods, l2_per_pod if self.l2_up else 0, self.l2_width)
+        twin.stamp = [
+            (self.geometry, *pod) for pod in zip(range(n_pods), nodes, ports, l2_ports, strict=True)
+        ]
+        twin.pod_free = [int.from_bytes(pod, "little").bit_count() for pod in nodes]
+        twin.n_free = sum(twin.pod_free)
+        twin.leaf_comm = self.leaf_comm.copy()
+        for job_id in leaving:
+            if self.running[job_id].job.communication is not None:
+                for leaf, held, _ in self.running[job_id].leaves:
+                    twin.leaf_comm[leaf] -= held.bit_count()
+        gone = set(leaving)
+        twin.running = {key: value for key, value in self.running.items() if key not in gone}
+        twin.running.setdefault(_RESERVED, Allocation(_WAITING, self.geometry, ()))
+        return twin
 
     def footprint(self, allocation: Allocation) -> Footprint:
         """

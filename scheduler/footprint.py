@@ -1,7 +1,8 @@
 """Footprint: what allocations take, as masks over the whole machine that are quickly united."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
@@ -51,6 +52,7 @@ class Footprint:
         )
 
 
+@lru_cache(maxsize=64)
 def _stride(width: int) -> int:
     """Return the bits that a mask of some width gets: a power of two of bytes."""
     return max(8, 1 << (width - 1).bit_length())
@@ -89,3 +91,29 @@ def split(joined: int, count: int, width: int) -> list[int]:
         masks: list[int] = np.frombuffer(raw, dtype=f"<u{size}").tolist()
         return masks
     return [int.from_bytes(raw[at : at + size], "little") for at in range(0, len(raw), size)]
+
+
+def join_all(width: int, masks: Sequence[int]) -> int:
+    """
+    Do as `join` does with a mask for each group or switch.
+
+    Examples
+    --------
+    >>> bin(join_all(4, [0b0110, 0b1001]))
+    '0b100100000110'
+    """
+    size = _stride(width) // 8
+    if size <= 8:  # noqa: PLR2004 (the largest integer of numpy)
+        return int.from_bytes(np.array(masks, dtype=f"<u{size}").tobytes(), "little")
+    return int.from_bytes(b"".join([mask.to_bytes(size, "little") for mask in masks]), "little")
+
+
+def parts(joined: int, count: int, each: int, width: int) -> list[bytes]:
+    """
+    Cut joined masks into parts of so many groups or switches, to compare them.
+
+    `count`: parts. `each`: groups or switches of a part. `width`: bits that a mask may have.
+    """
+    size = each * _stride(width) // 8
+    raw = joined.to_bytes(count * size, "little")
+    return [raw[at * size : (at + 1) * size] for at in range(count)]

@@ -218,3 +218,16 @@ def _by_leaves(fabric: Topology, hierarchy: Hierarchy) -> Geometry:
     node_at = np.full(groups * width, -1, dtype=np.int64)
     node_at[place_of] = np.arange(fabric.n_nodes)
     return Geometry(fabric, width, groups, 1, hierarchy, node_at, place_of)
+
+
+def working_ports(tree: FatTree, level: int) -> tuple[int, ...]:
+    """Return masks of the up-ports of a level's switches whose cables work in both directions."""
+    ports = tree.ports[level]
+    masks = [(1 << ports) - 1] * tree.counts[level]
+    if tree.absent is not None:
+        for base in (tree.up_base[level], tree.down_base[level]):
+            offsets = tree.absent - base
+            inside = offsets[(offsets >= 0) & (offsets < ports * len(masks))]
+            for offset in inside.tolist():
+                masks[offset // ports] &= ~(1 << offset % ports)
+    return tuple(masks)

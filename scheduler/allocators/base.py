@@ -1,7 +1,7 @@
 """Allocator: the protocol, and the checks that all allocators share."""
 
 from collections.abc import Callable
-from typing import ClassVar, Protocol, runtime_checkable
+from typing import ClassVar, Protocol, cast, runtime_checkable
 
 from scheduler.allocation import Allocation
 from scheduler.cluster import Cluster
@@ -72,14 +72,55 @@ class Bounded(Protocol):
     out_of_steps: int
 
 
+class Exhaustive(Allocator, Protocol):
+    """
+    An allocator that finds a place wherever there is one of its kind.
+
+    Its placements depend on the free part of the machine and the job's size alone, and wherever a
+    place that it has found for a size is free, it finds one for that size. Queue policies look at
+    the places that it has found before they ask. A class with an `allocate` of its own has to
+    define the method again.
+    """
+
+    def no_room_beside(self, job: Job, cluster: Cluster, other: Allocation) -> bool:
+        """
+        Say whether it is plain, without a search, that a job finds no place beside another one.
+
+        Parameters
+        ----------
+        job : Job
+            Only its size is looked at.
+        cluster : Cluster
+            The machine as it is; left unchanged.
+        other : Allocation
+            A placement for the present state.
+
+        Returns
+        -------
+        bool
+            True when `allocate` would return None once the other one is placed; False says
+            nothing.
+        """
+
+
 def fits_by_count(allocator: Allocator) -> bool:
     """Return what an allocator says of itself; `allocate` overridden ends the word of a base."""
+    return bool(_own(allocator, "fits_by_count"))
+
+
+def exhaustive(allocator: Allocator) -> Exhaustive | None:
+    """Return an allocator if it is `Exhaustive`."""
+    return cast("Exhaustive", allocator) if _own(allocator, "no_room_beside") else None
+
+
+def _own(allocator: Allocator, name: str) -> object:
+    """Return what the class says that has `allocate`, or one derived from it."""
     for kind in type(allocator).__mro__:
-        if "fits_by_count" in vars(kind):
-            return bool(vars(kind)["fits_by_count"])
+        if name in vars(kind):
+            return vars(kind)[name]
         if "allocate" in vars(kind):
             break
-    return False
+    return None
 
 
 def check_size(job: Job, cluster: Cluster) -> None:

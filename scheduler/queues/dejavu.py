@@ -11,7 +11,8 @@ from scheduler.errors import PolicyError
 from scheduler.job import Job
 from scheduler.machine import Machine
 from scheduler.queues.easy import reach_of
-from scheduler.queues.plan import Booking, Place, Plan, tell
+from scheduler.queues.freenodes import Booking
+from scheduler.queues.plan import Place, Plan, tell
 from scheduler.queues.record import Record, pattern_of
 from scheduler.queues.shapes import ANY, Shapes, shapes_of
 from scheduler.queues.waiting import WaitingLine

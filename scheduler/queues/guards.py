@@ -5,6 +5,7 @@ from functools import cached_property
 from typing import Protocol
 
 from scheduler.allocation import Allocation
+from scheduler.allocators.base import exhaustive
 from scheduler.cluster import Cluster
 from scheduler.job import Job
 from scheduler.machine import Machine
@@ -96,6 +97,11 @@ class HeadStillFits:
         self._shadow: Cluster | None = None  # the machine at the reserved time
         self._free: int | None = None  # nodes of it; jobs that end by then change nothing
         self._too_much: set[object] = set()  # placements that leave no place for the head
+        # an exhaustive allocator is asked less; a limit of switches may refuse what it finds
+        self._sure = exhaustive(machine.allocator) if machine.limit is None else None
+        self._witness: Allocation | None = None  # a place for the head beside all long jobs
+        self._refused: set[int] = set()  # sizes that leave it none, as long as nobody starts
+        self._refused_in: tuple[Attempts, int] | None = None
 
     def place(self, job: Job, attempts: Attempts) -> Allocation | None:
         """Place a job if the head fits beside it."""
@@ -105,20 +111,46 @@ class HeadStillFits:
         if shadow.n_free < self._head.n_nodes + job.n_nodes:
             self._machine.why = RESERVATION
             return None  # wherever the job goes, too few nodes are left for the head
+        if self._sure is not None and self._is_refused(job, attempts):
+            self._machine.why = STRICTER
+            return None
         placement = attempts.place(job)
         if placement is None:
             return None
         taken = placement.leaves, placement.l2s, placement.units
         if taken not in self._too_much:
-            shadow.place(placement)
-            if self._machine.expects(self._head, shadow, self.time_s) is not None:
+            if self._fits_beside(placement, shadow):
                 self._too_much.clear()
                 return placement
-            shadow.release(job.id)
             if self._machine.limit is None:  # else the head may lose its patience
                 self._too_much.add(taken)
+        self._refused.add(job.n_nodes)
         self._machine.why = STRICTER
         return None
+
+    def _is_refused(self, job: Job, attempts: Attempts) -> bool:
+        """Say whether a job of the same size, which would go to the same place, was refused."""
+        state = attempts, len(self._machine.started)
+        if self._refused_in != state:
+            self._refused_in = state
+            self._refused.clear()
+        return job.n_nodes in self._refused
+
+    def _fits_beside(self, placement: Allocation, shadow: Cluster) -> bool:
+        """Say whether the head fits beside a long job; if so that is placed in the shadow."""
+        if self._sure is not None and self._sure.no_room_beside(self._head, shadow, placement):
+            return False
+        before = shadow.stamp.copy()
+        shadow.place(placement)
+        if self._witness is not None and shadow.fits(self._witness):
+            return True
+        found = self._machine.expects(self._head, shadow, self.time_s)
+        if found is None:
+            shadow.release(placement.job.id)
+            shadow.stamp = before  # all is as it was
+            return False
+        self._witness = found if self._sure is not None else None
+        return True
 
     def leaves_room(self, job: Job) -> bool:
         """Count the nodes free at the reserved time."""

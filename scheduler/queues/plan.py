@@ -1,42 +1,18 @@
 """Plan: reservations of several waiting jobs, with places, made by the allocator itself."""
 
-from bisect import bisect_left
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from itertools import accumulate
-from operator import and_
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from scheduler.allocation import Allocation
 from scheduler.cluster import Cluster
 from scheduler.footprint import Footprint, join
 from scheduler.job import Job
 from scheduler.machine import Machine
-from scheduler.queues.reservation import departures, never_placed
+from scheduler.queues.freenodes import Booking, FreeNodes
+from scheduler.queues.reservation import expected_cluster, never_placed
 from scheduler.reasons import LACKING, RESERVATION, WINDOW, Verdict, trace_roots
 
 Place = Callable[[Job, Cluster, float], Allocation | None]
 """Places a job in a state of the machine at a time; None when it does not fit."""
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Booking:
-    """
-    A waiting job's time and place.
-
-    Parameters
-    ----------
-    placement : Allocation
-        The job and what it will hold.
-    start_s, end_s : float
-        From when to when it is expected to hold it, in seconds.
-    taken : Footprint
-        The same as masks.
-    """
-
-    placement: Allocation
-    start_s: float
-    end_s: float
-    taken: Footprint
 
 
 def tell(waiting: Sequence[Job], found: Mapping[int, Verdict], machine: Machine) -> None:
@@ -58,90 +34,6 @@ def tell(waiting: Sequence[Job], found: Mapping[int, Verdict], machine: Machine)
     told.rest = Verdict(WINDOW, root=head.root or head.reason)
 
 
-class FreeNodes:
-    """
-    Free nodes over time: a step function of masks, to ask an allocator only where it may help.
-
-    Parameters
-    ----------
-    machine : Machine
-        The machine now; running jobs end when they are expected to.
-    bookings : collection of Booking
-        Who will hold nodes besides.
-    """
-
-    __slots__ = ("_free", "_gains", "_times")
-
-    def __init__(self, machine: Machine, bookings: Collection[Booking]) -> None:
-        cluster = machine.cluster
-        changes: dict[float, int] = {}
-        for job_id, end_s in machine.expected_end_s.items():
-            held = cluster.footprint(cluster.running[job_id]).nodes
-            changes[end_s] = changes.get(end_s, 0) ^ held
-        for booking in bookings:
-            for time_s in (booking.start_s, booking.end_s):
-                changes[time_s] = changes.get(time_s, 0) ^ booking.taken.nodes
-        free = join(cluster.nodes_per_leaf, enumerate(cluster.leaf_free))
-        free ^= changes.pop(machine.now_s, 0)
-        # Nodes or links become free at these instants only; at others nothing new is possible.
-        self._gains = {machine.now_s, *machine.expected_end_s.values()}
-        self._gains.update(booking.end_s for booking in bookings)
-        self._times, self._free = [machine.now_s], [free]
-        for time_s, change in sorted(changes.items()):
-            free ^= change
-            self._times.append(time_s)
-            self._free.append(free)
-
-    def change(self, booking: Booking) -> None:
-        """Enter a booking, or take it out."""
-        first, last = self._step_at(booking.start_s), self._step_at(booking.end_s)
-        self._gains.add(booking.end_s)
-        for step in range(first, last):
-            self._free[step] ^= booking.taken.nodes
-
-    def mark(self, time_s: float) -> None:
-        """Make a time one of the instants."""
-        if time_s > self._times[0]:
-            self._step_at(time_s)
-            self._gains.add(time_s)
-
-    def _step_at(self, time_s: float) -> int:
-        """Return the step that begins at a time, making one if there is none."""
-        step = bisect_left(self._times, time_s)
-        if step == len(self._times) or self._times[step] != time_s:
-            self._times.insert(step, time_s)
-            self._free.insert(step, self._free[step - 1])
-        return step
-
-    def starts(self, n_nodes: int, length_s: float, before_s: float) -> Iterator[float]:
-        """
-        Iterate over the instants from which so many nodes are free for so long.
-
-        Yields: in seconds, ascending; instants are those at which something changes.
-
-        What all steps of a window have free is kept as a queue of two stacks: a step is looked at
-        twice however many windows it lies in.
-        """
-        times, free, gains = self._times, self._free, self._gains
-        shared: list[
-            int
-        ] = []  # free from each step on up to where the stack was filled, last first
-        later, end = -1, 0  # free in the steps of the window after those
-        for first, time_s in enumerate(times):
-            if time_s >= before_s:
-                return
-            until_s = time_s + length_s
-            while end < len(times) and (end <= first or times[end] < until_s):
-                later &= free[end]
-                end += 1
-            if not shared:
-                shared = list(accumulate(reversed(free[first:end]), and_))
-                later = -1
-            left = shared.pop() & later
-            if left.bit_count() >= n_nodes and time_s in gains:
-                yield time_s
-
-
 class Plan:
     """
     Bookings of waiting jobs; two never hold the same node or link at the same time.
@@ -154,6 +46,7 @@ class Plan:
 
     def __init__(self) -> None:
         self.bookings: dict[int, Booking] = {}
+        self._held: dict[int, tuple[Allocation, Footprint]] = {}  # by job id, running or booked
 
     def earliest(
         self,
@@ -161,27 +54,28 @@ class Plan:
         machine: Machine,
         free: FreeNodes,
         place: Place | None = None,
-        before_s: float = float("inf"),
+        moved: Booking | None = None,
     ) -> Booking | None:
         """
         Find the first time from now on at which a job fits beside all other bookings.
 
-        Result: not entered into the plan; None when there is none.
+        `moved`: the job's booking, if it is to begin sooner than that. Result: not entered into the
+        plan; None when there is none.
         """
-        place = place or machine.expects
-        base: Cluster | None = None
-        leaving: list[tuple[float, list[int]]] = []
         length_s = machine.estimate_s(job)
-        for time_s in free.starts(job.n_nodes, length_s, before_s):
-            if base is None:
-                base, leaving = machine.cluster.copy(), departures(machine)[::-1]
-            while leaving and leaving[-1][0] <= time_s:
-                for job_id in leaving.pop()[1]:
-                    base.release(job_id)
-            cluster = self.beside(job, base, time_s, time_s + length_s)
-            placement = place(job, cluster, time_s)
+        shares = machine.cluster.shared is not None  # of units of links there are no masks
+        for time_s, nodes in free.windows(job.n_nodes, length_s, moved):
+            until_s = time_s + length_s
+            if shares:
+                base = expected_cluster(machine, time_s)
+                cluster = self.beside(job, base, time_s, until_s)
+            else:
+                cluster = free.cluster((time_s, until_s), nodes, moved)
+            placement = (place or machine.expects)(job, cluster, time_s)
             if placement is not None:
-                return Booking(placement, time_s, time_s + length_s, cluster.footprint(placement))
+                taken = cluster.footprint(placement)
+                self._held[job.id] = placement, taken
+                return Booking(placement, time_s, until_s, taken)
         return None
 
     def beside(self, job: Job, base: Cluster, from_s: float, until_s: float) -> Cluster:
@@ -201,17 +95,28 @@ class Plan:
         while still < len(jobs):  # looked at in vain since a booking last moved
             job = jobs[index % len(jobs)]
             booking = self.bookings[job.id]
-            free.change(booking)
-            sooner = self.earliest(job, machine, free, before_s=booking.start_s)
+            sooner = self.earliest(job, machine, free, moved=booking)
             if sooner is not None:
-                self.bookings[job.id] = booking = sooner
+                free.change(booking)
+                free.change(sooner)
+                self.bookings[job.id] = sooner
                 still = 0
-            free.change(booking)
             index, still = index + 1, still + 1
 
     def free_nodes(self, machine: Machine) -> FreeNodes:
         """Return what running and booked jobs leave."""
-        return FreeNodes(machine, self.bookings.values())
+        cluster, held = machine.cluster, self._held
+        self._held = {key: held[key] for key in (*cluster.running, *self.bookings) if key in held}
+
+        def footprint(allocation: Allocation) -> Footprint:
+            """Look it up, for the same jobs run for a long time."""
+            number = allocation.job.id
+            known = self._held.get(number)
+            if known is None or known[0] is not allocation:
+                known = self._held[number] = allocation, cluster.footprint(allocation)
+            return known[1]
+
+        return FreeNodes(machine, self.bookings.values(), footprint)
 
     def book(self, jobs: Iterable[Job], machine: Machine, place: Place | None = None) -> None:
         """

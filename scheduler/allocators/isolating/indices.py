@@ -7,7 +7,8 @@ from itertools import combinations, islice
 from netsim.topology.fattree import FatTree
 from scheduler.allocation import LEAF_UP, bits
 from scheduler.allocators.isolating.podview import Row
-from scheduler.cluster import Cluster, working_ports
+from scheduler.cluster import Cluster
+from scheduler.geometry import working_ports
 
 _MOST = 16  # sets of up-ports that are tried
 _THREE_LEVELS = 3

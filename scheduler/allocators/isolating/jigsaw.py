@@ -14,9 +14,8 @@ from scheduler.allocators.choices import (
     largest,
     require_tree,
 )
-from scheduler.allocators.isolating.indices import whole_leaf_indices
 from scheduler.allocators.isolating.pods import PodViews
-from scheduler.allocators.isolating.tree_search import in_one_pod, over_pods
+from scheduler.allocators.isolating.tree_search import in_pod_or_over_pods, no_room_beside
 from scheduler.cluster import Cluster
 from scheduler.job import Job
 
@@ -74,19 +73,18 @@ class Jigsaw:
         found = self._placed(job, tree, cluster)
         return now_or_later(found, self.name, job, cluster, lambda: self._most(job, tree, cluster))
 
+    def no_room_beside(self, job: Job, cluster: Cluster, other: Allocation) -> bool:
+        """Compare the whole leaves that the other one leaves."""
+        tree = require_tree(self.name, cluster.fabric)
+        return no_room_beside(self._views, tree, job.n_nodes, cluster, other)
+
     def _most(self, job: Job, tree: FatTree, cluster: Cluster) -> str:
         """Say how large a job may be on the empty machine."""
         return largest(lambda n: self._placed(replace(job, n_nodes=n), tree, cluster), job.n_nodes)
 
     def _placed(self, job: Job, tree: FatTree, cluster: Cluster) -> Allocation | None:
         """Return a placement, if there is one."""
-        pods = self._views.of(cluster)
-        leaves = in_one_pod(pods, job.n_nodes, cluster, leaf_links=self.single_leaf_links)
-        if leaves is not None:
-            return Allocation(job, cluster.geometry, leaves)
-        if cluster.l2_up:
-            sets = whole_leaf_indices(tree)
-            found = over_pods(self._views, sets, job.n_nodes, cluster, round_up=False)
-            if found is not None:
-                return Allocation(job, cluster.geometry, *found[0])
-        return None
+        links = self.single_leaf_links
+        return in_pod_or_over_pods(
+            self._views, tree, job, cluster, leaf_links=links, round_up=False
+        )

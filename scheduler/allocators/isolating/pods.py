@@ -1,12 +1,19 @@
 """Pods: what is free in each pod, looked at once per state of the machine."""
 
+from operator import attrgetter
+
 from netsim.topology.fattree import FatTree
-from scheduler.allocators.isolating.indices import Indices, all_indices
+from scheduler.allocators.isolating.indices import Indices, Placement, all_indices
 from scheduler.allocators.isolating.podview import PodView
 from scheduler.cluster import Cluster
 from scheduler.sharing import CAP, without_room
 
-_KEPT = 4096  # states of pods kept before all are forgotten
+_KEPT = 32  # states of each pod kept before all are forgotten
+_MACHINES_KEPT = 32  # the same for states of the machine, which seldom come back
+_FREE = attrgetter("free")
+
+Found = tuple[Placement, int]
+"""Leaves and l2s as in `Allocation`, and how many nodes idle."""
 
 
 class Pods:
@@ -26,14 +33,17 @@ class Pods:
         Whole leaves of all pods.
     deepest : list of int
         `PodView.deepest` of the pods, descending.
+    known : dict of int to Found
+        What a search found, by size: the same search is never made twice.
     """
 
-    __slots__ = ("deepest", "views", "whole")
+    __slots__ = ("deepest", "known", "views", "whole")
 
     def __init__(self, views: list[PodView]) -> None:
         self.views = views
-        self.whole = sum([len(view.whole) for view in views])
+        self.whole = sum([view.n_whole for view in views])
         self.deepest = sorted([view.deepest for view in views], reverse=True)
+        self.known: dict[int, Found | None] = {}
 
 
 class PodViews:
@@ -55,6 +65,7 @@ class PodViews:
         "_by_state",
         "_fewest_first",
         "_indices",
+        "_last",
         "_narrowed",
         "_pods",
         "_units",
@@ -69,23 +80,28 @@ class PodViews:
         self._by_stamp: dict[object, PodView] = {}
         self._by_state: dict[tuple[object, ...], PodView] = {}
         self._pods: dict[tuple[object, ...], Pods] = {}  # by the stamps of all pods
+        self._last: tuple[list[object], Pods] = [], Pods([])  # the stamps asked for last
 
     def of(self, cluster: Cluster) -> Pods:
         """Return what is free in each pod."""
+        if cluster.stamp == self._last[0]:
+            return self._last[1]
         stamps = tuple(cluster.stamp)
         pods = self._pods.get(stamps)
         if pods is None:
-            if len(self._by_stamp) > _KEPT:
+            if len(self._by_stamp) > _KEPT * cluster.n_pods:
                 self._by_stamp.clear()
                 self._by_state.clear()
+            if len(self._pods) > _MACHINES_KEPT:
                 self._pods.clear()
             known = self._by_stamp
             views = [
                 known.get(stamp) or self._view(pod, cluster) for pod, stamp in enumerate(stamps)
             ]
             if self._fewest_first:
-                views.sort(key=_free_nodes)
+                views.sort(key=_FREE)
             pods = self._pods[stamps] = Pods(views)
+        self._last = list(stamps), pods
         return pods
 
     def narrowed(self, indices: Indices) -> "PodViews":
@@ -128,8 +144,3 @@ class PodViews:
         """Strike the ports out on which there is no room for the units."""
         pairs = zip(masks, taken, strict=True)
         return [mask & ~without_room(used, self._units) for mask, used in pairs]
-
-
-def _free_nodes(view: PodView) -> int:
-    """Sorting key of views."""
-    return view.free

@@ -3,13 +3,14 @@
 from bisect import bisect_right
 from collections.abc import Sequence
 from functools import lru_cache
-from operator import neg
+from operator import itemgetter, neg
 from typing import NamedTuple
 
 from scheduler.allocation import lowest
 from scheduler.cluster import Cluster
 
 Row = tuple[int, int, int]
+_FREE = itemgetter(0)
 
 
 def pack(masks: Sequence[int], width: int) -> int:
@@ -117,6 +118,8 @@ class PodView:
         them.
     whole : list of int
         Leaves that can give as many nodes and up-ports as any leaf can.
+    n_whole : int
+        Their number.
     spare_spines : int
         The fewest free up-ports that an L2 switch of the pod has.
     deepest : int
@@ -129,9 +132,12 @@ class PodView:
     __slots__ = (
         "_first_leaf",
         "_nodes",
+        "_whole_rows",
+        "_width",
         "deepest",
         "free",
         "largest",
+        "n_whole",
         "pod",
         "refused",
         "rows",
@@ -152,7 +158,8 @@ class PodView:
         fewest_first: bool,
     ) -> None:
         first = pod * cluster.leaves_per_pod
-        self.pod, self._first_leaf = pod, first
+        self.pod, self._first_leaf, self._width = pod, first, width
+        self._whole_rows: list[Row] | None = None
         self._nodes = cluster.leaf_free[first : first + cluster.leaves_per_pod]
         self.spines = pack(l2_up, cluster.l2_width)
         self.spare_spines = min(map(int.bit_count, l2_up), default=0)
@@ -162,10 +169,11 @@ class PodView:
             if nodes
         ]
         if fewest_first:
-            rows.sort(key=_free_nodes)
+            rows.sort(key=_FREE)
         full = min(cluster.nodes_per_leaf, width)
         self.whole = [leaf for n, up, leaf in rows if n >= full <= up.bit_count()]
-        self.deepest = min(len(self.whole), self.spare_spines)
+        self.n_whole = len(self.whole)
+        self.deepest = min(self.n_whole, self.spare_spines)
         self.rows = rows
         self.free = cluster.pod_free[pod]
         self.usable = sorted([min(n, up.bit_count()) for n, up, _ in rows], reverse=True)
@@ -176,6 +184,14 @@ class PodView:
     def take(self, leaf: int, n_nodes: int, ports: int) -> Row:
         """Return a leaf's entry of an allocation."""
         return leaf, lowest(self._nodes[leaf - self._first_leaf], n_nodes), ports
+
+    @property
+    def whole_rows(self) -> list[Row]:
+        """The whole leaves with all their up-ports and as many nodes, as in an allocation."""
+        if self._whole_rows is None:
+            ports = (1 << self._width) - 1
+            self._whole_rows = [self.take(leaf, self._width, ports) for leaf in self.whole]
+        return self._whole_rows
 
     def leaves_with(self, n_nodes: int) -> int:
         """
@@ -241,8 +257,3 @@ class PodView:
                 return None
         ports = inner | lowest(common & ~inner, shape.nodes - rest)
         return (*(self.take(leaf, shape.nodes, ports) for leaf in chosen), *tail)
-
-
-def _free_nodes(row: Row) -> int:
-    """Sorting key of rows."""
-    return row[0]

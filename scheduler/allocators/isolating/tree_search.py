@@ -1,12 +1,15 @@
 """Search for legal placements on fat-trees: in one pod, or over pods on whole leaves."""
 
 from collections.abc import Sequence
+from functools import lru_cache
 
-from scheduler.allocation import lowest
-from scheduler.allocators.isolating.indices import Indices, Placement
-from scheduler.allocators.isolating.pods import Pods, PodViews
+from netsim.topology.fattree import FatTree
+from scheduler.allocation import Allocation, lowest
+from scheduler.allocators.isolating.indices import Placement, whole_leaf_indices
+from scheduler.allocators.isolating.pods import Found, Pods, PodViews
 from scheduler.allocators.isolating.podview import PodView, Row, Shape, field_counts, unpack
 from scheduler.cluster import Cluster
+from scheduler.job import Job
 
 
 def in_one_pod(
@@ -59,6 +62,26 @@ def _on_several_leaves(views: Sequence[PodView], shape: Shape) -> tuple[Row, ...
             if found is not None:
                 return found
     return None
+
+
+@lru_cache(maxsize=1 << 14)  # as with `field_counts`, few patterns recur
+def _remainder_links(free: int, count: int, more: int, width: int, fields: int) -> tuple[int, ...]:
+    """Return the lowest up-ports of each L2 switch: `count`, and one more for those in a mask."""
+    masks = enumerate(unpack(free, width, fields))
+    return tuple([lowest(mask, count + (more >> i & 1)) for i, mask in masks])
+
+
+@lru_cache(maxsize=1 << 14)
+def _links_around(free: int, inner: tuple[int, ...], count: int, width: int) -> tuple[int, ...]:
+    """Return so many up-ports of each L2 switch, those of `inner` first, then the lowest."""
+    masks = zip(inner, unpack(free, width, len(inner)), strict=True)
+    return tuple([own | lowest(mask & ~own, count - own.bit_count()) for own, mask in masks])
+
+
+@lru_cache(maxsize=1 << 14)
+def _numbered(first: int, links: tuple[int, ...]) -> tuple[tuple[int, int], ...]:
+    """Return the up-ports of consecutive L2 switches with the numbers of the switches."""
+    return tuple([(number, mask) for number, mask in enumerate(links, first) if mask])
 
 
 class WholeLeafSearch:
@@ -135,7 +158,7 @@ class WholeLeafSearch:
                 for view in views
                 if view.usable[count] >= rest
                 and view.spare_spines >= count
-                and len(view.whole) >= count
+                and view.n_whole >= count
             ]
             if len(full) == trees and not set(self._remainders) - set(full):
                 return None  # all that would do are wanted as full trees
@@ -169,13 +192,15 @@ class WholeLeafSearch:
         """Choose the remainder tree, then the links of the full trees around its links."""
         width = self._width
         if not self._rest_leaves + self._rest:
-            return self._join(chosen, common, (), [0] * width, 0)
+            return self._join(chosen, common, (), (0,) * width, 0)
         for view in self._remainders:
             if view not in chosen and (found := self._remainder(view, common)) is not None:
                 return self._join(chosen, common, *found, view.pod)
         return None
 
-    def _remainder(self, view: PodView, common: int) -> tuple[tuple[Row, ...], list[int]] | None:
+    def _remainder(
+        self, view: PodView, common: int
+    ) -> tuple[tuple[Row, ...], tuple[int, ...]] | None:
         """Return leaves of a remainder tree and the spine links S_i^{*r} of its L2 switches."""
         count, rest = self._rest_leaves, self._rest
         both = common & view.spines
@@ -194,53 +219,92 @@ class WholeLeafSearch:
                     break
             else:
                 return None
-        masks = unpack(both, *self._fields)
-        links = [lowest(mask, count + (inner >> i & 1)) for i, mask in enumerate(masks)]
-        return (*self._whole_leaves(view, count), *tail), links
+        links = _remainder_links(both, count, inner, *self._fields)
+        return (*view.whole_rows[:count], *tail), links
 
     def _join(
         self,
         chosen: list[PodView],
         common: int,
         rest_leaves: tuple[Row, ...],
-        rest_links: list[int],
+        rest_links: tuple[int, ...],
         rest_pod: int,
     ) -> Placement:
         """Put full trees and remainder tree together; S_i^* is a superset of S_i^{*r}."""
         width, per_tree = self._width, self._per_tree
-        links = [
-            inner | lowest(mask & ~inner, per_tree - inner.bit_count())
-            for inner, mask in zip(rest_links, unpack(common, *self._fields), strict=True)
-        ]
-        leaves = [row for view in chosen for row in self._whole_leaves(view, per_tree)]
-        l2s = [(view.pod * width + i, mask) for view in chosen for i, mask in enumerate(links)]
-        l2s += [(rest_pod * width + i, mask) for i, mask in enumerate(rest_links) if mask]
+        links = _links_around(common, rest_links, per_tree, self._fields[0])
+        leaves: list[Row] = []
+        l2s: list[tuple[int, int]] = []
+        for view in chosen:
+            leaves += view.whole_rows[:per_tree]
+            l2s += _numbered(view.pod * width, links)
+        l2s += _numbered(rest_pod * width, rest_links)
         return (*leaves, *rest_leaves), tuple(l2s)
 
-    def _whole_leaves(self, view: PodView, count: int) -> list[Row]:
-        """Take the first whole leaves of a pod with all their indices."""
-        ports = (1 << self._width) - 1
-        return [view.take(leaf, self._width, ports) for leaf in view.whole[:count]]
+
+def in_pod_or_over_pods(
+    views: PodViews, tree: FatTree, job: Job, cluster: Cluster, *, leaf_links: bool, round_up: bool
+) -> Allocation | None:
+    """
+    Place a job in one pod if it fits there, else on whole leaves over pods.
+
+    `leaf_links`: a job on one leaf takes up-ports, too. `round_up`: over pods it takes whole leaves
+    only, so nodes idle. Result: None when there is no such place: the search is exhaustive.
+    """
+    size, pods = job.n_nodes, views.of(cluster)
+    if size in pods.known:
+        found = pods.known[size]
+    else:
+        leaves = in_one_pod(pods, size, cluster, leaf_links=leaf_links)
+        if leaves is not None:
+            found = (leaves, ()), 0
+        else:
+            found = _over_pods(views, tree, size, cluster, round_up=round_up)
+        pods.known[size] = found
+    if found is None:
+        return None
+    (rows, l2s), idle = found
+    return Allocation(job, cluster.geometry, rows, l2s, idle=idle)
 
 
-def over_pods(
-    views: PodViews, sets: Sequence[Indices], size: int, cluster: Cluster, *, round_up: bool
-) -> tuple[Placement, int] | None:
+def no_room_beside(
+    views: PodViews, tree: FatTree, size: int, cluster: Cluster, other: Allocation
+) -> bool:
+    """
+    Say whether a job can be seen, without a search, to find no place beside another one.
+
+    `other`: a placement that is free. Result: True when no pod alone has had a place, and the other
+    leaves fewer whole leaves than wanted; False says nothing.
+    """
+    sets, pods = whole_leaf_indices(tree), views.of(cluster)
+    if not sets[0].plain or any(view.refused > size for view in pods.views):
+        return False
+    per_pod, left = cluster.leaves_per_pod, pods.whole - size // len(sets[0].ports)
+    if left >= len(other.leaves):
+        return False
+    whole = {view.pod: view.whole for view in pods.views}
+    return left < sum([leaf in whole[leaf // per_pod] for leaf, _, _ in other.leaves])
+
+
+def _over_pods(
+    views: PodViews, tree: FatTree, size: int, cluster: Cluster, *, round_up: bool
+) -> Found | None:
     """
     Search a placement over pods on whole leaves.
 
-    `sets`: what S may be, the largest first. `round_up`: take whole leaves only, so nodes idle.
-    Result: leaves and l2s as in `Allocation`, and how many nodes idle; None when there is none.
+    `round_up`: take whole leaves only, so nodes idle.
     """
-    for indices in sets:
+    if not cluster.l2_up:
+        return None
+    for indices in whole_leaf_indices(tree):
         width = len(indices.ports)
-        whole, rest = divmod(size + (width - 1 if round_up else 0), width)
+        count, rest = divmod(size + (width - 1 if round_up else 0), width)
         if round_up:
             rest = 0
-        if not whole:
+        if not count:
             continue
         pods = views.narrowed(indices).of(cluster)
-        found = WholeLeafSearch(pods, whole, rest, width, cluster).find()
+        found = WholeLeafSearch(pods, count, rest, width, cluster).find()
         if found is not None:
-            return indices.placed(found, cluster), whole * width + rest - size
+            return indices.placed(found, cluster), count * width + rest - size
     return None

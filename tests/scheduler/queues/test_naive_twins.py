@@ -1,0 +1,87 @@
+"""Queues that remember what they have found start jobs when and where naive ones do."""
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from netsim.topology.fattree import fat_tree_of_radix
+from scheduler.allocators import make_allocator
+from scheduler.cluster import Cluster
+from scheduler.job import Job
+from scheduler.queues import make_policy
+from scheduler.simulator import simulate
+from tests.naive.backfilling import NaiveConservative, NaiveEasy
+
+TREE = fat_tree_of_radix(4, "1 B/s")
+LARGER = fat_tree_of_radix(6, "1 B/s")  # 54 nodes in pods of 9
+
+
+@st.composite
+def workloads(draw, nodes=16):
+    """Up to 30 jobs; the requested times are right, too long, or now and then too short."""
+    rows = draw(
+        st.lists(
+            st.tuples(
+                st.sampled_from([0, 0, 0, 3, 20]),
+                st.one_of(st.integers(1, nodes), st.integers(1, 4)),
+                st.integers(1, 40),
+                st.sampled_from([1.0, 1.0, 2.0, 5.0, 0.5]),
+            ),
+            min_size=3,
+            max_size=30,
+        )
+    )
+    jobs, submit_s = [], 0.0
+    for number, (wait, size, run, factor) in enumerate(rows):
+        submit_s += wait
+        jobs.append(Job(number, submit_s, size, float(run), run * factor))
+    return jobs
+
+
+def schedule(jobs, policy, allocator, tree):
+    """Return start, nodes and links of every job."""
+    done = simulate(
+        jobs,
+        Cluster(tree),
+        make_allocator(allocator, {}, 1),
+        policy,
+        estimate_s=lambda job: job.requested_s,
+    )
+    return {
+        record.job.id: (
+            record.start_s,
+            record.allocation.nodes().tolist(),
+            record.allocation.leaves,
+            record.allocation.l2s,
+        )
+        for record in done.records
+    }
+
+
+@pytest.mark.parametrize("allocator", ["jigsaw", "laas", "ta", "first-free", "random"])
+@settings(deadline=None, max_examples=25)
+@given(jobs=workloads())
+def test_easy_starts_jobs_when_and_where_the_naive_one_does(allocator, jobs):
+    found = schedule(jobs, make_policy("easy", {}), allocator, TREE)
+
+    assert found == schedule(jobs, NaiveEasy(), allocator, TREE)
+
+
+@pytest.mark.parametrize("allocator", ["jigsaw", "laas", "ta", "first-free", "lc+s"])
+@settings(deadline=None, max_examples=15)
+@given(jobs=workloads())
+def test_conservative_starts_jobs_when_and_where_the_naive_one_does(allocator, jobs):
+    found = schedule(jobs, make_policy("conservative", {}), allocator, TREE)
+
+    assert found == schedule(jobs, NaiveConservative(), allocator, TREE)
+
+
+@pytest.mark.parametrize("queue", ["easy", "conservative"])
+@settings(deadline=None, max_examples=10)
+@given(jobs=workloads(54))
+def test_jobs_over_three_pods_of_nine_nodes_start_where_the_naive_queues_start_them(queue, jobs):
+    naive = NaiveEasy() if queue == "easy" else NaiveConservative()
+
+    found = schedule(jobs, make_policy(queue, {}), "jigsaw", LARGER)
+
+    assert found == schedule(jobs, naive, "jigsaw", LARGER)
