@@ -1,11 +1,13 @@
 """
-CPU time of the fast model per start or end event, set-up included, and its error.
+CPU time of the event models per start or end event, set-up included, and their errors.
 
 Run: ``python -m benchmarks.contention_events [EVENTS]``. Rows: machine, running jobs and
-placement of the project's bars. Exit status 1 if a bar is missed.
+placement of the project's bars. `phased` is measured beside `fast`: passes in turn over a third of
+the events. Exit status 1 if a bar is missed.
 """
 
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from time import thread_time
 
@@ -15,9 +17,10 @@ from measured.scenes import Stream
 from benchmarks import asking
 from benchmarks.evidence import record, verdict
 from netsim.arrays import Floats
-from netsim.contention.cold.fixedpoint import accurate, cold_fast
+from netsim.contention.cold.fixedpoint import ColdSolution, accurate, cold_fast, cold_phased
 from netsim.contention.constants import JobConstants
 from netsim.contention.events.fast import Fast
+from netsim.contention.events.phased import Phased
 from netsim.topology.fattree import fat_tree_of_radix
 
 EVENTS = 3000
@@ -47,12 +50,23 @@ ROWS = (
 )
 
 
-def measure(row: Row, n_events: int) -> tuple[Floats, list[int], Floats, dict[int, JobConstants]]:
+PAIRS = (  # what an event of `phased` may cost, in events of `fast`
+    (Row(18, 16, random_nodes=True, tolerance=1e-3, bar_ms=np.inf), 2.2),
+    (Row(18, 16, random_nodes=False, tolerance=1e-3, bar_ms=np.inf), 2.2),
+    (Row(28, 14, random_nodes=True, tolerance=1e-3, bar_ms=np.inf), 3.0),
+    (Row(28, 14, random_nodes=False, tolerance=1e-3, bar_ms=np.inf), 3.0),
+)
+COLD: dict[type[Fast], Callable[..., ColdSolution]] = {Fast: cold_fast, Phased: cold_phased}
+
+
+def measure(
+    row: Row, n_events: int, tested: type[Fast] = Fast
+) -> tuple[Floats, list[int], Floats, dict[int, JobConstants]]:
     """Return CPU seconds per event (set-up, solve), running jobs, errors, and the last jobs."""
     tree = fat_tree_of_radix(row.radix, 12.5e9, latency_base_s=315e-9, latency_per_link_s=417.7e-9)
     tree = replace(tree, buffer_bytes=row.buffer_bytes)
     stream = Stream(tree, 1, row.mean_size, random_nodes=row.random_nodes)
-    model = Fast(tree, tolerance=row.tolerance)
+    model = tested(tree, tolerance=row.tolerance)
     jobs: dict[int, JobConstants] = {}
     values: dict[int, float] = {}
     spent, running, off = [], [], []
@@ -77,11 +91,43 @@ def measure(row: Row, n_events: int) -> tuple[Floats, list[int], Floats, dict[in
         spent.append((ready - begin, end - ready))
         running.append(len(jobs))
         if len(spent) % (n_events // COLD_CHECKS) == 0:
-            cold = cold_fast(jobs, tolerance=1e-8).interference
+            cold = COLD[tested](jobs, tolerance=1e-8).interference
             off.append([abs(values[job] - cold[job]) for job in jobs])
         if len(spent) == n_events:
             break
     return np.array(spent), running, np.concatenate(off), jobs
+
+
+def place_of(row: Row) -> str:
+    """Return how the jobs of a row lie."""
+    return "random" if row.random_nodes else "first-free"
+
+
+def beside(n_events: int) -> tuple[list[str], bool]:
+    """Return a table of `phased` beside `fast`, passes in turn, and whether its bars are met."""
+    lines = [
+        "| nodes | running | placed | fast | phased | set-up | ratio | worst | mean | bar | met |",
+        "| ---: | ---: | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | --- |",
+    ]
+    every = True
+    for row, bar in PAIRS:
+        best, found = {}, {}
+        for _ in range(PASSES):
+            for kind in (Fast, Phased):
+                spent, running, off, _ = found[kind] = measure(row, n_events, kind)
+                best[kind] = np.minimum(best.get(kind, np.inf), spent)
+        ms = {kind: spent.sum(axis=1).mean() * 1e3 for kind, spent in best.items()}
+        ratio = ms[Phased] / ms[Fast]
+        every = every and bool(ratio <= bar)
+        off = found[Phased][2]
+        lines.append(
+            f"| {row.radix**3 // 4} | {np.mean(running):.0f} | {place_of(row)} | "
+            f"{ms[Fast]:.3f} ms | {ms[Phased]:.3f} ms | "
+            f"{best[Phased][:, 0].mean() * 1e3:.3f} ms | {ratio:.2f} | "
+            f"{off.max():.4f} | {off.mean():.1e} | {bar:g} | {verdict(bool(ratio <= bar))} |"
+        )
+        print(lines[-1], flush=True)
+    return lines, every
 
 
 def main(n_events: int) -> int:
@@ -100,9 +146,8 @@ def main(n_events: int) -> int:
         total = spent.sum(axis=1) * 1e3
         held = bool(total.mean() <= row.bar_ms)
         missed = missed or not held
-        place = "random" if row.random_nodes else "first-free"
         lines.append(
-            f"| {row.radix**3 // 4} | {np.mean(running):.0f} | {place}"
+            f"| {row.radix**3 // 4} | {np.mean(running):.0f} | {place_of(row)}"
             f"{', buffers' if row.buffer_bytes else ''} | {row.tolerance:g} | "
             f"{np.median(total):.3f} ms | {total.mean():.3f} ms | "
             f"{np.quantile(total, 0.95):.2f} ms | {spent[:, 0].mean() * 1e3:.3f} ms | "
@@ -125,6 +170,9 @@ def main(n_events: int) -> int:
                 f"- {row.radix**3 // 4} nodes, {len(jobs)} jobs: {spent_s:.3f} s, "
                 f"{solution.sweeps} sweeps{bar}"
             )
+    pairs, held = beside(max(COLD_CHECKS, n_events // 3))
+    missed = missed or not held
+    lines += ["", "`phased` beside `fast`, passes in turn (worst, mean: errors):", "", *pairs]
     lines += solves
     lines += [
         "",

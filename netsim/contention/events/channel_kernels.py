@@ -186,6 +186,7 @@ def _join_channels(
         record.weight_s = own.presence_s
         place.slack, place.per_weight = own.slack, own.per_weight
         place.slot, place.following, place.previous = slot, other, -1
+        place.first_entry = own.first_entry
         channel.first_record = row
         channel.n_jobs += 1
     return n_shared

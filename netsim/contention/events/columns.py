@@ -25,6 +25,7 @@ LISTED = np.dtype(
         ("slot", np.int32),  # of the job
         ("following", np.int32),  # neighbours in the channel's list of records, -1: none
         ("previous", np.int32),
+        ("first_entry", np.int32),  # as in `records`
         ("slack", np.float64),  # least limit / B over the entries
         ("per_weight", np.float64),  # greatest 1 / m
     ],
@@ -95,7 +96,7 @@ READING = np.dtype(
         ("lingering_s", np.float64),  # sum of W - E then
         ("value", np.float64),  # the reading
         ("said", np.float64),  # the reading that was said last
-        ("stale", np.float64),  # by how much it may be off, by what its channels told
+        ("met", np.float64),  # s when the times of all its links were found last
         ("worst_link", np.int64),  # -1: none
         ("pending", np.bool_),  # whether it is to be put down anew
         ("waking", np.bool_),  # whether it is to be read anew

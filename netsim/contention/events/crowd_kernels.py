@@ -9,25 +9,29 @@ constants below name their columns. Arguments named as tables of
 """
 
 import numpy as np
-from numba import boolean, float32, float64, from_dtype, int32, int64, njit, uint8, void
+from numba import float32, float64, from_dtype, int32, int64, njit, uint8, void
 
 from netsim.arrays import Floats, Ints, Table
 from netsim.contention.columns import ENTRY as OWN_ENTRY
 from netsim.contention.columns import RECORD as OWN_RECORD
 from netsim.contention.columns import STEP as OWN_STEP
 from netsim.contention.events.columns import CHANNEL, ENTRY, JOB, LISTED, READING, RECORD, STEP
-from netsim.contention.link_kernels import queue_wait, stays_within
+from netsim.contention.link_kernels import queue_wait
 from netsim.contention.window_kernels import presence
 
 STATES = 8
-LASTING, SEEN, PRESENCE, DRAIN = 8, 9, 10, 11  # of `own`: D, W as put down, E, sum of B
-EFFECT = 12  # of `own`: how much a slowdown moves with N
-CHANNEL_AT, COUNT_AT, LINK_AT = 0, 1, 2  # of `place`
+LASTING, SEEN, PRESENCE, USE = 8, 9, 10, 11  # of `own`: D, W as put down, E, R
+EFFECT, STALENESS = 12, 13  # of `own`: how much a slowdown moves with N, and may have moved
+CHANNEL_AT, COUNT_AT, LINK_AT, STEP_AT = 0, 1, 2, 3  # of `place`; the last for each entry
 MOVED, RISEN = 9, 10  # of `crowd`: since its jobs were last read, since all its records were tested
+UNFELT, FELT, TOUCHED = 0, 1, 2  # a record: of no matter; its times are kept; they are to be found
 REFRESH = 4.0  # tolerances that a slowdown may move before its job is put down anew
-WEIGHTS = 8.0  # the same of the weights of a job, together
-TOLD = 4.0  # the same of what is on a channel before the jobs that feel it are told
-STALE = 4.0  # what these changes may do to a slowdown before its job is read anew
+WEIGHTS = 4.0  # the same of the weight of a job on a channel
+LEAST = 1.0  # of these weights, those that moved by more are put down with it
+TOLD = 6.0  # the same of what is on a channel before the jobs that feel it are told
+STALE = 8.0  # what these changes may do to a slowdown before its link is timed anew
+AFRESH = 20.0  # the same of a slowdown before all its links are, as its steps last longer
+NOTHING, WEIGHTS_ALONE, EVERYTHING = 0, 1, 2  # of a job is to be put down anew
 NOISE = 1e-5  # weight left on a channel by rounding, over the states
 RETEST, MARGIN = 0.04, 0.08  # rise of N_i after which all records are tested; with twice as much
 MARGIN_R = 0.04  # the same of R_i, tested with it
@@ -82,27 +86,28 @@ def arrive(
     job = jobs[slot]
     reading = readings[slot]
     reading.pending, reading.value, reading.said = True, 1.0, np.nan
-    reading.worst_link, reading.stale = -1, 0.0
+    reading.worst_link, reading.met = -1, 1.0
     for a in range(own_steps.size):
         latency_s[job.first_step + a] = own_steps[a].latency_s
     for k in range(own_entries.size):
-        own[job.first_entry + k, :] = 0.0
+        for i in range(own.shape[1]):
+            own[job.first_entry + k, i] = 0.0
         own[job.first_entry + k, PRESENCE] = own_entries[k].presence_s
-        felt[job.first_entry + k] = False
+        place[job.first_entry + k, STEP_AT] = own_entries[k].step
+        felt[job.first_entry + k] = UNFELT
     for r in range(own_records.size):
         at = job.first_entry + own_records[r].first_entry
-        own[at, DRAIN] = own_records[r].drain_s
         place[at, CHANNEL_AT], place[at, LINK_AT] = own_records[r].channel, own_records[r].link
         place[at, COUNT_AT] = own_records[r].n_entries
         for k in range(at, at + own_records[r].n_entries):
             entry = own_entries[k - job.first_entry]
             own[at, EFFECT] += entry.drain_s / (entry.weight * job.alone_s)
     for row in range(job.first_record, job.first_record + job.n_shared):
-        felt[job.first_entry + records[row].first_entry] = True
+        felt[job.first_entry + records[row].first_entry] = TOUCHED
         if channels[records[row].channel].n_jobs == 2:  # noqa: PLR2004 (the other was alone)
             other = listed[row].following if listed[row].following >= 0 else listed[row].previous
             owner = listed[other].slot
-            felt[jobs[owner].first_entry + records[other].first_entry] = True
+            felt[jobs[owner].first_entry + records[other].first_entry] = TOUCHED
             readings[owner].pending = True
 
 
@@ -132,18 +137,22 @@ def depart(
             gone += own[at, i] / STATES
         for i in range(LASTING + 1):
             crowd[c, i] -= own[at, i]
+        crowd[c, USE] -= own[at, USE]
         if left < 2:  # noqa: PLR2004 (nobody is met)
             crowd[c, :] = 0.0
         other = channels[c].first_record
         while other >= 0:
             owner = listed[other].slot
-            at = jobs[owner].first_entry + records[other].first_entry
-            if owner != slot and felt[at]:
-                readings[owner].stale += gone * own[at, EFFECT]
-                readings[owner].waking |= left < 2 or readings[owner].stale > most_stale  # noqa: PLR2004
+            at = jobs[owner].first_entry + listed[other].first_entry
+            if owner != slot and felt[at] == FELT:
+                own[at, STALENESS] += gone * own[at, EFFECT]
+                if own[at, STALENESS] > most_stale:
+                    felt[at], readings[owner].waking = TOUCHED, True
+            readings[owner].waking |= left < 2 and felt[at] != UNFELT  # noqa: PLR2004
             if owner != slot and left < 2:  # noqa: PLR2004
-                felt[at] = False
+                felt[at] = UNFELT
                 own[at, : LASTING + 2] = 0.0
+                own[at, USE] = 0.0
             other = listed[other].following
     readings[slot].pending = readings[slot].waking = False
     readings[slot].said = readings[slot].value
@@ -153,112 +162,75 @@ def depart(
 def recount_crowd(records: Table, jobs: Table, own: Floats, crowd: Floats, slots: Ints) -> None:
     """Sum what is on channels anew, for the jobs in `slots`: it takes off rounding."""
     crowd[:, : LASTING + 1] = 0.0
+    crowd[:, USE] = 0.0
     for slot in slots:
         job = jobs[slot]
         for row in range(job.first_record, job.first_record + job.n_shared):
             at = job.first_entry + records[row].first_entry
             for i in range(LASTING + 1):
                 crowd[records[row].channel, i] += own[at, i]
+            crowd[records[row].channel, USE] += own[at, USE]
 
 
-@njit(
-    void(
-        int64, int64, float64, _RECORDS, _LISTED, _JOBS, _CHANNELS, _ROWS, _ROWS, _FLAGS, _READINGS
-    ),
-    cache=True,
-)
-def _tell(
-    c: int,
-    mover: int,
-    most_stale: float,
-    records: Table,
-    listed: Table,
-    jobs: Table,
-    channels: Table,
-    own: Floats,
-    crowd: Floats,
-    felt: Ints,
-    readings: Table,
-) -> None:
-    """Let jobs that feel a channel, by enough, be read anew; test the others after a rise."""
-    test, moved = crowd[c, RISEN] > RETEST, crowd[c, MOVED]
-    crowd[c, MOVED] = 0.0
-    if test:
-        crowd[c, RISEN] = 0.0
-    row = channels[c].first_record
-    while row >= 0:
-        slot = listed[row].slot
-        at = jobs[slot].first_entry + records[row].first_entry
-        if test and not felt[at]:
-            total, most = 0.0, 0.0
-            for i in range(STATES):
-                n = float64(crowd[c, i] - own[at, i])
-                total, most = total + n, max(most, n)
-            use = max(0.0, channels[c].use - own[at, DRAIN] * jobs[slot].rate)
-            use *= STATES * (most + MARGIN) / max(total, NOISE)
-            weight = (most + MARGIN) * listed[row].per_weight
-            felt[at] = not stays_within(listed[row].slack, 1.0, 1.0, weight, use + MARGIN_R)
-            readings[slot].waking |= felt[at] != 0
-        if felt[at] and slot != mover:
-            readings[slot].stale += moved * own[at, EFFECT]
-            readings[slot].waking |= readings[slot].stale > most_stale
-        row = listed[row].following
-
-
-@njit(boolean(int64, float64, _RECORDS, _JOBS, _ROWS, _READINGS), cache=True)
-def has_moved(
+@njit(int64(int64, float64, _RECORDS, _JOBS, _ROWS, _READINGS), cache=True)
+def what_moved(
     slot: int, tolerance: float, records: Table, jobs: Table, own: Floats, readings: Table
-) -> bool:
-    """Return whether a job is to be put down anew."""
+) -> int:
+    """Return what of a job is to be put down anew."""
     job, reading = jobs[slot], readings[slot]
     if reading.pending or abs(job.slowdown - reading.slowdown) > REFRESH * tolerance:
-        return True
-    moved, lingering_s = 0.0, 0.0
+        return EVERYTHING
+    most, lingering_s = 0.0, -reading.lingering_s
     for row in range(job.first_record, job.first_record + job.n_active):
         at = job.first_entry + records[row].first_entry
-        moved += abs(records[row].weight_s - own[at, SEEN])
-        lingering_s += records[row].weight_s - records[row].presence_s
-    moved = max(moved, abs(lingering_s - reading.lingering_s))  # records can cease to be active
-    return bool(moved * job.rate > WEIGHTS * tolerance)
+        most = max(most, abs(records[row].weight_s - own[at, SEEN]))
+        lingering_s += own[at, SEEN] - records[row].presence_s
+    if abs(lingering_s) * job.rate > WEIGHTS * tolerance:  # records ceased to be active
+        return EVERYTHING
+    return WEIGHTS_ALONE if most * job.rate > WEIGHTS * tolerance else NOTHING
 
 
 @njit(
-    void(
+    int64(
+        int64,
         int64,
         int64[::1],
         float64,
         _RECORDS,
-        _LISTED,
         _ENTRIES,
         _STEPS,
         float64[::1],
         _JOBS,
-        _CHANNELS,
         _ROWS,
         _ROWS,
-        _FLAGS,
         _READINGS,
+        int64[::1],
+        int64,
     ),
     cache=True,
     error_model="numpy",
 )
 def refresh(
     slot: int,
+    what: int,
     cells: Ints,
     tolerance: float,
     records: Table,
-    listed: Table,
     entries: Table,
     steps: Table,
     latency_s: Floats,
     jobs: Table,
-    channels: Table,
     own: Floats,
     crowd: Floats,
-    felt: Ints,
     readings: Table,
-) -> None:
-    """Put down anew what a job has on its channels in each state."""
+    moved_channels: Ints,
+    n_moved: int,
+) -> int:
+    """
+    Put down anew what a job has on its channels in each state, all or where its weight moved.
+
+    `moved_channels` (C,): channels of which jobs are to be told; returned: how many there are now.
+    """
     job = jobs[slot]
     cycle_s = job.alone_s * job.slowdown
     share = np.empty((job.n_steps, STATES), np.float32)
@@ -270,10 +242,21 @@ def refresh(
             share[a, i] = presence(since_s, since_s + length_s[a], cycle_s / STATES, cells[i])
         since_s += length_s[a]
     fresh = np.empty(LASTING + 1, np.float32)
-    lingering_s = 0.0
-    for row in range(job.first_record, job.first_record + job.n_shared):
+    reading = readings[slot]
+    n_rows = job.n_shared
+    if what == EVERYTHING:
+        reading.slowdown, reading.lingering_s = job.slowdown, 0.0
+    else:
+        n_rows = job.n_active
+    for row in range(job.first_record, job.first_record + n_rows):
         record = records[row]
         at = job.first_entry + record.first_entry
+        if what == EVERYTHING:
+            reading.lingering_s += record.weight_s - record.presence_s
+        elif abs(record.weight_s - own[at, SEEN]) * job.rate > LEAST * tolerance:
+            reading.lingering_s += record.weight_s - own[at, SEEN]
+        else:
+            continue
         is_active = row < job.first_record + job.n_active
         fresh[:] = 0.0
         for k in range(at, at + record.n_entries):
@@ -287,7 +270,6 @@ def refresh(
                 fresh[i] += share[entry.step, i] * per
             fresh[LASTING] += weight_s * length_s[entry.step] / cycle_s
         own[at, SEEN] = record.weight_s
-        lingering_s += record.weight_s - record.presence_s
         c = record.channel
         moved, risen = float32(0.0), float32(0.0)
         for i in range(LASTING):
@@ -298,22 +280,89 @@ def refresh(
             own[at, i] = fresh[i]
         crowd[c, LASTING] += fresh[LASTING] - own[at, LASTING]
         own[at, LASTING] = fresh[LASTING]
+        use = float32(record.drain_s / cycle_s)
+        crowd[c, USE] += use - own[at, USE]
+        own[at, USE] = use
+        told = crowd[c, MOVED] > TOLD * tolerance
         crowd[c, MOVED] += moved / STATES
         crowd[c, RISEN] += risen
-        if crowd[c, MOVED] > TOLD * tolerance:
-            _tell(
-                c,
+        if not told and crowd[c, MOVED] > TOLD * tolerance:
+            moved_channels[n_moved] = c
+            n_moved += 1
+    reading.waking |= reading.pending or abs(job.slowdown - reading.met) > AFRESH * tolerance
+    reading.pending = False
+    return n_moved
+
+
+@njit(
+    int64(
+        int64[:, ::1],
+        _RECORDS,
+        _ENTRIES,
+        _STEPS,
+        float64[::1],
+        _JOBS,
+        _ROWS,
+        _ROWS,
+        _READINGS,
+        int64[::1],
+        float64,
+    ),
+    cache=True,
+    error_model="numpy",
+)
+def put_down(
+    cells: Ints,
+    records: Table,
+    entries: Table,
+    steps: Table,
+    latency_s: Floats,
+    jobs: Table,
+    own: Floats,
+    crowd: Floats,
+    readings: Table,
+    moved: Ints,
+    tolerance: float,
+) -> int:
+    """
+    Put down anew what has moved of what jobs have on channels.
+
+    Parameters
+    ----------
+    cells : (S, M) int array
+        The cell in which the job of each slot is in each state.
+    records, entries, steps, latency_s, jobs, own, crowd, readings
+        The pool.
+    moved : (C,) int array
+        Written: channels whose jobs are to be told.
+    tolerance : float
+        Of the fixed point; the constants above say how much of it moves what.
+
+    Returns
+    -------
+    int
+        How many channels are in `moved`.
+    """
+    n_moved = 0
+    for slot in range(jobs.size):
+        if not jobs[slot].n_steps:
+            continue
+        what = what_moved(slot, tolerance, records, jobs, own, readings)
+        if what != NOTHING:
+            n_moved = refresh(
                 slot,
-                STALE * tolerance,
+                what,
+                cells[slot],
+                tolerance,
                 records,
-                listed,
+                entries,
+                steps,
+                latency_s,
                 jobs,
-                channels,
                 own,
                 crowd,
-                felt,
                 readings,
+                moved,
+                n_moved,
             )
-    reading = readings[slot]
-    reading.slowdown, reading.lingering_s = job.slowdown, lingering_s
-    reading.pending, reading.waking = False, True
+    return n_moved

@@ -83,27 +83,51 @@ class Phased(Fast):
         """Bring the readings up to date."""
         pool = self._pool
         self._settle()
-        self._readings.read(
+        own, crowd = pool.own, pool.crowd
+        n_moved = self._crowd.put_down(
             pool.cells,
             pool.records,
-            pool.listed,
             pool.entries,
             pool.steps,
             pool.latency_s,
             pool.jobs,
-            pool.channels,
-            pool.own,
-            pool.place,
-            pool.crowd,
-            pool.felt,
+            own,
+            crowd,
             pool.readings,
+            pool.moved,
             self.tolerance,
         )
-        readings = pool.readings
-        slots = np.flatnonzero(readings["value"] != readings["said"])
-        readings["said"][slots] = readings["value"][slots]
-        values = readings["value"][slots]
-        return dict(zip(pool.jobs_in(slots).tolist(), values.tolist(), strict=True))
+        self._readings.tell(
+            pool.moved,
+            n_moved,
+            self._crowd.STALE * self.tolerance,
+            pool.listed,
+            pool.jobs,
+            pool.channels,
+            own,
+            crowd,
+            pool.felt,
+            pool.readings,
+        )
+        n_changed = self._readings.read(
+            _STATES,
+            pool.entries,
+            pool.steps,
+            pool.latency_s,
+            pool.jobs,
+            own,
+            pool.place,
+            crowd,
+            pool.felt,
+            pool.readings,
+            pool.late,
+            pool.moved,
+            pool.changed,
+            self.tolerance,
+        )
+        slots = pool.changed[:n_changed]
+        jobs, values = pool.jobs_in(slots), pool.readings["value"][slots]
+        return dict(zip(jobs.tolist(), values.tolist(), strict=True))
 
     def worst_link(self, job: int) -> int:
         """Return the link that holds a job up most."""

@@ -1,82 +1,227 @@
 """
 What jobs meet state by state, read off the fixed point of `fast` event by event, compiled.
 
-A job whose slowdown or weights have moved is put down anew (*refreshed*); the jobs that feel it are
-read again. Arguments named as tables of `netsim.contention.events.readingpool.ReadingPool` are
+Links of a job on which the others have moved by enough are *touched*: they are timed anew, and the
+job is read again. What the others of its links do to its steps is kept, in `late`. Arguments named
+as tables of `netsim.contention.events.readingpool.ReadingPool` are
 these; `crowd_kernels` names their columns. Import through `netsim.kernelcache`.
 """
 
 import numpy as np
-from numba import boolean, float32, float64, from_dtype, int32, int64, njit, uint8, void
+from numba import float32, float64, from_dtype, int32, int64, njit, uint8, void
 
 from netsim.arrays import Floats, Ints, Table
-from netsim.contention.events.columns import CHANNEL, ENTRY, JOB, LISTED, READING, RECORD, STEP
+from netsim.contention.events.columns import CHANNEL, ENTRY, JOB, LISTED, READING, STEP
 from netsim.contention.events.crowd_kernels import (
+    AFRESH,
     CHANNEL_AT,
     COUNT_AT,
-    DRAIN,
     EFFECT,
+    FELT,
     LASTING,
     LINK_AT,
     MARGIN,
     MARGIN_R,
+    MOVED,
     NOISE,
-    has_moved,
-    refresh,
+    RETEST,
+    RISEN,
+    STALENESS,
+    STATES,
+    STEP_AT,
+    TOUCHED,
+    UNFELT,
+    USE,
 )
 from netsim.contention.link_kernels import link_time, stays_within
 from netsim.contention.window_kernels import late_wait, window_lag, window_time
 
 SAID = 0.2  # tolerances that a reading moves before it is said
-_RECORDS, _LISTED, _ENTRIES = (
-    from_dtype(RECORD)[::1],
-    from_dtype(LISTED)[::1],
-    from_dtype(ENTRY)[::1],
-)
-_STEPS, _JOBS, _CHANNELS = from_dtype(STEP)[::1], from_dtype(JOB)[::1], from_dtype(CHANNEL)[::1]
-_READINGS = from_dtype(READING)[::1]
+_ENTRIES, _STEPS = from_dtype(ENTRY)[::1], from_dtype(STEP)[::1]
+_JOBS, _READINGS = from_dtype(JOB)[::1], from_dtype(READING)[::1]
+_CHANNELS, _LISTED = from_dtype(CHANNEL)[::1], from_dtype(LISTED)[::1]
 _ROWS, _PLACES, _FLAGS = float32[:, ::1], int32[:, ::1], uint8[::1]
 
 
 @njit(
-    boolean(int64, _ENTRIES, float64, float64, float64, float64, float64, float64[:, ::1], int64),
+    void(int64[::1], int64, float64, _LISTED, _JOBS, _CHANNELS, _ROWS, _ROWS, _FLAGS, _READINGS),
+    cache=True,
+)
+def tell(
+    moved_channels: Ints,
+    n_moved: int,
+    most_stale: float,
+    listed: Table,
+    jobs: Table,
+    channels: Table,
+    own: Floats,
+    crowd: Floats,
+    felt: Ints,
+    readings: Table,
+) -> None:
+    """Let jobs that feel channels, by enough, be read anew; test the others after a rise."""
+    for c in moved_channels[:n_moved]:
+        test, moved = crowd[c, RISEN] > RETEST, crowd[c, MOVED]
+        crowd[c, MOVED] = 0.0
+        if test:
+            crowd[c, RISEN] = 0.0
+        row = channels[c].first_record
+        while row >= 0:
+            slot = listed[row].slot
+            at = jobs[slot].first_entry + listed[row].first_entry
+            if test and felt[at] == UNFELT:
+                total, most = 0.0, 0.0
+                for i in range(STATES):
+                    n = float64(crowd[c, i] - own[at, i])
+                    total, most = total + n, max(most, n)
+                use = max(0.0, float64(crowd[c, USE] - own[at, USE]))
+                use *= STATES * (most + MARGIN) / max(total, NOISE)
+                weight = (most + MARGIN) * listed[row].per_weight
+                if not stays_within(listed[row].slack, 1.0, 1.0, weight, use + MARGIN_R):
+                    felt[at], readings[slot].waking = TOUCHED, True
+            elif felt[at] == TOUCHED:
+                readings[slot].waking = True
+            elif felt[at] == FELT:
+                own[at, STALENESS] += moved * own[at, EFFECT]
+                if own[at, STALENESS] > most_stale:
+                    felt[at], readings[slot].waking = TOUCHED, True
+            row = listed[row].following
+
+
+@njit(
+    int64(int64, _JOBS, _PLACES, _FLAGS, _ROWS, float64[:, ::1], float64[::1], int64[::1]),
+    cache=True,
+)
+def _recall(
+    slot: int,
+    jobs: Table,
+    place: Ints,
+    felt: Ints,
+    late: Floats,
+    most_late: Floats,
+    worst: Floats,
+    touched: Ints,
+) -> int:
+    """
+    Raise by how much steps are late to what is kept of the links of a job.
+
+    `touched`, written: the rows of the others; returned: how many there are.
+    """
+    n_states, n_touched = most_late.shape[1], 0
+    for at in range(jobs[slot].first_entry, jobs[slot].first_entry + jobs[slot].n_entries):
+        if felt[at] == UNFELT:
+            continue
+        if felt[at] == TOUCHED:
+            touched[n_touched] = at
+            n_touched += 1
+            continue
+        for k in range(at, at + place[at, COUNT_AT]):
+            a, held_s = place[k, STEP_AT], 0.0
+            for i in range(n_states):
+                by = float64(late[k, i])
+                held_s += by
+                most_late[a, i] = max(most_late[a, i], by)
+            if held_s > worst[0]:
+                worst[0], worst[1] = held_s, place[at, LINK_AT]
+    return n_touched
+
+
+@njit(
+    void(
+        int64,
+        int64[::1],
+        _ENTRIES,
+        _STEPS,
+        float64[::1],
+        _JOBS,
+        _ROWS,
+        _PLACES,
+        _ROWS,
+        _FLAGS,
+        _ROWS,
+        float64[:, ::1],
+        float64[:, ::1],
+        float64[::1],
+    ),
     cache=True,
     error_model="numpy",
 )
-def time_entry(
-    k: int,
+def _meet(  # one function: a call with arrays counts their references, as long as a link takes
+    slot: int,
+    touched: Ints,
     entries: Table,
-    tau: float,
-    length_s: float,
-    most: float,
-    use: float,
-    burst_s: float,
+    steps: Table,
+    latency_s: Floats,
+    jobs: Table,
+    own: Floats,
+    place: Ints,
+    crowd: Floats,
+    felt: Ints,
+    late: Floats,
     times: Floats,
-    n_states: int,
-) -> bool:
+    most_late: Floats,
+    worst: Floats,
+) -> None:
     """
-    Find how long a link takes for a step in each state; False where it surely does not matter.
+    Find by how much the touched channels of a job make its steps late in each state.
 
-    `times` (3, M): weights N_i of the others; written: time of the fluid, wait. `most`: the largest
-    weight, `use`: R / mean N_i.
+    `touched` (K,): first entries of these.
+    `most_late` (A, M), raised: by how much steps are late; `worst` (2,): how late the worst link is
+    over the states, and its number; `times` (3, M): scratch for the weights N_i of the others, the
+    times of the fluid, and the waits.
     """
-    entry = entries[k]
-    drain, weight, senders, feed = entry.drain_s, entry.weight, entry.senders, entry.feed_s
-    end, queue = entry.end_s, entry.queue_s
-    if stays_within(max(0.0, min(end, tau - queue)), drain, weight, most, use * most):
-        return False
-    for i in range(n_states):  # not a constant: a loop of eight would not run in vectors
-        n = times[0, i]
-        taken = link_time(drain, weight, senders, feed, n, use * n)
-        times[2, i] = late_wait(queue, burst_s, n, end - taken)
-        times[1, i] = end / max(end, taken)
-    mean, lag = 0.0, window_lag(burst_s, length_s)
-    for i in range(n_states):
-        mean += times[1, i]
-    mean /= n_states
-    for i in range(n_states):
-        times[1, i] = window_time(end, times[1, i], mean, lag)
-    return True
+    first_step, alone_s = jobs[slot].first_step, jobs[slot].alone_s
+    n_states = times.shape[1]
+    for at in touched:
+        c = place[at, CHANNEL_AT]
+        total, most = 0.0, 0.0
+        for i in range(n_states):  # not a constant: a loop of eight would not run in vectors
+            n = max(0.0, float64(crowd[c, i] - own[at, i]))
+            times[0, i] = n
+            total += n
+            most = max(most, n)
+        if total <= NOISE:
+            continue
+        use = max(0.0, float64(crowd[c, USE] - own[at, USE])) * n_states / total
+        burst_s = max(0.0, crowd[c, LASTING] - own[at, LASTING]) * n_states / total
+        within, effect_s = True, 0.0
+        for k in range(at, at + place[at, COUNT_AT]):
+            drain, weight, end = entries[k].drain_s, entries[k].weight, entries[k].end_s
+            senders, feed, queue = entries[k].senders, entries[k].feed_s, entries[k].queue_s
+            a = entries[k].step
+            tau = steps[first_step + a].drain_s
+            limit = max(0.0, min(end, tau - queue))
+            margin_use = use * (most + MARGIN) + MARGIN_R
+            if stays_within(limit, drain, weight, most + MARGIN, margin_use):
+                for i in range(n_states):
+                    late[k, i] = 0.0
+                continue
+            within = False
+            length_s = steps[first_step + a].time_s + latency_s[first_step + a]
+            mean, lag, longest_s = 0.0, window_lag(burst_s, length_s), 0.0
+            for i in range(n_states):
+                n = times[0, i]
+                taken = link_time(drain, weight, senders, feed, n, use * n)
+                times[2, i] = late_wait(queue, burst_s, n, end - taken) - tau
+                times[1, i] = end / max(end, taken)
+            for i in range(n_states):
+                mean += times[1, i]
+            mean /= n_states
+            for i in range(n_states):
+                times[1, i] = window_time(end, times[1, i], mean, lag)
+            for i in range(n_states):
+                late[k, i] = float32(times[1, i] + times[2, i])
+            held_s = 0.0
+            for i in range(n_states):
+                longest_s = max(longest_s, times[1, i])
+                held_s += times[1, i] + times[2, i]
+            for i in range(n_states):
+                most_late[a, i] = max(most_late[a, i], float64(late[k, i]))
+            if held_s > worst[0]:
+                worst[0], worst[1] = held_s, place[at, LINK_AT]
+            effect_s += drain / weight + longest_s * longest_s / drain  # the latter of B / (1 - R)
+        own[at, EFFECT], own[at, STALENESS] = effect_s / alone_s, 0.0
+        felt[at] = UNFELT if within else FELT
 
 
 @njit(
@@ -86,13 +231,14 @@ def time_entry(
         _STEPS,
         float64[::1],
         _JOBS,
-        _CHANNELS,
         _ROWS,
         _PLACES,
         _ROWS,
         _FLAGS,
         _READINGS,
+        _ROWS,
         float64[:, ::1],
+        int64[::1],
         float64,
     ),
     cache=True,
@@ -104,159 +250,127 @@ def _read(
     steps: Table,
     latency_s: Floats,
     jobs: Table,
-    channels: Table,
     own: Floats,
     place: Ints,
     crowd: Floats,
     felt: Ints,
     readings: Table,
+    late: Floats,
     times: Floats,
+    touched: Ints,
     tolerance: float,
 ) -> None:
     """Read how much a job is slowed by what is on its channels."""
     job, reading = jobs[slot], readings[slot]
-    reading.waking, reading.stale = False, 0.0
-    n_states = times.shape[1]
-    late = np.zeros((job.n_steps, n_states))
-    worst, worst_late_s = -1, 0.0
-    for at in range(job.first_entry, job.first_entry + job.n_entries):
-        if not felt[at]:
-            continue
-        c = place[at, CHANNEL_AT]
-        total, most = 0.0, 0.0
-        for i in range(n_states):
-            n = max(0.0, float64(crowd[c, i] - own[at, i]))
-            times[0, i] = n
-            total += n
-            most = max(most, n)
-        if total <= NOISE:
-            continue
-        use = max(0.0, channels[c].use - own[at, DRAIN] * job.rate) * n_states / total
-        burst_s = max(0.0, crowd[c, LASTING] - own[at, LASTING]) * n_states / total
-        still, effect_s = False, 0.0
-        for k in range(at, at + place[at, COUNT_AT]):
-            entry = entries[k]
-            a = entry.step
-            step = steps[job.first_step + a]
-            limit = max(0.0, min(entry.end_s, step.drain_s - entry.queue_s))
-            if not still:
-                margin_use = use * (most + MARGIN) + MARGIN_R
-                still = not stays_within(
-                    limit, entry.drain_s, entry.weight, most + MARGIN, margin_use
-                )
-            length_s = step.time_s + latency_s[job.first_step + a]
-            effect_s += entry.drain_s / entry.weight
-            if not time_entry(
-                k, entries, step.drain_s, length_s, most, use, burst_s, times, n_states
-            ):
-                continue
-            held_s, longest_s = 0.0, 0.0
-            for i in range(n_states):
-                longest_s = max(longest_s, times[1, i])
-                by = times[1, i] + times[2, i] - step.drain_s
-                held_s += by
-                late[a, i] = max(late[a, i], by)
-            if held_s > worst_late_s:
-                worst_late_s, worst = held_s, place[at, LINK_AT]
-            effect_s += longest_s * longest_s / entry.drain_s  # of B / (1 - R)
-        felt[at] = still
-        own[at, EFFECT] = effect_s / job.alone_s
-    excess = late.sum() / n_states
+    reading.waking = False
+    if abs(job.slowdown - reading.met) > AFRESH * tolerance:
+        reading.met = job.slowdown
+        for at in range(job.first_entry, job.first_entry + job.n_entries):
+            felt[at] = TOUCHED if felt[at] != UNFELT else UNFELT
+    most_late = np.zeros((job.n_steps, times.shape[1]))
+    worst = np.array([0.0, -1.0])
+    n_touched = _recall(slot, jobs, place, felt, late, most_late, worst, touched)
+    _meet(
+        slot,
+        touched[:n_touched],
+        entries,
+        steps,
+        latency_s,
+        jobs,
+        own,
+        place,
+        crowd,
+        felt,
+        late,
+        times,
+        most_late,
+        worst,
+    )
+    excess = most_late.sum() / times.shape[1]
     value = 1.0 + (excess / job.alone_s if excess > 0.0 else 0.0)
     if value == 1.0 or abs(value - reading.value) > SAID * tolerance:
         reading.value = value
-    reading.worst_link = worst
+    reading.worst_link = int64(worst[1])
 
 
 @njit(
     int64(
-        int64[:, ::1],
-        _RECORDS,
-        _LISTED,
+        int64,
         _ENTRIES,
         _STEPS,
         float64[::1],
         _JOBS,
-        _CHANNELS,
         _ROWS,
         _PLACES,
         _ROWS,
         _FLAGS,
         _READINGS,
+        _ROWS,
+        int64[::1],
+        int64[::1],
         float64,
     ),
     cache=True,
     error_model="numpy",
 )
 def read(
-    cells: Ints,
-    records: Table,
-    listed: Table,
+    n_states: int,
     entries: Table,
     steps: Table,
     latency_s: Floats,
     jobs: Table,
-    channels: Table,
     own: Floats,
     place: Ints,
     crowd: Floats,
     felt: Ints,
     readings: Table,
+    late: Floats,
+    touched: Ints,
+    changed: Ints,
     tolerance: float,
 ) -> int:
     """
-    Bring the readings up to date with the fixed point.
+    Read anew the jobs that were woken.
 
     Parameters
     ----------
-    cells : (S, M) int array
-        The cell in which the job of each slot is in each state.
-    records, listed, entries, steps, latency_s, jobs, channels, own, place, crowd, felt, readings
+    n_states : int
+        M.
+    entries, steps, latency_s, jobs, own, place, crowd, felt, readings, late
         The pool.
+    touched : (C,) int array
+        Scratch.
+    changed : (S,) int array
+        Written: slots whose reading differs from what was said before; it counts as said now.
     tolerance : float
-        Of the fixed point; the constants of this module say how much of it moves whom.
+        Of the fixed point.
 
     Returns
     -------
     int
-        Readings done.
+        How many slots are in `changed`.
     """
-    for slot in range(jobs.size):
-        if jobs[slot].n_steps and has_moved(slot, tolerance, records, jobs, own, readings):
-            refresh(
-                slot,
-                cells[slot],
-                tolerance,
-                records,
-                listed,
-                entries,
-                steps,
-                latency_s,
-                jobs,
-                channels,
-                own,
-                crowd,
-                felt,
-                readings,
-            )
-    times = np.empty((3, cells.shape[1]))
-    done = 0
+    times, n_changed = np.empty((3, n_states)), 0
     for slot in range(jobs.size):
         if readings[slot].waking:
-            done += 1
             _read(
                 slot,
                 entries,
                 steps,
                 latency_s,
                 jobs,
-                channels,
                 own,
                 place,
                 crowd,
                 felt,
                 readings,
+                late,
                 times,
+                touched,
                 tolerance,
             )
-    return done
+        if readings[slot].value != readings[slot].said:
+            readings[slot].said = readings[slot].value
+            changed[n_changed] = slot
+            n_changed += 1
+    return n_changed
