@@ -138,7 +138,7 @@ def _has_ranges(table: pd.DataFrame) -> bool:
 def _finish(axes: Axes, axis: Axis, classes: Sequence[str], title: str) -> None:
     """Label the axes."""
     label_classes(axes, classes)
-    if sum(map(len, classes)) > 5 * _WIDE:
+    if sum(map(len, classes)) + len(classes) > 5 * _WIDE:
         axes.tick_params(axis="x", labelrotation=20)
     if axis.log:
         axes.set_yscale("log")

@@ -199,12 +199,14 @@ def _table_4(table: pd.DataFrame) -> Sheet:
 
 def _by_log(table: pd.DataFrame, kind: str, value: str, title: str, digits: int) -> list[Sheet]:
     """Return a number by allocator and class, a table for each log."""
-    return [
-        Sheet(f"{kind}-{value.removesuffix('_h')}-{log}", f"{title}: {log}",
-              ["allocator", *dict.fromkeys(own[kind])],
-              pivot(own, "allocator", kind, value, digits))
-        for log, own in table.groupby("log", sort=False)
-    ]  # fmt: skip
+    sheets = []
+    for log, own in table.groupby("log", sort=False):
+        heads = ["allocator", *dict.fromkeys(own[kind])]
+        sheets.append(
+            Sheet(f"{kind}-{value.removesuffix('_h')}-{log}", f"{title}: {log}", heads,
+                  pivot(own, "allocator", kind, value, digits, heads=heads))
+        )  # fmt: skip
+    return sheets
 
 
 def _network_sheet(table: pd.DataFrame) -> Sheet:

@@ -204,7 +204,7 @@ def sheets(found: Frames) -> list[Sheet]:
             heads = ["", *dict.fromkeys(own["load"])]
             result.append(
                 Sheet(f"{value}-{log}", f"{title}: {log}", heads,
-                      pivot(own, "run", "load", value, digits))
+                      pivot(own, "run", "load", value, digits, heads=heads))
             )  # fmt: skip
     for (name, load), own in found["hops"].groupby(["log", "load"], sort=False):
         names = ("least", "q1", "median", "q3", "most")
@@ -220,7 +220,7 @@ def sheets(found: Frames) -> list[Sheet]:
     for (name, load), own in found["waits"].groupby(["log", "load"], sort=False):
         heads = ["", *dict.fromkeys(own["sizes"])]
         title = f"Mean wait by size, hours (Figure 10): {name}, {load}"
-        rows = pivot(own, "run", "sizes", "wait_h", 2)
+        rows = pivot(own, "run", "sizes", "wait_h", 2, heads=heads)
         result.append(Sheet(f"waits-{name}-{_file(load)}", title, heads, rows))
     return [_table_1(found["summary"]), *result, *isolation_sheets(found)]
 

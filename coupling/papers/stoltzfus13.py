@@ -210,7 +210,7 @@ def sheets(found: Frames) -> list[Sheet]:
         sizes = found["sizes"][found["sizes"]["machine"] == machine]
         columns = ["allocator", *dict.fromkeys(map(str, sizes["sizes"]))]
         title = f"Improvement by size, %, {machine}"
-        cells = pivot(sizes, "rule", "sizes", "percent", 1)
+        cells = pivot(sizes, "rule", "sizes", "percent", 1, heads=columns)
         result.append(Sheet(f"sizes-{_file(machine)}", title, columns, cells))
     return [*result, *_gap_sheets(found["gaps"])]
 
@@ -221,7 +221,7 @@ def _gap_sheets(table: pd.DataFrame) -> list[Sheet]:
     heads = ["allocator", *dict.fromkeys(gaps["gap"])]
     return [
         Sheet(f"gaps-{value}", f"Improvement by gap, %, 3D torus, {kind} (Figures 29 to 31)",
-              heads, pivot(gaps, "rule", "gap", value, 1))
+              heads, pivot(gaps, "rule", "gap", value, 1, heads=heads))
         for value, kind in (("mix", "all sizes"), ("small", "2-10 nodes"), ("large", "more"))
     ]  # fmt: skip
 

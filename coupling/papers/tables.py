@@ -14,13 +14,19 @@ def span(values: Sequence[float] | pd.Series, digits: int, unit: str = "") -> st
     return "-".join(ends) + unit
 
 
-def pivot(table: pd.DataFrame, row: str, column: str, value: str, digits: int) -> list[list[str]]:
-    """Return a number by two columns as rows of cells, first seen first."""
+def pivot(
+    table: pd.DataFrame, row: str, column: str, value: str, digits: int, *, heads: Sequence[str]
+) -> list[list[str]]:
+    """
+    Return a number by two columns as rows of cells, first seen first.
+
+    `heads`: of the sheet, that of the rows first: a cell stands below its own, whatever the order
+    of the table and however much of it is missing.
+    """
     rows = list(dict.fromkeys(table[row]))
-    columns = list(dict.fromkeys(table[column]))
     known = table.set_index([row, column])[value]
     return [
-        [r, *(f"{known[r, c]:.{digits}f}" if (r, c) in known.index else "-" for c in columns)]
+        [r, *(f"{known[r, c]:.{digits}f}" if (r, c) in known.index else "-" for c in heads[1:])]
         for r in rows
     ]
 

@@ -177,3 +177,22 @@ def test_every_cell_of_the_full_mode_can_run_on_logs_of_this_form(name, tmp_path
     specs = specs_of(name, quick=False, logs=tmp_path, changes=())
 
     assert all(len(make_plan(spec).cells) == len(spec.design) for spec in specs.values())
+
+
+def test_a_ratio_stands_below_its_own_trace_where_an_allocator_lacks_one():
+    """The first row has no synth-22, and the log comes before the synthetic traces."""
+    paper = PAPERS["smith21"]
+    record = Record.read(ROOT / "docs" / "papers" / "smith21.json", paper)
+    rows = [("thunder", "jigsaw", 1.1), ("synth-22", "jigsaw", 1.2), ("synth-16", "jigsaw", 1.3),
+            ("thunder", "lc+s", 1.4), ("synth-16", "lc+s", 1.5)]  # fmt: skip
+    makespan = pd.DataFrame(rows, columns=["trace", "policy", "ratio"])
+    used = makespan.assign(utilization_steady=0.9).iloc[:3]
+    frames = {**record.frames, "makespan": makespan, "utilisation": used}
+
+    found = next(one for one in paper.sheets(frames) if one.name == "makespan")
+
+    assert found.columns == ["allocator", "synth-16", "synth-22", "thunder"]
+    assert found.rows == [
+        ["lc+s", "1.500", "-", "1.400"],
+        ["jigsaw", "1.300", "1.200", "1.100"],
+    ]
