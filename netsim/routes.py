@@ -61,7 +61,7 @@ class Routes:
     @property
     def hops(self) -> Ints:
         """Links crossed by each flow, (F,); 0 for a flow inside a node."""
-        return np.diff(self.indptr)
+        return self.indptr[1:] - self.indptr[:-1]
 
     def of_flow(self, flow: int) -> Ints:
         """

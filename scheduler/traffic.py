@@ -213,7 +213,15 @@ class TrafficOf:
             injection_s = wanted_s
         compute_s = computing_s(injection_s, fraction)
         stretched_s = scale * (times.communication_s - times.injection_s)
-        scaled = replace(traffic, nbytes=scale * traffic.nbytes, compute_s=compute_s)
+        scaled = Traffic(
+            traffic.step,
+            traffic.sender,
+            scale * traffic.nbytes,
+            traffic.routes,
+            compute_s,
+            traffic.latency_s,
+            traffic.n_nodes,
+        )
         ideal_s = compute_s + injection_s
         return PlacedTraffic(scaled, ideal_s, ideal_s + stretched_s)
 

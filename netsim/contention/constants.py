@@ -30,6 +30,9 @@ class StepTimes:
     @property
     def communication_s(self) -> float:
         """Communication time of an iteration alone: sum of tau + lam over the steps."""
+        if self.steps.size == 1:  # as most jobs have; sums of one cost as much as of many
+            one = self.steps[0]
+            return float(one["drain_s"] + one["latency_s"])
         both = np.empty((self.steps.size, 2))
         both[:, 0], both[:, 1] = self.steps["drain_s"], self.steps["latency_s"]
         return float(both.sum())
@@ -114,39 +117,39 @@ class ConstantsOf:
         self._kernels = load_kernels(_KERNELS, "traffic kernels", 3)
         self._n_senders = n_senders(topology)
         bundle, bundle_capacity = node_bundles(topology)
-        self._fabric = self._kernels.Fabric(
-            _read_only(topology.capacity),
-            _read_only(topology.channel),
-            _read_only(bundle),
-            _read_only(bundle_capacity),
+        self._fabric = (
+            _read_only(np.array([topology.channel, bundle], dtype=np.int64)),
+            _read_only(np.array([topology.capacity, bundle_capacity], dtype=np.float64)),
             float(topology.buffer_bytes),
         )
-        self._scratch = self._kernels.Scratch(
-            entry=np.full(topology.n_links, -1, dtype=np.int64),
-            opened=np.zeros(self._n_senders, dtype=np.int64),
-            injected_s=np.zeros(topology.n_links),
-        )
+        self._entry_of: Ints = np.full(topology.n_links, -1)  # scratch, as the kernels leave it
+        self._opened: Ints = np.zeros(self._n_senders, dtype=np.int64)
+        self._injected_s: Floats = np.zeros(topology.n_links)
 
     def __call__(self, traffic: Traffic) -> JobConstants:
         """Return the constants of one job."""
         records, entries, steps = self._kernels.job_constants(
-            *self._arguments(traffic), self._per_flow, self._fabric, self._scratch
+            *self._arguments(traffic), self._per_flow, *self._fabric, *self._scratch
         )
         return JobConstants(records, entries, steps, float(traffic.compute_s))
 
     def times(self, traffic: Traffic) -> StepTimes:
         """Return how long the steps of a job take alone, without what only the model asks for."""
         return StepTimes(
-            self._kernels.step_times(*self._arguments(traffic), self._fabric, self._scratch)
+            self._kernels.step_times(*self._arguments(traffic), *self._fabric, *self._scratch)
         )
+
+    @property
+    def _scratch(self) -> tuple[Ints, Ints, Floats]:
+        """Return what the kernels write to, and leave as it was."""
+        return self._entry_of, self._opened, self._injected_s
 
     def _arguments(self, traffic: Traffic) -> _Flat:
         """Return the checked flows of a job as the kernels take them."""
         if not self._is_sound(traffic):
             check_traffic(traffic, self.topology)
-        if traffic.step.size > self._scratch.opened.size:
-            longer = np.zeros(2 * traffic.step.size, dtype=np.int64)
-            self._scratch = self._scratch._replace(opened=longer)
+        if traffic.step.size > self._opened.size:
+            self._opened = np.zeros(2 * traffic.step.size, dtype=np.int64)
         return _flat(traffic)
 
     def _is_sound(self, traffic: Traffic) -> bool:

@@ -14,8 +14,14 @@ from netsim.arrays import Floats, Ints, Table
 from netsim.contention.columns import ENTRY, RECORD, STEP
 from netsim.contention.link_kernels import divisor, weight_exponent
 
-_INTS = types.Array(int64, 1, "C", readonly=True)  # lists that are only read
+# lists that are only read; kernels take arrays, not tuples of them, which numba unpacks slowly
+_INTS = types.Array(int64, 1, "C", readonly=True)
 _FLOATS = types.Array(float64, 1, "C", readonly=True)
+_INT_ROWS = types.Array(int64, 2, "C", readonly=True)
+_FLOAT_ROWS = types.Array(float64, 2, "C", readonly=True)
+_FLOWS = (_INTS, _INTS, _FLOATS, _INTS, _INTS, _FLOATS)  # types of the fields of `Flows`
+_FABRIC = (_INT_ROWS, _FLOAT_ROWS, float64)
+_SCRATCH = (int64[::1], int64[::1], float64[::1])
 _SUMS = types.Tuple((int64[::1], float64[::1]))  # type: ignore[no-untyped-call]
 _RECORDS, _ENTRIES, _STEPS = from_dtype(RECORD)[::1], from_dtype(ENTRY)[::1], from_dtype(STEP)[::1]
 
@@ -32,10 +38,10 @@ class Flows(NamedTuple):
 
 
 class Fabric(NamedTuple):
-    """Capacity of each channel, channel of each link, bundles of channels, buffer of a port."""
+    """Channel of each link, capacity of each channel, bundles of channels, buffer of a port."""
 
-    capacity: Floats
     channel: Ints
+    capacity: Floats
     bundle: Ints  # of each channel, from `netsim.topology.rails.node_bundles`
     bundle_capacity: Floats
     buffer_bytes: float
@@ -56,10 +62,6 @@ class Places(NamedTuple):
     link: Ints
     last_sender: Ints  # first flow of the sender counted last
     of_hop: Ints  # entry of each hop of each flow
-
-
-_FABRIC = types.NamedTuple((_FLOATS, _INTS, _INTS, _FLOATS, float64), Fabric)  # type: ignore[no-untyped-call]
-_SCRATCH = types.NamedTuple((int64[::1], int64[::1], float64[::1]), Scratch)  # type: ignore[no-untyped-call]
 
 
 @njit(void(int64[::1], int64, int64, float64[::1]), cache=True)
@@ -252,21 +254,19 @@ def _empty_tables(flows: Flows) -> tuple[Table, Table, Places]:
     """Return the steps of a job, and room for an entry of each hop."""
     n_flows = flows.step.size
     n_hops = flows.indptr[n_flows]
-    places = Places(
-        np.empty(n_hops, np.int64),
-        np.empty(n_hops, np.int64),
-        np.empty(n_hops, np.int64),
-        np.empty(n_hops, np.int64),
-    )
+    rows = np.empty((4, n_hops), np.int64)
+    places = Places(rows[0], rows[1], rows[2], rows[3])
     steps = np.zeros(flows.step[n_flows - 1] + 1 if n_flows else 0, STEP)
     return steps, np.zeros(n_hops, ENTRY), places
 
 
-@njit(
-    (_INTS, _INTS, _FLOATS, _INTS, _INTS, _FLOATS, _FABRIC, _SCRATCH),
-    cache=True,
-    error_model="numpy",
-)
+@njit(cache=True)
+def _fabric(channels: Ints, capacities: Floats, buffer_bytes: float) -> Fabric:
+    """Return the fabric of rows of numbers: of channels and their bundles."""
+    return Fabric(channels[0], capacities[0], channels[1], capacities[1], buffer_bytes)
+
+
+@njit((*_FLOWS, *_FABRIC, *_SCRATCH), cache=True, error_model="numpy")
 def step_times(
     step: Ints,
     sender: Ints,
@@ -274,11 +274,17 @@ def step_times(
     indptr: Ints,
     links: Ints,
     latency_s: Floats,
-    fabric: Fabric,
-    scratch: Scratch,
+    channels: Ints,
+    capacities: Floats,
+    buffer_bytes: float,
+    entry: Ints,
+    opened: Ints,
+    injected_s: Floats,
 ) -> Table:
     """Return the steps of one job, as `job_constants` does."""
     flows = Flows(step, sender, nbytes, indptr, links, latency_s)
+    fabric = _fabric(channels, capacities, buffer_bytes)
+    scratch = Scratch(entry, opened, injected_s)
     steps, entries, places = _empty_tables(flows)
     first, n_entries, per_flow = int(np.int64(0)), int(np.int64(0)), bool(np.bool_(False))
     while first < flows.step.size:
@@ -296,11 +302,7 @@ def step_times(
     return steps
 
 
-@njit(
-    (_INTS, _INTS, _FLOATS, _INTS, _INTS, _FLOATS, boolean, _FABRIC, _SCRATCH),
-    cache=True,
-    error_model="numpy",
-)
+@njit((*_FLOWS, boolean, *_FABRIC, *_SCRATCH), cache=True, error_model="numpy")
 def job_constants(
     step: Ints,
     sender: Ints,
@@ -309,16 +311,24 @@ def job_constants(
     links: Ints,
     latency_s: Floats,
     per_flow: bool,
-    fabric: Fabric,
-    scratch: Scratch,
+    channels: Ints,
+    capacities: Floats,
+    buffer_bytes: float,
+    entry: Ints,
+    opened: Ints,
+    injected_s: Floats,
 ) -> tuple[Table, Table, Table]:
     """
     Return records (job, channel), entries (job, channel, step) and steps of one job.
 
     The tables are those of `JobConstants`, the first arguments the fields of `Traffic` and its
-    routes. With `per_flow` each flow counts as a sender of its own.
+    routes. With `per_flow` each flow counts as a sender of its own. `channels` and `capacities`
+    hold the channel of each link and its capacity, then those of `Fabric.bundle`; the last
+    arguments are `Scratch`.
     """
     flows = Flows(step, sender, nbytes, indptr, links, latency_s)
+    fabric = _fabric(channels, capacities, buffer_bytes)
+    scratch = Scratch(entry, opened, injected_s)
     n_flows = flows.step.size
     steps, entries, places = _empty_tables(flows)
     finish_s = np.empty(n_flows)
@@ -332,33 +342,19 @@ def job_constants(
         end = _finish(
             first, last, per_flow, flows, fabric, scratch, places, entries, finish_s, order
         )
-        _weigh(
-            first,
-            end,
-            per_flow,
-            flows,
-            scratch,
-            places,
-            entries,
-            finish_s,
-            order,
-            fabric.buffer_bytes,
-        )
+        _weigh(first, end, per_flow, flows, scratch, places, entries, finish_s, order, buffer_bytes)
         for k in range(base, n_entries):
-            entry = entries[k]
-            entry.feed_s /= entry.weight
-            entry.queue_s = fabric.buffer_bytes / fabric.capacity[places.channel[k]]
-            entry.limit_s = max(0.0, min(entry.end_s, steps[entry.step].drain_s - entry.queue_s))
+            own = entries[k]
+            own.feed_s /= own.weight
+            own.queue_s = fabric.buffer_bytes / fabric.capacity[places.channel[k]]
+            own.limit_s = max(0.0, min(own.end_s, steps[own.step].drain_s - own.queue_s))
             scratch.entry[places.channel[k]] = -1
         first = last
     records, grouped = _by_channel(n_entries, scratch.entry, places, entries)
     return records, grouped, steps
 
 
-@njit(
-    boolean(_INTS, _INTS, _FLOATS, _INTS, _INTS, _FLOATS, int64, int64),
-    cache=True,
-)
+@njit(boolean(*_FLOWS, int64, int64), cache=True)
 def fits_together(
     step: Ints,
     sender: Ints,

@@ -9,7 +9,12 @@ from netsim.arrays import Ints
 from netsim.partition import Partition
 from netsim.routes import Routes
 from netsim.routing.ends import flow_ends, flow_rails
-from netsim.routing.updown import down_cables, need_fat_tree, up_down_routes
+from netsim.routing.updown import (
+    down_cables,
+    mod_k_routes,
+    need_fat_tree,
+    up_down_routes,
+)
 from netsim.topology.base import Topology
 from netsim.topology.fattree import FatTree
 
@@ -56,6 +61,8 @@ class DModK:
         tree = self.tree
         src, dst = flow_ends(src, dst, tree)
         rail = flow_rails(rail, dst, tree)
+        if rail is None and tree.counted_ports is None:
+            return mod_k_routes(tree, src, dst, dst)
         ports = node_ports(tree, dst, rail)
         return up_down_routes(tree, src, dst, ports, down_cables(tree, src, ports, rail))
 

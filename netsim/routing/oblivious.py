@@ -9,7 +9,12 @@ from netsim.partition import Partition
 from netsim.routes import Routes
 from netsim.routing.dmodk import node_ports
 from netsim.routing.ends import flow_ends, flow_rails
-from netsim.routing.updown import down_cables, need_fat_tree, up_down_routes
+from netsim.routing.updown import (
+    down_cables,
+    mod_k_routes,
+    need_fat_tree,
+    up_down_routes,
+)
 from netsim.splitmix import whole_numbers
 from netsim.topology.base import Topology
 from netsim.topology.fattree import FatTree
@@ -51,6 +56,8 @@ class SModK:
         tree = self.tree
         src, dst = flow_ends(src, dst, tree)
         rail = flow_rails(rail, dst, tree)
+        if rail is None and tree.counted_ports is None:
+            return mod_k_routes(tree, src, dst, src)
         ports = node_ports(tree, src, rail)
         return up_down_routes(tree, src, dst, ports, down_cables(tree, src, ports, rail))
 

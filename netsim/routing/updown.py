@@ -33,6 +33,19 @@ def up_down_routes(tree: FatTree, src: Ints, dst: Ints, ports: Ints, cables: Int
     return Routes(indptr, links, tree.n_links)
 
 
+def mod_k_routes(tree: FatTree, src: Ints, dst: Ints, numbers: Ints) -> Routes:
+    """
+    Return minimal up-down paths whose up-ports follow from numbers, on a tree without holes.
+
+    `src`, `dst` (F,): source and destination nodes. `numbers` (F,): number of the node that chooses
+    the ports of each flow, by ``floor(d / (w[0] * ... * w[l-1])) mod (w[l] * p[l])``.
+    """
+    kernels = load_kernels("netsim.routing.updown_kernels", "routes of trees", 1)
+    ends = (np.ascontiguousarray(part, np.int64) for part in (src, dst, numbers))
+    indptr, links = kernels.mod_k_paths(*ends, tree.shape, tree.down_cable == "mirror")
+    return Routes(indptr, links, tree.n_links)
+
+
 def down_cables(tree: FatTree, src: Ints, ports: Ints, rail: Ints | None = None) -> Ints:
     """
     Return the parallel cables of the way down, by the tree's rule.

@@ -5,7 +5,7 @@ Import through `netsim.kernelcache`.
 """
 
 import numpy as np
-from numba import int64, njit, types
+from numba import boolean, int64, njit, types
 
 from netsim.arrays import Ints
 
@@ -69,3 +69,41 @@ def up_down_paths(
             low *= w
             a, b = a // shape[0, level], b // shape[0, level]
     return indptr, links
+
+
+@njit(_PATHS(_INTS, _INTS, _INTS, _TABLE, boolean), cache=True)
+def mod_k_paths(
+    src: Ints, dst: Ints, numbers: Ints, shape: Ints, mirror: bool
+) -> tuple[Ints, Ints]:
+    """
+    Return the links of up-down paths on up-ports ``d // (w[0]*...*w[l-1]) mod (w[l]*p[l])``.
+
+    Parameters
+    ----------
+    src, dst : (F,) int array
+        Source and destination nodes.
+    numbers : (F,) int array
+        Number d of the node that chooses the ports of each flow.
+    shape : (5, h) int array
+        As for `up_down_paths`.
+    mirror : bool
+        Whether the cable down mirrors the up-port; otherwise it is the source mod p.
+
+    Returns
+    -------
+    indptr : (F + 1,) int array
+        Where the links of each flow begin.
+    links : (nnz,) int array
+        In the order of travel.
+    """
+    ports = np.empty((shape.shape[1], src.size), np.int64)
+    cables = np.zeros((shape.shape[1], src.size), np.int64)
+    below = 1
+    for level in range(shape.shape[1]):
+        w, p = shape[1, level], shape[2, level]
+        for f in range(src.size):
+            ports[level, f] = numbers[f] // below % (w * p)
+            if p > 1:
+                cables[level, f] = ports[level, f] // w if mirror else src[f] % p
+        below *= w
+    return up_down_paths(src, dst, ports, cables, shape)
