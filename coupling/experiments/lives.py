@@ -6,7 +6,6 @@ from functools import lru_cache
 from itertools import pairwise
 
 import numpy as np
-import pandas as pd
 
 from coupling.errors import ResultError
 from coupling.experiments.assembly import Inputs, assemble
@@ -15,10 +14,9 @@ from coupling.experiments.setup import Setup
 from coupling.pace.network import NetworkPace
 from coupling.results.comparison import finished
 from coupling.results.manifest import NOT_AGAIN
-from coupling.results.result import Result
+from coupling.results.result import Result, owned_links
 from netsim.arrays import Floats, Ints
 from netsim.contention.constants import bytes_per_link
-from netsim.hostlist import expand_hostlist
 from netsim.partition import Partition
 from scheduler.job import Job
 from scheduler.traffic import RankFlows, rank_flows
@@ -159,8 +157,7 @@ class Lives:
             table[name].to_numpy() for name in ("id", "start_s", "end_s", "slowdown")
         )
         self._hosts = dict(zip(self._id.tolist(), table["nodes"].tolist(), strict=True))
-        own: pd.DataFrame = result.partitions
-        self._owned = dict(zip(own["id"].tolist(), own["links"].tolist(), strict=True))
+        self._owned = owned_links(result.partitions)
         self._links_of = lru_cache(_KEPT)(self._links)
 
     def flows(self, job: int) -> tuple[RankFlows, int] | None:
@@ -263,11 +260,8 @@ class Lives:
         """Return a job where it ran."""
         job = int(self._id[row])
         nodes = self.topology.names.nodes([str(self._hosts[job])])
-        links = None
-        if job in self._owned:
-            own = [int(link) for link in expand_hostlist(f"[{self._owned[job]}]")]
-            links = np.array(own, dtype=np.int64)
-        return _Placed(self._jobs[job], Partition(np.array(nodes, dtype=np.int64), links))
+        where = Partition(np.array(nodes, dtype=np.int64), self._owned(job))
+        return _Placed(self._jobs[job], where)
 
     def _begun(self) -> NetworkPace:
         """Return an empty network."""

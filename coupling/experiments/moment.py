@@ -10,10 +10,9 @@ from coupling.errors import CouplingError, ExperimentError, ResultError
 from coupling.experiments.stored import Stored
 from coupling.reading.fabric import build_topology
 from coupling.results.manifest import NOT_AGAIN
-from coupling.results.result import Result
+from coupling.results.result import Result, owned_links
 from coupling.snapshots.snapshot import snapshot_from
 from netsim.errors import TopologyError
-from netsim.hostlist import expand_hostlist
 from netsim.topology.base import Topology
 
 
@@ -70,15 +69,14 @@ def _running(jobs: pd.DataFrame, at_s: float, place: Path) -> pd.DataFrame:
 
 def _jobs(running: pd.DataFrame, partitions: pd.DataFrame, topology: Topology) -> list[Any]:
     """Return jobs as a snapshot has them, by name."""
-    owned = dict(zip(partitions["id"].tolist(), partitions["links"].tolist(), strict=True))
-    jobs = []
+    owned, jobs = owned_links(partitions), []
     for number, hosts in zip(running["id"].tolist(), running["nodes"].tolist(), strict=True):
         nodes = topology.names.nodes([str(hosts)])
         job = {"id": number, "nodes": [topology.vertex_name(node) for node in nodes]}
-        if number in owned:
-            links = [int(link) for link in expand_hostlist(f"[{owned[number]}]")]
-            if not all(link < topology.n_links for link in links):
-                raise TopologyError(f"job {number} owns link {max(links)}.")
-            job["links"] = [topology.link_name(link) for link in links]
+        links = owned(number)
+        if links is not None:
+            if links.max(initial=-1) >= topology.n_links:
+                raise TopologyError(f"job {number} owns link {links.max()}.")
+            job["links"] = [topology.link_name(link) for link in links.tolist()]
         jobs.append(job)
     return jobs

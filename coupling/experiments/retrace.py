@@ -1,6 +1,5 @@
 """A finished run on its network again: what each job sent, from where to where, on which links."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,9 +12,8 @@ from coupling.experiments.moment import place_of
 from coupling.experiments.setup import Setup
 from coupling.experiments.stored import Stored
 from coupling.results.manifest import NOT_AGAIN
-from coupling.results.result import Result
+from coupling.results.result import Result, owned_links
 from netsim.arrays import Ints
-from netsim.hostlist import expand_hostlist
 from netsim.partition import Partition
 from netsim.routing.spread import single_paths
 from netsim.topology.base import Topology
@@ -106,10 +104,10 @@ def _retraced(result: Result, variant: Experiment, parts: Parts, place: Path) ->
     fabric = network.topology
     of_id = {job.id: job for job in parts.workload.jobs}
     table = result.jobs[result.jobs["dropped"] == ""].sort_values(["start_s", "id"])
-    owned, jobs = _owned(result), []
+    owned, jobs = owned_links(result.partitions), []
     for row in table.to_dict("records"):
         job, nodes = of_id[row["id"]], np.array(fabric.names.nodes([row["nodes"]]), dtype=np.int64)
-        placed = network.traffic(job, Partition(nodes, owned.get(job.id)))
+        placed = network.traffic(job, Partition(nodes, owned(job.id)))
         src, dst = _ranks(job, placed, place)
         work_s = (row["end_s"] - row["start_s"]) / row["slowdown"]
         iteration_s = 0.0 if placed is None else placed.ideal_s
@@ -130,12 +128,3 @@ def _ranks(job: Job, placed: PlacedTraffic | None, place: Path) -> tuple[Ints, I
             "several."
         )
     return flows.src, flows.dst
-
-
-def _owned(result: Result) -> Mapping[int, Ints]:
-    """Return the links that jobs owned, by id."""
-    table = result.partitions
-    return {
-        number: np.array([int(one) for one in expand_hostlist(f"[{links}]")], dtype=np.int64)
-        for number, links in zip(table["id"].tolist(), table["links"].tolist(), strict=True)
-    }

@@ -8,8 +8,10 @@ from coupling.pace.base import Pacing, RunRates, Scene
 from coupling.pace.cost_ratio import NAME as COST_RATIO
 from coupling.pace.cost_ratio import REFERENCE, CostPace, cost_ratio_of, fat_tree_of
 from coupling.pace.network import NetworkPace
+from fabricsim.checking import look_up
 from netsim.contention.base import ContentionModel
-from netsim.contention_models import make_contention_model
+from netsim.contention_models import CONTENTION_MODELS, make_contention_model
+from netsim.errors import ContentionError
 from scheduler.allocators.base import Allocator
 from scheduler.job import Job
 
@@ -48,6 +50,8 @@ class Emergent:
     def _model(self) -> ContentionModel | None:
         """Make the contention model."""
         scene = self._scene
+        known = {**CONTENTION_MODELS, **RATE_MODELS}  # some have no model of a network
+        look_up("contention model", scene.model, known, ContentionError)
         return make_contention_model(
             scene.model,
             scene.topology,

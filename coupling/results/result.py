@@ -2,11 +2,12 @@
 
 import json
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from coupling.errors import ResultError
@@ -16,6 +17,8 @@ from coupling.results.columns import COLUMNS, FURTHER, read_table, typed
 from coupling.results.manifest import SUMMARY, hashes_of, read_checked, read_object, write_file
 from fabricsim.checking import path_of, shortened
 from netsim.accuracy import ANY, MIXES
+from netsim.arrays import Ints
+from netsim.hostlist import expand_hostlist
 
 TABLES = tuple(COLUMNS)
 COST = "cost.json"
@@ -288,3 +291,25 @@ def folded(numbers: Iterable[int]) -> str:
         else:
             spans.append([number, number])
     return ",".join(str(a) if a == b else f"{a}-{b}" for a, b in spans)
+
+
+def owned_links(partitions: pd.DataFrame) -> Callable[[int], Ints | None]:
+    """
+    Read back which links jobs owned.
+
+    `partitions`: the table of a result, whose runs `folded` wrote. Result: called with the id of a
+    job, it returns its directed links, None where it owned none.
+    """
+    written = dict(zip(partitions["id"].tolist(), partitions["links"].tolist(), strict=True))
+
+    def of(job: int) -> Ints | None:
+        """Return the links of a job."""
+        if job not in written:
+            return None
+        links = [int(link) for link in expand_hostlist(f"[{written[job]}]")]
+        try:
+            return np.array(links, dtype=np.int64)
+        except OverflowError:
+            raise ResultError(f"partitions: job {job} owns link {max(links)}.") from None
+
+    return of

@@ -229,7 +229,7 @@ def test_each_seed_changes_what_its_part_draws_and_nothing_else(experiment, part
         ),
         ({"queue": "esay"}, r"\[scheduler\] unknown queue 'esay'; choose from"),
         ({"queue_options": {"windw": 1}}, r"\[scheduler\] queue 'easy': unknown option 'windw'"),
-        ({"model": "fats"}, r"\[network\] unknown contention model 'fats'; choose from"),
+        ({"model": "fats"}, r"\[network\] unknown contention model 'fats'; .* hop-cost-ratio,"),
         ({"model_options": {"x": 1}}, r"\[network\] contention model 'fast': unknown option 'x'"),
         ({"routing": "d-mod-q"}, r"\[network\] routing: unknown routing 'd-mod-q'; choose from"),
         ({"topology": "cabb"}, r"topology: unknown topology 'cabb'; choose from"),
