@@ -6,6 +6,7 @@ import numpy as np
 
 from netsim.arrays import Bools, Ints
 from netsim.errors import RoutingError
+from netsim.kernelcache import load_kernels
 from netsim.partition import Partition, TreePartition, on_tree
 from netsim.routes import Routes
 from netsim.routing.dmodk import DModK
@@ -13,6 +14,9 @@ from netsim.routing.ends import flow_ends, flow_rails
 from netsim.routing.updown import need_fat_tree
 from netsim.topology.base import Topology
 from netsim.topology.fattree import FatTree
+
+_LEVELS = 2, 3
+_MOST_BITS = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,8 +66,30 @@ class Wraparound:
             return DModK(self.tree).routes(src, dst, rail=rail)
         src, dst = flow_ends(src, dst, self.tree)
         flow_rails(rail, dst, self.tree)
+        if _is_plain(self.tree, partition):
+            kernels = load_kernels("netsim.routing.wraparound_kernels", "routes of partitions", 2)
+            ends = src, dst, partition.nodes, partition.links
+            indptr, links = kernels.owned_paths(
+                *(np.ascontiguousarray(part, np.int64) for part in ends), self.tree.shape
+            )
+            if indptr.size:  # else some flow has no way, or is not the job's: told below
+                return Routes(indptr, links, self.tree.n_links)
         table = _table(on_tree(self.tree, partition), src, dst)
         return Routes.from_padded(table, self.tree.n_links)
+
+
+def _is_plain(tree: FatTree, partition: Partition) -> bool:
+    """Tell whether the kernel knows such trees, and the partition lies on it."""
+    if tree.levels not in _LEVELS or tree.absent is not None or set(tree.parallel) != {1}:
+        return False
+    nodes, links = partition.nodes, partition.links
+    return bool(
+        tree.ports[0] == 1
+        and max(tree.nodes_per_leaf, *tree.ports[1:]) <= _MOST_BITS
+        and nodes.size
+        and nodes.max() < tree.n_nodes
+        and (links is None or links.max(initial=0) < tree.n_links)
+    )
 
 
 def _table(job: TreePartition, src: Ints, dst: Ints) -> Ints:

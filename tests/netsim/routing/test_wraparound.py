@@ -8,9 +8,10 @@ from hypothesis import strategies as st
 from partitions import cables, random_partition
 
 from netsim.errors import PartitionError, RoutingError
-from netsim.partition import Partition
+from netsim.partition import Partition, on_tree
+from netsim.routes import Routes
 from netsim.routing.dmodk import DModK
-from netsim.routing.wraparound import Wraparound
+from netsim.routing.wraparound import Wraparound, _table
 from netsim.topology.base import Topology
 from netsim.topology.fattree import build_fat_tree, fat_tree_of_radix
 
@@ -83,6 +84,27 @@ def test_routes_agree_with_candidates_found_by_search(name, seed):
                 Wraparound.on(tree).routes(*flow, job)
         else:
             assert Wraparound.on(tree).routes(*flow, job).links.tolist() == expected
+
+
+@settings(deadline=None, max_examples=40)
+@given(
+    st.sampled_from(["radix 6", "radix 8", "two levels", "tapered", "tapered spines"]),
+    st.integers(0, 2**32 - 1),
+)
+def test_compiled_routes_are_those_of_the_way_for_all_trees(name, seed):
+    tree = {
+        **TREES,
+        "tapered": build_fat_tree((6, 4, 4), (1, 3, 4), (1, 1, 1), BW),
+        "tapered spines": build_fat_tree((4, 4, 4), (1, 4, 2), (1, 1, 1), BW),
+    }[name]
+    job = random_partition(tree, np.random.default_rng(seed))
+    src, dst = all_pairs(job.nodes)
+
+    routes = Wraparound.on(tree).routes(src, dst, job)
+
+    expected = Routes.from_padded(_table(on_tree(tree, job), src, dst), tree.n_links)
+    np.testing.assert_array_equal(routes.indptr, expected.indptr)
+    np.testing.assert_array_equal(routes.links, expected.links)
 
 
 @pytest.mark.parametrize("name", sorted(TREES))
