@@ -59,14 +59,18 @@ def cold_fast(
 
 
 def cold_phased(
-    jobs: Mapping[int, JobConstants], *, seed: int = 0, tolerance: float = 1e-7
+    jobs: Mapping[int, JobConstants],
+    *,
+    seed: int = 0,
+    tolerance: float = 1e-7,
+    start: float = 1.0,
 ) -> ColdSolution:
     """
     Read what jobs meet, state by state, off the fixed point with time-averaged neighbours.
 
     What `netsim.contention.events.phased.Phased` keeps up to date, found from scratch.
     """
-    averaged = cold_fast(jobs, tolerance=tolerance)
+    averaged = cold_fast(jobs, tolerance=tolerance, start=start)
     if not isinstance(averaged.state, ColdState):
         return averaged
     kernels = load_kernels("netsim.contention.cold.cold_kernels", "contention kernels", 4)
