@@ -25,8 +25,8 @@ EFFECT, STALENESS = 12, 13  # of `own`: how much a slowdown moves with N, and ma
 CHANNEL_AT, COUNT_AT, LINK_AT, STEP_AT = 0, 1, 2, 3  # of `place`; the last for each entry
 MOVED, RISEN = 9, 10  # of `crowd`: since its jobs were last read, since all its records were tested
 UNFELT, FELT, TOUCHED = 0, 1, 2  # a record: of no matter; its times are kept; they are to be found
-REFRESH = 4.0  # tolerances that a slowdown may move before its job is put down anew
-WEIGHTS = 4.0  # the same of the weight of a job on a channel
+REFRESH = 5.0  # tolerances that a slowdown may move before its job is put down anew
+WEIGHTS = 5.0  # the same of the weight of a job on a channel
 LEAST = 1.0  # of these weights, those that moved by more are put down with it
 TOLD = 6.0  # the same of what is on a channel before the jobs that feel it are told
 STALE = 8.0  # what these changes may do to a slowdown before its link is timed anew
@@ -112,12 +112,25 @@ def arrive(
 
 
 @njit(
-    void(int64, float64, _RECORDS, _LISTED, _JOBS, _CHANNELS, _ROWS, _ROWS, _FLAGS, _READINGS),
+    int64(
+        int64,
+        float64,
+        _RECORDS,
+        _LISTED,
+        _JOBS,
+        _CHANNELS,
+        _ROWS,
+        _ROWS,
+        _FLAGS,
+        _READINGS,
+        int64[::1],
+        int64,
+    ),
     cache=True,
 )
 def depart(
     slot: int,
-    most_stale: float,
+    tolerance: float,
     records: Table,
     listed: Table,
     jobs: Table,
@@ -126,36 +139,43 @@ def depart(
     crowd: Floats,
     felt: Ints,
     readings: Table,
-) -> None:
-    """Take what a job put on channels off them, while it is still on their lists; wake the rest."""
+    moved_channels: Ints,
+    n_moved: int,
+) -> int:
+    """
+    Take what a job put on channels off them, while it is still on their lists; list the channels.
+
+    `moved_channels`: channels of which jobs are to be told; returned: how many there are now.
+    """
     job = jobs[slot]
     for row in range(job.first_record, job.first_record + job.n_shared):
         c, at = records[row].channel, job.first_entry + records[row].first_entry
-        left = channels[c].n_jobs - 1
         gone = float32(0.0)
         for i in range(LASTING):
             gone += own[at, i] / STATES
         for i in range(LASTING + 1):
             crowd[c, i] -= own[at, i]
         crowd[c, USE] -= own[at, USE]
-        if left < 2:  # noqa: PLR2004 (nobody is met)
-            crowd[c, :] = 0.0
+        if channels[c].n_jobs > 2:  # noqa: PLR2004 (others are left who meet)
+            told = crowd[c, MOVED] > TOLD * tolerance
+            crowd[c, MOVED] += gone
+            if not told and crowd[c, MOVED] > TOLD * tolerance:
+                moved_channels[n_moved] = c
+                n_moved += 1
+            continue
+        crowd[c, :] = 0.0
         other = channels[c].first_record
         while other >= 0:
             owner = listed[other].slot
             at = jobs[owner].first_entry + listed[other].first_entry
-            if owner != slot and felt[at] == FELT:
-                own[at, STALENESS] += gone * own[at, EFFECT]
-                if own[at, STALENESS] > most_stale:
-                    felt[at], readings[owner].waking = TOUCHED, True
-            readings[owner].waking |= left < 2 and felt[at] != UNFELT  # noqa: PLR2004
-            if owner != slot and left < 2:  # noqa: PLR2004
-                felt[at] = UNFELT
-                own[at, : LASTING + 2] = 0.0
-                own[at, USE] = 0.0
+            readings[owner].waking |= felt[at] != UNFELT
+            felt[at] = UNFELT
+            own[at, : LASTING + 2] = 0.0
+            own[at, USE] = 0.0
             other = listed[other].following
     readings[slot].pending = readings[slot].waking = False
     readings[slot].said = readings[slot].value
+    return n_moved
 
 
 @njit(void(_RECORDS, _JOBS, _ROWS, _ROWS, int64[::1]), cache=True)
@@ -229,7 +249,7 @@ def refresh(
     """
     Put down anew what a job has on its channels in each state, all or where its weight moved.
 
-    `moved_channels` (C,): channels of which jobs are to be told; returned: how many there are now.
+    `moved_channels`: channels of which jobs are to be told; returned: how many there are now.
     """
     job = jobs[slot]
     cycle_s = job.alone_s * job.slowdown
@@ -241,7 +261,7 @@ def refresh(
         for i in range(STATES):
             share[a, i] = presence(since_s, since_s + length_s[a], cycle_s / STATES, cells[i])
         since_s += length_s[a]
-    fresh = np.empty(LASTING + 1, np.float32)
+    fresh = np.empty(STATES, np.float32)
     reading = readings[slot]
     n_rows = job.n_shared
     if what == EVERYTHING:
@@ -259,6 +279,7 @@ def refresh(
             continue
         is_active = row < job.first_record + job.n_active
         fresh[:] = 0.0
+        lasting_s = 0.0
         for k in range(at, at + record.n_entries):
             entry = entries[k]
             weight_s = own[k, PRESENCE]
@@ -268,18 +289,18 @@ def refresh(
             per = float32(weight_s / length_s[entry.step])
             for i in range(STATES):
                 fresh[i] += share[entry.step, i] * per
-            fresh[LASTING] += weight_s * length_s[entry.step] / cycle_s
+            lasting_s += weight_s * length_s[entry.step] / cycle_s
         own[at, SEEN] = record.weight_s
         c = record.channel
         moved, risen = float32(0.0), float32(0.0)
-        for i in range(LASTING):
+        for i in range(STATES):
             by = fresh[i] - own[at, i]
             moved += abs(by)
             risen = max(risen, by)
             crowd[c, i] += by
             own[at, i] = fresh[i]
-        crowd[c, LASTING] += fresh[LASTING] - own[at, LASTING]
-        own[at, LASTING] = fresh[LASTING]
+        crowd[c, LASTING] += float32(lasting_s) - own[at, LASTING]
+        own[at, LASTING] = float32(lasting_s)
         use = float32(record.drain_s / cycle_s)
         crowd[c, USE] += use - own[at, USE]
         own[at, USE] = use
@@ -306,6 +327,7 @@ def refresh(
         _ROWS,
         _READINGS,
         int64[::1],
+        int64,
         float64,
     ),
     cache=True,
@@ -322,6 +344,7 @@ def put_down(
     crowd: Floats,
     readings: Table,
     moved: Ints,
+    n_moved: int,
     tolerance: float,
 ) -> int:
     """
@@ -333,8 +356,10 @@ def put_down(
         The cell in which the job of each slot is in each state.
     records, entries, steps, latency_s, jobs, own, crowd, readings
         The pool.
-    moved : (C,) int array
+    moved : (2 C,) int array
         Written: channels whose jobs are to be told.
+    n_moved : int
+        How many are in it already.
     tolerance : float
         Of the fixed point; the constants above say how much of it moves what.
 
@@ -343,7 +368,6 @@ def put_down(
     int
         How many channels are in `moved`.
     """
-    n_moved = 0
     for slot in range(jobs.size):
         if not jobs[slot].n_steps:
             continue

@@ -54,6 +54,7 @@ class Phased(Fast):
         seed: int = 0,
     ) -> None:
         super().__init__(topology, fairness=fairness, tolerance=tolerance)
+        self._n_told = 0
         self._seed = whole("seed", seed, 0, error=ContentionError)
         self._crowd = load_kernels(
             "netsim.contention.events.crowd_kernels", "contention kernels", 4
@@ -65,9 +66,9 @@ class Phased(Fast):
     def end(self, job: int) -> None:
         """Take a job away; its effect shows at the next `solve`."""
         pool = self._pool
-        self._crowd.depart(
+        self._n_told = self._crowd.depart(
             self._slot(job),
-            self._crowd.STALE * self.tolerance,
+            self.tolerance,
             pool.records,
             pool.listed,
             pool.jobs,
@@ -76,6 +77,8 @@ class Phased(Fast):
             pool.crowd,
             pool.felt,
             pool.readings,
+            pool.told,
+            self._n_told,
         )
         super().end(job)
 
@@ -84,7 +87,7 @@ class Phased(Fast):
         pool = self._pool
         self._settle()
         own, crowd = pool.own, pool.crowd
-        n_moved = self._crowd.put_down(
+        n_told = self._crowd.put_down(
             pool.cells,
             pool.records,
             pool.entries,
@@ -94,12 +97,14 @@ class Phased(Fast):
             own,
             crowd,
             pool.readings,
-            pool.moved,
+            pool.told,
+            self._n_told,
             self.tolerance,
         )
+        self._n_told = 0
         self._readings.tell(
-            pool.moved,
-            n_moved,
+            pool.told,
+            n_told,
             self._crowd.STALE * self.tolerance,
             pool.listed,
             pool.jobs,

@@ -41,6 +41,7 @@ class ReadingPool(Pool):
         self.latency_s: Floats = aligned(self.steps.size, np.dtype(np.float64))
         self.readings = aligned(self.jobs.size, READING)
         self.crowd = aligned(n_channels, _LINE).view(np.float32).reshape(-1, 16)
+        self.told: Ints = np.zeros(2 * n_channels, dtype=np.int64)  # one can be listed twice
         self.cells: Ints = np.zeros((self.jobs.size, n_states), dtype=np.int64)
 
     @property
