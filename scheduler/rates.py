@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import inf
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from fabricsim.checking import number
 from scheduler.allocation import Allocation
@@ -140,3 +140,68 @@ class AlonePace:
         """Return full pace for the jobs that start."""
         del ended, now_s
         return {allocation.job.id: FULL_PACE for allocation in started}
+
+
+@runtime_checkable
+class JobClock(RateModel, Protocol):
+    """
+    A rate model that simulates jobs itself, and says when their work is done.
+
+    The event loop lets it go on from instant to instant. The pace of such a job is how it has
+    gone of late; nothing follows from it.
+    """
+
+    def moves(self, job: int) -> bool:
+        """
+        Say whether a running job is simulated; others go at their pace.
+
+        Parameters
+        ----------
+        job : int
+            Its id.
+
+        Returns
+        -------
+        bool
+            The same as long as the job runs.
+        """
+
+    def advance(self, until_s: float) -> float:
+        """
+        Go on to the first instant at which work is done, if it comes.
+
+        Parameters
+        ----------
+        until_s : float
+            How far at most, in seconds; infinity where nothing else will happen.
+
+        Returns
+        -------
+        float
+            The instant.
+        """
+
+    def done(self) -> Sequence[int]:
+        """
+        Return the jobs whose work is done at the instant that was reached.
+
+        Returns
+        -------
+        sequence of int
+            Ids, ascending.
+        """
+
+    def lost_s(self, job: int) -> float:
+        """
+        Return by how much other jobs have made a job run longer until now.
+
+        Parameters
+        ----------
+        job : int
+            Id of a job that it moves.
+
+        Returns
+        -------
+        float
+            In seconds; exactly 0 for a job never disturbed.
+        """

@@ -17,7 +17,7 @@ from scheduler.job import Job, check_jobs
 from scheduler.machine import Machine
 from scheduler.observer import Observer
 from scheduler.queues.base import QueuePolicy
-from scheduler.rates import AlonePace, Paces, RateModel
+from scheduler.rates import AlonePace, JobClock, Paces, RateModel
 from scheduler.reasons import Told
 from scheduler.tally import Tally
 
@@ -130,6 +130,7 @@ class _Running:
     interference: float = 1.0
     placement_factor: float = 1.0
     fixed_s: float | None = None  # ends then, whatever its pace
+    clocked: bool = False  # the rate model says when its work is done
     cut: bool = False  # the limit comes before the work is done
     lost_s: float = 0.0
 
@@ -188,7 +189,8 @@ def simulate(
     -----
     At each instant, in this order: jobs whose work is done end (by id), jobs are submitted
     (in the order of `jobs`), the policy starts jobs, the rate model says whose pace changed.
-    Between instants the work left of a job shrinks at 1 / slowdown. One SimPy process
+    Between instants the work left of a job shrinks at 1 / slowdown, or a rate model that is a
+    `JobClock` simulates it. One SimPy process
     drives the clock; instants are compared as the exact floats computed here, since a
     clock that adds up delays would part events that belong together.
     """
@@ -201,6 +203,7 @@ def simulate(
         kill_at_limit=kill_at_limit,
         observers=tuple(observers),
         ends_s=ends_s or {},
+        clock=rates if isinstance(rates, JobClock) else None,
         listeners=[each for each in observers if type(each).waiting is not Observer.waiting],
     )
     if run.listeners:
@@ -226,6 +229,7 @@ class _Simulation:
     kill_at_limit: bool
     observers: Sequence[Observer]
     ends_s: Mapping[int, float]
+    clock: JobClock | None
     listeners: Sequence[Observer]  # of the observers, those who want to know why jobs wait
     running: dict[int, _Running] = field(default_factory=dict)
     ends: list[tuple[float, int]] = field(default_factory=list)  # heap; out-of-date entries stay
@@ -242,6 +246,8 @@ class _Simulation:
         while submitted < len(jobs) or self.running or machine.wake_s < inf:
             next_submit_s = jobs[submitted].submit_s if submitted < len(jobs) else inf
             now_s = min(self._next_end_s(), next_submit_s, machine.wake_s)
+            if self.clock is not None:
+                now_s = self._move_clock(self.clock, now_s)
             yield environment.timeout(max(0.0, now_s - environment.now))
             machine.now_s, machine.wake_s = now_s, inf
             ended = self._end_jobs(now_s)
@@ -279,6 +285,17 @@ class _Simulation:
                 return due_s
         return inf
 
+    def _move_clock(self, clock: JobClock, until_s: float) -> float:
+        """Let the jobs that the rate model moves go on; return the next instant."""
+        now_s = clock.advance(until_s)
+        for job_id in clock.done():
+            state = self.running[job_id]
+            if state.fixed_s is None:
+                state.end_s = state.due_s = now_s
+                state.cut = False
+                heapq.heappush(self.ends, (now_s, job_id))
+        return now_s
+
     def _end_jobs(self, now_s: float) -> list[Allocation]:
         """End all jobs that are due, by id."""
         ended = []
@@ -286,6 +303,8 @@ class _Simulation:
             _, job_id = heapq.heappop(self.ends)
             state = self.running.pop(job_id)
             self._advance(state, now_s)
+            if state.clocked and self.clock is not None:
+                state.lost_s = self.clock.lost_s(job_id)
             self.machine.end(job_id)
             self.busy_nodes -= state.allocation.job.n_nodes
             self.records.append(
@@ -336,11 +355,13 @@ class _Simulation:
             limit_s = now_s + job.requested_s if self.kill_at_limit else inf
             state = _Running(allocation, now_s, job.runtime_s, now_s, limit_s)
             state.fixed_s = self.ends_s.get(job.id)
+            state.clocked = self.clock is not None and self.clock.moves(job.id)
             self.running[job.id] = state
             self.busy_nodes += job.n_nodes
         self._reschedule(paces, now_s)
         for allocation in started:
-            if self.running[allocation.job.id].end_s == inf:
+            state = self.running[allocation.job.id]
+            if state.end_s == inf and not state.clocked:
                 raise SchedulerError(f"job {allocation.job.id} starts and is given no pace.")
 
     def _reschedule(self, paces: Paces, now_s: float) -> None:
@@ -353,7 +374,8 @@ class _Simulation:
             if state.fixed_s is not None:
                 state.end_s = state.fixed_s
             else:
-                done_s = now_s + state.work_s * (interference * placement_factor)
+                left_s = inf if state.clocked else state.work_s * (interference * placement_factor)
+                done_s = now_s + left_s
                 state.cut = done_s > state.limit_s
                 state.end_s = state.limit_s if state.cut else done_s
             if state.end_s < state.due_s:

@@ -27,7 +27,7 @@ FLOORS = {
     ],
     "netsim": [
         ["errors", "arrays", "tabled", "wholefile"],
-        ["kernelcache", "units", "hostlist", "splitmix", "routes"],
+        ["kernelcache", "uncounted_kernels", "units", "hostlist", "splitmix", "routes"],
         ["topology"],
         ["partition", "distance", "flows"],
         ["routing", "contention"],

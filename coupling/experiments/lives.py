@@ -12,6 +12,7 @@ from coupling.experiments.assembly import Inputs, assemble
 from coupling.experiments.experiment import Experiment
 from coupling.experiments.setup import Setup
 from coupling.pace.network import NetworkPace
+from coupling.pace.simulated import SimulatedPace
 from coupling.results.comparison import finished
 from coupling.results.manifest import NOT_AGAIN
 from coupling.results.result import Result, owned_links
@@ -174,6 +175,11 @@ class Lives:
 
         Raises a `ResultError` where too many do.
         """
+        if isinstance(self._network, SimulatedPace):
+            raise ResultError(
+                f"model {self._setup.experiment.model!r}: what slowed a job at a time follows "
+                "from all flows of the run so far, and is not worked out again."
+            )
         found = np.flatnonzero(self._id == job)
         if not found.size:
             raise ResultError(f"expected a job that ran, got {job}.")

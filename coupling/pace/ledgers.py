@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from coupling.pace.accounts import Accounts
-from coupling.pace.network import NetworkPace
+from coupling.pace.network import Left, NetworkPace
 from netsim.arrays import Floats, Ints
 from netsim.contention.constants import bytes_per_link
 from netsim.topology.base import Topology
@@ -123,6 +123,8 @@ class NetworkLedger(Observer):
         keys, lost_node_s, work_s = accounts.account(
             now_s, gone, (slots, interference, alone, worst)
         )
+        if self._network.left:
+            keys, lost_node_s, work_s = _as_simulated(self._network.left, ended)
         for number, done_s in zip(gone, work_s.tolist(), strict=True):
             links, nbytes, ideal_s = self._sends.pop(number)
             self.links.nbytes[links] += nbytes * (done_s / ideal_s)
@@ -130,6 +132,17 @@ class NetworkLedger(Observer):
         held_up = [job for job, factor in zip(jobs, interference, strict=True) if factor > 1.0]
         if model is not None and held_up:
             accounts.blame(held_up, model.culprits(held_up, self.blame.kind))
+
+
+def _as_simulated(
+    left: Mapping[int, Left], ended: Sequence[Allocation]
+) -> tuple[Ints, Floats, Floats]:
+    """Return keys and node-seconds of blame, which has no culprit, and the work of each job."""
+    gone = [one.job for one in ended if one.job.id in left]
+    lost = [(job.id, left[job.id].lost_s * job.n_nodes) for job in gone if left[job.id].lost_s]
+    keys = np.array([[job for job, _ in lost], *([[-1] * len(lost)] * 2)], dtype=np.int64)
+    work_s = np.array([left[job.id].work_s for job in gone])
+    return keys, np.array([node_s for _, node_s in lost], dtype=float), work_s
 
 
 def _on_network(

@@ -143,5 +143,8 @@ class LinkTimeline(Observer):
         if sender is None:
             return
         self._advance(sender, now_s)
+        ideal_s, left = sender.ideal_s, self._network.left.get(job)
+        if left is not None and left.work_s > 0.0:  # the paces of the last iterations are not all
+            ideal_s *= sum(sender.work_s.values()) / left.work_s
         for number, work_s in sender.work_s.items():
-            self._nbytes[number, sender.links] += sender.nbytes * (work_s / sender.ideal_s)
+            self._nbytes[number, sender.links] += sender.nbytes * (work_s / ideal_s)

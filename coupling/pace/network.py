@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from coupling.errors import CouplingError
 from fabricsim.checking import shortened, wrong
@@ -28,6 +28,13 @@ class Placed(Protocol):
         """Return its nodes and owned links."""
 
 
+class Left(NamedTuple):
+    """What became of a job: reference seconds of work done, and seconds lost to others."""
+
+    work_s: float
+    lost_s: float
+
+
 class NetworkPace:
     """
     A rate model that asks the network.
@@ -51,6 +58,9 @@ class NetworkPace:
         As given.
     entered : dict of int to PlacedTraffic
         Jobs that came onto the network at the last change.
+    left : dict of int to Left
+        Of jobs that left at the last change, where their flows were simulated; elsewhere it follows
+        from their paces.
     owned : set of bool
         Whether jobs own links, of those that communicated so far.
     talked : dict of str to float
@@ -72,6 +82,7 @@ class NetworkPace:
             raise wrong("model", "a ContentionModel or None", model, CouplingError)
         self.topology, self.routing, self.model = topology, routing, model
         self.entered: dict[int, PlacedTraffic] = {}
+        self.left: dict[int, Left] = {}
         self.owned: set[bool] = set()
         self.talked: dict[str, float] = {}
         self._of_alone = of_alone

@@ -3,17 +3,23 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
+from coupling.errors import ExperimentError
 from coupling.pace.assumed import AssumedPace, assumed_interference, assumption_of
 from coupling.pace.base import Pacing, RunRates, Scene
 from coupling.pace.cost_ratio import NAME as COST_RATIO
 from coupling.pace.cost_ratio import REFERENCE, CostPace, cost_ratio_of, fat_tree_of
 from coupling.pace.network import NetworkPace
-from fabricsim.checking import look_up
+from coupling.pace.simulated import SimulatedPace
+from fabricsim.checking import build, look_up, whole
 from netsim.contention.base import ContentionModel
+from netsim.contention.exact.simulation import SLOWEST_DOES
 from netsim.contention_models import CONTENTION_MODELS, make_contention_model
 from netsim.errors import ContentionError
 from scheduler.allocators.base import Allocator
 from scheduler.job import Job
+
+_EXACT = "exact"
+_MOST_ITERATIONS = 10**6
 
 
 class Emergent:
@@ -101,6 +107,66 @@ class Infinite(Emergent):
         """Say what the model is."""
         del routings, fairness, options
         return f"Contention model {model}: an infinite network, on which nothing slows a job."
+
+
+class Simulated(Emergent):
+    """
+    Flows are simulated from the first start to the last end: the model `exact`.
+
+    Parameters
+    ----------
+    scene : Scene
+        The run.
+
+    Raises
+    ------
+    ContentionError, ExperimentError, NetsimError
+        If an option or the fairness is unknown or wrong.
+    """
+
+    def __init__(self, scene: Scene) -> None:
+        self._scene = scene
+        self._iterations = _simulated_iterations(scene.options)
+        self._network()  # bad values are refused before the first job
+
+    def begin(self, allocator: Allocator) -> Pacing:
+        """Begin a simulation."""
+        del allocator
+        network = self._network()
+        return Pacing(network, network=network)
+
+    def _network(self) -> SimulatedPace:
+        """Make the network."""
+        scene = self._scene
+        return SimulatedPace(
+            scene.topology,
+            scene.routing,
+            fairness=scene.fairness,
+            iterations=self._iterations,
+            of_alone=scene.of_alone,
+        )
+
+    @classmethod
+    def described(
+        cls, model: str, routings: Sequence[str], fairness: str, options: Mapping[str, Any]
+    ) -> str:
+        """Say what the model is."""
+        what = super().described(model, routings, fairness, options)
+        most = _simulated_iterations(options)
+        return f"{what[:-1]}: every flow of at most {most} iterations of a job is simulated."
+
+
+def _simulated_iterations(options: Mapping[str, Any]) -> int:
+    """Return how many iterations a job makes at most."""
+    made: int = build(
+        "contention model", _EXACT, {_EXACT: _checked_iterations}, options, ExperimentError
+    )
+    return made
+
+
+def _checked_iterations(*, iterations: int = SLOWEST_DOES) -> int:
+    """Return a number of iterations that can be simulated."""
+    return whole("iterations", iterations, 1, _MOST_ITERATIONS, error=ExperimentError)
 
 
 class Stated:
@@ -203,6 +269,7 @@ class Priced:
 
 RATE_MODELS: dict[str, type[RunRates]] = {
     "assumed": Stated,
+    _EXACT: Simulated,
     "null": Infinite,
     COST_RATIO: Priced,
 }

@@ -4,7 +4,8 @@ import numpy as np
 
 from netsim.arrays import Table
 from netsim.packets.columns import FIXED, NONE, SPRAY, Ints32, Paths
-from netsim.packets.wheel_kernels import draw, uncounted
+from netsim.packets.wheel_kernels import draw
+from netsim.uncounted_kernels import uncounted
 
 _FREE_CHANNEL = 2  # of a torus: the one for any minimal path
 

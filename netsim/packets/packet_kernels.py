@@ -33,7 +33,8 @@ from netsim.packets.columns import (
 )
 from netsim.packets.queue_kernels import admit, release, wait
 from netsim.packets.step_kernels import arrived, queue_flow, sent, wake_job
-from netsim.packets.wheel_kernels import draw, idle_delay, schedule, uncounted
+from netsim.packets.wheel_kernels import draw, idle_delay, schedule
+from netsim.uncounted_kernels import uncounted
 
 _CLOCK, _EVENTS, _LINKS, _CHANNELS, _LANES, _ENTRIES, _PACKETS, _NICS, _FLOWS, _STEPS, _JOBS = (
     from_dtype(record)[::1]

@@ -3,7 +3,8 @@
 from netsim.arrays import Table
 from netsim.packets.choice_kernels import is_first
 from netsim.packets.columns import NONE, Ints32
-from netsim.packets.wheel_kernels import idle_delay, schedule, uncounted
+from netsim.packets.wheel_kernels import idle_delay, schedule
+from netsim.uncounted_kernels import uncounted
 
 
 @uncounted()

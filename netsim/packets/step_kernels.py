@@ -4,7 +4,8 @@ import numpy as np
 
 from netsim.arrays import Table
 from netsim.packets.columns import BUSY, IDLE, NONE, Ints32
-from netsim.packets.wheel_kernels import draw, idle_delay, schedule, uncounted
+from netsim.packets.wheel_kernels import draw, idle_delay, schedule
+from netsim.uncounted_kernels import uncounted
 
 
 @uncounted()

@@ -14,11 +14,12 @@ LIST = np.dtype(
     align=True,
 )
 SEAT = np.dtype([("flow", np.int64), ("entry", np.int64)], align=True)
-# a flow on a list; the entries of a flow are contiguous, its sender is the last
+# a flow on a list, seat -1: not now; the entries of a flow are contiguous, its sender is the last
 ENTRY = np.dtype([("list", np.int64), ("seat", np.int64)], align=True)
 FLOW = np.dtype(
     [
         ("first_entry", np.int64),
+        ("end_entry", np.int64),  # those before it have seats while the flow runs
         ("sender_entry", np.int64),
         ("weight", np.float64),
         ("exponent", np.float64),  # weight = (flows open at the sender) ** -exponent
@@ -35,12 +36,27 @@ FLOW = np.dtype(
 )
 JOB = np.dtype(
     [
+        ("first_step", np.int64),
+        ("end_step", np.int64),  # after its last one
         ("at", np.int64),  # step that runs or has just ended, or one before the first
         ("n_open", np.int64),  # flows of this step that still run
         ("step_end_s", np.float64),  # when the last byte arrives, of the flows that have ended
         ("count", np.int64),  # iterations made
         ("first_end_s", np.float64),
         ("last_end_s", np.float64),
+    ],
+    align=True,
+)
+# what the co-simulation knows of a job beside that
+PART = np.dtype(
+    [
+        ("phase_s", np.float64),  # since when it has been in its step, or computing
+        ("round_s", np.float64),  # since when it has been in its iteration
+        ("took_s", np.float64),  # its last iteration
+        ("crossing", np.bool_),  # in a step
+        ("quiet", np.bool_),  # in a step during which nobody has crossed its lists
+        ("joined", np.bool_),  # somebody has just come onto a list that it had for itself
+        ("met", np.bool_),  # somebody has crossed them in some step
     ],
     align=True,
 )

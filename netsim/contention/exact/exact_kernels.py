@@ -15,8 +15,10 @@ from netsim.contention.exact.reshare_kernels import (
     reshare,
     vacate,
 )
+from netsim.contention.exact.spare_kernels import lists_of_one_job, spare_entries, without
 from netsim.contention.link_kernels import divisor, weight_exponent
 from netsim.flows.maxmin_kernels import Heap, heap_remove, heap_set, new_heap
+from netsim.uncounted_kernels import uncounted
 
 _INTS = types.Array(int64, 1, "C", readonly=True)
 _FLOATS = types.Array(float64, 1, "C", readonly=True)
@@ -30,7 +32,6 @@ class Plan(NamedTuple):
     latency_s: Floats  # of each flow
     job_of: Ints  # of each flow
     step_first: Ints  # flow
-    job_first: Ints  # step
     compute_s: Floats  # of each job
     need: Ints  # iterations of each job
     persist: bool  # whether all go on until the last has made its own
@@ -46,7 +47,18 @@ class Senders(NamedTuple):
 
 
 @njit(cache=True)
-def _mark(senders: Senders, sender: int) -> None:
+def new_senders(n_lists: int, n_channels: int, matter: bool) -> Senders:
+    """Return a list of senders without any."""
+    return Senders(
+        np.empty(n_lists - n_channels, dtype=np.int64),
+        np.zeros(n_lists, dtype=np.bool_),
+        np.zeros(1, dtype=np.int64),
+        matter,
+    )
+
+
+@uncounted()
+def mark(senders: Senders, sender: int) -> None:
     """List a sender, once."""
     if senders.matter and not senders.marked[sender]:
         senders.marked[sender] = True
@@ -54,8 +66,8 @@ def _mark(senders: Senders, sender: int) -> None:
         senders.size[0] += 1
 
 
-@njit(cache=True)
-def _end_flow(number: int, now: float, plan: Plan, jobs: Table, flows: Table, clock: Heap) -> bool:
+@uncounted()
+def end_flow(number: int, now: float, plan: Plan, jobs: Table, flows: Table, clock: Heap) -> bool:
     """Note that the bytes of a flow have gone; return whether its job's step ends now."""
     flows[number].sent_s = now
     job = jobs[plan.job_of[number]]
@@ -69,8 +81,8 @@ def _end_flow(number: int, now: float, plan: Plan, jobs: Table, flows: Table, cl
     return True
 
 
-@njit(cache=True)
-def _end_events(
+@uncounted()
+def end_events(
     now: float,
     plan: Plan,
     jobs: Table,
@@ -81,10 +93,15 @@ def _end_events(
     dirty: Heap,
     clock: Heap,
     senders: Senders,
+    gone: Ints,
     ready: Ints,
 ) -> int:
-    """Let flows end and jobs be ready for their next step; return how many jobs are."""
-    n_flows, n_ready = plan.nbytes.size, 0
+    """
+    Let flows end and jobs be ready for their next step; return how many jobs are.
+
+    All flows leave before anybody looks at the room they leave; `gone` is scratch for them.
+    """
+    n_flows, n_ready, n_gone = plan.nbytes.size, 0, 0
     while clock.size[0] > 0:
         item = clock.items[0]
         if clock.key[item] > now:
@@ -98,21 +115,24 @@ def _end_events(
             n_ready += 1
             continue
         remove_flow(item, flows, entries, seats, lists)
-        vacate(item, flows, entries, lists, dirty)
-        _mark(senders, entries[flows[item].sender_entry].list)
-        if _end_flow(item, now, plan, jobs, flows, clock):
+        gone[n_gone] = item
+        n_gone += 1
+        mark(senders, entries[flows[item].sender_entry].list)
+        if end_flow(item, now, plan, jobs, flows, clock):
             ready[n_ready] = plan.job_of[item]
             n_ready += 1
+    for i in range(n_gone):
+        vacate(gone[i], flows, entries, lists, dirty)
     return n_ready
 
 
-@njit(cache=True)
-def _next_step(number: int, now: float, plan: Plan, jobs: Table, clock: Heap) -> tuple[int, bool]:
+@uncounted()
+def next_step(number: int, now: float, plan: Plan, jobs: Table, clock: Heap) -> tuple[int, bool]:
     """Return the step that a job starts, -1 for none, and whether it has made its iterations."""
     job = jobs[number]
     enough = False
     job.at += 1
-    if job.at == plan.job_first[number + 1]:
+    if job.at == job.end_step:
         job.count += 1
         job.last_end_s = now
         if job.count == 1:
@@ -120,7 +140,7 @@ def _next_step(number: int, now: float, plan: Plan, jobs: Table, clock: Heap) ->
         enough = job.count == plan.need[number]
         if enough and not plan.persist:
             return -1, True
-        job.at = plan.job_first[number] - 1
+        job.at = job.first_step - 1
         if plan.compute_s[number] > 0.0:
             heap_set(clock, plan.nbytes.size + number, now + plan.compute_s[number])
             return -1, enough
@@ -130,8 +150,8 @@ def _next_step(number: int, now: float, plan: Plan, jobs: Table, clock: Heap) ->
     return int(job.at), enough
 
 
-@njit(cache=True)
-def _start_step(
+@uncounted()
+def start_step(
     step: int,
     now: float,
     plan: Plan,
@@ -148,11 +168,11 @@ def _start_step(
         flow = flows[number]
         flow.left, flow.since_s, flow.rate = plan.nbytes[number], now, 0.0
         loosen(number, flows, entries, lists, dirty)
-        _mark(senders, entries[flow.sender_entry].list)
+        mark(senders, entries[flow.sender_entry].list)
 
 
-@njit(cache=True)
-def _reweigh(
+@uncounted()
+def reweigh(
     senders: Senders, flows: Table, entries: Table, seats: Table, lists: Table, dirty: Heap
 ) -> None:
     """Weigh the flows of the listed senders anew, by how many are open, and forget the list."""
@@ -170,7 +190,7 @@ def _reweigh(
 
 
 @njit(cache=True, error_model="numpy")
-def _set_exponents(
+def set_exponents(
     plan: Plan, buffer_bytes: float, flows: Table, entries: Table, lists: Table
 ) -> None:
     """Say how much the flows of a sender give way to each other, step by step."""
@@ -190,8 +210,8 @@ def _set_exponents(
             sent[sender] = opened[sender] = 0.0
 
 
-@njit(cache=True)
-def _set_rates(now: float, done: Ints, n_done: int, flows: Table, clock: Heap) -> None:
+@uncounted()
+def set_rates(now: float, done: Ints, n_done: int, flows: Table, clock: Heap) -> None:
     """Give the flows that were visited their new rates, and put their ends on the clock."""
     for i in range(n_done):
         flow = flows[done[i]]
@@ -248,39 +268,39 @@ def simulate(
     long beside `buffer_bytes` give way to each other as `weight_exponent` says. Returns the tables
     of jobs and flows.
     """
-    flows, entries, seats, lists = new_tables(indptr, list_of, capacity)
     n_flows, n_jobs = nbytes.size, compute_s.size
     job_of = np.empty(n_flows, dtype=np.int64)
     for job in range(n_jobs):
         job_of[step_first[job_first[job]] : step_first[job_first[job + 1]]] = job
-    plan = Plan(nbytes, latency_s, job_of, step_first, job_first, compute_s, need, persist)
-    senders = Senders(
-        np.empty(lists.size - capacity.size, dtype=np.int64),
-        np.zeros(lists.size, dtype=np.bool_),
-        np.zeros(1, dtype=np.int64),
-        per_sender,
-    )
+    spare = spare_entries(indptr, list_of, capacity, step_first)
+    of_one_job = lists_of_one_job(indptr, list_of, job_of)
+    for entry in range(spare.size):
+        spare[entry] = spare[entry] and of_one_job[list_of[entry]]
+    flows, entries, seats, lists = new_tables(*without(spare, indptr, list_of), capacity)
+    plan = Plan(nbytes, latency_s, job_of, step_first, compute_s, need, persist)
+    senders = new_senders(lists.size, capacity.size, per_sender)
     dirty = new_heap(2 * capacity.size)  # channels to look at, channels to release
     done = np.empty(n_flows, dtype=np.int64)
     clock = new_heap(n_flows + n_jobs)  # a flow's end; a job's next step
-    _set_exponents(plan, buffer_bytes, flows, entries, lists)
+    set_exponents(plan, buffer_bytes, flows, entries, lists)
     jobs = np.zeros(n_jobs, JOB)
     for job in range(n_jobs):
+        jobs[job].first_step, jobs[job].end_step = job_first[job], job_first[job + 1]
         jobs[job].at = job_first[job] - 1
         heap_set(clock, n_flows + job, start_s[job] + compute_s[job])
     ready = np.empty(n_jobs, dtype=np.int64)
     n_unfinished = n_jobs
     while n_unfinished > 0:
         now = clock.key[clock.items[0]]
-        n_ready = _end_events(
-            now, plan, jobs, flows, entries, seats, lists, dirty, clock, senders, ready
+        n_ready = end_events(
+            now, plan, jobs, flows, entries, seats, lists, dirty, clock, senders, done, ready
         )
         for i in range(n_ready):
-            step, enough = _next_step(ready[i], now, plan, jobs, clock)
+            step, enough = next_step(ready[i], now, plan, jobs, clock)
             n_unfinished -= enough
             if step >= 0:
-                _start_step(step, now, plan, flows, entries, seats, lists, dirty, senders)
-        _reweigh(senders, flows, entries, seats, lists, dirty)
+                start_step(step, now, plan, flows, entries, seats, lists, dirty, senders)
+        reweigh(senders, flows, entries, seats, lists, dirty)
         n_done = reshare(flows, entries, seats, lists, dirty, done)
-        _set_rates(now, done, n_done, flows, clock)
+        set_rates(now, done, n_done, flows, clock)
     return jobs, flows

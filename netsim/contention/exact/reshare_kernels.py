@@ -21,6 +21,7 @@ from numba import njit
 from netsim.arrays import Floats, Ints, Table
 from netsim.contention.exact.columns import ENTRY, FLOW, LIST, SEAT
 from netsim.flows.maxmin_kernels import Heap, heap_remove, heap_set
+from netsim.uncounted_kernels import uncounted
 
 _TIE = 1e-12  # levels closer than this (relative) are equal
 
@@ -38,9 +39,10 @@ def new_tables(indptr: Ints, list_of: Ints, capacity: Floats) -> tuple[Table, Ta
     for number in range(flows.size):
         flow = flows[number]
         flow.first_entry, flow.sender_entry = indptr[number], indptr[number + 1] - 1
+        flow.end_entry = flow.sender_entry
         flow.weight, flow.bottleneck, flow.first_rate = 1.0, -1, -1.0
     for number in range(entries.size):
-        entries[number].list = list_of[number]
+        entries[number].list, entries[number].seat = list_of[number], -1
         if list_of[number] + 1 < lists.size:
             lists[list_of[number] + 1].first += 1
     for number in range(1, lists.size):
@@ -50,7 +52,7 @@ def new_tables(indptr: Ints, list_of: Ints, capacity: Floats) -> tuple[Table, Ta
     return flows, entries, seats, lists
 
 
-@njit(cache=True)
+@uncounted()
 def _fair_level(channel: int, flows: Table, seats: Table, lists: Table) -> float:
     """
     Return the level at which a channel fills, inf if its flows leave room.
@@ -95,7 +97,7 @@ def _fair_level(channel: int, flows: Table, seats: Table, lists: Table) -> float
         share = risen
 
 
-@njit(cache=True)
+@uncounted()
 def _lower_key(channel: int, now: float, lists: Table, dirty: Heap) -> None:
     """Have a channel looked at again at level `now` at the latest."""
     lists[channel].fresh = False
@@ -103,7 +105,7 @@ def _lower_key(channel: int, now: float, lists: Table, dirty: Heap) -> None:
         heap_set(dirty, channel, now)
 
 
-@njit(cache=True)
+@uncounted()
 def _schedule_release(channel: int, lists: Table, dirty: Heap) -> None:
     """Release the flows of a channel that was full, at its old level."""
     filled = lists[channel].filled
@@ -112,33 +114,35 @@ def _schedule_release(channel: int, lists: Table, dirty: Heap) -> None:
         lists[channel].filled = np.inf
 
 
-@njit(cache=True)
+@uncounted()
 def _disturb(channel: int, now: float, lists: Table, dirty: Heap) -> None:
     """Make a channel dirty that a flow has left, or on which its level has changed, if full."""
     lists[channel].fresh = False
-    if dirty.place[channel] < 0 and lists[channel].filled < np.inf:
+    if lists[channel].length == 0:
+        lists[channel].filled = np.inf
+    elif dirty.place[channel] < 0 and lists[channel].filled < np.inf:
         heap_set(dirty, channel, now)
         _schedule_release(channel, lists, dirty)
 
 
-@njit(cache=True)
+@uncounted()
 def loosen(number: int, flows: Table, entries: Table, lists: Table, dirty: Heap) -> None:
     """Make the channels of a new or re-weighted flow dirty."""
     flow = flows[number]
     flow.bottleneck = -1
-    for entry in range(flow.first_entry, flow.sender_entry):
+    for entry in range(flow.first_entry, flow.end_entry):
         _lower_key(entries[entry].list, 0.0, lists, dirty)
         _schedule_release(entries[entry].list, lists, dirty)
 
 
-@njit(cache=True)
+@uncounted()
 def vacate(number: int, flows: Table, entries: Table, lists: Table, dirty: Heap) -> None:
     """Make the full channels that a flow has left dirty."""
-    for entry in range(flows[number].first_entry, flows[number].sender_entry):
+    for entry in range(flows[number].first_entry, flows[number].end_entry):
         _disturb(entries[entry].list, 0.0, lists, dirty)
 
 
-@njit(cache=True)
+@uncounted()
 def _release(
     channel: int,
     now: float,
@@ -153,14 +157,14 @@ def _release(
         flow = flows[seats[seat].flow]
         if flow.bottleneck == channel and not flow.final:
             flow.bottleneck = -1
-            for entry in range(flow.first_entry, flow.sender_entry):
+            for entry in range(flow.first_entry, flow.end_entry):
                 other = entries[entry].list
                 if other != channel:
                     _lower_key(other, now, lists, dirty)
                     _schedule_release(other, lists, dirty)
 
 
-@njit(cache=True)
+@uncounted()
 def _freeze(
     channel: int,
     now: float,
@@ -188,13 +192,13 @@ def _freeze(
         if held and abs(now - old) <= _TIE * old:
             continue
         flow.level = now
-        for entry in range(flow.first_entry, flow.sender_entry):
+        for entry in range(flow.first_entry, flow.end_entry):
             if entries[entry].list != channel:
                 _disturb(entries[entry].list, now, lists, dirty)
     return n_done
 
 
-@njit(cache=True)
+@uncounted()
 def reshare(
     flows: Table, entries: Table, seats: Table, lists: Table, dirty: Heap, done: Ints
 ) -> int:
@@ -230,23 +234,38 @@ def reshare(
     return n_done
 
 
-@njit(cache=True)
+@uncounted()
+def take_seat(number: int, entry: int, entries: Table, seats: Table, lists: Table) -> None:
+    """Put a flow on the list of one of its entries."""
+    which = lists[entries[entry].list]
+    seat = which.first + which.length
+    seats[seat].flow, seats[seat].entry = number, entry
+    entries[entry].seat = seat
+    which.length += 1
+
+
+@uncounted()
+def _give_seat(entry: int, entries: Table, seats: Table, lists: Table) -> None:
+    """Take a flow from the list of one of its entries; the last one fills the gap."""
+    which = lists[entries[entry].list]
+    which.length -= 1
+    last, seat = which.first + which.length, entries[entry].seat
+    seats[seat].flow, seats[seat].entry = seats[last].flow, seats[last].entry
+    entries[seats[seat].entry].seat = seat
+    entries[entry].seat = -1
+
+
+@uncounted()
 def add_flow(number: int, flows: Table, entries: Table, seats: Table, lists: Table) -> None:
     """Put a flow on the lists of its channels and its sender."""
-    for entry in range(flows[number].first_entry, flows[number].sender_entry + 1):
-        which = lists[entries[entry].list]
-        seat = which.first + which.length
-        seats[seat].flow, seats[seat].entry = number, entry
-        entries[entry].seat = seat
-        which.length += 1
+    for entry in range(flows[number].first_entry, flows[number].end_entry):
+        take_seat(number, entry, entries, seats, lists)
+    take_seat(number, flows[number].sender_entry, entries, seats, lists)
 
 
-@njit(cache=True)
+@uncounted()
 def remove_flow(number: int, flows: Table, entries: Table, seats: Table, lists: Table) -> None:
-    """Take a flow from the lists of its channels and its sender; the last one fills the gap."""
-    for entry in range(flows[number].first_entry, flows[number].sender_entry + 1):
-        which = lists[entries[entry].list]
-        which.length -= 1
-        last, seat = which.first + which.length, entries[entry].seat
-        seats[seat].flow, seats[seat].entry = seats[last].flow, seats[last].entry
-        entries[seats[seat].entry].seat = seat
+    """Take a flow from the lists of its channels and its sender."""
+    for entry in range(flows[number].first_entry, flows[number].end_entry):
+        _give_seat(entry, entries, seats, lists)
+    _give_seat(flows[number].sender_entry, entries, seats, lists)

@@ -2,27 +2,11 @@
 
 import numpy as np
 import pytest
+from iterating import make_fabric
 
 from netsim.contention.base import Traffic
 from netsim.routes import Routes
-from netsim.topology.base import Topology
 from netsim.topology.fattree import fat_tree_of_radix
-
-
-def make_fabric(capacity, channel=None, n_nodes=64, buffer_bytes=0.0):
-    """Return a fabric of links that lead nowhere: only capacity and channel matter."""
-    n_links = len(capacity)
-    return Topology(
-        name="links",
-        n_nodes=n_nodes,
-        n_switches=1,
-        link_tail=np.arange(n_links) % n_nodes,  # a node for each link: none has two
-        link_head=np.full(n_links, n_nodes),
-        link_cable=np.arange(n_links),
-        capacity=np.array(capacity, dtype=float),
-        channel=np.arange(n_links) if channel is None else np.array(channel),
-        buffer_bytes=buffer_bytes,
-    )
 
 
 def make_traffic(steps, compute_s, n_links, n_nodes=8):

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from iterating import machines, talks, traffic_of
 from naive.exact import NaiveJob
 from naive.exact import simulate as naive_simulate
 from simgridcases import FAT_TREE_JOBS, FCFS, fat_tree_of, load_case, routes_by_rule
@@ -13,20 +14,6 @@ from netsim.contention.exact.simulation import simulate_jobs
 from netsim.errors import ContentionError, NetsimError
 from netsim.routes import Routes
 from netsim.routing.dmodk import DModK
-
-
-def traffic_of(steps, n_links, compute_s=0.0):
-    """Return the traffic of steps that list flows as (sender, links, bytes, latency)."""
-    flows = [(number, *flow) for number, step in enumerate(steps) for flow in step]
-    step, sender, links, nbytes, latency = zip(*flows, strict=True) if flows else [()] * 5
-    return Traffic(
-        np.array(step, dtype=np.int64),
-        np.array(sender, dtype=np.int64),
-        np.array(nbytes, dtype=float),
-        Routes.from_lists(links, n_links),
-        compute_s,
-        np.array(latency, dtype=float),
-    )
 
 
 def numbered_flows(job):
@@ -141,29 +128,6 @@ def test_co_simulated_fcfs_streams_begin_and_end_as_in_simgrid(name, shared):
     np.testing.assert_allclose([begin[j] for j in jobs], case["begin"], rtol=1e-9)
     np.testing.assert_allclose([end[j] for j in jobs], case["end"], rtol=1e-9)
     assert [nodes[j].tolist() for j in jobs] == case["nodes"]
-
-
-@st.composite
-def machines(draw):
-    """Return jobs as (steps, compute, start, iterations), capacities, and channels or None."""
-    n_links = draw(st.integers(1, 4))
-    link = st.integers(0, n_links - 1)
-    latency = st.sampled_from([0.0, 0.0, 0.25, 1.0])
-    links = st.lists(link, max_size=3, unique=True)
-    flow = st.tuples(st.integers(0, 2), links, st.integers(1, 4).map(float), latency)
-    steps = st.lists(st.lists(flow, min_size=1, max_size=3), max_size=3)
-    compute = st.sampled_from([0.0, 0.5, 2.0])
-    job = st.tuples(steps, compute, st.integers(0, 3).map(float), st.integers(1, 3))
-    jobs = draw(st.lists(job, min_size=1, max_size=3))
-    channel = draw(st.none() | st.just([draw(link) for _ in range(n_links)]))
-    by_channel = [float(draw(st.integers(1, 3))) for _ in range(n_links)]
-    numbers = range(n_links) if channel is None else channel
-    return jobs, [by_channel[c] for c in numbers], channel
-
-
-def talks(steps):
-    """Return whether any flow crosses a link."""
-    return any(flow[1] for step in steps for flow in step)
 
 
 @settings(deadline=None, max_examples=150)
