@@ -270,5 +270,4 @@ class CoSimulation:
         job["first_step"], job["end_step"], job["at"] = first, first + count - 1, first - 1
         world.parts[slot] = (now_s, now_s, 0.0, False, False, False, False)
         world.plan.compute_s[slot], world.plan.need[slot] = compute_s, need
-        item = world.plan.nbytes.size + slot
-        self._kernels.heap_set(world.clock, item, now_s + compute_s)
+        self._kernels.begin(slot, now_s + compute_s, world)

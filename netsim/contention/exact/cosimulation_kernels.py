@@ -9,7 +9,7 @@ seats on channels that are spare (`spare_kernels`) until another job comes onto 
 
 from typing import NamedTuple
 
-from numba import boolean, float64, from_dtype, int64, typeof, types
+from numba import boolean, float64, from_dtype, int64, types
 
 from netsim.arrays import Ints, Table
 from netsim.contention.exact.columns import ENTRY, FLOW, JOB, LIST, PART, SEAT
@@ -32,17 +32,17 @@ from netsim.contention.exact.reshare_kernels import (
     take_seat,
     vacate,
 )
-from netsim.flows.maxmin_kernels import Heap, heap_remove, heap_set, new_heap
+from netsim.flows.maxmin_kernels import Heap, heap_remove, heap_set
 from netsim.uncounted_kernels import uncounted
 
 __all__ = [
     "Alone",
+    "Heap",
     "Plan",
     "Senders",
     "World",
     "advance",
-    "heap_set",
-    "new_heap",
+    "begin",
     "rehearse",
     "reseat",
     "withdraw",
@@ -72,8 +72,8 @@ class World(NamedTuple):
 
 
 _INTS, _FLOATS = int64[::1], float64[::1]
-_HEAP = typeof(new_heap(1))  # type: ignore[no-untyped-call]
 _NAMED = types.NamedTuple
+_HEAP = _NAMED((_INTS, _INTS, _FLOATS, _INTS), Heap)  # type: ignore[no-untyped-call]
 _PLAN = _NAMED((_FLOATS, _FLOATS, _INTS, _INTS, _FLOATS, _INTS, boolean), Plan)  # type: ignore[no-untyped-call]
 _ALONE = _NAMED(  # type: ignore[no-untyped-call]
     (_FLOATS, _FLOATS, _INTS, _INTS, _INTS, _FLOATS, _INTS, _FLOATS), Alone
@@ -271,6 +271,12 @@ def advance(now: float, until_s: float, world: World) -> tuple[float, float]:
                 n_over += 1
         _share(now, world)
     return (now, float(n_over)) if n_over else (until_s, 0.0)
+
+
+@uncounted(types.void(int64, float64, _WORLD))
+def begin(slot: int, at_s: float, world: World) -> None:
+    """Let the job in a slot start its first step then."""
+    heap_set(world.clock, world.plan.nbytes.size + slot, at_s)
 
 
 @uncounted(types.void(int64, _WORLD))

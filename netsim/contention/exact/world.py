@@ -15,7 +15,7 @@ from netsim.contention.exact.columns import ENTRY, FLOW, JOB, LIST, PART, SEAT
 _T = TypeVar("_T", bound=np.generic)
 World = Any
 """As `cosimulation_kernels` has it, which is imported when it is needed."""
-_Clock = Any
+_Heap = Any
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -74,8 +74,8 @@ def new_world(
         np.zeros(0, dtype=ENTRY),
         np.zeros(0, dtype=SEAT),
         lists,
-        kernels.new_heap(2 * n_channels),
-        kernels.new_heap(n_slots),
+        _new_heap(kernels, 2 * n_channels),
+        _new_heap(kernels, n_slots),
         kernels.Senders(
             np.empty(n_lists - n_channels, dtype=np.int64),
             np.zeros(n_lists, dtype=np.bool_),
@@ -89,6 +89,12 @@ def new_world(
         np.full(n_lists, -1),
         ints,
     )
+
+
+def _new_heap(kernels: ModuleType, n_items: int) -> _Heap:
+    """Return a heap without items."""
+    items, size = np.empty(n_items, dtype=np.int64), np.zeros(1, dtype=np.int64)
+    return kernels.Heap(items, np.full(n_items, -1), np.empty(n_items), size)
 
 
 def lengthened(kernels: ModuleType, world: World, size: Mapping[str, int]) -> World:
@@ -138,9 +144,9 @@ def with_slots(kernels: ModuleType, world: World, n_slots: int) -> World:
     )
 
 
-def _longer_clock(kernels: ModuleType, world: World, flows: int, slots: int) -> _Clock:
+def _longer_clock(kernels: ModuleType, world: World, flows: int, slots: int) -> _Heap:
     """Return the clock with places for so many flows, and after them so many slots."""
-    old, new = world.clock, kernels.new_heap(flows + slots)
+    old, new = world.clock, _new_heap(kernels, flows + slots)
     n_flows = world.plan.nbytes.size
     n_slots = old.key.size - n_flows
     for name in ("place", "key"):
