@@ -122,7 +122,7 @@ class _Running:
 
     allocation: Allocation
     start_s: float
-    work_s: float
+    work_s: float  # inf: the rate model says when it is done
     since_s: float
     limit_s: float
     end_s: float = inf
@@ -130,7 +130,6 @@ class _Running:
     interference: float = 1.0
     placement_factor: float = 1.0
     fixed_s: float | None = None  # ends then, whatever its pace
-    clocked: bool = False  # the rate model says when its work is done
     cut: bool = False  # the limit comes before the work is done
     lost_s: float = 0.0
 
@@ -189,8 +188,8 @@ def simulate(
     -----
     At each instant, in this order: jobs whose work is done end (by id), jobs are submitted
     (in the order of `jobs`), the policy starts jobs, the rate model says whose pace changed.
-    Between instants the work left of a job shrinks at 1 / slowdown, or a rate model that is a
-    `JobClock` simulates it. One SimPy process
+    Between instants the work left of a job shrinks at 1 / slowdown, or a `JobClock` tells when it
+    is done. One SimPy process
     drives the clock; instants are compared as the exact floats computed here, since a
     clock that adds up delays would part events that belong together.
     """
@@ -267,11 +266,7 @@ class _Simulation:
             raise PolicyError(f"{len(self.policy)} jobs wait on an empty machine, none is started.")
 
     def _next_end_s(self) -> float:
-        """
-        Return the time of the next end, infinity when nothing runs.
-
-        An entry of a job is put off to its end when its turn comes: most ends move again before.
-        """
+        """Return the time of the next end, if any; an entry is put off when its turn comes."""
         ends, running = self.ends, self.running
         while ends:
             due_s, job_id = ends[0]
@@ -291,8 +286,7 @@ class _Simulation:
         for job_id in clock.done():
             state = self.running[job_id]
             if state.fixed_s is None:
-                state.end_s = state.due_s = now_s
-                state.cut = False
+                state.end_s, state.due_s, state.cut = now_s, now_s, False
                 heapq.heappush(self.ends, (now_s, job_id))
         return now_s
 
@@ -303,7 +297,7 @@ class _Simulation:
             _, job_id = heapq.heappop(self.ends)
             state = self.running.pop(job_id)
             self._advance(state, now_s)
-            if state.clocked and self.clock is not None:
+            if self.clock is not None and state.work_s == inf:
                 state.lost_s = self.clock.lost_s(job_id)
             self.machine.end(job_id)
             self.busy_nodes -= state.allocation.job.n_nodes
@@ -355,13 +349,14 @@ class _Simulation:
             limit_s = now_s + job.requested_s if self.kill_at_limit else inf
             state = _Running(allocation, now_s, job.runtime_s, now_s, limit_s)
             state.fixed_s = self.ends_s.get(job.id)
-            state.clocked = self.clock is not None and self.clock.moves(job.id)
+            if self.clock is not None and self.clock.moves(job.id):
+                state.work_s = inf
             self.running[job.id] = state
             self.busy_nodes += job.n_nodes
         self._reschedule(paces, now_s)
         for allocation in started:
             state = self.running[allocation.job.id]
-            if state.end_s == inf and not state.clocked:
+            if state.end_s == inf and state.work_s < inf:
                 raise SchedulerError(f"job {allocation.job.id} starts and is given no pace.")
 
     def _reschedule(self, paces: Paces, now_s: float) -> None:
@@ -374,8 +369,7 @@ class _Simulation:
             if state.fixed_s is not None:
                 state.end_s = state.fixed_s
             else:
-                left_s = inf if state.clocked else state.work_s * (interference * placement_factor)
-                done_s = now_s + left_s
+                done_s = now_s + state.work_s * (interference * placement_factor)
                 state.cut = done_s > state.limit_s
                 state.end_s = state.limit_s if state.cut else done_s
             if state.end_s < state.due_s:
