@@ -15,7 +15,7 @@ from scheduler.job import Job
 
 
 @pytest.mark.parametrize("fairness", ["per-sender", "per-flow"])
-@pytest.mark.parametrize("model", ["accurate", "fast", "exact"])
+@pytest.mark.parametrize("model", ["accurate", "phased", "fast", "exact"])
 def test_three_flows_on_one_uplink_take_three_times_as_long(model, fairness):
     """By hand: three senders always send through s1.0>s2.0, a third of it each."""
     found = estimate(scene(*THREE, model=model, fairness=fairness))
@@ -62,7 +62,7 @@ def test_start_and_iterations_shift_the_end():
     assert [found[name].interference for name in "ab"] == pytest.approx([1.0, 1.0])
 
 
-@pytest.mark.parametrize("model", ["accurate", "fast", "exact"])
+@pytest.mark.parametrize("model", ["accurate", "phased", "fast", "exact"])
 def test_own_collisions_are_the_placement_factor(model):
     """
     By hand: 0 to 4 and 1 to 6 share the uplink, so 2 s instead of 1 s of injection.
@@ -86,7 +86,7 @@ def test_own_collisions_are_the_placement_factor(model):
     assert found.blame == ()
 
 
-@pytest.mark.parametrize("model", ["accurate", "fast", "exact"])
+@pytest.mark.parametrize("model", ["accurate", "phased", "fast", "exact"])
 def test_ranks_of_a_node_share_its_link_and_reach_each_other_for_nothing(model):
     """By hand: ranks 0 and 1 on node 0 send 1 GB each to node 4; rank 0 to 1 costs nothing."""
     steps = [[[0, 2, GB], [1, 2, GB], [0, 1, 7 * GB]], [[0, 1, 9 * GB]]]
@@ -127,7 +127,7 @@ def test_mapping_deals_ranks_out_to_nodes():
 
 
 @pytest.mark.parametrize(
-    "model", ["null", "fast", "accurate", "exact", "load-ratio", "always-on-max-min", "assumed"]
+    "model", ["null", "fast", "phased", "accurate", "exact", "load-ratio", "always-on-max-min", "assumed"]
 )
 def test_isolated_jobs_have_interference_exactly_one(model):
     """Three legal partitions under the wraparound rule, all always communicating."""
@@ -141,7 +141,7 @@ def test_isolated_jobs_have_interference_exactly_one(model):
     assert all(job.blame == () and job.worst_link is None for job in found.jobs)
 
 
-@pytest.mark.parametrize("model", ["accurate", "fast", "exact"])
+@pytest.mark.parametrize("model", ["accurate", "phased", "fast", "exact"])
 def test_a_job_that_meets_nobody_changes_nobody(model):
     alone = estimate(scene(*THREE[:2], model=model))
 
