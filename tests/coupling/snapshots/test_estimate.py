@@ -127,7 +127,8 @@ def test_mapping_deals_ranks_out_to_nodes():
 
 
 @pytest.mark.parametrize(
-    "model", ["null", "fast", "phased", "accurate", "exact", "load-ratio", "always-on-max-min", "assumed"]
+    "model",
+    ["null", "fast", "phased", "accurate", "exact", "load-ratio", "always-on-max-min", "assumed"],
 )
 def test_isolated_jobs_have_interference_exactly_one(model):
     """Three legal partitions under the wraparound rule, all always communicating."""
