@@ -50,7 +50,7 @@ SEEDS = (1, 2, 3, 4, 5)
 WHAT = ("mean_interference", "jobs", "node_hours", "mean_turnaround_s", "utilization_steady")
 MOMENTS = (0.2, 0.5)  # of a run's length, at which its state is judged
 JUDGED_SEEDS = (1, 2)
-SHORTER = 1 / 16  # of 1 MiB, messages of a state
+SHORTER = 1 / 32  # of 1 MiB, messages of a state
 _LINKS = {"bandwidth": "100 Gb/s", "latency": "codes"}
 ITERATIONS = 3  # of the slowest job that meets others
 SLOWER = 1.02
@@ -237,7 +237,7 @@ def main() -> int:
         (
             f"The judge: the jobs that run at {' and '.join(map(str, MOMENTS))} of the length of "
             f"adaptive runs ({len(JUDGED_SEEDS)} seeds: {len(JUDGED_SEEDS) * len(MOMENTS)} states "
-            "of each allocator and log), in packets under both routings; messages of 64 KiB and "
+            "of each allocator and log), in packets under both routings; messages of 32 KiB and "
             "computing shortened alike, "
             f"{ITERATIONS} iterations of the slowest job. Means by nodes, with 95 % intervals over "
             "states."

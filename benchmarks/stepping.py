@@ -21,7 +21,7 @@ from netsim.arrays import Bools, Floats
 from scheduler.mix import kind_of_pattern
 
 COMMAND = "python -m benchmarks.stepping"
-SCENES = 20
+SCENES = 12
 CELLS = (("full tree, 2 levels", "d-mod-k"), ("tapered tree, 3 levels", "d-mod-k"))
 _STRONG = 1.2
 _SPLITS: dict[str, Callable[[Bools, Floats], Bools]] = {  # of in steps, interference

@@ -286,7 +286,7 @@ def packet_tables(path, section):
 @pytest.mark.parametrize(
     ("path", "section", "least"),
     [
-        ("docs/model.md", "How far off", 10),
+        ("docs/model.md", "How true it is", 10),
         ("benchmarks/evidence.md", "Contention models against packet level", 16),
     ],
 )
@@ -307,6 +307,36 @@ def test_pages_state_the_errors_of_the_table(path, section, least):
         seen += 1
 
     assert seen >= least
+
+
+def pipe_rows(text):
+    """Return the cells of all rows of the tables of a text."""
+    lines = [line.strip("| ") for line in text.splitlines() if line.startswith("|")]
+    return [[cell.strip() for cell in line.split("|")] for line in lines]
+
+
+def test_the_page_on_the_model_states_the_matrix_of_the_evidence():
+    """Each machine and routing, and each way to talk: jobs, and the first three numbers."""
+    page = (ROOT / "docs/model.md").read_text(encoding="utf-8")
+    evidence = (ROOT / "benchmarks/evidence.md").read_text(encoding="utf-8")
+    matrix = evidence.split("\n## Validation matrix")[1].split("\n## ")[0]
+    known = {}
+    for row in pipe_rows(matrix.split("Half for design")[0]):
+        known[row[0], row[1].lower().replace("-", " ")] = [row[3], row[5], *row[6:9]]
+    for row in pipe_rows(matrix.split("By pattern, f and ranks")[1]):
+        known[row[0].removeprefix("talk: "), ""] = row[1:5]
+    seen, title = set(), ""
+    for row in pipe_rows(page.split("\n## How true it is\n")[1].split("\n## ")[0]):
+        title = row[0] or title
+        key = (title, row[1].lower().replace("-", " "))
+        told = row[2:] if key in known else row[1:]
+        key = key if key in known else (title, "")
+        if key in known and key[0] != "machine":
+            short = [" / ".join(cell.split(" / ")[:3]) for cell in known[key]]
+            assert told == short, key
+            seen.add(key)
+
+    assert len(seen) == 15 + 4
 
 
 def test_the_prose_of_the_page_on_the_model_states_the_bias_of_the_table():
