@@ -5,6 +5,10 @@ Usage: python -m benchmarks.speed coupled --log FILE [--jobs N] [--old TREE] [--
        python -m benchmarks.speed fixed [--old TREE] [--runs N]
        python -m benchmarks.speed queues [--jobs N]
        python -m benchmarks.speed stages --log FILE [--jobs N]
+       python -m benchmarks.speed fabrics [--old TREE] [--runs N]
+       python -m benchmarks.speed workers [--jobs N]
+       python -m benchmarks.speed growth [--runs N]
+       python -m benchmarks.speed memory --log FILE [--sizes N ...]
 
 FILE is LLNL-Thunder-2007-1.1-cln.swf.gz of the Parallel Workloads Archive, TREE a checkout of an
 older version, which the same environment must be able to run. Times are CPU seconds of whole
@@ -14,20 +18,17 @@ command writes its section of the evidence, `stages` the page docs/where-the-tim
 
 import argparse
 import cProfile
-import gzip
-import os
 import pstats
-import resource
-import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Callable, Sequence
-from itertools import islice
 from pathlib import Path
 from statistics import median
 
 from benchmarks.evidence import record
+from benchmarks.speed_process import COMMAND, cut, run_process
+from benchmarks.speed_scale import fabrics, growth, memory, workers
 from netsim.topology.fattree import fat_tree_of_radix
 from scheduler.allocators import make_allocator
 from scheduler.cluster import Cluster
@@ -38,7 +39,6 @@ from scheduler.workload import synth
 
 ROOT = Path(__file__).parents[1]
 ALLOCATORS = ("random", "jigsaw", "first-free")
-COMMAND = "from coupling.cli import main; main()"
 EXPERIMENT = """topology = {{kind = "fat-tree", radix = 18}}
 [workload]
 path = "{log}"
@@ -64,18 +64,7 @@ STAGES = {  # entries, and the stages inside them
     "report": (("coupling/report/report.py", "write_report"), ()),
 }
 Row = tuple[str, Sequence[str]]
-
-
-def cpu_s(tree: Path, arguments: Sequence[str]) -> float:
-    """Return the CPU seconds of a command of a version of the project."""
-    environment = {**os.environ, "PYTHONPATH": str(tree)}
-    environment.pop("PYTHONDONTWRITEBYTECODE", None)
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    command = [sys.executable, "-c", COMMAND, *arguments]
-    # where Python starts comes before its path: elsewhere every version would run this one's code
-    subprocess.run(command, cwd=tree, env=environment, check=True, capture_output=True)  # noqa: S603
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+COLD = "nothing compiled"
 
 
 def compared(rows: Sequence[Row], old: Path | None, runs: int) -> list[str]:
@@ -88,7 +77,8 @@ def compared(rows: Sequence[Row], old: Path | None, runs: int) -> list[str]:
             for tree in trees:
                 with tempfile.TemporaryDirectory() as folder:
                     filled = [part.replace("OUT", f"{folder}/out") for part in arguments]
-                    taken = cpu_s(tree, filled)
+                    empty = {"NUMBA_CACHE_DIR": f"{folder}/compiled"} if COLD in name else {}
+                    taken = run_process(tree, ("-c", COMMAND, *filled), **empty).cpu_s
                 if run:
                     times[tree].append(taken)
         now = times[ROOT]
@@ -98,19 +88,6 @@ def compared(rows: Sequence[Row], old: Path | None, runs: int) -> list[str]:
         lines.append(f"| {name} | {' | '.join(cells)} | {f'{ratio:.2f}' if ratio else '-'} |")
         print(lines[-1], flush=True)
     return lines
-
-
-def cut(log: Path, n_jobs: int | None, folder: Path) -> Path:
-    """Return the log, or its first lines that are jobs as a file of their own."""
-    if n_jobs is None:
-        return log.resolve()
-    target = folder / "log.swf"
-    with gzip.open(log, "rt") as text:
-        lines = list(islice(text, n_jobs + 200))
-    heads = [line for line in lines if line.startswith(";")]
-    jobs = [line for line in lines if not line.startswith(";")]
-    target.write_text("".join(heads + jobs[:n_jobs]), encoding="utf-8")
-    return target
 
 
 def experiments(log: Path, folder: Path) -> list[tuple[str, Path]]:
@@ -146,9 +123,11 @@ def fixed(options: argparse.Namespace) -> None:
             '[workload]\ngenerator = "synth"\nmean_nodes = 16\nn_jobs = 10\n',
             encoding="utf-8",
         )
+        small = ("estimate", str(ROOT / "examples/placed_jobs.json"))
         rows = [
             ("run of 10 jobs", ("run", str(path), "--out", "OUT")),
-            ("estimate of a small snapshot", ("estimate", str(ROOT / "examples/placed_jobs.json"))),
+            ("estimate of a small snapshot", small),
+            (f"the same, {COLD}", small),
             ("--help", ("--help",)),
         ]
         lines = compared(rows, options.old, options.runs)
@@ -277,15 +256,18 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     commands = parser.add_subparsers(required=True)
-    for work in (coupled, fixed, queues, stages):
+    for work in (coupled, fixed, queues, stages, fabrics, workers, growth, memory):
         sub = commands.add_parser(work.__name__, help=work.__doc__)
         sub.set_defaults(work=work)
-        sub.add_argument("--jobs", type=int, default=4000 if work is queues else None)
-        if work in (coupled, stages):
+        sub.add_argument("--jobs", type=int, default=4000 if work in (queues, workers) else None)
+        if work in (coupled, stages, memory):
             sub.add_argument("--log", type=Path, required=True)
-        if work in (coupled, fixed):
+        if work in (coupled, fixed, fabrics):
             sub.add_argument("--old", type=Path)
+        if work in (coupled, fixed, fabrics, growth):
             sub.add_argument("--runs", type=int, default=3)
+        if work is memory:
+            sub.add_argument("--sizes", type=int, nargs="+", default=[25_000, 50_000, 100_000])
     options = parser.parse_args()
     options.work(options)
 

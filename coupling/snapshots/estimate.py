@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, astuple, dataclass, replace
+from functools import cache
 from typing import Any
 
 from coupling.errors import CouplingError, SnapshotError
@@ -325,9 +326,10 @@ class _Estimator:
                 links, nbytes = bytes_per_link(placed[job.number].traffic)
                 rows += [(link, job.id, n) for link, n in zip(links, nbytes, strict=True)]
         rows.sort(key=lambda row: row[0])
+        names = cache(self._name)
         return [
             LinkLoad(
-                self._name(int(link)),
+                names(int(link)),
                 job,
                 float(nbytes),
                 float(nbytes / topology.capacity[link] / s) if (s := seconds[job]) else None,
