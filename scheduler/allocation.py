@@ -136,13 +136,24 @@ class Allocation:
         Partition
             ``links`` is None where nothing is owned exclusively.
         """
-        nodes, fabric = self.nodes(), self.geometry.fabric
+        return Partition(self.nodes(), self.links())
+
+    def links(self) -> Ints | None:
+        """
+        Return the directed links that the job owns.
+
+        Returns
+        -------
+        (L,) int array or None
+            None where nothing is owned exclusively.
+        """
+        fabric = self.geometry.fabric
         if self.units or not isinstance(fabric, FatTree):
-            return Partition(nodes, None)
+            return None
         rows = [(LEAF_UP, leaf, ports) for leaf, _, ports in self.leaves if ports]
         rows += [(L2_UP, switch, ports) for switch, ports in self.l2s if ports]
         if not rows:
-            return Partition(nodes, None)
+            return None
         up: list[int] = []
         down: list[int] = []
         for level, switch, ports in rows:
@@ -150,4 +161,4 @@ class Allocation:
             chosen = [first + port for port in _places(ports)]
             up += [fabric.up_base[level] + link for link in chosen]
             down += [fabric.down_base[level] + link for link in chosen]
-        return Partition(nodes, np.array(up + down, dtype=np.int64))
+        return np.array(up + down, dtype=np.int64)

@@ -137,12 +137,8 @@ def partition_table(schedule: Schedule, workload: Workload) -> pd.DataFrame:
     rows of the link table, ascending runs folded.
     """
     by_id = {record.job.id: record.allocation for record in schedule.records}
-    owned = [(job.id, by_id[job.id].partition()) for job in workload.jobs]
-    rows = [
-        (job, folded(np.sort(partition.links).tolist()))
-        for job, partition in owned
-        if partition.links is not None
-    ]
+    owned = [(job.id, by_id[job.id].links()) for job in workload.jobs]
+    rows = [(job, folded(np.sort(links).tolist())) for job, links in owned if links is not None]
     return pd.DataFrame(rows, columns=list(COLUMNS["partitions"])).astype({"id": "int64"})
 
 

@@ -155,12 +155,14 @@ def _least_sizes(at_s: Floats, submit: Floats, start: Floats, size: Floats) -> F
     """Return the size of the smallest waiting job at ascending times, infinity for none."""
     order = np.argsort(submit, kind="stable")
     waiting: list[tuple[float, float]] = []
-    coming, found = iter(order), np.full(at_s.size, np.inf)
-    job = next(coming, None)
-    for index, time_s in enumerate(at_s):
-        while job is not None and submit[job] <= time_s:
-            heapq.heappush(waiting, (size[job], start[job]))
-            job = next(coming, None)
+    jobs = zip(*(column[order].tolist() for column in (submit, size, start)), strict=True)
+    found = np.full(at_s.size, np.inf)
+    never = (np.inf, 0.0, 0.0)
+    submit_s, *job = next(jobs, never)
+    for index, time_s in enumerate(at_s.tolist()):
+        while submit_s <= time_s:
+            heapq.heappush(waiting, (job[0], job[1]))
+            submit_s, *job = next(jobs, never)
         while waiting and waiting[0][1] <= time_s:
             heapq.heappop(waiting)
         if waiting:

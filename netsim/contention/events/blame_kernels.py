@@ -8,9 +8,9 @@ Arguments named as tables of `netsim.contention.events.pool.Pool` are these. Imp
 from typing import NamedTuple
 
 import numpy as np
-from numba import float64, from_dtype, int64, njit, void
+from numba import float64, from_dtype, int64, njit, uint64, void
 
-from netsim.arrays import Bools, Floats, Ints, Table
+from netsim.arrays import Bits, Bools, Floats, Ints, Table
 from netsim.contention.events.columns import CHANNEL, ENTRY, JOB, LISTED, RECORD, STEP
 from netsim.contention.link_kernels import link_time, queue_wait
 
@@ -19,6 +19,7 @@ _RECORDS, _LISTED, _ENTRIES = (
     from_dtype(LISTED)[::1],
     from_dtype(ENTRY)[::1],
 )
+_WORD, _ONE = 64, np.uint64(1)
 _STEPS, _JOBS, _CHANNELS = from_dtype(STEP)[::1], from_dtype(JOB)[::1], from_dtype(CHANNEL)[::1]
 
 
@@ -33,7 +34,17 @@ class Longest(NamedTuple):
 
 @njit(
     void(
-        int64, int64, int64, float64, float64, _RECORDS, _LISTED, _JOBS, _CHANNELS, float64[:, ::1]
+        int64,
+        int64,
+        int64,
+        float64,
+        float64,
+        _RECORDS,
+        _LISTED,
+        _JOBS,
+        _CHANNELS,
+        float64[:, ::1],
+        uint64[::1],
     ),
     cache=True,
 )
@@ -48,6 +59,7 @@ def _share_out(
     jobs: Table,
     channels: Table,
     blame: Floats,
+    met: Bits,
 ) -> None:
     """Share out seconds among the other jobs on a channel, by their use and by their weight."""
     all_use, all_weight = 0.0, 0.0
@@ -62,6 +74,7 @@ def _share_out(
                     all_use, all_weight = all_use + use, all_weight + weight
                 else:
                     blame[slot, kind] += by_use * use / all_use + by_weight * weight / all_weight
+                    met[slot // _WORD] |= _ONE << np.uint64(slot % _WORD)
             row = listed[row].following
 
 
@@ -100,7 +113,16 @@ def _longest(
 
 @njit(
     float64(
-        int64, int64[::1], _RECORDS, _LISTED, _ENTRIES, _STEPS, _JOBS, _CHANNELS, float64[:, ::1]
+        int64,
+        int64[::1],
+        _RECORDS,
+        _LISTED,
+        _ENTRIES,
+        _STEPS,
+        _JOBS,
+        _CHANNELS,
+        float64[:, ::1],
+        uint64[::1],
     ),
     cache=True,
     error_model="numpy",
@@ -115,8 +137,9 @@ def _blame_one(
     jobs: Table,
     channels: Table,
     blame: Floats,
+    met: Bits,
 ) -> float:
-    """Add the seconds that others hold a job up to `blame`; return their sum."""
+    """Add the seconds that others hold a job up to `blame`, and note who; return their sum."""
     job = jobs[slot]
     longest = _longest(slot, records, entries, steps, jobs, channels)
     total = 0.0
@@ -138,6 +161,7 @@ def _blame_one(
             jobs,
             channels,
             blame,
+            met,
         )
         total += longest.time_s[a] - alone
     if total <= 0.0:
@@ -145,7 +169,9 @@ def _blame_one(
             number, kind = records[row].channel, kinds[records[row].link]
             weight = channels[number].weight - records[row].weight_s * job.rate
             if weight > 0.0:
-                _share_out(number, slot, kind, 0.0, weight, records, listed, jobs, channels, blame)
+                _share_out(
+                    number, slot, kind, 0.0, weight, records, listed, jobs, channels, blame, met
+                )
                 total += weight
     return total
 
@@ -211,16 +237,22 @@ def culprits(
     held up by less than the tolerance blames all it meets, by N_k.
     """
     n_rows = 0
+    met = np.zeros(blame.shape[0] // _WORD + 1, np.uint64)
     for v in range(victims.size):
         total = _blame_one(
-            victims[v], kinds, records, listed, entries, steps, jobs, channels, blame
+            victims[v], kinds, records, listed, entries, steps, jobs, channels, blame, met
         )
-        for other in range(blame.shape[0]):
-            for kind in range(blame.shape[1]):
-                if blame[other, kind] > 0.0:
-                    if n_rows < shares.size:
-                        rows[n_rows, 0], rows[n_rows, 1], rows[n_rows, 2] = v, other, kind
-                        shares[n_rows] = blame[other, kind] / total
-                    n_rows += 1
+        for word in range(met.size):
+            others, other = met[word], word * _WORD
+            met[word] = 0
+            while others:
+                for kind in range(blame.shape[1] if others & _ONE else 0):
+                    if blame[other, kind] > 0.0:
+                        if n_rows < shares.size:
+                            rows[n_rows, 0], rows[n_rows, 1], rows[n_rows, 2] = v, other, kind
+                            shares[n_rows] = blame[other, kind] / total
+                        n_rows += 1
                     blame[other, kind] = 0.0
+                others >>= _ONE
+                other += 1
     return n_rows

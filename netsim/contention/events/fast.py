@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 import numpy as np
 
 from fabricsim.checking import number, shortened
-from netsim.arrays import Ints
+from netsim.arrays import Floats, Ints
 from netsim.contention.base import Traffic
 from netsim.contention.blame import Culprits
 from netsim.contention.constants import ConstantsOf, JobConstants
@@ -61,6 +61,7 @@ class Fast:
         self._pool = self._empty_pool(topology.n_links)
         self._name = topology.name
         self._events = 0
+        self._blame_of = np.empty(0, dtype=np.int64), np.empty((0, 1))  # classes of links, scratch
 
     def __repr__(self) -> str:
         """Return one line."""
@@ -152,7 +153,7 @@ class Fast:
         asked = np.array(list(jobs), dtype=np.int64)
         slots = np.array([self._slot(job) for job in asked.tolist()], dtype=np.int64)
         kind_of = np.zeros(pool.channels.size, dtype=np.int64) if kinds is None else kinds
-        blame = np.zeros((pool.jobs.size, int(kind_of.max(initial=0)) + 1))
+        blame = self._room_for_blame(kind_of)
         kernel = load_kernels("netsim.contention.events.blame_kernels", "blame kernels", 2).culprits
         room = 16 * slots.size + 64
         while True:
@@ -175,6 +176,14 @@ class Fast:
             room = found
         rows, culprit = rows[:found], pool.jobs_in(rows[:found, 1])
         return Culprits(asked[rows[:, 0]], culprit, rows[:, 2], shares[:found])
+
+    def _room_for_blame(self, kinds: Ints) -> Floats:
+        """Return zeros for each slot and class of links; the kernel leaves zeros."""
+        known, room = self._blame_of
+        if known is not kinds or room.shape[0] != self._pool.jobs.size:
+            room = np.zeros((self._pool.jobs.size, int(kinds.max(initial=0)) + 1))
+            self._blame_of = kinds, room
+        return room
 
     def _slot(self, job: int) -> int:
         """Return the slot of a job."""
