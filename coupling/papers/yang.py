@@ -109,7 +109,7 @@ def _policy_claims(found: Frames, log: str) -> list[Claim]:
         Claim("X", f"turnaround / NC of Reckless, Cautious, {log}", "below 1",
               both(f"mean_turnaround_s/{NC}"), f"contiguity alone does it: CC has {contiguous}"),
         Claim("X", f"wait / NC of Reckless, Cautious, {log}", "below 1", both(f"mean_wait_s/{NC}"),
-              "the same, and few wait"),
+              "the same"),
         Claim("X", f"turnaround / CC of Reckless, Cautious, {log}", "below 1",
               both(f"mean_turnaround_s/{CC}"), f"chunks that know no pattern, R3: {chunks}"),
         Claim("VIII", f"turnaround of Reckless / Cautious, {log}", "comparable", f"{ratio:.2f}"),
