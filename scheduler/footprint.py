@@ -38,6 +38,14 @@ class Footprint:
             self.sharers + other.sharers,
         )
 
+    def is_within(self, other: "Footprint") -> bool:
+        """Say whether the other one has all nodes and links of this one; sharers do not count."""
+        return not (
+            self.nodes & ~other.nodes
+            or self.leaf_ports & ~other.leaf_ports
+            or self.l2_ports & ~other.l2_ports
+        )
+
     def clashes(self, other: "Footprint") -> bool:
         """
         Say whether both want the same node or link.

@@ -48,9 +48,16 @@ class FreeNodes:
         Who will hold nodes besides.
     footprint : callable, optional
         What a running job holds, if somebody knows it already.
+
+    Attributes
+    ----------
+    times : list of float
+        When each step begins, in seconds; the first one now.
+    gains : set of float
+        Instants at which something becomes free, and now.
     """
 
-    __slots__ = ("_gains", "_machine", "_masks", "_times")
+    __slots__ = ("_machine", "_masks", "_varies", "gains", "times")
 
     def __init__(
         self,
@@ -63,15 +70,18 @@ class FreeNodes:
         spans = [(end_s, of(running[job_id])) for job_id, end_s in machine.expected_end_s.items()]
         spans += [(booking.end_s, booking.taken) for booking in bookings]
         # Nodes or links become free at these instants only; at others nothing new is possible.
-        self._gains = {now_s, *[end_s for end_s, _ in spans]}
+        self.gains = {now_s, *[end_s for end_s, _ in spans]}
         spans += [(booking.start_s, booking.taken) for booking in bookings]
-        self._times = [now_s, *sorted({time_s for time_s, _ in spans} - {now_s})]
+        self.times = [now_s, *sorted({time_s for time_s, _ in spans} - {now_s})]
         self._machine = machine
         rows = (
             (join_all(cluster.nodes_per_leaf, cluster.leaf_free), "nodes"),
             (join_all(cluster.leaf_width, cluster.leaf_up), "leaf_ports"),
             (join_all(cluster.l2_width, cluster.l2_up), "l2_ports"),
         )
+        self._varies = [True, False, False]
+        for kind in (1, 2):
+            self._varies[kind] = any(getattr(taken, rows[kind][1]) for _, taken in spans)
         self._masks = [self._steps(free, kind, spans) for free, kind in rows]
 
     def _steps(self, free: int, kind: str, spans: Iterable[tuple[float, Footprint]]) -> list[int]:
@@ -81,36 +91,41 @@ class FreeNodes:
             if mask := getattr(taken, kind):
                 changes[time_s] = changes.get(time_s, 0) ^ mask
         if not changes:
-            return [free] * len(self._times)
+            return [free] * len(self.times)
         return list(
-            accumulate([changes.get(time_s, 0) for time_s in self._times], xor, initial=free)
+            accumulate([changes.get(time_s, 0) for time_s in self.times], xor, initial=free)
         )[1:]
 
     def change(self, booking: Booking) -> None:
         """Enter a booking, or take it out."""
         first, last = self._step_at(booking.start_s), self._step_at(booking.end_s)
-        self._gains.add(booking.end_s)
+        self.gains.add(booking.end_s)
         taken = booking.taken
-        for masks, mask in zip(
-            self._masks, (taken.nodes, taken.leaf_ports, taken.l2_ports), strict=True
-        ):
+        for kind, mask in enumerate((taken.nodes, taken.leaf_ports, taken.l2_ports)):
             if mask:
-                masks[first:last] = [free ^ mask for free in masks[first:last]]
+                steps = self._masks[kind]
+                steps[first:last] = [free ^ mask for free in steps[first:last]]
+                self._varies[kind] = True
 
     def mark(self, time_s: float) -> None:
         """Make a time one of the instants."""
-        if time_s > self._times[0]:
+        if time_s > self.times[0]:
             self._step_at(time_s)
-            self._gains.add(time_s)
+            self.gains.add(time_s)
 
     def _step_at(self, time_s: float) -> int:
         """Return the step that begins at a time, making one if there is none."""
-        step = bisect_left(self._times, time_s)
-        if step == len(self._times) or self._times[step] != time_s:
-            self._times.insert(step, time_s)
+        step = bisect_left(self.times, time_s)
+        if step == len(self.times) or self.times[step] != time_s:
+            self.times.insert(step, time_s)
             for masks in self._masks:
                 masks.insert(step, masks[step - 1])
         return step
+
+    @property
+    def nodes(self) -> list[int]:
+        """The free nodes of each step."""
+        return self._masks[0]
 
     def windows(
         self, n_nodes: int, length_s: float, moved: Booking | None = None
@@ -125,13 +140,13 @@ class FreeNodes:
         A window is looked at from its back: where too few nodes are left after some steps, no
         window that begins before the last of them has enough either.
         """
-        times, free = self._times, self._masks[0]
+        times, free = self.times, self._masks[0]
         split = starts = len(times)
         own: list[int] = []  # free in the steps from `split` on, where the job's own nodes are, too
         if moved is not None:
             split = starts = bisect_left(times, moved.start_s)
             steps = free[split : bisect_left(times, moved.end_s)]
-            own = list(accumulate([step | moved.taken.nodes for step in steps], and_))
+            own = [both | moved.taken.nodes for both in accumulate(steps, and_)]
         stack: list[int] = []  # free from each step up to `filled`, that of the first step last
         first = filled = 0
         later = -1  # free in the steps of the window after those
@@ -151,30 +166,34 @@ class FreeNodes:
             left = stack.pop() & later
             if end > split:
                 left &= own[end - split - 1]
-            if times[first] in self._gains and left.bit_count() >= n_nodes:
+            if times[first] in self.gains and left.bit_count() >= n_nodes:
                 yield times[first], left
             first += 1
 
-    def cluster(self, window: tuple[float, float], nodes: int, moved: Booking | None) -> Cluster:
+    def during(self, from_s: float, until_s: float, nodes: int, moved: Booking | None) -> Footprint:
         """
-        Return the machine as an allocator finds it for a window of time.
+        Return what is free in a window all the time.
 
-        `window`: from when to when in seconds. `nodes`: what `windows` tells. `moved`: as there.
+        `nodes`: what `windows` tells. `moved`: as there.
         """
-        times, (_, leaf_ports, l2_ports) = self._times, self._masks
-        first = bisect_left(times, window[0])
-        end = max(first + 1, bisect_left(times, window[1], first))
+        first = bisect_left(self.times, from_s)
+        end = max(first + 1, bisect_left(self.times, until_s, first))
         own = moved.taken if moved is not None else Footprint()
-        split = end if moved is None else bisect_left(times, moved.start_s, first, end)
-        links = [
-            reduce(and_, masks[first:split], -1)
-            & reduce(and_, [mask | mine for mask in masks[split:end]], -1)
-            for masks, mine in ((leaf_ports, own.leaf_ports), (l2_ports, own.l2_ports))
-        ]
-        machine = self._machine
-        ends = machine.expected_end_s
-        leaving = [job_id for job_id, end_s in ends.items() if end_s <= window[0]]
-        return machine.cluster.expected(Footprint(nodes, links[0], links[1]), leaving)
+        split = end if moved is None else bisect_left(self.times, moved.start_s, first, end)
+        links = []
+        for kind, mine in ((1, own.leaf_ports), (2, own.l2_ports)):
+            masks = self._masks[kind]
+            free = reduce(and_, masks[first:split], -1) if self._varies[kind] else masks[0]
+            if split < end and self._varies[kind]:
+                free &= reduce(and_, masks[split:end]) | mine
+            links.append(free)
+        return Footprint(nodes, links[0], links[1])
+
+    def cluster(self, time_s: float, free: Footprint) -> Cluster:
+        """Return the machine as an allocator finds it at a time, with just so much free."""
+        ends = self._machine.expected_end_s
+        leaving = [job_id for job_id, end_s in ends.items() if end_s <= time_s]
+        return self._machine.cluster.expected(free, leaving)
 
 
 def _from_back(free: list[int], first: int, stop: int, n_nodes: int) -> tuple[int, list[int]]:

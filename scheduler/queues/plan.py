@@ -8,7 +8,9 @@ from scheduler.footprint import Footprint, join
 from scheduler.job import Job
 from scheduler.machine import Machine
 from scheduler.queues.freenodes import Booking, FreeNodes
+from scheduler.queues.refusals import Refusals
 from scheduler.queues.reservation import expected_cluster, never_placed
+from scheduler.queues.sooner import Sooner
 from scheduler.reasons import LACKING, RESERVATION, WINDOW, Verdict, trace_roots
 
 Place = Callable[[Job, Cluster, float], Allocation | None]
@@ -34,6 +36,9 @@ def tell(waiting: Sequence[Job], found: Mapping[int, Verdict], machine: Machine)
     told.rest = Verdict(WINDOW, root=head.root or head.reason)
 
 
+_MANY = 3_000_000  # looking at so many steps costs more than to load compiled code
+
+
 class Plan:
     """
     Bookings of waiting jobs; two never hold the same node or link at the same time.
@@ -47,6 +52,8 @@ class Plan:
     def __init__(self) -> None:
         self.bookings: dict[int, Booking] = {}
         self._held: dict[int, tuple[Allocation, Footprint]] = {}  # by job id, running or booked
+        self._refusals = Refusals()
+        self._looked_at = 0  # steps of windows for bookings, so far
 
     def earliest(
         self,
@@ -54,29 +61,57 @@ class Plan:
         machine: Machine,
         free: FreeNodes,
         place: Place | None = None,
+        *,
         moved: Booking | None = None,
+        after_s: float = -1.0,
     ) -> Booking | None:
         """
         Find the first time from now on at which a job fits beside all other bookings.
 
-        `moved`: the job's booking, if it is to begin sooner than that. Result: not entered into the
-        plan; None when there is none.
+        `moved`: the job's booking, if it is to begin sooner than that. `after_s`: only later.
+        Result: not entered into the plan; None when there is none.
         """
-        length_s = machine.estimate_s(job)
-        shares = machine.cluster.shared is not None  # of units of links there are no masks
-        for time_s, nodes in free.windows(job.n_nodes, length_s, moved):
-            until_s = time_s + length_s
-            if shares:
-                base = expected_cluster(machine, time_s)
-                cluster = self.beside(job, base, time_s, until_s)
-            else:
-                cluster = free.cluster((time_s, until_s), nodes, moved)
-            placement = (place or machine.expects)(job, cluster, time_s)
-            if placement is not None:
-                taken = cluster.footprint(placement)
-                self._held[job.id] = placement, taken
-                return Booking(placement, time_s, until_s, taken)
+        for window in free.windows(job.n_nodes, machine.estimate_s(job), moved):
+            if window[0] > after_s:
+                found = self._in_window(window, job, machine, free, place=place, moved=moved)
+                if found is not None:
+                    return found
         return None
+
+    def _in_window(
+        self,
+        window: tuple[float, int],
+        job: Job,
+        machine: Machine,
+        free: FreeNodes,
+        *,
+        place: Place | None = None,
+        moved: Booking | None = None,
+    ) -> Booking | None:
+        """
+        Return a booking in a window if the allocator finds a place.
+
+        `window`: from when on, and which nodes are free. The others: as in `earliest`.
+        """
+        time_s, nodes = window
+        until_s = time_s + machine.estimate_s(job)
+        if machine.cluster.shared is not None:  # of units of links there are no masks
+            cluster = self.beside(job, expected_cluster(machine, time_s), time_s, until_s)
+            placement = (place or machine.expects)(job, cluster, time_s)
+        else:
+            sure = place is None and machine.limit is None and machine.allocator.monotone_in_free
+            left = free.during(time_s, until_s, nodes, moved)
+            if sure and self._refusals.cover(job.id, time_s, left):
+                return None
+            cluster = free.cluster(time_s, left)
+            placement = (place or machine.expects)(job, cluster, time_s)
+            if placement is None and sure:
+                self._refusals.add(job.id, time_s, left)
+        if placement is None:
+            return None
+        taken = cluster.footprint(placement)
+        self._held[job.id] = placement, taken
+        return Booking(placement, time_s, until_s, taken)
 
     def beside(self, job: Job, base: Cluster, from_s: float, until_s: float) -> Cluster:
         """Return a machine without what other bookings hold at some time in between."""
@@ -90,18 +125,36 @@ class Plan:
 
     def compress(self, jobs: Sequence[Job], machine: Machine) -> None:
         """Move bookings forward until none can be moved with all others where they are."""
-        free = self.free_nodes(machine)
+        free, count = self.free_nodes(machine), len(jobs)
+        self._refusals.keep(self.bookings, machine.now_s)
+        self._looked_at += count * len(free.times)
+        compiled = None
+        if self._looked_at > _MANY and count:
+            lengths_s = [machine.estimate_s(job) for job in jobs]
+            compiled = Sooner(free, [self.bookings[job.id] for job in jobs], lengths_s)
         index = still = 0
-        while still < len(jobs):  # looked at in vain since a booking last moved
-            job = jobs[index % len(jobs)]
+        time_s = -1.0
+        while still < count:  # looked at in vain since a booking last moved
+            if compiled is not None:
+                useless, time_s, nodes = compiled.next(index, count - still)
+                index, still = (index + useless) % count, still + useless
+                if still == count:
+                    return
+            job = jobs[index]
             booking = self.bookings[job.id]
-            sooner = self.earliest(job, machine, free, moved=booking)
+            sooner = None
+            if compiled is not None:
+                sooner = self._in_window((time_s, nodes), job, machine, free, moved=booking)
+            if sooner is None:
+                sooner = self.earliest(job, machine, free, moved=booking, after_s=time_s)
             if sooner is not None:
                 free.change(booking)
                 free.change(sooner)
+                if compiled is not None:
+                    compiled.move(index, booking, sooner)
                 self.bookings[job.id] = sooner
                 still = 0
-            index, still = index + 1, still + 1
+            index, still = (index + 1) % count, still + 1
 
     def free_nodes(self, machine: Machine) -> FreeNodes:
         """Return what running and booked jobs leave."""

@@ -8,7 +8,7 @@ from netsim.topology.fattree import fat_tree_of_radix
 from scheduler.allocators import make_allocator
 from scheduler.cluster import Cluster
 from scheduler.job import Job
-from scheduler.queues import make_policy
+from scheduler.queues import make_policy, plan
 from scheduler.simulator import simulate
 from tests.naive.backfilling import NaiveConservative, NaiveEasy
 
@@ -72,6 +72,18 @@ def test_easy_starts_jobs_when_and_where_the_naive_one_does(allocator, jobs):
 @given(jobs=workloads())
 def test_conservative_starts_jobs_when_and_where_the_naive_one_does(allocator, jobs):
     found = schedule(jobs, make_policy("conservative", {}), allocator, TREE)
+
+    assert found == schedule(jobs, NaiveConservative(), allocator, TREE)
+
+
+@pytest.mark.parametrize("allocator", ["jigsaw", "first-free", "ta"])
+@settings(deadline=None, max_examples=15)
+@given(jobs=workloads())
+def test_compiled_code_finds_what_the_naive_queue_finds(allocator, jobs):
+    """Plans load it when they have looked at many steps; here from the first one on."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(plan, "_MANY", 0)
+        found = schedule(jobs, make_policy("conservative", {}), allocator, TREE)
 
     assert found == schedule(jobs, NaiveConservative(), allocator, TREE)
 
