@@ -133,7 +133,7 @@ def _timed(
 
 def _contents(folder: Path) -> dict[str, bytes]:
     """Return the bytes of the results."""
-    names = ("cells.parquet", "jobs/*/*.parquet", "classes/*/*.parquet", "marks/*.json")
+    names = ("*.parquet", "jobs/*/*.parquet", "classes/*/*.parquet", "marks/*.json")
     paths = [path for name in names for path in folder.glob(name)]
     return {str(path.relative_to(folder)): path.read_bytes() for path in paths}
 
