@@ -38,6 +38,7 @@ from netsim.topology.kind import machine_kind
 
 COMMAND = "python -m benchmarks.contention_packet FOLDER"
 STEP_S = (0.0, 15e-6, 40e-6, np.inf)  # bounds of classes of jobs by the length of their steps
+STEPS = (1, 2, 8, np.inf)  # the same by how many an iteration has
 BARS = (  # cases, model, quantity, least, most, whether it is only aimed at
     (DUTY, "accurate", "mean", 0.0, 3.6, False),
     (DUTY, "accurate", "contended", 0.0, 6.7, False),
@@ -46,6 +47,9 @@ BARS = (  # cases, model, quantity, least, most, whether it is only aimed at
     (ALWAYS, "accurate", "mean", 0.0, 5.0, False),
     (DUTY, "accurate", "mean", 0.0, 3.0, True),
     (DUTY, "accurate", "bias", 0.85, 1.1, True),
+    (DUTY, "phased", "mean", 0.0, 3.0, True),
+    (DUTY, "phased", "contended", 0.0, 4.7, True),
+    (DUTY, "phased", "bias", 0.95, 1.05, True),
 )
 
 
@@ -66,6 +70,25 @@ def by_step_time(cases: Sequence[Case], wet: FatTree, dry: FatTree) -> list[str]
         part = (step_s >= low_s) & (step_s < high_s)
         bias = [(one[part] - 1.0).sum() / (true[part] - 1.0).sum() for one in said]
         lines.append(f"| from {low_s * 1e6:g} us | {part.sum()} | {bias[0]:.2f} | {bias[1]:.2f} |")
+    return lines
+
+
+def by_steps(cases: Sequence[Case], tree: FatTree) -> list[str]:
+    """Return where the excess is that models do not find, by steps of an iteration, as Markdown."""
+    n_steps = np.array([np.unique(own.step).size for case in cases for own in case.jobs])
+    true = np.concatenate([case.true for case in cases])
+    names = ("fast", "phased", "accurate")
+    said = [np.concatenate([predict(name, case, tree) for case in cases]) for name in names]
+    lines = [
+        f"| steps of an iteration | jobs | share of the true excess | {' | '.join(names)} |",
+        "| --- | ---: | ---: |" + " ---: |" * len(names),
+    ]
+    for low, high in pairwise(STEPS):
+        part = (n_steps >= low) & (n_steps < high)
+        excess = (true[part] - 1.0).sum()
+        bias = " | ".join(f"{(one[part] - 1.0).sum() / excess:.2f}" for one in said)
+        share = 100.0 * excess / (true - 1.0).sum()
+        lines.append(f"| from {low} | {part.sum()} | {share:.0f} % | {bias} |")
     return lines
 
 
@@ -139,6 +162,8 @@ def main(folder: Path) -> int:
         lines += rows_of(f"{title}, no buffers", without[title])
     lines += ["", f"{DUTY.capitalize()}, by the length of a job's steps:", ""]
     lines += [*by_step_time(cases[DUTY], wet, dry), ""]
+    lines += [f"{DUTY.capitalize()}, bias by the number of steps:", ""]
+    lines += [*by_steps(cases[DUTY], wet), ""]
     missed = False
     for title, name, quantity, low, high, aim in BARS:
         value = getattr(tables[title][name], quantity)
