@@ -17,9 +17,6 @@ command writes its section of the evidence, `stages` the page docs/where-the-tim
 """
 
 import argparse
-import cProfile
-import pstats
-import sys
 import tempfile
 import time
 from collections.abc import Callable, Sequence
@@ -29,6 +26,7 @@ from statistics import median
 from benchmarks.evidence import record
 from benchmarks.speed_process import COMMAND, cut, run_process
 from benchmarks.speed_scale import fabrics, growth, memory, workers
+from benchmarks.stages import looked_at, parquet_rows, per_job, run_command
 from netsim.topology.fattree import fat_tree_of_radix
 from scheduler.allocators import make_allocator
 from scheduler.cluster import Cluster
@@ -52,17 +50,6 @@ allocator = "{allocator}"
 routing = "jigsaw"
 model = "fast"
 """
-STAGES = {  # entries, and the stages inside them
-    "event loop": (("scheduler/simulator.py", "simulate"), ("queue", "paces", "ledgers")),
-    "queue": (("scheduler/queues/easy.py", "select"), ("allocator",)),
-    "allocator": (("scheduler/machine.py", "ask"), ()),
-    "paces": (("coupling/pace/network.py", "change"), ("routes, times alone", "model")),
-    "routes, times alone": (("scheduler/traffic.py", "__call__"), ()),
-    "model": (("netsim/contention/events/fast.py", "start|end|solve"), ()),
-    "ledgers": (("coupling/pace/ledgers.py|coupling/pace/hops.py", "changed"), ()),
-    "tables": (("coupling/experiments/engine.py", "_tabulate"), ()),
-    "report": (("coupling/report/report.py", "write_report"), ()),
-}
 Row = tuple[str, Sequence[str]]
 COLD = "nothing compiled"
 
@@ -181,73 +168,28 @@ def queue_row(
     return f"| {queue} | {name} | {cluster.n_nodes:,} | {known} | {numbers} |"
 
 
-def cumulative(stats: pstats.Stats, entry: tuple[str, str]) -> float:
-    """Return the seconds spent in functions and what they call."""
-    files, names = (part.split("|") for part in entry)
-    return sum(
-        row[3]
-        for (file, _, name), row in stats.stats.items()  # type: ignore[attr-defined]
-        if name in names and any(file.endswith(end) for end in files)
-    )
-
-
 def stages(options: argparse.Namespace) -> None:
-    """Write where the time of coupled runs goes, by a profile of CPU time."""
-    sys.argv = ["fabricsim"]
-    from coupling.cli import main as command  # noqa: PLC0415 (its imports are no part of the profile)
-
-    found: dict[str, list[str]] = {name: [] for name in (*STAGES, "start, files, rest")}
-    floors: dict[str, str] = {}
+    """Write where the CPU time of coupled runs goes."""
+    seen, n_jobs = {}, 0
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         for allocator, path in experiments(cut(options.log, options.jobs, folder), folder):
-            profile = cProfile.Profile(time.process_time)
-            sys.argv = ["fabricsim", "run", str(path), "--out", str(folder / allocator)]
-            try:
-                profile.runcall(command)
-            except SystemExit as end:
-                if end.code:
-                    raise
-            note(pstats.Stats(profile), found, floors)
-    head = " | ".join(ALLOCATORS)
+            out = folder / allocator
+            seen[allocator] = looked_at(run_command("run", str(path), "--out", str(out)))
+            (table,) = out.rglob("jobs.parquet")
+            n_jobs = parquet_rows(table)
     lines = [
-        f"Per cent of the CPU time of coupled runs of Thunder, {options.jobs or 'all'} of its",
-        "jobs, under three allocators; stages without those inside them. *Floor*: what compiled",
-        f"kernels take of it under {ALLOCATORS[-1]}: all else could at best vanish.",
+        f"CPU time per job in microseconds, {n_jobs:,} jobs of Thunder under three allocators;",
+        "stages without those inside them, the pass without network whole. In brackets: what is",
+        "spent in compiled code of the network and on handing it its arrays, the floor of a stage.",
         "",
-        f"| stage | {head} | floor |",
-        f"| --- | {' ---: |' * len(ALLOCATORS)} ---: |",
-        *(f"| {k} | {' | '.join(v)} | {floors.get(k, '-')} |" for k, v in found.items()),
+        *per_job(seen, n_jobs),
     ]
     print("\n".join(lines))
     cut_to = f" --jobs {options.jobs}" if options.jobs else ""
     page = ROOT / "docs" / "where-the-time-goes.md"
     command_line = f"python -m benchmarks.speed stages --log FILE{cut_to}"
     record("Stages of a coupled run", command_line, lines, path=page)
-
-
-def note(stats: pstats.Stats, found: dict[str, list[str]], floors: dict[str, str]) -> None:
-    """Add a profile's column to the table."""
-    total = stats.total_tt  # type: ignore[attr-defined]
-    cum = {name: cumulative(stats, entry) for name, (entry, _) in STAGES.items()}
-    rest = total
-    for name, (_, inner) in STAGES.items():
-        own = cum[name] - sum(cum[part] for part in inner)
-        rest -= own
-        found[name].append(f"{own / total:.0%}")
-    found["start, files, rest"].append(f"{rest / total:.0%}")
-    compiled = {
-        "model": "netsim/contention/events/",
-        "routes, times alone": "netsim/contention/constants_kernels",
-        "allocator": "scheduler/allocators/",
-    }
-    for name, place in compiled.items():
-        kernels = sum(
-            row[2]
-            for (file, _, _), row in stats.stats.items()  # type: ignore[attr-defined]
-            if place in file and file.endswith("kernels.py")
-        )
-        floors[name] = f"{kernels / total:.0%}"
 
 
 def main() -> None:

@@ -7,7 +7,6 @@ import sys
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import islice
 from pathlib import Path
 
 COMMAND = "from coupling.cli import main; main()"
@@ -90,15 +89,16 @@ def _cpu_s(process: int) -> float:
 
 
 def cut(log: Path, n_jobs: int | None, folder: Path) -> Path:
-    """Return the log, or its first lines that are jobs as a file of their own."""
+    """Return the log, or so many of its lines that are jobs, evenly spread, as a file."""
     if n_jobs is None:
         return log.resolve()
     target = folder / "log.swf"
     with gzip.open(log, "rt") as text:
-        lines = list(islice(text, n_jobs + 200))
+        lines = list(text)
     heads = [line for line in lines if line.startswith(";")]
     jobs = [line for line in lines if not line.startswith(";")]
-    target.write_text("".join(heads + jobs[:n_jobs]), encoding="utf-8")
+    kept = [jobs[i * len(jobs) // n_jobs] for i in range(min(n_jobs, len(jobs)))]
+    target.write_text("".join(heads + kept), encoding="utf-8")
     return target
 
 
