@@ -123,22 +123,25 @@ class HopLedger(Observer):
             return
         leaf = np.array([leaf for job in waiting for leaf in job.leaf])
         comm = np.array([count for job in waiting for count in job.comm])
-        first = np.cumsum([0, *(len(job.leaf) for job in waiting)])[:-1].tolist()
-        pairs = [
-            (job.slot[job.flows.src] + base, job.slot[job.flows.dst] + base)
-            for job, base in zip(waiting, first, strict=True)
-        ]
-        leaf_i, leaf_j = (np.concatenate(side) for side in zip(*pairs, strict=True))
+        slots = _joined([job.slot for job in waiting], [len(job.leaf) for job in waiting])
+        n_ranks = [job.slot.size for job in waiting]
+        leaf_i = slots[_joined([job.flows.src for job in waiting], n_ranks)]
+        leaf_j = slots[_joined([job.flows.dst for job in waiting], n_ranks)]
         level = self._levels(leaf[leaf_i], leaf[leaf_j])
         contention = contention_factor(leaf_i, leaf_j, comm, self._nodes[leaf])
         hops = effective_hops(2 * level, contention)
         n_steps = [int(job.flows.step[-1]) + 1 for job in waiting]
         begin = np.cumsum([0, *n_steps])[:-1].tolist()
-        step = np.concatenate(
-            [job.flows.step + base for job, base in zip(waiting, begin, strict=True)]
-        )
+        step = _joined([job.flows.step for job in waiting], n_steps)
         cost = np.add.reduceat(step_costs(step, hops), begin).tolist()
         self._costs.update(zip((job.job for job in waiting), cost, strict=True))
+
+
+def _joined(parts: Sequence[Ints], sizes: Sequence[int]) -> Ints:
+    """Put numbers of several ranges 0..size-1 one behind the other, as those of one range."""
+    base = np.cumsum([0, *sizes])[:-1]
+    joined: Ints = np.concatenate(parts) + np.repeat(base, [part.size for part in parts])
+    return joined
 
 
 def _spread(allocation: Allocation) -> _Spread:

@@ -1,6 +1,8 @@
 """Random: nodes drawn from all free ones, the worst that locality can be."""
 
+from array import array
 from dataclasses import dataclass
+from itertools import repeat
 from typing import ClassVar
 
 import numpy as np
@@ -86,15 +88,15 @@ class Scattered:
         """Return the same nodes by compiled code: making a generator costs more than drawing."""
         kernels = load_kernels("scheduler.allocators.scattered_kernels", "kernels that draw", 2)
         leaves, masks = kernels.scatter(
-            np.array(cluster.leaf_free, dtype=np.uint64),
+            np.frombuffer(array("Q", cluster.leaf_free), np.uint64),  # twice as fast as an array
             np.array(_words(self.seed) + _words(job.id % _ID_RANGE), dtype=np.uint32),
             cluster.n_free,
             job.n_nodes,
         )
-        placed = (
-            (leaf, mask, 0) for leaf, mask in zip(leaves.tolist(), masks.tolist(), strict=True)
+        # no link is owned; a generator would cost as much as the draw
+        return Allocation(
+            job, cluster.geometry, tuple(zip(leaves.tolist(), masks.tolist(), repeat(0)))
         )
-        return Allocation(job, cluster.geometry, tuple(placed))
 
 
 def _words(number: int) -> list[int]:
