@@ -188,9 +188,9 @@ class _Coupled:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Uncoupled:
-    """A schedule without the network, and what it cost."""
+    """What a schedule without the network came to, and what it cost."""
 
-    schedule: Schedule
+    summary: Mapping[str, Any]
     cpu_s: float
 
 
@@ -260,7 +260,10 @@ def _uncoupled(setup: Setup, progress: Progress | None) -> _Uncoupled:
     watchers = _tellers(setup, phases(setup.experiment)[1], progress)
     begin_s = time.process_time()
     schedule = _simulate(setup, played, watchers)
-    return _Uncoupled(schedule, time.process_time() - begin_s)
+    cpu_s = time.process_time() - begin_s
+    parts = setup.parts
+    free = summarize(job_table(schedule, parts.workload), parts.n_nodes)
+    return _Uncoupled({key: free[key] for key in free if key in _OF_THE_INFINITE}, cpu_s)
 
 
 def _simulate(
@@ -334,10 +337,7 @@ def _tabulate(setup: Setup, coupled: _Coupled, alone: _Uncoupled | None) -> Resu
     cost = {"events": events, **asdict(coupled.schedule.tally), "cpu_coupled_s": coupled.cpu_s}
     cost["scheduling_ms_per_job"] = coupled.deciding_s / len(workload.jobs) * 1e3
     if alone is not None:
-        free = summarize(job_table(alone.schedule, workload), parts.n_nodes)
-        summary["infinite_network"] = {
-            key: value for key, value in free.items() if key in _OF_THE_INFINITE
-        }
+        summary["infinite_network"] = alone.summary
         cost["cpu_uncoupled_s"] = alone.cpu_s
         cost["contention_ms_per_event"] = (coupled.cpu_s - alone.cpu_s) / events * 1e3
     links = link_table(coupled.links, topology, float(summary.get("makespan_s") or 0.0))

@@ -1,6 +1,7 @@
 """Turn a schedule into the tables of a result."""
 
 from collections.abc import Mapping, Sequence
+from itertools import chain, islice
 
 import numpy as np
 import pandas as pd
@@ -17,6 +18,8 @@ from scheduler.job import Job
 from scheduler.reasons import REASONS
 from scheduler.simulator import JobRecord, Schedule
 from scheduler.workload.base import DroppedJob, Workload
+
+_AT_ONCE = 10_000  # rows that are held as objects, ten times as large as in a table
 
 
 def job_table(
@@ -35,14 +38,18 @@ def job_table(
     as in docs/results.md.
     """
     by_id = {record.job.id: record for record in schedule.records}
-    rows = [
+    ran = (
         _row(by_id[job.id], topology)
         | {"communication_cost": np.nan if cost_of_job is None else cost_of_job.get(job.id, 0.0)}
         for job in workload.jobs
-    ]
-    rows += [_dropped_row(job) for job in workload.dropped_jobs]
-    table = pd.DataFrame(rows, columns=list(JOB_COLUMNS))
-    return table.astype({name: kind for name, kind in JOB_COLUMNS.items() if kind != TEXT})
+    )
+    rows = chain(ran, map(_dropped_row, workload.dropped_jobs))
+    kinds = {name: kind for name, kind in JOB_COLUMNS.items() if kind != TEXT}
+    some, tables = list(islice(rows, _AT_ONCE)), list[pd.DataFrame]()
+    while some or not tables:
+        tables.append(pd.DataFrame(some, columns=list(JOB_COLUMNS)).astype(kinds))
+        some = list(islice(rows, _AT_ONCE))
+    return tables[0] if len(tables) == 1 else pd.concat(tables, ignore_index=True)
 
 
 def as_recorded(
