@@ -7,7 +7,6 @@ from coupling.pace.network import Left, NetworkPace, Placed
 from netsim.contention.exact.cosimulation import CoSimulation
 from netsim.routing.base import Routing
 from netsim.topology.base import Topology
-from scheduler.job import Job
 from scheduler.rates import FULL_PACE, Pace
 
 
@@ -103,13 +102,14 @@ class SimulatedPace(NetworkPace):
         ideal_s = rehearsal.alone_s if self._of_alone else placed.ideal_s
         self.entered[job.id] = replace(placed, ideal_s=ideal_s)
         self._note_talk(job, placed)
-        count, scale = self._shape(job, ideal_s)
+        count, scale = shaped(job.runtime_s, ideal_s, self._iterations)
         self._simulation.start(job.id, rehearsal, count, scale)
         factor = max(1.0, rehearsal.alone_s / ideal_s)
         self._placement_factor[job.id], self._began_s[job.id] = factor, now_s
         return Pace(1.0, factor)
 
-    def _shape(self, job: Job, ideal_s: float) -> tuple[int, float]:
-        """Return how many iterations a job makes, and how many of its own each of them is."""
-        count = max(1, min(self._iterations, round(job.runtime_s / ideal_s)))
-        return count, job.runtime_s / (count * ideal_s)
+
+def shaped(runtime_s: float, ideal_s: float, most: int) -> tuple[int, float]:
+    """Return how many iterations a job makes, and how many of its own each of them is."""
+    count = max(1, min(most, round(runtime_s / ideal_s)))
+    return count, runtime_s / (count * ideal_s)

@@ -1,0 +1,172 @@
+"""
+Strict first come, first served against SimGrid: starts, ends, and CPU time.
+
+Synthetic jobs with default communication on full fat-trees, on the lowest-numbered free nodes,
+shares per flow, at most 20 iterations a job. SimGrid 3.32 simulates the same jobs, which queue and
+nodes included are its own. SimGrid's time is that of its simulation loop; ours is that of the
+event loop, once kernels are loaded, and of the whole command `fabricsim run`. Needs g++ and
+SimGrid's C++ library (Debian: libsimgrid-dev); where they are absent it says so and exits 0. Exit
+status 1 if a job under `exact` starts or ends elsewhen than in SimGrid by more than 2e-5, or the
+event loop takes more than a third of SimGrid's time. With a number, only streams of at most so many
+jobs; nothing is written then.
+"""
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import numpy as np
+
+from benchmarks import asking
+from benchmarks.evidence import record
+from benchmarks.speed import cpu_s
+from coupling.experiments.assembly import assemble
+from coupling.experiments.engine import run
+from coupling.experiments.experiment import Experiment
+from coupling.pace.simulated import shaped
+from netsim.arrays import Floats
+from netsim.contention.exact.simulation import SLOWEST_DOES
+from netsim.partition import Partition
+from netsim.routing.dmodk import DModK
+from netsim.topology.fattree import FatTree
+from scheduler.job import Job
+from scheduler.traffic import PlacedTraffic, TrafficOf, rank_flows
+
+SOURCE = Path(__file__).with_suffix(".cpp")
+ROOT = Path(__file__).parents[1]
+STREAMS = ((60, 8, "exact"), (300, 16, "exact"), (1000, 16, "fast"))  # jobs, radix, model
+PRECISION, REQUIRED = 2e-5, 3
+TOML = """
+[topology]
+kind = "fat-tree"
+radix = {radix}
+bandwidth = "8 Gb/s"
+[workload]
+generator = "synth"
+mean_nodes = {mean}
+n_jobs = {jobs}
+[scheduler]
+queue = "fcfs"
+allocator = "first-free"
+[network]
+routing = "d-mod-k"
+model = "{model}"
+fairness = "per-flow"
+[run]
+self_check = false
+"""
+
+
+def built(folder: Path) -> Path | None:
+    """Compile the SimGrid side, or return None where that is impossible."""
+    compiler, program = shutil.which("g++"), folder / "fcfs"
+    if compiler is None:
+        return None
+    command = [compiler, "-O2", "-o", program, SOURCE, "-lsimgrid"]
+    done = subprocess.run(command, capture_output=True, check=False)  # noqa: S603 (our own source)
+    return program if done.returncode == 0 else None
+
+
+def described(job: Job, placed: PlacedTraffic | None) -> list[str]:
+    """Write a job for SimGrid."""
+    head = f"{job.submit_s!r} {job.n_nodes}"
+    if job.communication is None or placed is None:
+        return [f"{head} {job.runtime_s!r} 1 0"]
+    count, scale = shaped(job.runtime_s, placed.ideal_s, SLOWEST_DOES)
+    flows = rank_flows(job.communication.pattern, job.n_nodes)
+    nbytes = placed.traffic.nbytes * scale
+    first = np.flatnonzero(np.diff(flows.step, prepend=-1)).tolist()
+    lines = [f"{head} {float(placed.traffic.compute_s * scale)!r} {count} {len(first)}"]
+    for begin, end in zip(first, [*first[1:], flows.step.size], strict=True):
+        lines.append(str(end - begin))
+        rows = zip(
+            flows.src[begin:end].tolist(), flows.dst[begin:end].tolist(),
+            nbytes[begin:end].tolist(), strict=True,
+        )  # fmt: skip
+        lines += [f"{src} {dst} {size!r}" for src, dst, size in rows]
+    return lines
+
+
+def stream(experiment: Experiment) -> str:
+    """Return the machine and the jobs for SimGrid."""
+    parts = assemble(experiment)
+    tree, jobs = parts.topology, parts.workload.jobs
+    assert isinstance(tree, FatTree)
+    traffic = TrafficOf(tree, DModK(tree))
+    shape = [tree.levels, *tree.children, *tree.parents, *tree.parallel]
+    lines = [" ".join(map(str, [*shape, float(tree.capacity[0]), len(jobs)]))]
+    for job in jobs:  # bytes and compute time are the same on all nodes
+        nodes = Partition(np.arange(job.n_nodes), None)
+        lines += described(job, traffic(job.communication, nodes))
+    return "\n".join(lines)
+
+
+def simgrid(program: Path, text: str, *options: str) -> tuple[float, Floats, Floats]:
+    """Return SimGrid's CPU seconds, starts and ends."""
+    done = subprocess.run(  # noqa: S603 (the program compiled above)
+        [program, *options], input=text, capture_output=True, text=True, check=True
+    )
+    seconds, *times = map(float, done.stdout.split())
+    starts, ends = np.array(times).reshape(-1, 2).T
+    return seconds, starts, ends
+
+
+def ours(path: Path) -> tuple[float, float, Floats, Floats]:
+    """Return CPU seconds of the event loop and of the command, starts and ends."""
+    experiment = Experiment.read(path)
+    results = [run(experiment) for _ in range(3)]  # the first loads or compiles the kernels
+    jobs = results[-1].jobs.sort_values("id")
+    loop_s = min(result.cost["cpu_coupled_s"] for result in results[1:])
+    out = path.with_suffix(".out")
+    command_s = cpu_s(ROOT, ["run", str(path), "--out", str(out)])
+    return loop_s, command_s, jobs["start_s"].to_numpy(), jobs["end_s"].to_numpy()
+
+
+def apart(one: Floats, other: Floats) -> float:
+    """Return the greatest relative difference of times."""
+    return float(np.max(np.abs(one - other) / np.maximum(other, 1.0)))
+
+
+def main() -> int:
+    """Compare times and results."""
+    most = asking.count(__doc__, "JOBS", STREAMS[-1][0], least=STREAMS[0][0])
+    heads = ("jobs", "nodes", "model", "SimGrid (s)", "event loop (s)", "times faster")
+    heads += ("command (s)", "times faster", "starts and ends apart")
+    lines = [f"| {' | '.join(heads)} |", "| ---: | ---: | --- |" + " ---: |" * 6]
+    good = True
+    with TemporaryDirectory(prefix="fabricsim-fcfs-") as name:
+        folder = Path(name)
+        program = built(folder)
+        if program is None:
+            print("skipped: needs g++ and SimGrid's C++ library (Debian: libsimgrid-dev)")
+            return 0
+        for n_jobs, radix, model in STREAMS:
+            if n_jobs > most:
+                continue
+            path = folder / f"{n_jobs}-{model}.toml"
+            path.write_text(TOML.format(radix=radix, mean=radix, jobs=n_jobs, model=model))
+            loop_s, command_s, starts, ends = ours(path)
+            theirs_s, *theirs = simgrid(program, stream(Experiment.read(path)))
+            far = max(apart(starts, theirs[0]), apart(ends, theirs[1]))
+            good &= (far <= PRECISION or model != "exact") and REQUIRED * loop_s <= theirs_s
+            lines.append(
+                f"| {n_jobs} | {radix**3 // 4} | {model} | {theirs_s:.2f} | {loop_s:.3f} | "
+                f"{theirs_s / loop_s:.0f} | {command_s:.2f} | {theirs_s / command_s:.1f} | "
+                f"{far:.1e} |"
+            )
+            print(lines[-1], flush=True)
+    if most >= STREAMS[-1][0]:
+        about = (
+            "Synthetic jobs in strict order on the lowest-numbered free nodes of full fat-trees, "
+            "default communication, at most 20 iterations a job, shares per flow. The event loop "
+            "with its ledgers, kernels loaded; the command with start, tables and report."
+        )
+        command = "python -m benchmarks.simgrid_fcfs"
+        record("Strict order against SimGrid", command, [about, "", *lines])
+    return int(not good)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
