@@ -6,7 +6,9 @@
 // job in line starts on the lowest-numbered free nodes as soon as there are enough; an iteration
 // computes, then makes its steps, each of which ends with its last flow. Writes the CPU seconds of
 // the simulation, without building the platform, and begin and end of each job. The options make
-// rates plain max-min; more of them may stand on the command line.
+// rates plain max-min; more of them may stand on the command line. SimGrid cuts what it sends to
+// whole bytes, so sizes and bandwidths are told in parts of a byte (by default 2^20; UNITS on the
+// command line, of which 1 leaves bytes as they are).
 
 #include <cstdio>
 #include <ctime>
@@ -32,6 +34,7 @@ struct Job {
   std::vector<unsigned> nodes;
 };
 
+static double units = 1048576.0;
 static std::vector<sg4::Host*> hosts;
 static std::set<unsigned> free_nodes;
 static std::deque<Job*> line;
@@ -45,7 +48,8 @@ static void run(Job* job)
     for (const auto& step : job->steps) {
       std::vector<sg4::CommPtr> open;
       for (const Flow& flow : step)
-        open.push_back(sg4::Comm::sendto_async(hosts[job->nodes[flow.from]], hosts[job->nodes[flow.to]], flow.bytes));
+        open.push_back(sg4::Comm::sendto_async(hosts[job->nodes[flow.from]], hosts[job->nodes[flow.to]],
+                                                static_cast<uint64_t>(flow.bytes * units)));
       for (const auto& comm : open)
         comm->wait();
     }
@@ -76,6 +80,8 @@ int main(int argc, char* argv[])
                              "network/bandwidth-factor:1", "network/latency-factor:1", "network/weight-S:0"})
     engine.set_config(option);
 
+  if (argc > 1)
+    units = std::stod(argv[1]);
   unsigned levels;
   std::cin >> levels;
   std::vector<unsigned> m(levels), w(levels), p(levels);
@@ -102,7 +108,7 @@ int main(int argc, char* argv[])
     hosts.push_back(zone->create_host("n" + std::to_string(id), 1e9));
     return std::make_pair(hosts.back()->get_netpoint(), static_cast<simgrid::kernel::routing::NetPoint*>(nullptr));
   };
-  auto* tree = sg4::create_fatTree_zone("tree", nullptr, {levels, m, w, p}, {add_host, {}, {}}, bandwidth, 0.0,
+  auto* tree = sg4::create_fatTree_zone("tree", nullptr, {levels, m, w, p}, {add_host, {}, {}}, bandwidth * units, 0.0,
                                         sg4::Link::SharingPolicy::SPLITDUPLEX);
   tree->seal();
 
