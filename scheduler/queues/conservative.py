@@ -50,6 +50,7 @@ class Conservative:
 
     def select(self, machine: Machine) -> None:
         """Start the jobs whose time has come."""
+        self._plan.begin()
         if machine.disturbances != self._disturbances:
             self._disturbances = machine.disturbances
             self._drop_impossible(machine)
@@ -90,6 +91,8 @@ class Conservative:
             booking = self._plan.bookings[job.id]
             if booking.start_s <= machine.now_s:
                 machine.start(booking.placement)
+                if booking.start_s < machine.now_s:  # it will end later than booked
+                    self._plan.begin()
                 del self._plan.bookings[job.id]
                 self._line.remove(job)
                 started = True

@@ -53,6 +53,7 @@ class Plan:
         self.bookings: dict[int, Booking] = {}
         self._held: dict[int, tuple[Allocation, Footprint]] = {}  # by job id, running or booked
         self._refusals = Refusals()
+        self._latest: FreeNodes | None = None  # as all bookings of this instant leave it
         self._looked_at = 0  # steps of windows for bookings, so far
 
     def earliest(
@@ -113,6 +114,10 @@ class Plan:
         self._held[job.id] = placement, taken
         return Booking(placement, time_s, until_s, taken)
 
+    def begin(self) -> None:
+        """Begin an instant: jobs may have ended, or been given other ends."""
+        self._latest = None
+
     def beside(self, job: Job, base: Cluster, from_s: float, until_s: float) -> Cluster:
         """Return a machine without what other bookings hold at some time in between."""
         taken = Footprint()
@@ -126,6 +131,7 @@ class Plan:
     def compress(self, jobs: Sequence[Job], machine: Machine) -> None:
         """Move bookings forward until none can be moved with all others where they are."""
         free, count = self.free_nodes(machine), len(jobs)
+        self._latest = free if machine.allocator.monotone_in_free else None
         self._refusals.keep(self.bookings, machine.now_s)
         self._looked_at += count * len(free.times)
         compiled = None
@@ -177,7 +183,8 @@ class Plan:
 
         `jobs`: waiting jobs without a booking, in order.
         """
-        free = self.free_nodes(machine)
+        free = self._latest if place is None and machine.limit is None else None
+        free = free or self.free_nodes(machine)
         for job in jobs:
             if machine.limit is not None:
                 machine.consider(job)

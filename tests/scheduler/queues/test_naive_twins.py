@@ -67,7 +67,7 @@ def test_easy_starts_jobs_when_and_where_the_naive_one_does(allocator, jobs):
     assert found == schedule(jobs, NaiveEasy(), allocator, TREE)
 
 
-@pytest.mark.parametrize("allocator", ["jigsaw", "laas", "ta", "first-free", "lc+s"])
+@pytest.mark.parametrize("allocator", ["jigsaw", "laas", "ta", "first-free", "contiguous"])
 @settings(deadline=None, max_examples=15)
 @given(jobs=workloads())
 def test_conservative_starts_jobs_when_and_where_the_naive_one_does(allocator, jobs):
