@@ -1,18 +1,23 @@
 """The ledgers hold to the last bit what a slow twin finds, however their tables grow."""
 
+from collections import Counter
+
 import numpy as np
 import pytest
 from naive.ledger import Book
 
 from coupling.errors import CouplingError
 from coupling.experiments.assembly import assemble
+from coupling.experiments.engine import run
 from coupling.experiments.setup import Setup
 from coupling.pace import accounts
 from coupling.pace.accounts import Accounts
 from coupling.pace.ledgers import NetworkLedger
 from netsim.contention.blame import Culprits, no_culprits
+from netsim.contention.events.fast import Fast
 from scheduler.cluster import Cluster
-from scheduler.simulator import simulate
+from scheduler.simulator import _Simulation, simulate
+from scheduler.traffic import TrafficOf
 
 CROWDED = {"generator": "synth", "mean_nodes": 3, "n_jobs": 400, "seed": 2}
 
@@ -104,3 +109,27 @@ def test_a_culprit_that_is_told_twice_counts_twice(opened):
 def test_culprits_of_a_job_that_was_not_asked_for_are_refused(opened):
     with pytest.raises(CouplingError, match="rows of the jobs asked for, got one of job 5"):
         opened.blame([1], culprits((5, 7, 0, 1.0)))
+
+
+def test_a_job_is_routed_once_and_culprits_are_asked_for_once_an_event(experiment, monkeypatch):
+    """Work that grows by itself shows here without a clock."""
+    counts = Counter()
+
+    def counted(kind, name):
+        inner = getattr(kind, name)
+
+        def call(*arguments):
+            counts[name] += 1
+            return inner(*arguments)
+
+        monkeypatch.setattr(kind, name, call)
+
+    for kind, name in ((TrafficOf, "_routed"), (Fast, "start"), (Fast, "culprits")):
+        counted(kind, name)
+    counted(_Simulation, "_end_jobs")  # once an instant
+
+    result = run(experiment(workload=CROWDED, self_check=False))
+
+    talking = int((result.jobs["comm_fraction"] * (result.jobs["n_nodes"] > 1) > 0).sum())
+    assert counts["_routed"] == counts["start"] == talking
+    assert counts["culprits"] <= counts["_end_jobs"]
