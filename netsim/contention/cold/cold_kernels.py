@@ -12,7 +12,7 @@ import numpy as np
 from numba import boolean, float64, from_dtype, int64, njit
 
 from netsim.arrays import Floats, Ints, Table
-from netsim.contention.cold.loop_kernels import count_of, put, total
+from netsim.contention.cold.loop_kernels import count_of, total
 from netsim.contention.columns import ENTRY, STEP
 from netsim.contention.link_kernels import link_time, stays_within
 from netsim.contention.window_kernels import late_wait, presence, window_lag, window_time
@@ -195,7 +195,7 @@ def time_link(
 
 
 @njit(cache=True, error_model="numpy")
-def _time_steps(
+def time_steps(
     state: State, shared: Shared, entries: Table, steps: Table, crowd: Crowd, linger: bool
 ) -> None:
     """Find how long each step takes among what is on its channels."""
@@ -349,52 +349,7 @@ def solve_cold(
             best, since, sink = change, 0, 0.5 * sink
         slow_down(state, steps, first_step, period_s)
         crowd = gather(state, shared, entries, first_step, period_s, cells, linger)
-        _time_steps(state, shared, entries, steps, crowd, linger)
+        time_steps(state, shared, entries, steps, crowd, linger)
         change = _move(state, shared, entries, first_step, period_s, sink)
     slow_down(state, steps, first_step, period_s)
     return state.slow, state.held_s, state.duration_s, state.late_s, sweeps, change
-
-
-@njit(
-    (
-        _ENTRIES,
-        int64[::1],
-        int64[::1],
-        int64[::1],
-        _STEPS,
-        int64[::1],
-        float64[::1],
-        int64[:, ::1],
-        float64[::1],
-        float64[::1],
-    ),
-    cache=True,
-    error_model="numpy",
-)
-def read_states(
-    entries: Table,
-    pair: Ints,
-    channel_of: Ints,
-    first_entry: Ints,
-    steps: Table,
-    first_step: Ints,
-    period_s: Floats,
-    cells: Ints,
-    duration_s: Floats,
-    late_s: Floats,
-) -> tuple[Floats, Floats]:
-    """
-    Return slowdowns and `held_s` if steps and links take given times when neighbours look at them.
-
-    One sweep with other cells than those with which `solve_cold` found `duration_s` and `late_s`.
-    """
-    shared, linger = shared_of(pair, channel_of, first_entry), bool(np.bool_(True))
-    state = start_at(entries, steps, period_s.size, 1.0)
-    put(duration_s, state.duration_s)
-    put(late_s, state.late_s)
-    slow_down(state, steps, first_step, period_s)
-    crowd = gather(state, shared, entries, first_step, period_s, cells, linger)
-    _time_steps(state, shared, entries, steps, crowd, linger)
-    put(state.fresh_s, state.duration_s)
-    slow_down(state, steps, first_step, period_s)
-    return state.slow, state.held_s

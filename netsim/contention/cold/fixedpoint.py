@@ -73,7 +73,7 @@ def cold_phased(
     averaged = cold_fast(jobs, tolerance=tolerance, start=start)
     if not isinstance(averaged.state, ColdState):
         return averaged
-    kernels = load_kernels("netsim.contention.cold.cold_kernels", "contention kernels", 4)
+    kernels = load_kernels("netsim.contention.cold.read_kernels", "contention kernels", 1)
     state = replace(averaged.state, cells=_cells(jobs, SAMPLES, seed))
     slow, held_s = kernels.read_states(
         *state.laid.tables, state.cells, state.duration_s, state.late_s
