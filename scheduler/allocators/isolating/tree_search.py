@@ -274,10 +274,12 @@ def no_room_beside(
     Say whether a job can be seen, without a search, to find no place beside another one.
 
     `other`: a placement that is free. Result: True when no pod alone has had a place, and the other
-    leaves fewer whole leaves than wanted; False says nothing.
+    leaves fewer whole leaves than wanted; False says nothing, as always where cables are lost or
+    double, and a leaf may be whole with some of its up-ports.
     """
     sets, pods = whole_leaf_indices(tree), views.of(cluster)
-    if not sets[0].plain or any(view.refused > size for view in pods.views):
+    intact = len(sets) == 1 and sets[0].plain
+    if not intact or any(view.refused > size for view in pods.views):
         return False
     per_pod, left = cluster.leaves_per_pod, pods.whole - size // len(sets[0].ports)
     if left >= len(other.leaves):

@@ -1,10 +1,13 @@
 """Queues that remember what they have found start jobs when and where naive ones do."""
 
+import random
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from netsim.topology.fattree import fat_tree_of_radix
+from netsim.topology.outage import fail
 from scheduler.allocators import make_allocator
 from scheduler.cluster import Cluster
 from scheduler.job import Job
@@ -65,6 +68,26 @@ def test_easy_starts_jobs_when_and_where_the_naive_one_does(allocator, jobs):
     found = schedule(jobs, make_policy("easy", {}), allocator, TREE)
 
     assert found == schedule(jobs, NaiveEasy(), allocator, TREE)
+
+
+@pytest.mark.parametrize("queue", ["easy", "conservative"])
+@pytest.mark.parametrize("allocator", ["jigsaw", "laas"])
+def test_queues_start_jobs_where_naive_ones_do_on_trees_that_lost_cables(queue, allocator):
+    """There a leaf may be whole with some of its up-ports only."""
+    naive = {"easy": NaiveEasy, "conservative": NaiveConservative}[queue]
+    for seed in range(14, 22):
+        rng = random.Random(seed)  # noqa: S311 (jobs of a test, not secrets)
+        tree = fat_tree_of_radix(rng.choice([6, 8]), "1 B/s")
+        lost = rng.sample(range(2 * tree.n_nodes, tree.n_links), rng.randint(1, 3))
+        damaged = fail(tree, lost, [])
+        jobs = []
+        for number in range(40 if queue == "easy" else 25):
+            size = rng.randint(1, rng.choice([tree.n_nodes // 2, 8]))
+            run_s = float(rng.randint(1, 40))
+            jobs.append(Job(number, 0.0, size, run_s, run_s * rng.choice([1, 1, 2, 5])))
+        found = schedule(jobs, make_policy(queue, {}), allocator, damaged)
+
+        assert found == schedule(jobs, naive(), allocator, damaged), (seed, lost)
 
 
 @pytest.mark.parametrize("allocator", ["jigsaw", "laas", "ta", "first-free", "contiguous"])
