@@ -5,10 +5,16 @@ from pathlib import Path
 
 import pytest
 from chromium import NO_BROWSER
+from hypothesis import settings
 
 SHARED = Path(__file__).parents[2] / "shared"
 REQUIRED = "FABRICSIM_REFERENCE_DATA"  # of the environment: what is absent is a failure
 ABSENT = "reference data is not present beside the repository"
+STEADY = "FABRICSIM_STEADY_DRAWS"  # of the environment: Hypothesis draws the same each time
+
+if os.environ.get(STEADY):
+    settings.register_profile("steady", derandomize=True)
+    settings.load_profile("steady")
 
 
 @pytest.fixture(scope="session")

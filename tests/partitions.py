@@ -54,7 +54,7 @@ def subset(rng, items, count, core=()):
 def place(tree, rng, shape):
     """Choose pods, leaves, nodes, S, S^r, S_i^* and S_i^*r at random; return the partition."""
     pods = rng.permutation(tree.n_pods)
-    s = subset(rng, range(tree.ports[1]), shape.per_leaf)
+    s = subset(rng, range(tree.ports[1]), min(shape.per_leaf, tree.ports[1]))  # one leaf needs none
     s_rest = subset(rng, s, shape.rest_nodes)
     plan = [(int(pods[0]), shape.leaves, shape.rest_nodes)]
     if shape.many_pods:

@@ -23,7 +23,8 @@ class Allocator(Protocol):
         If it finds no placement for n nodes now, it finds none for more, whatever the job.
         Queue policies save tries by it.
     monotone_in_free : bool
-        Freeing nodes or links never turns a placement into a refusal.
+        Freeing nodes or links never turns a placement into a refusal. Queue policies remember
+        refusals by it.
     fits_by_count : bool
         It refuses a job only where fewer nodes are free than the job wants: queue policies
         count then instead of asking, unless parts of the machine are not joined. May be left out

@@ -15,6 +15,7 @@ from scheduler.cluster import Cluster
 from scheduler.job import Job
 from scheduler.queues import make_policy
 from scheduler.queues.easy import Easy
+from scheduler.queues.guards import HeadStillFits
 from scheduler.reasons import NOBODY, Told, Verdict
 from scheduler.simulator import simulate
 
@@ -187,6 +188,14 @@ class EveryTime:
         return self.machine.try_to_place(job)
 
 
+class Forgetful(HeadStillFits):
+    """Rule R2 that asks each time: `OneFree` answers by who asks, not by the machine alone."""
+
+    def place(self, job, attempts):
+        self._too_much.clear()
+        return super().place(job, attempts)
+
+
 class Examined(Easy):
     """EASY that is asked at every instant what it would do, were one job free of isolation."""
 
@@ -210,7 +219,10 @@ class Examined(Easy):
             policy, other = deepcopy(state)
             other.allocator = OneFree(other.allocator, waiting.id)
             policy._watch = None  # it knows what the other allocator refused
-            with patch("scheduler.queues.easy.Attempts", EveryTime):
+            with (
+                patch("scheduler.queues.easy.Attempts", EveryTime),
+                patch.dict("scheduler.queues.easy.RULES", R2=Forgetful),
+            ):
                 policy.select(other)
             starts = waiting.id in other.cluster.running
             behind = own.of[head.id].reason if verdict.holder == head.id else ""
