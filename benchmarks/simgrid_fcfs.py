@@ -162,7 +162,7 @@ def whole_bytes(program: Path, folder: Path) -> list[str]:
         "200 jobs on a tapered tree of 128 nodes under `exact`, greatest relative difference of a "
         "start or end. SimGrid sends whole bytes: it cuts the rest off, some 1e-10 of a message, "
         "and a stream makes more of it from job to job, as it does of rounding. Its precisions "
-        "(`surf/precision`, `maxmin/precision`) change nothing."
+        "(`surf/precision`, `maxmin/precision`) do not decide it."
     )
     return [about, "", *lines]
 

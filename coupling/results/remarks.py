@@ -6,7 +6,7 @@ from typing import Any
 import pandas as pd
 
 from coupling.results.result import Result
-from netsim.accuracy import Setting, accuracy_details, accuracy_sentence, known_accuracy
+from netsim.accuracy import Setting, accuracy_details, accuracy_sentence, compared, known_accuracy
 
 REMARKS = {
     "latency_bound": "jobs run as if they did not communicate: the latency of their messages alone "
@@ -52,7 +52,10 @@ def accuracy_of(result: Result) -> dict[str, Any] | None:
     what network they were computed on.
     """
     known = result.summary.get("network")
-    return None if known is None else known_accuracy(Setting.from_dict(known))
+    if known is None:
+        return None
+    setting = Setting.from_dict(known)
+    return known_accuracy(setting) | {"accuracy": _accuracy(setting, details=False)}
 
 
 def accuracy_lines(results: Sequence[Result], *, details: bool = False) -> list[str]:
@@ -74,6 +77,11 @@ def accuracy_lines(results: Sequence[Result], *, details: bool = False) -> list[
 def _accuracy(setting: Setting, *, details: bool) -> str:
     """Return what is known of the error of a setting, in one sentence or more."""
     sentence = accuracy_sentence(setting)
+    if setting.model == "exact" and compared(setting):
+        sentence += (
+            " Compared were states of a machine, as estimate simulates them; runs, whose jobs are "
+            "simulated from start to end, were not."
+        )
     return f"{sentence} {accuracy_details(setting)}".rstrip() if details else sentence
 
 
