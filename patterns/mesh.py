@@ -4,13 +4,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from patterns.base import Step
+from patterns.base import Floats, Ints, Step
 from patterns.grid import DEFAULT_DIMS, coordinates, near_cubic
 from patterns.messages import message_step, seeded
 from patterns.options import DEFAULT_NBYTES, integer, settle, size
 from patterns.template import Template
 
 _SIZE_FACTORS = (0.25, 0.5, 1.0, 2.0)
+_FEW = 128  # points of which all distances take a millisecond
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,15 +54,13 @@ class UnstructuredMesh(Template):
 
     def _steps(self, n_ranks: int) -> list[Step]:
         """Return the steps."""
-        from scipy.spatial import cKDTree  # noqa: PLC0415 (takes longer than most patterns)
-
         if n_ranks == 1:
             return []
         random = seeded(self.seed, n_ranks)
         grid = near_cubic(n_ranks, DEFAULT_DIMS)
         points = ((coordinates(grid) + random.random((3, n_ranks))).T) / np.array(grid)
         nearest = min(self.neighbors, n_ranks - 1) + 1  # the point itself is the nearest
-        near = cKDTree(points).query(points, k=nearest)[1].astype(np.int64)
+        near = _nearest(points, nearest)
         here = np.repeat(np.arange(n_ranks), nearest)
         low, high = np.minimum(here, near.ravel()), np.maximum(here, near.ravel())
         pairs = np.unique(low[low < high] * n_ranks + high[low < high])
@@ -70,3 +69,18 @@ class UnstructuredMesh(Template):
         src, dst, size = np.r_[a, b], np.r_[b, a], np.r_[nbytes, nbytes]
         order = np.lexsort((dst, src))
         return [message_step(src[order], dst[order], size[order])]
+
+
+def _nearest(points: Floats, n_nearest: int) -> Ints:
+    """
+    Return the nearest of each of some points, itself among them, in any order.
+
+    `points` (n, 3). Result (n, n_nearest). To load a tree of SciPy's takes a third of a second,
+    which is more than a short run needs for all the rest.
+    """
+    if len(points) > _FEW:
+        from scipy.spatial import cKDTree  # noqa: PLC0415 (slow to load)
+
+        return np.asarray(cKDTree(points).query(points, k=n_nearest)[1], dtype=np.int64)
+    gaps = points[:, None, :] - points
+    return np.argpartition((gaps * gaps).sum(axis=2), n_nearest - 1, axis=1)[:, :n_nearest]

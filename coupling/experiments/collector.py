@@ -4,7 +4,7 @@ import gc
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-_OBJECTS = 100_000  # that come to be between two looks; Python's own number is some hundred
+_OBJECTS = 500_000  # that come to be between two looks; Python's own number is some hundred
 
 
 @contextmanager

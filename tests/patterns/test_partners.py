@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from patterns import PatternError, make_pattern
+from patterns.grid import near_cubic
 
 
 def listed(spec, n):
@@ -87,6 +88,24 @@ def test_a_mesh_is_mutual_with_enough_neighbours(n, neighbors):
     assert set(sent.values()) <= {25.0, 50.0, 100.0, 200.0}
     assert degree.min() >= min(neighbors, n - 1)
     assert degree.mean() <= min(2 * neighbors, n - 1)
+
+
+@pytest.mark.parametrize("n", [5, 40, 128, 129, 343])
+def test_ranks_of_a_mesh_talk_to_the_nearest_points(n):
+    """Drawn again here, and every distance looked at."""
+    random = np.random.default_rng([3, n])
+    grid = near_cubic(n, 3)
+    cells = np.array(np.unravel_index(np.arange(n), grid, order="F")).T
+    points = (cells + random.random((3, n)).T) / np.array(grid)
+    far = np.sqrt(((points[:, None] - points[None]) ** 2).sum(axis=2))
+    pairs = set()
+    for rank in range(n):
+        order = [other for other in np.argsort(far[rank]).tolist() if other != rank]
+        pairs |= {pair for other in order[:4] for pair in ((rank, other), (other, rank))}
+
+    told = listed({"name": "unstructured-mesh", "neighbors": 4, "seed": 3}, n)
+
+    assert {(src, dst) for src, dst, _ in told} == pairs
 
 
 def test_a_mesh_draws_all_four_sizes_as_often():

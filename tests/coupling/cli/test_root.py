@@ -319,6 +319,19 @@ def test_help_answers_without_loading_numpy():
     assert "run" in done.stdout
 
 
+def test_the_end_of_a_command_looks_through_nothing_for_garbage():
+    """A fifth of a second, after everything has been said."""
+    code = (
+        "import atexit, gc, sys\nsys.argv = ['fabricsim', '--help']\n"
+        "atexit.register(lambda: print('left', sum(map(len, map(gc.get_objects, range(3))))))\n"
+        "from coupling.cli.root import main\nmain()\n"
+    )
+
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)  # noqa: S603
+
+    assert int(done.stdout.rpartition("left ")[2]) < 2000
+
+
 def test_an_estimate_answers_without_loading_pandas():
     """A quarter of a second, for tables that it does not have."""
     code = (
