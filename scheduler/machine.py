@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from math import inf
 
 from scheduler.allocation import Allocation
 from scheduler.allocators.base import Allocator, fits_by_count
@@ -37,6 +38,10 @@ class Machine:
     disturbances : int
         How often a job ended at another time than expected, was given a new expected end, or
         holds other nodes than before; a reservation made at another count is out of date.
+    gained_until_s, changed_until_s : float
+        The latest time until which a job that ended early was expected to run, and the latest
+        expected end that was put off or has come sooner, before or after; whoever makes a
+        reservation resets both.
     limit : SwitchLimit or None
         Refuses placements over too many leaf switches for a while.
     wake_s : float
@@ -55,8 +60,10 @@ class Machine:
     expected_end_s: dict[int, float] = field(default_factory=dict)
     started: list[Allocation] = field(default_factory=list)
     disturbances: int = 0
+    gained_until_s: float = -inf
+    changed_until_s: float = -inf
     limit: SwitchLimit | None = None
-    wake_s: float = float("inf")
+    wake_s: float = inf
     why: str = NODES
     told: Told | None = None
 
@@ -156,13 +163,18 @@ class Machine:
 
     def end(self, job_id: int) -> Allocation:
         """Take an ended job off the machine."""
-        if self.expected_end_s.pop(job_id) != self.now_s:
+        expected_s = self.expected_end_s.pop(job_id)
+        if expected_s != self.now_s:
             self.disturbances += 1
+            self.gained_until_s = max(self.gained_until_s, expected_s)
+            self.changed_until_s = max(self.changed_until_s, expected_s)
         return self.cluster.release(job_id)
 
     def postpone_overdue(self) -> None:
         """Expect jobs that have outlived their estimate to end 60 s from now."""
-        for job_id, end_s in self.expected_end_s.items():
-            if end_s <= self.now_s:
-                self.expected_end_s[job_id] = self.now_s + OVERDUE_STEP_S
+        now_s, expected_end_s = self.now_s, self.expected_end_s
+        for job_id, end_s in expected_end_s.items():
+            if end_s <= now_s:
+                expected_end_s[job_id] = later_s = now_s + OVERDUE_STEP_S
+                self.changed_until_s = max(self.changed_until_s, later_s)
                 self.disturbances += 1

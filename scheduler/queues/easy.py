@@ -1,9 +1,11 @@
 """EASY backfilling with a lookahead window; the head's reservation asks the allocator itself."""
 
+from math import inf
 from typing import ClassVar
 
 from fabricsim.checking import choice, whole
 from scheduler.allocation import Allocation
+from scheduler.allocators.base import exhaustive
 from scheduler.errors import PolicyError
 from scheduler.job import Job
 from scheduler.machine import Machine
@@ -90,10 +92,10 @@ class Easy:
         """Return what the head has reserved, if that is now and free."""
         if self._kept is None or self._kept[0] != head.id:
             return None
-        reserved = self._kept[2]
-        if reserved.placement is None or reserved.time_s > machine.now_s:
+        place, time_s = self._kept[2].place, self._kept[2].time_s
+        if place is None or time_s > machine.now_s:
             return None
-        return reserved.placement if machine.cluster.fits(reserved.placement) else None
+        return place.placement if machine.cluster.fits(place.placement) else None
 
     def _backfill(self, head: Job, machine: Machine) -> None:
         """Start jobs behind the head that do not delay it."""
@@ -136,21 +138,59 @@ class Easy:
         reservation = self._reservation(head, machine)
         if self._watch is not None and self._watch[0] is reservation and self._rule != FIXED:
             return self._watch[1]
-        time_s, placement = reservation.time_s, reservation.placement
-        if placement is None:
+        time_s, place = reservation.time_s, reservation.place
+        if place is None:
             guard: Guard = NodesAreCounted(head, machine, time_s)
         else:
-            guard = RULES[self._rule](head, machine, time_s, placement)
+            guard = RULES[self._rule](head, machine, time_s, place)
         self._watch = reservation, guard
         return guard
 
     def _reservation(self, head: Job, machine: Machine) -> Reservation:
         """Return the head's reservation; it moves only when an end was not as expected."""
-        key = (head.id, machine.disturbances)
-        kept = self._kept
-        if kept is None or kept[:2] != key or kept[2].time_s <= machine.now_s:
-            kept = self._kept = (*key, reserve(head, machine, placed=self._rule == FIXED))
-        return kept[2]
+        refused_s = -inf
+        if self._kept is not None and self._kept[0] == head.id:
+            disturbances, kept = self._kept[1:]
+            if kept.time_s > machine.now_s:
+                if disturbances == machine.disturbances:
+                    return kept
+                if self._stands(kept, machine):
+                    return self._keep(head, machine, kept)
+            if _still_refused(kept, machine):
+                refused_s = kept.refused_s
+        found = reserve(head, machine, placed=self._rule == FIXED, refused_s=refused_s)
+        return self._keep(head, machine, found)
+
+    def _keep(self, head: Job, machine: Machine, reservation: Reservation) -> Reservation:
+        """Remember a reservation that holds for what is expected now."""
+        self._kept = head.id, machine.disturbances, reservation
+        machine.gained_until_s = machine.changed_until_s = -inf
+        return reservation
+
+    def _stands(self, reservation: Reservation, machine: Machine) -> bool:
+        """
+        Say whether a reservation is as it would be if it were made anew.
+
+        All that has changed is over before its time, so the same is free then, and until then the
+        head is refused as it was. Only an exhaustive allocator need not be asked again.
+        """
+        return (
+            self._rule != FIXED
+            and machine.changed_until_s < reservation.time_s
+            and exhaustive(machine.allocator) is not None
+            and _still_refused(reservation, machine)
+        )
+
+
+def _still_refused(reservation: Reservation, machine: Machine) -> bool:
+    """
+    Say whether a job still finds no place until then, given that it found none before.
+
+    Jobs that start or end later only take from what it would find; one that ends early adds to it,
+    until it was expected to end.
+    """
+    known = machine.limit is None and machine.allocator.monotone_in_free
+    return known and machine.gained_until_s <= reservation.refused_s
 
 
 class _Teller:

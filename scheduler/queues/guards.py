@@ -10,7 +10,7 @@ from scheduler.cluster import Cluster
 from scheduler.job import Job
 from scheduler.machine import Machine
 from scheduler.queues.attempts import Attempts
-from scheduler.queues.reservation import expected_cluster, expected_free
+from scheduler.queues.reservation import Place, expected_free
 from scheduler.reasons import RESERVATION, STRICTER
 
 FIXED = "R3"
@@ -85,17 +85,15 @@ class HeadStillFits:
         The machine now.
     time_s : float
         The reserved time of the head.
-    placement : Allocation
-        Where it will go then.
+    reserved : Place
+        Where it will go then; the machine of it becomes this guard's.
     """
 
-    def __init__(self, head: Job, machine: Machine, time_s: float, placement: Allocation) -> None:
-        del placement
+    def __init__(self, head: Job, machine: Machine, time_s: float, reserved: Place) -> None:
         self.time_s = time_s
         self._head = head
         self._machine = machine
-        self._shadow: Cluster | None = None  # the machine at the reserved time
-        self._free: int | None = None  # nodes of it; jobs that end by then change nothing
+        self._shadow = reserved.cluster  # jobs that end by then change nothing in it
         self._too_much: set[object] = set()  # placements that leave no place for the head
         # an exhaustive allocator is asked less; a limit of switches may refuse what it finds
         self._sure = exhaustive(machine.allocator) if machine.limit is None else None
@@ -105,8 +103,6 @@ class HeadStillFits:
 
     def place(self, job: Job, attempts: Attempts) -> Allocation | None:
         """Place a job if the head fits beside it."""
-        if self._shadow is None:
-            self._shadow = expected_cluster(self._machine, self.time_s)
         shadow = self._shadow
         if shadow.n_free < self._head.n_nodes + job.n_nodes:
             self._machine.why = RESERVATION
@@ -154,11 +150,7 @@ class HeadStillFits:
 
     def leaves_room(self, job: Job) -> bool:
         """Count the nodes free at the reserved time."""
-        if self._shadow is not None:
-            self._free = self._shadow.n_free
-        elif self._free is None:
-            self._free = expected_free(self._machine, self.time_s)
-        return self._free >= self._head.n_nodes + job.n_nodes
+        return self._shadow.n_free >= self._head.n_nodes + job.n_nodes
 
     def note(self, placement: Allocation, *, long: bool) -> None:
         """Do nothing: the shadow knows of long jobs already, and short ones are not in it."""
@@ -176,15 +168,15 @@ class HeadIsFixed:
         The machine now.
     time_s : float
         The reserved time of the head.
-    placement : Allocation
+    reserved : Place
         Where it will go then.
     """
 
-    def __init__(self, head: Job, machine: Machine, time_s: float, placement: Allocation) -> None:
+    def __init__(self, head: Job, machine: Machine, time_s: float, reserved: Place) -> None:
         del head
         self.time_s = time_s
         self._machine = machine
-        self._fixed = machine.cluster.footprint(placement)
+        self._fixed = machine.cluster.footprint(reserved.placement)
         self._rest: Cluster | None = None  # the machine without what the head will get
 
     def place(self, job: Job, attempts: Attempts) -> Allocation | None:
@@ -256,7 +248,7 @@ class NodesAreCounted:
         return expected_free(self._machine, self.time_s) - self._head.n_nodes
 
 
-RULES: dict[str, Callable[[Job, Machine, float, Allocation], Guard]] = {
+RULES: dict[str, Callable[[Job, Machine, float, Place], Guard]] = {
     "R2": HeadStillFits,
     FIXED: HeadIsFixed,
 }

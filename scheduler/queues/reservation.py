@@ -2,12 +2,30 @@
 
 import heapq
 from dataclasses import dataclass
+from math import inf
+from typing import NamedTuple
 
 from scheduler.allocation import Allocation
 from scheduler.cluster import Cluster
 from scheduler.errors import PolicyError
 from scheduler.job import Job
 from scheduler.machine import Machine
+
+
+class Place(NamedTuple):
+    """
+    A place that an allocator found for a later time.
+
+    Parameters
+    ----------
+    placement : Allocation
+        Nodes and links.
+    cluster : Cluster
+        The machine then; a copy, for whoever wants to keep it up to date.
+    """
+
+    placement: Allocation
+    cluster: Cluster
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -19,12 +37,15 @@ class Reservation:
     ----------
     time_s : float
         The first expected end after which the allocator can place the head.
-    placement : Allocation or None
+    place : Place or None
         Where it would go then; None where nodes were counted and nobody asked.
+    refused_s : float
+        The last expected end before, after which the allocator could not place it.
     """
 
     time_s: float
-    placement: Allocation | None
+    place: Place | None = None
+    refused_s: float = -inf
 
 
 def expected_cluster(machine: Machine, time_s: float) -> Cluster:
@@ -73,33 +94,38 @@ def enough_nodes_s(job: Job, machine: Machine) -> float:
     return time_s
 
 
-def reserve(job: Job, machine: Machine, *, placed: bool = True) -> Reservation:
+def reserve(
+    job: Job, machine: Machine, *, placed: bool = True, refused_s: float = -inf
+) -> Reservation:
     """
     Return the first time at which the allocator is expected to be able to place a job.
 
     `placed`: whether the place is wanted; where it is not, nodes are counted if that is enough.
-    Result: time and place. A job that wants few switches is expected to lose patience when its time
-    for that is over, or so long after the first time at which it fits otherwise.
+    `refused_s`: until then it is known to find no place. Result: time and place. A job that wants
+    few switches is expected to lose patience when its time for that is over, or so long after the
+    first time at which it fits otherwise.
     """
     if machine.fits_by_count and not placed:
-        return Reservation(enough_nodes_s(job, machine), None)
+        return Reservation(enough_nodes_s(job, machine))
     cluster, limit = machine.cluster.copy(), machine.limit
     agenda = departures(machine)
     patient_until_s = limit.patience_ends_s(job) if limit else machine.now_s
-    if machine.now_s < patient_until_s < float("inf"):
+    last_s = refused_s
+    if machine.now_s < patient_until_s < inf:
         heapq.heappush(agenda, (patient_until_s, []))
     while agenda:
         time_s, leaving = heapq.heappop(agenda)
         for job_id in leaving:
             cluster.release(job_id)
-        if cluster.n_free < job.n_nodes:
+        if time_s <= refused_s:
             continue
-        found = machine.ask(job, cluster)
+        found = machine.ask(job, cluster) if cluster.n_free >= job.n_nodes else None
         if found is None:
+            last_s = time_s
             continue
         if limit is None or time_s >= patient_until_s or limit.suits(found, cluster):
-            return Reservation(time_s, found)
-        if patient_until_s == float("inf"):
+            return Reservation(time_s, Place(found, cluster), last_s)
+        if patient_until_s == inf:
             patient_until_s = time_s + limit.wanted(job)[1]
             heapq.heappush(agenda, (patient_until_s, []))
     raise never_placed(job, machine)

@@ -251,7 +251,10 @@ def in_pod_or_over_pods(
     `leaf_links`: a job on one leaf takes up-ports, too. `round_up`: over pods it takes whole leaves
     only, so nodes idle. Result: None when there is no such place: the search is exhaustive.
     """
-    size, pods = job.n_nodes, views.of(cluster)
+    size = job.n_nodes
+    if _too_few(tree, size, cluster):
+        return None
+    pods = views.of(cluster)
     if size in pods.known:
         found = pods.known[size]
     else:
@@ -267,6 +270,22 @@ def in_pod_or_over_pods(
     return Allocation(job, cluster.geometry, rows, l2s, idle=idle)
 
 
+def _too_few(tree: FatTree, size: int, cluster: Cluster) -> bool:
+    """Say whether no pod has nodes enough, nor the machine whole leaves."""
+    if max(cluster.pod_free) >= size:
+        return False
+    width = tree.nodes_per_leaf
+    if not _is_intact(tree) or tree.parents[1] != width:
+        return not cluster.l2_up
+    return cluster.leaf_free.count((1 << width) - 1) < max(1, size // width)
+
+
+def _is_intact(tree: FatTree) -> bool:
+    """Say whether a leaf is whole with all its up-ports, or not at all."""
+    sets = whole_leaf_indices(tree)
+    return len(sets) == 1 and sets[0].plain
+
+
 def no_room_beside(
     views: PodViews, tree: FatTree, size: int, cluster: Cluster, other: Allocation
 ) -> bool:
@@ -277,11 +296,10 @@ def no_room_beside(
     leaves fewer whole leaves than wanted; False says nothing, as always where cables are lost or
     double, and a leaf may be whole with some of its up-ports.
     """
-    sets, pods = whole_leaf_indices(tree), views.of(cluster)
-    intact = len(sets) == 1 and sets[0].plain
-    if not intact or any(view.refused > size for view in pods.views):
+    pods = views.of(cluster)
+    if not _is_intact(tree) or any(view.refused > size for view in pods.views):
         return False
-    per_pod, left = cluster.leaves_per_pod, pods.whole - size // len(sets[0].ports)
+    per_pod, left = cluster.leaves_per_pod, pods.whole - size // tree.parents[1]
     if left >= len(other.leaves):
         return False
     whole = {view.pod: view.whole for view in pods.views}

@@ -70,6 +70,24 @@ def test_easy_starts_jobs_when_and_where_the_naive_one_does(allocator, jobs):
     assert found == schedule(jobs, NaiveEasy(), allocator, TREE)
 
 
+@pytest.mark.parametrize("allocator", ["jigsaw", "laas", "ta"])
+def test_easy_keeps_a_reservation_only_where_the_naive_one_would_make_the_same(allocator):
+    """Jobs end about when they should, or much sooner, or later."""
+    for seed in range(30):
+        rng = random.Random(seed)  # noqa: S311 (jobs of a test, not secrets)
+        tree = rng.choice([TREE, LARGER])
+        factors = rng.choice([[1, 0.99, 0.9], [1, 1.01], [0.5, 0.9, 1, 2, 5]])
+        longest = rng.choice([40, 200, 3000])
+        jobs = []
+        for number in range(35):
+            size = rng.randint(1, rng.choice([8, tree.n_nodes // 2, tree.n_nodes]))
+            run_s = float(rng.randint(1, longest))
+            jobs.append(Job(number, 0.0, size, run_s, run_s * rng.choice(factors)))
+        found = schedule(jobs, make_policy("easy", {}), allocator, tree)
+
+        assert found == schedule(jobs, NaiveEasy(), allocator, tree), seed
+
+
 @pytest.mark.parametrize("queue", ["easy", "conservative"])
 @pytest.mark.parametrize("allocator", ["jigsaw", "laas"])
 def test_queues_start_jobs_where_naive_ones_do_on_trees_that_lost_cables(queue, allocator):
