@@ -9,6 +9,8 @@ Bools = NDArray[np.bool_]
 Bits = NDArray[np.uint64]
 Table = NDArray[np.void]  # rows with named columns
 
+_INT, _UNSIGNED = np.dtype(np.int64), np.dtype(np.uint64)
+
 
 def numbers_below(name: str, values: object, below: int, error: type[ValueError]) -> Ints:
     """
@@ -16,14 +18,15 @@ def numbers_below(name: str, values: object, below: int, error: type[ValueError]
 
     Result (n,): the numbers.
     """
+    if type(values) is np.ndarray and values.dtype is _INT and values.ndim == 1 and values.size:
+        unsigned = values.view(_UNSIGNED)  # those below 0 are the greatest
+        if unsigned.item(unsigned.argmax()) < below:  # five times as fast as `max`
+            return values
     expected = f"{name}: expected a list of whole numbers 0..{below - 1}"
     try:
         array = np.asarray(values)
     except ValueError:  # lists of unequal lengths
         raise error(f"{expected}, got lists in each other.") from None
-    usual = array.dtype == np.int64 and array.ndim == 1 and array.size > 0
-    if usual and array.view(np.uint64).max() < below:  # unsigned, those below 0 are the greatest
-        return array
     if array.ndim != 1:
         raise error(f"{expected}, got an array of {array.ndim} dimensions.")
     if not array.size:

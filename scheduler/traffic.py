@@ -17,6 +17,7 @@ from patterns.base import Pattern
 from scheduler.job import Communication
 
 CACHED_PATTERNS = 2048  # (pattern, ranks) pairs kept; only placements differ between like jobs
+_LINKS = 64  # of a path, below which its latency is looked up
 _PAIR = 2  # fewer ranks have nobody to talk to
 
 
@@ -133,6 +134,7 @@ class TrafficOf:
         self._topology = topology
         self._routing = RankRouting(topology, routing)
         self._times = ConstantsOf(topology).times
+        self._latency_of = topology.path_latency_s(np.arange(_LINKS))
 
     def __call__(
         self, communication: Communication | None, partition: Partition
@@ -235,7 +237,14 @@ class TrafficOf:
         if parts is not None:
             src, step = src[parts.flow], step[parts.flow]
             nbytes = nbytes[parts.flow] / parts.parts
-        latency_s = self._topology.path_latency_s(routes.hops)
+        latency_s = self._latency_s(routes.hops)
         sender = senders(self._topology, src, routes)
         traffic = Traffic(step, sender, nbytes, routes, 0.0, latency_s, n_nodes)
         return traffic, self._times(traffic)
+
+    def _latency_s(self, hops: Ints) -> Floats:
+        """Return the latency of paths of so many links."""
+        try:
+            return self._latency_of[hops]
+        except IndexError:
+            return self._topology.path_latency_s(hops)

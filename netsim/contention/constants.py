@@ -1,5 +1,7 @@
 """Constants of a job's traffic: what the fixed point needs to know, and the times alone."""
 
+from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -17,7 +19,8 @@ from netsim.topology.base import Topology
 from netsim.topology.rails import n_senders, node_bundles
 
 _T = TypeVar("_T", bound=np.generic)
-_KERNELS = "netsim.contention.constants_kernels"
+_KERNELS = "netsim.contention.traffic_kernels"
+_Kernel = Callable[..., tuple[Table, ...]]
 _Flat = tuple[Ints, Ints, Floats, Ints, Ints, Floats]
 
 
@@ -40,6 +43,8 @@ class StepTimes:
     @property
     def injection_s(self) -> float:
         """Communication time of an iteration if only the node links limited it."""
+        if self.steps.size == 1:
+            return float(self.steps["injection_s"][0])
         return float(self.steps["injection_s"].sum())
 
     @property
@@ -114,73 +119,77 @@ class ConstantsOf:
     def __init__(self, topology: Topology, fairness: str = "per-sender") -> None:
         self._per_flow = not is_per_sender(fairness)
         self.topology = topology
-        self._kernels = load_kernels(_KERNELS, "traffic kernels", 3)
+        module = "netsim.contention.constants_kernels"
+        self._constants = load_kernels(module, "traffic kernels", 3).job_constants
+        self._times = load_kernels(_KERNELS, "traffic kernels", 1).step_times
         self._n_senders = n_senders(topology)
         bundle, bundle_capacity = node_bundles(topology)
         self._fabric = (
             _read_only(np.array([topology.channel, bundle], dtype=np.int64)),
             _read_only(np.array([topology.capacity, bundle_capacity], dtype=np.float64)),
-            float(topology.buffer_bytes),
+            self._n_senders,
         )
+        self._buffer_bytes = float(topology.buffer_bytes)
         self._entry_of: Ints = np.full(topology.n_links, -1)  # scratch, as the kernels leave it
         self._opened: Ints = np.zeros(self._n_senders, dtype=np.int64)
         self._injected_s: Floats = np.zeros(topology.n_links)
+        self._drain_s: Floats = np.zeros(topology.n_links)
 
     def __call__(self, traffic: Traffic) -> JobConstants:
         """Return the constants of one job."""
-        records, entries, steps = self._kernels.job_constants(
-            *self._arguments(traffic), self._per_flow, *self._fabric, *self._scratch
+        if traffic.step.size > self._opened.size:
+            self._opened = np.zeros(2 * traffic.step.size, dtype=np.int64)
+        scratch = self._entry_of, self._opened, self._injected_s
+        records, entries, steps = self._told(
+            self._constants, traffic, self._buffer_bytes, *scratch, self._per_flow
         )
         return JobConstants(records, entries, steps, float(traffic.compute_s))
 
     def times(self, traffic: Traffic) -> StepTimes:
         """Return how long the steps of a job take alone, without what only the model asks for."""
-        return StepTimes(
-            self._kernels.step_times(*self._arguments(traffic), *self._fabric, *self._scratch)
-        )
+        (steps,) = self._told(self._times, traffic, self._injected_s, self._drain_s)
+        return StepTimes(steps)
 
-    @property
-    def _scratch(self) -> tuple[Ints, Ints, Floats]:
-        """Return what the kernels write to, and leave as it was."""
-        return self._entry_of, self._opened, self._injected_s
+    def _told(self, kernel: _Kernel, traffic: Traffic, *rest: object) -> tuple[Table, ...]:
+        """Return what a kernel tells of a job, the steps last; it checks the flows as it goes."""
+        if self._is_usual(traffic):
+            with suppress(TypeError):  # other arrays
+                told = kernel(*_fields(traffic), *self._fabric, *rest)
+                if told[-1].size:
+                    return told
+        check_traffic(traffic, self.topology)
+        return kernel(*_flat(traffic), *self._fabric, *rest)
 
-    def _arguments(self, traffic: Traffic) -> _Flat:
-        """Return the checked flows of a job as the kernels take them."""
-        if not self._is_sound(traffic):
-            check_traffic(traffic, self.topology)
-        if traffic.step.size > self._opened.size:
-            self._opened = np.zeros(2 * traffic.step.size, dtype=np.int64)
-        return _flat(traffic)
-
-    def _is_sound(self, traffic: Traffic) -> bool:
-        """Say in one pass that traffic fits; `check_traffic` tells what is wrong with other."""
-        topology, routes = self.topology, traffic.routes
-        if not isinstance(routes, Routes) or routes.n_links != topology.n_links:
+    def _is_usual(self, traffic: Traffic) -> bool:
+        """Say whether what the kernels do not look at is as it mostly is."""
+        topology, routes, compute_s = self.topology, traffic.routes, traffic.compute_s
+        if not isinstance(routes, Routes) or routes.n_links != self._entry_of.size:
             return False
-        if routes.rule or topology.spread is not None or type(traffic.compute_s) is not float:
+        if routes.rule or topology.spread is not None or type(compute_s) is not float:
             return False
         count = traffic.n_nodes
         if count is not None and not (type(count) is int and count > 0):
             return False
-        flows = (traffic.step, traffic.sender, traffic.nbytes, routes.indptr, routes.links)
-        most = topology.n_links, self._n_senders
-        try:
-            fits = self._kernels.fits_together(*flows, traffic.latency_s, *most)
-        except TypeError:  # other arrays
-            return False
-        return bool(fits) and 0.0 <= traffic.compute_s < np.inf
+        return 0.0 <= compute_s < np.inf
+
+
+def _fields(traffic: Traffic) -> _Flat:
+    """Return the flows of a job in the order in which kernels take them."""
+    routes = traffic.routes
+    flows = traffic.step, traffic.sender, traffic.nbytes
+    return (*flows, routes.indptr, routes.links, traffic.latency_s)
 
 
 def _flat(traffic: Traffic) -> _Flat:
-    """Return the flows of a job as the kernels take them."""
-    routes = traffic.routes
+    """Return the flows of a job as the kernels take them, whatever arrays they are in."""
+    step, sender, nbytes, indptr, links, latency_s = _fields(traffic)
     return (
-        np.ascontiguousarray(traffic.step, np.int64),
-        np.ascontiguousarray(traffic.sender, np.int64),
-        np.ascontiguousarray(traffic.nbytes, np.float64),
-        np.ascontiguousarray(routes.indptr, np.int64),
-        np.ascontiguousarray(routes.links, np.int64),
-        np.ascontiguousarray(traffic.latency_s, np.float64),
+        np.ascontiguousarray(step, np.int64),
+        np.ascontiguousarray(sender, np.int64),
+        np.ascontiguousarray(nbytes, np.float64),
+        np.ascontiguousarray(indptr, np.int64),
+        np.ascontiguousarray(links, np.int64),
+        np.ascontiguousarray(latency_s, np.float64),
     )
 
 
@@ -244,7 +253,12 @@ def bytes_per_link(traffic: Traffic) -> tuple[Ints, Floats]:
 
     Result: `links` (L,): directed links, ascending; `nbytes` (L,): bytes per iteration on each.
     """
-    _, _, nbytes, indptr, hops, _ = _flat(traffic)
-    kernels = load_kernels(_KERNELS, "traffic kernels", 3)
-    links, total = kernels.link_bytes(nbytes, indptr, hops, traffic.routes.n_links)
+    routes = traffic.routes
+    kernels = load_kernels(_KERNELS, "traffic kernels", 1)
+    links, total = kernels.link_bytes(
+        np.ascontiguousarray(traffic.nbytes, np.float64),
+        np.ascontiguousarray(routes.indptr, np.int64),
+        np.ascontiguousarray(routes.links, np.int64),
+        routes.n_links,
+    )
     return links, total

@@ -8,21 +8,16 @@ for them once more: ``int(np.int64(0))`` is none.
 from typing import NamedTuple
 
 import numpy as np
-from numba import boolean, float64, from_dtype, int64, njit, types, void
+from numba import boolean, float64, from_dtype, int64, njit, void
 
 from netsim.arrays import Floats, Ints, Table
 from netsim.contention.columns import ENTRY, RECORD, STEP
 from netsim.contention.link_kernels import divisor, weight_exponent
+from netsim.contention.traffic_kernels import FLOAT_ROWS, FLOATS, INT_ROWS, INTS, fits_together
 
-# lists that are only read; kernels take arrays, not tuples of them, which numba unpacks slowly
-_INTS = types.Array(int64, 1, "C", readonly=True)
-_FLOATS = types.Array(float64, 1, "C", readonly=True)
-_INT_ROWS = types.Array(int64, 2, "C", readonly=True)
-_FLOAT_ROWS = types.Array(float64, 2, "C", readonly=True)
-_FLOWS = (_INTS, _INTS, _FLOATS, _INTS, _INTS, _FLOATS)  # types of the fields of `Flows`
-_FABRIC = (_INT_ROWS, _FLOAT_ROWS, float64)
+_FLOWS = (INTS, INTS, FLOATS, INTS, INTS, FLOATS)  # types of the fields of `Flows`
+_FABRIC = (INT_ROWS, FLOAT_ROWS, int64, float64)
 _SCRATCH = (int64[::1], int64[::1], float64[::1])
-_SUMS = types.Tuple((int64[::1], float64[::1]))  # type: ignore[no-untyped-call]
 _RECORDS, _ENTRIES, _STEPS = from_dtype(RECORD)[::1], from_dtype(ENTRY)[::1], from_dtype(STEP)[::1]
 
 
@@ -62,6 +57,7 @@ class Places(NamedTuple):
     link: Ints
     last_sender: Ints  # first flow of the sender counted last
     of_hop: Ints  # entry of each hop of each flow
+    drain_s: Floats  # B of each entry
 
 
 @njit(void(int64[::1], int64, int64, float64[::1]), cache=True)
@@ -106,6 +102,7 @@ def _drain(
         latency_s = max(latency_s, flows.latency_s[last])
         if end > begin:
             scratch.opened[last - first if per_flow else flows.sender[last]] += 1
+        capacity, own_s = -1.0, 0.0  # most links of a path are alike: one division for all
         for hop in range(begin, end):
             c = fabric.channel[flows.links[hop]]
             k = scratch.entry[c]
@@ -113,11 +110,17 @@ def _drain(
                 k = n_entries
                 n_entries += 1
                 scratch.entry[c] = k
-                entries[k].step = a
+                fresh = entries[k]
+                fresh.step = a
+                fresh.weight = fresh.senders = fresh.feed_s = fresh.end_s = fresh.presence_s = 0.0
                 places.channel[k], places.link[k] = c, flows.links[hop]
                 places.last_sender[k] = -1
+                places.drain_s[k] = 0.0
             places.of_hop[hop] = k
-            entries[k].drain_s += flows.nbytes[last] / fabric.capacity[c]
+            if fabric.capacity[c] != capacity:
+                capacity = fabric.capacity[c]
+                own_s = flows.nbytes[last] / capacity
+            places.drain_s[k] += own_s
             if hop in (begin, end - 1):
                 bundle = fabric.bundle[c]
                 scratch.injected_s[bundle] += flows.nbytes[last] / fabric.bundle_capacity[c]
@@ -125,7 +128,7 @@ def _drain(
         last += 1
     drain_s = 0.0
     for k in range(base, n_entries):
-        drain_s = max(drain_s, entries[k].drain_s)
+        drain_s = max(drain_s, places.drain_s[k])
     steps[a].drain_s, steps[a].latency_s = drain_s, latency_s
     steps[a].injection_s = injection_s + latency_s
     return last, n_entries
@@ -140,7 +143,6 @@ def _finish(
     fabric: Fabric,
     scratch: Scratch,
     places: Places,
-    entries: Table,
     finish_s: Floats,
     order: Ints,
 ) -> int:
@@ -153,9 +155,11 @@ def _finish(
     place = first
     for f in range(first, last):
         longest_s = 0.0
-        for hop in range(flows.indptr[f], flows.indptr[f + 1]):
-            longest_s = max(longest_s, entries[places.of_hop[hop]].drain_s)
-            scratch.injected_s[fabric.bundle[fabric.channel[flows.links[hop]]]] = 0.0
+        begin, end = flows.indptr[f], flows.indptr[f + 1]
+        for hop in range(begin, end):
+            longest_s = max(longest_s, places.drain_s[places.of_hop[hop]])
+            if hop in (begin, end - 1):
+                scratch.injected_s[fabric.bundle[fabric.channel[flows.links[hop]]]] = 0.0
         finish_s[f] = longest_s
         if flows.indptr[f + 1] > flows.indptr[f]:
             who = f - first if per_flow else flows.sender[f]
@@ -201,7 +205,7 @@ def _weigh(
             f = order[place]
             presence_s += (finish_s[f] - before_s) / divisor(group_end - place, exponent)
             before_s = finish_s[f]
-            own_s = entries[places.of_hop[flows.indptr[f]]].drain_s
+            own_s = places.drain_s[places.of_hop[flows.indptr[f]]]
             for hop in range(flows.indptr[f], flows.indptr[f + 1]):
                 k = places.of_hop[hop]
                 entry = entries[k]
@@ -250,14 +254,17 @@ def _by_channel(
 
 
 @njit(cache=True)
-def _empty_tables(flows: Flows) -> tuple[Table, Table, Places]:
-    """Return the steps of a job, and room for an entry of each hop."""
+def _empty_steps(flows: Flows) -> Table:
+    """Return the steps of a job, still without times."""
     n_flows = flows.step.size
-    n_hops = flows.indptr[n_flows]
+    return np.zeros(flows.step[n_flows - 1] + 1 if n_flows else 0, STEP)
+
+
+@njit(cache=True)
+def _places(n_hops: int) -> Places:
+    """Return room for an entry of each hop."""
     rows = np.empty((4, n_hops), np.int64)
-    places = Places(rows[0], rows[1], rows[2], rows[3])
-    steps = np.zeros(flows.step[n_flows - 1] + 1 if n_flows else 0, STEP)
-    return steps, np.zeros(n_hops, ENTRY), places
+    return Places(rows[0], rows[1], rows[2], rows[3], np.empty(n_hops))
 
 
 @njit(cache=True)
@@ -266,43 +273,7 @@ def _fabric(channels: Ints, capacities: Floats, buffer_bytes: float) -> Fabric:
     return Fabric(channels[0], capacities[0], channels[1], capacities[1], buffer_bytes)
 
 
-@njit((*_FLOWS, *_FABRIC, *_SCRATCH), cache=True, error_model="numpy")
-def step_times(
-    step: Ints,
-    sender: Ints,
-    nbytes: Floats,
-    indptr: Ints,
-    links: Ints,
-    latency_s: Floats,
-    channels: Ints,
-    capacities: Floats,
-    buffer_bytes: float,
-    entry: Ints,
-    opened: Ints,
-    injected_s: Floats,
-) -> Table:
-    """Return the steps of one job, as `job_constants` does."""
-    flows = Flows(step, sender, nbytes, indptr, links, latency_s)
-    fabric = _fabric(channels, capacities, buffer_bytes)
-    scratch = Scratch(entry, opened, injected_s)
-    steps, entries, places = _empty_tables(flows)
-    first, n_entries, per_flow = int(np.int64(0)), int(np.int64(0)), bool(np.bool_(False))
-    while first < flows.step.size:
-        base = n_entries
-        last, n_entries = _drain(
-            first, base, per_flow, flows, fabric, scratch, places, entries, steps
-        )
-        for f in range(first, last):
-            scratch.opened[flows.sender[f]] = 0
-            for hop in range(flows.indptr[f], flows.indptr[f + 1]):
-                scratch.injected_s[fabric.bundle[fabric.channel[flows.links[hop]]]] = 0.0
-        for k in range(base, n_entries):
-            scratch.entry[places.channel[k]] = -1
-        first = last
-    return steps
-
-
-@njit((*_FLOWS, boolean, *_FABRIC, *_SCRATCH), cache=True, error_model="numpy")
+@njit((*_FLOWS, *_FABRIC, *_SCRATCH, boolean), cache=True, error_model="numpy")
 def job_constants(
     step: Ints,
     sender: Ints,
@@ -310,27 +281,32 @@ def job_constants(
     indptr: Ints,
     links: Ints,
     latency_s: Floats,
-    per_flow: bool,
     channels: Ints,
     capacities: Floats,
+    n_senders: int,
     buffer_bytes: float,
     entry: Ints,
     opened: Ints,
     injected_s: Floats,
+    per_flow: bool,
 ) -> tuple[Table, Table, Table]:
     """
     Return records (job, channel), entries (job, channel, step) and steps of one job.
 
-    The tables are those of `JobConstants`, the first arguments the fields of `Traffic` and its
-    routes. With `per_flow` each flow counts as a sender of its own. `channels` and `capacities`
-    hold the channel of each link and its capacity, then those of `Fabric.bundle`; the last
-    arguments are `Scratch`.
+    The tables are those of `JobConstants`, all empty where the flows do not fit together; the
+    first arguments are the fields of `Traffic` and its routes. `channels` and `capacities` hold the
+    channel of each link and its capacity, then those of `Fabric.bundle`; `Scratch` follows. With
+    `per_flow` each flow counts as a sender of its own.
     """
     flows = Flows(step, sender, nbytes, indptr, links, latency_s)
     fabric = _fabric(channels, capacities, buffer_bytes)
     scratch = Scratch(entry, opened, injected_s)
-    n_flows = flows.step.size
-    steps, entries, places = _empty_tables(flows)
+    if not fits_together(
+        step, sender, nbytes, indptr, links, latency_s, channels.shape[1], n_senders
+    ):
+        return np.zeros(0, RECORD), np.zeros(0, ENTRY), np.zeros(0, STEP)
+    n_flows = step.size
+    steps, entries, places = _empty_steps(flows), np.empty(links.size, ENTRY), _places(links.size)
     finish_s = np.empty(n_flows)
     order = np.empty(n_flows, np.int64)
     first, n_entries = int(np.int64(0)), int(np.int64(0))
@@ -339,12 +315,11 @@ def job_constants(
         last, n_entries = _drain(
             first, base, per_flow, flows, fabric, scratch, places, entries, steps
         )
-        end = _finish(
-            first, last, per_flow, flows, fabric, scratch, places, entries, finish_s, order
-        )
+        end = _finish(first, last, per_flow, flows, fabric, scratch, places, finish_s, order)
         _weigh(first, end, per_flow, flows, scratch, places, entries, finish_s, order, buffer_bytes)
         for k in range(base, n_entries):
             own = entries[k]
+            own.drain_s = places.drain_s[k]
             own.feed_s /= own.weight
             own.queue_s = fabric.buffer_bytes / fabric.capacity[places.channel[k]]
             own.limit_s = max(0.0, min(own.end_s, steps[own.step].drain_s - own.queue_s))
@@ -352,43 +327,3 @@ def job_constants(
         first = last
     records, grouped = _by_channel(n_entries, scratch.entry, places, entries)
     return records, grouped, steps
-
-
-@njit(boolean(*_FLOWS, int64, int64), cache=True)
-def fits_together(
-    step: Ints,
-    sender: Ints,
-    nbytes: Floats,
-    indptr: Ints,
-    links: Ints,
-    latency_s: Floats,
-    n_links: int,
-    n_senders: int,
-) -> bool:
-    """Say whether the flows of a job are what `netsim.contention.constants` demands of them."""
-    n_flows = step.size
-    sizes = sender.size == n_flows and nbytes.size == n_flows and latency_s.size == n_flows
-    if not sizes or indptr.size != n_flows + 1 or indptr[0] != 0 or indptr[n_flows] != links.size:
-        return False
-    before = 0
-    for f in range(n_flows):
-        if indptr[f + 1] < indptr[f] or step[f] < before or not 0 <= sender[f] < n_senders:
-            return False
-        if not (0.0 < nbytes[f] < np.inf and 0.0 <= latency_s[f] < np.inf):
-            return False
-        before = step[f]
-    outside = 0
-    for link in links:
-        outside += link < 0 or link >= n_links
-    return outside == 0
-
-
-@njit(_SUMS(_FLOATS, _INTS, _INTS, int64), cache=True)
-def link_bytes(nbytes: Floats, indptr: Ints, links: Ints, n_links: int) -> tuple[Ints, Floats]:
-    """Return the links that flows use, ascending, and the bytes on each."""
-    total = np.zeros(n_links)
-    for f in range(nbytes.size):
-        for hop in range(indptr[f], indptr[f + 1]):
-            total[links[hop]] += nbytes[f]
-    used = np.flatnonzero(total)
-    return used, total[used]

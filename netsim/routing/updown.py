@@ -41,8 +41,12 @@ def mod_k_routes(tree: FatTree, src: Ints, dst: Ints, numbers: Ints) -> Routes:
     the ports of each flow, by ``floor(d / (w[0] * ... * w[l-1])) mod (w[l] * p[l])``.
     """
     kernels = load_kernels("netsim.routing.updown_kernels", "routes of trees", 1)
-    ends = (np.ascontiguousarray(part, np.int64) for part in (src, dst, numbers))
-    indptr, links = kernels.mod_k_paths(*ends, tree.shape, tree.down_cable == "mirror")
+    rest = tree.shape, tree.down_cable == "mirror"
+    try:
+        indptr, links = kernels.mod_k_paths(src, dst, numbers, *rest)
+    except TypeError:  # arrays with gaps
+        ends = (np.ascontiguousarray(part, np.int64) for part in (src, dst, numbers))
+        indptr, links = kernels.mod_k_paths(*ends, *rest)
     return Routes(indptr, links, tree.n_links)
 
 

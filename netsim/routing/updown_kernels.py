@@ -11,6 +11,7 @@ from netsim.arrays import Ints
 
 _INTS = types.Array(int64, 1, "C", readonly=True)
 _TABLE = types.Array(int64, 2, "C", readonly=True)
+_NONE, _ONE = np.uint64(0), np.uint64(1)
 _PATHS = types.Tuple((int64[::1], int64[::1]))  # type: ignore[no-untyped-call]
 
 
@@ -71,7 +72,7 @@ def up_down_paths(
     return indptr, links
 
 
-@njit(_PATHS(_INTS, _INTS, _INTS, _TABLE, boolean), cache=True)
+@njit(_PATHS(_INTS, _INTS, _INTS, _TABLE, boolean), cache=True, error_model="numpy")
 def mod_k_paths(
     src: Ints, dst: Ints, numbers: Ints, shape: Ints, mirror: bool
 ) -> tuple[Ints, Ints]:
@@ -96,14 +97,32 @@ def mod_k_paths(
     links : (nnz,) int array
         In the order of travel.
     """
-    ports = np.empty((shape.shape[1], src.size), np.int64)
-    cables = np.zeros((shape.shape[1], src.size), np.int64)
-    below = 1
-    for level in range(shape.shape[1]):
-        w, p = shape[1, level], shape[2, level]
-        for f in range(src.size):
-            ports[level, f] = numbers[f] // below % (w * p)
-            if p > 1:
-                cables[level, f] = ports[level, f] // w if mirror else src[f] % p
-        below *= w
-    return up_down_paths(src, dst, ports, cables, shape)
+    indptr = np.zeros(src.size + 1, np.int64)
+    links = np.empty(2 * shape.shape[1] * src.size, np.int64)
+    m, w, p = shape[0].view(np.uint64), shape[1].view(np.uint64), shape[2].view(np.uint64)
+    first = 0
+    for f in range(src.size):
+        turn = 0
+        a, b = np.uint64(src[f]), np.uint64(dst[f])  # numba divides signed numbers more slowly
+        while a != b and turn < m.size:
+            a, b = a // m[turn], b // m[turn]
+            turn += 1
+        a, b, d = np.uint64(src[f]), np.uint64(dst[f]), np.uint64(numbers[f])
+        low, below = _ONE, _NONE  # w[0] * ... * w[l-1]; digits 0..l-1 of the element on the path
+        last = first + 2 * turn - 1
+        for level in range(turn):
+            above = d // w[level]
+            digit = port = down_port = d - above * w[level]
+            if p[level] > _ONE:
+                port = d % (w[level] * p[level])
+                cable = port // w[level] if mirror else np.uint64(src[f]) % p[level]
+                down_port = digit + w[level] * cable
+            wide = w[level] * p[level]
+            links[first + level] = shape[3, level] + np.int64((below + low * a) * wide + port)
+            links[last - level] = shape[4, level] + np.int64((below + low * b) * wide + down_port)
+            below += low * digit
+            low *= w[level]
+            a, b, d = a // m[level], b // m[level], above
+        first = last + 1
+        indptr[f + 1] = first
+    return indptr, links[:first].copy()
