@@ -125,3 +125,33 @@ def parts(joined: int, count: int, each: int, width: int) -> list[bytes]:
     size = each * _stride(width) // 8
     raw = joined.to_bytes(count * size, "little")
     return [raw[at * size : (at + 1) * size] for at in range(count)]
+
+
+def any_part_with(n_nodes: int, joined: int, count: int, each: int, width: int) -> bool:
+    """
+    Say whether a part has so many nodes.
+
+    `joined`, `count`, `each`, `width`: as for `parts`.
+    """
+    size = each * _stride(width)
+    part = (1 << size) - 1
+    return any(
+        (joined >> shift & part).bit_count() >= n_nodes for shift in range(0, count * size, size)
+    )
+
+
+def most_full(joined: int, count: int, width: int) -> int:
+    """
+    Return how many masks have all bits set, or a few more.
+
+    `joined`, `count`, `width`: as for `split`.
+
+    Examples
+    --------
+    >>> most_full(join(4, [(0, 0b1111), (2, 0b1001), (3, 0b1111)]), 4, 4)
+    2
+    """
+    size = _stride(width) // 8
+    full = ((1 << width) - 1).to_bytes(size, "little")
+    # counts as many as lie apart, so no fewer than there are; some may be found across two
+    return joined.to_bytes(count * size, "little").count(full)

@@ -80,7 +80,7 @@ class Exhaustive(Allocator, Protocol):
     Its placements depend on the free part of the machine and the job's size alone, and wherever a
     place that it has found for a size is free, it finds one for that size. Queue policies look at
     the places that it has found before they ask. A class with an `allocate` of its own has to
-    define the method again.
+    define the methods again.
     """
 
     def no_room_beside(self, job: Job, cluster: Cluster, other: Allocation) -> bool:
@@ -101,6 +101,26 @@ class Exhaustive(Allocator, Protocol):
         bool
             True when `allocate` would return None once the other one is placed; False says
             nothing.
+        """
+
+    def no_room_in(self, job: Job, cluster: Cluster, nodes: int) -> bool:
+        """
+        Say whether it is plain, without a search, that a job finds no place on some nodes.
+
+        Parameters
+        ----------
+        job : Job
+            Only its size is looked at.
+        cluster : Cluster
+            The machine; of its state nothing is looked at.
+        nodes : int
+            Those that are free, as in `Footprint`.
+
+        Returns
+        -------
+        bool
+            True when `allocate` would return None on a machine on which only these are free,
+            whatever links are; False says nothing.
         """
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from scheduler.allocation import Allocation
+from scheduler.allocators.base import exhaustive
 from scheduler.cluster import Cluster
 from scheduler.footprint import Footprint, join
 from scheduler.job import Job
@@ -101,6 +102,9 @@ class Plan:
             placement = (place or machine.expects)(job, cluster, time_s)
         else:
             sure = place is None and machine.limit is None and machine.allocator.monotone_in_free
+            knows = exhaustive(machine.allocator) if sure else None
+            if knows is not None and knows.no_room_in(job, machine.cluster, nodes):
+                return None
             left = free.during(time_s, until_s, nodes, moved)
             if sure and self._refusals.cover(job.id, time_s, left):
                 return None

@@ -15,7 +15,11 @@ from scheduler.allocators.choices import (
     require_tree,
 )
 from scheduler.allocators.isolating.pods import PodViews
-from scheduler.allocators.isolating.tree_search import in_pod_or_over_pods, no_room_beside
+from scheduler.allocators.isolating.tree_search import (
+    in_pod_or_over_pods,
+    no_room_beside,
+    too_few_of,
+)
 from scheduler.cluster import Cluster
 from scheduler.job import Job
 
@@ -77,6 +81,11 @@ class Jigsaw:
         """Compare the whole leaves that the other one leaves."""
         tree = require_tree(self.name, cluster.fabric)
         return no_room_beside(self._views, tree, job.n_nodes, cluster, other)
+
+    def no_room_in(self, job: Job, cluster: Cluster, nodes: int) -> bool:
+        """Count the nodes of each pod and the whole leaves."""
+        tree = require_tree(self.name, cluster.fabric)
+        return too_few_of(tree, job.n_nodes, cluster, nodes)
 
     def _most(self, job: Job, tree: FatTree, cluster: Cluster) -> str:
         """Say how large a job may be on the empty machine."""

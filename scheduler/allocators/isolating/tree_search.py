@@ -4,11 +4,12 @@ from collections.abc import Sequence
 from functools import lru_cache
 
 from netsim.topology.fattree import FatTree
-from scheduler.allocation import Allocation, lowest
+from scheduler.allocation import L2_UP, Allocation, lowest
 from scheduler.allocators.isolating.indices import Placement, whole_leaf_indices
 from scheduler.allocators.isolating.pods import Found, Pods, PodViews
 from scheduler.allocators.isolating.podview import PodView, Row, Shape, field_counts, unpack
 from scheduler.cluster import Cluster
+from scheduler.footprint import any_part_with, most_full
 from scheduler.job import Job
 
 
@@ -274,10 +275,24 @@ def _too_few(tree: FatTree, size: int, cluster: Cluster) -> bool:
     """Say whether no pod has nodes enough, nor the machine whole leaves."""
     if max(cluster.pod_free) >= size:
         return False
+    wanted = _whole_leaves(tree, size)
+    return cluster.leaf_free.count((1 << tree.nodes_per_leaf) - 1) < wanted
+
+
+def too_few_of(tree: FatTree, size: int, cluster: Cluster, nodes: int) -> bool:
+    """Say the same where just some nodes are free: their masks, joined as in `Footprint`."""
+    if any_part_with(size, nodes, cluster.n_pods, cluster.leaves_per_pod, cluster.nodes_per_leaf):
+        return False
+    wanted = _whole_leaves(tree, size)
+    return most_full(nodes, cluster.n_leaves, cluster.nodes_per_leaf) < wanted
+
+
+def _whole_leaves(tree: FatTree, size: int) -> int:
+    """Return how many leaves without a busy node a job over pods needs at least; 0: unknown."""
+    if tree.levels < L2_UP + 1:
+        return tree.n_nodes + 1
     width = tree.nodes_per_leaf
-    if not _is_intact(tree) or tree.parents[1] != width:
-        return not cluster.l2_up
-    return cluster.leaf_free.count((1 << width) - 1) < max(1, size // width)
+    return max(1, size // width) if _is_intact(tree) and tree.parents[1] == width else 0
 
 
 def _is_intact(tree: FatTree) -> bool:

@@ -12,6 +12,7 @@ from scheduler.allocation import Allocation
 from scheduler.allocators import make_allocator
 from scheduler.cluster import Cluster
 from scheduler.errors import AllocationError
+from scheduler.footprint import join_all
 from scheduler.job import Job
 
 TREES = {
@@ -39,6 +40,15 @@ DAMAGED = {
     "lost-cables": fail(WHOLE, ["s1.0>s2.1", "s2.4>s3.4"]),
     "lost-spine": fail(WHOLE, ["s2.0>s3.0", "s2.3>s3.0"]),
     "lost-l2": fail(WHOLE, ["s1.0>s2.0", "s1.1>s2.0", "s1.2>s2.0"]),
+}
+
+COUNTED = {  # trees of several pods on which a leaf is whole with all its nodes and up-ports only
+    "radix-4",
+    "three-nodes-three-leaves-two-pods",
+    "one-spine-three-cables",
+    "two-nodes-three-leaves-three-pods",
+    "tapered-l2s",
+    "lost-spine",
 }
 
 
@@ -174,6 +184,24 @@ def test_a_damaged_tree_is_used_by_what_its_leaves_have_left(name):
                     cluster.copy().place(allocation)
                     assert broken_conditions(tree, ends, allocation) == []
     assert both == {True, False}
+
+
+@pytest.mark.parametrize("allocator", ["jigsaw", "laas"])
+@pytest.mark.parametrize("name", [*TREES, *DAMAGED])
+def test_no_place_is_found_where_counting_says_that_there_is_none(name, allocator):
+    tree = {**DAMAGED, **{known: tree for known, (tree, _) in TREES.items()}}[name]
+    rng = random.Random(name)  # noqa: S311 (states of a test, not secrets)
+    found = make_allocator(allocator, {}, 1)
+    said = set()
+    for _ in range(10):
+        cluster = machine_in_use(tree, rng)
+        nodes = join_all(tree.nodes_per_leaf, cluster.leaf_free)
+        for n_nodes in range(1, cluster.n_free + 1):
+            none = found.no_room_in(job(n_nodes), cluster, nodes)
+            said.add(none)
+
+            assert not none or found.allocate(job(n_nodes), cluster) is None
+    assert said == ({True, False} if name in COUNTED else {False})
 
 
 def test_a_job_that_no_state_holds_hears_how_large_it_may_be():
