@@ -115,7 +115,8 @@ def fixed(options: argparse.Namespace) -> None:
         path = Path(name) / "ten.toml"
         path.write_text(
             'topology = "synth-1024"\n'
-            '[workload]\ngenerator = "synth"\nmean_nodes = 16\nn_jobs = 10\n',
+            '[workload]\ngenerator = "synth"\nmean_nodes = 16\nn_jobs = 10\n'
+            '[network]\nmodel = "fast"\n',
             encoding="utf-8",
         )
         small = ("estimate", str(ROOT / "examples/placed_jobs.json"))

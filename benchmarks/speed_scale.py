@@ -42,6 +42,8 @@ mean_nodes = 16
 n_jobs = {jobs}
 [scheduler]
 queue = "easy"
+[network]
+model = "fast"
 [compare]
 allocators = ["first-free", "jigsaw", "random", "balanced"]
 """
@@ -178,6 +180,7 @@ def experiment(radix: int, mean_nodes: int, n_jobs: int) -> Experiment:
         workload={"generator": "synth", "mean_nodes": mean_nodes, "n_jobs": n_jobs},
         allocator="jigsaw",
         routing="jigsaw",
+        model="fast",
         self_check=False,
     )
 

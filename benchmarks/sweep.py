@@ -118,6 +118,7 @@ def _tables(log: Path, days: int) -> dict[str, Any]:
             "estimates": "runtime",
         },
         "communication": {"profile": str(ROOT / "examples" / "mixed.toml")},
+        "network": {"model": "fast"},
         "run": {"self_check": False},
     }
 

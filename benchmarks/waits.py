@@ -52,6 +52,7 @@ def experiment(allocator: str) -> Experiment:
         workload={"generator": "synth", "mean_nodes": 16, "n_jobs": JOBS, "seed": 1},
         estimates="runtime",
         allocator=allocator,
+        model="fast",
         self_check=False,
     )
 

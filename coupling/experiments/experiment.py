@@ -8,6 +8,7 @@ from typing import Any
 from coupling.errors import ExperimentError
 from coupling.experiments.fields import (
     DEFAULT_ALLOCATOR,
+    DEFAULT_MODEL,
     PLACES,
     check_compared,
     checked_fields,
@@ -51,7 +52,7 @@ class Experiment:
     routing : str, mapping or None, default None
         How flows find their way; None: as usual on the fabric (``jigsaw`` on fat-trees,
         dimension order on tori, minimal on dragonflies, else shortest paths).
-    model : str, default "fast"
+    model : str, default "phased"
         Contention model.
     model_options : mapping, optional
         Options by name.
@@ -106,7 +107,7 @@ class Experiment:
     queue_options: Mapping[str, Any] = field(default_factory=dict)
     allocator_options: Mapping[str, Any] = field(default_factory=dict)
     routing: str | Mapping[str, Any] | None = None
-    model: str = "fast"
+    model: str = DEFAULT_MODEL
     model_options: Mapping[str, Any] = field(default_factory=dict)
     fairness: str = "per-sender"
     estimates: str | None = None

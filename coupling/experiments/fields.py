@@ -18,6 +18,7 @@ ESTIMATES = ("requested", "runtime")
 RUNTIME_MEANS = ("isolated", "baseline", "alone")
 UNKNOWN = ("skip", "stop")
 DEFAULT_ALLOCATOR = "first-free"
+DEFAULT_MODEL = "phased"
 PLACES: Mapping[str, Mapping[str, str]] = {
     "scheduler": {
         "queue": "queue",

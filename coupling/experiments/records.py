@@ -1,6 +1,7 @@
 """What a result directory holds while its campaign runs: runs in their places, and the manifest."""
 
 import shutil
+import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ from coupling.errors import ResultError
 from coupling.experiments.claim import LOCK
 from coupling.experiments.experiment import Experiment
 from coupling.experiments.fabric_record import FabricRecord
+from coupling.experiments.stored import flat_settings
 from coupling.experiments.workers import Kept
 from coupling.results.manifest import (
     MANIFEST,
@@ -21,8 +23,12 @@ from coupling.results.manifest import (
     write_file,
     write_manifest,
 )
+from coupling.results.readable import counted
 from coupling.results.result import CSV, Result
+from fabricsim.checking import shortened
 from netsim.wholefile import is_leftover, remove_leftovers, sync_folder
+
+_MOST_TOLD = 3  # settings that another experiment has otherwise
 
 
 class Records:
@@ -64,7 +70,7 @@ class Records:
         if fabric is not None:
             tables["topology"] = fabric.table
         self._own[RESOLVED] = tomli_w.dumps(tables).encode()
-        found = _found(folder, manifest["fingerprint"], resume=resume)
+        found = _found(folder, manifest["fingerprint"], self._own[RESOLVED], resume=resume)
         self._manifest = dict(found or manifest)
         self._files: dict[str, str] = dict(self._manifest["files"])
         self._here = {variant.label for variant in self.variants if self._is_here(variant)}
@@ -165,7 +171,9 @@ class Records:
         write_manifest(self.folder, self._manifest)
 
 
-def _found(folder: Path, fingerprint: str, *, resume: bool) -> dict[str, Any] | None:
+def _found(
+    folder: Path, fingerprint: str, resolved: bytes, *, resume: bool
+) -> dict[str, Any] | None:
     """Return the manifest that is to be gone on with; None where there is nothing yet."""
     names = sorted(path.name for path in folder.iterdir())
     present = [name for name in names if name != LOCK and not is_leftover(name)]
@@ -181,7 +189,24 @@ def _found(folder: Path, fingerprint: str, *, resume: bool) -> dict[str, Any] | 
     found = read_manifest(folder)
     if found["fingerprint"] != fingerprint:
         raise ResultError(
-            f"{folder}: holds the result of another experiment, input or version; "
-            "choose another directory with --out."
+            f"{folder}: holds the result of another experiment, input or version"
+            f"{_otherwise(folder / RESOLVED, resolved)}; choose another directory with --out."
         )
     return found
+
+
+def _otherwise(there: Path, resolved: bytes) -> str:
+    """Say which settings an experiment has otherwise; empty where there is none."""
+    try:
+        was = flat_settings(tomllib.loads(there.read_text(encoding="utf-8")))
+    except (OSError, ValueError):
+        return ""
+    now = flat_settings(tomllib.loads(resolved.decode()))
+    differ = [
+        f"{key} was {shortened(was.get(key, 'none'))}, is {shortened(now.get(key, 'none'))}"
+        for key in sorted(was.keys() | now.keys())
+        if was.get(key) != now.get(key)
+    ]
+    more = len(differ) - _MOST_TOLD
+    told = differ[:_MOST_TOLD] + ([f"and {counted(more, 'other')}"] if more > 0 else [])
+    return f" ({'; '.join(told)})" if told else ""

@@ -173,18 +173,18 @@ def _settings(variant: Experiment, manifest: Mapping[str, Any]) -> dict[str, str
     """Return the settings of a run by name, with what else could make a difference."""
     tables = {key: value for key, value in variant.tables().items() if key != "compare"}
     inputs = sorted(str(value) for value in manifest.get("inputs_sha256", {}).values())
-    return _flat(tables) | {
+    return flat_settings(tables) | {
         "input files": " ".join(text[:12] for text in inputs),
         "fabricsim": str(manifest.get("versions", {}).get("fabricsim", "unknown")),
     }
 
 
-def _flat(table: Mapping[str, Any], prefix: str = "") -> dict[str, str]:
+def flat_settings(table: Mapping[str, Any], prefix: str = "") -> dict[str, str]:
     """Write nested tables as ``table.field`` and value."""
     flat: dict[str, str] = {}
     for key, value in table.items():
         if isinstance(value, Mapping):
-            flat |= _flat(value, f"{prefix}{key}.")
+            flat |= flat_settings(value, f"{prefix}{key}.")
         else:
             flat[f"{prefix}{key}"] = value if isinstance(value, str) else _written(value)
     return flat

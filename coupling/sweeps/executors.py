@@ -16,7 +16,7 @@ from threading import Lock, Thread
 from typing import Any
 
 from coupling.errors import ExperimentError, ResultError
-from coupling.sweeps.plan import Plan, digest_of
+from coupling.sweeps.plan import Plan, cell_name, digest_of
 from coupling.sweeps.running import Bench
 from coupling.sweeps.store import Store
 
@@ -62,6 +62,11 @@ def _compute(desk: _Desk, folder: str, index: int) -> None:
         changed = [path for path, own in sorted(found.items()) if own not in cell.inputs]
         raise ResultError(
             f"{', '.join(changed) or folder}: the input has changed since the sweep was planned."
+        )
+    if cell_name(experiment, found) != cell.name:
+        raise ResultError(
+            f"{folder}: another version of fabricsim planned the sweep, whose cells may have had "
+            f"other defaults; plan it anew with fabricsim sweep {folder}."
         )
     began_s, cpu_s = time.monotonic(), time.process_time()
     try:

@@ -132,7 +132,7 @@ def make_plan(spec: Spec, checked: Checked | None = None) -> Plan:
         except OURS as error:
             faults.setdefault(str(error).removeprefix(f"{spec.source}: "), []).append(factors)
         else:
-            name = _name(experiment, inputs)
+            name = cell_name(experiment, inputs)
             if name in known:
                 one, other = (_words(one) for one in (known[name], factors))
                 raise ExperimentError(f"{spec.source}: {one} and {other} are the same run.")
@@ -154,8 +154,12 @@ def _refuse_standard_input(experiment: Experiment) -> None:
         )
 
 
-def _name(experiment: Experiment, inputs: Mapping[str, str]) -> str:
-    """Return the hash of what an experiment computes; places of files do not matter."""
+def cell_name(experiment: Experiment, inputs: Mapping[str, str]) -> str:
+    """
+    Return the hash of what an experiment computes; places of files do not matter.
+
+    `inputs`: SHA-256 by path of the files that it reads.
+    """
     known = [_by_content(experiment.tables(), inputs), sorted(inputs.values())]
     text = json.dumps([known, _own_version()], sort_keys=True)
     return f"c{hashlib.sha256(text.encode()).hexdigest()[:15]}"  # never taken for a number

@@ -10,6 +10,7 @@ import tomli_w
 
 from coupling.errors import ExperimentError
 from coupling.experiments.experiment import Experiment, let_seeds_follow, set_field
+from coupling.experiments.fields import DEFAULT_MODEL
 from coupling.reading.table import Table, plain
 from coupling.sweeps.design import Design, Group, read_design
 from coupling.sweeps.factors import (
@@ -256,7 +257,14 @@ class Spec:
             {name: list(values) for name, values in group.items()} for group in self.design.groups
         ]
         sweep = {"name": self.name, "jobs": self.design.jobs, "zip": groups}
-        return tomli_w.dumps({**self.tables, _TABLE: sweep})
+        return tomli_w.dumps({**self._with_model(), _TABLE: sweep})
+
+    def _with_model(self) -> Mapping[str, Any]:
+        """Name the model, so that cells do not depend on what is its default when they are run."""
+        network = self.tables.get("network", {})
+        if not isinstance(network, Mapping) or "network.model" in self.design.factors:
+            return self.tables
+        return {**self.tables, "network": {"model": DEFAULT_MODEL, **network}}
 
 
 def _with_compared(

@@ -11,6 +11,7 @@ import pandas as pd
 import pytest
 
 from coupling.cli.root import main
+from coupling.experiments.fields import DEFAULT_MODEL
 
 EXPERIMENT = """
 [topology]
@@ -114,7 +115,8 @@ def test_json_alone_is_on_stdout(quick):
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
-        ((), "Model fast was compared with packets on"),
+        ((), f"Model {DEFAULT_MODEL} was compared with packets on"),
+        (("network.model=fast",), "Model fast was compared with packets on"),
         (("scheduler.allocator=jigsaw", "network.routing=jigsaw"), "wraparound routing, 1 rank"),
         (("topology.parents=[1,1]", "topology.children=[4,4]"), "a tapered fat-tree with d-mod-k"),
         (("network.routing=ecmp",), "a full fat-tree with ecmp routing"),

@@ -96,7 +96,7 @@ def test_a_changed_matrix_file_is_another_experiment(experiment, tmp_path):
 
     (tmp_path / "m.csv").write_text("src,dst,bytes\n0,1,9000\n1,0,1000\n")
 
-    with pytest.raises(ResultError, match="another experiment, input or version"):
+    with pytest.raises(ResultError, match="another experiment, input or version; choose"):
         run_campaign(mine, tmp_path / "out", resume=True)
 
 
@@ -197,7 +197,8 @@ def test_a_used_directory_is_not_written_into(experiment, tmp_path):
         run_campaign(experiment(), tmp_path, resume=True)
 
     run_campaign(experiment(self_check=False), tmp_path / "out")
-    with pytest.raises(ResultError, match="another experiment, input or version"):
+    told = r"another experiment, input or version \(run.seed was 1, is 9; .* and \d others\)"
+    with pytest.raises(ResultError, match=told):
         run_campaign(experiment(seed=9), tmp_path / "out", resume=True)
 
     assert files(tmp_path)[0] == "mine.txt"

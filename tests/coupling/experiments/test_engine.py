@@ -9,6 +9,7 @@ from coupling.experiments import engine
 from coupling.experiments.assembly import assemble
 from coupling.experiments.campaign import run_campaign
 from coupling.experiments.engine import run, run_parts, with_reference_runtimes
+from coupling.experiments.fields import DEFAULT_MODEL
 from coupling.experiments.seeds import DRAWN
 from scheduler.allocators import make_allocator
 from scheduler.cluster import Cluster
@@ -205,10 +206,12 @@ def test_the_seed_of_the_run_draws_the_jobs_unless_the_generator_has_its_own(exp
         ("allocator", {"allocator": "random"}),
         ("routing", {"routing": "ecmp"}),
         ("model", {"model": "assumed", "model_options": {"scenario": "V1"}}),
+        ("model", {"model": "phased"}),
     ],
 )
 def test_each_seed_changes_what_its_part_draws_and_nothing_else(experiment, part, changes):
-    first = experiment(allocator="first-free", workload={**DRAWN_JOBS, "n_jobs": 60})
+    plain = {"allocator": "first-free", "model": "fast"}  # which draws nothing
+    first = experiment(**plain, workload={**DRAWN_JOBS, "n_jobs": 60})
     first = replace(first, self_check=False, **changes)
 
     def jobs(**seeds):
@@ -230,7 +233,7 @@ def test_each_seed_changes_what_its_part_draws_and_nothing_else(experiment, part
         ({"queue": "esay"}, r"\[scheduler\] unknown queue 'esay'; choose from"),
         ({"queue_options": {"windw": 1}}, r"\[scheduler\] queue 'easy': unknown option 'windw'"),
         ({"model": "fats"}, r"\[network\] unknown contention model 'fats'; .* hop-cost-ratio,"),
-        ({"model_options": {"x": 1}}, r"\[network\] contention model 'fast': unknown option 'x'"),
+        ({"model_options": {"x": 1}}, rf"contention model '{DEFAULT_MODEL}': unknown option 'x'"),
         ({"routing": "d-mod-q"}, r"\[network\] routing: unknown routing 'd-mod-q'; choose from"),
         ({"topology": "cabb"}, r"topology: unknown topology 'cabb'; choose from"),
         ({"workload": {"generator": "snyth"}}, r"\[workload\]: unknown generator 'snyth'"),

@@ -108,7 +108,7 @@ def lost_as_estimated(experiment):
             "topology": parts.topology,
             "routing": experiment.routing,
             "model": experiment.model,
-            "options": dict(experiment.model_options),
+            "options": {"seed": experiment.all_seeds["model"], **experiment.model_options},
             "jobs": jobs,
         }
         for job in fs.estimate(snapshot, blame=False).jobs:

@@ -12,6 +12,7 @@ from coupling_samples import sample, with_dropped
 
 from coupling.errors import ResultError
 from coupling.experiments.experiment import Experiment
+from coupling.experiments.fields import DEFAULT_MODEL
 from coupling.report.figures import run_figures, write_figures
 from coupling.report.plots.colours import palette
 from coupling.report.plots.links import level_links
@@ -141,7 +142,7 @@ def test_a_report_says_what_was_assumed_and_where_it_comes_from(text):
     assert "as if users guessed them exactly" in text
     assert f"small.swf: {'ab' * 32}" in text
     assert "2026-01-02T03:04:05+00:00" in text
-    assert 'model = "fast"' in text
+    assert f'model = "{DEFAULT_MODEL}"' in text
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ import pytest
 
 from coupling.errors import ExperimentError
 from coupling.experiments.experiment import Experiment
+from coupling.experiments.fields import DEFAULT_MODEL
 from coupling.sweeps.plan import Plan, make_plan
 from coupling.sweeps.spec import Spec
 from scheduler.workload import synth, write_swf
@@ -240,3 +241,15 @@ def test_the_examples_of_the_page_are_sweeps():
 def test_a_field_that_varies_cannot_be_set():
     with pytest.raises(ExperimentError, match=r"--set run.seed=3: .* varies this field"):
         spec({"run.seed": [1]}, changes=["run.seed=3"])
+
+
+@pytest.mark.parametrize(
+    ("varied", "named"),
+    [
+        ({"run.seed": [1, 2]}, {"model": DEFAULT_MODEL}),
+        ({"network.model": ["null", "fast"]}, None),
+    ],
+)
+def test_a_planned_sweep_names_the_model_of_its_cells(varied, named):
+    """Another version, with another default, does not compute other cells then."""
+    assert tomllib.loads(spec(varied).to_toml()).get("network") == named

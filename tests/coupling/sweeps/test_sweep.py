@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
+from hashlib import sha256
 from pathlib import Path
 
 import pandas as pd
@@ -15,10 +16,12 @@ import pytest
 
 import netsim.wholefile
 from coupling.errors import ResultError
+from coupling.experiments.fields import DEFAULT_MODEL
 from coupling.sweeps import executors
 from coupling.sweeps.cost import estimate
-from coupling.sweeps.plan import Plan, digest_of, make_plan
+from coupling.sweeps.plan import PLAN, SWEEP, Plan, digest_of, make_plan
 from coupling.sweeps.spec import Spec
+from coupling.sweeps.store import Store
 from coupling.sweeps.sweep import Sweep, gather, run_sweep
 
 ROOT = Path(__file__).parents[3]
@@ -194,6 +197,30 @@ def test_an_input_that_changes_after_planning_is_refused(small, tmp_path):
         ResultError, match=r"p.toml: the input has changed since the sweep was planned"
     ):
         executors.compute_here(folder, [0], print)
+
+
+def test_a_plan_of_other_defaults_is_refused_by_a_task_and_planned_anew_by_a_sweep(
+    small, tmp_path, command
+):
+    """An older plan names no model: its cells, then under `fast`, are not filled with others."""
+    folder = tmp_path / "older"
+    folder.mkdir()
+    make_plan(Spec.read(small, ["network.model=fast"])).save(folder)
+    (folder / SWEEP).write_text((folder / SWEEP).read_text().replace('model = "fast"', ""))
+    plan = json.loads((folder / PLAN).read_text())
+    plan["sweep_sha256"] = sha256((folder / SWEEP).read_bytes()).hexdigest()
+    (folder / PLAN).write_text(json.dumps(plan))
+
+    status, out, err = command("sweep", folder, "--task", "1/8")
+
+    assert (status, out) == (2, "")
+    assert "another version of fabricsim planned the sweep" in err
+    assert command("sweep", folder)[0] == 0
+    models = {
+        Store(folder).mark(cell)["summary"]["network"]["model"] for cell in Plan.load(folder).cells
+    }
+    assert models == {DEFAULT_MODEL}
+    assert len(list((folder / "marks").iterdir())) == 8
 
 
 def test_policies_see_common_random_numbers(done):
