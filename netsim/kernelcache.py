@@ -49,7 +49,7 @@ def load_kernels(module: str, what: str, seconds: float) -> ModuleType:
     for needed in list(sources)[1:]:
         load_kernels(needed, what, seconds)
     digest = hashlib.sha256(b"\0".join(sources.values())).hexdigest()[:16]
-    with _announced(what, seconds) as compiled:
+    with _announced(what, seconds) as compiled, _called_from_python_alone():
         return _imported(module, module.rpartition(".")[2], digest, compiled)
 
 
@@ -173,6 +173,26 @@ def _announced(what: str, seconds: float) -> Iterator[Callable[[], bool]]:
     announcer = Announcer()
     with event.install_listener("numba:compile", announcer):
         yield lambda: not announcer.silent
+
+
+@contextmanager
+def _called_from_python_alone() -> Iterator[None]:
+    """Compile no entries for callers in C, of whom there are none: a tenth of the time."""
+    from numba.core.cpu import CPUTargetOptions  # noqa: PLC0415 (numba is slow to import)
+
+    options: Any = CPUTargetOptions
+    finalize = options.finalize
+
+    def without_entry(self: Any, flags: Any, chosen: Any) -> None:  # noqa: ANN401 (numba's)
+        """Choose as before, but for the entry."""
+        finalize(self, flags, chosen)
+        flags.no_cfunc_wrapper = True
+
+    options.finalize = without_entry
+    try:
+        yield
+    finally:
+        options.finalize = finalize
 
 
 @contextmanager

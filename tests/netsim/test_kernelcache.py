@@ -86,6 +86,25 @@ print(module.eightfold(1.0) + product.sum() - 12.0)
     assert said == []
 
 
+def test_only_kernels_go_without_entries_for_callers_in_c(kernels):
+    """A tenth of the time of every compilation; who compiles for himself has them."""
+    folder, run = kernels
+    look = """
+from numba import njit
+own = njit("float64(float64)")(lambda x: 2.0 * x)
+with_entry = [
+    "define" in code and "@cfunc." in code
+    for kernel in (module.eightfold, own)
+    for code in (next(iter(kernel.overloads.values())).library.get_llvm_str(),)
+]
+print(10 * with_entry[0] + with_entry[1])
+"""
+
+    answer, _ = run(code=CALL.rpartition("print")[0] + look, NUMBA_CACHE_DIR=str(folder / "cache"))
+
+    assert answer == 1.0
+
+
 def test_a_change_of_an_imported_kernel_is_not_missed(kernels):
     folder, run = kernels
     cache = {"NUMBA_CACHE_DIR": str(folder / "cache")}
