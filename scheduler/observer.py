@@ -1,6 +1,6 @@
 """Observer: who watches a simulation, and changes nothing."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from scheduler.allocation import Allocation
 from scheduler.job import Job
@@ -101,3 +101,33 @@ class Observer:
         now_s : float
             The instant, in seconds.
         """
+
+
+class Audience:
+    """
+    The observers of a simulation by what they want to hear of.
+
+    Parameters
+    ----------
+    observers : sequence of Observer
+        Who watches.
+
+    Attributes
+    ----------
+    submitted, deciding, decided, waiting, changed, passed : list of callable
+        The methods of this name, of those observers that wrote one.
+    """
+
+    def __init__(self, observers: Sequence[Observer]) -> None:
+        self.submitted = _written(observers, "submitted")
+        self.deciding = _written(observers, "deciding")
+        self.decided = _written(observers, "decided")
+        self.waiting = _written(observers, "waiting")
+        self.changed = _written(observers, "changed")
+        self.passed = _written(observers, "passed")
+
+
+def _written(observers: Sequence[Observer], name: str) -> list[Callable[..., None]]:
+    """Return the methods of a name that are not the ones that do nothing."""
+    silent = getattr(Observer, name)
+    return [getattr(each, name) for each in observers if getattr(type(each), name) is not silent]

@@ -15,7 +15,7 @@ from scheduler.cluster import Cluster
 from scheduler.errors import PolicyError, SchedulerError
 from scheduler.job import Job, check_jobs
 from scheduler.machine import Machine
-from scheduler.observer import Observer
+from scheduler.observer import Audience, Observer
 from scheduler.queues.base import QueuePolicy
 from scheduler.rates import AlonePace, JobClock, Paces, RateModel
 from scheduler.reasons import Told
@@ -200,12 +200,11 @@ def simulate(
         policy=policy,
         rates=rates or AlonePace(),
         kill_at_limit=kill_at_limit,
-        observers=tuple(observers),
+        audience=Audience(observers),
         ends_s=ends_s or {},
         clock=rates if isinstance(rates, JobClock) else None,
-        listeners=[each for each in observers if type(each).waiting is not Observer.waiting],
     )
-    if run.listeners:
+    if run.audience.waiting:
         run.machine.told = Told()
     environment = simpy.Environment()
     environment.process(run.drive(environment, jobs))
@@ -226,10 +225,9 @@ class _Simulation:
     policy: QueuePolicy
     rates: RateModel
     kill_at_limit: bool
-    observers: Sequence[Observer]
+    audience: Audience
     ends_s: Mapping[int, float]
     clock: JobClock | None
-    listeners: Sequence[Observer]  # of the observers, those who want to know why jobs wait
     running: dict[int, _Running] = field(default_factory=dict)
     ends: list[tuple[float, int]] = field(default_factory=list)  # heap; out-of-date entries stay
     records: list[JobRecord] = field(default_factory=list)
@@ -255,13 +253,13 @@ class _Simulation:
                 self.policy.submit(jobs[submitted])
                 submitted += 1
             if submitted > first:
-                for observer in self.observers:
-                    observer.submitted(jobs[first:submitted], now_s)
+                for hear in self.audience.submitted:
+                    hear(jobs[first:submitted], now_s)
             started = self._start_jobs()
             self._set_paces(ended, started, now_s)
             self._note(now_s)
-            for observer in self.observers:
-                observer.passed(len(self.records), now_s)
+            for hear in self.audience.passed:
+                hear(len(self.records), now_s)
         if len(self.policy):
             raise PolicyError(f"{len(self.policy)} jobs wait on an empty machine, none is started.")
 
@@ -318,18 +316,18 @@ class _Simulation:
     def _start_jobs(self) -> list[Allocation]:
         """Let the policy start jobs."""
         now_s = self.machine.now_s
-        for observer in self.observers:
-            observer.deciding(now_s)
+        for hear in self.audience.deciding:
+            hear(now_s)
         machine = self.machine
         told = machine.told
         if told is not None:
             told.begin()
         self.policy.select(machine)
-        for observer in self.observers:
-            observer.decided(now_s)
+        for hear in self.audience.decided:
+            hear(now_s)
         if told is not None:
-            for observer in self.listeners:
-                observer.waiting(told.news, told.rest, now_s)
+            for hear in self.audience.waiting:
+                hear(told.news, told.rest, now_s)
         started = machine.started
         machine.started = []
         return started
@@ -342,8 +340,8 @@ class _Simulation:
             return
         paces = Paces.of(self.rates.change(ended, started, now_s))
         self.machine.cluster.tally.pace_changes += len(paces)
-        for observer in self.observers:
-            observer.changed(ended, started, paces, now_s)
+        for hear in self.audience.changed:
+            hear(ended, started, paces, now_s)
         for allocation in started:
             job = allocation.job
             limit_s = now_s + job.requested_s if self.kill_at_limit else inf

@@ -1,7 +1,7 @@
 """HopLedger: an observer that notes what communication costs by the formula of Mishra20."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -24,8 +24,7 @@ _NOWHERE: _Spread = ([], [])
 _BATCH = 1 << 17  # messages that are looked at together: calls of NumPy cost more than numbers
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Placed:
+class _Placed(NamedTuple):
     """A job at its start: its messages, and leaf of each rank with those leaves as they were."""
 
     job: int

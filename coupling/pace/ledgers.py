@@ -8,11 +8,14 @@ import numpy as np
 from coupling.pace.accounts import Accounts
 from coupling.pace.network import Left, NetworkPace
 from netsim.arrays import Floats, Ints
-from netsim.contention.constants import bytes_per_link
+from netsim.contention.constants import carry
 from netsim.topology.base import Topology
 from scheduler.allocation import Allocation
 from scheduler.observer import Observer
 from scheduler.rates import Pace, Paces
+from scheduler.traffic import PlacedTraffic
+
+_NO_SLOT = -1  # of a job that puts nothing on the network
 
 
 class LinkLedger:
@@ -71,6 +74,8 @@ class BlameLedger:
 
         `keys` (3, R): victim, culprit and class of link. `lost_node_s` (R,): node-seconds.
         """
+        if not lost_node_s.size:
+            return
         for column, values in zip((self.victim, self.culprit, self.kind_of_row), keys, strict=True):
             column.frombytes(values.tobytes())
         self.lost_node_s.frombytes(lost_node_s.tobytes())
@@ -98,7 +103,8 @@ class NetworkLedger(Observer):
         self.blame = BlameLedger(network.topology)
         self._network = network
         self._accounts = Accounts(self.links.lost_node_s)
-        self._sends: dict[int, tuple[Ints, Floats, float]] = {}  # links, bytes, ideal_s
+        self._sends: dict[int, PlacedTraffic] = {}
+        self._scratch: Floats = np.zeros(network.topology.n_links)
 
     def changed(
         self,
@@ -115,10 +121,11 @@ class NetworkLedger(Observer):
             placed = entered.get(job.id)
             if placed is not None:
                 accounts.open(job.id, job.n_nodes, now_s)
-                self._sends[job.id] = *bytes_per_link(placed.traffic), placed.ideal_s
+                self._sends[job.id] = placed
         gone = [one.job.id for one in ended if one.job.id in slot_of]
-        jobs, interference, alone = _on_network(Paces.of(paces), slot_of)
-        slots = [slot_of[job] for job in jobs]
+        slots, jobs, interference, alone = _on_network(Paces.of(paces), slot_of)
+        if not slots and not gone:
+            return  # nobody on the network is touched
         worst = [-1] * len(jobs) if model is None else [model.worst_link(job) for job in jobs]
         keys, lost_node_s, work_s = accounts.account(
             now_s, gone, (slots, interference, alone, worst)
@@ -126,8 +133,8 @@ class NetworkLedger(Observer):
         if self._network.left:
             keys, lost_node_s, work_s = _as_simulated(self._network.left, ended)
         for number, done_s in zip(gone, work_s.tolist(), strict=True):
-            links, nbytes, ideal_s = self._sends.pop(number)
-            self.links.nbytes[links] += nbytes * (done_s / ideal_s)
+            placed = self._sends.pop(number)
+            carry(placed.traffic, done_s / placed.ideal_s, self.links.nbytes, self._scratch)
         self.blame.write(keys, lost_node_s)
         held_up = [job for job, factor in zip(jobs, interference, strict=True) if factor > 1.0]
         if model is not None and held_up:
@@ -146,14 +153,16 @@ def _as_simulated(
 
 
 def _on_network(
-    paces: Paces, known: Mapping[int, int]
-) -> tuple[list[int], list[float], list[float]]:
-    """Return the columns of the paces of jobs that are known."""
+    paces: Paces, slot_of: Mapping[int, int]
+) -> tuple[list[int], list[int], list[float], list[float]]:
+    """Return slots of jobs that have some, and the columns of their paces."""
     jobs, interference, placement_factor = paces.jobs, paces.interference, paces.placement_factor
-    if all(job in known for job in jobs):
-        return jobs, interference, placement_factor
-    places = [place for place, job in enumerate(jobs) if job in known]
+    slots = [slot_of.get(job, _NO_SLOT) for job in jobs]
+    if _NO_SLOT not in slots:
+        return slots, jobs, interference, placement_factor
+    places = [place for place, slot in enumerate(slots) if slot != _NO_SLOT]
     return (
+        [slots[place] for place in places],
         [jobs[place] for place in places],
         [interference[place] for place in places],
         [placement_factor[place] for place in places],

@@ -253,12 +253,18 @@ def bytes_per_link(traffic: Traffic) -> tuple[Ints, Floats]:
 
     Result: `links` (L,): directed links, ascending; `nbytes` (L,): bytes per iteration on each.
     """
-    routes = traffic.routes
     kernels = load_kernels(_KERNELS, "traffic kernels", 1)
-    links, total = kernels.link_bytes(
-        np.ascontiguousarray(traffic.nbytes, np.float64),
-        np.ascontiguousarray(routes.indptr, np.int64),
-        np.ascontiguousarray(routes.links, np.int64),
-        routes.n_links,
-    )
+    _, _, nbytes, indptr, hops, _ = _flat(traffic)
+    links, total = kernels.link_bytes(nbytes, indptr, hops, traffic.routes.n_links)
     return links, total
+
+
+def carry(traffic: Traffic, times: float, carried: Floats, scratch: Floats) -> None:
+    """
+    Add what a job puts on links in so many iterations.
+
+    `carried` (E,): bytes of each directed link; added to. `scratch` (E,): all 0, and so again.
+    """
+    kernels = load_kernels(_KERNELS, "traffic kernels", 1)
+    _, _, nbytes, indptr, hops, _ = _flat(traffic)
+    kernels.carry(nbytes, indptr, hops, times, carried, scratch)

@@ -5,7 +5,7 @@ Import through `netsim.kernelcache`.
 """
 
 import numpy as np
-from numba import boolean, float64, int64, njit, types
+from numba import boolean, float64, int64, njit, types, void
 
 from netsim.arrays import Floats, Ints, Table
 from netsim.contention.columns import STEP
@@ -106,6 +106,20 @@ def step_times(
         found.injection_s = injection_s + longest_s
         first = last
     return (steps,)
+
+
+@njit(void(FLOATS, INTS, INTS, float64, float64[::1], float64[::1]), cache=True)
+def carry(
+    nbytes: Floats, indptr: Ints, links: Ints, times: float, carried: Floats, total: Floats
+) -> None:
+    """Add so many times what flows put on links; `total` of each link is 0 before and after."""
+    for f in range(nbytes.size):
+        for hop in range(indptr[f], indptr[f + 1]):
+            total[links[hop]] += nbytes[f]
+    for link in links:
+        if total[link] > 0.0:
+            carried[link] += total[link] * times
+            total[link] = 0.0
 
 
 @njit(_SUMS(FLOATS, INTS, INTS, int64), cache=True)

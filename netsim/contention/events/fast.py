@@ -61,6 +61,7 @@ class Fast:
         self._pool = self._empty_pool(topology.n_links)
         self._name = topology.name
         self._events = 0
+        self._settled = True  # nobody came or went since the last `solve`
         self._blame_of = np.empty(0, dtype=np.int64), np.empty((0, 1))  # classes of links, scratch
 
     def __repr__(self) -> str:
@@ -74,6 +75,7 @@ class Fast:
             raise ContentionError(f"job {job} has been started already.")
         constants = self._constants_of(traffic)
         self._events += 1
+        self._settled = False
         if pool.make_room(constants) or self._events % _RECOUNT_EVERY == 0:
             self._recount()
         self._enter(self._placed(job, constants), constants)
@@ -83,6 +85,7 @@ class Fast:
         pool = self._pool
         self._channels.leave(self._slot(job), pool.records, pool.listed, *pool.state)
         pool.remove(job)
+        self._settled = False
 
     def _empty_pool(self, n_channels: int) -> Pool:
         """Return the state before the first job."""
@@ -110,6 +113,9 @@ class Fast:
     def solve(self) -> Mapping[int, float]:
         """Bring the slowdowns up to date."""
         pool = self._pool
+        if self._settled and not pool.wake.any():
+            return {}
+        self._settled = True
         slots = pool.changed[: self._settle()]
         jobs, values = pool.jobs_in(slots), pool.jobs["slowdown"][slots]
         return dict(zip(jobs.tolist(), values.tolist(), strict=True))

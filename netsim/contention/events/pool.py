@@ -124,14 +124,15 @@ class Pool:
         """Move the rows of live jobs together and return how many they are."""
         slots = self.live_slots()
         first_row, n_rows = self.jobs[group.first_row], self.jobs[group.n_rows]
-        tail = 0
-        for slot in slots[np.argsort(first_row[slots], kind="stable")].tolist():
-            old, count = int(first_row[slot]), int(n_rows[slot])
-            for name in group.tables:
-                table = getattr(self, name)
-                table[tail : tail + count] = table[old : old + count]
-            first_row[slot] = tail
-            tail += count
+        slots = slots[np.argsort(first_row[slots], kind="stable")]
+        count = n_rows[slots]
+        end = np.cumsum(count)
+        tail = int(end[-1]) if end.size else 0
+        old = np.arange(tail) + np.repeat(first_row[slots] - (end - count), count)
+        for name in group.tables:
+            table = getattr(self, name)
+            table[:tail] = table[old]
+        first_row[slots] = end - count
         return tail
 
     def _grow_slots(self) -> None:
