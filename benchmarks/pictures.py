@@ -54,7 +54,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as place:
         campaign = run_campaign(experiment, Path(place) / "synth16")
         for name, picture in shown(campaign).items():
-            alone = picture.html().replace("<svg ", f"<svg {SPACES} ", 1)
+            alone = str(picture.html()).replace("<svg ", f"<svg {SPACES} ", 1)
             path = PICTURES / f"{name}.svg"
             path.write_text(alone + "\n", encoding="utf-8")
             print(f"{path.relative_to(ROOT)} is written.")

@@ -7,6 +7,7 @@ import sys
 from dataclasses import asdict
 from importlib import import_module
 from pathlib import Path
+from xml.etree import ElementTree as ET
 
 import numpy as np
 import pandas as pd
@@ -21,6 +22,7 @@ from netsim.accuracy import Comparison, comparisons
 ROOT = Path(__file__).parents[1]
 SOURCES = sorted(path for path in (ROOT / "benchmarks").glob("*.py") if path.stem != "__init__")
 COMMANDS = sorted(path.stem for path in SOURCES if "__main__" in path.read_text(encoding="utf-8"))
+PICTURES = sorted((ROOT / "docs" / "pictures").glob("*.svg"))
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
 
 
@@ -28,6 +30,13 @@ PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").g
 def test_benchmarks_are_imported_as_python_m_does(path):
     """From the top level, where `python -m benchmarks.name` is typed."""
     import_module(f"benchmarks.{path.stem}")
+
+
+@pytest.mark.parametrize("picture", PICTURES, ids=lambda path: path.stem)
+def test_pictures_of_pages_can_be_shown(picture):
+    """A browser shows nothing of a picture that is no XML."""
+    root = ET.parse(picture).getroot()  # noqa: S314 (our own)
+    assert root.tag == "{http://www.w3.org/2000/svg}svg"
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda path: path.stem)
