@@ -10,7 +10,7 @@ from netsim.topology.base import Topology
 from netsim.topology.fattree import FatTree
 from scheduler.allocation import L2_UP, LEAF_UP, Allocation, bits
 from scheduler.errors import AllocationError
-from scheduler.footprint import Footprint, join, parts, split
+from scheduler.footprint import Footprint, join, links_of, parts, split
 from scheduler.geometry import Geometry, working_ports
 from scheduler.job import Job
 from scheduler.sharing import (
@@ -263,12 +263,12 @@ class Cluster:
         for name in Cluster.__slots__:
             setattr(twin, name, getattr(self, name))
         twin.leaf_free = split(free.nodes, self.n_leaves, self.nodes_per_leaf)
-        twin.leaf_up = split(free.leaf_ports, self.n_leaves, self.leaf_width)
-        twin.l2_up = split(free.l2_ports, len(self.l2_up), self.l2_width)
-        per_pod, n_pods, l2_per_pod = self.leaves_per_pod, self.n_pods, self.l2_per_pod
+        per_pod, n_pods = self.leaves_per_pod, self.n_pods
+        l2_per_pod = self.l2_per_pod if self.l2_up else 0
         nodes = parts(free.nodes, n_pods, per_pod, self.nodes_per_leaf)
-        ports = parts(free.leaf_ports, n_pods, per_pod, self.leaf_width)
-        l2_ports = parts(free.l2_ports, n_pods, l2_per_pod if self.l2_up else 0, self.l2_width)
+        leaf_up, ports = links_of(free.leaf_ports, n_pods, per_pod, self.leaf_width)
+        l2_up, l2_ports = links_of(free.l2_ports, n_pods, l2_per_pod, self.l2_width)
+        twin.leaf_up, twin.l2_up = leaf_up.copy(), l2_up.copy()
         twin.stamp = [
             (self.geometry, *pod) for pod in zip(range(n_pods), nodes, ports, l2_ports, strict=True)
         ]
@@ -279,8 +279,9 @@ class Cluster:
             if self.running[job_id].job.communication is not None:
                 for leaf, held, _ in self.running[job_id].leaves:
                     twin.leaf_comm[leaf] -= held.bit_count()
-        gone = set(leaving)
-        twin.running = {key: value for key, value in self.running.items() if key not in gone}
+        twin.running = self.running.copy()
+        for job_id in leaving:
+            del twin.running[job_id]
         twin.running.setdefault(_RESERVED, Allocation(_WAITING, self.geometry, ()))
         return twin
 

@@ -127,6 +127,16 @@ def parts(joined: int, count: int, each: int, width: int) -> list[bytes]:
     return [raw[at * size : (at + 1) * size] for at in range(count)]
 
 
+@lru_cache(maxsize=256)
+def links_of(joined: int, count: int, each: int, width: int) -> tuple[list[int], list[bytes]]:
+    """
+    Return what `split` and `parts` do; links stay as they are more often than nodes.
+
+    `joined`, `count`, `each`, `width`: as for `parts`. Result: not to be changed.
+    """
+    return split(joined, count * each, width), parts(joined, count, each, width)
+
+
 def any_part_with(n_nodes: int, joined: int, count: int, each: int, width: int) -> bool:
     """
     Say whether a part has so many nodes.

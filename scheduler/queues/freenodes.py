@@ -75,21 +75,23 @@ class FreeNodes:
         self.times = [now_s, *sorted({time_s for time_s, _ in spans} - {now_s})]
         self._machine = machine
         rows = (
-            (join_all(cluster.nodes_per_leaf, cluster.leaf_free), "nodes"),
-            (join_all(cluster.leaf_width, cluster.leaf_up), "leaf_ports"),
-            (join_all(cluster.l2_width, cluster.l2_up), "l2_ports"),
+            join_all(cluster.nodes_per_leaf, cluster.leaf_free),
+            join_all(cluster.leaf_width, cluster.leaf_up),
+            join_all(cluster.l2_width, cluster.l2_up),
         )
-        self._varies = [True, False, False]
-        for kind in (1, 2):
-            self._varies[kind] = any(getattr(taken, rows[kind][1]) for _, taken in spans)
-        self._masks = [self._steps(free, kind, spans) for free, kind in rows]
+        taken = (
+            [(time_s, each.nodes) for time_s, each in spans],
+            [(time_s, each.leaf_ports) for time_s, each in spans if each.leaf_ports],
+            [(time_s, each.l2_ports) for time_s, each in spans if each.l2_ports],
+        )
+        self._varies = [True, bool(taken[1]), bool(taken[2])]
+        self._masks = [self._steps(free, masks) for free, masks in zip(rows, taken, strict=True)]
 
-    def _steps(self, free: int, kind: str, spans: Iterable[tuple[float, Footprint]]) -> list[int]:
+    def _steps(self, free: int, taken: Iterable[tuple[float, int]]) -> list[int]:
         """Return what is free from each instant on, given the instants at which that changes."""
         changes: dict[float, int] = {}
-        for time_s, taken in spans:
-            if mask := getattr(taken, kind):
-                changes[time_s] = changes.get(time_s, 0) ^ mask
+        for time_s, mask in taken:
+            changes[time_s] = changes.get(time_s, 0) ^ mask
         if not changes:
             return [free] * len(self.times)
         return list(
@@ -142,11 +144,11 @@ class FreeNodes:
         """
         times, free = self.times, self._masks[0]
         split = starts = len(times)
-        own: list[int] = []  # free in the steps from `split` on, where the job's own nodes are, too
+        beyond: list[int] = []  # free in the steps from `split` on
+        own: list[int] = []  # in common, with the job's own nodes
         if moved is not None:
             split = starts = bisect_left(times, moved.start_s)
-            steps = free[split : bisect_left(times, moved.end_s)]
-            own = [both | moved.taken.nodes for both in accumulate(steps, and_)]
+            beyond = free[split : bisect_left(times, moved.end_s)]
         stack: list[int] = []  # free from each step up to `filled`, that of the first step last
         first = filled = 0
         later = -1  # free in the steps of the window after those
@@ -164,7 +166,8 @@ class FreeNodes:
                 if not stack:
                     continue
             left = stack.pop() & later
-            if end > split:
+            if end > split and moved is not None:
+                own = own or [both | moved.taken.nodes for both in accumulate(beyond, and_)]
                 left &= own[end - split - 1]
             if times[first] in self.gains and left.bit_count() >= n_nodes:
                 yield times[first], left

@@ -1,5 +1,6 @@
 """Plan: reservations of several waiting jobs, with places, made by the allocator itself."""
 
+import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from scheduler.allocation import Allocation
@@ -11,7 +12,7 @@ from scheduler.machine import Machine
 from scheduler.queues.freenodes import Booking, FreeNodes
 from scheduler.queues.refusals import Refusals
 from scheduler.queues.reservation import expected_cluster, never_placed
-from scheduler.queues.sooner import Sooner
+from scheduler.queues.sooner import KERNELS, Sooner
 from scheduler.reasons import LACKING, RESERVATION, WINDOW, Verdict, trace_roots
 
 Place = Callable[[Job, Cluster, float], Allocation | None]
@@ -37,7 +38,7 @@ def tell(waiting: Sequence[Job], found: Mapping[int, Verdict], machine: Machine)
     told.rest = Verdict(WINDOW, root=head.root or head.reason)
 
 
-_MANY = 3_000_000  # looking at so many steps costs more than to load compiled code
+_MANY = 1_000_000  # looking at so many steps costs more than to load compiled code
 
 
 class Plan:
@@ -139,7 +140,7 @@ class Plan:
         self._refusals.keep(self.bookings, machine.now_s)
         self._looked_at += count * len(free.times)
         compiled = None
-        if self._looked_at > _MANY and count:
+        if count and (self._looked_at > _MANY or KERNELS in sys.modules):
             lengths_s = [machine.estimate_s(job) for job in jobs]
             compiled = Sooner(free, [self.bookings[job.id] for job in jobs], lengths_s)
         index = still = 0

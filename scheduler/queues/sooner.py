@@ -1,14 +1,36 @@
 """Sooner: the bookings of a plan that might begin sooner, found by compiled code."""
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from netsim.arrays import Bools, Floats
 from netsim.kernelcache import load_kernels
 from scheduler.queues.freenodes import Booking, FreeNodes
 
+KERNELS = "scheduler.queues.windows_kernels"
 _WORD = 64
+
+
+class _Steps(NamedTuple):
+    """When steps begin, whether something becomes free then, and the free nodes of each."""
+
+    times: Floats
+    gains: Bools
+    rows: NDArray[np.uint64]
+
+
+def _longer(steps: _Steps) -> _Steps:
+    """Return the same steps with room behind them."""
+    times, gains, rows = steps
+    room = 16 + times.size // 2
+    return _Steps(
+        np.concatenate((times, np.empty(room))),
+        np.concatenate((gains, np.empty(room, dtype=np.bool_))),
+        np.concatenate((rows, np.empty((room, rows.shape[1]), dtype=np.uint64))),
+    )
 
 
 class Sooner:
@@ -28,30 +50,33 @@ class Sooner:
     __slots__ = (
         "_bits",
         "_columns",
+        "_count",
         "_fresh",
-        "_gains",
         "_kernels",
         "_own",
-        "_rows",
         "_scratch",
-        "_times",
+        "_steps",
     )
 
     def __init__(
         self, free: FreeNodes, bookings: Sequence[Booking], lengths_s: Sequence[float]
     ) -> None:
-        self._kernels = load_kernels(
-            "scheduler.queues.windows_kernels", "kernels that look for windows", 3
-        )
+        self._kernels = load_kernels(KERNELS, "kernels that look for windows", 3)
         masks = free.nodes
         taken = [booking.taken.nodes for booking in bookings]
         widest = max(mask.bit_length() for mask in (*masks, *taken))
         self._bits = max(1, -(-widest // _WORD)) * _WORD
-        self._times = np.array(free.times, dtype=np.float64)
-        self._gains = np.array([time_s in free.gains for time_s in free.times], dtype=np.bool_)
-        self._rows, self._own = self._words(masks), self._words(taken)
+        self._count = len(masks)
+        self._steps = _longer(
+            _Steps(
+                np.array(free.times, dtype=np.float64),
+                np.array([time_s in free.gains for time_s in free.times], dtype=np.bool_),
+                self._words(masks),
+            )
+        )
+        self._own = self._words(taken)
         self._fresh = np.ones(len(bookings), dtype=np.bool_)
-        self._scratch = np.empty((2, self._rows.shape[1]), dtype=np.uint64)
+        self._scratch = np.empty((2, self._own.shape[1]), dtype=np.uint64)
         self._columns = (
             np.array([booking.placement.job.n_nodes for booking in bookings], dtype=np.int64),
             np.array(lengths_s, dtype=np.float64),
@@ -71,11 +96,12 @@ class Sooner:
         `first`: with which to begin; after the last comes the first. `most`: how many to look at.
         Result: how many before it there is none for; from when on, and which nodes are free.
         """
-        arrays = self._times, self._rows, self._gains, *self._columns, self._own, self._fresh
+        count, (times, gains, rows) = self._count, self._steps
+        arrays = times[:count], rows[:count], gains[:count], *self._columns, self._own, self._fresh
         done, step = self._kernels.first_window(*arrays, first, most, self._scratch)
         if step < 0:
             return most, 0.0, 0
-        return done, float(self._times[step]), int.from_bytes(self._scratch[0].tobytes(), "little")
+        return done, float(times[step]), int.from_bytes(self._scratch[0].tobytes(), "little")
 
     def move(self, index: int, old: Booking, new: Booking) -> None:
         """Take note that a booking has been moved."""
@@ -90,14 +116,20 @@ class Sooner:
     def _toggle(self, booking: Booking, nodes: NDArray[np.uint64]) -> None:
         """Enter a booking, or take it out."""
         first, last = self._step_at(booking.start_s), self._step_at(booking.end_s)
-        self._gains[last] = True
-        self._rows[first:last] ^= nodes
+        self._steps.gains[last] = True
+        self._steps.rows[first:last] ^= nodes
 
     def _step_at(self, time_s: float) -> int:
         """Return the step that begins at a time, making one if there is none."""
-        step = int(self._times.searchsorted(time_s))
-        if step == self._times.size or self._times[step] != time_s:
-            self._times = np.insert(self._times, step, time_s)
-            self._gains = np.insert(self._gains, step, values=False)
-            self._rows = np.insert(self._rows, step, self._rows[step - 1], axis=0)
+        steps, count = self._steps, self._count
+        step = int(steps.times[:count].searchsorted(time_s))
+        if step < count and steps.times[step] == time_s:
+            return step
+        if count == steps.times.size:
+            steps = self._steps = _longer(steps)
+        for each in steps:
+            each[step + 1 : count + 1] = each[step:count]
+        steps.times[step], steps.gains[step] = time_s, False
+        steps.rows[step] = steps.rows[step - 1]
+        self._count += 1
         return step
