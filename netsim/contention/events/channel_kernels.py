@@ -266,6 +266,9 @@ def leave(
     for row in range(job.first_record, job.first_record + job.n_records):
         number = records[row].channel
         channel = channels[number]
+        if row >= job.first_record + job.n_shared:  # its totals are 0
+            channel.first_record, channel.n_jobs = -1, 0
+            continue
         before, after = listed[row].previous, listed[row].following
         if before >= 0:
             listed[before].following = after
@@ -273,7 +276,8 @@ def leave(
             channel.first_record = after
         if after >= 0:
             listed[after].previous = before
-        active[number, word] &= ~bit
+        if row < job.first_record + job.n_active:
+            active[number, word] &= ~bit
         channel.n_jobs -= 1
         if channel.n_jobs > 1:
             channel.weight -= records[row].weight_s * job.rate

@@ -131,7 +131,8 @@ class Pool:
         old = np.arange(tail) + np.repeat(first_row[slots] - (end - count), count)
         for name in group.tables:
             table = getattr(self, name)
-            table[:tail] = table[old]
+            raw = table.view(np.uint8).reshape(-1, table.itemsize)  # rows as they lie, not fields
+            raw[:tail] = raw.take(old, axis=0)
         first_row[slots] = end - count
         return tail
 
