@@ -121,6 +121,9 @@ class TrafficOf:
         The fabric.
     routing : Routing
         Finds the way of each flow.
+    constants_of : ConstantsOf, optional
+        Asked next for the constants of each job whose traffic is computed here, so that it looks
+        at the flows once; where communication is what the pattern says, not scaled.
 
     Attributes
     ----------
@@ -129,11 +132,14 @@ class TrafficOf:
         takes at least the communication time that fraction and length of the iteration leave.
     """
 
-    def __init__(self, topology: Topology, routing: Routing) -> None:
+    def __init__(
+        self, topology: Topology, routing: Routing, constants_of: ConstantsOf | None = None
+    ) -> None:
         self.latency_bound = 0
         self._topology = topology
         self._routing = RankRouting(topology, routing)
         self._times = ConstantsOf(topology).times
+        self._times_ahead = self._times if constants_of is None else constants_of.ahead
         self._latency_of = topology.path_latency_s(np.arange(_LINKS))
 
     def __call__(
@@ -186,7 +192,7 @@ class TrafficOf:
             return self._placed(outside, partition, n_nodes, fraction or 0.0, iteration_s)
         if not step.size:
             return None
-        traffic, times = self._routed(outside, partition, n_nodes)
+        traffic, times = self._routed(outside, partition, n_nodes, scaled=False)
         ideal_s = compute_s + times.injection_s
         alone_s = compute_s + times.communication_s
         return PlacedTraffic(replace(traffic, compute_s=compute_s), ideal_s, alone_s)
@@ -202,7 +208,7 @@ class TrafficOf:
         """Return traffic whose compute time makes communication a fraction of the iteration."""
         if fraction <= 0 or not flows.src.size:
             return None
-        traffic, times = self._routed(flows, partition, n_nodes)
+        traffic, times = self._routed(flows, partition, n_nodes, scaled=iteration_s is not None)
         injection_s = times.injection_s
         scale = 1.0
         if iteration_s is not None:
@@ -218,7 +224,7 @@ class TrafficOf:
         scaled = Traffic(
             traffic.step,
             traffic.sender,
-            scale * traffic.nbytes,
+            traffic.nbytes if iteration_s is None else scale * traffic.nbytes,
             traffic.routes,
             compute_s,
             traffic.latency_s,
@@ -228,7 +234,7 @@ class TrafficOf:
         return PlacedTraffic(scaled, ideal_s, ideal_s + stretched_s)
 
     def _routed(
-        self, flows: RankFlows, partition: Partition, n_nodes: int
+        self, flows: RankFlows, partition: Partition, n_nodes: int, *, scaled: bool
     ) -> tuple[Traffic, StepTimes]:
         """Return the traffic of messages between nodes, without compute, and its times alone."""
         src = partition.nodes[flows.src]
@@ -240,7 +246,7 @@ class TrafficOf:
         latency_s = self._latency_s(routes.hops)
         sender = senders(self._topology, src, routes)
         traffic = Traffic(step, sender, nbytes, routes, 0.0, latency_s, n_nodes)
-        return traffic, self._times(traffic)
+        return traffic, (self._times if scaled else self._times_ahead)(traffic)
 
     def _latency_s(self, hops: Ints) -> Floats:
         """Return the latency of paths of so many links."""

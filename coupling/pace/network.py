@@ -86,7 +86,9 @@ class NetworkPace:
         self.owned: set[bool] = set()
         self.talked: dict[str, float] = {}
         self._of_alone = of_alone
-        self._traffic_of = TrafficOf(topology, routing)
+        asked = getattr(model, "constants_of", None)  # of models that work on constants
+        own = asked is not None and asked.topology is topology
+        self._traffic_of = TrafficOf(topology, routing, asked if own else None)
         self._placement_factor: dict[int, float] = {}  # of the jobs on the network
 
     def __repr__(self) -> str:

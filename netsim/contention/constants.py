@@ -20,6 +20,7 @@ from netsim.topology.rails import n_senders, node_bundles
 
 _T = TypeVar("_T", bound=np.generic)
 _KERNELS = "netsim.contention.traffic_kernels"
+_Tables = tuple[Table, Table, Table]  # records, entries and steps
 _Kernel = Callable[..., tuple[Table, ...]]
 _Flat = tuple[Ints, Ints, Floats, Ints, Ints, Floats]
 
@@ -134,16 +135,31 @@ class ConstantsOf:
         self._opened: Ints = np.zeros(self._n_senders, dtype=np.int64)
         self._injected_s: Floats = np.zeros(topology.n_links)
         self._drain_s: Floats = np.zeros(topology.n_links)
+        self._ahead: tuple[Traffic, _Tables] | None = None  # of the next job
 
     def __call__(self, traffic: Traffic) -> JobConstants:
         """Return the constants of one job."""
+        ahead, self._ahead = self._ahead, None
+        if ahead is not None and _same_flows(ahead[0], traffic) and self._is_usual(traffic):
+            records, entries, steps = ahead[1]
+        else:
+            records, entries, steps = self._tables(traffic)
+        return JobConstants(records, entries, steps, float(traffic.compute_s))
+
+    def ahead(self, traffic: Traffic) -> StepTimes:
+        """Return what `times` does; if the same flows are asked for next, all is known then."""
+        tables = self._tables(traffic)
+        self._ahead = traffic, tables
+        return StepTimes(tables[-1])
+
+    def _tables(self, traffic: Traffic) -> _Tables:
+        """Return records, entries and steps of one job."""
         if traffic.step.size > self._opened.size:
             self._opened = np.zeros(2 * traffic.step.size, dtype=np.int64)
         scratch = self._entry_of, self._opened, self._injected_s
-        records, entries, steps = self._told(
-            self._constants, traffic, self._buffer_bytes, *scratch, self._per_flow
-        )
-        return JobConstants(records, entries, steps, float(traffic.compute_s))
+        rest = self._buffer_bytes, *scratch, self._per_flow
+        records, entries, steps = self._told(self._constants, traffic, *rest)
+        return records, entries, steps
 
     def times(self, traffic: Traffic) -> StepTimes:
         """Return how long the steps of a job take alone, without what only the model asks for."""
@@ -171,6 +187,17 @@ class ConstantsOf:
         if count is not None and not (type(count) is int and count > 0):
             return False
         return 0.0 <= compute_s < np.inf
+
+
+def _same_flows(one: Traffic, other: Traffic) -> bool:
+    """Say whether two jobs send the very same flows."""
+    return (
+        one.nbytes is other.nbytes
+        and one.routes is other.routes
+        and one.step is other.step
+        and one.sender is other.sender
+        and one.latency_s is other.latency_s
+    )
 
 
 def _fields(traffic: Traffic) -> _Flat:

@@ -33,6 +33,11 @@ class Fast:
     tolerance : float, default 1e-3
         Changes of a slowdown, or of a channel's weight or utilisation, that move no neighbour.
 
+    Attributes
+    ----------
+    constants_of : ConstantsOf
+        What it asks for the constants of jobs that start.
+
     Raises
     ------
     ContentionError
@@ -51,7 +56,7 @@ class Fast:
         if not 0.0 < number("tolerance", tolerance, error=ContentionError) < 1.0:
             raise ContentionError(f"tolerance must lie between 0 and 1, got {tolerance}.")
         self.tolerance = tolerance
-        self._constants_of = ConstantsOf(topology, fairness)
+        self.constants_of = ConstantsOf(topology, fairness)
         self._channels = load_kernels(
             "netsim.contention.events.channel_kernels", "contention kernels", 2
         )
@@ -73,7 +78,7 @@ class Fast:
         pool = self._pool
         if job in pool.slot_of:
             raise ContentionError(f"job {job} has been started already.")
-        constants = self._constants_of(traffic)
+        constants = self.constants_of(traffic)
         self._events += 1
         self._settled = False
         if pool.make_room(constants) or self._events % _RECOUNT_EVERY == 0:

@@ -217,3 +217,33 @@ def test_the_limit_leaves_room_for_the_wait_in_a_full_buffer(fabric, traffic):
     np.testing.assert_allclose(by_channel["queue_s"], [0.5, 2.0])
     np.testing.assert_allclose(by_channel["limit_s"], [3.5, 2.0])
     np.testing.assert_allclose(np.sort(constants.records["slack"]), [2.0 / 4.0, 3.5 / 1.0])
+
+
+def test_flows_looked_at_ahead_have_the_constants_that_they_have_otherwise(fabric, traffic):
+    first, second = (
+        traffic([[(0, nbytes, [0, 2], 0.1), (1, 3.0, [1, 2], 0.2)]], 0.0, 3)
+        for nbytes in (2.0, 9.0)
+    )
+    constants_of = ConstantsOf(fabric([2.0, 2.0, 3.0]))
+    expected = [constants_of(replace(one, compute_s=4.0)) for one in (first, second)]
+
+    times = constants_of.ahead(first)
+    same, other = constants_of(replace(first, compute_s=4.0)), constants_of(second)
+    constants_of.ahead(first)
+    another = constants_of(replace(second, compute_s=4.0))
+
+    assert times.injection_s == constants_of.times(first).injection_s
+    assert same.iteration_s == expected[0].iteration_s
+    for found, wanted in zip((same, other, another), (*expected, expected[1]), strict=True):
+        for table in ("records", "entries", "steps"):
+            assert getattr(found, table).tolist() == getattr(wanted, table).tolist()
+
+
+def test_flows_looked_at_ahead_are_checked_again(fabric, traffic):
+    sound = traffic([[(0, 2.0, [0, 2], 0.1)]], 0.0, 3)
+    constants_of = ConstantsOf(fabric([2.0, 2.0, 3.0]))
+
+    constants_of.ahead(sound)
+
+    with pytest.raises(ContentionError, match="compute_s"):
+        constants_of(replace(sound, compute_s=-1.0))
