@@ -6,6 +6,7 @@ Usage: python -m benchmarks.speed coupled --log FILE [--jobs N] [--old TREE] [--
        python -m benchmarks.speed queues [--jobs N]
        python -m benchmarks.speed stages --log FILE [--jobs N]
        python -m benchmarks.speed fabrics [--old TREE] [--runs N]
+       python -m benchmarks.speed finish --old TREE [--runs N]
        python -m benchmarks.speed workers [--jobs N]
        python -m benchmarks.speed growth [--runs N]
        python -m benchmarks.speed memory --log FILE [--sizes N ...]
@@ -25,7 +26,7 @@ from statistics import median
 
 from benchmarks.evidence import record
 from benchmarks.speed_process import COMMAND, cut, run_process
-from benchmarks.speed_scale import fabrics, growth, memory, workers
+from benchmarks.speed_scale import fabrics, finish, growth, memory, workers
 from benchmarks.stages import looked_at, parquet_rows, per_job, run_command
 from netsim.topology.fattree import fat_tree_of_radix
 from scheduler.allocators import make_allocator
@@ -214,7 +215,7 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     commands = parser.add_subparsers(required=True)
-    for work in (coupled, fixed, queues, stages, fabrics, workers, growth, memory):
+    for work in (coupled, fixed, queues, stages, fabrics, finish, workers, growth, memory):
         sub = commands.add_parser(work.__name__, help=work.__doc__)
         sub.set_defaults(work=work)
         sub.add_argument("--jobs", type=int, default=4000 if work in (queues, workers) else None)
@@ -222,7 +223,9 @@ def main() -> None:
             sub.add_argument("--log", type=Path, required=True)
         if work in (coupled, fixed, fabrics):
             sub.add_argument("--old", type=Path)
-        if work in (coupled, fixed, fabrics, growth):
+        if work is finish:
+            sub.add_argument("--old", type=Path, required=True)
+        if work in (coupled, fixed, fabrics, finish, growth):
             sub.add_argument("--runs", type=int, default=3)
         if work is memory:
             sub.add_argument("--sizes", type=int, nargs="+", default=[25_000, 50_000, 100_000])

@@ -17,6 +17,7 @@ from coupling.experiments.engine import run
 from coupling.experiments.experiment import Experiment
 from coupling.snapshots.estimate import estimate
 from coupling.snapshots.snapshot import read_snapshot
+from netsim.arrays import Floats
 
 ROOT = Path(__file__).parents[1]
 ROUTES = """
@@ -33,6 +34,27 @@ begin = time.process_time()
 routing.routes(*ends)
 print(time.process_time() - begin)
 """
+FINISH = """
+import importlib, json, sys, time
+import numpy as np
+from netsim.routing.dmodk import DModK
+from netsim.topology.fattree import fat_tree_of_radix
+places = "netsim.flows", "netsim.flow_report"
+found = (getattr(importlib.import_module(place), "finish_times", None) for place in places)
+finish_times = next(filter(None, found))
+fairness, radix, *grid = json.loads(sys.argv[1])
+tree = fat_tree_of_radix(radix, 1e9)
+ranks = np.random.default_rng(1).permutation(tree.n_nodes)[: np.prod(grid)].reshape(grid)
+ends = np.concatenate([np.roll(ranks, by, axis).ravel() for axis in range(3) for by in (-1, 1)])
+sources = np.tile(ranks.ravel(), 6)
+routes, nbytes = DModK(tree).routes(sources, ends), np.full(ends.size, 1e8)
+for _ in range(2):  # the first loads or compiles the kernel
+    begin = time.process_time()
+    _, finish_s = finish_times(routes, sources, nbytes, tree.capacity, fairness=fairness)
+    took_s = time.process_time() - begin
+np.save(sys.argv[2], np.append(finish_s, took_s))
+"""
+STENCILS = {1024: (16, 8, 8, 16), 4096: (28, 16, 16, 16)}  # radix of the tree, grid
 DRAGONFLIES = ((289, 24, 12), (969, 44, 22), (1059, 46, 23))  # groups, routers, nodes a router
 OLD_CAN = 100_000  # nodes that the older version inspects without gigabytes
 MIX = """topology = "synth-1024"
@@ -92,6 +114,39 @@ def fabrics(options: argparse.Namespace) -> None:
 def routed_s(tree: Path, runs: int) -> float:
     """Return the CPU seconds of the routes of rails in a version of the project."""
     return median(float(run_process(tree, ("-c", ROUTES)).printed) for _ in range(runs))
+
+
+def finish(options: argparse.Namespace) -> None:
+    """Time when the flows of a stencil end that share per flow, and per sender."""
+    lines = [
+        "Finish times of a 3D stencil with its ranks at random on a full tree, arrays built from",
+        "routes included, in turn with the older version; *apart*: greatest relative difference.",
+        "",
+        "| ranks | shares | ends | before (s) | now (s) | now / before | apart |",
+        "| ---: | --- | ---: | ---: | ---: | ---: | ---: |",
+    ]
+    trees = options.old, ROOT
+    for n_ranks, shape in STENCILS.items():
+        for fairness in ("per-flow", "per-sender"):
+            what = json.dumps([fairness, *shape])
+            runs = np.array([[finished(tree, what) for tree in trees] for _ in range(options.runs)])
+            before_s, now_s = np.median(runs[:, :, -1], axis=0)
+            ratio = np.median(runs[:, 1, -1] / runs[:, 0, -1])
+            before, now = runs[0, :, :-1]
+            cells = (n_ranks, fairness, f"{np.unique(now).size:,}", f"{before_s:.4f}")
+            cells += (f"{now_s:.4f}", f"{ratio:.2f}", f"{np.max(np.abs(now / before - 1)):.1e}")
+            lines.append(f"| {' | '.join(map(str, cells))} |")
+            print(lines[-1], flush=True)
+    record("Finish times", "python -m benchmarks.speed finish --old TREE", lines)
+
+
+def finished(tree: Path, what: str) -> Floats:
+    """Return finish times in a version of the project, and after them the CPU seconds they took."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "finish.npy"
+        run_process(tree, ("-c", FINISH, what, str(path)))
+        times: Floats = np.load(path)
+    return times
 
 
 def taken(done: Process) -> str:

@@ -9,7 +9,15 @@ LIST = np.dtype(
         ("length", np.int64),  # seats taken
         ("capacity", np.float64),  # bytes per second; of channels, as what follows
         ("filled", np.float64),  # level at which it is full; inf: is not
-        ("fresh", np.bool_),  # whether its key, while it is dirty, is its fair level
+        ("held", np.float64),  # bytes per second of flows that another channel holds
+        ("rising", np.float64),  # weight of the others
+        ("top", np.float64),  # no flow that another channel holds has a higher level
+        ("n_rising", np.int64),
+        ("known", np.bool_),  # whether the four above are, to rounding
+        ("listed", np.bool_),  # whether its level is to be found
+        ("fresh", np.bool_),  # whether its key, while it is dirty, is its fair level exactly
+        ("froze", np.int64),  # last sweep in which it filled
+        ("froze_at", np.float64),  # and at what level
     ],
     align=True,
 )
@@ -18,19 +26,19 @@ SEAT = np.dtype([("flow", np.int64), ("entry", np.int64)], align=True)
 ENTRY = np.dtype([("list", np.int64), ("seat", np.int64)], align=True)
 FLOW = np.dtype(
     [
+        ("weight", np.float64),
+        ("level", np.float64),  # rate / weight
+        ("bottleneck", np.int64),  # channel that holds the flow; -1: new, released or re-weighted
+        ("final", np.bool_),  # has its level in this sweep
         ("first_entry", np.int64),
         ("end_entry", np.int64),  # those before it have seats while the flow runs
         ("sender_entry", np.int64),
-        ("weight", np.float64),
         ("exponent", np.float64),  # weight = (flows open at the sender) ** -exponent
-        ("level", np.float64),  # rate / weight
-        ("bottleneck", np.int64),  # channel that holds the flow; -1: new, released or re-weighted
         ("rate", np.float64),  # bytes per second
         ("left", np.float64),  # bytes not sent at time `since_s`
         ("since_s", np.float64),
         ("first_rate", np.float64),  # when it first started; -1: not yet
         ("sent_s", np.float64),  # when its bytes had last gone
-        ("final", np.bool_),  # has its level in this sweep
     ],
     align=True,
 )

@@ -25,6 +25,7 @@ from netsim.contention.exact.exact_kernels import (
 )
 from netsim.contention.exact.rehearsal_kernels import Alone, rehearse
 from netsim.contention.exact.reshare_kernels import (
+    Dirty,
     add_flow,
     loosen,
     remove_flow,
@@ -37,6 +38,7 @@ from netsim.uncounted_kernels import uncounted
 
 __all__ = [
     "Alone",
+    "Dirty",
     "Heap",
     "Plan",
     "Senders",
@@ -60,7 +62,7 @@ class World(NamedTuple):
     entries: Table
     seats: Table
     lists: Table
-    dirty: Heap
+    dirty: Dirty
     clock: Heap  # a flow's end; after all flows, a job's next step
     senders: Senders
     done: Ints
@@ -74,6 +76,7 @@ class World(NamedTuple):
 _INTS, _FLOATS = int64[::1], float64[::1]
 _NAMED = types.NamedTuple
 _HEAP = _NAMED((_INTS, _INTS, _FLOATS, _INTS), Heap)  # type: ignore[no-untyped-call]
+_DIRTY = _NAMED((_HEAP, _INTS, _INTS), Dirty)  # type: ignore[no-untyped-call]
 _PLAN = _NAMED((_FLOATS, _FLOATS, _INTS, _INTS, _FLOATS, _INTS, boolean), Plan)  # type: ignore[no-untyped-call]
 _ALONE = _NAMED(  # type: ignore[no-untyped-call]
     (_FLOATS, _FLOATS, _INTS, _INTS, _INTS, _FLOATS, _INTS, _FLOATS), Alone
@@ -81,7 +84,7 @@ _ALONE = _NAMED(  # type: ignore[no-untyped-call]
 _SENDERS = _NAMED((_INTS, boolean[::1], _INTS, boolean), Senders)  # type: ignore[no-untyped-call]
 _TABLES = [from_dtype(table)[::1] for table in (JOB, PART, FLOW, ENTRY, SEAT, LIST)]
 _WORLD = _NAMED(  # type: ignore[no-untyped-call]
-    (_PLAN, _ALONE, *_TABLES, _HEAP, _HEAP, _SENDERS, *([_INTS] * 6)), World
+    (_PLAN, _ALONE, *_TABLES, _DIRTY, _HEAP, _SENDERS, *([_INTS] * 6)), World
 )
 _INSTANT = types.UniTuple(float64, 2)  # type: ignore[no-untyped-call]
 
@@ -160,7 +163,7 @@ def _wake(slot: int, now: float, world: World) -> None:
         flow.left = max(0.0, flow.left - flow.rate * (now - flow.since_s))
         flow.since_s, flow.rate = now, 0.0
         add_flow(number, flows, world.entries, world.seats, world.lists)
-        loosen(number, flows, world.entries, world.lists, world.dirty)
+        loosen(number, flow.weight, flows, world.entries, world.lists, world.dirty)
         mark(world.senders, world.entries[flow.sender_entry].list)
     if job.n_open == 0:
         heap_set(clock, plan.nbytes.size + slot, max(now, job.step_end_s))

@@ -8,8 +8,10 @@ from numba import boolean, float64, int64, njit, types
 from netsim.arrays import Bools, Floats, Ints, Table
 from netsim.contention.exact.columns import JOB
 from netsim.contention.exact.reshare_kernels import (
+    Dirty,
     add_flow,
     loosen,
+    new_dirty,
     new_tables,
     remove_flow,
     reshare,
@@ -90,7 +92,7 @@ def end_events(
     entries: Table,
     seats: Table,
     lists: Table,
-    dirty: Heap,
+    dirty: Dirty,
     clock: Heap,
     senders: Senders,
     gone: Ints,
@@ -159,7 +161,7 @@ def start_step(
     entries: Table,
     seats: Table,
     lists: Table,
-    dirty: Heap,
+    dirty: Dirty,
     senders: Senders,
 ) -> None:
     """Start the flows of a step."""
@@ -167,13 +169,13 @@ def start_step(
         add_flow(number, flows, entries, seats, lists)
         flow = flows[number]
         flow.left, flow.since_s, flow.rate = plan.nbytes[number], now, 0.0
-        loosen(number, flows, entries, lists, dirty)
+        loosen(number, flow.weight, flows, entries, lists, dirty)
         mark(senders, entries[flow.sender_entry].list)
 
 
 @uncounted()
 def reweigh(
-    senders: Senders, flows: Table, entries: Table, seats: Table, lists: Table, dirty: Heap
+    senders: Senders, flows: Table, entries: Table, seats: Table, lists: Table, dirty: Dirty
 ) -> None:
     """Weigh the flows of the listed senders anew, by how many are open, and forget the list."""
     for i in range(senders.size[0]):
@@ -182,10 +184,8 @@ def reweigh(
         for seat in range(sender.first, sender.first + sender.length):
             number = seats[seat].flow
             share = 1.0 / divisor(sender.length, flows[number].exponent)
-            old = flows[number].weight
-            flows[number].weight = share
-            if flows[number].bottleneck >= 0 and old != share:
-                loosen(number, flows, entries, lists, dirty)
+            if flows[number].weight != share:
+                loosen(number, share, flows, entries, lists, dirty)
     senders.size[0] = 0
 
 
@@ -279,7 +279,7 @@ def simulate(
     flows, entries, seats, lists = new_tables(*without(spare, indptr, list_of), capacity)
     plan = Plan(nbytes, latency_s, job_of, step_first, compute_s, need, persist)
     senders = new_senders(lists.size, capacity.size, per_sender)
-    dirty = new_heap(2 * capacity.size)  # channels to look at, channels to release
+    dirty = new_dirty(capacity.size)
     done = np.empty(n_flows, dtype=np.int64)
     clock = new_heap(n_flows + n_jobs)  # a flow's end; a job's next step
     set_exponents(plan, buffer_bytes, flows, entries, lists)

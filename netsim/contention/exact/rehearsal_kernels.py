@@ -16,7 +16,7 @@ from netsim.contention.exact.exact_kernels import (
     set_rates,
     start_step,
 )
-from netsim.contention.exact.reshare_kernels import new_tables, reshare
+from netsim.contention.exact.reshare_kernels import new_dirty, new_tables, reshare
 from netsim.contention.exact.spare_kernels import spare_entries, without
 from netsim.flows.maxmin_kernels import new_heap
 
@@ -142,7 +142,7 @@ def rehearse(
     one = np.ones(1, np.int64)
     plan = Plan(nbytes, latency_s, np.zeros(n_flows, np.int64), step_first, np.zeros(1), one, False)
     senders = new_senders(lists.size, n_channels, per_sender)
-    dirty, clock = new_heap(2 * n_channels), new_heap(n_flows + 1)
+    dirty, clock = new_dirty(n_channels), new_heap(n_flows + 1)
     done, ready = np.empty(n_flows, np.int64), np.empty(1, np.int64)
     set_exponents(plan, buffer_bytes, flows, entries, lists)
     jobs = np.zeros(1, JOB)

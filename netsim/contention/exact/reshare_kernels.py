@@ -12,18 +12,36 @@ change upwards and downwards along chains of bottlenecks, so the filling sweeps 
 * a dirty channel that fills at a level *freezes* its flows there; those whose level has
   changed make their other channels dirty; those that keep it touch nobody.
 
-A channel nobody touches keeps its flows, exactly, and costs nothing.
+A channel nobody touches keeps its flows, exactly, and costs nothing. What the flows on a channel
+take together is kept up as they change, so that most dirty channels are put in order without a look
+at their flows; before a channel freezes its level is found from these, exactly.
 """
+
+from typing import NamedTuple
 
 import numpy as np
 from numba import njit
 
 from netsim.arrays import Floats, Ints, Table
 from netsim.contention.exact.columns import ENTRY, FLOW, LIST, SEAT
-from netsim.flows.maxmin_kernels import Heap, heap_remove, heap_set
+from netsim.flows.maxmin_kernels import Heap, heap_remove, heap_set, new_heap
 from netsim.uncounted_kernels import uncounted
 
 _TIE = 1e-12  # levels closer than this (relative) are equal
+
+
+class Dirty(NamedTuple):
+    """Channels to look at."""
+
+    heap: Heap  # by level; after all channels, those to release
+    listed: Ints  # whose level is to be found
+    numbers: Ints  # how many are listed; the number of the last sweep
+
+
+@njit(cache=True)
+def new_dirty(n_channels: int) -> Dirty:
+    """Return no channels to look at."""
+    return Dirty(new_heap(2 * n_channels), np.empty(n_channels, np.int64), np.zeros(2, np.int64))
 
 
 @njit(cache=True)
@@ -53,27 +71,32 @@ def new_tables(indptr: Ints, list_of: Ints, capacity: Floats) -> tuple[Table, Ta
 
 
 @uncounted()
-def _fair_level(channel: int, flows: Table, seats: Table, lists: Table) -> float:
+def _fair_level(channel: int, sweep: int, flows: Table, seats: Table, lists: Table) -> float:
     """
     Return the level at which a channel fills, inf if its flows leave room.
 
     Flows that are final, or whose bottleneck is another channel, take no more than their
     level; the rest rise until the channel is full.
     """
-    room = lists[channel].capacity
-    begin, end = lists[channel].first, lists[channel].first + lists[channel].length
+    own = lists[channel]
+    room = own.capacity
+    begin, end = own.first, own.first + own.length
     fixed, rising, held, top = 0.0, 0.0, 0.0, 0.0
+    n_rising = 0
     for seat in range(begin, end):
         flow = flows[seats[seat].flow]
         if flow.final:
             fixed += flow.weight * flow.level
         elif flow.bottleneck < 0 or flow.bottleneck == channel:
             rising += flow.weight
+            n_rising += 1
         else:
             held += flow.weight * flow.level
             top = max(top, flow.level)
+    own.held, own.rising, own.top, own.n_rising = fixed + held, rising, top, n_rising
+    own.known = own.froze != sweep
     left = room - fixed - held
-    if rising == 0.0:
+    if n_rising == 0:
         if left >= -_TIE * room:
             return np.inf
     elif left / rising >= top * (1.0 - _TIE):
@@ -98,137 +121,212 @@ def _fair_level(channel: int, flows: Table, seats: Table, lists: Table) -> float
 
 
 @uncounted()
-def _lower_key(channel: int, now: float, lists: Table, dirty: Heap) -> None:
-    """Have a channel looked at again at level `now` at the latest."""
-    lists[channel].fresh = False
-    if dirty.place[channel] < 0 or dirty.key[channel] > now:
-        heap_set(dirty, channel, now)
+def _about_level(channel: int, sweep: int, flows: Table, seats: Table, lists: Table) -> float:
+    """Return the fair level of a channel, to rounding if that saves looking at its flows."""
+    own = lists[channel]
+    if own.known:
+        own.fresh = False
+        left = own.capacity - own.held
+        if own.n_rising == 0:
+            if left >= -_TIE * own.capacity:
+                return np.inf
+        elif left >= own.top * (1.0 - _TIE) * own.rising:
+            return float(max(left, 0.0) / own.rising)
+    own.fresh = True
+    return _fair_level(channel, sweep, flows, seats, lists)
 
 
 @uncounted()
-def _schedule_release(channel: int, lists: Table, dirty: Heap) -> None:
+def _list(channel: int, lists: Table, dirty: Dirty) -> None:
+    """Have the level of a channel found before the sweep goes on."""
+    if not lists[channel].listed:
+        lists[channel].listed = True
+        dirty.listed[dirty.numbers[0]] = channel
+        dirty.numbers[0] += 1
+
+
+@uncounted()
+def _schedule_release(channel: int, lists: Table, dirty: Dirty) -> None:
     """Release the flows of a channel that was full, at its old level."""
     filled = lists[channel].filled
     if filled < np.inf:  # the second half of the heap's items are releases
-        heap_set(dirty, dirty.key.size // 2 + channel, filled * (1.0 + 2.0 * _TIE))
+        heap_set(dirty.heap, dirty.listed.size + channel, filled * (1.0 + 2.0 * _TIE))
         lists[channel].filled = np.inf
 
 
 @uncounted()
-def _disturb(channel: int, now: float, lists: Table, dirty: Heap) -> None:
+def _disturb(channel: int, lists: Table, dirty: Dirty) -> None:
     """Make a channel dirty that a flow has left, or on which its level has changed, if full."""
     lists[channel].fresh = False
     if lists[channel].length == 0:
         lists[channel].filled = np.inf
-    elif dirty.place[channel] < 0 and lists[channel].filled < np.inf:
-        heap_set(dirty, channel, now)
+    elif dirty.heap.place[channel] < 0 and lists[channel].filled < np.inf:
+        _list(channel, lists, dirty)
         _schedule_release(channel, lists, dirty)
 
 
 @uncounted()
-def loosen(number: int, flows: Table, entries: Table, lists: Table, dirty: Heap) -> None:
-    """Make the channels of a new or re-weighted flow dirty."""
+def loosen(
+    number: int, weight: float, flows: Table, entries: Table, lists: Table, dirty: Dirty
+) -> None:
+    """Give a flow, perhaps a new one, a weight, and make its channels dirty."""
     flow = flows[number]
-    flow.bottleneck = -1
+    before, old, rate = flow.bottleneck, flow.weight, flow.weight * flow.level
+    flow.bottleneck, flow.weight = -1, weight
     for entry in range(flow.first_entry, flow.end_entry):
-        _lower_key(entries[entry].list, 0.0, lists, dirty)
-        _schedule_release(entries[entry].list, lists, dirty)
+        channel = entries[entry].list
+        own = lists[channel]
+        if channel == before and weight == old:  # it rose there already
+            continue
+        if own.known:
+            if before < 0 or before == channel:
+                own.rising += weight - old
+            else:
+                own.held -= rate
+                own.rising += weight
+                own.n_rising += 1
+        _list(channel, lists, dirty)
+        _schedule_release(channel, lists, dirty)
 
 
 @uncounted()
-def vacate(number: int, flows: Table, entries: Table, lists: Table, dirty: Heap) -> None:
+def vacate(number: int, flows: Table, entries: Table, lists: Table, dirty: Dirty) -> None:
     """Make the full channels that a flow has left dirty."""
     for entry in range(flows[number].first_entry, flows[number].end_entry):
-        _disturb(entries[entry].list, 0.0, lists, dirty)
+        _disturb(entries[entry].list, lists, dirty)
 
 
 @uncounted()
 def _release(
-    channel: int,
-    now: float,
-    flows: Table,
-    entries: Table,
-    seats: Table,
-    lists: Table,
-    dirty: Heap,
+    channel: int, flows: Table, entries: Table, seats: Table, lists: Table, dirty: Dirty
 ) -> None:
     """Void the levels of the flows that a channel held: they may rise."""
     for seat in range(lists[channel].first, lists[channel].first + lists[channel].length):
-        flow = flows[seats[seat].flow]
-        if flow.bottleneck == channel and not flow.final:
-            flow.bottleneck = -1
-            for entry in range(flow.first_entry, flow.end_entry):
-                other = entries[entry].list
-                if other != channel:
-                    _lower_key(other, now, lists, dirty)
-                    _schedule_release(other, lists, dirty)
+        number = seats[seat].flow
+        if flows[number].bottleneck == channel and not flows[number].final:
+            loosen(number, flows[number].weight, flows, entries, lists, dirty)
+
+
+@uncounted(inline="always")
+def _place(channel: int, level: float, sweep: int, lists: Table, dirty: Dirty) -> None:
+    """Put a dirty channel on the heap, or take it off if it has room."""
+    if level < np.inf:
+        heap_set(dirty.heap, channel, level)
+        return
+    if dirty.heap.place[channel] >= 0:
+        heap_remove(dirty.heap, channel)
+    if lists[channel].froze == sweep:  # it is full still
+        lists[channel].filled = lists[channel].froze_at
+
+
+@uncounted(inline="always")
+def _note_level(
+    channel: int,
+    number: int,
+    before: int,
+    old: float,
+    sweep: int,
+    flows: Table,
+    lists: Table,
+    dirty: Dirty,
+) -> None:
+    """Tell a channel that a flow on it has a new level, and what held it before, at which one."""
+    own, flow = lists[channel], flows[number]
+    if own.known:
+        own.top = max(own.top, flow.level)
+        if before < 0 or before == channel:
+            own.held += flow.weight * flow.level
+            own.rising -= flow.weight
+            own.n_rising -= 1
+        else:
+            own.held += flow.weight * (flow.level - old)
+        has_room = own.n_rising == 0 and own.held <= own.capacity
+        if has_room and dirty.heap.place[channel] >= 0:
+            _place(channel, np.inf, sweep, lists, dirty)
+            return
+    _disturb(channel, lists, dirty)
 
 
 @uncounted()
 def _freeze(
     channel: int,
     now: float,
+    sweep: int,
     flows: Table,
     entries: Table,
     seats: Table,
     lists: Table,
-    dirty: Heap,
+    dirty: Dirty,
     done: Ints,
     n_done: int,
 ) -> int:
     """Fix the flows of a channel that fills at level `now`; return how many are done."""
-    lists[channel].filled = now
-    for seat in range(lists[channel].first, lists[channel].first + lists[channel].length):
-        flow = flows[seats[seat].flow]
+    own = lists[channel]
+    own.filled = own.froze_at = now
+    own.froze, own.known = sweep, False
+    for seat in range(own.first, own.first + own.length):
+        number = seats[seat].flow
+        flow = flows[number]
         if flow.final:
             continue
-        old, held = flow.level, flow.bottleneck >= 0
-        if held and flow.bottleneck != channel and old <= now * (1.0 + _TIE):
+        old, before = flow.level, flow.bottleneck
+        if before >= 0 and before != channel and old <= now * (1.0 + _TIE):
             continue
         flow.final = True
-        done[n_done] = seats[seat].flow
+        done[n_done] = number
         n_done += 1
         flow.bottleneck = channel
-        if held and abs(now - old) <= _TIE * old:
+        if before >= 0 and abs(now - old) <= _TIE * old:
             continue
         flow.level = now
         for entry in range(flow.first_entry, flow.end_entry):
             if entries[entry].list != channel:
-                _disturb(entries[entry].list, now, lists, dirty)
+                _note_level(entries[entry].list, number, before, old, sweep, flows, lists, dirty)
     return n_done
 
 
 @uncounted()
+def _look(sweep: int, flows: Table, seats: Table, lists: Table, dirty: Dirty) -> None:
+    """Find the levels of the listed channels."""
+    for i in range(dirty.numbers[0]):
+        channel = dirty.listed[i]
+        lists[channel].listed = False
+        level = _about_level(channel, sweep, flows, seats, lists)
+        _place(channel, level, sweep, lists, dirty)
+    dirty.numbers[0] = 0
+
+
+@uncounted()
 def reshare(
-    flows: Table, entries: Table, seats: Table, lists: Table, dirty: Heap, done: Ints
+    flows: Table, entries: Table, seats: Table, lists: Table, dirty: Dirty, done: Ints
 ) -> int:
     """
-    Make levels max-min fair again; the heap holds the dirty channels at key 0.
+    Make levels max-min fair again.
 
     Returns how many flows were visited, listed in `done`; all others keep their level.
     """
-    n_channels, n_done = dirty.key.size // 2, 0
-    while dirty.size[0] > 0:
-        channel = dirty.items[0]
-        now = dirty.key[channel]
-        heap_remove(dirty, channel)
-        if channel >= n_channels:
-            _release(channel - n_channels, now, flows, entries, seats, lists, dirty)
+    heap, n_channels, n_done = dirty.heap, dirty.listed.size, 0
+    dirty.numbers[1] += 1
+    sweep = dirty.numbers[1]
+    _look(sweep, flows, seats, lists, dirty)
+    while heap.size[0] > 0:
+        channel = heap.items[0]
+        now = heap.key[channel]
+        if channel < n_channels and not lists[channel].fresh:
+            level = _about_level(channel, sweep, flows, seats, lists)
+            if level <= now and not lists[channel].fresh:
+                level = _fair_level(channel, sweep, flows, seats, lists)
+                lists[channel].fresh = True
+            _place(channel, level, sweep, lists, dirty)
             continue
-        if not lists[channel].fresh:
-            now = _fair_level(channel, flows, seats, lists)
-            lists[channel].fresh = True
-            if now == np.inf:  # perhaps full at a level that it froze at in this sweep
-                first = lists[channel].first
-                for seat in range(first, first + lists[channel].length):
-                    flow = flows[seats[seat].flow]
-                    if flow.final and flow.bottleneck == channel:
-                        lists[channel].filled = flow.level
+        heap_remove(heap, channel)
+        if channel < n_channels:
+            n_done = _freeze(channel, now, sweep, flows, entries, seats, lists, dirty, done, n_done)
+        else:
+            _release(channel - n_channels, flows, entries, seats, lists, dirty)
+            if heap.size[0] > 0 and heap.items[0] >= n_channels and heap.key[heap.items[0]] <= now:
                 continue
-            if dirty.size[0] > 0 and now > dirty.key[dirty.items[0]]:
-                heap_set(dirty, channel, now)
-                continue
-        n_done = _freeze(channel, now, flows, entries, seats, lists, dirty, done, n_done)
+        _look(sweep, flows, seats, lists, dirty)
     for i in range(n_done):
         flows[done[i]].final = False
     return n_done
@@ -242,6 +340,7 @@ def take_seat(number: int, entry: int, entries: Table, seats: Table, lists: Tabl
     seats[seat].flow, seats[seat].entry = number, entry
     entries[entry].seat = seat
     which.length += 1
+    which.known = False
 
 
 @uncounted()
@@ -249,6 +348,7 @@ def _give_seat(entry: int, entries: Table, seats: Table, lists: Table) -> None:
     """Take a flow from the list of one of its entries; the last one fills the gap."""
     which = lists[entries[entry].list]
     which.length -= 1
+    which.known = False
     last, seat = which.first + which.length, entries[entry].seat
     seats[seat].flow, seats[seat].entry = seats[last].flow, seats[last].entry
     entries[seats[seat].entry].seat = seat
@@ -258,6 +358,7 @@ def _give_seat(entry: int, entries: Table, seats: Table, lists: Table) -> None:
 @uncounted()
 def add_flow(number: int, flows: Table, entries: Table, seats: Table, lists: Table) -> None:
     """Put a flow on the lists of its channels and its sender."""
+    flows[number].bottleneck = -1
     for entry in range(flows[number].first_entry, flows[number].end_entry):
         take_seat(number, entry, entries, seats, lists)
     take_seat(number, flows[number].sender_entry, entries, seats, lists)

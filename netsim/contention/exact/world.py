@@ -74,7 +74,11 @@ def new_world(
         np.zeros(0, dtype=ENTRY),
         np.zeros(0, dtype=SEAT),
         lists,
-        _new_heap(kernels, 2 * n_channels),
+        kernels.Dirty(
+            _new_heap(kernels, 2 * n_channels),
+            np.empty(n_channels, dtype=np.int64),
+            np.zeros(2, dtype=np.int64),
+        ),
         _new_heap(kernels, n_slots),
         kernels.Senders(
             np.empty(n_lists - n_channels, dtype=np.int64),
