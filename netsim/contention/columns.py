@@ -27,7 +27,9 @@ ENTRY = np.dtype(
         ("limit_s", np.float64),
         ("queue_s", np.float64),  # w
         ("presence_s", np.float64),  # E
-        ("step", np.int64),
+        ("held", np.float64),  # v
+        ("step", np.int32),
+        ("stage", np.int32),
     ],
     align=True,
 )

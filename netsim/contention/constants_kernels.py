@@ -12,7 +12,7 @@ from numba import boolean, float64, from_dtype, int64, njit, void
 
 from netsim.arrays import Floats, Ints, Table
 from netsim.contention.columns import ENTRY, RECORD, STEP
-from netsim.contention.link_kernels import divisor, weight_exponent
+from netsim.contention.link_kernels import divisor, held_back, stage_of, weight_exponent
 from netsim.contention.traffic_kernels import FLOAT_ROWS, FLOATS, INT_ROWS, INTS, fits_together
 
 _FLOWS = (INTS, INTS, FLOATS, INTS, INTS, FLOATS)  # types of the fields of `Flows`
@@ -113,6 +113,7 @@ def _drain(
                 fresh = entries[k]
                 fresh.step = a
                 fresh.weight = fresh.senders = fresh.feed_s = fresh.end_s = fresh.presence_s = 0.0
+                fresh.held, fresh.stage = 0.0, 0
                 places.channel[k], places.link[k] = c, flows.links[hop]
                 places.last_sender[k] = -1
                 places.drain_s[k] = 0.0
@@ -185,7 +186,7 @@ def _weigh(
     order: Ints,
     buffer_bytes: float,
 ) -> None:
-    """Add up what the flows in ``order[first:end]``, sender by sender, weigh: m, q, m G, e, E."""
+    """Add up what the flows in ``order[first:end]``, sender by sender, weigh, and find e and v."""
     i = first
     while i < end:
         head = order[i]
@@ -205,10 +206,16 @@ def _weigh(
             f = order[place]
             presence_s += (finish_s[f] - before_s) / divisor(group_end - place, exponent)
             before_s = finish_s[f]
-            own_s = places.drain_s[places.of_hop[flows.indptr[f]]]
-            for hop in range(flows.indptr[f], flows.indptr[f + 1]):
+            begin, n_links = flows.indptr[f], flows.indptr[f + 1] - flows.indptr[f]
+            own_s = places.drain_s[places.of_hop[begin]]
+            this_far_s = 0.0
+            for hop in range(begin, begin + n_links):
                 k = places.of_hop[hop]
                 entry = entries[k]
+                this_far_s = max(this_far_s, places.drain_s[k])
+                if this_far_s < finish_s[f]:
+                    entry.held = max(entry.held, 1.0 - this_far_s / finish_s[f])
+                entry.stage = max(entry.stage, stage_of(hop - begin, n_links))
                 entry.weight += weight
                 entry.feed_s += weight * own_s
                 entry.end_s = max(entry.end_s, finish_s[f])
@@ -323,6 +330,7 @@ def job_constants(
             own.feed_s /= own.weight
             own.queue_s = fabric.buffer_bytes / fabric.capacity[places.channel[k]]
             own.limit_s = max(0.0, min(own.end_s, steps[own.step].drain_s - own.queue_s))
+            own.held = held_back(own.held, own.drain_s, own.queue_s)
             scratch.entry[places.channel[k]] = -1
         first = last
     records, grouped = _by_channel(n_entries, scratch.entry, places, entries)

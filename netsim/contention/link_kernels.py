@@ -9,6 +9,8 @@ from numba import njit
 BUNCHING = 0.2  # share of the time in which the others' use of a link comes all at once
 WINDOWS = 2.0  # buffers that a message fills before its sender's others wait for it
 HELD = 0.25  # what the exponent of the weight loses where messages are much longer
+BEHIND = 4.0  # buffers that a message fills before others wait as long as it does
+STAGES = 8  # places of links on paths that are told apart
 
 
 @njit("float64(float64, float64)", cache=True, error_model="numpy")
@@ -46,6 +48,45 @@ def weight_exponent(message_bytes: float, buffer_bytes: float) -> float:
 def divisor(n_open: int, exponent: float) -> float:
     """Return o^c, by which a flow's weight of 1 is divided, to the bit where c is 1."""
     return float(n_open) if exponent == 1.0 else n_open**exponent
+
+
+@njit("float64(float64, float64, float64)", cache=True, error_model="numpy")
+def held_back(ahead: float, drain_s: float, buffer_s: float) -> float:
+    """
+    Return which part of a link a step holds while its packets wait for slower links ahead.
+
+    Parameters
+    ----------
+    ahead : float
+        1 less the time that the flow takes on its path this far over what it takes in all, of the
+        flow for which that is most.
+    drain_s : float
+        B of the entry.
+    buffer_s : float
+        Time in which the link empties the buffer of its port; 0 where none is stated.
+
+    Returns
+    -------
+    float
+        From 0, also without a stated buffer, to below 1.
+
+    Notes
+    -----
+    Packets that wait for a full link keep their places on the link before it. That holds others up
+    once the part of the message that waits is longer than a few buffers.
+    """
+    if buffer_s <= 0.0:
+        return 0.0
+    return ahead * min(1.0, ahead * drain_s / (BEHIND * buffer_s))
+
+
+@njit("int64(int64, int64)", cache=True)
+def stage_of(place: int, n_links: int) -> int:
+    """Return the stage of a link on a path: counted from the nearer end, even before the middle."""
+    after = n_links - 1 - place
+    if 2 * place < n_links:
+        return 2 * min(place, STAGES // 2 - 1)
+    return 2 * min(after, STAGES // 2 - 1) + 1
 
 
 @njit("boolean(float64, float64, float64, float64, float64)", cache=True)

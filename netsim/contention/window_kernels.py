@@ -8,9 +8,12 @@ import math
 
 from numba import njit
 
-from netsim.contention.link_kernels import queue_wait
+from netsim.arrays import Floats
 
-FILLING = 0.05  # of the time that neighbours send, the longest wait they cause (docs/model.md)
+# fitted constants; docs/model.md names the scenes
+FILLING = 0.03  # of the time that neighbours send, the longest wait they cause
+ADDED = 0.5  # of the waits at other stages of the path than that of the longest
+HOLDING = 0.4  # of a link that neighbours hold while they wait for others
 
 
 @njit("float64(float64, float64, float64, int64)", cache=True, error_model="numpy")
@@ -77,16 +80,50 @@ def late_wait(w: float, burst_s: float, n: float, spare_s: float) -> float:
 
     Parameters
     ----------
-    w, n : float
-        As for `queue_wait`.
+    w : float
+        Time in which the link empties the buffer of its port, in seconds.
     burst_s : float
         Length of the neighbours' steps, as for `window_lag`.
+    n : float
+        Weight N of the other jobs on the link.
     spare_s : float
         How long before the end that it has alone the link is done.
 
     Notes
     -----
     What is on a link has to last before it fills a buffer: neighbours whose steps are shorter than
-    w / FILLING fill a part of it.
+    w / FILLING fill a part of it. N is what they offer, in links' worth. Those that are sent do not
+    wait: as in any queue those that do grow with the square.
     """
-    return max(0.0, queue_wait(min(w, FILLING * burst_s), n) - max(0.0, spare_s))
+    share = min(1.0, n)
+    return max(0.0, min(w, FILLING * burst_s) * share * share - max(0.0, spare_s))
+
+
+@njit("float64(float64, float64)", cache=True)
+def left_over(held: float, n: float) -> float:
+    """
+    Return what is left of a link on which neighbours wait for slower links ahead.
+
+    Parameters
+    ----------
+    held : float
+        What they hold of it, per weight: see `link_kernels.held_back`.
+    n : float
+        Weight N of the other jobs on the link.
+    """
+    return 1.0 - HOLDING * min(1.0, held * n)
+
+
+@njit("float64(float64[::1])", cache=True)
+def further_waits(waits: Floats) -> float:
+    """
+    Return what the waits at other stages of a path than that of the longest add to it.
+
+    `waits`: the longest at each stage, as far as it makes a step late. A packet waits at each link
+    of its path, but seldom as long as the unluckiest at each.
+    """
+    total, most = 0.0, 0.0
+    for wait in waits:
+        total += wait
+        most = max(most, wait)
+    return ADDED * (total - most)

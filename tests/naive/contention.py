@@ -6,7 +6,7 @@ from itertools import pairwise
 
 def constants(step, capacity, *, per_flow=False, buffer=0.0):
     """
-    Return tau, lam and per link (B, m, q, G, e, E) of one step.
+    Return tau, lam and per link (B, m, q, G, e, E, v, stage) of one step.
 
     `step` is a list of flows (sender, bytes, links, latency).
     """
@@ -35,10 +35,29 @@ def constants(step, capacity, *, per_flow=False, buffer=0.0):
         q = len({sender for (sender, _, _), _ in on})
         g = sum(drain[links[0]] * weight[sender] for (sender, _, links), _ in on) / m
         presence = sum(_presence(opened[s], end, power[s]) for (s, _, _), end in on)
-        table[link] = (own, m, q, g, max(end for _, end in on), presence)
+        last = max(end for _, end in on)
+        held = max(_held(f[2], link, drain, end, buffer / capacity[link]) for f, end in on)
+        stage = max(_stage(f[2].index(link), len(f[2])) for f, _ in on)
+        table[link] = (own, m, q, g, last, presence, held, stage)
     tau = max(drain.values(), default=0.0)
     lam = max((latency for _, _, links, latency in step if links), default=0.0)
     return tau, lam, table
+
+
+def _held(links, link, drain, end, wait):
+    """Return what a flow keeps others from on a link while its packets wait further on."""
+    if wait == 0:
+        return 0.0
+    this_far = max(drain[before] for before in links[: links.index(link) + 1])
+    waiting = 1 - this_far / end
+    return waiting * min(1.0, waiting * drain[link] / (4 * wait))
+
+
+def _stage(place, n_links):
+    """Return the number of a link, from both ends inwards; the fourth and further are alike."""
+    if place < n_links - place:
+        return 2 * min(place, 3)
+    return 2 * min(n_links - 1 - place, 3) + 1
 
 
 def exponent(message, buffer):
@@ -155,7 +174,7 @@ def _averaged(state, a, others, lingering, waits):
                 r[link] += entries[link][0] / other.cycle()
     link_times = defaultdict(float)
     worst = tau
-    for link, (own, m, q, big_g, _, _) in table.items():
+    for link, (own, m, q, big_g, *_) in table.items():
         link_times[link] = own * _beta((own, m, q, big_g), n[link], r[link], lingering)
         worst = max(worst, link_times[link] + waits[link] * min(1.0, n[link]))
     return worst + lam, link_times
@@ -165,8 +184,8 @@ def _in_states(state, a, others, cells, waits):
     """Return the same where in state i each neighbour is in cell ``cells[k][i]`` of its time."""
     tau, lam, table = state.steps[a]
     n_states = len(cells[0]) if cells else 1
-    worst, link_times = [tau] * n_states, defaultdict(float)
-    for link, (own, m, q, big_g, e, _) in table.items():
+    worst, link_times, longest = [tau] * n_states, defaultdict(float), defaultdict(float)
+    for link, (own, m, q, big_g, e, _, _, stage) in table.items():
         n = [
             sum(
                 _weight_in_cell(other, link, there[i], n_states)
@@ -191,22 +210,32 @@ def _in_states(state, a, others, cells, waits):
         )
         burst /= mean
         lag = (burst / (burst + state.alone[a] * state.g[a] / 2)) ** 0.5
-        times = [own * _beta((own, m, q, big_g), x, use * x, True) for x in n]
+        held = sum(
+            entry[6] * other.alone[b] * other.g[b] / other.cycle() for other, b, entry in steps
+        )
+        left = [1 - 0.4 * min(1, held * x / mean) for x in n]
+        times = [
+            own * _beta((own, m, q, big_g), x, use * x, True) / rest
+            for x, rest in zip(n, left, strict=True)
+        ]
         speeds = [min(1.0, e / time) for time in times]
         average = sum(speeds) / n_states
-        link_times[link] = 0.0
+        link_times[link] = late = 0.0
         for i in range(n_states):
             in_window = e / (average + lag * (speeds[i] - average))
             link_times[link] += in_window / n_states
-            full = min(waits[link], burst / 20)
-            wait = max(0.0, full * min(1.0, n[i]) - max(0.0, e - times[i]))
+            full = min(waits[link], 0.03 * burst)
+            wait = max(0.0, full * min(1.0, n[i]) ** 2 - max(0.0, e - times[i]))
             worst[i] = max(worst[i], in_window + wait)
-    return sum(worst) / n_states + lam, link_times
+            late += min(wait, max(0.0, in_window + wait - tau)) / n_states
+        longest[stage] = max(longest[stage], late)
+    further = sum(longest.values()) - max(longest.values(), default=0.0)
+    return sum(worst) / n_states + further / 2 + lam, link_times
 
 
 def _weight(state, b, link, lingering):
     """Return the mean weight of a step's flows on a link while the step runs."""
-    _, m, q, _, e, presence = state.steps[b][2][link]
+    _, m, q, _, e, presence, _, _ = state.steps[b][2][link]
     if not lingering:
         return m
     return (presence + max(0.0, state.y[b][link] - e) * q) / (state.alone[b] * state.g[b])

@@ -20,7 +20,8 @@ from netsim.contention.cold.cold_kernels import (
 )
 from netsim.contention.cold.loop_kernels import count_of, put
 from netsim.contention.columns import ENTRY, STEP
-from netsim.contention.link_kernels import link_time
+from netsim.contention.link_kernels import STAGES, link_time
+from netsim.contention.window_kernels import ADDED
 
 _ENTRIES, _STEPS = from_dtype(ENTRY)[::1], from_dtype(STEP)[::1]
 
@@ -35,17 +36,19 @@ class Meetings(NamedTuple):
 
 _SHARED = types.NamedUniTuple(int64[::1], 4, Shared)  # type: ignore[no-untyped-call]
 _CROWD = types.NamedTuple(  # type: ignore[no-untyped-call]
-    (float64[:, ::1], float64[::1], float64[::1]) * 2, Crowd
+    (float64[:, ::1], float64[::1], float64[::1], float64[::1]) * 2, Crowd
 )
 _MEETINGS = types.NamedUniTuple(int64[::1], 3, Meetings)  # type: ignore[no-untyped-call]
 
 
 class Longest(NamedTuple):
-    """The entry whose link takes longest for a step, by state."""
+    """The entry whose link takes longest for a step, by state, and those of further waits."""
 
     entry: Ints  # -1: none
     by_use_s: Floats  # delay that the bound 1 / (1 - R) decides
     by_weight_s: Floats  # delay that the share bound decides, and waits
+    waiting: Ints  # the entry of the longest wait at each stage, -1: none
+    wait_s: Floats  # how long it is, in the mean over the states
 
 
 @njit(cache=True, error_model="numpy")
@@ -54,7 +57,13 @@ def _longest(
 ) -> Longest:
     """Return the entries that take longest for a step."""
     n_states = crowd.weight.shape[1]
-    found = Longest(np.full(n_states, -1), np.zeros(n_states), np.zeros(n_states))
+    found = Longest(
+        np.full(n_states, -1),
+        np.zeros(n_states),
+        np.zeros(n_states),
+        np.full(STAGES, -1),
+        np.zeros(STAGES),
+    )
     times, tau, linger = np.empty((2, n_states)), steps[a].drain_s, bool(np.bool_(True))
     for k in shared.kept[shared.first_kept[a] : shared.first_kept[a + 1]]:
         own, pair = entries[k], shared.pair[k]
@@ -65,8 +74,10 @@ def _longest(
         for i in range(n_states):
             total += crowd.all_weight[c, i] - crowd.weight[pair, i]
         use = (crowd.all_use[c] - crowd.use[pair]) / (total / n_states)
+        felt_s = 0.0
         for i in range(n_states):
             late_s = times[0, i] + times[1, i] - tau
+            felt_s += min(times[1, i], max(0.0, late_s)) / n_states
             if late_s <= found.by_use_s[i] + found.by_weight_s[i]:
                 continue
             n = max(0.0, crowd.all_weight[c, i] - crowd.weight[pair, i])
@@ -75,6 +86,9 @@ def _longest(
             found.entry[i] = k
             found.by_use_s[i] = max(0.0, times[0, i] - tau) if taken < bound else 0.0
             found.by_weight_s[i] = late_s - found.by_use_s[i]
+        if n_states > 1 and felt_s > found.wait_s[own.stage]:
+            found.waiting[own.stage], found.wait_s[own.stage] = k, felt_s
+    found.waiting[found.wait_s.argmax()] = -1  # that of the link that takes longest
     return found
 
 
@@ -157,6 +171,46 @@ def who_meets(
     return shared, crowd, Meetings(first, pairs, job)
 
 
+@njit(cache=True, error_model="numpy")
+def _share_out(
+    k: int,
+    state: int,
+    by_s: tuple[float, float],
+    shared: Shared,
+    crowd: Crowd,
+    meetings: Meetings,
+    kinds: Ints,
+    blame: Floats,
+) -> None:
+    """
+    Add what the others on the link of an entry have to do with its delay in a state; -1: in all.
+
+    `k`: -1 for no entry. `by_s`: seconds in proportion to use, and to weight.
+    """
+    if k < 0:
+        return
+    own, c = shared.pair[k], shared.channel[shared.pair[k]]
+    here = meetings.pairs[meetings.first[c] : meetings.first[c + 1]]
+    total = 0.0
+    for other in here:
+        if other != own:
+            total += _weight(crowd, other, state)
+    if total <= 0.0:  # where nobody is there, who is there in other states
+        state = int(np.int64(-1))
+    total, total_use = 0.0, 0.0
+    for other in here:
+        if other != own:
+            total += _weight(crowd, other, state)
+            total_use += _use(crowd, other, state)
+    for other in here:
+        if other == own:
+            continue
+        part = by_s[1] * _weight(crowd, other, state) / total
+        if by_s[0] > 0.0:
+            part += by_s[0] * _use(crowd, other, state) / total_use
+        blame[meetings.job[other], kinds[k]] += part
+
+
 @njit(
     void(
         int64,
@@ -205,32 +259,16 @@ def blame_one(
     -----
     As in fast mode, per state: the excess of the link that takes longest, in proportion to
     use where the bound 1/(1 - R) decides, else to weight. A step that meets several states is held
-    up by all who are there in any of them.
+    up by all who are there in any of them, and waits at further links are due to all who are
+    there.
     """
     n_states = crowd.weight.shape[1]
     for a in range(first_step[victim], first_step[victim + 1]):
         longest = _longest(a, duration_s[a], shared, entries, steps, crowd)
         for i in range(n_states):
-            k = longest.entry[i]
-            if k < 0:
-                continue
-            own, c = shared.pair[k], shared.channel[shared.pair[k]]
-            here = meetings.pairs[meetings.first[c] : meetings.first[c + 1]]
-            total = 0.0
-            for other in here:
-                if other != own:
-                    total += crowd.weight[other, i]
-            # where nobody is there, who is there in other states
-            state = i if total > 0.0 else int(np.int64(-1))
-            total, total_use = 0.0, 0.0
-            for other in here:
-                if other != own:
-                    total += _weight(crowd, other, state)
-                    total_use += _use(crowd, other, state)
-            for other in here:
-                if other == own:
-                    continue
-                part = longest.by_weight_s[i] * _weight(crowd, other, state) / total
-                if longest.by_use_s[i] > 0.0:
-                    part += longest.by_use_s[i] * _use(crowd, other, state) / total_use
-                blame[meetings.job[other], kinds[k]] += part / n_states
+            by_s = (longest.by_use_s[i] / n_states, longest.by_weight_s[i] / n_states)
+            _share_out(longest.entry[i], i, by_s, shared, crowd, meetings, kinds, blame)
+        for stage in range(STAGES):
+            by_s = (0.0, ADDED * longest.wait_s[stage])
+            k = longest.waiting[stage]
+            _share_out(k, int(np.int64(-1)), by_s, shared, crowd, meetings, kinds, blame)

@@ -14,8 +14,15 @@ from numba import boolean, float64, from_dtype, int64, njit
 from netsim.arrays import Floats, Ints, Table
 from netsim.contention.cold.loop_kernels import count_of, total
 from netsim.contention.columns import ENTRY, STEP
-from netsim.contention.link_kernels import link_time, stays_within
-from netsim.contention.window_kernels import late_wait, presence, window_lag, window_time
+from netsim.contention.link_kernels import STAGES, link_time, queue_wait, stays_within
+from netsim.contention.window_kernels import (
+    further_waits,
+    late_wait,
+    left_over,
+    presence,
+    window_lag,
+    window_time,
+)
 
 OMEGA_START, OMEGA_FLOOR, OMEGA_GROWTH = 0.5, 0.1, 1.05
 # omega is halved after so many sweeps without progress: clusters of jobs can cycle
@@ -51,9 +58,11 @@ class Crowd(NamedTuple):
     weight: Floats  # (P, M) weight of the flows, N
     use: Floats  # (P,) share of the capacity, R
     lasting_s: Floats  # (P,) mean of weight x length of the step, D
+    held: Floats  # (P,) mean of what is held while it waits for other links, V
     all_weight: Floats  # (C, M)
     all_use: Floats  # (C,)
     all_lasting_s: Floats  # (C,)
+    all_held: Floats  # (C,)
 
 
 @njit(cache=True)
@@ -122,7 +131,9 @@ def gather(
         np.zeros((n_pairs, n_states)),
         np.zeros(n_pairs),
         np.zeros(n_pairs),
+        np.zeros(n_pairs),
         np.zeros((n_channels, n_states)),
+        np.zeros(n_channels),
         np.zeros(n_channels),
         np.zeros(n_channels),
     )
@@ -140,11 +151,13 @@ def gather(
                     crowd.weight[pair, i] += share * weight_s / length_s
                 crowd.use[pair] += own.drain_s / cycle_s
                 crowd.lasting_s[pair] += weight_s * length_s / cycle_s
+                crowd.held[pair] += own.held * length_s / cycle_s
             since_s += length_s
     for pair in range(n_pairs):
         c = shared.channel[pair]
         crowd.all_use[c] += crowd.use[pair]
         crowd.all_lasting_s[c] += crowd.lasting_s[pair]
+        crowd.all_held[c] += crowd.held[pair]
         for i in range(n_states):
             crowd.all_weight[c, i] += crowd.weight[pair, i]
     return crowd
@@ -175,17 +188,25 @@ def time_link(
         return False
     mean = total / n_states
     use = max(0.0, crowd.all_use[c] - crowd.use[pair]) / mean  # per weight
-    if stays_within(own.limit_s, own.drain_s, own.weight, most, use * most):
-        return False
-    burst_s, lag = np.inf, 1.0  # neighbours who are always there
-    if n_states > 1:
-        burst_s = max(0.0, crowd.all_lasting_s[c] - crowd.lasting_s[pair]) / mean
-        lag = window_lag(burst_s, length_s)
     feed_s = own.feed_s if linger else np.inf
+    if n_states == 1:  # neighbours who are always there
+        if stays_within(own.limit_s, own.drain_s, own.weight, most, use * most):
+            return False
+        taken = link_time(own.drain_s, own.weight, own.senders, feed_s, most, use * most)
+        times[0, 0] = max(own.end_s, taken)
+        times[1, 0] = max(0.0, queue_wait(own.queue_s, most) - max(0.0, own.end_s - taken))
+        return True
+    held = max(0.0, crowd.all_held[c] - crowd.held[pair]) / mean
+    limit_s = own.limit_s * left_over(held, most)
+    if stays_within(limit_s, own.drain_s, own.weight, most, use * most):
+        return False
+    burst_s = max(0.0, crowd.all_lasting_s[c] - crowd.lasting_s[pair]) / mean
+    lag = window_lag(burst_s, length_s)
     mean_speed = 0.0
     for i in range(n_states):
         n = times[0, i]
         taken = link_time(own.drain_s, own.weight, own.senders, feed_s, n, use * n)
+        taken /= left_over(held, n)
         times[1, i] = late_wait(own.queue_s, burst_s, n, own.end_s - taken)
         times[0, i] = own.end_s / max(own.end_s, taken)
         mean_speed += times[0, i] / n_states
@@ -201,23 +222,30 @@ def time_steps(
     """Find how long each step takes among what is on its channels."""
     n_states = crowd.weight.shape[1]
     times, late_by = np.empty((2, n_states)), np.empty(n_states)
+    waits = np.empty(STAGES)
     for a in range(steps.size):
         tau = steps[a].drain_s
         for i in range(n_states):
             late_by[i] = 0.0  # against tau, so that a sum of nothings is nothing
+        waits[:] = 0.0
         for k in shared.kept[shared.first_kept[a] : shared.first_kept[a + 1]]:
             own = entries[k]
             state.fresh_late_s[k] = state.held_s[k] = own.drain_s
             if not time_link(k, state.duration_s[a], entries, shared, crowd, linger, times):
                 continue
-            late_s, wait_s = 0.0, 0.0
+            late_s, wait_s, felt_s = 0.0, 0.0, 0.0
             for i in range(n_states):
                 late_s += times[0, i] - own.end_s
                 wait_s += times[1, i]
-                late_by[i] = max(late_by[i], times[0, i] + times[1, i] - tau)
+                by_s = times[0, i] + times[1, i] - tau
+                felt_s += min(times[1, i], max(0.0, by_s))
+                late_by[i] = max(late_by[i], by_s)
+            waits[own.stage] = max(waits[own.stage], felt_s / n_states)
             state.fresh_late_s[k] = own.end_s + late_s / n_states
             state.held_s[k] = state.fresh_late_s[k] + wait_s / n_states
         state.fresh_s[a] = (tau + steps[a].latency_s) + total(late_by) / n_states
+        if n_states > 1:
+            state.fresh_s[a] += further_waits(waits)
 
 
 @njit(cache=True, error_model="numpy")

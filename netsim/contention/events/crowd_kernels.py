@@ -2,10 +2,11 @@
 What jobs put on channels in each state, kept up to date with the fixed point of `fast`, compiled.
 
 `own` holds for each record, at the row of its first entry, what its job puts on the channel: the
-weight N_i in each state, and D, the mean of weight x length of its steps. `crowd` holds the sums
-over the jobs of a channel. Both have rows of 16 numbers of 4 bytes, a line of the cache; the
-constants below name their columns. Arguments named as tables of
-`netsim.contention.events.readingpool.ReadingPool` are these. Import through `netsim.kernelcache`.
+weight N_i in each state, D, the mean of weight x length of its steps, and V, what they hold while
+they wait for other links. `crowd` holds the sums over the jobs of a channel. Both have rows of 16
+numbers of 4 bytes, a line of the cache; the constants below name their columns. Arguments named
+as tables of `netsim.contention.events.readingpool.ReadingPool` are these. Import through
+`netsim.kernelcache`.
 """
 
 import numpy as np
@@ -16,13 +17,15 @@ from netsim.contention.columns import ENTRY as OWN_ENTRY
 from netsim.contention.columns import RECORD as OWN_RECORD
 from netsim.contention.columns import STEP as OWN_STEP
 from netsim.contention.events.columns import CHANNEL, ENTRY, JOB, LISTED, READING, RECORD, STEP
-from netsim.contention.link_kernels import queue_wait
+from netsim.contention.link_kernels import STAGES, queue_wait
 from netsim.contention.window_kernels import presence
 
 STATES = 8
 LASTING, SEEN, PRESENCE, USE = 8, 9, 10, 11  # of `own`: D, W as put down, E, R
 EFFECT, STALENESS = 12, 13  # of `own`: how much a slowdown moves with N, and may have moved
-CHANNEL_AT, COUNT_AT, LINK_AT, STEP_AT = 0, 1, 2, 3  # of `place`; the last for each entry
+HELD, HOLDS = 14, 15  # V, of `crowd` too; v, of each entry
+WAIT = 8  # of `late`: in the mean over the states
+CHANNEL_AT, COUNT_AT, LINK_AT, STEP_AT = 0, 1, 2, 3  # of `place`; the last: each entry's stage
 MOVED, RISEN = 9, 10  # of `crowd`: since its jobs were last read, since all its records were tested
 UNFELT, FELT, TOUCHED = 0, 1, 2  # a record: of no matter; its times are kept; they are to be found
 REFRESH = 5.0  # tolerances that a slowdown may move before its job is put down anew
@@ -93,7 +96,8 @@ def arrive(
         for i in range(own.shape[1]):
             own[job.first_entry + k, i] = 0.0
         own[job.first_entry + k, PRESENCE] = own_entries[k].presence_s
-        place[job.first_entry + k, STEP_AT] = own_entries[k].step
+        own[job.first_entry + k, HOLDS] = own_entries[k].held
+        place[job.first_entry + k, STEP_AT] = own_entries[k].step * STAGES + own_entries[k].stage
         felt[job.first_entry + k] = UNFELT
     for r in range(own_records.size):
         at = job.first_entry + own_records[r].first_entry
@@ -156,6 +160,7 @@ def depart(
         for i in range(LASTING + 1):
             crowd[c, i] -= own[at, i]
         crowd[c, USE] -= own[at, USE]
+        crowd[c, HELD] -= own[at, HELD]
         if channels[c].n_jobs > 2:  # noqa: PLR2004 (others are left who meet)
             told = crowd[c, MOVED] > TOLD * tolerance
             crowd[c, MOVED] += gone
@@ -171,7 +176,7 @@ def depart(
             readings[owner].waking |= felt[at] != UNFELT
             felt[at] = UNFELT
             own[at, : LASTING + 2] = 0.0
-            own[at, USE] = 0.0
+            own[at, USE] = own[at, HELD] = 0.0
             other = listed[other].following
     readings[slot].pending = readings[slot].waking = False
     readings[slot].said = readings[slot].value
@@ -182,7 +187,7 @@ def depart(
 def recount_crowd(records: Table, jobs: Table, own: Floats, crowd: Floats, slots: Ints) -> None:
     """Sum what is on channels anew, for the jobs in `slots`: it takes off rounding."""
     crowd[:, : LASTING + 1] = 0.0
-    crowd[:, USE] = 0.0
+    crowd[:, USE] = crowd[:, HELD] = 0.0
     for slot in slots:
         job = jobs[slot]
         for row in range(job.first_record, job.first_record + job.n_shared):
@@ -190,6 +195,7 @@ def recount_crowd(records: Table, jobs: Table, own: Floats, crowd: Floats, slots
             for i in range(LASTING + 1):
                 crowd[records[row].channel, i] += own[at, i]
             crowd[records[row].channel, USE] += own[at, USE]
+            crowd[records[row].channel, HELD] += own[at, HELD]
 
 
 @njit(int64(int64, float64, _RECORDS, _JOBS, _ROWS, _READINGS), cache=True)
@@ -279,7 +285,7 @@ def refresh(
             continue
         is_active = row < job.first_record + job.n_active
         fresh[:] = 0.0
-        lasting_s = 0.0
+        lasting_s, held_s = 0.0, 0.0
         for k in range(at, at + record.n_entries):
             entry = entries[k]
             weight_s = own[k, PRESENCE]
@@ -290,6 +296,7 @@ def refresh(
             for i in range(STATES):
                 fresh[i] += share[entry.step, i] * per
             lasting_s += weight_s * length_s[entry.step] / cycle_s
+            held_s += own[k, HOLDS] * length_s[entry.step]
         own[at, SEEN] = record.weight_s
         c = record.channel
         moved, risen = float32(0.0), float32(0.0)
@@ -301,9 +308,10 @@ def refresh(
             own[at, i] = fresh[i]
         crowd[c, LASTING] += float32(lasting_s) - own[at, LASTING]
         own[at, LASTING] = float32(lasting_s)
-        use = float32(record.drain_s / cycle_s)
+        use, held = float32(record.drain_s / cycle_s), float32(held_s / cycle_s)
         crowd[c, USE] += use - own[at, USE]
-        own[at, USE] = use
+        crowd[c, HELD] += held - own[at, HELD]
+        own[at, USE], own[at, HELD] = use, held
         told = crowd[c, MOVED] > TOLD * tolerance
         crowd[c, MOVED] += moved / STATES
         crowd[c, RISEN] += risen

@@ -59,6 +59,9 @@ class Phased(Fast):
         self._crowd = load_kernels(
             "netsim.contention.events.crowd_kernels", "contention kernels", 4
         )
+        self._telling = load_kernels(
+            "netsim.contention.events.telling_kernels", "contention kernels", 1
+        )
         self._readings = load_kernels(
             "netsim.contention.events.reading_kernels", "contention kernels", 4
         )
@@ -102,7 +105,7 @@ class Phased(Fast):
             self.tolerance,
         )
         self._n_told = 0
-        self._readings.tell(
+        self._telling.tell(
             pool.told,
             n_told,
             self._crowd.STALE * self.tolerance,

@@ -18,23 +18,28 @@ from netsim.contention.events.crowd_kernels import (
     COUNT_AT,
     EFFECT,
     FELT,
+    HELD,
     LASTING,
     LINK_AT,
     MARGIN,
     MARGIN_R,
-    MOVED,
     NOISE,
-    RETEST,
-    RISEN,
     STALENESS,
     STATES,
     STEP_AT,
     TOUCHED,
     UNFELT,
     USE,
+    WAIT,
 )
-from netsim.contention.link_kernels import link_time, stays_within
-from netsim.contention.window_kernels import late_wait, window_lag, window_time
+from netsim.contention.link_kernels import STAGES, link_time, stays_within
+from netsim.contention.window_kernels import (
+    further_waits,
+    late_wait,
+    left_over,
+    window_lag,
+    window_time,
+)
 
 SAID = 0.2  # tolerances that a reading moves before it is said
 _ENTRIES, _STEPS = from_dtype(ENTRY)[::1], from_dtype(STEP)[::1]
@@ -44,52 +49,16 @@ _ROWS, _PLACES, _FLAGS = float32[:, ::1], int32[:, ::1], uint8[::1]
 
 
 @njit(
-    void(int64[::1], int64, float64, _LISTED, _JOBS, _CHANNELS, _ROWS, _ROWS, _FLAGS, _READINGS),
-    cache=True,
-)
-def tell(
-    moved_channels: Ints,
-    n_moved: int,
-    most_stale: float,
-    listed: Table,
-    jobs: Table,
-    channels: Table,
-    own: Floats,
-    crowd: Floats,
-    felt: Ints,
-    readings: Table,
-) -> None:
-    """Let jobs that feel channels, by enough, be read anew; test the others after a rise."""
-    for c in moved_channels[:n_moved]:
-        test, moved = crowd[c, RISEN] > RETEST, crowd[c, MOVED]
-        crowd[c, MOVED] = 0.0
-        if test:
-            crowd[c, RISEN] = 0.0
-        row = channels[c].first_record
-        while row >= 0:
-            slot = listed[row].slot
-            at = jobs[slot].first_entry + listed[row].first_entry
-            if test and felt[at] == UNFELT:
-                total, most = 0.0, 0.0
-                for i in range(STATES):
-                    n = float64(crowd[c, i] - own[at, i])
-                    total, most = total + n, max(most, n)
-                use = max(0.0, float64(crowd[c, USE] - own[at, USE]))
-                use *= STATES * (most + MARGIN) / max(total, NOISE)
-                weight = (most + MARGIN) * listed[row].per_weight
-                if not stays_within(listed[row].slack, 1.0, 1.0, weight, use + MARGIN_R):
-                    felt[at], readings[slot].waking = TOUCHED, True
-            elif felt[at] == TOUCHED:
-                readings[slot].waking = True
-            elif felt[at] == FELT:
-                own[at, STALENESS] += moved * own[at, EFFECT]
-                if own[at, STALENESS] > most_stale:
-                    felt[at], readings[slot].waking = TOUCHED, True
-            row = listed[row].following
-
-
-@njit(
-    int64(int64, _JOBS, _PLACES, _FLAGS, _ROWS, float64[:, ::1], float64[::1], int64[::1]),
+    int64(
+        int64,
+        _JOBS,
+        _PLACES,
+        _FLAGS,
+        _ROWS,
+        float64[:, ::1],
+        float64[::1],
+        int64[::1],
+    ),
     cache=True,
 )
 def _recall(
@@ -103,7 +72,7 @@ def _recall(
     touched: Ints,
 ) -> int:
     """
-    Raise by how much steps are late to what is kept of the links of a job.
+    Raise by how much steps are late, and wait at each stage, to what is kept of the links of a job.
 
     `touched`, written: the rows of the others; returned: how many there are.
     """
@@ -116,7 +85,8 @@ def _recall(
             n_touched += 1
             continue
         for k in range(at, at + place[at, COUNT_AT]):
-            a = place[k, STEP_AT]
+            a, stage = place[k, STEP_AT] // STAGES, STATES + place[k, STEP_AT] % STAGES
+            most_late[a, stage] = max(most_late[a, stage], float64(late[k, WAIT]))
             for i in range(STATES):
                 most_late[a, i] = max(most_late[a, i], float64(late[k, i]))
             # in pairs: a sum of eight that wait for each other takes longer than all the rest
@@ -167,9 +137,9 @@ def _meet(  # one function: a call with arrays counts their references, as long 
     Find by how much the touched channels of a job make its steps late in each state.
 
     `touched` (K,): first entries of these.
-    `most_late` (A, M), raised: by how much steps are late; `worst` (2,): how late the worst link is
-    over the states, and its number; `times` (3, M): scratch for the weights N_i of the others, the
-    times of the fluid, and the waits.
+    `most_late` (A, M + STAGES), raised: by how much steps are late, and how long they wait at each
+    stage; `worst` (2,): how late the worst link is over the states, and its number; `times` (3, M):
+    scratch for the weights N_i of the others, the times of the fluid, and the waits.
     """
     first_step, alone_s = jobs[slot].first_step, jobs[slot].alone_s
     n_states = times.shape[1]
@@ -185,17 +155,20 @@ def _meet(  # one function: a call with arrays counts their references, as long 
             continue
         use = max(0.0, float64(crowd[c, USE] - own[at, USE])) * n_states / total
         burst_s = max(0.0, crowd[c, LASTING] - own[at, LASTING]) * n_states / total
+        held = max(0.0, float64(crowd[c, HELD] - own[at, HELD])) * n_states / total
+        least = left_over(held, most + MARGIN)
         within, effect_s = True, 0.0
         for k in range(at, at + place[at, COUNT_AT]):
             drain, weight, end = entries[k].drain_s, entries[k].weight, entries[k].end_s
             senders, feed, queue = entries[k].senders, entries[k].feed_s, entries[k].queue_s
             a = entries[k].step
             tau = steps[first_step + a].drain_s
-            limit = max(0.0, min(end, tau - queue))
+            limit = max(0.0, min(end, tau - queue)) * least
             margin_use = use * (most + MARGIN) + MARGIN_R
             if stays_within(limit, drain, weight, most + MARGIN, margin_use):
                 for i in range(n_states):
                     late[k, i] = 0.0
+                late[k, WAIT] = 0.0
                 continue
             within = False
             length_s = steps[first_step + a].time_s + latency_s[first_step + a]
@@ -203,6 +176,8 @@ def _meet(  # one function: a call with arrays counts their references, as long 
             for i in range(n_states):
                 n = times[0, i]
                 taken = link_time(drain, weight, senders, feed, n, use * n)
+                if held > 0.0:
+                    taken /= left_over(held, n)
                 times[2, i] = late_wait(queue, burst_s, n, end - taken) - tau
                 times[1, i] = end / max(end, taken)
             for i in range(n_states):
@@ -212,10 +187,15 @@ def _meet(  # one function: a call with arrays counts their references, as long 
                 times[1, i] = window_time(end, times[1, i], mean, lag)
             for i in range(n_states):
                 late[k, i] = float32(times[1, i] + times[2, i])
-            held_s = 0.0
+            held_s, felt_s = 0.0, 0.0
             for i in range(n_states):
                 longest_s = max(longest_s, times[1, i])
-                held_s += times[1, i] + times[2, i]
+                by_s = times[1, i] + times[2, i]
+                held_s += by_s
+                felt_s += min(times[2, i] + tau, max(0.0, by_s))
+            late[k, WAIT] = float32(felt_s / n_states)
+            stage = STATES + place[k, STEP_AT] % STAGES
+            most_late[a, stage] = max(most_late[a, stage], float64(late[k, WAIT]))
             for i in range(n_states):
                 most_late[a, i] = max(most_late[a, i], float64(late[k, i]))
             if held_s > worst[0]:
@@ -268,7 +248,7 @@ def _read(
         reading.met = job.slowdown
         for at in range(job.first_entry, job.first_entry + job.n_entries):
             felt[at] = TOUCHED if felt[at] != UNFELT else UNFELT
-    most_late = np.zeros((job.n_steps, times.shape[1]))
+    most_late = np.zeros((job.n_steps, STATES + STAGES))
     worst = np.array([0.0, -1.0])
     n_touched = _recall(slot, jobs, place, felt, late, most_late, worst, touched)
     _meet(
@@ -287,7 +267,9 @@ def _read(
         most_late,
         worst,
     )
-    excess = most_late.sum() / times.shape[1]
+    excess = 0.0
+    for a in range(job.n_steps):
+        excess += most_late[a, :STATES].sum() / STATES + further_waits(most_late[a, STATES:])
     value = 1.0 + (excess / job.alone_s if excess > 0.0 else 0.0)
     if value == 1.0 or abs(value - reading.value) > SAID * tolerance:
         reading.value = value

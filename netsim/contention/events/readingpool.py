@@ -9,7 +9,6 @@ from netsim.contention.events.columns import READING
 from netsim.contention.events.pool import Group, Pool, aligned
 
 _LINE = np.dtype((np.void, 64))  # 16 numbers of 4 bytes
-_HALF = np.dtype((np.void, 32))  # 8 numbers of 4 bytes
 _PLACE = np.dtype((np.void, 16))  # 4 whole numbers
 
 
@@ -36,7 +35,7 @@ class ReadingPool(Pool):
         super().__init__(n_channels)
         self._own = aligned(self.entries.size, _LINE)
         self._place = aligned(self.entries.size, _PLACE)
-        self._late = aligned(self.entries.size, _HALF)
+        self._late = aligned(self.entries.size, _LINE)
         self.felt = aligned(self.entries.size, np.dtype(np.uint8))
         self.latency_s: Floats = aligned(self.steps.size, np.dtype(np.float64))
         self.readings = aligned(self.jobs.size, READING)
@@ -56,8 +55,8 @@ class ReadingPool(Pool):
 
     @property
     def late(self) -> NDArray[np.float32]:
-        """Return by how much channels make steps late in each state, as last found."""
-        return self._late.view(np.float32).reshape(-1, 8)
+        """Return by how much channels make steps late in each state, and waits, as last found."""
+        return self._late.view(np.float32).reshape(-1, 16)
 
     def add_in_cells(self, job: int, constants: JobConstants, cells: Ints) -> int:
         """Give a job a slot and rows, and note in which cell it is in each state."""

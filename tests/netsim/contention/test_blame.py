@@ -1,5 +1,7 @@
 """Who holds whom up: shares add up to 1, fall on those who are there, and follow leave-one-out."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from measured.draws import draw_scene
@@ -63,6 +65,23 @@ def test_time_is_lost_on_the_class_of_link_that_takes_longest(name, fabric, traf
     told = together(links, [victim, narrow, wide], name).culprits([0], np.array([0, 0, 1, 2]))
 
     assert (told.culprit.tolist(), told.kind.tolist(), told.share.tolist()) == ([1], [1], [1.0])
+
+
+def test_waits_at_further_links_are_due_to_who_is_there(fabric, traffic):
+    """Two rivals that never stop are on one link, one on the next: only its wait adds to theirs."""
+    dry = fabric([1.0] * 7)
+    jobs = [
+        traffic([[(0, 1.0, [0, 3, 4, 5], 0.0)]], 9.0, 7),
+        traffic([[(1, 8.0, [1, 3], 0.0), (2, 8.0, [2, 3], 0.0)]], 0.0, 7),
+        traffic([[(3, 8.0, [6, 4], 0.0)]], 0.0, 7),
+    ]
+
+    shares = together(replace(dry, buffer_bytes=0.1), jobs, "accurate").blame(0)
+
+    assert together(dry, jobs, "accurate").blame(0) == {1: 1.0}
+    assert list(shares) == [1, 2]
+    assert 0.0 < shares[2] < 0.1
+    assert sum(shares.values()) == pytest.approx(1.0, abs=1e-12)
 
 
 def test_averaged_blame_is_the_same_event_by_event_and_from_scratch():

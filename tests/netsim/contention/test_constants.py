@@ -14,11 +14,11 @@ from netsim.routes import Routes
 
 
 def entry(constants, channel, step):
-    """Return B, m, q, G, e, E of one channel in one step."""
+    """Return B, m, q, G, e, E, v and the stage of one channel in one step."""
     (record,) = constants.records[constants.records["channel"] == channel]
     first, count = record["first_entry"], record["n_entries"]
     (found,) = (one for one in constants.entries[first : first + count] if one["step"] == step)
-    names = ("drain_s", "weight", "senders", "feed_s", "end_s", "presence_s")
+    names = ("drain_s", "weight", "senders", "feed_s", "end_s", "presence_s", "held", "stage")
     return [found[name] for name in names]
 
 
@@ -27,16 +27,16 @@ def rows(steps):
     return [list(step) for step in steps.tolist()]
 
 
-def assert_equal_to_naive(constants, steps, capacity, *, per_flow=False, channel=None):
+def assert_equal_to_naive(constants, steps, capacity, *, per_flow=False, channel=None, buffer=0.0):
     """Every entry and step equals the naive constants."""
     channel = range(len(capacity)) if channel is None else channel
     seen = 0
     for a, step in enumerate(steps):
         flows = [(s, n, [channel[link] for link in links], lat) for s, n, links, lat in step]
-        tau, lam, table = naive.constants(flows, capacity, per_flow=per_flow)
+        tau, lam, table = naive.constants(flows, capacity, per_flow=per_flow, buffer=buffer)
         np.testing.assert_allclose(rows(constants.steps)[a][:2], [tau, lam], rtol=1e-12)
         for link, expected in table.items():
-            np.testing.assert_allclose(entry(constants, link, a), expected, rtol=1e-12)
+            np.testing.assert_allclose(entry(constants, link, a), expected, rtol=1e-12, atol=1e-14)
         seen += len(table)
     assert seen == constants.entries.size
 
@@ -55,9 +55,9 @@ def test_three_flows_by_hand(fabric, traffic):
     assert constants.communication_s == pytest.approx(3.3)
     assert constants.iteration_s == pytest.approx(8.3)
     # m = 1/2 + 1/2 + 1; G = (3/2 + 3/2 + 3/2) / 2; E: two flows of weight 1/2 and one of 1, for 3 s
-    np.testing.assert_allclose(entry(constants, 2, 0), [3.0, 2.0, 2.0, 2.25, 3.0, 6.0])
-    np.testing.assert_allclose(entry(constants, 3, 0), [0.5, 0.5, 1.0, 3.0, 3.0, 1.5])
-    np.testing.assert_allclose(entry(constants, 1, 0), [1.5, 1.0, 1.0, 1.5, 3.0, 3.0])
+    np.testing.assert_allclose(entry(constants, 2, 0)[:6], [3.0, 2.0, 2.0, 2.25, 3.0, 6.0])
+    np.testing.assert_allclose(entry(constants, 3, 0)[:6], [0.5, 0.5, 1.0, 3.0, 3.0, 1.5])
+    np.testing.assert_allclose(entry(constants, 1, 0)[:6], [1.5, 1.0, 1.0, 1.5, 3.0, 3.0])
 
 
 def test_weight_grows_when_the_senders_other_flows_end(fabric, traffic):
@@ -67,8 +67,8 @@ def test_weight_grows_when_the_senders_other_flows_end(fabric, traffic):
     constants = ConstantsOf(fabric([2.0, 1.0, 0.25]))(traffic(steps, 0.0, 3))
 
     # B: 1, 1, 4; the second flow's presence is 1/2 until 1 s, 1 until 4 s
-    np.testing.assert_allclose(entry(constants, 2, 0), [4.0, 0.5, 1.0, 1.0, 4.0, 3.5])
-    np.testing.assert_allclose(entry(constants, 0, 0), [1.0, 1.0, 1.0, 1.0, 4.0, 4.0])
+    np.testing.assert_allclose(entry(constants, 2, 0)[:6], [4.0, 0.5, 1.0, 1.0, 4.0, 3.5])
+    np.testing.assert_allclose(entry(constants, 0, 0)[:6], [1.0, 1.0, 1.0, 1.0, 4.0, 4.0])
 
 
 @pytest.mark.parametrize("fairness", ["per-sender", "per-flow"])
@@ -76,14 +76,20 @@ def test_weight_grows_when_the_senders_other_flows_end(fabric, traffic):
 def test_constants_on_general_links_equal_the_naive_ones(
     fabric, traffic, random_jobs, fairness, seed
 ):
+    buffer = 0.05 if seed % 2 else 0.0
     rng = np.random.default_rng(seed)
     capacity = rng.uniform(0.5, 4.0, 9)
-    constants_of = ConstantsOf(fabric(capacity), fairness)
+    constants_of = ConstantsOf(fabric(capacity, buffer_bytes=buffer), fairness)
+    held = []
 
     for steps, compute_s in random_jobs(rng, 9, 4):
         constants = constants_of(traffic(steps, compute_s, 9))
 
-        assert_equal_to_naive(constants, steps, capacity, per_flow=fairness == "per-flow")
+        per_flow = fairness == "per-flow"
+        assert_equal_to_naive(constants, steps, capacity, per_flow=per_flow, buffer=buffer)
+        held += constants.entries["held"].tolist()
+
+    assert (max(held) > 0.1) == (buffer > 0.0)
 
 
 def test_both_directions_of_a_half_duplex_cable_are_one_channel(fabric, traffic, random_jobs):
@@ -137,7 +143,7 @@ def test_flows_inside_a_node_take_no_time_and_open_nothing(fabric, traffic):
     constants = ConstantsOf(fabric([2.0]))(traffic(steps, 0.0, 1))
 
     np.testing.assert_allclose(rows(constants.steps), [[1.0, 0.5, 1.5], [0.0, 0.0, 0.0]])
-    np.testing.assert_allclose(entry(constants, 0, 0), [1.0, 1.0, 1.0, 1.0, 1.0, 1.0])
+    np.testing.assert_allclose(entry(constants, 0, 0)[:6], [1.0, 1.0, 1.0, 1.0, 1.0, 1.0])
 
 
 def test_bytes_per_link_add_up_over_steps_and_flows(traffic):
@@ -247,3 +253,17 @@ def test_flows_looked_at_ahead_are_checked_again(fabric, traffic):
 
     with pytest.raises(ContentionError, match="compute_s"):
         constants_of(replace(sound, compute_s=-1.0))
+
+
+def test_what_a_flow_holds_of_links_before_a_slower_one_by_hand(fabric, traffic):
+    """8 bytes take 2, 4 and 8 s: the first link could go four times as fast as the last lets it.
+
+    Of the flow, 6 bytes wait before the last link: all that counts where four buffers hold less.
+    """
+    steps = [[(0, 8.0, [0, 1, 2], 0.0)]]
+
+    for buffer, first in ((0.0, 0.0), (0.25, 0.75), (4.0, 0.75 * 6.0 / 16.0)):
+        constants = ConstantsOf(fabric([4.0, 2.0, 1.0], buffer_bytes=buffer))(traffic(steps, 0, 3))
+        assert [entry(constants, link, 0)[7] for link in range(3)] == [0, 2, 1]
+        assert entry(constants, 0, 0)[6] == pytest.approx(first)
+        assert entry(constants, 2, 0)[6] == 0.0
