@@ -1,5 +1,6 @@
 """Traffic: what a placed job puts on the network, from pattern, placement and routing."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
@@ -192,7 +193,7 @@ class TrafficOf:
             return self._placed(outside, partition, n_nodes, fraction or 0.0, iteration_s)
         if not step.size:
             return None
-        traffic, times = self._routed(outside, partition, n_nodes, scaled=False)
+        traffic, times = self._routed(outside, partition, n_nodes, self._times_ahead)
         ideal_s = compute_s + times.injection_s
         alone_s = compute_s + times.communication_s
         return PlacedTraffic(replace(traffic, compute_s=compute_s), ideal_s, alone_s)
@@ -208,7 +209,8 @@ class TrafficOf:
         """Return traffic whose compute time makes communication a fraction of the iteration."""
         if fraction <= 0 or not flows.src.size:
             return None
-        traffic, times = self._routed(flows, partition, n_nodes, scaled=iteration_s is not None)
+        times_of = self._times_ahead if iteration_s is None else self._times
+        traffic, times = self._routed(flows, partition, n_nodes, times_of)
         injection_s = times.injection_s
         scale = 1.0
         if iteration_s is not None:
@@ -234,7 +236,11 @@ class TrafficOf:
         return PlacedTraffic(scaled, ideal_s, ideal_s + stretched_s)
 
     def _routed(
-        self, flows: RankFlows, partition: Partition, n_nodes: int, *, scaled: bool
+        self,
+        flows: RankFlows,
+        partition: Partition,
+        n_nodes: int,
+        times_of: Callable[[Traffic], StepTimes],
     ) -> tuple[Traffic, StepTimes]:
         """Return the traffic of messages between nodes, without compute, and its times alone."""
         src = partition.nodes[flows.src]
@@ -246,7 +252,7 @@ class TrafficOf:
         latency_s = self._latency_s(routes.hops)
         sender = senders(self._topology, src, routes)
         traffic = Traffic(step, sender, nbytes, routes, 0.0, latency_s, n_nodes)
-        return traffic, (self._times if scaled else self._times_ahead)(traffic)
+        return traffic, times_of(traffic)
 
     def _latency_s(self, hops: Ints) -> Floats:
         """Return the latency of paths of so many links."""

@@ -14,6 +14,7 @@ from coupling.pace import accounts
 from coupling.pace.accounts import Accounts
 from coupling.pace.ledgers import NetworkLedger
 from netsim.contention.blame import Culprits, no_culprits
+from netsim.contention.constants import ConstantsOf
 from netsim.contention.events.fast import Fast
 from scheduler.cluster import Cluster
 from scheduler.simulator import _Simulation, simulate
@@ -111,7 +112,9 @@ def test_culprits_of_a_job_that_was_not_asked_for_are_refused(opened):
         opened.blame([1], culprits((5, 7, 0, 1.0)))
 
 
-def test_a_job_is_routed_once_and_culprits_are_asked_for_once_an_event(experiment, monkeypatch):
+def test_a_job_is_routed_once_and_looked_at_once_and_culprits_are_asked_for_once_an_event(
+    experiment, monkeypatch
+):
     """Work that grows by itself shows here without a clock."""
     counts = Counter()
 
@@ -126,10 +129,11 @@ def test_a_job_is_routed_once_and_culprits_are_asked_for_once_an_event(experimen
 
     for kind, name in ((TrafficOf, "_routed"), (Fast, "start"), (Fast, "culprits")):
         counted(kind, name)
+    counted(ConstantsOf, "_tables")
     counted(_Simulation, "_end_jobs")  # once an instant
 
     result = run(experiment(workload=CROWDED, self_check=False))
 
     talking = int((result.jobs["comm_fraction"] * (result.jobs["n_nodes"] > 1) > 0).sum())
-    assert counts["_routed"] == counts["start"] == talking
+    assert counts["_routed"] == counts["start"] == counts["_tables"] == talking
     assert counts["culprits"] <= counts["_end_jobs"]
