@@ -11,6 +11,7 @@ from coupling.experiments.campaign import run_campaign
 from coupling.experiments.experiment import Experiment
 from coupling.experiments.fields import DEFAULT_MODEL
 from coupling.experiments.stored import Stored
+from netsim.accuracy import comparisons
 
 ROOT = Path(__file__).parents[3]
 SMALL = {"workload": {"generator": "synth", "mean_nodes": 6, "n_jobs": 30}, "self_check": False}
@@ -33,6 +34,17 @@ def test_the_class_says_which_model_an_experiment_has_that_names_none():
 
     assert default == DEFAULT_MODEL
     assert f'    model : str, default "{DEFAULT_MODEL}"\n' in Experiment.__doc__
+
+
+def test_the_default_is_compared_with_packets_wherever_another_model_is():
+    def settings(model):
+        return {
+            (one.machine, one.routing, one.fairness, one.buffer_bytes, one.mix, one.load)
+            for one in comparisons()
+            if one.model == model
+        }
+
+    assert settings("fast") | settings("accurate") <= settings(DEFAULT_MODEL)
 
 
 def test_no_example_names_a_model_so_that_all_show_the_default():

@@ -107,7 +107,9 @@ def lost_as_estimated(experiment):
         snapshot = {
             "topology": parts.topology,
             "routing": experiment.routing,
+            "seed": experiment.all_seeds["routing"],
             "model": experiment.model,
+            "fairness": experiment.fairness,
             "options": {"seed": experiment.all_seeds["model"], **experiment.model_options},
             "jobs": jobs,
         }
@@ -116,10 +118,24 @@ def lost_as_estimated(experiment):
     return lost
 
 
-@pytest.mark.parametrize("seed", range(6))
-def test_interference_is_that_of_the_snapshot_at_every_instant(tmp_path, seed):
+FABRICS = {
+    "tree": (TREE, ("d-mod-k", "s-mod-k", "ecmp", "adaptive", "spray", "shortest")),
+    "with buffers": ({**TREE, "buffer": "64 KiB"}, ("d-mod-k",)),
+    "torus": ({"kind": "torus", "dims": [4, 2]}, ("dimension-order", "shortest")),
+    "dragonfly": (
+        {"kind": "dragonfly", "groups": 2, "routers": 2, "nodes_per_router": 2},
+        ("minimal", "valiant"),
+    ),
+    "rails": ({"kind": "rail-tree", "rails": 2, "nodes_per_group": 4, "groups": 2}, ("d-mod-k",)),
+}
+ROUTED = [(name, routing) for name, (_, routings) in FABRICS.items() for routing in routings]
+
+
+@pytest.mark.parametrize("fairness", ["per-sender", "per-flow"])
+@pytest.mark.parametrize(("fabric", "routing"), ROUTED)
+def test_interference_is_that_of_the_snapshot_at_every_instant(tmp_path, fabric, routing, fairness):
     """Jobs of one to four nodes, some on nodes of others, some with several ranks on a node."""
-    draw = random.Random(seed)  # noqa: S311 (a test)
+    draw = random.Random(len(fabric + routing))  # noqa: S311 (a test)
     lines = []
     for number in range(1, 13):
         start = draw.randrange(100)
@@ -128,12 +144,19 @@ def test_interference_is_that_of_the_snapshot_at_every_instant(tmp_path, seed):
         names = ",".join(f"n{host}" for host in hosts)
         lines.append(line(number, start, start + draw.randrange(1, 80), names, tasks=tasks))
     log = sacct(tmp_path / "log", *lines)
-    experiment = replayed(log, SEVERAL, model_options={"tolerance": 1e-7}, routing="d-mod-k")
+    experiment = replayed(
+        log,
+        SEVERAL,
+        topology=FABRICS[fabric][0],
+        model_options={"tolerance": 1e-7},
+        routing=routing,
+        fairness=fairness,
+    )
 
     found = rows(fs.run(experiment))
 
     wanted = lost_as_estimated(experiment)
-    assert sum(wanted.values()) > 10.0
+    assert sum(wanted.values()) > 5.0
     for number, lost_s in wanted.items():
         assert found[number]["lost_s"] == pytest.approx(lost_s, rel=CLOSE, abs=1e-6)
 

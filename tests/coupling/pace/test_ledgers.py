@@ -42,7 +42,10 @@ def opened():
     return opened
 
 
-@pytest.mark.parametrize(("model", "allocator"), [("fast", "random"), ("load-ratio", "first-free")])
+@pytest.mark.parametrize(
+    ("model", "allocator"),
+    [("fast", "random"), ("phased", "random"), ("load-ratio", "first-free")],
+)
 def test_ledgers_hold_what_the_twin_holds_to_the_last_bit(
     experiment, monkeypatch, model, allocator
 ):

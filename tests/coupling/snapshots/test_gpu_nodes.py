@@ -156,7 +156,7 @@ def test_each_link_of_a_node_is_a_sender_of_its_own():
     assert told["finish_s"] == pytest.approx([2.0, 1.0, 2.0])
 
 
-@pytest.mark.parametrize("model", ["exact", "accurate", "fast"])
+@pytest.mark.parametrize("model", ["exact", "accurate", "fast", "phased"])
 def test_gpu_jobs_share_a_cable_by_cards(model):
     """The same as jobs: each always sends, so both take twice as long."""
     jobs = [
