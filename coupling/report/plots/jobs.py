@@ -181,6 +181,7 @@ def _paint_tail(
             axes.step(*_tail(table), where="post", color=colours[name])
     axes.set_xlim(1.0, max(worst, 1.01))
     axes.yaxis.set_major_formatter(lambda share, _: f"{share * 100:g} %")
+    axes.yaxis.set_minor_formatter("")  # else formulas where the shares span less than a decade
     axes.set_title("Jobs above an interference")
     axes.set_xlabel("interference")
     axes.set_ylabel("share of these jobs")

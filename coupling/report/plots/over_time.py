@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
 
 from coupling.report.plots.clock import Clock
 from coupling.report.plots.colours import palette
@@ -84,7 +85,8 @@ def _paint(
         percent_axis(axes.yaxis)
         _mark_last_starts(axes, results, colours, clock)
     elif column != "mean_interference":
-        axes.set_ylim(bottom=0)
+        axes.set_ylim(0, max(1.0, axes.get_ylim()[1]))
+        axes.yaxis.set_major_locator(MaxNLocator("auto", steps=(1, 2, 2.5, 5, 10), integer=True))
         axes.yaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
     else:
         axes.set_ylim(bottom=1)

@@ -17,6 +17,7 @@ from matplotlib.axis import Axis
 from matplotlib.backend_bases import get_registered_canvas_class
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
+from matplotlib.transforms import blended_transform_factory
 
 from netsim.arrays import Floats
 
@@ -45,6 +46,7 @@ _STYLE: dict[Any, Any] = {
     "axes.titlelocation": "left",
     "axes.titlesize": 10,
     "axes.titleweight": "bold",
+    "axes.titley": 1.0,  # or all labels are measured to see whether any is in the way
     "figure.subplot.bottom": 0.17,  # where axes about end up: as many ticks as are measured
     "figure.subplot.left": 0.12,
     "figure.subplot.right": 0.99,
@@ -152,7 +154,7 @@ def _lay_out(figure: Figure) -> None:
     """Place the axes now: saving with an engine of layout, even "none", draws everything twice."""
     engine = figure.get_layout_engine()
     figure.set_layout_engine(None)
-    if len(figure.axes) == 1 and not figure.legends and figure.axes[0].get_aspect() == "auto":
+    if len(figure.axes) == 1 and figure.axes[0].get_aspect() == "auto":
         _fill(figure, figure.axes[0])
     elif engine is not None:
         engine.execute(figure)
@@ -160,18 +162,42 @@ def _lay_out(figure: Figure) -> None:
 
 def _fill(figure: Figure, axes: Axes) -> None:
     """Let the only axes fill a figure; the engine measures all labels three times to do this."""
-    label = axes.get_tightbbox(for_layout_only=True)
-    if label is None:
-        return
-    inner, whole = axes.get_window_extent(), figure.bbox
-    pad = _PAD * figure.dpi / _POINTS
-    left, below = inner.x0 - label.x0 + pad, inner.y0 - label.y0 + pad
-    width = whole.width - left - (label.x1 - inner.x1 + pad)
-    height = whole.height - below - (label.y1 - inner.y1 + pad)
-    if width > 0 and height > 0:
+    for _ in range(2):  # other ticks, which a new size may have, have other labels
+        ticks = _ticks(axes)
+        label = axes.get_tightbbox(for_layout_only=True)
+        if label is None:
+            return
+        inner, whole = axes.get_window_extent().frozen(), figure.bbox
+        pad = _PAD * figure.dpi / _POINTS
+        top = min((key.get_window_extent().y0 for key in figure.legends), default=whole.height)
+        left, below = inner.x0 - label.x0 + pad, inner.y0 - label.y0 + pad
+        width = whole.width - left - (label.x1 - inner.x1 + pad)
+        height = top - below - (label.y1 - inner.y1 + pad)
+        if min(width, height) <= 0:
+            return
         axes.set_position(
             (left / whole.width, below / whole.height, width / whole.width, height / whole.height)
         )
+        if _ticks(axes) == ticks:
+            break
+    _pin(axes, (left - inner.x0) / figure.dpi, (below - inner.y0) / figure.dpi)
+
+
+def _ticks(axes: Axes) -> list[list[float]]:
+    """Return where the ticks of both axes are."""
+    return [axis.get_majorticklocs().tolist() for axis in (axes.xaxis, axes.yaxis)]
+
+
+def _pin(axes: Axes, right: float, up: float) -> None:
+    """Let labels stay where they are but for a way in inches: drawing would measure ticks again."""
+    inches, own = axes.figure.dpi_scale_trans, axes.transAxes
+    for axis, kind, at, moved in (
+        (axes.xaxis, blended_transform_factory(own, inches), 1, up),
+        (axes.yaxis, blended_transform_factory(inches, own), 0, right),
+    ):
+        place = list(axis.label.get_position())
+        place[at] = place[at] / axes.figure.dpi + moved
+        axis.set_label_coords(place[0], place[1], transform=kind)
 
 
 def _tidy(text: str, alt: str) -> str:

@@ -307,6 +307,36 @@ def test_what_of_a_label_cannot_be_shown_is_an_escape_and_no_warning(runs, table
     assert not set(text) & {"\x1b", "\u202e"}
 
 
+def drawn(runs):
+    """Return the pictures of a report by name."""
+    sections = run_figures(runs)
+    return {own.name: own.picture.html() for part in sections.values() for own in part.figures}
+
+
+def test_no_letter_of_a_label_is_cut_off(runs):
+    """Letters of 9 points stand left of their line, also where a new size has other ticks."""
+    lines = {
+        name: [float(x) for x in re.findall(r"rotate\(-90 ([-0-9.]+)", picture)]
+        for name, picture in drawn(runs[:1]).items()
+    }
+
+    assert {name for name, places in lines.items() if places and min(places) < 9} == set()
+    assert len(lines["mean_interference"]) == len(lines["lost"]) == 1
+
+
+def test_jobs_are_counted_in_whole_numbers(runs):
+    """Nobody waits, three run; elsewhere on the axes is one more 0 at most."""
+    pictures = drawn(runs[:1])
+
+    for name, counts in (("queued", ["0", "1"]), ("running", ["0", "1", "2", "3"])):
+        ticks = re.findall(r">([0-9]+)</text>", pictures[name])
+        assert [tick for tick in ticks if tick in counts] == counts
+
+
+def test_shares_of_few_jobs_are_no_formulas(runs):
+    assert "mathdefault" not in drawn(runs[:1])["tail"]
+
+
 def test_one_run_needs_no_baseline(runs, tables):
     page = Page(report_html(runs[1:], tables, MANIFEST))
 
