@@ -233,6 +233,7 @@ class _Simulation:
     records: list[JobRecord] = field(default_factory=list)
     timeline: Timeline = field(default_factory=Timeline)
     busy_nodes: int = 0
+    n_disturbed: int = 0  # running jobs with interference
 
     def drive(
         self, environment: simpy.Environment, jobs: Sequence[Job]
@@ -294,6 +295,7 @@ class _Simulation:
         while self._next_end_s() <= now_s:
             _, job_id = heapq.heappop(self.ends)
             state = self.running.pop(job_id)
+            self.n_disturbed -= state.interference != 1.0
             self._advance(state, now_s)
             if self.clock is not None and state.work_s == inf:
                 state.lost_s = self.clock.lost_s(job_id)
@@ -328,8 +330,7 @@ class _Simulation:
         if told is not None:
             for hear in self.audience.waiting:
                 hear(told.news, told.rest, now_s)
-        started = machine.started
-        machine.started = []
+        started, machine.started = machine.started, []
         return started
 
     def _set_paces(
@@ -363,6 +364,7 @@ class _Simulation:
         for job_id, interference, placement_factor in zip(*columns, strict=True):
             state = self.running[job_id]
             self._advance(state, now_s)
+            self.n_disturbed += (interference != 1.0) - (state.interference != 1.0)
             state.interference, state.placement_factor = interference, placement_factor
             if state.fixed_s is not None:
                 state.end_s = state.fixed_s
@@ -388,7 +390,7 @@ class _Simulation:
     def _note(self, now_s: float) -> None:
         """Write the state of this instant into the timeline."""
         line, total = self.timeline, 0.0
-        for state in self.running.values():
+        for state in self.running.values() if self.n_disturbed else ():
             if state.interference != 1.0:
                 total += state.allocation.job.n_nodes * (state.interference - 1.0)
         line.time_s.append(now_s)

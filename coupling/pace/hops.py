@@ -29,8 +29,9 @@ class _Placed(NamedTuple):
 
     job: int
     flows: RankFlows
-    slot: Ints
+    slot: Ints | None  # of the leaves below; None: ranks go from leaf to leaf
     leaf: Sequence[int]
+    held: Sequence[int]  # nodes on each
     comm: Sequence[int]
 
 
@@ -105,12 +106,11 @@ class HopLedger(Observer):
         flows = rank_flows(job.communication.pattern, n_ranks)
         if not flows.src.size:
             return
-        if order is None:
-            slot = np.repeat(np.arange(len(leaves)), counts)
-        else:
+        slot = None
+        if order is not None:
             slot = np.searchsorted(leaves, allocation.geometry.groups(allocation.nodes()))
         comm = [self._comm[leaf] for leaf in leaves]
-        self._waiting.append(_Placed(job.id, flows, slot, leaves, comm))
+        self._waiting.append(_Placed(job.id, flows, slot, leaves, counts, comm))
         self._n_waiting += flows.src.size
         if self._n_waiting > _BATCH:
             self._settle()
@@ -122,8 +122,7 @@ class HopLedger(Observer):
             return
         leaf = np.array([leaf for job in waiting for leaf in job.leaf])
         comm = np.array([count for job in waiting for count in job.comm])
-        slots = _joined([job.slot for job in waiting], [len(job.leaf) for job in waiting])
-        n_ranks = [job.slot.size for job in waiting]
+        slots, n_ranks = _slots(waiting)
         leaf_i = slots[_joined([job.flows.src for job in waiting], n_ranks)]
         leaf_j = slots[_joined([job.flows.dst for job in waiting], n_ranks)]
         level = self._levels(leaf[leaf_i], leaf[leaf_j])
@@ -134,6 +133,18 @@ class HopLedger(Observer):
         step = _joined([job.flows.step for job in waiting], n_steps)
         cost = np.add.reduceat(step_costs(step, hops), begin).tolist()
         self._costs.update(zip((job.job for job in waiting), cost, strict=True))
+
+
+def _slots(waiting: Sequence[_Placed]) -> tuple[Ints, list[int]]:
+    """Return the leaf of each rank, numbered over all jobs, and how many ranks each job has."""
+    if all(job.slot is None for job in waiting):
+        counts = [count for job in waiting for count in job.held]
+        return np.repeat(np.arange(len(counts)), counts), [sum(job.held) for job in waiting]
+    own = [
+        np.repeat(np.arange(len(job.leaf)), job.held) if job.slot is None else job.slot
+        for job in waiting
+    ]
+    return _joined(own, [len(job.leaf) for job in waiting]), [slot.size for slot in own]
 
 
 def _joined(parts: Sequence[Ints], sizes: Sequence[int]) -> Ints:
@@ -153,7 +164,7 @@ def _spread(allocation: Allocation) -> _Spread:
     leaves = [leaf for leaf, _, _ in placed]
     counts = [mask.bit_count() for _, mask, _ in placed]
     idle = allocation.idle
-    for place in reversed(range(len(counts))):
+    for place in reversed(range(len(counts) if idle else 0)):
         surplus = min(idle, counts[place])
         counts[place] -= surplus
         idle -= surplus

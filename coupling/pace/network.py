@@ -135,7 +135,7 @@ class NetworkPace:
         PlacedTraffic or None
             None where that is nothing.
         """
-        if job.communication is None or job.n_nodes == 1:
+        if _is_silent(job):
             return None
         placed = self._traffic_of(job.communication, partition)
         if placed is not None and self._of_alone:  # an iteration is as long as the log has it
@@ -144,7 +144,10 @@ class NetworkPace:
 
     def _enter(self, allocation: Placed) -> None:
         """Put a job on the network."""
-        job, partition = allocation.job, allocation.partition()
+        job = allocation.job
+        if _is_silent(job):  # without a look at its nodes and links
+            return
+        partition = allocation.partition()
         placed = self.traffic(job, partition)
         if placed is None:
             return
@@ -165,3 +168,8 @@ class NetworkPace:
         """Take a job off the network."""
         if self._placement_factor.pop(job, None) is not None and self.model is not None:
             self.model.end(job)
+
+
+def _is_silent(job: Job) -> bool:
+    """Say whether a job sends nothing wherever it is."""
+    return job.communication is None or job.n_nodes == 1
