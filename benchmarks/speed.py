@@ -12,7 +12,8 @@ Usage: python -m benchmarks.speed coupled --log FILE [--jobs N] [--old TREE] [--
        python -m benchmarks.speed memory --log FILE [--sizes N ...]
 
 FILE is LLNL-Thunder-2007-1.1-cln.swf.gz of the Parallel Workloads Archive, TREE a checkout of an
-older version, which the same environment must be able to run. Times are CPU seconds of whole
+older version, which the same environment must be able to run. Runs name the model `fast`, the
+default of older versions. Times are CPU seconds of whole
 processes, user and system, in alternating runs after one that is not counted; medians. Each
 command writes its section of the evidence, `stages` the page docs/where-the-time-goes.md.
 """
@@ -196,9 +197,10 @@ def stages(options: argparse.Namespace) -> None:
             (table,) = out.rglob("jobs.parquet")
             n_jobs = parquet_rows(table)
     lines = [
-        f"CPU time per job in microseconds, {n_jobs:,} jobs of Thunder under three allocators;",
-        "stages without those inside them, the pass without network whole. In brackets: what is",
-        "spent in compiled code of the network and on handing it its arrays, the floor of a stage.",
+        f"CPU time per job in microseconds, {n_jobs:,} jobs of Thunder under three allocators,",
+        "model `fast`; stages without those inside them, the pass without network whole. In",
+        "brackets: what is spent in compiled code of the network and on handing it its arrays,",
+        "the floor of a stage.",
         "",
         *per_job(seen, n_jobs),
     ]
