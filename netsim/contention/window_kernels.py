@@ -114,16 +114,20 @@ def left_over(held: float, n: float) -> float:
     return 1.0 - HOLDING * min(1.0, held * n)
 
 
-@njit("float64(float64[::1])", cache=True)
-def further_waits(waits: Floats) -> float:
+@njit("float64(float64[:, ::1], int64)", cache=True)
+def further_waits(waits: Floats, first: int) -> float:
     """
-    Return what the waits at other stages of a path than that of the longest add to it.
+    Return what the waits at other stages of a path than that of the longest add to steps.
 
-    `waits`: the longest at each stage, as far as it makes a step late. A packet waits at each link
-    of its path, but seldom as long as the unluckiest at each.
+    `waits`: a row for each step, with the longest at each stage, as far as it makes the step late,
+    from column `first` on. A packet waits at each link of its path, but seldom as long as the
+    unluckiest at each.
     """
-    total, most = 0.0, 0.0
-    for wait in waits:
-        total += wait
-        most = max(most, wait)
-    return ADDED * (total - most)
+    further = 0.0
+    for a in range(waits.shape[0]):
+        total, most = 0.0, 0.0
+        for stage in range(first, waits.shape[1]):
+            total += waits[a, stage]
+            most = max(most, waits[a, stage])
+        further += total - most
+    return ADDED * further

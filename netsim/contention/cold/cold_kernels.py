@@ -222,12 +222,12 @@ def time_steps(
     """Find how long each step takes among what is on its channels."""
     n_states = crowd.weight.shape[1]
     times, late_by = np.empty((2, n_states)), np.empty(n_states)
-    waits = np.empty(STAGES)
+    waits = np.empty((1, STAGES))
     for a in range(steps.size):
         tau = steps[a].drain_s
         for i in range(n_states):
             late_by[i] = 0.0  # against tau, so that a sum of nothings is nothing
-        waits[:] = 0.0
+        waits[0, :] = 0.0
         for k in shared.kept[shared.first_kept[a] : shared.first_kept[a + 1]]:
             own = entries[k]
             state.fresh_late_s[k] = state.held_s[k] = own.drain_s
@@ -240,12 +240,12 @@ def time_steps(
                 by_s = times[0, i] + times[1, i] - tau
                 felt_s += min(times[1, i], max(0.0, by_s))
                 late_by[i] = max(late_by[i], by_s)
-            waits[own.stage] = max(waits[own.stage], felt_s / n_states)
+            waits[0, own.stage] = max(waits[0, own.stage], felt_s / n_states)
             state.fresh_late_s[k] = own.end_s + late_s / n_states
             state.held_s[k] = state.fresh_late_s[k] + wait_s / n_states
         state.fresh_s[a] = (tau + steps[a].latency_s) + total(late_by) / n_states
         if n_states > 1:
-            state.fresh_s[a] += further_waits(waits)
+            state.fresh_s[a] += further_waits(waits, int(np.int64(0)))
 
 
 @njit(cache=True, error_model="numpy")

@@ -269,7 +269,9 @@ def _read(
     )
     excess = 0.0
     for a in range(job.n_steps):
-        excess += most_late[a, :STATES].sum() / STATES + further_waits(most_late[a, STATES:])
+        for i in range(STATES):
+            excess += most_late[a, i]
+    excess = excess / STATES + further_waits(most_late, STATES)
     value = 1.0 + (excess / job.alone_s if excess > 0.0 else 0.0)
     if value == 1.0 or abs(value - reading.value) > SAID * tolerance:
         reading.value = value
