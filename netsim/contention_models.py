@@ -19,7 +19,7 @@ from netsim.contention.exact.model import exact
 from netsim.errors import ContentionError
 from netsim.flows.maxmin import is_per_sender
 from netsim.packets.model import packets
-from netsim.routing.spread import demand_pools
+from netsim.routing.spread import demand_paths
 from netsim.topology.base import Topology
 from netsim.topology.demand import demand_topology
 
@@ -68,6 +68,8 @@ CONTENTION_MODELS: dict[str, Callable[..., ContentionModel]] = {
     "assumed": assumed,
 }
 
+_OF_PATHS = ("exact", "always-on-max-min")
+
 
 def make_contention_model(
     name: str,
@@ -108,8 +110,8 @@ def make_contention_model(
         If the fairness is unknown.
     """
     demand_topology(topology, ContentionError)
-    if name not in ("packets", "null"):
-        demand_pools(topology, ContentionError)
+    if name in _OF_PATHS:
+        demand_paths(topology, f"model {name!r} needs", ContentionError)
     is_per_sender(fairness)
     return build(
         "contention model",

@@ -15,7 +15,7 @@ from netsim.partition import Partition
 from netsim.routes import Routes
 from netsim.routing.base import Routing
 from netsim.routing.ends import flow_ends
-from netsim.routing.spread import as_routed, demand_pools
+from netsim.routing.spread import as_routed, demand_paths
 from netsim.tabled import Tabled
 from netsim.topology.base import Topology
 from netsim.topology.demand import demand_topology
@@ -113,7 +113,7 @@ def report_flows(
             f"nbytes: expected one number for each of {src.size} flows, got {nbytes.size}."
         )
     topology = as_routed(topology, routing)
-    demand_pools(topology, NetsimError)
+    demand_paths(topology, "rates of flows need", NetsimError)
     kept = {} if rail is None else {"rail": rail}
     routes = routing.routes(src, dst, partition, **kept)
     rates, finish_s = finish_times(

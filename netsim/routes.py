@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from fabricsim.checking import wrong
-from netsim.arrays import Ints, numbers_below
+from netsim.arrays import Bools, Floats, Ints, numbers_below
 
 
 def demand_routes(routes: object, error: type[ValueError]) -> None:
@@ -27,6 +27,35 @@ def demand_routes(routes: object, error: type[ValueError]) -> None:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Ways:
+    """
+    Links between routers over which packets of flows are spread, for each pair of routers.
+
+    Parameters
+    ----------
+    indptr : (2 P + 1,) int array
+        The minimal ways of pair p cross ``links[indptr[2 p]:indptr[2 p + 1]]``, and then come the
+        links of its detours, if there are any.
+    links : (n,) int array
+        Directed links.
+    share : (n,) float array
+        Part of the packets on these ways that each link carries.
+    pair : (F,) int array
+        Pair of each flow.
+    """
+
+    indptr: Ints
+    links: Ints
+    share: Floats
+    pair: Ints
+
+    @property
+    def has_detour(self) -> Bools:
+        """Whether packets of each flow may go round, (F,)."""
+        return np.diff(self.indptr)[2 * self.pair + 1] > 0
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Routes:
     """
     Directed links crossed by each flow, in CSR form.
@@ -42,12 +71,16 @@ class Routes:
     rule : str
         How packets are spread where these are no paths but pools of links, one link of each
         standing for all (`netsim.topology.spread`); empty for paths.
+    ways : Ways, optional
+        Where packets are spread and there are no such pools: over which links. The path of a flow
+        then is one of its ways.
     """
 
     indptr: Ints
     links: Ints
     n_links: int
     rule: str = ""
+    ways: Ways | None = None
 
     def __repr__(self) -> str:
         """Return one line."""

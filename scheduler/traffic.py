@@ -11,6 +11,7 @@ from netsim.contention.base import Traffic
 from netsim.contention.constants import ConstantsOf, StepTimes
 from netsim.partition import Partition
 from netsim.routing.base import Routing
+from netsim.routing.detours import detoured_part
 from netsim.routing.ranks import RankRouting
 from netsim.topology.base import Topology
 from netsim.topology.rails import senders
@@ -231,6 +232,7 @@ class TrafficOf:
             compute_s,
             traffic.latency_s,
             traffic.n_nodes,
+            traffic.detoured,
         )
         ideal_s = compute_s + injection_s
         return PlacedTraffic(scaled, ideal_s, ideal_s + stretched_s)
@@ -251,7 +253,8 @@ class TrafficOf:
             nbytes = nbytes[parts.flow] / parts.parts
         latency_s = self._latency_s(routes.hops)
         sender = senders(self._topology, src, routes)
-        traffic = Traffic(step, sender, nbytes, routes, 0.0, latency_s, n_nodes)
+        detoured = detoured_part(self._topology, routes, step, nbytes)
+        traffic = Traffic(step, sender, nbytes, routes, 0.0, latency_s, n_nodes, detoured)
         return traffic, times_of(traffic)
 
     def _latency_s(self, hops: Ints) -> Floats:

@@ -12,7 +12,7 @@ from coupling.pace.rate_models import rate_model
 from coupling.reading.error_place import placed
 from coupling.reading.fabric import build_routing, usual_routing
 from netsim.routing.base import Routing
-from netsim.routing.spread import as_routed, demand_pools
+from netsim.routing.spread import as_routed, demand_paths
 from scheduler.allocators import make_allocator
 from scheduler.allocators.base import Allocator
 from scheduler.cluster import Cluster
@@ -55,7 +55,8 @@ class Setup:
             of_alone=experiment.runtime_means == "alone",
         )
         with placed(f"{experiment.source}: [network]"):
-            demand_pools(scene.topology, ExperimentError)
+            if experiment.model == "exact":
+                demand_paths(scene.topology, "model 'exact' needs", ExperimentError)
             return cls(experiment, parts, rate_model(experiment.model)(scene))
 
     def policy(self, free_from_s: float | None = None) -> QueuePolicy:

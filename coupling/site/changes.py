@@ -12,7 +12,7 @@ from netsim.arrays import Ints
 from netsim.errors import NetsimError
 from netsim.partition import Partition
 from netsim.routing.shortest import Shortest
-from netsim.routing.spread import as_routed, demand_pools
+from netsim.routing.spread import as_routed
 from netsim.routings import make_routing, on_changed
 from netsim.topology.base import Topology
 from netsim.topology.changes import add_cables, with_taper
@@ -141,7 +141,6 @@ def _changed(scene: Scene, changes: Changes, seed: int) -> Changed:
     cut_off = {job.number: own for job in jobs if (own := _count(job, lost))}
     ended = {job.number for job in jobs if job.number not in cut_off and _count(job, drained)}
     kept = tuple(job for job in jobs if job.number not in cut_off.keys() | ended)
-    demand_pools(as_routed(topology, routing), SnapshotError)
     after = replace(scene, topology=as_routed(topology, routing), routing=routing, jobs=kept)
     return Changed(before, after, cut_off, frozenset(ended), moved, tuple(remarks))
 

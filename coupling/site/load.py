@@ -7,7 +7,6 @@ from coupling.errors import SnapshotError
 from coupling.site.scene import Scene, SceneJob, Sent
 from netsim.contention.constants import ConstantsOf, JobConstants
 from netsim.errors import NetsimError, RoutingError
-from netsim.routing.spread import demand_pools
 from patterns.errors import PatternError
 from scheduler.mix import kind_of, kind_of_pattern, mix_of
 from scheduler.traffic import PlacedTraffic, RankFlows, TrafficOf, computing_s, rank_flows
@@ -55,7 +54,6 @@ class Loads:
     """
 
     def __init__(self, scene: Scene) -> None:
-        demand_pools(scene.topology, SnapshotError)
         self._scene = scene
         self._traffic_of = TrafficOf(scene.topology, scene.routing)
         self._constants_of = ConstantsOf(scene.topology, scene.fairness)

@@ -15,10 +15,10 @@ from netsim.contention.constants import bytes_per_link
 from netsim.contention.exact.simulation import simulate_jobs
 from netsim.contention_models import make_contention_model
 from netsim.errors import ContentionError
-from netsim.flows.isolation import shared_links, used_links
+from netsim.flows.isolation import shared_links
 from netsim.packets.model import PacketModel, worst_packet_links
 from netsim.packets.running import LinkUse
-from netsim.routing.spread import demand_pools
+from netsim.routing.spread import demand_paths
 from netsim.topology.base import Topology
 from scheduler.mix import kind_of, mix_of, weight_of
 from scheduler.traffic import PlacedTraffic
@@ -64,12 +64,11 @@ def predictor(snapshot: Snapshot) -> Predict:
 
     Result: predictions of all jobs given, in any order of them the same.
     """
-    if snapshot.model not in ("packets", "null"):
+    if snapshot.model == "exact":
         try:
-            demand_pools(snapshot.topology, SnapshotError)
+            demand_paths(snapshot.topology, "model 'exact' needs", SnapshotError)
         except SnapshotError as error:
             raise SnapshotError(f"{snapshot.source}: {error}") from None
-    if snapshot.model == "exact":
         if snapshot.options:
             raise SnapshotError(f"{snapshot.source}: options: model 'exact' has none.")
         return _Exact(snapshot).predict
@@ -116,7 +115,7 @@ def options_of(snapshot: Snapshot) -> Mapping[str, Any]:
 def groups_that_meet(topology: Topology, placed: Placed) -> list[list[int]]:
     """Return the groups of jobs that share channels, directly or through others."""
     numbers = list(placed)
-    channels = [topology.channel[used_links(placed[job].traffic.routes)] for job in numbers]
+    channels = [topology.channel[bytes_per_link(placed[job].traffic)[0]] for job in numbers]
     group = {job: {job} for job in numbers}
     for members in shared_links(channels).values():
         first = group[numbers[members[0]]]

@@ -16,10 +16,12 @@ from netsim.flows.maxmin import is_per_sender
 from netsim.kernelcache import load_kernels
 from netsim.routes import Routes, demand_routes
 from netsim.topology.base import Topology
+from netsim.topology.fattree import FatTree
 from netsim.topology.rails import n_senders, node_bundles
 
 _T = TypeVar("_T", bound=np.generic)
 _KERNELS = "netsim.contention.traffic_kernels"
+_SPREAD_KERNELS = "netsim.contention.spread_kernels"
 _Tables = tuple[Table, Table, Table]  # records, entries and steps
 _Kernel = Callable[..., tuple[Table, ...]]
 _Flat = tuple[Ints, Ints, Floats, Ints, Ints, Floats]
@@ -130,6 +132,7 @@ class ConstantsOf:
             _read_only(np.array([topology.capacity, bundle_capacity], dtype=np.float64)),
             self._n_senders,
         )
+        self._is_spread = topology.spread is not None and not isinstance(topology, FatTree)
         self._buffer_bytes = float(topology.buffer_bytes)
         self._entry_of: Ints = np.full(topology.n_links, -1)  # scratch, as the kernels leave it
         self._opened: Ints = np.zeros(self._n_senders, dtype=np.int64)
@@ -154,15 +157,23 @@ class ConstantsOf:
 
     def _tables(self, traffic: Traffic) -> _Tables:
         """Return records, entries and steps of one job."""
+        if self._is_spread:
+            check_traffic(traffic, self.topology)
         if traffic.step.size > self._opened.size:
             self._opened = np.zeros(2 * traffic.step.size, dtype=np.int64)
         scratch = self._entry_of, self._opened, self._injected_s
         rest = self._buffer_bytes, *scratch, self._per_flow
-        records, entries, steps = self._told(self._constants, traffic, *rest)
+        if self._is_spread:
+            kernel = load_kernels(_SPREAD_KERNELS, "traffic kernels", 5).spread_constants
+            records, entries, steps = kernel(*_spread(traffic), *self._fabric[:2], *rest)
+        else:
+            records, entries, steps = self._told(self._constants, traffic, *rest)
         return records, entries, steps
 
     def times(self, traffic: Traffic) -> StepTimes:
         """Return how long the steps of a job take alone, without what only the model asks for."""
+        if self._is_spread:
+            return StepTimes(self._tables(traffic)[-1])
         (steps,) = self._told(self._times, traffic, self._injected_s, self._drain_s)
         return StepTimes(steps)
 
@@ -218,6 +229,30 @@ def _flat(traffic: Traffic) -> _Flat:
         np.ascontiguousarray(links, np.int64),
         np.ascontiguousarray(latency_s, np.float64),
     )
+
+
+def _ways(traffic: Traffic) -> tuple[Ints, Ints, Floats, Ints, Floats]:
+    """Return over which links packets are spread, as the kernels take it, or refuse."""
+    ways, detoured, n_flows = traffic.routes.ways, traffic.detoured, traffic.step.size
+    if ways is None or detoured is None:
+        raise ContentionError(
+            f"traffic of the routing {traffic.routes.rule!r} must say over which ways packets are "
+            "spread and which part of each flow goes round."
+        )
+    if not ways.pair.size == detoured.size == n_flows:
+        raise ContentionError(
+            f"traffic must hold one pair of routers and one part that goes round per flow, got "
+            f"{n_flows}, {ways.pair.size} and {detoured.size}."
+        )
+    return ways.indptr, ways.links, ways.share, ways.pair, detoured
+
+
+def _spread(traffic: Traffic) -> tuple[Ints, Floats, Ints, Ints, Ints, Ints, Floats]:
+    """Return the flows of a job and their ways as `spread_constants` takes them."""
+    step, sender, nbytes, indptr, hops, latency_s = _flat(traffic)
+    way_indptr, way_links, share, pair, detoured = _ways(traffic)
+    whole, real = np.stack([step, sender, pair]), np.stack([nbytes, latency_s, detoured])
+    return whole, real, indptr, hops, way_indptr, way_links, share
 
 
 def _read_only(array: NDArray[_T]) -> NDArray[_T]:
@@ -282,7 +317,11 @@ def bytes_per_link(traffic: Traffic) -> tuple[Ints, Floats]:
     """
     kernels = load_kernels(_KERNELS, "traffic kernels", 1)
     _, _, nbytes, indptr, hops, _ = _flat(traffic)
-    links, total = kernels.link_bytes(nbytes, indptr, hops, traffic.routes.n_links)
+    flows = nbytes, indptr, hops
+    if traffic.routes.ways is None:
+        links, total = kernels.link_bytes(*flows, traffic.routes.n_links)
+    else:
+        links, total = kernels.spread_bytes(*flows, *_ways(traffic), traffic.routes.n_links)
     return links, total
 
 
@@ -292,6 +331,10 @@ def carry(traffic: Traffic, times: float, carried: Floats, scratch: Floats) -> N
 
     `carried` (E,): bytes of each directed link; added to. `scratch` (E,): all 0, and so again.
     """
+    if traffic.routes.ways is not None:
+        links, total = bytes_per_link(traffic)
+        carried[links] += total * times
+        return
     kernels = load_kernels(_KERNELS, "traffic kernels", 1)
     _, _, nbytes, indptr, hops, _ = _flat(traffic)
     kernels.carry(nbytes, indptr, hops, times, carried, scratch)

@@ -61,7 +61,7 @@ class Places(NamedTuple):
 
 
 @njit(void(int64[::1], int64, int64, float64[::1]), cache=True)
-def _sort_by_key(order: Ints, first: int, last: int, key: Floats) -> None:
+def sort_by_key(order: Ints, first: int, last: int, key: Floats) -> None:
     """Sort order[first:last] by ascending key[order[i]] in place (Shell sort, short lists)."""
     gap = (last - first) // 2
     while gap > 0:
@@ -194,7 +194,7 @@ def _weigh(
         group_end = -scratch.opened[who] - 1
         scratch.opened[who] = 0
         if group_end - i > 1:
-            _sort_by_key(order, i, group_end, finish_s)
+            sort_by_key(order, i, group_end, finish_s)
         sent = 0.0
         for place in range(i, group_end):
             sent += flows.nbytes[order[place]]
@@ -227,7 +227,7 @@ def _weigh(
 
 
 @njit(cache=True, error_model="numpy")
-def _by_channel(
+def by_channel(
     n_entries: int, record_of: Ints, places: Places, entries: Table
 ) -> tuple[Table, Table]:
     """Return records and the entries grouped by them; `record_of` is -1 before and after."""
@@ -275,7 +275,7 @@ def _places(n_hops: int) -> Places:
 
 
 @njit(cache=True)
-def _fabric(channels: Ints, capacities: Floats, buffer_bytes: float) -> Fabric:
+def fabric_of(channels: Ints, capacities: Floats, buffer_bytes: float) -> Fabric:
     """Return the fabric of rows of numbers: of channels and their bundles."""
     return Fabric(channels[0], capacities[0], channels[1], capacities[1], buffer_bytes)
 
@@ -306,7 +306,7 @@ def job_constants(
     `per_flow` each flow counts as a sender of its own.
     """
     flows = Flows(step, sender, nbytes, indptr, links, latency_s)
-    fabric = _fabric(channels, capacities, buffer_bytes)
+    fabric = fabric_of(channels, capacities, buffer_bytes)
     scratch = Scratch(entry, opened, injected_s)
     if not fits_together(
         step, sender, nbytes, indptr, links, latency_s, channels.shape[1], n_senders
@@ -333,5 +333,5 @@ def job_constants(
             own.held = held_back(own.held, own.drain_s, own.queue_s)
             scratch.entry[places.channel[k]] = -1
         first = last
-    records, grouped = _by_channel(n_entries, scratch.entry, places, entries)
+    records, grouped = by_channel(n_entries, scratch.entry, places, entries)
     return records, grouped, steps

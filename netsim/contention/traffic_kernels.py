@@ -16,6 +16,7 @@ FLOATS = types.Array(float64, 1, "C", readonly=True)
 INT_ROWS = types.Array(int64, 2, "C", readonly=True)
 FLOAT_ROWS = types.Array(float64, 2, "C", readonly=True)
 _FLOWS = (INTS, INTS, FLOATS, INTS, INTS, FLOATS)  # of `Traffic` and its routes
+SPREAD = (INTS, INTS, FLOATS, INTS, FLOATS)  # of `netsim.routes.Ways`, and what goes round
 _SUMS = types.Tuple((int64[::1], float64[::1]))  # type: ignore[no-untyped-call]
 _WORD, _ONE = 64, np.uint64(1)
 
@@ -148,3 +149,30 @@ def link_bytes(nbytes: Floats, indptr: Ints, links: Ints, n_links: int) -> tuple
             left >>= _ONE
             link += 1
     return used, sums
+
+
+@njit(_SUMS(FLOATS, INTS, INTS, *SPREAD, int64), cache=True)
+def spread_bytes(
+    nbytes: Floats,
+    indptr: Ints,
+    links: Ints,
+    way_indptr: Ints,
+    way_links: Ints,
+    way_share: Floats,
+    pair: Ints,
+    detoured: Floats,
+    n_links: int,
+) -> tuple[Ints, Floats]:
+    """Return the links that flows use, ascending, and the bytes on each."""
+    total, by_way = np.zeros(n_links), np.zeros(way_indptr.size - 1)
+    for f in range(nbytes.size):
+        if indptr[f + 1] > indptr[f]:
+            total[links[indptr[f]]] += nbytes[f]
+            total[links[indptr[f + 1] - 1]] += nbytes[f]
+            by_way[2 * pair[f]] += (1.0 - detoured[f]) * nbytes[f]
+            by_way[2 * pair[f] + 1] += detoured[f] * nbytes[f]
+    for way in range(by_way.size):
+        for hop in range(way_indptr[way], way_indptr[way + 1]):
+            total[way_links[hop]] += way_share[hop] * by_way[way]
+    used = np.flatnonzero(total)
+    return used, total[used]

@@ -31,6 +31,7 @@ from netsim.packets.world import NS, build, scene_of
 from netsim.routes import Routes
 from netsim.splitmix import uniforms
 from netsim.topology.base import Topology
+from netsim.topology.fattree import FatTree
 
 _LOG = logging.getLogger("fabricsim")
 _ALONE_DOES = 5  # iterations of a job alone, of which the first is discarded
@@ -120,6 +121,12 @@ def demand_packet_fabric(topology: Topology) -> None:
         raise ContentionError(
             f"packets need full-duplex cables; both directions of some cables of {topology.name} "
             "share one capacity."
+        )
+    damaged = topology.absent is not None and topology.absent.size > 0
+    if damaged and topology.spread is not None and not isinstance(topology, FatTree):
+        raise ContentionError(
+            f"packets under routing {topology.spread.rule!r} need a fat-tree, or a torus or "
+            f"dragonfly with all its links, got {topology.name}."
         )
 
 

@@ -15,6 +15,8 @@ from netsim.routing.dimension import DimensionOrder
 from netsim.routing.dmodk import node_ports
 from netsim.routing.dragonfly import Minimal
 from netsim.routing.ends import flow_ends, flow_rails, no_path
+from netsim.routing.shortest import Rerouted
+from netsim.routing.ways import RouterGraph
 from netsim.topology.base import Topology
 from netsim.topology.dragonfly import Dragonfly
 from netsim.topology.fattree import FatTree
@@ -42,8 +44,9 @@ class Spreading:
     Only `packets` sees single packets. For all other models the links of a tree among which
     switches choose freely are one link with the capacity of all (`netsim.topology.spread`): what a
     flow crosses here are such *pools*, each told by the lowest of its links in service. On tori and
-    dragonflies there are no pools; a flow has the path of the usual routing there, by which
-    `packets` knows its ends and its length, and other models refuse it.
+    dragonflies there are no pools: a flow has the path of the usual routing, by which `packets`
+    knows its ends and its length, and the links over which its packets are spread
+    (`netsim.routing.ways`), by which the fluid models go.
     """
 
     topology: Topology
@@ -52,11 +55,9 @@ class Spreading:
     @classmethod
     def on(cls, topology: Topology, *, rule: str) -> "Spreading":
         """Make the routing for a fabric."""
-        whole = isinstance(topology, (Torus, Dragonfly)) and not _damaged(topology)
-        if not whole and not isinstance(topology, FatTree):
+        if not isinstance(topology, (FatTree, Torus, Dragonfly)):
             raise RoutingError(
-                f"routing {rule!r} needs a fat-tree, or a torus or dragonfly with all its links, "
-                f"got {topology.name}."
+                f"routing {rule!r} needs a fat-tree, a torus or a dragonfly, got {topology.name}."
             )
         if topology.half_duplex:
             raise RoutingError(
@@ -76,8 +77,10 @@ class Spreading:
         del partition
         tree = self.topology
         if not isinstance(tree, FatTree):
+            src, dst = flow_ends(src, dst, tree)
             found = self._usual.routes(src, dst, rail=rail)
-            return Routes(found.indptr, found.links, found.n_links, self.rule)
+            ways = self._graph.ways(src, dst)
+            return Routes(found.indptr, found.links, found.n_links, self.rule, ways)
         src, dst = flow_ends(src, dst, tree)
         rail = flow_rails(rail, dst, tree)
         port = node_ports(tree, dst)[0] if rail is None else rail
@@ -90,9 +93,15 @@ class Spreading:
     @cached_property
     def _usual(self) -> Routing:
         """The routing whose paths stand for others where there are no pools."""
-        if isinstance(self.topology, Torus):
-            return DimensionOrder.on(self.topology)
-        return Minimal.on(self.topology)
+        usual = DimensionOrder if isinstance(self.topology, Torus) else Minimal
+        routing: Routing = usual.on(self.topology)
+        return Rerouted.around(routing, self.topology) if _damaged(self.topology) else routing
+
+    @cached_property
+    def _graph(self) -> RouterGraph:
+        """Routers of a torus or dragonfly."""
+        assert isinstance(self.topology, (Torus, Dragonfly))  # noqa: S101 (asked for on these)
+        return RouterGraph.on(self.topology, self.rule)
 
     @cached_property
     def _pools(self) -> Pools:
@@ -161,12 +170,16 @@ def single_paths(routing: Routing, what: str, error: type[ValueError]) -> None:
         )
 
 
-def demand_pools(topology: Topology, error: type[ValueError]) -> None:
-    """Refuse a fabric whose switches choose among links that are no pools."""
+def demand_paths(topology: Topology, what: str, error: type[ValueError]) -> None:
+    """
+    Refuse a fabric on which the packets of a flow are spread over links that are no pools.
+
+    `what`: what knows paths alone, for the message. `error`: raised.
+    """
     if topology.spread is not None and not isinstance(topology, FatTree):
         raise error(
-            f"routing {topology.spread.rule!r} on {topology.name}: only the model 'packets' knows "
-            "what switches choose there; the others know it on fat-trees."
+            f"routing {topology.spread.rule!r} on {topology.name} spreads the packets of a flow "
+            f"over many paths: {what} a single one of each."
         )
 
 

@@ -12,9 +12,9 @@ from netsim.contention.blame import Culprits, no_culprits
 from netsim.contention.cold.fixedpoint import ColdSolution
 from netsim.contention.cold.recomputed import Recomputed
 from netsim.contention.compared.assumption import Assumption
-from netsim.contention.constants import check_traffic
+from netsim.contention.constants import bytes_per_link, check_traffic
 from netsim.errors import ContentionError
-from netsim.flows.isolation import shared_links, used_links
+from netsim.flows.isolation import shared_links
 from netsim.topology.base import Topology
 
 
@@ -111,7 +111,7 @@ class Assumed:
     def prepare(self, traffic: Traffic) -> AssumedJob:
         """Return what is kept of a job."""
         check_traffic(traffic, self._topology)
-        links = used_links(traffic.routes)
+        links = bytes_per_link(traffic)[0]
         channel, first = np.unique(self._topology.channel[links], return_index=True)
         n_nodes = traffic.n_nodes
         if n_nodes is None:

@@ -36,6 +36,22 @@ def test_jobs_hold_each_other_up_less_where_switches_choose():
     assert 1.0 < means["adaptive"] < means["d-mod-k"]
 
 
-def test_a_run_on_a_torus_is_refused_by_name():
-    with pytest.raises(fs.FabricsimError, match=r"routing 'adaptive' on torus.*only the model"):
-        ran("adaptive", topology={"kind": "torus", "dims": [4, 4]})
+_TORUS = {"kind": "torus", "dims": [4, 4]}
+_DRAGONFLY = {"kind": "dragonfly", "groups": 5, "routers": 2, "nodes_per_router": 2}
+
+
+@pytest.mark.parametrize(
+    ("machine", "usual"), [(_TORUS, "dimension-order"), (_DRAGONFLY, "minimal")]
+)
+def test_packets_over_many_paths_hold_each_other_up_less(machine, usual):
+    means = {
+        name: ran(name, topology=machine).summary["mean_interference"]
+        for name in ("adaptive", usual)
+    }
+
+    assert 1.0 < means["adaptive"] < means[usual]
+
+
+def test_a_run_of_the_exact_model_on_a_torus_is_refused_by_name():
+    with pytest.raises(fs.FabricsimError, match=r"'adaptive' on torus.*model 'exact' needs a sing"):
+        ran("adaptive", topology=_TORUS, model="exact")

@@ -257,16 +257,18 @@ def test_fewer_channels_than_are_safe_are_refused_by_the_name_of_the_field(spec,
     assert simulate_packets(parts, topology, Switch(virtual_channels=needed)).hops > 0
 
 
-@pytest.mark.parametrize(
-    ("spec", "what"),
-    [
-        ({"kind": "torus", "dims": [4, 4], "failed_links": ["r0>r1"]}, "with all its links"),
-        ({"kind": "torus", "dims": [4, 4], "duplex": "half"}, "full-duplex"),
-    ],
-)
-def test_fabrics_without_a_safe_rule_are_refused(spec, what):
-    with pytest.raises(RoutingError, match=f"routing 'adaptive' needs .*{what}"):
-        make_routing("adaptive", make_topology(spec))
+def test_half_duplex_fabrics_are_refused():
+    with pytest.raises(RoutingError, match=r"routing 'adaptive' needs .*full-duplex"):
+        make_routing("adaptive", make_topology({**FABRICS["torus"], "duplex": "half"}))
+
+
+def test_tori_that_lost_links_are_refused_as_no_rule_of_channels_is_known_to_be_safe_there():
+    topology, routing = routed(
+        {"kind": "torus", "dims": [4, 4], "failed_links": ["r0>r1"]}, "spray"
+    )
+
+    with pytest.raises(ContentionError, match=r"under routing 'spray' need .*with all its links"):
+        simulate_packets({1: job(routing, [0], [9])}, topology)
 
 
 def test_routes_over_pools_and_paths_are_not_mixed_up():

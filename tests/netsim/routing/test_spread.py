@@ -143,17 +143,12 @@ def test_what_needs_one_path_a_flow_refuses_by_name():
         d_mod_k_tables(topology).kept_to([(routing, Partition(np.arange(4), None))])
 
 
-def test_other_models_than_packets_refuse_tori():
+def test_rates_of_single_flows_are_refused_where_packets_take_many_paths():
     kind = {"kind": "torus", "dims": [4, 4]}
-    topology = make_topology(kind)
-    fabric = as_routed(topology, make_routing("adaptive", topology))
+    document = {"topology": kind, "routing": "adaptive", "flows": [[0, 2, 1e6]]}
 
-    with pytest.raises(ContentionError, match="only the model 'packets' knows"):
-        make_contention_model("fast", fabric)
-    with pytest.raises(
-        SnapshotError, match=r"snapshot: routing 'adaptive' on torus.*only the model"
-    ):
-        estimate({"topology": kind, "routing": "adaptive", "jobs": JOBS})
+    with pytest.raises(SnapshotError, match="over many paths: rates of flows need a single one"):
+        answer_flows(document, "flows", None)
 
 
 def test_traffic_of_another_routing_than_the_fabric_is_refused():

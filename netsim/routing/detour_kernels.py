@@ -1,0 +1,127 @@
+"""
+Which part of the packets of a step goes round by third groups of a dragonfly, compiled.
+
+Import through `netsim.kernelcache`.
+"""
+
+import numpy as np
+from numba import float64, int64, njit, types
+
+from netsim.arrays import Floats, Ints
+
+_INTS = types.Array(int64, 1, "C", readonly=True)
+_FLOATS = types.Array(float64, 1, "C", readonly=True)
+
+
+@njit("float64(float64, float64)", cache=True, error_model="numpy")
+def part_round(straight: float, round_: float) -> float:
+    """
+    Return the part of the packets that goes round.
+
+    Parameters
+    ----------
+    straight : float
+        Load of the busiest link of the minimal ways, if all packets of the step went minimally:
+        1 if it then took as long as the senders need.
+    round_ : float
+        Mean load of the links between groups on the detours, if all packets went round.
+
+    Returns
+    -------
+    float
+        From 0 to 1.
+
+    Notes
+    -----
+    UGAL (A. Singh, *Load-balanced routing in interconnection networks*, 2005; J. Kim et al.,
+    *Technology-driven, highly-scalable dragonfly topology*, 2008) sends a packet round where the
+    queue of the minimal way, times its links, is the longer. Idle queues are equal, and then the
+    minimal way is taken; so what goes round are the packets that find that way busy. With the
+    part x on it, it is busy for the share x a of the time: x = 1 - x a, which is Erlang's formula
+    for the calls that one line loses (A. K. Erlang, 1917). Where the detours are overloaded too,
+    the packets divide so that both are loaded alike: x a = (1 - x) c.
+    """
+    detours = max(1.0, round_)
+    return straight / (detours + straight)
+
+
+@njit(
+    float64[::1](_INTS, _INTS, _FLOATS, _INTS, _INTS, _FLOATS, _INTS, _FLOATS, int64),
+    cache=True,
+    error_model="numpy",
+)
+def detoured_part(
+    step: Ints,
+    first: Ints,
+    nbytes: Floats,
+    indptr: Ints,
+    links: Ints,
+    share: Floats,
+    pair: Ints,
+    capacity: Floats,
+    far: int,
+) -> Floats:
+    """
+    Return the part of each flow that goes round.
+
+    Parameters
+    ----------
+    step, nbytes
+        Of flows, as `Traffic` has them; steps ascend.
+    first : (F,) int array
+        Link by which each flow leaves its node.
+    indptr, links, share, pair
+        Fields of `netsim.routes.Ways`.
+    capacity : (E,) float array
+        Bytes per second of each link.
+    far : int
+        The first link between groups; all that follow are such links.
+
+    Returns
+    -------
+    (F,) float array
+        0 where there is no detour.
+    """
+    n_pairs = (indptr.size - 1) // 2
+    found = np.zeros(step.size)
+    sent, sent_s = np.zeros(n_pairs), np.zeros(capacity.size)
+    loads = np.zeros((2, capacity.size))
+    part, used = np.zeros(n_pairs), np.empty(n_pairs, np.int64)
+    begin = 0
+    while begin < step.size:
+        end, n_used, slowest_s = begin, 0, 0.0
+        while end < step.size and step[end] == step[begin]:
+            p, leaves = pair[end], first[end]
+            if sent[p] == 0.0:
+                used[n_used] = p
+                n_used += 1
+            sent[p] += nbytes[end]
+            sent_s[leaves] += nbytes[end] / capacity[leaves]
+            slowest_s = max(slowest_s, sent_s[leaves])
+            end += 1
+        for i in range(n_used):
+            p = used[i]
+            for kind in range(2):
+                goes = kind if indptr[2 * p + 2] > indptr[2 * p + 1] else 0
+                for hop in range(indptr[2 * p + goes], indptr[2 * p + goes + 1]):
+                    link = links[hop]
+                    loads[kind, link] += share[hop] * sent[p] / capacity[link] / slowest_s
+        for i in range(n_used):
+            p = used[i]
+            straight, round_, between = 0.0, 0.0, 0.0
+            for hop in range(indptr[2 * p], indptr[2 * p + 1]):
+                straight = max(straight, loads[0, links[hop]])
+            for hop in range(indptr[2 * p + 1], indptr[2 * p + 2]):
+                if links[hop] >= far:
+                    round_ += share[hop] * loads[1, links[hop]]
+                    between += share[hop]
+            part[p] = part_round(straight, round_ / between) if between > 0.0 else 0.0
+        for f in range(begin, end):
+            found[f] = part[pair[f]]
+            sent_s[first[f]] = 0.0
+        for i in range(n_used):
+            sent[used[i]] = 0.0
+            for hop in range(indptr[2 * used[i]], indptr[2 * used[i] + 2]):
+                loads[0, links[hop]] = loads[1, links[hop]] = 0.0
+        begin = end
+    return found

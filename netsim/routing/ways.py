@@ -1,0 +1,94 @@
+"""The ways over which packets are spread on tori and dragonflies whose routers choose."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from netsim.arrays import Ints
+from netsim.errors import RoutingError
+from netsim.kernelcache import load_kernels
+from netsim.routes import Ways
+from netsim.routing.ends import no_path
+from netsim.topology.dragonfly import Dragonfly
+from netsim.topology.levels import links_in_service
+from netsim.topology.torus import Torus
+
+_MOST = 100_000_000  # links of all ways of a job: 1.6 GB
+_DETOURS_FROM = 3  # groups: two, and one to go round by
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RouterGraph:
+    """
+    The links in service between the routers of a fabric.
+
+    Parameters
+    ----------
+    fabric : Torus or Dragonfly
+        The fabric.
+    n_groups : int
+        Groups through a third one of which packets may go; 0 where they never do.
+    columns : tuple of arrays
+        Fields of `netsim.routing.ways_kernels.Graph`.
+    """
+
+    fabric: Torus | Dragonfly
+    n_groups: int
+    columns: tuple[Ints, ...]
+
+    @classmethod
+    def on(cls, fabric: Torus | Dragonfly, rule: str) -> "RouterGraph":
+        """Take the links of a fabric; only `rule` ``adaptive`` leads packets round."""
+        first, n_routers = fabric.n_nodes, fabric.n_switches
+        tail, head = fabric.link_tail - first, fabric.link_head - first
+        inner = np.flatnonzero((tail >= 0) & (head >= 0) & links_in_service(fabric))
+        link = inner[np.argsort(tail[inner], kind="stable")]
+        tail, head = tail[link], head[link]
+        into = np.argsort(head, kind="stable")
+        group, n_groups = np.zeros(n_routers, dtype=np.int64), 0
+        if isinstance(fabric, Dragonfly):
+            group = np.arange(n_routers) // fabric.routers_per_group
+            many = fabric.groups >= _DETOURS_FROM
+            n_groups = fabric.groups if many and rule == "adaptive" else 0
+        ends = np.arange(n_routers + 1)
+        columns = (
+            group,
+            np.searchsorted(tail, ends),
+            link,
+            head,
+            group[tail] != group[head],
+            np.searchsorted(head[into], ends),
+            into,
+            tail,
+        )
+        return cls(fabric, n_groups, columns)
+
+    def ways(self, src: Ints, dst: Ints) -> Ways:
+        """
+        Return the ways of flows between nodes.
+
+        `src`, `dst` (F,): nodes. Raises `RoutingError` where no link in service leads on.
+        """
+        kernels = load_kernels("netsim.routing.ways_kernels", "routing kernels", 5)
+        per_router, n_routers = self.fabric.nodes_per_router, self.fabric.n_switches
+        here, there = src // per_router, dst // per_router
+        pairs, pair = np.unique(there * n_routers + here, return_inverse=True)
+        indptr, links, share = kernels.spread_ways(
+            pairs % n_routers, pairs // n_routers, *self.columns, self.n_groups, _MOST
+        )
+        if links.size > _MOST:
+            raise RoutingError(
+                f"packets between {pairs.size} pairs of routers of {self.fabric.name} would be "
+                f"spread over more than {_MOST:,} links, of which a list is kept: place smaller "
+                "jobs, or take a routing that fixes paths."
+            )
+        self._demand(src, dst, (indptr[2 * pair + 1] == indptr[2 * pair]) & (here != there))
+        return Ways(indptr, links, share, pair)
+
+    def _demand(self, src: Ints, dst: Ints, lost: Ints) -> None:
+        """Refuse flows without a way, or over a node link that is out of service."""
+        works = links_in_service(self.fabric)
+        lost = (lost | ~works[src] | ~works[self.fabric.n_nodes + dst]) & (src != dst)
+        if lost.any():
+            flow = int(np.argmax(lost))
+            raise no_path(int(src[flow]), int(dst[flow]), self.fabric)

@@ -1,0 +1,305 @@
+"""
+Over which links the packets of a flow are spread where switches choose, compiled.
+
+Import through `netsim.kernelcache`.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import boolean, float64, int64, njit, types
+
+from netsim.arrays import Bools, Floats, Ints
+
+_ANY = -1  # no group to which alone cables between groups may lead
+_INTS = types.Array(int64, 1, "C", readonly=True)
+_MARKS = types.Array(boolean, 1, "C", readonly=True)
+_FOUND = types.Tuple((int64[::1], int64[::1], float64[::1]))  # type: ignore[no-untyped-call]
+
+
+class Graph(NamedTuple):
+    """Routers, their groups, and the links in service between them, by tail and by head."""
+
+    group: Ints  # of each router
+    out_ptr: Ints
+    link: Ints  # number of each link in the fabric; ordered by tail
+    head: Ints
+    between: Bools  # whether it joins groups
+    in_ptr: Ints
+    into: Ints  # places of links in `link`, ordered by head
+    tail: Ints
+
+
+class Leads(NamedTuple):
+    """How far every router is from the goals, and which links lead nearer."""
+
+    distance: Ints  # -1: no way leads there
+    ptr: Ints
+    place: Ints  # of links in `Graph.link`
+
+
+class Scratch(NamedTuple):
+    """Marks that are as they were after every way."""
+
+    mass: Floats  # at each router, all 0
+    first: Ints  # of the routers with mass that are so far from the goals, all -1
+    following: Ints  # router with mass after each one that has
+    load: Floats  # of each link, all 0
+    touched: Ints  # links with load
+
+
+@njit(cache=True)
+def _leads(n_routers: int, n_links: int) -> Leads:
+    """Return room for what leads to one set of goals."""
+    return Leads(
+        np.empty(n_routers, np.int64),
+        np.zeros(n_routers + 1, np.int64),
+        np.empty(n_links, np.int64),
+    )
+
+
+@njit(cache=True)
+def _measure(graph: Graph, goals: Ints, home: int, leads: Leads, queue: Ints) -> None:
+    """
+    Find what leads from every router to the nearest goal.
+
+    `home`: cables between groups count only where they lead into this group; `_ANY`: all.
+    """
+    distance = leads.distance
+    distance[:] = -1
+    last = 0
+    for goal in goals:
+        distance[goal] = 0
+        queue[last] = goal
+        last += 1
+    first = 0
+    while first < last:
+        here = queue[first]
+        first += 1
+        for place in range(graph.in_ptr[here], graph.in_ptr[here + 1]):
+            k = graph.into[place]
+            tail = graph.tail[k]
+            counts = home == _ANY or not graph.between[k] or graph.group[here] == home
+            if counts and distance[tail] < 0:
+                distance[tail] = distance[here] + 1
+                queue[last] = tail
+                last += 1
+    n_leading = 0
+    for here in range(distance.size):
+        for k in range(graph.out_ptr[here], graph.out_ptr[here + 1]):
+            there = graph.head[k]
+            counts = home == _ANY or not graph.between[k] or graph.group[there] == home
+            if counts and distance[here] > 0 and distance[there] == distance[here] - 1:
+                leads.place[n_leading] = k
+                n_leading += 1
+        leads.ptr[here + 1] = n_leading
+
+
+@njit(cache=True)
+def _lay(scratch: Scratch, router: int, togo: int, part: float) -> None:
+    """Lay a part of a packet at a router."""
+    if scratch.mass[router] == 0.0:
+        scratch.following[router] = scratch.first[togo]
+        scratch.first[togo] = router
+    scratch.mass[router] += part
+
+
+@njit(cache=True)
+def _pour(graph: Graph, leads: Leads, farthest: int, scratch: Scratch, n_touched: int) -> int:
+    """
+    Let what lies at routers run to the goals, at each router by all links that lead nearer alike.
+
+    `farthest`: no router with mass is farther off. Returns how many links are touched; what arrives
+    lies at the goals.
+    """
+    for togo in range(farthest, 0, -1):
+        here = scratch.first[togo]
+        scratch.first[togo] = -1
+        while here >= 0:
+            begin, end = leads.ptr[here], leads.ptr[here + 1]
+            part = scratch.mass[here] / (end - begin)
+            scratch.mass[here] = 0.0
+            for place in range(begin, end):
+                k = leads.place[place]
+                if scratch.load[k] == 0.0:
+                    scratch.touched[n_touched] = k
+                    n_touched += 1
+                scratch.load[k] += part
+                _lay(scratch, graph.head[k], togo - 1, part)
+            here = scratch.following[here]
+    return n_touched
+
+
+@njit(cache=True)
+def _write(
+    graph: Graph,
+    scratch: Scratch,
+    n_touched: int,
+    scale: float,
+    links: Ints,
+    share: Floats,
+    at: int,
+) -> tuple[Ints, Floats]:
+    """Write a way down behind those before it, wipe the marks, return the lists, maybe longer."""
+    if at + n_touched > links.size:
+        size = 2 * (at + n_touched)
+        more, parts = np.empty(size, np.int64), np.empty(size)
+        more[:at], parts[:at] = links[:at], share[:at]
+        links, share = more, parts
+    for i in range(n_touched):
+        k = scratch.touched[i]
+        links[at + i], share[at + i] = graph.link[k], scale * scratch.load[k]
+        scratch.load[k] = 0.0
+    here = scratch.first[0]
+    scratch.first[0] = -1
+    while here >= 0:
+        scratch.mass[here] = 0.0
+        here = scratch.following[here]
+    return links, share
+
+
+@njit(cache=True)
+def _mark_thirds(graph: Graph, distance: Ints, passable: Bools) -> None:
+    """Tell from which groups all routers that have links lead on to a target."""
+    passable[:] = True
+    for router in range(graph.group.size):
+        if distance[router] < 0 and graph.out_ptr[router + 1] > graph.out_ptr[router]:
+            passable[graph.group[router]] = False
+
+
+@njit(cache=True)
+def _detour(
+    graph: Graph,
+    start: int,
+    end: int,
+    leads: Leads,
+    to_group: list[Leads],
+    passable: Bools,
+    scratch: Scratch,
+    entries: Ints,
+    entered: Floats,
+) -> tuple[int, int]:
+    """
+    Spread a packet over the ways through all third groups.
+
+    Returns how many groups there are, and how many links are touched. Loads are those of one packet
+    through each group.
+    """
+    n_thirds, n_entries, n_touched = 0, 0, 0
+    for third in range(passable.size):
+        far = third not in (graph.group[start], graph.group[end]) and passable[third]
+        togo = to_group[third].distance[start]
+        if not far or togo < 0:
+            continue
+        n_thirds += 1
+        _lay(scratch, start, togo, 1.0)
+        n_touched = _pour(graph, to_group[third], togo, scratch, n_touched)
+        here = scratch.first[0]
+        scratch.first[0] = -1
+        while here >= 0:
+            entries[n_entries], entered[n_entries] = here, scratch.mass[here]
+            n_entries += 1
+            scratch.mass[here] = 0.0
+            here = scratch.following[here]
+    farthest = 0
+    for i in range(n_entries):
+        togo = leads.distance[entries[i]]
+        farthest = max(farthest, togo)
+        _lay(scratch, entries[i], togo, entered[i])
+    return n_thirds, _pour(graph, leads, farthest, scratch, n_touched)
+
+
+@njit(
+    _FOUND(_INTS, _INTS, _INTS, _INTS, _INTS, _INTS, _MARKS, _INTS, _INTS, _INTS, int64, int64),
+    cache=True,
+)
+def spread_ways(
+    src: Ints,
+    dst: Ints,
+    group: Ints,
+    out_ptr: Ints,
+    link: Ints,
+    head: Ints,
+    between: Bools,
+    in_ptr: Ints,
+    into: Ints,
+    tail: Ints,
+    n_groups: int,
+    most: int,
+) -> tuple[Ints, Ints, Floats]:
+    """
+    Return the minimal way and the detour between pairs of routers: links, and their share.
+
+    Parameters
+    ----------
+    src, dst : (P,) int array
+        Routers; equal `dst` lie together.
+    group, out_ptr, link, head, between, in_ptr, into, tail
+        Fields of `Graph`.
+    n_groups : int
+        Groups through a third one of which packets may go; 0: they go by minimal ways only.
+    most : int
+        Links in all that may come out; where there are more, some pairs are left out.
+
+    Returns
+    -------
+    indptr : (2 P + 1,) int array
+        Pair p goes minimally over ``links[indptr[2 p]:indptr[2 p + 1]]``, and then come the links
+        of its detours. No links: there are none of these ways, or both routers are one.
+    links : (n,) int array
+        Links of the fabric.
+    share : (n,) float array
+        Part of the packets of that way on each; 0 to 1.
+
+    Notes
+    -----
+    At each router a packet takes any link that leads nearer, all alike. Minimal: over one cable
+    between groups at most where such a way is left, else over as few links as possible. Detours:
+    each third group alike, minimally there and on.
+    """
+    graph = Graph(group, out_ptr, link, head, between, in_ptr, into, tail)
+    n_routers, n_links = group.size, link.size
+    scratch = Scratch(
+        np.zeros(n_routers),
+        np.full(n_routers + 1, -1),
+        np.empty(n_routers, np.int64),
+        np.zeros(n_links),
+        np.empty(n_links, np.int64),
+    )
+    queue = np.empty(n_routers, np.int64)
+    entries, entered = np.empty(n_routers, np.int64), np.empty(n_routers)
+    straight, least = _leads(n_routers, n_links), _leads(n_routers, n_links)
+    to_group = [_leads(n_routers, n_links) for _ in range(n_groups)]
+    for target in range(n_groups):
+        _measure(graph, np.flatnonzero(group == target), target, to_group[target], queue)
+    passable = np.empty(n_groups, np.bool_)
+    indptr = np.zeros(2 * src.size + 1, np.int64)
+    links, share = np.empty(64 * (src.size + 1), np.int64), np.empty(64 * (src.size + 1))
+    at, none = int(np.int64(0)), int(np.int64(0))
+    for p in range(src.size):
+        start, end = src[p], dst[p]
+        if p == 0 or dst[p - 1] != end:
+            _measure(graph, dst[p : p + 1], group[end], straight, queue)
+            _mark_thirds(graph, straight.distance, passable)
+        leads = straight
+        if leads.distance[start] < 0:
+            _measure(graph, dst[p : p + 1], int(np.int64(_ANY)), least, queue)
+            leads = least
+        togo = leads.distance[start]
+        if togo > 0:
+            _lay(scratch, start, togo, 1.0)
+            n_touched = _pour(graph, leads, togo, scratch, none)
+            links, share = _write(graph, scratch, n_touched, 1.0, links, share, at)
+            at += n_touched
+        indptr[2 * p + 1] = at
+        if n_groups > 0 and group[start] != group[end]:
+            n_thirds, n_touched = _detour(
+                graph, start, end, straight, to_group, passable, scratch, entries, entered
+            )
+            scale = 1.0 / max(1, n_thirds)
+            links, share = _write(graph, scratch, n_touched, scale, links, share, at)
+            at += n_touched
+        indptr[2 * p + 2] = at
+        if at > most:
+            break
+    return indptr, links[:at].copy(), share[:at].copy()

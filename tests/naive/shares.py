@@ -1,0 +1,200 @@
+"""How packets are spread where routers choose, link by link in fractions: slow, obviously right."""
+
+from collections import defaultdict
+from fractions import Fraction
+
+
+def router_links(fabric):
+    """Return links in service between routers: number, tail and head."""
+    absent = set() if fabric.absent is None else set(fabric.absent.tolist())
+    first = fabric.n_nodes
+    ends = enumerate(zip(fabric.link_tail.tolist(), fabric.link_head.tolist(), strict=True))
+    return [
+        (link, tail - first, head - first)
+        for link, (tail, head) in ends
+        if link not in absent and tail >= first and head >= first
+    ]
+
+
+def distances(links, goals):
+    """Return links to go to the nearest goal, of the routers from which one can be reached."""
+    found = dict.fromkeys(goals, 0)
+    togo = 0
+    while True:
+        nearer = {tail for _, tail, head in links if found.get(head) == togo} - set(found)
+        if not nearer:
+            return found
+        togo += 1
+        found |= dict.fromkeys(nearer, togo)
+
+
+def poured(links, goals, start):
+    """Return the share of each link, and of each goal, where any nearer link may be taken."""
+    togo = distances(links, goals)
+    shares, mass = defaultdict(Fraction), {start: Fraction(1)}
+    for step in range(togo[start], 0, -1):
+        for router in [r for r in mass if togo[r] == step]:
+            part = mass.pop(router)
+            onward = [(k, head) for k, tail, head in links if tail == router]
+            onward = [(k, head) for k, head in onward if togo.get(head) == step - 1]
+            for link, head in onward:
+                shares[link] += part / len(onward)
+                mass[head] = mass.get(head, Fraction(0)) + part / len(onward)
+    return shares, mass
+
+
+def into(links, group, home):
+    """Return the links inside groups, and those that lead into one."""
+    return [
+        (k, tail, head)
+        for k, tail, head in links
+        if group[tail] == group[head] or group[head] == home
+    ]
+
+
+def minimal_shares(fabric, start, end):
+    """Return the share of each link: over one cable between groups where that will do."""
+    links, group = router_links(fabric), groups(fabric)
+    near = into(links, group, group[end])
+    if start not in distances(near, [end]):
+        near = links
+    return {} if start == end else poured(near, [end], start)[0]
+
+
+def detour_shares(fabric, start, end):
+    """Return the share of each link of packets that go through a third group."""
+    links, group = router_links(fabric), groups(fabric)
+    if group[start] == group[end]:
+        return {}
+    last = into(links, group, group[end])
+    reach = distances(last, [end])
+    linked = {tail for _, tail, _ in links}
+    total, thirds = defaultdict(Fraction), 0
+    for third in sorted(set(group) - {group[start], group[end]}):
+        members = [r for r in range(len(group)) if group[r] == third]
+        first = into(links, group, third)
+        if start not in distances(first, members) or any(
+            r in linked and r not in reach for r in members
+        ):
+            continue
+        thirds += 1
+        out, entries = poured(first, members, start)
+        for link, share in out.items():
+            total[link] += share
+        for router, mass in entries.items():
+            for link, share in poured(last, [end], router)[0].items():
+                total[link] += mass * share
+    return {link: share / thirds for link, share in total.items()}
+
+
+def groups(fabric):
+    """Return the group of each router; a torus is one group."""
+    size = getattr(fabric, "routers_per_group", fabric.n_switches)
+    return [router // size for router in range(fabric.n_switches)]
+
+
+def part_round(fabric, flows):
+    """
+    Return the part of each flow of a step that goes round.
+
+    `flows`: source node, destination node, bytes.
+    """
+    per, group = fabric.nodes_per_router, groups(fabric)
+    loads = [defaultdict(float), defaultdict(float)]
+    ways = {}
+    sent = defaultdict(float)
+    for src, dst, nbytes in flows:
+        sent[src] += nbytes / fabric.capacity[src]
+        ends = src // per, dst // per
+        if ends not in ways:
+            ways[ends] = minimal_shares(fabric, *ends), detour_shares(fabric, *ends)
+        straight, round_ = ways[ends]
+        for load, shares in zip(loads, (straight, round_ or straight), strict=True):
+            for link, share in shares.items():
+                load[link] += float(share) * nbytes / fabric.capacity[link]
+    longest = max(sent.values())
+    far = {k for k, tail, head in router_links(fabric) if group[tail] != group[head]}
+    found = []
+    for src, dst, _ in flows:
+        straight, round_ = ways[src // per, dst // per]
+        if not round_:
+            found.append(0.0)
+            continue
+        a = max(loads[0][link] for link in straight) / longest
+        between = {link: float(share) for link, share in round_.items() if link in far}
+        c = sum(share * loads[1][link] for link, share in between.items())
+        c = max(1.0, c / sum(between.values()) / longest)
+        found.append(a / (c + a))
+    return found
+
+
+def constants(fabric, flows, part):
+    """
+    Return B, m, q, G, e, E of each (step, link), m and q divided by the part of their flows.
+
+    `flows`: step, source, destination and bytes of each. `part`: of each, what goes round. Where no
+    buffer is stated: a flow weighs 1 / (open flows of its sender).
+    """
+    found = {}
+    for a in sorted({step for step, *_ in flows}):
+        mine = [f for f, (step, *_) in enumerate(flows) if step == a]
+        share = {f: _shares(fabric, flows[f][1], flows[f][2], part[f]) for f in mine}
+        drain, own = defaultdict(float), defaultdict(float)
+        for f in mine:
+            for link, (total, square, _) in share[f].items():
+                drain[link] += total * flows[f][3] / fabric.capacity[link]
+                own[link] += square * flows[f][3] / fabric.capacity[link]
+        finish = {f: max(drain[link] for link in share[f]) for f in mine}
+        rows = {link: dict.fromkeys("mqGeE", 0.0) for link in drain}
+        for sender in sorted({flows[f][1] for f in mine}):
+            _add_sender(
+                [f for f in mine if flows[f][1] == sender], share, finish, drain[sender], rows
+            )
+        for link, row in rows.items():
+            v = own[link] / drain[link]
+            row |= {
+                "B": drain[link],
+                "G": row["G"] / row["m"],
+                "m": row["m"] / v,
+                "q": row["q"] / v,
+            }
+            found[a, link] = row
+    return found
+
+
+def _add_sender(flows, share, finish, injection_s, rows):
+    """Add what the flows of a sender weigh on links."""
+    present, before, greatest = 0.0, 0.0, defaultdict(float)
+    for place, f in enumerate(sorted(flows, key=finish.get)):
+        present += (finish[f] - before) / (len(flows) - place)
+        before = finish[f]
+        for link, (total, _, most) in share[f].items():
+            row = rows[link]
+            row["m"] += total / len(flows)
+            row["G"] += total / len(flows) * injection_s
+            row["e"] = max(row["e"], finish[f])
+            row["E"] += total * present
+            greatest[link] = max(greatest[link], most)
+    for link, most in greatest.items():
+        rows[link]["q"] += most
+
+
+def _ways(fabric, src, dst, part):
+    """Return the part of a flow on each link of its minimal ways, and of its detours."""
+    per = fabric.nodes_per_router
+    straight = minimal_shares(fabric, src // per, dst // per)
+    found = [{link: float(share) * (1.0 - part) for link, share in straight.items()}, {}]
+    if part > 0.0:
+        round_ = detour_shares(fabric, src // per, dst // per)
+        found[1] = {link: float(share) * part for link, share in round_.items()}
+    return found
+
+
+def _shares(fabric, src, dst, part):
+    """Return the part of a flow on each link, the sum of squares by way, and the greatest."""
+    found = {src: (1.0, 1.0, 1.0), fabric.n_nodes + dst: (1.0, 1.0, 1.0)}
+    for way in _ways(fabric, src, dst, part):
+        for link, share in way.items():
+            total, square, most = found.get(link, (0.0, 0.0, 0.0))
+            found[link] = total + share, square + share * share, max(most, share)
+    return found
