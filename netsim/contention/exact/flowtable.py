@@ -136,7 +136,9 @@ def run(
     (flows open at their sender now) instead of 1; with `buffer_bytes` of a port, to the power of
     `netsim.contention.link_kernels.weight_exponent`. Result: times since time 0.
     """
-    kernels = load_kernels("netsim.contention.exact.exact_kernels", "exact simulation", seconds=10)
+    kernels = load_kernels(
+        "netsim.contention.exact.simulation_kernels", "exact simulation", seconds=10
+    )
     jobs, flows = kernels.simulate(
         table.indptr,
         table.lists,

@@ -20,8 +20,7 @@ from netsim.contention.exact.reshare_kernels import new_dirty, new_tables, resha
 from netsim.contention.exact.spare_kernels import spare_entries, without
 from netsim.flows.maxmin_kernels import new_heap
 
-_INTS = int64[::1]
-_READ_INTS = types.Array(int64, 1, "C", readonly=True)
+_INTS, _FLOATS = int64[::1], float64[::1]
 _READ_FLOATS = types.Array(float64, 1, "C", readonly=True)
 
 
@@ -102,12 +101,12 @@ def _firm_first(indptr: Ints, list_of: Ints, spare: Bools) -> tuple[Ints, Ints]:
 
 @njit(
     (
-        _READ_INTS,
-        _READ_INTS,
+        _INTS,
+        _INTS,
         _READ_FLOATS,
-        _READ_FLOATS,
-        _READ_FLOATS,
-        _READ_INTS,
+        _FLOATS,
+        _FLOATS,
+        _INTS,
         boolean,
         float64,
         _INTS,

@@ -35,13 +35,13 @@ class Dirty(NamedTuple):
 
     heap: Heap  # by level; after all channels, those to release
     listed: Ints  # whose level is to be found
-    numbers: Ints  # how many are listed; the number of the last sweep
+    numbers: Ints  # how many are listed; the last sweep; how many flows it has visited
 
 
 @njit(cache=True)
 def new_dirty(n_channels: int) -> Dirty:
     """Return no channels to look at."""
-    return Dirty(new_heap(2 * n_channels), np.empty(n_channels, np.int64), np.zeros(2, np.int64))
+    return Dirty(new_heap(2 * n_channels), np.empty(n_channels, np.int64), np.zeros(3, np.int64))
 
 
 @njit(cache=True)
@@ -258,9 +258,8 @@ def _freeze(
     lists: Table,
     dirty: Dirty,
     done: Ints,
-    n_done: int,
-) -> int:
-    """Fix the flows of a channel that fills at level `now`; return how many are done."""
+) -> None:
+    """Fix the flows of a channel that fills at level `now`."""
     own = lists[channel]
     own.filled = own.froze_at = now
     own.froze, own.known = sweep, False
@@ -273,8 +272,8 @@ def _freeze(
         if before >= 0 and before != channel and old <= now * (1.0 + _TIE):
             continue
         flow.final = True
-        done[n_done] = number
-        n_done += 1
+        done[dirty.numbers[2]] = number
+        dirty.numbers[2] += 1
         flow.bottleneck = channel
         if before >= 0 and abs(now - old) <= _TIE * old:
             continue
@@ -282,7 +281,6 @@ def _freeze(
         for entry in range(flow.first_entry, flow.end_entry):
             if entries[entry].list != channel:
                 _note_level(entries[entry].list, number, before, old, sweep, flows, lists, dirty)
-    return n_done
 
 
 @uncounted()
@@ -305,8 +303,9 @@ def reshare(
 
     Returns how many flows were visited, listed in `done`; all others keep their level.
     """
-    heap, n_channels, n_done = dirty.heap, dirty.listed.size, 0
+    heap, n_channels = dirty.heap, dirty.listed.size
     dirty.numbers[1] += 1
+    dirty.numbers[2] = 0
     sweep = dirty.numbers[1]
     _look(sweep, flows, seats, lists, dirty)
     while heap.size[0] > 0:
@@ -321,15 +320,15 @@ def reshare(
             continue
         heap_remove(heap, channel)
         if channel < n_channels:
-            n_done = _freeze(channel, now, sweep, flows, entries, seats, lists, dirty, done, n_done)
+            _freeze(channel, now, sweep, flows, entries, seats, lists, dirty, done)
         else:
             _release(channel - n_channels, flows, entries, seats, lists, dirty)
             if heap.size[0] > 0 and heap.items[0] >= n_channels and heap.key[heap.items[0]] <= now:
                 continue
         _look(sweep, flows, seats, lists, dirty)
-    for i in range(n_done):
+    for i in range(dirty.numbers[2]):
         flows[done[i]].final = False
-    return n_done
+    return int(dirty.numbers[2])
 
 
 @uncounted()

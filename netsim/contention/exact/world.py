@@ -77,7 +77,7 @@ def new_world(
         kernels.Dirty(
             _new_heap(kernels, 2 * n_channels),
             np.empty(n_channels, dtype=np.int64),
-            np.zeros(2, dtype=np.int64),
+            np.zeros(3, dtype=np.int64),
         ),
         _new_heap(kernels, n_slots),
         kernels.Senders(
