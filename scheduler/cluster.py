@@ -201,14 +201,13 @@ class Cluster:
             True when its nodes, and its links or their units, are free.
         """
         leaf_free, leaf_up, l2_up = self.leaf_free, self.leaf_up, self.l2_up
-        return not (
-            any(
-                leaf_free[leaf] & nodes != nodes or leaf_up[leaf] & ports != ports
-                for leaf, nodes, ports in allocation.leaves
-            )
-            or any(l2_up[switch] & ports != ports for switch, ports in allocation.l2s)
-            or (self.shared is not None and self._lacks_room(allocation, self.shared))
-        )
+        for leaf, nodes, ports in allocation.leaves:
+            if leaf_free[leaf] & nodes != nodes or leaf_up[leaf] & ports != ports:
+                return False
+        for switch, ports in allocation.l2s:
+            if l2_up[switch] & ports != ports:
+                return False
+        return self.shared is None or not self._lacks_room(allocation, self.shared)
 
     def block(self, taken: Footprint) -> None:
         """

@@ -1,5 +1,7 @@
 """Attempts: placements asked for in one pass over the queue, without asking twice in vain."""
 
+from math import inf
+
 from scheduler.allocation import Allocation
 from scheduler.job import Job
 from scheduler.machine import Machine
@@ -16,12 +18,13 @@ class Attempts:
         in size, the smallest refused size covers all larger ones.
     """
 
-    __slots__ = ("_least", "_machine", "_monotone", "_sizes")
+    __slots__ = ("_least", "_machine", "_monotone", "_refusal", "_sizes")
 
     def __init__(self, machine: Machine) -> None:
         self._machine = machine
         self._monotone = machine.allocator.monotone_in_size
-        self._least = float("inf")
+        self._refusal = machine.refusal
+        self._least = inf
         self._sizes: set[int] = set()
 
     def useless(self, job: Job) -> bool:
@@ -32,7 +35,7 @@ class Attempts:
         """
         size = job.n_nodes
         if size >= self._least or size in self._sizes:
-            self._machine.why = self._machine.refusal
+            self._machine.why = self._refusal
             return True
         return False
 

@@ -64,6 +64,12 @@ def field_counts(packed: int, width: int, count: int) -> tuple[int, ...]:
     return (*counts, min(counts))
 
 
+@lru_cache(maxsize=1 << 14)  # the same patterns
+def _packed(masks: tuple[int, ...], width: int) -> tuple[int, int]:
+    """Return masks side by side, and the fewest bits that one of them has."""
+    return pack(masks, width), min(map(int.bit_count, masks), default=0)
+
+
 class Shape(NamedTuple):
     """
     Node counts of a placement inside one pod, in the words of conditions (1)-(3).
@@ -161,8 +167,7 @@ class PodView:
         self.pod, self._first_leaf, self._width = pod, first, width
         self._whole_rows: list[Row] | None = None
         self._nodes = cluster.leaf_free[first : first + cluster.leaves_per_pod]
-        self.spines = pack(l2_up, cluster.l2_width)
-        self.spare_spines = min(map(int.bit_count, l2_up), default=0)
+        self.spines, self.spare_spines = _packed(tuple(l2_up), cluster.l2_width)
         rows = [
             (nodes.bit_count(), up, leaf)
             for leaf, (nodes, up) in enumerate(zip(self._nodes, leaf_up, strict=True), first)
@@ -176,9 +181,10 @@ class PodView:
         self.deepest = min(self.n_whole, self.spare_spines)
         self.rows = rows
         self.free = cluster.pod_free[pod]
-        self.usable = sorted([min(n, up.bit_count()) for n, up, _ in rows], reverse=True)
+        self.usable = [ports if (ports := up.bit_count()) < n else n for n, up, _ in rows]
+        self.usable.sort(reverse=True)
         self.usable += [0] * (cluster.leaves_per_pod + 1 - len(rows))
-        self.largest = max([n for n, _, _ in rows], default=0)
+        self.largest = max(rows, key=_FREE)[0] if rows else 0
         self.refused = self.free + 1
 
     def take(self, leaf: int, n_nodes: int, ports: int) -> Row:

@@ -276,7 +276,7 @@ def _too_few(tree: FatTree, size: int, cluster: Cluster) -> bool:
     if max(cluster.pod_free) >= size:
         return False
     wanted = _whole_leaves(tree, size)
-    return cluster.leaf_free.count((1 << tree.nodes_per_leaf) - 1) < wanted
+    return cluster.leaf_free.count((1 << cluster.nodes_per_leaf) - 1) < wanted
 
 
 def too_few_of(tree: FatTree, size: int, cluster: Cluster, nodes: int) -> bool:
@@ -287,6 +287,7 @@ def too_few_of(tree: FatTree, size: int, cluster: Cluster, nodes: int) -> bool:
     return most_full(nodes, cluster.n_leaves, cluster.nodes_per_leaf) < wanted
 
 
+@lru_cache(maxsize=1 << 12)
 def _whole_leaves(tree: FatTree, size: int) -> int:
     """Return how many leaves without a busy node a job over pods needs at least; 0: unknown."""
     if tree.levels < L2_UP + 1:
