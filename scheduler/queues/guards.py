@@ -10,6 +10,7 @@ from scheduler.cluster import Cluster
 from scheduler.job import Job
 from scheduler.machine import Machine
 from scheduler.queues.attempts import Attempts
+from scheduler.queues.refusals import TooMuch
 from scheduler.queues.reservation import Place, expected_free
 from scheduler.reasons import RESERVATION, STRICTER
 
@@ -94,9 +95,9 @@ class HeadStillFits:
         self._head = head
         self._machine = machine
         self._shadow = reserved.cluster  # jobs that end by then change nothing in it
-        self._too_much: set[object] = set()  # placements that leave no place for the head
         # an exhaustive allocator is asked less; a limit of switches may refuse what it finds
         self._sure = exhaustive(machine.allocator) if machine.limit is None else None
+        self._too_much = TooMuch(nested=self._sure is not None)
         self._witness: Allocation | None = None  # a place for the head beside all long jobs
         self._refused: set[int] = set()  # sizes that leave it none, as long as nobody starts
         self._refused_in: tuple[Attempts, int] | None = None
@@ -113,13 +114,12 @@ class HeadStillFits:
         placement = attempts.place(job)
         if placement is None:
             return None
-        taken = placement.leaves, placement.l2s, placement.units
-        if taken not in self._too_much:
+        if not self._too_much.cover(placement):
             if self._fits_beside(placement, shadow):
-                self._too_much.clear()
+                self._too_much.grown()
                 return placement
             if self._machine.limit is None:  # else the head may lose its patience
-                self._too_much.add(taken)
+                self._too_much.add(placement)
         self._refused.add(job.n_nodes)
         self._machine.why = STRICTER
         return None

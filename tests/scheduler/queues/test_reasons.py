@@ -16,6 +16,7 @@ from scheduler.job import Job
 from scheduler.queues import make_policy
 from scheduler.queues.easy import Easy
 from scheduler.queues.guards import HeadStillFits
+from scheduler.queues.refusals import TooMuch
 from scheduler.reasons import NOBODY, Told, Verdict
 from scheduler.simulator import simulate
 
@@ -192,7 +193,7 @@ class Forgetful(HeadStillFits):
     """Rule R2 that asks each time: `OneFree` answers by who asks, not by the machine alone."""
 
     def place(self, job, attempts):
-        self._too_much.clear()
+        self._too_much = TooMuch(nested=False)
         return super().place(job, attempts)
 
 
