@@ -1,11 +1,14 @@
 """Blame in estimates: shares by hand, and where no absence helps."""
 
+import pytest
 from estimatescenes import THREE, one_flow, scene
 
 from coupling import estimate
+from coupling.snapshots import predictions
 from coupling.snapshots.blame import leave_one_out
 from coupling.snapshots.predictions import Prediction
 from coupling.snapshots.snapshot import snapshot_from
+from netsim.contention_models import make_contention_model
 from scheduler.traffic import TrafficOf
 
 
@@ -59,3 +62,20 @@ def test_blame_is_in_proportion_to_what_an_absence_saves():
     shares = leave_one_out([sorted(placed)], placed, predict, predict(placed))
 
     assert shares == {a: {b: 0.75, c: 0.25}}
+
+
+@pytest.mark.parametrize("model", ["accurate", "fast"])
+def test_who_is_to_blame_is_read_off_the_solution_that_is_there(model, monkeypatch):
+    made = []
+
+    def counted(*given, **options):
+        made.append(make_contention_model(*given, **options))
+        made[-1].solve = lambda solve=made[-1].solve: solved.append(solve) or solve()
+        return made[-1]
+
+    solved = []
+    monkeypatch.setattr(predictions, "make_contention_model", counted)
+
+    estimate(scene(*THREE, model=model))
+
+    assert len(solved) == 1
