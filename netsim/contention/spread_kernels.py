@@ -7,7 +7,9 @@ added up before it is dealt out over the way's links.
 
 A link that others slow down gets less of the packets: what a flow has on it is held up, the rest
 goes on. With v the part of their flow that the bytes on the link are (mean over the bytes), the
-share bound N / m therefore counts v times, as if the flows weighed m / v.
+share bound N / m therefore counts v times, as if the flows weighed m / v. Others meet them less as
+well: on minimal ways every router chooses by what is on its links, so that of a flow with the
+share s of its way on a link only s counts as present.
 """
 
 from typing import NamedTuple
@@ -279,7 +281,8 @@ def _deal(work: Work, n_used: int) -> None:
             entry.weight += share * sums.weight[way]
             entry.feed_s += share * sums.feed_s[way]
             entry.end_s = max(entry.end_s, sums.end_s[way])
-            entry.presence_s += share * sums.presence_s[way]
+            met = share if way % 2 == 0 else 1.0  # who goes round has chosen where it began
+            entry.presence_s += share * met * sums.presence_s[way]
 
 
 @njit(cache=True)

@@ -141,7 +141,7 @@ def constants(fabric, flows, part):
         share = {f: _shares(fabric, flows[f][1], flows[f][2], part[f]) for f in mine}
         drain, own = defaultdict(float), defaultdict(float)
         for f in mine:
-            for link, (total, square, _) in share[f].items():
+            for link, (total, square, *_) in share[f].items():
                 drain[link] += total * flows[f][3] / fabric.capacity[link]
                 own[link] += square * flows[f][3] / fabric.capacity[link]
         finish = {f: max(drain[link] for link in share[f]) for f in mine}
@@ -168,12 +168,12 @@ def _add_sender(flows, share, finish, injection_s, rows):
     for place, f in enumerate(sorted(flows, key=finish.get)):
         present += (finish[f] - before) / (len(flows) - place)
         before = finish[f]
-        for link, (total, _, most) in share[f].items():
+        for link, (total, _, most, met) in share[f].items():
             row = rows[link]
             row["m"] += total / len(flows)
             row["G"] += total / len(flows) * injection_s
             row["e"] = max(row["e"], finish[f])
-            row["E"] += total * present
+            row["E"] += met * present
             greatest[link] = max(greatest[link], most)
     for link, most in greatest.items():
         rows[link]["q"] += most
@@ -191,10 +191,16 @@ def _ways(fabric, src, dst, part):
 
 
 def _shares(fabric, src, dst, part):
-    """Return the part of a flow on each link, the sum of squares by way, and the greatest."""
-    found = {src: (1.0, 1.0, 1.0), fabric.n_nodes + dst: (1.0, 1.0, 1.0)}
-    for way in _ways(fabric, src, dst, part):
+    """
+    Return for each link of a flow its part there, and three things more.
+
+    The sum of squares by way; the greatest by way; and what others meet: on minimal ways the share
+    of the way that the link is, times the part.
+    """
+    found = {src: (1.0,) * 4, fabric.n_nodes + dst: (1.0,) * 4}
+    for kind, way in enumerate(_ways(fabric, src, dst, part)):
         for link, share in way.items():
-            total, square, most = found.get(link, (0.0, 0.0, 0.0))
-            found[link] = total + share, square + share * share, max(most, share)
+            total, square, most, met = found.get(link, (0.0,) * 4)
+            seen = share if kind else share * share / (1.0 - part)
+            found[link] = total + share, square + share * share, max(most, share), met + seen
     return found
