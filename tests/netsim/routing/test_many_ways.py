@@ -243,6 +243,25 @@ def test_models_of_single_paths_refuse_by_name(machine):
         fs.estimate({**SNAPSHOT, "topology": machine, "model": "exact"})
 
 
+@pytest.mark.parametrize("machine", MACHINES, ids=lambda spec: spec["kind"])
+def test_a_result_quotes_the_comparison_of_its_own_machine_under_the_routing(machine):
+    found = fs.estimate({**SNAPSHOT, "topology": machine, "model": "phased"})
+
+    assert f"(a {machine['kind']} with adaptive routing" in found.to_dict()["network"]["accuracy"]
+
+
+def test_what_a_failed_cable_does_is_what_an_estimate_of_the_broken_fabric_says():
+    one = {**SNAPSHOT, "topology": MACHINES[0]}
+    after = fs.whatif(one, fail=["r0>r1"]).to_dict()
+    wanted = fs.estimate({**one, "topology": MACHINES[0] | {"failed_links": ["r0>r1"]}})
+    alone = {job.id: job.alone_s for job in fs.estimate(one).jobs}
+    told = {job["id"]: job["after"] for job in after["jobs"]}
+
+    assert told == pytest.approx(
+        {job.id: job.interference * job.alone_s / alone[job.id] for job in wanted.jobs}
+    )
+
+
 def test_nobody_else_means_no_interference():
     fabric, routing = routed(FABRICS["dragonfly"])
     for name in ("fast", "phased", "accurate"):
