@@ -212,18 +212,18 @@ class TrafficOf:
             return None
         times_of = self._times_ahead if iteration_s is None else self._times
         traffic, times = self._routed(flows, partition, n_nodes, times_of)
-        injection_s = times.injection_s
+        unscaled_s = injection_s = times.injection_s
         scale = 1.0
         if iteration_s is not None:
             latency_sum_s = times.latency_s
             wanted_s = fraction * iteration_s
-            scale = (wanted_s - latency_sum_s) / (injection_s - latency_sum_s)
+            scale = (wanted_s - latency_sum_s) / (unscaled_s - latency_sum_s)
             if scale <= 0:
                 self.latency_bound += 1
                 return None
             injection_s = wanted_s
         compute_s = computing_s(injection_s, fraction)
-        stretched_s = scale * (times.communication_s - times.injection_s)
+        stretched_s = scale * (times.communication_s - unscaled_s)
         scaled = Traffic(
             traffic.step,
             traffic.sender,

@@ -36,12 +36,7 @@ class StepTimes:
     @property
     def communication_s(self) -> float:
         """Communication time of an iteration alone: sum of tau + lam over the steps."""
-        if self.steps.size == 1:  # as most jobs have; sums of one cost as much as of many
-            one = self.steps[0]
-            return float(one["drain_s"] + one["latency_s"])
-        both = np.empty((self.steps.size, 2))
-        both[:, 0], both[:, 1] = self.steps["drain_s"], self.steps["latency_s"]
-        return float(both.sum())
+        return _communication_s(self.steps)
 
     @property
     def injection_s(self) -> float:
@@ -93,12 +88,22 @@ class JobConstants:
     @property
     def communication_s(self) -> float:
         """Communication time of an iteration alone."""
-        return StepTimes(self.steps).communication_s
+        return _communication_s(self.steps)
 
     @property
     def iteration_s(self) -> float:
         """Time of an iteration alone, T."""
         return self.compute_s + self.communication_s
+
+
+def _communication_s(steps: Table) -> float:
+    """Return the sum of tau + lam over the steps."""
+    if steps.size == 1:  # as most jobs have; sums of one cost as much as of many
+        drain_s, latency_s, _ = steps.item()
+        return float(drain_s + latency_s)
+    both = np.empty((steps.size, 2))
+    both[:, 0], both[:, 1] = steps["drain_s"], steps["latency_s"]
+    return float(both.sum())
 
 
 class ConstantsOf:

@@ -19,6 +19,7 @@ class Group(NamedTuple):
 
 
 _RECORDS = Group("first_record", "n_records", ("records", "listed"))
+_NO_JOB = np.zeros((), JOB)
 _WORD = 64
 _LINE = 64  # bytes of a line of the cache
 _T = TypeVar("_T", bound=np.generic)
@@ -101,7 +102,7 @@ class Pool:
     def remove(self, job: int) -> None:
         """Free the slot and rows of a job that is on no channel any more."""
         slot = self.slot_of.pop(job)
-        self.jobs[slot] = 0
+        self.jobs[slot] = _NO_JOB
         self._free.append(slot)
 
     def jobs_in(self, slots: Ints) -> Ints:
