@@ -150,15 +150,15 @@ class Allocation:
         fabric = self.geometry.fabric
         if self.units or not isinstance(fabric, FatTree):
             return None
-        rows = [(LEAF_UP, leaf, ports) for leaf, _, ports in self.leaves if ports]
-        rows += [(L2_UP, switch, ports) for switch, ports in self.l2s if ports]
-        if not rows:
-            return None
-        up: list[int] = []
-        down: list[int] = []
-        for level, switch, ports in rows:
-            first = switch * fabric.ports[level]
-            chosen = [first + port for port in _places(ports)]
-            up += [fabric.up_base[level] + link for link in chosen]
-            down += [fabric.down_base[level] + link for link in chosen]
-        return np.array(up + down, dtype=np.int64)
+        rows = [(LEAF_UP, [(leaf, ports) for leaf, _, ports in self.leaves]), (L2_UP, self.l2s)]
+        up: list[Ints] = []
+        down: list[Ints] = []
+        for level, switches in rows:
+            if not any(ports for _, ports in switches):
+                continue
+            width = fabric.ports[level]
+            owned = [switch * width + port for switch, own in switches for port in _places(own)]
+            chosen = np.array(owned, dtype=np.int64)
+            up.append(chosen + fabric.up_base[level])
+            down.append(chosen + fabric.down_base[level])
+        return np.concatenate(up + down) if up else None

@@ -69,9 +69,11 @@ class Wraparound:
         if _is_plain(self.tree, partition):
             kernels = load_kernels("netsim.routing.wraparound_kernels", "routes of partitions", 2)
             ends = src, dst, partition.nodes, partition.links
-            indptr, links = kernels.owned_paths(
-                *(np.ascontiguousarray(part, np.int64) for part in ends), self.tree.shape
-            )
+            try:
+                indptr, links = kernels.owned_paths(*ends, self.tree.shape)
+            except TypeError:  # arrays with gaps
+                whole = (np.ascontiguousarray(part, np.int64) for part in ends)
+                indptr, links = kernels.owned_paths(*whole, self.tree.shape)
             if indptr.size:  # else some flow has no way, or is not the job's: told below
                 return Routes(indptr, links, self.tree.n_links)
         table = _table(on_tree(self.tree, partition), src, dst)
@@ -87,8 +89,8 @@ def _is_plain(tree: FatTree, partition: Partition) -> bool:
         tree.ports[0] == 1
         and max(tree.nodes_per_leaf, *tree.ports[1:]) <= _MOST_BITS
         and nodes.size
-        and nodes.max() < tree.n_nodes
-        and (links is None or links.max(initial=0) < tree.n_links)
+        and nodes[nodes.argmax()] < tree.n_nodes
+        and (links is None or not links.size or links[links.argmax()] < tree.n_links)
     )
 
 
