@@ -22,15 +22,16 @@ class _Steps(NamedTuple):
     rows: NDArray[np.uint64]
 
 
-def _longer(steps: _Steps) -> _Steps:
+def _with_room(times: Floats, gains: Bools, rows: NDArray[np.uint64]) -> _Steps:
     """Return the same steps with room behind them."""
-    times, gains, rows = steps
-    room = 16 + times.size // 2
-    return _Steps(
-        np.concatenate((times, np.empty(room))),
-        np.concatenate((gains, np.empty(room, dtype=np.bool_))),
-        np.concatenate((rows, np.empty((room, rows.shape[1]), dtype=np.uint64))),
+    count, words = rows.shape
+    room = count + 16 + count // 2
+    longer = _Steps(
+        np.empty(room), np.empty(room, dtype=np.bool_), np.empty((room, words), dtype=np.uint64)
     )
+    for empty, known in zip(longer, (times, gains, rows), strict=True):
+        empty[:count] = known
+    return longer
 
 
 class Sooner:
@@ -67,14 +68,12 @@ class Sooner:
         widest = max(mask.bit_length() for mask in (*masks, *taken))
         self._bits = max(1, -(-widest // _WORD)) * _WORD
         self._count = len(masks)
-        self._steps = _longer(
-            _Steps(
-                np.array(free.times, dtype=np.float64),
-                np.array([time_s in free.gains for time_s in free.times], dtype=np.bool_),
-                self._words(masks),
-            )
+        self._steps = _with_room(
+            np.array(free.times),
+            np.array([time_s in free.gains for time_s in free.times]),
+            self._words(masks),
         )
-        self._own = self._words(taken)
+        self._own = self._words(taken).astype(np.uint64)  # a copy of its own
         self._fresh = np.ones(len(bookings), dtype=np.bool_)
         self._scratch = np.empty((2, self._own.shape[1]), dtype=np.uint64)
         self._columns = (
@@ -86,8 +85,7 @@ class Sooner:
     def _words(self, masks: Sequence[int]) -> NDArray[np.uint64]:
         """Return masks as rows of words."""
         raw = b"".join([mask.to_bytes(self._bits // 8, "little") for mask in masks])
-        words = np.frombuffer(bytearray(raw), dtype="<u8").astype(np.uint64, copy=False)
-        return words.reshape(len(masks), -1)
+        return np.frombuffer(raw, dtype="<u8").reshape(len(masks), -1)
 
     def next(self, first: int, most: int) -> tuple[int, float, int]:
         """
@@ -126,7 +124,7 @@ class Sooner:
         if step < count and steps.times[step] == time_s:
             return step
         if count == steps.times.size:
-            steps = self._steps = _longer(steps)
+            steps = self._steps = _with_room(*steps)
         for each in steps:
             each[step + 1 : count + 1] = each[step:count]
         steps.times[step], steps.gains[step] = time_s, False
