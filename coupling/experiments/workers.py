@@ -1,5 +1,7 @@
 """Run the variants of an experiment in several processes, and watch how far they are."""
 
+import atexit
+import gc
 import os
 import pickle
 import shutil
@@ -186,6 +188,7 @@ class _Worker:
 def _join(board: Board, desk: Path) -> None:
     """Begin a worker process."""
     _Worker.board, _Worker.desk = board, desk
+    atexit.register(gc.freeze)  # nothing is looked through for garbage at its end
     Thread(target=_end_with_parent, daemon=True).start()
 
 
