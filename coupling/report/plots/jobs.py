@@ -11,14 +11,14 @@ from matplotlib.figure import Figure
 from coupling.report.plots.colours import palette
 from coupling.report.plots.style import (
     FAINT,
-    INK,
     Picture,
-    box,
     box_numbers,
+    boxes,
     label_classes,
     legend,
     lost_bars,
     lost_numbers,
+    marks,
     places,
 )
 from coupling.results.comparison import finished
@@ -261,23 +261,19 @@ def draw_boxes(
     labels = class_names(groups.values(), by)
     places_of, width = places(len(labels), len(tables))
     for row, (name, table) in zip(places_of, tables.items(), strict=True):
-        for x, label in zip(row, labels, strict=True):
-            part = table[groups[name] == label]
-            if len(part):
-                box(axes, x, width, part[quantity].to_numpy(dtype=float), colours[name])
-                _mark_means(axes, x, part, quantity)
+        parts = [table[groups[name] == label] for label in labels]
+        x = row[[len(part) > 0 for part in parts]]
+        parts = [part for part in parts if len(part)]
+        values = [part[quantity].to_numpy(dtype=float) for part in parts]
+        boxes(axes, x, width, values, colours[name])
+        marks(axes, x, [part[quantity].mean() for part in parts], marker="D", markersize=3.2)
+        if "node_seconds" in table:
+            weighted = [np.average(part[quantity], weights=part["node_seconds"]) for part in parts]
+            marks(axes, x, weighted, marker="o", markersize=4.5, hollow=True)
     counts = pd.concat(groups.values()).value_counts() / len(tables)
     label_classes(axes, [f"{_broken(label)}\n({counts[label]:,.0f})" for label in labels])
     axes.axhline(1.0, color=FAINT, linewidth=0.8, zorder=0.5)
     axes.set_ylabel(quantity if quantity != "speedup" else "run time, Baseline / here")
-
-
-def _mark_means(axes: Axes, x: float, part: pd.DataFrame, quantity: str) -> None:
-    """Mark the mean, and the mean weighted by node-seconds where they are known."""
-    axes.plot(x, part[quantity].mean(), marker="D", markersize=3.2, color=INK, markeredgewidth=0)
-    if "node_seconds" in part:
-        weighted = np.average(part[quantity], weights=part["node_seconds"])
-        axes.plot(x, weighted, marker="o", markersize=4.5, markerfacecolor="none", color=INK)
 
 
 def _broken(label: str) -> str:

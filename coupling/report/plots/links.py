@@ -12,14 +12,14 @@ from coupling.report.plots.colours import palette
 from coupling.report.plots.fabric import Scene, fabric_picture
 from coupling.report.plots.layout import between_switches, cables_of, layout_of
 from coupling.report.plots.style import (
-    INK,
     Picture,
-    box,
     box_numbers,
+    boxes,
     label_classes,
     legend,
     lost_bars,
     lost_numbers,
+    marks,
     percent_axis,
     places,
 )
@@ -99,12 +99,12 @@ def draw_load(axes: Axes, results: Sequence[Result]) -> None:
     labels = link_classes(results)
     places_of, width = places(len(labels), len(results))
     for row, result in zip(places_of, results, strict=True):
-        for x, label in zip(row, labels, strict=True):
-            part = result.links[result.links["class"] == label]
-            if len(part):
-                busy = part["busy_fraction"].to_numpy(dtype=float)
-                box(axes, x, width, busy, colours[result.name])
-                axes.plot(x, busy.max(), marker="o", markersize=3, color=INK, markeredgewidth=0)
+        kind, busy = result.links["class"], result.links["busy_fraction"].to_numpy(dtype=float)
+        parts = [busy[(kind == label).to_numpy()] for label in labels]
+        x = row[[part.size > 0 for part in parts]]
+        parts = [part for part in parts if part.size]
+        boxes(axes, x, width, parts, colours[result.name])
+        marks(axes, x, [part.max() for part in parts], marker="o", markersize=3)
     label_classes(axes, labels)
     axes.set_ylim(bottom=0)
     percent_axis(axes.yaxis)

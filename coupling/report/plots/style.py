@@ -238,16 +238,32 @@ def label_classes(axes: Axes, labels: Sequence[str]) -> None:
     axes.set_xlim(-0.6, len(labels) - 0.4)
 
 
-def box(axes: Axes, x: float, width: float, values: Floats, colour: str) -> None:
+def boxes(axes: Axes, x: Floats, width: float, values: Sequence[Floats], colour: str) -> None:
     """
-    Draw a box: quartiles, median, whiskers from 5 to 95 %.
+    Draw boxes of a colour: quartiles, median, whiskers from 5 to 95 %.
 
-    `values` (n,): what it sums up, n > 0.
+    `x` (n,): where they stand. `values`: what each sums up, never nothing.
     """
-    low, first, median, third, high = np.quantile(values, _QUANTILES)
+    if not values:
+        return
+    low, first, median, third, high = np.array([np.quantile(own, _QUANTILES) for own in values]).T
     axes.vlines(x, low, high, color=colour, linewidth=1.0)
     axes.bar(x, third - first, width, bottom=first, color=colour, alpha=0.45, edgecolor=colour)
     axes.hlines(median, x - width / 2, x + width / 2, color=colour, linewidth=1.6)
+
+
+def marks(
+    axes: Axes,
+    x: Floats,
+    y: Sequence[float],
+    *,
+    marker: str,
+    markersize: float,
+    hollow: bool = False,
+) -> None:
+    """Mark points in ink, full ones without an edge."""
+    look: dict[str, Any] = {"markerfacecolor": "none"} if hollow else {"markeredgewidth": 0}
+    axes.plot(x, y, marker, markersize=markersize, color=INK, **look)
 
 
 def box_numbers(values: Mapping[tuple[str, str], Floats], by: str) -> pd.DataFrame:
