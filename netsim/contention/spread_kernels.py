@@ -9,7 +9,7 @@ A link that others slow down gets less of the packets: what a flow has on it is 
 goes on. With v the part of their flow that the bytes on the link are (mean over the bytes), the
 share bound N / m therefore counts v times, as if the flows weighed m / v. Others meet them less as
 well: on minimal ways every router chooses by what is on its links, so that of a flow with the
-share s of its way on a link only s counts as present.
+share s of its way on a link only s counts as present, and only s of it waits in the buffer.
 """
 
 from typing import NamedTuple
@@ -58,6 +58,7 @@ class Sums(NamedTuple):
     finish_s: Floats
     square: Floats  # bytes x part of their flow
     own_s: Floats  # of each entry: drain times x part of their flow; not wiped
+    met_s: Floats  # of each entry: drain times x part that had no other link; not wiped
     greatest: Floats  # of each entry: greatest part of a flow of the sender counted last
 
 
@@ -81,6 +82,12 @@ class Work(NamedTuple):
     entries: Table
     finish_s: Floats  # of each flow
     order: Ints  # flows of a step by sender
+
+
+@njit(cache=True)
+def _met(way: int, share: float) -> float:
+    """Return the part of a way's packets on a link that others meet; who goes round has chosen."""
+    return share if way % 2 == 0 else 1.0
 
 
 @njit(cache=True)
@@ -130,6 +137,7 @@ def _drain(
                 entries[k].step = a
                 entries[k].drain_s += flows.nbytes[last] / fabric.capacity[c]
                 sums.own_s[k] += flows.nbytes[last] / fabric.capacity[c]
+                sums.met_s[k] += flows.nbytes[last] / fabric.capacity[c]
                 bundle = fabric.bundle[c]
                 scratch.injected_s[bundle] += flows.nbytes[last] / fabric.bundle_capacity[c]
                 injection_s = max(injection_s, scratch.injected_s[bundle])
@@ -151,8 +159,11 @@ def _drain(
                 k, n_entries = _entry(spread.links[hop], n_entries, fabric, scratch, places)
                 entries[k].step = a
             places.of_hop[hop] = k
-            entries[k].drain_s += spread.share[hop] * sums.nbytes[way] / fabric.capacity[c]
-            sums.own_s[k] += spread.share[hop] ** 2 * sums.square[way] / fabric.capacity[c]
+            share = spread.share[hop]
+            drained_s = share * sums.nbytes[way] / fabric.capacity[c]
+            entries[k].drain_s += drained_s
+            sums.met_s[k] += drained_s * _met(way, share)
+            sums.own_s[k] += share**2 * sums.square[way] / fabric.capacity[c]
     drain_s = 0.0
     for k in range(base, n_entries):
         drain_s = max(drain_s, entries[k].drain_s)
@@ -281,8 +292,7 @@ def _deal(work: Work, n_used: int) -> None:
             entry.weight += share * sums.weight[way]
             entry.feed_s += share * sums.feed_s[way]
             entry.end_s = max(entry.end_s, sums.end_s[way])
-            met = share if way % 2 == 0 else 1.0  # who goes round has chosen where it began
-            entry.presence_s += share * met * sums.presence_s[way]
+            entry.presence_s += share * _met(way, share) * sums.presence_s[way]
 
 
 @njit(cache=True)
@@ -313,18 +323,8 @@ def _room(flows: Flows, spread: Spread, n_channels: int) -> int:
 @njit(cache=True)
 def _sums(n_ways: int, room: int) -> tuple[Sums, Marks]:
     """Return room for sums over ways."""
-    rows = np.zeros((7, n_ways))
-    sums = Sums(
-        rows[0],
-        rows[1],
-        rows[2],
-        rows[3],
-        rows[4],
-        rows[5],
-        rows[6],
-        np.zeros(room),
-        np.empty(room),
-    )
+    of, at = np.zeros((7, n_ways)), np.zeros((3, room))
+    sums = Sums(of[0], of[1], of[2], of[3], of[4], of[5], of[6], at[0], at[1], at[2])
     return sums, Marks(np.empty(n_ways, np.int64), np.full(n_ways, -1))
 
 
@@ -388,7 +388,8 @@ def spread_constants(
             bound = sums.own_s[k] / own.drain_s
             own.weight /= bound
             own.senders /= bound
-            own.queue_s = fabric.buffer_bytes / fabric.capacity[places.channel[k]]
+            met = sums.met_s[k] / own.drain_s
+            own.queue_s = met * fabric.buffer_bytes / fabric.capacity[places.channel[k]]
             own.limit_s = max(0.0, min(own.end_s, steps[own.step].drain_s - own.queue_s))
             scratch.entry[places.channel[k]] = -1
         first = last

@@ -115,6 +115,20 @@ def test_of_four_links_and_two_ways_round_each_torus_link_carries_its_share_by_h
     assert named == {"r0>r1": 0.5, "r1>r5": 0.5, "r0>r4": 0.5, "r4>r5": 0.5}
 
 
+def test_the_part_that_can_take_another_link_does_not_wait_in_a_buffer():
+    spec = {"kind": "torus", "dims": [4, 4], "buffer": 1e6, "bandwidth": GB}
+    built = make_topology(spec)
+    routing = make_routing("adaptive", built)
+    fabric = as_routed(built, routing)
+    found = ConstantsOf(fabric)(placed(fabric, routing, ([0], [5]), 1e6))
+    waits = dict(zip(found.records["channel"].tolist(), found.entries["queue_s"], strict=True))
+    named = {fabric.link_name(link): wait for link, wait in waits.items()}
+
+    assert named == pytest.approx(
+        {"n0>r0": 1e-3, "r5>n5": 1e-3} | dict.fromkeys(("r0>r1", "r1>r5", "r0>r4", "r4>r5"), 0.5e-3)
+    )
+
+
 def test_where_there_is_one_path_the_constants_are_those_of_static_routing():
     spec = {"kind": "torus", "dims": [5], "nodes_per_router": 2}
     fabric, routing = routed(spec)
