@@ -21,8 +21,8 @@ def estimate(
     model: Annotated[
         str | None,
         typer.Option(
-            help="Instead of the snapshot's: accurate, fast, exact, packets; for comparison null, "
-            "load-ratio, always-on-max-min, hop-cost, assumed."
+            help="Instead of the snapshot's: accurate, phased, fast, exact, packets; for "
+            "comparison null, load-ratio, always-on-max-min, hop-cost, assumed."
         ),
     ] = None,
     fairness: Annotated[

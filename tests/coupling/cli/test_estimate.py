@@ -1,14 +1,18 @@
 """Estimates from the command: options, refusals, what is printed."""
 
 import json
+import re
 from dataclasses import replace
+from inspect import signature
 
 import pytest
 from estimatescenes import EXAMPLES, TAPERED, THREE, one_flow, scene
 
 from coupling import estimate, read_snapshot
+from coupling.cli import network
 from coupling.errors import SnapshotError
 from coupling.snapshots.snapshot import snapshot_from
+from netsim.contention_models import CONTENTION_MODELS
 
 
 def test_options_reach_the_model():
@@ -184,6 +188,12 @@ def test_the_mix_of_a_snapshot_is_that_of_what_keeps_most_nodes_communicating(
     told = json.loads(command("estimate", "-", "--json", stdin=document)[1])["network"]
 
     assert told["mix"] == mix
+
+
+def test_help_names_every_model():
+    (option,) = signature(network.estimate).parameters["model"].annotation.__metadata__
+
+    assert CONTENTION_MODELS.keys() <= set(re.findall(r"[a-z-]+", option.help))
 
 
 def test_a_wrong_model_is_one_line(command):
