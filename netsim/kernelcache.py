@@ -21,6 +21,7 @@ from netsim.wholefile import replace_file
 _LOG = logging.getLogger("fabricsim")
 _COMPILED_IN = re.compile(r"^from (\S*(?:kernels|columns)) import", re.MULTILINE)
 _SEAL = "sealed"
+_TOLD: set[str] = set()  # what this process has said that it compiles
 _LONG_S = 3600.0  # longer than any compilation
 
 
@@ -34,9 +35,9 @@ def load_kernels(module: str, what: str, seconds: float) -> ModuleType:
     `module`: absolute name of a module of numba kernels, ``...kernels``. `what`: what is compiled,
     in the user's words, e.g. ``"contention kernels"``.
 
-    The announcement goes to the logger ``fabricsim`` at level WARNING, once, when the first
-    kernel is really compiled; nothing is said when all come from the disk cache. The cache
-    lies where ``NUMBA_CACHE_DIR`` says, else beside the source, else in the user's cache
+    The announcement goes to the logger ``fabricsim`` at level WARNING, once for each `what`, when
+    the first kernel is really compiled; nothing is said when all come from the disk cache. The
+    cache lies where ``NUMBA_CACHE_DIR`` says, else beside the source, else in the user's cache
     folder; where none of them can be written, it is left out. Its name holds a digest
     of the module and of the kernels and columns it imports: numba alone would go on using a
     kernel compiled with an older version of another module's function. A cache that is
@@ -161,8 +162,9 @@ def _announced(what: str, seconds: float) -> Iterator[Callable[[], bool]]:
             self.silent = True
 
         def on_start(self, event: Any) -> None:  # noqa: ANN401, ARG002 (numba's class, untyped)
-            if self.silent:
-                self.silent = False
+            self.silent = False
+            if what not in _TOLD:
+                _TOLD.add(what)
                 _LOG.warning(
                     "compiling the %s (first use on this machine, about %.0f s)", what, seconds
                 )
