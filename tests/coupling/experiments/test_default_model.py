@@ -8,6 +8,7 @@ import pytest
 
 from coupling.errors import ResultError
 from coupling.experiments.campaign import run_campaign
+from coupling.experiments.engine import run
 from coupling.experiments.experiment import Experiment
 from coupling.experiments.fields import DEFAULT_MODEL
 from coupling.experiments.stored import Stored
@@ -73,3 +74,11 @@ def test_a_result_names_its_model_and_is_not_gone_on_with_under_another_default(
     again = run_campaign(older, tmp_path, resume=True)
     assert {result.summary["network"]["model"] for result in again.results} == {"fast"}
     assert (tmp_path / "random" / "jobs.parquet").read_bytes() == kept
+
+
+def test_isolated_jobs_run_alike_under_the_default_and_the_cheapest_model(experiment):
+    own = {**SMALL, "allocator": "jigsaw", "routing": "jigsaw"}
+    usual, cheapest = (run(experiment(**own, model=model)) for model in (DEFAULT_MODEL, "fast"))
+
+    assert set(usual.jobs["interference"]) == {1.0}
+    assert usual.jobs.equals(cheapest.jobs)
