@@ -122,6 +122,8 @@ class Fast:
             return {}
         self._settled = True
         slots = pool.changed[: self._settle()]
+        if not slots.size:
+            return {}
         jobs, values = pool.jobs_in(slots), pool.jobs["slowdown"][slots]
         return dict(zip(jobs.tolist(), values.tolist(), strict=True))
 
