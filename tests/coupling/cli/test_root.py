@@ -348,6 +348,25 @@ def test_an_estimate_answers_without_loading_pandas():
     assert done.returncode == 0, done.stderr
 
 
+def test_a_small_run_leaves_alone_what_is_slow_to_load(fabricsim):
+    """A tree of neighbours, for its meshes, takes a third of a second; pages are not drawn here."""
+    del fabricsim  # which wrote the log here
+    arguments = ["fabricsim", "run", "try.toml", "--set", "run.self_check=false"]
+    slow = ("scipy.spatial", "scipy.sparse", "scipy.linalg", "scipy.stats", "networkx", "bokeh")
+    code = (
+        f"import sys\nsys.argv = {arguments}\n"
+        "import coupling.cli.do.run as do\ndo.write_report = lambda *_, **__: None\n"
+        "from coupling.cli.root import main\n"
+        "try:\n    main()\nexcept SystemExit as end:\n    assert not end.code\n"
+        f"slow = {set(slow)} & sys.modules.keys()\n"
+        "assert not slow, slow\n"
+    )
+
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)  # noqa: S603
+
+    assert done.returncode == 0, done.stderr
+
+
 def test_a_run_that_memory_does_not_hold_names_its_experiment(fabricsim, monkeypatch):
     def no_room(*_, **__):
         raise MemoryError
