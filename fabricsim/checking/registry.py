@@ -102,7 +102,8 @@ def build(
     try:
         made = factory(**fixed, **options)
     except error as fault:
-        raise error(f"{place}: {fault}") from fault
+        words = str(fault)
+        raise error(words if words.startswith(place) else f"{place}: {words}") from fault
     except (TypeError, ValueError, OverflowError) as fault:
         _check_types(options, types, place, error)
         given = ", ".join(f"{key} = {brief(value)}" for key, value in options.items())

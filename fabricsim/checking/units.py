@@ -78,7 +78,7 @@ SIZE = Kind("a size in bytes such as '64 KiB'", "B", "MB", _bytes_in, least=1.0)
 # a port buffers at least a packet
 BUFFER = Kind("an amount of data such as '64 KiB'", "B", "KiB", _bytes_in, least=1024.0)
 RATE = Kind("a bandwidth such as '100 Gb/s'", "B/s", "Gb/s", _bytes_per_second_in, least=1e6)
-DURATION = Kind("a duration such as '315 ns'", "s", "ms", _TIME.get)
+DURATION = Kind("a duration such as '1.5 s'", "s", "ms", _TIME.get)
 # to a satellite it takes a quarter of a second
 LATENCY = Kind("a duration such as '315 ns'", "s", "ns", _TIME.get, most=1.0)
 

@@ -108,7 +108,7 @@ def test_every_owned_link_is_recorded_in_both_directions_and_little_room_is_take
     [
         (("--at", "1 h"), "expected --run and one of jigsaw, first-free"),
         (("--at", "1 h", "--run", "ta"), "--run: unknown run 'ta'; choose from jigsaw, first-free"),
-        (("--at", "soon", "--run", "jigsaw"), "--at: expected a duration such as '315 ns'"),
+        (("--at", "soon", "--run", "jigsaw"), "--at: expected a duration such as '1.5 s'"),
         (("--at", "1e9", "--run", "jigsaw"), "no job runs at 1e+09 s; jobs run from "),
     ],
 )
