@@ -350,7 +350,7 @@ def test_an_estimate_answers_without_loading_pandas():
 
 def test_a_small_run_leaves_alone_what_is_slow_to_load(fabricsim):
     """A tree of neighbours, for its meshes, takes a third of a second; pages are not drawn here."""
-    del fabricsim  # which wrote the log here
+    fabricsim("run", "try.toml", "--out", "first")  # compiles, for which numba loads much of SciPy
     arguments = ["fabricsim", "run", "try.toml", "--set", "run.self_check=false"]
     slow = ("scipy.spatial", "scipy.sparse", "scipy.linalg", "scipy.stats", "networkx", "bokeh")
     code = (
