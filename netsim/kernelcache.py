@@ -180,15 +180,19 @@ def _announced(what: str, seconds: float) -> Iterator[Callable[[], bool]]:
 @contextmanager
 def _called_from_python_alone() -> Iterator[None]:
     """Compile no entries for callers in C, of whom there are none: a tenth of the time."""
-    from numba.core.cpu import CPUTargetOptions  # noqa: PLC0415 (numba is slow to import)
-
+    try:
+        from numba.core.cpu import CPUTargetOptions  # noqa: PLC0415 (numba is slow to import)
+    except ImportError:  # numba's own affair, not promised to anybody: then with entries
+        yield
+        return
     options: Any = CPUTargetOptions
     finalize = options.finalize
 
     def without_entry(self: Any, flags: Any, chosen: Any) -> None:  # noqa: ANN401 (numba's)
         """Choose as before, but for the entry."""
         finalize(self, flags, chosen)
-        flags.no_cfunc_wrapper = True
+        if hasattr(flags, "no_cfunc_wrapper"):
+            flags.no_cfunc_wrapper = True
 
     options.finalize = without_entry
     try:

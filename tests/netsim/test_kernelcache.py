@@ -105,6 +105,15 @@ print(10 * with_entry[0] + with_entry[1])
     assert answer == 1.0
 
 
+def test_kernels_are_compiled_where_numba_has_moved_what_it_promises_nobody(kernels):
+    folder, run = kernels
+    moved = "import numba.core.cpu\ndel numba.core.cpu.CPUTargetOptions\n"
+
+    answer, _ = run(code=moved + CALL, NUMBA_CACHE_DIR=str(folder / "cache"))
+
+    assert answer == 8.0
+
+
 def test_a_change_of_an_imported_kernel_is_not_missed(kernels):
     folder, run = kernels
     cache = {"NUMBA_CACHE_DIR": str(folder / "cache")}
