@@ -2,6 +2,7 @@
 Measure how fast whole commands are, alone or in turn with another version of the project.
 
 Usage: python -m benchmarks.speed coupled --log FILE [--jobs N] [--old TREE] [--runs N]
+       python -m benchmarks.speed large [--jobs N] [--old TREE] [--runs N]
        python -m benchmarks.speed fixed [--old TREE] [--runs N]
        python -m benchmarks.speed queues [--jobs N]
        python -m benchmarks.speed stages --log FILE [--jobs N]
@@ -52,6 +53,18 @@ allocator = "{allocator}"
 routing = "jigsaw"
 model = "fast"
 """
+LARGE = """topology = {{kind = "fat-tree", radix = 28}}
+[workload]
+generator = "synth"
+mean_nodes = 28
+n_jobs = {jobs}
+[scheduler]
+queue = "easy"
+allocator = "random"
+[network]
+routing = "jigsaw"
+model = "fast"
+"""
 SLOW = ("conservative", "jigsaw")
 QUEUES = {  # on 1458 and on 5488 nodes: what part of the jobs is run, and jobs/s that are wanted
     ("easy", "jigsaw"): ((1, 1), (3000, 2000)),
@@ -64,13 +77,17 @@ Row = tuple[str, Sequence[str]]
 COLD = "nothing compiled"
 
 
-def compared(rows: Sequence[Row], old: Path | None, runs: int) -> list[str]:
-    """Return a table of commands, timed in turn with another version where one is given."""
+def compared(rows: Sequence[Row], old: Path | None, runs: int, *, warm: bool = True) -> list[str]:
+    """
+    Return a table of commands, timed in turn with another version where one is given.
+
+    The first run of each, which may have to compile, is not counted, unless all is `warm`.
+    """
     lines = ["| command | before (s) | now (s) | now / before |", "| --- | ---: | ---: | ---: |"]
     for name, arguments in rows:
         trees = [ROOT, *([old] if old else [])]
         times: dict[Path, list[float]] = {tree: [] for tree in trees}
-        for run in range(runs + 1):
+        for run in range(1 if warm else 0, runs + 1):
             for tree in trees:
                 with tempfile.TemporaryDirectory() as folder:
                     filled = [part.replace("OUT", f"{folder}/out") for part in arguments]
@@ -109,6 +126,20 @@ def coupled(options: argparse.Namespace) -> None:
     cut_to = f" --jobs {options.jobs}" if options.jobs else ""
     command = f"python -m benchmarks.speed coupled --log FILE{cut_to} --old TREE"
     record("Whole coupled runs", command, lines)
+
+
+def large(options: argparse.Namespace) -> None:
+    """Time a coupled run on a tree of 5488 nodes, jobs placed at random."""
+    with tempfile.TemporaryDirectory() as name:
+        small, path = Path(name) / "small.toml", Path(name) / "large.toml"
+        small.write_text(LARGE.format(jobs=100), encoding="utf-8")
+        path.write_text(LARGE.format(jobs=options.jobs), encoding="utf-8")
+        for tree in filter(None, (ROOT, options.old)):
+            run_process(tree, ("-c", COMMAND, "run", str(small), "--out", f"{name}/{tree.name}"))
+        row = f"5488 nodes, {options.jobs:,} jobs, random", ("run", str(path), "--out", "OUT")
+        lines = compared([row], options.old, options.runs, warm=True)
+    command = f"python -m benchmarks.speed large --jobs {options.jobs} --old TREE"
+    record("A large coupled run", command, lines)
 
 
 def fixed(options: argparse.Namespace) -> None:
@@ -217,18 +248,19 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     commands = parser.add_subparsers(required=True)
-    for work in (coupled, fixed, queues, stages, fabrics, finish, workers, growth, memory):
+    for work in (coupled, large, fixed, queues, stages, fabrics, finish, workers, growth, memory):
         sub = commands.add_parser(work.__name__, help=work.__doc__)
         sub.set_defaults(work=work)
-        sub.add_argument("--jobs", type=int, default=4000 if work in (queues, workers) else None)
+        n_jobs = 125_000 if work is large else 4000 if work in (queues, workers) else None
+        sub.add_argument("--jobs", type=int, default=n_jobs)
         if work in (coupled, stages, memory):
             sub.add_argument("--log", type=Path, required=True)
-        if work in (coupled, fixed, fabrics):
+        if work in (coupled, large, fixed, fabrics):
             sub.add_argument("--old", type=Path)
         if work is finish:
             sub.add_argument("--old", type=Path, required=True)
-        if work in (coupled, fixed, fabrics, finish, growth):
-            sub.add_argument("--runs", type=int, default=3)
+        if work in (coupled, large, fixed, fabrics, finish, growth):
+            sub.add_argument("--runs", type=int, default=1 if work is large else 3)
         if work is memory:
             sub.add_argument("--sizes", type=int, nargs="+", default=[25_000, 50_000, 100_000])
     options = parser.parse_args()
