@@ -6,7 +6,14 @@ from typing import Any
 import pandas as pd
 
 from coupling.results.result import Result
-from netsim.accuracy import Setting, accuracy_details, accuracy_sentence, compared, known_accuracy
+from netsim.accuracy import (
+    OWNED,
+    Setting,
+    accuracy_details,
+    accuracy_sentence,
+    compared,
+    known_accuracy,
+)
 
 REMARKS = {
     "latency_bound": "jobs run as if they did not communicate: the latency of their messages alone "
@@ -55,7 +62,7 @@ def accuracy_of(result: Result) -> dict[str, Any] | None:
     if known is None:
         return None
     setting = Setting.from_dict(known)
-    return known_accuracy(setting) | {"accuracy": _accuracy(setting, details=False)}
+    return known_accuracy(setting) | {"accuracy": _accuracy(result, setting, details=False)}
 
 
 def accuracy_lines(results: Sequence[Result], *, details: bool = False) -> list[str]:
@@ -66,7 +73,7 @@ def accuracy_lines(results: Sequence[Result], *, details: bool = False) -> list[
     """
     return _once(
         {
-            result.name: [_accuracy(Setting.from_dict(known), details=details)]
+            result.name: [_accuracy(result, Setting.from_dict(known), details=details)]
             if (known := result.summary.get("network"))
             else ["No error is known: the result does not say on what network it was computed."]
             for result in results
@@ -74,8 +81,13 @@ def accuracy_lines(results: Sequence[Result], *, details: bool = False) -> list[
     )
 
 
-def _accuracy(setting: Setting, *, details: bool) -> str:
-    """Return what is known of the error of a setting, in one sentence or more."""
+def _accuracy(result: Result, setting: Setting, *, details: bool) -> str:
+    """Return what is known of the error of a run, in one sentence or more."""
+    if _keeps_jobs_apart(result.summary, setting):
+        return (
+            "Jobs share no link, so interference is exactly 1 under any model: what is computed is "
+            "how long they take alone where they are placed."
+        )
     sentence = accuracy_sentence(setting)
     if setting.model == "exact" and compared(setting):
         sentence += (
@@ -83,6 +95,12 @@ def _accuracy(setting: Setting, *, details: bool) -> str:
             "simulated from start to end, were not."
         )
     return f"{sentence} {accuracy_details(setting)}".rstrip() if details else sentence
+
+
+def _keeps_jobs_apart(summary: Mapping[str, Any], setting: Setting) -> bool:
+    """Tell whether jobs owned links, were kept on them, and nobody was slowed."""
+    slowest, mean = (summary.get(key) for key in ("max_interference", "mean_interference"))
+    return OWNED in setting.routings and slowest == mean == 1.0
 
 
 def _once(accounts: Mapping[str, Sequence[str]]) -> list[str]:

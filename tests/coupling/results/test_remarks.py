@@ -1,9 +1,11 @@
 """What a result says of itself."""
 
+from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
 
+from coupling import Experiment, run
 from coupling.results.remarks import accuracy_lines, accuracy_of
 from netsim.accuracy import Setting
 
@@ -17,3 +19,44 @@ def test_a_run_under_exact_says_that_states_were_compared_and_not_runs(model, to
 
     assert ("were states of a machine, as estimate simulates them; runs" in line) is told
     assert accuracy_of(result)["accuracy"] == line
+
+
+APART = "Jobs share no link, so interference is exactly 1 under any model"
+OWN = Setting("phased", "per-sender", "full fat-tree", ("d-mod-k", "wraparound"), (1,), 0.0)
+
+
+@pytest.mark.parametrize(
+    ("change", "most", "apart"),
+    [
+        ({}, 1.0, True),
+        ({"routings": ("wraparound",)}, 1.0, True),
+        ({}, 1.0000001, False),  # somebody was slowed: links were shared after all
+        ({"routings": ("d-mod-k",)}, 1.0, False),  # the model may have overlooked what is shared
+        ({"routings": ("adaptive",)}, 1.0, False),
+        ({"model": "null"}, 1.0, None),
+    ],
+)
+def test_where_jobs_share_no_link_a_run_says_that_interference_is_no_estimate(change, most, apart):
+    setting = replace(OWN, **({"routings": ()} if apart is None else {}), **change)
+    summary = {"network": setting.to_dict(), "mean_interference": 1.0, "max_interference": most}
+    result = SimpleNamespace(name="one", summary=summary)
+
+    for details in (False, True):
+        (line,) = accuracy_lines([result], details=details)
+        assert line.startswith(APART) is bool(apart)
+    assert accuracy_of(result)["accuracy"].startswith(APART) is bool(apart)
+
+
+def test_runs_under_an_isolating_allocator_have_nothing_to_be_wrong_about():
+    """Jobs of five nodes on leaves of two: they own links, and nobody else is on these."""
+    experiment = Experiment(
+        topology={"kind": "fat-tree", "radix": 4},
+        workload={"generator": "synth", "mean_nodes": 5, "n_jobs": 8, "max_nodes": 9},
+        allocator="jigsaw",
+        self_check=False,
+    )
+
+    result = run(experiment)
+
+    assert accuracy_lines([result])[0].startswith(APART)
+    assert "alone where they are placed" in accuracy_of(result)["accuracy"]
