@@ -28,7 +28,7 @@ COUNTS = "what the machine counts as free is what nobody holds"
 SIZES = "a job of no nodes, or of more than there are, is refused with an AllocationError"
 LARGER = "monotone_in_size: where n nodes find no place, n + 1 find none"
 FREED = "monotone_in_free: what finds a place finds one when others have left"
-COUNTED = "fits_by_count: a job waits only where fewer nodes are free than it wants"
+COUNTED = "fits_by_count: a job waits only for want of nodes, and holds no more than it wants"
 EMPTY = "an empty machine takes every size, each on different nodes"
 ISOLATES = "isolating: two jobs never share a link between switches"
 RULES = (
@@ -110,6 +110,8 @@ class Churn:
             self._expect(COUNTED, not enough, f"{n_nodes} nodes wait, {before.n_free} are free")
             return
         self._expect(OWN, found.job is wanted, "the placement is of another job")
+        idle = found.idle if fits_by_count(self.allocator) else 0
+        self._expect(COUNTED, not idle, f"{n_nodes} nodes are wanted, {idle} more are held")
         if self.allocator.monotone_in_free:
             self._still_fits_when_others_leave(wanted)
         wrong = self.owner.place(found)

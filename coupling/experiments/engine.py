@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass, replace
 from math import inf
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from coupling.experiments.assembly import Parts, assemble
@@ -31,7 +32,7 @@ from coupling.results.from_schedule import (
     wait_table,
 )
 from coupling.results.result import Result
-from coupling.results.summary import summarize
+from coupling.results.summary import summarize, times_of_queue
 from coupling.results.waiting import waiting_by_reason
 from coupling.stopping import demand_told
 from netsim.accuracy import setting_of
@@ -40,8 +41,10 @@ from netsim.topology.spread import evened
 from scheduler.allocators.base import Allocator, Bounded
 from scheduler.cluster import Cluster
 from scheduler.job import Job
+from scheduler.machine import Machine
 from scheduler.mix import mix_of
 from scheduler.observer import Observer
+from scheduler.queues.counted import Times, counted_times
 from scheduler.rates import AlonePace
 from scheduler.simulator import Schedule, simulate
 
@@ -49,7 +52,7 @@ Progress = Callable[[str, int, int], None]
 """Called with what is running, jobs ended and jobs in all."""
 
 _REFERENCE = "reference run times"
-_OF_THE_INFINITE = ("utilization_steady", "makespan_s", "mean_wait_s", "mean_turnaround_s")
+_WORTH_COMPILING = 5_000  # jobs: for fewer the event loop is soon through
 
 
 def run(experiment: Experiment, progress: Progress | None = None) -> Result:
@@ -256,14 +259,35 @@ def schedule_alone(experiment: Experiment, parts: Parts) -> Schedule:
 
 def _uncoupled(setup: Setup, progress: Progress | None) -> _Uncoupled:
     """Simulate the same jobs on an infinite network."""
-    played = Cluster(setup.parts.topology), setup.allocator(), Pacing(AlonePace())
-    watchers = _tellers(setup, phases(setup.experiment)[1], progress)
     begin_s = time.process_time()
-    schedule = _simulate(setup, played, watchers)
-    cpu_s = time.process_time() - begin_s
     parts = setup.parts
-    free = summarize(job_table(schedule, parts.workload), parts.n_nodes)
-    return _Uncoupled({key: free[key] for key in free if key in _OF_THE_INFINITE}, cpu_s)
+    times = _times_alone(setup, progress)
+    cpu_s = time.process_time() - begin_s
+    if not parts.workload.jobs:
+        return _Uncoupled({}, cpu_s)
+    size = np.array([job.n_nodes for job in parts.workload.jobs])
+    submit_s = np.array([job.submit_s for job in parts.workload.jobs])
+    waits, turnarounds = times.start_s - submit_s, times.end_s - submit_s
+    return _Uncoupled(times_of_queue(times, size, waits, turnarounds, parts.n_nodes), cpu_s)
+
+
+def _times_alone(setup: Setup, progress: Progress | None) -> Times:
+    """Return when jobs start and end at full pace; nodes are counted where that is enough."""
+    jobs, name = setup.parts.workload.jobs, phases(setup.experiment)[1]
+    played = Cluster(setup.parts.topology), setup.allocator(), Pacing(AlonePace())
+    if len(jobs) >= _WORTH_COMPILING:
+        estimate_s = _requested_s if setup.parts.estimates == "requested" else _runtime_s
+        machine = Machine(*played[:2], estimate_s)
+        kill = setup.experiment.kill_at_limit
+        times = counted_times(jobs, machine, setup.policy(), kill_at_limit=kill)
+        if times is not None:
+            if progress is not None:
+                progress(name, len(jobs), len(jobs))
+            return times
+    done = _simulate(setup, played, _tellers(setup, name, progress))
+    by_id = {record.job.id: record for record in done.records}
+    start_s = np.array([by_id[job.id].start_s for job in jobs], dtype=np.float64)
+    return Times(start_s, np.array([by_id[job.id].end_s for job in jobs], dtype=np.float64))
 
 
 def _simulate(
@@ -291,6 +315,11 @@ def _simulate(
 def _requested_s(job: Job) -> float:
     """Let the scheduler know what the user asked for."""
     return job.requested_s
+
+
+def _runtime_s(job: Job) -> float:
+    """Let the scheduler know the run time."""
+    return job.runtime_s
 
 
 def _remarks(setup: Setup, network: NetworkPace | None, allocator: Allocator) -> dict[str, Any]:

@@ -8,6 +8,7 @@ import pandas as pd
 from coupling.errors import ResultError
 from coupling.results.over_time import lost_capacity
 from fabricsim.checking import whole, wrong
+from netsim.arrays import Floats, Ints
 
 BOUNDED_SLOWDOWN_TAU_S = 10.0  # Feitelson & Rudolph 1998: jobs shorter than this count as so long
 _NEEDED = {"id", "dropped", "start_s", "end_s", "n_nodes", "pattern"}  # columns of a speed-up
@@ -50,21 +51,21 @@ def summarize(jobs: pd.DataFrame, n_nodes: int) -> dict[str, float | int | None]
         return counts
     start, end, size = (done[name].to_numpy() for name in ("start_s", "end_s", "n_nodes"))
     run = end - start
-    last_start, makespan = float(start.max()), float(end.max())
-    steady = float(np.sum(size * np.clip(np.minimum(end, last_start) - start, 0.0, None)))
     turnaround = done["turnaround_s"].to_numpy()
+    times = times_of_queue((start, end), size, done["wait_s"].to_numpy(), turnaround, n_nodes)
+    makespan = float(end.max())
     bounded = np.maximum(1.0, turnaround / np.maximum(run, BOUNDED_SLOWDOWN_TAU_S))
     interference, slowdown = done["interference"].to_numpy(), done["slowdown"].to_numpy()
     return counts | {
-        "utilization_steady": steady / (n_nodes * last_start) if last_start > 0 else None,
+        "utilization_steady": times["utilization_steady"],
         "utilization_makespan": float(np.sum(size * run)) / (n_nodes * makespan),
-        "makespan_s": makespan,
+        "makespan_s": times["makespan_s"],
         "throughput_jobs_per_hour": len(done) / makespan * 3600.0,
         "node_hours": float(np.sum(size * run)) / 3600.0,
         **lost_capacity(jobs, n_nodes),
-        "mean_wait_s": float(done["wait_s"].mean()),
+        "mean_wait_s": times["mean_wait_s"],
         "median_wait_s": float(done["wait_s"].median()),
-        "mean_turnaround_s": float(turnaround.mean()),
+        "mean_turnaround_s": times["mean_turnaround_s"],
         "mean_bounded_slowdown": float(bounded.mean()),
         "mean_interference": float(interference.mean()),
         "max_interference": float(interference.max()),
@@ -80,6 +81,25 @@ def summarize(jobs: pd.DataFrame, n_nodes: int) -> dict[str, float | int | None]
         "mean_communication_cost": _mean(
             done["communication_cost"][done["communication_cost"] > 0]
         ),
+    }
+
+
+def times_of_queue(
+    spans: tuple[Floats, Floats], size: Ints, wait: Floats, turnaround: Floats, n_nodes: int
+) -> dict[str, float | None]:
+    """
+    Return what a schedule without the network is known by, in the words of `summarize`.
+
+    `spans`: start and end of each job, at least one; further arrays likewise.
+    """
+    start, end = spans
+    last_start = float(start.max())
+    steady = float(np.sum(size * np.clip(np.minimum(end, last_start) - start, 0.0, None)))
+    return {
+        "utilization_steady": steady / (n_nodes * last_start) if last_start > 0 else None,
+        "makespan_s": float(end.max()),
+        "mean_wait_s": float(wait.mean()),
+        "mean_turnaround_s": float(turnaround.mean()),
     }
 
 

@@ -26,9 +26,10 @@ class Allocator(Protocol):
         Freeing nodes or links never turns a placement into a refusal. Queue policies remember
         refusals by it.
     fits_by_count : bool
-        It refuses a job only where fewer nodes are free than the job wants: queue policies
-        count then instead of asking, unless parts of the machine are not joined. May be left out
-        where it does not hold, and has to be said again by a class with an `allocate` of its own.
+        It refuses a job only where fewer nodes are free than the job wants, and holds no more than
+        it wants: nodes are counted then instead of asking, unless parts of the machine are not
+        joined. May be left out where it does not hold, and has to be said again by a class with an
+        `allocate` of its own.
     """
 
     name: ClassVar[str]

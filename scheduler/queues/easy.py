@@ -48,7 +48,8 @@ class Easy:
     name: ClassVar[str] = "easy"
 
     def __init__(self, window: int = 50, reservation: str = "R2") -> None:
-        self._line: Line = WaitingLine(reach_of(window))
+        self.reach = reach_of(window)
+        self._line: Line = WaitingLine(self.reach)
         self._rule = choice("reservation", reservation, (*RULES, NODE_COUNT), error=PolicyError)
         self._kept: tuple[int, int, Reservation] | None = None  # head id, disturbances
         self._watch: tuple[Reservation, Guard] | None = None
@@ -60,6 +61,11 @@ class Easy:
     def __len__(self) -> int:
         """Return the number of waiting jobs."""
         return len(self._line)
+
+    @property
+    def counts(self) -> bool:
+        """Whether nodes are counted, and no place asked for, where an allocator allows it."""
+        return self._rule != FIXED
 
     def submit(self, job: Job) -> None:
         """Put a job into the line."""

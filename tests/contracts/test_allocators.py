@@ -12,10 +12,11 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
-from coupling.contracts.allocators import TALK, Churn, job_of
+from coupling.contracts.allocators import COUNTED, TALK, Churn, job_of
 from coupling.contracts.fabrics import damaged_fabrics, whole_fabrics
 from scheduler.allocators import ALIASES, ALLOCATORS, make_allocator
 from scheduler.allocators.base import Allocator
+from scheduler.allocators.isolating.laas import Laas
 from scheduler.cluster import Cluster
 from scheduler.errors import AllocationError
 
@@ -148,3 +149,17 @@ def test_aliases_name_registered_allocators():
 def test_a_wrong_name_or_option_is_an_error_that_says_what_is_allowed(name, options, message):
     with pytest.raises(AllocationError, match=message):
         make_allocator(name, options, SEED)
+
+
+class Generous(Laas):
+    """LaaS, which holds whole leaves, and yet says that nodes may be counted."""
+
+    fits_by_count = True
+
+
+def test_who_holds_more_nodes_than_wanted_must_not_let_them_be_counted():
+    churn = Churn(Generous, WHOLE["radix-6"], whole=True)
+
+    churn.submit(10, None)  # a pod has 9
+
+    assert [rule for rule, _ in churn.broken] == [COUNTED]
