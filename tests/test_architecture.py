@@ -27,7 +27,7 @@ FLOORS = {
     ],
     "netsim": [
         ["errors", "arrays", "tabled", "wholefile"],
-        ["kernelcache", "uncounted_kernels", "units", "hostlist", "splitmix", "routes"],
+        ["kernelcache", "uncounted_kernels", "longest", "units", "hostlist", "splitmix", "routes"],
         ["topology"],
         ["partition", "distance", "flows"],
         ["routing", "contention"],

@@ -8,7 +8,7 @@ from coupling.errors import ExperimentError
 from coupling.experiments.assembly import Parts
 from coupling.experiments.experiment import Experiment
 from coupling.pace.base import RunRates, Scene
-from coupling.pace.rate_models import rate_model
+from coupling.pace.rate_models import Simulated, rate_model
 from coupling.reading.error_place import placed
 from coupling.reading.fabric import build_routing, usual_routing
 from netsim.routing.base import Routing
@@ -88,6 +88,9 @@ def check_parts(experiment: Experiment, parts: Parts) -> None:
         _policy(experiment)
         _check_sizes(_allocator(experiment), parts)
     setup = Setup.of(experiment, parts)
+    if isinstance(setup.rates, Simulated):
+        with placed(f"{experiment.source}: [network]"):
+            setup.rates.demand_affordable(setup.allocator())
     if experiment.links_timeline and not setup.rates.emergent:
         raise ExperimentError(
             f"{experiment.source}: [run] links_timeline: expected a model that simulates a "

@@ -8,6 +8,7 @@ from coupling.pace.assumed import AssumedPace, assumed_interference, assumption_
 from coupling.pace.base import Pacing, RunRates, Scene
 from coupling.pace.cost_ratio import NAME as COST_RATIO
 from coupling.pace.cost_ratio import REFERENCE, CostPace, cost_ratio_of, fat_tree_of
+from coupling.pace.forecast import announce, demand_affordable, forecast_of
 from coupling.pace.network import NetworkPace
 from coupling.pace.simulated import SimulatedPace
 from fabricsim.checking import build, look_up, whole
@@ -134,6 +135,16 @@ class Simulated(Emergent):
         del allocator
         network = self._network()
         return Pacing(network, network=network)
+
+    def demand_affordable(self, allocator: Allocator) -> None:
+        """
+        Refuse a run that would take more than a day, and announce one that takes long.
+
+        `allocator`: one of its own, which is asked for places.
+        """
+        forecast = forecast_of(self._scene, allocator, self._iterations)
+        demand_affordable(forecast)
+        announce(forecast)
 
     def _network(self) -> SimulatedPace:
         """Make the network."""

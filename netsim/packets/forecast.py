@@ -11,12 +11,12 @@ import numpy as np
 from netsim.arrays import Floats
 from netsim.contention.base import Traffic
 from netsim.errors import ContentionError
+from netsim.longest import demand_a_day, spoken
 from netsim.packets.columns import ENTRY, FLOW, PACKET
 from netsim.packets.switch import Switch
 from netsim.packets.world import packets_of
 
 HOPS_PER_S = 4e6  # packets moved over a link in a second of CPU time; 1024 nodes, 2024
-_LONGEST_S = 86400.0
 _PER_PLACE = ENTRY.itemsize + 12 * 8  # of a path, with what building the tables takes
 _PER_FLOW = FLOW.itemsize + 12 * 8
 _MOST_PACKETS = 2**31 - 1  # of a message
@@ -46,18 +46,18 @@ class Forecast:
     def __str__(self) -> str:
         """Return one line."""
         return (
-            f"{self.hops:.1e} packets over links, about {_spoken(self.cpu_s)} of CPU time and "
+            f"{self.hops:.1e} packets over links, about {spoken(self.cpu_s)} of CPU time and "
             f"{self.memory_bytes / 1e6:,.0f} MB"
         )
 
 
 def demand_affordable(forecast: Forecast) -> None:
     """Refuse a simulation that would take more than a day, or more memory than there is."""
-    if forecast.cpu_s > _LONGEST_S:
-        raise ContentionError(
-            f"the packet simulation would move {forecast}; at most a day is allowed: ask for fewer "
-            "iterations, larger packets, fewer jobs or another model."
-        )
+    demand_a_day(
+        f"the packet simulation would move {forecast}",
+        forecast.cpu_s,
+        "ask for fewer iterations, larger packets, fewer jobs or another model",
+    )
     free = free_memory_bytes()
     if forecast.memory_bytes > free:
         raise ContentionError(
@@ -127,11 +127,3 @@ def free_memory_bytes() -> float:
     except (OSError, ValueError):
         pass
     return min(most, float(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")))
-
-
-def _spoken(seconds: float) -> str:
-    """Write a duration."""
-    for unit, size in (("days", 86400.0), ("hours", 3600.0), ("minutes", 60.0)):
-        if seconds >= 2.0 * size:
-            return f"{seconds / size:.0f} {unit}"
-    return f"{seconds:.0f} s"
