@@ -3,12 +3,12 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
 from netsim.arrays import Floats, Ints
 from netsim.contention.blame import Culprits, no_culprits
+from netsim.contention.cold.columns import Crowd
 from netsim.contention.cold.layout import Layout
 from netsim.kernelcache import load_kernels
 
@@ -50,24 +50,43 @@ class ColdState:
         return np.zeros_like(self.laid.link)
 
     @cached_property
-    def _solved(self) -> tuple[Any, ...]:
-        """What the kernel reads, the same for all victims."""
-        kernel = load_kernels(*_KERNELS)
-        laid = self.laid
-        found = (self.slow, self.duration_s, self.late_s)
-        entries, _, _, _, steps, first_step, _ = laid.tables
-        meetings = kernel.who_meets(*laid.tables, self.cells, *found)
-        return entries, steps, first_step, self.duration_s, *meetings
+    def _crowd(self) -> Crowd:
+        """What is on channels."""
+        laid, crowd = self.laid, self.laid.crowd(self.cells)
+        times = laid.state()._replace(
+            slow=self.slow, duration_s=self.duration_s, late_s=self.late_s
+        )
+        load_kernels(*_KERNELS).put_all_down(laid.entries, laid.period_s, laid.shared, times, crowd)
+        return crowd
 
     def culprits(self, jobs: Iterable[int], kinds: Ints | None = None) -> Culprits:
         """Return who holds jobs up, and on which class of links."""
         kernel = load_kernels(*_KERNELS)
         kind_of = self._one_kind if kinds is None else kinds[self.laid.link]
         n_kinds = 1 if kinds is None else int(kind_of.max(initial=0)) + 1
+        n_states = self.cells.shape[1]
+        longest = kernel.Longest(
+            np.empty(n_states, dtype=np.int64),
+            np.empty(n_states),
+            np.empty(n_states),
+            np.empty(kernel.STAGES, dtype=np.int64),
+            np.empty(kernel.STAGES),
+        )
+        entries, steps, _, shared = self.laid.tables
         tables = []
         for job in jobs:
             blame = np.zeros((self.jobs.size, n_kinds))
-            kernel.blame_one(self._place[job], *self._solved, kind_of, blame)
+            kernel.blame_one(
+                self._place[job],
+                entries,
+                steps,
+                self.duration_s,
+                shared,
+                self._crowd,
+                kind_of,
+                longest,
+                blame,
+            )
             culprit, kind = np.nonzero(blame)
             share = blame[culprit, kind] / blame.sum()
             tables.append((np.full(culprit.size, job), self.jobs[culprit], kind, share))

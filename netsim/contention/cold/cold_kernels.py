@@ -3,16 +3,15 @@ The fixed point solved from scratch, among neighbours who are present by states,
 
 In a state each job is somewhere in one M-th of its iteration, a *cell*; which one is drawn per job.
 With a single state a neighbour is there for its share of the time. Sums per channel and state serve
-every step that uses the channel, whatever its length. Import through `netsim.kernelcache`.
+every step that uses the channel, whatever its length. Scratch comes from outside: an array made
+here takes longer to compile than a loop. Import through `netsim.kernelcache`.
 """
 
-from typing import NamedTuple
-
 import numpy as np
-from numba import boolean, float64, from_dtype, int64, njit
+from numba import boolean, float64, from_dtype, int64, njit, types, void
 
-from netsim.arrays import Floats, Ints, Table
-from netsim.contention.cold.loop_kernels import count_of, total
+from netsim.arrays import Floats, Table
+from netsim.contention.cold.columns import Crowd, Shared, State
 from netsim.contention.columns import ENTRY, STEP
 from netsim.contention.link_kernels import STAGES, link_time, queue_wait, stays_within
 from netsim.contention.window_kernels import (
@@ -24,146 +23,97 @@ from netsim.contention.window_kernels import (
     window_time,
 )
 
-OMEGA_START, OMEGA_FLOOR, OMEGA_GROWTH = 0.5, 0.1, 1.05
-# omega is halved after so many sweeps without progress: clusters of jobs can cycle
-PATIENCE, PROGRESS = 100, 0.7
-_ENTRIES, _STEPS = from_dtype(ENTRY)[::1], from_dtype(STEP)[::1]
+OMEGA_FLOOR, OMEGA_GROWTH = 0.5, 1.3
+PATIENCE = 15  # sweeps after which the floor sinks, as 1 / sweeps: clusters of jobs can cycle
+STALE = 0.7  # tolerances that others may move a slowdown before its job is looked at again
+LEFT = 0.5  # the same of what its own last move left over
+OWN = 0.25  # of a move at least, as far as what a job takes depends on how long its steps are
+FAR = 0.95  # of its last residual that a residual seems to be at most
+LATE, SHARE = 2, 3  # rows of the scratch while a job is looked at
+
+ENTRIES, STEPS = from_dtype(ENTRY)[::1], from_dtype(STEP)[::1]
+SHARED = types.NamedUniTuple(int64[::1], len(Shared._fields), Shared)  # type: ignore[no-untyped-call]
+STATE = types.NamedUniTuple(float64[::1], len(State._fields), State)  # type: ignore[no-untyped-call]
+CROWD = types.NamedTuple(  # type: ignore[no-untyped-call]
+    (
+        *(float64[:, ::1], float64[::1], float64[::1], float64[::1]) * 2,
+        int64[:, ::1],
+        float64[:, ::1],
+        float64[:, ::1],
+    ),
+    Crowd,
+)
 
 
-class State(NamedTuple):
-    """Where the sweeps stand."""
-
-    slow: Floats  # slowdown of each job
-    omega: Floats  # damping of each job
-    residual: Floats  # of each job in the last sweep
-    duration_s: Floats  # D g of each step
-    fresh_s: Floats  # what it moves to
-    late_s: Floats  # y of each entry
-    fresh_late_s: Floats  # what it moves to
-    held_s: Floats  # the same with the wait for the queue
-
-
-class Shared(NamedTuple):
-    """The entries on channels of several jobs; the others change nothing."""
-
-    kept: Ints
-    first_kept: Ints  # of each step, in `kept`
-    pair: Ints  # (job, channel) of each entry
-    channel: Ints  # of each pair
-
-
-class Crowd(NamedTuple):
-    """What is on channels in each state: of each pair (job, channel), and of all jobs."""
-
-    weight: Floats  # (P, M) weight of the flows, N
-    use: Floats  # (P,) share of the capacity, R
-    lasting_s: Floats  # (P,) mean of weight x length of the step, D
-    held: Floats  # (P,) mean of what is held while it waits for other links, V
-    all_weight: Floats  # (C, M)
-    all_use: Floats  # (C,)
-    all_lasting_s: Floats  # (C,)
-    all_held: Floats  # (C,)
-
-
-@njit(cache=True)
-def shared_of(pair: Ints, channel_of: Ints, first_entry: Ints) -> Shared:
-    """Return the entries on channels of several jobs."""
-    n_jobs = np.zeros(count_of(channel_of), np.int64)
-    for p in range(channel_of.size):
-        n_jobs[channel_of[p]] += 1
-    kept = np.empty(pair.size, np.int64)
-    first_kept = np.zeros(first_entry.size, np.int64)
-    n_kept = 0
-    for a in range(first_entry.size - 1):
-        for k in range(first_entry[a], first_entry[a + 1]):
-            if n_jobs[channel_of[pair[k]]] > 1:
-                kept[n_kept] = k
-                n_kept += 1
-        first_kept[a + 1] = n_kept
-    return Shared(kept[:n_kept], first_kept, pair, channel_of)
-
-
-@njit(cache=True)
-def start_at(entries: Table, steps: Table, n_jobs: int, stretch: float) -> State:
-    """Return the state before the first sweep."""
-    duration_s = np.empty(steps.size)
-    for a in range(steps.size):
-        duration_s[a] = (steps[a].drain_s + steps[a].latency_s) * stretch
-    fresh_late_s = np.empty(entries.size)
-    for k in range(entries.size):
-        fresh_late_s[k] = entries[k].drain_s
-    return State(
-        np.ones(n_jobs),
-        np.full(n_jobs, OMEGA_START),
-        np.zeros(n_jobs),
-        duration_s,
-        np.empty(steps.size),
-        np.zeros(entries.size),
-        fresh_late_s,
-        np.zeros(entries.size),
-    )
-
-
-@njit(cache=True, error_model="numpy")
-def slow_down(state: State, steps: Table, first_step: Ints, period_s: Floats) -> None:
-    """Find the slowdowns from the times of the steps."""
-    for j in range(period_s.size):
-        excess = 0.0
-        for a in range(first_step[j], first_step[j + 1]):
-            excess += state.duration_s[a] - (steps[a].drain_s + steps[a].latency_s)
-        state.slow[j] = 1.0 + (excess / period_s[j] if excess > 0.0 else 0.0)
-
-
-@njit(cache=True, error_model="numpy")
-def gather(
-    state: State,
-    shared: Shared,
+@njit(
+    void(int64, float64, ENTRIES, float64[::1], SHARED, STATE, CROWD, boolean),
+    cache=True,
+    error_model="numpy",
+)
+def put_down(
+    j: int,
+    gain: float,
     entries: Table,
-    first_step: Ints,
     period_s: Floats,
-    cells: Ints,
+    shared: Shared,
+    state: State,
+    crowd: Crowd,
     linger: bool,
-) -> Crowd:
-    """Sum up what jobs put on channels in each state."""
-    n_pairs, n_states = shared.channel.size, cells.shape[1]
-    n_channels = count_of(shared.channel)
-    crowd = Crowd(
-        np.zeros((n_pairs, n_states)),
-        np.zeros(n_pairs),
-        np.zeros(n_pairs),
-        np.zeros(n_pairs),
-        np.zeros((n_channels, n_states)),
-        np.zeros(n_channels),
-        np.zeros(n_channels),
-        np.zeros(n_channels),
-    )
-    for j in range(period_s.size):
-        cycle_s, since_s = period_s[j] * state.slow[j], 0.0
-        for a in range(first_step[j], first_step[j + 1]):
-            length_s = state.duration_s[a]
-            for k in shared.kept[shared.first_kept[a] : shared.first_kept[a + 1]]:
-                own, pair = entries[k], shared.pair[k]
-                weight_s = own.weight * length_s
-                if linger:
-                    weight_s = own.presence_s + max(0.0, state.late_s[k] - own.end_s) * own.senders
-                for i in range(n_states):
-                    share = presence(since_s, since_s + length_s, cycle_s / n_states, cells[j, i])
-                    crowd.weight[pair, i] += share * weight_s / length_s
-                crowd.use[pair] += own.drain_s / cycle_s
-                crowd.lasting_s[pair] += weight_s * length_s / cycle_s
-                crowd.held[pair] += own.held * length_s / cycle_s
-            since_s += length_s
-    for pair in range(n_pairs):
-        c = shared.channel[pair]
-        crowd.all_use[c] += crowd.use[pair]
-        crowd.all_lasting_s[c] += crowd.lasting_s[pair]
-        crowd.all_held[c] += crowd.held[pair]
+) -> None:
+    """
+    Put what a job has on channels now in place of what it had, and count who may feel it.
+
+    `gain`: how far it seems to have to go in all, against this move.
+    """
+    fresh, n_states = crowd.scratch, crowd.cells.shape[1]
+    use, lasting, held = n_states, n_states + 1, n_states + 2
+    first = shared.first_pair[j]
+    n_pairs = shared.first_pair[j + 1] - first
+    for r in range(n_pairs):
+        for i in range(n_states + 3):
+            fresh[r, i] = 0.0
+    cycle_s, since_s = period_s[j] * state.slow[j], 0.0
+    for a in range(shared.first_step[j], shared.first_step[j + 1]):
+        length_s = state.duration_s[a]
+        for k in range(shared.first_entry[a], shared.first_entry[a + 1]):
+            own, r = entries[k], shared.pair[k] - first
+            weight_s = own.weight * length_s
+            if linger:
+                weight_s = own.presence_s + max(0.0, state.late_s[k] - own.end_s) * own.senders
+            for i in range(n_states):
+                share = presence(since_s, since_s + length_s, cycle_s / n_states, crowd.cells[j, i])
+                fresh[r, i] += share * weight_s / length_s
+            fresh[r, use] += own.drain_s / cycle_s
+            fresh[r, lasting] += weight_s * length_s / cycle_s
+            fresh[r, held] += own.held * length_s / cycle_s
+        since_s += length_s
+    for r in range(n_pairs):
+        p = first + r
+        c = shared.channel[p]
+        moved = 0.0
         for i in range(n_states):
-            crowd.all_weight[c, i] += crowd.weight[pair, i]
-    return crowd
+            by = fresh[r, i] - crowd.weight[p, i]
+            moved += abs(by) / n_states
+            crowd.all_weight[c, i] += by
+            crowd.weight[p, i] = fresh[r, i]
+        by = fresh[r, use] - crowd.use[p]
+        moved += abs(by)
+        crowd.all_use[c] += by
+        crowd.all_lasting_s[c] += fresh[r, lasting] - crowd.lasting_s[p]
+        crowd.all_held[c] += fresh[r, held] - crowd.held[p]
+        crowd.use[p], crowd.lasting_s[p] = fresh[r, use], fresh[r, lasting]
+        crowd.held[p] = fresh[r, held]
+        if moved > 0.0:
+            for other in shared.there[shared.first_there[c] : shared.first_there[c + 1]]:
+                if other != p:
+                    state.stale[other] += moved * gain * state.effect[other]
 
 
-@njit(cache=True, error_model="numpy")
+@njit(
+    boolean(int64, float64, ENTRIES, SHARED, CROWD, boolean, float64[:, ::1]),
+    cache=True,
+    error_model="numpy",
+)
 def time_link(
     k: int,
     length_s: float,
@@ -176,10 +126,10 @@ def time_link(
     """
     Find how long a link takes for a step in each state; False where it surely does not matter.
 
-    `times` (2, M), written: of the fluid, and wait of the last packet.
+    `times`, rows 0 and 1 written: of the fluid, and wait of the last packet, in each state.
     """
     own, pair = entries[k], shared.pair[k]
-    c, n_states = shared.channel[pair], times.shape[1]
+    c, n_states = shared.channel[pair], crowd.cells.shape[1]
     total, most = 0.0, 0.0
     for i in range(n_states):
         times[0, i] = n = max(0.0, crowd.all_weight[c, i] - crowd.weight[pair, i])
@@ -215,22 +165,41 @@ def time_link(
     return True
 
 
-@njit(cache=True, error_model="numpy")
+@njit(
+    float64(int64, ENTRIES, STEPS, float64[::1], SHARED, STATE, CROWD, boolean),
+    cache=True,
+    error_model="numpy",
+)
 def time_steps(
-    state: State, shared: Shared, entries: Table, steps: Table, crowd: Crowd, linger: bool
-) -> None:
-    """Find how long each step takes among what is on its channels."""
-    n_states = crowd.weight.shape[1]
-    times, late_by = np.empty((2, n_states)), np.empty(n_states)
-    waits = np.empty((1, STAGES))
-    for a in range(steps.size):
+    j: int,
+    entries: Table,
+    steps: Table,
+    period_s: Floats,
+    shared: Shared,
+    state: State,
+    crowd: Crowd,
+    linger: bool,
+) -> float:
+    """
+    Find how long each step of a job takes among what is on its channels.
+
+    Returned: by how much its slowdown is to move.
+    """
+    n_states, times, waits = crowd.cells.shape[1], crowd.scratch, crowd.waits
+    residual_s = 0.0
+    for p in range(shared.first_pair[j], shared.first_pair[j + 1]):
+        state.stale[p] = state.effect[p] = 0.0
+    for a in range(shared.first_step[j], shared.first_step[j + 1]):
         tau = steps[a].drain_s
         for i in range(n_states):
-            late_by[i] = 0.0  # against tau, so that a sum of nothings is nothing
-        waits[0, :] = 0.0
-        for k in shared.kept[shared.first_kept[a] : shared.first_kept[a + 1]]:
+            times[LATE, i] = 0.0  # against tau, so that a sum of nothings is nothing
+        for stage in range(STAGES):
+            waits[0, stage] = 0.0
+        for k in range(shared.first_entry[a], shared.first_entry[a + 1]):
             own = entries[k]
             state.fresh_late_s[k] = state.held_s[k] = own.drain_s
+            effect = max(1.0, own.senders) * own.drain_s / (own.weight * period_s[j])
+            state.effect[shared.pair[k]] += effect
             if not time_link(k, state.duration_s[a], entries, shared, crowd, linger, times):
                 continue
             late_s, wait_s, felt_s = 0.0, 0.0, 0.0
@@ -239,145 +208,148 @@ def time_steps(
                 wait_s += times[1, i]
                 by_s = times[0, i] + times[1, i] - tau
                 felt_s += min(times[1, i], max(0.0, by_s))
-                late_by[i] = max(late_by[i], by_s)
+                times[LATE, i] = max(times[LATE, i], by_s)
             waits[0, own.stage] = max(waits[0, own.stage], felt_s / n_states)
             state.fresh_late_s[k] = own.end_s + late_s / n_states
             state.held_s[k] = state.fresh_late_s[k] + wait_s / n_states
-        state.fresh_s[a] = (tau + steps[a].latency_s) + total(late_by) / n_states
+        late_s = 0.0
+        for i in range(n_states):
+            late_s += times[LATE, i]
+        state.fresh_s[a] = (tau + steps[a].latency_s) + late_s / n_states
         if n_states > 1:
-            state.fresh_s[a] += further_waits(waits, int(np.int64(0)))
+            state.fresh_s[a] += further_waits(waits, 0)
+        residual_s += state.fresh_s[a] - state.duration_s[a]
+    return residual_s / period_s[j] if period_s[j] > 0.0 else 0.0
 
 
-@njit(cache=True, error_model="numpy")
+@njit(void(int64, STEPS, float64[::1], SHARED, STATE), cache=True, error_model="numpy")
+def slow_down(j: int, steps: Table, period_s: Floats, shared: Shared, state: State) -> None:
+    """Find the slowdown of a job from the times of its steps."""
+    excess = 0.0
+    for a in range(shared.first_step[j], shared.first_step[j + 1]):
+        excess += state.duration_s[a] - (steps[a].drain_s + steps[a].latency_s)
+    state.slow[j] = 1.0 + (excess / period_s[j] if excess > 0.0 else 0.0)
+
+
+@njit(boolean(int64, float64, SHARED, STATE), cache=True)
+def _is_due(j: int, tolerance: float, shared: Shared, state: State) -> bool:
+    """Return whether a job is to be looked at again: others have moved, or it has not arrived."""
+    if state.left[j] > LEFT * tolerance:
+        return True
+    for p in range(shared.first_pair[j], shared.first_pair[j + 1]):
+        if state.stale[p] > STALE * tolerance:
+            return True
+    return False
+
+
+@njit(float64(int64, float64, int64, ENTRIES, float64[::1], SHARED, STATE, boolean), cache=True)
 def _move(
-    state: State,
-    shared: Shared,
+    j: int,
+    residual: float,
+    sweeps: int,
     entries: Table,
-    first_step: Ints,
     period_s: Floats,
-    sink: float,
+    shared: Shared,
+    state: State,
+    linger: bool,
 ) -> float:
-    """Move times towards what they were found to be, damped; return the greatest change."""
-    change = 0.0
-    for j in range(period_s.size):
-        if period_s[j] <= 0.0:
-            continue
-        residual = 0.0
-        for a in range(first_step[j], first_step[j + 1]):
-            residual += state.fresh_s[a] - state.duration_s[a]
-        residual /= period_s[j]
-        last = state.residual[j]
-        if residual * last < 0.0:
-            slower = state.omega[j] / (1.0 + min(1.0, abs(residual / last)))
-            state.omega[j] = max(OMEGA_FLOOR * sink, slower)
-        else:
-            state.omega[j] = min(OMEGA_START * sink, OMEGA_GROWTH * state.omega[j])
-        state.residual[j] = residual
-        change = max(change, abs(residual))
-        omega = state.omega[j]
-        for a in range(first_step[j], first_step[j + 1]):
-            state.duration_s[a] += omega * (state.fresh_s[a] - state.duration_s[a])
-            for k in shared.kept[shared.first_kept[a] : shared.first_kept[a + 1]]:
-                old, fresh = state.late_s[k], state.fresh_late_s[k]
-                end, senders = entries[k].end_s, entries[k].senders
-                lingering = max(0.0, fresh - end) - max(0.0, old - end)
-                moved = lingering * senders / period_s[j]
-                state.late_s[k] += omega * (fresh - old)
-                change = max(change, abs(moved) / state.slow[j])
-    return change
+    """
+    Move the times of a job towards what they were found to be.
+
+    With a damping per job: on a change of sign of its residual, omega /= 1 + min(1, |new / old|),
+    with a floor; else it grows, up to 1. Returned: how far the job seems to have to go in all,
+    against this move: 1 / (1 - ratio) where residuals shrink by that ratio.
+    """
+    last, omega = state.residual[j], state.omega[j]
+    if residual * last < 0.0:
+        floor = OMEGA_FLOOR * min(1.0, PATIENCE / sweeps)
+        omega = max(floor, omega / (1.0 + min(1.0, abs(residual / last))))
+    else:
+        omega = min(1.0, OMEGA_GROWTH * omega)
+    state.omega[j], state.residual[j] = omega, residual
+    ratio = min(FAR, residual / last) if residual * last > 0.0 else 0.0
+    gain = 1.0 / (1.0 - ratio)
+    left = max(OWN, 1.0 - omega) * gain * abs(residual)
+    for a in range(shared.first_step[j], shared.first_step[j + 1]):
+        state.duration_s[a] += omega * (state.fresh_s[a] - state.duration_s[a])
+        for k in range(shared.first_entry[a], shared.first_entry[a + 1]):
+            fresh_s, end_s = state.fresh_late_s[k], entries[k].end_s
+            state.late_s[k] += omega * (fresh_s - state.late_s[k])
+            if linger:
+                moving_s = max(0.0, fresh_s - end_s) - max(0.0, state.late_s[k] - end_s)
+                weight = abs(moving_s) * entries[k].senders / (period_s[j] * state.slow[j])
+                left = max(left, weight)
+    state.left[j] = left
+    return gain
 
 
 @njit(
-    (
-        _ENTRIES,
-        int64[::1],
-        int64[::1],
-        int64[::1],
-        _STEPS,
-        int64[::1],
-        float64[::1],
-        int64[:, ::1],
-        boolean,
-        float64,
-        float64,
-        int64,
-    ),
+    (ENTRIES, STEPS, float64[::1], SHARED, STATE, CROWD, boolean, float64, int64),
     cache=True,
     error_model="numpy",
 )
 def solve_cold(
     entries: Table,
-    pair: Ints,
-    channel_of: Ints,
-    first_entry: Ints,
     steps: Table,
-    first_step: Ints,
     period_s: Floats,
-    cells: Ints,
+    shared: Shared,
+    state: State,
+    crowd: Crowd,
     linger: bool,
-    start: float,
     tolerance: float,
     cap: int,
-) -> tuple[Floats, Floats, Floats, Floats, int, float]:
+) -> tuple[int, bool]:
     """
-    Return the slowdowns of jobs that run together, by damped sweeps over all of them.
+    Find the times of jobs that run together, in sweeps over those that are not settled yet.
 
     Parameters
     ----------
     entries : (K,) table
         Entries (job, step, channel) of all jobs, sorted by step.
-    pair : (K,) int array
-        Job and channel of each entry as one number 0..P-1.
-    channel_of : (P,) int array
-        Channel of each pair, numbered 0..C-1.
-    first_entry : (S + 1,) int array
-        Entries of step a are ``first_entry[a]:first_entry[a + 1]``.
     steps : (S,) table
         Steps of all jobs, sorted by job.
-    first_step : (J + 1,) int array
-        Steps of each job.
     period_s : (J,) float array
         T, time of an iteration alone.
-    cells : (J, M) int array
-        The cell in which each job is in each state; one state takes neighbours as averaged.
+    shared : Shared
+        How these belong together.
+    state : State
+        Where the sweeps begin; written: where they end.
+    crowd : Crowd
+        Channels with nobody on them; written: what is on them.
     linger : bool
         False takes a flow's weight as constant while its step runs (for comparison).
-    start : float
-        Stretch g of all steps before the first sweep.
     tolerance : float
-        Ends when no slowdown, and no weight W / (T s), moves by more in a full sweep.
+        A job is settled when neither what its last move left over of its slowdown and of its
+        weights W / (T s), nor what others have changed since, comes up to it; the constants above
+        say how much of it.
     cap : int
         Sweeps at most.
 
     Returns
     -------
-    slowdown : (J,) float array
-        Slowdown of each job.
-    held_s : (K,) float array
-        Mean time that the link takes, wait for its queue included, of each entry.
-    duration_s : (S,) float array
-        Time D g of each step.
-    late_s : (K,) float array
-        Mean time y that the link takes, of each entry.
     sweeps : int
         Sweeps done.
-    change : float
-        Largest change of the last sweep, as compared with the tolerance.
+    settled : bool
+        Whether all jobs are.
+
+    Notes
+    -----
+    Gauss-Seidel: a job meets what those before it have just put down. So the order of jobs must not
+    come from outside. Parts of a machine that share nothing do not know of each other.
     """
-    shared = shared_of(pair, channel_of, first_entry)
-    state = start_at(entries, steps, period_s.size, start)
-    sweeps, change = 0, np.inf
-    best, since, sink = np.inf, 0, 1.0
-    while sweeps < cap and change > tolerance:
+    for j in range(period_s.size):
+        slow_down(j, steps, period_s, shared, state)
+        put_down(j, 1.0, entries, period_s, shared, state, crowd, linger)
+    sweeps, busy = 0, True
+    while busy and sweeps < cap:
+        busy = False
         sweeps += 1
-        if change < PROGRESS * best:
-            best, since = change, 0
-        since += 1
-        if since > PATIENCE:
-            best, since, sink = change, 0, 0.5 * sink
-        slow_down(state, steps, first_step, period_s)
-        crowd = gather(state, shared, entries, first_step, period_s, cells, linger)
-        time_steps(state, shared, entries, steps, crowd, linger)
-        change = _move(state, shared, entries, first_step, period_s, sink)
-    slow_down(state, steps, first_step, period_s)
-    return state.slow, state.held_s, state.duration_s, state.late_s, sweeps, change
+        for j in range(period_s.size):
+            if period_s[j] <= 0.0 or not _is_due(j, tolerance, shared, state):
+                continue
+            busy = True
+            residual = time_steps(j, entries, steps, period_s, shared, state, crowd, linger)
+            gain = _move(j, residual, sweeps, entries, period_s, shared, state, linger)
+            slow_down(j, steps, period_s, shared, state)
+            put_down(j, gain, entries, period_s, shared, state, crowd, linger)
+    return sweeps, not busy

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from fabricsim.checking import number, whole
-from netsim.arrays import Ints
+from netsim.arrays import Floats, Ints
 from netsim.contention.blame import TellsCulprits
 from netsim.contention.cold.blame import ColdState
 from netsim.contention.cold.layout import lay_out
@@ -15,7 +15,7 @@ from netsim.contention.phases import shuffled
 from netsim.errors import ContentionError
 from netsim.kernelcache import load_kernels
 
-_MAX_SWEEPS = 20_000
+_MAX_SWEEPS = 2_000
 _LEAST_SAMPLES, _MOST_SAMPLES = 2, 1024
 SAMPLES = 8
 
@@ -32,9 +32,9 @@ class ColdSolution:
     worst_link : dict of int to int
         Directed link that decides the step of the job with the largest excess; -1 for none.
     sweeps : int
-        Sweeps over all jobs; 0 where the model needs none.
+        Sweeps over the jobs that had not settled yet; 0 where the model needs none.
     converged : bool
-        Whether the last sweep changed no value by more than the tolerance.
+        Whether all jobs settled, within about the tolerance of where they would end.
     state : object with the method `culprits`, or None
         From which blame is computed; None where the model does not tell.
     """
@@ -74,16 +74,13 @@ def cold_phased(
     if not isinstance(averaged.state, ColdState):
         return averaged
     kernels = load_kernels("netsim.contention.cold.read_kernels", "contention kernels", 1)
-    state = replace(averaged.state, cells=_cells(jobs, SAMPLES, seed))
-    slow, held_s = kernels.read_states(
-        *state.laid.tables, state.cells, state.duration_s, state.late_s
-    )
-    return replace(
-        averaged,
-        interference=dict(zip(jobs, slow.tolist(), strict=True)),
-        worst_link=dict(zip(jobs, state.laid.worst_links(held_s), strict=True)),
-        state=state,
-    )
+    solved = averaged.state
+    laid, cells = solved.laid, _cells(solved.jobs.tolist(), SAMPLES, seed)
+    times = laid.state()._replace(duration_s=solved.duration_s.copy(), late_s=solved.late_s.copy())
+    kernels.read_states(*laid.tables, times, laid.crowd(cells))
+    read = replace(solved, cells=cells, slow=times.slow)
+    interference, worst_link = _told(jobs, read, times.held_s)
+    return replace(averaged, interference=interference, worst_link=worst_link, state=read)
 
 
 def accurate(
@@ -105,7 +102,7 @@ def accurate(
     whole("seed", seed, 0, error=ContentionError)
     if not 0.0 < number("tolerance", tolerance, error=ContentionError) < 1.0:
         raise ContentionError(f"tolerance must lie between 0 and 1, got {tolerance}.")
-    cells = _cells(jobs, samples, seed)
+    cells = _cells(sorted(jobs), samples, seed)
     return _solve(jobs, cells, tolerance=tolerance, lingering=lingering, start=start)
 
 
@@ -123,18 +120,24 @@ def _solve(
     lingering: bool,
     start: float,
 ) -> ColdSolution:
-    """Lay the jobs one after the other and sweep over them."""
+    """Lay the jobs in the order of their identities, in which `cells` are, and sweep over them."""
     if not jobs:
         return ColdSolution({}, {})
     kernels = load_kernels("netsim.contention.cold.cold_kernels", "contention kernels", 4)
-    laid = lay_out(jobs)
-    slow, held_s, duration_s, late_s, sweeps, change = kernels.solve_cold(
-        *laid.tables, cells, lingering, start, tolerance, _MAX_SWEEPS
+    order = sorted(jobs)
+    laid = lay_out([jobs[job] for job in order])
+    state = laid.state(start)
+    sweeps, converged = kernels.solve_cold(
+        *laid.tables, state, laid.crowd(cells), lingering, tolerance, _MAX_SWEEPS
     )
-    return ColdSolution(
-        dict(zip(jobs, slow.tolist(), strict=True)),
-        dict(zip(jobs, laid.worst_links(held_s), strict=True)),
-        sweeps,
-        converged=bool(change <= tolerance),
-        state=ColdState(np.array(list(jobs)), laid, cells, slow, duration_s, late_s),
-    )
+    solved = ColdState(np.array(order), laid, cells, state.slow, state.duration_s, state.late_s)
+    return ColdSolution(*_told(jobs, solved, state.held_s), sweeps, converged, solved)
+
+
+def _told(
+    jobs: Iterable[int], solved: ColdState, held_s: Floats
+) -> tuple[dict[int, float], dict[int, int]]:
+    """Return slowdowns and worst links, jobs in the order in which they came."""
+    slow = dict(zip(solved.jobs.tolist(), solved.slow.tolist(), strict=True))
+    worst = dict(zip(solved.jobs.tolist(), solved.laid.worst_links(held_s), strict=True))
+    return {job: slow[job] for job in jobs}, {job: worst[job] for job in jobs}

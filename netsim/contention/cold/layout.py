@@ -1,50 +1,80 @@
 """Jobs that run together, laid one after the other for the sweeps of a fixed point from scratch."""
 
-from collections.abc import Mapping
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
 
 from netsim.arrays import Floats, Ints, Table
+from netsim.contention.cold.columns import Crowd, Shared, State
 from netsim.contention.constants import JobConstants
+from netsim.kernelcache import load_kernels
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Layout:
     """
-    Entries, steps and periods of J jobs.
+    Entries, steps and periods of J jobs, as far as they meet others.
 
     Parameters
     ----------
     entries, link : arrays
-        Constants and link of each entry (job, step, channel), sorted by step.
-    pair, channel_of : arrays
-        Job and channel of each entry as one number; the channel of each such pair.
-    first_entry, steps, first_step, period_s : arrays
-        Entries of each step; the steps, sorted by job; the first of each job; time of an iteration.
+        Constants and link of each entry (job, step, channel) on channels of several jobs, sorted
+        by step.
+    steps, period_s : arrays
+        The steps, sorted by job; time of an iteration.
+    shared : Shared
+        How they belong together.
     """
 
     entries: Table
     link: Ints
-    pair: Ints
-    channel_of: Ints
-    first_entry: Ints
     steps: Table
-    first_step: Ints
     period_s: Floats
+    shared: Shared
+
+    def state(self, stretch: float = 1.0) -> State:
+        """Return the state before the first sweep, all steps longer by a factor."""
+        n_jobs, n_pairs = self.period_s.size, self.shared.channel.size
+        alone_s = self.steps["drain_s"] + self.steps["latency_s"]
+        return State(
+            np.ones(n_jobs),
+            np.ones(n_jobs),
+            np.zeros(n_jobs),
+            np.full(n_jobs, np.inf),
+            alone_s * stretch,
+            alone_s.copy(),
+            self.entries["drain_s"].copy(),
+            self.entries["drain_s"].copy(),
+            np.zeros(self.entries.size),
+            np.zeros(n_pairs),
+            np.zeros(n_pairs),
+        )
 
     @property
-    def tables(self) -> tuple[Table, Ints, Ints, Ints, Table, Ints, Floats]:
-        """Return the arrays as the kernels take them."""
-        return (
-            self.entries,
-            self.pair,
-            self.channel_of,
-            self.first_entry,
-            self.steps,
-            self.first_step,
-            self.period_s,
+    def tables(self) -> tuple[Table, Table, Floats, Shared]:
+        """Return what all kernels take first."""
+        return self.entries, self.steps, self.period_s, self.shared
+
+    def crowd(self, cells: Ints) -> Crowd:
+        """Return channels with nobody on them; `cells` (J, M) of each job in each state."""
+        shared, n_states = self.shared, cells.shape[1]
+        n_pairs, n_channels = shared.channel.size, shared.first_there.size - 1
+        n_stages = load_kernels("netsim.contention.link_kernels", "contention kernels", 1).STAGES
+        most = int(np.diff(shared.first_pair).max(initial=0))
+        return Crowd(
+            np.zeros((n_pairs, n_states)),
+            np.zeros(n_pairs),
+            np.zeros(n_pairs),
+            np.zeros(n_pairs),
+            np.zeros((n_channels, n_states)),
+            np.zeros(n_channels),
+            np.zeros(n_channels),
+            np.zeros(n_channels),
+            cells,
+            np.empty((max(4, most), n_states + 3)),
+            np.empty((1, n_stages)),
         )
 
     def worst_links(self, held_s: Floats) -> list[int]:
@@ -55,7 +85,7 @@ class Layout:
         """
         step = self.entries["step"]
         excess = held_s - self.steps["drain_s"][step]
-        bounds = np.searchsorted(step, self.first_step).tolist()
+        bounds = np.searchsorted(step, self.shared.first_step).tolist()
         worst = []
         for begin, end in pairwise(bounds):
             k = begin + int(excess[begin:end].argmax()) if end > begin else -1
@@ -63,25 +93,42 @@ class Layout:
         return worst
 
 
-def lay_out(jobs: Mapping[int, JobConstants]) -> Layout:
+def lay_out(parts: Sequence[JobConstants]) -> Layout:
     """Lay jobs one after the other; there is at least one."""
-    parts = list(jobs.values())
-    first_step = np.zeros(len(parts) + 1, dtype=np.int64)
-    np.cumsum([part.steps.size for part in parts], out=first_step[1:])
+    first_step = _ends([part.steps.size for part in parts])
     entries = np.concatenate([part.entries for part in parts])
     entries["step"] += np.repeat(first_step[:-1], [part.entries.size for part in parts])
     records = np.concatenate([part.records for part in parts])
-    _, channel_of = np.unique(records["channel"], return_inverse=True)
+    job = np.repeat(np.arange(len(parts)), [part.records.size for part in parts])
+    _, channel, n_jobs = np.unique(records["channel"], return_inverse=True, return_counts=True)
+    is_shared = n_jobs[channel] > 1
+    entries = entries[np.repeat(is_shared, records["n_entries"])]
+    records, job = records[is_shared], job[is_shared]
+    channel = (np.cumsum(n_jobs > 1) - 1)[channel[is_shared]]
     pair = np.repeat(np.arange(records.size), records["n_entries"])
     order = np.argsort(entries["step"], kind="stable")
     entries, pair = entries[order], pair[order]
+    shared = Shared(
+        pair,
+        channel,
+        job,
+        first_step,
+        np.searchsorted(entries["step"], np.arange(first_step[-1] + 1)),
+        np.searchsorted(job, np.arange(len(parts) + 1)),
+        _ends(n_jobs[n_jobs > 1]),
+        np.argsort(channel, kind="stable"),
+    )
     return Layout(
         entries,
         records["link"].astype(np.int64)[pair],
-        pair,
-        channel_of,
-        np.searchsorted(entries["step"], np.arange(first_step[-1] + 1)),
         np.concatenate([part.steps for part in parts]),
-        first_step,
         np.array([part.iteration_s for part in parts]),
+        shared,
     )
+
+
+def _ends(sizes: list[int] | Ints) -> Ints:
+    """Return where parts of these sizes begin, one after the other, and where the last ends."""
+    ends = np.zeros(len(sizes) + 1, dtype=np.int64)
+    np.cumsum(sizes, out=ends[1:])
+    return ends

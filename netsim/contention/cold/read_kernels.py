@@ -4,57 +4,43 @@ What jobs meet, state by state, at a fixed point that is given: one sweep, compi
 Apart from the fixed point itself, which most ask for alone. Import through `netsim.kernelcache`.
 """
 
-import numpy as np
-from numba import float64, from_dtype, int64, njit
+from numba import float64, njit, void
 
-from netsim.arrays import Floats, Ints, Table
-from netsim.contention.cold.cold_kernels import gather, shared_of, slow_down, start_at, time_steps
-from netsim.contention.cold.loop_kernels import put
-from netsim.contention.columns import ENTRY, STEP
-
-_ENTRIES, _STEPS = from_dtype(ENTRY)[::1], from_dtype(STEP)[::1]
+from netsim.arrays import Floats, Table
+from netsim.contention.cold.cold_kernels import (
+    CROWD,
+    ENTRIES,
+    SHARED,
+    STATE,
+    STEPS,
+    put_down,
+    slow_down,
+    time_steps,
+)
+from netsim.contention.cold.columns import Crowd, Shared, State
 
 
 @njit(
-    (
-        _ENTRIES,
-        int64[::1],
-        int64[::1],
-        int64[::1],
-        _STEPS,
-        int64[::1],
-        float64[::1],
-        int64[:, ::1],
-        float64[::1],
-        float64[::1],
-    ),
+    void(ENTRIES, STEPS, float64[::1], SHARED, STATE, CROWD),
     cache=True,
     error_model="numpy",
 )
 def read_states(
-    entries: Table,
-    pair: Ints,
-    channel_of: Ints,
-    first_entry: Ints,
-    steps: Table,
-    first_step: Ints,
-    period_s: Floats,
-    cells: Ints,
-    duration_s: Floats,
-    late_s: Floats,
-) -> tuple[Floats, Floats]:
+    entries: Table, steps: Table, period_s: Floats, shared: Shared, state: State, crowd: Crowd
+) -> None:
     """
-    Return slowdowns and `held_s` if steps and links take given times when neighbours look at them.
+    Read what jobs meet if steps and links take given times when neighbours look at them.
 
-    One sweep with other cells than those with which `solve_cold` found `duration_s` and `late_s`.
+    `state`: with the times that `solve_cold` found, of other cells than those of `crowd`; written:
+    how long steps and links take among the states.
     """
-    shared, linger = shared_of(pair, channel_of, first_entry), bool(np.bool_(True))
-    state = start_at(entries, steps, period_s.size, 1.0)
-    put(duration_s, state.duration_s)
-    put(late_s, state.late_s)
-    slow_down(state, steps, first_step, period_s)
-    crowd = gather(state, shared, entries, first_step, period_s, cells, linger)
-    time_steps(state, shared, entries, steps, crowd, linger)
-    put(state.fresh_s, state.duration_s)
-    slow_down(state, steps, first_step, period_s)
-    return state.slow, state.held_s
+    linger = True
+    for j in range(period_s.size):
+        slow_down(j, steps, period_s, shared, state)
+        put_down(j, 1.0, entries, period_s, shared, state, crowd, linger)
+    for j in range(period_s.size):
+        time_steps(j, entries, steps, period_s, shared, state, crowd, linger)
+    for j in range(period_s.size):
+        for a in range(shared.first_step[j], shared.first_step[j + 1]):
+            state.duration_s[a] = state.fresh_s[a]
+        slow_down(j, steps, period_s, shared, state)
