@@ -14,8 +14,10 @@ from pathlib import Path
 from unittest.mock import patch
 
 import typer.main
+from bokeh.document import Document
 
 import coupling.cli.do.run
+import coupling.explorer.server
 from coupling.cli.root import main
 from coupling.reading import plugins
 from fuzz.cases import Case
@@ -92,6 +94,21 @@ def _plain_report(case: Case):
         yield
 
 
+class _OnePage:
+    """Stands in for the server of the explorer: one page is opened, and that is all."""
+
+    address = "http://127.0.0.1:1/?token=x"
+
+    def __init__(self, shown, port=0):
+        del port
+        self._open = coupling.explorer.server._opener(shown)
+
+    def serve(self, told):
+        """Open a page."""
+        self._open(Document())
+        told()
+
+
 @contextmanager
 def _plugins_forgotten():
     """Take out what a case has added to the registries, and the code that it came from."""
@@ -124,6 +141,7 @@ def _call(argv: tuple[str, ...], given: bytes) -> tuple[int, bytes, str, str, st
         patch.object(sys, "stdin", stdin),
         patch.object(typer.main, "get_command", _COMMAND),
         patch.object(plugins, "entry_points", lambda: _INSTALLED),
+        patch.object(coupling.explorer.server, "Explorer", _OnePage),
         _plugins_forgotten(),
     ):
         try:

@@ -78,6 +78,9 @@ def metrics(_case: Case, document: Any, _folder: Path) -> Iterator[str]:
 
 def compare(_case: Case, document: Any, _folder: Path) -> Iterator[str]:
     """Check that the baseline is compared with itself, and that ratios are ratios."""
+    if "with" in document:
+        yield from _beside(document)
+        return
     yield from _names(document)
     for run in document["runs"]:
         low = [run[name] for name in ("mean_slowdown", "mean_interference", "max_interference")]
@@ -87,6 +90,15 @@ def compare(_case: Case, document: Any, _folder: Path) -> Iterator[str]:
         same = all(value is None or math.isclose(value, 1.0) for value in own)
         if run["name"] == document["baseline"] and not same:
             yield "a baseline that differs from itself"
+
+
+def _beside(document: Mapping[str, Any]) -> Iterator[str]:
+    """Check a run beside another simulator: jobs in both, no mean difference above the largest."""
+    for run in document["runs"]:
+        if run["jobs"] < 1 or min(run["only_here"], run["only_there"]) < 0:
+            yield "no jobs beside each other"
+        if any(not 0 <= one["mean"] <= one["most"] + _SLACK for one in run["differences"].values()):
+            yield "a mean difference above the largest"
 
 
 def _names(document: Mapping[str, Any]) -> Iterator[str]:

@@ -21,7 +21,7 @@ from fuzz.documents_seeds import (
 )
 from fuzz.execute import STDIN
 from fuzz.file_seeds import FORM_OF_LOG, LOGS, WIRING, fabric, log, matrices, wiring
-from fuzz.result_seeds import half_done
+from fuzz.result_seeds import result_seeds
 from fuzz.site_seeds import site_seeds
 
 PLUGIN = b"""
@@ -63,7 +63,7 @@ def all_seeds(results: Path) -> tuple[Seed, ...]:
         *_plugins(pools["experiment"]),
         *_logs(),
         *site_seeds(),
-        *_results(results),
+        *result_seeds(results),
         *_papers(),
         *_from_stdin(pools),
     )
@@ -154,6 +154,9 @@ def _snapshots(pool: tuple[Any, ...]) -> Iterator[Seed]:
         argv = ("verify", "s.json", "--json", "--random", "9", "--allow-unknown")
         options = ("--random", "--any-routing", "--exhaustive", "--allow-unknown")
         yield _document_seed(f"verify {name}", argv, "s.json", document, pool=pool, options=options)
+    argv = ("view", "s.json", "--no-browser", "--json")
+    files, forms = {"s.json": _json(SNAPSHOTS["fast"])}, {"s.json": "json"}
+    yield Seed("view a snapshot", argv, files, forms, 0.6, ("--port",))
     yield from _permutations(pool)
     yield from _routing_tables(pool)
 
@@ -343,44 +346,6 @@ def _logs() -> Iterator[Seed]:
         yield Seed(f"trace generate {generator}", argv, {}, {}, 0.5, options)
 
 
-def _results(folder: Path) -> Iterator[Seed]:
-    """Yield result directories."""
-    files = {
-        f"{name}/{path.relative_to(folder / name)}": path.read_bytes()
-        for name in ("one", "two")
-        for path in sorted((folder / name).rglob("*"))
-        if path.is_file()
-    }
-    one = {name: data for name, data in files.items() if name.startswith("one/")}
-    forms = {name: _form_of_result(name) for name in files}
-    mine = {name: forms[name] for name in one}
-    yield Seed(
-        "result compare", ("compare", "one", "two", "--json"), files, forms, 1.5, ("--baseline",)
-    )
-    yield Seed("result compare for people", ("compare", "one"), one, mine, 0.5, ("--baseline",))
-    argv = ("metrics", "one", "--json", "--per-minute", "minutes.csv")
-    yield Seed("result metrics", argv, one, mine, 1.0, ("--baseline", "--per-minute"))
-    argv = ("snapshot", "one", "--at", "100", "--run", "random", "--out", "s.json")
-    yield Seed("result snapshot", argv, one, mine, 0.7, ("--at", "--run", "--out"))
-    half = half_done(folder) if one else {}
-    argv = ("run", "e.toml", "--out", "out", "--resume", "--json")
-    yield Seed("result resume", argv, half, {name: _form_of_result(name) for name in half}, 0.7)
-    yield Seed("result rerun", ("rerun", "one", "--json"), one, mine, 0.5)
-    argv = ("export", "one", "--to", "perfetto", "--out", "o.json", "--run", "random", "--json")
-    yield Seed("result export", argv, one, mine, 0.7, ("--to", "--run", "--out"))
-    for viewer in ("evalys", "batsim"):
-        argv = ("export", "one", "--to", viewer, "--out", "o.x", "--run", "random", "--json")
-        yield Seed(f"result export to {viewer}", argv, one, mine, 0.4, ("--to", "--run"))
-    argv = ("explain", "one", "--json")
-    yield Seed("result explain", argv, one, mine, 0.5, ("--job", "--run"))
-    argv = ("explain", "one", "--job", "3", "--run", "random", "--json")
-    yield Seed("result explain a job", argv, one, mine, 0.5, ("--job", "--run"))
-    argv = ("report", "one", "--out", "page.html", "--figures", "drawn", "--json")
-    yield Seed("result figures", argv, one, mine, 0.02, ("--baseline",), pictures=True)
-    argv = ("report", "one", "--out", "page.html", "--json")
-    yield Seed("result report", argv, one, mine, 0.04, ("--baseline",), pictures=True)
-
-
 def _papers() -> Iterator[Seed]:
     """Yield the record of a paper, of which a page is made again."""
     record = (Path(__file__).parents[2] / "docs" / "papers" / "yang.json").read_bytes()
@@ -405,11 +370,3 @@ def _from_stdin(pools: Mapping[str, tuple[Any, ...]]) -> Iterator[Seed]:
     argv = ("lft", "load", "-", "--fabric", "fabric.txt", "--json")
     files = {"fabric.txt": fabric()["fabric.txt"], STDIN: fabric()["tables.lft"]}
     yield Seed("lft standard input", argv, files, {STDIN: "text"}, 0.3)
-
-
-def _form_of_result(name: str) -> str:
-    """Say what a file of a result is; only the experiment knows all its fields."""
-    end = Path(name).suffix
-    if name.endswith("experiment.resolved.toml"):
-        return "toml"
-    return {".json": "foreign-json", ".parquet": "parquet", ".toml": "toml"}.get(end, "text")
