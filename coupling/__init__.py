@@ -18,10 +18,10 @@ Names are loaded on first use, so that the command answers ``--help`` at once.
 * `CouplingError`, `ExperimentError`, `ResultError`, `SnapshotError` -- what goes wrong
 """
 
-from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from coupling.siblings import check_siblings
+from fabricsim.checking.onuse import on_use
 
 if TYPE_CHECKING:
     from coupling.errors import CouplingError, ExperimentError, ResultError, SnapshotError
@@ -68,43 +68,11 @@ __all__ = [
     "write_report",
 ]
 
-_HOME = {
-    "Campaign": "coupling.experiments.campaign",
-    "CouplingError": "coupling.errors",
-    "Estimate": "coupling.snapshots.estimate",
-    "Experiment": "coupling.experiments.experiment",
-    "ExperimentError": "coupling.errors",
-    "NetworkLedger": "coupling.pace.ledgers",
-    "NetworkPace": "coupling.pace.network",
-    "Result": "coupling.results.result",
-    "ResultError": "coupling.errors",
-    "Snapshot": "coupling.snapshots.snapshot",
-    "SnapshotError": "coupling.errors",
-    "Verification": "coupling.snapshots.verify",
-    "estimate": "coupling.snapshots.estimate",
-    "read_snapshot": "coupling.snapshots.snapshot",
-    "run": "coupling.experiments.engine",
-    "run_campaign": "coupling.experiments.campaign",
-    "speedup": "coupling.results.summary",
-    "summarize": "coupling.results.summary",
-    "verify": "coupling.snapshots.verify",
-    "write_report": "coupling.report.report",
-    "Comparison": "coupling.sweeps.comparison",
-    "Spec": "coupling.sweeps.spec",
-    "Sweep": "coupling.sweeps.sweep",
-    "compare_policies": "coupling.sweeps.comparison",
-    "run_sweep": "coupling.sweeps.sweep",
-}
+_named, __dir__ = on_use(__name__)
 
 
 def __getattr__(name: str) -> Any:  # noqa: ANN401 (whatever the name stands for)
-    """Load a public name from the module that defines it."""
-    if name not in _HOME:
-        raise AttributeError(f"module 'coupling' has no attribute {name!r}")
-    check_siblings()
-    return getattr(import_module(_HOME[name]), name)
-
-
-def __dir__() -> list[str]:
-    """List the public names."""
-    return sorted(__all__)
+    """Load a public name, after a look at who else has the names of our packages."""
+    if name in __all__:
+        check_siblings()
+    return _named(name)

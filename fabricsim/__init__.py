@@ -25,8 +25,9 @@ A thin front to the packages `netsim`, `patterns`, `scheduler` and `coupling`. P
 * `FabricsimError` -- any of the errors that say what is wrong with an input
 """
 
-from importlib import import_module
 from typing import TYPE_CHECKING, Any
+
+from fabricsim.checking.onuse import on_use
 
 if TYPE_CHECKING:
     from coupling.calibration.answers import Calibration
@@ -110,37 +111,7 @@ __all__ = [
     "write_report",
 ]
 
-_HOME = {
-    "Calibration": "coupling.calibration.answers",
-    "Now": "coupling.site.answers",
-    "WhatIf": "coupling.site.comparison",
-    "Pattern": "patterns.base",
-    "Placing": "coupling.site.options",
-    "Replay": "coupling.replays.answers",
-    "Routing": "netsim.routing.base",
-    "Topology": "netsim.topology.base",
-    "Workload": "scheduler.workload.base",
-    "from_networkx": "netsim.formats.importers.graphs",
-} | dict.fromkeys(
-    [
-        "FabricsimError",
-        "calibrate",
-        "calibrate_runs",
-        "estimate",
-        "now",
-        "pattern",
-        "place",
-        "read_log",
-        "replay",
-        "routing",
-        "run",
-        "sweep",
-        "topology",
-        "verify",
-        "whatif",
-    ],
-    "fabricsim.front",
-)
+_named, __dir__ = on_use(__name__)
 
 
 def __getattr__(name: str) -> Any:  # noqa: ANN401 (whatever the name stands for)
@@ -148,12 +119,4 @@ def __getattr__(name: str) -> Any:  # noqa: ANN401 (whatever the name stands for
         from importlib.metadata import version  # noqa: PLC0415 (slow, and rarely asked for)
 
         return version("fabricsim")
-    if name == "plot":
-        return import_module("fabricsim.plot")
-    if name not in __all__:
-        raise AttributeError(f"module 'fabricsim' has no attribute {name!r}")
-    return getattr(import_module(_HOME.get(name, "coupling")), name)
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)
+    return _named(name)

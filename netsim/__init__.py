@@ -21,8 +21,9 @@ Names are loaded on first use, so that a command imports what it needs alone.
 * `NetsimError` and its kinds -- what goes wrong
 """
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from fabricsim.checking.onuse import on_use
 
 if TYPE_CHECKING:
     from netsim.contention.base import ContentionModel, Traffic
@@ -96,54 +97,4 @@ __all__ = [
     "shared_links",
 ]
 
-_HOME = {
-    "CONTENTION_MODELS": "netsim.contention_models",
-    "ContentionError": "netsim.errors",
-    "ContentionModel": "netsim.contention.base",
-    "FatTree": "netsim.topology.fattree",
-    "MACHINES": "netsim.topology.machines",
-    "NetsimError": "netsim.errors",
-    "Partition": "netsim.partition",
-    "PartitionError": "netsim.errors",
-    "ROUTINGS": "netsim.routings",
-    "Routes": "netsim.routes",
-    "Routing": "netsim.routing.base",
-    "RoutingError": "netsim.errors",
-    "TOPOLOGIES": "netsim.topologies",
-    "Topology": "netsim.topology.base",
-    "TopologyError": "netsim.errors",
-    "Traffic": "netsim.contention.base",
-    "UnitError": "netsim.errors",
-    "as_routed": "netsim.routing.spread",
-    "average_pairwise_hops": "netsim.distance",
-    "broken_conditions": "netsim.nonblocking.conditions",
-    "build_fat_tree": "netsim.topology.fattree",
-    "convert": "netsim.formats.exporters.registry",
-    "fat_tree_of_radix": "netsim.topology.fattree",
-    "from_networkx": "netsim.formats.importers.graphs",
-    "hop_bytes": "netsim.distance",
-    "inspect_topology": "netsim.topology.inspect",
-    "make_contention_model": "netsim.contention_models",
-    "make_routing": "netsim.routings",
-    "make_topology": "netsim.topologies",
-    "max_min_rates": "netsim.flows.maxmin",
-    "parse_rate": "netsim.units",
-    "parse_size": "netsim.units",
-    "parse_time": "netsim.units",
-    "read_topology": "netsim.formats.importers.registry",
-    "rearrangeable": "netsim.nonblocking.verdict",
-    "report_flows": "netsim.flow_report",
-    "shared_links": "netsim.flows.isolation",
-}
-
-
-def __getattr__(name: str) -> Any:  # noqa: ANN401 (whatever the name stands for)
-    """Load a public name from the module that defines it."""
-    if name not in _HOME:
-        raise AttributeError(f"module 'netsim' has no attribute {name!r}")
-    return getattr(import_module(_HOME[name]), name)
-
-
-def __dir__() -> list[str]:
-    """List the public names."""
-    return sorted(__all__)
+__getattr__, __dir__ = on_use(__name__)

@@ -16,8 +16,9 @@ Names are loaded on first use, so that a command imports what it needs alone.
 * `SchedulerError` and its kinds -- what goes wrong
 """
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from fabricsim.checking.onuse import on_use
 
 if TYPE_CHECKING:
     from scheduler.allocation import Allocation
@@ -82,51 +83,4 @@ __all__ = [
     "write_swf",
 ]
 
-_HOME = {
-    "ALLOCATORS": "scheduler.allocators",
-    "Allocation": "scheduler.allocation",
-    "AllocationError": "scheduler.errors",
-    "Allocator": "scheduler.allocators",
-    "Cluster": "scheduler.cluster",
-    "Communication": "scheduler.job",
-    "DEFAULT_PROFILE": "scheduler.workload",
-    "GENERATORS": "scheduler.workload",
-    "Geometry": "scheduler.geometry",
-    "Job": "scheduler.job",
-    "JobRecord": "scheduler.simulator",
-    "NodeChooser": "scheduler.allocators",
-    "Observer": "scheduler.observer",
-    "POLICIES": "scheduler.queues",
-    "Pace": "scheduler.rates",
-    "PolicyError": "scheduler.errors",
-    "Profile": "scheduler.workload",
-    "QueuePolicy": "scheduler.queues",
-    "READERS": "scheduler.workload",
-    "RateModel": "scheduler.rates",
-    "Schedule": "scheduler.simulator",
-    "SchedulerError": "scheduler.errors",
-    "Workload": "scheduler.workload",
-    "WorkloadError": "scheduler.errors",
-    "assign": "scheduler.workload",
-    "make_allocator": "scheduler.allocators",
-    "make_policy": "scheduler.queues",
-    "make_workload": "scheduler.workload",
-    "profile_from": "scheduler.workload",
-    "read_profile": "scheduler.workload",
-    "read_swf": "scheduler.workload",
-    "simulate": "scheduler.simulator",
-    "synth": "scheduler.workload",
-    "write_swf": "scheduler.workload",
-}
-
-
-def __getattr__(name: str) -> Any:  # noqa: ANN401 (whatever the name stands for)
-    """Load a public name from the module that defines it."""
-    if name not in _HOME:
-        raise AttributeError(f"module 'scheduler' has no attribute {name!r}")
-    return getattr(import_module(_HOME[name]), name)
-
-
-def __dir__() -> list[str]:
-    """List the public names."""
-    return sorted(__all__)
+__getattr__, __dir__ = on_use(__name__)

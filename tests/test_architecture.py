@@ -21,7 +21,7 @@ MAY_IMPORT = {
 # A module that lies loose in a package is a room of its own; `__init__` is a folder's face.
 FLOORS = {
     CHECKING: [
-        ["values", "sheets"],
+        ["values", "sheets", "onuse"],
         ["units", "inputs", "documents", "parquets"],
         ["registry", "table"],
     ],

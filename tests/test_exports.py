@@ -2,6 +2,7 @@
 
 import importlib
 import re
+import subprocess
 import sys
 import types
 from pathlib import Path
@@ -11,7 +12,7 @@ import pytest
 from coupling.siblings import check_siblings
 
 PACKAGES = ("netsim", "patterns", "scheduler", "coupling", "fabricsim")
-LAZY = {"Any", "TYPE_CHECKING", "import_module", "check_siblings"}  # of packages that load on use
+LAZY = {"Any", "TYPE_CHECKING", "on_use", "check_siblings"}  # of packages that load on use
 
 
 @pytest.mark.parametrize("name", PACKAGES)
@@ -59,3 +60,24 @@ def test_a_package_of_the_same_name_from_elsewhere_is_named(tmp_path, monkeypatc
 
     with pytest.raises(ImportError, match=r"its own package 'scheduler'.*uninstall it"):
         check_siblings()
+
+
+@pytest.mark.parametrize("name", PACKAGES)
+def test_a_package_lists_its_names_and_each_is_what_its_home_defines(name):
+    package = importlib.import_module(name)
+
+    assert dir(package) == sorted(package.__all__) or name == "patterns"
+    for public in package.__all__:
+        value = getattr(package, public)
+        if isinstance(value, type):
+            assert getattr(importlib.import_module(value.__module__), public) is value
+
+
+def test_a_package_reads_its_list_of_names_only_when_it_is_asked_for_one():
+    """A command that needs a module of a package must not pay for the names of the package."""
+    code = (
+        "import sys, fabricsim.checking.onuse as onuse\n"
+        "onuse._typed_imports = lambda package: sys.exit(f'read {package}')\n"
+        "import netsim, scheduler, coupling, fabricsim.checking\n"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)  # noqa: S603

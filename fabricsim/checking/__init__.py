@@ -14,21 +14,26 @@ package at the door raises.
 * `build`, `look_up` -- what a registry has under a name, with options
 """
 
-from fabricsim.checking.registry import build, look_up
-from fabricsim.checking.table import Table
-from fabricsim.checking.values import (
-    brief,
-    choice,
-    flag,
-    number,
-    path_of,
-    plain,
-    shortened,
-    text,
-    whole,
-    wholes,
-    wrong,
-)
+from typing import TYPE_CHECKING
+
+from fabricsim.checking.onuse import on_use
+
+if TYPE_CHECKING:
+    from fabricsim.checking.registry import build, look_up
+    from fabricsim.checking.table import Table
+    from fabricsim.checking.values import (
+        brief,
+        choice,
+        flag,
+        number,
+        path_of,
+        plain,
+        shortened,
+        text,
+        whole,
+        wholes,
+        wrong,
+    )
 
 __all__ = [
     "Table",
@@ -46,3 +51,5 @@ __all__ = [
     "wholes",
     "wrong",
 ]
+
+__getattr__, __dir__ = on_use(__name__)
