@@ -21,6 +21,7 @@ from coupling.report.plots.style import (
     Picture,
     label_classes,
     places,
+    put_key,
 )
 from netsim.arrays import Floats
 
@@ -165,4 +166,4 @@ def key(
         )
     longest = max((len(name) for name in colours), default=0)
     columns = min(len(handles), _KEYS - (longest > _LONG))
-    figure.legend(handles=handles, loc="outside upper left", ncols=columns, handlelength=1.0)
+    put_key(figure, handles, columns)

@@ -12,6 +12,7 @@ from coupling.report.moments import stem
 from coupling.report.page import Html, bullets, figures, heading, page, paragraph, table
 from coupling.report.plots.fabric import Scene, fabric_picture
 from coupling.report.plots.layout import layout_of, part_of
+from coupling.report.plots.sheet import name_ticks
 from coupling.report.plots.style import FAINT, Picture
 from coupling.results.readable import counted, listing, ratio
 from coupling.snapshots.snapshot import PlacedJob, Snapshot
@@ -255,5 +256,7 @@ def _paint_leaves(figure: Figure, leaves: pd.DataFrame) -> None:
     axes.set_title("Oversubscription")
     axes.set_ylabel("nodes / uplinks")
     ticks = np.unique(np.linspace(0, len(leaves) - 1, min(len(leaves), 6)).astype(int))
-    axes.set_xticks(ticks, [str(leaves["switch"].iloc[tick])[:12] for tick in ticks])
+    name_ticks(
+        axes.xaxis, ticks.tolist(), [str(leaves["switch"].iloc[tick])[:12] for tick in ticks]
+    )
     axes.set_xlabel("switch with nodes")

@@ -8,7 +8,8 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from coupling.report.plots.style import HALF_WIDTH, Picture, plain_ticks
+from coupling.report.plots.sheet import add_bar, name_ticks
+from coupling.report.plots.style import HALF_WIDTH, Picture
 from coupling.results.result import Result
 
 MOST = 20
@@ -132,12 +133,11 @@ def draw_blame(axes: Axes, matrix: pd.DataFrame, scale: float, unit: str) -> Non
         "x": [str(name)[:_LONG] for name in matrix.columns],
         "y": [str(name)[:_LONG] for name in matrix.index],
     }
-    axes.set_xticks(range(len(labels["x"])), labels["x"], rotation=90)
-    axes.set_yticks(range(len(labels["y"])), labels["y"])
-    plain_ticks(axes)
+    for axis in (axes.xaxis, axes.yaxis):
+        names = labels[axis.axis_name]
+        name_ticks(axis, range(len(names)), names)
     axes.tick_params(labelsize="small", length=0)
+    axes.tick_params(axis="x", labelrotation=90)
     axes.set_xlabel("culprit")
     axes.set_ylabel("victim")
-    bar = axes.figure.colorbar(image, ax=axes, shrink=0.9, pad=0.02, aspect=30, extend="max")
-    bar.set_label(unit, fontsize="small")
-    bar.outline.set_visible(False)
+    add_bar(image, [axes], unit, more=True)

@@ -5,7 +5,8 @@ from functools import partial
 import pandas as pd
 from matplotlib.figure import Figure
 
-from coupling.report.plots.style import FAINT, INK, Picture, percent_axis
+from coupling.report.plots.sheet import percent_axis
+from coupling.report.plots.style import FAINT, INK, Picture
 from netsim.arrays import Floats
 
 _EDGE = 1.05

@@ -16,7 +16,8 @@ from matplotlib.patches import Patch
 from coupling.report.plots.colours import COLOURS
 from coupling.report.plots.colours import LOAD as LOAD_COLOURS
 from coupling.report.plots.layout import Layout, cables_of, layout_of, segments
-from coupling.report.plots.style import FAINT, HALF_WIDTH, INK, Picture, percent_axis
+from coupling.report.plots.sheet import add_bar
+from coupling.report.plots.style import FAINT, HALF_WIDTH, INK, Picture, put_key
 from netsim.arrays import Floats, Ints
 from netsim.topology.base import Topology
 from netsim.topology.levels import links_in_service
@@ -115,7 +116,7 @@ def _paint(figure: Figure, scene: Scene, layout: Layout) -> None:
         handles = [Patch(color=colour, label=name[:18]) for name, colour in shown]
         if len(colours) > _KEYED:
             handles.append(Patch(color="none", label=f"and {len(colours) - _KEYED} more"))
-        figure.legend(handles=handles, loc="outside upper left", ncols=5, handlelength=1.0)
+        put_key(figure, handles, 5)
 
 
 def draw_fabric(axes: Axes, scene: Scene, layout: Layout | None = None) -> None:
@@ -163,10 +164,7 @@ def _draw_cables(axes: Axes, scene: Scene, layout: Layout) -> None:
         thick = max(_THIN, _THICK * min(1.0, float(np.sqrt(_MANY / max(1, busy.size)))))
         width = _THIN + (thick - _THIN) * np.clip(norm(busy), 0.0, 1.0)
         drawn = _lines(axes, lines, 1.0, dots, array=busy, cmap=LOAD, norm=norm, linewidths=width)
-        bar = axes.figure.colorbar(drawn, ax=axes, shrink=0.8, pad=0.02, aspect=30, extend="max")
-        percent_axis(bar.ax.yaxis)
-        bar.set_label("load of the busier direction", fontsize="small")
-        bar.outline.set_visible(False)
+        add_bar(drawn, [axes], "load of the busier direction", percent=True, more=True)
     for links, colour, width_of, order_of in (
         (scene.chosen, INK, 1.0, 1.7),
         (scene.marked, MARKED, 2.2, 1.8),

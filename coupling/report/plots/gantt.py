@@ -10,7 +10,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from coupling.report.plots.clock import Clock
-from coupling.report.plots.style import HALF_WIDTH, Picture, plain_ticks
+from coupling.report.plots.sheet import add_bar, name_ticks
+from coupling.report.plots.style import HALF_WIDTH, Picture
 from coupling.results.comparison import finished
 from coupling.results.pictured import node_names, slowdown_scale, zone_of
 from coupling.results.result import Result
@@ -187,11 +188,7 @@ def draw_gantt(axes: Axes, gantt: Gantt, clock: Clock, scale: float) -> None:
     clock.label(axes)
     axes.grid(visible=False)
     ticks = np.unique(np.linspace(0, len(gantt.names) - 1, _TICKS).astype(np.int64))
-    axes.set_yticks(ticks + 0.5, [gantt.names[tick][:14] for tick in ticks])
-    plain_ticks(axes)
+    name_ticks(axes.yaxis, (ticks + 0.5).tolist(), [gantt.names[tick][:14] for tick in ticks])
     axes.tick_params(axis="y", labelsize="small")
     axes.set_ylabel("node")
-    figure = axes.figure
-    bar = figure.colorbar(image, ax=axes, shrink=0.9, pad=0.02, aspect=30, extend="max")
-    bar.set_label("slowdown", fontsize="small")
-    bar.outline.set_visible(False)
+    add_bar(image, [axes], "slowdown", more=True)

@@ -10,7 +10,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from coupling.report.plots.clock import Clock
-from coupling.report.plots.style import HALF_WIDTH, Picture, percent_axis, plain_ticks
+from coupling.report.plots.sheet import add_bar, name_ticks
+from coupling.report.plots.style import HALF_WIDTH, Picture
 from coupling.results.link_time import TIMELINE, heat, in_order, load_of
 from coupling.results.pictured import zone_of
 from coupling.results.result import Result
@@ -116,12 +117,8 @@ def draw_link_times(axes: Axes, found: LinkTimes, clock: Clock, scale: float) ->
     classes = found.links["class"].astype(str).to_numpy()[found.first]
     names = list(dict.fromkeys(classes))
     middles = [float(np.flatnonzero(classes == name).mean()) + 0.5 for name in names]
-    axes.set_yticks(middles, [name[:14] for name in names])
-    plain_ticks(axes)
+    name_ticks(axes.yaxis, middles, [name[:14] for name in names])
     axes.tick_params(axis="y", labelsize="small", length=0)
     for name in names[1:]:
         axes.axhline(float(np.flatnonzero(classes == name)[0]), color="white", linewidth=0.8)
-    bar = axes.figure.colorbar(image, ax=axes, shrink=0.9, pad=0.02, aspect=30)
-    percent_axis(bar.ax.yaxis)
-    bar.set_label("busy fraction", fontsize="small")
-    bar.outline.set_visible(False)
+    add_bar(image, [axes], "busy fraction", percent=True)

@@ -7,10 +7,12 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.ticker import NullFormatter, NullLocator
 
 from coupling.report.plots.colours import palette
 from coupling.report.plots.fabric import Scene, fabric_picture
 from coupling.report.plots.layout import between_switches, cables_of, layout_of
+from coupling.report.plots.sheet import add_bar, percent_axis
 from coupling.report.plots.style import (
     Picture,
     box_numbers,
@@ -20,7 +22,6 @@ from coupling.report.plots.style import (
     lost_bars,
     lost_numbers,
     marks,
-    percent_axis,
     places,
 )
 from coupling.results.result import Result
@@ -213,19 +214,16 @@ def _paint_map(figure: Figure, table: pd.DataFrame, scale: float, title: str) ->
             interpolation="nearest", origin="lower",
         )  # fmt: skip
         ax.grid(visible=False)
-        ax.set_yticks([])
+        ax.yaxis.set_major_locator(NullLocator())
         ax.set_ylabel("port", fontsize="small")
         ax.tick_params(labelsize="small")
         if ax is not axes[-1] and part["switch"].max() == last:
-            ax.set_xticklabels([])
+            ax.xaxis.set_major_formatter(NullFormatter())
         words = "up from each" if up else "down to each"
         ax.set_title(f"{words} {_switch_word(level)}", fontsize="small", fontweight="normal")
     axes[-1].set_xlabel("switch, in the order of the fabric", fontsize="small")
-    figure.suptitle(title, x=0.01, ha="left", fontsize="large", fontweight="bold")
-    bar = figure.colorbar(image, ax=axes, shrink=0.9, pad=0.02, aspect=30, extend="max")
-    percent_axis(bar.ax.yaxis)
-    bar.set_label("busy fraction", fontsize="small")
-    bar.outline.set_visible(False)
+    figure.text(0.01, 0.99, title, ha="left", va="top", fontsize="large", fontweight="bold")
+    add_bar(image, list(axes), "busy fraction", percent=True, more=True)
 
 
 def _switch_word(level: int) -> str:

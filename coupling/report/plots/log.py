@@ -8,13 +8,14 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.colors import LogNorm
 from matplotlib.figure import Figure
+from matplotlib.ticker import NullLocator
 
+from coupling.report.plots.sheet import add_bar, name_ticks, percent_axis
 from coupling.report.plots.style import (
     FAINT,
     Picture,
     label_classes,
     legend,
-    percent_axis,
     places,
 )
 from coupling.results.readable import duration_unit
@@ -112,14 +113,12 @@ def _paint_both(figure: Figure, jobs: pd.DataFrame) -> None:
     axes.grid(visible=False)
     _time_axis(axes, edges)
     step = max(1, rows // 7)
-    axes.set_yticks(range(0, rows, step), [f"{2**k:,}" for k in range(0, rows, step)])
+    shown = range(0, rows, step)
+    name_ticks(axes.yaxis, shown, [f"{2**k:,}" for k in shown])
     axes.set_title("Where the node time is")
     axes.set_xlabel("run time")
     axes.set_ylabel("nodes, up to")
-    bar = figure.colorbar(image, ax=axes, pad=0.02, aspect=30)
-    percent_axis(bar.ax.yaxis)
-    bar.set_label("share of node time", fontsize="small")
-    bar.outline.set_visible(False)
+    add_bar(image, [axes], "share of node time", percent=True)
 
 
 def _paint_requested(figure: Figure, jobs: pd.DataFrame) -> None:
@@ -132,7 +131,8 @@ def _paint_requested(figure: Figure, jobs: pd.DataFrame) -> None:
     axes.stairs(counts, edges, color=_COLOURS["jobs"], fill=True, alpha=0.75)
     over = int(np.count_nonzero(used > 1))
     axes.bar(1.08, over, 0.06, color=_OVER)
-    axes.set_xticks([0, 0.25, 0.5, 0.75, 1.0, 1.08], ["0 %", "25 %", "50 %", "75 %", "", "more"])
+    shares = ["0 %", "25 %", "50 %", "75 %", "", "more"]
+    name_ticks(axes.xaxis, [0, 0.25, 0.5, 0.75, 1.0, 1.08], shares)
     axes.set_xlim(0, 1.14)
     axes.yaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
     axes.set_title("Run time / requested time")
@@ -190,6 +190,6 @@ def _time_axis(axes: Axes, edges: Floats) -> None:
     axes.set_xscale("log")
     axes.set_xlim(edges[0], edges[-1])
     inside = {s: name for s, name in _TICKS.items() if edges[0] <= s <= edges[-1]}
-    axes.set_xticks(list(inside), list(inside.values()))
-    axes.set_xticks([], minor=True)
+    name_ticks(axes.xaxis, list(inside), list(inside.values()))
+    axes.xaxis.set_minor_locator(NullLocator())
     axes.tick_params(axis="x", labelsize="small")

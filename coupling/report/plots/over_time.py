@@ -11,7 +11,8 @@ from matplotlib.ticker import MaxNLocator
 
 from coupling.report.plots.clock import Clock
 from coupling.report.plots.colours import palette
-from coupling.report.plots.style import Picture, legend, percent_axis
+from coupling.report.plots.sheet import percent_axis
+from coupling.report.plots.style import Picture, legend
 from coupling.results.over_time import binned
 from coupling.results.pictured import zone_of
 from coupling.results.result import Result

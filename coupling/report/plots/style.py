@@ -2,7 +2,8 @@
 
 import re
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from html import escape
 from io import BytesIO
@@ -12,13 +13,15 @@ import matplotlib as mpl
 import numpy as np
 import pandas as pd
 from markupsafe import Markup
+from matplotlib.artist import Artist
 from matplotlib.axes import Axes
-from matplotlib.axis import Axis
 from matplotlib.backend_bases import get_registered_canvas_class
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
-from matplotlib.transforms import blended_transform_factory
 
+from coupling.report.plots.rulers import POINTS
+from coupling.report.plots.sheet import Sheet, name_ticks
+from coupling.report.plots.vector import page_svg
 from netsim.arrays import Floats
 
 INK = "#24292f"  # in the page: the colour of its text, so that dark pages work
@@ -26,8 +29,6 @@ FAINT = "#8c959f"
 HALF_WIDTH = (5.2, 3.0)  # inches; two beside each other on a wide page, one on a phone
 COLUMN_WIDTH = 3.4  # inches: one of two columns of a paper
 _DPI = 144  # of what is drawn as dots: maps, and fabrics of many cables
-_POINTS = 72  # to the inch, in which SVG and PDF measure
-_PAD = 3.0  # points between a picture and its edge
 _NOTHING: dict[str, dict[str, None]] = {  # dates and versions, which would change the bytes
     "svg": dict.fromkeys(("Date", "Creator", "Format", "Type")),
     "pdf": dict.fromkeys(("CreationDate", "Creator", "Producer")),
@@ -83,8 +84,13 @@ def legend(figure: Figure, colours: Mapping[str, str]) -> None:
     if len(colours) < 2:  # noqa: PLR2004 (one run needs no key)
         return
     handles = [Patch(color=colour, label=name) for name, colour in colours.items()]
+    put_key(figure, handles, min(len(colours), 4))
+
+
+def put_key(figure: Figure, handles: Sequence[Artist], columns: int) -> None:
+    """Put a key above a picture."""
     figure.legend(
-        handles=handles, loc="outside upper left", ncols=min(len(colours), 4), handlelength=1.0
+        handles=handles, loc="upper left", ncols=columns, handlelength=1.0, borderaxespad=0.3
     )
 
 
@@ -119,8 +125,8 @@ class Picture:
 
         Result: an ``svg`` element; the same bytes for the same picture.
         """
-        text = self._drawn("svg", self.size, {"svg.hashsalt": self.name}).decode("utf-8")
-        return Markup(_tidy(text, self.alt))  # noqa: S704 (drawn here; texts in it are escaped)
+        with self._sheet("svg", self.size, {"svg.hashsalt": self.name}) as sheet:
+            return Markup(_tidy(page_svg(sheet, _DPI), self.alt))  # noqa: S704 (texts are escaped)
 
     def file(self, form: str) -> bytes:
         """
@@ -130,74 +136,26 @@ class Picture:
         """
         width, height = self.size
         size = (COLUMN_WIDTH, COLUMN_WIDTH * height / width)
-        return self._drawn(form, size, {**_PAPER, "svg.hashsalt": self.name})
-
-    def _drawn(self, form: str, size: tuple[float, float], style: dict[Any, Any]) -> bytes:
-        """Draw in a style of its own, whatever the user has set."""
-        with mpl.rc_context():
-            mpl.rcdefaults()
-            mpl.rcParams.update({**_STYLE, **style})
-            figure = Figure(figsize=size, dpi=_POINTS, layout="constrained")
-            get_registered_canvas_class(form)(figure)  # whose letters the layout is made for
-            self.paint(figure)
-            buffer = BytesIO()
-            with warnings.catch_warnings():  # letters that the font lacks are those of inputs
-                warnings.filterwarnings("ignore", "Glyph", UserWarning)
-                _lay_out(figure)
-                figure.savefig(
-                    buffer, format=form, transparent=True, dpi=_DPI, metadata=_NOTHING[form]
-                )
+        buffer = BytesIO()
+        with self._sheet(form, size, {**_PAPER, "svg.hashsalt": self.name}) as sheet:
+            sheet.savefig(buffer, format=form, transparent=True, dpi=_DPI, metadata=_NOTHING[form])
         return buffer.getvalue()
 
-
-def _lay_out(figure: Figure) -> None:
-    """Place the axes now: saving with an engine of layout, even "none", draws everything twice."""
-    engine = figure.get_layout_engine()
-    figure.set_layout_engine(None)
-    if len(figure.axes) == 1 and figure.axes[0].get_aspect() == "auto":
-        _fill(figure, figure.axes[0])
-    elif engine is not None:
-        engine.execute(figure)
-
-
-def _fill(figure: Figure, axes: Axes) -> None:
-    """Let the only axes fill a figure; the engine measures all labels three times to do this."""
-    for _ in range(2):  # other ticks, which a new size may have, have other labels
-        ticks = _ticks(axes)
-        label = axes.get_tightbbox(for_layout_only=True)
-        if label is None:
-            return
-        inner, whole = axes.get_window_extent().frozen(), figure.bbox
-        pad = _PAD * figure.dpi / _POINTS
-        top = min((key.get_window_extent().y0 for key in figure.legends), default=whole.height)
-        left, below = inner.x0 - label.x0 + pad, inner.y0 - label.y0 + pad
-        width = whole.width - left - (label.x1 - inner.x1 + pad)
-        height = top - below - (label.y1 - inner.y1 + pad)
-        if min(width, height) <= 0:
-            return
-        axes.set_position(
-            (left / whole.width, below / whole.height, width / whole.width, height / whole.height)
-        )
-        if _ticks(axes) == ticks:
-            break
-    _pin(axes, (left - inner.x0) / figure.dpi, (below - inner.y0) / figure.dpi)
-
-
-def _ticks(axes: Axes) -> list[list[float]]:
-    """Return where the ticks of both axes are."""
-    return [axis.get_majorticklocs().tolist() for axis in (axes.xaxis, axes.yaxis)]
-
-
-def _pin(axes: Axes, right: float, up: float) -> None:
-    """Let labels stay where they are but for a way in inches: drawing would measure ticks again."""
-    inches, own = axes.figure.dpi_scale_trans, axes.transAxes
-    for axis, kind, at, moved in (
-        (axes.xaxis, blended_transform_factory(own, inches), 1, up),
-        (axes.yaxis, blended_transform_factory(inches, own), 0, right),
-    ):
-        place = list(axis.label.get_position())
-        place[at] = place[at] / axes.figure.dpi + moved
-        axis.set_label_coords(place[0], place[1], transform=kind)
+    @contextmanager
+    def _sheet(
+        self, form: str, size: tuple[float, float], style: dict[Any, Any]
+    ) -> Iterator[Sheet]:
+        """Give the painted sheet in a style of its own, whatever the user has set."""
+        with mpl.rc_context(), warnings.catch_warnings():
+            # letters that the font lacks are those of inputs
+            warnings.filterwarnings("ignore", "Glyph", UserWarning)
+            mpl.rcdefaults()
+            mpl.rcParams.update({**_STYLE, **style})
+            sheet = Sheet(figsize=size, dpi=POINTS)
+            get_registered_canvas_class(form)(sheet)  # whose letters a key is measured by
+            self.paint(sheet)
+            sheet.lay_out()
+            yield sheet
 
 
 def _tidy(text: str, alt: str) -> str:
@@ -224,16 +182,9 @@ def places(n_classes: int, n_runs: int) -> tuple[Floats, float]:
     return offsets[:, None] + np.arange(n_classes), width * 0.84
 
 
-def plain_ticks(axes: Axes) -> None:
-    """Let the labels of ticks be texts, never formulas, whatever the user has set."""
-    for label in (*axes.get_xticklabels(), *axes.get_yticklabels()):
-        label.set_parse_math(False)
-
-
 def label_classes(axes: Axes, labels: Sequence[str]) -> None:
     """Write the classes below an axis."""
-    axes.set_xticks(range(len(labels)), labels)
-    plain_ticks(axes)
+    name_ticks(axes.xaxis, range(len(labels)), labels)
     axes.tick_params(axis="x", length=0, labelsize="small")
     axes.set_xlim(-0.6, len(labels) - 0.4)
 
@@ -314,8 +265,3 @@ def lost_bars(
     axes.set_title(f"Node-hours lost by {by}")
     axes.set_ylabel("node-hours lost")
     legend(figure, colours)
-
-
-def percent_axis(axis: Axis) -> None:
-    """Label an axis of fractions in per cent."""
-    axis.set_major_formatter(lambda value, _: f"{value * 100:.3g} %")

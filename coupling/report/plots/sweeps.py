@@ -7,7 +7,8 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from coupling.report.plots.colours import palette
-from coupling.report.plots.style import FAINT, Picture, legend, percent_axis
+from coupling.report.plots.sheet import name_ticks, percent_axis
+from coupling.report.plots.style import FAINT, Picture, legend
 
 _ROW_INCHES = 0.26
 _WIDTH = 5.2
@@ -45,7 +46,7 @@ def _paint_forest(figure: Figure, differences: pd.DataFrame, baseline: str, by: 
             y -= 1.0
         y -= 1.0
     axes.axvline(0.0, color=FAINT, linewidth=0.8)
-    axes.set_yticks(ticks, labels)
+    name_ticks(axes.yaxis, ticks, labels)
     axes.grid(visible=False, axis="y")
     axes.grid(visible=True, axis="x")
     axes.tick_params(axis="y", length=0)
@@ -80,8 +81,8 @@ def _paint_heat(figure: Figure, table: pd.DataFrame, title: str) -> None:
         dark = most > 0 and abs(value) > 0.7 * most
         colour = "white" if dark else "black"
         axes.text(column, row, f"{value:+.1%}", ha="center", va="center", color=colour, fontsize=7)
-    axes.set_xticks(range(len(table.columns)), [_short(one) for one in table.columns])
-    axes.set_yticks(range(len(table.index)), [_short(one) for one in table.index])
+    for axis, names in ((axes.xaxis, table.columns), (axes.yaxis, table.index)):
+        name_ticks(axis, range(len(names)), [_short(one) for one in names])
     axes.set_xlabel(str(table.columns.name).rpartition(".")[2])
     axes.set_ylabel(str(table.index.name).rpartition(".")[2])
     axes.tick_params(length=0, labelsize="small")
