@@ -117,7 +117,7 @@ def test_json_alone_is_on_stdout(quick):
     [
         ((), f"Model {DEFAULT_MODEL} was compared with packets on"),
         (("network.model=fast",), "Model fast was compared with packets on"),
-        (("scheduler.allocator=jigsaw", "network.routing=jigsaw"), "wraparound routing, 1 rank"),
+        (("scheduler.allocator=jigsaw", "network.routing=jigsaw"), "Jobs share no link, so interf"),
         (("topology.parents=[1,1]", "topology.children=[4,4]"), "a tapered fat-tree with d-mod-k"),
         (("network.routing=ecmp",), "a full fat-tree with ecmp routing"),
         (("network.model=null",), "Model null is an infinite network"),
