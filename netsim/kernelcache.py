@@ -49,9 +49,23 @@ def load_kernels(module: str, what: str, seconds: float) -> ModuleType:
     sources = _sources(module)
     for needed in list(sources)[1:]:
         load_kernels(needed, what, seconds)
-    digest = hashlib.sha256(b"\0".join(sources.values())).hexdigest()[:16]
     with _announced(what, seconds) as compiled, _called_from_python_alone():
-        return _imported(module, module.rpartition(".")[2], digest, compiled)
+        return _imported(module, module.rpartition(".")[2], _digest(sources), compiled)
+
+
+def is_compiled(module: str) -> bool:
+    """Say whether a module of kernels is imported, or its compiled code lies on disk."""
+    if module in sys.modules:
+        return True
+    name = f"{module.rpartition('.')[2]}-{_digest(_sources(module))}"
+    with suppress(OSError):
+        return any((place / name / _SEAL).is_file() for place in _places())
+    return False
+
+
+def _digest(sources: dict[str, bytes]) -> str:
+    """Return what tells versions of kernels apart."""
+    return hashlib.sha256(b"\0".join(sources.values())).hexdigest()[:16]
 
 
 def _sources(module: str) -> dict[str, bytes]:

@@ -26,8 +26,9 @@ FLOORS = {
         ["registry", "table"],
     ],
     "netsim": [
-        ["errors", "arrays", "tabled", "wholefile"],
+        ["errors", "arrays", "tabled", "wholefile", "plain"],
         ["kernelcache", "uncounted_kernels", "longest", "units", "hostlist", "splitmix", "routes"],
+        ["kernelchoice"],
         ["topology"],
         ["partition", "distance", "flows"],
         ["routing", "contention"],

@@ -15,6 +15,7 @@ from coupling.reading.inputs import hashes
 from coupling.reading.plugins import sources
 from coupling.reading.table import Table
 from coupling.record.record import Record, moment_of, read_record, written
+from netsim.kernelchoice import expect
 from netsim.topology.base import Topology
 from netsim.topology.rails import node_bandwidth
 from scheduler.workload import (
@@ -31,6 +32,7 @@ from scheduler.workload import (
 
 T = TypeVar("T")
 _MOST_KEPT = 16
+_JOB_TURNS = 8_000  # of loops of kernels, for a job of some nodes
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -115,6 +117,7 @@ def assemble(experiment: Experiment, inputs: Inputs | None = None) -> Parts:
     jobs = assign(
         workload.jobs, profile, seeds["communication"], node_bandwidth=bandwidth, slots=slots
     )
+    expect(_JOB_TURNS * len(jobs))
     fallback = "requested" if workload.has_requested else "runtime"
     return Parts(
         topology,

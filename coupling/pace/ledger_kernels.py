@@ -42,7 +42,8 @@ def _make_room(n_new: int, losses: Table, table: Ints, state: Ints) -> None:
     """Forget the places of losses that are closed before the table gets full."""
     if 2 * (state[TAKEN] + n_new) <= table.size:
         return
-    table[:] = -1
+    for place in range(table.size):
+        table[place] = -1
     state[TAKEN] = 0
     for row in range(losses.size):
         loss = losses[row]

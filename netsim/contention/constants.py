@@ -13,7 +13,7 @@ from netsim.arrays import Floats, Ints, Table
 from netsim.contention.base import Traffic
 from netsim.errors import ContentionError
 from netsim.flows.maxmin import is_per_sender
-from netsim.kernelcache import load_kernels
+from netsim.kernelchoice import kernels_of
 from netsim.routes import Routes, demand_routes
 from netsim.topology.base import Topology
 from netsim.topology.fattree import FatTree
@@ -128,8 +128,8 @@ class ConstantsOf:
         self._per_flow = not is_per_sender(fairness)
         self.topology = topology
         module = "netsim.contention.constants_kernels"
-        self._constants = load_kernels(module, "traffic kernels", 3).job_constants
-        self._times = load_kernels(_KERNELS, "traffic kernels", 1).step_times
+        self._constants = kernels_of(module, "traffic kernels", 3)
+        self._times = kernels_of(_KERNELS, "traffic kernels", 1)
         self._n_senders = n_senders(topology)
         bundle, bundle_capacity = node_bundles(topology)
         self._fabric = (
@@ -169,17 +169,17 @@ class ConstantsOf:
         scratch = self._entry_of, self._opened, self._injected_s
         rest = self._buffer_bytes, *scratch, self._per_flow
         if self._is_spread:
-            kernel = load_kernels(_SPREAD_KERNELS, "traffic kernels", 5).spread_constants
+            kernel = kernels_of(_SPREAD_KERNELS, "traffic kernels", 5).spread_constants
             records, entries, steps = kernel(*_spread(traffic), *self._fabric[:2], *rest)
         else:
-            records, entries, steps = self._told(self._constants, traffic, *rest)
+            records, entries, steps = self._told(self._constants.job_constants, traffic, *rest)
         return records, entries, steps
 
     def times(self, traffic: Traffic) -> StepTimes:
         """Return how long the steps of a job take alone, without what only the model asks for."""
         if self._is_spread:
             return StepTimes(self._tables(traffic)[-1])
-        (steps,) = self._told(self._times, traffic, self._injected_s, self._drain_s)
+        (steps,) = self._told(self._times.step_times, traffic, self._injected_s, self._drain_s)
         return StepTimes(steps)
 
     def _told(self, kernel: _Kernel, traffic: Traffic, *rest: object) -> tuple[Table, ...]:
@@ -320,7 +320,7 @@ def bytes_per_link(traffic: Traffic) -> tuple[Ints, Floats]:
 
     Result: `links` (L,): directed links, ascending; `nbytes` (L,): bytes per iteration on each.
     """
-    kernels = load_kernels(_KERNELS, "traffic kernels", 1)
+    kernels = kernels_of(_KERNELS, "traffic kernels", 1)
     _, _, nbytes, indptr, hops, _ = _flat(traffic)
     flows = nbytes, indptr, hops
     if traffic.routes.ways is None:
@@ -340,6 +340,6 @@ def carry(traffic: Traffic, times: float, carried: Floats, scratch: Floats) -> N
         links, total = bytes_per_link(traffic)
         carried[links] += total * times
         return
-    kernels = load_kernels(_KERNELS, "traffic kernels", 1)
+    kernels = kernels_of(_KERNELS, "traffic kernels", 1)
     _, _, nbytes, indptr, hops, _ = _flat(traffic)
     kernels.carry(nbytes, indptr, hops, times, carried, scratch)

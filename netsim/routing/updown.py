@@ -4,7 +4,7 @@ import numpy as np
 
 from netsim.arrays import Ints
 from netsim.errors import RoutingError
-from netsim.kernelcache import load_kernels
+from netsim.kernelchoice import kernels_of
 from netsim.routes import Routes
 from netsim.topology.base import Topology
 from netsim.topology.fattree import FatTree
@@ -26,7 +26,7 @@ def up_down_routes(tree: FatTree, src: Ints, dst: Ints, ports: Ints, cables: Int
     looked at below the turning level only. `cables` (h, F): parallel cable taken down to each level
     0..h-1.
     """
-    kernels = load_kernels("netsim.routing.updown_kernels", "routes of trees", 1)
+    kernels = kernels_of("netsim.routing.updown_kernels", "routes of trees", 1)
     indptr, links = kernels.up_down_paths(
         *(np.ascontiguousarray(part, np.int64) for part in (src, dst, ports, cables)), tree.shape
     )
@@ -40,7 +40,7 @@ def mod_k_routes(tree: FatTree, src: Ints, dst: Ints, numbers: Ints) -> Routes:
     `src`, `dst` (F,): source and destination nodes. `numbers` (F,): number of the node that chooses
     the ports of each flow, by ``floor(d / (w[0] * ... * w[l-1])) mod (w[l] * p[l])``.
     """
-    kernels = load_kernels("netsim.routing.updown_kernels", "routes of trees", 1)
+    kernels = kernels_of("netsim.routing.updown_kernels", "routes of trees", 1)
     rest = tree.shape, tree.down_cable == "mirror"
     try:
         indptr, links = kernels.mod_k_paths(src, dst, numbers, *rest)

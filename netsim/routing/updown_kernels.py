@@ -125,4 +125,7 @@ def mod_k_paths(
             a, b, d = a // m[level], b // m[level], above
         first = last + 1
         indptr[f + 1] = first
-    return indptr, links[:first].copy()
+    own = np.empty(first, np.int64)
+    for hop in range(first):
+        own[hop] = links[hop]
+    return indptr, own

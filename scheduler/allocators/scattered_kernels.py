@@ -49,7 +49,7 @@ def _mixed(one: np.uint32, other: np.uint32) -> np.uint32:
 @njit(_BITS(_WORDS), cache=True)
 def _seeds(entropy: Words) -> Bits:
     """Return four words of 64 bits: ``SeedSequence(entropy).generate_state(4, uint64)``."""
-    const = np.array([_INIT_A], dtype=np.uint32)
+    const = np.full(1, _INIT_A, np.uint32)
     pool = np.zeros(_POOL, dtype=np.uint32)
     for i in range(_POOL):
         pool[i] = _hashed(entropy[i] if i < entropy.size else np.uint32(0), const, _MULT_A)

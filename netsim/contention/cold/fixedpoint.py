@@ -13,7 +13,7 @@ from netsim.contention.cold.layout import lay_out
 from netsim.contention.constants import JobConstants
 from netsim.contention.phases import shuffled
 from netsim.errors import ContentionError
-from netsim.kernelcache import load_kernels
+from netsim.kernelchoice import kernels_of
 
 _MAX_SWEEPS = 2_000
 _LEAST_SAMPLES, _MOST_SAMPLES = 2, 1024
@@ -73,7 +73,7 @@ def cold_phased(
     averaged = cold_fast(jobs, tolerance=tolerance, start=start)
     if not isinstance(averaged.state, ColdState):
         return averaged
-    kernels = load_kernels("netsim.contention.cold.read_kernels", "contention kernels", 1)
+    kernels = kernels_of("netsim.contention.cold.read_kernels", "contention kernels", 1)
     solved = averaged.state
     laid, cells = solved.laid, _cells(solved.jobs.tolist(), SAMPLES, seed)
     times = laid.state()._replace(duration_s=solved.duration_s.copy(), late_s=solved.late_s.copy())
@@ -123,7 +123,7 @@ def _solve(
     """Lay the jobs in the order of their identities, in which `cells` are, and sweep over them."""
     if not jobs:
         return ColdSolution({}, {})
-    kernels = load_kernels("netsim.contention.cold.cold_kernels", "contention kernels", 4)
+    kernels = kernels_of("netsim.contention.cold.cold_kernels", "contention kernels", 4)
     order = sorted(jobs)
     laid = lay_out([jobs[job] for job in order])
     state = laid.state(start)

@@ -9,7 +9,7 @@ import numpy as np
 from netsim.arrays import Floats, Ints, Table
 from netsim.contention.cold.columns import Crowd, Shared, State
 from netsim.contention.constants import JobConstants
-from netsim.kernelcache import load_kernels
+from netsim.kernelchoice import kernels_of
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -61,7 +61,7 @@ class Layout:
         """Return channels with nobody on them; `cells` (J, M) of each job in each state."""
         shared, n_states = self.shared, cells.shape[1]
         n_pairs, n_channels = shared.channel.size, shared.first_there.size - 1
-        n_stages = load_kernels("netsim.contention.link_kernels", "contention kernels", 1).STAGES
+        n_stages = kernels_of("netsim.contention.link_kernels", "contention kernels", 1).STAGES
         most = int(np.diff(shared.first_pair).max(initial=0))
         return Crowd(
             np.zeros((n_pairs, n_states)),

@@ -49,6 +49,7 @@ _READINGS = from_dtype(READING)[::1]
 _ROWS, _PLACES, _FLAGS = float32[:, ::1], int32[:, ::1], uint8[::1]
 _OWN_RECORDS, _OWN_ENTRIES = from_dtype(OWN_RECORD)[::1], from_dtype(OWN_ENTRY)[::1]
 _OWN_STEPS = from_dtype(OWN_STEP)[::1]
+_POOL = _RECORDS, _LISTED, _JOBS, _CHANNELS
 _ONE = np.uint64(1)
 
 
@@ -116,20 +117,7 @@ def arrive(
 
 
 @njit(
-    int64(
-        int64,
-        float64,
-        _RECORDS,
-        _LISTED,
-        _JOBS,
-        _CHANNELS,
-        _ROWS,
-        _ROWS,
-        _FLAGS,
-        _READINGS,
-        int64[::1],
-        int64,
-    ),
+    int64(int64, float64, *_POOL, _ROWS, _ROWS, _FLAGS, _READINGS, int64[::1], int64),
     cache=True,
 )
 def depart(
@@ -168,14 +156,16 @@ def depart(
                 moved_channels[n_moved] = c
                 n_moved += 1
             continue
-        crowd[c, :] = 0.0
+        for i in range(crowd.shape[1]):
+            crowd[c, i] = 0.0
         other = channels[c].first_record
         while other >= 0:
             owner = listed[other].slot
             at = jobs[owner].first_entry + listed[other].first_entry
             readings[owner].waking |= felt[at] != UNFELT
             felt[at] = UNFELT
-            own[at, : LASTING + 2] = 0.0
+            for i in range(LASTING + 2):
+                own[at, i] = 0.0
             own[at, USE] = own[at, HELD] = 0.0
             other = listed[other].following
     readings[slot].pending = readings[slot].waking = False
@@ -186,8 +176,10 @@ def depart(
 @njit(void(_RECORDS, _JOBS, _ROWS, _ROWS, int64[::1]), cache=True)
 def recount_crowd(records: Table, jobs: Table, own: Floats, crowd: Floats, slots: Ints) -> None:
     """Sum what is on channels anew, for the jobs in `slots`: it takes off rounding."""
-    crowd[:, : LASTING + 1] = 0.0
-    crowd[:, USE] = crowd[:, HELD] = 0.0
+    for c in range(crowd.shape[0]):
+        for i in range(LASTING + 1):
+            crowd[c, i] = 0.0
+        crowd[c, USE] = crowd[c, HELD] = 0.0
     for slot in slots:
         job = jobs[slot]
         for row in range(job.first_record, job.first_record + job.n_shared):
@@ -220,7 +212,7 @@ def what_moved(
     int64(
         int64,
         int64,
-        int64[::1],
+        int64[:, ::1],
         float64,
         _RECORDS,
         _ENTRIES,
@@ -265,7 +257,7 @@ def refresh(
     for a in range(job.n_steps):
         length_s[a] = steps[job.first_step + a].time_s + latency_s[job.first_step + a]
         for i in range(STATES):
-            share[a, i] = presence(since_s, since_s + length_s[a], cycle_s / STATES, cells[i])
+            share[a, i] = presence(since_s, since_s + length_s[a], cycle_s / STATES, cells[slot, i])
         since_s += length_s[a]
     fresh = np.empty(STATES, np.float32)
     reading = readings[slot]
@@ -284,7 +276,8 @@ def refresh(
         else:
             continue
         is_active = row < job.first_record + job.n_active
-        fresh[:] = 0.0
+        for i in range(STATES):
+            fresh[i] = 0.0
         lasting_s, held_s = 0.0, 0.0
         for k in range(at, at + record.n_entries):
             entry = entries[k]
@@ -294,23 +287,23 @@ def refresh(
                 weight_s += max(0.0, taken - entry.end_s) * entry.senders
             per = float32(weight_s / length_s[entry.step])
             for i in range(STATES):
-                fresh[i] += share[entry.step, i] * per
+                fresh[i] += float32(share[entry.step, i] * per)
             lasting_s += weight_s * length_s[entry.step] / cycle_s
             held_s += own[k, HOLDS] * length_s[entry.step]
         own[at, SEEN] = record.weight_s
         c = record.channel
         moved, risen = float32(0.0), float32(0.0)
         for i in range(STATES):
-            by = fresh[i] - own[at, i]
-            moved += abs(by)
+            by = float32(fresh[i] - own[at, i])
+            moved = float32(moved + abs(by))
             risen = max(risen, by)
             crowd[c, i] += by
             own[at, i] = fresh[i]
-        crowd[c, LASTING] += float32(lasting_s) - own[at, LASTING]
+        crowd[c, LASTING] += float32(float32(lasting_s) - own[at, LASTING])
         own[at, LASTING] = float32(lasting_s)
         use, held = float32(record.drain_s / cycle_s), float32(held_s / cycle_s)
-        crowd[c, USE] += use - own[at, USE]
-        crowd[c, HELD] += held - own[at, HELD]
+        crowd[c, USE] += float32(use - own[at, USE])
+        crowd[c, HELD] += float32(held - own[at, HELD])
         own[at, USE], own[at, HELD] = use, held
         told = crowd[c, MOVED] > TOLD * tolerance
         crowd[c, MOVED] += moved / STATES
@@ -384,7 +377,7 @@ def put_down(
             n_moved = refresh(
                 slot,
                 what,
-                cells[slot],
+                cells,
                 tolerance,
                 records,
                 entries,

@@ -10,7 +10,7 @@ from netsim.contention.events.fast import Fast
 from netsim.contention.events.readingpool import ReadingPool
 from netsim.contention.phases import shuffled
 from netsim.errors import ContentionError
-from netsim.kernelcache import load_kernels
+from netsim.kernelchoice import kernels_of
 from netsim.topology.base import Topology
 
 _STATES = 8
@@ -56,13 +56,11 @@ class Phased(Fast):
         super().__init__(topology, fairness=fairness, tolerance=tolerance)
         self._n_told = 0
         self._seed = whole("seed", seed, 0, error=ContentionError)
-        self._crowd = load_kernels(
-            "netsim.contention.events.crowd_kernels", "contention kernels", 4
-        )
-        self._telling = load_kernels(
+        self._crowd = kernels_of("netsim.contention.events.crowd_kernels", "contention kernels", 4)
+        self._telling = kernels_of(
             "netsim.contention.events.telling_kernels", "contention kernels", 1
         )
-        self._readings = load_kernels(
+        self._readings = kernels_of(
             "netsim.contention.events.reading_kernels", "contention kernels", 4
         )
 

@@ -90,8 +90,9 @@ def _recall(
             for i in range(STATES):
                 most_late[a, i] = max(most_late[a, i], float64(late[k, i]))
             # in pairs: a sum of eight that wait for each other takes longer than all the rest
-            low_s = (late[k, 0] + late[k, 1]) + (late[k, 2] + late[k, 3])
-            held_s = low_s + ((late[k, 4] + late[k, 5]) + (late[k, 6] + late[k, 7]))
+            low_s = float32(late[k, 0] + late[k, 1]) + float32(late[k, 2] + late[k, 3])
+            high_s = float32(late[k, 4] + late[k, 5]) + float32(late[k, 6] + late[k, 7])
+            held_s = float32(float32(low_s) + float32(high_s))
             if held_s > worst[0]:
                 worst[0], worst[1] = held_s, place[at, LINK_AT]
     return n_touched
@@ -147,15 +148,15 @@ def _meet(  # one function: a call with arrays counts their references, as long 
         c = place[at, CHANNEL_AT]
         total, most = 0.0, 0.0
         for i in range(n_states):  # not a constant: a loop of eight would not run in vectors
-            n = max(0.0, float64(crowd[c, i] - own[at, i]))
+            n = max(0.0, float64(float32(crowd[c, i] - own[at, i])))
             times[0, i] = n
             total += n
             most = max(most, n)
         if total <= NOISE:
             continue
-        use = max(0.0, float64(crowd[c, USE] - own[at, USE])) * n_states / total
-        burst_s = max(0.0, crowd[c, LASTING] - own[at, LASTING]) * n_states / total
-        held = max(0.0, float64(crowd[c, HELD] - own[at, HELD])) * n_states / total
+        use = max(0.0, float64(float32(crowd[c, USE] - own[at, USE]))) * n_states / total
+        burst_s = max(0.0, float32(crowd[c, LASTING] - own[at, LASTING])) * n_states / total
+        held = max(0.0, float64(float32(crowd[c, HELD] - own[at, HELD]))) * n_states / total
         least = left_over(held, most + MARGIN)
         within, effect_s = True, 0.0
         for k in range(at, at + place[at, COUNT_AT]):
@@ -249,7 +250,8 @@ def _read(
         for at in range(job.first_entry, job.first_entry + job.n_entries):
             felt[at] = TOUCHED if felt[at] != UNFELT else UNFELT
     most_late = np.zeros((job.n_steps, STATES + STAGES))
-    worst = np.array([0.0, -1.0])
+    worst = np.empty(2)
+    worst[0], worst[1] = 0.0, -1.0
     n_touched = _recall(slot, jobs, place, felt, late, most_late, worst, touched)
     _meet(
         slot,

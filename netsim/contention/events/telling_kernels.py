@@ -62,19 +62,19 @@ def tell(
             if test and felt[at] == UNFELT:
                 total, most = 0.0, 0.0
                 for i in range(STATES):
-                    n = float64(crowd[c, i] - own[at, i])
+                    n = float64(float32(crowd[c, i] - own[at, i]))
                     total, most = total + n, max(most, n)
-                use = max(0.0, float64(crowd[c, USE] - own[at, USE]))
+                use = max(0.0, float64(float32(crowd[c, USE] - own[at, USE])))
                 use *= STATES * (most + MARGIN) / max(total, NOISE)
                 weight = (most + MARGIN) * listed[row].per_weight
-                held = max(0.0, float64(crowd[c, HELD] - own[at, HELD])) * STATES
+                held = max(0.0, float64(float32(crowd[c, HELD] - own[at, HELD]))) * STATES
                 slack = listed[row].slack * left_over(held / max(total, NOISE), most + MARGIN)
                 if not stays_within(slack, 1.0, 1.0, weight, use + MARGIN_R):
                     felt[at], readings[slot].waking = TOUCHED, True
             elif felt[at] == TOUCHED:
                 readings[slot].waking = True
             elif felt[at] == FELT:
-                own[at, STALENESS] += moved * own[at, EFFECT]
+                own[at, STALENESS] += float32(moved * own[at, EFFECT])
                 if own[at, STALENESS] > most_stale:
                     felt[at], readings[slot].waking = TOUCHED, True
             row = listed[row].following

@@ -1,0 +1,110 @@
+"""
+Kernels, run as plain Python where that is sooner done than loading or compiling them.
+
+Both ways give the same bits. A kernel that is handed large arrays is compiled, and so are all once
+a process has done much by plain ones, or says that it will.
+"""
+
+import sys
+from collections.abc import Callable
+from types import FunctionType
+from typing import Any
+
+from netsim.kernelcache import is_compiled, load_kernels
+from netsim.plain.arrays import Exhausted, Tally
+from netsim.plain.loading import plain_module, run
+
+_LARGE = 200_000  # numbers and rows in the arrays of a call
+_CALL_TURNS, _TURN_NUMBERS = 30, 400  # turns that a call takes, and numbers copied in one more
+_FEW_TURNS = 120_000  # take less time than to load what is compiled
+_MANY_TURNS = 600_000  # take far less than to compile
+_ANY = "netsim.contention.traffic_kernels"  # compiled in whatever uses kernels
+
+
+class _Process:
+    """What a process has decided."""
+
+    compiles = False  # no plain kernels any more
+    may_take_more = True
+    kernels: dict[str, "Kernels"] = {}  # noqa: RUF012 (there is one process)
+
+
+Tally.left = _FEW_TURNS
+
+
+class Kernels:
+    """The kernels of a module, as functions, and its constants."""
+
+    def __init__(self, module: str, what: str, seconds: float) -> None:
+        self._of = module, what, seconds
+
+    def __getattr__(self, name: str) -> Any:  # noqa: ANN401 (functions and constants)
+        """Return a kernel or a constant, and keep it."""
+        if name.startswith("__"):
+            raise AttributeError(name)
+        if _Process.compiles or _is_loaded(self._of[0]):
+            return self.compiled(name)
+        try:
+            found = getattr(plain_module(self._of[0]), name)
+        except Exception:  # noqa: BLE001 (it asks for more than plain kernels have)
+            return self.compiled(name)
+        if isinstance(found, FunctionType):
+            found = _Kernel(self, name, found)
+        setattr(self, name, found)
+        return found
+
+    def compiled(self, name: str) -> Any:  # noqa: ANN401 (functions and constants)
+        """Return what is compiled, and keep it."""
+        found = getattr(load_kernels(*self._of), name)
+        setattr(self, name, found)
+        return found
+
+    def more_turns(self) -> int:
+        """Return how many turns more plain kernels may take: some where nothing is compiled yet."""
+        if not _Process.may_take_more or is_compiled(self._of[0]):
+            return 0
+        _Process.may_take_more = False
+        return _MANY_TURNS - _FEW_TURNS
+
+
+class _Kernel:
+    """A kernel that is still run as plain Python."""
+
+    def __init__(self, kernels: Kernels, name: str, function: FunctionType) -> None:
+        self._kernels, self._name, self._function = kernels, name, function
+        self._compiled: Callable[..., Any] | None = None
+
+    def __call__(self, *arguments: Any) -> Any:  # noqa: ANN401 (whatever kernels take and return)
+        """Run the kernel, one way or the other."""
+        if self._compiled is None:
+            numbers = sum([getattr(argument, "size", 1) for argument in arguments])
+            if numbers <= _LARGE and not _Process.compiles:
+                try:
+                    Tally.more = self._kernels.more_turns
+                    Tally.take(_CALL_TURNS + numbers // _TURN_NUMBERS)
+                    return run(self._function, arguments)
+                except Exhausted:
+                    _Process.compiles = True
+                except Exception:  # noqa: BLE001, S110 (nothing has happened; see what is compiled)
+                    pass
+            self._compiled = self._kernels.compiled(self._name)
+        return self._compiled(*arguments)
+
+
+def _is_loaded(module: str) -> bool:
+    """Say whether a module of compiled kernels is imported."""
+    return module in sys.modules
+
+
+def kernels_of(module: str, what: str, seconds: float) -> Kernels:
+    """Return the kernels of a module; the arguments are those of `kernelcache.load_kernels`."""
+    kernels = _Process.kernels.get(module)
+    if kernels is None:
+        kernels = _Process.kernels[module] = Kernels(module, what, seconds)
+    return kernels
+
+
+def expect(turns: int) -> None:
+    """Say how many turns the loops of kernels will take, about; many are for compiled ones."""
+    if turns > _MANY_TURNS or (turns > _FEW_TURNS and is_compiled(_ANY)):
+        _Process.compiles = True

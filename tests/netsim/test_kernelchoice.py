@@ -1,0 +1,194 @@
+"""Small calls are run as plain Python, with the bits of compiled code; large ones are compiled."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+KERNELS = """
+from typing import NamedTuple
+
+import numpy as np
+from numba import float64, from_dtype, int64, njit, types
+
+ROW = np.dtype([("count", np.int32), ("share", np.float64)], align=True)
+_ROWS = from_dtype(ROW)[::1]
+LIMIT = 7
+
+
+class Own(NamedTuple):
+    one: int
+
+
+@njit(int64(int64[::1]), cache=True)
+def spread(values):
+    for i in range(values.size):
+        values[i] = i
+    return values.size
+
+
+@njit(float64(float64[::1], float64[::1]), cache=True, error_model="numpy")
+def divided(left, right):
+    left[0] = 3.0
+    return left[1] / right[0]
+
+
+@njit(int64(int64[::1], int64[::1]), cache=True)
+def both(one, other):
+    one[0] = 5
+    return other[0]
+
+
+@njit((_ROWS,), cache=True)
+def swapped(rows):
+    first, spare = rows[0], rows.size - 1
+    rows[spare] = rows[0]
+    rows[0] = rows[1]
+    rows[1] = rows[spare]
+    return first.count, rows[1].share
+
+
+@njit((float64[::1],), cache=True)
+def named(values):
+    return Own(values.size)
+"""
+SAID = """
+import logging, sys
+import numpy as np
+logging.basicConfig(format="%(message)s")
+from netsim import kernelchoice
+from netsim.plain.arrays import Tally
+made = kernelchoice.kernels_of("some_kernels", "test kernels", 3)
+numbers = np.zeros(10, np.int64)
+def compiled():
+    return "numba" in sys.modules
+"""
+
+
+@pytest.fixture
+def choose(tmp_path):
+    """Return a function that runs code on a module of kernels, and returns what it printed."""
+    (tmp_path / "some_kernels.py").write_text(KERNELS, encoding="utf-8")
+
+    def run(code):
+        done = subprocess.run(  # noqa: S603 (our own interpreter)
+            [sys.executable, "-c", SAID + code],
+            env={
+                **os.environ,
+                "PYTHONPATH": f"{tmp_path}{os.pathsep}{ROOT}",
+                "NUMBA_CACHE_DIR": str(tmp_path / "cache"),
+            },
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 0, done.stderr
+        return done.stdout.split(), done.stderr.splitlines()
+
+    return run
+
+
+def test_a_small_call_compiles_nothing_and_says_nothing(choose):
+    told, said = choose("print(made.spread(numbers), numbers.sum(), made.LIMIT, compiled())")
+
+    assert told == ["10", "45", "7", "False"]
+    assert said == []
+
+
+def test_large_arrays_are_for_compiled_kernels(choose):
+    told, said = choose(
+        "numbers = np.zeros(kernelchoice._LARGE + 1, np.int64)\n"
+        "print(made.spread(numbers), numbers[-1], compiled())"
+    )
+
+    assert told == ["200001", "200000", "True"]
+    assert said == ["compiling the test kernels (first use on this machine, about 3 s)"]
+
+
+def test_much_work_in_small_calls_ends_in_compiled_kernels(choose):
+    """In the middle of a call, which then is as if it had not begun."""
+    told, said = choose(
+        "calls = 0\n"
+        "while not compiled():\n"
+        "    numbers[:] = -1\n"
+        "    assert made.spread(numbers) == 10 and numbers.tolist() == list(range(10))\n"
+        "    calls += 1\n"
+        "print(calls, type(made.spread).__name__)"
+    )
+
+    calls = int(told[0])
+    assert 600_000 / 45 < calls < 600_000 / 35  # ten turns, and what a call takes
+    assert told[1] == "CPUDispatcher"
+    assert len(said) == 1
+
+
+def test_less_is_done_plainly_where_compiled_code_lies_at_hand(choose):
+    choose("made.compiled('spread')")
+
+    told, said = choose(
+        "calls = 0\nwhile not compiled():\n    made.spread(numbers)\n    calls += 1\nprint(calls)"
+    )
+
+    assert 120_000 / 45 < int(told[0]) < 120_000 / 35
+    assert said == []
+
+
+@pytest.mark.parametrize(("turns", "at_once"), [(100_000, False), (700_000, True)])
+def test_who_expects_much_has_compiled_kernels_at_once(choose, turns, at_once):
+    told, _ = choose(f"kernelchoice.expect({turns})\nmade.spread(numbers)\nprint(compiled())")
+
+    assert told == [str(at_once)]
+
+
+def test_what_python_refuses_is_for_compiled_kernels_and_has_changed_nothing(choose):
+    """Python divides by no zero; compiled kernels do as NumPy does."""
+    told, _ = choose(
+        "left = np.array([1.0, -2.0])\n"
+        "from netsim.plain.loading import plain_module, run\n"
+        "try:\n"
+        "    run(plain_module('some_kernels').divided, (left, np.zeros(1)))\n"
+        "except ZeroDivisionError:\n"
+        "    print(left[0], compiled())\n"
+        "print(made.divided(left, np.zeros(1)), left[0], compiled())"
+    )
+
+    assert told == ["1.0", "False", "-inf", "3.0", "True"]
+
+
+def test_two_names_of_one_array_are_for_compiled_kernels(choose):
+    told, _ = choose("print(made.both(numbers[:5], numbers[:5]), compiled())")
+
+    assert told == ["5", "True"]
+
+
+def test_other_arrays_than_a_kernel_takes_are_refused_as_ever(choose):
+    told, _ = choose(
+        "for other in (numbers[::2], numbers.astype(np.int32), numbers.tolist(), 3):\n"
+        "    try:\n"
+        "        made.spread(other)\n"
+        "    except TypeError:\n"
+        "        print('refused')"
+    )
+
+    assert told == ["refused"] * 4
+
+
+def test_rows_are_seen_as_they_are_now_and_copied_when_put(choose):
+    """By hand: the row looked at first is then the second one."""
+    told, _ = choose(
+        "ROW = np.dtype([('count', np.int32), ('share', np.float64)], align=True)\n"
+        "rows = np.array([(1, 0.5), (2, 0.25), (0, 0.0)], ROW)\n"
+        "print(*made.swapped(rows), *rows['count'], *rows['share'], compiled())"
+    )
+
+    assert told == ["2", "0.5", "2", "1", "1", "0.25", "0.5", "0.5", "False"]
+
+
+def test_a_class_of_a_module_of_kernels_never_leaves_a_plain_one(choose):
+    """Compiled kernels, which may be next, have another of that name."""
+    told, _ = choose("print(made.named(np.zeros(4)).one, compiled())")
+
+    assert told == ["4", "True"]
