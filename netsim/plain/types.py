@@ -127,7 +127,7 @@ def njit(*signature: Any, **_: Any) -> Any:  # noqa: ANN401 (as numba's)
 
 def _cast(code: str, own: type[int] | type[float]) -> _Function:
     """Return a function that fits numbers into an array's; Python's own know no bounds."""
-    place = array(code, [0])
+    place: array[Any] = array(code, [0])
 
     def fitted(number: Any) -> Any:  # noqa: ANN401 (any number)
         place[0] = own(number)

@@ -8,7 +8,7 @@ import numpy as np
 
 from netsim.arrays import Floats, Ints
 from netsim.contention.blame import Culprits, no_culprits
-from netsim.contention.cold.columns import Crowd
+from netsim.contention.cold.columns import Crowd, Longest
 from netsim.contention.cold.layout import Layout
 from netsim.kernelchoice import kernels_of
 
@@ -65,7 +65,7 @@ class ColdState:
         kind_of = self._one_kind if kinds is None else kinds[self.laid.link]
         n_kinds = 1 if kinds is None else int(kind_of.max(initial=0)) + 1
         n_states = self.cells.shape[1]
-        longest = kernel.Longest(
+        longest = Longest(
             np.empty(n_states, dtype=np.int64),
             np.empty(n_states),
             np.empty(n_states),

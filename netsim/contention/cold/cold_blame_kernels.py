@@ -4,8 +4,6 @@ Who holds a job up, from the state of a fixed point solved from scratch, compile
 Import through `netsim.kernelcache`.
 """
 
-from typing import NamedTuple
-
 from numba import float64, int64, njit, types, void
 
 from netsim.arrays import Floats, Ints, Table
@@ -18,20 +16,9 @@ from netsim.contention.cold.cold_kernels import (
     put_down,
     time_link,
 )
-from netsim.contention.cold.columns import Crowd, Shared, State
+from netsim.contention.cold.columns import Crowd, Longest, Shared, State
 from netsim.contention.link_kernels import STAGES, link_time
 from netsim.contention.window_kernels import ADDED
-
-
-class Longest(NamedTuple):
-    """The entry whose link takes longest for a step, by state, and those of further waits."""
-
-    entry: Ints  # -1: none
-    by_use_s: Floats  # delay that the bound 1 / (1 - R) decides
-    by_weight_s: Floats  # delay that the share bound decides, and waits
-    waiting: Ints  # the entry of the longest wait at each stage, -1: none
-    wait_s: Floats  # how long it is, in the mean over the states
-
 
 _LONGEST = types.NamedTuple(  # type: ignore[no-untyped-call]
     (int64[::1], float64[::1], float64[::1], int64[::1], float64[::1]), Longest

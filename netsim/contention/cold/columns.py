@@ -53,3 +53,13 @@ class Crowd(NamedTuple):
     cells: Ints  # (J, M) the cell in which each job is in each state
     scratch: Floats  # (L, M + 3), L at least 4 and the most pairs of a job
     waits: Floats  # (1, STAGES) scratch
+
+
+class Longest(NamedTuple):
+    """The entry whose link takes longest for a step, by state, and those of further waits."""
+
+    entry: Ints  # -1: none
+    by_use_s: Floats  # delay that the bound 1 / (1 - R) decides
+    by_weight_s: Floats  # delay that the share bound decides, and waits
+    waiting: Ints  # the entry of the longest wait at each stage, -1: none
+    wait_s: Floats  # how long it is, in the mean over the states
