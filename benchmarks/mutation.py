@@ -61,6 +61,7 @@ PARTS = {
         (
             "tests/netsim/nonblocking/test_router.py",
             "tests/netsim/nonblocking/test_verdict.py",
+            "tests/netsim/nonblocking/test_verdict_choices.py",
         ),
     ),
     "EASY": Part(
