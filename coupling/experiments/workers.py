@@ -10,15 +10,15 @@ import time
 from collections.abc import Callable, Iterator, MutableSequence, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
-from multiprocessing import active_children, get_context, parent_process
+from multiprocessing import active_children, parent_process
 from multiprocessing.connection import wait as wait_for
-from multiprocessing.process import BaseProcess
 from pathlib import Path
 from signal import SIG_BLOCK, SIG_SETMASK, SIGINT, SIGTERM, pthread_sigmask
 from threading import Thread
 
 from coupling.errors import ExperimentError, ResultError
 from coupling.experiments.assembly import Parts
+from coupling.experiments.copies import end_processes, quiet_copies, worker_context
 from coupling.experiments.engine import Progress, phases, run_parts
 from coupling.experiments.experiment import Experiment
 from coupling.results.manifest import write_file
@@ -76,7 +76,7 @@ def run_in_workers(
     Close the generator when it is not used to its end: that ends the workers. They end by
     themselves when this process is killed.
     """
-    context = get_context("spawn")  # a forked child would share numba's and pyarrow's threads
+    context = worker_context()
     board: Board = context.RawArray("q", [_IDLE] * len(pending))
     watch = _Watch(pending, len(parts.workload.jobs), board, progress)
     others = set(active_children())
@@ -102,7 +102,7 @@ def run_in_workers(
     finally:
         pool.shutdown(wait=complete, cancel_futures=True)
         if not complete:
-            _end(set(active_children()) - others)
+            end_processes(set(active_children()) - others)
         shutil.rmtree(desk, ignore_errors=True)
 
 
@@ -110,18 +110,13 @@ def _submit(pool: ProcessPoolExecutor, n_tasks: int) -> dict[Future[Kept], int]:
     """Start the workers, deaf to what is for the parent alone, and hand out tasks."""
     before = pthread_sigmask(SIG_BLOCK, {SIGINT, SIGTERM})  # processes inherit it
     try:
-        with shielded(None):  # a worker that is left half-started complains; threads take signals
+        with (
+            quiet_copies(),
+            shielded(None),
+        ):  # a worker that is left half-started complains; threads take signals
             return {pool.submit(_work, index): index for index in range(n_tasks)}
     finally:
         pthread_sigmask(SIG_SETMASK, before)
-
-
-def _end(workers: set[BaseProcess]) -> None:
-    """End workers and wait for them, so that nobody uses their files any more."""
-    for worker in workers:
-        worker.kill()
-    for worker in workers:
-        worker.join()
 
 
 def _is_broken(future: Future[Kept]) -> bool:

@@ -2,10 +2,13 @@
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
+from markupsafe import Markup
+
 from coupling.errors import ResultError
+from coupling.experiments.copies import spread
 from coupling.reading.files import sheet_of
 from coupling.report.plots.blame import MOST, blame_pictures
 from coupling.report.plots.colours import palette
@@ -59,6 +62,8 @@ _BLAME = (
     "victims and culprits of most loss, all others summed up. One scale for all runs."
 )
 
+_NOT_YET = Markup()
+
 
 @dataclass(frozen=True, slots=True)
 class Drawn:
@@ -73,11 +78,14 @@ class Drawn:
         The picture.
     caption : str
         What to look for; empty where the section says it.
+    svg : Markup
+        The picture as it stands in a page, where it has been drawn.
     """
 
     name: str
     picture: Picture
     caption: str = ""
+    svg: Markup = _NOT_YET
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,6 +147,22 @@ def run_figures(
         "links": _section(load_plots(results), _LINKS),
         "maps": _section(maps, {}, note),
         "link-time": _section(link_time_pictures(results, begin), {}, _LINK_TIME),
+    }
+
+
+def drawn_for_page(sections: Mapping[str, Section], workers: int = 1) -> dict[str, Section]:
+    """
+    Return sections whose pictures are drawn for a page.
+
+    `workers`: processes that draw; pictures do not depend on it.
+    """
+    pictures = [own.picture for section in sections.values() for own in section.figures]
+    svg = iter(spread(lambda number: pictures[number].html(), len(pictures), workers))
+    return {
+        name: replace(
+            section, figures=tuple(replace(own, svg=next(svg)) for own in section.figures)
+        )
+        for name, section in sections.items()
     }
 
 

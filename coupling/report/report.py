@@ -6,7 +6,7 @@ from typing import Any
 
 from coupling.errors import ResultError
 from coupling.pace.rate_models import rate_model
-from coupling.report.figures import Section, run_figures
+from coupling.report.figures import Section, drawn_for_page, run_figures
 from coupling.report.page import Html, bullets, details, figures, page, paragraph
 from coupling.report.plots.colours import palette
 from coupling.report.plots.jobs import speedups_to
@@ -42,6 +42,7 @@ def write_report(
     baseline: str | None = None,
     notes: Sequence[str] = (),
     fabrics: Mapping[str, Topology] | None = None,
+    workers: int = 1,
 ) -> None:
     """
     Write a report of one or more runs of an experiment.
@@ -63,6 +64,8 @@ def write_report(
     fabrics : mapping of str to Topology, optional
         Fabric of each run, by its name, for maps of its links; without one, the names of the links
         tell what they can.
+    workers : int, default 1
+        Processes that draw; the file does not depend on it.
 
     Raises
     ------
@@ -79,7 +82,13 @@ def write_report(
     if baseline:
         choice("baseline", baseline, [result.name for result in results], error=ResultError)
     text = report_html(
-        results, experiment_tables, manifest, baseline=baseline, notes=notes, fabrics=fabrics
+        results,
+        experiment_tables,
+        manifest,
+        baseline=baseline,
+        notes=notes,
+        fabrics=fabrics,
+        workers=workers,
     )
     try:
         replace_file(path, text)
@@ -95,17 +104,18 @@ def report_html(
     baseline: str | None = None,
     notes: Sequence[str] = (),
     fabrics: Mapping[str, Topology] | None = None,
+    workers: int = 1,
 ) -> str:
     """
     Return the report as HTML.
 
     `results`: the runs, at least one, each with its own name. `experiment_tables`, `manifest`: as
     for `write_report`. `baseline`: as for `write_report`. `notes`: as for `write_report`.
-    `fabrics`: as for `write_report`.
+    `fabrics`: as for `write_report`. `workers`: as for `write_report`.
     """
     colours = palette([result.name for result in results])
     kind, origin = _origin(results, experiment_tables.get("network", {}).get("model"))
-    drawn = run_figures(results, fabrics, baseline)
+    drawn = drawn_for_page(run_figures(results, fabrics, baseline), workers)
     over_time = drawn["link-time"]
     sections = [
         ("Runs compared" if len(results) > 1 else "The run", run_table(results, colours, baseline)),
@@ -151,7 +161,7 @@ def _origin(results: Sequence[Result], model: object) -> tuple[str, str]:
 
 def _drawn(section: Section) -> Html:
     """Return the pictures of a section with their captions."""
-    return figures((drawn.picture.html(), drawn.caption) for drawn in section.figures)
+    return figures((drawn.svg, drawn.caption) for drawn in section.figures)
 
 
 def _noted(section: Section) -> Html:

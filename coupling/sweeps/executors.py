@@ -16,6 +16,7 @@ from threading import Lock, Thread
 from typing import Any
 
 from coupling.errors import ExperimentError, ResultError
+from coupling.experiments.copies import end_processes, quiet_copies, worker_context
 from coupling.sweeps.plan import Plan, cell_name, digest_of
 from coupling.sweeps.running import Bench
 from coupling.sweeps.store import Store
@@ -170,19 +171,18 @@ def _compute_with(pool: Executor, folder: Path, pending: Sequence[int], computed
 @contextmanager
 def _processes(workers: int) -> Generator[Executor]:
     """Keep a pool of processes, which end at once when this block is left by an error."""
-    context = multiprocessing.get_context("spawn")  # a fork would share the threads of numba
+    context = worker_context()
     others = set(multiprocessing.active_children())
     pool = ProcessPoolExecutor(workers, mp_context=context, initializer=_begin)
     complete = False
     try:
-        yield pool
+        with quiet_copies():
+            yield pool
         complete = True
     finally:
         pool.shutdown(wait=complete, cancel_futures=True)
         if not complete:
-            for process in set(multiprocessing.active_children()) - others:
-                process.kill()
-                process.join()
+            end_processes(set(multiprocessing.active_children()) - others)
 
 
 def _begin() -> None:

@@ -184,12 +184,12 @@ def _claimed_by(folder: Path, pid: int) -> bool:
 
 
 def _workers_of(pid: int) -> list[int]:
-    """Return the workers of a process: children that were spawned to run Python."""
+    """Return the workers of a process: its children, but for a tracker of resources."""
     with suppress(OSError):
         return [
             int(number)
             for number in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
-            if b"spawn_main" in Path(f"/proc/{number}/cmdline").read_bytes()
+            if b"resource_tracker" not in Path(f"/proc/{number}/cmdline").read_bytes()
         ]
     return []
 

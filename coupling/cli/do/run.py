@@ -71,7 +71,12 @@ def run_experiment(
         page = folder / "report.html"
         fabrics = drawable_fabrics([(experiment, campaign.results)])
         write_report(
-            campaign.results, experiment.tables(), campaign.manifest, page, fabrics=fabrics
+            campaign.results,
+            experiment.tables(),
+            campaign.manifest,
+            page,
+            fabrics=fabrics,
+            workers=workers,
         )
     except Stopped as stop:
         if (folder / MANIFEST).exists():

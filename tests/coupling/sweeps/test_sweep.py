@@ -119,7 +119,7 @@ def test_a_killed_worker_is_one_line_and_finished_cells_stay(spec, done, tmp_pat
 
 def _is_worker(pid):
     """Whether a child is a worker of a pool, no tracker of resources."""
-    return b"spawn_main" in Path(f"/proc/{pid}/cmdline").read_bytes()
+    return b"resource_tracker" not in Path(f"/proc/{pid}/cmdline").read_bytes()
 
 
 def test_finished_cells_are_never_computed_again(spec, done, monkeypatch):
