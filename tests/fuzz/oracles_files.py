@@ -20,6 +20,7 @@ _GRID = ("communication.rule.*.chance",)  # what a sweep replaces by each of its
 _SAMPLE = ("communication.rule.*.comm_fraction", "workload.mean_nodes", "network.model")
 _UNREAD = {
     "result snapshot": ("/first-free/",),
+    "result export to simgrid": ("/first-free/",),
     "result resume": ("/experiment.resolved.toml",),
     "sweep grid": _GRID,
     "sweep grid planned": _GRID,
