@@ -23,6 +23,9 @@ _COMPILED_IN = re.compile(r"^from (\S*(?:kernels|columns)) import", re.MULTILINE
 _SEAL = "sealed"
 _TOLD: set[str] = set()  # what this process has said that it compiles
 _LONG_S = 3600.0  # longer than any compilation
+_DAY_S = 86400.0
+_UNUSED_S = 30 * _DAY_S  # after which compiled code of another version goes
+_MOST_OTHERS = 4  # versions of a module that are kept beside the newest
 
 
 def load_kernels(module: str, what: str, seconds: float) -> ModuleType:
@@ -90,6 +93,7 @@ def _imported(module: str, name: str, digest: str, compiled: Callable[[], bool])
                     loaded = _import_with(folder, module)
                 if compiled():  # for another processor
                     _seal(folder)
+                _note_use(folder / _SEAL)
                 return loaded
             place.mkdir(parents=True, exist_ok=True)
             fresh = Path(tempfile.mkdtemp(dir=place, prefix=f".{name}-"))
@@ -142,10 +146,35 @@ def _publish(fresh: Path, folder: Path) -> None:
     if folder.exists():
         folder.replace(fresh.with_name(f"{fresh.name}-damaged"))
     fresh.replace(folder)
+    _clear_beside(folder)
+
+
+def _clear_beside(folder: Path) -> None:
+    """Take away what is left over, and versions of a module beyond the few that are in use."""
     name = folder.name.rpartition("-")[0]
-    for old in (*folder.parent.glob(f"{name}-*"), *folder.parent.glob(f".{name}-*")):
-        if old != folder and (old.name[0] != "." or _is_left_over(old)):
+    for old in folder.parent.glob(f".{name}-*"):
+        if _is_left_over(old):
             shutil.rmtree(old, ignore_errors=True)
+    others = [old for old in folder.parent.glob(f"{name}-*") if old != folder]
+    others.sort(key=_used_s, reverse=True)
+    for place, old in enumerate(others):
+        if place >= _MOST_OTHERS or _used_s(old) < time.time() - _UNUSED_S:
+            shutil.rmtree(old, ignore_errors=True)
+
+
+def _used_s(folder: Path) -> float:
+    """Return when compiled code was used last, to a day; 0 for what is not whole."""
+    try:
+        return (folder / _SEAL).stat().st_mtime
+    except OSError:
+        return 0.0
+
+
+def _note_use(seal: Path) -> None:
+    """Write down, once a day, that compiled code is used."""
+    with suppress(OSError):  # somebody else's
+        if seal.stat().st_mtime < time.time() - _DAY_S:
+            seal.touch()
 
 
 def _is_left_over(fresh: Path) -> bool:

@@ -3,9 +3,12 @@
 import os
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
+
+from netsim import kernelcache
 
 ROOT = Path(__file__).parents[2]
 OUTER = """
@@ -122,7 +125,57 @@ def test_a_change_of_an_imported_kernel_is_not_missed(kernels):
     (folder / "inner_kernels.py").write_text(INNER.replace("2.0", "5.0"), encoding="utf-8")
 
     assert run(**cache)[0] == 20.0
-    assert len(list((folder / "cache" / "fabricsim").iterdir())) == 2  # old code is removed
+
+
+def test_two_versions_that_share_a_cache_compile_once_each(kernels):
+    folder, run = kernels
+    cache = {"NUMBA_CACHE_DIR": str(folder / "cache")}
+    texts = (INNER, INNER.replace("2.0", "5.0"))
+    told = []
+    for text in (*texts, *texts):
+        (folder / "inner_kernels.py").write_text(text, encoding="utf-8")
+        told.append(run(**cache))
+
+    assert [value for value, _ in told] == [8.0, 20.0, 8.0, 20.0]
+    assert [len(announced) for _, announced in told] == [1, 1, 0, 0]
+
+
+def versions_made(folder, ages):
+    """Return folders of older versions of a module, last used so many days ago; None: damaged."""
+    made = {}
+    for number, age in enumerate(ages):
+        old = folder / f"some_kernels-{number:016x}"
+        old.mkdir()
+        if age is not None:
+            (old / "sealed").touch()
+            used_s = time.time() - 86400.0 * age
+            os.utime(old / "sealed", (used_s, used_s))
+        made[old.name] = age
+    return made
+
+
+def test_versions_unused_for_30_days_and_all_but_the_latest_four_go(tmp_path):
+    made = versions_made(tmp_path, [1, 40, None, 3, 29, 2, 5])
+    other = tmp_path / "others_kernels-1"
+    other.mkdir()
+    new = tmp_path / "some_kernels-new"
+    new.mkdir()
+
+    kernelcache._clear_beside(new)
+
+    left = {path.name for path in tmp_path.iterdir()}
+    assert {made[name] for name in left & made.keys()} == {1, 2, 3, 5}
+    assert left - made.keys() == {new.name, other.name}
+
+
+@pytest.mark.parametrize(("age", "noted"), [(2.0, True), (0.5, False)])
+def test_use_is_noted_once_a_day(tmp_path, age, noted):
+    (name,) = versions_made(tmp_path, [age])
+    before_s = kernelcache._used_s(tmp_path / name)
+
+    kernelcache._note_use(tmp_path / name / "sealed")
+
+    assert (kernelcache._used_s(tmp_path / name) > before_s) is noted
 
 
 def test_kernels_run_where_nothing_can_be_written(kernels):
