@@ -98,7 +98,13 @@ class FreeNodes:
             accumulate([changes.get(time_s, 0) for time_s in self.times], xor, initial=free)
         )[1:]
 
-    def change(self, booking: Booking) -> None:
+    def replace(self, old: Booking | None, new: Booking | None) -> None:
+        """Take a booking out, and enter another one of the same job."""
+        for booking in (old, new):
+            if booking is not None:
+                self._change(booking)
+
+    def _change(self, booking: Booking) -> None:
         """Enter a booking, or take it out."""
         first, last = self._step_at(booking.start_s), self._step_at(booking.end_s)
         self.gains.add(booking.end_s)
@@ -130,14 +136,14 @@ class FreeNodes:
         return self._masks[0]
 
     def windows(
-        self, n_nodes: int, length_s: float, moved: Booking | None = None
+        self, n_nodes: int, length_s: float, moved: Booking | None = None, after_s: float = -1.0
     ) -> Iterator[tuple[float, int]]:
         """
         Iterate over the instants from which so many nodes are free for so long.
 
-        `moved`: a booking of that length that is to begin sooner, and is thought away. Yields: in
-        seconds, ascending, and the mask of the nodes; instants are those at which something becomes
-        free.
+        `moved`: a booking of that length that is to begin sooner, and is thought away. `after_s`:
+        only later ones. Yields: in seconds, ascending, and the mask of the nodes; instants are
+        those at which something becomes free.
 
         A window is looked at from its back: where too few nodes are left after some steps, no
         window that begins before the last of them has enough either.
@@ -169,7 +175,8 @@ class FreeNodes:
             if end > split and moved is not None:
                 own = own or [both | moved.taken.nodes for both in accumulate(beyond, and_)]
                 left &= own[end - split - 1]
-            if times[first] in self.gains and left.bit_count() >= n_nodes:
+            known = times[first] in self.gains and times[first] > after_s
+            if known and left.bit_count() >= n_nodes:
                 yield times[first], left
             first += 1
 
@@ -194,9 +201,13 @@ class FreeNodes:
 
     def cluster(self, time_s: float, free: Footprint) -> Cluster:
         """Return the machine as an allocator finds it at a time, with just so much free."""
-        ends = self._machine.expected_end_s
-        leaving = [job_id for job_id, end_s in ends.items() if end_s <= time_s]
-        return self._machine.cluster.expected(free, leaving)
+        return expected_with(self._machine, time_s, free)
+
+
+def expected_with(machine: Machine, time_s: float, free: Footprint) -> Cluster:
+    """Return a machine as it is expected to be at a time, with just so much free."""
+    ends_s = machine.expected_end_s.items()
+    return machine.cluster.expected(free, [job_id for job_id, end_s in ends_s if end_s <= time_s])
 
 
 def _from_back(free: list[int], first: int, stop: int, n_nodes: int) -> tuple[int, list[int]]:

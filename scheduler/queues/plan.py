@@ -10,13 +10,16 @@ from scheduler.footprint import Footprint, join
 from scheduler.job import Job
 from scheduler.machine import Machine
 from scheduler.queues.freenodes import Booking, FreeNodes
+from scheduler.queues.freesteps import KERNELS, FreeSteps
 from scheduler.queues.refusals import Refusals
 from scheduler.queues.reservation import expected_cluster, never_placed
-from scheduler.queues.sooner import KERNELS, Sooner
 from scheduler.reasons import LACKING, RESERVATION, WINDOW, Verdict, trace_roots
 
 Place = Callable[[Job, Cluster, float], Allocation | None]
 """Places a job in a state of the machine at a time; None when it does not fit."""
+
+Free = FreeNodes | FreeSteps
+"""Free nodes and links over time."""
 
 
 def tell(waiting: Sequence[Job], found: Mapping[int, Verdict], machine: Machine) -> None:
@@ -56,13 +59,14 @@ class Plan:
         self._held: dict[int, tuple[Allocation, Footprint]] = {}  # by job id, running or booked
         self._refusals = Refusals()
         self._latest: FreeNodes | None = None  # as all bookings of this instant leave it
+        self._kept: FreeSteps | None = None  # the same at all instants, as soon as that pays
         self._looked_at = 0  # steps of windows for bookings, so far
 
     def earliest(
         self,
         job: Job,
         machine: Machine,
-        free: FreeNodes,
+        free: Free,
         place: Place | None = None,
         *,
         moved: Booking | None = None,
@@ -74,11 +78,10 @@ class Plan:
         `moved`: the job's booking, if it is to begin sooner than that. `after_s`: only later.
         Result: not entered into the plan; None when there is none.
         """
-        for window in free.windows(job.n_nodes, machine.estimate_s(job), moved):
-            if window[0] > after_s:
-                found = self._in_window(window, job, machine, free, place=place, moved=moved)
-                if found is not None:
-                    return found
+        for window in free.windows(job.n_nodes, machine.estimate_s(job), moved, after_s):
+            found = self._in_window(window, job, machine, free, place=place, moved=moved)
+            if found is not None:
+                return found
         return None
 
     def _in_window(
@@ -86,7 +89,7 @@ class Plan:
         window: tuple[float, int],
         job: Job,
         machine: Machine,
-        free: FreeNodes,
+        free: Free,
         *,
         place: Place | None = None,
         moved: Booking | None = None,
@@ -135,14 +138,16 @@ class Plan:
 
     def compress(self, jobs: Sequence[Job], machine: Machine) -> None:
         """Move bookings forward until none can be moved with all others where they are."""
-        free, count = self.free_nodes(machine), len(jobs)
-        self._latest = free if machine.allocator.monotone_in_free else None
+        count = len(jobs)
+        free = self._kept_steps(machine) or self.free_nodes(machine)
         self._refusals.keep(self.bookings, machine.now_s)
-        self._looked_at += count * len(free.times)
         compiled = None
-        if count and (self._looked_at > _MANY or KERNELS in sys.modules):
-            lengths_s = [machine.estimate_s(job) for job in jobs]
-            compiled = Sooner(free, [self.bookings[job.id] for job in jobs], lengths_s)
+        if isinstance(free, FreeSteps):
+            compiled = free
+            free.line_up(jobs)
+        else:
+            self._latest = free if machine.allocator.monotone_in_free else None
+            self._looked_at += count * len(free.times)
         index = still = 0
         time_s = -1.0
         while still < count:  # looked at in vain since a booking last moved
@@ -159,13 +164,18 @@ class Plan:
             if sooner is None:
                 sooner = self.earliest(job, machine, free, moved=booking, after_s=time_s)
             if sooner is not None:
-                free.change(booking)
-                free.change(sooner)
-                if compiled is not None:
-                    compiled.move(index, booking, sooner)
+                free.replace(booking, sooner)
                 self.bookings[job.id] = sooner
                 still = 0
             index, still = (index + 1) % count, still + 1
+
+    def _kept_steps(self, machine: Machine) -> FreeSteps | None:
+        """Return what running and booked jobs leave in arrays, if that pays."""
+        if self._kept is None and (self._looked_at > _MANY or KERNELS in sys.modules):
+            self._kept = FreeSteps(machine)
+        if self._kept is not None:
+            self._kept.follow(self.bookings)
+        return self._kept
 
     def free_nodes(self, machine: Machine) -> FreeNodes:
         """Return what running and booked jobs leave."""
@@ -188,17 +198,19 @@ class Plan:
 
         `jobs`: waiting jobs without a booking, in order.
         """
-        free = self._latest if place is None and machine.limit is None else None
+        free: Free | None = None
+        if place is None and machine.limit is None:
+            free = self._kept_steps(machine) or self._latest
         free = free or self.free_nodes(machine)
         for job in jobs:
-            if machine.limit is not None:
+            if machine.limit is not None and isinstance(free, FreeNodes):
                 machine.consider(job)
                 free.mark(machine.limit.patience_ends_s(job))
             booking = self.earliest(job, machine, free, place)
             if booking is None:
                 raise never_placed(job, machine)
             self.bookings[job.id] = booking
-            free.change(booking)
+            free.replace(None, booking)
 
     def in_the_way(self, job: Job, machine: Machine) -> int | None:
         """

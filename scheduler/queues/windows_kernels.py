@@ -1,23 +1,30 @@
 """
-Compiled search for windows: which bookings can certainly not begin sooner.
+Compiled steps of free nodes: spans entered and taken out, and the search for windows.
 
-It answers as `scheduler.queues.freenodes.FreeNodes.windows` would. Import through
-`netsim.kernelcache`.
+A step has a place, so that steps are put in and taken out without moving what is known of them:
+``place[i]`` is that of step i, and behind the last step stand the empty places. ``size`` holds the
+number of steps and ``times`` when they begin; by place, ``steps`` has how many nodes are free and
+how many spans end or have an end with the step, and ``free`` a row of words: the free nodes, then
+the free links. By row of a booking, ``wants`` has how many nodes its job wants and whether it is
+worth looking at, ``spans`` its length and its begin in seconds, and ``own`` what it will hold.
+
+They answer as `scheduler.queues.freenodes.FreeNodes` would. Import through `netsim.kernelcache`.
 """
 
 import numpy as np
-from numba import boolean, float64, int64, njit, types, uint64
+from numba import float64, int64, njit, types, uint64
 from numpy.typing import NDArray
 
-from netsim.arrays import Bools, Floats, Ints
+from netsim.arrays import Floats, Ints
 
 Words = NDArray[np.uint64]
 
-_ROW = types.Array(uint64, 1, "C")
-_ROWS = types.Array(uint64, 2, "C")
-_FLOATS = types.Array(float64, 1, "C")
-_INTS = types.Array(int64, 1, "C")
-_BOOLS = types.Array(boolean, 1, "C")
+_INTS, _FLOATS, _ROW, _ROWS = int64[::1], float64[::1], uint64[::1], uint64[:, ::1]
+_TIMES = (_INTS, _FLOATS, _INTS)
+_COUNTS, _SPANS = int64[:, ::1], float64[:, ::1]
+N_FREE, ENDS, USES = range(3)  # columns of `steps`
+N_NODES, FRESH = range(2)  # of `wants`
+LENGTH_S, BEGIN_S = range(2)  # of `spans`
 _FOUND = types.Tuple((int64, int64))  # type: ignore[no-untyped-call]
 
 _PAIRS, _FOURS = np.uint64(0x5555555555555555), np.uint64(0x3333333333333333)
@@ -34,25 +41,114 @@ def _count(word: np.uint64) -> np.uint64:
     return np.uint64((bits * _ONES) >> _TOP)
 
 
-@njit(int64(_ROWS, _ROW, int64, int64, int64), cache=True)
-def _from_back(free: Words, left: Words, first: int, stop: int, n_nodes: int) -> int:
+@njit(int64(*_TIMES, _ROWS, _COUNTS, float64), cache=True)
+def _step_at(
+    size: Ints, times: Floats, place: Ints, free: Words, steps: Ints, time_s: float
+) -> int:
+    """Return the step that begins at a time after the first one; put it in if there is none."""
+    count = size[0]
+    step = int(np.searchsorted(times[:count], time_s))
+    if step < count and times[step] == time_s:
+        return step
+    new, before = place[count], place[step - 1]
+    for at in range(count, step, -1):
+        times[at], place[at] = times[at - 1], place[at - 1]
+    times[step], place[step] = time_s, new
+    free[new] = free[before]
+    steps[new, N_FREE], steps[new, ENDS], steps[new, USES] = steps[before, N_FREE], 0, 0
+    size[0] = count + 1
+    return step
+
+
+@njit(types.void(*_TIMES, _COUNTS, int64), cache=True)
+def _leave(size: Ints, times: Floats, place: Ints, steps: Ints, step: int) -> None:
+    """Take a step out if no span begins or ends with it any more; never the first one."""
+    left, last = place[step], size[0] - 1
+    if step == 0 or steps[left, USES] > 0:
+        return
+    for at in range(step, last):
+        times[at], place[at] = times[at + 1], place[at + 1]
+    place[last] = left
+    size[0] = last
+
+
+@njit(types.void(*_TIMES, _ROWS, _COUNTS, float64, float64, _ROW, int64, int64), cache=True)
+def span(
+    size: Ints,
+    times: Floats,
+    place: Ints,
+    free: Words,
+    steps: Ints,
+    from_s: float,
+    until_s: float,
+    taken: Words,
+    n_nodes: int,
+    change: int,
+) -> None:
+    """
+    Enter a span of time in which nodes and links are taken, or take it out.
+
+    There is room for two more steps. `from_s`, `until_s`: what is over is left out. `n_nodes`: of
+    those taken. `change`: 1 to enter it, -1 to take it out.
+    """
+    if until_s <= times[0]:
+        return
+    first = 0
+    if from_s > times[0]:
+        first = _step_at(size, times, place, free, steps, from_s)
+        steps[place[first], USES] += change
+    last = _step_at(size, times, place, free, steps, until_s)
+    steps[place[last], USES] += change
+    steps[place[last], ENDS] += change
+    for step in range(first, last):
+        row = place[step]
+        steps[row, N_FREE] -= change * n_nodes
+        for at in range(taken.size):
+            free[row, at] ^= taken[at]
+    if change < 0:
+        _leave(size, times, place, steps, last)
+        if first < last:
+            _leave(size, times, place, steps, first)
+
+
+@njit(types.void(*_TIMES, float64), cache=True)
+def begin(size: Ints, times: Floats, place: Ints, now_s: float) -> None:
+    """Let the steps begin now: take out what is over."""
+    count = size[0]
+    past = int(np.searchsorted(times[:count], now_s, side="right")) - 1
+    over = place[:past].copy()
+    for at in range(past, count):
+        times[at - past], place[at - past] = times[at], place[at]
+    place[count - past : count] = over
+    times[0] = now_s
+    size[0] = count - past
+
+
+@njit(int64(_INTS, _ROWS, int64, int64, int64, _ROW), cache=True)
+def _from_back(place: Ints, free: Words, first: int, stop: int, n_nodes: int, left: Words) -> int:
     """Put into `left` what steps have in common; return the last that leaves too little, or -1."""
     left[:] = ~np.uint64(0)
     for step in range(stop - 1, first - 1, -1):
-        total = np.uint64(0)
+        row, total = place[step], np.uint64(0)
         for at in range(left.size):
-            left[at] &= free[step, at]
+            left[at] &= free[row, at]
             total += _count(left[at])
         if np.int64(total) < n_nodes:
             return step
     return -1
 
 
-@njit(int64(_FLOATS, _ROWS, _BOOLS, int64, float64, float64, _ROW, _ROWS), cache=True)
-def _window(
+@njit(
+    int64(*_TIMES, _ROWS, _COUNTS, int64, int64, float64, float64, _ROW, _ROWS),
+    cache=True,
+)
+def window(
+    size: Ints,
     times: Floats,
+    place: Ints,
     free: Words,
-    gains: Bools,
+    steps: Ints,
+    first: int,
     n_nodes: int,
     length_s: float,
     before_s: float,
@@ -60,34 +156,41 @@ def _window(
     scratch: Words,
 ) -> int:
     """
-    Return the first step with which a booking may begin sooner, or -1.
+    Return the first step from which so many nodes are free for so long, or -1.
 
-    `times`, `free`, `gains`: of each step when it begins, its free nodes, and whether anything
-    becomes free then. `before_s`, `own`: when the booking begins, and its nodes. `scratch`: two
-    rows; the first one gets the nodes.
+    `first`: no step before it. `before_s`, `own`: when a booking begins that is thought away, and
+    what it holds; only steps before; not a number: there is none. `scratch`: two rows of the words
+    of nodes; the first one gets those that are free.
     """
-    left, beyond = scratch[0], scratch[1]
-    split = int(np.searchsorted(times, before_s))
-    first, end, known = 0, 0, split  # known: the step up to which `beyond` is filled
+    count, left, beyond = size[0], scratch[0], scratch[1]
+    split = int(np.searchsorted(times[:count], before_s))
+    end, known = first, split  # known: the step up to which `beyond` is filled
+    enough = first  # the step before which each one has so many free nodes, by itself
     beyond[:] = ~np.uint64(0)
     while first < split:
-        if not gains[first]:
+        if first > 0 and steps[place[first], ENDS] == 0:  # nothing is freed then
             first += 1
             continue
         until_s = times[first] + length_s
         end = max(end, first + 1)
-        while end < times.size and times[end] < until_s:
+        while end < count and times[end] < until_s:
             end += 1
-        bad = _from_back(free, left, first, min(end, split), n_nodes)
+        stop = min(end, split)
+        bad, floor = stop - 1, max(enough, first)
+        while bad >= floor and steps[place[bad], N_FREE] >= n_nodes:
+            bad -= 1
+        enough = max(enough, stop)
+        if bad < floor:  # no window that begins before a step with too few left has enough either
+            bad = _from_back(place, free, first, stop, n_nodes, left)
         if bad >= 0:
             first = bad + 1
             continue
         while known < end:
-            for at in range(own.size):
-                beyond[at] &= free[known, at] | own[at]
+            for at in range(left.size):
+                beyond[at] &= free[place[known], at] | own[at]
             known += 1
         total = np.uint64(0)
-        for at in range(own.size):
+        for at in range(left.size):
             left[at] &= beyond[at]
             total += _count(left[at])
         if np.int64(total) >= n_nodes:
@@ -97,18 +200,18 @@ def _window(
 
 
 @njit(
-    _FOUND(_FLOATS, _ROWS, _BOOLS, _INTS, _FLOATS, _FLOATS, _ROWS, _BOOLS, int64, int64, _ROWS),
-    cache=True,
+    _FOUND(*_TIMES, _ROWS, _COUNTS, _COUNTS, _SPANS, _ROWS, _INTS, int64, int64, _ROWS), cache=True
 )
 def first_window(
+    size: Ints,
     times: Floats,
+    place: Ints,
     free: Words,
-    gains: Bools,
-    sizes: Ints,
-    lengths_s: Floats,
-    begins_s: Floats,
+    steps: Ints,
+    wants: Ints,
+    spans: Floats,
     own: Words,
-    fresh: Bools,
+    order: Ints,
     first: int,
     most: int,
     scratch: Words,
@@ -116,19 +219,56 @@ def first_window(
     """
     Find the next booking for which enough nodes are free sooner.
 
-    `times`, `free`, `gains`: by step. `sizes`, `lengths_s`, `begins_s`, `own`: by booking, and
-    whether it is worth looking at. `first`: with which to begin; after the last comes the first.
-    `most`: how many to look at. `scratch`: two rows; the first one gets the nodes.
+    `order`: rows of bookings. `first`: with which to begin; after the last comes the first. `most`:
+    how many to look at. `scratch`: as for `window`.
 
     Result: how many before it there is none for, and the step, or -1.
     """
     for done in range(most):
-        at = (first + done) % sizes.size
-        if fresh[at]:
-            step = _window(
-                times, free, gains, sizes[at], lengths_s[at], begins_s[at], own[at], scratch
+        row = order[(first + done) % order.size]
+        if wants[row, FRESH]:
+            step = window(
+                size,
+                times,
+                place,
+                free,
+                steps,
+                0,
+                wants[row, N_NODES],
+                spans[row, LENGTH_S],
+                spans[row, BEGIN_S],
+                own[row],
+                scratch,
             )
             if step >= 0:
                 return done, step
-            fresh[at] = False
+            wants[row, FRESH] = 0
     return most, -1
+
+
+@njit(types.void(*_TIMES, _ROWS, int64, float64, float64, _ROW, int64, _ROW), cache=True)
+def common(
+    size: Ints,
+    times: Floats,
+    place: Ints,
+    free: Words,
+    first: int,
+    until_s: float,
+    before_s: float,
+    own: Words,
+    skip: int,
+    left: Words,
+) -> None:
+    """
+    Put into `left` what is free from a step on until some time, without so many first words.
+
+    `before_s`, `own`: as for `window`.
+    """
+    left[:] = ~np.uint64(0)
+    step = first
+    while step == first or (step < size[0] and times[step] < until_s):
+        later = times[step] >= before_s
+        for at in range(left.size):
+            here = free[place[step], skip + at]
+            left[at] &= here | own[skip + at] if later else here
+        step += 1

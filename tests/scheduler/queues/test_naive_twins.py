@@ -13,6 +13,7 @@ from scheduler.allocators import make_allocator
 from scheduler.cluster import Cluster
 from scheduler.job import Job
 from scheduler.queues import make_policy, plan
+from scheduler.queues.freenodes import FreeNodes
 from scheduler.simulator import simulate
 from tests.naive.backfilling import NaiveConservative, NaiveEasy
 
@@ -115,10 +116,58 @@ def test_queues_start_jobs_where_naive_ones_do_on_trees_that_lost_cables(queue, 
 def test_conservative_starts_jobs_when_and_where_the_naive_one_does(allocator, jobs):
     """By compiled code, from the first step on."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(plan, "_MANY", 0)
+        patch.setattr(plan, "_MANY", -1)
         found = schedule(jobs, make_policy("conservative", {}), allocator, TREE)
 
     assert found == schedule(jobs, NaiveConservative(), allocator, TREE)
+
+
+class ComparedPlan(plan.Plan):
+    """A plan whose kept steps are compared, whenever they are asked for, with steps made anew."""
+
+    def __init__(self):
+        super().__init__()
+        self.compared = 0
+
+    def _kept_steps(self, machine):
+        kept = super()._kept_steps(machine)
+        anew = FreeNodes(machine, self.bookings.values())
+        looks = [
+            (n_nodes, length_s, None) for n_nodes in (1, 3, 9) for length_s in (0.0, 7.0, 60.0)
+        ]
+        looks += [
+            (each.placement.job.n_nodes, machine.estimate_s(each.placement.job), each)
+            for each in self.bookings.values()
+        ]
+        for n_nodes, length_s, moved in looks:
+            found = list(kept.windows(n_nodes, length_s, moved))
+            assert found == list(anew.windows(n_nodes, length_s, moved))
+            for time_s, nodes in found:
+                window = time_s, time_s + length_s, nodes, moved
+                assert kept.during(*window) == anew.during(*window)
+                self.compared += 1
+        return kept
+
+
+@pytest.mark.parametrize("allocator", ["jigsaw", "laas", "first-free", "lc+s"])
+def test_steps_that_are_kept_are_those_that_would_be_made_anew(allocator):
+    """Some jobs end early, some late; jobs with links of their own come after one without."""
+    for seed in range(6):
+        rng = random.Random(seed)  # noqa: S311 (jobs of a test, not secrets)
+        tree = rng.choice([TREE, LARGER])
+        jobs, submit_s = [], 0.0
+        for number in range(30):
+            submit_s += rng.choice([0, 0, 1, 9])
+            size = rng.randint(1, tree.n_nodes if number % 7 == 0 else 6)
+            run_s = float(rng.randint(1, 40))
+            jobs.append(Job(number, submit_s, size, run_s, run_s * rng.choice([1, 1, 2, 5, 0.5])))
+        policy = make_policy("conservative", {})
+        policy._plan = ComparedPlan()
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(plan, "_MANY", -1)
+            schedule(jobs, policy, allocator, tree)
+
+        assert policy._plan.compared > 100
 
 
 @pytest.mark.parametrize("allocator", ["jigsaw", "first-free", "ta"])

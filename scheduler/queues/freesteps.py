@@ -1,0 +1,296 @@
+"""FreeSteps: free nodes and links over time in arrays, kept from one instant to the next."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from math import inf, nan
+from typing import NamedTuple, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from netsim.arrays import Floats, Ints
+from netsim.kernelcache import load_kernels
+from scheduler.allocation import Allocation
+from scheduler.cluster import Cluster
+from scheduler.footprint import Footprint, join_all
+from scheduler.job import Job
+from scheduler.machine import Machine
+from scheduler.queues.freenodes import Booking, expected_with
+
+KERNELS = "scheduler.queues.windows_kernels"
+_WORD = 64  # bits
+_ROOM = 64  # steps, and bookings, to begin with
+
+Words = NDArray[np.uint64]
+_Scalar = TypeVar("_Scalar", bound=np.generic)
+FRESH = 1  # column of `wants`, as in the kernels
+
+
+class _Held(NamedTuple):
+    """What a running job holds, and until when, as it has been entered."""
+
+    allocation: Allocation
+    end_s: float
+    row: Words
+    n_nodes: int
+
+
+class FreeSteps:
+    """
+    Free nodes and links over time, as `FreeNodes` tells them more slowly.
+
+    They follow a machine: only what has changed since the last instant is entered.
+
+    Parameters
+    ----------
+    machine : Machine
+        The machine, on which places are not refused for want of patience.
+    """
+
+    __slots__ = (
+        "_booked",
+        "_empty",
+        "_held",
+        "_kernels",
+        "_line",
+        "_links",
+        "_machine",
+        "_nobody",
+        "_order",
+        "_scratch",
+        "_size",
+        "_steps",
+        "_widths",
+    )
+
+    def __init__(self, machine: Machine) -> None:
+        self._kernels = load_kernels(KERNELS, "kernels that look for windows", 3)
+        self._machine, cluster = machine, machine.cluster
+        whole = (
+            join_all(cluster.nodes_per_leaf, cluster.leaf_nodes),
+            join_all(cluster.leaf_width, cluster.leaf_links),
+            join_all(cluster.l2_width, cluster.l2_links),
+        )
+        self._widths = [-(-mask.bit_length() // _WORD) for mask in whole]
+        # of the links; None as soon as rows have them, since somebody takes some
+        self._links: tuple[int, int] | None = whole[1:]
+        free = np.zeros((_ROOM, self._widths[0]), dtype=np.uint64)
+        free[0] = _words(whole[0], self._widths[0])
+        counts = np.zeros((_ROOM, 3), dtype=np.int64)
+        counts[0, 0] = cluster.n_nodes
+        self._size = np.array([1])  # the others as in the kernels: times, place, free, steps
+        self._steps: tuple[Floats, Ints, Words, Ints] = (
+            np.full(_ROOM, machine.now_s),
+            np.arange(_ROOM),
+            free,
+            counts,
+        )
+        self._line: tuple[Ints, Floats, Words] = (  # wants, spans, own
+            np.zeros((_ROOM, 2), dtype=np.int64),
+            np.zeros((_ROOM, 2)),
+            np.zeros_like(free),
+        )
+        self._empty = list(range(_ROOM))  # rows of the line
+        self._booked: dict[int, tuple[Booking, int]] = {}  # by job id, with the row
+        self._held: dict[int, _Held] = {}
+        self._order: Ints = np.empty(0, dtype=np.int64)  # rows of the line, as they are looked at
+        self._nobody = np.zeros(self._widths[0], dtype=np.uint64)
+        self._scratch = np.empty((2, self._widths[0]), dtype=np.uint64)
+
+    def follow(self, bookings: Mapping[int, Booking]) -> None:
+        """
+        Enter what has changed on the machine, and in the plan.
+
+        `bookings`: all there are, by job id.
+        """
+        machine = self._machine
+        running, ends_s, held = machine.cluster.running, machine.expected_end_s, self._held
+        self._kernels.begin(self._size, *self._steps[:2], machine.now_s)
+        for job_id, (booking, row) in list(self._booked.items()):
+            if bookings.get(job_id) is not booking:
+                if running.get(job_id) is booking.placement:
+                    self._begun(booking, row)
+                else:
+                    self.replace(booking, None)
+        for job_id in [number for number in held if number not in ends_s]:
+            self._end(held.pop(job_id))
+        for job_id, end_s in ends_s.items():
+            known, allocation = held.get(job_id), running[job_id]
+            if known is None or known.end_s != end_s or known.allocation is not allocation:
+                self._hold(known, allocation, end_s)
+        for job_id, booking in bookings.items():
+            if job_id not in self._booked:
+                self.replace(None, booking)
+
+    def _begun(self, booking: Booking, row: int) -> None:
+        """Take note that a job was started as booked."""
+        number, taken = booking.placement.job.id, self._line[2][row].copy()
+        n_nodes = booking.taken.nodes.bit_count()
+        self._held[number] = _Held(booking.placement, booking.end_s, taken, n_nodes)
+        del self._booked[number]
+        self._empty.append(row)
+
+    def _end(self, held: _Held) -> None:
+        """Take out what a job would have held from now on."""
+        self._span(-inf, held.end_s, held.row, held.n_nodes, -1)
+
+    def _hold(self, known: _Held | None, allocation: Allocation, end_s: float) -> None:
+        """Enter what a running job holds, in the place of what was known of it."""
+        if known is not None:
+            self._end(known)
+        if known is None or known.allocation is not allocation:
+            taken = self._machine.cluster.footprint(allocation)
+            known = _Held(allocation, end_s, self._row(taken), taken.nodes.bit_count())
+        known = self._held[allocation.job.id] = known._replace(end_s=end_s)
+        self._span(-inf, end_s, known.row, known.n_nodes, 1)
+
+    def replace(self, old: Booking | None, new: Booking | None) -> None:
+        """Take a booking out, and enter another one of the same job."""
+        if old is not None:
+            _, row = self._booked.pop(old.placement.job.id)
+            taken = self._line[2][row]
+            self._span(old.start_s, old.end_s, taken, old.taken.nodes.bit_count(), -1)
+            self._empty.append(row)
+        if new is not None:
+            self._enter(new)
+        if old is not None and new is not None:
+            # nothing has become free for those that end before the old place of this one
+            wants, spans = self._line[:2]
+            wants[:, FRESH] |= spans.sum(axis=1) > old.start_s
+
+    def _enter(self, booking: Booking) -> None:
+        """Enter a booking."""
+        taken, job = self._row(booking.taken), booking.placement.job
+        if not self._empty:
+            room = len(self._line[0])
+            self._empty = list(range(room, 2 * room))
+            wants, spans, own = self._line
+            self._line = _doubled(wants), _doubled(spans), _doubled(own)
+        row = self._empty.pop()
+        wants, spans, own = self._line
+        wants[row] = job.n_nodes, 1
+        spans[row] = self._machine.estimate_s(job), booking.start_s
+        own[row] = taken
+        self._booked[job.id] = booking, row
+        self._span(booking.start_s, booking.end_s, taken, booking.taken.nodes.bit_count(), 1)
+
+    def _span(self, from_s: float, until_s: float, row: Words, n_nodes: int, change: int) -> None:
+        """Enter a span in which nodes and links are taken, or take it out."""
+        room = len(self._steps[0])
+        if self._size[0] + 2 > room:
+            times, place, free, steps = self._steps
+            places = np.concatenate((place, place + room))
+            self._steps = _doubled(times), places, _doubled(free), _doubled(steps)
+        if self._links is None and row.size < self._nobody.size:  # from before there were links
+            row = np.concatenate((row, self._nobody[row.size :]))
+        self._kernels.span(self._size, *self._steps, from_s, until_s, row, n_nodes, change)
+
+    def _row(self, taken: Footprint) -> Words:
+        """Return nodes and links as words."""
+        if self._links is not None:
+            if not (taken.leaf_ports or taken.l2_ports):
+                return _words(taken.nodes, self._widths[0])
+            self._add_links(self._links)
+        masks = (taken.nodes, taken.leaf_ports, taken.l2_ports)
+        return np.concatenate(
+            [_words(mask, width) for mask, width in zip(masks, self._widths, strict=True)]
+        )
+
+    def _add_links(self, links: tuple[int, int]) -> None:
+        """Put links into the rows, of which nobody has taken any so far."""
+        free = [_words(mask, width) for mask, width in zip(links, self._widths[1:], strict=True)]
+        times, place, rows, steps = self._steps
+        self._steps = times, place, _wider(rows, np.concatenate(free)), steps
+        wants, spans, own = self._line
+        nothing = np.zeros(sum(self._widths[1:]), dtype=np.uint64)
+        self._line = wants, spans, _wider(own, nothing)
+        self._nobody = np.zeros(sum(self._widths), dtype=np.uint64)
+        self._links = None
+
+    def line_up(self, jobs: Sequence[Job]) -> None:
+        """Look at the bookings of some jobs in this order from now on."""
+        self._order = np.array([self._booked[job.id][1] for job in jobs], dtype=np.int64)
+        self._line[0][:, FRESH] = 1
+
+    def next(self, first: int, most: int) -> tuple[int, float, int]:
+        """
+        Find the next booking for which enough nodes are free sooner.
+
+        `first`: with which to begin; after the last comes the first. `most`: how many to look at.
+        Result: how many before it there is none for; from when on, and which nodes are free.
+        """
+        bookings = *self._line, self._order
+        done, step = self._kernels.first_window(
+            self._size, *self._steps, *bookings, first, most, self._scratch
+        )
+        return (done, *self._found(step)) if step >= 0 else (most, 0.0, 0)
+
+    def _found(self, step: int) -> tuple[float, int]:
+        """Return when a step begins to which a search has come, and the nodes that it left."""
+        return float(self._steps[0][step]), int.from_bytes(self._scratch[0].tobytes(), "little")
+
+    def windows(
+        self, n_nodes: int, length_s: float, moved: Booking | None = None, after_s: float = -1.0
+    ) -> Iterator[tuple[float, int]]:
+        """
+        Iterate over the instants from which so many nodes are free for so long.
+
+        As `FreeNodes.windows` does.
+        """
+        first = int(self._steps[0][: self._size[0]].searchsorted(after_s, side="right"))
+        before_s, own = self._of(moved)
+        while True:
+            first = self._kernels.window(
+                self._size, *self._steps, first, n_nodes, length_s, before_s, own, self._scratch
+            )
+            if first < 0:
+                return
+            yield self._found(first)
+            first += 1
+
+    def _of(self, moved: Booking | None) -> tuple[float, Words]:
+        """Return when a booking begins that is thought away, and its row."""
+        if moved is None:
+            return nan, self._nobody
+        return moved.start_s, self._line[2][self._booked[moved.placement.job.id][1]]
+
+    def during(self, from_s: float, until_s: float, nodes: int, moved: Booking | None) -> Footprint:
+        """
+        Return what is free in a window all the time.
+
+        `nodes`: what `windows` tells. `moved`: as there.
+        """
+        if self._links is not None:
+            return Footprint(nodes, *self._links)
+        left = np.empty(sum(self._widths[1:]), dtype=np.uint64)
+        first = int(self._steps[0][: self._size[0]].searchsorted(from_s))
+        window = first, until_s, *self._of(moved)
+        self._kernels.common(self._size, *self._steps[:3], *window, self._widths[0], left)
+        split = self._widths[1]
+        return Footprint(
+            nodes,
+            int.from_bytes(left[:split].tobytes(), "little"),
+            int.from_bytes(left[split:].tobytes(), "little"),
+        )
+
+    def cluster(self, time_s: float, free: Footprint) -> Cluster:
+        """Return the machine as an allocator finds it at a time, with just so much free."""
+        return expected_with(self._machine, time_s, free)
+
+
+def _words(mask: int, width: int) -> Words:
+    """Return a mask as so many words."""
+    raw = np.frombuffer(mask.to_bytes(width * _WORD // 8, "little"), dtype="<u8")
+    return raw.astype(np.uint64)
+
+
+def _wider(rows: Words, more: Words) -> Words:
+    """Return rows with the same words behind each of them."""
+    width = rows.shape[1]
+    wider = np.empty((len(rows), width + more.size), dtype=np.uint64)
+    wider[:, :width], wider[:, width:] = rows, more
+    return wider
+
+
+def _doubled(rows: NDArray[_Scalar]) -> NDArray[_Scalar]:
+    """Return rows with room for as many again."""
+    return np.concatenate((rows, rows))
