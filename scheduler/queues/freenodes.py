@@ -136,14 +136,14 @@ class FreeNodes:
         return self._masks[0]
 
     def windows(
-        self, n_nodes: int, length_s: float, moved: Booking | None = None, after_s: float = -1.0
+        self, n_nodes: int, length_s: float, moved: Booking | None = None
     ) -> Iterator[tuple[float, int]]:
         """
         Iterate over the instants from which so many nodes are free for so long.
 
-        `moved`: a booking of that length that is to begin sooner, and is thought away. `after_s`:
-        only later ones. Yields: in seconds, ascending, and the mask of the nodes; instants are
-        those at which something becomes free.
+        `moved`: a booking of that length that is to begin sooner, and is thought away. Yields: in
+        seconds, ascending, and the mask of the nodes; instants are those at which something becomes
+        free.
 
         A window is looked at from its back: where too few nodes are left after some steps, no
         window that begins before the last of them has enough either.
@@ -175,8 +175,7 @@ class FreeNodes:
             if end > split and moved is not None:
                 own = own or [both | moved.taken.nodes for both in accumulate(beyond, and_)]
                 left &= own[end - split - 1]
-            known = times[first] in self.gains and times[first] > after_s
-            if known and left.bit_count() >= n_nodes:
+            if times[first] in self.gains and left.bit_count() >= n_nodes:
                 yield times[first], left
             first += 1
 

@@ -22,7 +22,7 @@ _ROOM = 64  # steps, and bookings, to begin with
 
 Words = NDArray[np.uint64]
 _Scalar = TypeVar("_Scalar", bound=np.generic)
-FRESH = 1  # column of `wants`, as in the kernels
+_FROM = 2  # column of `spans`, as in the kernels; UNTIL is behind it
 
 
 class _Held(NamedTuple):
@@ -85,8 +85,8 @@ class FreeSteps:
             counts,
         )
         self._line: tuple[Ints, Floats, Words] = (  # wants, spans, own
-            np.zeros((_ROOM, 2), dtype=np.int64),
-            np.zeros((_ROOM, 2)),
+            np.zeros(_ROOM, dtype=np.int64),
+            np.zeros((_ROOM, 4)),
             np.zeros_like(free),
         )
         self._empty = list(range(_ROOM))  # rows of the line
@@ -119,7 +119,8 @@ class FreeSteps:
                 self._hold(known, allocation, end_s)
         for job_id, booking in bookings.items():
             if job_id not in self._booked:
-                self.replace(None, booking)
+                row = self._enter(booking)
+                self._line[1][row, _FROM:] = -inf, inf  # nobody has looked at it here
 
     def _begun(self, booking: Booking, row: int) -> None:
         """Take note that a job was started as booked."""
@@ -131,6 +132,7 @@ class FreeSteps:
 
     def _end(self, held: _Held) -> None:
         """Take out what a job would have held from now on."""
+        self._kernels.freed(self._line[1], -inf, held.end_s)
         self._span(-inf, held.end_s, held.row, held.n_nodes, -1)
 
     def _hold(self, known: _Held | None, allocation: Allocation, end_s: float) -> None:
@@ -150,15 +152,12 @@ class FreeSteps:
             taken = self._line[2][row]
             self._span(old.start_s, old.end_s, taken, old.taken.nodes.bit_count(), -1)
             self._empty.append(row)
+            self._kernels.freed(self._line[1], old.start_s, old.end_s)
         if new is not None:
             self._enter(new)
-        if old is not None and new is not None:
-            # nothing has become free for those that end before the old place of this one
-            wants, spans = self._line[:2]
-            wants[:, FRESH] |= spans.sum(axis=1) > old.start_s
 
-    def _enter(self, booking: Booking) -> None:
-        """Enter a booking."""
+    def _enter(self, booking: Booking) -> int:
+        """Enter a booking that cannot begin sooner; return its row, the last one left."""
         taken, job = self._row(booking.taken), booking.placement.job
         if not self._empty:
             room = len(self._line[0])
@@ -167,11 +166,11 @@ class FreeSteps:
             self._line = _doubled(wants), _doubled(spans), _doubled(own)
         row = self._empty.pop()
         wants, spans, own = self._line
-        wants[row] = job.n_nodes, 1
-        spans[row] = self._machine.estimate_s(job), booking.start_s
-        own[row] = taken
+        wants[row], own[row] = job.n_nodes, taken
+        spans[row] = self._machine.estimate_s(job), booking.start_s, inf, -inf
         self._booked[job.id] = booking, row
         self._span(booking.start_s, booking.end_s, taken, booking.taken.nodes.bit_count(), 1)
+        return row
 
     def _span(self, from_s: float, until_s: float, row: Words, n_nodes: int, change: int) -> None:
         """Enter a span in which nodes and links are taken, or take it out."""
@@ -207,20 +206,28 @@ class FreeSteps:
         self._links = None
 
     def line_up(self, jobs: Sequence[Job]) -> None:
-        """Look at the bookings of some jobs in this order from now on."""
-        self._order = np.array([self._booked[job.id][1] for job in jobs], dtype=np.int64)
-        self._line[0][:, FRESH] = 1
+        """
+        Look at the bookings of some jobs in this order from now on.
 
-    def next(self, first: int, most: int) -> tuple[int, float, int]:
+        Where an allocator that is monotone in what is free has refused them places they are looked
+        at again only for what has become free since.
+        """
+        machine = self._machine
+        self._order = np.array([self._booked[job.id][1] for job in jobs], dtype=np.int64)
+        if machine.limit is not None or not machine.allocator.monotone_in_free:
+            self._line[1][:, _FROM:] = -inf, inf
+
+    def next(self, first: int, most: int, after_s: float = -1.0) -> tuple[int, float, int]:
         """
         Find the next booking for which enough nodes are free sooner.
 
         `first`: with which to begin; after the last comes the first. `most`: how many to look at.
-        Result: how many before it there is none for; from when on, and which nodes are free.
+        `after_s`: for the first one only later times. Result: how many before it there is none for;
+        from when on, and which nodes are free.
         """
         bookings = *self._line, self._order
         done, step = self._kernels.first_window(
-            self._size, *self._steps, *bookings, first, most, self._scratch
+            self._size, *self._steps, *bookings, first, most, after_s, self._scratch
         )
         return (done, *self._found(step)) if step >= 0 else (most, 0.0, 0)
 
@@ -229,19 +236,18 @@ class FreeSteps:
         return float(self._steps[0][step]), int.from_bytes(self._scratch[0].tobytes(), "little")
 
     def windows(
-        self, n_nodes: int, length_s: float, moved: Booking | None = None, after_s: float = -1.0
+        self, n_nodes: int, length_s: float, moved: Booking | None = None
     ) -> Iterator[tuple[float, int]]:
         """
         Iterate over the instants from which so many nodes are free for so long.
 
         As `FreeNodes.windows` does.
         """
-        first = int(self._steps[0][: self._size[0]].searchsorted(after_s, side="right"))
+        first = 0
         before_s, own = self._of(moved)
+        window = n_nodes, length_s, before_s, own, self._scratch
         while True:
-            first = self._kernels.window(
-                self._size, *self._steps, first, n_nodes, length_s, before_s, own, self._scratch
-            )
+            first = self._kernels.window(self._size, *self._steps, first, inf, *window)
             if first < 0:
                 return
             yield self._found(first)

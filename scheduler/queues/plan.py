@@ -60,6 +60,7 @@ class Plan:
         self._refusals = Refusals()
         self._latest: FreeNodes | None = None  # as all bookings of this instant leave it
         self._kept: FreeSteps | None = None  # the same at all instants, as soon as that pays
+        self._shares = False  # a booking wants units of links
         self._looked_at = 0  # steps of windows for bookings, so far
 
     def earliest(
@@ -70,15 +71,14 @@ class Plan:
         place: Place | None = None,
         *,
         moved: Booking | None = None,
-        after_s: float = -1.0,
     ) -> Booking | None:
         """
         Find the first time from now on at which a job fits beside all other bookings.
 
-        `moved`: the job's booking, if it is to begin sooner than that. `after_s`: only later.
-        Result: not entered into the plan; None when there is none.
+        `moved`: the job's booking, if it is to begin sooner than that. Result: not entered into the
+        plan; None when there is none.
         """
-        for window in free.windows(job.n_nodes, machine.estimate_s(job), moved, after_s):
+        for window in free.windows(job.n_nodes, machine.estimate_s(job), moved):
             found = self._in_window(window, job, machine, free, place=place, moved=moved)
             if found is not None:
                 return found
@@ -101,7 +101,7 @@ class Plan:
         """
         time_s, nodes = window
         until_s = time_s + machine.estimate_s(job)
-        if machine.cluster.shared is not None:  # of units of links there are no masks
+        if self._shares or machine.cluster.shared is not None:  # of units of links there are no masks
             cluster = self.beside(job, expected_cluster(machine, time_s), time_s, until_s)
             placement = (place or machine.expects)(job, cluster, time_s)
         else:
@@ -120,6 +120,7 @@ class Plan:
             return None
         taken = cluster.footprint(placement)
         self._held[job.id] = placement, taken
+        self._shares |= bool(taken.sharers)
         return Booking(placement, time_s, until_s, taken)
 
     def begin(self) -> None:
@@ -138,36 +139,53 @@ class Plan:
 
     def compress(self, jobs: Sequence[Job], machine: Machine) -> None:
         """Move bookings forward until none can be moved with all others where they are."""
-        count = len(jobs)
         free = self._kept_steps(machine) or self.free_nodes(machine)
         self._refusals.keep(self.bookings, machine.now_s)
-        compiled = None
         if isinstance(free, FreeSteps):
-            compiled = free
             free.line_up(jobs)
         else:
             self._latest = free if machine.allocator.monotone_in_free else None
-            self._looked_at += count * len(free.times)
+            self._looked_at += len(jobs) * len(free.times)
         index = still = 0
-        time_s = -1.0
-        while still < count:  # looked at in vain since a booking last moved
-            if compiled is not None:
-                useless, time_s, nodes = compiled.next(index, count - still)
-                index, still = (index + useless) % count, still + useless
-                if still == count:
-                    return
-            job = jobs[index]
-            booking = self.bookings[job.id]
-            sooner = None
-            if compiled is not None:
-                sooner = self._in_window((time_s, nodes), job, machine, free, moved=booking)
+        while still < len(jobs):  # looked at in vain since a booking last moved
+            line = [*jobs[index:], *jobs[:index]][: len(jobs) - still]
+            if isinstance(free, FreeSteps):
+                useless, sooner = self._next_kept(line, index, machine, free)
+            else:
+                useless, sooner = self._next(line, machine, free)
             if sooner is None:
-                sooner = self.earliest(job, machine, free, moved=booking, after_s=time_s)
+                return
+            index, still = (index + useless + 1) % len(jobs), 1
+            job_id = sooner.placement.job.id
+            free.replace(self.bookings[job_id], sooner)
+            self.bookings[job_id] = sooner
+
+    def _next(
+        self, line: Sequence[Job], machine: Machine, free: FreeNodes
+    ) -> tuple[int, Booking | None]:
+        """Return the first booking that some jobs can have sooner, and how many jobs have none."""
+        for useless, job in enumerate(line):
+            sooner = self.earliest(job, machine, free, moved=self.bookings[job.id])
             if sooner is not None:
-                free.replace(booking, sooner)
-                self.bookings[job.id] = sooner
-                still = 0
-            index, still = (index + 1) % count, still + 1
+                return useless, sooner
+        return len(line), None
+
+    def _next_kept(
+        self, line: Sequence[Job], first: int, machine: Machine, free: FreeSteps
+    ) -> tuple[int, Booking | None]:
+        """Do as `_next` does. `first`: which one of those that were lined up comes first."""
+        useless, after_s = 0, -1.0
+        while useless < len(line):
+            more, time_s, nodes = free.next(first + useless, len(line) - useless, after_s)
+            useless += more
+            if useless < len(line):
+                job = line[useless]
+                booking = self.bookings[job.id]
+                sooner = self._in_window((time_s, nodes), job, machine, free, moved=booking)
+                if sooner is not None:
+                    return useless, sooner
+                after_s = time_s
+        return useless, None
 
     def _kept_steps(self, machine: Machine) -> FreeSteps | None:
         """Return what running and booked jobs leave in arrays, if that pays."""

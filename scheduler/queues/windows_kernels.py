@@ -5,8 +5,9 @@ A step has a place, so that steps are put in and taken out without moving what i
 ``place[i]`` is that of step i, and behind the last step stand the empty places. ``size`` holds the
 number of steps and ``times`` when they begin; by place, ``steps`` has how many nodes are free and
 how many spans end or have an end with the step, and ``free`` a row of words: the free nodes, then
-the free links. By row of a booking, ``wants`` has how many nodes its job wants and whether it is
-worth looking at, ``spans`` its length and its begin in seconds, and ``own`` what it will hold.
+the free links. By row of a booking, ``wants`` has how many nodes its job wants, ``own`` what it
+will hold, and ``spans``, in seconds, its length, its begin, and from when until when something has
+become free since it was looked at in vain.
 
 They answer as `scheduler.queues.freenodes.FreeNodes` would. Import through `netsim.kernelcache`.
 """
@@ -23,8 +24,7 @@ _INTS, _FLOATS, _ROW, _ROWS = int64[::1], float64[::1], uint64[::1], uint64[:, :
 _TIMES = (_INTS, _FLOATS, _INTS)
 _COUNTS, _SPANS = int64[:, ::1], float64[:, ::1]
 N_FREE, ENDS, USES = range(3)  # columns of `steps`
-N_NODES, FRESH = range(2)  # of `wants`
-LENGTH_S, BEGIN_S = range(2)  # of `spans`
+LENGTH_S, BEGIN_S, FROM_S, UNTIL_S = range(4)  # of `spans`
 _FOUND = types.Tuple((int64, int64))  # type: ignore[no-untyped-call]
 
 _PAIRS, _FOURS = np.uint64(0x5555555555555555), np.uint64(0x3333333333333333)
@@ -139,7 +139,7 @@ def _from_back(place: Ints, free: Words, first: int, stop: int, n_nodes: int, le
 
 
 @njit(
-    int64(*_TIMES, _ROWS, _COUNTS, int64, int64, float64, float64, _ROW, _ROWS),
+    int64(*_TIMES, _ROWS, _COUNTS, int64, float64, int64, float64, float64, _ROW, _ROWS),
     cache=True,
 )
 def window(
@@ -149,6 +149,7 @@ def window(
     free: Words,
     steps: Ints,
     first: int,
+    last_s: float,
     n_nodes: int,
     length_s: float,
     before_s: float,
@@ -158,16 +159,16 @@ def window(
     """
     Return the first step from which so many nodes are free for so long, or -1.
 
-    `first`: no step before it. `before_s`, `own`: when a booking begins that is thought away, and
-    what it holds; only steps before; not a number: there is none. `scratch`: two rows of the words
-    of nodes; the first one gets those that are free.
+    `first`, `last_s`: no step before it, or from then on. `before_s`, `own`: when a booking begins
+    that is thought away, and what it holds; only steps before; not a number: there is none.
+    `scratch`: two rows of the words of nodes; the first one gets those that are free.
     """
     count, left, beyond = size[0], scratch[0], scratch[1]
     split = int(np.searchsorted(times[:count], before_s))
     end, known = first, split  # known: the step up to which `beyond` is filled
     enough = first  # the step before which each one has so many free nodes, by itself
     beyond[:] = ~np.uint64(0)
-    while first < split:
+    while first < split and times[first] < last_s:
         if first > 0 and steps[place[first], ENDS] == 0:  # nothing is freed then
             first += 1
             continue
@@ -200,7 +201,8 @@ def window(
 
 
 @njit(
-    _FOUND(*_TIMES, _ROWS, _COUNTS, _COUNTS, _SPANS, _ROWS, _INTS, int64, int64, _ROWS), cache=True
+    _FOUND(*_TIMES, _ROWS, _COUNTS, _INTS, _SPANS, _ROWS, _INTS, int64, int64, float64, _ROWS),
+    cache=True,
 )
 def first_window(
     size: Ints,
@@ -214,36 +216,52 @@ def first_window(
     order: Ints,
     first: int,
     most: int,
+    after_s: float,
     scratch: Words,
 ) -> tuple[int, int]:
     """
     Find the next booking for which enough nodes are free sooner.
 
     `order`: rows of bookings. `first`: with which to begin; after the last comes the first. `most`:
-    how many to look at. `scratch`: as for `window`.
+    how many to look at. `after_s`: for that one only later steps. `scratch`: as for `window`.
 
     Result: how many before it there is none for, and the step, or -1.
     """
     for done in range(most):
         row = order[(first + done) % order.size]
-        if wants[row, FRESH]:
+        look = spans[row]
+        if look[FROM_S] < look[UNTIL_S]:
+            first_s = look[FROM_S] - look[LENGTH_S]  # who ends by then saw nothing become free
+            start = max(0, int(np.searchsorted(times[: size[0]], first_s)) - 1)
+            if done == 0:
+                start = max(start, int(np.searchsorted(times[: size[0]], after_s, side="right")))
             step = window(
                 size,
                 times,
                 place,
                 free,
                 steps,
-                0,
-                wants[row, N_NODES],
-                spans[row, LENGTH_S],
-                spans[row, BEGIN_S],
+                start,
+                look[UNTIL_S],
+                wants[row],
+                look[LENGTH_S],
+                look[BEGIN_S],
                 own[row],
                 scratch,
             )
             if step >= 0:
                 return done, step
-            wants[row, FRESH] = 0
+            look[FROM_S], look[UNTIL_S] = np.inf, -np.inf
     return most, -1
+
+
+@njit(types.void(_SPANS, float64, float64), cache=True)
+def freed(spans: Floats, from_s: float, until_s: float) -> None:
+    """Take note that something has become free between two times."""
+    for row in range(len(spans)):
+        if spans[row, BEGIN_S] + spans[row, LENGTH_S] > from_s:
+            spans[row, FROM_S] = min(spans[row, FROM_S], from_s)
+            spans[row, UNTIL_S] = max(spans[row, UNTIL_S], until_s)
 
 
 @njit(types.void(*_TIMES, _ROWS, int64, float64, float64, _ROW, int64, _ROW), cache=True)

@@ -4,7 +4,7 @@ import random
 from math import inf
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from netsim.topology.fattree import fat_tree_of_radix
@@ -110,8 +110,11 @@ def test_queues_start_jobs_where_naive_ones_do_on_trees_that_lost_cables(queue, 
         assert found == schedule(jobs, naive(), allocator, damaged), (seed, lost)
 
 
-@pytest.mark.parametrize("allocator", ["jigsaw", "laas", "ta", "first-free", "contiguous"])
+@pytest.mark.parametrize(
+    "allocator", ["jigsaw", "laas", "ta", "lc", "lc+s", "first-free", "contiguous"]
+)
 @settings(deadline=None, max_examples=15)
+@example(jobs=[Job(number, 0.0, size, 1.0, 1.0) for number, size in enumerate([12, 5, 5, 1, 5])])
 @given(jobs=workloads())
 def test_conservative_starts_jobs_when_and_where_the_naive_one_does(allocator, jobs):
     """By compiled code, from the first step on."""
