@@ -94,7 +94,7 @@ class FreeSteps:
         self._held: dict[int, _Held] = {}
         self._order: Ints = np.empty(0, dtype=np.int64)  # rows of the line, as they are looked at
         self._nobody = np.zeros(self._widths[0], dtype=np.uint64)
-        self._scratch = np.empty((2, self._widths[0]), dtype=np.uint64)
+        self._scratch = np.empty((3, self._widths[0]), dtype=np.uint64)
 
     def follow(self, bookings: Mapping[int, Booking]) -> None:
         """

@@ -101,7 +101,9 @@ class Plan:
         """
         time_s, nodes = window
         until_s = time_s + machine.estimate_s(job)
-        if self._shares or machine.cluster.shared is not None:  # of units of links there are no masks
+        if (
+            self._shares or machine.cluster.shared is not None
+        ):  # of units of links there are no masks
             cluster = self.beside(job, expected_cluster(machine, time_s), time_s, until_s)
             placement = (place or machine.expects)(job, cluster, time_s)
         else:

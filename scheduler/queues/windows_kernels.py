@@ -24,6 +24,7 @@ _INTS, _FLOATS, _ROW, _ROWS = int64[::1], float64[::1], uint64[::1], uint64[:, :
 _TIMES = (_INTS, _FLOATS, _INTS)
 _COUNTS, _SPANS = int64[:, ::1], float64[:, ::1]
 N_FREE, ENDS, USES = range(3)  # columns of `steps`
+_COARSE = 8  # every so many steps tell most windows that have too few
 LENGTH_S, BEGIN_S, FROM_S, UNTIL_S = range(4)  # of `spans`
 _FOUND = types.Tuple((int64, int64))  # type: ignore[no-untyped-call]
 
@@ -124,11 +125,13 @@ def begin(size: Ints, times: Floats, place: Ints, now_s: float) -> None:
     size[0] = count - past
 
 
-@njit(int64(_INTS, _ROWS, int64, int64, int64, _ROW), cache=True)
-def _from_back(place: Ints, free: Words, first: int, stop: int, n_nodes: int, left: Words) -> int:
+@njit(int64(_INTS, _ROWS, int64, int64, int64, int64, _ROW), cache=True)
+def _from_back(
+    place: Ints, free: Words, first: int, stop: int, by: int, n_nodes: int, left: Words
+) -> int:
     """Put into `left` what steps have in common; return the last that leaves too little, or -1."""
     left[:] = ~np.uint64(0)
-    for step in range(stop - 1, first - 1, -1):
+    for step in range(stop - 1, first - 1, -by):
         row, total = place[step], np.uint64(0)
         for at in range(left.size):
             left[at] &= free[row, at]
@@ -136,6 +139,28 @@ def _from_back(place: Ints, free: Words, first: int, stop: int, n_nodes: int, le
         if np.int64(total) < n_nodes:
             return step
     return -1
+
+
+@njit(int64(_INTS, _ROWS, int64, int64, int64, _ROW, _ROW), cache=True)
+def _later(
+    place: Ints, free: Words, step: int, end: int, by: int, own: Words, beyond: Words
+) -> int:
+    """Keep in `beyond` what more steps and `own` have in common; return the next one to come."""
+    while step < end:
+        row = place[step]
+        for at in range(beyond.size):
+            beyond[at] &= free[row, at] | own[at]
+        step += by
+    return step
+
+
+@njit(int64(_ROW, _ROW), cache=True)
+def _both(one: Words, other: Words) -> int:
+    """Count the bits in common."""
+    total = np.uint64(0)
+    for at in range(one.size):
+        total += _count(one[at] & other[at])
+    return int(total)
 
 
 @njit(
@@ -161,13 +186,15 @@ def window(
 
     `first`, `last_s`: no step before it, or from then on. `before_s`, `own`: when a booking begins
     that is thought away, and what it holds; only steps before; not a number: there is none.
-    `scratch`: two rows of the words of nodes; the first one gets those that are free.
+    `scratch`: three rows of the words of nodes; the first one gets those that are free.
     """
-    count, left, beyond = size[0], scratch[0], scratch[1]
+    count, left = size[0], scratch[0]
     split = int(np.searchsorted(times[:count], before_s))
-    end, known = first, split  # known: the step up to which `beyond` is filled
+    end = first
     enough = first  # the step before which each one has so many free nodes, by itself
-    beyond[:] = ~np.uint64(0)
+    # rows 1 and 2 of `scratch`: what some, and all, steps from `split` on have in common with `own`
+    scratch[1:] = ~np.uint64(0)
+    some = every = split  # the steps up to which they are filled
     while first < split and times[first] < last_s:
         if first > 0 and steps[place[first], ENDS] == 0:  # nothing is freed then
             first += 1
@@ -181,22 +208,24 @@ def window(
         while bad >= floor and steps[place[bad], N_FREE] >= n_nodes:
             bad -= 1
         enough = max(enough, stop)
-        if bad < floor:  # no window that begins before a step with too few left has enough either
-            bad = _from_back(place, free, first, stop, n_nodes, left)
-        if bad >= 0:
+        found = False
+        if bad < floor:  # some steps tell most windows that have too few
+            bad = _from_back(place, free, first, stop, _COARSE, n_nodes, left)
+        if bad < 0:
+            some = _later(place, free, some, end, _COARSE, own, scratch[1])
+            found = _both(left, scratch[1]) >= n_nodes
+        if found:
+            bad = _from_back(place, free, first, stop, 1, n_nodes, left)
+        if found and bad < 0:
+            every = _later(place, free, every, end, 1, own, scratch[2])
+            found = _both(left, scratch[2]) >= n_nodes
+        if bad >= 0:  # no window that begins before a step with too few left has enough either
             first = bad + 1
-            continue
-        while known < end:
-            for at in range(left.size):
-                beyond[at] &= free[place[known], at] | own[at]
-            known += 1
-        total = np.uint64(0)
-        for at in range(left.size):
-            left[at] &= beyond[at]
-            total += _count(left[at])
-        if np.int64(total) >= n_nodes:
+        elif found:
+            left &= scratch[2]
             return first
-        first += 1
+        else:
+            first += 1
     return -1
 
 
