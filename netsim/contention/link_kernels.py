@@ -9,7 +9,7 @@ from numba import njit
 BUNCHING = 0.2  # share of the time in which the others' use of a link comes all at once
 WINDOWS = 2.0  # buffers that a message fills before its sender's others wait for it
 HELD = 0.25  # what the exponent of the weight loses where messages are much longer
-BEHIND = 4.0  # buffers that a message fills before others wait as long as it does
+BEHIND = 1.5  # buffers that waiting packets fill before others wait as they do
 STAGES = 8  # places of links on paths that are told apart
 
 
@@ -53,7 +53,7 @@ def divisor(n_open: int, exponent: float) -> float:
 @njit("float64(float64, float64, float64)", cache=True, error_model="numpy")
 def held_back(ahead: float, drain_s: float, buffer_s: float) -> float:
     """
-    Return which part of a link a step holds while its packets wait for slower links ahead.
+    Return for which part of a step its packets fill a link while they wait for slower links ahead.
 
     Parameters
     ----------
@@ -72,12 +72,13 @@ def held_back(ahead: float, drain_s: float, buffer_s: float) -> float:
 
     Notes
     -----
-    Packets that wait for a full link keep their places on the link before it. That holds others up
-    once the part of the message that waits is longer than a few buffers.
+    Packets that wait for a full link keep their places on the link before it. Until these places
+    are taken the step is as fast as the link, and nobody notices; from then on the link is full.
     """
-    if buffer_s <= 0.0:
+    waiting_s = ahead * drain_s
+    if waiting_s <= BEHIND * buffer_s or buffer_s <= 0.0:
         return 0.0
-    return ahead * min(1.0, ahead * drain_s / (BEHIND * buffer_s))
+    return 1.0 - BEHIND * buffer_s / waiting_s
 
 
 @njit("int64(int64, int64)", cache=True)

@@ -9,11 +9,11 @@ import math
 from numba import njit
 
 from netsim.arrays import Floats
+from netsim.contention.link_kernels import link_time
 
 # fitted constants; docs/model.md names the scenes
 FILLING = 0.03  # of the time that neighbours send, the longest wait they cause
 ADDED = 0.5  # of the waits at other stages of the path than that of the longest
-HOLDING = 0.4  # of a link that neighbours hold while they wait for others
 
 
 @njit("float64(float64, float64, float64, int64)", cache=True, error_model="numpy")
@@ -102,16 +102,49 @@ def late_wait(w: float, burst_s: float, n: float, spare_s: float) -> float:
 @njit("float64(float64, float64)", cache=True)
 def left_over(held: float, n: float) -> float:
     """
-    Return what is left of a link on which neighbours wait for slower links ahead.
+    Return the share of the time in which a link is not full of packets that wait for links ahead.
 
     Parameters
     ----------
     held : float
-        What they hold of it, per weight: see `link_kernels.held_back`.
+        For how much of it neighbours fill it, per weight: see `link_kernels.held_back`.
     n : float
         Weight N of the other jobs on the link.
     """
-    return 1.0 - HOLDING * min(1.0, held * n)
+    return 1.0 - min(1.0, held * n)
+
+
+@njit(
+    "float64(float64, float64, float64, float64, float64, float64, float64, float64)",
+    cache=True,
+    error_model="numpy",
+)
+def time_behind(
+    taken_s: float, b: float, m: float, q: float, g: float, n: float, use: float, left: float
+) -> float:
+    """
+    Return the time that a link takes which is full for a part of it of packets that wait.
+
+    Parameters
+    ----------
+    taken_s : float
+        Time y that it takes where it is not.
+    b, m, q, g, n : float
+        As for `link_kernels.link_time`.
+    use : float
+        Utilisation R of the other jobs, per weight.
+    left : float
+        Share of the time in which it is not full, from `left_over`.
+
+    Notes
+    -----
+    The places of a full link become free as the packets in them go on, and are taken in turn. So
+    each weight moves at the rate at which those who wait do: R / N, as if others weighed N / R - m.
+    """
+    if left >= 1.0 or use <= 0.0:
+        return taken_s
+    full_s = link_time(b, m, q, g, max(n, 1.0 / use - m), 1.0)
+    return taken_s * full_s / (left * full_s + (1.0 - left) * taken_s)
 
 
 @njit("float64(float64[:, ::1], int64)", cache=True)

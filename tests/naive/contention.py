@@ -45,12 +45,12 @@ def constants(step, capacity, *, per_flow=False, buffer=0.0):
 
 
 def _held(links, link, drain, end, wait):
-    """Return what a flow keeps others from on a link while its packets wait further on."""
+    """Return for which part of its time a flow fills a link with packets that wait further on."""
     if wait == 0:
         return 0.0
     this_far = max(drain[before] for before in links[: links.index(link) + 1])
-    waiting = 1 - this_far / end
-    return waiting * min(1.0, waiting * drain[link] / (4 * wait))
+    waiting = (1 - this_far / end) * drain[link]
+    return 1 - 1.5 * wait / waiting if waiting > 1.5 * wait else 0.0
 
 
 def _stage(place, n_links):
@@ -213,10 +213,13 @@ def _in_states(state, a, others, cells, waits):
         held = sum(
             entry[6] * other.alone[b] * other.g[b] / other.cycle() for other, b, entry in steps
         )
-        left = [1 - 0.4 * min(1, held * x / mean) for x in n]
         times = [
-            own * _beta((own, m, q, big_g), x, use * x, True) / rest
-            for x, rest in zip(n, left, strict=True)
+            _behind(
+                min(1, held * x / mean),
+                own * _beta((own, m, q, big_g), x, use * x, True),
+                own * _beta((own, m, q, big_g), max(x, 1 / use - m), 1, True),
+            )
+            for x in n
         ]
         speeds = [min(1.0, e / time) for time in times]
         average = sum(speeds) / n_states
@@ -231,6 +234,11 @@ def _in_states(state, a, others, cells, waits):
         longest[stage] = max(longest[stage], late)
     further = sum(longest.values()) - max(longest.values(), default=0.0)
     return sum(worst) / n_states + further / 2 + lam, link_times
+
+
+def _behind(share, free, full):
+    """Return the time of a link that is full of waiting packets for a share of it."""
+    return 1 / ((1 - share) / free + share / full)
 
 
 def _weight(state, b, link, lingering):

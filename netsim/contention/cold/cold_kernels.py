@@ -19,6 +19,7 @@ from netsim.contention.window_kernels import (
     late_wait,
     left_over,
     presence,
+    time_behind,
     window_lag,
     window_time,
 )
@@ -156,7 +157,8 @@ def time_link(
     for i in range(n_states):
         n = times[0, i]
         taken = link_time(own.drain_s, own.weight, own.senders, feed_s, n, use * n)
-        taken /= left_over(held, n)
+        left = left_over(held, n)
+        taken = time_behind(taken, own.drain_s, own.weight, own.senders, feed_s, n, use, left)
         times[1, i] = late_wait(own.queue_s, burst_s, n, own.end_s - taken)
         times[0, i] = own.end_s / max(own.end_s, taken)
         mean_speed += times[0, i] / n_states

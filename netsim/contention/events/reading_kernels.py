@@ -37,6 +37,7 @@ from netsim.contention.window_kernels import (
     further_waits,
     late_wait,
     left_over,
+    time_behind,
     window_lag,
     window_time,
 )
@@ -178,7 +179,8 @@ def _meet(  # one function: a call with arrays counts their references, as long 
                 n = times[0, i]
                 taken = link_time(drain, weight, senders, feed, n, use * n)
                 if held > 0.0:
-                    taken /= left_over(held, n)
+                    left = left_over(held, n)
+                    taken = time_behind(taken, drain, weight, senders, feed, n, use, left)
                 times[2, i] = late_wait(queue, burst_s, n, end - taken) - tau
                 times[1, i] = end / max(end, taken)
             for i in range(n_states):

@@ -75,6 +75,22 @@ def test_neighbours_present_by_states_equal_the_naive_twin(scene, fairness, seed
     assert max(expected) > 1.05
 
 
+def test_a_flow_behind_packets_that_wait_for_a_hot_spot_moves_as_they_do(fabric, traffic):
+    """Five flows of 4 bytes end in link 5, a fifth of it each; ours meets one of them before it.
+
+    Link 0 is full of packets that wait once 1.5 buffers are, and then passes one of ours for each
+    of them. Without buffers the crowd leaves four fifths of it, or half when it comes at once.
+    """
+    crowd = [[(sender, 4.0, [sender, 5], 0.0) for sender in range(5)]]
+    jobs = [traffic([[(5, 4.0, [0, 6], 0.0)]], 0.0, 7), traffic(crowd, 0.0, 7)]
+
+    for buffer, expected in ((1e-4, 5.0), (0.0, 1.0 / (0.8 * 0.8 + 0.2 * 0.5))):
+        alone = constants(jobs, fabric(np.ones(7), buffer_bytes=buffer))
+        solved = cold_phased(alone, tolerance=1e-9).interference
+
+        assert solved[0] == pytest.approx(expected, rel=1e-3)
+
+
 @pytest.mark.parametrize("seed", range(4))
 def test_states_read_off_averaged_neighbours_equal_the_naive_twin(scene, seed):
     plain, traffics, links = scene(seed, 4, buffer_bytes=(0.0, 0.1, 1.5)[seed % 3])

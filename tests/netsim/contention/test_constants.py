@@ -255,14 +255,14 @@ def test_flows_looked_at_ahead_are_checked_again(fabric, traffic):
         constants_of(replace(sound, compute_s=-1.0))
 
 
-def test_what_a_flow_holds_of_links_before_a_slower_one_by_hand(fabric, traffic):
+def test_how_long_a_flow_fills_links_before_a_slower_one_by_hand(fabric, traffic):
     """8 bytes take 2, 4 and 8 s: the first link could go four times as fast as the last lets it.
 
-    Of the flow, 6 bytes wait before the last link: all that counts where four buffers hold less.
+    So 6 bytes wait before the last link. Until 1.5 buffers are full of them nobody notices.
     """
     steps = [[(0, 8.0, [0, 1, 2], 0.0)]]
 
-    for buffer, first in ((0.0, 0.0), (0.25, 0.75), (4.0, 0.75 * 6.0 / 16.0)):
+    for buffer, first in ((0.0, 0.0), (1.0, 0.75), (0.25, 0.9375), (4.0, 0.0)):
         constants = ConstantsOf(fabric([4.0, 2.0, 1.0], buffer_bytes=buffer))(traffic(steps, 0, 3))
         assert [entry(constants, link, 0)[7] for link in range(3)] == [0, 2, 1]
         assert entry(constants, 0, 0)[6] == pytest.approx(first)
