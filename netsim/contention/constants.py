@@ -132,9 +132,11 @@ class ConstantsOf:
         self._times = kernels_of(_KERNELS, "traffic kernels", 1)
         self._n_senders = n_senders(topology)
         bundle, bundle_capacity = node_bundles(topology)
+        port = topology.capacity if topology.spread is None else topology.spread.capacity
+        rates = np.array([topology.capacity, bundle_capacity, port], dtype=np.float64)
         self._fabric = (
             _read_only(np.array([topology.channel, bundle], dtype=np.int64)),
-            _read_only(np.array([topology.capacity, bundle_capacity], dtype=np.float64)),
+            _read_only(rates),
             self._n_senders,
         )
         self._is_spread = topology.spread is not None and not isinstance(topology, FatTree)

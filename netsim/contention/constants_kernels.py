@@ -39,6 +39,7 @@ class Fabric(NamedTuple):
     capacity: Floats
     bundle: Ints  # of each channel, from `netsim.topology.rails.node_bundles`
     bundle_capacity: Floats
+    port_capacity: Floats  # of each channel: of one link where it stands for a pool
     buffer_bytes: float
 
 
@@ -277,7 +278,9 @@ def _places(n_hops: int) -> Places:
 @njit(cache=True)
 def fabric_of(channels: Ints, capacities: Floats, buffer_bytes: float) -> Fabric:
     """Return the fabric of rows of numbers: of channels and their bundles."""
-    return Fabric(channels[0], capacities[0], channels[1], capacities[1], buffer_bytes)
+    return Fabric(
+        channels[0], capacities[0], channels[1], capacities[1], capacities[2], buffer_bytes
+    )
 
 
 @njit((*_FLOWS, *_FABRIC, *_SCRATCH, boolean), cache=True, error_model="numpy")
@@ -302,7 +305,8 @@ def job_constants(
 
     The tables are those of `JobConstants`, all empty where the flows do not fit together; the
     first arguments are the fields of `Traffic` and its routes. `channels` and `capacities` hold the
-    channel of each link and its capacity, then those of `Fabric.bundle`; `Scratch` follows. With
+    channel of each link and its capacity, then those of `Fabric.bundle`, and the capacity of one port
+    of the channel; `Scratch` follows. With
     `per_flow` each flow counts as a sender of its own.
     """
     flows = Flows(step, sender, nbytes, indptr, links, latency_s)
@@ -330,7 +334,8 @@ def job_constants(
             own.feed_s /= own.weight
             own.queue_s = fabric.buffer_bytes / fabric.capacity[places.channel[k]]
             own.limit_s = max(0.0, min(own.end_s, steps[own.step].drain_s - own.queue_s))
-            own.held = held_back(own.held, own.drain_s, own.queue_s)
+            filled_s = fabric.buffer_bytes / fabric.port_capacity[places.channel[k]]
+            own.held = held_back(own.held, own.drain_s, filled_s)
             scratch.entry[places.channel[k]] = -1
         first = last
     records, grouped = by_channel(n_entries, scratch.entry, places, entries)
