@@ -26,6 +26,7 @@ from netsim.contention.window_kernels import (
 
 OMEGA_FLOOR, OMEGA_GROWTH = 0.5, 1.3
 PATIENCE = 15  # sweeps after which the floor sinks, as 1 / sweeps: clusters of jobs can cycle
+CALMING = 2.0  # times that many, after which omega sinks: links that delay nobody can cycle, too
 STALE = 0.7  # tolerances that others may move a slowdown before its job is looked at again
 LEFT = 0.5  # the same of what its own last move left over
 OWN = 0.25  # of a move at least, as far as what a job takes depends on how long its steps are
@@ -267,7 +268,7 @@ def _move(
         floor = OMEGA_FLOOR * min(1.0, PATIENCE / sweeps)
         omega = max(floor, omega / (1.0 + min(1.0, abs(residual / last))))
     else:
-        omega = min(1.0, OMEGA_GROWTH * omega)
+        omega = min(1.0, OMEGA_GROWTH * omega, CALMING * PATIENCE / sweeps)
     state.omega[j], state.residual[j] = omega, residual
     ratio = min(FAR, residual / last) if residual * last > 0.0 else 0.0
     gain = 1.0 / (1.0 - ratio)

@@ -10,7 +10,12 @@ from naive import contention as naive
 
 from netsim.contention.constants import ConstantsOf, bytes_per_link
 from netsim.errors import ContentionError, NetsimError
+from netsim.partition import Partition
 from netsim.routes import Routes
+from netsim.routing.spread import as_routed
+from netsim.routings import make_routing
+from netsim.topologies import make_topology
+from scheduler.traffic import RankFlows, TrafficOf
 
 
 def entry(constants, channel, step):
@@ -267,3 +272,22 @@ def test_how_long_a_flow_fills_links_before_a_slower_one_by_hand(fabric, traffic
         assert [entry(constants, link, 0)[7] for link in range(3)] == [0, 2, 1]
         assert entry(constants, 0, 0)[6] == pytest.approx(first)
         assert entry(constants, 2, 0)[6] == 0.0
+
+
+def test_a_pool_of_links_is_full_when_the_buffers_of_all_of_them_are():
+    """Four nodes send 8 MB each, over a pool of two links at 1 GB/s, to one: 16 ms, then 32.
+
+    So half of what the pool carries waits: 16 MB, of which 1.5 buffers on both links hold 6.
+    """
+    tree = {"kind": "fat-tree", "children": [4, 2], "parents": [1, 2], "parallel": [1, 1]}
+    built = make_topology({**tree, "bandwidth": "1 GB/s", "buffer": 2e6})
+    routing = make_routing("adaptive", built)
+    fabric = as_routed(built, routing)
+    flows = RankFlows(np.zeros(4, int), np.arange(4), np.full(4, 7), np.full(4, 8e6))
+    placed = TrafficOf(fabric, routing).of_flows(flows, Partition(np.arange(8), None), compute_s=0.0)
+
+    constants = ConstantsOf(fabric)(placed.traffic)
+
+    held = {entry["drain_s"]: entry["held"] for entry in constants.entries}
+    assert held[16e-3] == pytest.approx(1.0 - 6.0 / 16.0)
+    assert held[32e-3] == 0.0
