@@ -284,7 +284,9 @@ def test_a_pool_of_links_is_full_when_the_buffers_of_all_of_them_are():
     routing = make_routing("adaptive", built)
     fabric = as_routed(built, routing)
     flows = RankFlows(np.zeros(4, int), np.arange(4), np.full(4, 7), np.full(4, 8e6))
-    placed = TrafficOf(fabric, routing).of_flows(flows, Partition(np.arange(8), None), compute_s=0.0)
+    placed = TrafficOf(fabric, routing).of_flows(
+        flows, Partition(np.arange(8), None), compute_s=0.0
+    )
 
     constants = ConstantsOf(fabric)(placed.traffic)
 
