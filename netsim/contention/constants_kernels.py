@@ -305,7 +305,7 @@ def job_constants(
 
     The tables are those of `JobConstants`, all empty where the flows do not fit together; the
     first arguments are the fields of `Traffic` and its routes. `channels` and `capacities` hold the
-    channel of each link and its capacity, then those of `Fabric.bundle`, and the capacity of a port;
+    channel of each link, its capacity, those of `Fabric.bundle`, and the capacity of a port;
     `Scratch` follows. With `per_flow` each flow counts as a sender of its own.
     """
     flows = Flows(step, sender, nbytes, indptr, links, latency_s)
