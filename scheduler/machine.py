@@ -1,8 +1,10 @@
 """Machine: the cluster as a queue policy sees it, with the expected ends of running jobs."""
 
+from bisect import bisect_left, bisect_right, insort
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from math import inf
+from operator import itemgetter
 
 from scheduler.allocation import Allocation
 from scheduler.allocators.base import Allocator, fits_by_count
@@ -12,6 +14,7 @@ from scheduler.reasons import ISOLATION, NODES, PLACEMENT, SWITCHES, Told
 from scheduler.switches import SwitchLimit
 
 OVERDUE_STEP_S = 60.0  # a job past its estimate is expected to end this much later
+_FIRST = itemgetter(0)
 
 
 @dataclass(slots=True, eq=False)
@@ -33,6 +36,8 @@ class Machine:
     ----------
     expected_end_s : dict of int to float
         Expected end of every running job.
+    leaving : list of (float, int)
+        The same the other way round, ascending: expected ends, and who.
     started : list of Allocation
         Jobs started at this instant, in order; the simulator empties it.
     disturbances : int
@@ -58,6 +63,7 @@ class Machine:
     estimate_s: Callable[[Job], float]
     now_s: float = 0.0
     expected_end_s: dict[int, float] = field(default_factory=dict)
+    leaving: list[tuple[float, int]] = field(default_factory=list)
     started: list[Allocation] = field(default_factory=list)
     disturbances: int = 0
     gained_until_s: float = -inf
@@ -156,7 +162,8 @@ class Machine:
         """Start a job."""
         self.cluster.place(allocation)
         job = allocation.job
-        self.expected_end_s[job.id] = self.now_s + self.estimate_s(job)
+        self.expected_end_s[job.id] = end_s = self.now_s + self.estimate_s(job)
+        insort(self.leaving, (end_s, job.id))
         self.started.append(allocation)
         if self.told is not None:
             self.told.drop(job.id)
@@ -164,6 +171,7 @@ class Machine:
     def end(self, job_id: int) -> Allocation:
         """Take an ended job off the machine."""
         expected_s = self.expected_end_s.pop(job_id)
+        del self.leaving[bisect_left(self.leaving, (expected_s, job_id))]
         if expected_s != self.now_s:
             self.disturbances += 1
             self.gained_until_s = max(self.gained_until_s, expected_s)
@@ -172,9 +180,14 @@ class Machine:
 
     def postpone_overdue(self) -> None:
         """Expect jobs that have outlived their estimate to end 60 s from now."""
-        now_s, expected_end_s = self.now_s, self.expected_end_s
-        for job_id, end_s in expected_end_s.items():
-            if end_s <= now_s:
-                expected_end_s[job_id] = later_s = now_s + OVERDUE_STEP_S
-                self.changed_until_s = max(self.changed_until_s, later_s)
-                self.disturbances += 1
+        leaving, now_s = self.leaving, self.now_s
+        if not leaving or leaving[0][0] > now_s:
+            return
+        count = bisect_right(leaving, now_s, key=_FIRST)
+        later_s = now_s + OVERDUE_STEP_S
+        for _, job_id in leaving[:count]:
+            self.expected_end_s[job_id] = later_s
+        leaving[:count] = [(later_s, job_id) for _, job_id in leaving[:count]]
+        leaving.sort()
+        self.changed_until_s = max(self.changed_until_s, later_s)
+        self.disturbances += count

@@ -18,12 +18,11 @@ class Attempts:
         in size, the smallest refused size covers all larger ones.
     """
 
-    __slots__ = ("_least", "_machine", "_monotone", "_refusal", "_sizes")
+    __slots__ = ("_least", "_machine", "_monotone", "_sizes")
 
     def __init__(self, machine: Machine) -> None:
         self._machine = machine
         self._monotone = machine.allocator.monotone_in_size
-        self._refusal = machine.refusal
         self._least = inf
         self._sizes: set[int] = set()
 
@@ -34,10 +33,7 @@ class Attempts:
         Result: True when its size, or for a monotone allocator a smaller one, was refused.
         """
         size = job.n_nodes
-        if size >= self._least or size in self._sizes:
-            self._machine.why = self._refusal
-            return True
-        return False
+        return size >= self._least or size in self._sizes
 
     def place(self, job: Job) -> Allocation | None:
         """

@@ -105,32 +105,57 @@ class Easy:
 
     def _backfill(self, head: Job, machine: Machine) -> None:
         """Start jobs behind the head that do not delay it."""
-        guard, cluster, told = self._guard(head, machine), machine.cluster, machine.told
-        attempts, waiting = Attempts(machine), self._line.reachable()[1:]
-        teller = None if told is None else _Teller(head, guard, machine, told)
-        n_free = cluster.n_free
-        fitting = [job for job in waiting if job.n_nodes <= n_free]
-        lacking = [] if told is None else [job for job in waiting if job.n_nodes > n_free]
+        guard, told, now_s = self._guard(head, machine), machine.told, machine.now_s
+        attempts = Attempts(machine)
+        refusal = machine.refusal
+        teller = None if told is None else _Teller(head, refusal, told)
+        estimate_s, n_free = machine.estimate_s, machine.cluster.n_free
+        fitting, lacking = self._parted(n_free, told)
         for index, job in enumerate(fitting, 1):
-            if job.n_nodes > cluster.n_free:
+            size = job.n_nodes
+            if size > n_free:
                 lacking.append(job)
                 continue
-            placement = None
-            if not attempts.useless(job):
-                long = machine.now_s + machine.estimate_s(job) > guard.time_s
-                placement = guard.place(job, attempts) if long else attempts.place(job)
-            if placement is None:
-                if teller is not None:
-                    teller.say(job)
+            useless = attempts.useless(job)
+            if useless and teller is None:
                 continue
-            machine.start(placement)
-            self._line.remove(job)
-            guard.note(placement, long=long)
-            if not cluster.n_free:
-                lacking += fitting[index:]
-                break
+            long = now_s + estimate_s(job) > guard.time_s
+            if long and size > guard.spare:
+                why = RESERVATION
+            elif useless:
+                why = refusal
+            else:
+                if self._starts(job, machine, guard, attempts, long=long):
+                    n_free = machine.cluster.n_free
+                    if not n_free:
+                        lacking += fitting[index:]
+                        break
+                    continue
+                why = machine.why
+            if teller is not None:
+                teller.say(job.id, why)
         if told is not None:
             told.tell_lacking(lacking)
+
+    def _parted(self, n_free: int, told: Told | None) -> tuple[list[Job], list[Job]]:
+        """Return who stands behind the head and asks for no more nodes, and who for more."""
+        waiting = self._line.reachable()[1:]
+        fitting = [job for job in waiting if job.n_nodes <= n_free]
+        if told is None:
+            return fitting, []
+        return fitting, [job for job in waiting if job.n_nodes > n_free]
+
+    def _starts(
+        self, job: Job, machine: Machine, guard: Guard, attempts: Attempts, *, long: bool
+    ) -> bool:
+        """Start a job if it finds a place that does not delay the head."""
+        placement = guard.place(job, attempts) if long else attempts.place(job)
+        if placement is None:
+            return False
+        machine.start(placement)
+        self._line.remove(job)
+        guard.note(placement, long=long)
+        return True
 
     def _guard(self, head: Job, machine: Machine) -> Guard:
         """
@@ -202,28 +227,24 @@ def _still_refused(reservation: Reservation, machine: Machine) -> bool:
 class _Teller:
     """Says in one pass why jobs behind the head do not start."""
 
-    __slots__ = ("_behind", "_guard", "_machine", "_news", "_of", "_refused", "_stricter")
+    __slots__ = ("_behind", "_news", "_of", "_refused", "_stricter")
 
-    def __init__(self, head: Job, guard: Guard, machine: Machine, told: Told) -> None:
-        self._machine, self._guard = machine, guard
+    def __init__(self, head: Job, refusal: str, told: Told) -> None:
         self._of, self._news = told.of, told.news
-        self._refused = Verdict(machine.refusal)
+        self._refused = Verdict(refusal)
         self._behind = Verdict(RESERVATION, head.id, told.of[head.id].reason)
-        self._stricter = Verdict(RESERVATION, head.id, machine.refusal)
+        self._stricter = Verdict(RESERVATION, head.id, refusal)
 
-    def say(self, job: Job) -> None:
-        """Write why a job did not start: what would run too long must first leave nodes enough."""
-        machine, number = self._machine, job.id
-        why = machine.why
-        verdict = self._behind
-        if why == STRICTER:
+    def say(self, job: int, why: str) -> None:
+        """Write why a job did not start."""
+        if why == RESERVATION:
+            verdict = self._behind
+        elif why == STRICTER:
             verdict = self._stricter
-        elif why != RESERVATION:
-            long = machine.now_s + machine.estimate_s(job) > self._guard.time_s
-            if not long or self._guard.leaves_room(job):
-                verdict = Verdict(SWITCHES) if why == SWITCHES else self._refused
-        if self._of.get(number) != verdict:
-            self._of[number] = self._news[number] = verdict
+        else:
+            verdict = Verdict(SWITCHES) if why == SWITCHES else self._refused
+        if self._of.get(job) != verdict:
+            self._of[job] = self._news[job] = verdict
 
 
 def reach_of(window: int) -> int:

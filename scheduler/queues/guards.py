@@ -12,7 +12,7 @@ from scheduler.machine import Machine
 from scheduler.queues.attempts import Attempts
 from scheduler.queues.refusals import TooMuch
 from scheduler.queues.reservation import Place, expected_free
-from scheduler.reasons import RESERVATION, STRICTER
+from scheduler.reasons import STRICTER
 
 FIXED = "R3"
 
@@ -25,9 +25,16 @@ class Guard(Protocol):
     ----------
     time_s : float
         Jobs that end by then cannot delay the head.
+    spare : int
+        Nodes left for a long job beside the head, wherever they are: what the rule would say of an
+        allocator that takes any free nodes.
     """
 
     time_s: float
+
+    @property
+    def spare(self) -> int:
+        """Return how many nodes are left."""
 
     def place(self, job: Job, attempts: Attempts) -> Allocation | None:
         """
@@ -36,7 +43,7 @@ class Guard(Protocol):
         Parameters
         ----------
         job : Job
-            A waiting job behind the head.
+            A waiting job behind the head, of no more than the spare nodes.
         attempts : Attempts
             Places jobs on the machine as it is.
 
@@ -44,21 +51,6 @@ class Guard(Protocol):
         -------
         Allocation or None
             A placement that does not delay the head; None: it must wait.
-        """
-
-    def leaves_room(self, job: Job) -> bool:
-        """
-        Say whether enough nodes are left for the head beside a long job, wherever they are.
-
-        Parameters
-        ----------
-        job : Job
-            A waiting job that fits now by its number of nodes.
-
-        Returns
-        -------
-        bool
-            What the rule would say of an allocator that takes any free nodes.
         """
 
     def note(self, placement: Allocation, *, long: bool) -> None:
@@ -104,10 +96,6 @@ class HeadStillFits:
 
     def place(self, job: Job, attempts: Attempts) -> Allocation | None:
         """Place a job if the head fits beside it."""
-        shadow = self._shadow
-        if shadow.n_free < self._head.n_nodes + job.n_nodes:
-            self._machine.why = RESERVATION
-            return None  # wherever the job goes, too few nodes are left for the head
         if self._sure is not None and self._is_refused(job, attempts):
             self._machine.why = STRICTER
             return None
@@ -115,7 +103,7 @@ class HeadStillFits:
         if placement is None:
             return None
         if not self._too_much.cover(placement):
-            if self._fits_beside(placement, shadow):
+            if self._fits_beside(placement, self._shadow):
                 self._too_much.grown()
                 return placement
             if self._machine.limit is None:  # else the head may lose its patience
@@ -148,9 +136,10 @@ class HeadStillFits:
         self._witness = found if self._sure is not None else None
         return True
 
-    def leaves_room(self, job: Job) -> bool:
-        """Count the nodes free at the reserved time."""
-        return self._shadow.n_free >= self._head.n_nodes + job.n_nodes
+    @property
+    def spare(self) -> int:
+        """Nodes free at the reserved time, without the head's."""
+        return self._shadow.n_free - self._head.n_nodes
 
     def note(self, placement: Allocation, *, long: bool) -> None:
         """Do nothing: the shadow knows of long jobs already, and short ones are not in it."""
@@ -185,12 +174,13 @@ class HeadIsFixed:
         machine, rest = self._machine, self._left()
         found = machine.expects(job, rest, machine.now_s)
         if found is None:
-            machine.why = RESERVATION if rest.n_free < job.n_nodes else machine.why_not(job, rest)
+            machine.why = machine.why_not(job, rest)
         return found
 
-    def leaves_room(self, job: Job) -> bool:
-        """Count the nodes that are free now and not the head's."""
-        return self._left().n_free >= job.n_nodes
+    @property
+    def spare(self) -> int:
+        """Nodes that are free now and not the head's."""
+        return self._left().n_free
 
     def _left(self) -> Cluster:
         """Return the machine without what the head will get."""
@@ -227,23 +217,16 @@ class NodesAreCounted:
         self._machine = machine
 
     def place(self, job: Job, attempts: Attempts) -> Allocation | None:
-        """Place a job that needs no more than the spare nodes."""
-        if not self.leaves_room(job):
-            self._machine.why = RESERVATION
-            return None
+        """Place a job."""
         return attempts.place(job)
-
-    def leaves_room(self, job: Job) -> bool:
-        """Compare with the spare nodes."""
-        return job.n_nodes <= self._spare
 
     def note(self, placement: Allocation, *, long: bool) -> None:
         """Count the spare nodes that a long job takes."""
         if long:
-            self._spare -= placement.held
+            self.spare -= placement.held
 
     @cached_property
-    def _spare(self) -> int:
+    def spare(self) -> int:
         """Nodes that the head leaves at its time; counted when the first long job asks."""
         return expected_free(self._machine, self.time_s) - self._head.n_nodes
 

@@ -59,9 +59,12 @@ def expected_cluster(machine: Machine, time_s: float) -> Cluster:
 
 def expected_free(machine: Machine, time_s: float) -> int:
     """Return how many nodes will be free when all jobs expected to end by then have ended."""
-    cluster = machine.cluster
-    ends = machine.expected_end_s.items()
-    return cluster.n_free + sum(cluster.running[job].held for job, end_s in ends if end_s <= time_s)
+    running, free = machine.cluster.running, machine.cluster.n_free
+    for end_s, job_id in machine.leaving:
+        if end_s > time_s:
+            break
+        free += running[job_id].held
+    return free
 
 
 def departures(machine: Machine) -> list[tuple[float, list[int]]]:
@@ -71,9 +74,9 @@ def departures(machine: Machine) -> list[tuple[float, list[int]]]:
     Result: time in seconds and job ids, ascending.
     """
     leaving: dict[float, list[int]] = {}
-    for job_id, end_s in machine.expected_end_s.items():
+    for end_s, job_id in machine.leaving:
         leaving.setdefault(end_s, []).append(job_id)
-    return sorted(leaving.items())
+    return list(leaving.items())
 
 
 def enough_nodes_s(job: Job, machine: Machine) -> float:
@@ -83,15 +86,13 @@ def enough_nodes_s(job: Job, machine: Machine) -> float:
     Result: now, or an expected end, in seconds.
     """
     running, free = machine.cluster.running, machine.cluster.n_free
-    time_s = machine.now_s
-    agenda = [(end_s, job_id) for job_id, end_s in machine.expected_end_s.items()]
-    heapq.heapify(agenda)
-    while free < job.n_nodes:
-        if not agenda:
-            raise never_placed(job, machine)
-        time_s, job_id = heapq.heappop(agenda)
+    if free >= job.n_nodes:
+        return machine.now_s
+    for end_s, job_id in machine.leaving:
         free += running[job_id].held
-    return time_s
+        if free >= job.n_nodes:
+            return end_s
+    raise never_placed(job, machine)
 
 
 def reserve(
