@@ -97,6 +97,9 @@ def run(
 
     Example: fabricsim run examples/synth16.toml --set run.seed=2
     """
+    from coupling.report.plots.loading import load_drawing
+
+    load_drawing()
     from coupling.cli.do.run import run_experiment
 
     run_experiment(

@@ -8,6 +8,7 @@ from coupling.experiments.experiment import Experiment
 from coupling.reading.fabric import build_topology
 from coupling.results.result import Result
 from netsim.topology.base import Topology
+from netsim.topology.link_names import link_names
 
 
 def drawable_fabrics(
@@ -24,7 +25,7 @@ def drawable_fabrics(
             topology = build_topology(experiment.located().topology, Path(), ExperimentError)
         except CouplingError:
             continue
-        names = list(map(topology.link_name, range(topology.n_links)))
+        names = link_names(topology)
         for result in results:
             if result.links["link"].tolist() == names:
                 found[result.name] = topology

@@ -14,6 +14,7 @@ from coupling.results.result import folded
 from netsim.distance import average_pairwise_hops
 from netsim.hostlist import fold_hostlist
 from netsim.topology.base import Topology
+from netsim.topology.link_names import link_names
 from scheduler.job import Job
 from scheduler.reasons import REASONS
 from scheduler.simulator import JobRecord, Schedule
@@ -157,13 +158,12 @@ def link_table(ledger: LinkLedger, topology: Topology, makespan_s: float) -> pd.
     ``lost_node_s`` (node-seconds lost to interference while the link was the worst one of the job
     that lost them).
     """
-    links = range(topology.n_links)
     classes, kind = topology.link_kinds(np.arange(topology.n_links))
     full = topology.capacity * makespan_s
     busy = np.divide(ledger.nbytes, full, out=np.zeros_like(full), where=full > 0)
     return pd.DataFrame(
         {
-            "link": [topology.link_name(link) for link in links],
+            "link": link_names(topology),
             "class": [classes[number] for number in kind.tolist()],
             "bytes": ledger.nbytes,
             "busy_fraction": busy,

@@ -357,7 +357,7 @@ class Topology:
         """
         whole("link", link, 0, self.n_links - 1, error=TopologyError)
         tail, head = int(self.link_tail[link]), int(self.link_head[link])
-        cable = f"#{self.link_cable[link]}" if link in self._parallel else ""
+        cable = f"#{self.link_cable[link]}" if link in self.in_parallel else ""
         return f"{self.vertex_name(tail)}>{self.vertex_name(head)}{cable}"
 
     def link_number(self, name: str) -> int:
@@ -388,7 +388,7 @@ class Topology:
         return number
 
     @cached_property
-    def _parallel(self) -> frozenset[int]:
+    def in_parallel(self) -> frozenset[int]:
         """Links that have a parallel cable."""
         pair = self.link_tail * (self.n_nodes + self.n_switches) + self.link_head
         _, inverse, count = np.unique(pair, return_inverse=True, return_counts=True)
