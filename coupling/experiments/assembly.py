@@ -32,7 +32,7 @@ from scheduler.workload import (
 
 T = TypeVar("T")
 _MOST_KEPT = 16
-_JOB_TURNS = 8_000  # of loops of kernels, for a job of some nodes
+_NODE_TURNS = 700  # of loops of kernels, for each node of a job: 200 to 1400
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -117,7 +117,7 @@ def assemble(experiment: Experiment, inputs: Inputs | None = None) -> Parts:
     jobs = assign(
         workload.jobs, profile, seeds["communication"], node_bandwidth=bandwidth, slots=slots
     )
-    expect(_JOB_TURNS * len(jobs))
+    expect(_NODE_TURNS * sum(job.n_nodes for job in jobs))
     fallback = "requested" if workload.has_requested else "runtime"
     return Parts(
         topology,

@@ -132,7 +132,7 @@ def test_less_is_done_plainly_where_compiled_code_lies_at_hand(choose):
         "calls = 0\nwhile not compiled():\n    made.spread(numbers)\n    calls += 1\nprint(calls)"
     )
 
-    assert 150_000 / 45 < int(told[0]) < 150_000 / 35
+    assert 400_000 / 45 < int(told[0]) < 400_000 / 35
     assert said == []
 
 
