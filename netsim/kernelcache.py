@@ -57,12 +57,17 @@ def load_kernels(module: str, what: str, seconds: float) -> ModuleType:
 
 
 def is_compiled(module: str) -> bool:
-    """Say whether a module of kernels is imported, or its compiled code lies on disk."""
+    """Say whether a module of kernels is imported, or lies compiled where `load_kernels` looks."""
     if module in sys.modules:
         return True
     name = f"{module.rpartition('.')[2]}-{_digest(_sources(module))}"
-    with suppress(OSError):
-        return any((place / name / _SEAL).is_file() for place in _places())
+    for place in _places():
+        with suppress(OSError):
+            if (place / name / _SEAL).is_file():
+                return True
+            there = next(folder for folder in (place, *place.parents) if folder.exists())
+            if there.is_dir() and os.access(there, os.W_OK):  # it would be compiled here
+                return False
     return False
 
 

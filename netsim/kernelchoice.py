@@ -17,7 +17,8 @@ from netsim.plain.loading import plain_module, run
 _LARGE = 200_000  # numbers and rows in the arrays of a call
 _CALL_TURNS, _TURN_NUMBERS = 30, 400  # turns that a call takes, and numbers copied in one more
 _FEW_TURNS = 400_000  # take as long as to load what is compiled, 0.4 s
-_MANY_TURNS = 600_000  # take far less than to compile
+_TIMES_MORE = 5  # where nothing is compiled yet: a fifth of what compiling takes
+_ASKS: tuple[type[Exception], ...] = (Exception,)  # errors that leave it to compiled kernels
 _ANY = "netsim.contention.traffic_kernels"  # compiled in whatever uses kernels
 
 
@@ -25,7 +26,8 @@ class _Process:
     """What a process has decided."""
 
     compiles = False  # no plain kernels any more
-    may_take_more = True
+    times_more = _TIMES_MORE  # that turns may be added
+    has_added = False  # in the call that runs
     kernels: dict[str, "Kernels"] = {}  # noqa: RUF012 (there is one process)
 
 
@@ -46,7 +48,7 @@ class Kernels:
             return self.compiled(name)
         try:
             found = getattr(plain_module(self._of[0]), name)
-        except Exception:  # noqa: BLE001 (it asks for more than plain kernels have)
+        except _ASKS:
             return self.compiled(name)
         if isinstance(found, type):  # compiled kernels would not know it
             return self.compiled(name)
@@ -62,11 +64,12 @@ class Kernels:
         return found
 
     def more_turns(self) -> int:
-        """Return how many turns more plain kernels may take: some where nothing is compiled yet."""
-        if not _Process.may_take_more or is_compiled(self._of[0]):
+        """Return how many turns more a call may take: some where nothing is compiled yet."""
+        if _Process.has_added or not _Process.times_more or is_compiled(self._of[0]):
             return 0
-        _Process.may_take_more = False
-        return _MANY_TURNS - _FEW_TURNS
+        _Process.has_added = True
+        _Process.times_more -= 1
+        return _FEW_TURNS
 
 
 class _Kernel:
@@ -81,13 +84,14 @@ class _Kernel:
         if self._compiled is None:
             numbers = sum([getattr(argument, "size", 1) for argument in arguments])
             if numbers <= _LARGE and not _Process.compiles:
+                _Process.has_added = False
                 try:
                     Tally.more = self._kernels.more_turns
                     Tally.take(_CALL_TURNS + numbers // _TURN_NUMBERS)
                     return run(self._function, arguments)
                 except Exhausted:
                     _Process.compiles = True
-                except Exception:  # noqa: BLE001, S110 (nothing has happened; see what is compiled)
+                except _ASKS:  # nothing has happened
                     pass
             self._compiled = self._kernels.compiled(self._name)
         return self._compiled(*arguments)
@@ -108,5 +112,6 @@ def kernels_of(module: str, what: str, seconds: float) -> Kernels:
 
 def expect(turns: int) -> None:
     """Say how many turns the loops of kernels will take, about; many are for compiled ones."""
-    if turns > _MANY_TURNS or (turns > _FEW_TURNS and is_compiled(_ANY)):
+    many = _FEW_TURNS * (1 + _TIMES_MORE)
+    if turns > many or (turns > _FEW_TURNS and is_compiled(_ANY)):
         _Process.compiles = True

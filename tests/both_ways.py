@@ -62,12 +62,11 @@ class BothWays:
 def run_both_ways(monkeypatch):
     """Let a test run kernels both ways; return who compares them."""
     both = BothWays()
-    process = type("Process", (), {"compiles": False, "may_take_more": True, "kernels": {}})
+    process = type("Process", (), {"compiles": False, "has_added": False, "kernels": {}})
     monkeypatch.setattr(kernelchoice, "_Process", process)
     monkeypatch.setattr(kernelchoice, "_LARGE", 1 << 40)
     monkeypatch.setattr(kernelchoice, "_is_loaded", lambda _: False)
-    monkeypatch.setattr(kernelchoice, "_MANY_TURNS", 1 << 40)
-    monkeypatch.setattr(kernelchoice, "is_compiled", lambda _: False)
+    monkeypatch.setattr(kernelchoice, "_FEW_TURNS", 1 << 40)
     monkeypatch.setattr(kernelchoice, "run", both)
     monkeypatch.setattr(Tally, "left", 1 << 40)
     return both

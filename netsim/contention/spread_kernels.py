@@ -163,7 +163,7 @@ def _drain(
             drained_s = share * sums.nbytes[way] / fabric.capacity[c]
             entries[k].drain_s += drained_s
             sums.met_s[k] += drained_s * _met(way, share)
-            sums.own_s[k] += share**2 * sums.square[way] / fabric.capacity[c]
+            sums.own_s[k] += share * share * sums.square[way] / fabric.capacity[c]
     drain_s = 0.0
     for k in range(base, n_entries):
         drain_s = max(drain_s, entries[k].drain_s)

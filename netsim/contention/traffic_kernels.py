@@ -174,5 +174,13 @@ def spread_bytes(
     for way in range(by_way.size):
         for hop in range(way_indptr[way], way_indptr[way + 1]):
             total[way_links[hop]] += way_share[hop] * by_way[way]
-    used = np.flatnonzero(total)
-    return used, total[used]
+    count = 0
+    for link in range(n_links):
+        count += total[link] != 0.0
+    used, sums = np.empty(count, np.int64), np.empty(count)
+    at = 0
+    for link in range(n_links):
+        if total[link] != 0.0:
+            used[at], sums[at] = link, total[link]
+            at += 1
+    return used, sums

@@ -38,6 +38,11 @@ CASES = {
         "topology": '{kind = "fat-tree", children = [8, 8], parents = [1, 4], parallel = [1, 2]}',
         "allocator": "jigsaw",
     },
+    "over ways": {
+        "topology": '{kind = "dragonfly", groups = 5, routers = 4, nodes_per_router = 4}',
+        "network": 'routing = "adaptive"',
+        "allocator": "random",
+    },
     "adaptive": {"network": 'routing = "adaptive"', "allocator": "random"},
 }
 USUAL = {

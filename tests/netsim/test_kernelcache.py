@@ -248,3 +248,23 @@ def test_kernels_run_where_there_is_no_home(kernels):
     (folder / "sitecustomize.py").write_text(code, encoding="utf-8")
 
     assert run(NUMBA_CACHE_DIR=str(folder / "cache"))[0] == 8.0
+
+
+def test_compiled_code_is_known_where_it_would_be_loaded_from(kernels):
+    """Not where an earlier place, still empty, would have it compiled."""
+    folder, run = kernels
+    (folder / "file").touch()
+    code = (
+        "import pathlib, netsim.kernelcache as k\n"
+        f"one, two, no = [pathlib.Path({str(folder)!r}, name) for name in ('a', 'b', 'file/c')]\n"
+        "def known(*places):\n"
+        "    k._places = lambda: places\n"
+        "    return k.is_compiled('outer_kernels')\n"
+    )
+    run(code=f"{code}k._places = lambda: [two]\n{CALL}")
+
+    told, _ = run(
+        code=f"{code}print(1000 * known(two) + 100 * known(no, two) + 10 * known(one, two))"
+    )
+
+    assert told == 1100
