@@ -168,10 +168,10 @@ def view(
     browser: Annotated[bool, typer.Option(help="Open the browser, too.")] = True,
     as_json: AsJson = False,
 ) -> None:
-    """
+    r"""
     Look at a result in the browser: jobs on nodes over time, and what they do to each other.
 
-    Needs the extra view: pip install 'fabricsim[view]'. Example: fabricsim view results/try
+    Needs the extra view: pip install 'fabricsim\[view]'. Example: fabricsim view results/try
     """
     from coupling.cli.do.view import run_view
 

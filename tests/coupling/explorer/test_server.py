@@ -182,3 +182,10 @@ def test_help_loads_nothing_of_it():
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)  # noqa: S603
 
     assert done.stdout.splitlines()[-1] == "[]"
+
+
+def test_the_help_names_the_extra_that_is_needed(command):
+    """Brackets are markup to the library that draws the help."""
+    _, out, _ = command("view", "--help")
+
+    assert "pip install 'fabricsim[view]'" in out
