@@ -12,6 +12,7 @@ from pathlib import Path
 COMMAND = "from coupling.cli import main; main()"
 _TICKS = os.sysconf("SC_CLK_TCK")
 _LOOK_S = 0.1
+_LOOKS = 3  # that a process of any weight lives through
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +66,7 @@ def run_process(tree: Path, arguments: Sequence[str], **variables: str) -> Proce
         process.returncode = os.waitstatus_to_exitcode(status)
     if process.returncode:
         raise subprocess.CalledProcessError(process.returncode, process.args)
-    long = tuple(sorted(s for s in seen.values() if s > 10 * _LOOK_S))
+    long = tuple(sorted(s for s in seen.values() if s > _LOOKS * _LOOK_S))
     return Process(usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024, long, printed)
 
 

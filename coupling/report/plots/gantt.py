@@ -1,5 +1,6 @@
 """Which nodes were busy when, and how slowed: jobs as a map of nodes and time."""
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -22,6 +23,8 @@ from netsim.topology.base import Topology
 
 _TIMES, _ROWS = 480, 240  # cells of the map at most: about what a screen and an eye tell apart
 _TICKS = 5
+_NUMBER = "(?:0|[1-9][0-9]{0,8})"
+_PLAIN = re.compile(rf"n\[{_NUMBER}(?:-{_NUMBER})?(?:,{_NUMBER}(?:-{_NUMBER})?)*\]")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -81,7 +84,8 @@ def gantt_of(
     end_s = float(jobs["end_s"].max()) if end_s is None else end_s
     if jobs.empty or not names or not end_s > 0:
         return None
-    found = _runs(jobs, {name: number for number, name in enumerate(names)})
+    texts = jobs["nodes"].astype(str).tolist()
+    found = _numbered(texts, names) or _named(texts, names)
     if found is None:
         return None
     job, node = found
@@ -105,10 +109,36 @@ def gantt_of(
     )
 
 
-def _runs(jobs: pd.DataFrame, number: Mapping[str, int]) -> tuple[Ints, Ints] | None:
-    """Return row of the job and number of the node of every node that a job had."""
+def _numbered(texts: Sequence[str], names: Sequence[str]) -> tuple[Ints, Ints] | None:
+    """
+    Return row of the job and number of the node of every node that a job had, from plain lists.
+
+    Lists of all jobs are read at once, where nodes are called n0, n1, ... and lists are n[0-3,7].
+    """
+    if list(names) != [f"n{number}" for number in range(len(names))]:
+        return None
+    if not all(map(_PLAIN.fullmatch, texts)):
+        return None
+    inner = ",".join([text[2:-1] for text in texts])
+    ends = np.array(inner.replace("-", ",-").split(","), dtype=np.int64)  # 0,-3,7: last ones < 0
+    is_last = ends < 0
+    first = ends[~is_last]
+    last = first.copy()
+    last[np.cumsum(~is_last)[is_last] - 1] = -ends[is_last]
+    if (last < first).any() or last.max(initial=0) >= len(names):
+        return None
+    sizes = last - first + 1
+    begin = np.cumsum(sizes) - sizes
+    node = np.arange(sizes.sum()) + np.repeat(first - begin, sizes)
+    spans = np.repeat(np.arange(len(texts)), [text.count(",") + 1 for text in texts])
+    return np.repeat(spans, sizes), node
+
+
+def _named(texts: Sequence[str], names: Sequence[str]) -> tuple[Ints, Ints] | None:
+    """Return the same of lists under any names; None where a name is no node's."""
+    number = {name: place for place, name in enumerate(names)}
     try:
-        hosts = [expand_hostlist(str(text)) for text in jobs["nodes"]]
+        hosts = [expand_hostlist(text) for text in texts]
     except TopologyError:
         return None
     job = np.repeat(np.arange(len(hosts)), [len(own) for own in hosts])
