@@ -5,6 +5,7 @@ from typing import ClassVar
 from scheduler.job import Job
 from scheduler.machine import Machine
 from scheduler.queues.easy import reach_of
+from scheduler.queues.freenodes import Booking
 from scheduler.queues.plan import Plan, tell
 from scheduler.queues.waiting import WaitingLine
 
@@ -89,11 +90,20 @@ class Conservative:
         started = False
         for job in self._line.reachable():
             booking = self._plan.bookings[job.id]
-            if booking.start_s <= machine.now_s:
+            if booking.start_s <= machine.now_s and not self._ends_first(booking, machine):
                 machine.start(booking.placement)
                 if booking.start_s < machine.now_s:  # it will end later than booked
                     self._plan.begin()
                 del self._plan.bookings[job.id]
                 self._line.remove(job)
                 started = True
+                if machine.expected_end_s[job.id] <= machine.now_s:
+                    self._disturbances = -1  # others may begin sooner than the end of its booking
         return started
+
+    @staticmethod
+    def _ends_first(booking: Booking, machine: Machine) -> bool:
+        """Say whether a place is held by a job that is expected to end at this very instant."""
+        if machine.cluster.fits(booking.placement):
+            return False
+        return min(machine.expected_end_s.values()) <= machine.now_s

@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from math import inf, nextafter
 
 from scheduler.allocation import Allocation
 from scheduler.allocators.base import exhaustive
@@ -100,10 +101,10 @@ class Plan:
         `window`: from when on, and which nodes are free. The others: as in `earliest`.
         """
         time_s, nodes = window
-        until_s = time_s + machine.estimate_s(job)
-        if (
-            self._shares or machine.cluster.shared is not None
-        ):  # of units of links there are no masks
+        # who is expected to run for no time holds its nodes, too
+        until_s = max(time_s + machine.estimate_s(job), nextafter(time_s, inf))
+        # of units of links there are no masks
+        if self._shares or machine.cluster.shared is not None:
             cluster = self.beside(job, expected_cluster(machine, time_s), time_s, until_s)
             placement = (place or machine.expects)(job, cluster, time_s)
         else:

@@ -1,5 +1,7 @@
 """Backfilling by the book: everything is asked of the allocator, nothing is remembered."""
 
+from math import inf, nextafter
+
 from scheduler.queues.conservative import Conservative
 from scheduler.queues.freenodes import Booking
 from scheduler.queues.plan import Plan
@@ -72,7 +74,7 @@ class NaivePlan(Plan):
         ends = {machine.now_s, *machine.expected_end_s.values()}
         ends |= {each.end_s for number, each in self.bookings.items() if number != job.id}
         for time_s in sorted(end_s for end_s in ends if end_s < before_s):
-            until_s = time_s + length_s
+            until_s = max(time_s + length_s, nextafter(time_s, inf))
             cluster = self.beside(job, machine_at(machine, time_s), time_s, until_s)
             found = machine.expects(job, cluster, time_s)
             if found is not None:

@@ -23,14 +23,14 @@ LARGER = fat_tree_of_radix(6, "1 B/s")  # 54 nodes in pods of 9
 
 @st.composite
 def workloads(draw, nodes=16):
-    """Up to 30 jobs; the requested times are right, too long, or now and then too short."""
+    """Up to 30 jobs; requested times are right, too long, or now and then too short, or nothing."""
     rows = draw(
         st.lists(
             st.tuples(
                 st.sampled_from([0, 0, 0, 3, 20]),
                 st.one_of(st.integers(1, nodes), st.integers(1, 4)),
-                st.integers(1, 40),
-                st.sampled_from([1.0, 1.0, 2.0, 5.0, 0.5]),
+                st.one_of(st.integers(1, 40), st.integers(0, 40)),
+                st.sampled_from([1.0, 1.0, 2.0, 5.0, 0.5, 0.0]),
             ),
             min_size=3,
             max_size=30,
@@ -162,8 +162,9 @@ def test_steps_that_are_kept_are_those_that_would_be_made_anew(allocator):
         for number in range(30):
             submit_s += rng.choice([0, 0, 1, 9])
             size = rng.randint(1, tree.n_nodes if number % 7 == 0 else 6)
-            run_s = float(rng.randint(1, 40))
-            jobs.append(Job(number, submit_s, size, run_s, run_s * rng.choice([1, 1, 2, 5, 0.5])))
+            run_s = float(rng.randint(0, 40))
+            factor = rng.choice([1, 1, 2, 5, 0.5, 0])
+            jobs.append(Job(number, submit_s, size, run_s, run_s * factor))
         policy = make_policy("conservative", {})
         policy._plan = ComparedPlan()
         with pytest.MonkeyPatch.context() as patch:

@@ -101,6 +101,17 @@ def test_reservations_move_forward_until_none_can():
     assert starts == {1: 0.0, 2: 1.0, 3: 176.0, 4: 62.0}
 
 
+def test_jobs_that_run_for_no_time_hold_their_nodes_for_the_instant():
+    """
+    Job 1 has 8 of 16 nodes until 10 s, job 2 all of them at 10 s and for no time.
+
+    Job 3 would hold nodes of it then, so it starts at that instant as well; job 4 need not wait.
+    """
+    jobs = [job(1, 8), job(2, 16, 0.0), job(3, 8, 20.0), job(4, 8, 5.0)]
+
+    assert run(jobs, Conservative()) == {1: 0.0, 2: 10.0, 3: 10.0, 4: 0.0}
+
+
 class Promising(Conservative):
     """Conservative backfilling that keeps every job's first reservation."""
 
