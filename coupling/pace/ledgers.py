@@ -1,13 +1,14 @@
 """Ledgers: what links carried, and who made whom lose time, written down by an observer."""
 
 from array import array
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
 from coupling.pace.accounts import Accounts
 from coupling.pace.network import Left, NetworkPace
 from netsim.arrays import Floats, Ints
+from netsim.contention.base import ContentionModel
 from netsim.contention.constants import carry
 from netsim.topology.base import Topology
 from scheduler.allocation import Allocation
@@ -126,7 +127,7 @@ class NetworkLedger(Observer):
         slots, jobs, interference, alone = _on_network(Paces.of(paces), slot_of)
         if not slots and not gone:
             return  # nobody on the network is touched
-        worst = [-1] * len(jobs) if model is None else [model.worst_link(job) for job in jobs]
+        worst = [-1] * len(jobs) if model is None else _worst_links(model, jobs)
         keys, lost_node_s, work_s = accounts.account(
             now_s, gone, (slots, interference, alone, worst)
         )
@@ -139,6 +140,12 @@ class NetworkLedger(Observer):
         held_up = [job for job, factor in zip(jobs, interference, strict=True) if factor > 1.0]
         if model is not None and held_up:
             accounts.blame(held_up, model.culprits(held_up, self.blame.kind))
+
+
+def _worst_links(model: ContentionModel, jobs: Sequence[int]) -> Sequence[int]:
+    """Return the links that hold jobs up most, all at once where the model can tell."""
+    at_once: Callable[[Sequence[int]], Sequence[int]] | None = getattr(model, "worst_links", None)
+    return [model.worst_link(job) for job in jobs] if at_once is None else at_once(jobs)
 
 
 def _as_simulated(

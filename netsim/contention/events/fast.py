@@ -1,6 +1,6 @@
 """Model `fast`: the fixed point with time-averaged neighbours, kept up to date event by event."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
@@ -145,7 +145,12 @@ class Fast:
 
     def worst_link(self, job: int) -> int:
         """Return the link that holds a job up most."""
-        return int(self._pool.jobs["worst_link"][self._slot(job)])
+        return self.worst_links((job,))[0]
+
+    def worst_links(self, jobs: Sequence[int]) -> list[int]:
+        """Return what `worst_link` says of each job, all at once; a subclass redefines this one."""
+        link_of = self._pool.jobs["worst_link"].item
+        return [link_of(slot) for slot in self._slots(jobs)]
 
     def blame(self, job: int) -> Mapping[int, float]:
         """Return how much of a job's lost time each other job causes."""
@@ -164,7 +169,7 @@ class Fast:
         """
         pool = self._pool
         asked = np.array(list(jobs), dtype=np.int64)
-        slots = np.array([self._slot(job) for job in asked.tolist()], dtype=np.int64)
+        slots = np.array(self._slots(asked.tolist()), dtype=np.int64)
         kind_of = np.zeros(pool.channels.size, dtype=np.int64) if kinds is None else kinds
         blame = self._room_for_blame(kind_of)
         kernel = kernels_of("netsim.contention.events.blame_kernels", "blame kernels", 2).culprits
@@ -200,10 +205,15 @@ class Fast:
 
     def _slot(self, job: int) -> int:
         """Return the slot of a job."""
-        slot = self._pool.slot_of.get(job)
-        if slot is None:
-            raise ContentionError(f"job {job} has not been started.")
-        return slot
+        return self._slots((job,))[0]
+
+    def _slots(self, jobs: Sequence[int]) -> list[int]:
+        """Return the slots of jobs."""
+        slot_of = self._pool.slot_of
+        try:
+            return [slot_of[job] for job in jobs]
+        except KeyError as error:
+            raise ContentionError(f"job {error.args[0]} has not been started.") from None
 
     def _recount(self) -> None:
         """Make the totals and lists of all channels anew."""

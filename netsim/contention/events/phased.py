@@ -1,6 +1,6 @@
 """Model `phased`: what jobs meet state by state, read off the fixed point of `fast`."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -135,9 +135,10 @@ class Phased(Fast):
         jobs, values = pool.jobs_in(slots), pool.readings["value"][slots]
         return dict(zip(jobs.tolist(), values.tolist(), strict=True))
 
-    def worst_link(self, job: int) -> int:
-        """Return the link that holds a job up most."""
-        return int(self._pool.readings["worst_link"][self._slot(job)])
+    def worst_links(self, jobs: Sequence[int]) -> list[int]:
+        """Return the links that hold jobs up most."""
+        link_of = self._pool.readings["worst_link"].item
+        return [link_of(slot) for slot in self._slots(jobs)]
 
     def _empty_pool(self, n_channels: int) -> ReadingPool:
         """Return the state before the first job."""
