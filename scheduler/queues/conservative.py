@@ -1,7 +1,9 @@
 """Conservative backfilling: every job within reach holds a reservation, with its place."""
 
+from math import inf
 from typing import ClassVar
 
+from scheduler.allocation import Allocation
 from scheduler.job import Job
 from scheduler.machine import Machine
 from scheduler.queues.easy import reach_of
@@ -34,7 +36,9 @@ class Conservative:
     def __init__(self, window: int = 50) -> None:
         self._line = WaitingLine(reach_of(window))
         self._plan = Plan()
-        self._expected_end_s: dict[int, float] = {}  # as the bookings assume
+        # as the bookings assume, by job id: when running jobs end, and what they hold
+        self._expected_end_s: dict[int, float] = {}
+        self._running: dict[int, Allocation] = {}
         self._disturbances = 0
 
     def __repr__(self) -> str:
@@ -60,18 +64,20 @@ class Conservative:
         while self._book_missing(machine) or self._start_due(machine):
             pass
         self._expected_end_s = machine.expected_end_s.copy()
+        self._running = machine.cluster.running.copy()
         self._plan.wake(machine)
         if machine.told is not None:
             waiting = self._line.reachable()
             tell(waiting, {job.id: self._plan.verdict(job, machine) for job in waiting}, machine)
 
     def _drop_impossible(self, machine: Machine) -> None:
-        """Drop bookings that want what a job holds longer than was expected."""
-        cluster, before = machine.cluster, self._expected_end_s
+        """Drop bookings that want what a job holds longer than expected, or did not hold before."""
+        cluster, running = machine.cluster, machine.cluster.running
+        before_s, held = self._expected_end_s, self._running
         late = [
-            (cluster.footprint(cluster.running[job_id]), end_s)
+            (cluster.footprint(running[job_id]), end_s)
             for job_id, end_s in machine.expected_end_s.items()
-            if end_s > before[job_id]
+            if end_s > before_s.get(job_id, -inf) or running[job_id] is not held.get(job_id)
         ]
         bookings = self._plan.bookings
         for job_id, booking in list(bookings.items()):

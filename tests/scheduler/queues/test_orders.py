@@ -1,5 +1,6 @@
 """Queues in another order, and conservative backfilling, on hand-made jobs."""
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -11,6 +12,7 @@ from scheduler.footprint import Footprint, join, split
 from scheduler.job import Job
 from scheduler.queues import make_policy
 from scheduler.queues.conservative import Conservative
+from scheduler.queues.pinned import Pin, Pinned
 from scheduler.simulator import simulate
 
 
@@ -110,6 +112,34 @@ def test_jobs_that_run_for_no_time_hold_their_nodes_for_the_instant():
     jobs = [job(1, 8), job(2, 16, 0.0), job(3, 8, 20.0), job(4, 8, 5.0)]
 
     assert run(jobs, Conservative()) == {1: 0.0, 2: 10.0, 3: 10.0, 4: 0.0}
+
+
+def pinned(pins, jobs, free_from_s):
+    """Return the starts of jobs under conservative backfilling that a record governs at first."""
+    record = {number: Pin(*times, np.array(nodes)) for number, (*times, nodes) in pins.items()}
+    return run(
+        jobs, Pinned(record, Conservative(), free_from_s), estimate_s=lambda j: j.requested_s
+    )
+
+
+def test_bookings_yield_to_recorded_jobs_that_take_over_shared_nodes():
+    """
+    Job 1 has nodes 0-3 until 10 s, job 2 shares 2 and 3 with it and has 4 and 5, until 30 s.
+
+    Job 3 of 13 nodes is booked for 10 s, since 14 will be free then; but job 2 takes two of them.
+    """
+    pins = {1: (0.0, 10.0, range(4)), 2: (0.0, 30.0, range(2, 6)), 3: (6.0, 11.0, range(13))}
+    jobs = [job(1, 4, 10.0), job(2, 4, 30.0), job(3, 13, 5.0, submit_s=6.0)]
+
+    assert pinned(pins, jobs, 5.0) == {1: 0.0, 2: 0.0, 3: 30.0}
+
+
+def test_conservative_takes_over_from_a_record_whose_jobs_ended_early():
+    """Job 1 was expected until 50 s and ends at 2 s; job 2 runs on, and job 3 waits for it."""
+    pins = {1: (0.0, 2.0, range(4)), 2: (0.0, 30.0, range(4, 8)), 3: (6.0, 9.0, range(13))}
+    jobs = [job(1, 4, 2.0, 50.0), job(2, 4, 30.0), job(3, 13, 5.0, submit_s=6.0)]
+
+    assert pinned(pins, jobs, 5.0) == {1: 0.0, 2: 0.0, 3: 30.0}
 
 
 class Promising(Conservative):
