@@ -110,7 +110,7 @@ def kernels_of(module: str, what: str, seconds: float) -> Kernels:
     return kernels
 
 
-def expect(turns: int) -> None:
+def expect(turns: float) -> None:
     """Say how many turns the loops of kernels will take, about; many are for compiled ones."""
     many = _FEW_TURNS * (1 + _TIMES_MORE)
     if turns > many or (turns > _FEW_TURNS and is_compiled(_ANY)):
