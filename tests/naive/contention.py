@@ -120,6 +120,26 @@ def read_slowdowns(jobs, capacity, cells, *, buffer=0.0, damping=0.25, sweeps=30
     return [state.slowdown() for state in states]
 
 
+def slowdowns_by_states(jobs, capacity, cells, *, buffer, damping=0.25, sweeps=3000):
+    """Return slowdowns where nobody's packets wait for links ahead until all has settled."""
+    states = [_State(steps, c, capacity, False, buffer) for steps, c in jobs]
+    waits = [buffer / c for c in capacity]
+    for state in states:
+        state.fills = 0.0
+    for _ in range(sweeps):
+        before = [state.slowdown() for state in states]
+        for state, steps in zip(states, _sweep(states, cells, True, waits), strict=True):
+            state.move(steps, damping)
+        after = [state.slowdown() for state in states]
+        if max(abs(p - q) for p, q in zip(before, after, strict=True)) < 1e-13:
+            break
+    for state in states:
+        state.fills = 1.0
+    for state, steps in zip(states, _sweep(states, cells, True, waits), strict=True):
+        state.move(steps, 1.0)
+    return [state.slowdown() for state in states]
+
+
 def _sweep(states, cells, lingering, waits):
     """Return for each job the time of each step and of its links among the others."""
     fresh = []
@@ -141,6 +161,7 @@ class _State:
         self.steps = [constants(s, capacity, per_flow=per_flow, buffer=buffer) for s in steps]
         self.alone = [tau + lam for tau, lam, _ in self.steps]
         self.compute = compute
+        self.fills = 1.0  # 0.0: its packets wait for no links ahead
         self.period = compute + sum(self.alone)
         self.g = [1.0] * len(steps)
         self.y = [defaultdict(float) for _ in steps]
@@ -211,7 +232,8 @@ def _in_states(state, a, others, cells, waits):
         burst /= mean
         lag = (burst / (burst + state.alone[a] * state.g[a] / 2)) ** 0.5
         held = sum(
-            entry[6] * other.alone[b] * other.g[b] / other.cycle() for other, b, entry in steps
+            other.fills * entry[6] * other.alone[b] * other.g[b] / other.cycle()
+            for other, b, entry in steps
         )
         times = [
             _behind(

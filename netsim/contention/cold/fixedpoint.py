@@ -73,14 +73,19 @@ def cold_phased(
     averaged = cold_fast(jobs, tolerance=tolerance, start=start)
     if not isinstance(averaged.state, ColdState):
         return averaged
-    kernels = kernels_of("netsim.contention.cold.read_kernels", "contention kernels", 1)
     solved = averaged.state
-    laid, cells = solved.laid, _cells(solved.jobs.tolist(), SAMPLES, seed)
+    return _read(jobs, averaged, solved, _cells(solved.jobs.tolist(), SAMPLES, seed))
+
+
+def _read(jobs: Iterable[int], found: ColdSolution, solved: ColdState, cells: Ints) -> ColdSolution:
+    """Return what jobs meet, state by state, at a fixed point."""
+    kernels = kernels_of("netsim.contention.cold.read_kernels", "contention kernels", 1)
+    laid = solved.laid
     times = laid.state()._replace(duration_s=solved.duration_s.copy(), late_s=solved.late_s.copy())
     kernels.read_states(*laid.tables, times, laid.crowd(cells))
     read = replace(solved, cells=cells, slow=times.slow)
     interference, worst_link = _told(jobs, read, times.held_s)
-    return replace(averaged, interference=interference, worst_link=worst_link, state=read)
+    return replace(found, interference=interference, worst_link=worst_link, state=read)
 
 
 def accurate(
@@ -103,7 +108,27 @@ def accurate(
     if not 0.0 < number("tolerance", tolerance, error=ContentionError) < 1.0:
         raise ContentionError(f"tolerance must lie between 0 and 1, got {tolerance}.")
     cells = _cells(sorted(jobs), samples, seed)
-    return _solve(jobs, cells, tolerance=tolerance, lingering=lingering, start=start)
+    free = {job: _passing(own) for job, own in jobs.items()}
+    found = _solve(free, cells, tolerance=tolerance, lingering=lingering, start=start)
+    solved = found.state
+    if not isinstance(solved, ColdState) or all(free[job] is jobs[job] for job in jobs):
+        return found
+    laid = lay_out([jobs[job] for job in solved.jobs.tolist()])
+    return _read(jobs, found, replace(solved, laid=laid), cells)
+
+
+def _passing(own: JobConstants) -> JobConstants:
+    """
+    Return a job of which no packets wait for links ahead.
+
+    Jobs that make each other wait would do so the longer the longer they do: the fixed point goes
+    without, and what waits is read off it.
+    """
+    if not own.entries["held"].any():
+        return own
+    entries = own.entries.copy()
+    entries["held"] = 0.0
+    return replace(own, entries=entries)
 
 
 def _cells(jobs: Iterable[int], samples: int, seed: int) -> Ints:

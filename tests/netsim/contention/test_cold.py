@@ -91,6 +91,19 @@ def test_a_flow_behind_packets_that_wait_for_a_hot_spot_moves_as_they_do(fabric,
         assert solved[0] == pytest.approx(expected, rel=1e-3)
 
 
+def test_jobs_that_fill_each_others_links_do_not_drive_each_other(scene):
+    """What waits for links ahead is read off what has settled without, as the naive twin does."""
+    plain, traffics, links = scene(0, 5, buffer_bytes=0.01)
+    cells = [shuffled(job, 8, 0) for job in range(5)]
+    jobs = constants(traffics, links)
+
+    solution = accurate(jobs, tolerance=1e-12)
+
+    expected = naive.slowdowns_by_states(plain, links.capacity, cells, buffer=0.01)
+    np.testing.assert_allclose(list(solution.interference.values()), expected, rtol=1e-6)
+    assert max(own.entries["held"].max() for own in jobs.values()) > 0.5
+
+
 @pytest.mark.parametrize("seed", range(4))
 def test_states_read_off_averaged_neighbours_equal_the_naive_twin(scene, seed):
     plain, traffics, links = scene(seed, 4, buffer_bytes=(0.0, 0.1, 1.5)[seed % 3])
@@ -116,7 +129,7 @@ def test_waits_in_full_buffers_equal_the_naive_twin(scene, seed):
     )
     np.testing.assert_allclose(
         list(by_states(jobs).values()),
-        naive.slowdowns(plain, links.capacity, cells=cells, buffer=1.5),
+        naive.slowdowns_by_states(plain, links.capacity, cells, buffer=1.5),
         rtol=1e-9,
     )
     assert sum(averaged(jobs).values()) > sum(fluid.values()) + 0.05
