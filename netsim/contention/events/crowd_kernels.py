@@ -10,7 +10,7 @@ as tables of `netsim.contention.events.readingpool.ReadingPool` are these. Impor
 """
 
 import numpy as np
-from numba import float32, float64, from_dtype, int32, int64, njit, uint8, void
+from numba import boolean, float32, float64, from_dtype, int32, int64, njit, uint8, void
 
 from netsim.arrays import Floats, Ints, Table
 from netsim.contention.columns import ENTRY as OWN_ENTRY
@@ -22,17 +22,17 @@ from netsim.contention.window_kernels import presence
 
 STATES = 8
 LASTING, SEEN, PRESENCE, USE = 8, 9, 10, 11  # of `own`: D, W as put down, E, R
-EFFECT, STALENESS = 12, 13  # of `own`: how much a slowdown moves with N, and may have moved
-HELD, HOLDS = 14, 15  # V, of `crowd` too; v, of each entry
+EFFECT, STALENESS = 12, 13  # how much a slowdown moves with N, the most in `crowd`; it has moved
+HELD, HOLDS, CALLED = 14, 15, 13  # V, of `crowd` too; v, of entries; of `crowd`: is to be told
 WAIT = 8  # of `late`: in the mean over the states
 CHANNEL_AT, COUNT_AT, LINK_AT, STEP_AT = 0, 1, 2, 3  # of `place`; the last: each entry's stage
 MOVED, RISEN = 9, 10  # of `crowd`: since its jobs were last read, since all its records were tested
 UNFELT, FELT, TOUCHED = 0, 1, 2  # a record: of no matter; its times are kept; they are to be found
-REFRESH = 5.0  # tolerances that a slowdown may move before its job is put down anew
+REFRESH = 2.0  # tolerances that a slowdown may move before its job is put down anew
 WEIGHTS = 5.0  # the same of the weight of a job on a channel
 LEAST = 1.0  # of these weights, those that moved by more are put down with it
-TOLD = 4.0  # the same of what is on a channel before the jobs that feel it are told
-STALE = 4.0  # what these changes may do to a slowdown before its link is timed anew
+TOLD = 5.0  # what moves on a channel may do to any slowdown before the jobs that feel it are told
+STALE = 6.0  # what these changes may do to a slowdown before its link is timed anew
 AFRESH = 20.0  # the same of a slowdown before all its links are, as its steps last longer
 NOTHING, WEIGHTS_ALONE, EVERYTHING = 0, 1, 2  # of a job is to be put down anew
 NOISE = 1e-5  # weight left on a channel by rounding, over the states
@@ -116,6 +116,16 @@ def arrive(
             readings[owner].pending = True
 
 
+@njit(boolean(int64, float64, _ROWS), cache=True)
+def _is_to_be_told(c: int, tolerance: float, crowd: Floats) -> bool:
+    """Return whether by now enough has moved on a channel to matter to a job on it."""
+    by = float64(crowd[c, MOVED]) * float64(crowd[c, EFFECT])
+    if crowd[c, CALLED] > 0.0 or (by <= TOLD * tolerance and crowd[c, RISEN] <= RETEST):
+        return False
+    crowd[c, CALLED] = 1.0
+    return True
+
+
 @njit(
     int64(int64, float64, *_POOL, _ROWS, _ROWS, _FLAGS, _READINGS, int64[::1], int64),
     cache=True,
@@ -150,9 +160,8 @@ def depart(
         crowd[c, USE] -= own[at, USE]
         crowd[c, HELD] -= own[at, HELD]
         if channels[c].n_jobs > 2:  # noqa: PLR2004 (others are left who meet)
-            told = crowd[c, MOVED] > TOLD * tolerance
             crowd[c, MOVED] += gone
-            if not told and crowd[c, MOVED] > TOLD * tolerance:
+            if _is_to_be_told(c, tolerance, crowd):
                 moved_channels[n_moved] = c
                 n_moved += 1
             continue
@@ -290,8 +299,7 @@ def refresh(
                 fresh[i] += float32(share[entry.step, i] * per)
             lasting_s += weight_s * length_s[entry.step] / cycle_s
             held_s += own[k, HOLDS] * length_s[entry.step]
-        own[at, SEEN] = record.weight_s
-        c = record.channel
+        own[at, SEEN], c = record.weight_s, record.channel
         moved, risen = float32(0.0), float32(0.0)
         for i in range(STATES):
             by = float32(fresh[i] - own[at, i])
@@ -305,10 +313,9 @@ def refresh(
         crowd[c, USE] += float32(use - own[at, USE])
         crowd[c, HELD] += float32(held - own[at, HELD])
         own[at, USE], own[at, HELD] = use, held
-        told = crowd[c, MOVED] > TOLD * tolerance
         crowd[c, MOVED] += moved / STATES
         crowd[c, RISEN] += risen
-        if not told and crowd[c, MOVED] > TOLD * tolerance:
+        if _is_to_be_told(c, tolerance, crowd):
             moved_channels[n_moved] = c
             n_moved += 1
     reading.waking |= reading.pending or abs(job.slowdown - reading.met) > AFRESH * tolerance

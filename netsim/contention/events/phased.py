@@ -103,18 +103,19 @@ class Phased(Fast):
             self.tolerance,
         )
         self._n_told = 0
-        self._telling.tell(
-            pool.told,
-            n_told,
-            self._crowd.STALE * self.tolerance,
-            pool.listed,
-            pool.jobs,
-            pool.channels,
-            own,
-            crowd,
-            pool.felt,
-            pool.readings,
-        )
+        if n_told:
+            self._telling.tell(
+                pool.told,
+                n_told,
+                self._crowd.STALE * self.tolerance,
+                pool.listed,
+                pool.jobs,
+                pool.channels,
+                own,
+                crowd,
+                pool.felt,
+                pool.readings,
+            )
         n_changed = self._readings.read(
             _STATES,
             pool.entries,

@@ -154,6 +154,7 @@ def _meet(  # one function: a call with arrays counts their references, as long 
             total += n
             most = max(most, n)
         if total <= NOISE:
+            crowd[c, EFFECT] = max(crowd[c, EFFECT], own[at, EFFECT])
             continue
         use = max(0.0, float64(float32(crowd[c, USE] - own[at, USE]))) * n_states / total
         burst_s = max(0.0, float32(crowd[c, LASTING] - own[at, LASTING])) * n_states / total
@@ -205,6 +206,7 @@ def _meet(  # one function: a call with arrays counts their references, as long 
                 worst[0], worst[1] = held_s, place[at, LINK_AT]
             effect_s += drain / weight + longest_s * longest_s / drain  # the latter of B / (1 - R)
         own[at, EFFECT], own[at, STALENESS] = effect_s / alone_s, 0.0
+        crowd[c, EFFECT] = max(crowd[c, EFFECT], own[at, EFFECT])
         felt[at] = UNFELT if within else FELT
 
 

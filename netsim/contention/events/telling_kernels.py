@@ -10,6 +10,7 @@ from numba import float32, float64, from_dtype, int64, njit, uint8, void
 from netsim.arrays import Floats, Ints, Table
 from netsim.contention.events.columns import CHANNEL, JOB, LISTED, READING
 from netsim.contention.events.crowd_kernels import (
+    CALLED,
     EFFECT,
     FELT,
     HELD,
@@ -52,9 +53,10 @@ def tell(
     """Let jobs that feel channels, by enough, be read anew; test the others after a rise."""
     for c in moved_channels[:n_moved]:
         test, moved = crowd[c, RISEN] > RETEST, crowd[c, MOVED]
-        crowd[c, MOVED] = 0.0
+        crowd[c, MOVED] = crowd[c, CALLED] = 0.0
         if test:
             crowd[c, RISEN] = 0.0
+        most_effect = float32(0.0)
         row = channels[c].first_record
         while row >= 0:
             slot = listed[row].slot
@@ -77,4 +79,7 @@ def tell(
                 own[at, STALENESS] += float32(moved * own[at, EFFECT])
                 if own[at, STALENESS] > most_stale:
                     felt[at], readings[slot].waking = TOUCHED, True
+            if felt[at] != UNFELT:
+                most_effect = max(most_effect, own[at, EFFECT])
             row = listed[row].following
+        crowd[c, EFFECT] = most_effect

@@ -48,6 +48,17 @@ def test_incremental_equals_cold_in_proportion_to_the_tolerance(
     assert max(follower.values.values()) > 1.1
 
 
+@pytest.mark.parametrize("seed", [2, 3])
+def test_incremental_follows_cold_where_jobs_never_compute(tree, seed):
+    """A small change of what others use of a nearly full link moves a slowdown by far more."""
+    follower = Follower(tree, tolerance=1e-3)
+    stream = Stream(tree, seed, 12, random_nodes=True, f=(1.0, 1.0))
+
+    for _ in range(6):
+        follower.play(stream, 60)
+        assert follower.distance().max() < 2e-3
+
+
 @pytest.mark.parametrize("seed", range(3))
 def test_readings_equal_the_naive_twin(fabric, traffic, random_jobs, seed):
     """Numbers of 4 bytes hold what is on channels: a millionth is their rounding."""
