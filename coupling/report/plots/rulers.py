@@ -66,7 +66,7 @@ class Ruler:
     def __init__(self, axis: XAxis | YAxis, length: float) -> None:
         self._axis, self._length = axis, length
         self._look = axis.get_tick_params()
-        shown = axis.get_visible()
+        shown = axis.get_visible() and axis.axes.axison
         self.places, words = self._ticks(major=True) if shown else ([], [])
         self._short, few = self._ticks(major=False) if shown else ([], [])
         self._words = [

@@ -12,6 +12,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Polygon
 from matplotlib.text import Text
 from matplotlib.ticker import FixedFormatter, FixedLocator, MaxNLocator
+from matplotlib.transforms import Bbox
 
 from coupling.report.plots.rulers import POINTS, Ruler, extent
 
@@ -116,12 +117,17 @@ class Sheet(Figure):
         """Return places of fields above each other, of one width and height."""
         rooms = [tuple(ruler.room() for ruler in pair) for pair in rulers]
         left = _PAD + max(max(y.across, x.before) for x, y in rooms)
-        right = max(x.after for x, _ in rooms)
+        spilt = [_spilt(axes) for axes in fields]
+        left = max(left, _PAD + max(own[0] for own in spilt))
+        right = max(*(x.after for x, _ in rooms), *(own[2] for own in spilt))
         if beside is not None:
             right = max(right, _BESIDE + _WIDE + beside.room().across)
         width = max(1.0, self.get_figwidth() * POINTS - _PAD - right - left)
-        heads = [max(_title(axes), y.after) for axes, (_, y) in zip(fields, rooms, strict=True)]
-        feet = [max(x.across, y.before) for x, y in rooms]
+        heads = [
+            max(_title(axes), y.after, over[3])
+            for axes, (_, y), over in zip(fields, rooms, spilt, strict=True)
+        ]
+        feet = [max(x.across, y.before, over[1]) for (x, y), over in zip(rooms, spilt, strict=True)]
         gaps = _GAP * (len(fields) - 1)
         height = max(1.0, (top - _PAD - gaps - sum(heads) - sum(feet)) / len(fields))
         boxes = list[Box]()
@@ -152,6 +158,18 @@ class Sheet(Figure):
 def _rulers(axes: Axes, box: Box) -> tuple[Ruler, Ruler]:
     """Return the two sides of axes."""
     return Ruler(axes.xaxis, box[2]), Ruler(axes.yaxis, box[3])
+
+
+def _spilt(axes: Axes) -> Box:
+    """Return how far texts of axes stand out to the left, below, to the right and above."""
+    if not axes.texts:
+        return 0.0, 0.0, 0.0, 0.0
+    own = axes.get_window_extent()
+    found = Bbox.union([text.get_window_extent() for text in axes.texts])
+    points = POINTS / axes.figure.dpi
+    ends = (own.x0 - found.x0, own.y0 - found.y0, found.x1 - own.x1, found.y1 - own.y1)
+    left, low, right, high = (max(0.0, end * points) for end in ends)
+    return left, low, right, high
 
 
 def _title(axes: Axes) -> float:

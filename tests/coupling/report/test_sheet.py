@@ -41,7 +41,16 @@ def stacked(figure):
     axes.set_ylabel("upwards")
 
 
-@pytest.fixture(params=(one, turned, stacked), ids=lambda paint: paint.__name__)
+def bare(figure):
+    """Draw a picture without sides, whose texts stand out of it."""
+    axes = figure.add_subplot()
+    axes.set_axis_off()
+    axes.plot([0.0, 1.0], [0.0, 1.0])
+    axes.annotate("below", (0.0, 0.0), xytext=(0, -20), textcoords="offset points", rotation=90,
+                  va="top", annotation_clip=False)  # fmt: skip
+
+
+@pytest.fixture(params=(one, turned, stacked, bare), ids=lambda paint: paint.__name__)
 def paint(request):
     """Return what draws a picture."""
     return request.param
@@ -79,6 +88,15 @@ def test_names_of_axes_stand_clear_of_the_words_at_their_ticks(sheet):
     for name in sheet.texts:
         if name.get_text() in {"along", "upwards", "what it is"}:
             assert not any(name.get_window_extent().overlaps(box) for box in words)
+
+
+def test_axes_without_sides_have_none():
+    sheet = Sheet(figsize=(5.0, 4.0), dpi=72)
+    FigureCanvasSVG(sheet)
+    bare(sheet)
+    sheet.lay_out()
+
+    assert [text.get_text() for text in texts_of(sheet)] == ["below"]
 
 
 def test_fields_and_bar_do_not_overlap(sheet):
