@@ -3,55 +3,42 @@
 from collections.abc import Callable, Mapping
 
 from fabricsim.checking import brief, build
-from patterns.algorithms import (
-    Binomial,
-    Bruck,
-    Pairwise,
-    Rabenseifner,
-    RecursiveDoubling,
-    RecursiveHalvingVectorDoubling,
-)
-from patterns.alltoall import AllToAll, AllToOne, OneToAll, SubAllToAll
+from fabricsim.checking.registry import Registry
 from patterns.base import Pattern
-from patterns.collectives import AllGather, AllReduce, Broadcast, Gather, ReduceScatter, Scatter
-from patterns.compose import Hybrid, Mix, Sequence
 from patterns.errors import PatternError
-from patterns.matrix import Matrix
-from patterns.mesh import UnstructuredMesh
-from patterns.pairs import NearestNeighbor, Pairs, Permutation, Ring, Shift
-from patterns.stencil import Stencil
-from patterns.training import Training
 
-PATTERNS: dict[str, Callable[..., Pattern]] = {
-    "stencil": Stencil,
-    "unstructured-mesh": UnstructuredMesh,
-    "pairs": Pairs,
-    "permutation": Permutation,
-    "shift": Shift,
-    "ring": Ring,
-    "nearest-neighbor": NearestNeighbor,
-    "all-to-all": AllToAll,
-    "sub-all-to-all": SubAllToAll,
-    "one-to-all": OneToAll,
-    "all-to-one": AllToOne,
-    "recursive-doubling": RecursiveDoubling,
-    "rhvd": RecursiveHalvingVectorDoubling,
-    "binomial": Binomial,
-    "bruck": Bruck,
-    "rabenseifner": Rabenseifner,
-    "pairwise": Pairwise,
-    "allreduce": AllReduce,
-    "allgather": AllGather,
-    "reduce-scatter": ReduceScatter,
-    "broadcast": Broadcast,
-    "gather": Gather,
-    "scatter": Scatter,
-    "hybrid": Hybrid,
-    "sequence": Sequence,
-    "mix": Mix,
-    "matrix": Matrix,
-    "training": Training,
-}
+PATTERNS: Registry[Callable[..., Pattern]] = Registry(
+    {
+        "stencil": "patterns.stencil:Stencil",
+        "unstructured-mesh": "patterns.mesh:UnstructuredMesh",
+        "pairs": "patterns.pairs:Pairs",
+        "permutation": "patterns.pairs:Permutation",
+        "shift": "patterns.pairs:Shift",
+        "ring": "patterns.pairs:Ring",
+        "nearest-neighbor": "patterns.pairs:NearestNeighbor",
+        "all-to-all": "patterns.alltoall:AllToAll",
+        "sub-all-to-all": "patterns.alltoall:SubAllToAll",
+        "one-to-all": "patterns.alltoall:OneToAll",
+        "all-to-one": "patterns.alltoall:AllToOne",
+        "recursive-doubling": "patterns.algorithms:RecursiveDoubling",
+        "rhvd": "patterns.algorithms:RecursiveHalvingVectorDoubling",
+        "binomial": "patterns.algorithms:Binomial",
+        "bruck": "patterns.algorithms:Bruck",
+        "rabenseifner": "patterns.algorithms:Rabenseifner",
+        "pairwise": "patterns.algorithms:Pairwise",
+        "allreduce": "patterns.collectives:AllReduce",
+        "allgather": "patterns.collectives:AllGather",
+        "reduce-scatter": "patterns.collectives:ReduceScatter",
+        "broadcast": "patterns.collectives:Broadcast",
+        "gather": "patterns.collectives:Gather",
+        "scatter": "patterns.collectives:Scatter",
+        "hybrid": "patterns.compose:Hybrid",
+        "sequence": "patterns.compose:Sequence",
+        "mix": "patterns.compose:Mix",
+        "matrix": "patterns.matrix:Matrix",
+        "training": "patterns.training:Training",
+    }
+)
 """Class of every pattern; its fields are the options of a specification."""
 
 

@@ -34,7 +34,7 @@ FLOORS = {
         ["routing", "contention"],
         ["nonblocking", "infiniband", "contention.events", "contention.cold"],
         ["contention.exact", "contention.compared", "formats.importers", "formats.exporters"],
-        ["packets"],
+        ["packets", "contention_builders"],
         ["flow_report", "contention_models", "formats", "accuracy"],
         ["topologies", "routings"],
     ],

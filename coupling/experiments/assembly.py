@@ -117,7 +117,7 @@ def assemble(experiment: Experiment, inputs: Inputs | None = None) -> Parts:
     jobs = assign(
         workload.jobs, profile, seeds["communication"], node_bandwidth=bandwidth, slots=slots
     )
-    expect(_NODE_TURNS * sum(job.n_nodes for job in jobs) * len(experiment.variants()))
+    expect(_NODE_TURNS * sum(job.n_nodes for job in jobs) * max(1, len(experiment.compare)))
     fallback = "requested" if workload.has_requested else "runtime"
     return Parts(
         topology,

@@ -1,5 +1,6 @@
 """Rate models by the name of the experiment's model: what a run says of jobs together."""
 
+from collections import ChainMap
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
@@ -57,7 +58,9 @@ class Emergent:
     def _model(self) -> ContentionModel | None:
         """Make the contention model."""
         scene = self._scene
-        known = {**CONTENTION_MODELS, **RATE_MODELS}  # some have no model of a network
+        known: Mapping[str, Any] = ChainMap[str, Any](
+            CONTENTION_MODELS, RATE_MODELS
+        )  # some have no model of a network
         look_up("contention model", scene.model, known, ContentionError)
         return make_contention_model(
             scene.model,

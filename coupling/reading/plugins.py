@@ -6,7 +6,7 @@ import importlib.util
 import inspect
 import re
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, MutableMapping
 from functools import lru_cache
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
@@ -28,7 +28,7 @@ from scheduler.queues import POLICIES
 from scheduler.workload.registry import READERS
 
 OURS = frozenset({"netsim", "patterns", "scheduler", "coupling", "fabricsim"})
-REGISTRIES: Mapping[str, dict[str, Any]] = {
+REGISTRIES: Mapping[str, MutableMapping[str, Any]] = {
     "allocators": ALLOCATORS,
     "queues": POLICIES,
     "patterns": PATTERNS,

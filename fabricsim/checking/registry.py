@@ -1,7 +1,9 @@
 """What a registry has under a name, made with options."""
 
 import inspect
+from collections import UserDict
 from collections.abc import Callable, Mapping, Sequence
+from importlib import import_module
 from typing import Any, TypeVar
 
 from fabricsim.checking.units import Stated
@@ -14,6 +16,45 @@ _CHECKS: Mapping[object, Callable[..., object]] = {
     bool: flag,
 }
 """How an option is checked whose parameter has a plain type; texts are choices, which tell more."""
+
+
+class Registry(UserDict[str, T]):
+    """
+    Things by name, loaded when they are asked for.
+
+    Parameters
+    ----------
+    homes : mapping of str to str
+        Where each is found: ``"package.module:name"``.
+
+    Notes
+    -----
+    A user's own are put in as they are.
+    """
+
+    def __init__(self, homes: Mapping[str, str]) -> None:
+        super().__init__()
+        self._homes = dict(homes)
+        self.data: dict[str, Any] = dict.fromkeys(homes)
+
+    def __getitem__(self, name: str) -> T:
+        """Return a thing."""
+        home = self._homes.pop(name, None)
+        if home is not None:
+            module, _, found = home.partition(":")
+            self.data[name] = getattr(import_module(module), found)
+        thing: T = self.data[name]
+        return thing
+
+    def __setitem__(self, name: str, thing: T) -> None:
+        """Put a thing in."""
+        self._homes.pop(name, None)
+        self.data[name] = thing
+
+    def __delitem__(self, name: str) -> None:
+        """Take a thing out."""
+        self._homes.pop(name, None)
+        del self.data[name]
 
 
 def look_up(kind: str, name: object, registry: Mapping[str, T], error: type[ValueError]) -> T:

@@ -1,26 +1,30 @@
 """Allocators: where a job runs."""
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fabricsim.checking import build
+from fabricsim.checking.onuse import on_use
+from fabricsim.checking.registry import Registry
 from scheduler.allocators.base import Allocator
-from scheduler.allocators.chooser import NodeChooser
-from scheduler.allocators.isolating.jigsaw import Jigsaw
-from scheduler.allocators.isolating.laas import Laas
-from scheduler.allocators.isolating.lc import LeastConstrained, LeastConstrainedShared
-from scheduler.allocators.isolating.ta import TopologyAware
-from scheduler.allocators.leaves.adaptive import Adaptive
-from scheduler.allocators.leaves.balanced import Balanced
-from scheduler.allocators.leaves.emergent import EmergentAdaptive
-from scheduler.allocators.leaves.greedy import Greedy
-from scheduler.allocators.leaves.slurm import SlurmBestFit
-from scheduler.allocators.linear import Contiguous, FirstFree
-from scheduler.allocators.lists.closest import ClosestFit, ClosestFitMind
-from scheduler.allocators.lists.ordered import Fifo, FifoFit, FirstFit, LargestFit, VaryingFit
-from scheduler.allocators.scattered import Scattered
-from scheduler.allocators.torus.chunk import CompactContiguous, NonContiguous, TorusChunk
 from scheduler.errors import AllocationError
+
+if TYPE_CHECKING:
+    from scheduler.allocators.chooser import NodeChooser
+    from scheduler.allocators.isolating.jigsaw import Jigsaw
+    from scheduler.allocators.isolating.laas import Laas
+    from scheduler.allocators.isolating.lc import LeastConstrained, LeastConstrainedShared
+    from scheduler.allocators.isolating.ta import TopologyAware
+    from scheduler.allocators.leaves.adaptive import Adaptive
+    from scheduler.allocators.leaves.balanced import Balanced
+    from scheduler.allocators.leaves.emergent import EmergentAdaptive
+    from scheduler.allocators.leaves.greedy import Greedy
+    from scheduler.allocators.leaves.slurm import SlurmBestFit
+    from scheduler.allocators.linear import Contiguous, FirstFree
+    from scheduler.allocators.lists.closest import ClosestFit, ClosestFitMind
+    from scheduler.allocators.lists.ordered import Fifo, FifoFit, FirstFit, LargestFit, VaryingFit
+    from scheduler.allocators.scattered import Scattered
+    from scheduler.allocators.torus.chunk import CompactContiguous, NonContiguous, TorusChunk
 
 __all__ = [
     "ALIASES",
@@ -53,31 +57,35 @@ __all__ = [
     "make_allocator",
 ]
 
-ALLOCATORS: dict[str, Callable[..., Allocator]] = {
-    "adaptive": Adaptive,
-    "balanced": Balanced,
-    "closest-fit": ClosestFit,
-    "closest-fit-mind": ClosestFitMind,
-    "compact-contiguous": CompactContiguous,
-    "contiguous": Contiguous,
-    "emergent-adaptive": EmergentAdaptive,
-    "fifo": Fifo,
-    "fifo-fit": FifoFit,
-    "first-fit": FirstFit,
-    "first-free": FirstFree,
-    "greedy": Greedy,
-    "jigsaw": Jigsaw,
-    "laas": Laas,
-    "largest-fit": LargestFit,
-    "lc": LeastConstrained,
-    "lc+s": LeastConstrainedShared,
-    "non-contiguous": NonContiguous,
-    "random": Scattered,
-    "slurm-best-fit": SlurmBestFit,
-    "ta": TopologyAware,
-    "torus-chunk": TorusChunk,
-    "varying-fit": VaryingFit,
-}
+__getattr__, __dir__ = on_use(__name__)
+
+ALLOCATORS: Registry[Callable[..., Allocator]] = Registry(
+    {
+        "adaptive": "scheduler.allocators:Adaptive",
+        "balanced": "scheduler.allocators:Balanced",
+        "closest-fit": "scheduler.allocators:ClosestFit",
+        "closest-fit-mind": "scheduler.allocators:ClosestFitMind",
+        "compact-contiguous": "scheduler.allocators:CompactContiguous",
+        "contiguous": "scheduler.allocators:Contiguous",
+        "emergent-adaptive": "scheduler.allocators:EmergentAdaptive",
+        "fifo": "scheduler.allocators:Fifo",
+        "fifo-fit": "scheduler.allocators:FifoFit",
+        "first-fit": "scheduler.allocators:FirstFit",
+        "first-free": "scheduler.allocators:FirstFree",
+        "greedy": "scheduler.allocators:Greedy",
+        "jigsaw": "scheduler.allocators:Jigsaw",
+        "laas": "scheduler.allocators:Laas",
+        "largest-fit": "scheduler.allocators:LargestFit",
+        "lc": "scheduler.allocators:LeastConstrained",
+        "lc+s": "scheduler.allocators:LeastConstrainedShared",
+        "non-contiguous": "scheduler.allocators:NonContiguous",
+        "random": "scheduler.allocators:Scattered",
+        "slurm-best-fit": "scheduler.allocators:SlurmBestFit",
+        "ta": "scheduler.allocators:TopologyAware",
+        "torus-chunk": "scheduler.allocators:TorusChunk",
+        "varying-fit": "scheduler.allocators:VaryingFit",
+    }
+)
 ALIASES: dict[str, str] = {"baseline": "first-free"}
 
 

@@ -1,18 +1,22 @@
 """Queue policies: which waiting jobs start now."""
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fabricsim.checking import brief, build
+from fabricsim.checking.onuse import on_use
+from fabricsim.checking.registry import Registry
 from scheduler.errors import PolicyError
 from scheduler.queues.base import QueuePolicy
-from scheduler.queues.conservative import Conservative
-from scheduler.queues.dejavu import Cautious, Reckless
-from scheduler.queues.easy import Easy
-from scheduler.queues.fcfs import Fcfs
 from scheduler.queues.limited import Limited
-from scheduler.queues.priority import Priority, Sjf
 from scheduler.switches import SwitchLimit
+
+if TYPE_CHECKING:
+    from scheduler.queues.conservative import Conservative
+    from scheduler.queues.dejavu import Cautious, Reckless
+    from scheduler.queues.easy import Easy
+    from scheduler.queues.fcfs import Fcfs
+    from scheduler.queues.priority import Priority, Sjf
 
 __all__ = [
     "POLICIES",
@@ -28,15 +32,19 @@ __all__ = [
     "make_policy",
 ]
 
-POLICIES: dict[str, Callable[..., QueuePolicy]] = {
-    "cautious": Cautious,
-    "conservative": Conservative,
-    "easy": Easy,
-    "fcfs": Fcfs,
-    "priority": Priority,
-    "reckless": Reckless,
-    "sjf": Sjf,
-}
+__getattr__, __dir__ = on_use(__name__)
+
+POLICIES: Registry[Callable[..., QueuePolicy]] = Registry(
+    {
+        "cautious": "scheduler.queues:Cautious",
+        "conservative": "scheduler.queues:Conservative",
+        "easy": "scheduler.queues:Easy",
+        "fcfs": "scheduler.queues:Fcfs",
+        "priority": "scheduler.queues:Priority",
+        "reckless": "scheduler.queues:Reckless",
+        "sjf": "scheduler.queues:Sjf",
+    }
+)
 
 
 def make_policy(name: str, options: Mapping[str, Any]) -> QueuePolicy:
