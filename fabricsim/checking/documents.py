@@ -27,6 +27,8 @@ def parse_json(text: str, name: str, kind: type[ValueError], *, strict: bool = T
 
     Result: its value: no deeper than `MOST_DEPTH`, whole numbers of 64 bits.
     """
+    if not text or text.isspace():
+        raise kind(f"{name}: expected some content, got an empty file.")
     if sum(map(text.count, ",[{")) > MOST_VALUES:
         raise kind(f"{name}: expected at most {MOST_VALUES:,} values, got more.")
     hook = _once if strict else None

@@ -264,7 +264,7 @@ NO_JSON = {
         '{"topology": "cab", "jobs": [',
         ":1: expected JSON, got: Expecting value in column 30",
     ),
-    "empty": ("", ":1: expected JSON, got: Expecting value in column 1"),
+    "empty": ("", "s.json: expected some content, got an empty file."),
     "a list": ("[]", "expected a JSON object, got []"),
     "a field twice": ('{"jobs": [], "jobs": []}', "field 'jobs' twice in one object"),
     "deep": (

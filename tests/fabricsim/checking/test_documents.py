@@ -58,6 +58,8 @@ def test_toml_is_bounded_in_depth(text):
         ('{"a": "\\ud800"}', r"f: a: expected text, got '\ud800'."),
         ('{"\\udfff": 1}', r"f: expected text, got '\udfff'."),
         ('{"a": 1, "a": 2}', "f: expected JSON, got: field 'a' twice in one object."),
+        ("", "f: expected some content, got an empty file."),
+        (" \n", "f: expected some content, got an empty file."),
         ('{\n"a": }', "f:2: expected JSON, got: Expecting value in column 6."),
         ("[" + "0," * 10_000_000 + "0]", "f: expected at most 10,000,000 values, got more."),
     ],

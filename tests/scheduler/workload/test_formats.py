@@ -336,6 +336,8 @@ def test_a_table_may_lack_submit_times_where_all_arrive_at_once(tmp_path):
         ),
         ("sacct", "JobID|Submit|NNodes\n", ":1: expected a column elapsedraw, elapsed, end, got"),
         ("sacct", "\n\n", ": expected a header line"),
+        ("flux-json", "", ": expected some content, got an empty file."),
+        ("flux-json", " \n", ": expected some content, got an empty file."),
         ("squeue-json", '{"jobs": [\n{]}', ":2: expected JSON, got: "),
         ("squeue-json", '{"jobs": 5}', ": expected a list of jobs under 'jobs', got none."),
         ("squeue-json", "[5]", ": jobs[0]: expected an object, got '5'."),
