@@ -211,7 +211,9 @@ def decoded(source: Input, kind: type[ValueError]) -> str:
 
 
 def demand_text(data: bytes, name: str, line: int, kind: type[ValueError]) -> None:
-    """Refuse bytes that are in no text."""
+    """Refuse bytes that are in no text, and the mark that UTF-16 begins with."""
+    if line == 1 and data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        raise kind(f"{name}:1: expected text in UTF-8, got UTF-16.")
     zero = data.find(b"\0")
     if zero >= 0:
         at = data.count(b"\n", 0, zero) + line

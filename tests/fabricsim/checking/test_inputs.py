@@ -113,6 +113,8 @@ def test_marks_of_windows_are_left_out(tmp_path):
         (gzip.compress(TEXT, mtime=0) + b"rest", ": cannot be read: the gzip file is damaged."),
         (b"one\n\xff", ":2: expected text in UTF-8."),
         (b"\xef\xbb\xbfone\n\n\xff", ":3: expected text in UTF-8."),
+        (b"\xff\xfeone\n", ":1: expected text in UTF-8, got UTF-16."),
+        ("\ufeffone\n".encode("utf-16-be"), ":1: expected text in UTF-8, got UTF-16."),
         (b"one\n\0", ":2: expected text, got a binary file (zero byte)."),
     ],
 )
