@@ -14,7 +14,7 @@ from typing import Any
 
 from coupling.errors import ResultError
 from coupling.experiments.assembly import Parts, assemble
-from coupling.experiments.claim import claim
+from coupling.experiments.claim import claimed
 from coupling.experiments.engine import Progress, run_parts, with_reference_runtimes
 from coupling.experiments.experiment import Experiment, demand_experiment
 from coupling.experiments.fabric_record import FabricRecord, record_of
@@ -122,11 +122,7 @@ def run_campaign(
     fabric = experiment.topology
     record = record_of(fabric) if isinstance(fabric, Topology) else None
     manifest = _manifest(experiment, parts, record)
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise ResultError(f"{folder}: cannot be used for results: {error.strerror}.") from error
-    with claim(folder):
+    with claimed(folder):
         records = Records(folder, experiment, manifest, record, resume=resume)
         with closing(records):
             if records.pending:

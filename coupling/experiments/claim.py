@@ -15,6 +15,28 @@ _LONGEST = 200  # bytes that a claim says of its holder
 
 
 @contextmanager
+def claimed(folder: Path) -> Iterator[None]:
+    """Make a directory for results and claim it; what was made goes again if it stays empty."""
+    made = _missing(folder)
+    try:
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise ResultError(f"{folder}: cannot be used for results: {error.strerror}.") from error
+        with claim(folder):
+            yield
+    finally:
+        with suppress(OSError):  # something lies in it
+            for path in made:
+                path.rmdir()
+
+
+def _missing(folder: Path) -> list[Path]:
+    """Return a directory and those that hold it, the inner ones first, as far as there is none."""
+    return [path for path in (folder, *folder.parents) if not os.path.lexists(path)]
+
+
+@contextmanager
 def claim(folder: Path) -> Iterator[None]:
     """
     Keep other processes from writing into a directory.

@@ -4,10 +4,10 @@ import shlex
 from pathlib import Path
 
 from coupling.errors import ExperimentError, ResultError
+from coupling.experiments.claim import claimed
 from coupling.results.manifest import write_file
 from coupling.sweeps.plan import Plan
 from coupling.sweeps.spec import Spec
-from coupling.sweeps.sweep import claimed
 
 SCRIPT = "array.sh"
 

@@ -1,7 +1,6 @@
 """Sweeps: plan, compute what is missing, gather."""
 
-from collections.abc import Callable, Generator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -9,7 +8,7 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from coupling.errors import ExperimentError, ResultError
-from coupling.experiments.claim import LOCK, claim
+from coupling.experiments.claim import LOCK, claimed
 from coupling.stopping import demand_told
 from coupling.sweeps.cost import missing, warm
 from coupling.sweeps.executors import compute_here, compute_in_processes, compute_on_dask
@@ -255,17 +254,6 @@ def check_folder(folder: Path) -> None:
             f"{folder}: expected a new or empty directory or that of a sweep, found {present[0]}; "
             "choose another with --out."
         )
-
-
-@contextmanager
-def claimed(folder: Path) -> Generator[None]:
-    """Make the directory of a sweep and keep others from writing into it."""
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise ResultError(f"{folder}: cannot be used for results: {error.strerror}.") from error
-    with claim(folder):
-        yield
 
 
 def _told(progress: Progress, what: str) -> Callable[[int, int], None]:

@@ -1,6 +1,8 @@
 """Result directories: same seed same bytes, resume, nothing half-written."""
 
+import errno
 import json
+import os
 
 import pytest
 
@@ -186,6 +188,24 @@ def test_resume_with_csv_writes_that_of_kept_runs_too(experiment, tmp_path):
     for name in compared.compare:
         late, early = (tmp_path / when / name / "jobs.csv" for when in ("late", "early"))
         assert late.read_text() == early.read_text()
+
+
+@pytest.mark.parametrize("made", ["", "made"])
+def test_a_run_that_can_write_nothing_takes_away_the_directories_it_made(
+    experiment, tmp_path, monkeypatch, made
+):
+    """And leaves those that were there."""
+
+    def full(_):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    (tmp_path / made).mkdir(exist_ok=True)
+    monkeypatch.setattr("netsim.wholefile.os.fsync", full)
+
+    with pytest.raises(ResultError, match="cannot be written: No space left on device"):
+        run_campaign(experiment(self_check=False), tmp_path / "made" / "out")
+
+    assert files(tmp_path) == ([made] if made else [])
 
 
 def test_a_used_directory_is_not_written_into(experiment, tmp_path):
