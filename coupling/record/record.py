@@ -15,7 +15,7 @@ from coupling.record.places import Placed, Places, array_task, het_part, place
 from netsim.topology.base import Topology
 from scheduler.queues.pinned import Pin
 from scheduler.workload.base import Workload
-from scheduler.workload.entries import Entry, workload_of
+from scheduler.workload.entries import BACKWARDS, Entry, set_by_an_hour, workload_of
 from scheduler.workload.filters import Filters
 from scheduler.workload.json_lists import job_tables
 from scheduler.workload.sacct_json import is_sacct_json
@@ -24,8 +24,6 @@ from scheduler.workload.source import Source, read_source
 from scheduler.workload.squeue import squeue_entries
 from scheduler.workload.states import UNFINISHED
 
-HOUR_S = 3600.0
-_CLOCK_S = 5.0  # of an hour by which a clock was set, and of the time that Slurm rounds
 _OFFSET = re.compile(r":.*[+-]|Z$", re.IGNORECASE)  # of ISO 8601, behind the time of day
 _NEVER = "never started, or without hosts"
 _AGAIN = "told a second time, with the same number, start and hosts"
@@ -224,7 +222,9 @@ def _idle(entry: Entry) -> str:
     state = dict(entry.extra).get("state", "").upper()
     if state.startswith("PENDING"):
         return "pending"
-    return _NEVER if entry.start_s is None or not entry.hosts else ""
+    if entry.start_s is None or not entry.hosts:
+        return _NEVER
+    return BACKWARDS if entry.unfit == BACKWARDS else ""
 
 
 def _timed(entry: Entry, last_s: float, told: Counter[str]) -> Entry | None:
@@ -233,8 +233,11 @@ def _timed(entry: Entry, last_s: float, told: Counter[str]) -> Entry | None:
     if end_s is None:
         told["jobs that still run when the record ends, and end with it"] += 1
         end_s = last_s
-    elif entry.runtime_s > 0 and _clock_set(end_s - start_s - entry.runtime_s, end_s <= start_s):
+    elif entry.runtime_s > 0 and set_by_an_hour(end_s - start_s - entry.runtime_s):
         told["jobs whose end and run time differ by an hour: the clock was set"] += 1
+        end_s = start_s + entry.runtime_s
+    elif entry.runtime_s > 0 and end_s == start_s:
+        told["jobs that end as they start: their run time counts"] += 1
         end_s = start_s + entry.runtime_s
     if end_s <= start_s:
         return None
@@ -250,11 +253,6 @@ def _timed(entry: Entry, last_s: float, told: Counter[str]) -> Entry | None:
         end_s=end_s,
         unfit="",
     )
-
-
-def _clock_set(more_s: float, backwards: bool) -> bool:
-    """Say whether a clock was set by an hour: by how much end - start is more than the run time."""
-    return backwards or abs(abs(more_s) - HOUR_S) <= _CLOCK_S
 
 
 def _pinned(

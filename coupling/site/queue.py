@@ -10,7 +10,7 @@ from coupling.errors import SnapshotError
 from coupling.record.places import array_task, het_part
 from coupling.record.record import moment_of
 from scheduler.job import Job
-from scheduler.workload.entries import Entry, workload_of
+from scheduler.workload.entries import BACKWARDS, Entry, workload_of
 from scheduler.workload.filters import Filters
 from scheduler.workload.slurm import sacct_entries
 from scheduler.workload.source import Source, read_source
@@ -137,6 +137,8 @@ def _reason_at(entry: Entry, moment_s: float, lasting_s: float = 0.0) -> str:
         return "job steps (sacct -X leaves them out)"
     if entry.start_s is None or not entry.hosts:
         return "never started, or without hosts"
+    if entry.unfit == BACKWARDS:
+        return BACKWARDS
     if entry.start_s > moment_s and entry.start_s >= moment_s + lasting_s:
         return "started later"
     if entry.end_s is not None:

@@ -21,6 +21,9 @@ from scheduler.workload.filters import (
 from scheduler.workload.source import Source
 
 _NOTHING = {"", "none", "null", "n/a", "nan", "na", "unknown", "-1"}
+BACKWARDS = "ends before it starts"
+_HOUR_S = 3600.0
+_CLOCK_S = 5.0  # of an hour by which a clock was set, and of the time that Slurm rounds
 _SHOWN = 40  # characters of a bad value in a message
 
 
@@ -174,6 +177,22 @@ def _with_names(
     """Return the further columns of an entry, labels that are names among them."""
     texts = ((label, _label(entry, label)) for label in LABELS)
     return entry.extra + tuple((label, text) for label, text in texts if text in names[label])
+
+
+def backwards(start_s: float, end_s: float, runtime_s: float) -> str:
+    """
+    Return why a job is dropped that ends before it starts; empty where there is no reason.
+
+    There is none where a time is missing (0 or less), or the clock was set back by an hour
+    meanwhile.
+    """
+    known = 0 < end_s < start_s and runtime_s > 0
+    return BACKWARDS if known and not set_by_an_hour(end_s - start_s - runtime_s) else ""
+
+
+def set_by_an_hour(more_s: float) -> bool:
+    """Say whether a clock was set by an hour: by how much end - start is more than the run time."""
+    return abs(abs(more_s) - _HOUR_S) <= _CLOCK_S
 
 
 def refuse(place: str, name: str, expected: str, got: object) -> WorkloadError:

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from scheduler.errors import WorkloadError
-from scheduler.workload.entries import Entry, count, missing, seconds
+from scheduler.workload.entries import Entry, backwards, count, missing, seconds
 from scheduler.workload.filters import MISSING, Filters
 from scheduler.workload.hostlist import expand_hostlist
 from scheduler.workload.json_lists import job_tables
@@ -70,7 +70,9 @@ def _entry(table: Mapping[str, Any], place: str, filters: Filters) -> Entry:
         runtime_s=elapsed_s if elapsed_s >= 0 or not 0 < start_s <= end_s else end_s - start_s,
         n_nodes=_nodes(table, hosts, place, filters),
         requested_s=max(limit_s, float(MISSING)),
-        unfit=f"not finished ({state.lower()})" if state in UNFINISHED else "",
+        unfit=f"not finished ({state.lower()})"
+        if state in UNFINISHED
+        else backwards(start_s, end_s, elapsed_s),
         name=str(table.get("name") or ""),
         labels={"user": user, "group": table.get("group"), "queue": table.get("partition")},
         extra=tuple((name, text) for name, text in told.items() if text),

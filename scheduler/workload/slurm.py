@@ -8,7 +8,15 @@ from typing import Unpack
 
 from scheduler.errors import WorkloadError
 from scheduler.workload.base import Workload
-from scheduler.workload.entries import Entry, count, missing, refuse, seconds, workload_of
+from scheduler.workload.entries import (
+    Entry,
+    backwards,
+    count,
+    missing,
+    refuse,
+    seconds,
+    workload_of,
+)
 from scheduler.workload.filters import MISSING, Filters, ReadOptions
 from scheduler.workload.sacct_json import NOWHERE, sacct_json_entries
 from scheduler.workload.source import Source, bounded, read_source
@@ -71,7 +79,8 @@ def read_sacct(path: str | Path, **options: Unpack[ReadOptions]) -> Workload:
     prints is read too. `**options`: the fields of `Filters`. Result: unfinished jobs, job steps
     and jobs that were cancelled before they ran are dropped; those that were cancelled while they
     ran held their nodes, and are kept. Tasks of arrays and parts of heterogeneous jobs get new
-    numbers where there is no JobIDRaw.
+    numbers where there is no JobIDRaw. Jobs that end before they start are dropped, unless the
+    clock was set back by an hour meanwhile.
 
     Times without an offset are taken as UTC: a local clock that is set forward or back in
     the middle of a log shifts the arrivals by that hour.
@@ -165,7 +174,7 @@ def _sacct_entry(
         runtime_s=runtime_s,
         n_nodes=nodes,
         requested_s=_limit(cell("limit"), place, columns),
-        unfit=_unfit(number, state),
+        unfit=_unfit(number, state) or backwards(start_s, end_s, runtime_s),
         name=cell("name"),
         labels={use: cell(use) for use in ("user", "group", "queue")},
         extra=tuple((name, text) for name, text in cells.items() if name not in used and text),

@@ -263,6 +263,8 @@ def test_what_is_odd_is_counted_and_nothing_stops(tmp_path):
         line(12, 130, 140, "n0"),
         line("12.batch", 130, 140, "n0"),
         line(13, 7300, 7400, "n7"),
+        line(14, 7000, 300, "n7", elapsed=100),  # no clock is set by so much
+        line(15, 7000, 7000, "n7", elapsed=100),
     )
 
     found = fs.run(replayed(log))
@@ -272,6 +274,7 @@ def test_what_is_odd_is_counted_and_nothing_stops(tmp_path):
     assert told == {
         "jobs that still run when the record ends, and end with it": 1,
         "jobs whose end and run time differ by an hour: the clock was set": 2,
+        "jobs that end as they start: their run time counts": 1,
         "jobs that start before they are submitted, or whose submission is not told": 1,
         "jobs that were queued again: each run is a job of its own": 1,
         "jobs on a node that another job has at the same time": 2,
@@ -283,6 +286,7 @@ def test_what_is_odd_is_counted_and_nothing_stops(tmp_path):
         "jobs left out: pending": 1,
         "jobs left out: never started, or without hosts": 1,
         "jobs left out: no run time": 1,
+        "jobs left out: ends before it starts": 1,
         "jobs left out: no known host": 1,
         "jobs left out: job steps (sacct -X leaves them out)": 1,
         "hosts that the fabric has not": 3,

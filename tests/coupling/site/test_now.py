@@ -10,6 +10,7 @@ from naive.splitmix import uniform
 
 import fabricsim as fs
 from coupling.site.now import among_worst
+from coupling.site.queue import running_at
 from coupling.site.site import read_site
 
 CLOSE = 1e-4  # the tolerance of the fixed point
@@ -295,6 +296,18 @@ def test_accounting_records_tell_who_ran_at_a_moment(tmp_path, at, ran, left_out
         for reason, number in found.left_out.items()
     }
     assert told == left_out
+
+
+def test_a_job_that_ends_before_it_starts_is_left_out(tmp_path):
+    """Job 5 started at ten, ended at two minutes to, and is said to have run five minutes."""
+    path = tmp_path / "log.txt"
+    odd = "5|5|COMPLETED|2024-05-30T07:00:00|2024-05-30T10:00:00|2024-05-30T09:58:00"
+    path.write_text(f"{RECORDS}{odd}|300|2|n3,n7|ann|5\n")
+
+    found = running_at(path, "2024-05-30T09:50", lasting_s=1200.0)
+
+    assert [job.id for job in found.jobs] == [1, 2]
+    assert found.left_out["ends before it starts"] == 1
 
 
 def test_a_job_without_an_end_runs_no_longer_than_its_limit(tmp_path):

@@ -49,6 +49,23 @@ def test_sacct_lines_are_read_with_their_states():
     assert (extra["user"], extra["jobid"], extra["comment"]) == ("bob", "1002_1", "array task")
 
 
+def test_sacct_lines_that_end_before_they_start_are_dropped_unless_a_clock_was_set(tmp_path):
+    """Of jobs of 600 s, the first ends before it starts; the second by a clock set back an hour."""
+    path = tmp_path / "log"
+    path.write_text(
+        "JobIDRaw|Submit|Start|End|ElapsedRaw|NNodes\n"
+        "1|0|9000|5000|600|2\n"
+        "2|0|9000|6000|600|2\n"
+        "3|0|9000|9000|600|2\n"
+        "4|0|9000|9600|600|2\n"
+    )
+
+    found = READERS["sacct"](path)
+
+    assert [job.id for job in found.jobs] == [2, 3, 4]
+    assert dropped(found) == ((1, "ends before it starts"),)
+
+
 def test_sacct_takes_raw_columns_commas_and_closing_bars(tmp_path):
     """Names as in the published README of the Cab logs, and `sacct -p` with its last bar."""
     cab = tmp_path / "cab.csv"

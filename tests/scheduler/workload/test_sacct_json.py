@@ -54,6 +54,14 @@ def test_a_job_has_its_times_nodes_and_names(tmp_path):
     assert dict(found.extra)["account"] == "bio"
 
 
+def test_a_job_that_ends_before_it_starts_is_dropped(tmp_path):
+    odd = job(8, time=times(end=BEGIN - 60))
+
+    found = read_sacct(records(tmp_path / "r.json", job(7), odd))
+
+    assert found.dropped == {"ends before it starts": 1}
+
+
 def test_older_versions_tell_the_state_as_a_text_and_plain_limits(tmp_path):
     old = job(7, state={"current": "COMPLETED"}, time=times(limit=120))
 
