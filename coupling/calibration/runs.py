@@ -104,7 +104,7 @@ def calibrate_runs(
         raise SnapshotError("-: expected a file, which is read several times, got standard input.")
     fabric, assumed = fabric_of(topology, name_map)
     rules = profile_of(profile)
-    record = read_record(Path(log), fabric, stop=unknown == "stop", zone=timezone or "")
+    record = read_record(Path(log), fabric, stop=unknown == "stop", zone=timezone)
     jobs = {job.id: job for job in record.workload.jobs}
     runs = _Runs(_groups(jobs, rules, by), jobs, rules, by)
     options = {

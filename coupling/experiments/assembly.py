@@ -147,7 +147,7 @@ def _record(experiment: Experiment, topology: Topology, inputs: Inputs) -> Recor
         return None
     table = Table(experiment.workload, f"{experiment.source}: [workload]")
     path = experiment.resolve(table.text("path"))
-    stop, zone = replay.get("unknown") == "stop", replay.get("timezone", "")
+    stop, zone = replay.get("unknown") == "stop", replay.get("timezone")
     return inputs.get(
         ["record", experiment.topology, str(path), stop, zone],
         lambda: read_record(path, topology, stop=stop, zone=zone),

@@ -83,7 +83,7 @@ class Record:
 
 
 def read_record(
-    path: Path | str, topology: Topology, *, stop: bool = False, zone: str = ""
+    path: Path | str, topology: Topology, *, stop: bool = False, zone: str | None = None
 ) -> Record:
     """
     Read who ran where and when.
@@ -125,9 +125,9 @@ def read_record(
     )
 
 
-def time_zone(name: str) -> tzinfo:
-    """Return a time zone by its IANA name; UTC where there is none."""
-    if not name:
+def time_zone(name: str | None) -> tzinfo:
+    """Return a time zone by its IANA name; UTC where none is given."""
+    if name is None:
         return UTC
     try:
         return ZoneInfo(name)
@@ -139,7 +139,8 @@ def time_zone(name: str) -> tzinfo:
 
 def moment_of(text: str, zone: str, name: str) -> float:
     """Read a moment on the clock of a record; seconds since 1970."""
-    moment_s = instant(text, name, "time", time_zone(zone))
+    clock = time_zone(zone or None)
+    moment_s = instant(text, name, "time", clock)
     if moment_s < 0 or _OFFSET.search(text.strip()):
         raise SnapshotError(
             f"{name}: expected a time on the clock of the records such as 2024-05-30T09:00, "
@@ -151,7 +152,7 @@ def moment_of(text: str, zone: str, name: str) -> float:
 def written(record: Record, since_s: float) -> str:
     """Write a moment of a record on its own clock."""
     at = datetime.fromtimestamp(
-        (record.workload.begin_unix_s or 0.0) + since_s, time_zone(record.zone)
+        (record.workload.begin_unix_s or 0.0) + since_s, time_zone(record.zone or None)
     )
     return at.replace(tzinfo=None).isoformat(timespec="seconds")
 

@@ -165,7 +165,7 @@ def _tables(
     tables: dict[str, Any] = {
         "topology": spec,
         "workload": {"path": str(Path(log).absolute())},
-        "replay": {"unknown": unknown} | ({"timezone": timezone} if timezone else {}),
+        "replay": {"unknown": unknown} | ({} if timezone is None else {"timezone": timezone}),
         "run": {"seed": seed, "self_check": False},
     }
     if profile is not None:

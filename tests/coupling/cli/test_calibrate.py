@@ -5,6 +5,7 @@ import json
 import pytest
 import tomli_w
 from measured.ports import SECONDS, counted_site, guessed
+from sacct_logs import line, sacct
 from typer.testing import CliRunner
 
 from coupling.cli.root import app
@@ -70,6 +71,14 @@ def test_runs_tell_no_bytes_and_too_few_of_them_no_fraction(tmp_path):
     assert "too few" in group["why"]
     (line,) = (line for line in shown.stdout.splitlines() if line.startswith("own "))
     assert line.split()[-4:-1] == ["not", "told", "-"]
+
+
+def test_an_empty_time_zone_is_refused(tmp_path):
+    runs = sacct(tmp_path / "log", line(1, 0, 100, "n0"), line(2, 200, 300, "n0"))
+
+    found = run("--topology", "cab", "--runs", runs, "--timezone", "")
+
+    assert "timezone: expected a name such as Europe/Paris, got ''." in str(found.exception)
 
 
 @pytest.mark.parametrize(

@@ -206,6 +206,7 @@ def test_a_record_alone_is_one_result_and_json_tells_all(tmp_path, command):
     ("options", "words"),
     [
         (["--then", "scheduler.allocator=ta"], "--free-from"),
+        (["--timezone", ""], "timezone: expected the name of a time zone, got ''"),
         (["--set", "topology.kind=torus"], "[scheduler] or [network]"),
         (
             ["--free-from", "2024-05-29T08:00:50", "--then", "run.seed=3"],
