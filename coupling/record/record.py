@@ -19,7 +19,7 @@ from scheduler.workload.entries import BACKWARDS, Entry, set_by_an_hour, workloa
 from scheduler.workload.filters import Filters
 from scheduler.workload.json_lists import job_tables
 from scheduler.workload.sacct_json import is_sacct_json
-from scheduler.workload.slurm import instant, sacct_entries
+from scheduler.workload.slurm import instant, is_skipped, sacct_entries
 from scheduler.workload.source import Source, read_source
 from scheduler.workload.squeue import squeue_entries
 from scheduler.workload.states import UNFINISHED
@@ -146,6 +146,11 @@ def moment_of(text: str, zone: str, name: str) -> float:
             f"{name}: expected a time on the clock of the records such as 2024-05-30T09:00, "
             f"without an offset, got {text!r}."
         )
+    if is_skipped(text, clock):
+        raise SnapshotError(
+            f"{name}: expected a time that the clock of {zone} showed, got {text!r}, over which it "
+            "was set forward."
+        )
     return moment_s
 
 
@@ -192,6 +197,9 @@ def _ran(
             timed = replace(timed, id=None)
         elif timed.id is not None:
             seen.add(timed.id)
+        told["jobs with a time over which the clock of their time zone was set forward"] += (
+            timed.skipped
+        )
         ran.append(timed)
     if not ran:
         reasons = ", ".join(f"{count:,} {why}" for why, count in left_out.items()) or "no job"

@@ -57,6 +57,8 @@ class Entry:
     end_s : float or None
         When it ended, or has to by its limit, on the clock of `submit_s`; None where the log
         does not tell.
+    skipped : bool
+        Whether one of its times is none, as the clock was set forward over it.
     """
 
     place: str
@@ -72,6 +74,7 @@ class Entry:
     start_s: float | None = None
     hosts: str = ""
     end_s: float | None = None
+    skipped: bool = False
 
 
 def workload_of(entries: Sequence[Entry], filters: Filters, source: Source) -> Workload:

@@ -181,6 +181,7 @@ def _sacct_entry(
         start_s=start_s if start_s >= 0 else None,
         hosts="" if cell("hosts").lower() in NOWHERE else cell("hosts"),
         end_s=end_s if end_s >= 0 else None,
+        skipped=any(is_skipped(cell(use), zone) for use in ("submit", "start", "end")),
     )
 
 
@@ -209,6 +210,17 @@ def instant(text: str, place: str, name: str, zone: tzinfo = UTC) -> float:
         return (moment if moment.tzinfo else moment.replace(tzinfo=zone)).timestamp()
     except (ValueError, OverflowError) as error:
         raise refuse(place, name, "a time such as 2014-08-01T12:00:00", text) from error
+
+
+def is_skipped(text: str, zone: tzinfo) -> bool:
+    """Say whether a text that `instant` reads is a time over which the clock was set forward."""
+    if zone is UTC or missing(text) or text.replace(".", "", 1).isdecimal():
+        return False
+    moment = datetime.fromisoformat(text)
+    if moment.tzinfo:
+        return False
+    before, after = (moment.replace(tzinfo=zone, fold=fold).utcoffset() for fold in (0, 1))
+    return before is not None and after is not None and before < after
 
 
 def _elapsed(text: str, place: str, columns: Mapping[str, str]) -> float:

@@ -309,6 +309,24 @@ def test_a_time_zone_turns_local_times_with_two_three_oclocks_into_moments(tmp_p
     assert found.summary["log_begin_unix_s"] == 1729987200.0  # 2024-10-27 00:00 UTC
 
 
+def test_times_that_a_clock_skipped_are_counted(tmp_path):
+    """In Paris 2024-03-31 went from 02:00 to 03:00: job 7 says that it ended between."""
+    begin = "2024-03-31T01:50:00"
+    lines = [
+        f"{n}|{n}|a|b|c|d|1|COMPLETED|{begin}|{begin}|2024-03-31T{end}:00|1200|60|||n{n}"
+        for n, end in ((6, "03:10"), (7, "02:10"))
+    ]
+    log = sacct(tmp_path / "log", *lines)
+
+    told = [
+        fs.run(replayed(log, replay=replay)).summary["replay"]
+        for replay in ({"timezone": "Europe/Paris"}, {"timezone": "Africa/Tunis"})
+    ]
+
+    what = "jobs with a time over which the clock of their time zone was set forward"
+    assert [each.get(what) for each in told] == [1, None]
+
+
 def test_unknown_hosts_stop_where_they_shall(tmp_path):
     log = sacct(tmp_path / "log", line(1, 0, 100, "n0,login1"))
 
@@ -324,6 +342,11 @@ def test_unknown_hosts_stop_where_they_shall(tmp_path):
         ({"timezone": ""}, {}, "timezone: expected the name of a time zone"),
         ({"free_from": "2024-06-29T08:00:50"}, {}, "from the first to the last start"),
         ({"free_from": "2024-05-29T08:00:00+02:00"}, {}, "without an offset"),
+        (
+            {"timezone": "Europe/Paris", "free_from": "2024-03-31T02:30"},
+            {},
+            "free_from: expected a time that the clock of Europe/Paris showed, got '2024-03-31T02:",
+        ),
         ({"timezone": "Europe/Nowhere"}, {}, "Europe/Paris, got 'Europe/Nowhere'"),
         ({"until": 3}, {}, "unknown key"),
         ({}, {"runtime_means": "baseline"}, "runtime_means"),
