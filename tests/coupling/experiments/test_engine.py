@@ -77,7 +77,8 @@ def test_jobs_that_share_links_slow_each_other_down(experiment, allocator):
     assert result.summary["mean_interference"] > 1.005
     assert result.summary["node_seconds_lost_to_interference"] > 0
     assert result.links["lost_node_s"].sum() == pytest.approx(
-        result.summary["node_seconds_lost_to_interference"], rel=1e-3  # the model's tolerance
+        result.summary["node_seconds_lost_to_interference"],
+        rel=1e-3,  # the model's tolerance
     )
 
 
