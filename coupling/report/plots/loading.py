@@ -1,6 +1,7 @@
 """Matplotlib for a command, which shows nobody the help of its functions."""
 
 import sys
+from importlib import import_module
 
 
 def load_drawing() -> None:
@@ -16,7 +17,7 @@ def load_drawing() -> None:
     whole = artist.kwdoc
     artist.kwdoc = _no_help
     try:
-        pass
+        import_module("matplotlib.figure")
     finally:
         artist.kwdoc = whole
 

@@ -37,9 +37,15 @@ def extent(words: str, size: float, turned: float = 0.0) -> tuple[float, float]:
     return wide * across + high * along, wide * along + high * across
 
 
-@cache
 def points(size: float | str) -> float:
     """Return a size of letters in points, where Matplotlib has a word for it, too."""
+    return _points(size, _RC["font.size"])
+
+
+@cache
+def _points(size: float | str, usual: float) -> float:
+    """Return a size of letters where they usually have another, to which words refer."""
+    del usual
     return float(FontProperties(size=size).get_size_in_points())
 
 

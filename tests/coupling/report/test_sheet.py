@@ -1,5 +1,8 @@
 """Sheets: Matplotlib measures what stands around their axes, and finds it where it should be."""
 
+import subprocess
+import sys
+
 import matplotlib as mpl
 import numpy as np
 import pytest
@@ -7,7 +10,7 @@ from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
 from matplotlib.text import Text
 
-from coupling.report.plots.rulers import extent
+from coupling.report.plots.rulers import extent, points
 from coupling.report.plots.sheet import Sheet, add_bar, name_ticks
 
 LONG = ["a name", "another-\nname", "the longest of all"]
@@ -115,3 +118,25 @@ def test_a_text_is_as_large_as_matplotlib_finds(turn):
     box = text.get_window_extent()
 
     assert extent("lp of a\nlonger text", 9, turn) == pytest.approx((box.width, box.height), 0.06)
+
+
+def test_words_for_sizes_of_letters_mean_those_of_the_picture_at_hand():
+    """A picture for a paper was drawn before: it must not change a page's."""
+    sizes = []
+    for usual in (7.0, 9.0, 7.0):
+        with mpl.rc_context({"font.size": usual}):
+            sizes.append(points("small"))
+    assert sizes == pytest.approx([0.833 * 7, 0.833 * 9, 0.833 * 7])
+
+
+def test_a_command_loads_matplotlib_without_its_help():
+    """In a process of its own, since here it has been loaded with it."""
+    told = (
+        "from coupling.report.plots.loading import load_drawing; load_drawing(); "
+        "import sys; print('matplotlib.figure' in sys.modules); "
+        "from matplotlib.lines import Line2D; print('linewidth' in (Line2D.set.__doc__ or ''))"
+    )
+    done = subprocess.run(  # noqa: S603 (ours)
+        [sys.executable, "-c", told], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.split() == ["True", "False"]
