@@ -134,7 +134,7 @@ def test_a_command_loads_matplotlib_without_its_help():
     told = (
         "from coupling.report.plots.loading import load_drawing; load_drawing(); "
         "import sys; print('matplotlib.figure' in sys.modules); "
-        "from matplotlib.lines import Line2D; print('linewidth' in (Line2D.set.__doc__ or ''))"
+        "from matplotlib.lines import Line2D; print('dash_capstyle' in (Line2D.set.__doc__ or ''))"
     )
     done = subprocess.run(  # noqa: S603 (ours)
         [sys.executable, "-c", told], capture_output=True, text=True, check=True
