@@ -114,7 +114,7 @@ def test_a_profile_that_says_too_little_or_too_much_is_refused(table, message):
     ("data", "fault"),
     [
         (b"version = ", ": expected TOML, got: Invalid value"),
-        (b"\xff\xfe", ":1: expected text in UTF-8."),
+        (b"\xff\xfe", ":1: expected text in UTF-8, got UTF-16."),
         (b"a = " + b"[" * 5000, ": expected values at most 50 levels inside each other, got more."),
     ],
 )
