@@ -75,26 +75,28 @@ QUEUES = {  # on 1458 and on 5488 nodes: what part of the jobs is run, and jobs/
 }
 Row = tuple[str, Sequence[str]]
 COLD = "nothing compiled"
+SHORT = 6_000  # jobs of a run before those that are timed: enough for all that is compiled
 
 
-def compared(rows: Sequence[Row], old: Path | None, runs: int, *, warm: bool = True) -> list[str]:
+def compared(
+    rows: Sequence[Row], old: Path | None, runs: int, first: Sequence[Row] | None = None
+) -> list[str]:
     """
     Return a table of commands, timed in turn with another version where one is given.
 
-    The first run of each, which may have to compile, is not counted, unless all is `warm`.
+    `first`: what is run before, that nothing is left to be compiled; the commands themselves where
+    they are short.
     """
     lines = ["| command | before (s) | now (s) | now / before |", "| --- | ---: | ---: | ---: |"]
+    trees = [ROOT, *([old] if old else [])]
+    for tree in trees:
+        for name, arguments in rows if first is None else first:
+            _cpu_s(tree, name, arguments)
     for name, arguments in rows:
-        trees = [ROOT, *([old] if old else [])]
         times: dict[Path, list[float]] = {tree: [] for tree in trees}
-        for run in range(1 if warm else 0, runs + 1):
+        for _ in range(runs):
             for tree in trees:
-                with tempfile.TemporaryDirectory() as folder:
-                    filled = [part.replace("OUT", f"{folder}/out") for part in arguments]
-                    empty = {"NUMBA_CACHE_DIR": f"{folder}/compiled"} if COLD in name else {}
-                    taken = run_process(tree, ("-c", COMMAND, *filled), **empty).cpu_s
-                if run:
-                    times[tree].append(taken)
+                times[tree].append(_cpu_s(tree, name, arguments))
         now = times[ROOT]
         before = times[old] if old else []
         ratio = median(a / b for a, b in zip(now, before, strict=True)) if before else None
@@ -102,6 +104,14 @@ def compared(rows: Sequence[Row], old: Path | None, runs: int, *, warm: bool = T
         lines.append(f"| {name} | {' | '.join(cells)} | {f'{ratio:.2f}' if ratio else '-'} |")
         print(lines[-1], flush=True)
     return lines
+
+
+def _cpu_s(tree: Path, name: str, arguments: Sequence[str]) -> float:
+    """Return what a command takes in a version of the project."""
+    with tempfile.TemporaryDirectory() as folder:
+        filled = [part.replace("OUT", f"{folder}/out") for part in arguments]
+        empty = {"NUMBA_CACHE_DIR": f"{folder}/compiled"} if COLD in name else {}
+        return run_process(tree, ("-c", COMMAND, *filled), **empty).cpu_s
 
 
 def experiments(log: Path, folder: Path) -> list[tuple[str, Path]]:
@@ -117,12 +127,17 @@ def experiments(log: Path, folder: Path) -> list[tuple[str, Path]]:
 def coupled(options: argparse.Namespace) -> None:
     """Time coupled runs of the Thunder log, with report and self-check."""
     with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        rows = [
-            (f"run, {allocator}", ("run", str(path), "--out", "OUT"))
-            for allocator, path in experiments(cut(options.log, options.jobs, folder), folder)
-        ]
-        lines = compared(rows, options.old, options.runs)
+        short, whole = Path(name) / "short", Path(name) / "whole"
+        short.mkdir()
+        whole.mkdir()
+        first, rows = (
+            [
+                (f"run, {allocator}", ("run", str(path), "--out", "OUT"))
+                for allocator, path in experiments(cut(options.log, n_jobs, folder), folder)
+            ]
+            for n_jobs, folder in ((SHORT, short), (options.jobs, whole))
+        )
+        lines = compared(rows, options.old, options.runs, first)
     cut_to = f" --jobs {options.jobs}" if options.jobs else ""
     command = f"python -m benchmarks.speed coupled --log FILE{cut_to} --old TREE"
     record("Whole coupled runs", command, lines)
@@ -131,13 +146,13 @@ def coupled(options: argparse.Namespace) -> None:
 def large(options: argparse.Namespace) -> None:
     """Time a coupled run on a tree of 5488 nodes, jobs placed at random."""
     with tempfile.TemporaryDirectory() as name:
-        small, path = Path(name) / "small.toml", Path(name) / "large.toml"
-        small.write_text(LARGE.format(jobs=100), encoding="utf-8")
-        path.write_text(LARGE.format(jobs=options.jobs), encoding="utf-8")
-        for tree in filter(None, (ROOT, options.old)):
-            run_process(tree, ("-c", COMMAND, "run", str(small), "--out", f"{name}/{tree.name}"))
-        row = f"5488 nodes, {options.jobs:,} jobs, random", ("run", str(path), "--out", "OUT")
-        lines = compared([row], options.old, options.runs, warm=True)
+        first, row = (
+            (f"5488 nodes, {jobs:,} jobs, random", ("run", f"{name}/{jobs}.toml", "--out", "OUT"))
+            for jobs in (SHORT, options.jobs)
+        )
+        for jobs in (SHORT, options.jobs):
+            Path(name, f"{jobs}.toml").write_text(LARGE.format(jobs=jobs), encoding="utf-8")
+        lines = compared([row], options.old, options.runs, [first])
     command = f"python -m benchmarks.speed large --jobs {options.jobs} --old TREE"
     record("A large coupled run", command, lines)
 
