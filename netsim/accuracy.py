@@ -29,7 +29,7 @@ OWNED = "wraparound"
 FEWEST_JOBS = 20
 """Jobs of a comparison that is quoted for one way to talk; with fewer, that of all ways is."""
 LEAST_BIAS, MOST_BIAS = 0.9, 1.1
-"""Between these a bias may be chance: with 150 to 190 jobs its standard error is 0.04 to 0.12."""
+"""Between these a bias may be chance: some 150 jobs stand behind it."""
 MIXES = (FEW, MANY, ONE, STEPS, ANY)
 _TALK = {
     FEW: "send few messages at once",

@@ -6,7 +6,7 @@ victim, culprit and class of link in `table`, which holds their rows by open add
 nothing is; its size is a power of two, at least four times the rows. `state` holds the first free
 row of `losses`, how many are free, and how many places of `table` are taken.
 
-Import through `netsim.kernelcache`.
+Import through `netsim.kernelchoice`.
 """
 
 import numpy as np

@@ -1,7 +1,7 @@
 """
 What one job puts on each channel in each step: the constants of the fixed point, compiled.
 
-Import through `netsim.kernelcache`. Constants passed on, such as 0, would have the callee compiled
+Import through `netsim.kernelchoice`. Constants passed on, such as 0, would have the callee compiled
 for them once more: ``int(np.int64(0))`` is none.
 """
 

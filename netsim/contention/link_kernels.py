@@ -1,7 +1,7 @@
 """
 What a link does to one step of a job among its neighbours: the formulas of the model, compiled.
 
-Import through `netsim.kernelcache`.
+Import through `netsim.kernelchoice`.
 """
 
 from numba import njit

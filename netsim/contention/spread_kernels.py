@@ -1,7 +1,7 @@
 """
 Constants of a job whose packets are spread over ways, compiled.
 
-Import through `netsim.kernelcache`. As `netsim.contention.constants_kernels`, which says what they
+Import through `netsim.kernelchoice`. As `netsim.contention.constants_kernels`, which says what they
 mean; a flow's links between routers carry parts of it. What the flows of a step put on one way is
 added up before it is dealt out over the way's links.
 

@@ -1,7 +1,7 @@
 """
 Whether a job's flows fit together, how long its steps take alone, what links carry, compiled.
 
-Import through `netsim.kernelcache`.
+Import through `netsim.kernelchoice`.
 """
 
 import numpy as np

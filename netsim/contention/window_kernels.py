@@ -1,7 +1,7 @@
 """
 How long a link takes for a step while its neighbours come and go, compiled.
 
-Import through `netsim.kernelcache`.
+Import through `netsim.kernelchoice`.
 """
 
 import math

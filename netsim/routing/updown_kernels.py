@@ -1,7 +1,7 @@
 """
 Compiled up-down paths of a fat-tree.
 
-Import through `netsim.kernelcache`.
+Import through `netsim.kernelchoice`.
 """
 
 import numpy as np

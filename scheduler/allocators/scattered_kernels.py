@@ -6,7 +6,7 @@ Compiled draw of random nodes: the numbers of NumPy's `Generator.choice`, withou
 time is spent on making the generator. Here both are done on integers (M. E. O'Neill,
 HMC-CS-2014-0905; numbers below a bound: D. Lemire, ACM TOMACS 29(1), 2019), with the same bits.
 
-Import through `netsim.kernelcache`.
+Import through `netsim.kernelchoice`.
 """
 
 import numpy as np

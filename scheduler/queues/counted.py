@@ -31,8 +31,8 @@ def counted_times(
     Return when jobs start and end that do not slow each other down, if nodes are all that counts.
 
     `jobs`: in the order of submission, checked. `machine`: with nobody on it; it stays so.
-    `policy`: a fresh one; it stays so. Result: what `scheduler.simulator.simulate` would find, in a
-    hundredth of the time; None where it depends on where jobs are placed, or on other rules.
+    `policy`: a fresh one; it stays so. Result: what `scheduler.simulator.simulate` would find,
+    without its event loop; None where it depends on where jobs are placed, or on other rules.
     """
     if type(policy) is not Easy or not policy.counts or not machine.fits_by_count:
         return None

@@ -1,7 +1,7 @@
 """
 Who holds a job up, from the state of a fixed point solved from scratch, compiled.
 
-Import through `netsim.kernelcache`.
+Import through `netsim.kernelchoice`.
 """
 
 from numba import float64, int64, njit, types, void

@@ -4,7 +4,7 @@ The fixed point solved from scratch, among neighbours who are present by states,
 In a state each job is somewhere in one M-th of its iteration, a *cell*; which one is drawn per job.
 With a single state a neighbour is there for its share of the time. Sums per channel and state serve
 every step that uses the channel, whatever its length. Scratch comes from outside: an array made
-here takes longer to compile than a loop. Import through `netsim.kernelcache`.
+here takes longer to compile than a loop. Import through `netsim.kernelchoice`.
 """
 
 import numpy as np

@@ -1,7 +1,7 @@
 """
 What jobs meet, state by state, at a fixed point that is given: one sweep, compiled.
 
-Apart from the fixed point itself, which most ask for alone. Import through `netsim.kernelcache`.
+Apart from the fixed point itself, which most ask for alone. Import through `netsim.kernelchoice`.
 """
 
 from numba import float64, njit, void

@@ -2,7 +2,7 @@
 Who holds a job up in fast mode: the excess of its steps, shared out among neighbours, compiled.
 
 Arguments named as tables of `netsim.contention.events.pool.Pool` are these. Import through
-`netsim.kernelcache`.
+`netsim.kernelchoice`.
 """
 
 from typing import NamedTuple

@@ -2,7 +2,7 @@
 Jobs enter and leave channels, and which of their records there can matter, compiled.
 
 Arguments named as tables of `netsim.contention.events.pool.Pool` are these. Import through
-`netsim.kernelcache`.
+`netsim.kernelchoice`.
 """
 
 import numpy as np

@@ -6,7 +6,7 @@ weight N_i in each state, D, the mean of weight x length of its steps, and V, wh
 they wait for other links. `crowd` holds the sums over the jobs of a channel. Both have rows of 16
 numbers of 4 bytes, a line of the cache; the constants below name their columns. Arguments named
 as tables of `netsim.contention.events.readingpool.ReadingPool` are these. Import through
-`netsim.kernelcache`.
+`netsim.kernelchoice`.
 """
 
 import numpy as np

@@ -6,7 +6,7 @@ Z = max(0, y - e) q is the weight x time of flows that linger. Per channel: N = 
 W / (T s), the mean weight, and R = sum of B / (T s), the utilisation, over the jobs on it;
 both are 0 where a single job is. Arguments named as tables of
 `netsim.contention.events.pool.Pool` are these; `netsim.contention.events.columns` names their
-columns. Import through `netsim.kernelcache`.
+columns. Import through `netsim.kernelchoice`.
 """
 
 import numpy as np

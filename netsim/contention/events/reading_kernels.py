@@ -4,7 +4,7 @@ What jobs meet state by state, read off the fixed point of `fast` event by event
 Links of a job on which the others have moved by enough are *touched*: they are timed anew, and the
 job is read again. What the others of its links do to its steps is kept, in `late`. Arguments named
 as tables of `netsim.contention.events.readingpool.ReadingPool` are
-these; `crowd_kernels` names their columns. Import through `netsim.kernelcache`.
+these; `crowd_kernels` names their columns. Import through `netsim.kernelchoice`.
 """
 
 import numpy as np

@@ -2,7 +2,7 @@
 Which jobs are to be read anew, once what is on channels has moved, compiled.
 
 Arguments named as tables of `netsim.contention.events.readingpool.ReadingPool` are these;
-`crowd_kernels` names their columns. Import through `netsim.kernelcache`.
+`crowd_kernels` names their columns. Import through `netsim.kernelchoice`.
 """
 
 from numba import float32, float64, from_dtype, int64, njit, uint8, void

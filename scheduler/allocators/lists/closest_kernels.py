@@ -6,7 +6,7 @@ to what the first node loses when a window slides past it, and to what the secon
 it comes in. So all windows together cost one window's work a node, O(F size), and the inner loops
 run along the list, which compilers turn into vector instructions.
 
-Import through `netsim.kernelcache`.
+Import through `netsim.kernelchoice`.
 """
 
 import numpy as np
