@@ -39,22 +39,51 @@ class Registry(UserDict[str, T]):
 
     def __getitem__(self, name: str) -> T:
         """Return a thing."""
-        home = self._homes.pop(name, None)
-        if home is not None:
+        home = self._homes.get(name)
+        if home is not None:  # kept until it is loaded: other threads ask too, and loading may fail
             module, _, found = home.partition(":")
-            self.data[name] = getattr(import_module(module), found)
+            self[name] = getattr(import_module(module), found)
         thing: T = self.data[name]
         return thing
 
     def __setitem__(self, name: str, thing: T) -> None:
         """Put a thing in."""
-        self._homes.pop(name, None)
         self.data[name] = thing
+        self._homes.pop(name, None)
 
     def __delitem__(self, name: str) -> None:
         """Take a thing out."""
         self._homes.pop(name, None)
         del self.data[name]
+
+    def __repr__(self) -> str:
+        """Return the names, of which some may not be loaded yet."""
+        return f"<{type(self).__name__}: {', '.join(self.data)}>"
+
+    def __copy__(self) -> "Registry[T]":
+        """Return a registry of the same things, which has its own from now on."""
+        other = Registry[T](self._homes)
+        other.data = dict(self.data)
+        return other
+
+    copy = __copy__
+
+    def __or__(self, more: Any) -> Any:  # noqa: ANN401 (as dictionaries do)
+        """Return a registry with more things."""
+        if not isinstance(more, Mapping):
+            return NotImplemented
+        joined = self.copy()
+        joined.update(more)
+        return joined
+
+    def __ror__(self, more: Any) -> Any:  # noqa: ANN401 (as dictionaries do)
+        """Return a dictionary of other things and these."""
+        return {**more, **self} if isinstance(more, Mapping) else NotImplemented
+
+    def __ior__(self, more: Any) -> Any:  # noqa: ANN401 (as dictionaries do)
+        """Put more things in."""
+        self.update(more)
+        return self
 
 
 def look_up(kind: str, name: object, registry: Mapping[str, T], error: type[ValueError]) -> T:
