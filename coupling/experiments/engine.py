@@ -325,6 +325,8 @@ def _runtime_s(job: Job) -> float:
 def _remarks(setup: Setup, network: NetworkPace | None, allocator: Allocator) -> dict[str, Any]:
     """Count what a reader of the result must know, and tell what the network was."""
     told: dict[str, Any] = {} if network is None else {"latency_bound": network.latency_bound}
+    if network is not None and network.on_common_links and True in network.owned:
+        told["on_common_links"] = True
     if isinstance(allocator, Bounded):
         told["out_of_steps"] = allocator.out_of_steps
     told["network"] = setting_of(  # by which the known error of the model is looked up

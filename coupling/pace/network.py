@@ -4,6 +4,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple, Protocol
 
+import numpy as np
+
 from coupling.errors import CouplingError
 from fabricsim.checking import shortened, wrong
 from netsim.contention.base import ContentionModel
@@ -15,6 +17,8 @@ from scheduler.job import Job
 from scheduler.mix import kind_of_pattern, weight_of
 from scheduler.rates import Pace, Paces
 from scheduler.traffic import PlacedTraffic, TrafficOf
+
+_THROUGH_ONE_SWITCH = 2  # links of such a way; they belong to its ends
 
 
 class Placed(Protocol):
@@ -63,6 +67,8 @@ class NetworkPace:
         from their paces.
     owned : set of bool
         Whether jobs own links, of those that communicated so far.
+    on_common_links : bool
+        Whether a job that owns no links has sent from switch to switch.
     talked : dict of str to float
         Node-seconds of communication by how jobs talk, of those that came so far.
     """
@@ -84,6 +90,7 @@ class NetworkPace:
         self.entered: dict[int, PlacedTraffic] = {}
         self.left: dict[int, Left] = {}
         self.owned: set[bool] = set()
+        self.on_common_links = False
         self.talked: dict[str, float] = {}
         self._of_alone = of_alone
         asked = getattr(model, "constants_of", None)  # of models that work on constants
@@ -151,12 +158,19 @@ class NetworkPace:
         placed = self.traffic(job, partition)
         if placed is None:
             return
-        self.owned.add(partition.links is not None)
+        self._note_owned(partition, placed)
         self.entered[job.id] = placed
         self._note_talk(job, placed)
         self._placement_factor[job.id] = placed.placement_factor
         if self.model is not None:
             self.model.start(job.id, placed.traffic)
+
+    def _note_owned(self, partition: Partition, placed: PlacedTraffic) -> None:
+        """Remember whether a job owns links, or sends over those of all."""
+        self.owned.add(partition.links is not None)
+        if partition.links is None and not self.on_common_links:
+            lengths = np.diff(placed.traffic.routes.indptr)
+            self.on_common_links = bool((lengths > _THROUGH_ONE_SWITCH).any())
 
     def _note_talk(self, job: Job, placed: PlacedTraffic) -> None:
         """Remember how a job talks."""

@@ -98,7 +98,7 @@ class SimulatedPace(NetworkPace):
         rehearsal = None if placed is None else self._simulation.rehearse(placed.traffic)
         if placed is None or rehearsal is None:
             return FULL_PACE
-        self.owned.add(partition.links is not None)
+        self._note_owned(partition, placed)
         ideal_s = rehearsal.alone_s if self._of_alone else placed.ideal_s
         self.entered[job.id] = replace(placed, ideal_s=ideal_s)
         self._note_talk(job, placed)

@@ -98,9 +98,10 @@ def _accuracy(result: Result, setting: Setting, *, details: bool) -> str:
 
 
 def _keeps_jobs_apart(summary: Mapping[str, Any], setting: Setting) -> bool:
-    """Tell whether jobs owned links, were kept on them, and nobody was slowed."""
+    """Tell whether jobs owned links, all were kept on theirs, and nobody was slowed."""
     slowest, mean = (summary.get(key) for key in ("max_interference", "mean_interference"))
-    return OWNED in setting.routings and slowest == mean == 1.0
+    apart = OWNED in setting.routings and not summary.get("on_common_links")
+    return apart and slowest == mean == 1.0
 
 
 def _once(accounts: Mapping[str, Sequence[str]]) -> list[str]:

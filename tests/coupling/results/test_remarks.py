@@ -8,6 +8,11 @@ import pytest
 from coupling import Experiment, run
 from coupling.results.remarks import accuracy_lines, accuracy_of
 from netsim.accuracy import Setting
+from scheduler.allocation import Allocation
+from scheduler.allocators.isolating.jigsaw import Jigsaw
+from scheduler.allocators.linear import FirstFree
+from scheduler.cluster import Cluster
+from scheduler.job import Job
 
 
 @pytest.mark.parametrize(("model", "told"), [("exact", True), ("fast", False)])
@@ -60,3 +65,25 @@ def test_runs_under_an_isolating_allocator_have_nothing_to_be_wrong_about():
 
     assert accuracy_lines([result])[0].startswith(APART)
     assert "alone where they are placed" in accuracy_of(result)["accuracy"]
+
+
+class HalfIsolating(Jigsaw):
+    """Jobs of an odd number go to any free nodes, and own no links."""
+
+    name = "half-isolating"
+
+    def allocate(self, job: Job, cluster: Cluster) -> Allocation | None:
+        """Return a place."""
+        return (FirstFree() if job.id % 2 else super()).allocate(job, cluster)
+
+
+@pytest.mark.parametrize(("allocator", "common"), [("jigsaw", False), (HalfIsolating, True)])
+def test_a_run_counts_whether_jobs_without_links_sent_from_switch_to_switch(allocator, common):
+    experiment = Experiment(
+        topology={"kind": "fat-tree", "radix": 4},
+        workload={"generator": "synth", "mean_nodes": 5, "n_jobs": 8, "max_nodes": 9},
+        allocator=allocator,
+        self_check=False,
+    )
+
+    assert run(experiment).summary.get("on_common_links", False) is common
