@@ -90,6 +90,11 @@ def spine_cables(tree, rng, shape, plan, indices):
     return links
 
 
+def cable(*ends):
+    """Return the names of both directions of the cable between two ends."""
+    return [f"{a}>{b}" for a, b in (ends, ends[::-1])]
+
+
 def cables(tree, level, switch, ports):
     """Return both directions of the cables at these up-ports of a switch."""
     up = [tree.up_base[level] + switch * tree.ports[level] + port for port in ports]

@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 from damage import damaged_tree, hosts_of
-from partitions import cables
+from partitions import cable, cables
 
 from netsim.infiniband.base import base_dump
 from netsim.infiniband.damaged import wire_damaged_tree
@@ -18,17 +18,13 @@ from netsim.topology.fattree import build_fat_tree, fat_tree_of_radix
 TREE = fat_tree_of_radix(6, 12.5e9)  # 54 nodes, 18 leaves of 3, 6 pods
 
 
-def both(*ends):
-    return [f"{a}>{b}" for a, b in (ends, ends[::-1])]
-
-
 def pair(job, leaf, other, port, slot=0):
     """Return a job of one node on each of two leaves of one pod, with a cable each."""
     top = f"s2.{leaf // 3 * 3 + port}"
     return {
         "id": job,
         "nodes": [f"n{3 * leaf + slot}", f"n{3 * other + slot}"],
-        "links": both(f"s1.{leaf}", top) + both(f"s1.{other}", top),
+        "links": cable(f"s1.{leaf}", top) + cable(f"s1.{other}", top),
     }
 
 
@@ -147,11 +143,11 @@ CASES = {
         "job b sends over s1.0>s2.1, s1.1>s2.1, s2.1>s1.0 and 1 more, which job a owns",
     ),
     "links under which it has no node": (
-        [pair("a", 0, 1, 0) | {"links": pair("a", 0, 1, 0)["links"] + both("s1.9", "s2.10")}],
+        [pair("a", 0, 1, 0) | {"links": pair("a", 0, 1, 0)["links"] + cable("s1.9", "s2.10")}],
         "job a owns s1.9>s2.10, s2.10>s1.9, under which it has no node",
     ),
     "its own connection": (
-        [pair("a", 0, 1, 0) | {"links": both("s1.0", "s2.0") + both("s1.1", "s2.1")}],
+        [pair("a", 0, 1, 0) | {"links": cable("s1.0", "s2.0") + cable("s1.1", "s2.1")}],
         "job a: no shortest path from n0 to n3 on the links that the job owns",
     ),
     "permutations": (
@@ -209,9 +205,9 @@ def test_one_imperfection_elsewhere_does_not_keep_a_job_from_its_tables(lft, los
     wiring = wire_damaged_tree(fabric)
     ftree = base_dump(wiring)
     base = write_lft_dump(ftree, wiring) if with_base else None
-    links = [x for leaf in (0, 1) for port in (0, 2) for x in both(f"s1.{leaf}", f"s2.{port}")]
+    links = [x for leaf in (0, 1) for port in (0, 2) for x in cable(f"s1.{leaf}", f"s2.{port}")]
     nodes = ["n0", "n2", "n3", "n4", "n6"]
-    links += both("s1.2", "s2.2")
+    links += cable("s1.2", "s2.2")
 
     status, err, text = lft([{"id": "a", "nodes": nodes, "links": links}], fabric=fabric, base=base)
 
@@ -243,7 +239,7 @@ def test_a_root_that_all_leaves_lost_is_missed_by_those_who_own_its_cables_only(
     tree = build_fat_tree((3, 4), (1, 3), (1, 1), 12.5e9)
     fabric = damaged_tree(tree, ("s2.1",))
     topology = {"kind": "fat-tree", "children": [3, 4], "parents": [1, 3]}
-    links = {root: both("s1.0", f"s2.{root}") + both("s1.1", f"s2.{root}") for root in (1, 2)}
+    links = {root: cable("s1.0", f"s2.{root}") + cable("s1.1", f"s2.{root}") for root in (1, 2)}
     jobs = {root: [{"id": root, "nodes": [0, 3], "links": own}] for root, own in links.items()}
 
     refused(

@@ -3,38 +3,15 @@
 import gzip
 import io
 import json
-import os
-import subprocess
 import sys
 from dataclasses import dataclass
-from pathlib import Path
 
 import pandas as pd
 import pytest
+from small_run import EXPERIMENT, LINE, swf, write_small
 
 from coupling.cli.root import main
 from coupling.experiments.fields import DEFAULT_MODEL
-
-EXPERIMENT = """
-[topology]
-kind = "fat-tree"
-radix = 4
-[workload]
-path = "log.swf"
-[scheduler]
-allocator = "random"
-[network]
-routing = "d-mod-k"
-"""
-LINE = "{id} {submit} -1 {run} {procs} -1 -1 {procs} {asked} -1 {status} 1 1 1 1 1 -1 -1\n"
-
-
-def swf(n_jobs=40, **changes):
-    text = "; Version: 2.2\n"
-    for number in range(1, n_jobs + 1):
-        fields = {"id": number, "submit": number, "run": 50 + number, "procs": 1 + number % 7}
-        text += LINE.format(**({"asked": 100, "status": 1} | fields | changes))
-    return text
 
 
 @dataclass
@@ -49,8 +26,7 @@ class Done:
 @pytest.fixture
 def fabricsim(tmp_path, monkeypatch, capfd):
     """Return a function that runs the command in a folder with an experiment and a log."""
-    (tmp_path / "try.toml").write_text(EXPERIMENT)
-    (tmp_path / "log.swf").write_text(swf())
+    write_small(tmp_path)
     monkeypatch.chdir(tmp_path)
 
     def call(*arguments, stdin=""):
@@ -305,89 +281,6 @@ def test_a_place_that_cannot_be_written_is_one_line(fabricsim, tmp_path):
 
     assert done.returncode == 2
     assert len(done.stderr.strip().splitlines()) == 1
-
-
-def test_help_answers_without_loading_numpy():
-    """--help must be instant: no numeric library is loaded."""
-    code = (
-        "import sys\nsys.argv = ['fabricsim', '--help']\n"
-        "from coupling.cli.root import main\n"
-        "try:\n    main()\nexcept SystemExit:\n    pass\n"
-        "heavy = {'numpy', 'pandas', 'numba', 'scipy', 'matplotlib', 'networkx'}\n"
-        "assert not heavy & sys.modules.keys(), heavy & sys.modules.keys()\n"
-    )
-
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)  # noqa: S603
-
-    assert done.returncode == 0, done.stderr
-    assert "run" in done.stdout
-
-
-def test_the_end_of_a_command_looks_through_nothing_for_garbage():
-    """A fifth of a second, after everything has been said."""
-    code = (
-        "import atexit, gc, sys\nsys.argv = ['fabricsim', '--help']\n"
-        "atexit.register(lambda: print('left', sum(map(len, map(gc.get_objects, range(3))))))\n"
-        "from coupling.cli.root import main\nmain()\n"
-    )
-
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)  # noqa: S603
-
-    assert int(done.stdout.rpartition("left ")[2]) < 2000
-
-
-def test_an_estimate_answers_without_loading_pandas():
-    """A quarter of a second, for tables that it does not have."""
-    code = (
-        "import sys, coupling.cli.do.estimate\n"
-        "heavy = {'pandas', 'matplotlib', 'networkx', 'scipy.linalg', 'simpy'}\n"
-        "heavy &= sys.modules.keys()\n"
-        "assert not heavy, heavy\n"
-    )
-
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)  # noqa: S603
-
-    assert done.returncode == 0, done.stderr
-
-
-def test_an_estimate_of_the_shipped_snapshot_compiles_nothing(tmp_path):
-    """To load numba takes as long as all the rest; to compile, many times as long."""
-    snapshot = Path(__file__).parents[3] / "examples/placed_jobs.json"
-    code = (
-        f"import sys\nsys.argv = ['fabricsim', 'estimate', {str(snapshot)!r}]\n"
-        "from coupling.cli.root import main\n"
-        "try:\n    main()\nexcept SystemExit as end:\n    assert not end.code\n"
-        "assert 'numba' not in sys.modules\n"
-    )
-
-    command = [sys.executable, "-c", code]
-    nothing_yet = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}
-    done = subprocess.run(command, capture_output=True, text=True, check=False, env=nothing_yet)  # noqa: S603
-
-    assert done.returncode == 0, done.stderr
-    assert "training" in done.stdout
-    assert not done.stderr
-
-
-def test_a_small_run_leaves_alone_what_is_slow_to_load(fabricsim):
-    """A tree of neighbours, for its meshes, and numba take a third of a second each; no pages."""
-    del fabricsim  # which wrote the log here
-    arguments = ["fabricsim", "run", "try.toml", "--set", "run.self_check=false", "--out"]
-    slow = ["scipy.spatial", "scipy.sparse", "scipy.linalg", "scipy.stats", "networkx", "bokeh"]
-    slow += ["numba"]
-    code = (
-        f"import sys\nsys.argv = [*{arguments}, sys.argv[1]]\n"
-        "import coupling.cli.do.run as do\ndo.write_report = lambda *_, **__: None\n"
-        "from coupling.cli.root import main\n"
-        "try:\n    main()\nexcept SystemExit as end:\n    assert not end.code\n"
-        f"slow = {set(slow)} & sys.modules.keys()\n"
-        "assert not slow, slow\n"
-    )
-
-    command = [sys.executable, "-c", code, "out"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603
-
-    assert done.returncode == 0, done.stderr
 
 
 def test_a_run_that_memory_does_not_hold_names_its_experiment(fabricsim, monkeypatch):

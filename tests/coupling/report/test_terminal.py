@@ -12,15 +12,6 @@ from coupling.results.comparison import comparison_rows
 from coupling.results.remarks import dropped_lines, remark_lines
 
 
-@pytest.fixture
-def runs():
-    """Return Baseline, in which two jobs disturb each other, and an isolating run."""
-    return [
-        sample("first-free", runtimes_s=(7200.0, 3600.0, 1800.0), lost_s=(1800.0, 0.0, 0.0)),
-        sample("jigsaw", runtimes_s=(5400.0, 3600.0, 1800.0)),
-    ]
-
-
 def test_a_row_holds_the_numbers_of_a_run_and_those_relative_to_baseline(runs):
     """
     Jobs of 4, 2 and 1 nodes on 8 nodes, all started at 0.
