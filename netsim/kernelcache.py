@@ -11,6 +11,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from types import ModuleType
@@ -21,6 +22,7 @@ from netsim.wholefile import replace_file
 _LOG = logging.getLogger("fabricsim")
 _COMPILED_IN = re.compile(r"^from (\S*(?:kernels|columns)) import", re.MULTILINE)
 _SEAL = "sealed"
+_ASKED = "_compile_for_args", "get_call_template"  # of a kernel without code: by callers, by numba
 _TOLD: set[str] = set()  # what this process has said that it compiles
 _LONG_S = 3600.0  # longer than any compilation
 _DAY_S = 86400.0
@@ -32,8 +34,9 @@ def load_kernels(module: str, what: str, seconds: float) -> ModuleType:
     """
     Import a module of compiled kernels, and say so if that means compiling them.
 
-    Kernels are declared with explicit signatures, so they are compiled, or read from the
-    disk cache, while their module is imported; later calls return the imported module.
+    Kernels are declared with explicit signatures, so they are compiled while their module is
+    imported; what the disk cache has is loaded when it is first called. Later calls return the
+    imported module.
 
     `module`: absolute name of a module of numba kernels, ``...kernels``. `what`: what is compiled,
     in the user's words, e.g. ``"contention kernels"``.
@@ -52,8 +55,8 @@ def load_kernels(module: str, what: str, seconds: float) -> ModuleType:
     sources = _sources(module)
     for needed in list(sources)[1:]:
         load_kernels(needed, what, seconds)
-    with _announced(what, seconds) as compiled, _called_from_python_alone():
-        return _imported(module, module.rpartition(".")[2], _digest(sources), compiled)
+    with _one_at_a_time(), _announced(what, seconds), _called_from_python_alone():
+        return _imported(module, _digest(sources), what, seconds)
 
 
 def is_compiled(module: str) -> bool:
@@ -88,16 +91,15 @@ def _sources(module: str) -> dict[str, bytes]:
     return found
 
 
-def _imported(module: str, name: str, digest: str, compiled: Callable[[], bool]) -> ModuleType:
+def _imported(module: str, digest: str, what: str, seconds: float) -> ModuleType:
     """Import a module with its compiled code in the first place that can be used."""
+    name = module.rpartition(".")[2]
     for place in _places():
         folder = place / f"{name}-{digest}"
         with suppress(OSError):
             if _intact(folder):
-                with _prepared_to_load():
+                with _loaded_when_called(partial(_loading, folder, what, seconds)):
                     loaded = _import_with(folder, module)
-                if compiled():  # for another processor
-                    _seal(folder)
                 _note_use(folder / _SEAL)
                 return loaded
             place.mkdir(parents=True, exist_ok=True)
@@ -285,6 +287,79 @@ def _prepared_to_load() -> Iterator[None]:
         yield
     finally:
         cache.load_overload, asked.ensure_blas = load, ensure_blas
+
+
+@contextmanager
+def _loading(folder: Path, what: str, seconds: float) -> Iterator[None]:
+    """Load kernels from a folder inside the block."""
+    with _announced(what, seconds) as compiled, _called_from_python_alone(), _prepared_to_load():
+        yield
+        if compiled():  # for another processor
+            _seal(folder)
+
+
+@contextmanager
+def _loaded_when_called(loading: Callable[[], Any]) -> Iterator[None]:
+    """Let each kernel declared inside the block be loaded once somebody asks for it."""
+    from numba.core.dispatcher import Dispatcher  # noqa: PLC0415 (numba is slow to import)
+
+    kernel: Any = Dispatcher
+    declare, close = kernel.compile, kernel.disable_compile
+    kernel.compile = lambda self, kinds: _Waiting.of(self, loading).signatures.append(kinds)
+    kernel.disable_compile = lambda _: None
+    try:
+        yield
+    finally:
+        kernel.compile, kernel.disable_compile = declare, close
+
+
+class _Waiting:
+    """
+    A kernel whose machine code is not loaded yet.
+
+    Most kernels are parts of others, which hold a copy of their code: nobody calls them.
+    """
+
+    def __init__(self, kernel: Any, loading: Callable[[], Any]) -> None:  # noqa: ANN401 (numba's)
+        self.signatures: list[Any] = []
+        self._kernel, self._loading = kernel, loading
+        vars(kernel).update(zip(_ASKED, (self._called, self._used), strict=True))
+
+    @classmethod
+    def of(cls, kernel: Any, loading: Callable[[], Any]) -> "_Waiting":  # noqa: ANN401 (numba's)
+        """Return what is noted about a kernel."""
+        noted = vars(kernel).get(_ASKED[0])
+        return cls(kernel, loading) if noted is None else noted.__self__
+
+    def _called(self, *_: Any) -> Any:  # noqa: ANN401 (arguments of the kernel)
+        """Return what is to be called with these arguments."""
+        self._load()
+        return self._kernel
+
+    def _used(self, *kinds: Any) -> Any:  # noqa: ANN401 (numba's)
+        """Tell a kernel that is compiled what it calls."""
+        self._load()
+        return self._kernel.get_call_template(*kinds)
+
+    def _load(self) -> None:
+        """Load the machine code, once."""
+        with _one_at_a_time():
+            if not self.signatures:  # another thread was faster
+                return
+            with self._loading():
+                for signature in self.signatures:
+                    self._kernel.compile(signature)
+            self._kernel.disable_compile()
+            self.signatures.clear()
+            for name in _ASKED:
+                delattr(self._kernel, name)
+
+
+def _one_at_a_time() -> Any:  # noqa: ANN401 (numba's, untyped)
+    """Return the lock of all who declare, load or compile kernels."""
+    from numba.core.compiler_lock import global_compiler_lock  # noqa: PLC0415 (as above)
+
+    return global_compiler_lock
 
 
 @contextmanager

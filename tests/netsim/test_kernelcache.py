@@ -89,6 +89,79 @@ print(module.eightfold(1.0) + product.sum() - 12.0)
     assert said == []
 
 
+def test_code_of_kernels_is_loaded_when_they_are_called(kernels):
+    """Those that only others use never are: their callers hold a copy."""
+    _, run = kernels
+    cache = {"NUMBA_CACHE_DIR": str(kernels[0] / "cache")}
+    run(**cache)
+    look = """
+import inner_kernels
+print(module.eightfold(1.0) + 100 * len(module.eightfold.overloads))
+assert not inner_kernels.twice.overloads
+"""
+
+    assert run(code=CALL.rpartition("print")[0] + look, **cache) == (108.0, [])
+
+
+def test_kernels_that_are_not_loaded_yet_can_be_used_by_what_is_compiled(kernels):
+    """As declared: numba would compile a second version for whole numbers, by itself."""
+    folder, run = kernels
+    cache = {"NUMBA_CACHE_DIR": str(folder / "cache")}
+    run(**cache)
+    use = """
+from numba import njit
+eightfold = module.eightfold
+own = njit(lambda x: eightfold(x) + 1.0)
+print(own(1))
+assert len(eightfold.overloads) == 1
+"""
+
+    assert run(code=CALL.rpartition("print")[0] + use, **cache) == (9.0, [])
+
+
+def test_kernels_whose_files_vanish_before_they_are_called_are_compiled_again(kernels):
+    folder, run = kernels
+    cache = {"NUMBA_CACHE_DIR": str(folder / "cache")}
+    run(**cache)
+    lost = "import shutil, os\nshutil.rmtree(os.environ['NUMBA_CACHE_DIR'])\n"
+    head, _, call = CALL.rpartition("print")
+
+    value, announced = run(code=f"{head}{lost}print{call}", **cache)
+
+    assert value == 8.0
+    assert len(announced) == 1
+    assert run(**cache)[0] == 8.0
+    assert run(**cache) == (8.0, [])
+
+
+def test_code_for_another_processor_is_compiled_once_and_kept_beside(kernels):
+    folder, run = kernels
+    cache = {"NUMBA_CACHE_DIR": str(folder / "cache")}
+    run(**cache)
+    other = {**cache, "NUMBA_CPU_NAME": "generic"}
+
+    assert [len(run(**here)[1]) for here in (other, other, cache)] == [1, 0, 0]
+
+
+def test_threads_that_call_a_kernel_at_once_load_it_once(kernels):
+    folder, run = kernels
+    cache = {"NUMBA_CACHE_DIR": str(folder / "cache")}
+    run(**cache)
+    many = """
+from concurrent.futures import ThreadPoolExecutor
+from threading import Barrier
+together = Barrier(8)
+def call(number):
+    together.wait()
+    return module.eightfold(1.0)
+with ThreadPoolExecutor(8) as pool:
+    print(sum(pool.map(call, range(8))))
+assert len(module.eightfold.overloads) == 1
+"""
+
+    assert run(code=CALL.rpartition("print")[0] + many, **cache) == (64.0, [])
+
+
 def test_only_kernels_go_without_entries_for_callers_in_c(kernels):
     """A tenth of the time of every compilation; who compiles for himself has them."""
     folder, run = kernels
