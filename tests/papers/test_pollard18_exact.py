@@ -1,0 +1,28 @@
+"""Pollard18, section V-B: what the models are compared with."""
+
+from coupling.papers import pollard18_workloads
+from coupling.papers.pollard18_workloads import MODELS, SETTINGS, Bench
+from netsim.contention_models import make_contention_model
+
+
+def test_models_are_compared_with_exact_without_the_buffers_that_it_does_not_know(monkeypatch):
+    """The last column alone has the buffers of the packet simulation, 64 KiB."""
+    told = []
+
+    def made(name, fabric):
+        told.append((name, fabric.buffer_bytes))
+        return make_contention_model(name, fabric)
+
+    class Half:
+        interference = 1.5
+
+    monkeypatch.setattr(pollard18_workloads, "make_contention_model", made)
+    monkeypatch.setattr(pollard18_workloads, "CHECKED", float("inf"))
+    monkeypatch.setattr(
+        pollard18_workloads, "simulate_jobs", lambda jobs, *_, **__: dict.fromkeys(jobs, Half)
+    )
+
+    rows = Bench(SETTINGS[2]).against_exact(0)
+
+    assert told == [(MODELS[0], 0.0), (MODELS[1], 0.0), (MODELS[1], 65536.0)]
+    assert all(len(row) == 1 + len(told) and row[0] == 1.5 for row in rows)
