@@ -1,11 +1,14 @@
 """Distance metrics of placements: average pairwise hops (MIND) and hop-bytes."""
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from netsim.arrays import Floats, Ints, numbers_below, numbers_from
 from netsim.errors import NetsimError, TopologyError
 from netsim.topology.base import Topology
 from netsim.topology.demand import demand_topology
+from netsim.topology.fattree import FatTree
 
 
 def average_pairwise_hops(topology: Topology, nodes: Ints) -> float:
@@ -47,8 +50,24 @@ def average_pairwise_hops(topology: Topology, nodes: Ints) -> float:
     """
     demand_topology(topology, TopologyError)
     nodes = numbers_below("nodes", nodes, topology.n_nodes, TopologyError)
-    n = nodes.size
-    return 2 * topology.total_hops(nodes) / (n * (n - 1)) if n > 1 else 0.0
+    return float(average_pairwise_hops_each(topology, [nodes])[0])
+
+
+def average_pairwise_hops_each(topology: Topology, placements: Sequence[Ints]) -> Floats:
+    """
+    Return what `average_pairwise_hops` says of each of P placements, all at once.
+
+    Result (P,): means.
+    """
+    if not placements:
+        return np.zeros(0)
+    sizes = np.array([nodes.size for nodes in placements])
+    if isinstance(topology, FatTree):
+        total = topology.total_hops_each(np.concatenate(placements), sizes)
+    else:
+        total = np.array([topology.total_hops(nodes) for nodes in placements])
+    means: Floats = 2 * total / np.maximum(sizes * (sizes - 1), 1)
+    return means
 
 
 def hop_bytes(topology: Topology, src: Ints, dst: Ints, nbytes: Floats) -> float:

@@ -22,15 +22,14 @@ from coupling.pace.stopwatch import Stopwatch
 from coupling.pace.waits import WaitLedger
 from coupling.results.by_size import network_volume
 from coupling.results.from_schedule import (
-    as_recorded,
     blame_table,
-    job_table,
     link_table,
     link_time_table,
     partition_table,
     time_table,
     wait_table,
 )
+from coupling.results.job_table import as_recorded, job_table
 from coupling.results.result import Result
 from coupling.results.summary import summarize, times_of_queue
 from coupling.results.waiting import waiting_by_reason

@@ -1,140 +1,19 @@
 """Turn a schedule into the tables of a result."""
 
-from collections.abc import Mapping, Sequence
-from itertools import chain, islice
-
 import numpy as np
 import pandas as pd
 
 from coupling.pace.ledgers import BlameLedger, LinkLedger
 from coupling.pace.link_timeline import LinkTimeline
 from coupling.pace.waits import WaitLedger
-from coupling.results.columns import COLUMNS, JOB_COLUMNS, TEXT
-from coupling.results.result import folded
-from netsim.distance import average_pairwise_hops
-from netsim.hostlist import fold_hostlist
+from coupling.results.folding import folded_each
 from netsim.topology.base import Topology
 from netsim.topology.link_names import link_names
-from scheduler.job import Job
 from scheduler.reasons import REASONS
-from scheduler.simulator import JobRecord, Schedule
-from scheduler.workload.base import DroppedJob, Workload
+from scheduler.simulator import Schedule
+from scheduler.workload.base import Workload
 
-_AT_ONCE = 10_000  # rows that are held as objects, ten times as large as in a table
-
-
-def job_table(
-    schedule: Schedule,
-    workload: Workload,
-    topology: Topology | None = None,
-    cost_of_job: Mapping[int, float] | None = None,
-) -> pd.DataFrame:
-    """
-    Return a row per job.
-
-    `workload`: the jobs in the order of the log, and those that were dropped. `topology`: None
-    where ``aph`` and ``nodes`` are not wanted; they are empty then. `cost_of_job`: communication
-    cost by job id, of jobs that send; None: it is not known. Result: jobs in the order of the log,
-    then the dropped ones, with the reason in ``dropped`` and no more than they asked for. Columns
-    as in docs/results.md.
-    """
-    by_id = {record.job.id: record for record in schedule.records}
-    ran = (
-        _row(by_id[job.id], topology)
-        | {"communication_cost": np.nan if cost_of_job is None else cost_of_job.get(job.id, 0.0)}
-        for job in workload.jobs
-    )
-    rows = chain(ran, map(_dropped_row, workload.dropped_jobs))
-    kinds = {name: kind for name, kind in JOB_COLUMNS.items() if kind != TEXT}
-    some, tables = list(islice(rows, _AT_ONCE)), list[pd.DataFrame]()
-    while some or not tables:
-        tables.append(pd.DataFrame(some, columns=list(JOB_COLUMNS)).astype(kinds))
-        some = list(islice(rows, _AT_ONCE))
-    return tables[0] if len(tables) == 1 else pd.concat(tables, ignore_index=True)
-
-
-def as_recorded(
-    jobs: pd.DataFrame, submit_s: Mapping[int, float], work_s: Mapping[int, float]
-) -> pd.DataFrame:
-    """
-    Return the job table of a record that was replayed.
-
-    `submit_s`: true submission by job id, which may lie before second 0, the first start; waits
-    count from there. `work_s`: reference run times by job id.
-    """
-    ids = jobs["id"].tolist()
-    submitted = np.array([submit_s[job] for job in ids])
-    return jobs.assign(
-        submit_s=submitted,
-        wait_s=jobs["start_s"] - submitted,
-        turnaround_s=jobs["end_s"] - submitted,
-        runtime_reference_s=[work_s[job] for job in ids],
-    )
-
-
-def _row(record: JobRecord, topology: Topology | None) -> dict[str, object]:
-    """Return the row of a job that ran."""
-    job = record.job
-    label, fraction = _communication(job)
-    aph, nodes = (np.nan, "") if topology is None else _where(record, topology)
-    return {
-        "id": job.id,
-        "submit_s": job.submit_s,
-        "start_s": record.start_s,
-        "end_s": record.end_s,
-        "n_nodes": job.n_nodes,
-        "idle_nodes": record.allocation.idle,
-        "runtime_reference_s": job.runtime_s,
-        "wait_s": record.start_s - job.submit_s,
-        "turnaround_s": record.end_s - job.submit_s,
-        "slowdown": record.interference * record.placement_factor,
-        "interference": record.interference,
-        "placement_factor": record.placement_factor,
-        "lost_s": record.lost_s,
-        "pattern": label,
-        "comm_fraction": fraction,
-        "aph": aph,
-        "nodes": nodes,
-        "killed": record.killed,
-        "dropped": "",
-    }
-
-
-def _where(record: JobRecord, topology: Topology) -> tuple[float, str]:
-    """Return how far the nodes of a job are apart, and their names."""
-    nodes = record.allocation.nodes()
-    if nodes.size > record.job.n_nodes:  # several ranks on a node
-        nodes = np.unique(nodes)
-    return average_pairwise_hops(topology, nodes), _hosts(nodes.tolist(), topology)
-
-
-def _hosts(nodes: Sequence[int], topology: Topology) -> str:
-    """Write nodes as a host list, under the names of the fabric's file where it has one."""
-    if topology.origin is None:
-        return f"n[{folded(nodes)}]"
-    return fold_hostlist(topology.vertex_name(node) for node in nodes)
-
-
-def _dropped_row(job: DroppedJob) -> dict[str, object]:
-    """Return the row of a job that was dropped: what it asked for."""
-    return {
-        "id": job.id,
-        "submit_s": job.submit_s,
-        "n_nodes": job.n_nodes,
-        "idle_nodes": 0,
-        "runtime_reference_s": job.runtime_s,
-        "pattern": "",
-        "nodes": "",
-        "killed": False,
-        "dropped": job.reason,
-    }
-
-
-def _communication(job: Job) -> tuple[str, float]:
-    """Return pattern name and communication fraction of a job."""
-    if job.communication is None:
-        return "", 0.0
-    return job.communication.label, job.communication.fraction
+_AT_ONCE = 10_000  # jobs whose links are held as numbers
 
 
 def partition_table(schedule: Schedule, workload: Workload) -> pd.DataFrame:
@@ -145,9 +24,13 @@ def partition_table(schedule: Schedule, workload: Workload) -> pd.DataFrame:
     rows of the link table, ascending runs folded.
     """
     by_id = {record.job.id: record.allocation for record in schedule.records}
-    owned = [(job.id, by_id[job.id].links()) for job in workload.jobs]
-    rows = [(job, folded(np.sort(links).tolist())) for job, links in owned if links is not None]
-    return pd.DataFrame(rows, columns=list(COLUMNS["partitions"])).astype({"id": "int64"})
+    ids, written = list[int](), list[str]()
+    for first in range(0, len(workload.jobs), _AT_ONCE):
+        some = [job.id for job in workload.jobs[first : first + _AT_ONCE]]
+        owned = {job: links for job in some if (links := by_id[job].links()) is not None}
+        ids += owned
+        written += folded_each([np.sort(links) for links in owned.values()])
+    return pd.DataFrame({"id": np.array(ids, dtype=np.int64), "links": written})
 
 
 def link_table(ledger: LinkLedger, topology: Topology, makespan_s: float) -> pd.DataFrame:

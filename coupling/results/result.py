@@ -2,7 +2,7 @@
 
 import json
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -273,32 +273,12 @@ def _json(value: Mapping[str, Any]) -> bytes:
     return (json.dumps(value, indent=2, allow_nan=False) + "\n").encode("utf-8")
 
 
-def folded(numbers: Iterable[int]) -> str:
-    """
-    Write numbers with ascending runs folded.
-
-    `numbers`: in any order, which can be read back.
-
-    Examples
-    --------
-    >>> folded([4, 5, 6, 9, 2])
-    '4-6,9,2'
-    """
-    spans: list[list[int]] = []
-    for number in numbers:
-        if spans and number == spans[-1][1] + 1:
-            spans[-1][1] = number
-        else:
-            spans.append([number, number])
-    return ",".join(str(a) if a == b else f"{a}-{b}" for a, b in spans)
-
-
 def owned_links(partitions: pd.DataFrame) -> Callable[[int], Ints | None]:
     """
     Read back which links jobs owned.
 
-    `partitions`: the table of a result, whose runs `folded` wrote. Result: called with the id of a
-    job, it returns its directed links, None where it owned none.
+    `partitions`: the table of a result, whose runs `folded_each` wrote. Result: called with the id
+    of a job, it returns its directed links, None where it owned none.
     """
     written = dict(zip(partitions["id"].tolist(), partitions["links"].tolist(), strict=True))
 

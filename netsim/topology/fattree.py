@@ -213,10 +213,24 @@ class FatTree(Topology):
         int
             The sum: every pair that a subtree parts costs 2, level by level.
         """
-        nodes, total = self._node_numbers("nodes", nodes), 0
+        return int(self.total_hops_each(nodes, np.array([len(nodes)]))[0])
+
+    def total_hops_each(self, nodes: Ints, sizes: Ints) -> Ints:
+        """
+        Return `total_hops` of several placements.
+
+        `nodes` (n,): of all placements, one behind the other. `sizes` (P,): nodes of each. Result
+        (P,): the sums.
+        """
+        nodes, total = self._node_numbers("nodes", nodes), np.zeros(sizes.size, dtype=np.int64)
+        placement = np.repeat(np.arange(sizes.size), sizes)
         for level in range(1, self.levels):
-            inside = np.bincount(nodes // prod(self.children[:level]))
-            total += nodes.size**2 - int(inside @ inside)
+            width = prod(self.children[:level])
+            n_trees = self.n_nodes // width  # subtrees of this height
+            inside = placement * n_trees + nodes // width
+            tree, count = np.unique(inside, return_counts=True)
+            np.add.at(total, tree // n_trees, -(count**2))
+            total += sizes**2
         return total
 
     def turning_level(self, src: Ints, dst: Ints) -> Ints:

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from netsim.distance import average_pairwise_hops, hop_bytes
+from netsim.distance import average_pairwise_hops, average_pairwise_hops_each, hop_bytes
 from netsim.errors import NetsimError, TopologyError
 from netsim.topologies import make_topology
 from netsim.topology.base import Topology
@@ -115,6 +115,20 @@ def test_an_axis_of_a_hundred_thousand_routers_needs_no_table_of_all_pairs():
     ring = make_topology({"kind": "torus", "dims": [100_000]})
 
     assert ring.total_hops(np.array([0, 1, 50_000, 99_999])) == 150_002
+
+
+@pytest.mark.parametrize("name", ["cab", "hector", "aries-theta-like"])
+def test_many_placements_are_as_far_apart_as_each_of_them_alone(name):
+    """Of any size, nodes in any order and twice."""
+    topology, drawn = make_topology(name), np.random.default_rng(4)
+    placements = [drawn.integers(0, topology.n_nodes, size) for size in (7, 0, 1, 300, 2)]
+
+    each = average_pairwise_hops_each(topology, placements)
+
+    for nodes, mean in zip(placements, each, strict=True):
+        src, dst = np.repeat(nodes, nodes.size), np.tile(nodes, nodes.size)
+        pairs = max(1, nodes.size * (nodes.size - 1))
+        assert mean == topology.hops(src, dst).sum() / pairs
 
 
 def test_hop_bytes_weigh_each_flow_by_its_hops():

@@ -1,0 +1,162 @@
+"""The table of jobs of a result: a row per job, made column by column."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from operator import attrgetter
+from typing import Any, TypeVar
+
+import numpy as np
+import pandas as pd
+
+from coupling.results.columns import JOB_COLUMNS, TEXT
+from coupling.results.folding import folded_each
+from netsim.arrays import Ints
+from netsim.distance import average_pairwise_hops_each
+from netsim.hostlist import fold_hostlist
+from netsim.topology.base import Topology
+from scheduler.job import Job
+from scheduler.simulator import JobRecord, Schedule
+from scheduler.workload.base import DroppedJob, Workload
+
+_AT_ONCE = 10_000  # jobs whose nodes are held as numbers, ten times as large as in a table
+
+
+def job_table(
+    schedule: Schedule,
+    workload: Workload,
+    topology: Topology,
+    cost_of_job: Mapping[int, float] | None = None,
+) -> pd.DataFrame:
+    """
+    Return a row per job.
+
+    `workload`: the jobs in the order of the log, and those that were dropped. `cost_of_job`:
+    communication cost by job id, of jobs that send; None: it is not known. Result: jobs in the
+    order of the log, then the dropped ones, with the reason in ``dropped`` and no more than they
+    asked for. Columns as in docs/results.md.
+    """
+    by_id = {record.job.id: record for record in schedule.records}
+    records = [by_id[job.id] for job in workload.jobs]
+    tables = [_table(_ran(some, topology, cost_of_job)) for some in _parts(records)]
+    tables += [_table(_given_up(some)) for some in _parts(workload.dropped_jobs)]
+    tables = tables or [_table(_given_up(()))]
+    return tables[0] if len(tables) == 1 else pd.concat(tables, ignore_index=True)
+
+
+def as_recorded(
+    jobs: pd.DataFrame, submit_s: Mapping[int, float], work_s: Mapping[int, float]
+) -> pd.DataFrame:
+    """
+    Return the job table of a record that was replayed.
+
+    `submit_s`: true submission by job id, which may lie before second 0, the first start; waits
+    count from there. `work_s`: reference run times by job id.
+    """
+    ids = jobs["id"].tolist()
+    submitted = np.array([submit_s[job] for job in ids])
+    return jobs.assign(
+        submit_s=submitted,
+        wait_s=jobs["start_s"] - submitted,
+        turnaround_s=jobs["end_s"] - submitted,
+        runtime_reference_s=[work_s[job] for job in ids],
+    )
+
+
+_Columns = dict[str, Any]
+_Row = TypeVar("_Row")
+
+
+def _parts(rows: Sequence[_Row]) -> Iterator[Sequence[_Row]]:
+    """Go through rows, so many at once."""
+    return (rows[first : first + _AT_ONCE] for first in range(0, len(rows), _AT_ONCE))
+
+
+def _table(columns: _Columns) -> pd.DataFrame:
+    """Return a table of columns; those that are not given hold no number."""
+    n_rows = len(columns["id"])
+    return pd.DataFrame(
+        {
+            name: pd.Series(
+                columns.get(name, np.full(n_rows, np.nan)), dtype="str" if kind == TEXT else kind
+            )
+            for name, kind in JOB_COLUMNS.items()
+        }
+    )
+
+
+def _column(name: str, things: Sequence[object], kind: type = float) -> "np.ndarray[Any, Any]":
+    """Return what attributes of this name are."""
+    return np.fromiter(map(attrgetter(name), things), kind, len(things))
+
+
+def _asked(jobs: Sequence[Job | DroppedJob]) -> _Columns:
+    """Return what jobs asked for."""
+    return {
+        "id": _column("id", jobs, int),
+        "submit_s": _column("submit_s", jobs),
+        "n_nodes": _column("n_nodes", jobs, int),
+        "runtime_reference_s": _column("runtime_s", jobs),
+    }
+
+
+def _ran(
+    records: Sequence[JobRecord], topology: Topology, cost_of_job: Mapping[int, float] | None
+) -> _Columns:
+    """Return what is known of jobs that ran."""
+    columns = _happened(records) | _where(records, topology)
+    if cost_of_job is not None:
+        columns["communication_cost"] = [cost_of_job.get(one.job.id, 0.0) for one in records]
+    return columns
+
+
+def _happened(records: Sequence[JobRecord]) -> _Columns:
+    """Return what jobs asked for and what became of them, but for where they ran."""
+    asked = _asked([record.job for record in records])
+    start_s, end_s = _column("start_s", records), _column("end_s", records)
+    interference = _column("interference", records)
+    placement_factor = _column("placement_factor", records)
+    talks = [record.job.communication for record in records]
+    return asked | {
+        "start_s": start_s,
+        "end_s": end_s,
+        "idle_nodes": _column("allocation.idle", records, int),
+        "wait_s": start_s - asked["submit_s"],
+        "turnaround_s": end_s - asked["submit_s"],
+        "slowdown": interference * placement_factor,
+        "interference": interference,
+        "placement_factor": placement_factor,
+        "lost_s": _column("lost_s", records),
+        "pattern": ["" if talk is None else talk.label for talk in talks],
+        "comm_fraction": [0.0 if talk is None else talk.fraction for talk in talks],
+        "killed": _column("killed", records, bool),
+        "dropped": [""] * len(records),
+    }
+
+
+def _where(records: Sequence[JobRecord], topology: Topology) -> _Columns:
+    """Return how far the nodes of each job are apart, and their names."""
+    nodes = [record.allocation.nodes() for record in records]
+    nodes = [
+        own if own.size <= record.job.n_nodes else np.unique(own)  # several ranks on a node
+        for own, record in zip(nodes, records, strict=True)
+    ]
+    return {"aph": average_pairwise_hops_each(topology, nodes), "nodes": _hosts(nodes, topology)}
+
+
+def _hosts(nodes: Sequence[Ints], topology: Topology) -> list[str]:
+    """Write the nodes of each job as a host list, under the names of a fabric's file if any."""
+    if topology.origin is None:
+        return [f"n[{numbers}]" for numbers in folded_each(nodes)]
+    name_of = topology.vertex_name
+    return [fold_hostlist(name_of(node) for node in own.tolist()) for own in nodes]
+
+
+def _given_up(jobs: Sequence[DroppedJob]) -> _Columns:
+    """Return what there is to say of jobs that were dropped."""
+    none = [""] * len(jobs)
+    return _asked(jobs) | {
+        "idle_nodes": np.zeros(len(jobs), dtype=np.int64),
+        "pattern": none,
+        "nodes": none,
+        "killed": np.zeros(len(jobs), dtype=bool),
+        "dropped": [job.reason for job in jobs],
+    }
