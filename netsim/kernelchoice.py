@@ -91,6 +91,8 @@ class _Kernel:
                     return run(self._function, arguments)
                 except Exhausted:
                     _Process.compiles = True
+                except IndexError:  # compiled code would look there, and say nothing
+                    raise
                 except _ASKS:  # nothing has happened
                     pass
             self._compiled = self._kernels.compiled(self._name)

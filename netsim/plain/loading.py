@@ -49,8 +49,9 @@ def run(kernel: Callable[..., Any], arguments: Sequence[Any]) -> Any:  # noqa: A
         plain_value = kind.taken(value)
         _note(kind, value, plain_value, known, written)
         taken.append(plain_value)
-    if len({id(_memory(value)) for value, _ in written}) < len(written):
-        raise Refused  # two names of one array
+    changed = {id(plain_value) for _, plain_value in written}
+    read = [value for plain_id, value in known.items() if plain_id not in changed]
+    _refuse_two_names([value for value, _ in written], read)
     with np.errstate(all="ignore"):
         told = _told(kernel(*taken), signature.result, known)
     for value, new in [_news(value, left) for value, left in written]:
@@ -76,6 +77,16 @@ def _note(
         known[id(taken)] = value
         if kind.is_changed(value):
             written.append((value, taken))
+
+
+def _refuse_two_names(written: Sequence[NDArray[Any]], read: Sequence[NDArray[Any]]) -> None:
+    """Refuse an array that is written to under one name and known by another: copies differ."""
+    memories = {id(_memory(value)) for value in written}
+    if len(memories) < len(written):
+        raise Refused
+    near = [value for value in read if id(_memory(value)) in memories]
+    if any(np.may_share_memory(value, other) for value in near for other in written):
+        raise Refused
 
 
 def _memory(values: NDArray[Any]) -> object:

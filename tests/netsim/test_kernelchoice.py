@@ -42,6 +42,18 @@ def both(one, other):
     return other[0]
 
 
+@njit(int64(int64[::1], types.Array(int64, 1, "C", readonly=True)), cache=True)
+def before(one, other):
+    one[0] = 5
+    return other[0]
+
+
+@njit(int64(int64[::1]), cache=True)
+def outside(values):
+    values[0] = 5
+    return values[values.size + 1_000_000]
+
+
 @njit((_ROWS,), cache=True)
 def swapped(rows):
     first, spare = rows[0], rows.size - 1
@@ -170,10 +182,29 @@ def test_what_python_refuses_is_for_compiled_kernels_and_has_changed_nothing(cho
     assert told == ["1.0", "False", "-inf", "3.0", "True"]
 
 
-def test_two_names_of_one_array_are_for_compiled_kernels(choose):
-    told, _ = choose("print(made.both(numbers[:5], numbers[:5]), compiled())")
+def test_a_place_outside_an_array_is_an_error_as_compiled_kernels_would_look_there(choose):
+    told, _ = choose(
+        "try:\n"
+        "    made.outside(numbers)\n"
+        "except IndexError:\n"
+        "    print('refused', numbers[0], compiled())"
+    )
+
+    assert told == ["refused", "0", "False"]
+
+
+@pytest.mark.parametrize("call", ["both(numbers[:5], numbers[:5])", "before(numbers, numbers)"])
+def test_two_names_of_one_array_are_for_compiled_kernels(choose, call):
+    """Also where a kernel writes under one of them alone."""
+    told, _ = choose(f"print(made.{call}, compiled())")
 
     assert told == ["5", "True"]
+
+
+def test_what_is_read_beside_what_is_written_is_no_second_name(choose):
+    told, _ = choose("print(made.before(numbers[:5], numbers[5:]), numbers[0], compiled())")
+
+    assert told == ["0", "5", "False"]
 
 
 def test_other_arrays_than_a_kernel_takes_are_refused_as_ever(choose):
