@@ -2,7 +2,8 @@
 Kernels, run as plain Python where that is sooner done than loading or compiling them.
 
 Both ways give the same bits. A kernel that is handed large arrays is compiled, and so are all once
-a process has done much by plain ones, or says that it will.
+a process has done much by plain ones, or says that it will. Where numba is imported anyhow, because
+some kernels are always compiled, less is much.
 """
 
 import sys
@@ -17,6 +18,7 @@ from netsim.plain.loading import plain_module, run
 _LARGE = 200_000  # numbers and rows in the arrays of a call
 _CALL_TURNS, _TURN_NUMBERS = 30, 400  # turns that a call takes, and numbers copied in one more
 _FEW_TURNS = 400_000  # take as long as to load what is compiled, 0.4 s
+_FEWER_TURNS = 50_000  # as long as to load them alone, once numba is imported
 _TIMES_MORE = 5  # where nothing is compiled yet: a fifth of what compiling takes
 _ASKS: tuple[type[Exception], ...] = (Exception,)  # errors that leave it to compiled kernels
 _ANY = "netsim.contention.traffic_kernels"  # compiled in whatever uses kernels
@@ -28,6 +30,7 @@ class _Process:
     compiles = False  # no plain kernels any more
     times_more = _TIMES_MORE  # that turns may be added
     has_added = False  # in the call that runs
+    has_numba = False  # which somebody else has imported: its time is spent
     kernels: dict[str, "Kernels"] = {}  # noqa: RUF012 (there is one process)
 
 
@@ -85,6 +88,7 @@ class _Kernel:
             numbers = sum([getattr(argument, "size", 1) for argument in arguments])
             if numbers <= _LARGE and not _Process.compiles:
                 _Process.has_added = False
+                _note_numba()
                 try:
                     Tally.more = self._kernels.more_turns
                     Tally.take(_CALL_TURNS + numbers // _TURN_NUMBERS)
@@ -102,6 +106,13 @@ class _Kernel:
 def _is_loaded(module: str) -> bool:
     """Say whether a module of compiled kernels is imported."""
     return module in sys.modules
+
+
+def _note_numba() -> None:
+    """Let plain kernels do less once numba is imported."""
+    if not _Process.has_numba and _is_loaded("numba"):
+        _Process.has_numba = True
+        Tally.left = min(Tally.left, _FEWER_TURNS)
 
 
 def kernels_of(module: str, what: str, seconds: float) -> Kernels:

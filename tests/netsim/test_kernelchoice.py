@@ -149,6 +149,17 @@ def test_less_is_done_plainly_where_compiled_code_lies_at_hand(choose):
     assert said == []
 
 
+def test_still_less_is_done_plainly_where_numba_is_imported_anyhow(choose):
+    choose("made.compiled('spread')")
+
+    told, said = choose(
+        "import numba\ndef compiled():\n    return 'some_kernels' in sys.modules\n" + LONG
+    )
+
+    assert told == [str(50_000 // TURNS + 1), "CPUDispatcher"]
+    assert said == []
+
+
 def test_one_call_does_not_use_up_what_many_may(choose):
     """A call may ask once for more."""
     told, _ = choose("made.spread(np.zeros(200_000, np.int64))\nprint(compiled())")

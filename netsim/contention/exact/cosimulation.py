@@ -67,6 +67,7 @@ class CoSimulation:
         self._jobs: dict[int, _Running] = {}
         self._job_of: dict[int, int] = {}
         self._pools = {name: Ranges() for name in ("flow", "entry", "step", "crossed", "news")}
+        self._rows: Mapping[str, int] = {}  # of the tables, by pool
         self._free = list(range(_SLOTS - 1, -1, -1))
         self._told: dict[int, int] = {}  # iterations that were made when a job was last told
         self._world: Any = None
@@ -89,24 +90,13 @@ class CoSimulation:
         if not own.step.size:
             return None
         self._load()
-        routes = own.routes
-        channels, _ = as_channels(routes, self._topology.capacity, self._topology.channel)
-        hops = np.diff(routes.indptr)
-        indptr = routes.indptr + np.arange(hops.size + 1)
-        list_of = np.empty(indptr[-1], dtype=np.int64)
-        last = indptr[1:] - 1
-        inner = np.ones(list_of.size, dtype=bool)
-        inner[last] = False
-        list_of[inner] = channels
-        list_of[last] = self._n_channels + own.sender
-        step_first = np.append(np.flatnonzero(np.diff(own.step, prepend=-1)), own.step.size)
-        alone, found, most, exponent, list_of, firm_end = self._kernels.rehearse(
-            indptr,
-            list_of,
+        whole = own.step, own.sender, own.routes.indptr, own.routes.links
+        alone, found, most, exponent, *rows = self._kernels.rehearse(
+            *[np.ascontiguousarray(values, dtype=np.int64) for values in whole],
+            self._channel_of,
             self._capacity,
-            own.nbytes,
-            own.latency_s,
-            step_first,
+            np.ascontiguousarray(own.nbytes),
+            np.ascontiguousarray(own.latency_s),
             self._per_sender,
             self._topology.buffer_bytes,
             self._scratch,
@@ -114,6 +104,7 @@ class CoSimulation:
         alone_s = own.compute_s
         for seconds in alone.step_s[:-1].tolist():
             alone_s += seconds
+        indptr, list_of, firm_end, step_first = rows
         return Rehearsal(
             own, alone_s, indptr, list_of, firm_end, step_first, alone, found, most, exponent
         )
@@ -143,7 +134,8 @@ class CoSimulation:
         }
         rows = {name: (self._pools[name].take(count), count) for name, count in sizes.items()}
         pooled = {name: pool.size for name, pool in self._pools.items()}
-        self._world = lengthened(self._kernels, self._world, pooled)
+        if pooled != self._rows:
+            self._rows, self._world = pooled, lengthened(self._kernels, self._world, pooled)
         first = {name: begin for name, (begin, _) in rows.items()}
         fill(self._world, slot, rehearsal, scale, first)
         need = _ENDLESS if iterations is None else iterations
@@ -244,6 +236,8 @@ class CoSimulation:
         topology, n_links = self._topology, self._topology.n_links
         nothing = Routes.from_lists([], n_links)
         _, self._capacity = as_channels(nothing, topology.capacity, topology.channel)
+        own = np.arange(n_links) if topology.channel is None else topology.channel
+        self._channel_of = np.ascontiguousarray(own, dtype=np.int64)
         n_lists = n_links + max(n_links, topology.n_nodes)  # a sender is a node or its link
         self._scratch = np.full(n_lists, -1)
         self._need, self._room = np.zeros((2, n_lists), dtype=np.int64)

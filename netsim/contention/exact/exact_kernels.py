@@ -52,7 +52,7 @@ def new_senders(n_lists: int, n_channels: int, matter: bool) -> Senders:
     )
 
 
-@uncounted()
+@uncounted(dissolved=True)
 def mark(senders: Senders, sender: int) -> None:
     """List a sender, once."""
     if senders.matter and not senders.marked[sender]:
@@ -61,7 +61,7 @@ def mark(senders: Senders, sender: int) -> None:
         senders.size[0] += 1
 
 
-@uncounted()
+@uncounted(dissolved=True)
 def end_flow(number: int, now: float, plan: Plan, jobs: Table, flows: Table, clock: Heap) -> bool:
     """Note that the bytes of a flow have gone; return whether its job's step ends now."""
     flows[number].sent_s = now
@@ -76,7 +76,7 @@ def end_flow(number: int, now: float, plan: Plan, jobs: Table, flows: Table, clo
     return True
 
 
-@uncounted()
+@uncounted(dissolved=True)
 def end_events(
     now: float,
     plan: Plan,
@@ -121,7 +121,7 @@ def end_events(
     return n_ready
 
 
-@uncounted()
+@uncounted(dissolved=True)
 def next_step(number: int, now: float, plan: Plan, jobs: Table, clock: Heap) -> tuple[int, bool]:
     """Return the step that a job starts, -1 for none, and whether it has made its iterations."""
     job = jobs[number]
@@ -145,7 +145,7 @@ def next_step(number: int, now: float, plan: Plan, jobs: Table, clock: Heap) -> 
     return int(job.at), enough
 
 
-@uncounted()
+@uncounted(dissolved=True)
 def start_step(
     step: int,
     now: float,
@@ -166,7 +166,7 @@ def start_step(
         mark(senders, entries[flow.sender_entry].list)
 
 
-@uncounted()
+@uncounted(dissolved=True)
 def reweigh(
     senders: Senders, flows: Table, entries: Table, seats: Table, lists: Table, dirty: Dirty
 ) -> None:
@@ -203,7 +203,7 @@ def set_exponents(
             sent[sender] = opened[sender] = 0.0
 
 
-@uncounted()
+@uncounted(dissolved=True)
 def set_rates(now: float, done: Ints, n_done: int, flows: Table, clock: Heap) -> None:
     """Give the flows that were visited their new rates, and put their ends on the clock."""
     for i in range(n_done):

@@ -21,6 +21,7 @@ from netsim.contention.exact.spare_kernels import spare_entries, without
 from netsim.flows.maxmin_kernels import new_heap
 
 _INTS, _FLOATS = int64[::1], float64[::1]
+_READ_INTS = types.Array(int64, 1, "C", readonly=True)
 _READ_FLOATS = types.Array(float64, 1, "C", readonly=True)
 
 
@@ -35,6 +36,31 @@ class Alone(NamedTuple):
     news_s: Floats  # when a flow has a new rate, since its step began
     news_flow: Ints
     news_rate: Floats
+
+
+@njit(cache=True)
+def _rows(first_hop: Ints, links: Ints, channel_of: Ints, sender: Ints) -> tuple[Ints, Ints]:
+    """Return rows of the channels that each flow crosses, and last of its sender."""
+    indptr, list_of = np.empty_like(first_hop), np.empty(links.size + sender.size, np.int64)
+    indptr[0] = first_hop[0]
+    for flow in range(sender.size):
+        for hop in range(first_hop[flow], first_hop[flow + 1]):
+            list_of[hop + flow] = channel_of[links[hop]]
+        indptr[flow + 1] = first_hop[flow + 1] + flow + 1
+        list_of[indptr[flow + 1] - 1] = channel_of.size + sender[flow]
+    return indptr, list_of
+
+
+@njit(cache=True)
+def _first_of_steps(step: Ints) -> Ints:
+    """Return the first flow of each step that has flows, and last how many flows there are."""
+    first, n_steps = np.empty(step.size + 1, np.int64), 0
+    for flow in range(step.size):
+        if flow == 0 or step[flow] != step[flow - 1]:
+            first[n_steps] = flow
+            n_steps += 1
+    first[n_steps] = step.size
+    return first[: n_steps + 1].copy()
 
 
 @njit(cache=True)
@@ -101,12 +127,8 @@ def _firm_first(indptr: Ints, list_of: Ints, spare: Bools) -> tuple[Ints, Ints]:
 
 @njit(
     (
-        _INTS,
-        _INTS,
-        _READ_FLOATS,
-        _FLOATS,
-        _FLOATS,
-        _INTS,
+        *([_READ_INTS] * 5),
+        *([_READ_FLOATS] * 3),
         boolean,
         float64,
         _INTS,
@@ -114,24 +136,29 @@ def _firm_first(indptr: Ints, list_of: Ints, spare: Bools) -> tuple[Ints, Ints]:
     cache=True,
 )
 def rehearse(
-    indptr: Ints,
-    list_of: Ints,
+    step_of: Ints,
+    sender: Ints,
+    first_hop: Ints,
+    links: Ints,
+    channel_of: Ints,
     capacity: Floats,
     nbytes: Floats,
     latency_s: Floats,
-    step_first: Ints,
     per_sender: bool,
     buffer_bytes: float,
     scratch: Ints,
-) -> tuple[Alone, Ints, Ints, Floats, Ints, Ints]:
+) -> tuple[Alone, Ints, Ints, Floats, Ints, Ints, Ints, Ints]:
     """
     Run each step of a job alone.
 
-    Flow f crosses the channels ``list_of[indptr[f]:indptr[f + 1] - 1]`` of the C there are; the
-    last entry of its row is C + its sender. `scratch` holds -1 for every list. Returns what the job
-    does alone; lists, and how many of its flows are on each at once at most; exponents of flows;
-    the rows with spare channels before the sender, and where these begin.
+    Flow f crosses ``links[first_hop[f]:first_hop[f + 1]]``, at least one. `scratch` holds -1 for
+    every list. Returns what the job does alone; lists, and how many of its flows are on each at
+    once at most; exponents of flows; rows of the C channels that each flow crosses, spare ones
+    after the others and C + its sender last: where they begin, the rows, and where in them the
+    spare ones begin; the first flow of each step.
     """
+    indptr, list_of = _rows(first_hop, links, channel_of, sender)
+    step_first = _first_of_steps(step_of)
     numbered, found, n_channels = _numbered(list_of, capacity.size, scratch)
     own_capacity = capacity[found[:n_channels]]
     spare = spare_entries(indptr, numbered, own_capacity, step_first)
@@ -190,4 +217,4 @@ def rehearse(
         news_flow[:n_news].copy(),
         news_rate[:n_news].copy(),
     )
-    return alone, found, most, exponent, ordered, firm_end
+    return alone, found, most, exponent, indptr, ordered, firm_end, step_first

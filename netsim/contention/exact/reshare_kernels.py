@@ -70,7 +70,7 @@ def new_tables(indptr: Ints, list_of: Ints, capacity: Floats) -> tuple[Table, Ta
     return flows, entries, seats, lists
 
 
-@uncounted()
+@uncounted(dissolved=True)
 def _fair_level(channel: int, sweep: int, flows: Table, seats: Table, lists: Table) -> float:
     """
     Return the level at which a channel fills, inf if its flows leave room.
@@ -120,7 +120,7 @@ def _fair_level(channel: int, sweep: int, flows: Table, seats: Table, lists: Tab
         share = risen
 
 
-@uncounted()
+@uncounted(dissolved=True)
 def _about_level(channel: int, sweep: int, flows: Table, seats: Table, lists: Table) -> float:
     """Return the fair level of a channel, to rounding if that saves looking at its flows."""
     own = lists[channel]
@@ -136,7 +136,7 @@ def _about_level(channel: int, sweep: int, flows: Table, seats: Table, lists: Ta
     return _fair_level(channel, sweep, flows, seats, lists)
 
 
-@uncounted()
+@uncounted(dissolved=True)
 def _list(channel: int, lists: Table, dirty: Dirty) -> None:
     """Have the level of a channel found before the sweep goes on."""
     if not lists[channel].listed:
@@ -145,7 +145,7 @@ def _list(channel: int, lists: Table, dirty: Dirty) -> None:
         dirty.numbers[0] += 1
 
 
-@uncounted()
+@uncounted(dissolved=True)
 def _schedule_release(channel: int, lists: Table, dirty: Dirty) -> None:
     """Release the flows of a channel that was full, at its old level."""
     filled = lists[channel].filled
@@ -154,7 +154,7 @@ def _schedule_release(channel: int, lists: Table, dirty: Dirty) -> None:
         lists[channel].filled = np.inf
 
 
-@uncounted()
+@uncounted(dissolved=True)
 def _disturb(channel: int, lists: Table, dirty: Dirty) -> None:
     """Make a channel dirty that a flow has left, or on which its level has changed, if full."""
     lists[channel].fresh = False
@@ -165,7 +165,7 @@ def _disturb(channel: int, lists: Table, dirty: Dirty) -> None:
         _schedule_release(channel, lists, dirty)
 
 
-@uncounted()
+@uncounted(dissolved=True)
 def loosen(
     number: int, weight: float, flows: Table, entries: Table, lists: Table, dirty: Dirty
 ) -> None:
@@ -189,14 +189,14 @@ def loosen(
         _schedule_release(channel, lists, dirty)
 
 
-@uncounted()
+@uncounted(dissolved=True)
 def vacate(number: int, flows: Table, entries: Table, lists: Table, dirty: Dirty) -> None:
     """Make the full channels that a flow has left dirty."""
     for entry in range(flows[number].first_entry, flows[number].end_entry):
         _disturb(entries[entry].list, lists, dirty)
 
 
-@uncounted()
+@uncounted(dissolved=True)
 def _release(
     channel: int, flows: Table, entries: Table, seats: Table, lists: Table, dirty: Dirty
 ) -> None:
@@ -207,7 +207,7 @@ def _release(
             loosen(number, flows[number].weight, flows, entries, lists, dirty)
 
 
-@uncounted(inline="always")
+@uncounted(dissolved=True)
 def _place(channel: int, level: float, sweep: int, lists: Table, dirty: Dirty) -> None:
     """Put a dirty channel on the heap, or take it off if it has room."""
     if level < np.inf:
@@ -219,7 +219,7 @@ def _place(channel: int, level: float, sweep: int, lists: Table, dirty: Dirty) -
         lists[channel].filled = lists[channel].froze_at
 
 
-@uncounted(inline="always")
+@uncounted(dissolved=True)
 def _note_level(
     channel: int,
     number: int,
@@ -247,7 +247,7 @@ def _note_level(
     _disturb(channel, lists, dirty)
 
 
-@uncounted()
+@uncounted(dissolved=True)
 def _freeze(
     channel: int,
     now: float,
@@ -283,7 +283,7 @@ def _freeze(
                 _note_level(entries[entry].list, number, before, old, sweep, flows, lists, dirty)
 
 
-@uncounted()
+@uncounted(dissolved=True)
 def _look(sweep: int, flows: Table, seats: Table, lists: Table, dirty: Dirty) -> None:
     """Find the levels of the listed channels."""
     for i in range(dirty.numbers[0]):
@@ -294,7 +294,7 @@ def _look(sweep: int, flows: Table, seats: Table, lists: Table, dirty: Dirty) ->
     dirty.numbers[0] = 0
 
 
-@uncounted()
+@uncounted(dissolved=True)
 def reshare(
     flows: Table, entries: Table, seats: Table, lists: Table, dirty: Dirty, done: Ints
 ) -> int:
@@ -331,7 +331,7 @@ def reshare(
     return int(dirty.numbers[2])
 
 
-@uncounted()
+@uncounted(dissolved=True)
 def take_seat(number: int, entry: int, entries: Table, seats: Table, lists: Table) -> None:
     """Put a flow on the list of one of its entries."""
     which = lists[entries[entry].list]
@@ -342,7 +342,7 @@ def take_seat(number: int, entry: int, entries: Table, seats: Table, lists: Tabl
     which.known = False
 
 
-@uncounted()
+@uncounted(dissolved=True)
 def _give_seat(entry: int, entries: Table, seats: Table, lists: Table) -> None:
     """Take a flow from the list of one of its entries; the last one fills the gap."""
     which = lists[entries[entry].list]
@@ -354,7 +354,7 @@ def _give_seat(entry: int, entries: Table, seats: Table, lists: Table) -> None:
     entries[entry].seat = -1
 
 
-@uncounted()
+@uncounted(dissolved=True)
 def add_flow(number: int, flows: Table, entries: Table, seats: Table, lists: Table) -> None:
     """Put a flow on the lists of its channels and its sender."""
     flows[number].bottleneck = -1
@@ -363,7 +363,7 @@ def add_flow(number: int, flows: Table, entries: Table, seats: Table, lists: Tab
     take_seat(number, flows[number].sender_entry, entries, seats, lists)
 
 
-@uncounted()
+@uncounted(dissolved=True)
 def remove_flow(number: int, flows: Table, entries: Table, seats: Table, lists: Table) -> None:
     """Take a flow from the lists of its channels and its sender."""
     for entry in range(flows[number].first_entry, flows[number].end_entry):
