@@ -19,7 +19,7 @@ from scheduler.workload.entries import BACKWARDS, Entry, set_by_an_hour, workloa
 from scheduler.workload.filters import Filters
 from scheduler.workload.json_lists import job_tables
 from scheduler.workload.sacct_json import is_sacct_json
-from scheduler.workload.slurm import instant, is_skipped, sacct_entries
+from scheduler.workload.slurm import instant, is_skipped, is_twice, sacct_entries
 from scheduler.workload.source import Source, read_source
 from scheduler.workload.squeue import squeue_entries
 from scheduler.workload.states import UNFINISHED
@@ -151,6 +151,11 @@ def moment_of(text: str, zone: str, name: str) -> float:
             f"{name}: expected a time that the clock of {zone} showed, got {text!r}, over which it "
             "was set forward."
         )
+    if is_twice(text, clock):
+        raise SnapshotError(
+            f"{name}: expected a time that the clock of {zone} showed once, or seconds since 1970, "
+            f"got {text!r}, which it showed twice."
+        )
     return moment_s
 
 
@@ -200,6 +205,7 @@ def _ran(
         told["jobs with a time over which the clock of their time zone was set forward"] += (
             timed.skipped
         )
+        told["jobs with a time that the clock of their time zone showed twice"] += timed.twice
         ran.append(timed)
     if not ran:
         reasons = ", ".join(f"{count:,} {why}" for why, count in left_out.items()) or "no job"

@@ -141,18 +141,29 @@ def _reason_at(entry: Entry, moment_s: float, lasting_s: float = 0.0) -> str:
         return BACKWARDS
     if entry.start_s > moment_s and entry.start_s >= moment_s + lasting_s:
         return "started later"
-    if entry.end_s is not None:
-        return "ended before" if entry.end_s <= moment_s else ""
+    end_s = _end_s(entry)
+    if end_s is not None:
+        return "ended before" if end_s <= moment_s else ""
     late = entry.requested_s > 0 and entry.start_s + entry.requested_s <= moment_s
     return "without an end, past its time limit" if late else ""
+
+
+def _end_s(entry: Entry) -> float | None:
+    """Return when a job ended; where the clock was set back over it, its run time tells."""
+    start_s, end_s = entry.start_s, entry.end_s
+    if start_s is None or end_s is None or end_s >= start_s:
+        return end_s
+    return start_s + entry.runtime_s
 
 
 def _part(entry: Entry, begin_s: float, lasting_s: float) -> float:
     """Return how many seconds of a time a job ran; 1 of a moment."""
     if not lasting_s:
         return 1.0
-    end_s = begin_s + lasting_s if entry.end_s is None else entry.end_s
-    return min(end_s, begin_s + lasting_s) - max(entry.start_s or begin_s, begin_s)
+    until_s = begin_s + lasting_s
+    end_s = _end_s(entry)
+    last_s = until_s if end_s is None else min(end_s, until_s)
+    return last_s - max(entry.start_s or begin_s, begin_s)
 
 
 def _running(
@@ -178,7 +189,11 @@ def _running(
     ]
     if any(entry.n_nodes < 1 for entry in computing):  # the hosts say how many there are
         computing = [replace(entry, n_nodes=max(entry.n_nodes, 1)) for entry in computing]
-    jobs = workload_of(computing, Filters(), source).jobs if computing else ()
+    jobs: tuple[Job, ...] = ()
+    if computing:
+        workload = workload_of(computing, Filters(), source)
+        jobs = workload.jobs
+        left_out.update(workload.dropped)
     return Running(
         jobs,
         dict(left_out.most_common()),

@@ -59,6 +59,8 @@ class Entry:
         does not tell.
     skipped : bool
         Whether one of its times is none, as the clock was set forward over it.
+    twice : bool
+        Whether one of its times was there twice, as the clock was set back; the first is taken.
     """
 
     place: str
@@ -75,6 +77,7 @@ class Entry:
     hosts: str = ""
     end_s: float | None = None
     skipped: bool = False
+    twice: bool = False
 
 
 def workload_of(entries: Sequence[Entry], filters: Filters, source: Source) -> Workload:

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from datetime import UTC, datetime, tzinfo
+from datetime import UTC, datetime, timedelta, tzinfo
 from pathlib import Path
 from typing import Unpack
 
@@ -155,8 +155,10 @@ def _sacct_entry(
         return cells[columns[use]].strip() if use in columns else ""
 
     state = cell("state").partition(" ")[0].rstrip("+").upper()  # "CANCELLED by 123"
+    times = [cell(use) for use in ("submit", "start", "end")]
     submit_s, start_s, end_s = (
-        instant(cell(use), place, columns.get(use, use), zone) for use in ("submit", "start", "end")
+        instant(text, place, columns.get(use, use), zone)
+        for use, text in zip(("submit", "start", "end"), times, strict=True)
     )
     runtime_s = _elapsed(cell("elapsed"), place, columns)
     if runtime_s < 0 <= start_s <= end_s:
@@ -181,7 +183,8 @@ def _sacct_entry(
         start_s=start_s if start_s >= 0 else None,
         hosts="" if cell("hosts").lower() in NOWHERE else cell("hosts"),
         end_s=end_s if end_s >= 0 else None,
-        skipped=any(is_skipped(cell(use), zone) for use in ("submit", "start", "end")),
+        skipped=any(is_skipped(text, zone) for text in times),
+        twice=any(is_twice(text, zone) for text in times),
     )
 
 
@@ -214,13 +217,23 @@ def instant(text: str, place: str, name: str, zone: tzinfo = UTC) -> float:
 
 def is_skipped(text: str, zone: tzinfo) -> bool:
     """Say whether a text that `instant` reads is a time over which the clock was set forward."""
+    return _advance(text, zone) > timedelta()
+
+
+def is_twice(text: str, zone: tzinfo) -> bool:
+    """Say whether a text that `instant` reads is a time to which the clock was set back."""
+    return _advance(text, zone) < timedelta()
+
+
+def _advance(text: str, zone: tzinfo) -> timedelta:
+    """Return by how much a clock was set about a time that it skipped or showed twice; else 0."""
     if zone is UTC or missing(text) or text.replace(".", "", 1).isdecimal():
-        return False
+        return timedelta()
     moment = datetime.fromisoformat(text)
     if moment.tzinfo:
-        return False
+        return timedelta()
     before, after = (moment.replace(tzinfo=zone, fold=fold).utcoffset() for fold in (0, 1))
-    return before is not None and after is not None and before < after
+    return (after or timedelta()) - (before or timedelta())
 
 
 def _elapsed(text: str, place: str, columns: Mapping[str, str]) -> float:

@@ -6,7 +6,15 @@ from typing import Any, Unpack
 
 from scheduler.errors import WorkloadError
 from scheduler.workload.base import Workload
-from scheduler.workload.entries import Entry, count, missing, refuse, seconds, workload_of
+from scheduler.workload.entries import (
+    BACKWARDS,
+    Entry,
+    count,
+    missing,
+    refuse,
+    seconds,
+    workload_of,
+)
 from scheduler.workload.filters import MISSING, Filters, ReadOptions
 from scheduler.workload.hostlist import expand_hostlist
 from scheduler.workload.json_lists import job_tables
@@ -24,9 +32,9 @@ def read_squeue_json(path: str | Path, **options: Unpack[ReadOptions]) -> Worklo
     Read the present queue of Slurm, as ``squeue --json`` prints it.
 
     A job that runs or waits has no run time yet; its time limit stands for it, as that is
-    all a scheduler knows. The state is kept as a further column, by which `running` finds the
-    jobs that a run must not start again; and so is what a job asked for by ``--switches``, in the
-    column that the queue option ``switches`` reads:
+    all a scheduler knows. One that ended before it started is dropped. The state is kept as a
+    further column, by which `running` finds the jobs that a run must not start again; and so is
+    what a job asked for by ``--switches``, in the column that the queue option ``switches`` reads:
     ``required_switches`` (``minimum_switches`` before Slurm 24.05), with ``wait_for_switch``
     seconds where they are told. Further columns are ``user_name``, ``account``, ``tasks``,
     ``tasks_per_node``, ``array_job_id`` and ``het_job_id``, where the queue tells them.
@@ -64,7 +72,8 @@ def _entry(table: Mapping[str, Any], place: str, filters: Filters) -> Entry:
     limit_s = seconds(number("time_limit"), place, "time_limit") * 60
     start_s = seconds(number("start_time"), place, "start_time")
     end_s = seconds(number("end_time"), place, "end_time")
-    finished = state not in UNFINISHED and 0 < start_s <= end_s
+    ended = state not in UNFINISHED and start_s > 0 and end_s > 0
+    backwards = ended and end_s < start_s
     nodes_text = _hosts(table, place)
     nodes = count(number("node_count"), place, "node_count")
     if nodes < 1 and nodes_text:
@@ -88,10 +97,10 @@ def _entry(table: Mapping[str, Any], place: str, filters: Filters) -> Entry:
         place=place,
         id=count(number("job_id"), place, "job_id") if not missing(number("job_id")) else None,
         submit_s=seconds(number("submit_time"), place, "submit_time"),
-        runtime_s=end_s - start_s if finished else max(limit_s, float(MISSING)),
+        runtime_s=end_s - start_s if ended and not backwards else max(limit_s, float(MISSING)),
         n_nodes=nodes,
         requested_s=max(limit_s, float(MISSING)),
-        unfit="cancelled" if state.startswith("CANCEL") else "",
+        unfit="cancelled" if state.startswith("CANCEL") else BACKWARDS if backwards else "",
         name=str(table.get("name") or ""),
         labels={
             "user": table.get("user_id", table.get("user_name")),

@@ -295,38 +295,6 @@ def test_what_is_odd_is_counted_and_nothing_stops(tmp_path):
     assert (ends[5], ends[8], ends[9]) == (7400.0, 200.0, 7400.0)
 
 
-def test_a_time_zone_turns_local_times_with_two_three_oclocks_into_moments(tmp_path):
-    """In Paris 2024-10-27 02:30 was twice: a job of 90 minutes from 02:00 ended the second time."""
-    text = line(7, 0, 1800, "n0,n2", elapsed=5400).replace(
-        "2024-05-29T08:00:00", "2024-10-27T02:00:00"
-    )
-    text = text.replace("2024-05-29T08:30:00", "2024-10-27T02:30:00")
-    log = sacct(tmp_path / "log", text)
-
-    found = fs.run(replayed(log, replay={"timezone": "Europe/Paris"}))
-
-    assert rows(found)[7]["end_s"] == 5400.0
-    assert found.summary["log_begin_unix_s"] == 1729987200.0  # 2024-10-27 00:00 UTC
-
-
-def test_times_that_a_clock_skipped_are_counted(tmp_path):
-    """In Paris 2024-03-31 went from 02:00 to 03:00: job 7 says that it ended between."""
-    begin = "2024-03-31T01:50:00"
-    lines = [
-        f"{n}|{n}|a|b|c|d|1|COMPLETED|{begin}|{begin}|2024-03-31T{end}:00|1200|60|||n{n}"
-        for n, end in ((6, "03:10"), (7, "02:10"))
-    ]
-    log = sacct(tmp_path / "log", *lines)
-
-    told = [
-        fs.run(replayed(log, replay=replay)).summary["replay"]
-        for replay in ({"timezone": "Europe/Paris"}, {"timezone": "Africa/Tunis"})
-    ]
-
-    what = "jobs with a time over which the clock of their time zone was set forward"
-    assert [each.get(what) for each in told] == [1, None]
-
-
 def test_unknown_hosts_stop_where_they_shall(tmp_path):
     log = sacct(tmp_path / "log", line(1, 0, 100, "n0,login1"))
 

@@ -189,3 +189,20 @@ def test_names_that_look_like_formulas_are_written_as_texts_and_read_as_they_wer
     if end == ".csv":
         cells = (tmp_path / "log.csv").read_text().replace("\n", ",").split(",")
         assert {"'=1+1", "''=1", "'-x", "'+cmd", "'=column", "'@SUM(1)", "-5"} <= set(cells)
+
+
+def test_a_job_of_a_queue_that_ends_before_it_starts_is_dropped_and_counted(tmp_path):
+    """It has no run time, and its limit is none; of a job that waits the end is a forecast."""
+    common = {"submit_time": 100, "time_limit": 10, "node_count": 2, "end_time": 150}
+    jobs = [
+        {"job_id": 1, "job_state": ["COMPLETED"], "start_time": 140},
+        {"job_id": 2, "job_state": ["COMPLETED"], "start_time": 160},
+        {"job_id": 3, "job_state": ["CANCELLED"], "start_time": 160},
+        {"job_id": 4, "job_state": ["PENDING"], "start_time": 160},
+    ]
+    (tmp_path / "q.json").write_text(json.dumps([job | common for job in jobs]))
+
+    workload = READERS["squeue-json"](tmp_path / "q.json")
+
+    assert [(job.id, job.runtime_s) for job in workload.jobs] == [(1, 10), (4, 600)]
+    assert workload.dropped == {"ends before it starts": 1, "cancelled": 1}
