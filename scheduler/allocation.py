@@ -150,11 +150,11 @@ class Allocation:
         fabric = self.geometry.fabric
         if self.units or not isinstance(fabric, FatTree):
             return None
-        rows = [(LEAF_UP, [(leaf, ports) for leaf, _, ports in self.leaves]), (L2_UP, self.l2s)]
+        leaves = [(leaf, ports) for leaf, _, ports in self.leaves if ports]
         up: list[Ints] = []
         down: list[Ints] = []
-        for level, switches in rows:
-            if not any(ports for _, ports in switches):
+        for level, switches in ((LEAF_UP, leaves), (L2_UP, self.l2s)):
+            if not switches:
                 continue
             width = fabric.ports[level]
             owned = [switch * width + port for switch, own in switches for port in _places(own)]

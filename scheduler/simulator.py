@@ -3,6 +3,7 @@
 import heapq
 from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from math import inf
 from typing import Any
 
@@ -301,16 +302,8 @@ class _Simulation:
                 state.lost_s = self.clock.lost_s(job_id)
             self.machine.end(job_id)
             self.busy_nodes -= state.allocation.job.n_nodes
-            self.records.append(
-                JobRecord(
-                    state.allocation,
-                    state.start_s,
-                    now_s,
-                    state.placement_factor,
-                    state.lost_s,
-                    state.cut,
-                )
-            )
+            found = state.placement_factor, state.lost_s, state.cut
+            self.records.append(JobRecord(state.allocation, state.start_s, now_s, *found))
             ended.append(state.allocation)
         self.machine.postpone_overdue()
         return ended
@@ -390,9 +383,9 @@ class _Simulation:
     def _note(self, now_s: float) -> None:
         """Write the state of this instant into the timeline."""
         line, total = self.timeline, 0.0
-        for state in self.running.values() if self.n_disturbed else ():
-            if state.interference != 1.0:
-                total += state.allocation.job.n_nodes * (state.interference - 1.0)
+        disturbed = (state for state in self.running.values() if state.interference != 1.0)
+        for state in islice(disturbed, self.n_disturbed):
+            total += state.allocation.job.n_nodes * (state.interference - 1.0)
         line.time_s.append(now_s)
         line.running.append(len(self.running))
         line.queued.append(len(self.policy))

@@ -118,7 +118,7 @@ class NetworkPace:
         self.entered = {}
         for allocation in started:
             self._enter(allocation)
-        interference = dict.fromkeys((allocation.job.id for allocation in started), 1.0)
+        interference = {allocation.job.id: 1.0 for allocation in started}
         if self.model is None:
             return Paces(list(interference), list(interference.values()), [1.0] * len(started))
         interference.update(self.model.solve())

@@ -343,5 +343,7 @@ def carry(traffic: Traffic, times: float, carried: Floats, scratch: Floats) -> N
         carried[links] += total * times
         return
     kernels = kernels_of(_KERNELS, "traffic kernels", 1)
-    _, _, nbytes, indptr, hops, _ = _flat(traffic)
+    nbytes = np.ascontiguousarray(traffic.nbytes, np.float64)
+    indptr = np.ascontiguousarray(traffic.routes.indptr, np.int64)
+    hops = np.ascontiguousarray(traffic.routes.links, np.int64)
     kernels.carry(nbytes, indptr, hops, times, carried, scratch)

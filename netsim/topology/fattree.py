@@ -200,27 +200,24 @@ class FatTree(Topology):
         return 2 * np.maximum(self.turning_level(src, dst) - 1, 0)
 
     def total_hops(self, nodes: Ints) -> int:
-        """
-        Return the sum of `hops` over all unordered pairs of some nodes.
-
-        Parameters
-        ----------
-        nodes : (n,) int array
-            Nodes; one may appear several times.
-
-        Returns
-        -------
-        int
-            The sum: every pair that a subtree parts costs 2, level by level.
-        """
+        """Return the sum of `hops` over all pairs: one that a subtree parts costs 2, by level."""
         return int(self.total_hops_each(nodes, np.array([len(nodes)]))[0])
 
     def total_hops_each(self, nodes: Ints, sizes: Ints) -> Ints:
         """
         Return `total_hops` of several placements.
 
-        `nodes` (n,): of all placements, one behind the other. `sizes` (P,): nodes of each. Result
-        (P,): the sums.
+        Parameters
+        ----------
+        nodes : (n,) int array
+            Nodes of all placements, one behind the other.
+        sizes : (P,) int array
+            Nodes of each.
+
+        Returns
+        -------
+        (P,) int array
+            The sums.
         """
         nodes, total = self._node_numbers("nodes", nodes), np.zeros(sizes.size, dtype=np.int64)
         placement = np.repeat(np.arange(sizes.size), sizes)

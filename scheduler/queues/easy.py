@@ -1,5 +1,6 @@
 """EASY backfilling with a lookahead window; the head's reservation asks the allocator itself."""
 
+from functools import lru_cache
 from math import inf
 from typing import ClassVar
 
@@ -16,6 +17,7 @@ from scheduler.queues.waiting import Line, WaitingLine
 from scheduler.reasons import RESERVATION, STRICTER, SWITCHES, WINDOW, Told, Verdict
 
 NODE_COUNT = "node-count"
+_verdict = lru_cache(maxsize=1024)(Verdict)  # the same are given at instant after instant
 
 
 class Easy:
@@ -85,8 +87,8 @@ class Easy:
             return
         told = machine.told
         if told is not None:
-            told.tell(head.id, Verdict(machine.why, head.id))
-            told.rest = Verdict(WINDOW, root=machine.why)
+            told.tell(head.id, _verdict(machine.why, head.id))
+            told.rest = _verdict(WINDOW, root=machine.why)
             if not self._line.stable:
                 told.keep(self._line.reachable())
         if machine.cluster.n_free and len(self._line) > 1:
@@ -231,9 +233,9 @@ class _Teller:
 
     def __init__(self, head: Job, refusal: str, told: Told) -> None:
         self._of, self._news = told.of, told.news
-        self._refused = Verdict(refusal)
-        self._behind = Verdict(RESERVATION, head.id, told.of[head.id].reason)
-        self._stricter = Verdict(RESERVATION, head.id, refusal)
+        self._refused = _verdict(refusal)
+        self._behind = _verdict(RESERVATION, head.id, told.of[head.id].reason)
+        self._stricter = _verdict(RESERVATION, head.id, refusal)
 
     def say(self, job: int, why: str) -> None:
         """Write why a job did not start."""
@@ -242,7 +244,7 @@ class _Teller:
         elif why == STRICTER:
             verdict = self._stricter
         else:
-            verdict = Verdict(SWITCHES) if why == SWITCHES else self._refused
+            verdict = _verdict(SWITCHES) if why == SWITCHES else self._refused
         if self._of.get(job) != verdict:
             self._of[job] = self._news[job] = verdict
 
