@@ -274,15 +274,20 @@ def _prepared_to_load() -> Iterator[None]:
     algebra it only asks whether it is there, which it is: SciPy is one of our needs.
     """
     from numba.core import caching, registry  # noqa: PLC0415 (numba is slow to import)
-    from numba.core.runtime.nrt import rtsys  # noqa: PLC0415
     from numba.np import linalg  # noqa: PLC0415
 
     cache: Any = caching.Cache
     asked: Any = linalg
-    load, ensure_blas = cache.load_overload, asked.ensure_blas
-    rtsys.initialize(registry.cpu_target.target_context)
-    cache.load_overload = cache._load_overload  # noqa: SLF001 (without a refresh of the context)
-    asked.ensure_blas = lambda: None
+    try:  # numba's own affair, not promised to anybody: then as numba loads by itself
+        from numba.core.runtime.nrt import rtsys  # noqa: PLC0415
+
+        load, ensure_blas = cache.load_overload, asked.ensure_blas
+        unrefreshed = cache._load_overload  # noqa: SLF001 (without a refresh of the context)
+        rtsys.initialize(registry.cpu_target.target_context)
+    except (ImportError, AttributeError):
+        yield
+        return
+    cache.load_overload, asked.ensure_blas = unrefreshed, lambda: None
     try:
         yield
     finally:
@@ -301,9 +306,13 @@ def _loading(folder: Path, what: str, seconds: float) -> Iterator[None]:
 @contextmanager
 def _loaded_when_called(loading: Callable[[], Any]) -> Iterator[None]:
     """Let each kernel declared inside the block be loaded once somebody asks for it."""
-    from numba.core.dispatcher import Dispatcher  # noqa: PLC0415 (numba is slow to import)
+    from numba.core import dispatcher  # noqa: PLC0415 (numba is slow to import)
 
-    kernel: Any = Dispatcher
+    kernel: Any = getattr(dispatcher, "Dispatcher", None)
+    if not all(hasattr(kernel, name) for name in ("compile", "disable_compile", *_ASKED)):
+        with loading():  # numba's own affair, not promised to anybody: then all at once
+            yield
+        return
     declare, close = kernel.compile, kernel.disable_compile
     kernel.compile = lambda self, kinds: _Waiting.of(self, loading).signatures.append(kinds)
     kernel.disable_compile = lambda _: None
