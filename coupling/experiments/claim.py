@@ -11,20 +11,31 @@ from pathlib import Path
 from coupling.errors import ResultError
 
 LOCK = ".lock"
+_TRIES = 100  # at a directory that others take away
 _LONGEST = 200  # bytes that a claim says of its holder
 
 
 @contextmanager
 def claimed(folder: Path) -> Iterator[None]:
-    """Make a directory for results and claim it; what was made goes again if it stays empty."""
-    made = _missing(folder)
+    """
+    Make a directory for results, and keep other processes from writing into it.
+
+    `folder`: the directory; it holds a file ``.lock`` meanwhile. What was made goes again if it
+    stays empty.
+
+    The operating system frees the claim of a process that was killed. A file system that
+    knows no locks protects nobody.
+    """
+    made: list[Path] = []
     try:
+        handle = _made_and_locked(folder, made)
         try:
-            folder.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise ResultError(f"{folder}: cannot be used for results: {error.strerror}.") from error
-        with claim(folder):
+            _say(handle)
             yield
+        finally:
+            with suppress(OSError):
+                (folder / LOCK).unlink()  # while it is locked: who waits for it looks at it again
+            os.close(handle)
     finally:
         with suppress(OSError):  # something lies in it
             for path in made:
@@ -36,39 +47,45 @@ def _missing(folder: Path) -> list[Path]:
     return [path for path in (folder, *folder.parents) if not os.path.lexists(path)]
 
 
-@contextmanager
-def claim(folder: Path) -> Iterator[None]:
+def _made_and_locked(folder: Path, made: list[Path]) -> int:
     """
-    Keep other processes from writing into a directory.
+    Make and lock a directory, and once more where another process takes it away meanwhile.
 
-    `folder`: the directory; it holds a file ``.lock`` meanwhile.
-
-    The operating system frees the claim of a process that was killed. A file system that
-    knows no locks protects nobody.
+    `made`: gets the directories that were made.
     """
-    handle = _locked(folder)
-    try:
-        now = datetime.now(UTC).isoformat(timespec="seconds")
-        words = f"process {os.getpid()} on {platform.node()} since {now}"
-        with suppress(OSError):  # a full disk: nobody will know who we are
-            os.truncate(handle, 0)
-            os.write(handle, words.encode())
-        yield
-    finally:
-        with suppress(OSError):
-            (folder / LOCK).unlink()  # while it is locked: who waits for it looks at the name again
-        os.close(handle)
+    reason = "cannot be used for results: No such file or directory"
+    for _ in range(_TRIES):
+        made[:] = max(made, _missing(folder), key=len)
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            reason = (
+                "expected a directory for results that stays, got one that another process takes "
+                "away; run this when it has ended"
+            )
+            return _locked(folder)
+        except FileNotFoundError:
+            continue
+        except OSError as error:
+            if isinstance(error, FileExistsError) and not os.path.lexists(folder):
+                continue
+            raise ResultError(f"{folder}: cannot be used for results: {error.strerror}.") from error
+    raise ResultError(f"{folder}: {reason}.")
+
+
+def _say(handle: int) -> None:
+    """Write into a locked file who we are."""
+    now = datetime.now(UTC).isoformat(timespec="seconds")
+    words = f"process {os.getpid()} on {platform.node()} since {now}"
+    with suppress(OSError):  # a full disk: nobody will know
+        os.truncate(handle, 0)
+        os.write(handle, words.encode())
 
 
 def _locked(folder: Path) -> int:
     """Open and lock the file that stands for the directory."""
     path = folder / LOCK
     while True:
-        try:
-            handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
-        except OSError as error:
-            reason = error.strerror
-            raise ResultError(f"{folder}: cannot be used for results: {reason}.") from error
+        handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:

@@ -12,7 +12,7 @@ import pytest
 
 from coupling.errors import ResultError
 from coupling.experiments.campaign import run_campaign
-from coupling.experiments.claim import claim
+from coupling.experiments.claim import claimed
 from coupling.experiments.experiment import Experiment
 from coupling.experiments.stored import Stored
 from coupling.experiments.workers import _IDLE, _PHASE, _Watch
@@ -80,7 +80,7 @@ def test_workers_end_with_a_parent_that_is_killed(tmp_path):
     process.communicate(timeout=30)  # workers hold the pipe as long as they live
 
     assert (tmp_path / "out" / ".lock").exists()
-    with claim(tmp_path / "out"):
+    with claimed(tmp_path / "out"):
         pass
 
 

@@ -10,13 +10,13 @@ import pytest
 
 from coupling.errors import ResultError
 from coupling.experiments.campaign import run_campaign
-from coupling.experiments.claim import LOCK, claim
+from coupling.experiments.claim import LOCK, claimed
 
 HOLD = """
 import sys
 from pathlib import Path
-from coupling.experiments.claim import claim
-with claim(Path(sys.argv[1])):
+from coupling.experiments.claim import claimed
+with claimed(Path(sys.argv[1])):
     print("here", flush=True)
     sys.stdin.read()
 """
@@ -70,24 +70,66 @@ def test_the_claim_of_a_killed_process_is_free(held, experiment):
 
 
 def test_a_claim_ends_with_its_block_also_after_an_error(tmp_path):
-    with pytest.raises(KeyError), claim(tmp_path):
+    with pytest.raises(KeyError), claimed(tmp_path):
         raise KeyError
-    with claim(tmp_path), pytest.raises(ResultError, match=f"process {os.getpid()} on "):
-        claim(tmp_path).__enter__()
+    with claimed(tmp_path), pytest.raises(ResultError, match=f"process {os.getpid()} on "):
+        claimed(tmp_path).__enter__()
 
     assert list(tmp_path.iterdir()) == []
 
 
 def test_a_claim_that_says_nothing_printable_is_another_process(tmp_path):
-    with claim(tmp_path):
+    with claimed(tmp_path):
         (tmp_path / LOCK).write_bytes(b"\x1b[31m\xff")
 
         with pytest.raises(ResultError, match="got one that another process is writing into"):
-            claim(tmp_path).__enter__()
+            claimed(tmp_path).__enter__()
 
 
 def test_what_takes_no_file_cannot_be_claimed(tmp_path):
     (tmp_path / LOCK).mkdir()
 
     with pytest.raises(ResultError, match="cannot be used for results: Is a directory"):
-        claim(tmp_path).__enter__()
+        claimed(tmp_path).__enter__()
+
+
+@pytest.mark.parametrize("call", ["mkdir", "open"])
+def test_a_directory_that_another_run_takes_away_again_is_made_again(tmp_path, monkeypatch, call):
+    """A run that can write nothing takes away what it made, maybe while another one wants it."""
+    folder, real, times = tmp_path / "results" / "out", getattr(os, call), []
+
+    def late(path, *arguments, **named):
+        if str(path).startswith(str(folder)) and folder.parent.exists() and not times:
+            times.append(path)
+            for gone in (folder, folder.parent):
+                if gone.exists():
+                    gone.rmdir()
+        return real(path, *arguments, **named)
+
+    monkeypatch.setattr(os, call, late)
+    with claimed(folder):
+        assert [path.name for path in folder.iterdir()] == [LOCK]
+        (folder / "result").write_text("kept")
+
+    assert times
+    assert [path.name for path in folder.iterdir()] == ["result"]
+
+
+def test_a_directory_that_is_taken_away_ever_again_is_told_so(tmp_path, monkeypatch):
+    folder, real = tmp_path / "out", os.open
+
+    def late(path, *arguments, **named):
+        if folder.exists():
+            folder.rmdir()
+        return real(path, *arguments, **named)
+
+    monkeypatch.setattr(os, "open", late)
+
+    with pytest.raises(ResultError) as told, claimed(folder):
+        pass
+
+    assert str(told.value) == (
+        f"{folder}: expected a directory for results that stays, got one that another process "
+        "takes away; run this when it has ended."
+    )
+    assert not folder.exists()
