@@ -13,7 +13,7 @@ from coupling.experiments.experiment import Experiment
 from coupling.experiments.setup import Setup
 from coupling.pace.network import NetworkPace
 from coupling.pace.simulated import SimulatedPace
-from coupling.results.comparison import finished
+from coupling.results.columns import finished
 from coupling.results.manifest import NOT_AGAIN
 from coupling.results.result import Result, owned_links
 from netsim.arrays import Floats, Ints

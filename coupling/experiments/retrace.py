@@ -11,6 +11,7 @@ from coupling.experiments.experiment import Experiment
 from coupling.experiments.moment import place_of
 from coupling.experiments.setup import Setup
 from coupling.experiments.stored import Stored
+from coupling.results.columns import finished
 from coupling.results.manifest import NOT_AGAIN
 from coupling.results.result import Result, owned_links
 from netsim.arrays import Ints
@@ -103,7 +104,7 @@ def _retraced(result: Result, variant: Experiment, parts: Parts, place: Path) ->
     single_paths(network.routing, "another simulator needs", ResultError)
     fabric = network.topology
     of_id = {job.id: job for job in parts.workload.jobs}
-    table = result.jobs[result.jobs["dropped"] == ""].sort_values(["start_s", "id"])
+    table = finished(result.jobs).sort_values(["start_s", "id"])
     owned, jobs = owned_links(result.partitions), []
     for row in table.to_dict("records"):
         job, nodes = of_id[row["id"]], np.array(fabric.names.nodes([row["nodes"]]), dtype=np.int64)

@@ -23,7 +23,7 @@ from coupling.explorer.series import series_of
 from coupling.explorer.worker import Failed, Worker
 from coupling.report.plots.colours import palette
 from coupling.report.plots.wiring import wiring_of
-from coupling.results.comparison import finished
+from coupling.results.columns import finished
 from coupling.results.explained import waits_of
 from coupling.results.link_time import TIMELINE, Load, load_of
 from coupling.results.pictured import begin_of, node_names, slowdown_scale, zone_of

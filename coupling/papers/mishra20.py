@@ -12,6 +12,7 @@ from coupling.papers.mishra20_page import claims, figures, sheets
 from coupling.papers.mishra20_said import DEFAULT, PATTERNS, SYNTHETIC, means
 from coupling.papers.paper import Frames, Paper
 from coupling.papers.runs import Runs
+from coupling.results.columns import finished
 
 COST_CLASSES = (2, 33, 129, 513, 10**9)
 ONLY_LOG = "theta"  # of experiment files that do not vary it
@@ -83,7 +84,7 @@ def study(runs: Runs) -> Frames:
 
 def _ran(jobs: pd.DataFrame) -> pd.DataFrame:
     """Return the jobs that ran."""
-    return jobs[jobs["dropped"] == ""]
+    return finished(jobs)
 
 
 def _costs(cells: pd.DataFrame, jobs: Sequence[pd.DataFrame]) -> pd.DataFrame:

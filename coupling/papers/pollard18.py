@@ -19,6 +19,7 @@ from coupling.papers.pollard18_isolation import (
 from coupling.papers.runs import Runs
 from coupling.papers.tables import long, pivot, span
 from coupling.report.figures import Drawn
+from coupling.results.columns import finished
 from coupling.results.over_time import utilization_per_minute
 
 TO, TA = "TO", "TA"  # the paper's words: topology-oblivious, topology-aware
@@ -69,7 +70,7 @@ def study(runs: Runs) -> Frames:
             "run": _run_of(row["scheduler.allocator"], row["network.model"]),
         }
         jobs = runs.jobs("loads", row["cell"])
-        jobs = jobs[jobs["dropped"] == ""]
+        jobs = finished(jobs)
         minutes = utilization_per_minute(jobs, int(row["nodes"]))["utilization"]
         quartiles = np.percentile(100 * minutes, (25, 50, 75))
         summary.append(

@@ -10,6 +10,7 @@ from coupling.papers.paper import Frames, Paper
 from coupling.papers.runs import Runs
 from coupling.papers.smith21_page import claims, figures, sheets
 from coupling.papers.smith21_said import BASELINE, LARGE, SPED_UP, STRICT
+from coupling.results.columns import finished
 from coupling.results.over_time import instantaneous_utilization
 
 
@@ -96,7 +97,7 @@ def _traces(runs: Runs, dense: pd.DataFrame) -> pd.DataFrame:
     for trace, own in dense.groupby("trace", sort=False):
         first = own.iloc[0]
         jobs = runs.jobs(str(first["file"]), str(first["cell"]))
-        jobs = jobs[jobs["dropped"] == ""]
+        jobs = finished(jobs)
         times = jobs["runtime_reference_s"]
         rows.append(
             {"trace": trace, "nodes": first["nodes"], "jobs": len(jobs),

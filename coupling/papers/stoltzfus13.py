@@ -9,6 +9,7 @@ from coupling.papers.paper import Claim, Frames, Paper, Sheet
 from coupling.papers.runs import Runs
 from coupling.papers.tables import long, pivot
 from coupling.report.figures import Drawn
+from coupling.results.columns import finished
 from coupling.results.mind import mind_gain
 
 REFERENCE = "FIFO-0"
@@ -101,7 +102,7 @@ def _gaps(runs: Runs) -> pd.DataFrame:
 def _placed(runs: Runs, cell: str, file: str = "compactness") -> pd.DataFrame:
     """Return the jobs of a cell in their order."""
     jobs = runs.jobs(file, cell)
-    return jobs[jobs["dropped"] == ""].sort_values("id", kind="stable")
+    return finished(jobs).sort_values("id", kind="stable")
 
 
 def _gain(reference: pd.DataFrame, own: pd.DataFrame) -> dict[str, float]:

@@ -8,7 +8,7 @@ import pandas as pd
 
 from coupling.errors import ResultError
 from coupling.report.perfetto import trace_events
-from coupling.results.comparison import finished
+from coupling.results.columns import finished
 from coupling.results.folding import folded
 from coupling.results.readable import listing
 from coupling.results.result import Result

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from coupling.results.comparison import finished
+from coupling.results.columns import finished
 from coupling.results.result import Result
 from netsim.arrays import Floats, Ints
 

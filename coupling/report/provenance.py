@@ -20,7 +20,8 @@ from coupling.report.page import (
 )
 from coupling.report.plots.jobs import SILENT, communicating
 from coupling.results import readable as units
-from coupling.results.comparison import finished, node_seconds
+from coupling.results.columns import finished
+from coupling.results.comparison import node_seconds
 from coupling.results.remarks import accuracy_lines, dropped_lines, remark_lines
 from coupling.results.result import Result
 

@@ -21,7 +21,8 @@ from coupling.report.tables import (
     waiting_table,
 )
 from coupling.report.words import headlines, network_matters
-from coupling.results.comparison import comparable, finished
+from coupling.results.columns import finished
+from coupling.results.comparison import comparable
 from coupling.results.readable import listing
 from coupling.results.remarks import accuracy_lines
 from coupling.results.result import Result

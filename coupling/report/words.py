@@ -7,11 +7,11 @@ import pandas as pd
 
 from coupling.pace.rate_models import rate_model
 from coupling.results import readable as units
+from coupling.results.columns import finished
 from coupling.results.comparison import (
     Row,
     comparable,
     comparison_rows,
-    finished,
     unlike,
 )
 from coupling.results.result import Result

@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 
+from coupling.results.columns import finished
 from coupling.results.summary import size_class
 
 
@@ -13,7 +14,7 @@ def wait_by_size(jobs: pd.DataFrame) -> pd.DataFrame:
     Result: a row per size class: ``jobs``, and ``mean_s``, ``median_s``, ``p95_s`` and ``max_s`` of
     the wait (start - submission) in seconds; NaN for a class without jobs.
     """
-    done = jobs[jobs["dropped"] == ""]
+    done = finished(jobs)
     wait = done["wait_s"].groupby(size_class(done["n_nodes"]), observed=False)
     return pd.DataFrame(
         {
@@ -36,7 +37,7 @@ def hops_by_size(jobs: pd.DataFrame) -> pd.DataFrame:
     APH is eq. (1) of Pollard18, the same number as MIND of Stoltzfus13, whose section 2.4
     weighs it by consumed node time.
     """
-    done = jobs[jobs["dropped"] == ""]
+    done = finished(jobs)
     weight = done["n_nodes"] * (done["end_s"] - done["start_s"])
     table = pd.DataFrame({"aph": done["aph"], "far": done["aph"] * weight, "weight": weight})
     groups = table.groupby(size_class(done["n_nodes"]), observed=False)

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 from pyarrow import ArrowException
 
@@ -107,7 +108,7 @@ def read_table(name: str, path: Path, data: bytes) -> pd.DataFrame:
                 f"{path}: column {column!r}: expected numbers up to {_MOST:g}, got {worst:g}."
             )
     if name == "jobs":
-        there = table[table["dropped"] == ""]
+        there = finished(table)
         for column, kind in JOB_COLUMNS.items():
             wanted = kind == "float64" and column not in _MAY_LACK
             if wanted and there[column].isna().any():
@@ -117,6 +118,13 @@ def read_table(name: str, path: Path, data: bytes) -> pd.DataFrame:
             twice = ran[ran.duplicated()].iloc[0]
             raise ResultError(f"{path}: column 'id': expected every job once, got {twice} twice.")
     return table
+
+
+def finished(jobs: pd.DataFrame) -> pd.DataFrame:
+    """Return the jobs of a job table that ran; mostly all the others stand behind them."""
+    ran = (jobs["dropped"] == "").to_numpy()
+    n_ran = int(np.count_nonzero(ran))
+    return jobs[:n_ran] if ran[:n_ran].all() else jobs[ran]
 
 
 def typed(name: str, table: pd.DataFrame) -> pd.DataFrame:

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 
 from coupling.results import readable as units
+from coupling.results.columns import finished
 from coupling.results.result import Result
 from coupling.results.summary import compare, node_seconds_lost, speedup
 
@@ -170,11 +171,6 @@ def _losses(jobs: pd.DataFrame) -> dict[str, float | None]:
         "share_lost_to_interference": interference_s / spent_s,
         "share_lost_to_placement": placement_s / spent_s,
     }
-
-
-def finished(jobs: pd.DataFrame) -> pd.DataFrame:
-    """Return the jobs that ran."""
-    return jobs[jobs["dropped"] == ""]
 
 
 def node_seconds(jobs: pd.DataFrame) -> float:

@@ -12,8 +12,7 @@ import numpy as np
 import pandas as pd
 
 from coupling.errors import ResultError
-from coupling.results.columns import JOB_COLUMNS
-from coupling.results.comparison import finished
+from coupling.results.columns import JOB_COLUMNS, finished
 from fabricsim.checking import brief
 from fabricsim.checking.inputs import read_text
 from fabricsim.checking.sheets import plain_cell

@@ -6,6 +6,7 @@ from typing import Any
 import pandas as pd
 
 from coupling.errors import ResultError
+from coupling.results.columns import finished
 from coupling.results.result import Result
 from scheduler.reasons import REASONS
 
@@ -94,7 +95,7 @@ def _slowed(result: Result, number: int) -> list[dict[str, Any]]:
     """Return who slowed a job, and when that can have been."""
     blame = result.blame[result.blame["victim"] == number]
     blame = blame.sort_values("lost_node_s", ascending=False, kind="stable")
-    jobs = result.jobs[result.jobs["dropped"] == ""]
+    jobs = finished(result.jobs)
     ends = jobs[["start_s", "end_s"]].to_numpy().tolist()
     times: dict[int, list[float]] = dict(zip(jobs["id"].tolist(), ends, strict=True))
     total = float(blame["lost_node_s"].sum())

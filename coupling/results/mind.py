@@ -6,6 +6,7 @@ from math import isfinite, nan
 import numpy as np
 import pandas as pd
 
+from coupling.results.columns import finished
 from netsim.arrays import Bools, Floats, Ints
 
 LARGEST_SMALL = 10  # nodes of a small job
@@ -96,9 +97,7 @@ def mind_gain(sizes: Ints, node_s: Floats, before: Floats, after: Floats) -> Min
 
 def mind_gain_of(jobs: pd.DataFrame, reference: pd.DataFrame) -> MindGain:
     """Compare the MIND of the jobs of two results."""
-    here, there = (
-        table[table["dropped"] == ""].set_index("id").sort_index() for table in (jobs, reference)
-    )
+    here, there = (finished(table).set_index("id").sort_index() for table in (jobs, reference))
     both = there.index.intersection(here.index)
     here, there = here.loc[both], there.loc[both]
     sizes = there["n_nodes"].to_numpy()

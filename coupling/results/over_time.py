@@ -7,6 +7,7 @@ from itertools import pairwise
 import numpy as np
 import pandas as pd
 
+from coupling.results.columns import finished
 from netsim.arrays import Floats, Ints
 
 UTILIZATION_EDGES = (0.98, 0.95, 0.90, 0.80, 0.60, 0.0)  # of the bins of Smith21, Table 2
@@ -24,7 +25,7 @@ def instantaneous_utilization(jobs: pd.DataFrame, n_nodes: int) -> pd.Series:
     besides, LaaS would be above 98 % often. Each job is two events; at one instant jobs end
     before others start, each in the order of the log.
     """
-    done = _ran(jobs)
+    done = finished(jobs)
     start, end, size = _columns(done, "start_s", "end_s", "n_nodes")
     times, changes = np.concatenate([end, start]), np.concatenate([-size, size])
     busy = np.cumsum(changes[np.argsort(times, kind="stable")])
@@ -69,7 +70,7 @@ def utilization_per_minute(
     Result: ``time_s``, the begin of each step, and ``utilization``: node-seconds asked for / those
     of the machine in this step.
     """
-    done = _ran(jobs)
+    done = finished(jobs)
     start, end, size = _columns(done, "start_s", "end_s", "n_nodes")
     steps = int(np.ceil(end.max(initial=0.0) / step_s))
     edges = np.arange(steps + 1) * step_s
@@ -94,7 +95,7 @@ def lost_capacity(jobs: pd.DataFrame, n_nodes: int) -> dict[str, float | None]:
     et al., IPDPS 2015) defines it: the sum of n_i (t_i+1 - t_i) delta_i over events, divided
     by N (t_m - t_1), with n_i free nodes and delta_i = 1 while a job that would fit waits.
     """
-    done = _ran(jobs)
+    done = finished(jobs)
     names = ("internal_fragmentation", "external_fragmentation", "loss_of_capacity")
     submit, start, end, size, idle = _columns(
         done, "submit_s", "start_s", "end_s", "n_nodes", "idle_nodes"
@@ -115,11 +116,6 @@ def lost_capacity(jobs: pd.DataFrame, n_nodes: int) -> dict[str, float | None]:
         float(np.sum((length * free)[_least_sizes(now, submit, start, size) <= free])),
     )
     return {name: lost / area for name, lost in zip(names, fractions, strict=True)}
-
-
-def _ran(jobs: pd.DataFrame) -> pd.DataFrame:
-    """Return the jobs that ran."""
-    return jobs[jobs["dropped"] == ""]
 
 
 def _columns(jobs: pd.DataFrame, *names: str) -> Iterator[Floats]:

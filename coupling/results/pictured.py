@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from coupling.results.comparison import finished
+from coupling.results.columns import finished
 from coupling.results.result import Result
 from netsim.topology.base import Topology
 

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 
 from coupling.errors import ResultError
+from coupling.results.columns import finished
 from coupling.results.over_time import lost_capacity
 from fabricsim.checking import whole, wrong
 from netsim.arrays import Floats, Ints
@@ -40,7 +41,7 @@ def summarize(jobs: pd.DataFrame, n_nodes: int) -> dict[str, float | int | None]
     Steady utilisation is Smith21, section 5, without the drain at the end of the trace.
     """
     n_nodes = whole("n_nodes", n_nodes, 1, error=ResultError)
-    done = jobs[jobs["dropped"] == ""]
+    done = finished(jobs)
     counts: dict[str, float | int | None] = {
         "jobs": len(done),
         "dropped": len(jobs) - len(done),
@@ -111,7 +112,7 @@ def node_seconds_lost(jobs: pd.DataFrame) -> dict[str, float]:
     ``node_seconds_lost_to_placement``: over that on an ideal placement. Together they are nodes
     times (run time - run time / slowdown).
     """
-    done = jobs[jobs["dropped"] == ""]
+    done = finished(jobs)
     size, lost_s = done["n_nodes"].to_numpy(), done["lost_s"].to_numpy()
     alone_s = (done["end_s"] - done["start_s"]).to_numpy() - lost_s
     stretched_s = alone_s * (1.0 - 1.0 / done["placement_factor"].to_numpy())
@@ -167,8 +168,8 @@ def speedup(jobs: pd.DataFrame, baseline: pd.DataFrame) -> pd.DataFrame:
     for name, table in (("jobs", jobs), ("baseline", baseline)):
         if not isinstance(table, pd.DataFrame) or not _NEEDED.issubset(table.columns):
             raise wrong(name, "the job table of a result", table, ResultError)
-    here = jobs[jobs["dropped"] == ""].set_index("id")
-    there = baseline[baseline["dropped"] == ""].set_index("id")
+    here = finished(jobs).set_index("id")
+    there = finished(baseline).set_index("id")
     both = there.index.intersection(here.index)
     run_here = (here["end_s"] - here["start_s"]).loc[both]
     run_there = (there["end_s"] - there["start_s"]).loc[both]

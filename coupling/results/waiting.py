@@ -4,6 +4,7 @@ from typing import Any
 
 import pandas as pd
 
+from coupling.results.columns import finished
 from scheduler.reasons import ISOLATION, REASONS
 
 HOUR_S = 3600.0
@@ -19,7 +20,7 @@ def waiting_by_reason(waits: pd.DataFrame, jobs: pd.DataFrame) -> dict[str, Any]
     shares of all waiting; None where nobody waited.
     """
     hours = waits["wait_s"] / HOUR_S
-    size = jobs[jobs["dropped"] == ""].set_index("id")["n_nodes"]
+    size = finished(jobs).set_index("id")["n_nodes"]
     node_hours = hours * size.reindex(waits["id"]).to_numpy()
     reason, root = (waits[name].astype(str) for name in ("reason", "root"))
     direct, behind = reason == ISOLATION, root == ISOLATION

@@ -9,7 +9,7 @@ import pandas as pd
 
 from coupling.errors import ResultError
 from coupling.reading.table import Table
-from coupling.results.columns import decoded
+from coupling.results.columns import decoded, finished
 from coupling.results.manifest import read_checked, read_object, write_file
 from coupling.results.result import Result
 from coupling.results.summary import size_class
@@ -31,7 +31,7 @@ def jobs_of(result: Result) -> pd.DataFrame:
 
 def classes_of(jobs: pd.DataFrame) -> pd.DataFrame:
     """Return sums over the jobs of each day, size class and pattern."""
-    done = jobs[jobs["dropped"] == ""]
+    done = finished(jobs)
     run_s = done["end_s"] - done["start_s"]
     table = pd.DataFrame(
         {

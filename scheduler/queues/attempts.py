@@ -16,14 +16,19 @@ class Attempts:
     machine : Machine
         Its free nodes only become fewer while this object is used. If its allocator is monotone
         in size, the smallest refused size covers all larger ones.
+
+    Attributes
+    ----------
+    least : float
+        The size from which on jobs are refused, as far as one size covers larger ones.
     """
 
-    __slots__ = ("_least", "_machine", "_monotone", "_sizes")
+    __slots__ = ("_machine", "_monotone", "_sizes", "least")
 
     def __init__(self, machine: Machine) -> None:
         self._machine = machine
         self._monotone = machine.allocator.monotone_in_size
-        self._least = inf
+        self.least = inf
         self._sizes: set[int] = set()
 
     def useless(self, job: Job) -> bool:
@@ -33,7 +38,7 @@ class Attempts:
         Result: True when its size, or for a monotone allocator a smaller one, was refused.
         """
         size = job.n_nodes
-        return size >= self._least or size in self._sizes
+        return size >= self.least or size in self._sizes
 
     def place(self, job: Job) -> Allocation | None:
         """
@@ -45,7 +50,7 @@ class Attempts:
         found = machine.try_to_place(job)
         if found is None and (machine.limit is None or not machine.limit.wanted(job)[0]):
             if self._monotone:
-                self._least = min(self._least, job.n_nodes)
+                self.least = min(self.least, job.n_nodes)
             else:
                 self._sizes.add(job.n_nodes)
         return found

@@ -21,7 +21,7 @@ from coupling.report.plots.style import (
     marks,
     places,
 )
-from coupling.results.comparison import finished
+from coupling.results.columns import finished
 from coupling.results.result import Result
 from coupling.results.summary import size_class, size_class_names, speedup
 from netsim.arrays import Floats, Ints

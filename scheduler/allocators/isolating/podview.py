@@ -184,7 +184,8 @@ class PodView:
         self.usable = [ports if (ports := up.bit_count()) < n else n for n, up, _ in rows]
         self.usable.sort(reverse=True)
         self.usable += [0] * (cluster.leaves_per_pod + 1 - len(rows))
-        self.largest = max(rows, key=_FREE)[0] if rows else 0
+        most = rows[-1:] if fewest_first else rows
+        self.largest = max([n for n, _, _ in most], default=0)
         self.refused = self.free + 1
 
     def take(self, leaf: int, n_nodes: int, ports: int) -> Row:

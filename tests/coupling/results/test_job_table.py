@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from coupling.experiments.assembly import assemble
 from coupling.experiments.engine import run, schedule_alone
 from coupling.experiments.experiment import Experiment
-from coupling.results.columns import JOB_COLUMNS
+from coupling.results.columns import JOB_COLUMNS, finished
 from coupling.results.folding import folded_each
 from coupling.results.job_table import job_table
 from netsim.distance import average_pairwise_hops
@@ -125,3 +125,12 @@ def test_folded_lists_are_read_back_and_have_no_neighbours_left(lists):
         read = [n for span in spans for n in range(int(span[0]), int(span[-1]) + 1)]
         assert read == own
         assert all(int(a[-1]) + 1 != int(b[0]) for a, b in pairwise(spans))
+
+
+@pytest.mark.parametrize("dropped", [["", "", "big"], ["", "big", ""], ["big", ""], [""], []])
+def test_the_jobs_that_ran_are_found_wherever_the_others_stand(dropped):
+    jobs = pd.DataFrame({"id": range(len(dropped)), "dropped": pd.Series(dropped, dtype="str")})
+
+    ran = finished(jobs)["id"]
+
+    assert ran.tolist() == ran.index.tolist() == [n for n, why in enumerate(dropped) if not why]
