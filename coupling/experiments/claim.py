@@ -55,7 +55,9 @@ def _made_and_locked(folder: Path, made: list[Path]) -> int:
     """
     reason = "cannot be used for results: No such file or directory"
     for _ in range(_TRIES):
-        made[:] = max(made, _missing(folder), key=len)
+        missing = _missing(folder)
+        if len(missing) > len(made):
+            made[:] = missing
         try:
             folder.mkdir(parents=True, exist_ok=True)
             reason = (

@@ -10,7 +10,7 @@ from naive import contention as naive
 
 from netsim.contention.cold.fixedpoint import accurate, cold_fast, cold_phased
 from netsim.contention.constants import ConstantsOf
-from netsim.contention.phases import sample_phases, shuffled
+from netsim.contention.phases import shuffled
 from netsim.errors import ContentionError
 
 N_LINKS = 7
@@ -381,20 +381,6 @@ def test_the_worst_link_is_the_one_that_is_shared(fabric, traffic):
 
     for solution in (cold_fast(constants(jobs, links)), accurate(constants(jobs, links))):
         assert solution.worst_link == {0: 4, 1: 4, 2: -1}
-
-
-@given(job=st.integers(0, 2**40), samples=st.integers(2, 16), seed=st.integers(0, 2**40))
-@settings(deadline=None, max_examples=30)
-def test_phases_of_a_job_hit_every_stratum_once(job, samples, seed):
-    phases = sample_phases(job, samples, seed)
-
-    np.testing.assert_allclose(np.sort(phases), (np.arange(samples) + 0.5) / samples)
-
-
-def test_phases_of_jobs_and_draws_differ():
-    draws = {tuple(sample_phases(job, 8, seed)) for job in range(40) for seed in range(5)}
-
-    assert len(draws) >= 195
 
 
 @pytest.mark.parametrize("options", [{"samples": 1}, {"tolerance": 0.0}])
