@@ -1,7 +1,7 @@
 """
 Find under which communication isolation pays, and which assumption of the papers was nearest.
 
-    python -m benchmarks.finding --logs FOLDER     # half an hour of CPU time; again: what is left
+    python -m benchmarks.finding --logs FOLDER     # 15 minutes of CPU time; again: what is left
     python -m benchmarks.finding --synthetic       # six minutes: Synth-16, -22, -28, few jobs
     python -m benchmarks.finding --recorded        # the page anew, from benchmarks/finding.json
 
@@ -22,7 +22,7 @@ from typing import Any
 
 import pandas as pd
 
-from benchmarks.finding_page import biases, page
+from benchmarks.finding_page import LOADS, UNBIASED, biases, page
 from benchmarks.finding_picture import picture
 from benchmarks.finding_runs import LOGS, SYNTHETIC, rows, run_all, sources
 
@@ -52,7 +52,7 @@ def main() -> int:
     document = json.loads(RECORD.read_text(encoding="utf-8"))
     found = pd.DataFrame(document["cells"], columns=document["columns"])
     PAGE.write_text(page(document["made"], found), encoding="utf-8")
-    PICTURE.write_bytes(picture(found, document["made"]["bias"]).file("svg"))
+    PICTURE.write_bytes(picture(found).file("svg"))
     return 0
 
 
@@ -60,6 +60,9 @@ def _record(found: pd.DataFrame, logs: list[str]) -> None:
     """Write what was found: a line for each cell; the cells of other logs stay as they were run."""
     old = json.loads(RECORD.read_text(encoding="utf-8"))
     made: dict[str, Any] = {"bias": biases(), "logs": {**old["made"]["logs"]}}
+    least, most = UNBIASED
+    if not all(least <= made["bias"][load] <= most for load in LOADS):
+        sys.exit(f"the page takes the model for unbiased ({least} to {most}): {made['bias']}")
     kept = [row for row in old["cells"] if row[0] not in logs]
     if kept and made["bias"] != old["made"]["bias"]:
         sys.exit("the bias of the model is another than that of the recorded cells: run all logs")

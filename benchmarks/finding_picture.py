@@ -1,6 +1,6 @@
 """The picture of the finding: what jobs lose to neighbours, beside what papers assume."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from functools import partial
 
 import pandas as pd
@@ -19,9 +19,9 @@ _LEAST, _MOST = 5e-4, 2.0
 _CLOSE = 1.35  # ratio of losses whose names would lie over each other
 
 
-def picture(found: pd.DataFrame, bias: Mapping[str, float]) -> Picture:
+def picture(found: pd.DataFrame) -> Picture:
     """Draw node time lost to neighbours by communication fraction, for each log."""
-    table = losses(found[found["log"].isin(list(LOGS))], bias)
+    table = losses(found[found["log"].isin(list(LOGS))])
     return Picture(
         "finding",
         "Node time lost to neighbours by communication fraction, and what isolation costs",
@@ -66,7 +66,7 @@ def _paint_log(axes: Axes, table: pd.DataFrame, log: str, colours: dict[str, str
     low, high = min(PRICE[log].values()), max(PRICE[log].values())
     axes.axhspan(low, high, color=FAINT, alpha=0.3, linewidth=0)
     axes.annotate(
-        "price of isolation", (0.06, (low * high) ** 0.5), color=INK, fontsize=6, va="center"
+        "price of isolation", (0.72, (low * high) ** 0.5), color=INK, fontsize=6, va="center"
     )
     axes.set_yscale("log")
     axes.set_ylim(_LEAST, _MOST)
