@@ -16,19 +16,14 @@ class Attempts:
     machine : Machine
         Its free nodes only become fewer while this object is used. If its allocator is monotone
         in size, the smallest refused size covers all larger ones.
-
-    Attributes
-    ----------
-    least : float
-        The size from which on jobs are refused, as far as one size covers larger ones.
     """
 
-    __slots__ = ("_machine", "_monotone", "_sizes", "least")
+    __slots__ = ("_least", "_machine", "_monotone", "_sizes")
 
     def __init__(self, machine: Machine) -> None:
         self._machine = machine
         self._monotone = machine.allocator.monotone_in_size
-        self.least = inf
+        self._least = inf
         self._sizes: set[int] = set()
 
     def useless(self, job: Job) -> bool:
@@ -38,7 +33,7 @@ class Attempts:
         Result: True when its size, or for a monotone allocator a smaller one, was refused.
         """
         size = job.n_nodes
-        return size >= self.least or size in self._sizes
+        return size >= self._least or size in self._sizes
 
     def place(self, job: Job) -> Allocation | None:
         """
@@ -50,7 +45,7 @@ class Attempts:
         found = machine.try_to_place(job)
         if found is None and (machine.limit is None or not machine.limit.wanted(job)[0]):
             if self._monotone:
-                self.least = min(self.least, job.n_nodes)
+                self._least = min(self._least, job.n_nodes)
             else:
                 self._sizes.add(job.n_nodes)
         return found

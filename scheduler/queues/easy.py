@@ -118,7 +118,7 @@ class Easy:
             if size > n_free:
                 lacking.append(job)
                 continue
-            useless = size >= attempts.least or attempts.useless(job)  # mostly told without a call
+            useless = attempts.useless(job)
             if useless and teller is None:
                 continue
             long = now_s + estimate_s(job) > guard.time_s
