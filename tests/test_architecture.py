@@ -52,7 +52,7 @@ FLOORS = {
     ],
     "coupling": [
         ["errors", "siblings"],
-        ["guard", "stopping"],
+        ["collector", "guard", "stopping"],
         ["reading", "pace"],
         ["results", "snapshots", "contracts", "record"],
         ["experiments", "report.plots", "site"],

@@ -17,8 +17,8 @@ from coupling.cli import results as cli_results
 from coupling.cli import site as cli_site
 from coupling.cli import sweeps as cli_sweeps
 from coupling.cli import trace as cli_trace
+from coupling.collector import few_collections
 from coupling.errors import Stopped
-from coupling.experiments.collector import few_collections
 from coupling.guard import check_arguments, guarded, remark, visible
 from coupling.siblings import check_siblings
 from coupling.stopping import SIGNALLED, stop

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from coupling.collector import few_collections
 from coupling.experiments.assembly import Parts, assemble
-from coupling.experiments.collector import few_collections
 from coupling.experiments.experiment import Experiment, demand_experiment
 from coupling.experiments.setup import Setup, baseline_slowdowns, check_parts
 from coupling.pace.base import Pacing

@@ -32,8 +32,7 @@ def lost_time_shares(
     for group in groups:
         for victim in group:
             if together[victim].held_up:
-                others = [job for job in group if job != victim]
-                shares[victim] = told.get(victim) or _normalised({}, others)
+                shares[victim] = told.get(victim) or _equal(victim, group)
     return shares
 
 
@@ -66,13 +65,17 @@ def leave_one_out(
                         gain = together[victim].interference - rest[victim].interference
                         saved[victim][culprit] = max(0.0, gain)
         for victim in victims:
-            shares[victim] = _normalised(saved[victim], [job for job in group if job != victim])
+            shares[victim] = _normalised(saved[victim]) or _equal(victim, group)
     return shares
 
 
-def _normalised(saved: Mapping[int, float], others: list[int]) -> dict[int, float]:
-    """Make shares that add up to 1, of those that have one."""
+def _normalised(saved: Mapping[int, float]) -> dict[int, float]:
+    """Make shares that add up to 1, of those that have one; none where nothing would be saved."""
     total = sum(saved.values())
-    if total <= 0.0:
-        return dict.fromkeys(others, 1.0 / len(others))
     return {job: gain / total for job, gain in saved.items() if gain > 0.0}
+
+
+def _equal(victim: int, group: Sequence[int]) -> dict[int, float]:
+    """Return the same share for all others of a group."""
+    others = [job for job in group if job != victim]
+    return dict.fromkeys(others, 1.0 / len(others))

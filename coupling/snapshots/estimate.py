@@ -5,6 +5,7 @@ from dataclasses import asdict, astuple, dataclass, replace
 from functools import cache
 from typing import Any
 
+from coupling.collector import few_collections
 from coupling.errors import CouplingError, SnapshotError
 from coupling.snapshots.blame import Shares, lost_time_shares
 from coupling.snapshots.loads import LinkLoad, within_links
@@ -213,9 +214,10 @@ def estimate(snapshot: Snapshot | Mapping[str, Any], *, blame: bool = True) -> E
     >>> [round(job.interference, 3) for job in estimate(scene).jobs]
     [2.0, 2.0]
     """
-    snapshot = demand_snapshot(snapshot)
-    flag("blame", blame, error=SnapshotError)
-    return _Estimator(snapshot).estimate(blame=blame)
+    with few_collections():
+        snapshot = demand_snapshot(snapshot)
+        flag("blame", blame, error=SnapshotError)
+        return _Estimator(snapshot).estimate(blame=blame)
 
 
 class _Estimator:

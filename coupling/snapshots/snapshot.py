@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from coupling.collector import few_collections
 from coupling.errors import SnapshotError
 from coupling.reading.fabric import routing_of, topology_of
 from coupling.reading.files import node_list, read_json
@@ -183,7 +184,8 @@ def read_snapshot(path: Path | str) -> Snapshot:
     """
     path = path_of("path", path, error=SnapshotError)
     folder = Path() if str(path) == "-" else path.parent
-    return snapshot_from(read_json(path), str(path), folder)
+    with few_collections():
+        return snapshot_from(read_json(path), str(path), folder)
 
 
 def snapshot_from(

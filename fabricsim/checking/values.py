@@ -162,7 +162,8 @@ def whole(
     int
         The number.
     """
-    if isinstance(value, Integral) and not isinstance(value, bool):
+    # plain ones are told at once, those of an abstract class are not
+    if type(value) is int or (isinstance(value, Integral) and not isinstance(value, bool)):
         found = int(value)
         if (least is None or least <= found) and (most is None or found <= most):
             if -MOST_WHOLE <= found < MOST_WHOLE:
