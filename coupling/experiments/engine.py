@@ -7,7 +7,6 @@ from math import inf
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
 from coupling.collector import few_collections
 from coupling.experiments.assembly import Parts, assemble
@@ -21,6 +20,7 @@ from coupling.pace.network import NetworkPace
 from coupling.pace.stopwatch import Stopwatch
 from coupling.pace.waits import WaitLedger
 from coupling.results.by_size import network_volume
+from coupling.results.framed import Frames, Table
 from coupling.results.from_schedule import (
     blame_table,
     link_table,
@@ -388,13 +388,13 @@ def _tabulate(setup: Setup, coupled: _Coupled, alone: _Uncoupled | None) -> Resu
         summary=summary | network_volume(links),
         cost=cost,
         partitions=partition_table(coupled.schedule, workload),
-        extras=extras,
+        extras=Frames(extras),
     )
 
 
-def _extras(coupled: _Coupled, topology: Topology) -> dict[str, pd.DataFrame]:
+def _extras(coupled: _Coupled, topology: Topology) -> dict[str, Table]:
     """Return the tables that not every result has."""
-    tables = {"waits": wait_table(coupled.waits)}
+    tables: dict[str, Table] = {"waits": wait_table(coupled.waits)}
     if coupled.over_time is not None:
         tables["links/timeline"] = link_time_table(coupled.over_time, topology)
     return tables

@@ -1,19 +1,26 @@
 """Metrics by size of the jobs, and of what the network carries."""
 
+from typing import TYPE_CHECKING
+
 import numpy as np
-import pandas as pd
 
 from coupling.results.columns import finished
+from coupling.results.framed import Table
 from coupling.results.summary import size_class
 
+if TYPE_CHECKING:
+    import pandas as pd
 
-def wait_by_size(jobs: pd.DataFrame) -> pd.DataFrame:
+
+def wait_by_size(jobs: "pd.DataFrame") -> "pd.DataFrame":
     """
     Return how long jobs of each size class wait.
 
     Result: a row per size class: ``jobs``, and ``mean_s``, ``median_s``, ``p95_s`` and ``max_s`` of
     the wait (start - submission) in seconds; NaN for a class without jobs.
     """
+    import pandas as pd  # noqa: PLC0415 (slow to import)
+
     done = finished(jobs)
     wait = done["wait_s"].groupby(size_class(done["n_nodes"]), observed=False)
     return pd.DataFrame(
@@ -27,7 +34,7 @@ def wait_by_size(jobs: pd.DataFrame) -> pd.DataFrame:
     ).rename_axis("n_nodes")
 
 
-def hops_by_size(jobs: pd.DataFrame) -> pd.DataFrame:
+def hops_by_size(jobs: "pd.DataFrame") -> "pd.DataFrame":
     """
     Return how far apart the nodes of jobs of each size class are.
 
@@ -37,6 +44,8 @@ def hops_by_size(jobs: pd.DataFrame) -> pd.DataFrame:
     APH is eq. (1) of Pollard18, the same number as MIND of Stoltzfus13, whose section 2.4
     weighs it by consumed node time.
     """
+    import pandas as pd  # noqa: PLC0415 (slow to import)
+
     done = finished(jobs)
     weight = done["n_nodes"] * (done["end_s"] - done["start_s"])
     table = pd.DataFrame({"aph": done["aph"], "far": done["aph"] * weight, "weight": weight})
@@ -51,7 +60,7 @@ def hops_by_size(jobs: pd.DataFrame) -> pd.DataFrame:
     ).rename_axis("n_nodes")
 
 
-def network_volume(links: pd.DataFrame) -> dict[str, float | None]:
+def network_volume(links: Table) -> dict[str, float | None]:
     """
     Return how much the jobs have sent, and how far.
 
@@ -60,9 +69,9 @@ def network_volume(links: pd.DataFrame) -> dict[str, float | None]:
 
     Hop-bytes as in Yang, section IV (M x D), with the distance travelled for D.
     """
-    nbytes, kind = links["bytes"], links["class"]
+    nbytes, kind = np.asarray(links["bytes"]), np.asarray(links["class"], dtype=object)
     sent = float(nbytes[kind == "injection"].sum())
-    far = float(nbytes[~kind.isin(["injection", "ejection"])].sum())
+    far = float(nbytes[(kind != "injection") & (kind != "ejection")].sum())
     return {
         "bytes_sent": sent,
         "hop_bytes": far,

@@ -1,15 +1,17 @@
 """Tables of a result: which columns they have, and how a file of one is read and checked."""
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
-import pandas as pd
-from pyarrow import ArrowException
 
 from coupling.errors import ResultError
 from coupling.reading.table import brief
 from fabricsim.checking.inputs import MOST_BYTES
 from fabricsim.checking.parquets import parquet_table
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 TEXT = "text"  # as pandas keeps it
 NAMES = "category"  # one of a few texts
@@ -83,7 +85,7 @@ FURTHER = {
 """Columns of tables that not every result has, by name of the file."""
 
 
-def read_table(name: str, path: Path, data: bytes) -> pd.DataFrame:
+def read_table(name: str, path: Path, data: bytes) -> "pd.DataFrame":
     """
     Read a table of a result.
 
@@ -120,14 +122,14 @@ def read_table(name: str, path: Path, data: bytes) -> pd.DataFrame:
     return table
 
 
-def finished(jobs: pd.DataFrame) -> pd.DataFrame:
+def finished(jobs: "pd.DataFrame") -> "pd.DataFrame":
     """Return the jobs of a job table that ran; mostly all the others stand behind them."""
     ran = (jobs["dropped"] == "").to_numpy()
     n_ran = int(np.count_nonzero(ran))
     return jobs[:n_ran] if ran[:n_ran].all() else jobs[ran]
 
 
-def typed(name: str, table: pd.DataFrame) -> pd.DataFrame:
+def typed(name: str, table: "pd.DataFrame") -> "pd.DataFrame":
     """Return a table to be written: without rows its columns have no types by themselves."""
     if not table.empty:
         return table
@@ -135,13 +137,17 @@ def typed(name: str, table: pd.DataFrame) -> pd.DataFrame:
     return table.assign(**{key: _nothing(kinds[key]) for key in table.columns if key in kinds})
 
 
-def _nothing(kind: str) -> pd.Series:
+def _nothing(kind: str) -> "pd.Series":
     """Return no values of a type."""
+    import pandas as pd  # noqa: PLC0415 (slow to import)
+
     return pd.Series([], dtype="str" if kind == TEXT else kind)
 
 
-def decoded(path: Path, data: bytes) -> pd.DataFrame:
+def decoded(path: Path, data: bytes) -> "pd.DataFrame":
     """Return what a file of a table holds, if it is not too large."""
+    from pyarrow import ArrowException  # noqa: PLC0415 (slow to import)
+
     table = parquet_table(data, str(path), _MOST_ROWS, 4 * MOST_BYTES, ResultError)
     try:
         frame: pd.DataFrame = table.to_pandas()
@@ -151,8 +157,10 @@ def decoded(path: Path, data: bytes) -> pd.DataFrame:
     return frame
 
 
-def _is(values: pd.Series, kind: str) -> bool:
+def _is(values: "pd.Series", kind: str) -> bool:
     """Say whether a column holds values of a type; texts may not be missing."""
+    import pandas as pd  # noqa: PLC0415 (slow to import)
+
     if kind not in (TEXT, NAMES):
         return str(values.dtype) == kind
     if values.isna().any():

@@ -1,12 +1,12 @@
 """Turn a schedule into the tables of a result."""
 
 import numpy as np
-import pandas as pd
 
 from coupling.pace.ledgers import BlameLedger, LinkLedger
 from coupling.pace.link_timeline import LinkTimeline
 from coupling.pace.waits import WaitLedger
 from coupling.results.folding import folded_each
+from coupling.results.framed import Coded, Columns
 from netsim.topology.base import Topology
 from netsim.topology.link_names import link_names
 from scheduler.reasons import REASONS
@@ -16,7 +16,7 @@ from scheduler.workload.base import Workload
 _AT_ONCE = 10_000  # jobs whose links are held as numbers
 
 
-def partition_table(schedule: Schedule, workload: Workload) -> pd.DataFrame:
+def partition_table(schedule: Schedule, workload: Workload) -> Columns:
     """
     Return a row per job that owned links.
 
@@ -30,10 +30,10 @@ def partition_table(schedule: Schedule, workload: Workload) -> pd.DataFrame:
         owned = {job: links for job in some if (links := by_id[job].links()) is not None}
         ids += owned
         written += folded_each([np.sort(links) for links in owned.values()])
-    return pd.DataFrame({"id": np.array(ids, dtype=np.int64), "links": written})
+    return Columns({"id": np.array(ids, dtype=np.int64), "links": written})
 
 
-def link_table(ledger: LinkLedger, topology: Topology, makespan_s: float) -> pd.DataFrame:
+def link_table(ledger: LinkLedger, topology: Topology, makespan_s: float) -> Columns:
     """
     Return a row per directed link.
 
@@ -44,7 +44,7 @@ def link_table(ledger: LinkLedger, topology: Topology, makespan_s: float) -> pd.
     classes, kind = topology.link_kinds(np.arange(topology.n_links))
     full = topology.capacity * makespan_s
     busy = np.divide(ledger.nbytes, full, out=np.zeros_like(full), where=full > 0)
-    return pd.DataFrame(
+    return Columns(
         {
             "link": link_names(topology),
             "class": [classes[number] for number in kind.tolist()],
@@ -55,7 +55,7 @@ def link_table(ledger: LinkLedger, topology: Topology, makespan_s: float) -> pd.
     )
 
 
-def link_time_table(over_time: LinkTimeline, topology: Topology) -> pd.DataFrame:
+def link_time_table(over_time: LinkTimeline, topology: Topology) -> Columns:
     """
     Return a row per bin of time and directed link that carried something then.
 
@@ -67,7 +67,7 @@ def link_time_table(over_time: LinkTimeline, topology: Topology) -> pd.DataFrame
     begin_s = number * over_time.width_s
     end_s = np.minimum(begin_s + over_time.width_s, over_time.end_s)
     nbytes = bins[number, link]
-    return pd.DataFrame(
+    return Columns(
         {
             "begin_s": begin_s,
             "end_s": end_s,
@@ -78,22 +78,22 @@ def link_time_table(over_time: LinkTimeline, topology: Topology) -> pd.DataFrame
     )
 
 
-def wait_table(ledger: WaitLedger) -> pd.DataFrame:
+def wait_table(ledger: WaitLedger) -> Columns:
     """
     Return a row per job, reason and holder of a reservation, of jobs that waited.
 
     Result: ``id``, ``reason``, ``holder``, ``root`` (`scheduler.reasons.Verdict`), ``wait_s``, and
     ``first_s`` and ``last_s`` between which that was; jobs in the order of their start.
     """
-    names = pd.Index(["", *REASONS])
+    names = ["", *REASONS]
     job, reason, holder, root = np.array(ledger.rows, dtype=np.int64).reshape(-1, 4).T
     wait_s, first_s, last_s = np.array(ledger.spans, dtype=np.float64).reshape(-1, 3).T
-    return pd.DataFrame(
+    return Columns(
         {
             "id": job,
-            "reason": pd.Categorical.from_codes(reason, names),
+            "reason": Coded(reason, names),
             "holder": holder,
-            "root": pd.Categorical.from_codes(root, names),
+            "root": Coded(root, names),
             "wait_s": wait_s,
             "first_s": first_s,
             "last_s": last_s,
@@ -101,7 +101,7 @@ def wait_table(ledger: WaitLedger) -> pd.DataFrame:
     )
 
 
-def blame_table(ledger: BlameLedger) -> pd.DataFrame:
+def blame_table(ledger: BlameLedger) -> Columns:
     """
     Return a row per victim, culprit and class of links.
 
@@ -110,31 +110,29 @@ def blame_table(ledger: BlameLedger) -> pd.DataFrame:
     ``node_seconds_lost_to_interference``.
     """
     names = [*ledger.classes, ""]  # -1 picks the last
-    return pd.DataFrame(
+    return Columns(
         {
             "victim": np.array(ledger.victim, dtype=np.int64),
             "culprit": np.array(ledger.culprit, dtype=np.int64),
-            "link_class": pd.Categorical.from_codes(
-                np.array(ledger.kind_of_row, dtype=np.int64) % len(names), pd.Index(names)
-            ),
+            "link_class": Coded(np.array(ledger.kind_of_row, dtype=np.int64) % len(names), names),
             "lost_node_s": np.array(ledger.lost_node_s, dtype=np.float64),
         }
     )
 
 
-def time_table(schedule: Schedule, n_nodes: int) -> pd.DataFrame:
+def time_table(schedule: Schedule, n_nodes: int) -> Columns:
     """
     Return a row per instant at which something changed.
 
     Result: ``time_s``, ``running``, ``queued``, ``utilization``, ``mean_interference`` (by nodes).
     """
     line = schedule.timeline
-    return pd.DataFrame(
+    return Columns(
         {
-            "time_s": line.time_s,
-            "running": line.running,
-            "queued": line.queued,
+            "time_s": np.array(line.time_s, dtype=np.float64),
+            "running": np.array(line.running, dtype=np.int64),
+            "queued": np.array(line.queued, dtype=np.int64),
             "utilization": np.array(line.busy_nodes) / n_nodes,
-            "mean_interference": line.interference,
+            "mean_interference": np.array(line.interference, dtype=np.float64),
         }
     )

@@ -1,14 +1,15 @@
 """The table of jobs of a result: a row per job, made column by column."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
 from operator import attrgetter
 from typing import Any, TypeVar
 
 import numpy as np
-import pandas as pd
 
 from coupling.results.columns import JOB_COLUMNS, TEXT
 from coupling.results.folding import folded_each
+from coupling.results.framed import Columns, Table
 from netsim.arrays import Ints
 from netsim.distance import average_pairwise_hops_each
 from netsim.hostlist import fold_hostlist
@@ -25,7 +26,7 @@ def job_table(
     workload: Workload,
     topology: Topology,
     cost_of_job: Mapping[int, float] | None = None,
-) -> pd.DataFrame:
+) -> Table:
     """
     Return a row per job.
 
@@ -36,32 +37,37 @@ def job_table(
     """
     by_id = {record.job.id: record for record in schedule.records}
     records = [by_id[job.id] for job in workload.jobs]
-    tables = [_table(_ran(some, topology, cost_of_job)) for some in _parts(records)]
-    tables += [_table(_given_up(some)) for some in _parts(workload.dropped_jobs)]
-    tables = tables or [_table(_given_up(()))]
-    return tables[0] if len(tables) == 1 else pd.concat(tables, ignore_index=True)
+    pieces = chain(
+        (_table(_ran(some, topology, cost_of_job)) for some in _parts(records)),
+        (_table(_given_up(some)) for some in _parts(workload.dropped_jobs)),
+    )
+    first = next(pieces, None) or _table(_given_up(()))
+    more = [piece.frame() for piece in pieces]  # where texts take less room
+    if not more:
+        return first
+    import pandas as pd  # noqa: PLC0415 (slow to import)
+
+    return pd.concat([first.frame(), *more], ignore_index=True)
 
 
-def as_recorded(
-    jobs: pd.DataFrame, submit_s: Mapping[int, float], work_s: Mapping[int, float]
-) -> pd.DataFrame:
+def as_recorded(jobs: Table, submit_s: Mapping[int, float], work_s: Mapping[int, float]) -> Table:
     """
     Return the job table of a record that was replayed.
 
     `submit_s`: true submission by job id, which may lie before second 0, the first start; waits
     count from there. `work_s`: reference run times by job id.
     """
-    ids = jobs["id"].tolist()
+    ids = np.asarray(jobs["id"]).tolist()
     submitted = np.array([submit_s[job] for job in ids])
     return jobs.assign(
         submit_s=submitted,
-        wait_s=jobs["start_s"] - submitted,
-        turnaround_s=jobs["end_s"] - submitted,
-        runtime_reference_s=[work_s[job] for job in ids],
+        wait_s=np.asarray(jobs["start_s"]) - submitted,
+        turnaround_s=np.asarray(jobs["end_s"]) - submitted,
+        runtime_reference_s=np.array([work_s[job] for job in ids]),
     )
 
 
-_Columns = dict[str, Any]
+_Values = dict[str, Any]
 _Row = TypeVar("_Row")
 
 
@@ -70,14 +76,14 @@ def _parts(rows: Sequence[_Row]) -> Iterator[Sequence[_Row]]:
     return (rows[first : first + _AT_ONCE] for first in range(0, len(rows), _AT_ONCE))
 
 
-def _table(columns: _Columns) -> pd.DataFrame:
+def _table(columns: _Values) -> Columns:
     """Return a table of columns; those that are not given hold no number."""
     n_rows = len(columns["id"])
-    return pd.DataFrame(
+    return Columns(
         {
-            name: pd.Series(
-                columns.get(name, np.full(n_rows, np.nan)), dtype="str" if kind == TEXT else kind
-            )
+            name: columns[name]
+            if kind == TEXT
+            else np.asarray(columns.get(name, np.full(n_rows, np.nan)), dtype=kind)
             for name, kind in JOB_COLUMNS.items()
         }
     )
@@ -88,7 +94,7 @@ def _column(name: str, things: Sequence[object], kind: type = float) -> "np.ndar
     return np.fromiter(map(attrgetter(name), things), kind, len(things))
 
 
-def _asked(jobs: Sequence[Job | DroppedJob]) -> _Columns:
+def _asked(jobs: Sequence[Job | DroppedJob]) -> _Values:
     """Return what jobs asked for."""
     return {
         "id": _column("id", jobs, int),
@@ -100,7 +106,7 @@ def _asked(jobs: Sequence[Job | DroppedJob]) -> _Columns:
 
 def _ran(
     records: Sequence[JobRecord], topology: Topology, cost_of_job: Mapping[int, float] | None
-) -> _Columns:
+) -> _Values:
     """Return what is known of jobs that ran."""
     columns = _happened(records) | _where(records, topology)
     if cost_of_job is not None:
@@ -108,7 +114,7 @@ def _ran(
     return columns
 
 
-def _happened(records: Sequence[JobRecord]) -> _Columns:
+def _happened(records: Sequence[JobRecord]) -> _Values:
     """Return what jobs asked for and what became of them, but for where they ran."""
     asked = _asked([record.job for record in records])
     start_s, end_s = _column("start_s", records), _column("end_s", records)
@@ -132,7 +138,7 @@ def _happened(records: Sequence[JobRecord]) -> _Columns:
     }
 
 
-def _where(records: Sequence[JobRecord], topology: Topology) -> _Columns:
+def _where(records: Sequence[JobRecord], topology: Topology) -> _Values:
     """Return how far the nodes of each job are apart, and their names."""
     nodes = [record.allocation.nodes() for record in records]
     nodes = [
@@ -150,7 +156,7 @@ def _hosts(nodes: Sequence[Ints], topology: Topology) -> list[str]:
     return [fold_hostlist(name_of(node) for node in own.tolist()) for own in nodes]
 
 
-def _given_up(jobs: Sequence[DroppedJob]) -> _Columns:
+def _given_up(jobs: Sequence[DroppedJob]) -> _Values:
     """Return what there is to say of jobs that were dropped."""
     none = [""] * len(jobs)
     return _asked(jobs) | {

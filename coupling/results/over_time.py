@@ -1,20 +1,22 @@
 """Metrics over time: how full the machine is, and what it leaves idle while jobs wait."""
 
 import heapq
-from collections.abc import Iterator
 from itertools import pairwise
+from typing import TYPE_CHECKING
 
 import numpy as np
-import pandas as pd
 
-from coupling.results.columns import finished
+from coupling.results.framed import Table, ran
 from netsim.arrays import Floats, Ints
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 UTILIZATION_EDGES = (0.98, 0.95, 0.90, 0.80, 0.60, 0.0)  # of the bins of Smith21, Table 2
 MINUTE_S = 60.0
 
 
-def instantaneous_utilization(jobs: pd.DataFrame, n_nodes: int) -> pd.Series:
+def instantaneous_utilization(jobs: Table, n_nodes: int) -> "pd.Series":
     """
     Return how often the machine is how full, seen at every start and every end of a job.
 
@@ -25,8 +27,9 @@ def instantaneous_utilization(jobs: pd.DataFrame, n_nodes: int) -> pd.Series:
     besides, LaaS would be above 98 % often. Each job is two events; at one instant jobs end
     before others start, each in the order of the log.
     """
-    done = finished(jobs)
-    start, end, size = _columns(done, "start_s", "end_s", "n_nodes")
+    import pandas as pd  # noqa: PLC0415 (slow to import)
+
+    start, end, size = map(ran(jobs), ("start_s", "end_s", "n_nodes"))
     times, changes = np.concatenate([end, start]), np.concatenate([-size, size])
     busy = np.cumsum(changes[np.argsort(times, kind="stable")])
     names = _bin_names()
@@ -42,7 +45,7 @@ def _bin_names() -> list[str]:
     return [f">={edges[0]}", *between, f"<{edges[-2]}"]
 
 
-def binned(timeline: pd.DataFrame, column: str, edges: Floats) -> Floats:
+def binned(timeline: "pd.DataFrame", column: str, edges: Floats) -> Floats:
     """
     Return the mean over time of a quantity in each bin.
 
@@ -61,17 +64,16 @@ def binned(timeline: pd.DataFrame, column: str, edges: Floats) -> Floats:
     return means
 
 
-def utilization_per_minute(
-    jobs: pd.DataFrame, n_nodes: int, step_s: float = MINUTE_S
-) -> pd.DataFrame:
+def utilization_per_minute(jobs: Table, n_nodes: int, step_s: float = MINUTE_S) -> "pd.DataFrame":
     """
     Return the mean utilisation of every minute of a run.
 
     Result: ``time_s``, the begin of each step, and ``utilization``: node-seconds asked for / those
     of the machine in this step.
     """
-    done = finished(jobs)
-    start, end, size = _columns(done, "start_s", "end_s", "n_nodes")
+    import pandas as pd  # noqa: PLC0415 (slow to import)
+
+    start, end, size = map(ran(jobs), ("start_s", "end_s", "n_nodes"))
     steps = int(np.ceil(end.max(initial=0.0) / step_s))
     edges = np.arange(steps + 1) * step_s
     instants = np.unique(np.concatenate([[0.0], start, end]))
@@ -81,7 +83,7 @@ def utilization_per_minute(
     return pd.DataFrame({"time_s": edges[:-1], "utilization": used / (n_nodes * step_s)})
 
 
-def lost_capacity(jobs: pd.DataFrame, n_nodes: int) -> dict[str, float | None]:
+def lost_capacity(jobs: Table, n_nodes: int) -> dict[str, float | None]:
     """
     Return what part of the machine is held without need, or idle although somebody waits.
 
@@ -95,10 +97,9 @@ def lost_capacity(jobs: pd.DataFrame, n_nodes: int) -> dict[str, float | None]:
     et al., IPDPS 2015) defines it: the sum of n_i (t_i+1 - t_i) delta_i over events, divided
     by N (t_m - t_1), with n_i free nodes and delta_i = 1 while a job that would fit waits.
     """
-    done = finished(jobs)
     names = ("internal_fragmentation", "external_fragmentation", "loss_of_capacity")
-    submit, start, end, size, idle = _columns(
-        done, "submit_s", "start_s", "end_s", "n_nodes", "idle_nodes"
+    submit, start, end, size, idle = map(
+        ran(jobs), ("submit_s", "start_s", "end_s", "n_nodes", "idle_nodes")
     )
     until_s = float(start.max(initial=0.0))
     if until_s <= 0:
@@ -116,11 +117,6 @@ def lost_capacity(jobs: pd.DataFrame, n_nodes: int) -> dict[str, float | None]:
         float(np.sum((length * free)[_least_sizes(now, submit, start, size) <= free])),
     )
     return {name: lost / area for name, lost in zip(names, fractions, strict=True)}
-
-
-def _columns(jobs: pd.DataFrame, *names: str) -> Iterator[Floats]:
-    """Return columns as arrays."""
-    return (jobs[name].to_numpy() for name in names)
 
 
 def _in_use(at_s: Floats, start: Floats, end: Floats, size: Ints | Floats) -> Ints | Floats:

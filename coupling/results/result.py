@@ -5,20 +5,23 @@ import sys
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pandas as pd
 
 from coupling.errors import ResultError
 from coupling.reading.files import sheet_of
 from coupling.reading.table import Table
 from coupling.results.columns import COLUMNS, FURTHER, read_table, typed
+from coupling.results.framed import Columns, Framed
 from coupling.results.manifest import SUMMARY, hashes_of, read_checked, read_object, write_file
 from fabricsim.checking import path_of, shortened
 from netsim.accuracy import ANY, MIXES
 from netsim.arrays import Ints
 from netsim.hostlist import expand_hostlist
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 TABLES = tuple(COLUMNS)
 COST = "cost.json"
@@ -31,10 +34,11 @@ _GROUPS = (  # numbers of the summary by name
     "wait_job_hours",
     "price_of_isolation",
 )
+_NO_PARTITIONS = Columns({"id": np.zeros(0, dtype=np.int64), "links": []})
 FILES = (*(f"{name}.parquet" for name in TABLES), COST, SUMMARY)
 
 
-class _Kept(Mapping[str, pd.DataFrame]):
+class _Kept(Mapping[str, "pd.DataFrame"]):
     """Tables that not every run has; each is decoded when somebody looks at it."""
 
     def __init__(self, folder: Path, hashes: Mapping[str, str]) -> None:
@@ -47,7 +51,7 @@ class _Kept(Mapping[str, pd.DataFrame]):
         for name, digest in self._digest.items():
             read_checked(self._path(name), digest)
 
-    def __getitem__(self, name: str) -> pd.DataFrame:
+    def __getitem__(self, name: str) -> "pd.DataFrame":
         """Read a table."""
         path = self._path(name)
         return read_table(name, path, read_checked(path, self._digest[name]))
@@ -69,7 +73,7 @@ class _Kept(Mapping[str, pd.DataFrame]):
         return self._folder / f"{name}.parquet"
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Result:
     """
     What a run produced.
@@ -98,22 +102,20 @@ class Result:
     """
 
     name: str
-    jobs: pd.DataFrame
-    links: pd.DataFrame
-    timeline: pd.DataFrame
-    blame: pd.DataFrame
-    summary: Mapping[str, Any]
+    jobs: Framed = Framed()  # noqa: RUF009 (it holds no table)
+    links: Framed = Framed()  # noqa: RUF009 (it holds no table)
+    timeline: Framed = Framed()  # noqa: RUF009 (it holds no table)
+    blame: Framed = Framed()  # noqa: RUF009 (it holds no table)
+    summary: Mapping[str, Any]  # type: ignore[misc] # tables have no defaults
     cost: Mapping[str, float] = field(default_factory=dict)
-    partitions: pd.DataFrame = field(
-        default_factory=lambda: pd.DataFrame(columns=list(COLUMNS["partitions"]))
-    )
-    extras: Mapping[str, pd.DataFrame] = field(default_factory=dict)
+    partitions: Framed = Framed(_NO_PARTITIONS)  # noqa: RUF009
+    extras: Mapping[str, "pd.DataFrame"] = field(default_factory=dict)
 
     def __repr__(self) -> str:
         """Return one line."""
         return f"<Result {shortened(self.name)!r}: {len(self.jobs)} jobs>"
 
-    def to_frame(self) -> pd.DataFrame:
+    def to_frame(self) -> "pd.DataFrame":
         """
         Return the table of jobs.
 
@@ -273,7 +275,7 @@ def _json(value: Mapping[str, Any]) -> bytes:
     return (json.dumps(value, indent=2, allow_nan=False) + "\n").encode("utf-8")
 
 
-def owned_links(partitions: pd.DataFrame) -> Callable[[int], Ints | None]:
+def owned_links(partitions: "pd.DataFrame") -> Callable[[int], Ints | None]:
     """
     Read back which links jobs owned.
 

@@ -1,22 +1,26 @@
 """Metrics of a run: from the job table to the numbers people compare."""
 
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 import numpy as np
-import pandas as pd
 
 from coupling.errors import ResultError
 from coupling.results.columns import finished
+from coupling.results.framed import Table, ran
 from coupling.results.over_time import lost_capacity
 from fabricsim.checking import whole, wrong
 from netsim.arrays import Floats, Ints
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 BOUNDED_SLOWDOWN_TAU_S = 10.0  # Feitelson & Rudolph 1998: jobs shorter than this count as so long
 _NEEDED = {"id", "dropped", "start_s", "end_s", "n_nodes", "pattern"}  # columns of a speed-up
 SIZE_CLASSES = ((1, 1), (2, 4), (5, 16), (17, 64), (65, 256), (257, None))
 
 
-def summarize(jobs: pd.DataFrame, n_nodes: int) -> dict[str, float | int | None]:
+def summarize(jobs: Table, n_nodes: int) -> dict[str, float | int | None]:
     """
     Return the summary of a run.
 
@@ -41,31 +45,32 @@ def summarize(jobs: pd.DataFrame, n_nodes: int) -> dict[str, float | int | None]
     Steady utilisation is Smith21, section 5, without the drain at the end of the trace.
     """
     n_nodes = whole("n_nodes", n_nodes, 1, error=ResultError)
-    done = finished(jobs)
+    done = ran(jobs)
+    start, end, size = map(done, ("start_s", "end_s", "n_nodes"))
     counts: dict[str, float | int | None] = {
-        "jobs": len(done),
-        "dropped": len(jobs) - len(done),
-        "killed": int(done["killed"].sum()),
+        "jobs": len(start),
+        "dropped": len(jobs) - len(start),
+        "killed": int(done("killed").sum()),
         "nodes": n_nodes,
     }
-    if done.empty:
+    if not len(start):
         return counts
-    start, end, size = (done[name].to_numpy() for name in ("start_s", "end_s", "n_nodes"))
     run = end - start
-    turnaround = done["turnaround_s"].to_numpy()
-    times = times_of_queue((start, end), size, done["wait_s"].to_numpy(), turnaround, n_nodes)
+    wait, turnaround = done("wait_s"), done("turnaround_s")
+    times = times_of_queue((start, end), size, wait, turnaround, n_nodes)
     makespan = float(end.max())
     bounded = np.maximum(1.0, turnaround / np.maximum(run, BOUNDED_SLOWDOWN_TAU_S))
-    interference, slowdown = done["interference"].to_numpy(), done["slowdown"].to_numpy()
+    interference, slowdown = done("interference"), done("slowdown")
+    placement, cost = done("placement_factor"), done("communication_cost")
     return counts | {
         "utilization_steady": times["utilization_steady"],
         "utilization_makespan": float(np.sum(size * run)) / (n_nodes * makespan),
         "makespan_s": times["makespan_s"],
-        "throughput_jobs_per_hour": len(done) / makespan * 3600.0,
+        "throughput_jobs_per_hour": len(start) / makespan * 3600.0,
         "node_hours": float(np.sum(size * run)) / 3600.0,
         **lost_capacity(jobs, n_nodes),
         "mean_wait_s": times["mean_wait_s"],
-        "median_wait_s": float(done["wait_s"].median()),
+        "median_wait_s": float(np.median(wait)),
         "mean_turnaround_s": times["mean_turnaround_s"],
         "mean_bounded_slowdown": float(bounded.mean()),
         "mean_interference": float(interference.mean()),
@@ -73,15 +78,11 @@ def summarize(jobs: pd.DataFrame, n_nodes: int) -> dict[str, float | int | None]
         "mean_interference_by_node_seconds": float(np.average(interference, weights=size * run)),
         "mean_slowdown": float(slowdown.mean()),
         "mean_slowdown_by_node_seconds": float(np.average(slowdown, weights=size * run)),
-        "mean_placement_factor": float(done["placement_factor"].mean()),
-        "mean_placement_factor_by_node_seconds": float(
-            np.average(done["placement_factor"], weights=size * run)
-        ),
+        "mean_placement_factor": float(placement.mean()),
+        "mean_placement_factor_by_node_seconds": float(np.average(placement, weights=size * run)),
         **node_seconds_lost(jobs),
-        "mean_aph": float(done["aph"].mean()),
-        "mean_communication_cost": _mean(
-            done["communication_cost"][done["communication_cost"] > 0]
-        ),
+        "mean_aph": float(done("aph").mean()),
+        "mean_communication_cost": _mean(cost[cost > 0]),
     }
 
 
@@ -104,7 +105,7 @@ def times_of_queue(
     }
 
 
-def node_seconds_lost(jobs: pd.DataFrame) -> dict[str, float]:
+def node_seconds_lost(jobs: Table) -> dict[str, float]:
     """
     Return the node-seconds that the network cost jobs, apart by cause.
 
@@ -112,27 +113,29 @@ def node_seconds_lost(jobs: pd.DataFrame) -> dict[str, float]:
     ``node_seconds_lost_to_placement``: over that on an ideal placement. Together they are nodes
     times (run time - run time / slowdown).
     """
-    done = finished(jobs)
-    size, lost_s = done["n_nodes"].to_numpy(), done["lost_s"].to_numpy()
-    alone_s = (done["end_s"] - done["start_s"]).to_numpy() - lost_s
-    stretched_s = alone_s * (1.0 - 1.0 / done["placement_factor"].to_numpy())
+    done = ran(jobs)
+    size, lost_s = done("n_nodes"), done("lost_s")
+    alone_s = done("end_s") - done("start_s") - lost_s
+    stretched_s = alone_s * (1.0 - 1.0 / done("placement_factor"))
     return {
         "node_seconds_lost_to_interference": float(np.sum(size * lost_s)),
         "node_seconds_lost_to_placement": float(np.sum(size * stretched_s)),
     }
 
 
-def _mean(values: pd.Series) -> float | None:
+def _mean(values: Floats) -> float | None:
     """Return a mean; None of nothing."""
-    return None if values.empty else float(values.mean())
+    return float(values.mean()) if values.size else None
 
 
-def size_class(n_nodes: pd.Series) -> pd.Series:
+def size_class(n_nodes: "pd.Series") -> "pd.Series":
     """
     Return the size class of each job, for tables and plots.
 
     Result: ``"1"``, ``"2-4"``, ..., ``"257+"``, in this order.
     """
+    import pandas as pd  # noqa: PLC0415 (slow to import)
+
     edges = [0, *(last if last is not None else np.inf for _, last in SIZE_CLASSES)]
     return pd.cut(n_nodes, edges, labels=size_class_names())
 
@@ -149,7 +152,7 @@ def size_class_names() -> list[str]:
     ]
 
 
-def speedup(jobs: pd.DataFrame, baseline: pd.DataFrame) -> pd.DataFrame:
+def speedup(jobs: "pd.DataFrame", baseline: "pd.DataFrame") -> "pd.DataFrame":
     """
     Return the emergent speed-up of each job that ran in both results.
 
@@ -165,6 +168,8 @@ def speedup(jobs: pd.DataFrame, baseline: pd.DataFrame) -> pd.DataFrame:
         ``node_seconds`` under Baseline (the weight of the weighted mean), ``n_nodes`` and
         ``pattern``.
     """
+    import pandas as pd  # noqa: PLC0415 (slow to import)
+
     for name, table in (("jobs", jobs), ("baseline", baseline)):
         if not isinstance(table, pd.DataFrame) or not _NEEDED.issubset(table.columns):
             raise wrong(name, "the job table of a result", table, ResultError)
@@ -186,7 +191,7 @@ def speedup(jobs: pd.DataFrame, baseline: pd.DataFrame) -> pd.DataFrame:
 def compare(
     summary: Mapping[str, float | int | None],
     baseline: Mapping[str, float | int | None],
-    speedups: pd.DataFrame,
+    speedups: "pd.DataFrame",
 ) -> dict[str, float]:
     """
     Return a result relative to Baseline.

@@ -2,15 +2,15 @@
 
 from typing import Any
 
-import pandas as pd
+import numpy as np
 
-from coupling.results.columns import finished
+from coupling.results.framed import Table, ran
 from scheduler.reasons import ISOLATION, REASONS
 
 HOUR_S = 3600.0
 
 
-def waiting_by_reason(waits: pd.DataFrame, jobs: pd.DataFrame) -> dict[str, Any]:
+def waiting_by_reason(waits: Table, jobs: Table) -> dict[str, Any]:
     """
     Return what a summary says of the waiting of a run.
 
@@ -19,10 +19,11 @@ def waiting_by_reason(waits: pd.DataFrame, jobs: pd.DataFrame) -> dict[str, Any]
     (``direct``), what others waited behind jobs that were just held up so (``behind``), and their
     shares of all waiting; None where nobody waited.
     """
-    hours = waits["wait_s"] / HOUR_S
-    size = finished(jobs).set_index("id")["n_nodes"]
-    node_hours = hours * size.reindex(waits["id"]).to_numpy()
-    reason, root = (waits[name].astype(str) for name in ("reason", "root"))
+    job, hours = np.asarray(waits["id"]), np.asarray(waits["wait_s"]) / HOUR_S
+    ran_id, size = map(ran(jobs), ("id", "n_nodes"))
+    order = np.argsort(ran_id)
+    node_hours = hours * size[order[np.searchsorted(ran_id, job, sorter=order)]]
+    reason, root = (np.asarray(waits[name]) for name in ("reason", "root"))
     direct, behind = reason == ISOLATION, root == ISOLATION
     told: dict[str, Any] = {}
     price: dict[str, float | None] = {}

@@ -13,6 +13,7 @@ from coupling.experiments.engine import run, schedule_alone
 from coupling.experiments.experiment import Experiment
 from coupling.results.columns import JOB_COLUMNS, finished
 from coupling.results.folding import folded_each
+from coupling.results.framed import frame_of
 from coupling.results.job_table import job_table
 from netsim.distance import average_pairwise_hops
 from netsim.hostlist import expand_hostlist
@@ -52,7 +53,7 @@ def test_each_row_is_what_the_record_of_its_job_says(allocator):
     done = schedule_alone(experiment, parts)
     costs = {job.id: float(job.id) for job in parts.workload.jobs[::2]}
 
-    rows = job_table(done, parts.workload, parts.topology, costs).to_dict("records")
+    rows = frame_of(job_table(done, parts.workload, parts.topology, costs)).to_dict("records")
 
     assert len(rows) == len(parts.workload.jobs) + len(parts.workload.dropped_jobs)
     record_of = {record.job.id: record for record in done.records}

@@ -32,7 +32,7 @@ def waits(jobs, policy, allocator="first-free"):
     records = simulate(
         jobs, cluster, make_allocator(allocator, {}, 1), policy, observers=[ledger]
     ).records
-    table = wait_table(ledger)
+    table = wait_table(ledger).frame()
     total = table.groupby("id")["wait_s"].sum()
     for record in records:
         assert total.get(record.job.id, 0.0) == pytest.approx(record.start_s - record.job.submit_s)
@@ -154,7 +154,7 @@ def test_of_many_holders_the_least_are_put_together():
     tree = fat_tree_of_radix(4, "1 B/s")
     ledger.changed([], [FirstFree().allocate(job(0, 1), Cluster(tree))], {}, now_s)
 
-    table = wait_table(ledger)
+    table = wait_table(ledger).frame()
 
     assert len(table) <= 2 * MOST_HOLDERS + 1
     assert table["wait_s"].sum() == sum(range(1, 41))

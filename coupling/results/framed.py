@@ -1,0 +1,150 @@
+"""Tables of a run: columns, of which pandas makes a frame once somebody looks at one."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Union, overload
+
+import numpy as np
+from numpy.typing import NDArray
+
+from netsim.arrays import Ints
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Values = Union[NDArray[Any], Sequence[str], "Coded"]
+Table = Union["Columns", "pd.DataFrame"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Coded:
+    """
+    A column of few different texts.
+
+    Parameters
+    ----------
+    codes : (R,) int array
+        Which of the names each row has.
+    names : sequence of str
+        In their order.
+    """
+
+    codes: Ints
+    names: Sequence[str]
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> NDArray[Any]:  # noqa: ANN401
+        """Return the texts."""
+        del dtype, copy
+        return np.array(self.names, dtype=object)[self.codes]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Columns:
+    """
+    Columns of a table, without pandas.
+
+    Parameters
+    ----------
+    of : mapping of str to array, Coded or sequence of str
+        By name, all as long; of Python's own sequences only texts.
+    """
+
+    of: Mapping[str, Values]
+
+    def __getitem__(self, name: str) -> Values:
+        """Return a column."""
+        return self.of[name]
+
+    def __len__(self) -> int:
+        """Return the number of rows."""
+        first = next(iter(self.of.values()))
+        return len(first.codes if isinstance(first, Coded) else first)
+
+    def assign(self, **columns: Values) -> "Columns":
+        """Return the table with other columns."""
+        return Columns({**self.of, **columns})
+
+    def frame(self) -> "pd.DataFrame":
+        """Return the table as a frame, a new one."""
+        import pandas as pd  # noqa: PLC0415 (slow to import, and seldom needed)
+
+        def of_pandas(values: Values) -> Any:  # noqa: ANN401 (what a frame takes)
+            """Return a column as pandas has it."""
+            if isinstance(values, Coded):
+                return pd.Categorical.from_codes(values.codes, pd.Index(values.names))
+            return values if isinstance(values, np.ndarray) else pd.Series(values, dtype="str")
+
+        return pd.DataFrame({name: of_pandas(values) for name, values in self.of.items()})
+
+
+def frame_of(table: Table) -> "pd.DataFrame":
+    """Return a table as a frame."""
+    return table.frame() if isinstance(table, Columns) else table
+
+
+class Framed:
+    """A field that is given columns or a frame, and read as a frame."""
+
+    def __init__(self, default: Columns | None = None) -> None:
+        self._default = default
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        """Note what the field is called."""
+        self._name = name
+
+    @overload
+    def __get__(self, owner: None, kind: type) -> Columns: ...
+    @overload
+    def __get__(self, owner: object, kind: type) -> "pd.DataFrame": ...
+    def __get__(self, owner: object | None, kind: type) -> Table:
+        """Return the frame; of the class the default, where there is one."""
+        if owner is None:
+            if self._default is None:
+                raise AttributeError(self._name)
+            return self._default
+        held = vars(owner)[self._name] = frame_of(vars(owner)[self._name])
+        return held
+
+    def __set__(self, owner: object, value: Table) -> None:
+        """Keep what is given."""
+        vars(owner)[self._name] = value
+
+
+class Frames(Mapping[str, "pd.DataFrame"]):
+    """Tables by name; each becomes a frame when somebody looks at it."""
+
+    def __init__(self, tables: Mapping[str, Table]) -> None:
+        self._tables = dict(tables)
+
+    def __getitem__(self, name: str) -> "pd.DataFrame":
+        """Return a table."""
+        held = self._tables[name] = frame_of(self._tables[name])
+        return held
+
+    def __iter__(self) -> Iterator[str]:
+        """Go through the names."""
+        return iter(self._tables)
+
+    def __len__(self) -> int:
+        """Return the number of tables."""
+        return len(self._tables)
+
+    def __repr__(self) -> str:
+        """Return one line."""
+        return f"<tables {', '.join(self._tables) or 'none'}>"
+
+
+def ran(jobs: Table) -> Callable[[str], NDArray[Any]]:
+    """
+    Return the columns of the jobs that ran.
+
+    Result: called with a name, it returns the rows of jobs that were not dropped.
+    """
+    there = np.asarray(jobs["dropped"]) == ""
+
+    def of(name: str) -> NDArray[Any]:
+        """Return a column."""
+        values: NDArray[Any] = np.asarray(jobs[name])[there]
+        return values
+
+    return of
