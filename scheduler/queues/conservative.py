@@ -98,7 +98,7 @@ class Conservative:
             booking = self._plan.bookings[job.id]
             if booking.start_s <= machine.now_s and not self._ends_first(booking, machine):
                 machine.start(booking.placement)
-                if booking.start_s < machine.now_s:  # it will end later than booked
+                if booking.end_s != machine.expected_end_s[job.id]:  # late, or for no time
                     self._plan.begin()
                 del self._plan.bookings[job.id]
                 self._line.remove(job)

@@ -187,6 +187,24 @@ def test_plans_find_what_the_naive_queue_finds_without_compiled_code(allocator, 
     assert found == schedule(jobs, NaiveConservative(), allocator, TREE)
 
 
+@pytest.mark.parametrize(("many", "kernels"), [(-1, plan.KERNELS), (inf, "none")])
+def test_who_comes_within_reach_as_a_job_of_no_time_starts_finds_its_nodes_free(many, kernels):
+    """
+    By hand, on 16 nodes: job 0 ends early at 40, job 1 takes no time then, and job 3 neither.
+
+    Job 3 comes within reach as job 1 starts, and may have its nodes before job 2 has them.
+    """
+    rows = [(0, 0.0, 4, 40.0, 100.0), (1, 1.0, 15, 0.0, 0.0), (2, 1.0, 15, 1.0, 1.0)]
+    jobs = [Job(*row) for row in [*rows, (3, 1.0, 6, 0.0, 0.0)]]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(plan, "_MANY", many)
+        patch.setattr(plan, "KERNELS", kernels)
+        found = schedule(jobs, make_policy("conservative", {"window": 1}), "first-free", TREE)
+
+    assert {job: place[0] for job, place in found.items()} == {0: 0.0, 1: 40.0, 2: 40.0, 3: 40.0}
+    assert found == schedule(jobs, NaiveConservative(1), "first-free", TREE)
+
+
 @pytest.mark.parametrize("queue", ["easy", "conservative"])
 @settings(deadline=None, max_examples=10)
 @given(jobs=workloads(54))
