@@ -28,6 +28,7 @@ ENTRY = np.dtype(
         ("queue_s", np.float64),  # w
         ("presence_s", np.float64),  # E
         ("held", np.float64),  # v
+        ("until_s", np.float64),  # e, or inf where flows count as there for their whole step
         ("step", np.int32),
         ("stage", np.int32),
     ],

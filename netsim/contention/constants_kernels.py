@@ -334,6 +334,7 @@ def job_constants(
             own.queue_s = fabric.buffer_bytes / fabric.capacity[places.channel[k]]
             own.limit_s = max(0.0, min(own.end_s, steps[own.step].drain_s - own.queue_s))
             filled_s = fabric.buffer_bytes / fabric.port_capacity[places.channel[k]]
+            own.until_s = np.inf
             own.held = held_back(own.held, own.drain_s, filled_s)
             scratch.entry[places.channel[k]] = -1
         first = last

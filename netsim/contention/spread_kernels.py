@@ -387,6 +387,7 @@ def spread_constants(
             own.feed_s /= own.weight
             bound = sums.own_s[k] / own.drain_s
             own.weight /= bound
+            own.until_s = own.end_s
             own.senders /= bound
             met = sums.met_s[k] / own.drain_s
             own.queue_s = met * fabric.buffer_bytes / fabric.capacity[places.channel[k]]

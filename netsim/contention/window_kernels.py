@@ -34,6 +34,36 @@ def presence(begin_s: float, end_s: float, cell_s: float, cell: int) -> float:
     return max(0.0, min(end_s, low + cell_s) - max(begin_s, low)) / cell_s
 
 
+@njit("float64(float64, float64, float64)", cache=True)
+def in_use(length_s: float, until_s: float, late_s: float) -> float:
+    """
+    Return for how long, from its begin on, a step has flows on a link.
+
+    Parameters
+    ----------
+    length_s : float
+        How long the step takes.
+    until_s, late_s : float
+        When the last flow there is done, alone and among the others; inf: with the step.
+    """
+    return min(length_s, max(until_s, late_s))
+
+
+@njit("float64(float64, float64)", cache=True)
+def burst_length(length_s: float, drain_s: float) -> float:
+    """
+    Return how long a step of a neighbour lasts as a burst on a link.
+
+    Parameters
+    ----------
+    length_s : float
+        How long the step takes.
+    drain_s : float
+        B of the entry: what waits on a link is no more than was sent over it.
+    """
+    return min(length_s, drain_s / FILLING)
+
+
 @njit("float64(float64, float64)", cache=True, error_model="numpy")
 def window_lag(burst_s: float, window_s: float) -> float:
     """
@@ -145,6 +175,35 @@ def time_behind(
         return taken_s
     full_s = link_time(b, m, q, g, max(n, 1.0 / use - m), 1.0)
     return taken_s * full_s / (left * full_s + (1.0 - left) * taken_s)
+
+
+@njit("float64(float64, float64, float64)", cache=True, error_model="numpy")
+def by_iterations(alone_s: float, late_s: float, rate: float) -> float:
+    """
+    Return by how much an iteration is late in the mean over iterations, not over time.
+
+    Parameters
+    ----------
+    alone_s : float
+        Time T of an iteration alone.
+    late_s : float
+        By how much it is late in the mean over time.
+    rate : float
+        Iterations in a second, mean over the states.
+
+    Returns
+    -------
+    float
+        Seconds, at most `late_s`; exactly 0 where that is 0.
+
+    Notes
+    -----
+    While the neighbours are away a job does more iterations than while they are there, so states
+    count by the iterations that are done in them: the harmonic mean of their times.
+    """
+    if late_s <= 0.0:
+        return 0.0
+    return max(0.0, min(late_s, 1.0 / rate - alone_s))
 
 
 @njit("float64(float64[:, ::1], int64)", cache=True)

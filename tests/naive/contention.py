@@ -108,9 +108,11 @@ def slowdowns(
     return [state.slowdown() for state in states]
 
 
-def read_slowdowns(jobs, capacity, cells, *, buffer=0.0, damping=0.25, sweeps=3000):
+def read_slowdowns(jobs, capacity, cells, *, buffer=0.0, in_parts=False, damping=0.25, sweeps=3000):
     """Return slowdowns if steps met, by states, what time-averaged neighbours have settled at."""
     states = [_State(steps, c, capacity, False, buffer) for steps, c in jobs]
+    for state in states:
+        state.in_parts = in_parts
     waits = [buffer / c for c in capacity]
     for _ in range(sweeps):
         for state, steps in zip(states, _sweep(states, None, True, waits), strict=True):
@@ -150,8 +152,34 @@ def _sweep(states, cells, lingering, waits):
         if there is None:
             fresh.append([_averaged(state, a, others, lingering, waits) for a in steps])
         else:
-            fresh.append([_in_states(state, a, others, there, waits) for a in steps])
+            fresh.append(
+                _counted(state, [_in_states(state, a, others, there, waits) for a in steps])
+            )
     return fresh
+
+
+def _counted(state, steps):
+    """Return times of steps and links, states counted by the iterations that are done in them."""
+    n_states = len(steps[0][0]) if steps else 0
+    further = sum(waits for _, waits, _ in steps)
+    late = [
+        sum(worst[i] + lam - d for (worst, _, _), (_, lam, _), d in _beside(steps, state)) + further
+        for i in range(n_states)
+    ]
+    over_time = sum(late) / n_states if n_states else 0.0
+    if over_time == 0.0:
+        return [(d, times) for d, (_, _, times) in zip(state.alone, steps, strict=True)]
+    iterations = sum(1 / (state.period + x) for x in late) / n_states
+    part = (1 / iterations - state.period) / over_time
+    return [
+        (d + part * (sum(worst) / n_states + lam - d + waits), times)
+        for (worst, waits, times), (_, lam, _), d in _beside(steps, state)
+    ]
+
+
+def _beside(steps, state):
+    """Go through what is said of steps beside the steps."""
+    return zip(steps, state.steps, state.alone, strict=True)
 
 
 class _State:
@@ -162,6 +190,7 @@ class _State:
         self.alone = [tau + lam for tau, lam, _ in self.steps]
         self.compute = compute
         self.fills = 1.0  # 0.0: its packets wait for no links ahead
+        self.in_parts = False  # flows are on links until they are done, not while their step runs
         self.period = compute + sum(self.alone)
         self.g = [1.0] * len(steps)
         self.y = [defaultdict(float) for _ in steps]
@@ -202,8 +231,8 @@ def _averaged(state, a, others, lingering, waits):
 
 
 def _in_states(state, a, others, cells, waits):
-    """Return the same where in state i each neighbour is in cell ``cells[k][i]`` of its time."""
-    tau, lam, table = state.steps[a]
+    """Return when a step ends where in state i others are in cell ``cells[k][i]``, and waits."""
+    tau, _, table = state.steps[a]
     n_states = len(cells[0]) if cells else 1
     worst, link_times, longest = [tau] * n_states, defaultdict(float), defaultdict(float)
     for link, (own, m, q, big_g, e, _, _, stage) in table.items():
@@ -226,8 +255,12 @@ def _in_states(state, a, others, cells, waits):
         mean = sum(n) / n_states
         use = sum(entry[0] / other.cycle() for other, _, entry in steps) / mean
         burst = sum(
-            _weight(other, b, link, True) * (other.alone[b] * other.g[b]) ** 2 / other.cycle()
-            for other, b, _ in steps
+            _weight(other, b, link, True)
+            * other.alone[b]
+            * other.g[b]
+            * min(other.alone[b] * other.g[b], entry[0] / 0.03)
+            / other.cycle()
+            for other, b, entry in steps
         )
         burst /= mean
         lag = (burst / (burst + state.alone[a] * state.g[a] / 2)) ** 0.5
@@ -255,7 +288,7 @@ def _in_states(state, a, others, cells, waits):
             late += min(wait, max(0.0, in_window + wait - tau)) / n_states
         longest[stage] = max(longest[stage], late)
     further = sum(longest.values()) - max(longest.values(), default=0.0)
-    return sum(worst) / n_states + further / 2 + lam, link_times
+    return worst, further / 2, link_times
 
 
 def _behind(share, free, full):
@@ -278,10 +311,18 @@ def _weight_in_cell(state, link, cell, n_cells):
     for b, (_, _, entries) in enumerate(state.steps):
         end = begin + state.alone[b] * state.g[b]
         if link in entries:
-            inside = max(0.0, min(end, (cell + 1) * size) - max(begin, cell * size))
-            total += inside / size * _weight(state, b, link, True)
+            used = _in_use(state, b, link)
+            last = min(begin + used, (cell + 1) * size)
+            inside = max(0.0, last - max(begin, cell * size))
+            total += inside / size * _weight(state, b, link, True) * (end - begin) / used
         begin = end
     return total
+
+
+def _in_use(state, b, link):
+    """Return for how long a step has flows on a link: from its begin until the last is done."""
+    length, end = state.alone[b] * state.g[b], state.steps[b][2][link][4]
+    return min(length, max(end, state.y[b][link])) if state.in_parts else length
 
 
 def _beta(entry, n, r, lingering):

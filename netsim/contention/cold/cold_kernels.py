@@ -15,7 +15,10 @@ from netsim.contention.cold.columns import Crowd, Shared, State
 from netsim.contention.columns import ENTRY, STEP
 from netsim.contention.link_kernels import STAGES, link_time, queue_wait, stays_within
 from netsim.contention.window_kernels import (
+    burst_length,
+    by_iterations,
     further_waits,
+    in_use,
     late_wait,
     left_over,
     presence,
@@ -31,7 +34,7 @@ STALE = 0.7  # tolerances that others may move a slowdown before its job is look
 LEFT = 0.5  # the same of what its own last move left over
 OWN = 0.25  # of a move at least, as far as what a job takes depends on how long its steps are
 FAR = 0.95  # of its last residual that a residual seems to be at most
-LATE, SHARE = 2, 3  # rows of the scratch while a job is looked at
+LATE, ALL = 2, 3  # rows of the scratch while a job is looked at: of a step, and of all steps
 
 ENTRIES, STEPS = from_dtype(ENTRY)[::1], from_dtype(STEP)[::1]
 SHARED = types.NamedUniTuple(int64[::1], len(Shared._fields), Shared)  # type: ignore[no-untyped-call]
@@ -79,14 +82,15 @@ def put_down(
         length_s = state.duration_s[a]
         for k in range(shared.first_entry[a], shared.first_entry[a + 1]):
             own, r = entries[k], shared.pair[k] - first
-            weight_s = own.weight * length_s
+            weight_s, used_s = own.weight * length_s, length_s
             if linger:
                 weight_s = own.presence_s + max(0.0, state.late_s[k] - own.end_s) * own.senders
+                used_s = in_use(length_s, own.until_s, state.late_s[k])
             for i in range(n_states):
-                share = presence(since_s, since_s + length_s, cycle_s / n_states, crowd.cells[j, i])
-                fresh[r, i] += share * weight_s / length_s
+                share = presence(since_s, since_s + used_s, cycle_s / n_states, crowd.cells[j, i])
+                fresh[r, i] += share * weight_s / used_s
             fresh[r, use] += own.drain_s / cycle_s
-            fresh[r, lasting] += weight_s * length_s / cycle_s
+            fresh[r, lasting] += weight_s * burst_length(length_s, own.drain_s) / cycle_s
             fresh[r, held] += own.held * length_s / cycle_s
         since_s += length_s
     for r in range(n_pairs):
@@ -168,6 +172,18 @@ def time_link(
     return True
 
 
+@njit("float64(float64, float64, int64, float64[:, ::1])", cache=True, error_model="numpy")
+def _counted(period_s: float, further_s: float, n_states: int, times: Floats) -> float:
+    """Return which part of its delay a job has in the mean over its iterations, not over time."""
+    if n_states == 1:
+        return 1.0
+    late_s, rate = further_s, 0.0
+    for i in range(n_states):
+        late_s += times[ALL, i] / n_states
+        rate += 1.0 / (period_s + times[ALL, i] + further_s) / n_states
+    return by_iterations(period_s, late_s, rate) / late_s if late_s > 0.0 else 1.0
+
+
 @njit(
     float64(int64, ENTRIES, STEPS, float64[::1], SHARED, STATE, CROWD, boolean),
     cache=True,
@@ -189,7 +205,9 @@ def time_steps(
     Returned: by how much its slowdown is to move.
     """
     n_states, times, waits = crowd.cells.shape[1], crowd.scratch, crowd.waits
-    residual_s = 0.0
+    further_s = 0.0
+    for i in range(n_states):
+        times[ALL, i] = 0.0
     for p in range(shared.first_pair[j], shared.first_pair[j + 1]):
         state.stale[p] = state.effect[p] = 0.0
     for a in range(shared.first_step[j], shared.first_step[j + 1]):
@@ -218,9 +236,16 @@ def time_steps(
         late_s = 0.0
         for i in range(n_states):
             late_s += times[LATE, i]
-        state.fresh_s[a] = (tau + steps[a].latency_s) + late_s / n_states
+            times[ALL, i] += times[LATE, i]
+        state.fresh_s[a] = late_s / n_states
         if n_states > 1:
-            state.fresh_s[a] += further_waits(waits, 0)
+            waits_s = further_waits(waits, 0)
+            state.fresh_s[a] += waits_s
+            further_s += waits_s
+    counted = _counted(period_s[j], further_s, n_states, times)
+    residual_s = 0.0
+    for a in range(shared.first_step[j], shared.first_step[j + 1]):
+        state.fresh_s[a] = (steps[a].drain_s + steps[a].latency_s) + counted * state.fresh_s[a]
         residual_s += state.fresh_s[a] - state.duration_s[a]
     return residual_s / period_s[j] if period_s[j] > 0.0 else 0.0
 

@@ -174,4 +174,5 @@ class Phased(Fast):
         """Make the totals and lists of all channels anew."""
         super()._recount()
         pool = self._pool
-        self._crowd.recount_crowd(pool.records, pool.jobs, pool.own, pool.crowd, pool.live_slots())
+        slots = pool.live_slots()
+        self._telling.recount_crowd(pool.records, pool.jobs, pool.own, pool.crowd, slots)

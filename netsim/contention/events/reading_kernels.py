@@ -34,6 +34,7 @@ from netsim.contention.events.crowd_kernels import (
 )
 from netsim.contention.link_kernels import STAGES, link_time, stays_within
 from netsim.contention.window_kernels import (
+    by_iterations,
     further_waits,
     late_wait,
     left_over,
@@ -273,11 +274,18 @@ def _read(
         most_late,
         worst,
     )
-    excess = 0.0
+    further_s = further_waits(most_late, STATES)
+    excess, rate = 0.0, 0.0
     for a in range(job.n_steps):
         for i in range(STATES):
             excess += most_late[a, i]
-    excess = excess / STATES + further_waits(most_late, STATES)
+            if a > 0:
+                most_late[0, i] += most_late[a, i]
+    excess = excess / STATES + further_s
+    if excess > 0.0:
+        for i in range(STATES):
+            rate += 1.0 / (job.alone_s + most_late[0, i] + further_s)
+        excess = by_iterations(job.alone_s, excess, rate / STATES)
     value = 1.0 + (excess / job.alone_s if excess > 0.0 else 0.0)
     if value == 1.0 or abs(value - reading.value) > SAID * tolerance:
         reading.value = value

@@ -353,7 +353,7 @@ def test_one_more_phase_draw_moves_results_little_and_many_samples_agree(scene):
         many.append(np.abs(np.array(list(by_states(jobs, samples=64).values())) - limit).mean())
 
     assert np.mean(many) < 0.5 * np.mean(few)
-    assert np.mean(few) < 0.02
+    assert np.mean(few) < 0.04
 
 
 def test_links_of_one_job_only_change_nothing(fabric, traffic):

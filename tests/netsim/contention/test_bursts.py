@@ -1,0 +1,153 @@
+"""When neighbours are on a link, how long their bursts are, and over what a mean is taken."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from naive import contention as naive
+
+from netsim.contention.base import Traffic
+from netsim.contention.cold.fixedpoint import cold_phased
+from netsim.contention.constants import ConstantsOf
+from netsim.contention.phases import shuffled
+from netsim.contention.window_kernels import burst_length, by_iterations
+from netsim.contention_models import make_contention_model
+from netsim.routings import make_routing
+from netsim.topologies import make_topology
+from netsim.topology.dragonfly import Dragonfly
+from netsim.topology.fattree import FatTree
+from netsim.topology.torus import Torus
+
+WAYS = {Torus: "dimension-order", Dragonfly: "minimal", FatTree: "d-mod-k"}
+
+
+def constants(traffics, links):
+    """Return the constants of jobs 0, 1, ..."""
+    constants_of = ConstantsOf(links)
+    return {job: constants_of(traffic) for job, traffic in enumerate(traffics)}
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_flows_on_links_for_a_part_of_their_step_equal_the_naive_twin(
+    fabric, traffic, random_jobs, seed
+):
+    """As on tori and dragonflies: from the begin of the step until the last of them is done."""
+    rng = np.random.default_rng(seed)
+    links = fabric(rng.uniform(0.5, 4.0, 7), buffer_bytes=(0.0, 0.1, 1.5)[seed % 3])
+    plain = random_jobs(rng, 7, 4)
+    traffics = [traffic(steps, c, 7) for steps, c in plain]
+    cells = [shuffled(job, 8, seed) for job in range(4)]
+    whole = constants(traffics, links)
+
+    jobs = {job: in_parts(own) for job, own in whole.items()}
+    found = cold_phased(jobs, seed=seed, tolerance=1e-12).interference
+
+    expected = naive.read_slowdowns(
+        plain, links.capacity, cells, buffer=links.buffer_bytes, in_parts=True
+    )
+    np.testing.assert_allclose(list(found.values()), expected, rtol=1e-9)
+    assert found != cold_phased(whole, seed=seed, tolerance=1e-12).interference
+
+
+def in_parts(own):
+    """Return a job whose flows are seen until they are done, not for their whole step."""
+    entries = own.entries.copy()
+    entries["until_s"] = entries["end_s"]
+    return replace(own, entries=entries)
+
+
+def test_a_job_that_never_computes_advances_at_the_mean_speed(fabric, traffic):
+    """
+    Short steps on a link that a neighbour wants for 10 s, again 10 s after it is done.
+
+    Both weigh 1, so the neighbour takes 20 s of 30. For these the steps go at speed 1/2, else at 1,
+    which is 2/3 over time: 3/2 s for each second alone. The mean over times would be 5/3: it counts
+    as many steps beside the neighbour as in as much time without.
+    """
+    jobs = [
+        traffic([[(0, 0.1, [0], 0.0)]], 0.0, 7),
+        traffic([[(1, 10.0, [0], 0.0)]], 10.0, 7),
+    ]
+
+    found = cold_phased(constants(jobs, fabric(np.ones(7)))).interference
+
+    assert found[0] == pytest.approx(1.5, abs=0.01)
+    assert found[1] == pytest.approx(1.5, abs=0.01)
+
+
+def test_iterations_count_and_not_time():
+    """10 s where others are there, 2 s alone, half of the time each: 5 of 6 iterations take 2 s."""
+    late_s = (8.0 + 0.0) / 2
+    rate = (1 / 10.0 + 1 / 2.0) / 2
+
+    assert by_iterations(2.0, late_s, rate) == pytest.approx(5 / 6 * 0.0 + 1 / 6 * 8.0)
+    assert by_iterations(2.0, 0.0, 0.5) == 0.0
+
+
+def test_a_burst_is_as_long_as_what_it_sends_can_fill():
+    """A wait is 0.03 of the bursts: 0.3 s of packets are no more than one of 10 s."""
+    assert burst_length(150.0, 0.3) == pytest.approx(10.0)
+    assert burst_length(4.0, 0.3) == 4.0
+
+
+@pytest.mark.parametrize(
+    ("spec", "in_parts"),
+    [
+        ({"kind": "torus", "dims": [4, 4]}, True),
+        ({"kind": "dragonfly", "groups": 3, "routers": 2, "nodes_per_router": 2}, True),
+        ({"kind": "fat-tree", "radix": 4}, False),
+    ],
+)
+def test_flows_are_told_apart_from_their_step_on_tori_and_dragonflies(spec, in_parts):
+    fabric = make_topology({**spec, "bandwidth": "1 GB/s"})
+    own = ConstantsOf(fabric)(sent(fabric, [0], [1], 1e9, 0.0))
+
+    assert own.entries["end_s"].tolist() == [1.0] * own.entries.size
+    assert own.entries["until_s"].tolist() == [1.0 if in_parts else np.inf] * own.entries.size
+
+
+def sent(fabric, src, dst, nbytes, compute_s):
+    """Return the traffic of one step of equal messages."""
+    src, dst = np.array(src), np.array(dst)
+    ways = make_routing(WAYS[type(fabric)], fabric)
+    return Traffic(
+        step=np.zeros(src.size, dtype=np.int64),
+        sender=src,
+        nbytes=np.full(src.size, nbytes),
+        routes=ways.routes(src, dst),
+        compute_s=compute_s,
+        latency_s=np.zeros(src.size),
+    )
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_event_by_event_on_a_dragonfly_equals_from_scratch(seed):
+    rng = np.random.default_rng(seed)
+    fabric = make_topology(
+        {
+            "kind": "dragonfly",
+            "groups": 5,
+            "routers": 2,
+            "nodes_per_router": 4,
+            "bandwidth": "1 GB/s",
+        }
+    )
+    model = make_contention_model("phased", fabric, options={"tolerance": 1e-9})
+    constants_of, running, said = ConstantsOf(fabric), {}, {}
+    nodes = rng.permutation(fabric.n_nodes)
+    for job in range(8):
+        own = nodes[5 * job : 5 * job + 5]
+        nbytes = float(rng.uniform(1e9, 9e9))
+        traffic = sent(fabric, own[:4], own[1:], nbytes, float(rng.uniform(0.0, 9.0)))
+        model.start(job, traffic)
+        running[job] = constants_of(traffic)
+        said |= model.solve()
+        if job in (4, 6):
+            model.end(job - 3)
+            del running[job - 3], said[job - 3]
+            said |= model.solve()
+
+    expected = cold_phased(running, tolerance=1e-11).interference
+
+    assert said == pytest.approx(expected, abs=1e-5)
+    assert max(expected.values()) > 1.2
