@@ -256,7 +256,7 @@ def _read(
             felt[at] = TOUCHED if felt[at] != UNFELT else UNFELT
     most_late = np.zeros((job.n_steps, STATES + STAGES))
     worst = np.empty(2)
-    worst[0], worst[1] = 0.0, -1.0
+    worst[0], worst[1] = -np.inf, -1.0  # in the mean a link may be early that is late in a state
     n_touched = _recall(slot, jobs, place, felt, late, most_late, worst, touched)
     _meet(
         slot,
@@ -289,7 +289,7 @@ def _read(
     value = 1.0 + (excess / job.alone_s if excess > 0.0 else 0.0)
     if value == 1.0 or abs(value - reading.value) > SAID * tolerance:
         reading.value = value
-    reading.worst_link = int64(worst[1])
+    reading.worst_link = int64(worst[1]) if excess > 0.0 else -1
 
 
 @njit(
