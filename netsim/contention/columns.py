@@ -1,6 +1,10 @@
-"""Columns of the tables of a job's constants; `netsim.contention.constants` defines the values."""
+"""Columns of a job's constants, defined in `netsim.contention.constants`, and their sources."""
+
+from typing import NamedTuple
 
 import numpy as np
+
+from netsim.arrays import Floats, Ints
 
 # a job on a channel; its entries are contiguous
 RECORD = np.dtype(
@@ -28,7 +32,6 @@ ENTRY = np.dtype(
         ("queue_s", np.float64),  # w
         ("presence_s", np.float64),  # E
         ("held", np.float64),  # v
-        ("until_s", np.float64),  # e, or inf where flows count as there for their whole step
         ("step", np.int32),
         ("stage", np.int32),
     ],
@@ -43,3 +46,43 @@ STEP = np.dtype(
     ],
     align=True,
 )
+
+
+class Flows(NamedTuple):
+    """The flows of a job, `Traffic` and its routes; steps ascend."""
+
+    step: Ints
+    sender: Ints
+    nbytes: Floats
+    indptr: Ints
+    links: Ints
+    latency_s: Floats
+
+
+class Fabric(NamedTuple):
+    """Channel of each link, capacity of each channel, bundles of channels, buffer of a port."""
+
+    channel: Ints
+    capacity: Floats
+    bundle: Ints  # of each channel, from `netsim.topology.rails.node_bundles`
+    bundle_capacity: Floats
+    port_capacity: Floats  # of each channel: of one link where it stands for a pool
+    buffer_bytes: float
+
+
+class Scratch(NamedTuple):
+    """Marks that are as they were after every job."""
+
+    entry: Ints  # of each channel in this step, all -1
+    opened: Ints  # flows of each sender, all 0; longer than senders and flows
+    injected_s: Floats  # of each bundle, all 0
+
+
+class Places(NamedTuple):
+    """Where the entries lie while the steps are gone through: ordered by step."""
+
+    channel: Ints
+    link: Ints
+    last_sender: Ints  # first flow of the sender counted last
+    of_hop: Ints  # entry of each hop of each flow
+    drain_s: Floats  # B of each entry

@@ -16,10 +16,8 @@ from netsim.flows.maxmin import is_per_sender
 from netsim.kernelchoice import kernels_of
 from netsim.routes import Routes, demand_routes
 from netsim.topology.base import Topology
-from netsim.topology.dragonfly import Dragonfly
 from netsim.topology.fattree import FatTree
 from netsim.topology.rails import n_senders, node_bundles
-from netsim.topology.torus import Torus
 
 _T = TypeVar("_T", bound=np.generic)
 _KERNELS = "netsim.contention.traffic_kernels"
@@ -73,9 +71,8 @@ class JobConstants:
         Of each channel: its entries, a directed link of the job on it, sum of B, sum of E,
         least limit/B and largest 1/m over the entries; see `netsim.contention.columns`.
     entries : (K,) table
-        Of each channel and step: B, m, q, G, e, limit, w, E, and until when neighbours see its
-        flows there: e on tori and dragonflies, else inf, for all of the step; the entries of a
-        record are contiguous, steps ascending.
+        Of each channel and step: B, m, q, G, e, limit, w, E; the entries of a record are
+        contiguous, steps ascending.
     steps : (A,) table
         Of each step: tau (largest B), lam (latency of the longest path), and the time that
         the node links alone would take, all links of a node together, lam included.
@@ -142,7 +139,6 @@ class ConstantsOf:
             _read_only(rates),
             self._n_senders,
         )
-        self._in_parts = isinstance(topology, Torus | Dragonfly)
         self._is_spread = topology.spread is not None and not isinstance(topology, FatTree)
         self._buffer_bytes = float(topology.buffer_bytes)
         self._entry_of: Ints = np.full(topology.n_links, -1)  # scratch, as the kernels leave it
@@ -179,8 +175,6 @@ class ConstantsOf:
             records, entries, steps = kernel(*_spread(traffic), *self._fabric[:2], *rest)
         else:
             records, entries, steps = self._told(self._constants.job_constants, traffic, *rest)
-            if self._in_parts:
-                entries["until_s"] = entries["end_s"]
         return records, entries, steps
 
     def times(self, traffic: Traffic) -> StepTimes:

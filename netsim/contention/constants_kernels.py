@@ -5,60 +5,19 @@ Import through `netsim.kernelchoice`. Constants passed on, such as 0, would have
 for them once more: ``int(np.int64(0))`` is none.
 """
 
-from typing import NamedTuple
-
 import numpy as np
 from numba import boolean, float64, from_dtype, int64, njit, void
 
 from netsim.arrays import Floats, Ints, Table
-from netsim.contention.columns import ENTRY, RECORD, STEP
-from netsim.contention.link_kernels import divisor, held_back, stage_of, weight_exponent
+from netsim.contention.columns import ENTRY, RECORD, STEP, Fabric, Flows, Places, Scratch
+from netsim.contention.filling_kernels import hold_back
+from netsim.contention.link_kernels import divisor, stage_of, weight_exponent
 from netsim.contention.traffic_kernels import FLOAT_ROWS, FLOATS, INT_ROWS, INTS, fits_together
 
 _FLOWS = (INTS, INTS, FLOATS, INTS, INTS, FLOATS)  # types of the fields of `Flows`
 _FABRIC = (INT_ROWS, FLOAT_ROWS, int64, float64)
 _SCRATCH = (int64[::1], int64[::1], float64[::1])
 _RECORDS, _ENTRIES, _STEPS = from_dtype(RECORD)[::1], from_dtype(ENTRY)[::1], from_dtype(STEP)[::1]
-
-
-class Flows(NamedTuple):
-    """The flows of a job, `Traffic` and its routes; steps ascend."""
-
-    step: Ints
-    sender: Ints
-    nbytes: Floats
-    indptr: Ints
-    links: Ints
-    latency_s: Floats
-
-
-class Fabric(NamedTuple):
-    """Channel of each link, capacity of each channel, bundles of channels, buffer of a port."""
-
-    channel: Ints
-    capacity: Floats
-    bundle: Ints  # of each channel, from `netsim.topology.rails.node_bundles`
-    bundle_capacity: Floats
-    port_capacity: Floats  # of each channel: of one link where it stands for a pool
-    buffer_bytes: float
-
-
-class Scratch(NamedTuple):
-    """Marks that are as they were after every job."""
-
-    entry: Ints  # of each channel in this step, all -1
-    opened: Ints  # flows of each sender, all 0; longer than senders and flows
-    injected_s: Floats  # of each bundle, all 0
-
-
-class Places(NamedTuple):
-    """Where the entries lie while the steps are gone through: ordered by step."""
-
-    channel: Ints
-    link: Ints
-    last_sender: Ints  # first flow of the sender counted last
-    of_hop: Ints  # entry of each hop of each flow
-    drain_s: Floats  # B of each entry
 
 
 @njit(void(int64[::1], int64, int64, float64[::1]), cache=True)
@@ -327,15 +286,13 @@ def job_constants(
         )
         end = _finish(first, last, per_flow, flows, fabric, scratch, places, finish_s, order)
         _weigh(first, end, per_flow, flows, scratch, places, entries, finish_s, order, buffer_bytes)
+        hold_back(first, last, base, n_entries, flows, fabric, places, entries, finish_s)
         for k in range(base, n_entries):
             own = entries[k]
             own.drain_s = places.drain_s[k]
             own.feed_s /= own.weight
             own.queue_s = fabric.buffer_bytes / fabric.capacity[places.channel[k]]
             own.limit_s = max(0.0, min(own.end_s, steps[own.step].drain_s - own.queue_s))
-            filled_s = fabric.buffer_bytes / fabric.port_capacity[places.channel[k]]
-            own.until_s = np.inf
-            own.held = held_back(own.held, own.drain_s, filled_s)
             scratch.entry[places.channel[k]] = -1
         first = last
     records, grouped = by_channel(n_entries, scratch.entry, places, entries)

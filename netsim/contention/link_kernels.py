@@ -9,7 +9,6 @@ from numba import njit
 BUNCHING = 0.2  # share of the time in which the others' use of a link comes all at once
 WINDOWS = 2.0  # buffers that a message fills before its sender's others wait for it
 HELD = 0.25  # what the exponent of the weight loses where messages are much longer
-BEHIND = 1.5  # buffers that waiting packets fill before others wait as they do
 STAGES = 8  # places of links on paths that are told apart
 
 
@@ -48,37 +47,6 @@ def weight_exponent(message_bytes: float, buffer_bytes: float) -> float:
 def divisor(n_open: int, exponent: float) -> float:
     """Return o^c, by which a flow's weight of 1 is divided, to the bit where c is 1."""
     return float(n_open) if exponent == 1.0 else n_open**exponent
-
-
-@njit("float64(float64, float64, float64)", cache=True, error_model="numpy")
-def held_back(ahead: float, drain_s: float, buffer_s: float) -> float:
-    """
-    Return for which part of a step its packets fill a link while they wait for slower links ahead.
-
-    Parameters
-    ----------
-    ahead : float
-        1 less the time that the flow takes on its path this far over what it takes in all, of the
-        flow for which that is most.
-    drain_s : float
-        B of the entry.
-    buffer_s : float
-        Time in which the link empties the buffer of its port; 0 where none is stated.
-
-    Returns
-    -------
-    float
-        From 0, also without a stated buffer, to below 1.
-
-    Notes
-    -----
-    Packets that wait for a full link keep their places on the link before it. Until these places
-    are taken the step is as fast as the link, and nobody notices; from then on the link is full.
-    """
-    waiting_s = ahead * drain_s
-    if waiting_s <= BEHIND * buffer_s or buffer_s <= 0.0:
-        return 0.0
-    return 1.0 - BEHIND * buffer_s / waiting_s
 
 
 @njit("int64(int64, int64)", cache=True)

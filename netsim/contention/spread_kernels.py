@@ -18,16 +18,8 @@ import numpy as np
 from numba import boolean, float64, int64, njit
 
 from netsim.arrays import Floats, Ints, Table
-from netsim.contention.columns import ENTRY, STEP
-from netsim.contention.constants_kernels import (
-    Fabric,
-    Flows,
-    Places,
-    Scratch,
-    by_channel,
-    fabric_of,
-    sort_by_key,
-)
+from netsim.contention.columns import ENTRY, STEP, Fabric, Flows, Places, Scratch
+from netsim.contention.constants_kernels import by_channel, fabric_of, sort_by_key
 from netsim.contention.link_kernels import divisor, weight_exponent
 from netsim.contention.traffic_kernels import FLOAT_ROWS, FLOATS, INT_ROWS, INTS
 
@@ -387,7 +379,6 @@ def spread_constants(
             own.feed_s /= own.weight
             bound = sums.own_s[k] / own.drain_s
             own.weight /= bound
-            own.until_s = own.end_s
             own.senders /= bound
             met = sums.met_s[k] / own.drain_s
             own.queue_s = met * fabric.buffer_bytes / fabric.capacity[places.channel[k]]

@@ -34,21 +34,6 @@ def presence(begin_s: float, end_s: float, cell_s: float, cell: int) -> float:
     return max(0.0, min(end_s, low + cell_s) - max(begin_s, low)) / cell_s
 
 
-@njit("float64(float64, float64, float64)", cache=True)
-def in_use(length_s: float, until_s: float, late_s: float) -> float:
-    """
-    Return for how long, from its begin on, a step has flows on a link.
-
-    Parameters
-    ----------
-    length_s : float
-        How long the step takes.
-    until_s, late_s : float
-        When the last flow there is done, alone and among the others; inf: with the step.
-    """
-    return min(length_s, max(until_s, late_s))
-
-
 @njit("float64(float64, float64)", cache=True)
 def burst_length(length_s: float, drain_s: float) -> float:
     """
@@ -137,7 +122,7 @@ def left_over(held: float, n: float) -> float:
     Parameters
     ----------
     held : float
-        For how much of it neighbours fill it, per weight: see `link_kernels.held_back`.
+        For how much of it neighbours fill it, per weight: see `filling_kernels.hold_back`.
     n : float
         Weight N of the other jobs on the link.
     """

@@ -27,6 +27,7 @@ def constants(step, capacity, *, per_flow=False, buffer=0.0):
     ends = [max(drain[link] for link in links) for _, _, links in flows]
     for (sender, _, _), end in zip(flows, ends, strict=True):
         opened[sender].append(end)
+    filled = _filled(flows, ends, drain, capacity, buffer)
     table = {}
     for link, own in drain.items():
         on = [(f, end) for f, end in zip(flows, ends, strict=True) if link in f[2]]
@@ -36,21 +37,45 @@ def constants(step, capacity, *, per_flow=False, buffer=0.0):
         g = sum(drain[links[0]] * weight[sender] for (sender, _, links), _ in on) / m
         presence = sum(_presence(opened[s], end, power[s]) for (s, _, _), end in on)
         last = max(end for _, end in on)
-        held = max(_held(f[2], link, drain, end, buffer / capacity[link]) for f, end in on)
         stage = max(_stage(f[2].index(link), len(f[2])) for f, _ in on)
-        table[link] = (own, m, q, g, last, presence, held, stage)
+        table[link] = (own, m, q, g, last, presence, filled[link], stage)
     tau = max(drain.values(), default=0.0)
     lam = max((latency for _, _, links, latency in step if links), default=0.0)
     return tau, lam, table
 
 
-def _held(links, link, drain, end, wait):
-    """Return for which part of its time a flow fills a link with packets that wait further on."""
-    if wait == 0:
-        return 0.0
-    this_far = max(drain[before] for before in links[: links.index(link) + 1])
-    waiting = (1 - this_far / end) * drain[link]
-    return 1 - 1.5 * wait / waiting if waiting > 1.5 * wait else 0.0
+def _filled(flows, ends, drain, capacity, buffer):
+    """Return for which part of the step each link is full of packets that wait further on."""
+    filled = defaultdict(float)
+    if buffer == 0:
+        return filled
+    ways = [
+        links[: next(i for i, link in enumerate(links) if drain[link] >= end) + 1]
+        for (_, _, links), end in zip(flows, ends, strict=True)
+    ]
+    brought = defaultdict(lambda: defaultdict(float))
+    waiting, room = defaultdict(float), defaultdict(lambda: buffer)
+    for (_, nbytes, links), way in zip(flows, ways, strict=True):
+        for before, link in pairwise(links):
+            brought[link][before] += nbytes
+        for place, link in enumerate(way[:-1]):
+            waiting[link] += nbytes
+            for ahead in way[place + 1 :]:
+                room[link] += buffer * nbytes / (drain[ahead] * capacity[ahead])
+    for end, way in zip(ends, ways, strict=True):
+        for place, link in enumerate(way[:-1]):
+            this_far = max(drain[before] for before in way[: place + 1])
+            part = 1 - this_far / end
+            alike = max(part * drain[link] * capacity[link], 1.5 * buffer)
+            filled[link] = max(filled[link], 1 - 1.5 * buffer / alike)
+            most = part * waiting[link]
+            if most > room[link]:
+                gone = waiting[link] - room[link]
+                for ahead in way[place + 1 :]:
+                    gone = sum(min(gone, nbytes) for nbytes in brought[ahead].values())
+                time = gone / capacity[way[-1]] - this_far * room[link] / most
+                filled[link] = max(filled[link], time / max(drain.values()))
+    return filled
 
 
 def _stage(place, n_links):
@@ -108,11 +133,9 @@ def slowdowns(
     return [state.slowdown() for state in states]
 
 
-def read_slowdowns(jobs, capacity, cells, *, buffer=0.0, in_parts=False, damping=0.25, sweeps=3000):
+def read_slowdowns(jobs, capacity, cells, *, buffer=0.0, damping=0.25, sweeps=3000):
     """Return slowdowns if steps met, by states, what time-averaged neighbours have settled at."""
     states = [_State(steps, c, capacity, False, buffer) for steps, c in jobs]
-    for state in states:
-        state.in_parts = in_parts
     waits = [buffer / c for c in capacity]
     for _ in range(sweeps):
         for state, steps in zip(states, _sweep(states, None, True, waits), strict=True):
@@ -163,7 +186,11 @@ def _counted(state, steps):
     n_states = len(steps[0][0]) if steps else 0
     further = sum(waits for _, waits, _ in steps)
     late = [
-        sum(worst[i] + lam - d for (worst, _, _), (_, lam, _), d in _beside(steps, state)) + further
+        further
+        + sum(
+            worst[(i - a) % n_states] + lam - d
+            for a, ((worst, _, _), (_, lam, _), d) in enumerate(_beside(steps, state))
+        )
         for i in range(n_states)
     ]
     over_time = sum(late) / n_states if n_states else 0.0
@@ -190,7 +217,6 @@ class _State:
         self.alone = [tau + lam for tau, lam, _ in self.steps]
         self.compute = compute
         self.fills = 1.0  # 0.0: its packets wait for no links ahead
-        self.in_parts = False  # flows are on links until they are done, not while their step runs
         self.period = compute + sum(self.alone)
         self.g = [1.0] * len(steps)
         self.y = [defaultdict(float) for _ in steps]
@@ -311,18 +337,10 @@ def _weight_in_cell(state, link, cell, n_cells):
     for b, (_, _, entries) in enumerate(state.steps):
         end = begin + state.alone[b] * state.g[b]
         if link in entries:
-            used = _in_use(state, b, link)
-            last = min(begin + used, (cell + 1) * size)
-            inside = max(0.0, last - max(begin, cell * size))
-            total += inside / size * _weight(state, b, link, True) * (end - begin) / used
+            inside = max(0.0, min(end, (cell + 1) * size) - max(begin, cell * size))
+            total += inside / size * _weight(state, b, link, True)
         begin = end
     return total
-
-
-def _in_use(state, b, link):
-    """Return for how long a step has flows on a link: from its begin until the last is done."""
-    length, end = state.alone[b] * state.g[b], state.steps[b][2][link][4]
-    return min(length, max(end, state.y[b][link])) if state.in_parts else length
 
 
 def _beta(entry, n, r, lingering):

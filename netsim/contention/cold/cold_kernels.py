@@ -18,7 +18,6 @@ from netsim.contention.window_kernels import (
     burst_length,
     by_iterations,
     further_waits,
-    in_use,
     late_wait,
     left_over,
     presence,
@@ -82,13 +81,12 @@ def put_down(
         length_s = state.duration_s[a]
         for k in range(shared.first_entry[a], shared.first_entry[a + 1]):
             own, r = entries[k], shared.pair[k] - first
-            weight_s, used_s = own.weight * length_s, length_s
+            weight_s = own.weight * length_s
             if linger:
                 weight_s = own.presence_s + max(0.0, state.late_s[k] - own.end_s) * own.senders
-                used_s = in_use(length_s, own.until_s, state.late_s[k])
             for i in range(n_states):
-                share = presence(since_s, since_s + used_s, cycle_s / n_states, crowd.cells[j, i])
-                fresh[r, i] += share * weight_s / used_s
+                share = presence(since_s, since_s + length_s, cycle_s / n_states, crowd.cells[j, i])
+                fresh[r, i] += share * weight_s / length_s
             fresh[r, use] += own.drain_s / cycle_s
             fresh[r, lasting] += weight_s * burst_length(length_s, own.drain_s) / cycle_s
             fresh[r, held] += own.held * length_s / cycle_s
@@ -236,7 +234,7 @@ def time_steps(
         late_s = 0.0
         for i in range(n_states):
             late_s += times[LATE, i]
-            times[ALL, i] += times[LATE, i]
+            times[ALL, (i + a - shared.first_step[j]) % n_states] += times[LATE, i]
         state.fresh_s[a] = late_s / n_states
         if n_states > 1:
             waits_s = further_waits(waits, 0)

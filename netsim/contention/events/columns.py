@@ -98,7 +98,6 @@ READING = np.dtype(
         ("said", np.float64),  # the reading that was said last
         ("met", np.float64),  # s when the times of all its links were found last
         ("worst_link", np.int64),  # -1: none
-        ("in_parts", np.bool_),  # whether flows are on links for a part of their step
         ("pending", np.bool_),  # whether it is to be put down anew
         ("waking", np.bool_),  # whether it is to be read anew
     ],

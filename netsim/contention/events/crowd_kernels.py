@@ -18,7 +18,7 @@ from netsim.contention.columns import RECORD as OWN_RECORD
 from netsim.contention.columns import STEP as OWN_STEP
 from netsim.contention.events.columns import CHANNEL, ENTRY, JOB, LISTED, READING, RECORD, STEP
 from netsim.contention.link_kernels import STAGES, queue_wait
-from netsim.contention.window_kernels import burst_length, in_use, presence
+from netsim.contention.window_kernels import burst_length, presence
 
 STATES = 8
 LASTING, SEEN, PRESENCE, USE = 8, 9, 10, 11  # of `own`: D, W as put down, E, R
@@ -90,7 +90,7 @@ def arrive(
     job = jobs[slot]
     reading = readings[slot]
     reading.pending, reading.value, reading.said = True, 1.0, np.nan
-    reading.worst_link, reading.met, reading.in_parts = -1, 1.0, False
+    reading.worst_link, reading.met = -1, 1.0
     for a in range(own_steps.size):
         latency_s[job.first_step + a] = own_steps[a].latency_s
     for k in range(own_entries.size):
@@ -98,7 +98,6 @@ def arrive(
             own[job.first_entry + k, i] = 0.0
         own[job.first_entry + k, PRESENCE] = own_entries[k].presence_s
         own[job.first_entry + k, HOLDS] = own_entries[k].held
-        reading.in_parts |= own_entries[k].until_s < np.inf
         place[job.first_entry + k, STEP_AT] = own_entries[k].step * STAGES + own_entries[k].stage
         felt[job.first_entry + k] = UNFELT
     for r in range(own_records.size):
@@ -183,6 +182,23 @@ def depart(
     return n_moved
 
 
+@njit(void(_RECORDS, _JOBS, _ROWS, _ROWS, int64[::1]), cache=True)
+def recount_crowd(records: Table, jobs: Table, own: Floats, crowd: Floats, slots: Ints) -> None:
+    """Sum what is on channels anew, for the jobs in `slots`: it takes off rounding."""
+    for c in range(crowd.shape[0]):
+        for i in range(LASTING + 1):
+            crowd[c, i] = 0.0
+        crowd[c, USE] = crowd[c, HELD] = 0.0
+    for slot in slots:
+        job = jobs[slot]
+        for row in range(job.first_record, job.first_record + job.n_shared):
+            at = job.first_entry + records[row].first_entry
+            for i in range(LASTING + 1):
+                crowd[records[row].channel, i] += own[at, i]
+            crowd[records[row].channel, USE] += own[at, USE]
+            crowd[records[row].channel, HELD] += own[at, HELD]
+
+
 @njit(int64(int64, float64, _RECORDS, _JOBS, _ROWS, _READINGS), cache=True)
 def what_moved(
     slot: int, tolerance: float, records: Table, jobs: Table, own: Floats, readings: Table
@@ -245,13 +261,13 @@ def refresh(
     job = jobs[slot]
     cycle_s = job.alone_s * job.slowdown
     share = np.empty((job.n_steps, STATES), np.float32)
-    length_s, begin_s = np.empty(job.n_steps), np.zeros(job.n_steps + 1)
-    cell_s = cycle_s / STATES
+    length_s = np.empty(job.n_steps)
+    since_s = 0.0
     for a in range(job.n_steps):
         length_s[a] = steps[job.first_step + a].time_s + latency_s[job.first_step + a]
-        begin_s[a + 1] = begin_s[a] + length_s[a]
         for i in range(STATES):
-            share[a, i] = presence(begin_s[a], begin_s[a + 1], cell_s, cells[slot, i])
+            share[a, i] = presence(since_s, since_s + length_s[a], cycle_s / STATES, cells[slot, i])
+        since_s += length_s[a]
     fresh = np.empty(STATES, np.float32)
     reading = readings[slot]
     n_rows = job.n_shared
@@ -273,23 +289,15 @@ def refresh(
             fresh[i] = 0.0
         lasting_s, held_s = 0.0, 0.0
         for k in range(at, at + record.n_entries):
-            entry, a = entries[k], entries[k].step
-            weight_s, taken = own[k, PRESENCE], entry.end_s
+            entry = entries[k]
+            weight_s = own[k, PRESENCE]
             if is_active and record.others_weight >= 0.0:
                 taken = entry.time_s - queue_wait(entry.queue_s, record.others_weight)
                 weight_s += max(0.0, taken - entry.end_s) * entry.senders
-            used_s = length_s[a]
-            if reading.in_parts:
-                used_s = in_use(used_s, entry.end_s, taken)
-            per = float32(weight_s / used_s)
-            if used_s < length_s[a]:
-                end_s = begin_s[a] + used_s
-                for i in range(STATES):
-                    fresh[i] += float32(presence(begin_s[a], end_s, cell_s, cells[slot, i]) * per)
-            else:
-                for i in range(STATES):
-                    fresh[i] += float32(share[a, i] * per)
-            lasting_s += weight_s * burst_length(length_s[a], entry.drain_s) / cycle_s
+            per = float32(weight_s / length_s[entry.step])
+            for i in range(STATES):
+                fresh[i] += float32(share[entry.step, i] * per)
+            lasting_s += weight_s * burst_length(length_s[entry.step], entry.drain_s) / cycle_s
             held_s += own[k, HOLDS] * length_s[entry.step]
         own[at, SEEN], c = record.weight_s, record.channel
         moved, risen = float32(0.0), float32(0.0)

@@ -174,5 +174,4 @@ class Phased(Fast):
         """Make the totals and lists of all channels anew."""
         super()._recount()
         pool = self._pool
-        slots = pool.live_slots()
-        self._telling.recount_crowd(pool.records, pool.jobs, pool.own, pool.crowd, slots)
+        self._crowd.recount_crowd(pool.records, pool.jobs, pool.own, pool.crowd, pool.live_slots())

@@ -274,18 +274,20 @@ def _read(
         most_late,
         worst,
     )
-    further_s = further_waits(most_late, STATES)
-    excess, rate = 0.0, 0.0
+    excess = 0.0
     for a in range(job.n_steps):
         for i in range(STATES):
             excess += most_late[a, i]
-            if a > 0:
-                most_late[0, i] += most_late[a, i]
+    further_s = further_waits(most_late, STATES)
     excess = excess / STATES + further_s
     if excess > 0.0:
+        rate = 0.0
         for i in range(STATES):
-            rate += 1.0 / (job.alone_s + most_late[0, i] + further_s)
-        excess = by_iterations(job.alone_s, excess, rate / STATES)
+            late_s = further_s
+            for a in range(job.n_steps):
+                late_s += most_late[a, (i - a) % STATES]
+            rate += 1.0 / (job.alone_s + late_s) / STATES
+        excess = by_iterations(job.alone_s, excess, rate)
     value = 1.0 + (excess / job.alone_s if excess > 0.0 else 0.0)
     if value == 1.0 or abs(value - reading.value) > SAID * tolerance:
         reading.value = value

@@ -1,5 +1,5 @@
 """
-Which jobs are to be read anew, once what is on channels has moved, and its sums, compiled.
+Which jobs are to be read anew, once what is on channels has moved, compiled.
 
 Arguments named as tables of `netsim.contention.events.readingpool.ReadingPool` are these;
 `crowd_kernels` names their columns. Import through `netsim.kernelchoice`.
@@ -8,13 +8,12 @@ Arguments named as tables of `netsim.contention.events.readingpool.ReadingPool` 
 from numba import float32, float64, from_dtype, int64, njit, uint8, void
 
 from netsim.arrays import Floats, Ints, Table
-from netsim.contention.events.columns import CHANNEL, JOB, LISTED, READING, RECORD
+from netsim.contention.events.columns import CHANNEL, JOB, LISTED, READING
 from netsim.contention.events.crowd_kernels import (
     CALLED,
     EFFECT,
     FELT,
     HELD,
-    LASTING,
     MARGIN,
     MARGIN_R,
     MOVED,
@@ -31,7 +30,6 @@ from netsim.contention.link_kernels import stays_within
 from netsim.contention.window_kernels import left_over
 
 _JOBS, _READINGS = from_dtype(JOB)[::1], from_dtype(READING)[::1]
-_RECORDS = from_dtype(RECORD)[::1]
 _CHANNELS, _LISTED = from_dtype(CHANNEL)[::1], from_dtype(LISTED)[::1]
 _ROWS, _FLAGS = float32[:, ::1], uint8[::1]
 
@@ -85,20 +83,3 @@ def tell(
                 most_effect = max(most_effect, own[at, EFFECT])
             row = listed[row].following
         crowd[c, EFFECT] = most_effect
-
-
-@njit(void(_RECORDS, _JOBS, _ROWS, _ROWS, int64[::1]), cache=True)
-def recount_crowd(records: Table, jobs: Table, own: Floats, crowd: Floats, slots: Ints) -> None:
-    """Sum what is on channels anew, for the jobs in `slots`: it takes off rounding."""
-    for c in range(crowd.shape[0]):
-        for i in range(LASTING + 1):
-            crowd[c, i] = 0.0
-        crowd[c, USE] = crowd[c, HELD] = 0.0
-    for slot in slots:
-        job = jobs[slot]
-        for row in range(job.first_record, job.first_record + job.n_shared):
-            at = job.first_entry + records[row].first_entry
-            for i in range(LASTING + 1):
-                crowd[records[row].channel, i] += own[at, i]
-            crowd[records[row].channel, USE] += own[at, USE]
-            crowd[records[row].channel, HELD] += own[at, HELD]

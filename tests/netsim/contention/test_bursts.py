@@ -1,59 +1,21 @@
-"""When neighbours are on a link, how long their bursts are, and over what a mean is taken."""
-
-from dataclasses import replace
+"""How long the bursts of neighbours are, and over what a mean is taken."""
 
 import numpy as np
 import pytest
-from naive import contention as naive
 
 from netsim.contention.base import Traffic
 from netsim.contention.cold.fixedpoint import cold_phased
 from netsim.contention.constants import ConstantsOf
-from netsim.contention.phases import shuffled
 from netsim.contention.window_kernels import burst_length, by_iterations
 from netsim.contention_models import make_contention_model
 from netsim.routings import make_routing
 from netsim.topologies import make_topology
-from netsim.topology.dragonfly import Dragonfly
-from netsim.topology.fattree import FatTree
-from netsim.topology.torus import Torus
-
-WAYS = {Torus: "dimension-order", Dragonfly: "minimal", FatTree: "d-mod-k"}
 
 
 def constants(traffics, links):
     """Return the constants of jobs 0, 1, ..."""
     constants_of = ConstantsOf(links)
     return {job: constants_of(traffic) for job, traffic in enumerate(traffics)}
-
-
-@pytest.mark.parametrize("seed", range(4))
-def test_flows_on_links_for_a_part_of_their_step_equal_the_naive_twin(
-    fabric, traffic, random_jobs, seed
-):
-    """As on tori and dragonflies: from the begin of the step until the last of them is done."""
-    rng = np.random.default_rng(seed)
-    links = fabric(rng.uniform(0.5, 4.0, 7), buffer_bytes=(0.0, 0.1, 1.5)[seed % 3])
-    plain = random_jobs(rng, 7, 4)
-    traffics = [traffic(steps, c, 7) for steps, c in plain]
-    cells = [shuffled(job, 8, seed) for job in range(4)]
-    whole = constants(traffics, links)
-
-    jobs = {job: in_parts(own) for job, own in whole.items()}
-    found = cold_phased(jobs, seed=seed, tolerance=1e-12).interference
-
-    expected = naive.read_slowdowns(
-        plain, links.capacity, cells, buffer=links.buffer_bytes, in_parts=True
-    )
-    np.testing.assert_allclose(list(found.values()), expected, rtol=1e-9)
-    assert found != cold_phased(whole, seed=seed, tolerance=1e-12).interference
-
-
-def in_parts(own):
-    """Return a job whose flows are seen until they are done, not for their whole step."""
-    entries = own.entries.copy()
-    entries["until_s"] = entries["end_s"]
-    return replace(own, entries=entries)
 
 
 def test_a_job_that_never_computes_advances_at_the_mean_speed(fabric, traffic):
@@ -90,26 +52,10 @@ def test_a_burst_is_as_long_as_what_it_sends_can_fill():
     assert burst_length(4.0, 0.3) == 4.0
 
 
-@pytest.mark.parametrize(
-    ("spec", "in_parts"),
-    [
-        ({"kind": "torus", "dims": [4, 4]}, True),
-        ({"kind": "dragonfly", "groups": 3, "routers": 2, "nodes_per_router": 2}, True),
-        ({"kind": "fat-tree", "radix": 4}, False),
-    ],
-)
-def test_flows_are_told_apart_from_their_step_on_tori_and_dragonflies(spec, in_parts):
-    fabric = make_topology({**spec, "bandwidth": "1 GB/s"})
-    own = ConstantsOf(fabric)(sent(fabric, [0], [1], 1e9, 0.0))
-
-    assert own.entries["end_s"].tolist() == [1.0] * own.entries.size
-    assert own.entries["until_s"].tolist() == [1.0 if in_parts else np.inf] * own.entries.size
-
-
 def sent(fabric, src, dst, nbytes, compute_s):
     """Return the traffic of one step of equal messages."""
     src, dst = np.array(src), np.array(dst)
-    ways = make_routing(WAYS[type(fabric)], fabric)
+    ways = make_routing("minimal", fabric)
     return Traffic(
         step=np.zeros(src.size, dtype=np.int64),
         sender=src,

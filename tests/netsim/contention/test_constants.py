@@ -274,6 +274,22 @@ def test_how_long_a_flow_fills_links_before_a_slower_one_by_hand(fabric, traffic
         assert entry(constants, 2, 0)[6] == 0.0
 
 
+def test_a_link_with_more_of_a_hot_spot_than_others_is_full_for_longer(fabric, traffic):
+    """Two flows of 4 bytes over link 0 and one over link 1 meet on link 2, which takes 12 s.
+
+    Link 0 has room for 1 byte, and its flows for 8/12 of one on link 2. So it is full until 19/3
+    bytes are gone; the other link has brought its 4 by then: 31/3 s. Of its 8 bytes 20/3 come to
+    wait, in 2 s; 5/3 do after 1/2 s. Link 1 would be full from 4/11 to 16/3 s, less than the
+    1 - 1.5 / (11/3) of the step in which it is if all flows go on alike.
+    """
+    steps = [[(0, 4.0, [0, 2], 0.0), (1, 4.0, [0, 2], 0.0), (2, 4.0, [1, 2], 0.0)]]
+
+    constants = ConstantsOf(fabric([4.0, 4.0, 1.0], buffer_bytes=1.0))(traffic(steps, 0, 3))
+
+    held = [entry(constants, link, 0)[6] for link in range(3)]
+    np.testing.assert_allclose(held, [(31 / 3 - 1 / 2) / 12, 1 - 4.5 / 11, 0.0])
+
+
 def test_a_pool_of_links_is_full_when_the_buffers_of_all_of_them_are():
     """Four nodes send 8 MB each, over a pool of two links at 1 GB/s, to one: 16 ms, then 32.
 

@@ -1,0 +1,139 @@
+"""
+For which part of a step links are full of a job's packets that wait for slower links, compiled.
+
+Import through `netsim.kernelchoice`.
+"""
+
+import numpy as np
+from numba import njit
+
+from netsim.arrays import Floats, Ints, Table
+from netsim.contention.columns import Fabric, Flows, Places
+
+BEHIND = 1.5  # buffers that waiting packets fill before others wait as they do
+
+
+@njit(cache=True, error_model="numpy")
+def _room_bytes(k: int, fabric: Fabric, places: Places) -> float:
+    """Return what the buffers of the ports of an entry's channel hold."""
+    c = places.channel[k]
+    return float(fabric.buffer_bytes * (fabric.capacity[c] / fabric.port_capacity[c]))
+
+
+@njit(cache=True, error_model="numpy")
+def _fill_alike(base: int, n_entries: int, fabric: Fabric, places: Places, entries: Table) -> bool:
+    """
+    Turn u into the part of the step in which links are full if all flows go on alike.
+
+    Returned: whether more may wait on any link than its buffer holds.
+    """
+    fills = False
+    for k in range(base, n_entries):
+        sent = places.drain_s[k] * fabric.capacity[places.channel[k]]
+        most, room = entries[k].held * sent, _room_bytes(k, fabric, places)
+        fills |= most > room
+        entries[k].held = 1.0 - BEHIND * room / most if most > BEHIND * room else 0.0
+    return fills
+
+
+@njit(cache=True)
+def _slowest(f: int, flows: Flows, places: Places, finish_s: Floats) -> int:
+    """Return the hop at which a flow meets the first of its slowest links."""
+    for hop in range(flows.indptr[f], flows.indptr[f + 1]):
+        if places.drain_s[places.of_hop[hop]] >= finish_s[f]:
+            return hop
+    return int(flows.indptr[f])
+
+
+@njit(cache=True)
+def _inflows(
+    first: int, last: int, base: int, n_entries: int, flows: Flows, places: Places
+) -> tuple[Ints, Ints, Ints, Floats]:
+    """
+    Return what links bring to each other.
+
+    `head` (K,): of each entry the first in the list of those that bring something, -1: none;
+    `following` and `source`: the next in the list, and the entry it comes from; its bytes.
+    """
+    n_hops = flows.indptr[last] - flows.indptr[first]
+    head = np.full(n_entries - base, -1)
+    following, source = np.empty(n_hops, np.int64), np.empty(n_hops, np.int64)
+    nbytes = np.zeros(n_hops)
+    n_found = 0
+    for f in range(first, last):
+        for hop in range(flows.indptr[f] + 1, flows.indptr[f + 1]):
+            k, before = places.of_hop[hop] - base, places.of_hop[hop - 1]
+            i = head[k]
+            while i >= 0 and source[i] != before:
+                i = following[i]
+            if i < 0:
+                i = n_found
+                n_found += 1
+                source[i], following[i] = before, head[k]
+                head[k] = i
+            nbytes[i] += flows.nbytes[f]
+    return head, following, source, nbytes
+
+
+@njit(cache=True, error_model="numpy")
+def hold_back(
+    first: int,
+    last: int,
+    base: int,
+    n_entries: int,
+    flows: Flows,
+    fabric: Fabric,
+    places: Places,
+    entries: Table,
+    finish_s: Floats,
+) -> None:
+    """
+    Find for which part of a step its packets fill links while they wait for slower links ahead.
+
+    `held` of the entries from `base` on: before, the greatest u of their flows, 1 less the time
+    that a flow takes this far over what it takes in all; written, v: 0 without a stated buffer.
+
+    Notes
+    -----
+    What flows have still to send waits on the links before the slowest of their path. If all go on
+    alike, nobody notices until BEHIND buffers are full. But a link takes in turn from those that
+    lead to it, since each of these has as many packets waiting: where one has brought y bytes,
+    each of the others has brought as many, or all it has, so one that brings more is done later. It
+    is full once more waits than its buffer and shares in those of the links between hold, until no
+    more is left than has room there. The longer of the two counts.
+    """
+    tau = 0.0
+    for k in range(base, n_entries):
+        tau = max(tau, places.drain_s[k])
+        entries[k].held *= fabric.buffer_bytes > 0.0
+    if not _fill_alike(base, n_entries, fabric, places, entries):
+        return
+    waiting, room = np.zeros(n_entries - base), np.zeros(n_entries - base)
+    for f in range(first, last):
+        beyond = 0.0
+        for hop in range(_slowest(f, flows, places, finish_s) - 1, flows.indptr[f] - 1, -1):
+            k, ahead = places.of_hop[hop] - base, places.of_hop[hop + 1]
+            sent = places.drain_s[ahead] * fabric.capacity[places.channel[ahead]]
+            beyond += _room_bytes(ahead, fabric, places) * (flows.nbytes[f] / sent)
+            waiting[k] += flows.nbytes[f]
+            room[k] += beyond
+    head, following, _, nbytes = _inflows(first, last, base, n_entries, flows, places)
+    for f in range(first, last):
+        slowest, this_far_s = _slowest(f, flows, places, finish_s), 0.0
+        for hop in range(flows.indptr[f], slowest):
+            k = places.of_hop[hop]
+            this_far_s = max(this_far_s, places.drain_s[k])
+            most = (1.0 - this_far_s / finish_s[f]) * waiting[k - base]
+            fits = _room_bytes(k, fabric, places) + room[k - base]
+            if most <= fits:
+                continue
+            gone = waiting[k - base] - fits
+            for later in range(hop + 1, slowest + 1):
+                i, brought = head[places.of_hop[later] - base], 0.0
+                while i >= 0:
+                    brought += min(nbytes[i], gone)
+                    i = following[i]
+                gone = brought
+            until_s = gone / fabric.capacity[places.channel[places.of_hop[slowest]]]
+            full_s = until_s - this_far_s * fits / most
+            entries[k].held = max(entries[k].held, full_s / tau)
