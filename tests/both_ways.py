@@ -83,7 +83,8 @@ class BothWays:
 def run_both_ways(monkeypatch):
     """Let a test run kernels both ways; return who compares them."""
     both = BothWays()
-    process = type("Process", (), {"compiles": False, "has_added": False, "kernels": {}})
+    own = {"compiles": False, "has_added": False, "has_numba": False, "kernels": {}}
+    process = type("Process", (), own)
     monkeypatch.setattr(kernelchoice, "_Process", process)
     monkeypatch.setattr(kernelchoice, "_LARGE", _ENDLESS)
     monkeypatch.setattr(kernelchoice, "_is_loaded", lambda _: False)
