@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from naive import contention as naive
+from naive.withoutlingering import without_lingering
 
 from netsim.contention.cold.fixedpoint import accurate, cold_fast, cold_phased
 from netsim.contention.constants import ConstantsOf
@@ -338,7 +339,7 @@ def test_per_flow_without_lingering_equals_its_naive_twin(scene):
 
     slowdowns = averaged(constants(traffics, links, "per-flow"), lingering=False)
 
-    expected = naive.without_lingering(plain, links.capacity)
+    expected = without_lingering(plain, links.capacity)
     np.testing.assert_allclose(list(slowdowns.values()), expected, rtol=1e-9)
 
 
