@@ -34,7 +34,7 @@ from netsim.accuracy import ANY, Comparison, routing_kind
 from netsim.contention.constants import ConstantsOf
 from netsim.routing.dmodk import DModK
 from netsim.topology.fattree import FatTree
-from netsim.topology.kind import machine_kind
+from netsim.topology.structure.kind import machine_kind
 
 COMMAND = "python -m benchmarks.contention_packet FOLDER"
 STEP_S = (0.0, 15e-6, 40e-6, np.inf)  # bounds of classes of jobs by the length of their steps

@@ -39,8 +39,8 @@ from netsim.contention.constants import ConstantsOf
 from netsim.contention_models import CONTENTION_MODELS, make_contention_model
 from netsim.errors import ContentionError
 from netsim.routings import make_routing
-from netsim.topology.kind import machine_kind
 from netsim.topology.spread import as_built
+from netsim.topology.structure.kind import machine_kind
 from scheduler.mix import kind_of_pattern
 
 COMMAND = "python -m benchmarks.matrix"

@@ -27,7 +27,7 @@ from coupling.snapshots.estimate import estimate
 from coupling.snapshots.snapshot import read_snapshot
 from coupling.snapshots.verify import verify
 from netsim.topologies import make_topology
-from netsim.topology.inspect import inspect_topology
+from netsim.topology.structure.inspect import inspect_topology
 
 ROOT = Path(__file__).parents[1]
 SPACES = (

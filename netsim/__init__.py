@@ -53,8 +53,8 @@ if TYPE_CHECKING:
     from netsim.topologies import TOPOLOGIES, make_topology
     from netsim.topology.base import Topology
     from netsim.topology.fattree import FatTree, build_fat_tree, fat_tree_of_radix
-    from netsim.topology.inspect import inspect_topology
     from netsim.topology.machines import MACHINES
+    from netsim.topology.structure.inspect import inspect_topology
     from netsim.units import parse_rate, parse_size, parse_time
 
 __all__ = [

@@ -19,7 +19,7 @@ from netsim.routing.shortest import Rerouted, Shortest
 from netsim.routing.spread import Spreading
 from netsim.routing.wraparound import Wraparound
 from netsim.topology.base import Topology
-from netsim.topology.kind import machine_kind
+from netsim.topology.structure.kind import machine_kind
 
 TABLE = "accuracy.json"
 FEW, MANY, ONE, STEPS, ANY = "few at once", "many at once", "one with all", "in steps", "mixed"
@@ -62,7 +62,7 @@ class Comparison:
     Parameters
     ----------
     machine : str
-        As `netsim.topology.kind.machine_kind` names it.
+        As `netsim.topology.structure.kind.machine_kind` names it.
     routing : str
         As `routing_kind` names it.
     ranks_per_node : int
@@ -134,7 +134,7 @@ class Setting:
     model, fairness : str
         As in an experiment.
     machine : str
-        As `netsim.topology.kind.machine_kind` names it.
+        As `netsim.topology.structure.kind.machine_kind` names it.
     routings : tuple of str
         As `routing_kind` names them; jobs that own links may be routed otherwise than others.
     ranks_per_node : tuple of int

@@ -10,7 +10,7 @@ from netsim.arrays import Ints
 from netsim.topology.base import Topology
 from netsim.topology.demand import demand_topology
 from netsim.topology.fattree import FatTree
-from netsim.topology.hierarchy import Hierarchy, hierarchy_of
+from netsim.topology.structure.hierarchy import Hierarchy, hierarchy_of
 from scheduler.errors import AllocationError
 
 BLOCK = 64  # nodes of a group on a machine that is no fat-tree

@@ -30,6 +30,7 @@ FLOORS = {
         ["kernelcache", "uncounted_kernels", "longest", "units", "hostlist", "splitmix", "routes"],
         ["kernelchoice"],
         ["topology"],
+        ["topology.structure"],
         ["partition", "distance", "flows"],
         ["routing", "contention"],
         ["nonblocking", "infiniband", "contention.events", "contention.cold"],

@@ -15,21 +15,31 @@ import pytest
 from measured.judge import BARS
 from measured.matrix import CELLS, Truth, scene
 
-from benchmarks import evidence, finding, finding_page, matrix, structure
+from benchmarks import evidence, matrix, structure
 from benchmarks.accuracy import record_comparisons
+from benchmarks.finding import __main__ as finding
+from benchmarks.finding import page as finding_page
 from netsim.accuracy import Comparison, comparisons
 
 ROOT = Path(__file__).parents[1]
-SOURCES = sorted(path for path in (ROOT / "benchmarks").glob("*.py") if path.stem != "__init__")
-COMMANDS = sorted(path.stem for path in SOURCES if "__main__" in path.read_text(encoding="utf-8"))
+SOURCES = {
+    ".".join(path.relative_to(ROOT).with_suffix("").parts): path.read_text(encoding="utf-8")
+    for path in sorted((ROOT / "benchmarks").rglob("*.py"))
+    if path.stem != "__init__"
+}
+COMMANDS = sorted(
+    name.removeprefix("benchmarks.").removesuffix(".__main__")
+    for name, text in SOURCES.items()
+    if '__name__ == "__main__"' in text
+)
 PICTURES = sorted((ROOT / "docs" / "pictures").glob("*.svg"))
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
 
 
-@pytest.mark.parametrize("path", SOURCES, ids=lambda path: path.stem)
-def test_benchmarks_are_imported_as_python_m_does(path):
+@pytest.mark.parametrize("name", SOURCES)
+def test_benchmarks_are_imported_as_python_m_does(name):
     """From the top level, where `python -m benchmarks.name` is typed."""
-    import_module(f"benchmarks.{path.stem}")
+    import_module(name)
 
 
 @pytest.mark.parametrize("picture", PICTURES, ids=lambda path: path.stem)
@@ -45,7 +55,13 @@ def test_pages_name_commands_that_exist(page):
     text = page.read_text(encoding="utf-8")
 
     assert "python benchmarks/" not in text
-    assert set(re.findall(r"python -m benchmarks\.(\w+)", text)) <= set(COMMANDS)
+    assert set(re.findall(r"python -m benchmarks\.([\w.]*\w)", text)) <= set(COMMANDS)
+
+
+def _module(name):
+    """Return the module that `python -m benchmarks.name` runs."""
+    whole = f"benchmarks.{name}"
+    return whole if whole in SOURCES else f"{whole}.__main__"
 
 
 def started(name, monkeypatch, folder, *arguments):
@@ -54,9 +70,9 @@ def started(name, monkeypatch, folder, *arguments):
     def refuse(*_, **__):
         raise AssertionError("the command measured")
 
-    import_module(f"benchmarks.{name}")
-    for path in SOURCES:
-        module = sys.modules.get(f"benchmarks.{path.stem}")
+    import_module(_module(name))
+    for source in SOURCES:
+        module = sys.modules.get(source)
         for writer in ("record", "record_comparisons"):
             if hasattr(module, writer):
                 monkeypatch.setattr(module, writer, refuse)
@@ -66,7 +82,7 @@ def started(name, monkeypatch, folder, *arguments):
         pytest.warns(RuntimeWarning, match="found in sys.modules"),
         pytest.raises(SystemExit) as end,
     ):
-        runpy.run_module(f"benchmarks.{name}", run_name="__main__")
+        runpy.run_module(_module(name), run_name="__main__")
     return end.value.code
 
 
@@ -187,7 +203,7 @@ def test_the_page_of_the_finding_is_that_of_its_record():
 def test_cells_of_logs_that_are_not_run_again_stay_recorded_with_their_date(tmp_path, monkeypatch):
     """Atlas is run again; Thunder keeps its cells, and the model it was run with."""
     old = {"date": "2001-02-03", "fabricsim": "0.0.1", "model_code": "abc1234"}
-    record = tmp_path / "finding.json"
+    record = tmp_path / "cells.json"
     bias, columns = finding_page.biases(), ["log", "draw"]
     made = {"bias": bias, "logs": {"Thunder": old, "Atlas": old}}
     cells = [["Thunder", 1], ["Atlas", 1], ["Atlas", 2]]
@@ -209,7 +225,7 @@ def test_cells_of_logs_that_are_not_run_again_stay_recorded_with_their_date(tmp_
 
 def test_the_finding_is_not_recorded_under_a_model_with_a_bias(tmp_path, monkeypatch):
     """The page says what jobs lose as it was found; half of the truth would need a correction."""
-    record = tmp_path / "finding.json"
+    record = tmp_path / "cells.json"
     record.write_text(json.dumps({"made": {"bias": {}, "logs": {}}, "columns": [], "cells": []}))
     monkeypatch.setattr(finding, "RECORD", record)
     monkeypatch.setattr(finding, "biases", lambda: {"phases": 0.5, "always": 1.0})

@@ -20,7 +20,7 @@ from coupling.snapshots.verify import JobVerdict, Verification
 from netsim.arrays import Ints
 from netsim.topology.base import Topology
 from netsim.topology.changes import leaf_tapers
-from netsim.topology.inspect import TopologyReport
+from netsim.topology.structure.inspect import TopologyReport
 
 _DRAWN = 12  # jobs that are drawn
 _FLOWS = 40  # flows of a certificate that are drawn

@@ -21,7 +21,7 @@ from netsim.accuracy import (
 from netsim.routings import ROUTINGS, make_routing
 from netsim.topologies import make_topology
 from netsim.topology.fattree import FatTree
-from netsim.topology.kind import machine_kind
+from netsim.topology.structure.kind import machine_kind
 
 ROOT = Path(__file__).parents[2]
 FULL = Setting("fast", "per-sender", "full fat-tree", ("d-mod-k",), (1,), 65536.0)

@@ -18,7 +18,7 @@ from netsim.errors import NetsimError
 from netsim.formats.exporters.registry import written
 from netsim.routings import make_routing
 from netsim.topology.base import Topology
-from netsim.topology.inspect import LinkReport, TopologyReport, inspect_topology
+from netsim.topology.structure.inspect import LinkReport, TopologyReport, inspect_topology
 
 _LINES = 20  # irregularities that are written out
 _NAMES = 5  # switches of one taper that are named

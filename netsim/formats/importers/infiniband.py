@@ -17,7 +17,7 @@ from netsim.topology.base import Topology
 from netsim.topology.fattree import FatTree
 from netsim.topology.names import guid_name
 from netsim.topology.origin import Origin
-from netsim.topology.recognise import recognise
+from netsim.topology.structure.recognise import recognise
 
 FORM = "ibnetdiscover"
 # Gb/s of data on one lane: signalling less coding, InfiniBand Architecture Specification 1.x

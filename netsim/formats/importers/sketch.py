@@ -9,12 +9,12 @@ from netsim.arrays import Floats, Ints
 from netsim.errors import TopologyError
 from netsim.topology.base import Topology
 from netsim.topology.counters import occurrence
-from netsim.topology.embed import embed
 from netsim.topology.fattree import FatTree
 from netsim.topology.levels import vertex_levels
 from netsim.topology.origin import Origin
 from netsim.topology.quantities import cable_rates, latency_seconds
-from netsim.topology.recognise import Recognition, recognise
+from netsim.topology.structure.embed import embed
+from netsim.topology.structure.recognise import Recognition, recognise
 
 DEFAULT_BANDWIDTH = 12.5e9  # bytes per second: 100 Gb/s, where neither file nor user says
 _UNFIT = str.maketrans(dict.fromkeys(" \t\r\n,[]>#", "_"))  # letters of lists and link names

@@ -18,7 +18,7 @@ class SlurmBestFit:
     Of the switches at the lowest level that have enough free nodes below them, the one with
     the fewest is taken; its leaves give all their free nodes in ascending order of how many
     these are. Trees need not be regular: leaves of different size, hosts on spines, missing or
-    several cables, branches of different height (see `netsim.topology.hierarchy`).
+    several cables, branches of different height (see `netsim.topology.structure.hierarchy`).
 
     Notes
     -----

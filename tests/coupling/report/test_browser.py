@@ -15,7 +15,7 @@ from coupling.snapshots.estimate import estimate
 from coupling.snapshots.snapshot import read_snapshot
 from coupling.snapshots.verify import verify
 from netsim.topologies import make_topology
-from netsim.topology.inspect import inspect_topology
+from netsim.topology.structure.inspect import inspect_topology
 
 pytestmark = pytest.mark.skipif(PROGRAM is None, reason=NO_BROWSER)
 EVIL = '<img src=x onerror="hit=1"><script>hit=2</script>'

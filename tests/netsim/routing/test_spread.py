@@ -18,9 +18,9 @@ from netsim.partition import Partition
 from netsim.routing.spread import as_routed
 from netsim.routings import make_routing, on_changed
 from netsim.topologies import make_topology
-from netsim.topology.kind import machine_kind
 from netsim.topology.outage import fail
 from netsim.topology.spread import pools
+from netsim.topology.structure.kind import machine_kind
 
 GB = 1e9
 TREE = {"kind": "fat-tree", "radix": 4, "bandwidth": GB}

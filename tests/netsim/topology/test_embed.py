@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 from netsim import build_fat_tree, make_topology
 from netsim.errors import TopologyError
 from netsim.topology.base import Topology
-from netsim.topology.embed import embed
 from netsim.topology.levels import links_in_service
 from netsim.topology.outage import fail
+from netsim.topology.structure.embed import embed
 
 
 def graph_of(n_nodes, pairs):

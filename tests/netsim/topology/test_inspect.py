@@ -14,7 +14,7 @@ from netsim.errors import TopologyError
 from netsim.formats.importers.infiniband import read_wiring
 from netsim.topologies import make_topology
 from netsim.topology.fattree import fat_tree_of_radix
-from netsim.topology.inspect import inspect_topology
+from netsim.topology.structure.inspect import inspect_topology
 
 DATA = Path(__file__).parents[2] / "data" / "topo"
 TAPERED = {"kind": "fat-tree", "children": [4, 3, 2], "parents": [1, 2, 2], "parallel": [1, 1, 3]}

@@ -12,7 +12,7 @@ from netsim.topologies import make_topology
 from netsim.topology.base import Topology
 from netsim.topology.fattree import build_fat_tree
 from netsim.topology.partial import depopulate
-from netsim.topology.recognise import recognise
+from netsim.topology.structure.recognise import recognise
 
 
 def scrambled(tree, seed):

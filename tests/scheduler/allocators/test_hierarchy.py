@@ -8,8 +8,8 @@ from naive.lowest import best_fit, leaves_of, neighbours, sets_by_level
 
 from netsim import build_fat_tree, make_topology
 from netsim.topology.base import Topology
-from netsim.topology.hierarchy import hierarchy_of
 from netsim.topology.outage import exclude, fail
+from netsim.topology.structure.hierarchy import hierarchy_of
 from patterns.algorithms import RecursiveDoubling
 from scheduler.allocators import make_allocator
 from scheduler.allocators.leaves.leafwise import placement_cost

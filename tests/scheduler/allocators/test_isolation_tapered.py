@@ -13,9 +13,9 @@ from netsim.partition import Partition
 from netsim.routing.wraparound import Wraparound
 from netsim.topologies import make_topology
 from netsim.topology.base import Topology
-from netsim.topology.embed import embed
 from netsim.topology.fattree import build_fat_tree, fat_tree_of_radix
 from netsim.topology.outage import fail
+from netsim.topology.structure.embed import embed
 from scheduler.allocators import make_allocator
 from scheduler.cluster import Cluster
 from scheduler.errors import AllocationError

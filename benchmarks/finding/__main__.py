@@ -3,11 +3,11 @@ Find under which communication isolation pays, and which assumption of the paper
 
     python -m benchmarks.finding --logs FOLDER     # 15 minutes of CPU time; again: what is left
     python -m benchmarks.finding --synthetic       # six minutes: Synth-16, -22, -28, few jobs
-    python -m benchmarks.finding --recorded        # the page anew, from benchmarks/finding.json
+    python -m benchmarks.finding --recorded        # the page anew, from benchmarks/finding/cells.json
 
 Parts of LLNL Thunder and Atlas under six allocators, 4 communication fractions and 3 mixes of
 patterns, beside the papers' assumptions: four sweeps a log, in one process; synthetic logs with one
-mix. What was found goes into benchmarks/finding.json; from that docs/finding.md and its picture
+mix. What was found goes into benchmarks/finding/cells.json; from that docs/finding.md and its picture
 are made.
 """
 
@@ -22,12 +22,12 @@ from typing import Any
 
 import pandas as pd
 
-from benchmarks.finding_page import LOADS, UNBIASED, biases, page
-from benchmarks.finding_picture import picture
-from benchmarks.finding_runs import LOGS, SYNTHETIC, rows, run_all, sources
+from benchmarks.finding.page import LOADS, UNBIASED, biases, page
+from benchmarks.finding.picture import picture
+from benchmarks.finding.runs import LOGS, SYNTHETIC, rows, run_all, sources
 
-ROOT = Path(__file__).parents[1]
-RECORD = Path(__file__).with_name("finding.json")
+ROOT = Path(__file__).parents[2]
+RECORD = Path(__file__).with_name("cells.json")
 PAGE = ROOT / "docs" / "finding.md"
 PICTURE = ROOT / "docs" / "pictures" / "finding.svg"
 

@@ -115,7 +115,7 @@ def rows(found: Mapping[tuple[str, str], pd.DataFrame]) -> pd.DataFrame:
 
 def _file(log: str) -> Path:
     """Return the experiment file of a log; the synthetic ones share one."""
-    return HERE / f"finding_{log.lower().split('-', maxsplit=1)[0]}.toml"
+    return HERE / f"{log.lower().split('-', maxsplit=1)[0]}.toml"
 
 
 def _progress(what: str, told: Told) -> Callable[[str, int, int], None]:

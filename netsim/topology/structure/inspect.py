@@ -10,9 +10,9 @@ from netsim.errors import TopologyError
 from netsim.topology.base import Topology
 from netsim.topology.changes import LeafTapers, leaf_tapers
 from netsim.topology.demand import demand_topology
-from netsim.topology.irregular import bundles, irregularities
 from netsim.topology.levels import links_in_service, vertex_levels
 from netsim.topology.reach import Unreachable, unreachable
+from netsim.topology.structure.irregular import bundles, irregularities
 
 
 @dataclass(frozen=True, slots=True)

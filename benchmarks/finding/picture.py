@@ -8,8 +8,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from benchmarks.finding_page import MIXES, PRICE, losses
-from benchmarks.finding_runs import BASELINE, LOGS, SCATTERED
+from benchmarks.finding.page import MIXES, PRICE, losses
+from benchmarks.finding.runs import BASELINE, LOGS, SCATTERED
 from coupling.report.plots.colours import palette
 from coupling.report.plots.style import FAINT, INK, Picture, legend
 

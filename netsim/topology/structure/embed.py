@@ -11,7 +11,7 @@ from netsim.topology.base import Topology
 from netsim.topology.fattree import FatTree, build_fat_tree
 from netsim.topology.levels import links_in_service
 from netsim.topology.reach import unreachable
-from netsim.topology.recognise import Recognition, dressed
+from netsim.topology.structure.recognise import Recognition, dressed
 
 _LEAF, _L2, _SPINE = 1, 2, 3
 

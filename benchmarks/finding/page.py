@@ -1,4 +1,4 @@
-"""The page of the finding: its tables, and what they say; the words stand in finding_words.md."""
+"""The page of the finding: its tables, and what they say; the words stand in words.md."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from benchmarks.finding_runs import (
+from benchmarks.finding.runs import (
     BASELINE,
     ISOLATING,
     LOGS,
@@ -22,7 +22,7 @@ from coupling.sweeps.intervals import mean_interval
 from netsim.accuracy import ANY, comparisons
 from netsim.topologies import LATENCIES
 
-WORDS = Path(__file__).with_name("finding_words.md")
+WORDS = Path(__file__).with_name("words.md")
 # What isolation costs a whole log where nobody communicates, in makespan: docs/logs.md, columns of
 # the infinite network.
 PRICE: Mapping[str, Mapping[str, float]] = {

@@ -1,0 +1,1 @@
+"""When isolation pays: the runs, the record, the page and its picture."""
