@@ -3,12 +3,12 @@ Find under which communication isolation pays, and which assumption of the paper
 
     python -m benchmarks.finding --logs FOLDER     # 15 minutes of CPU time; again: what is left
     python -m benchmarks.finding --synthetic       # six minutes: Synth-16, -22, -28, few jobs
-    python -m benchmarks.finding --recorded        # the page anew, from benchmarks/finding/cells.json
+    python -m benchmarks.finding --recorded        # the page anew, from cells.json
 
 Parts of LLNL Thunder and Atlas under six allocators, 4 communication fractions and 3 mixes of
-patterns, beside the papers' assumptions: four sweeps a log, in one process; synthetic logs with one
-mix. What was found goes into benchmarks/finding/cells.json; from that docs/finding.md and its picture
-are made.
+patterns, beside the papers' assumptions: four sweeps a log, in one process; synthetic logs with
+one mix. What was found goes into benchmarks/finding/cells.json; from that docs/finding.md and its
+picture are made.
 """
 
 import argparse
