@@ -84,11 +84,11 @@ class Told:
         if self.of.get(job) != verdict:
             self.of[job] = self.news[job] = verdict
 
-    def tell_lacking(self, jobs: Iterable[Job]) -> None:
-        """Say that fewer nodes are free than jobs ask for."""
+    def tell_lacking(self, jobs: Iterable[Job], n_free: int = 0) -> None:
+        """Say of those jobs that ask for more nodes that no more than these are free."""
         of = self.of
         for job in jobs:
-            if of.get(job.id) is not LACKING:
+            if job.n_nodes > n_free and of.get(job.id) is not LACKING:
                 of[job.id] = self.news[job.id] = LACKING
 
     def begin(self) -> None:

@@ -3,7 +3,6 @@
 import heapq
 from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import islice
 from math import inf
 from typing import Any
 
@@ -382,10 +381,14 @@ class _Simulation:
 
     def _note(self, now_s: float) -> None:
         """Write the state of this instant into the timeline."""
-        line, total = self.timeline, 0.0
-        disturbed = (state for state in self.running.values() if state.interference != 1.0)
-        for state in islice(disturbed, self.n_disturbed):
-            total += state.allocation.job.n_nodes * (state.interference - 1.0)
+        line, total, left = self.timeline, 0.0, self.n_disturbed
+        if left:
+            for state in self.running.values():
+                if state.interference != 1.0:
+                    total += state.allocation.job.n_nodes * (state.interference - 1.0)
+                    left -= 1
+                    if not left:
+                        break
         line.time_s.append(now_s)
         line.running.append(len(self.running))
         line.queued.append(len(self.policy))

@@ -1,7 +1,6 @@
 """NetworkPace: running jobs slow each other down through the links they share."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -146,7 +145,7 @@ class NetworkPace:
             return None
         placed = self._traffic_of(job.communication, partition)
         if placed is not None and self._of_alone:  # an iteration is as long as the log has it
-            return replace(placed, ideal_s=placed.alone_s)
+            return PlacedTraffic(placed.traffic, placed.alone_s, placed.alone_s)
         return placed
 
     def _enter(self, allocation: Placed) -> None:

@@ -1,7 +1,7 @@
 """Baseline: the lowest-numbered free nodes, or a run of consecutive ones."""
 
 from dataclasses import dataclass
-from itertools import accumulate
+from itertools import accumulate, compress
 from typing import ClassVar
 
 from scheduler.allocation import Allocation, lowest
@@ -38,14 +38,15 @@ class FirstFree:
             return allocation_of(job, nodes, cluster.geometry)
         leaves = []
         missing = job.n_nodes
-        for leaf, mask in enumerate(cluster.leaf_free):
-            if mask:
-                count = mask.bit_count()
-                if count >= missing:
-                    leaves.append((leaf, lowest(mask, missing), 0))
-                    break
-                leaves.append((leaf, mask, 0))
-                missing -= count
+        free = cluster.leaf_free
+        for leaf in compress(range(len(free)), free):  # on a busy machine few have free nodes
+            mask = free[leaf]
+            count = mask.bit_count()
+            if count >= missing:
+                leaves.append((leaf, lowest(mask, missing), 0))
+                break
+            leaves.append((leaf, mask, 0))
+            missing -= count
         return Allocation(job, cluster.geometry, tuple(leaves))
 
 

@@ -112,7 +112,7 @@ class Easy:
         refusal = machine.refusal
         teller = None if told is None else _Teller(head, refusal, told)
         estimate_s, n_free = machine.estimate_s, machine.cluster.n_free
-        fitting, lacking = self._parted(n_free, told)
+        fitting, lacking = self._fitting(n_free, told), list[Job]()
         for index, job in enumerate(fitting, 1):
             size = job.n_nodes
             if size > n_free:
@@ -139,13 +139,12 @@ class Easy:
         if told is not None:
             told.tell_lacking(lacking)
 
-    def _parted(self, n_free: int, told: Told | None) -> tuple[list[Job], list[Job]]:
-        """Return who stands behind the head and asks for no more nodes, and who for more."""
+    def _fitting(self, n_free: int, told: Told | None) -> list[Job]:
+        """Return who stands behind the head and asks for no more nodes; say why others wait."""
         waiting = self._line.reachable()[1:]
-        fitting = [job for job in waiting if job.n_nodes <= n_free]
-        if told is None:
-            return fitting, []
-        return fitting, [job for job in waiting if job.n_nodes > n_free]
+        if told is not None:
+            told.tell_lacking(waiting, n_free)
+        return [job for job in waiting if job.n_nodes <= n_free]
 
     def _starts(
         self, job: Job, machine: Machine, guard: Guard, attempts: Attempts, *, long: bool
@@ -245,7 +244,8 @@ class _Teller:
             verdict = self._stricter
         else:
             verdict = _verdict(SWITCHES) if why == SWITCHES else self._refused
-        if self._of.get(job) != verdict:
+        known = self._of.get(job)
+        if known is not verdict and known != verdict:  # mostly the very same
             self._of[job] = self._news[job] = verdict
 
 

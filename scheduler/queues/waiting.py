@@ -77,8 +77,8 @@ class WaitingLine:
     """
     Waiting jobs in the order of submission.
 
-    The jobs within reach of the policy are kept in a short list, so that taking one out
-    costs the same for 10 waiting jobs and for 100,000.
+    The jobs within reach of the policy are kept apart, so that taking one out costs the same
+    for 10 waiting jobs and for 100,000.
 
     Parameters
     ----------
@@ -91,7 +91,7 @@ class WaitingLine:
 
     def __init__(self, reach: int) -> None:
         self._reach = reach
-        self._front: list[Job] = []
+        self._front: dict[int, Job] = {}  # by id, in order
         self._backlog: deque[Job] = deque()
 
     def __len__(self) -> int:
@@ -108,22 +108,19 @@ class WaitingLine:
 
     def reachable(self) -> list[Job]:
         """Return the first jobs of the line."""
-        return self._front.copy()
+        return list(self._front.values())
 
     def head(self) -> Job | None:
         """Return the first job."""
-        return self._front[0] if self._front else None
+        return next(iter(self._front.values()), None)
 
     def remove(self, job: Job) -> None:
         """Take a reachable job out of the line."""
-        front = self._front
-        for index, waiting in enumerate(front):
-            if waiting is job:
-                del front[index]
-                break
+        self._front.pop(job.id, None)
         self._fill()
 
     def _fill(self) -> None:
         """Move jobs within reach."""
         while self._backlog and len(self._front) < self._reach:
-            self._front.append(self._backlog.popleft())
+            job = self._backlog.popleft()
+            self._front[job.id] = job
