@@ -61,7 +61,7 @@ class LeastLoaded:
             np.ascontiguousarray(dst),
             tree.turning_level(src, dst),
             *(np.array(part, dtype=np.int64) for part in shape),
-            tree.capacity,
+            tree.capacity.max() / tree.capacity,  # mostly whole: sums are not rounded
             links_in_service(tree),
         )
         lost = np.flatnonzero((src != dst) & (table[:, 0] < 0))

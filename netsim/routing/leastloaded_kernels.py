@@ -28,7 +28,7 @@ def least_loaded_table(
     parallel: Ints,
     up_base: Ints,
     down_base: Ints,
-    capacity: Floats,
+    weight: Floats,
     works: Bools,
 ) -> Ints:
     """
@@ -48,8 +48,8 @@ def least_loaded_table(
         PGFT(h; m; w; p).
     up_base, down_base : (h,) int array
         First links of each level.
-    capacity : (E,) float array
-        Bytes per second of each link.
+    weight : (E,) float array
+        Load of one flow on each link, in that of the widest.
     works : (E,) bool array
         Links in service.
 
@@ -59,7 +59,7 @@ def least_loaded_table(
         Links up in columns 0..h-1, down in h..2h-1 as they are travelled; -1 beyond the turn.
     """
     h = children.size
-    load = np.zeros(capacity.size)  # seconds per byte per flow: flows / capacity
+    load = np.zeros(weight.size)  # flows times weight
     load[~works] = np.inf  # so that every other path is preferred
     table = np.full((src.size, 2 * h), -1, dtype=np.int64)
     digits = np.zeros(h, dtype=np.int64)
@@ -84,10 +84,10 @@ def least_loaded_table(
                     end = src[flow] if way == 0 else dst[flow]
                     base = up_base[level] if way == 0 else down_base[level]
                     link = base + (below + low * (end // size)) * ports + digits[level]
-                    chosen, cost = link, load[link] + 1.0 / capacity[link]
+                    chosen, cost = link, load[link] + weight[link]
                     for _ in range(1, parallel[level]):
                         link += parents[level]
-                        other = load[link] + 1.0 / capacity[link]
+                        other = load[link] + weight[link]
                         if other < cost:
                             chosen, cost = link, other
                     links[level if way == 0 else 2 * h - 1 - level] = chosen
@@ -104,5 +104,5 @@ def least_loaded_table(
         for level in range(top):
             for column in (level, 2 * h - 1 - level):
                 table[flow, column] = best[column]
-                load[best[column]] += 1.0 / capacity[best[column]]
+                load[best[column]] += weight[best[column]]
     return table

@@ -225,6 +225,23 @@ def cost(path, load):
     return max(after, default=0), sum(after)
 
 
+@pytest.mark.parametrize("per_level", [(1, 1, 1), (1, 4, 2)])
+def test_the_least_loaded_path_does_not_depend_on_the_unit_of_bandwidth(per_level):
+    """Paths of equal load are equal: which of them is taken is no matter of rounding."""
+    rng = np.random.default_rng(1)
+    src, dst = rng.integers(0, 128, (2, 400))
+    shape = (4, 4, 8), (1, 4, 4), (1, 1, 1)
+
+    found = [
+        make_routing("least-loaded", build_fat_tree(*shape, [unit * one for one in per_level]))
+        .routes(src, dst)
+        .links
+        for unit in (2.0**30, 1e9, 12.5e9, 37.5e9, 7e11)
+    ]
+
+    assert all(np.array_equal(links, found[0]) for links in found)
+
+
 def test_the_least_loaded_routing_beats_d_mod_k_on_a_random_permutation():
     tree = make_topology("synth-1024")
     dst = np.random.default_rng(4).permutation(1024)
