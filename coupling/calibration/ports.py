@@ -27,6 +27,7 @@ _FULL = "ports whose 32-bit counter is full (read perfquery -x)"
 _UNSEEN = "ports whose 32-bit counter may have gone round unseen (read perfquery -x)"
 _TOO_MUCH = "ports that count more than their cable carries: reset, or another time apart"
 _ONE = "ports of one reading alone"
+_LOST = _RESET, _FULL, _UNSEEN, _TOO_MUCH  # that carried something
 _STRANGE = "ports that the fabric has not"
 _PEER = "ports without counters whose other end tells what it received"
 
@@ -233,10 +234,12 @@ class _Rows:
             if own not in self.rate:
                 self.rate[own], self._switch[own] = rate, switch
                 self._told[_PEER] += 1
-        if not self.rate:
+        silent = not any(self.rate.values()) and any(self._told[why] for why in _LOST)
+        if silent or not self.rate:
             reasons = ", ".join(f"{count:,} {why}" for why, count in self._told.items() if count)
             raise SnapshotError(
-                f"{name}: expected ports whose counters can be compared, got none ({reasons})."
+                f"{name}: expected ports whose counters can be compared, got none "
+                f"{'but of idle links ' if self.rate else ''}({reasons})."
             )
         link = np.array(sorted(self.rate), dtype=np.int64)
         gone = self._topology.absent

@@ -75,6 +75,21 @@ def test_counters_that_went_back_are_full_or_impossible_are_counted_and_left_out
     assert "Ports that the fabric has not: 1." in told
 
 
+@pytest.mark.parametrize(
+    ("after", "seconds", "why"),
+    [(50, 1.0, "went back"), (10**6, 1e-9, "count more than their cable carries")],
+)
+def test_ports_that_carried_nothing_do_not_tell_that_the_others_did_not(pair, after, seconds, why):
+    """The two files the wrong way round, or a time in other units: idle ports alone are left."""
+    folder, fabric = pair
+    (one, _), (other, _), *_ = ends(fabric)
+    before = counters(folder / "b.csv", f"0x{one:x},1,100", f"0x{other:x},1,0")
+    later = counters(folder / "a.csv", f"0x{one:x},1,{after}", f"0x{other:x},1,0")
+
+    with pytest.raises(SnapshotError, match=rf"got none but of idle links \(1 ports .*{why}"):
+        of_pair(pair, before, later, seconds=seconds)
+
+
 def test_a_counter_of_32_bits_that_may_have_gone_round_is_left_out(pair):
     """At 12.5 GB/s it goes round in 1.4 s."""
     folder, fabric = pair
