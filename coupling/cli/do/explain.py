@@ -10,6 +10,7 @@ from coupling.errors import ResultError
 from coupling.experiments.stored import Stored
 from coupling.report.columns import text_lines, text_of
 from coupling.results.explained import explain_job, explain_run, why, words_of
+from coupling.results.readable import ratio
 from coupling.results.waiting import HOUR_S
 from fabricsim.checking import choice
 
@@ -81,9 +82,12 @@ def _of_job(told: Mapping[str, Any]) -> list[str]:
     for row in told["waited"]:
         when = f"between {_hours(row['first_s'])} and {_hours(row['last_s'])}"
         lines.append(f"  {_hours(row['wait_s'])}: {why(row, job['id'])}, {when}")
+    slowdown, met, placed = (
+        ratio(job[name]) for name in ("slowdown", "interference", "placement_factor")
+    )
     lines.append(
-        f"  It ran {_hours(job['end_s'] - job['start_s'])}, {job['slowdown']:.3f} times as long as "
-        f"ideally: interference {job['interference']:.3f}, placement {job['placement_factor']:.3f}."
+        f"  It ran {_hours(job['end_s'] - job['start_s'])}, {slowdown} times as long as ideally: "
+        f"interference {met}, placement {placed}."
     )
     for row in told["slowed"]:
         who = "others" if row["culprit"] is None else f"job {row['culprit']}"

@@ -35,8 +35,9 @@ def test_a_job_is_told_why_it_waited_and_who_slowed_it(command, done):
     direct = [row["wait_s"] for row in told["waited"] if row["reason"] == "isolation"]
     assert sum(direct) == pytest.approx(held["wait_s"])
     assert told["slowed"] == []  # isolated
-    words = command("explain", done, "--job", held["job"], "--run", "ta")[1]
-    assert "nodes were free, but isolation forbade them" in " ".join(words.split())
+    words = " ".join(command("explain", done, "--job", held["job"], "--run", "ta")[1].split())
+    assert "nodes were free, but isolation forbade them" in words
+    assert "interference 1, placement 1" in words  # exactly, not rounded
 
 
 def test_culprits_are_told_with_the_time_in_which_both_ran(command, done):
