@@ -151,6 +151,8 @@ class Allocation:
         if self.units or not isinstance(fabric, FatTree):
             return None
         leaves = [(leaf, ports) for leaf, _, ports in self.leaves if ports]
+        if not leaves and not self.l2s:
+            return None
         up: list[Ints] = []
         down: list[Ints] = []
         for level, switches in ((LEAF_UP, leaves), (L2_UP, self.l2s)):
@@ -161,4 +163,4 @@ class Allocation:
             chosen = np.array(owned, dtype=np.int64)
             up.append(chosen + fabric.up_base[level])
             down.append(chosen + fabric.down_base[level])
-        return np.concatenate(up + down) if up else None
+        return np.concatenate(up + down)

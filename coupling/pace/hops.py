@@ -20,7 +20,6 @@ from scheduler.rates import Pace
 from scheduler.traffic import RankFlows, rank_flows
 
 _Spread = tuple[list[int], list[int]]  # leaves of a job, ascending, and its nodes on each
-_NOWHERE: _Spread = ([], [])
 _BATCH = 1 << 17  # messages that are looked at together: calls of NumPy cost more than numbers
 
 
@@ -76,7 +75,9 @@ class HopLedger(Observer):
         if not self._is_tree:
             return
         for allocation in ended:
-            self._count(self._spread.pop(allocation.job.id, _NOWHERE), -1)
+            spread = self._spread.pop(allocation.job.id, None)
+            if spread is not None:
+                self._count(spread, -1)
         for allocation in started:
             self._note(allocation)
 
@@ -91,8 +92,9 @@ class HopLedger(Observer):
 
     def _count(self, spread: _Spread, sign: int) -> None:
         """Count the communicating nodes of a job in or out."""
+        comm = self._comm
         for leaf, count in zip(*spread, strict=True):
-            self._comm[leaf] += sign * count
+            comm[leaf] += sign * count
 
     def _note(self, allocation: Allocation) -> None:
         """Keep what the cost of a job depends on."""

@@ -116,11 +116,12 @@ def _ran(
 
 def _happened(records: Sequence[JobRecord]) -> _Values:
     """Return what jobs asked for and what became of them, but for where they ran."""
-    asked = _asked([record.job for record in records])
+    jobs = [record.job for record in records]
+    asked = _asked(jobs)
     start_s, end_s = _column("start_s", records), _column("end_s", records)
     interference = _column("interference", records)
     placement_factor = _column("placement_factor", records)
-    talks = [record.job.communication for record in records]
+    talks = [job.communication for job in jobs]
     return asked | {
         "start_s": start_s,
         "end_s": end_s,

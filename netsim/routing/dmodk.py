@@ -59,10 +59,10 @@ class DModK:
         """Route flows between nodes; a partition changes nothing."""
         del partition
         tree = self.tree
+        if rail is None and tree.counted_ports is None:
+            return mod_k_routes(tree, src, dst)
         src, dst = flow_ends(src, dst, tree)
         rail = flow_rails(rail, dst, tree)
-        if rail is None and tree.counted_ports is None:
-            return mod_k_routes(tree, src, dst, dst)
         ports = node_ports(tree, dst, rail)
         return up_down_routes(tree, src, dst, ports, down_cables(tree, src, ports, rail))
 

@@ -54,10 +54,10 @@ class SModK:
         """Route flows between nodes; a partition changes nothing."""
         del partition
         tree = self.tree
+        if rail is None and tree.counted_ports is None:
+            return mod_k_routes(tree, src, dst, by_source=True)
         src, dst = flow_ends(src, dst, tree)
         rail = flow_rails(rail, dst, tree)
-        if rail is None and tree.counted_ports is None:
-            return mod_k_routes(tree, src, dst, src)
         ports = node_ports(tree, src, rail)
         return up_down_routes(tree, src, dst, ports, down_cables(tree, src, ports, rail))
 

@@ -1,11 +1,14 @@
 """Up-down paths of a fat-tree, given the port that each flow takes on its way up."""
 
+from contextlib import suppress
+
 import numpy as np
 
 from netsim.arrays import Ints
 from netsim.errors import RoutingError
 from netsim.kernelchoice import kernels_of
 from netsim.routes import Routes
+from netsim.routing.ends import flow_ends
 from netsim.topology.base import Topology
 from netsim.topology.fattree import FatTree
 
@@ -33,20 +36,22 @@ def up_down_routes(tree: FatTree, src: Ints, dst: Ints, ports: Ints, cables: Int
     return Routes(indptr, links, tree.n_links)
 
 
-def mod_k_routes(tree: FatTree, src: Ints, dst: Ints, numbers: Ints) -> Routes:
+def mod_k_routes(tree: FatTree, src: Ints, dst: Ints, *, by_source: bool = False) -> Routes:
     """
     Return minimal up-down paths whose up-ports follow from numbers, on a tree without holes.
 
-    `src`, `dst` (F,): source and destination nodes. `numbers` (F,): number of the node that chooses
-    the ports of each flow, by ``floor(d / (w[0] * ... * w[l-1])) mod (w[l] * p[l])``.
+    `src`, `dst` (F,): source and destination nodes, which are checked. `by_source`: whether the
+    number d by which the ports of a flow are chosen, ``floor(d / (w[0] * ... * w[l-1])) mod (w[l] *
+    p[l])``, is that of its source, not its destination.
     """
     kernels = kernels_of("netsim.routing.updown_kernels", "routes of trees", 1)
     rest = tree.shape, tree.down_cable == "mirror"
-    try:
-        indptr, links = kernels.mod_k_paths(src, dst, numbers, *rest)
-    except TypeError:  # arrays with gaps
-        ends = (np.ascontiguousarray(part, np.int64) for part in (src, dst, numbers))
-        indptr, links = kernels.mod_k_paths(*ends, *rest)
+    with suppress(TypeError, ValueError):  # lists, or arrays with gaps
+        indptr, links = kernels.mod_k_paths(src, dst, src if by_source else dst, *rest)
+        if indptr.size:
+            return Routes(indptr, links, tree.n_links)
+    src, dst = (np.ascontiguousarray(part) for part in flow_ends(src, dst, tree))
+    indptr, links = kernels.mod_k_paths(src, dst, src if by_source else dst, *rest)
     return Routes(indptr, links, tree.n_links)
 
 

@@ -95,15 +95,23 @@ def mod_k_paths(
     indptr : (F + 1,) int array
         Where the links of each flow begin.
     links : (nnz,) int array
-        In the order of travel.
+        In the order of travel. Both are empty where an end of a flow is no node of the tree, or
+        there is not one of each.
     """
     indptr = np.zeros(src.size + 1, np.int64)
     links = np.empty(2 * shape.shape[1] * src.size, np.int64)
+    if not src.size == dst.size == numbers.size:
+        return np.empty(0, np.int64), np.empty(0, np.int64)
     m, w, p = shape[0].view(np.uint64), shape[1].view(np.uint64), shape[2].view(np.uint64)
+    n_nodes = _ONE
+    for children in m:
+        n_nodes *= children
     first = 0
     for f in range(src.size):
         turn = 0
         a, b = np.uint64(src[f]), np.uint64(dst[f])  # numba divides signed numbers more slowly
+        if a >= n_nodes or b >= n_nodes:  # or below 0
+            return np.empty(0, np.int64), np.empty(0, np.int64)
         while a != b and turn < m.size:
             a, b = a // m[turn], b // m[turn]
             turn += 1

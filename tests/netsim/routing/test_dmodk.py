@@ -262,3 +262,19 @@ def test_on_rails_the_destination_chooses_the_rail(rails, used):
     rail = [int(tree.link_head[routes.of_flow(flow)[0]]) - 16 for flow in range(dst.size)]
     assert rail == (dst % rails).tolist()
     assert len(set(rail)) == used
+
+
+@pytest.mark.parametrize("name", ["d-mod-k", "s-mod-k"])
+@pytest.mark.parametrize(
+    ("src", "dst", "message"),
+    [
+        ([1, 16], [2, 3], r"src: expected a list of whole numbers 0\.\.15, got 16 at place 1"),
+        ([1, 2], [3, -1], r"dst: expected a list of whole numbers 0\.\.15, got -1 at place 1"),
+        ([1], [2, 3], "src and dst: expected one of each for every flow, got 1 and 2"),
+    ],
+)
+def test_kernels_of_paths_leave_nodes_that_there_are_not_to_be_refused(name, src, dst, message):
+    tree = fat_tree_of_radix(4, 1e9)
+
+    with pytest.raises(RoutingError, match=message):
+        make_routing(name, tree).routes(np.array(src), np.array(dst))
