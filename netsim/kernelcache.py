@@ -196,8 +196,12 @@ def _places() -> Iterator[Path]:
         yield Path(chosen) / "fabricsim"
     yield Path(__file__).parent / "__pycache__"
     with suppress(RuntimeError):  # nobody's home
-        home = os.environ.get("XDG_CACHE_HOME") or Path("~/.cache").expanduser()
-        yield Path(home) / "fabricsim"
+        told = Path(
+            os.environ.get("XDG_CACHE_HOME", "")
+        )  # a relative one is none, says its standard
+        home = told if told.is_absolute() else Path("~/.cache").expanduser()
+        if home.is_absolute():  # never code from the folder where somebody happens to be
+            yield home / "fabricsim"
 
 
 @contextmanager

@@ -334,6 +334,25 @@ def test_kernels_run_where_there_is_no_home(kernels):
     assert run(NUMBA_CACHE_DIR=str(folder / "cache"))[0] == 8.0
 
 
+@pytest.mark.parametrize(
+    ("cache", "home", "last"),
+    [
+        ("here", "/home/ann", "/home/ann/.cache/fabricsim"),
+        ("/caches", "/home/ann", "/caches/fabricsim"),
+        ("here", "there", None),
+    ],
+)
+def test_no_code_is_loaded_from_the_folder_where_somebody_is(monkeypatch, cache, home, last):
+    monkeypatch.delenv("NUMBA_CACHE_DIR", raising=False)
+    monkeypatch.setenv("XDG_CACHE_HOME", cache)
+    monkeypatch.setenv("HOME", home)
+
+    beside, *others = map(str, kernelcache._places())
+
+    assert beside == str(Path(kernelcache.__file__).parent / "__pycache__")
+    assert others == ([] if last is None else [last])
+
+
 def test_compiled_code_is_known_where_it_would_be_loaded_from(kernels):
     """Not where an earlier place, still empty, would have it compiled."""
     folder, run = kernels
