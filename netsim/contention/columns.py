@@ -6,6 +6,8 @@ import numpy as np
 
 from netsim.arrays import Floats, Ints
 
+PACKET_BYTES = 4096.0  # of the switches whose packets fluid models speak of
+
 # a job on a channel; its entries are contiguous
 RECORD = np.dtype(
     [
@@ -31,7 +33,7 @@ ENTRY = np.dtype(
         ("limit_s", np.float64),
         ("queue_s", np.float64),  # w
         ("presence_s", np.float64),  # E
-        ("held", np.float64),  # v
+        ("held", np.float64),  # v; less than 0: as many buffers of own packets wait for the link
         ("step", np.int32),
         ("stage", np.int32),
     ],

@@ -16,6 +16,7 @@ from netsim.flows.maxmin import is_per_sender
 from netsim.kernelchoice import kernels_of
 from netsim.routes import Routes, demand_routes
 from netsim.topology.base import Topology
+from netsim.topology.dragonfly import Dragonfly
 from netsim.topology.fattree import FatTree
 from netsim.topology.rails import n_senders, node_bundles
 
@@ -62,7 +63,8 @@ class JobConstants:
     where no buffer is stated; m is the sum of w; q the number of senders; G the w-mean of the
     drain times of the flows' injection links; e the latest end of a flow, where a flow ends
     after the largest B on its path; E the integral of the weights until the flows end;
-    w = buffer / C the longest wait of a packet behind those of others. A link that takes no
+    w = buffer / C the longest wait of a packet behind those of others (where packets are spread, of
+    the part that others meet, times the chance that there is one). A link that takes no
     longer than the limit min(e, tau - w) makes no step longer and no flow linger.
 
     Parameters
@@ -133,13 +135,14 @@ class ConstantsOf:
         self._n_senders = n_senders(topology)
         bundle, bundle_capacity = node_bundles(topology)
         port = topology.capacity if topology.spread is None else topology.spread.capacity
+        self._is_spread = topology.spread is not None and not isinstance(topology, FatTree)
+        channels = [topology.channel, bundle, *([_queued(topology)] if self._is_spread else [])]
         rates = np.array([topology.capacity, bundle_capacity, port], dtype=np.float64)
         self._fabric = (
-            _read_only(np.array([topology.channel, bundle], dtype=np.int64)),
+            _read_only(np.array(channels, dtype=np.int64)),
             _read_only(rates),
             self._n_senders,
         )
-        self._is_spread = topology.spread is not None and not isinstance(topology, FatTree)
         self._buffer_bytes = float(topology.buffer_bytes)
         self._entry_of: Ints = np.full(topology.n_links, -1)  # scratch, as the kernels leave it
         self._opened: Ints = np.zeros(self._n_senders, dtype=np.int64)
@@ -205,6 +208,15 @@ class ConstantsOf:
         if count is not None and not (type(count) is int and count > 0):
             return False
         return 0.0 <= compute_s < np.inf
+
+
+def _queued(topology: Topology) -> Ints:
+    """Return 1 for each link before which queues stand that no way round avoids, 0 for others."""
+    queued = np.zeros(topology.n_links, dtype=np.int64)
+    goes_round = topology.spread is not None and topology.spread.rule == "adaptive"
+    if goes_round and isinstance(topology, Dragonfly):
+        queued[topology.bases[2] :] = 1
+    return queued
 
 
 def _same_flows(one: Traffic, other: Traffic) -> bool:

@@ -9,7 +9,8 @@ A link that others slow down gets less of the packets: what a flow has on it is 
 goes on. With v the part of their flow that the bytes on the link are (mean over the bytes), the
 share bound N / m therefore counts v times, as if the flows weighed m / v. Others meet them less as
 well: on minimal ways every router chooses by what is on its links, so that of a flow with the
-share s of its way on a link only s counts as present, and only s of it waits in the buffer.
+share s of its way on a link only s counts as present, and only s of it waits in the buffer. A step
+that puts less than a packet on a link waits there as seldom as that.
 """
 
 from typing import NamedTuple
@@ -18,10 +19,11 @@ import numpy as np
 from numba import boolean, float64, int64, njit
 
 from netsim.arrays import Floats, Ints, Table
-from netsim.contention.columns import ENTRY, STEP, Fabric, Flows, Places, Scratch
+from netsim.contention.columns import ENTRY, PACKET_BYTES, STEP, Fabric, Flows, Places, Scratch
 from netsim.contention.constants_kernels import by_channel, fabric_of, sort_by_key
 from netsim.contention.link_kernels import divisor, weight_exponent
 from netsim.contention.traffic_kernels import FLOAT_ROWS, FLOATS, INT_ROWS, INTS
+from netsim.contention.window_kernels import BEFORE, standing_queue
 
 _FLOWS = (INT_ROWS, FLOAT_ROWS, INTS, INTS)
 _WAYS = (INTS, INTS, FLOATS)
@@ -49,9 +51,11 @@ class Sums(NamedTuple):
     end_s: Floats
     finish_s: Floats
     square: Floats  # bytes x part of their flow
+    packets: Floats
     own_s: Floats  # of each entry: drain times x part of their flow; not wiped
     met_s: Floats  # of each entry: drain times x part that had no other link; not wiped
     greatest: Floats  # of each entry: greatest part of a flow of the sender counted last
+    crossing: Floats  # of each entry: packets; not wiped
 
 
 class Marks(NamedTuple):
@@ -130,6 +134,7 @@ def _drain(
                 entries[k].drain_s += flows.nbytes[last] / fabric.capacity[c]
                 sums.own_s[k] += flows.nbytes[last] / fabric.capacity[c]
                 sums.met_s[k] += flows.nbytes[last] / fabric.capacity[c]
+                sums.crossing[k] += 1.0
                 bundle = fabric.bundle[c]
                 scratch.injected_s[bundle] += flows.nbytes[last] / fabric.bundle_capacity[c]
                 injection_s = max(injection_s, scratch.injected_s[bundle])
@@ -141,6 +146,7 @@ def _drain(
                         n_used += 1
                     sums.nbytes[way] += part * flows.nbytes[last]
                     sums.square[way] += part * part * flows.nbytes[last]
+                    sums.packets[way] += part * max(1.0, flows.nbytes[last] / PACKET_BYTES)
         last += 1
     for i in range(n_used):
         way = marks.used[i]
@@ -155,6 +161,7 @@ def _drain(
             drained_s = share * sums.nbytes[way] / fabric.capacity[c]
             entries[k].drain_s += drained_s
             sums.met_s[k] += drained_s * _met(way, share)
+            sums.crossing[k] += share * sums.packets[way]
             sums.own_s[k] += share * share * sums.square[way] / fabric.capacity[c]
     drain_s = 0.0
     for k in range(base, n_entries):
@@ -172,13 +179,8 @@ def _finish(work: Work, first: int, last: int, n_used: int, per_flow: bool) -> i
     ``order[first:end]`` holds them, `end` is returned. `opened` turns from counts into -1 - the
     end of each sender's group; what was injected is forgotten.
     """
-    flows, spread, fabric, scratch, places = (
-        work.flows,
-        work.spread,
-        work.fabric,
-        work.scratch,
-        work.places,
-    )
+    flows, spread, fabric = work.flows, work.spread, work.fabric
+    scratch, places = work.scratch, work.places
     sums, marks, entries, finish_s = work.sums, work.marks, work.entries, work.finish_s
     for i in range(n_used):
         way = marks.used[i]
@@ -223,13 +225,8 @@ def _count(sender: int, k: int, part: float, work: Work) -> None:
 @njit(cache=True)
 def _weigh(work: Work, first: int, end: int, per_flow: bool) -> None:
     """Add up what the flows in ``order[first:end]``, sender by sender, weigh on links and ways."""
-    flows, spread, fabric, scratch, places = (
-        work.flows,
-        work.spread,
-        work.fabric,
-        work.scratch,
-        work.places,
-    )
+    flows, spread, fabric = work.flows, work.spread, work.fabric
+    scratch, places = work.scratch, work.places
     sums, marks, entries, finish_s = work.sums, work.marks, work.entries, work.finish_s
     i = first
     while i < end:
@@ -294,7 +291,7 @@ def _wipe(n_used: int, sums: Sums, marks: Marks) -> None:
         way = marks.used[i]
         marks.place[way] = -1
         sums.nbytes[way] = sums.weight[way] = sums.feed_s[way] = sums.presence_s[way] = 0.0
-        sums.square[way] = sums.end_s[way] = sums.finish_s[way] = 0.0
+        sums.square[way] = sums.end_s[way] = sums.finish_s[way] = sums.packets[way] = 0.0
 
 
 @njit(cache=True)
@@ -315,8 +312,8 @@ def _room(flows: Flows, spread: Spread, n_channels: int) -> int:
 @njit(cache=True)
 def _sums(n_ways: int, room: int) -> tuple[Sums, Marks]:
     """Return room for sums over ways."""
-    of, at = np.zeros((7, n_ways)), np.zeros((3, room))
-    sums = Sums(of[0], of[1], of[2], of[3], of[4], of[5], of[6], at[0], at[1], at[2])
+    of, at = np.zeros((8, n_ways)), np.zeros((4, room))
+    sums = Sums(of[0], of[1], of[2], of[3], of[4], of[5], of[6], of[7], at[0], at[1], at[2], at[3])
     return sums, Marks(np.empty(n_ways, np.int64), np.full(n_ways, -1))
 
 
@@ -341,7 +338,8 @@ def spread_constants(
     Return records, entries and steps of one job, as `constants_kernels.job_constants` does.
 
     `whole`: step, sender and pair of each flow. `real`: its bytes, its latency, and the part that
-    goes round. Then routes, fields of `Spread`, and the arguments of the other kernel.
+    goes round. Then routes, fields of `Spread`, and arguments of the other kernel. `channels` has
+    a third row: 1 for the links before which queues stand that no way round avoids.
     """
     flows = Flows(whole[0], whole[1], real[0], indptr, links, real[1])
     spread = Spread(way_indptr, way_links, way_share, whole[2], real[2])
@@ -380,9 +378,14 @@ def spread_constants(
             bound = sums.own_s[k] / own.drain_s
             own.weight /= bound
             own.senders /= bound
-            met = sums.met_s[k] / own.drain_s
+            met = sums.met_s[k] / own.drain_s * min(1.0, sums.crossing[k])
             own.queue_s = met * fabric.buffer_bytes / fabric.capacity[places.channel[k]]
-            own.limit_s = max(0.0, min(own.end_s, steps[own.step].drain_s - own.queue_s))
+            queued = channels[2, places.link[k]] > 0 and fabric.buffer_bytes > 0.0
+            if queued:
+                buffer_s = fabric.buffer_bytes / fabric.capacity[places.channel[k]]
+                own.held = -standing_queue(own.drain_s, own.feed_s, buffer_s)
+            most_wait_s = own.queue_s * (BEFORE if queued else 1.0)
+            own.limit_s = max(0.0, min(own.end_s, steps[own.step].drain_s - most_wait_s))
             scratch.entry[places.channel[k]] = -1
         first = last
     records, grouped = by_channel(n_entries, scratch.entry, places, entries)

@@ -15,6 +15,8 @@ from netsim.contention.link_kernels import link_time
 FILLING = 0.03  # of the time that neighbours send, the longest wait they cause
 ADDED = 0.5  # of the waits at other stages of the path than that of the longest
 
+BEFORE = 3.0  # buffers up to a link between groups: of a node link, of a local one, and its own
+
 
 @njit("float64(float64, float64, float64, int64)", cache=True, error_model="numpy")
 def presence(begin_s: float, end_s: float, cell_s: float, cell: int) -> float:
@@ -112,6 +114,44 @@ def late_wait(w: float, burst_s: float, n: float, spare_s: float) -> float:
     """
     share = min(1.0, n)
     return max(0.0, min(w, FILLING * burst_s) * share * share - max(0.0, spare_s))
+
+
+@njit("float64(float64, float64, float64)", cache=True, error_model="numpy")
+def standing_queue(drain_s: float, feed_s: float, buffer_s: float) -> float:
+    """
+    Return how many buffers of a step's own packets wait before a link between groups.
+
+    Parameters
+    ----------
+    drain_s, feed_s : float
+        B and G of the entry: how long the link takes, and how long the senders do.
+    buffer_s : float
+        Time in which the link empties one buffer.
+
+    Notes
+    -----
+    UGAL keeps the queues of all ways equal, so that no packet avoids them. They grow until all is
+    sent, to B - G, and then shrink: half of that in the mean. And a sender has no more than a
+    buffer in the network (its window): at the rate 1 / B each of its packets is there for no longer
+    than B / G times the time in which a node link empties that (J. D. C. Little, *A proof for the
+    queuing formula L = lambda W*, 1961).
+    """
+    return min(0.5 * max(0.0, drain_s - feed_s) / buffer_s, drain_s / feed_s)
+
+
+@njit("float64(float64, float64, float64, float64)", cache=True)
+def queue_ahead(w: float, standing: float, n: float, spare_s: float) -> float:
+    """
+    Return by how much the last packet of a step is later for queues that stand before its link.
+
+    Parameters
+    ----------
+    w, n, spare_s : float
+        As for `late_wait`.
+    standing : float
+        Buffers that neighbours keep full, per weight.
+    """
+    return max(0.0, w * min(BEFORE, standing * n) - max(0.0, spare_s))
 
 
 @njit("float64(float64, float64)", cache=True)

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from fabricsim.checking import Table, choice
+from netsim.contention.columns import PACKET_BYTES
 from netsim.errors import ContentionError, UnitError
 from netsim.units import parse_buffer, parse_latency, parse_size
 
@@ -46,7 +47,7 @@ class Switch:
         Virtual channels of each link; absent: as many as routes on the fabric need.
     """
 
-    packet_bytes: float = 4096.0
+    packet_bytes: float = PACKET_BYTES
     buffer_bytes: float = 65536.0
     arbitration: str = "first-come"
     switching: str = "store-and-forward"

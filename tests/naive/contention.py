@@ -133,9 +133,16 @@ def slowdowns(
     return [state.slowdown() for state in states]
 
 
-def read_slowdowns(jobs, capacity, cells, *, buffer=0.0, damping=0.25, sweeps=3000):
-    """Return slowdowns if steps met, by states, what time-averaged neighbours have settled at."""
+def read_slowdowns(jobs, capacity, cells, *, buffer=0.0, queues=None, damping=0.25, sweeps=3000):
+    """
+    Return slowdowns if steps met, by states, what time-averaged neighbours have settled at.
+
+    `queues`: of each job, step and link the buffers that its own packets wait in; absent: they wait
+    for links ahead.
+    """
     states = [_State(steps, c, capacity, False, buffer) for steps, c in jobs]
+    for j, own in enumerate(queues or []):
+        states[j].fills, states[j].queues = 0.0, own
     waits = [buffer / c for c in capacity]
     for _ in range(sweeps):
         for state, steps in zip(states, _sweep(states, None, True, waits), strict=True):
@@ -217,6 +224,7 @@ class _State:
         self.alone = [tau + lam for tau, lam, _ in self.steps]
         self.compute = compute
         self.fills = 1.0  # 0.0: its packets wait for no links ahead
+        self.queues = [{} for _ in steps]
         self.period = compute + sum(self.alone)
         self.g = [1.0] * len(steps)
         self.y = [defaultdict(float) for _ in steps]
@@ -294,6 +302,10 @@ def _in_states(state, a, others, cells, waits):
             other.fills * entry[6] * other.alone[b] * other.g[b] / other.cycle()
             for other, b, entry in steps
         )
+        queues = sum(
+            other.queues[b].get(link, 0.0) * other.alone[b] * other.g[b] / other.cycle()
+            for other, b, _ in steps
+        )
         times = [
             _behind(
                 min(1, held * x / mean),
@@ -309,7 +321,9 @@ def _in_states(state, a, others, cells, waits):
             in_window = e / (average + lag * (speeds[i] - average))
             link_times[link] += in_window / n_states
             full = min(waits[link], 0.03 * burst)
-            wait = max(0.0, full * min(1.0, n[i]) ** 2 - max(0.0, e - times[i]))
+            ahead = waits[link] * min(3.0, queues * n[i] / mean)
+            full = max(full * min(1.0, n[i]) ** 2, ahead)
+            wait = max(0.0, full - max(0.0, e - times[i]))
             worst[i] = max(worst[i], in_window + wait)
             late += min(wait, max(0.0, in_window + wait - tau)) / n_states
         longest[stage] = max(longest[stage], late)

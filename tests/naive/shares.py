@@ -130,10 +130,10 @@ def part_round(fabric, flows):
 
 def constants(fabric, flows, part):
     """
-    Return B, m, q, G, e, E of each (step, link), m and q divided by the part of their flows.
+    Return B, m, q, G, e, E, w, v of each (step, link), m and q divided by the part of their flows.
 
     `flows`: step, source, destination and bytes of each. `part`: of each, what goes round. Where no
-    buffer is stated: a flow weighs 1 / (open flows of its sender).
+    buffer is stated, or messages are short: a flow weighs 1 / (open flows of its sender).
     """
     found = {}
     for a in sorted({step for step, *_ in flows}):
@@ -158,8 +158,29 @@ def constants(fabric, flows, part):
                 "m": row["m"] / v,
                 "q": row["q"] / v,
             }
+            row["w"] = _wait(fabric, link, [(flows[f][3], share[f].get(link)) for f in mine])
+            row["v"] = -_queue(fabric, link, row["B"], row["G"])
             found[a, link] = row
     return found
+
+
+def _wait(fabric, link, on):
+    """Return the longest wait, of the part that others meet, as often as a packet is there."""
+    on = [(nbytes, own) for nbytes, own in on if own]
+    met = sum(own[3] * nbytes for nbytes, own in on) / sum(own[0] * nbytes for nbytes, own in on)
+    packets = sum(own[0] * max(1.0, nbytes / 4096) for nbytes, own in on)
+    return met * min(1.0, packets) * fabric.buffer_bytes / fabric.capacity[link]
+
+
+def _queue(fabric, link, drain, feed):
+    """Return how many buffers of own packets wait before a link between groups."""
+    ends = fabric.link_tail[link] - fabric.n_nodes, fabric.link_head[link] - fabric.n_nodes
+    if fabric.buffer_bytes == 0 or min(ends) < 0 or not hasattr(fabric, "routers_per_group"):
+        return 0.0
+    if ends[0] // fabric.routers_per_group == ends[1] // fabric.routers_per_group:
+        return 0.0
+    buffer = fabric.buffer_bytes / fabric.capacity[link]
+    return min(max(0.0, drain - feed) / 2 / buffer, drain / feed)
 
 
 def _add_sender(flows, share, finish, injection_s, rows):

@@ -21,6 +21,7 @@ from netsim.contention.window_kernels import (
     late_wait,
     left_over,
     presence,
+    queue_ahead,
     time_behind,
     window_lag,
     window_time,
@@ -151,6 +152,7 @@ def time_link(
         times[1, 0] = max(0.0, queue_wait(own.queue_s, most) - max(0.0, own.end_s - taken))
         return True
     held = max(0.0, crowd.all_held[c] - crowd.held[pair]) / mean
+    standing = max(0.0, crowd.held[pair] - crowd.all_held[c]) / mean
     limit_s = own.limit_s * left_over(held, most)
     if stays_within(limit_s, own.drain_s, own.weight, most, use * most):
         return False
@@ -163,6 +165,9 @@ def time_link(
         left = left_over(held, n)
         taken = time_behind(taken, own.drain_s, own.weight, own.senders, feed_s, n, use, left)
         times[1, i] = late_wait(own.queue_s, burst_s, n, own.end_s - taken)
+        if standing > 0.0:
+            ahead_s = queue_ahead(own.queue_s, standing, n, own.end_s - taken)
+            times[1, i] = max(times[1, i], ahead_s)
         times[0, i] = own.end_s / max(own.end_s, taken)
         mean_speed += times[0, i] / n_states
     for i in range(n_states):

@@ -34,10 +34,12 @@ from netsim.contention.events.crowd_kernels import (
 )
 from netsim.contention.link_kernels import STAGES, link_time, stays_within
 from netsim.contention.window_kernels import (
+    BEFORE,
     by_iterations,
     further_waits,
     late_wait,
     left_over,
+    queue_ahead,
     time_behind,
     window_lag,
     window_time,
@@ -160,6 +162,8 @@ def _meet(  # one function: a call with arrays counts their references, as long 
         use = max(0.0, float64(float32(crowd[c, USE] - own[at, USE]))) * n_states / total
         burst_s = max(0.0, float32(crowd[c, LASTING] - own[at, LASTING])) * n_states / total
         held = max(0.0, float64(float32(crowd[c, HELD] - own[at, HELD]))) * n_states / total
+        queued = float64(float32(own[at, HELD] - crowd[c, HELD]))
+        standing = queued * n_states / total if queued > NOISE else 0.0
         least = left_over(held, most + MARGIN)
         within, effect_s = True, 0.0
         for k in range(at, at + place[at, COUNT_AT]):
@@ -167,7 +171,8 @@ def _meet(  # one function: a call with arrays counts their references, as long 
             senders, feed, queue = entries[k].senders, entries[k].feed_s, entries[k].queue_s
             a = entries[k].step
             tau = steps[first_step + a].drain_s
-            limit = max(0.0, min(end, tau - queue)) * least
+            most_wait_s = BEFORE * queue if standing > 0.0 else queue
+            limit = max(0.0, min(end, tau - most_wait_s)) * least
             margin_use = use * (most + MARGIN) + MARGIN_R
             if stays_within(limit, drain, weight, most + MARGIN, margin_use):
                 for i in range(n_states):
@@ -184,6 +189,9 @@ def _meet(  # one function: a call with arrays counts their references, as long 
                     left = left_over(held, n)
                     taken = time_behind(taken, drain, weight, senders, feed, n, use, left)
                 times[2, i] = late_wait(queue, burst_s, n, end - taken) - tau
+                if standing > 0.0:
+                    ahead_s = queue_ahead(queue, standing, n, end - taken)
+                    times[2, i] = max(times[2, i], ahead_s - tau)
                 times[1, i] = end / max(end, taken)
             for i in range(n_states):
                 mean += times[1, i]
@@ -205,6 +213,7 @@ def _meet(  # one function: a call with arrays counts their references, as long 
                 most_late[a, i] = max(most_late[a, i], float64(late[k, i]))
             if held_s > worst[0]:
                 worst[0], worst[1] = held_s, place[at, LINK_AT]
+            effect_s += standing * queue  # each weight more is such a queue more
             effect_s += drain / weight + longest_s * longest_s / drain  # the latter of B / (1 - R)
         own[at, EFFECT], own[at, STALENESS] = effect_s / alone_s, 0.0
         crowd[c, EFFECT] = max(crowd[c, EFFECT], own[at, EFFECT])

@@ -182,21 +182,22 @@ def test_the_part_that_goes_round_is_that_of_the_slow_twin(name):
 
 
 @pytest.mark.parametrize("name", ["torus", "dragonfly", "rows", "lost router"])
-def test_constants_are_those_of_the_slow_twin(name):
-    fabric, routing = routed(FABRICS[name])
+@pytest.mark.parametrize(("buffer", "nbytes"), [(0, 1e6), (65536, 1e5), (1024, 300.0)])
+def test_constants_are_those_of_the_slow_twin(name, buffer, nbytes):
+    fabric, routing = routed(FABRICS[name] | {"buffer": buffer})
     src, dst = some_flows(fabric, 16, seed=5)
     step = np.arange(src.size) // 6
-    traffic = placed(fabric, routing, (src, dst), 1e6, step)
+    traffic = placed(fabric, routing, (src, dst), nbytes, step)
     flows = list(zip(step, src, dst, traffic.nbytes, strict=True))
     wanted = naive.constants(fabric, flows, traffic.detoured)
     found = ConstantsOf(fabric)(traffic)
-    columns = ("drain_s", "weight", "senders", "feed_s", "end_s", "presence_s")
+    columns = ("drain_s", "weight", "senders", "feed_s", "end_s", "presence_s", "queue_s", "held")
     told = {}
     for record in found.records:
         first = record["first_entry"]
         for entry in found.entries[first : first + record["n_entries"]]:
             key = int(entry["step"]), int(record["channel"])
-            told[key] = dict(zip("BmqGeE", (entry[c] for c in columns), strict=True))
+            told[key] = dict(zip("BmqGeEwv", (entry[c] for c in columns), strict=True))
 
     assert told.keys() == wanted.keys()
     for key, row in wanted.items():
