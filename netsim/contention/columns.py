@@ -34,6 +34,7 @@ ENTRY = np.dtype(
         ("queue_s", np.float64),  # w
         ("presence_s", np.float64),  # E
         ("held", np.float64),  # v; less than 0: as many buffers of own packets wait for the link
+        ("closed", np.float64),  # part of the step for which a pool is closed to others
         ("step", np.int32),
         ("stage", np.int32),
     ],

@@ -73,7 +73,7 @@ def _drain(
                 fresh = entries[k]
                 fresh.step = a
                 fresh.weight = fresh.senders = fresh.feed_s = fresh.end_s = fresh.presence_s = 0.0
-                fresh.held, fresh.stage = 0.0, 0
+                fresh.held, fresh.closed, fresh.stage = 0.0, 0.0, 0
                 places.channel[k], places.link[k] = c, flows.links[hop]
                 places.last_sender[k] = -1
                 places.drain_s[k] = 0.0
@@ -174,7 +174,9 @@ def _weigh(
                 entry = entries[k]
                 this_far_s = max(this_far_s, places.drain_s[k])
                 if this_far_s < finish_s[f]:
-                    entry.held = max(entry.held, 1.0 - this_far_s / finish_s[f])
+                    part = 1.0 - this_far_s / finish_s[f]
+                    entry.held = max(entry.held, part)
+                    entry.closed += part * flows.nbytes[f]
                 entry.stage = max(entry.stage, stage_of(hop - begin, n_links))
                 entry.weight += weight
                 entry.feed_s += weight * own_s

@@ -3,12 +3,15 @@
 from collections import defaultdict
 from itertools import pairwise
 
+from naive import filling
 
-def constants(step, capacity, *, per_flow=False, buffer=0.0):
+
+def constants(step, capacity, *, per_flow=False, buffer=0.0, ports=None):
     """
-    Return tau, lam and per link (B, m, q, G, e, E, v, stage) of one step.
+    Return tau, lam and per link (B, m, q, G, e, E, v, stage, closed) of one step.
 
-    `step` is a list of flows (sender, bytes, links, latency).
+    `step` is a list of flows (sender, bytes, links, latency); `ports` says of each link how many
+    it stands for, absent: all for themselves.
     """
     flows = [
         (index if per_flow else sender, nbytes, links)
@@ -27,7 +30,7 @@ def constants(step, capacity, *, per_flow=False, buffer=0.0):
     ends = [max(drain[link] for link in links) for _, _, links in flows]
     for (sender, _, _), end in zip(flows, ends, strict=True):
         opened[sender].append(end)
-    filled = _filled(flows, ends, drain, capacity, buffer)
+    filled, closed = filling.filled(flows, ends, drain, capacity, buffer, ports=ports)
     table = {}
     for link, own in drain.items():
         on = [(f, end) for f, end in zip(flows, ends, strict=True) if link in f[2]]
@@ -38,44 +41,10 @@ def constants(step, capacity, *, per_flow=False, buffer=0.0):
         presence = sum(_presence(opened[s], end, power[s]) for (s, _, _), end in on)
         last = max(end for _, end in on)
         stage = max(_stage(f[2].index(link), len(f[2])) for f, _ in on)
-        table[link] = (own, m, q, g, last, presence, filled[link], stage)
+        table[link] = (own, m, q, g, last, presence, filled[link], stage, closed[link])
     tau = max(drain.values(), default=0.0)
     lam = max((latency for _, _, links, latency in step if links), default=0.0)
     return tau, lam, table
-
-
-def _filled(flows, ends, drain, capacity, buffer):
-    """Return for which part of the step each link is full of packets that wait further on."""
-    filled = defaultdict(float)
-    if buffer == 0:
-        return filled
-    ways = [
-        links[: next(i for i, link in enumerate(links) if drain[link] >= end) + 1]
-        for (_, _, links), end in zip(flows, ends, strict=True)
-    ]
-    brought = defaultdict(lambda: defaultdict(float))
-    waiting, room = defaultdict(float), defaultdict(lambda: buffer)
-    for (_, nbytes, links), way in zip(flows, ways, strict=True):
-        for before, link in pairwise(links):
-            brought[link][before] += nbytes
-        for place, link in enumerate(way[:-1]):
-            waiting[link] += nbytes
-            for ahead in way[place + 1 :]:
-                room[link] += buffer * nbytes / (drain[ahead] * capacity[ahead])
-    for end, way in zip(ends, ways, strict=True):
-        for place, link in enumerate(way[:-1]):
-            this_far = max(drain[before] for before in way[: place + 1])
-            part = 1 - this_far / end
-            alike = max(part * drain[link] * capacity[link], 1.5 * buffer)
-            filled[link] = max(filled[link], 1 - 1.5 * buffer / alike)
-            most = part * waiting[link]
-            if most > room[link]:
-                gone = waiting[link] - room[link]
-                for ahead in way[place + 1 :]:
-                    gone = sum(min(gone, nbytes) for nbytes in brought[ahead].values())
-                time = gone / capacity[way[-1]] - this_far * room[link] / most
-                filled[link] = max(filled[link], time / max(drain.values()))
-    return filled
 
 
 def _stage(place, n_links):
@@ -133,23 +102,26 @@ def slowdowns(
     return [state.slowdown() for state in states]
 
 
-def read_slowdowns(jobs, capacity, cells, *, buffer=0.0, queues=None, damping=0.25, sweeps=3000):
+def read_slowdowns(
+    jobs, capacity, cells, *, buffer=0.0, queues=None, ports=None, damping=0.25, sweeps=3000
+):
     """
     Return slowdowns if steps met, by states, what time-averaged neighbours have settled at.
 
     `queues`: of each job, step and link the buffers that its own packets wait in; absent: they wait
     for links ahead.
     """
-    states = [_State(steps, c, capacity, False, buffer) for steps, c in jobs]
+    states = [_State(steps, c, capacity, False, buffer, ports=ports) for steps, c in jobs]
     for j, own in enumerate(queues or []):
         states[j].fills, states[j].queues = 0.0, own
     waits = [buffer / c for c in capacity]
     for _ in range(sweeps):
         for state, steps in zip(states, _sweep(states, None, True, waits), strict=True):
             state.move(steps, damping)
+    lost = [filling.lost(state, [x for x in states if x is not state]) for state in states]
     for state, steps in zip(states, _sweep(states, cells, True, waits), strict=True):
         state.move(steps, 1.0)
-    return [state.slowdown() for state in states]
+    return [state.slowdown() / (1 - part) for state, part in zip(states, lost, strict=True)]
 
 
 def slowdowns_by_states(jobs, capacity, cells, *, buffer, damping=0.25, sweeps=3000):
@@ -219,8 +191,10 @@ def _beside(steps, state):
 class _State:
     """Constants, stretches g and link times y of one job."""
 
-    def __init__(self, steps, compute, capacity, per_flow, buffer):
-        self.steps = [constants(s, capacity, per_flow=per_flow, buffer=buffer) for s in steps]
+    def __init__(self, steps, compute, capacity, per_flow, buffer, *, ports=None):
+        self.steps = [
+            constants(s, capacity, per_flow=per_flow, buffer=buffer, ports=ports) for s in steps
+        ]
         self.alone = [tau + lam for tau, lam, _ in self.steps]
         self.compute = compute
         self.fills = 1.0  # 0.0: its packets wait for no links ahead
@@ -269,7 +243,7 @@ def _in_states(state, a, others, cells, waits):
     tau, _, table = state.steps[a]
     n_states = len(cells[0]) if cells else 1
     worst, link_times, longest = [tau] * n_states, defaultdict(float), defaultdict(float)
-    for link, (own, m, q, big_g, e, _, _, stage) in table.items():
+    for link, (own, m, q, big_g, e, _, _, stage, _) in table.items():
         n = [
             sum(
                 _weight_in_cell(other, link, there[i], n_states)
@@ -338,7 +312,7 @@ def _behind(share, free, full):
 
 def _weight(state, b, link, lingering):
     """Return the mean weight of a step's flows on a link while the step runs."""
-    _, m, q, _, e, presence, _, _ = state.steps[b][2][link]
+    _, m, q, _, e, presence, *_ = state.steps[b][2][link]
     if not lingering:
         return m
     return (presence + max(0.0, state.y[b][link] - e) * q) / (state.alone[b] * state.g[b])

@@ -124,10 +124,10 @@ def _passing(own: JobConstants) -> JobConstants:
     Jobs that make each other wait would do so the longer the longer they do: the fixed point goes
     without, and what waits is read off it.
     """
-    if not own.entries["held"].any():
+    if not own.entries["held"].any() and not own.entries["closed"].any():
         return own
     entries = own.entries.copy()
-    entries["held"] = 0.0
+    entries["held"] = entries["closed"] = 0.0
     return replace(own, entries=entries)
 
 

@@ -4,9 +4,19 @@ What jobs meet, state by state, at a fixed point that is given: one sweep, compi
 Apart from the fixed point itself, which most ask for alone. Import through `netsim.kernelchoice`.
 """
 
+import numpy as np
 from numba import float64, njit, void
 
 from netsim.arrays import Floats, Table
+from netsim.contention.closing_kernels import (
+    FIRST,
+    LEAST,
+    N_NOTED,
+    closing,
+    lost_share,
+    note,
+    spare_time,
+)
 from netsim.contention.cold.cold_kernels import (
     CROWD,
     ENTRIES,
@@ -18,6 +28,60 @@ from netsim.contention.cold.cold_kernels import (
     time_steps,
 )
 from netsim.contention.cold.columns import Crowd, Shared, State
+
+
+@njit(cache=True)
+def _closes(entries: Table) -> bool:
+    """Say whether any step closes a pool."""
+    most = 0.0
+    for k in range(entries.size):
+        most = max(most, entries[k].closed)
+    return most > 0.0
+
+
+@njit(cache=True, error_model="numpy")
+def _lost(entries: Table, steps: Table, period_s: Floats, shared: Shared, state: State) -> Floats:
+    """
+    Return the share of its time that each job loses before pools that others close.
+
+    Of all pools the one before which it loses most counts.
+    """
+    lost = np.zeros(period_s.size)
+    if not _closes(entries):
+        return lost
+    n_pairs, n_channels = shared.channel.size, shared.first_there.size - 1
+    closed, length = np.zeros(n_pairs), np.zeros(n_pairs)
+    all_closed, all_length = np.zeros(n_channels), np.zeros(n_channels)
+    noted, drained_s = np.zeros((n_pairs, N_NOTED)), np.zeros(n_pairs)
+    noted[:, FIRST] = -1.0
+    for j in range(period_s.size):
+        since_s, cycle_s = 0.0, period_s[j] * state.slow[j]
+        for a in range(shared.first_step[j], shared.first_step[j + 1]):
+            tau_s, length_s = steps[a].drain_s, steps[a].drain_s + steps[a].latency_s
+            for k in range(shared.first_entry[a], shared.first_entry[a + 1]):
+                p = shared.pair[k]
+                note(noted[p], since_s, length_s, tau_s, spare_time(tau_s, entries, k))
+                drained_s[p] += tau_s
+                closed_s = entries[k].closed * tau_s
+                closed[p] += closed_s / cycle_s
+                length[p] += closed_s * closed_s / cycle_s
+            since_s += length_s
+    for p in range(n_pairs):
+        if closed[p] > 0.0:
+            by = closing(closed[p])
+            length[p] *= by / closed[p]
+            closed[p] = by
+            all_closed[shared.channel[p]] += by
+            all_length[shared.channel[p]] += length[p]
+    for j in range(period_s.size):
+        for p in range(shared.first_pair[j], shared.first_pair[j + 1]):
+            c = shared.channel[p]
+            by = all_closed[c] - closed[p]
+            if by > LEAST:
+                for_s = (all_length[c] - length[p]) / by
+                own = lost_share(noted[p], drained_s[p], period_s[j], by, for_s)
+                lost[j] = max(lost[j], own)
+    return lost
 
 
 @njit(
@@ -38,9 +102,11 @@ def read_states(
     for j in range(period_s.size):
         slow_down(j, steps, period_s, shared, state)
         put_down(j, 1.0, entries, period_s, shared, state, crowd, linger)
+    lost = _lost(entries, steps, period_s, shared, state)
     for j in range(period_s.size):
         time_steps(j, entries, steps, period_s, shared, state, crowd, linger)
     for j in range(period_s.size):
         for a in range(shared.first_step[j], shared.first_step[j + 1]):
             state.duration_s[a] = state.fresh_s[a]
         slow_down(j, steps, period_s, shared, state)
+        state.slow[j] /= 1.0 - lost[j]

@@ -94,10 +94,13 @@ READING = np.dtype(
     [
         ("slowdown", np.float64),  # s when it was last put down
         ("lingering_s", np.float64),  # sum of W - E then
-        ("value", np.float64),  # the reading
-        ("said", np.float64),  # the reading that was said last
+        ("value", np.float64),  # the reading, without what `closed` adds
+        ("said", np.float64),  # the reading that was said last, with it
         ("met", np.float64),  # s when the times of all its links were found last
         ("worst_link", np.int64),  # -1: none
+        ("closed", np.float64),  # share of its time that it loses before pools that others close
+        ("closed_link", np.int64),  # of the worst of these, -1: none
+        ("closes", np.bool_),  # whether it closes any
         ("pending", np.bool_),  # whether it is to be put down anew
         ("waking", np.bool_),  # whether it is to be read anew
     ],

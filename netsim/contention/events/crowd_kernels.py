@@ -24,7 +24,7 @@ STATES = 8
 LASTING, SEEN, PRESENCE, USE = 8, 9, 10, 11  # of `own`: D, W as put down, E, R
 EFFECT, STALENESS = 12, 13  # how much a slowdown moves with N, the most in `crowd`; it has moved
 HELD, HOLDS, CALLED = 14, 15, 13  # V, of `crowd` too; v, of entries; of `crowd`: is to be told
-WAIT = 8  # of `late`: in the mean over the states
+WAIT, CLOSES = 8, 9  # of `late`: in the mean over the states; for how much of it a pool is closed
 CHANNEL_AT, COUNT_AT, LINK_AT, STEP_AT = 0, 1, 2, 3  # of `place`; the last: each entry's stage
 MOVED, RISEN = 9, 10  # of `crowd`: since its jobs were last read, since all its records were tested
 UNFELT, FELT, TOUCHED = 0, 1, 2  # a record: of no matter; its times are kept; they are to be found
@@ -178,7 +178,7 @@ def depart(
             own[at, USE] = own[at, HELD] = 0.0
             other = listed[other].following
     readings[slot].pending = readings[slot].waking = False
-    readings[slot].said = readings[slot].value
+    readings[slot].said, readings[slot].closed = readings[slot].value, 0.0
     return n_moved
 
 

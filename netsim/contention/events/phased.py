@@ -60,15 +60,19 @@ class Phased(Fast):
         self._telling = kernels_of(
             "netsim.contention.events.telling_kernels", "contention kernels", 1
         )
+        self._closing = kernels_of(
+            "netsim.contention.events.closing_kernels", "contention kernels", 2
+        )
         self._readings = kernels_of(
             "netsim.contention.events.reading_kernels", "contention kernels", 4
         )
 
     def end(self, job: int) -> None:
         """Take a job away; its effect shows at the next `solve`."""
-        pool = self._pool
+        pool, slot = self._pool, self._slot(job)
+        pool.readings["closes"][slot] = False
         self._n_told = self._crowd.depart(
-            self._slot(job),
+            slot,
             self.tolerance,
             pool.records,
             pool.listed,
@@ -116,6 +120,8 @@ class Phased(Fast):
                 pool.felt,
                 pool.readings,
             )
+        if pool.closed.size:
+            self._close_pools()
         n_changed = self._readings.read(
             _STATES,
             pool.entries,
@@ -133,17 +139,22 @@ class Phased(Fast):
             self.tolerance,
         )
         slots = pool.changed[:n_changed]
-        jobs, values = pool.jobs_in(slots), pool.readings["value"][slots]
+        jobs, values = pool.jobs_in(slots), pool.readings["said"][slots]
         return dict(zip(jobs.tolist(), values.tolist(), strict=True))
 
     def worst_links(self, jobs: Sequence[int]) -> list[int]:
         """Return the links that hold jobs up most."""
-        link_of = self._pool.readings["worst_link"].item
-        return [link_of(slot) for slot in self._slots(jobs)]
+        readings = self._pool.readings[self._slots(jobs)]
+        by_closed = 1.0 / (1.0 - readings["closed"]) > readings["value"]
+        links: list[int] = np.where(
+            by_closed, readings["closed_link"], readings["worst_link"]
+        ).tolist()
+        return links
 
     def _empty_pool(self, n_channels: int) -> ReadingPool:
         """Return the state before the first job."""
-        return ReadingPool(n_channels, _STATES)
+        spread = self.constants_of.topology.spread
+        return ReadingPool(n_channels, _STATES, has_pools=spread is not None)
 
     def _placed(self, job: int, constants: JobConstants) -> int:
         """Give a job rows and return its slot."""
@@ -168,6 +179,32 @@ class Phased(Fast):
             pool.felt,
             pool.readings,
             pool.latency_s,
+        )
+
+        if pool.closed.size:
+            first, closed = pool.jobs["first_entry"][slot], constants.entries["closed"]
+            pool.late[first : first + closed.size, self._crowd.CLOSES] = closed
+            pool.readings["closed"][slot], pool.readings["closed_link"][slot] = 0.0, -1
+            pool.readings["closes"][slot] = closed.any()
+
+    def _close_pools(self) -> None:
+        """Find what jobs lose before pools that others close."""
+        pool = self._pool
+        if not pool.readings["closes"].any() and not pool.readings["closed"].any():
+            return
+        self._closing.close_pools(
+            pool.records,
+            pool.listed,
+            pool.entries,
+            pool.steps,
+            pool.latency_s,
+            pool.jobs,
+            pool.channels,
+            pool.place,
+            pool.late,
+            pool.readings,
+            pool.closed,
+            self.tolerance,
         )
 
     def _recount(self) -> None:

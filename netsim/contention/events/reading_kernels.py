@@ -379,8 +379,9 @@ def read(
                 touched,
                 tolerance,
             )
-        if readings[slot].value != readings[slot].said:
-            readings[slot].said = readings[slot].value
+        value = readings[slot].value / (1.0 - readings[slot].closed)
+        if value != readings[slot].said:
+            readings[slot].said = value
             changed[n_changed] = slot
             n_changed += 1
     return n_changed

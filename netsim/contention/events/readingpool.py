@@ -22,6 +22,8 @@ class ReadingPool(Pool):
         Channels of the fabric.
     n_states : int
         States of a job.
+    has_pools : bool, default False
+        Whether switches choose among links that are one channel.
     """
 
     groups = (
@@ -31,7 +33,7 @@ class ReadingPool(Pool):
     )
     by_slot = (*Pool.by_slot, "readings")
 
-    def __init__(self, n_channels: int, n_states: int) -> None:
+    def __init__(self, n_channels: int, n_states: int, *, has_pools: bool = False) -> None:
         super().__init__(n_channels)
         self._own = aligned(self.entries.size, _LINE)
         self._place = aligned(self.entries.size, _PLACE)
@@ -40,6 +42,7 @@ class ReadingPool(Pool):
         self.latency_s: Floats = aligned(self.steps.size, np.dtype(np.float64))
         self.readings = aligned(self.jobs.size, READING)
         self.crowd = aligned(n_channels, _LINE).view(np.float32).reshape(-1, 16)
+        self.closed: Floats = np.zeros((n_channels if has_pools else 0, 2))
         self.told: Ints = np.zeros(2 * n_channels, dtype=np.int64)  # one can be listed twice
         self.cells: Ints = np.zeros((self.jobs.size, n_states), dtype=np.int64)
 

@@ -19,12 +19,12 @@ from scheduler.traffic import RankFlows, TrafficOf
 
 
 def entry(constants, channel, step):
-    """Return B, m, q, G, e, E, v and the stage of one channel in one step."""
+    """Return B, m, q, G, e, E, v, the stage and what is closed of one channel in one step."""
     (record,) = constants.records[constants.records["channel"] == channel]
     first, count = record["first_entry"], record["n_entries"]
     (found,) = (one for one in constants.entries[first : first + count] if one["step"] == step)
     names = ("drain_s", "weight", "senders", "feed_s", "end_s", "presence_s", "held", "stage")
-    return [found[name] for name in names]
+    return [found[name] for name in (*names, "closed")]
 
 
 def rows(steps):
@@ -32,13 +32,13 @@ def rows(steps):
     return [list(step) for step in steps.tolist()]
 
 
-def assert_equal_to_naive(constants, steps, capacity, *, per_flow=False, channel=None, buffer=0.0):
+def assert_equal_to_naive(constants, steps, capacity, *, channel=None, **options):
     """Every entry and step equals the naive constants."""
     channel = range(len(capacity)) if channel is None else channel
     seen = 0
     for a, step in enumerate(steps):
         flows = [(s, n, [channel[link] for link in links], lat) for s, n, links, lat in step]
-        tau, lam, table = naive.constants(flows, capacity, per_flow=per_flow, buffer=buffer)
+        tau, lam, table = naive.constants(flows, capacity, **options)
         np.testing.assert_allclose(rows(constants.steps)[a][:2], [tau, lam], rtol=1e-12)
         for link, expected in table.items():
             np.testing.assert_allclose(entry(constants, link, a), expected, rtol=1e-12, atol=1e-14)
@@ -290,10 +290,12 @@ def test_a_link_with_more_of_a_hot_spot_than_others_is_full_for_longer(fabric, t
     np.testing.assert_allclose(held, [(31 / 3 - 1 / 2) / 12, 1 - 4.5 / 11, 0.0])
 
 
-def test_a_pool_of_links_is_full_when_the_buffers_of_all_of_them_are():
+def test_a_pool_of_links_is_closed_while_the_buffers_of_all_of_them_are_full():
     """Four nodes send 8 MB each, over a pool of two links at 1 GB/s, to one: 16 ms, then 32.
 
-    So half of what the pool carries waits: 16 MB, of which 1.5 buffers on both links hold 6.
+    So half of what the pool carries waits: 16 MB, of which 1.5 buffers on both links hold 6: full
+    for D = 1 - 6 / 16. From the way up on 10 MB have room; the 6 beyond last 6 ms, which is W. On
+    the way down 10 are beyond, but the links that lead there hold 4.
     """
     tree = {"kind": "fat-tree", "children": [4, 2], "parents": [1, 2], "parallel": [1, 1]}
     built = make_topology({**tree, "bandwidth": "1 GB/s", "buffer": 2e6})
@@ -304,8 +306,14 @@ def test_a_pool_of_links_is_full_when_the_buffers_of_all_of_them_are():
         flows, Partition(np.arange(8), None), compute_s=0.0
     )
 
-    constants = ConstantsOf(fabric)(placed.traffic)
+    entries = ConstantsOf(fabric)(placed.traffic).entries
 
-    held = {entry["drain_s"]: entry["held"] for entry in constants.entries}
-    assert held[16e-3] == pytest.approx(1.0 - 6.0 / 16.0)
-    assert held[32e-3] == 0.0
+    closed = {drain_s: [] for drain_s in (8e-3, 16e-3, 32e-3)}
+    for entry in entries:
+        closed[round(float(entry["drain_s"]), 6)].append(entry["closed"])
+    full = 1.0 - 6.0 / 16.0
+    parts = [last_s / 32e-3 / full for last_s in (4e-3, 6e-3)]
+    assert sorted(closed[16e-3]) == pytest.approx([full * (2 - part) * part for part in parts])
+    assert closed[32e-3] == [0.0]  # the slowest link
+    assert not any(closed[8e-3])  # of nodes: no pools
+    assert not entries["held"][entries["closed"] > 0.0].any()
