@@ -29,21 +29,25 @@ class Pods:
     ----------
     views : list of PodView
         The same.
-    whole : int
-        Whole leaves of all pods.
-    deepest : list of int
-        `PodView.deepest` of the pods, descending.
     known : dict of int to Found
         What a search found, by size: the same search is never made twice.
     """
 
-    __slots__ = ("deepest", "known", "views", "whole")
+    __slots__ = ("_depths", "known", "views")
 
     def __init__(self, views: list[PodView]) -> None:
         self.views = views
-        self.whole = sum([view.n_whole for view in views])
-        self.deepest = sorted([view.deepest for view in views], reverse=True)
+        self._depths: tuple[int, list[int]] | None = None
         self.known: dict[int, Found | None] = {}
+
+    @property
+    def depths(self) -> tuple[int, list[int]]:
+        """Whole leaves of all pods, and `PodView.deepest` of each, descending."""
+        if self._depths is None:  # most states are never asked
+            deepest = [view.deepest for view in self.views]
+            deepest.sort(reverse=True)
+            self._depths = sum([view.n_whole for view in self.views]), deepest
+        return self._depths
 
 
 class PodViews:
@@ -80,13 +84,13 @@ class PodViews:
         self._by_stamp: dict[object, PodView] = {}
         self._by_state: dict[tuple[object, ...], PodView] = {}
         self._pods: dict[tuple[object, ...], Pods] = {}  # by the stamps of all pods
-        self._last: tuple[list[object], Pods] = [], Pods([])  # the stamps asked for last
+        self._last: tuple[tuple[object, ...], Pods] = (), Pods([])  # the stamps asked for last
 
     def of(self, cluster: Cluster) -> Pods:
         """Return what is free in each pod."""
-        if cluster.stamp == self._last[0]:
-            return self._last[1]
         stamps = tuple(cluster.stamp)
+        if stamps == self._last[0]:
+            return self._last[1]
         pods = self._pods.get(stamps)
         if pods is None:
             if len(self._by_stamp) > _KEPT * cluster.n_pods:
@@ -94,14 +98,12 @@ class PodViews:
                 self._by_state.clear()
             if len(self._pods) > _MACHINES_KEPT:
                 self._pods.clear()
-            known = self._by_stamp
-            views = [
-                known.get(stamp) or self._view(pod, cluster) for pod, stamp in enumerate(stamps)
-            ]
+            known = list(map(self._by_stamp.get, stamps))
+            views = [view or self._view(pod, cluster) for pod, view in enumerate(known)]
             if self._fewest_first:
                 views.sort(key=_FREE)
             pods = self._pods[stamps] = Pods(views)
-        self._last = list(stamps), pods
+        self._last = stamps, pods
         return pods
 
     def narrowed(self, indices: Indices) -> "PodViews":

@@ -24,21 +24,23 @@ def in_one_pod(
     n_L descends: ascending spreads small jobs over leaves. L_T and n_L^r follow from n_L,
     which the listing leaves open.
     """
+    if size <= cluster.nodes_per_leaf:
+        found = _on_one_leaf(pods.views, size, with_links=leaf_links)
+        if found is not None:
+            return found
     views = [view for view in pods.views if view.refused > size]
     if not views:
         return None
-    found = None
-    if size <= cluster.nodes_per_leaf:
-        found = _on_one_leaf(views, size, with_links=leaf_links)
     for n_nodes in range(min(size - 1, cluster.nodes_per_leaf), 0, -1):
         count, rest = divmod(size, n_nodes)
-        if found is not None or count + (rest > 0) > cluster.leaves_per_pod:
+        if count + (rest > 0) > cluster.leaves_per_pod:
             break
         found = _on_several_leaves(views, Shape(count, n_nodes, rest))
-    if found is None:
-        for view in views:
-            view.refused = size
-    return found
+        if found is not None:
+            return found
+    for view in views:
+        view.refused = size
+    return None
 
 
 def _on_one_leaf(
@@ -135,8 +137,8 @@ class WholeLeafSearch:
 
         Result (leaves, l2s): as in `Allocation`; None when there is no such placement.
         """
-        deepest = self._pods.deepest
-        if self._pods.whole < self._leaves:
+        whole, deepest = self._pods.depths
+        if whole < self._leaves:
             return None
         for per_tree in range(min(deepest[0], self._leaves), 0, -1):
             trees, self._rest_leaves = divmod(self._leaves, per_tree)
@@ -315,7 +317,7 @@ def no_room_beside(
     pods = views.of(cluster)
     if not _is_intact(tree) or any(view.refused > size for view in pods.views):
         return False
-    per_pod, left = cluster.leaves_per_pod, pods.whole - size // tree.parents[1]
+    per_pod, left = cluster.leaves_per_pod, pods.depths[0] - size // tree.parents[1]
     if left >= len(other.leaves):
         return False
     whole = {view.pod: view.whole for view in pods.views}
