@@ -104,6 +104,21 @@ class Exhaustive(Allocator, Protocol):
             nothing.
         """
 
+    def most_nodes(self, cluster: Cluster) -> int:
+        """
+        Return a size beyond which no job finds a place, without a search.
+
+        Parameters
+        ----------
+        cluster : Cluster
+            The machine as it is; left unchanged.
+
+        Returns
+        -------
+        int
+            `allocate` returns None for any job of more nodes; for one of fewer it may.
+        """
+
     def no_room_in(self, job: Job, cluster: Cluster, nodes: int) -> bool:
         """
         Say whether it is plain, without a search, that a job finds no place on some nodes.

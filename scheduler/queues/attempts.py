@@ -3,6 +3,7 @@
 from math import inf
 
 from scheduler.allocation import Allocation
+from scheduler.allocators.base import exhaustive
 from scheduler.job import Job
 from scheduler.machine import Machine
 
@@ -23,7 +24,8 @@ class Attempts:
     def __init__(self, machine: Machine) -> None:
         self._machine = machine
         self._monotone = machine.allocator.monotone_in_size
-        self._least = inf
+        sure = exhaustive(machine.allocator)
+        self._least = inf if sure is None else sure.most_nodes(machine.cluster) + 1
         self._sizes: set[int] = set()
 
     def useless(self, job: Job) -> bool:

@@ -17,6 +17,7 @@ from scheduler.allocators.choices import (
 from scheduler.allocators.isolating.pods import PodViews
 from scheduler.allocators.isolating.tree_search import (
     in_pod_or_over_pods,
+    most_nodes,
     no_room_beside,
     too_few_of,
 )
@@ -74,6 +75,10 @@ class Laas:
         """Compare the whole leaves that the other one leaves."""
         tree = require_tree(self.name, cluster.fabric)
         return no_room_beside(self._views, tree, job.n_nodes, cluster, other)
+
+    def most_nodes(self, cluster: Cluster) -> int:
+        """Count the nodes of the largest pod and the whole leaves."""
+        return most_nodes(require_tree(self.name, cluster.fabric), cluster)
 
     def no_room_in(self, job: Job, cluster: Cluster, nodes: int) -> bool:
         """Count the nodes of each pod and the whole leaves."""

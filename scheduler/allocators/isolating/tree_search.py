@@ -1,5 +1,6 @@
 """Search for legal placements on fat-trees: in one pod, or over pods on whole leaves."""
 
+from bisect import bisect_right
 from collections.abc import Sequence
 from functools import lru_cache
 
@@ -255,7 +256,7 @@ def in_pod_or_over_pods(
     only, so nodes idle. Result: None when there is no such place: the search is exhaustive.
     """
     size = job.n_nodes
-    if _too_few(tree, size, cluster):
+    if max(cluster.pod_free) < size and size > most_nodes(tree, cluster):
         return None
     pods = views.of(cluster)
     if size in pods.known:
@@ -273,12 +274,21 @@ def in_pod_or_over_pods(
     return Allocation(job, cluster.geometry, rows, l2s, idle=idle)
 
 
-def _too_few(tree: FatTree, size: int, cluster: Cluster) -> bool:
-    """Say whether no pod has nodes enough, nor the machine whole leaves."""
-    if max(cluster.pod_free) >= size:
-        return False
-    wanted = _whole_leaves(tree, size)
-    return cluster.leaf_free.count((1 << cluster.nodes_per_leaf) - 1) < wanted
+def most_nodes(tree: FatTree, cluster: Cluster) -> int:
+    """
+    Return a size beyond which no job finds a place.
+
+    Result: no pod has more nodes, nor has the machine whole leaves for more.
+    """
+    full = cluster.leaf_free.count((1 << cluster.nodes_per_leaf) - 1)
+    return max(*cluster.pod_free, _most_over_pods(tree, full))
+
+
+@lru_cache(maxsize=1 << 12)
+def _most_over_pods(tree: FatTree, full: int) -> int:
+    """Return the largest size of a job over pods for which so many leaves are enough."""
+    sizes = range(1, tree.n_nodes + 1)
+    return bisect_right(sizes, full, key=lambda size: _whole_leaves(tree, size))
 
 
 def too_few_of(tree: FatTree, size: int, cluster: Cluster, nodes: int) -> bool:
