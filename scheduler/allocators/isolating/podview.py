@@ -184,8 +184,8 @@ class PodView:
         self.usable = [ports if (ports := up.bit_count()) < n else n for n, up, _ in rows]
         self.usable.sort(reverse=True)
         self.usable += [0] * (cluster.leaves_per_pod + 1 - len(rows))
-        most = rows[-1:] if fewest_first else rows
-        self.largest = max([n for n, _, _ in most], default=0)
+        most = rows[-1] if fewest_first and rows else max(rows, default=(0,))
+        self.largest = most[0]
         self.refused = self.free + 1
 
     def take(self, leaf: int, n_nodes: int, ports: int) -> Row:

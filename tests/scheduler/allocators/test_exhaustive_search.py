@@ -196,11 +196,13 @@ def test_no_place_is_found_where_counting_says_that_there_is_none(name, allocato
     for _ in range(10):
         cluster = machine_in_use(tree, rng)
         nodes = join_all(tree.nodes_per_leaf, cluster.leaf_free)
+        most = found.most_nodes(cluster)
         for n_nodes in range(1, cluster.n_free + 1):
             none = found.no_room_in(job(n_nodes), cluster, nodes)
             said.add(none)
 
-            assert not none or found.allocate(job(n_nodes), cluster) is None
+            assert n_nodes > most or not none
+            assert n_nodes <= most or found.allocate(job(n_nodes), cluster) is None
     assert said == ({True, False} if name in COUNTED else {False})
 
 
