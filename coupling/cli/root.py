@@ -17,6 +17,7 @@ from coupling.cli import results as cli_results
 from coupling.cli import site as cli_site
 from coupling.cli import sweeps as cli_sweeps
 from coupling.cli import trace as cli_trace
+from coupling.cli.values import plain_values
 from coupling.collector import few_collections
 from coupling.errors import Stopped
 from coupling.guard import check_arguments, guarded, remark, visible
@@ -167,7 +168,8 @@ def _ended() -> int:
     check_siblings()
     check_arguments(sys.argv[1:])
     try:
-        app()
+        with plain_values():
+            app()
     except SystemExit as end:
         sys.stdout.flush()
         return int(end.code or 0)
