@@ -8,7 +8,8 @@ from coupling.errors import ExperimentError
 from coupling.experiments.assembly import Parts
 from coupling.experiments.experiment import Experiment
 from coupling.pace.base import RunRates, Scene
-from coupling.pace.rate_models import Simulated, rate_model
+from coupling.pace.rate_models import rate_model
+from coupling.pace.simulated_run import Simulated
 from coupling.reading.error_place import placed
 from coupling.reading.fabric import build_routing, usual_routing
 from netsim.routing.base import Routing

@@ -1,11 +1,12 @@
 """The model `assumed` of a whole run: who is isolated is a matter of the allocator."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from coupling.errors import ExperimentError
+from coupling.pace.base import Pacing, Scene
 from fabricsim.checking import build
 from netsim.contention.compared.assumption import Assumption
 from scheduler.allocation import Allocation
@@ -81,3 +82,52 @@ class AssumedPace:
         Result: in seconds: the papers' schedulers know the run time under their allocator.
         """
         return job.runtime_s * self._paces.get(job.id, FULL_PACE).slowdown
+
+
+class Stated:
+    """
+    Slowdowns as a paper's scenario states them, without a network: the model `assumed`.
+
+    Parameters
+    ----------
+    scene : Scene
+        The run.
+
+    Raises
+    ------
+    ContentionError, ExperimentError
+        If an option or its value is unknown.
+    """
+
+    emergent: ClassVar[bool] = False
+    placement_costs: ClassVar[bool] = False
+    beside: ClassVar[str] = "assumed, not simulated"
+
+    def __init__(self, scene: Scene) -> None:
+        self._scene = scene
+        self._assumption = assumption_of(scene.options)
+
+    def begin(self, allocator: Allocator) -> Pacing:
+        """Begin a simulation."""
+        scene = self._scene
+        pace = AssumedPace(scene.jobs, self._assumption, scene.seed, allocator)
+        return Pacing(pace, runtime_s=pace.runtime_s)
+
+    @classmethod
+    def baseline_slowdowns(
+        cls, jobs: Sequence[Job], options: Mapping[str, Any], seed: int
+    ) -> Mapping[int, float] | None:
+        """Return what jobs lose that are not isolated."""
+        return assumed_interference(assumption_of(options), jobs, seed)
+
+    @classmethod
+    def described(
+        cls, model: str, routings: Sequence[str], fairness: str, options: Mapping[str, Any]
+    ) -> str:
+        """Say what the model is."""
+        del routings, fairness
+        given = ", ".join(f"{key} {value}" for key, value in options.items()) or "default options"
+        return (
+            f"Contention model {model} ({given}): no network is simulated; jobs that are not "
+            "isolated are said to run longer by the amounts of the papers' scenarios."
+        )

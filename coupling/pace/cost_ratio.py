@@ -2,22 +2,25 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from coupling.errors import ExperimentError
+from coupling.pace.base import Pacing, Scene
 from fabricsim.checking import build
 from netsim.contention.compared.leaves import modified_runtime
 from netsim.topology.base import Topology
 from netsim.topology.fattree import FatTree
 from scheduler.allocation import Allocation
 from scheduler.allocators import make_allocator
+from scheduler.allocators.base import Allocator
 from scheduler.allocators.choices import check_choice
 from scheduler.allocators.leaves.adaptive import HOP_BYTES, HOPS
 from scheduler.allocators.leaves.leafwise import placement_cost
 from scheduler.cluster import Cluster
+from scheduler.job import Job
 from scheduler.rates import FULL_PACE, Pace
 
-NAME = "hop-cost-ratio"
+_NAME = "hop-cost-ratio"
 REFERENCE = "slurm-best-fit"
 
 
@@ -69,13 +72,13 @@ def cost_ratio_of(options: Mapping[str, Any]) -> CostRatio:
 
     `options`: of ``[network] options``.
     """
-    return build("contention model", NAME, {NAME: CostRatio}, options, ExperimentError)
+    return build("contention model", _NAME, {_NAME: CostRatio}, options, ExperimentError)
 
 
 def fat_tree_of(topology: Topology) -> FatTree:
     """Return a fabric as a fat-tree, which alone has the leaves that are priced."""
     if not isinstance(topology, FatTree):
-        raise ExperimentError(f"model {NAME!r} needs a fat-tree, got {topology.name}.")
+        raise ExperimentError(f"model {_NAME!r} needs a fat-tree, got {topology.name}.")
     return topology
 
 
@@ -107,3 +110,52 @@ class CostPace:
             paces[allocation.job.id] = FULL_PACE if factor == 1.0 else Pace(1.0, factor)
             self._cluster.place(allocation)
         return paces
+
+
+class Priced:
+    """
+    Run times as a placement is priced, without a network: the model `hop-cost-ratio`.
+
+    Parameters
+    ----------
+    scene : Scene
+        The run.
+
+    Raises
+    ------
+    ContentionError, ExperimentError
+        If an option or its value is unknown, or the machine is no fat-tree.
+    """
+
+    emergent: ClassVar[bool] = False
+    placement_costs: ClassVar[bool] = True
+    beside: ClassVar[str] = "priced, not simulated"
+
+    def __init__(self, scene: Scene) -> None:
+        self._tree = fat_tree_of(scene.topology)
+        self._ratio = cost_ratio_of(scene.options)
+
+    def begin(self, allocator: Allocator) -> Pacing:
+        """Begin a simulation."""
+        del allocator
+        return Pacing(CostPace(self._tree, self._ratio))
+
+    @classmethod
+    def baseline_slowdowns(
+        cls, jobs: Sequence[Job], options: Mapping[str, Any], seed: int
+    ) -> Mapping[int, float] | None:
+        """Let a simulation tell."""
+        del jobs, options, seed
+        return None
+
+    @classmethod
+    def described(
+        cls, model: str, routings: Sequence[str], fairness: str, options: Mapping[str, Any]
+    ) -> str:
+        """Say what the model is."""
+        del routings, fairness
+        return (
+            f"Contention model {model} (cost {cost_ratio_of(options).cost}): no network is "
+            "simulated; communication is said to take as long as the placement costs over that "
+            f"of {REFERENCE} in the same state."
+        )

@@ -16,15 +16,20 @@ Workloads: job logs, generators and communication profiles.
 * `expand_hostlist`  names in a list such as ``n[001-018]``
 """
 
-from scheduler.workload.base import Workload, limit_nodes
-from scheduler.workload.communication import assign
-from scheduler.workload.filters import Filters, refine
-from scheduler.workload.hostlist import expand_hostlist
-from scheduler.workload.profile import DEFAULT_PROFILE, Profile, profile_from, read_profile
-from scheduler.workload.registry import GENERATORS, READERS, make_workload
-from scheduler.workload.states import cancelled, running
-from scheduler.workload.swf import read_swf, write_swf
-from scheduler.workload.synthetic import synth
+from typing import TYPE_CHECKING
+
+from fabricsim.checking.onuse import on_use
+
+if TYPE_CHECKING:
+    from scheduler.workload.base import Workload, limit_nodes
+    from scheduler.workload.communication import assign
+    from scheduler.workload.filters import Filters, refine
+    from scheduler.workload.hostlist import expand_hostlist
+    from scheduler.workload.profile import DEFAULT_PROFILE, Profile, profile_from, read_profile
+    from scheduler.workload.registry import GENERATORS, READERS, make_workload
+    from scheduler.workload.states import cancelled, running
+    from scheduler.workload.swf import read_swf, write_swf
+    from scheduler.workload.synthetic import synth
 
 __all__ = [
     "DEFAULT_PROFILE",
@@ -46,3 +51,5 @@ __all__ = [
     "synth",
     "write_swf",
 ]
+
+__getattr__, __dir__ = on_use(__name__)
