@@ -11,7 +11,6 @@ from coupling.errors import SnapshotError
 from coupling.reading.table import Table
 from fabricsim.checking.inputs import read_text
 from netsim.errors import NetsimError
-from netsim.formats.importers import infiniband
 from netsim.formats.importers.graphs import from_networkx, is_graph
 from netsim.formats.importers.namemap import read_name_map
 from netsim.infiniband.wiring import Wiring
@@ -118,6 +117,8 @@ def read_wiring(
     `path`: the file; ``-`` is standard input. Result: `wiring`: a PGFT where it is one, else a
     graph; every cable has 1 byte/s; `irregularity`: why it is no PGFT; empty where it is one.
     """
+    from netsim.formats.importers import infiniband  # noqa: PLC0415 (few fabrics are read so)
+
     better = None
     if name_map is not None:
         better = read_name_map(read_text(name_map, SnapshotError), str(name_map))

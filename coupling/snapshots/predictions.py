@@ -16,7 +16,6 @@ from netsim.contention.exact.simulation import simulate_jobs
 from netsim.contention_models import make_contention_model
 from netsim.errors import ContentionError
 from netsim.flows.isolation import shared_links
-from netsim.packets.model import PacketModel, worst_packet_links
 from netsim.packets.running import LinkUse
 from netsim.routing.spread import demand_paths
 from netsim.topology.base import Topology
@@ -272,8 +271,11 @@ class _Packets:
     """The packet simulation; it tells what the links carried as well."""
 
     def __init__(self, snapshot: Snapshot) -> None:
+        from netsim.packets import model  # noqa: PLC0415 (other models need none of it)
+
         _model_of(snapshot)  # refuses bad options
-        self._model = PacketModel.made(
+        self._worst_links = model.worst_packet_links
+        self._model = model.PacketModel.made(
             snapshot.topology, fairness=snapshot.fairness, **options_of(snapshot)
         )
         self._jobs = {job.number: job for job in snapshot.jobs}
@@ -293,7 +295,7 @@ class _Packets:
         )
         if self.links is None:
             self.links = times.links
-        worst = worst_packet_links(traffic, times, self._model.topology)
+        worst = self._worst_links(traffic, times, self._model.topology)
         return {
             job: Prediction(own.alone_s, own.interference, worst[job], own.end_s)
             for job, own in times.jobs.items()
