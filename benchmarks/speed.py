@@ -10,13 +10,14 @@ Usage: python -m benchmarks.speed coupled --log FILE [--jobs N] [--old TREE] [--
        python -m benchmarks.speed finish --old TREE [--runs N]
        python -m benchmarks.speed workers [--jobs N]
        python -m benchmarks.speed growth [--runs N]
+       python -m benchmarks.speed instructions [--sizes N ...]
        python -m benchmarks.speed memory --log FILE [--sizes N ...]
 
 FILE is LLNL-Thunder-2007-1.1-cln.swf.gz of the Parallel Workloads Archive, TREE a checkout of an
-older version, which the same environment must be able to run. Runs name the model `fast`, the
-default of older versions. Times are CPU seconds of whole
-processes, user and system, in alternating runs after one that is not counted; medians. Each
-command writes its section of the evidence, `stages` the page docs/where-the-time-goes.md.
+older version, which the same environment must be able to run; `instructions` needs Valgrind. Runs
+name the model `fast`, the default of older versions. Times are CPU seconds of whole processes, user
+and system, in alternating runs after one that is not counted; medians. Each command writes its
+section of the evidence, `stages` the page docs/where-the-time-goes.md.
 """
 
 import argparse
@@ -28,7 +29,7 @@ from statistics import median
 
 from benchmarks.evidence import record
 from benchmarks.speed_process import COMMAND, cut, run_process
-from benchmarks.speed_scale import fabrics, finish, growth, memory, workers
+from benchmarks.speed_scale import fabrics, finish, growth, instructions, memory, workers
 from benchmarks.stages import looked_at, parquet_rows, per_job, run_command
 from netsim.topology.fattree import fat_tree_of_radix
 from scheduler.allocators import make_allocator
@@ -263,7 +264,8 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     commands = parser.add_subparsers(required=True)
-    for work in (coupled, large, fixed, queues, stages, fabrics, finish, workers, growth, memory):
+    works = (coupled, large, fixed, queues, stages, fabrics, finish, workers)
+    for work in (*works, growth, instructions, memory):
         sub = commands.add_parser(work.__name__, help=work.__doc__)
         sub.set_defaults(work=work)
         n_jobs = 125_000 if work is large else 4000 if work in (queues, workers) else None
@@ -276,8 +278,9 @@ def main() -> None:
             sub.add_argument("--old", type=Path, required=True)
         if work in (coupled, large, fixed, fabrics, finish, growth):
             sub.add_argument("--runs", type=int, default=1 if work is large else 3)
-        if work is memory:
-            sub.add_argument("--sizes", type=int, nargs="+", default=[25_000, 50_000, 100_000])
+        if work in (memory, instructions):
+            sizes = [25_000, 50_000, 100_000] if work is memory else [500, 2000, 4000, 8000]
+            sub.add_argument("--sizes", type=int, nargs="+", default=sizes)
     options = parser.parse_args()
     options.work(options)
 

@@ -2,6 +2,10 @@
 
 import argparse
 import json
+import os
+import re
+import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import Callable, Sequence
@@ -56,6 +60,7 @@ np.save(sys.argv[2], np.append(finish_s, took_s))
 """
 STENCILS = {1024: (16, 8, 8, 16), 4096: (28, 16, 16, 16)}  # radix of the tree, grid
 DRAGONFLIES = ((289, 24, 12), (969, 44, 22), (1059, 46, 23))  # groups, routers, nodes a router
+PLAIN = {"NUMBA_CPU_NAME": "generic", "PYTHONHASHSEED": "1"}  # known to Valgrind; repeatable
 OLD_CAN = 100_000  # nodes that the older version inspects without gigabytes
 MIX = """topology = "synth-1024"
 [workload]
@@ -209,6 +214,43 @@ def growth(options: argparse.Namespace) -> None:
         lines.append(f"| {name} | {' | '.join(shown)} | {slope:.2f} | {last:.2f} |")
         print(lines[-1], flush=True)
     record("Growth", "python -m benchmarks.speed growth", lines)
+
+
+def instructions(options: argparse.Namespace) -> None:
+    """Count by Valgrind what further jobs of a run cost: no cache and no neighbour is in that."""
+    lines = [
+        "Instructions of whole processes, kernels compiled for any processor, as Valgrind counts",
+        "them: where each further job costs the same, what grows is the time of instructions,",
+        "by caches of the processor and by what else runs, not the work.",
+        "",
+        "| jobs | instructions (10^9) | for each job more (10^6) |",
+        "| ---: | ---: | ---: |",
+    ]
+    before: tuple[int, int] | None = None
+    with tempfile.TemporaryDirectory() as name:
+        for n_jobs in options.sizes:
+            code = f"from benchmarks.speed_scale import run_jobs; run_jobs({n_jobs})"
+            counted = counted_instructions(code, Path(name) / "counted")
+            more = "-"
+            if before is not None:
+                more = f"{(counted - before[1]) / (n_jobs - before[0]) / 1e6:.2f}"
+            before = (n_jobs, counted)
+            lines.append(f"| {n_jobs:,} | {counted / 1e9:.2f} | {more} |")
+            print(lines[-1], flush=True)
+    sizes = " ".join(map(str, options.sizes))
+    command = f"python -m benchmarks.speed instructions --sizes {sizes}"
+    record("Instructions of longer runs", command, lines)
+
+
+def counted_instructions(code: str, told: Path) -> int:
+    """Return the instructions of a process; what it compiles is compiled before it is counted."""
+    python = [sys.executable, "-c", code]
+    valgrind = ["valgrind", "--tool=cachegrind", "--cache-sim=no", f"--cachegrind-out-file={told}"]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), **PLAIN}
+    for command in (python, [*valgrind, *python]):
+        subprocess.run(command, cwd=ROOT, env=environment, check=True, capture_output=True)  # noqa: S603
+    (total,) = re.findall(r"^summary: (\d+)", told.read_text(encoding="utf-8"), re.MULTILINE)
+    return int(total)
 
 
 def timed(work: Callable[[int], object], size: int) -> float:

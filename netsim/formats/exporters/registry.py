@@ -3,10 +3,9 @@
 from collections.abc import Callable
 from pathlib import Path
 
+from fabricsim.checking.registry import Registry
 from netsim.errors import TopologyError
-from netsim.formats.exporters.simgrid import write_simgrid
-from netsim.formats.exporters.slurm import write_slurm_conf
-from netsim.formats.exporters.tables import Written, write_edge_csv, write_graphml
+from netsim.formats.exporters.tables import Written
 from netsim.routing.base import Routing
 from netsim.topology.base import Topology
 from netsim.wholefile import replace_file
@@ -68,15 +67,17 @@ def written(topology: Topology, form: str, routing: Routing | None = None) -> Wr
     if form not in WRITERS:
         raise TopologyError(f"unknown format {form!r}; choose from {', '.join(sorted(WRITERS))}.")
     if form == "simgrid-xml":
-        return write_simgrid(topology, routing)
+        return WRITERS[form](topology, routing)
     if routing is not None:
         raise TopologyError(f"format {form!r} holds no routes; write 'simgrid-xml'.")
     return WRITERS[form](topology)
 
 
-WRITERS: dict[str, Callable[[Topology], Written]] = {
-    "edge-csv": write_edge_csv,
-    "graphml": write_graphml,
-    "simgrid-xml": write_simgrid,
-    "slurm-conf": write_slurm_conf,
-}
+WRITERS: Registry[Callable[..., Written]] = Registry(
+    {
+        "edge-csv": "netsim.formats.exporters.tables:write_edge_csv",
+        "graphml": "netsim.formats.exporters.tables:write_graphml",
+        "simgrid-xml": "netsim.formats.exporters.simgrid:write_simgrid",
+        "slurm-conf": "netsim.formats.exporters.slurm:write_slurm_conf",
+    }
+)
