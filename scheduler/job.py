@@ -8,6 +8,9 @@ from fabricsim.checking import number, shortened, whole, wrong
 from patterns.base import Pattern
 from scheduler.errors import WorkloadError
 
+LEAST_FRACTION = 1e-9
+"""Of communication, where there is any; below, times, which are divided by it, leave the range."""
+
 
 @dataclass(frozen=True, slots=True)
 class Communication:

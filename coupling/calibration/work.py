@@ -14,7 +14,7 @@ from coupling.site.scene import Scene, Sent
 from coupling.site.solve import solve
 from netsim.arrays import Bools, Floats
 from patterns.base import Pattern
-from scheduler.workload.profile import LEAST_FRACTION
+from scheduler.job import LEAST_FRACTION
 
 DRAWS = 200
 """Fits to redrawn residuals, for the intervals."""

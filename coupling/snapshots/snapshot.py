@@ -30,8 +30,8 @@ from netsim.topology.base import Topology
 from netsim.units import parse_time
 from patterns.errors import PatternError
 from patterns.mapping import MAPPINGS, slot_of_rank
+from scheduler.job import LEAST_FRACTION
 from scheduler.traffic import RankFlows
-from scheduler.workload.profile import LEAST_FRACTION
 
 MODELS = tuple(CONTENTION_MODELS)
 _MOST_SECONDS = 1e12

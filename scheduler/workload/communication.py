@@ -15,10 +15,9 @@ from patterns.base import Pattern
 from patterns.errors import PatternError
 from patterns.registry import make_pattern
 from scheduler.errors import WorkloadError
-from scheduler.job import Communication, Job
+from scheduler.job import LEAST_FRACTION, Communication, Job
 from scheduler.workload.distributions import Distribution
 from scheduler.workload.profile import (
-    LEAST_FRACTION,
     LIMITS,
     ColumnValue,
     Profile,

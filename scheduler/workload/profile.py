@@ -35,9 +35,6 @@ LIMITS: Mapping[str, tuple[float, float]] = MappingProxyType(
 )
 """Least and largest value of each quantity; beyond, times leave the range of numbers."""
 
-LEAST_FRACTION = 1e-9
-"""Of communication, where there is any; below, so do times, which are divided by it."""
-
 
 @dataclass(frozen=True, slots=True)
 class ColumnValue:
