@@ -19,6 +19,7 @@ newer = pytest.mark.skipif(
 
 
 def _command(
+    *,
     text: Annotated[str, typer.Option()] = "",
     path: Annotated[Path | None, typer.Option()] = None,
     count: Annotated[int, typer.Option(min=1, max=65535)] = 7,
