@@ -35,6 +35,7 @@ ENTRY = np.dtype(
         ("presence_s", np.float64),  # E
         ("held", np.float64),  # v; less than 0: as many buffers of own packets wait for the link
         ("closed", np.float64),  # part of the step for which a pool is closed to others
+        ("queued", np.float64),  # z
         ("step", np.int32),
         ("stage", np.int32),
     ],

@@ -6,34 +6,19 @@ for them once more: ``int(np.int64(0))`` is none.
 """
 
 import numpy as np
-from numba import boolean, float64, from_dtype, int64, njit, void
+from numba import boolean, float64, from_dtype, int64, njit
 
 from netsim.arrays import Floats, Ints, Table
 from netsim.contention.columns import ENTRY, RECORD, STEP, Fabric, Flows, Places, Scratch
 from netsim.contention.filling_kernels import hold_back
 from netsim.contention.link_kernels import divisor, stage_of, weight_exponent
+from netsim.contention.queueing_kernels import queue_up, sort_by_key
 from netsim.contention.traffic_kernels import FLOAT_ROWS, FLOATS, INT_ROWS, INTS, fits_together
 
 _FLOWS = (INTS, INTS, FLOATS, INTS, INTS, FLOATS)  # types of the fields of `Flows`
 _FABRIC = (INT_ROWS, FLOAT_ROWS, int64, float64)
 _SCRATCH = (int64[::1], int64[::1], float64[::1])
 _RECORDS, _ENTRIES, _STEPS = from_dtype(RECORD)[::1], from_dtype(ENTRY)[::1], from_dtype(STEP)[::1]
-
-
-@njit(void(int64[::1], int64, int64, float64[::1]), cache=True)
-def sort_by_key(order: Ints, first: int, last: int, key: Floats) -> None:
-    """Sort order[first:last] by ascending key[order[i]] in place (Shell sort, short lists)."""
-    gap = (last - first) // 2
-    while gap > 0:
-        for i in range(first + gap, last):
-            item = order[i]
-            value = key[item]
-            j = i
-            while j >= first + gap and key[order[j - gap]] > value:
-                order[j] = order[j - gap]
-                j -= gap
-            order[j] = item
-        gap //= 2
 
 
 @njit(cache=True, error_model="numpy")
@@ -73,7 +58,7 @@ def _drain(
                 fresh = entries[k]
                 fresh.step = a
                 fresh.weight = fresh.senders = fresh.feed_s = fresh.end_s = fresh.presence_s = 0.0
-                fresh.held, fresh.closed, fresh.stage = 0.0, 0.0, 0
+                fresh.held, fresh.closed, fresh.queued, fresh.stage = 0.0, 0.0, 0.0, 0
                 places.channel[k], places.link[k] = c, flows.links[hop]
                 places.last_sender[k] = -1
                 places.drain_s[k] = 0.0
@@ -172,6 +157,8 @@ def _weigh(
             for hop in range(begin, begin + n_links):
                 k = places.of_hop[hop]
                 entry = entries[k]
+                if this_far_s > 0.0:
+                    entry.queued += flows.nbytes[f] / this_far_s
                 this_far_s = max(this_far_s, places.drain_s[k])
                 if this_far_s < finish_s[f]:
                     part = 1.0 - this_far_s / finish_s[f]
@@ -288,6 +275,7 @@ def job_constants(
         )
         end = _finish(first, last, per_flow, flows, fabric, scratch, places, finish_s, order)
         _weigh(first, end, per_flow, flows, scratch, places, entries, finish_s, order, buffer_bytes)
+        queue_up(first, last, base, n_entries, flows, fabric, places, entries)
         hold_back(first, last, base, n_entries, flows, fabric, places, entries, finish_s)
         for k in range(base, n_entries):
             own = entries[k]

@@ -20,8 +20,9 @@ from numba import boolean, float64, int64, njit
 
 from netsim.arrays import Floats, Ints, Table
 from netsim.contention.columns import ENTRY, PACKET_BYTES, STEP, Fabric, Flows, Places, Scratch
-from netsim.contention.constants_kernels import by_channel, fabric_of, sort_by_key
+from netsim.contention.constants_kernels import by_channel, fabric_of
 from netsim.contention.link_kernels import divisor, weight_exponent
+from netsim.contention.queueing_kernels import sort_by_key
 from netsim.contention.traffic_kernels import FLOAT_ROWS, FLOATS, INT_ROWS, INTS
 from netsim.contention.window_kernels import BEFORE, standing_queue
 

@@ -12,7 +12,7 @@ from netsim.arrays import Floats
 from netsim.contention.link_kernels import link_time
 
 # fitted constants; docs/model.md names the scenes
-FILLING = 0.03  # of the time that neighbours send, the longest wait they cause
+MOST = 2.0  # buffers that are waited for at a link
 ADDED = 0.5  # of the waits at other stages of the path than that of the longest
 
 BEFORE = 3.0  # buffers up to a link between groups: of a node link, of a local one, and its own
@@ -34,21 +34,6 @@ def presence(begin_s: float, end_s: float, cell_s: float, cell: int) -> float:
     """
     low = cell * cell_s
     return max(0.0, min(end_s, low + cell_s) - max(begin_s, low)) / cell_s
-
-
-@njit("float64(float64, float64)", cache=True)
-def burst_length(length_s: float, drain_s: float) -> float:
-    """
-    Return how long a step of a neighbour lasts as a burst on a link.
-
-    Parameters
-    ----------
-    length_s : float
-        How long the step takes.
-    drain_s : float
-        B of the entry: what waits on a link is no more than was sent over it.
-    """
-    return min(length_s, drain_s / FILLING)
 
 
 @njit("float64(float64, float64)", cache=True, error_model="numpy")
@@ -91,7 +76,38 @@ def window_time(end_s: float, speed: float, mean_speed: float, lag: float) -> fl
 
 
 @njit("float64(float64, float64, float64, float64)", cache=True)
-def late_wait(w: float, burst_s: float, n: float, spare_s: float) -> float:
+def grown_queue(w: float, r: float, lasting: float, crossed: float) -> float:
+    """
+    Return how long the queue is, in the mean, while a neighbour sends that fills the link alone.
+
+    Parameters
+    ----------
+    w : float
+        Time in which the link empties the buffer of its port, in seconds.
+    r : float
+        Utilisation R of all jobs, the own one too.
+    lasting, crossed : float
+        Sums over the others of D, the mean of weight x length of their steps, and of D R, both per
+        weight.
+
+    Returns
+    -------
+    float
+        Seconds, at most w.
+
+    Notes
+    -----
+    A link that one neighbour keeps busy has no time left for what others send meanwhile: their
+    share of the time, R without the neighbour's own, is what its queue grows by in each second
+    until the burst is over, so it is half of that in the mean.
+    """
+    return min(w, 0.5 * max(0.0, r * lasting - crossed))
+
+
+@njit("float64(float64, float64, float64, float64, float64, float64)", cache=True)
+def late_wait(
+    w: float, grown_s: float, queued_s: float, n: float, r: float, spare_s: float
+) -> float:
     """
     Return by how much the last packet of a step is later than its link is done, or would be alone.
 
@@ -99,21 +115,23 @@ def late_wait(w: float, burst_s: float, n: float, spare_s: float) -> float:
     ----------
     w : float
         Time in which the link empties the buffer of its port, in seconds.
-    burst_s : float
-        Length of the neighbours' steps, as for `window_lag`.
-    n : float
-        Weight N of the other jobs on the link.
+    grown_s : float
+        From `grown_queue`.
+    queued_s : float
+        Queue that neighbours' own packets make, per weight: see `queueing_kernels.queue_up`.
+    n, r : float
+        Weight N and utilisation R of the other jobs on the link.
     spare_s : float
         How long before the end that it has alone the link is done.
 
     Notes
     -----
-    What is on a link has to last before it fills a buffer: neighbours whose steps are shorter than
-    w / FILLING fill a part of it. N is what they offer, in links' worth. Those that are sent do not
-    wait: as in any queue those that do grow with the square.
+    A link is kept busy, so that its queue grows, as far as the others offer that (N) and send it
+    (R). Where several jobs queue, no more than two buffers are waited for: that of the port, and as
+    much on the links that lead to it.
     """
-    share = min(1.0, n)
-    return max(0.0, min(w, FILLING * burst_s) * share * share - max(0.0, spare_s))
+    wait = grown_s * min(1.0, n) * min(1.0, r) + queued_s * n
+    return max(0.0, min(MOST * w, wait) - max(0.0, spare_s))
 
 
 @njit("float64(float64, float64, float64)", cache=True, error_model="numpy")

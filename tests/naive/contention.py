@@ -8,7 +8,7 @@ from naive import filling
 
 def constants(step, capacity, *, per_flow=False, buffer=0.0, ports=None):
     """
-    Return tau, lam and per link (B, m, q, G, e, E, v, stage, closed) of one step.
+    Return tau, lam and per link (B, m, q, G, e, E, v, stage, closed, z) of one step.
 
     `step` is a list of flows (sender, bytes, links, latency); `ports` says of each link how many
     it stands for, absent: all for themselves.
@@ -41,10 +41,30 @@ def constants(step, capacity, *, per_flow=False, buffer=0.0, ports=None):
         presence = sum(_presence(opened[s], end, power[s]) for (s, _, _), end in on)
         last = max(end for _, end in on)
         stage = max(_stage(f[2].index(link), len(f[2])) for f, _ in on)
-        table[link] = (own, m, q, g, last, presence, filled[link], stage, closed[link])
+        queue = own * _queued(link, flows, drain, capacity, buffer)
+        table[link] = (own, m, q, g, last, presence, filled[link], stage, closed[link], queue)
     tau = max(drain.values(), default=0.0)
     lam = max((latency for _, _, links, latency in step if links), default=0.0)
     return tau, lam, table
+
+
+def _queued(link, flows, drain, capacity, buffer):
+    """Return how long the queue of own packets before a link is, in the mean over its use."""
+    coming, links = [], 1.0
+    for _, nbytes, path in flows:
+        place = path.index(link) if link in path else 0
+        if place:
+            slowest = max(drain[before] for before in path[:place])
+            coming.append((slowest, nbytes / capacity[link]))
+            links += nbytes / (drain[path[place - 1]] * capacity[path[place - 1]])
+    peak = max(
+        (sum(own * min(1, t / slowest) for slowest, own in coming) - t for t, _ in coming),
+        default=0.0,
+    )
+    room = links * buffer / capacity[link]
+    if peak <= 0 or buffer == 0:
+        return 0.0
+    return peak / 2 if peak <= room else room * (1 - room / peak / 2)
 
 
 def _stage(place, n_links):
@@ -165,16 +185,14 @@ def _counted(state, steps):
     n_states = len(steps[0][0]) if steps else 0
     further = sum(waits for _, waits, _ in steps)
     late = [
-        further
-        + sum(
-            worst[(i - a) % n_states] + lam - d
-            for a, ((worst, _, _), (_, lam, _), d) in enumerate(_beside(steps, state))
-        )
+        sum(worst[i] + lam - d for (worst, _, _), (_, lam, _), d in _beside(steps, state))
         for i in range(n_states)
     ]
     over_time = sum(late) / n_states if n_states else 0.0
     if over_time == 0.0:
         return [(d, times) for d, (_, _, times) in zip(state.alone, steps, strict=True)]
+    late = [x * (1 + further / over_time) for x in late]
+    over_time += further
     iterations = sum(1 / (state.period + x) for x in late) / n_states
     part = (1 / iterations - state.period) / over_time
     return [
@@ -243,7 +261,7 @@ def _in_states(state, a, others, cells, waits):
     tau, _, table = state.steps[a]
     n_states = len(cells[0]) if cells else 1
     worst, link_times, longest = [tau] * n_states, defaultdict(float), defaultdict(float)
-    for link, (own, m, q, big_g, e, _, _, stage, _) in table.items():
+    for link, (own, m, q, big_g, e, _, _, stage, _, _) in table.items():
         n = [
             sum(
                 _weight_in_cell(other, link, there[i], n_states)
@@ -263,14 +281,12 @@ def _in_states(state, a, others, cells, waits):
         mean = sum(n) / n_states
         use = sum(entry[0] / other.cycle() for other, _, entry in steps) / mean
         burst = sum(
-            _weight(other, b, link, True)
-            * other.alone[b]
-            * other.g[b]
-            * min(other.alone[b] * other.g[b], entry[0] / 0.03)
-            / other.cycle()
-            for other, b, entry in steps
+            _weight(other, b, link, True) * (other.alone[b] * other.g[b]) ** 2 / other.cycle()
+            for other, b, _ in steps
         )
         burst /= mean
+        grown = _grown(link, state, others, mean)
+        queued = sum(entry[9] / other.cycle() for other, _, entry in steps) / mean
         lag = (burst / (burst + state.alone[a] * state.g[a] / 2)) ** 0.5
         held = sum(
             other.fills * entry[6] * other.alone[b] * other.g[b] / other.cycle()
@@ -294,15 +310,35 @@ def _in_states(state, a, others, cells, waits):
         for i in range(n_states):
             in_window = e / (average + lag * (speeds[i] - average))
             link_times[link] += in_window / n_states
-            full = min(waits[link], 0.03 * burst)
-            ahead = waits[link] * min(3.0, queues * n[i] / mean)
-            full = max(full * min(1.0, n[i]) ** 2, ahead)
-            wait = max(0.0, full - max(0.0, e - times[i]))
+            wait = min(waits[link], grown) * min(1.0, n[i]) * min(1.0, use * n[i])
+            wait = min(2 * waits[link], wait + queued * n[i])
+            wait = max(wait, waits[link] * min(3.0, queues * n[i] / mean))
+            wait = max(0.0, wait - max(0.0, e - times[i]))
             worst[i] = max(worst[i], in_window + wait)
             late += min(wait, max(0.0, in_window + wait - tau)) / n_states
         longest[stage] = max(longest[stage], late)
     further = sum(longest.values()) - max(longest.values(), default=0.0)
     return worst, further / 2, link_times
+
+
+def _grown(link, state, others, mean):
+    """Return how long the queue gets, in the mean, while one of the others fills the link."""
+    grown = 0.0
+    for one in others:
+        burst = sum(
+            _weight(one, b, link, True) * (one.alone[b] * one.g[b]) ** 2 / one.cycle()
+            for b, (_, _, entries) in enumerate(one.steps)
+            if link in entries
+        )
+        rivals = [state, *(other for other in others if other is not one)]
+        grown += burst / mean * sum(_use(other, link) for other in rivals) / 2
+    return grown
+
+
+def _use(state, link):
+    """Return the share of a link's capacity that a job uses."""
+    used = sum(entries[link][0] for _, _, entries in state.steps if link in entries)
+    return used / state.cycle()
 
 
 def _behind(share, free, full):

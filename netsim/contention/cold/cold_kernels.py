@@ -15,9 +15,10 @@ from netsim.contention.cold.columns import Crowd, Shared, State
 from netsim.contention.columns import ENTRY, STEP
 from netsim.contention.link_kernels import STAGES, link_time, queue_wait, stays_within
 from netsim.contention.window_kernels import (
-    burst_length,
+    BEFORE,
     by_iterations,
     further_waits,
+    grown_queue,
     late_wait,
     left_over,
     presence,
@@ -41,7 +42,8 @@ SHARED = types.NamedUniTuple(int64[::1], len(Shared._fields), Shared)  # type: i
 STATE = types.NamedUniTuple(float64[::1], len(State._fields), State)  # type: ignore[no-untyped-call]
 CROWD = types.NamedTuple(  # type: ignore[no-untyped-call]
     (
-        *(float64[:, ::1], float64[::1], float64[::1], float64[::1]) * 2,
+        *(float64[:, ::1], *(float64[::1],) * 4) * 2,
+        float64[::1],
         int64[:, ::1],
         float64[:, ::1],
         float64[:, ::1],
@@ -71,11 +73,11 @@ def put_down(
     `gain`: how far it seems to have to go in all, against this move.
     """
     fresh, n_states = crowd.scratch, crowd.cells.shape[1]
-    use, lasting, held = n_states, n_states + 1, n_states + 2
+    use, lasting, held, queued = n_states, n_states + 1, n_states + 2, n_states + 3
     first = shared.first_pair[j]
     n_pairs = shared.first_pair[j + 1] - first
     for r in range(n_pairs):
-        for i in range(n_states + 3):
+        for i in range(n_states + 4):
             fresh[r, i] = 0.0
     cycle_s, since_s = period_s[j] * state.slow[j], 0.0
     for a in range(shared.first_step[j], shared.first_step[j + 1]):
@@ -89,8 +91,9 @@ def put_down(
                 share = presence(since_s, since_s + length_s, cycle_s / n_states, crowd.cells[j, i])
                 fresh[r, i] += share * weight_s / length_s
             fresh[r, use] += own.drain_s / cycle_s
-            fresh[r, lasting] += weight_s * burst_length(length_s, own.drain_s) / cycle_s
+            fresh[r, lasting] += weight_s * length_s / cycle_s
             fresh[r, held] += own.held * length_s / cycle_s
+            fresh[r, queued] += own.queued / cycle_s
         since_s += length_s
     for r in range(n_pairs):
         p = first + r
@@ -104,10 +107,13 @@ def put_down(
         by = fresh[r, use] - crowd.use[p]
         moved += abs(by)
         crowd.all_use[c] += by
+        crowd.all_crossed_s[c] += fresh[r, lasting] * fresh[r, use]
+        crowd.all_crossed_s[c] -= crowd.lasting_s[p] * crowd.use[p]
         crowd.all_lasting_s[c] += fresh[r, lasting] - crowd.lasting_s[p]
         crowd.all_held[c] += fresh[r, held] - crowd.held[p]
+        crowd.all_queued_s[c] += fresh[r, queued] - crowd.queued_s[p]
         crowd.use[p], crowd.lasting_s[p] = fresh[r, use], fresh[r, lasting]
-        crowd.held[p] = fresh[r, held]
+        crowd.held[p], crowd.queued_s[p] = fresh[r, held], fresh[r, queued]
         if moved > 0.0:
             for other in shared.there[shared.first_there[c] : shared.first_there[c + 1]]:
                 if other != p:
@@ -153,21 +159,25 @@ def time_link(
         return True
     held = max(0.0, crowd.all_held[c] - crowd.held[pair]) / mean
     standing = max(0.0, crowd.held[pair] - crowd.all_held[c]) / mean
-    limit_s = own.limit_s * left_over(held, most)
+    queued_s = max(0.0, crowd.all_queued_s[c] - crowd.queued_s[pair]) / mean
+    more_s = min((BEFORE - 1.0) * own.queue_s, max(queued_s, standing * own.queue_s) * most)
+    limit_s = max(0.0, own.limit_s - more_s) * left_over(held, most)
     if stays_within(limit_s, own.drain_s, own.weight, most, use * most):
         return False
     burst_s = max(0.0, crowd.all_lasting_s[c] - crowd.lasting_s[pair]) / mean
     lag = window_lag(burst_s, length_s)
+    crossed_s = crowd.all_crossed_s[c] - crowd.lasting_s[pair] * crowd.use[pair]
+    grown_s = grown_queue(own.queue_s, crowd.all_use[c], burst_s, crossed_s / mean)
     mean_speed = 0.0
     for i in range(n_states):
         n = times[0, i]
         taken = link_time(own.drain_s, own.weight, own.senders, feed_s, n, use * n)
         left = left_over(held, n)
         taken = time_behind(taken, own.drain_s, own.weight, own.senders, feed_s, n, use, left)
-        times[1, i] = late_wait(own.queue_s, burst_s, n, own.end_s - taken)
+        spare_s = own.end_s - taken
+        times[1, i] = late_wait(own.queue_s, grown_s, queued_s, n, use * n, spare_s)
         if standing > 0.0:
-            ahead_s = queue_ahead(own.queue_s, standing, n, own.end_s - taken)
-            times[1, i] = max(times[1, i], ahead_s)
+            times[1, i] = max(times[1, i], queue_ahead(own.queue_s, standing, n, spare_s))
         times[0, i] = own.end_s / max(own.end_s, taken)
         mean_speed += times[0, i] / n_states
     for i in range(n_states):
@@ -178,13 +188,15 @@ def time_link(
 @njit("float64(float64, float64, int64, float64[:, ::1])", cache=True, error_model="numpy")
 def _counted(period_s: float, further_s: float, n_states: int, times: Floats) -> float:
     """Return which part of its delay a job has in the mean over its iterations, not over time."""
-    if n_states == 1:
-        return 1.0
-    late_s, rate = further_s, 0.0
+    late_s, rate = 0.0, 0.0
     for i in range(n_states):
         late_s += times[ALL, i] / n_states
-        rate += 1.0 / (period_s + times[ALL, i] + further_s) / n_states
-    return by_iterations(period_s, late_s, rate) / late_s if late_s > 0.0 else 1.0
+    if n_states == 1 or late_s <= 0.0:
+        return 1.0
+    more = 1.0 + further_s / late_s  # further waits are for those who are there, too
+    for i in range(n_states):
+        rate += 1.0 / (period_s + more * times[ALL, i]) / n_states
+    return by_iterations(period_s, more * late_s, rate) / (more * late_s)
 
 
 @njit(
@@ -239,7 +251,7 @@ def time_steps(
         late_s = 0.0
         for i in range(n_states):
             late_s += times[LATE, i]
-            times[ALL, (i + a - shared.first_step[j]) % n_states] += times[LATE, i]
+            times[ALL, i] += times[LATE, i]
         state.fresh_s[a] = late_s / n_states
         if n_states > 1:
             waits_s = further_waits(waits, 0)

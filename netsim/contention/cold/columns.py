@@ -46,12 +46,15 @@ class Crowd(NamedTuple):
     use: Floats  # (P,) share of the capacity, R
     lasting_s: Floats  # (P,) mean of weight x length of the step, D
     held: Floats  # (P,) mean of what is held while it waits for other links, V
+    queued_s: Floats  # (P,) mean of how long own packets queue, Z
     all_weight: Floats  # (C, M)
     all_use: Floats  # (C,)
     all_lasting_s: Floats  # (C,)
     all_held: Floats  # (C,)
+    all_queued_s: Floats  # (C,)
+    all_crossed_s: Floats  # (C,) sum of D R
     cells: Ints  # (J, M) the cell in which each job is in each state
-    scratch: Floats  # (L, M + 3), L at least 4 and the most pairs of a job
+    scratch: Floats  # (L, M + 4), L at least 4 and the most pairs of a job
     waits: Floats  # (1, STAGES) scratch
 
 

@@ -68,12 +68,15 @@ class Layout:
             np.zeros(n_pairs),
             np.zeros(n_pairs),
             np.zeros(n_pairs),
+            np.zeros(n_pairs),
             np.zeros((n_channels, n_states)),
             np.zeros(n_channels),
             np.zeros(n_channels),
             np.zeros(n_channels),
+            np.zeros(n_channels),
+            np.zeros(n_channels),
             cells,
-            np.empty((max(4, most), n_states + 3)),
+            np.empty((max(4, most), n_states + 4)),
             np.empty((1, n_stages)),
         )
 

@@ -2,11 +2,11 @@
 What jobs put on channels in each state, kept up to date with the fixed point of `fast`, compiled.
 
 `own` holds for each record, at the row of its first entry, what its job puts on the channel: the
-weight N_i in each state, D, the mean of weight x length of its steps, and V, what they hold while
-they wait for other links. `crowd` holds the sums over the jobs of a channel. Both have rows of 16
-numbers of 4 bytes, a line of the cache; the constants below name their columns. Arguments named
-as tables of `netsim.contention.events.readingpool.ReadingPool` are these. Import through
-`netsim.kernelchoice`.
+weight N_i in each state, D, the mean of weight x length of its steps, V, what they hold while they
+wait for other links, and Z, how long its own packets queue. `crowd` holds the sums over the jobs of
+a channel. Both have rows of 16 numbers of 4 bytes, a line of the cache; the constants below name
+their columns. Arguments named as tables of `netsim.contention.events.readingpool.ReadingPool` are
+these. Import through `netsim.kernelchoice`.
 """
 
 import numpy as np
@@ -18,13 +18,15 @@ from netsim.contention.columns import RECORD as OWN_RECORD
 from netsim.contention.columns import STEP as OWN_STEP
 from netsim.contention.events.columns import CHANNEL, ENTRY, JOB, LISTED, READING, RECORD, STEP
 from netsim.contention.link_kernels import STAGES, queue_wait
-from netsim.contention.window_kernels import burst_length, presence
+from netsim.contention.window_kernels import presence
 
 STATES = 8
 LASTING, SEEN, PRESENCE, USE = 8, 9, 10, 11  # of `own`: D, W as put down, E, R
 EFFECT, STALENESS = 12, 13  # how much a slowdown moves with N, the most in `crowd`; it has moved
-HELD, HOLDS, CALLED = 14, 15, 13  # V, of `crowd` too; v, of entries; of `crowd`: is to be told
-WAIT, CLOSES = 8, 9  # of `late`: in the mean over the states; for how much of it a pool is closed
+HELD, QUEUED, CROSSED = 14, 15, 13  # V and Z, of `crowd` too; of `crowd`: the sum of D R
+LENGTH = 8  # of the times of steps, after the states
+WAIT, HOLDS, QUEUES = 8, 9, 10  # of `late`: in the mean over the states; v and z, of entries
+CLOSES = 11  # of `late`: for how much of the step a pool is closed
 CHANNEL_AT, COUNT_AT, LINK_AT, STEP_AT = 0, 1, 2, 3  # of `place`; the last: each entry's stage
 MOVED, RISEN = 9, 10  # of `crowd`: since its jobs were last read, since all its records were tested
 UNFELT, FELT, TOUCHED = 0, 1, 2  # a record: of no matter; its times are kept; they are to be found
@@ -45,11 +47,11 @@ _RECORDS, _LISTED, _ENTRIES = (
     from_dtype(ENTRY)[::1],
 )
 _STEPS, _JOBS, _CHANNELS = from_dtype(STEP)[::1], from_dtype(JOB)[::1], from_dtype(CHANNEL)[::1]
-_READINGS = from_dtype(READING)[::1]
-_ROWS, _PLACES, _FLAGS = float32[:, ::1], int32[:, ::1], uint8[::1]
+READINGS = from_dtype(READING)[::1]
+ROWS, _PLACES, FLAGS = float32[:, ::1], int32[:, ::1], uint8[::1]
 _OWN_RECORDS, _OWN_ENTRIES = from_dtype(OWN_RECORD)[::1], from_dtype(OWN_ENTRY)[::1]
 _OWN_STEPS = from_dtype(OWN_STEP)[::1]
-_POOL = _RECORDS, _LISTED, _JOBS, _CHANNELS
+POOL = _RECORDS, _LISTED, _JOBS, _CHANNELS
 _ONE = np.uint64(1)
 
 
@@ -63,10 +65,11 @@ _ONE = np.uint64(1)
         _LISTED,
         _JOBS,
         _CHANNELS,
-        _ROWS,
+        ROWS,
         _PLACES,
-        _FLAGS,
-        _READINGS,
+        FLAGS,
+        READINGS,
+        ROWS,
         float64[::1],
     ),
     cache=True,
@@ -84,6 +87,7 @@ def arrive(
     place: Ints,
     felt: Ints,
     readings: Table,
+    late: Floats,
     latency_s: Floats,
 ) -> None:
     """Prepare the rows of a job that is on its channels already; it is to be put down."""
@@ -97,7 +101,8 @@ def arrive(
         for i in range(own.shape[1]):
             own[job.first_entry + k, i] = 0.0
         own[job.first_entry + k, PRESENCE] = own_entries[k].presence_s
-        own[job.first_entry + k, HOLDS] = own_entries[k].held
+        late[job.first_entry + k, HOLDS] = own_entries[k].held
+        late[job.first_entry + k, QUEUES] = own_entries[k].queued
         place[job.first_entry + k, STEP_AT] = own_entries[k].step * STAGES + own_entries[k].stage
         felt[job.first_entry + k] = UNFELT
     for r in range(own_records.size):
@@ -116,90 +121,17 @@ def arrive(
             readings[owner].pending = True
 
 
-@njit(boolean(int64, float64, _ROWS), cache=True)
-def _is_to_be_told(c: int, tolerance: float, crowd: Floats) -> bool:
+@njit(boolean(int64, float64, ROWS, FLAGS), cache=True)
+def is_to_be_told(c: int, tolerance: float, crowd: Floats, called: Ints) -> bool:
     """Return whether by now enough has moved on a channel to matter to a job on it."""
     by = float64(crowd[c, MOVED]) * float64(crowd[c, EFFECT])
-    if crowd[c, CALLED] > 0.0 or (by <= TOLD * tolerance and crowd[c, RISEN] <= RETEST):
+    if called[c] or (by <= TOLD * tolerance and crowd[c, RISEN] <= RETEST):
         return False
-    crowd[c, CALLED] = 1.0
+    called[c] = 1
     return True
 
 
-@njit(
-    int64(int64, float64, *_POOL, _ROWS, _ROWS, _FLAGS, _READINGS, int64[::1], int64),
-    cache=True,
-)
-def depart(
-    slot: int,
-    tolerance: float,
-    records: Table,
-    listed: Table,
-    jobs: Table,
-    channels: Table,
-    own: Floats,
-    crowd: Floats,
-    felt: Ints,
-    readings: Table,
-    moved_channels: Ints,
-    n_moved: int,
-) -> int:
-    """
-    Take what a job put on channels off them, while it is still on their lists; list the channels.
-
-    `moved_channels`: channels of which jobs are to be told; returned: how many there are now.
-    """
-    job = jobs[slot]
-    for row in range(job.first_record, job.first_record + job.n_shared):
-        c, at = records[row].channel, job.first_entry + records[row].first_entry
-        gone = float32(0.0)
-        for i in range(LASTING):
-            gone += own[at, i] / STATES
-        for i in range(LASTING + 1):
-            crowd[c, i] -= own[at, i]
-        crowd[c, USE] -= own[at, USE]
-        crowd[c, HELD] -= own[at, HELD]
-        if channels[c].n_jobs > 2:  # noqa: PLR2004 (others are left who meet)
-            crowd[c, MOVED] += gone
-            if _is_to_be_told(c, tolerance, crowd):
-                moved_channels[n_moved] = c
-                n_moved += 1
-            continue
-        for i in range(crowd.shape[1]):
-            crowd[c, i] = 0.0
-        other = channels[c].first_record
-        while other >= 0:
-            owner = listed[other].slot
-            at = jobs[owner].first_entry + listed[other].first_entry
-            readings[owner].waking |= felt[at] != UNFELT
-            felt[at] = UNFELT
-            for i in range(LASTING + 2):
-                own[at, i] = 0.0
-            own[at, USE] = own[at, HELD] = 0.0
-            other = listed[other].following
-    readings[slot].pending = readings[slot].waking = False
-    readings[slot].said, readings[slot].closed = readings[slot].value, 0.0
-    return n_moved
-
-
-@njit(void(_RECORDS, _JOBS, _ROWS, _ROWS, int64[::1]), cache=True)
-def recount_crowd(records: Table, jobs: Table, own: Floats, crowd: Floats, slots: Ints) -> None:
-    """Sum what is on channels anew, for the jobs in `slots`: it takes off rounding."""
-    for c in range(crowd.shape[0]):
-        for i in range(LASTING + 1):
-            crowd[c, i] = 0.0
-        crowd[c, USE] = crowd[c, HELD] = 0.0
-    for slot in slots:
-        job = jobs[slot]
-        for row in range(job.first_record, job.first_record + job.n_shared):
-            at = job.first_entry + records[row].first_entry
-            for i in range(LASTING + 1):
-                crowd[records[row].channel, i] += own[at, i]
-            crowd[records[row].channel, USE] += own[at, USE]
-            crowd[records[row].channel, HELD] += own[at, HELD]
-
-
-@njit(int64(int64, float64, _RECORDS, _JOBS, _ROWS, _READINGS), cache=True)
+@njit(int64(int64, float64, _RECORDS, _JOBS, ROWS, READINGS), cache=True)
 def what_moved(
     slot: int, tolerance: float, records: Table, jobs: Table, own: Floats, readings: Table
 ) -> int:
@@ -218,19 +150,38 @@ def what_moved(
 
 
 @njit(
+    float64[:, ::1](int64, int64[:, ::1], _STEPS, float64[::1], _JOBS),
+    cache=True,
+    error_model="numpy",
+)
+def _times(slot: int, cells: Ints, steps: Table, latency_s: Floats, jobs: Table) -> Floats:
+    """Return for each step of a job its share of its cell in each state, and its length."""
+    job = jobs[slot]
+    times = np.empty((job.n_steps, STATES + 1))
+    cell_s, since_s = job.alone_s * job.slowdown / STATES, 0.0
+    for a in range(job.n_steps):
+        length_s = steps[job.first_step + a].time_s + latency_s[job.first_step + a]
+        for i in range(STATES):
+            times[a, i] = presence(since_s, since_s + length_s, cell_s, cells[slot, i])
+        times[a, LENGTH] = length_s
+        since_s += length_s
+    return times
+
+
+@njit(
     int64(
         int64,
         int64,
-        int64[:, ::1],
+        float64[:, ::1],
         float64,
         _RECORDS,
         _ENTRIES,
-        _STEPS,
-        float64[::1],
         _JOBS,
-        _ROWS,
-        _ROWS,
-        _READINGS,
+        ROWS,
+        ROWS,
+        ROWS,
+        FLAGS,
+        READINGS,
         int64[::1],
         int64,
     ),
@@ -240,15 +191,15 @@ def what_moved(
 def refresh(
     slot: int,
     what: int,
-    cells: Ints,
+    times: Floats,
     tolerance: float,
     records: Table,
     entries: Table,
-    steps: Table,
-    latency_s: Floats,
     jobs: Table,
     own: Floats,
     crowd: Floats,
+    late: Floats,
+    called: Ints,
     readings: Table,
     moved_channels: Ints,
     n_moved: int,
@@ -256,18 +207,11 @@ def refresh(
     """
     Put down anew what a job has on its channels in each state, all or where its weight moved.
 
+    `times`: from `_times`.
     `moved_channels`: channels of which jobs are to be told; returned: how many there are now.
     """
     job = jobs[slot]
     cycle_s = job.alone_s * job.slowdown
-    share = np.empty((job.n_steps, STATES), np.float32)
-    length_s = np.empty(job.n_steps)
-    since_s = 0.0
-    for a in range(job.n_steps):
-        length_s[a] = steps[job.first_step + a].time_s + latency_s[job.first_step + a]
-        for i in range(STATES):
-            share[a, i] = presence(since_s, since_s + length_s[a], cycle_s / STATES, cells[slot, i])
-        since_s += length_s[a]
     fresh = np.empty(STATES, np.float32)
     reading = readings[slot]
     n_rows = job.n_shared
@@ -287,18 +231,20 @@ def refresh(
         is_active = row < job.first_record + job.n_active
         for i in range(STATES):
             fresh[i] = 0.0
-        lasting_s, held_s = 0.0, 0.0
+        lasting_s, held_s, queued_s = 0.0, 0.0, 0.0
         for k in range(at, at + record.n_entries):
             entry = entries[k]
             weight_s = own[k, PRESENCE]
             if is_active and record.others_weight >= 0.0:
                 taken = entry.time_s - queue_wait(entry.queue_s, record.others_weight)
                 weight_s += max(0.0, taken - entry.end_s) * entry.senders
-            per = float32(weight_s / length_s[entry.step])
+            length_s = times[entry.step, LENGTH]
+            per = weight_s / length_s
             for i in range(STATES):
-                fresh[i] += float32(share[entry.step, i] * per)
-            lasting_s += weight_s * burst_length(length_s[entry.step], entry.drain_s) / cycle_s
-            held_s += own[k, HOLDS] * length_s[entry.step]
+                fresh[i] += float32(times[entry.step, i] * per)
+            lasting_s += weight_s * length_s
+            held_s += late[k, HOLDS] * length_s
+            queued_s += late[k, QUEUES]
         own[at, SEEN], c = record.weight_s, record.channel
         moved, risen = float32(0.0), float32(0.0)
         for i in range(STATES):
@@ -307,15 +253,17 @@ def refresh(
             risen = max(risen, by)
             crowd[c, i] += by
             own[at, i] = fresh[i]
-        crowd[c, LASTING] += float32(float32(lasting_s) - own[at, LASTING])
-        own[at, LASTING] = float32(lasting_s)
-        use, held = float32(record.drain_s / cycle_s), float32(held_s / cycle_s)
+        lasting, use = float32(lasting_s / cycle_s), float32(record.drain_s / cycle_s)
+        held, queued = float32(held_s / cycle_s), float32(queued_s / cycle_s)
+        crowd[c, CROSSED] += float32(lasting * use - own[at, LASTING] * own[at, USE])
+        crowd[c, LASTING] += float32(lasting - own[at, LASTING])
         crowd[c, USE] += float32(use - own[at, USE])
         crowd[c, HELD] += float32(held - own[at, HELD])
-        own[at, USE], own[at, HELD] = use, held
+        crowd[c, QUEUED] += float32(queued - own[at, QUEUED])
+        own[at, LASTING], own[at, USE], own[at, HELD], own[at, QUEUED] = lasting, use, held, queued
         crowd[c, MOVED] += moved / STATES
         crowd[c, RISEN] += risen
-        if _is_to_be_told(c, tolerance, crowd):
+        if is_to_be_told(c, tolerance, crowd, called):
             moved_channels[n_moved] = c
             n_moved += 1
     reading.waking |= reading.pending or abs(job.slowdown - reading.met) > AFRESH * tolerance
@@ -331,9 +279,11 @@ def refresh(
         _STEPS,
         float64[::1],
         _JOBS,
-        _ROWS,
-        _ROWS,
-        _READINGS,
+        ROWS,
+        ROWS,
+        ROWS,
+        FLAGS,
+        READINGS,
         int64[::1],
         int64,
         float64,
@@ -350,6 +300,8 @@ def put_down(
     jobs: Table,
     own: Floats,
     crowd: Floats,
+    late: Floats,
+    called: Ints,
     readings: Table,
     moved: Ints,
     n_moved: int,
@@ -362,7 +314,7 @@ def put_down(
     ----------
     cells : (S, M) int array
         The cell in which the job of each slot is in each state.
-    records, entries, steps, latency_s, jobs, own, crowd, readings
+    records, entries, steps, latency_s, jobs, own, crowd, late, called, readings
         The pool.
     moved : (2 C,) int array
         Written: channels whose jobs are to be told.
@@ -384,15 +336,15 @@ def put_down(
             n_moved = refresh(
                 slot,
                 what,
-                cells,
+                _times(slot, cells, steps, latency_s, jobs),
                 tolerance,
                 records,
                 entries,
-                steps,
-                latency_s,
                 jobs,
                 own,
                 crowd,
+                late,
+                called,
                 readings,
                 moved,
                 n_moved,

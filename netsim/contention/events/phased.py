@@ -57,6 +57,9 @@ class Phased(Fast):
         self._n_told = 0
         self._seed = whole("seed", seed, 0, error=ContentionError)
         self._crowd = kernels_of("netsim.contention.events.crowd_kernels", "contention kernels", 4)
+        self._leaving = kernels_of(
+            "netsim.contention.events.leaving_kernels", "contention kernels", 1
+        )
         self._telling = kernels_of(
             "netsim.contention.events.telling_kernels", "contention kernels", 1
         )
@@ -71,7 +74,7 @@ class Phased(Fast):
         """Take a job away; its effect shows at the next `solve`."""
         pool, slot = self._pool, self._slot(job)
         pool.readings["closes"][slot] = False
-        self._n_told = self._crowd.depart(
+        self._n_told = self._leaving.depart(
             slot,
             self.tolerance,
             pool.records,
@@ -80,6 +83,7 @@ class Phased(Fast):
             pool.channels,
             pool.own,
             pool.crowd,
+            pool.called,
             pool.felt,
             pool.readings,
             pool.told,
@@ -101,6 +105,8 @@ class Phased(Fast):
             pool.jobs,
             own,
             crowd,
+            pool.late,
+            pool.called,
             pool.readings,
             pool.told,
             self._n_told,
@@ -117,6 +123,7 @@ class Phased(Fast):
                 pool.channels,
                 own,
                 crowd,
+                pool.called,
                 pool.felt,
                 pool.readings,
             )
@@ -178,9 +185,9 @@ class Phased(Fast):
             pool.place,
             pool.felt,
             pool.readings,
+            pool.late,
             pool.latency_s,
         )
-
         if pool.closed.size:
             first, closed = pool.jobs["first_entry"][slot], constants.entries["closed"]
             pool.late[first : first + closed.size, self._crowd.CLOSES] = closed
@@ -211,4 +218,6 @@ class Phased(Fast):
         """Make the totals and lists of all channels anew."""
         super()._recount()
         pool = self._pool
-        self._crowd.recount_crowd(pool.records, pool.jobs, pool.own, pool.crowd, pool.live_slots())
+        self._leaving.recount_crowd(
+            pool.records, pool.jobs, pool.own, pool.crowd, pool.live_slots()
+        )

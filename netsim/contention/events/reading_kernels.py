@@ -16,6 +16,7 @@ from netsim.contention.events.crowd_kernels import (
     AFRESH,
     CHANNEL_AT,
     COUNT_AT,
+    CROSSED,
     EFFECT,
     FELT,
     HELD,
@@ -24,6 +25,7 @@ from netsim.contention.events.crowd_kernels import (
     MARGIN,
     MARGIN_R,
     NOISE,
+    QUEUED,
     STALENESS,
     STATES,
     STEP_AT,
@@ -35,8 +37,10 @@ from netsim.contention.events.crowd_kernels import (
 from netsim.contention.link_kernels import STAGES, link_time, stays_within
 from netsim.contention.window_kernels import (
     BEFORE,
+    MOST,
     by_iterations,
     further_waits,
+    grown_queue,
     late_wait,
     left_over,
     queue_ahead,
@@ -164,6 +168,8 @@ def _meet(  # one function: a call with arrays counts their references, as long 
         held = max(0.0, float64(float32(crowd[c, HELD] - own[at, HELD]))) * n_states / total
         queued = float64(float32(own[at, HELD] - crowd[c, HELD]))
         standing = queued * n_states / total if queued > NOISE else 0.0
+        queued_s = max(0.0, float64(crowd[c, QUEUED] - own[at, QUEUED])) * n_states / total
+        crossed_s = float64(crowd[c, CROSSED] - own[at, LASTING] * own[at, USE]) * n_states / total
         least = left_over(held, most + MARGIN)
         within, effect_s = True, 0.0
         for k in range(at, at + place[at, COUNT_AT]):
@@ -171,8 +177,10 @@ def _meet(  # one function: a call with arrays counts their references, as long 
             senders, feed, queue = entries[k].senders, entries[k].feed_s, entries[k].queue_s
             a = entries[k].step
             tau = steps[first_step + a].drain_s
-            most_wait_s = BEFORE * queue if standing > 0.0 else queue
-            limit = max(0.0, min(end, tau - most_wait_s)) * least
+            more_s = min((MOST - 1.0) * queue, queued_s * (most + MARGIN))
+            if standing > 0.0:
+                more_s = (BEFORE - 1.0) * queue
+            limit = max(0.0, min(end, tau - queue - more_s)) * least
             margin_use = use * (most + MARGIN) + MARGIN_R
             if stays_within(limit, drain, weight, most + MARGIN, margin_use):
                 for i in range(n_states):
@@ -182,13 +190,14 @@ def _meet(  # one function: a call with arrays counts their references, as long 
             within = False
             length_s = steps[first_step + a].time_s + latency_s[first_step + a]
             mean, lag, longest_s = 0.0, window_lag(burst_s, length_s), 0.0
+            grown_s = grown_queue(queue, float64(crowd[c, USE]), burst_s, crossed_s)
             for i in range(n_states):
                 n = times[0, i]
                 taken = link_time(drain, weight, senders, feed, n, use * n)
                 if held > 0.0:
                     left = left_over(held, n)
                     taken = time_behind(taken, drain, weight, senders, feed, n, use, left)
-                times[2, i] = late_wait(queue, burst_s, n, end - taken) - tau
+                times[2, i] = late_wait(queue, grown_s, queued_s, n, use * n, end - taken) - tau
                 if standing > 0.0:
                     ahead_s = queue_ahead(queue, standing, n, end - taken)
                     times[2, i] = max(times[2, i], ahead_s - tau)
@@ -287,16 +296,15 @@ def _read(
     for a in range(job.n_steps):
         for i in range(STATES):
             excess += most_late[a, i]
-    further_s = further_waits(most_late, STATES)
-    excess = excess / STATES + further_s
+    excess /= STATES
     if excess > 0.0:
-        rate = 0.0
+        more, rate = 1.0 + further_waits(most_late, STATES) / excess, 0.0
         for i in range(STATES):
-            late_s = further_s
+            late_s = 0.0
             for a in range(job.n_steps):
-                late_s += most_late[a, (i - a) % STATES]
-            rate += 1.0 / (job.alone_s + late_s) / STATES
-        excess = by_iterations(job.alone_s, excess, rate)
+                late_s += most_late[a, i]
+            rate += 1.0 / (job.alone_s + more * late_s) / STATES
+        excess = by_iterations(job.alone_s, more * excess, rate)
     value = 1.0 + (excess / job.alone_s if excess > 0.0 else 0.0)
     if value == 1.0 or abs(value - reading.value) > SAID * tolerance:
         reading.value = value

@@ -10,7 +10,6 @@ from numba import float32, float64, from_dtype, int64, njit, uint8, void
 from netsim.arrays import Floats, Ints, Table
 from netsim.contention.events.columns import CHANNEL, JOB, LISTED, READING
 from netsim.contention.events.crowd_kernels import (
-    CALLED,
     EFFECT,
     FELT,
     HELD,
@@ -35,7 +34,19 @@ _ROWS, _FLAGS = float32[:, ::1], uint8[::1]
 
 
 @njit(
-    void(int64[::1], int64, float64, _LISTED, _JOBS, _CHANNELS, _ROWS, _ROWS, _FLAGS, _READINGS),
+    void(
+        int64[::1],
+        int64,
+        float64,
+        _LISTED,
+        _JOBS,
+        _CHANNELS,
+        _ROWS,
+        _ROWS,
+        _FLAGS,
+        _FLAGS,
+        _READINGS,
+    ),
     cache=True,
 )
 def tell(
@@ -47,13 +58,14 @@ def tell(
     channels: Table,
     own: Floats,
     crowd: Floats,
+    called: Ints,
     felt: Ints,
     readings: Table,
 ) -> None:
     """Let jobs that feel channels, by enough, be read anew; test the others after a rise."""
     for c in moved_channels[:n_moved]:
         test, moved = crowd[c, RISEN] > RETEST, crowd[c, MOVED]
-        crowd[c, MOVED] = crowd[c, CALLED] = 0.0
+        crowd[c, MOVED], called[c] = 0.0, 0
         if test:
             crowd[c, RISEN] = 0.0
         most_effect = float32(0.0)

@@ -6,7 +6,7 @@ import pytest
 from netsim.contention.base import Traffic
 from netsim.contention.cold.fixedpoint import cold_phased
 from netsim.contention.constants import ConstantsOf
-from netsim.contention.window_kernels import burst_length, by_iterations
+from netsim.contention.window_kernels import by_iterations, grown_queue, late_wait
 from netsim.contention_models import make_contention_model
 from netsim.routings import make_routing
 from netsim.topologies import make_topology
@@ -46,10 +46,16 @@ def test_iterations_count_and_not_time():
     assert by_iterations(2.0, 0.0, 0.5) == 0.0
 
 
-def test_a_burst_is_as_long_as_what_it_sends_can_fill():
-    """A wait is 0.03 of the bursts: 0.3 s of packets are no more than one of 10 s."""
-    assert burst_length(150.0, 0.3) == pytest.approx(10.0)
-    assert burst_length(4.0, 0.3) == 4.0
+def test_a_queue_grows_by_what_others_send_during_a_burst():
+    """Bursts of 10 s, others who send for 0.1 of the time: 1 s at the end, half in the mean."""
+    assert grown_queue(9.0, 0.5 + 0.1, 10.0, 0.5 * 10.0) == pytest.approx(0.5)
+    assert grown_queue(0.3, 0.5 + 0.1, 10.0, 0.5 * 10.0) == 0.3
+
+
+def test_who_comes_waits_for_what_has_grown_and_what_neighbours_queue():
+    assert late_wait(1.0, 0.5, 0.0, 0.5, 0.4, 0.0) == pytest.approx(0.1)
+    assert late_wait(1.0, 0.5, 0.6, 2.0, 3.0, 0.2) == pytest.approx(0.5 + 1.2 - 0.2)
+    assert late_wait(1.0, 0.5, 6.0, 2.0, 3.0, 0.0) == 2.0
 
 
 def sent(fabric, src, dst, nbytes, compute_s):

@@ -19,12 +19,12 @@ from scheduler.traffic import RankFlows, TrafficOf
 
 
 def entry(constants, channel, step):
-    """Return B, m, q, G, e, E, v, the stage and what is closed of one channel in one step."""
+    """Return B, m, q, G, e, E, v, the stage, what is closed and z of one channel in one step."""
     (record,) = constants.records[constants.records["channel"] == channel]
     first, count = record["first_entry"], record["n_entries"]
     (found,) = (one for one in constants.entries[first : first + count] if one["step"] == step)
     names = ("drain_s", "weight", "senders", "feed_s", "end_s", "presence_s", "held", "stage")
-    return [found[name] for name in (*names, "closed")]
+    return [found[name] for name in (*names, "closed", "queued")]
 
 
 def rows(steps):
@@ -63,6 +63,24 @@ def test_three_flows_by_hand(fabric, traffic):
     np.testing.assert_allclose(entry(constants, 2, 0)[:6], [3.0, 2.0, 2.0, 2.25, 3.0, 6.0])
     np.testing.assert_allclose(entry(constants, 3, 0)[:6], [0.5, 0.5, 1.0, 3.0, 3.0, 1.5])
     np.testing.assert_allclose(entry(constants, 1, 0)[:6], [1.5, 1.0, 1.0, 1.5, 3.0, 3.0])
+
+
+def test_packets_of_two_senders_queue_before_a_link(fabric, traffic):
+    """
+    Two senders bring 4 s of work each to a link in 4 s.
+
+    The queue grows by 1 s a second until 4 s, and is gone at 8 s: 2 s in the mean. Where the port
+    and the two links before it hold 1 s each, it is 3 s from 3 s to 5 s: 15 / 8 in the mean.
+    """
+    steps = [[(0, 4.0, [0, 2], 0.0), (1, 4.0, [1, 2], 0.0)]]
+    roomy, tight, none = (
+        ConstantsOf(fabric([1.0, 1.0, 1.0], buffer_bytes=buffer))(traffic(steps, 0.0, 3))
+        for buffer in (9.0, 1.0, 0.0)
+    )
+
+    assert entry(roomy, 2, 0)[-1] == pytest.approx(8.0 * 2.0)
+    assert entry(tight, 2, 0)[-1] == pytest.approx(8.0 * 15 / 8)
+    assert entry(none, 2, 0)[-1] == entry(roomy, 0, 0)[-1] == 0.0
 
 
 def test_weight_grows_when_the_senders_other_flows_end(fabric, traffic):
