@@ -12,6 +12,7 @@ from netsim.arrays import Floats, Ints, Table
 from netsim.contention.columns import ENTRY, RECORD, STEP, Fabric, Flows, Places, Scratch
 from netsim.contention.filling_kernels import hold_back
 from netsim.contention.link_kernels import divisor, stage_of, weight_exponent
+from netsim.contention.port_kernels import weigh_by_ports
 from netsim.contention.queueing_kernels import queue_up, sort_by_key
 from netsim.contention.traffic_kernels import FLOAT_ROWS, FLOATS, INT_ROWS, INTS, fits_together
 
@@ -130,8 +131,9 @@ def _weigh(
     finish_s: Floats,
     order: Ints,
     buffer_bytes: float,
+    weights: Floats,
 ) -> None:
-    """Add up what the flows in ``order[first:end]``, sender by sender, weigh, and find e and v."""
+    """Find what the flows in ``order[first:end]`` weigh, sender by sender, add it up; e and v."""
     i = first
     while i < end:
         head = order[i]
@@ -149,6 +151,7 @@ def _weigh(
         before_s = 0.0
         for place in range(i, group_end):
             f = order[place]
+            weights[f] = weight
             presence_s += (finish_s[f] - before_s) / divisor(group_end - place, exponent)
             before_s = finish_s[f]
             begin, n_links = flows.indptr[f], flows.indptr[f + 1] - flows.indptr[f]
@@ -265,7 +268,7 @@ def job_constants(
         return np.zeros(0, RECORD), np.zeros(0, ENTRY), np.zeros(0, STEP)
     n_flows = step.size
     steps, entries, places = _empty_steps(flows), np.empty(links.size, ENTRY), _places(links.size)
-    finish_s = np.empty(n_flows)
+    finish_s, weights = np.empty(n_flows), np.zeros(n_flows)
     order = np.empty(n_flows, np.int64)
     first, n_entries = int(np.int64(0)), int(np.int64(0))
     while first < n_flows:
@@ -274,7 +277,19 @@ def job_constants(
             first, base, per_flow, flows, fabric, scratch, places, entries, steps
         )
         end = _finish(first, last, per_flow, flows, fabric, scratch, places, finish_s, order)
-        _weigh(first, end, per_flow, flows, scratch, places, entries, finish_s, order, buffer_bytes)
+        _weigh(
+            first,
+            end,
+            per_flow,
+            flows,
+            scratch,
+            places,
+            entries,
+            finish_s,
+            order,
+            buffer_bytes,
+            weights,
+        )
         queue_up(first, last, base, n_entries, flows, fabric, places, entries)
         hold_back(first, last, base, n_entries, flows, fabric, places, entries, finish_s)
         for k in range(base, n_entries):
@@ -284,6 +299,8 @@ def job_constants(
             own.queue_s = fabric.buffer_bytes / fabric.capacity[places.channel[k]]
             own.limit_s = max(0.0, min(own.end_s, steps[own.step].drain_s - own.queue_s))
             scratch.entry[places.channel[k]] = -1
+        if buffer_bytes > 0.0 and not per_flow:
+            weigh_by_ports(first, last, base, n_entries, flows, fabric, places, entries, weights)
         first = last
     records, grouped = by_channel(n_entries, scratch.entry, places, entries)
     return records, grouped, steps

@@ -7,8 +7,9 @@ Import through `netsim.kernelchoice`.
 import numpy as np
 from numba import njit
 
-from netsim.arrays import Floats, Ints, Table
+from netsim.arrays import Floats, Table
 from netsim.contention.columns import Fabric, Flows, Places
+from netsim.contention.port_kernels import inflows
 
 BEHIND = 1.5  # buffers that waiting packets fill before others wait as they do
 
@@ -52,36 +53,6 @@ def _slowest(f: int, flows: Flows, places: Places, finish_s: Floats) -> int:
         if places.drain_s[places.of_hop[hop]] >= finish_s[f]:
             return hop
     return int(flows.indptr[f])
-
-
-@njit(cache=True)
-def _inflows(
-    first: int, last: int, base: int, n_entries: int, flows: Flows, places: Places
-) -> tuple[Ints, Ints, Ints, Floats]:
-    """
-    Return what links bring to each other.
-
-    `head` (K,): of each entry the first in the list of those that bring something, -1: none;
-    `following` and `source`: the next in the list, and the entry it comes from; its bytes.
-    """
-    n_hops = flows.indptr[last] - flows.indptr[first]
-    head = np.full(n_entries - base, -1)
-    following, source = np.empty(n_hops, np.int64), np.empty(n_hops, np.int64)
-    nbytes = np.zeros(n_hops)
-    n_found = 0
-    for f in range(first, last):
-        for hop in range(flows.indptr[f] + 1, flows.indptr[f + 1]):
-            k, before = places.of_hop[hop] - base, places.of_hop[hop - 1]
-            i = head[k]
-            while i >= 0 and source[i] != before:
-                i = following[i]
-            if i < 0:
-                i = n_found
-                n_found += 1
-                source[i], following[i] = before, head[k]
-                head[k] = i
-            nbytes[i] += flows.nbytes[f]
-    return head, following, source, nbytes
 
 
 @njit(cache=True, error_model="numpy")
@@ -139,7 +110,9 @@ def hold_back(
             beyond += _room_bytes(ahead, fabric, places) * (flows.nbytes[f] / sent)
             waiting[k] += flows.nbytes[f]
             room[k] += beyond
-    head, following, source, nbytes = _inflows(first, last, base, n_entries, flows, places)
+    head, following, source, nbytes = inflows(
+        first, last, base, n_entries, flows, places, flows.nbytes
+    )
     for f in range(first, last):
         slowest, this_far_s = _slowest(f, flows, places, finish_s), 0.0
         for hop in range(flows.indptr[f], slowest):

@@ -36,9 +36,16 @@ def constants(step, capacity, *, per_flow=False, buffer=0.0, ports=None):
         on = [(f, end) for f, end in zip(flows, ends, strict=True) if link in f[2]]
         weight = {sender: len(opened[sender]) ** -power[sender] for (sender, _, _), _ in on}
         m = sum(weight[sender] for (sender, _, _), _ in on)
+        through = defaultdict(float)
+        for (sender, _, links), _ in on:
+            if links[0] != link:
+                through[links[links.index(link) - 1]] += weight[sender]
         q = len({sender for (sender, _, _), _ in on})
         g = sum(drain[links[0]] * weight[sender] for (sender, _, links), _ in on) / m
         presence = sum(_presence(opened[s], end, power[s]) for (s, _, _), end in on)
+        if through and buffer > 0 and not per_flow:  # who comes through one port, as one at most
+            fits = sum(min(1, own_weight) for own_weight in through.values())
+            m, presence, q = fits, presence * fits / m, min(q, len(through))
         last = max(end for _, end in on)
         stage = max(_stage(f[2].index(link), len(f[2])) for f, _ in on)
         queue = own * _queued(link, flows, drain, capacity, buffer)
