@@ -123,7 +123,7 @@ def test_waits_in_full_buffers_equal_the_naive_twin(scene, seed):
     plain, traffics, links = scene(seed, 3, buffer_bytes=1.5)
     cells = [shuffled(job, 8, 0) for job in range(3)]
     jobs = constants(traffics, links)
-    fluid = averaged(constants(traffics, replace(links, buffer_bytes=0.0)))
+    fluid = averaged(constants(traffics, replace(links, buffer_bytes=1e-6)))
 
     np.testing.assert_allclose(
         list(averaged(jobs).values()), naive.slowdowns(plain, links.capacity, buffer=1.5), rtol=1e-9

@@ -335,3 +335,17 @@ def test_a_pool_of_links_is_closed_while_the_buffers_of_all_of_them_are_full():
     assert closed[32e-3] == [0.0]  # the slowest link
     assert not any(closed[8e-3])  # of nodes: no pools
     assert not entries["held"][entries["closed"] > 0.0].any()
+
+
+def test_flows_through_one_port_weigh_as_one(fabric, traffic):
+    """Two senders meet on link 2 and go on to link 3: there they come through one port."""
+    flows = [[(0, 8.0, [0, 2, 3], 0.0), (1, 8.0, [1, 2, 3], 0.0)]]
+
+    with_ports = ConstantsOf(fabric([1.0] * 4, buffer_bytes=8.0))(traffic(flows, 0.0, 4))
+    without = ConstantsOf(fabric([1.0] * 4))(traffic(flows, 0.0, 4))
+
+    at = {int(r["channel"]): int(r["first_entry"]) for r in with_ports.records}
+    weights = [with_ports.entries[["weight", "senders"]][at[link]].item() for link in (2, 3)]
+    assert weights == [(2.0, 2.0), (1.0, 1.0)]
+    assert with_ports.entries["presence_s"][at[3]] == 0.5 * with_ports.entries["presence_s"][at[2]]
+    assert without.entries["weight"][at[3]] == 2.0
