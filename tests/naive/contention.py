@@ -44,8 +44,9 @@ def constants(step, capacity, *, per_flow=False, buffer=0.0, ports=None):
         g = sum(drain[links[0]] * weight[sender] for (sender, _, links), _ in on) / m
         presence = sum(_presence(opened[s], end, power[s]) for (s, _, _), end in on)
         if through and buffer > 0 and not per_flow:  # who comes through one port, as one at most
-            fits = sum(min(1, own_weight) for own_weight in through.values())
-            m, presence, q = fits, presence * fits / m, min(q, len(through))
+            room = {before: ports[before] if ports else 1 for before in through}
+            fits = sum(min(room[before], through[before]) for before in through)
+            m, presence, q = fits, presence * fits / m, min(q, sum(room.values()))
         last = max(end for _, end in on)
         stage = max(_stage(f[2].index(link), len(f[2])) for f, _ in on)
         queue = own * _queued(link, flows, drain, capacity, buffer)

@@ -37,7 +37,6 @@ from netsim.contention.events.crowd_kernels import (
 from netsim.contention.link_kernels import STAGES, link_time, stays_within
 from netsim.contention.window_kernels import (
     BEFORE,
-    MOST,
     by_iterations,
     further_waits,
     grown_queue,
@@ -177,9 +176,8 @@ def _meet(  # one function: a call with arrays counts their references, as long 
             senders, feed, queue = entries[k].senders, entries[k].feed_s, entries[k].queue_s
             a = entries[k].step
             tau = steps[first_step + a].drain_s
-            more_s = min((MOST - 1.0) * queue, queued_s * (most + MARGIN))
-            if standing > 0.0:
-                more_s = (BEFORE - 1.0) * queue
+            more_s = max(queued_s, standing * queue) * (most + MARGIN)
+            more_s = min((BEFORE - 1.0) * queue, more_s)
             limit = max(0.0, min(end, tau - queue - more_s)) * least
             margin_use = use * (most + MARGIN) + MARGIN_R
             if stays_within(limit, drain, weight, most + MARGIN, margin_use):
@@ -222,7 +220,7 @@ def _meet(  # one function: a call with arrays counts their references, as long 
                 most_late[a, i] = max(most_late[a, i], float64(late[k, i]))
             if held_s > worst[0]:
                 worst[0], worst[1] = held_s, place[at, LINK_AT]
-            effect_s += standing * queue  # each weight more is such a queue more
+            effect_s += max(queued_s, standing * queue)  # each weight more is such a queue more
             effect_s += drain / weight + longest_s * longest_s / drain  # the latter of B / (1 - R)
         own[at, EFFECT], own[at, STALENESS] = effect_s / alone_s, 0.0
         crowd[c, EFFECT] = max(crowd[c, EFFECT], own[at, EFFECT])
