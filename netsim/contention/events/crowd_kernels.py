@@ -28,7 +28,11 @@ LENGTH = 8  # of the times of steps, after the states
 WAIT, HOLDS, QUEUES = 8, 9, 10  # of `late`: in the mean over the states; v and z, of entries
 CLOSES = 11  # of `late`: for how much of the step a pool is closed
 CHANNEL_AT, COUNT_AT, LINK_AT, STEP_AT = 0, 1, 2, 3  # of `place`; the last: each entry's stage
-MOVED, RISEN = 9, 10  # of `crowd`: since its jobs were last read, since all its records were tested
+MOVED, RISEN = (
+    9,
+    10,
+)  # of `crowd`: since its jobs were last read (below 0 once they are to be told), since
+# all its records were tested
 UNFELT, FELT, TOUCHED = 0, 1, 2  # a record: of no matter; its times are kept; they are to be found
 REFRESH = 2.0  # tolerances that a slowdown may move before its job is put down anew
 WEIGHTS = 5.0  # the same of the weight of a job on a channel
@@ -102,16 +106,17 @@ def arrive(
             own[job.first_entry + k, i] = 0.0
         own[job.first_entry + k, PRESENCE] = own_entries[k].presence_s
         late[job.first_entry + k, HOLDS] = own_entries[k].held
-        late[job.first_entry + k, QUEUES] = own_entries[k].queued
         place[job.first_entry + k, STEP_AT] = own_entries[k].step * STAGES + own_entries[k].stage
         felt[job.first_entry + k] = UNFELT
     for r in range(own_records.size):
         at = job.first_entry + own_records[r].first_entry
         place[at, CHANNEL_AT], place[at, LINK_AT] = own_records[r].channel, own_records[r].link
-        place[at, COUNT_AT] = own_records[r].n_entries
+        place[at, COUNT_AT], queued = own_records[r].n_entries, 0.0
         for k in range(at, at + own_records[r].n_entries):
             entry = own_entries[k - job.first_entry]
             own[at, EFFECT] += entry.drain_s / (entry.weight * job.alone_s)
+            queued += entry.queued
+        late[at, QUEUES] = queued
     for row in range(job.first_record, job.first_record + job.n_shared):
         felt[job.first_entry + records[row].first_entry] = TOUCHED
         if channels[records[row].channel].n_jobs == 2:  # noqa: PLR2004 (the other was alone)
@@ -121,13 +126,17 @@ def arrive(
             readings[owner].pending = True
 
 
-@njit(boolean(int64, float64, ROWS, FLAGS), cache=True)
-def is_to_be_told(c: int, tolerance: float, crowd: Floats, called: Ints) -> bool:
-    """Return whether by now enough has moved on a channel to matter to a job on it."""
-    by = float64(crowd[c, MOVED]) * float64(crowd[c, EFFECT])
-    if called[c] or (by <= TOLD * tolerance and crowd[c, RISEN] <= RETEST):
+@njit(boolean(int64, float64, float64, ROWS), cache=True)
+def is_to_be_told(c: int, by: float, tolerance: float, crowd: Floats) -> bool:
+    """Note what moved on a channel; return whether by now it matters to a job on it."""
+    if crowd[c, MOVED] < 0.0:
+        crowd[c, MOVED] -= float32(by)
         return False
-    called[c] = 1
+    crowd[c, MOVED] += float32(by)
+    felt = float64(crowd[c, MOVED]) * float64(crowd[c, EFFECT])
+    if crowd[c, MOVED] == 0.0 or (felt <= TOLD * tolerance and crowd[c, RISEN] <= RETEST):
+        return False
+    crowd[c, MOVED] = -crowd[c, MOVED]
     return True
 
 
@@ -180,7 +189,6 @@ def _times(slot: int, cells: Ints, steps: Table, latency_s: Floats, jobs: Table)
         ROWS,
         ROWS,
         ROWS,
-        FLAGS,
         READINGS,
         int64[::1],
         int64,
@@ -199,7 +207,6 @@ def refresh(
     own: Floats,
     crowd: Floats,
     late: Floats,
-    called: Ints,
     readings: Table,
     moved_channels: Ints,
     n_moved: int,
@@ -231,7 +238,7 @@ def refresh(
         is_active = row < job.first_record + job.n_active
         for i in range(STATES):
             fresh[i] = 0.0
-        lasting_s, held_s, queued_s = 0.0, 0.0, 0.0
+        lasting_s, held_s = 0.0, 0.0
         for k in range(at, at + record.n_entries):
             entry = entries[k]
             weight_s = own[k, PRESENCE]
@@ -244,7 +251,6 @@ def refresh(
                 fresh[i] += float32(times[entry.step, i] * per)
             lasting_s += weight_s * length_s
             held_s += late[k, HOLDS] * length_s
-            queued_s += late[k, QUEUES]
         own[at, SEEN], c = record.weight_s, record.channel
         moved, risen = float32(0.0), float32(0.0)
         for i in range(STATES):
@@ -254,16 +260,15 @@ def refresh(
             crowd[c, i] += by
             own[at, i] = fresh[i]
         lasting, use = float32(lasting_s / cycle_s), float32(record.drain_s / cycle_s)
-        held, queued = float32(held_s / cycle_s), float32(queued_s / cycle_s)
+        held, queued = float32(held_s / cycle_s), float32(late[at, QUEUES] / cycle_s)
         crowd[c, CROSSED] += float32(lasting * use - own[at, LASTING] * own[at, USE])
         crowd[c, LASTING] += float32(lasting - own[at, LASTING])
         crowd[c, USE] += float32(use - own[at, USE])
         crowd[c, HELD] += float32(held - own[at, HELD])
         crowd[c, QUEUED] += float32(queued - own[at, QUEUED])
         own[at, LASTING], own[at, USE], own[at, HELD], own[at, QUEUED] = lasting, use, held, queued
-        crowd[c, MOVED] += moved / STATES
         crowd[c, RISEN] += risen
-        if is_to_be_told(c, tolerance, crowd, called):
+        if is_to_be_told(c, float64(moved / STATES), tolerance, crowd):
             moved_channels[n_moved] = c
             n_moved += 1
     reading.waking |= reading.pending or abs(job.slowdown - reading.met) > AFRESH * tolerance
@@ -282,7 +287,6 @@ def refresh(
         ROWS,
         ROWS,
         ROWS,
-        FLAGS,
         READINGS,
         int64[::1],
         int64,
@@ -301,7 +305,6 @@ def put_down(
     own: Floats,
     crowd: Floats,
     late: Floats,
-    called: Ints,
     readings: Table,
     moved: Ints,
     n_moved: int,
@@ -314,7 +317,7 @@ def put_down(
     ----------
     cells : (S, M) int array
         The cell in which the job of each slot is in each state.
-    records, entries, steps, latency_s, jobs, own, crowd, late, called, readings
+    records, entries, steps, latency_s, jobs, own, crowd, late, readings
         The pool.
     moved : (2 C,) int array
         Written: channels whose jobs are to be told.
@@ -344,7 +347,6 @@ def put_down(
                 own,
                 crowd,
                 late,
-                called,
                 readings,
                 moved,
                 n_moved,

@@ -13,7 +13,6 @@ from netsim.contention.events.crowd_kernels import (
     FLAGS,
     HELD,
     LASTING,
-    MOVED,
     POOL,
     QUEUED,
     READINGS,
@@ -26,7 +25,7 @@ from netsim.contention.events.crowd_kernels import (
 
 
 @njit(
-    int64(int64, float64, *POOL, ROWS, ROWS, FLAGS, FLAGS, READINGS, int64[::1], int64),
+    int64(int64, float64, *POOL, ROWS, ROWS, FLAGS, READINGS, int64[::1], int64),
     cache=True,
 )
 def depart(
@@ -38,7 +37,6 @@ def depart(
     channels: Table,
     own: Floats,
     crowd: Floats,
-    called: Ints,
     felt: Ints,
     readings: Table,
     moved_channels: Ints,
@@ -61,14 +59,12 @@ def depart(
         for i in (USE, HELD, QUEUED):
             crowd[c, i] -= own[at, i]
         if channels[c].n_jobs > 2:  # noqa: PLR2004 (others are left who meet)
-            crowd[c, MOVED] += gone
-            if is_to_be_told(c, tolerance, crowd, called):
+            if is_to_be_told(c, float64(gone), tolerance, crowd):
                 moved_channels[n_moved] = c
                 n_moved += 1
             continue
         for i in range(crowd.shape[1]):
             crowd[c, i] = 0.0
-        called[c] = 0
         other = channels[c].first_record
         while other >= 0:
             owner = listed[other].slot

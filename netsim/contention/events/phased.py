@@ -83,7 +83,6 @@ class Phased(Fast):
             pool.channels,
             pool.own,
             pool.crowd,
-            pool.called,
             pool.felt,
             pool.readings,
             pool.told,
@@ -106,7 +105,6 @@ class Phased(Fast):
             own,
             crowd,
             pool.late,
-            pool.called,
             pool.readings,
             pool.told,
             self._n_told,
@@ -123,7 +121,6 @@ class Phased(Fast):
                 pool.channels,
                 own,
                 crowd,
-                pool.called,
                 pool.felt,
                 pool.readings,
             )

@@ -43,7 +43,6 @@ class ReadingPool(Pool):
         self.readings = aligned(self.jobs.size, READING)
         self.crowd = aligned(n_channels, _LINE).view(np.float32).reshape(-1, 16)
         self.closed: Floats = np.zeros((n_channels if has_pools else 0, 2))
-        self.called: NDArray[np.uint8] = np.zeros(n_channels, dtype=np.uint8)
         self.told: Ints = np.zeros(2 * n_channels, dtype=np.int64)  # one can be listed twice
         self.cells: Ints = np.zeros((self.jobs.size, n_states), dtype=np.int64)
 

@@ -17,6 +17,7 @@ from netsim.contention.events.crowd_kernels import (
     MARGIN_R,
     MOVED,
     NOISE,
+    QUEUED,
     RETEST,
     RISEN,
     STALENESS,
@@ -44,7 +45,6 @@ _ROWS, _FLAGS = float32[:, ::1], uint8[::1]
         _ROWS,
         _ROWS,
         _FLAGS,
-        _FLAGS,
         _READINGS,
     ),
     cache=True,
@@ -58,14 +58,13 @@ def tell(
     channels: Table,
     own: Floats,
     crowd: Floats,
-    called: Ints,
     felt: Ints,
     readings: Table,
 ) -> None:
     """Let jobs that feel channels, by enough, be read anew; test the others after a rise."""
     for c in moved_channels[:n_moved]:
-        test, moved = crowd[c, RISEN] > RETEST, crowd[c, MOVED]
-        crowd[c, MOVED], called[c] = 0.0, 0
+        test, moved = crowd[c, RISEN] > RETEST, abs(crowd[c, MOVED])
+        crowd[c, MOVED] = 0.0
         if test:
             crowd[c, RISEN] = 0.0
         most_effect = float32(0.0)
@@ -82,8 +81,9 @@ def tell(
                 use *= STATES * (most + MARGIN) / max(total, NOISE)
                 weight = (most + MARGIN) * listed[row].per_weight
                 held = max(0.0, float64(float32(crowd[c, HELD] - own[at, HELD]))) * STATES
+                queues = crowd[c, QUEUED] > own[at, QUEUED]  # longer ones than a slack allows for
                 slack = listed[row].slack * left_over(held / max(total, NOISE), most + MARGIN)
-                if not stays_within(slack, 1.0, 1.0, weight, use + MARGIN_R):
+                if queues or not stays_within(slack, 1.0, 1.0, weight, use + MARGIN_R):
                     felt[at], readings[slot].waking = TOUCHED, True
             elif felt[at] == TOUCHED:
                 readings[slot].waking = True
