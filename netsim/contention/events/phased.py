@@ -73,7 +73,8 @@ class Phased(Fast):
     def end(self, job: int) -> None:
         """Take a job away; its effect shows at the next `solve`."""
         pool, slot = self._pool, self._slot(job)
-        pool.readings["closes"][slot] = False
+        if pool.closed.size:
+            pool.readings["closes"][slot] = False
         self._n_told = self._leaving.depart(
             slot,
             self.tolerance,

@@ -38,6 +38,7 @@ class ReadingPool(Pool):
         self._own = aligned(self.entries.size, _LINE)
         self._place = aligned(self.entries.size, _PLACE)
         self._late = aligned(self.entries.size, _LINE)
+        self._look()
         self.felt = aligned(self.entries.size, np.dtype(np.uint8))
         self.latency_s: Floats = aligned(self.steps.size, np.dtype(np.float64))
         self.readings = aligned(self.jobs.size, READING)
@@ -46,20 +47,21 @@ class ReadingPool(Pool):
         self.told: Ints = np.zeros(2 * n_channels, dtype=np.int64)  # one can be listed twice
         self.cells: Ints = np.zeros((self.jobs.size, n_states), dtype=np.int64)
 
-    @property
-    def own(self) -> NDArray[np.float32]:
-        """Return what the records put on channels."""
-        return self._own.view(np.float32).reshape(-1, 16)
+    def _look(self) -> None:
+        """See the rows as numbers; whoever asks at each event would pay for a view each time."""
+        # what the records put on channels
+        self.own: NDArray[np.float32] = self._own.view(np.float32).reshape(-1, 16)
+        # channel, number of entries and link of the records, and steps of the entries
+        self.place: NDArray[np.int32] = self._place.view(np.int32).reshape(-1, 4)
+        # by how much channels make steps late in each state, waits, v and z
+        self.late: NDArray[np.float32] = self._late.view(np.float32).reshape(-1, 16)
 
-    @property
-    def place(self) -> NDArray[np.int32]:
-        """Return channel, number of entries and link of the records, and steps of the entries."""
-        return self._place.view(np.int32).reshape(-1, 4)
-
-    @property
-    def late(self) -> NDArray[np.float32]:
-        """Return by how much channels make steps late in each state, waits, v and z."""
-        return self._late.view(np.float32).reshape(-1, 16)
+    def make_room(self, constants: JobConstants) -> bool:
+        """Move rows together, or grow, until a job fits."""
+        moved = super().make_room(constants)
+        if self.own.shape[0] != self._own.size:
+            self._look()
+        return moved
 
     def add_in_cells(self, job: int, constants: JobConstants, cells: Ints) -> int:
         """Give a job a slot and rows, and note in which cell it is in each state."""
