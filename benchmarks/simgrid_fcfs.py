@@ -26,7 +26,7 @@ import numpy as np
 
 from benchmarks import asking
 from benchmarks.evidence import record
-from benchmarks.speed_process import COMMAND, run_process
+from benchmarks.speed.process import COMMAND, run_process
 from coupling.experiments.assembly import assemble
 from coupling.experiments.engine import run
 from coupling.experiments.experiment import Experiment

@@ -15,8 +15,9 @@ import pytest
 from measured.judge import BARS
 from measured.matrix import CELLS, Truth, scene
 
-from benchmarks import evidence, matrix, structure
+from benchmarks import evidence, structure
 from benchmarks.accuracy import record_comparisons
+from benchmarks.contention import matrix
 from benchmarks.finding import __main__ as finding
 from benchmarks.finding import page as finding_page
 from netsim.accuracy import Comparison, comparisons
@@ -112,12 +113,12 @@ def test_a_typing_mistake_is_refused_and_nothing_measured(name, monkeypatch, tmp
 
 @pytest.mark.parametrize("wrong", ["0", "-3", "many", "1.5"])
 def test_a_count_is_a_whole_number_from_1(wrong, monkeypatch, tmp_path, capsys):
-    assert started("contention_events", monkeypatch, tmp_path, wrong) == 2
+    assert started("contention.events", monkeypatch, tmp_path, wrong) == 2
     assert wrong in capsys.readouterr().err
 
 
 def test_a_folder_that_is_absent_is_refused(monkeypatch, tmp_path, capsys):
-    assert started("packet_judge", monkeypatch, tmp_path, "nowhere") == 2
+    assert started("contention.packet_judge", monkeypatch, tmp_path, "nowhere") == 2
     assert "expected a folder, got 'nowhere'" in capsys.readouterr().err
 
 
@@ -184,7 +185,7 @@ def test_what_is_known_is_kept_and_no_more_is_simulated_when_time_is_over(tmp_pa
 @pytest.mark.heavy
 def test_all_cases_of_the_other_packet_simulation_meet_their_bars(shared, monkeypatch):
     """Each case, as the evidence has it."""
-    judge = import_module("benchmarks.packet_judge")
+    judge = import_module("benchmarks.contention.packet_judge")
     monkeypatch.setattr(judge, "record", lambda *_: None)
     monkeypatch.setattr(judge, "record_comparisons", lambda *_: None)
 

@@ -72,9 +72,10 @@ SWITCHES: Mapping[str, Switch] = {
 Machines by name.
 
 `codes`: the fat-tree of CODES, commit a5958cf, as set for the comparison of
-benchmarks/packet_judge.py. `infiniband`: packets of the InfiniBand Architecture Specification;
-NVIDIA's delay of the QM9700; the buffer is an assumption. `ethernet`: 42 MB shared by 64 ports, as
-in Broadcom's Tomahawk 2; Mellanox' delay of Spectrum; RDMA packets of 4096 bytes, none is lost.
+benchmarks/contention/packet_judge.py. `infiniband`: packets of the InfiniBand Architecture
+Specification; NVIDIA's delay of the QM9700; the buffer is an assumption. `ethernet`: 42 MB shared
+by 64 ports, as in Broadcom's Tomahawk 2; Mellanox' delay of Spectrum; RDMA packets of 4096 bytes,
+none is lost.
 """
 
 

@@ -1,7 +1,7 @@
 """
 Blame by the fixed point itself against leave-one-out, on random scenes.
 
-Run: ``python -m benchmarks.contention_blame [SCENES]``. Exit status 1 if the bar is missed.
+Run: ``python -m benchmarks.contention.blame [SCENES]``. Exit status 1 if the bar is missed.
 """
 
 import sys
@@ -80,7 +80,7 @@ def main(scenes: int) -> int:
         )
     lines += ["", f"- rank correlation at least {RANK:g}, shares add up to 1: {verdict(held)}"]
     print("\n".join(lines))
-    record("Blame against leave-one-out", "python -m benchmarks.contention_blame", lines)
+    record("Blame against leave-one-out", "python -m benchmarks.contention.blame", lines)
     return int(not held)
 
 

@@ -1,11 +1,11 @@
 """
 Contention models against packets on every kind of machine, under static and adaptive routings.
 
-Run: ``python -m benchmarks.matrix [MINUTES]``. Scenes are drawn by number; what packets say of
-each is kept in `benchmarks/matrix.json`, and the command goes on where it stopped, scene by
-scene on all machines, for so many minutes of CPU time (20; 0 judges the models anew on what is
-kept). Then it writes the tables, and the rows
-that results quote. Scenes of even number are for design, those of odd number are reported.
+Run: ``python -m benchmarks.contention.matrix [MINUTES]``. Scenes are drawn by number; what
+packets say of each is kept in `benchmarks/contention/matrix.json`, and the command goes on
+where it stopped, scene by scene on all machines, for so many minutes of CPU time (20; 0 judges
+the models anew on what is kept). Then it writes the tables, and the rows that results quote.
+Scenes of even number are for design, those of odd number are reported.
 """
 
 import json
@@ -43,7 +43,7 @@ from netsim.topology.spread import as_built
 from netsim.topology.structure.kind import machine_kind
 from scheduler.mix import kind_of_pattern
 
-COMMAND = "python -m benchmarks.matrix"
+COMMAND = "python -m benchmarks.contention.matrix"
 KEPT = Path(__file__).with_name("matrix.json")
 WANTED = 40  # scenes of each machine and routing
 MINUTES = 20  # of CPU time

@@ -1,7 +1,7 @@
 """
 Where fluid models fail, one mechanism at a time: small scenes in packets and in the models.
 
-Run: ``python -m benchmarks.toys``; three minutes of CPU time.
+Run: ``python -m benchmarks.contention.toys``; three minutes of CPU time.
 """
 
 import sys
@@ -13,8 +13,8 @@ import numpy as np
 from measured.matrix import scene, truth
 
 from benchmarks import asking
+from benchmarks.contention.matrix import predicted, read_kept
 from benchmarks.evidence import record
-from benchmarks.matrix import predicted, read_kept
 from netsim.arrays import Ints
 from netsim.contention.base import Traffic
 from netsim.contention_models import make_contention_model
@@ -27,7 +27,7 @@ from netsim.topology.base import Topology
 from patterns.registry import make_pattern
 from scheduler.traffic import RankFlows, TrafficOf, rank_flows
 
-COMMAND = "python -m benchmarks.toys"
+COMMAND = "python -m benchmarks.contention.toys"
 KIB = 1024.0
 BUFFER = 64 * KIB
 ITERATIONS = 12

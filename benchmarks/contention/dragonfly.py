@@ -1,8 +1,8 @@
 """
 Why fluid models err on dragonflies: what other predictors make of the scenes of the matrix.
 
-Run: ``python -m benchmarks.dragonfly``; four minutes of CPU time. It looks at scenes of even number
-only, so that those that are reported stay untouched.
+Run: ``python -m benchmarks.contention.dragonfly``; four minutes of CPU time. It looks at scenes
+of even number only, so that those that are reported stay untouched.
 """
 
 import sys
@@ -14,15 +14,15 @@ from measured.matrix import MACHINES, Scene, scene, truth
 from measured.packets import errors
 
 from benchmarks import asking
+from benchmarks.contention.matrix import WANTED, predicted, read_kept
 from benchmarks.evidence import record
-from benchmarks.matrix import WANTED, predicted, read_kept
 from netsim.arrays import Floats
 from netsim.contention.constants import ConstantsOf
 from netsim.packets.simulation import PacketTimes, simulate_packets
 from netsim.packets.switch import Switch
 from netsim.topology.dragonfly import Dragonfly
 
-COMMAND = "python -m benchmarks.dragonfly"
+COMMAND = "python -m benchmarks.contention.dragonfly"
 ROUTINGS = MACHINES["dragonfly"][0]
 WIDE = 16.0 * 2**20
 CROWD, SATURATED = 16, 10  # scenes: with an all-to-one that never computes; with such a stencil

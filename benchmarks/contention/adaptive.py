@@ -1,9 +1,10 @@
 """
 Does isolation still pay where switches choose the way of each packet? Real logs, and the judge.
 
-Run: ``python -m benchmarks.adaptive FOLDER`` with the folder of the logs of LLNL Thunder and Atlas
-(Parallel Workloads Archive). Static beside adaptive routing under Baseline, random and Jigsaw,
-coupled, five seeds; then states of adaptive runs in packets. A quarter of an hour of CPU time.
+Run: ``python -m benchmarks.contention.adaptive FOLDER`` with the folder of the logs of LLNL
+Thunder and Atlas (Parallel Workloads Archive). Static beside adaptive routing under Baseline,
+random and Jigsaw, coupled, five seeds; then states of adaptive runs in packets. A quarter of an
+hour of CPU time.
 """
 
 import sys
@@ -33,7 +34,7 @@ from netsim.topologies import make_topology
 from scheduler.job import Communication
 from scheduler.traffic import TrafficOf
 
-COMMAND = "python -m benchmarks.adaptive FOLDER"
+COMMAND = "python -m benchmarks.contention.adaptive FOLDER"
 HERE = Path(__file__).parent
 LOGS: Mapping[str, Mapping[str, Any]] = {
     "Atlas": {
@@ -248,7 +249,7 @@ def main() -> int:
     folder = asking.folder(__doc__).resolve()
     lines = [
         (
-            "Both logs on 1458 nodes as `benchmarks/adaptive.toml` says, model `fast`: "
+            "Both logs on 1458 nodes as `benchmarks/contention/adaptive.toml` says, model `fast`: "
             f"{len(ALLOCATORS)} allocators x {len(ROUTINGS)} routings x {len(SEEDS)} seeds; "
             "differences from Baseline (first-free) under static routing with 95 % intervals "
             "(Student's, paired by seed). Static: routing `jigsaw`, D-mod-k except on links that a "

@@ -1,8 +1,8 @@
 """
 The packet simulation against another one (CODES on ROSS): times alone, and together.
 
-Run: ``python -m benchmarks.packet_judge FOLDER`` with the folder of ``cases_k8.json.gz``,
-``duty_k8.json.gz`` and ``micro.json``. Exit status 1 if a bar is missed.
+Run: ``python -m benchmarks.contention.packet_judge FOLDER`` with the folder of
+``cases_k8.json.gz``, ``duty_k8.json.gz`` and ``micro.json``. Exit status 1 if a bar is missed.
 """
 
 import json
@@ -24,10 +24,10 @@ from measured.packets import FILES, errors, tree_of_packets
 
 from benchmarks import asking
 from benchmarks.accuracy import record_comparisons
-from benchmarks.contention_packet import comparisons
+from benchmarks.contention.packet import comparisons
 from benchmarks.evidence import record, verdict
 
-COMMAND = "python -m benchmarks.packet_judge FOLDER"
+COMMAND = "python -m benchmarks.contention.packet_judge FOLDER"
 
 
 def micro_lines(path: Path) -> tuple[list[str], bool]:

@@ -1,7 +1,7 @@
 """
 Whether the fixed point has one answer: from any start, and event by event as from scratch.
 
-Run: ``python -m benchmarks.contention_starts [EVENTS]``. Exit status 1 if a bar is missed.
+Run: ``python -m benchmarks.contention.starts [EVENTS]``. Exit status 1 if a bar is missed.
 """
 
 import sys
@@ -175,7 +175,7 @@ def main(n_events: int) -> int:
         ),
     ]
     print("\n".join(lines[-2:]))
-    record("One answer from any start", "python -m benchmarks.contention_starts", lines)
+    record("One answer from any start", "python -m benchmarks.contention.starts", lines)
     return int(not (held and agree))
 
 

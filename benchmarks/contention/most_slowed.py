@@ -1,8 +1,8 @@
 """
 Where the excess is that the models do not find: by how much jobs are slowed, and by their steps.
 
-Run: ``python -m benchmarks.most_slowed``. Nothing is simulated: it reads what packets said of the
-scenes of the validation matrix under static routings, both halves apart.
+Run: ``python -m benchmarks.contention.most_slowed``. Nothing is simulated: it reads what
+packets said of the scenes of the validation matrix under static routings, both halves apart.
 """
 
 import sys
@@ -13,11 +13,11 @@ import numpy as np
 from measured.matrix import CELLS, scene
 
 from benchmarks import asking
+from benchmarks.contention.matrix import WANTED, Measured, joined, measure, read_kept
 from benchmarks.evidence import record
-from benchmarks.matrix import WANTED, Measured, joined, measure, read_kept
 from netsim.arrays import Floats
 
-COMMAND = "python -m benchmarks.most_slowed"
+COMMAND = "python -m benchmarks.contention.most_slowed"
 MODELS = ("fast", "phased", "accurate")
 SLOWED = (0.0, 1.05, 1.4, 2.5, np.inf)  # bounds of classes of the true interference
 STEPS = (1, 2, 8, np.inf)  # the same of the steps of an iteration

@@ -1,7 +1,7 @@
 """
 Error of `accurate`, `phased` and `fast` against `exact` on random scenes, beside `null`.
 
-Run: ``python -m benchmarks.contention_vs_exact [SCENES]``. Exit status 1 if a bar is missed.
+Run: ``python -m benchmarks.contention.vs_exact [SCENES]``. Exit status 1 if a bar is missed.
 No latency and no buffers: both sides are fluid. The exact values are means over draws of the
 jobs' starts.
 """
@@ -169,7 +169,7 @@ def main(n_scenes: int) -> int:
     ]
     print("\n".join(lines))
     record(
-        "Fixed point against exact simulation", "python -m benchmarks.contention_vs_exact", lines
+        "Fixed point against exact simulation", "python -m benchmarks.contention.vs_exact", lines
     )
     return int(not all(holds for _, holds in checks))
 

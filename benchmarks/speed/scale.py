@@ -16,14 +16,14 @@ from statistics import median
 import numpy as np
 
 from benchmarks.evidence import record
-from benchmarks.speed_process import COMMAND, Process, repeated, run_process
+from benchmarks.speed.process import COMMAND, Process, repeated, run_process
 from coupling.experiments.engine import run
 from coupling.experiments.experiment import Experiment
 from coupling.snapshots.estimate import estimate
 from coupling.snapshots.snapshot import read_snapshot
 from netsim.arrays import Floats
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 ROUTES = """
 import time
 import numpy as np
@@ -229,7 +229,7 @@ def instructions(options: argparse.Namespace) -> None:
     before: tuple[int, int] | None = None
     with tempfile.TemporaryDirectory() as name:
         for n_jobs in options.sizes:
-            code = f"from benchmarks.speed_scale import run_jobs; run_jobs({n_jobs})"
+            code = f"from benchmarks.speed.scale import run_jobs; run_jobs({n_jobs})"
             counted = counted_instructions(code, Path(name) / "counted")
             more = "-"
             if before is not None:

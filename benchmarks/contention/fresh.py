@@ -1,9 +1,10 @@
 """
 Contention models against packets on scenes of long and of short messages that were drawn for it.
 
-Run: ``python -m benchmarks.fresh [MINUTES]``. What packets say is kept in `benchmarks/fresh.json`,
-and the command goes on where it stopped, for so many minutes of CPU time (20; 0 judges the models
-anew on what is kept). Scenes of even number are for design, those of odd number are reported.
+Run: ``python -m benchmarks.contention.fresh [MINUTES]``. What packets say is kept in
+`benchmarks/contention/fresh.json`, and the command goes on where it stopped, for so many
+minutes of CPU time (20; 0 judges the models anew on what is kept). Scenes of even number are
+for design, those of odd number are reported.
 """
 
 import sys
@@ -17,13 +18,13 @@ from measured.matrix import Truth
 from measured.packets import errors
 
 from benchmarks import asking
+from benchmarks.contention.matrix import read_kept, write_kept
 from benchmarks.evidence import record
-from benchmarks.matrix import read_kept, write_kept
 from netsim.arrays import Floats
 from netsim.contention_models import make_contention_model
 from netsim.packets.simulation import simulate_packets
 
-COMMAND = "python -m benchmarks.fresh"
+COMMAND = "python -m benchmarks.contention.fresh"
 KEPT = Path(__file__).with_name("fresh.json")
 WANTED = 40  # scenes of each kind
 MINUTES = 20  # of CPU time

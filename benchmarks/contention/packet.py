@@ -1,7 +1,7 @@
 """
 Error of the contention models against packet level (CODES on ROSS), beside `null`.
 
-Run: ``python -m benchmarks.contention_packet FOLDER`` with the folder of ``cases_k8.json.gz``
+Run: ``python -m benchmarks.contention.packet FOLDER`` with the folder of ``cases_k8.json.gz``
 and ``duty_k8.json.gz``. Exit status 1 if a bar is missed.
 """
 
@@ -36,7 +36,7 @@ from netsim.routing.dmodk import DModK
 from netsim.topology.fattree import FatTree
 from netsim.topology.structure.kind import machine_kind
 
-COMMAND = "python -m benchmarks.contention_packet FOLDER"
+COMMAND = "python -m benchmarks.contention.packet FOLDER"
 STEP_S = (0.0, 15e-6, 40e-6, np.inf)  # bounds of classes of jobs by the length of their steps
 STEPS = (1, 2, 8, np.inf)  # the same by how many an iteration has
 BARS = (  # cases, model, quantity, least, most, whether it is only aimed at

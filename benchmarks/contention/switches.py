@@ -1,8 +1,8 @@
 """
 What moves the truth: the same scenes in packets, with one detail of the switch changed.
 
-Run: ``python -m benchmarks.switches [SCENES]``: of each machine named below, from the half of the
-validation matrix that is for design.
+Run: ``python -m benchmarks.contention.switches [SCENES]``: of each machine named below, from
+the half of the validation matrix that is for design.
 """
 
 import sys
@@ -18,7 +18,7 @@ from benchmarks import asking
 from benchmarks.evidence import record
 from netsim.packets.switch import SWITCHES, Switch
 
-COMMAND = "python -m benchmarks.switches"
+COMMAND = "python -m benchmarks.contention.switches"
 SCENES = 8
 CELLS = (("full tree, 3 levels", "d-mod-k"), ("tapered tree, 3 levels", "d-mod-k"))
 FREE = tuple((machine, "adaptive") for machine, _ in CELLS)
@@ -48,8 +48,8 @@ def main() -> int:
     lines = [
         (
             f"{len(numbers)} scenes of each machine ({', '.join(name for name, _ in CELLS)}; "
-            "drawn as for `python -m benchmarks.matrix`), base: switch `codes`, barriers. "
-            "Change: mean absolute change of the interference in per cent, of all jobs and those "
+            "drawn as for `python -m benchmarks.contention.matrix`), base: switch `codes`, "
+            "barriers. Change: mean absolute change of the interference in per cent, of all jobs and those "
             "above 1.05 in the base; excess: sum of (interference - 1) over that of the base; "
             "alone: mean change of the time alone."
         ),

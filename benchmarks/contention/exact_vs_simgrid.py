@@ -88,7 +88,11 @@ def main() -> int:
         f"- ratio {theirs_s / ours_s:.0f} (required {REQUIRED})",
     ]
     print("\n".join(lines))
-    record("Exact simulation against SimGrid", "python -m benchmarks.exact_vs_simgrid", lines)
+    record(
+        "Exact simulation against SimGrid",
+        "python -m benchmarks.contention.exact_vs_simgrid",
+        lines,
+    )
     return int(difference > 1e-9 or theirs_s < REQUIRED * ours_s)  # noqa: PLR2004 (the bar)
 
 

@@ -28,9 +28,9 @@ from pathlib import Path
 from statistics import median
 
 from benchmarks.evidence import record
-from benchmarks.speed_process import COMMAND, cut, run_process
-from benchmarks.speed_scale import fabrics, finish, growth, instructions, memory, workers
-from benchmarks.stages import looked_at, parquet_rows, per_job, run_command
+from benchmarks.speed.process import COMMAND, cut, run_process
+from benchmarks.speed.scale import fabrics, finish, growth, instructions, memory, workers
+from benchmarks.speed.stages import looked_at, parquet_rows, per_job, run_command
 from netsim.topology.fattree import fat_tree_of_radix
 from scheduler.allocators import make_allocator
 from scheduler.cluster import Cluster
@@ -39,7 +39,7 @@ from scheduler.queues import make_policy
 from scheduler.simulator import simulate
 from scheduler.workload import synth
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 ALLOCATORS = ("random", "jigsaw", "first-free")
 EXPERIMENT = """topology = {{kind = "fat-tree", radix = 18}}
 [workload]

@@ -1,9 +1,9 @@
 """
 Whether a simple law turns interference with barriers into that of ranks without.
 
-Run: ``python -m benchmarks.stepping [SCENES]``: scenes of the validation matrix, of each machine
-named below. Laws are fitted to scenes of even number and judged on those of odd number. What
-packets say with barriers is what the matrix keeps.
+Run: ``python -m benchmarks.contention.stepping [SCENES]``: scenes of the validation matrix, of
+each machine named below. Laws are fitted to scenes of even number and judged on those of odd
+number. What packets say with barriers is what the matrix keeps.
 """
 
 import sys
@@ -14,13 +14,13 @@ from measured.matrix import scene, truth
 from measured.packets import CONTENDED
 
 from benchmarks import asking
+from benchmarks.contention.matrix import predicted, read_kept
 from benchmarks.evidence import record
-from benchmarks.matrix import predicted, read_kept
 from netsim.accuracy import STEPS
 from netsim.arrays import Bools, Floats
 from scheduler.mix import kind_of_pattern
 
-COMMAND = "python -m benchmarks.stepping"
+COMMAND = "python -m benchmarks.contention.stepping"
 SCENES = 12
 CELLS = (("full tree, 2 levels", "d-mod-k"), ("tapered tree, 3 levels", "d-mod-k"))
 _STRONG = 1.2

@@ -1,7 +1,7 @@
 """
 CPU time of the event models per start or end event, set-up included, and their errors.
 
-Run: ``python -m benchmarks.contention_events [EVENTS]``. Rows: machine, running jobs and
+Run: ``python -m benchmarks.contention.events [EVENTS]``. Rows: machine, running jobs and
 placement of the project's bars. `phased` is measured beside `fast`: passes in turn over a third of
 the events. Exit status 1 if a bar is missed.
 """
@@ -184,7 +184,7 @@ def main(n_events: int) -> int:
         ),
     ]
     print("\n".join(lines))
-    record("CPU time of an event", "python -m benchmarks.contention_events", lines)
+    record("CPU time of an event", "python -m benchmarks.contention.events", lines)
     return int(missed)
 
 

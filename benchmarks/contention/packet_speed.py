@@ -1,7 +1,7 @@
 """
 Speed of the packet simulation: packets over links in a CPU second, compilation, memory.
 
-Run: ``python -m benchmarks.packet_speed``. Exit status 1 if a bar is missed.
+Run: ``python -m benchmarks.contention.packet_speed``. Exit status 1 if a bar is missed.
 """
 
 import json
@@ -26,7 +26,7 @@ from netsim.packets.world import build, scene_of
 from netsim.routing.dmodk import DModK
 from netsim.topology.fattree import FatTree, fat_tree_of_radix
 
-COMMAND = "python -m benchmarks.packet_speed"
+COMMAND = "python -m benchmarks.contention.packet_speed"
 BANDWIDTH = 12.5e9
 MIB = 2.0**20
 SCENES = {"128 nodes": (8, 4, 150), "1024 nodes": (16, 8, 10)}  # radix, jobs, iterations
@@ -123,7 +123,11 @@ def tell(name: str) -> None:
 def apart(name: str, cache: str | None = None) -> dict[str, float]:
     """Measure in a process of its own."""
     more = {} if cache is None else {"NUMBA_CACHE_DIR": cache}
-    command = [sys.executable, "-c", f"from benchmarks.packet_speed import tell; tell({name!r})"]
+    command = [
+        sys.executable,
+        "-c",
+        f"from benchmarks.contention.packet_speed import tell; tell({name!r})",
+    ]
     done = subprocess.run(  # noqa: S603 (ourselves)
         command, capture_output=True, text=True, check=True, env={**os.environ, **more}
     )

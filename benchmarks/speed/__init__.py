@@ -1,0 +1,1 @@
+"""How fast runs and commands are, and where their time goes."""
