@@ -49,8 +49,9 @@ def main() -> int:
         (
             f"{len(numbers)} scenes of each machine ({', '.join(name for name, _ in CELLS)}; "
             "drawn as for `python -m benchmarks.contention.matrix`), base: switch `codes`, "
-            "barriers. Change: mean absolute change of the interference in per cent, of all jobs and those "
-            "above 1.05 in the base; excess: sum of (interference - 1) over that of the base; "
+            "barriers. Change: mean absolute change of the interference in per cent, of all jobs "
+            "and those above 1.05 in the base; excess: sum of (interference - 1) over that of the "
+            "base; "
             "alone: mean change of the time alone."
         ),
     ]

@@ -34,7 +34,7 @@ PICTURE = ROOT / "docs" / "pictures" / "finding.svg"
 
 def main() -> int:
     """Run what is missing, and write the record and the page."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[1])
+    parser = argparse.ArgumentParser("python -m benchmarks.finding", None, __doc__.splitlines()[1])
     parser.add_argument("--logs", type=Path, help=f"folder of {' and '.join(LOGS.values())}")
     parser.add_argument("--synthetic", action="store_true", help=f"run {', '.join(SYNTHETIC)}")
     parser.add_argument("--recorded", action="store_true", help="make the page of the record anew")

@@ -261,7 +261,9 @@ def stages(options: argparse.Namespace) -> None:
 def main() -> None:
     """Choose what is measured."""
     parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+        prog="python -m benchmarks.speed",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     commands = parser.add_subparsers(required=True)
     works = (coupled, large, fixed, queues, stages, fabrics, finish, workers)
