@@ -51,7 +51,10 @@ class _Reader:
 
     def coerce(self, value: Any, param: Any, ctx: Any) -> Any:  # noqa: ANN401 (typer's, any value)
         """Return what a command is called with."""
-        read = _read(value, param)
+        try:
+            read = _read(value, param)
+        except AttributeError:  # a typer that keeps what parameters are declared as elsewhere
+            read = _ODD
         if read is not _ODD:
             return read
         return self._theirs(param).coerce(value, param=param, ctx=ctx)

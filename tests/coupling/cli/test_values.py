@@ -138,3 +138,13 @@ def test_pydantic_is_loaded_for_what_is_not_plain_alone():
     assert plain.stdout.endswith("False 0\n")
     assert wrong.stdout == "True 2\n"
     assert "--workers" in wrong.stderr
+
+
+@newer
+def test_a_typer_that_keeps_its_declarations_elsewhere_reads_all_values(monkeypatch):
+    param = _parameters()["count"]
+    read = values._Reader(lambda _: param.get_runtime_param())
+
+    monkeypatch.setattr(values, "_read", lambda value, param: param.moved)
+
+    assert read.coerce("12", param, None) == 12
