@@ -145,6 +145,6 @@ def test_a_typer_that_keeps_its_declarations_elsewhere_reads_all_values(monkeypa
     param = _parameters()["count"]
     read = values._Reader(lambda _: param.get_runtime_param())
 
-    monkeypatch.setattr(values, "_read", lambda value, param: param.moved)
+    monkeypatch.setattr(values, "_read", lambda _, param: param.moved)
 
     assert read.coerce("12", param, None) == 12
