@@ -43,6 +43,14 @@ def test_benchmarks_are_imported_as_python_m_does(name):
     import_module(name)
 
 
+@pytest.mark.parametrize("path", (ROOT / "benchmarks").rglob("*.toml"), ids=lambda path: path.stem)
+def test_profiles_that_experiments_name_are_there(path):
+    """Beside the experiment or in the examples."""
+    named = re.findall(r'profile = "(.+?)"', path.read_text(encoding="utf-8"))
+
+    assert all((path.parent / name).is_file() for name in named)
+
+
 @pytest.mark.parametrize("picture", PICTURES, ids=lambda path: path.stem)
 def test_pictures_of_pages_can_be_shown(picture):
     """A browser shows nothing of a picture that is no XML."""
