@@ -43,7 +43,9 @@ def test_benchmarks_are_imported_as_python_m_does(name):
     import_module(name)
 
 
-@pytest.mark.parametrize("path", (ROOT / "benchmarks").rglob("*.toml"), ids=lambda path: path.stem)
+@pytest.mark.parametrize(
+    "path", sorted((ROOT / "benchmarks").rglob("*.toml")), ids=lambda path: path.stem
+)
 def test_profiles_that_experiments_name_are_there(path):
     """Beside the experiment or in the examples."""
     named = re.findall(r'profile = "(.+?)"', path.read_text(encoding="utf-8"))
