@@ -1,6 +1,7 @@
 """Allocator: the protocol, and the checks that all allocators share."""
 
 from collections.abc import Callable
+from functools import cache
 from typing import ClassVar, Protocol, cast, runtime_checkable
 
 from scheduler.allocation import Allocation
@@ -142,20 +143,26 @@ class Exhaustive(Allocator, Protocol):
 
 def fits_by_count(allocator: Allocator) -> bool:
     """Return what an allocator says of itself; `allocate` overridden ends the word of a base."""
-    return bool(_own(allocator, "fits_by_count"))
+    return bool(_own(type(allocator), "fits_by_count"))
 
 
 def exhaustive(allocator: Allocator) -> Exhaustive | None:
     """Return an allocator if it is `Exhaustive`."""
-    return cast("Exhaustive", allocator) if _own(allocator, "no_room_beside") else None
+    return cast("Exhaustive", allocator) if _is_exhaustive(type(allocator)) else None
 
 
-def _own(allocator: Allocator, name: str) -> object:
+@cache
+def _is_exhaustive(kind: type[Allocator]) -> bool:
+    """Say whether a class knows all that `Exhaustive` asks for."""
+    return all(_own(kind, name) for name in ("no_room_beside", "no_room_in", "most_nodes"))
+
+
+def _own(kind: type[Allocator], name: str) -> object:
     """Return what the class says that has `allocate`, or one derived from it."""
-    for kind in type(allocator).__mro__:
-        if name in vars(kind):
-            return vars(kind)[name]
-        if "allocate" in vars(kind):
+    for base in kind.__mro__:
+        if name in vars(base):
+            return vars(base)[name]
+        if "allocate" in vars(base):
             break
     return None
 

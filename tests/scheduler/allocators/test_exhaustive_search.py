@@ -10,6 +10,8 @@ from netsim.topology.fattree import build_fat_tree, fat_tree_of_radix
 from netsim.topology.outage import fail
 from scheduler.allocation import Allocation
 from scheduler.allocators import make_allocator
+from scheduler.allocators.base import exhaustive
+from scheduler.allocators.isolating.jigsaw import Jigsaw
 from scheduler.cluster import Cluster
 from scheduler.errors import AllocationError
 from scheduler.footprint import join_all
@@ -216,3 +218,17 @@ def test_a_job_that_no_state_holds_hears_how_large_it_may_be():
     for name in ("jigsaw", "laas", "lc", "lc+s"):
         with pytest.raises(AllocationError, match=r"as many uplinks as nodes .*: 8 nodes fit\."):
             make_allocator(name, {}, 1).allocate(job(13), tapered)
+
+
+def test_who_knows_a_part_of_it_is_searched_as_any_other():
+    """A class of users may have one of the three methods by chance."""
+
+    class Half(Jigsaw):
+        def allocate(self, job, cluster):
+            return super().allocate(job, cluster)
+
+        def no_room_beside(self, job, cluster, other):
+            return False
+
+    assert exhaustive(Half()) is None
+    assert exhaustive(Jigsaw()) is not None
