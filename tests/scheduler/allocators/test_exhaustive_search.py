@@ -228,7 +228,7 @@ def test_who_knows_a_part_of_it_is_searched_as_any_other():
             return super().allocate(job, cluster)
 
         def no_room_beside(self, job, cluster, other):
-            return False
+            return super().no_room_beside(job, cluster, other)
 
     assert exhaustive(Half()) is None
     assert exhaustive(Jigsaw()) is not None
