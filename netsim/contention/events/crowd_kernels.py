@@ -250,7 +250,7 @@ def refresh(
             for i in range(STATES):
                 fresh[i] += float32(times[entry.step, i] * per)
             lasting_s += weight_s * length_s
-            held_s += late[k, HOLDS] * length_s
+            held_s += float64(late[k, HOLDS]) * length_s
         own[at, SEEN], c = record.weight_s, record.channel
         moved, risen = float32(0.0), float32(0.0)
         for i in range(STATES):
@@ -260,8 +260,9 @@ def refresh(
             crowd[c, i] += by
             own[at, i] = fresh[i]
         lasting, use = float32(lasting_s / cycle_s), float32(record.drain_s / cycle_s)
-        held, queued = float32(held_s / cycle_s), float32(late[at, QUEUES] / cycle_s)
-        crowd[c, CROSSED] += float32(lasting * use - own[at, LASTING] * own[at, USE])
+        held, queued = float32(held_s / cycle_s), float32(float64(late[at, QUEUES]) / cycle_s)
+        crossed = float32(own[at, LASTING] * own[at, USE])
+        crowd[c, CROSSED] += float32(float32(lasting * use) - crossed)
         crowd[c, LASTING] += float32(lasting - own[at, LASTING])
         crowd[c, USE] += float32(use - own[at, USE])
         crowd[c, HELD] += float32(held - own[at, HELD])

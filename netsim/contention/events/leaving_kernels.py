@@ -55,7 +55,7 @@ def depart(
             gone += own[at, i] / STATES
         for i in range(LASTING + 1):
             crowd[c, i] -= own[at, i]
-        crowd[c, CROSSED] -= own[at, LASTING] * own[at, USE]
+        crowd[c, CROSSED] -= float32(own[at, LASTING] * own[at, USE])
         for i in (USE, HELD, QUEUED):
             crowd[c, i] -= own[at, i]
         if channels[c].n_jobs > 2:  # noqa: PLR2004 (others are left who meet)
@@ -96,4 +96,4 @@ def recount_crowd(records: Table, jobs: Table, own: Floats, crowd: Floats, slots
                 crowd[c, i] += own[at, i]
             for i in (USE, HELD, QUEUED):
                 crowd[c, i] += own[at, i]
-            crowd[c, CROSSED] += own[at, LASTING] * own[at, USE]
+            crowd[c, CROSSED] += float32(own[at, LASTING] * own[at, USE])

@@ -167,10 +167,10 @@ def _meet(  # one function: a call with arrays counts their references, as long 
         held = max(0.0, float64(float32(crowd[c, HELD] - own[at, HELD]))) * n_states / total
         queued = float64(float32(own[at, HELD] - crowd[c, HELD]))
         standing = queued * n_states / total if queued > NOISE else 0.0
-        queued_s = max(0.0, float64(crowd[c, QUEUED] - own[at, QUEUED])) * n_states / total
-        crossed_s = float64(crowd[c, CROSSED] - own[at, LASTING] * own[at, USE]) * n_states / total
-        least = left_over(held, most + MARGIN)
-        within, effect_s = True, 0.0
+        queued_s = max(0.0, float64(float32(crowd[c, QUEUED] - own[at, QUEUED]))) * n_states / total
+        crossed = float32(crowd[c, CROSSED] - float32(own[at, LASTING] * own[at, USE]))
+        crossed_s = float64(crossed) * n_states / total
+        least, within, effect_s = left_over(held, most + MARGIN), True, 0.0
         for k in range(at, at + place[at, COUNT_AT]):
             drain, weight, end = entries[k].drain_s, entries[k].weight, entries[k].end_s
             senders, feed, queue = entries[k].senders, entries[k].feed_s, entries[k].queue_s
