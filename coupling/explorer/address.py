@@ -70,9 +70,10 @@ def _values(address: Address) -> Iterable[str | float | None]:
     return (getattr(address, name) for name in _NAMES)
 
 
-def _text(value: str | float | None) -> str:
+def _text(value: str | float) -> str:
     """Write a value: numbers as short as they are the same when they are read back."""
-    return value if isinstance(value, str) else f"{value:.10g}"
+    # a moment rounded down may be one before its job began
+    return value if isinstance(value, str) else repr(float(value)).removesuffix(".0")
 
 
 def read_address(text: str, runs: Iterable[str] | None = None) -> Address:
