@@ -11,9 +11,11 @@ from multiprocessing import active_children, get_context
 from multiprocessing.context import ForkContext, SpawnContext
 from multiprocessing.process import BaseProcess
 from signal import SIG_BLOCK, SIG_SETMASK, SIGINT, SIGTERM, pthread_sigmask
+from time import sleep
 from typing import Any, TypeVar
 
 Answer = TypeVar("Answer")
+_PATIENCE = 1000  # looks at a process that has ended
 
 
 def worker_context() -> ForkContext | SpawnContext:
@@ -86,6 +88,10 @@ def end_processes(workers: set[BaseProcess]) -> None:
         worker.kill()
     for worker in workers:
         worker.join()
+        for _ in range(_PATIENCE):  # a thread of the pool may have its status and not noted it yet
+            if not worker.is_alive():
+                break
+            sleep(0.001)
 
 
 @contextmanager
