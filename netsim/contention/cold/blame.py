@@ -1,14 +1,14 @@
 """Blame from the state of a fixed point that was solved from scratch."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
 from netsim.arrays import Floats, Ints
-from netsim.contention.blame import Culprits, no_culprits
-from netsim.contention.cold.columns import Crowd, Longest
+from netsim.contention.blame import Closers, Culprits, no_culprits, with_closers
+from netsim.contention.cold.columns import Closed, Crowd, Longest
 from netsim.contention.cold.layout import Layout
 from netsim.kernelchoice import kernels_of
 
@@ -30,6 +30,8 @@ class ColdState:
         The cell in which each job is in each state.
     slow, duration_s, late_s : arrays
         Slowdown of each job, time of each step, mean time of each entry's link.
+    closed : Closed, optional
+        What closed pools add.
     """
 
     jobs: Ints
@@ -38,6 +40,7 @@ class ColdState:
     slow: Floats
     duration_s: Floats
     late_s: Floats
+    closed: Closed | None = None
 
     @cached_property
     def _place(self) -> dict[int, int]:
@@ -59,6 +62,38 @@ class ColdState:
         kernels_of(*_KERNELS).put_all_down(laid.entries, laid.period_s, laid.shared, times, crowd)
         return crowd
 
+    def worst_links(self, held_s: Floats) -> list[int]:
+        """Return the link that holds each job up most, -1: none; `held_s` (K,) as `Layout` says."""
+        worst = self.laid.worst_links(held_s)
+        if self.closed is not None:
+            part = 1.0 / (1.0 - self.closed.share)
+            for number in np.flatnonzero(part * part > self.slow).tolist():
+                worst[number] = self._link_of(self.closed.pair[number])
+        return worst
+
+    def _link_of(self, pair: int) -> int:
+        """Return the link of a job and a channel."""
+        return int(self.laid.link[np.argmax(self.laid.shared.pair == pair)])
+
+    def _closers(self, job: int, kinds: Ints | None) -> Iterator[Closers]:
+        """Return who closes the pool before which a job loses most, if there is one."""
+        number = self._place[job]
+        if self.closed is None or self.closed.pair[number] < 0:
+            return
+        own, shared = self.closed.pair[number], self.laid.shared
+        c = shared.channel[own]
+        there = shared.there[shared.first_there[c] : shared.first_there[c + 1]]
+        there = there[(there != own) & (self.closed.closing[there] > 0.0)]
+        kind = 0 if kinds is None else int(kinds[self._link_of(own)])
+        yield Closers(
+            job,
+            self.jobs[shared.job[there]],
+            kind,
+            self.closed.closing[there],
+            float(self.slow[number]),
+            float(self.closed.share[number]),
+        )
+
     def culprits(self, jobs: Iterable[int], kinds: Ints | None = None) -> Culprits:
         """Return who holds jobs up, and on which class of links."""
         kernel = kernels_of(*_KERNELS)
@@ -73,7 +108,7 @@ class ColdState:
             np.empty(kernel.STAGES),
         )
         entries, steps, _, shared = self.laid.tables
-        tables = []
+        tables, closers = [], list[Closers]()
         for job in jobs:
             blame = np.zeros((self.jobs.size, n_kinds))
             kernel.blame_one(
@@ -89,7 +124,9 @@ class ColdState:
             )
             culprit, kind = np.nonzero(blame)
             share = blame[culprit, kind] / blame.sum()
+            closers += self._closers(job, kinds)
             tables.append((np.full(culprit.size, job), self.jobs[culprit], kind, share))
         if not tables:
             return no_culprits()
-        return Culprits(*(np.concatenate(parts) for parts in zip(*tables, strict=True)))
+        told = Culprits(*(np.concatenate(parts) for parts in zip(*tables, strict=True)))
+        return with_closers(told, closers)

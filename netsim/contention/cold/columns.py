@@ -39,6 +39,14 @@ class State(NamedTuple):
     effect: Floats  # (P,) by how much a slowdown may move with N
 
 
+class Closed(NamedTuple):
+    """What jobs lose before pools that others' hot spots close."""
+
+    share: Floats  # (J,) of its time that each loses, to be multiplied with its slowdown
+    pair: Ints  # (J,) of the pool before which it does, -1: none
+    closing: Floats  # (P,) what each job adds to the closing of each pool
+
+
 class Crowd(NamedTuple):
     """What is on channels in each of M states: of each pair, and of all jobs."""
 

@@ -82,8 +82,8 @@ def _read(jobs: Iterable[int], found: ColdSolution, solved: ColdState, cells: In
     kernels = kernels_of("netsim.contention.cold.read_kernels", "contention kernels", 1)
     laid = solved.laid
     times = laid.state()._replace(duration_s=solved.duration_s.copy(), late_s=solved.late_s.copy())
-    kernels.read_states(*laid.tables, times, laid.crowd(cells))
-    read = replace(solved, cells=cells, slow=times.slow)
+    closed = kernels.read_states(*laid.tables, times, laid.crowd(cells))
+    read = replace(solved, cells=cells, slow=times.slow, closed=closed)
     interference, worst_link = _told(jobs, read, times.held_s)
     return replace(found, interference=interference, worst_link=worst_link, state=read)
 
@@ -164,5 +164,5 @@ def _told(
 ) -> tuple[dict[int, float], dict[int, int]]:
     """Return slowdowns and worst links, jobs in the order in which they came."""
     slow = dict(zip(solved.jobs.tolist(), solved.slow.tolist(), strict=True))
-    worst = dict(zip(solved.jobs.tolist(), solved.laid.worst_links(held_s), strict=True))
+    worst = dict(zip(solved.jobs.tolist(), solved.worst_links(held_s), strict=True))
     return {job: slow[job] for job in jobs}, {job: worst[job] for job in jobs}

@@ -5,7 +5,7 @@ Apart from the fixed point itself, which most ask for alone. Import through `net
 """
 
 import numpy as np
-from numba import float64, njit, void
+from numba import float64, int64, njit, types
 
 from netsim.arrays import Floats, Table
 from netsim.contention.closing_kernels import (
@@ -27,7 +27,11 @@ from netsim.contention.cold.cold_kernels import (
     slow_down,
     time_steps,
 )
-from netsim.contention.cold.columns import Crowd, Shared, State
+from netsim.contention.cold.columns import Closed, Crowd, Shared, State
+
+_CLOSED = types.NamedTuple(  # type: ignore[no-untyped-call]
+    (float64[::1], int64[::1], float64[::1]), Closed
+)
 
 
 @njit(cache=True)
@@ -40,17 +44,17 @@ def _closes(entries: Table) -> bool:
 
 
 @njit(cache=True, error_model="numpy")
-def _lost(entries: Table, steps: Table, period_s: Floats, shared: Shared, state: State) -> Floats:
+def _lost(entries: Table, steps: Table, period_s: Floats, shared: Shared, state: State) -> Closed:
     """
-    Return the share of its time that each job loses before pools that others close.
+    Return what each job loses before pools that others close.
 
     Of all pools the one before which it loses most counts.
     """
-    lost = np.zeros(period_s.size)
-    if not _closes(entries):
-        return lost
     n_pairs, n_channels = shared.channel.size, shared.first_there.size - 1
+    lost, lost_at = np.zeros(period_s.size), np.full(period_s.size, -1)
     closed, length = np.zeros(n_pairs), np.zeros(n_pairs)
+    if not _closes(entries):
+        return Closed(lost, lost_at, closed)
     all_closed, all_length = np.zeros(n_channels), np.zeros(n_channels)
     noted, drained_s = np.zeros((n_pairs, N_NOTED)), np.zeros(n_pairs)
     noted[:, FIRST] = -1.0
@@ -80,23 +84,24 @@ def _lost(entries: Table, steps: Table, period_s: Floats, shared: Shared, state:
             if by > LEAST:
                 for_s = (all_length[c] - length[p]) / by
                 own = lost_share(noted[p], drained_s[p], period_s[j], by, for_s)
-                lost[j] = max(lost[j], own)
-    return lost
+                if own > lost[j]:
+                    lost[j], lost_at[j] = own, p
+    return Closed(lost, lost_at, closed)
 
 
 @njit(
-    void(ENTRIES, STEPS, float64[::1], SHARED, STATE, CROWD),
+    _CLOSED(ENTRIES, STEPS, float64[::1], SHARED, STATE, CROWD),
     cache=True,
     error_model="numpy",
 )
 def read_states(
     entries: Table, steps: Table, period_s: Floats, shared: Shared, state: State, crowd: Crowd
-) -> None:
+) -> Closed:
     """
     Read what jobs meet if steps and links take given times when neighbours look at them.
 
     `state`: with the times that `solve_cold` found, of other cells than those of `crowd`; written:
-    how long steps and links take among the states.
+    how long steps and links take among the states. Returned: what closed pools add.
     """
     linger = True
     for j in range(period_s.size):
@@ -109,4 +114,5 @@ def read_states(
         for a in range(shared.first_step[j], shared.first_step[j + 1]):
             state.duration_s[a] = state.fresh_s[a]
         slow_down(j, steps, period_s, shared, state)
-        state.slow[j] /= 1.0 - lost[j]
+        state.slow[j] /= 1.0 - lost.share[j]
+    return lost

@@ -7,7 +7,7 @@ Asked only where switches choose and a job closes a pool. Arguments named as tab
 """
 
 import numpy as np
-from numba import float32, float64, from_dtype, int32, njit, void
+from numba import float32, float64, from_dtype, int32, int64, njit, void
 
 from netsim.arrays import Floats, Ints, Table
 from netsim.contention.closing_kernels import (
@@ -72,6 +72,62 @@ def _lost(
             k += 1
         since_s += own_s
     return float(lost_share(noted, drained_s, job.alone_s, closed, length_s))
+
+
+@njit(
+    void(
+        int64,
+        _RECORDS,
+        _LISTED,
+        _ENTRIES,
+        _STEPS,
+        _JOBS,
+        _CHANNELS,
+        int32[:, ::1],
+        float32[:, ::1],
+        _READINGS,
+        float64[::1],
+    ),
+    cache=True,
+    error_model="numpy",
+)
+def find_closers(
+    victim: int,
+    records: Table,
+    listed: Table,
+    entries: Table,
+    steps: Table,
+    jobs: Table,
+    channels: Table,
+    place: Ints,
+    late: Floats,
+    readings: Table,
+    by: Floats,
+) -> None:
+    """
+    Find who closes the pool before which a job loses most.
+
+    Parameters
+    ----------
+    victim : int
+        Slot of a job with a `closed_link`.
+    records, listed, entries, steps, jobs, channels, place, late, readings
+        The pool.
+    by : (S,) float array
+        Written: how much the job of each slot adds to its closing.
+    """
+    first = jobs[victim].first_record
+    for row in range(first, first + jobs[victim].n_shared):
+        at = jobs[victim].first_entry + records[row].first_entry
+        if place[at, LINK_AT] != readings[victim].closed_link:
+            continue
+        other = channels[place[at, CHANNEL_AT]].first_record
+        while other >= 0:
+            who = listed[other].slot
+            if who != victim and readings[who].closes:
+                begin = jobs[who].first_entry + listed[other].first_entry
+                by[who] = _closing_of(who, begin, entries, steps, jobs, place, late)[0]
+            other = listed[other].following
 
 
 @njit(

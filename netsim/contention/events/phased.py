@@ -1,10 +1,12 @@
 """Model `phased`: what jobs meet state by state, read off the fixed point of `fast`."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
 from fabricsim.checking import whole
+from netsim.arrays import Ints
+from netsim.contention.blame import Closers, Culprits, with_closers
 from netsim.contention.constants import JobConstants
 from netsim.contention.events.fast import Fast
 from netsim.contention.events.readingpool import ReadingPool
@@ -40,7 +42,8 @@ class Phased(Fast):
 
     Notes
     -----
-    A job that shares no link has interference 1 exactly. Who is to blame is told as `fast` does.
+    A job that shares no link has interference 1 exactly. Who is to blame is told as `fast` does,
+    and who closes pools is to blame for what is lost before them.
     """
 
     _pool: ReadingPool
@@ -155,6 +158,50 @@ class Phased(Fast):
             by_closed, readings["closed_link"], readings["worst_link"]
         ).tolist()
         return links
+
+    def culprits(self, jobs: Iterable[int], kinds: Ints | None = None) -> Culprits:
+        """Return what `fast` says of who holds jobs up, and who closes pools before them."""
+        asked = list(jobs)
+        told = super().culprits(asked, kinds)
+        pool = self._pool
+        if not pool.closed.size:
+            return told
+        slots = self._slots(asked)
+        readings = pool.readings[slots]
+        return with_closers(
+            told,
+            [
+                self._closers(asked[number], slots[number], kinds)
+                for number in np.flatnonzero(readings["closed"] > 0.0).tolist()
+            ],
+        )
+
+    def _closers(self, job: int, slot: int, kinds: Ints | None) -> Closers:
+        """Return who closes the pool before which a job loses most."""
+        pool, by = self._pool, np.zeros(self._pool.jobs.size)
+        self._closing.find_closers(
+            slot,
+            pool.records,
+            pool.listed,
+            pool.entries,
+            pool.steps,
+            pool.jobs,
+            pool.channels,
+            pool.place,
+            pool.late,
+            pool.readings,
+            by,
+        )
+        there, own = np.flatnonzero(by), pool.readings[slot]
+        lost = float(own["closed"])
+        return Closers(
+            job,
+            pool.jobs_in(there),
+            0 if kinds is None else int(kinds[own["closed_link"]]),
+            by[there],
+            float(own["value"]) / (1.0 - lost),
+            lost,
+        )
 
     def _empty_pool(self, n_channels: int) -> ReadingPool:
         """Return the state before the first job."""

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from naive import contention as naive
 
+from netsim.contention.blame import Closers, Culprits, no_culprits, with_closers
 from netsim.contention.cold.fixedpoint import cold_phased
 from netsim.contention.constants import ConstantsOf
 from netsim.contention.events.phased import Phased
@@ -202,3 +203,77 @@ def test_nothing_is_left_when_the_hot_spot_ends(machine):
     model.end(0)
     assert model.solve()[1] == 1.0
     assert model.worst_link(1) == -1
+
+
+@pytest.mark.parametrize("name", ["phased", "accurate"])
+def test_who_closes_a_pool_is_to_blame_for_what_is_lost_before_it(machine, name):
+    """The victim's slowdown goes with the hot spot and stays without a third job."""
+    fabric = machine[0]
+    jobs = {
+        3: job(machine, [(0, 9, 1, 64.0)]),
+        5: incast(machine),
+        8: job(machine, [(0, 13, 2, 16.0), (0, 17, 3, 16.0)], compute_s=2e-5),
+    }
+    model = make_contention_model(name, fabric)
+    for number, own in jobs.items():
+        model.start(number, own)
+    slow = model.solve()
+    kinds = np.arange(fabric.n_links)
+    told = model.culprits([8, 3], kinds)
+
+    assert slow[3] > 3.0
+    assert model.blame(3)[5] > 0.95
+    assert sum(model.blame(3).values()) == pytest.approx(1.0, abs=1e-12)
+    pool = model.worst_link(3)
+    assert fabric.capacity[pool] > fabric.spread.capacity[pool]
+    np.testing.assert_allclose(
+        told.share[(told.victim == 3) & (told.kind == pool)].sum(), 1.0, atol=0.05
+    )
+    assert told.victim.tolist() == sorted(told.victim.tolist(), reverse=True)
+
+
+def test_models_tell_the_same_closers(machine):
+    """Event by event and from scratch: the part of each job in what closed pools cost."""
+    fabric, constants_of = machine[0], ConstantsOf(machine[0])
+    jobs = {n: incast(machine, k, compute_s=2e-5) for n, k in ((0, 5), (4, 3))}
+    jobs[7] = job(machine, [(0, 9, 1, 64.0)], compute_s=1e-5)
+    model = Phased(fabric, tolerance=1e-8)
+    for number, own in jobs.items():
+        model.start(number, own)
+    slow = model.solve()
+    state = cold_phased({n: constants_of(own) for n, own in jobs.items()}, tolerance=1e-9).state
+
+    (event,) = [model._closers(7, model._slot(7), None)]
+    (cold,) = state._closers(7, None)
+    assert event.culprit.tolist() == cold.culprit.tolist() == [0, 4]
+    np.testing.assert_allclose(event.closing, cold.closing, rtol=1e-5)
+    np.testing.assert_allclose([event.slowdown, event.lost], [cold.slowdown, cold.lost], rtol=1e-4)
+    assert event.slowdown == slow[7]
+    assert event.part > 0.9
+
+
+def test_shares_before_pools_join_those_on_links():
+    """Of 2 seconds lost 1.2 are lost on links, 0.8 before a pool that 1 and 9 close, 3 to 1."""
+    told = Culprits(
+        np.array([7, 7, 2]), np.array([1, 3, 1]), np.array([0, 0, 1]), np.array([0.25, 0.75, 1.0])
+    )
+    slowdown, lost = 3.0, 0.8 / 3.0
+    closers = Closers(7, np.array([1, 9]), 0, np.array([0.3, 0.1]), slowdown, lost)
+
+    joined = with_closers(told, [closers])
+
+    assert joined.victim.tolist() == [7, 7, 7, 2]
+    assert joined.culprit.tolist() == [1, 3, 9, 1]
+    assert joined.kind.tolist() == [0, 0, 0, 1]
+    np.testing.assert_allclose(joined.share, [0.25 * 0.6 + 0.3, 0.45, 0.1, 1.0])
+    assert with_closers(told, []) is told
+
+
+def test_a_job_that_loses_only_before_a_pool_blames_who_closes_it():
+    closers = Closers(7, np.array([4]), 2, np.array([0.5]), 1.25, 0.2)
+
+    joined = with_closers(no_culprits(), [closers])
+
+    assert joined.victim.tolist() == [7]
+    assert (joined.culprit.tolist(), joined.kind.tolist()) == ([4], [2])
+    assert joined.share.tolist() == [1.0]
