@@ -171,21 +171,32 @@ class Records:
         write_manifest(self.folder, self._manifest)
 
 
-def _found(
-    folder: Path, fingerprint: str, resolved: bytes, *, resume: bool
-) -> dict[str, Any] | None:
-    """Return the manifest that is to be gone on with; None where there is nothing yet."""
+def holds_results(folder: Path, mark: str, *, resume: bool) -> bool:
+    """
+    Say whether a directory holds results that are to be gone on with; refuse one of others.
+
+    `mark`: what is in every directory of such results. `resume`: whether to go on with them.
+    """
     names = sorted(path.name for path in folder.iterdir())
     present = [name for name in names if name != LOCK and not is_leftover(name)]
     if not present:
-        return None
+        return False
     if not resume:
         raise ResultError(
             f"{folder}: expected an empty or new directory, found {present[0]}; "
             "choose another with --out, or go on with --resume."
         )
-    if not (folder / MANIFEST).exists():
+    if not (folder / mark).exists():
         raise ResultError(f"{folder}: holds no result that could be resumed.")
+    return True
+
+
+def _found(
+    folder: Path, fingerprint: str, resolved: bytes, *, resume: bool
+) -> dict[str, Any] | None:
+    """Return the manifest that is to be gone on with; None where there is nothing yet."""
+    if not holds_results(folder, MANIFEST, resume=resume):
+        return None
     found = read_manifest(folder)
     if found["fingerprint"] != fingerprint:
         raise ResultError(

@@ -1,15 +1,18 @@
 """Replay: a record as it was; freed from a time on; and with something changed from then on."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from coupling.errors import ExperimentError, SnapshotError
+from coupling.errors import ExperimentError, ResultError, SnapshotError
 from coupling.experiments.assembly import Inputs, Parts, assemble
 from coupling.experiments.campaign import run_campaign
+from coupling.experiments.claim import claimed
 from coupling.experiments.engine import Progress, run_parts, with_reference_runtimes
 from coupling.experiments.experiment import Experiment, set_field
+from coupling.experiments.records import holds_results
 from coupling.experiments.setup import check_parts
 from coupling.reading.described import described, left_open
 from coupling.reading.fabric import usual_routing
@@ -130,11 +133,12 @@ def replay(
     other = _otherwise(work, freed, then, parts.topology)
     for each in (freed, other):
         check_parts(each, parts)
-    waits = _fitted(freed, parts, changes, progress) if fit else None
-    if waits is not None:
-        freed, other = with_queue(freed, waits.best), _kept(other, waits, then)
-    recorded = work.run(base, assemble(base, work.inputs), RECORDED)
-    runs = work.both(freed, other if then else None, seeds)
+    with work.claimed(changed=bool(then)):
+        waits = _fitted(freed, parts, changes, progress) if fit else None
+        if waits is not None:
+            freed, other = with_queue(freed, waits.best), _kept(other, waits, then)
+        recorded = work.run(base, assemble(base, work.inputs), RECORDED)
+        runs = work.both(freed, other if then else None, seeds)
     told_gains: tuple[Gain, ...] = ()
     if then:
         told_gains = tuple(gains(runs[0], runs[1], [job.id for job in free_jobs(parts)]))
@@ -186,6 +190,25 @@ class _Work:
     def experiment(self, tables: Mapping[str, Any]) -> Experiment:
         """Make an experiment of its tables."""
         return Experiment.from_tables(tables, "replay", self._begin, "replay")
+
+    @contextmanager
+    def claimed(self, *, changed: bool) -> Iterator[None]:
+        """
+        Keep others out of the folder of several runs; refuse one that holds other results.
+
+        `changed`: whether a run with something changed is one of them.
+        """
+        if self._folder is None:
+            yield
+            return
+        with claimed(self._folder):
+            holds_results(self._folder, RECORDED, resume=self._resume)
+            if (self._folder / THEN).exists() and not changed:
+                raise ResultError(
+                    f"{self._folder}: holds a result {THEN}, for which --then is missing; "
+                    "choose another directory with --out."
+                )
+            yield
 
     def run(self, experiment: Experiment, parts: Parts, name: str) -> Result:
         """Run an experiment once, and write it where there is a folder."""

@@ -233,6 +233,47 @@ def test_wrong_options_are_one_line_and_write_nothing(tmp_path, command, options
     assert not (tmp_path / "out").exists()
 
 
+@pytest.fixture
+def freed(tmp_path, command):
+    """Return a function that frees a record in a folder, with more options."""
+    log, fabric = sacct(tmp_path / "log", *PAIR), tmp_path / "fabric.json"
+    fabric.write_text(json.dumps(TREE))
+    base = ("replay", log, "--topology", fabric, "--free-from", FREED["free_from"], "--no-fit")
+    return lambda *options: command(*base, "--seeds", 1, *options)
+
+
+def test_a_freed_replay_leaves_a_folder_of_other_results_alone(tmp_path, freed):
+    out = tmp_path / "out"
+    out.mkdir()
+    (out / "mine.txt").write_text("a note")
+
+    for options, words in [
+        ([], "expected an empty or new directory, found mine.txt"),
+        (["--resume"], "holds no result that could be resumed"),
+    ]:
+        status, _, err = freed("--out", out, *options)
+
+        assert status == 2
+        assert f"{out}: {words}" in err
+        assert [path.name for path in out.iterdir()] == ["mine.txt"]
+
+
+def test_a_freed_replay_goes_on_only_with_its_own_folder(tmp_path, freed):
+    out, then = tmp_path / "out", ("--then", "scheduler.allocator=jigsaw")
+    assert freed("--out", out, *then)[0] == 0
+
+    for options, words in [
+        (then, "expected an empty or new directory, found freed"),
+        (("--resume",), "holds a result then, for which --then is missing"),
+    ]:
+        status, _, err = freed("--out", out, *options)
+
+        assert status == 2
+        assert f"{out}: {words}" in err
+    status, _, err = freed("--out", out, "--resume", *then)
+    assert status == 0, err
+
+
 def test_standard_input_is_refused_by_name(command, tmp_path):
     fabric = tmp_path / "fabric.json"
     fabric.write_text(json.dumps(TREE))
