@@ -2,7 +2,8 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import pairwise
 from math import nan
 from pathlib import Path
 from typing import Any
@@ -29,8 +30,9 @@ from scheduler.workload.profile import Profile
 LEAST_RUNS = 4
 """Of a group beyond one for each size; fewer leave nothing to judge by."""
 _FIRST, _LEAST = 0.3, 0.01  # of the time: before anything is known; that a replay sees
-_TURNS = 8
-_CLOSE = 0.005  # of the time
+_TURNS = 20
+_CLOSE = 5e-4  # of the time
+_BEFORE = 3  # turns that the next one learns from
 _SURE = 0.9
 _WIDE = 0.5  # an interval wider than this tells nothing
 _LEAST_STRETCH = 1e-3  # deviation of the stretch of communication, below which all runs are alike
@@ -114,14 +116,21 @@ def calibrate_runs(
         "changes": [_MODEL, *([] if routing is None else [f"network.routing={routing}"])],
         "progress": progress,
     }
+    off = nan
     for turn in range(_TURNS):
         for choice_ in range(runs.choices) if turn == 0 else (-1,):
             table = runs.profile(choice_)
             runs.learn(_stretches(log, fabric, table, options), choice_)
-        if runs.settle() < _CLOSE:
+        if (off := runs.settle()) < _CLOSE:
             break
+    remarks = (
+        [f"Replay and fit still differed by {off:.3f} after {_TURNS} turns."]
+        if off >= _CLOSE
+        else []
+    )
     left = {f"jobs left out: {why}": count for why, count in record.left_out.items()}
-    return _answer((str(log), fabric), runs, [*assumed, *_MEANT], {**record.told, **left})
+    answer = _answer((str(log), fabric), runs, [*assumed, *_MEANT], {**record.told, **left})
+    return replace(answer, remarks=(*answer.remarks, *remarks))
 
 
 def _groups(jobs: Mapping[int, Job], rules: Profile, by: str) -> list[Group]:
@@ -184,6 +193,7 @@ class _Runs:
         self.slow: dict[int, float] = {}
         self.others: list[tuple[int, ...]] = [()] * len(groups)
         self._tried: list[dict[int, _Slope]] = [{} for _ in groups]
+        self._turns: list[tuple[Floats, Floats]] = []  # shares of replays, and how far they are off
 
     def profile(self, choice_: int) -> dict[str, Any]:
         """Return a profile in which each group has one rule: its n-th, or (-1) the best."""
@@ -214,9 +224,11 @@ class _Runs:
         """
         Take the rule of each group under which its run times are explained best.
 
-        Result: by how much fractions differ from those of the replay. The next one runs at the mean
-        of both, for what jobs do to each other grows with the fractions of all.
+        Result: by how much fractions differ from those of the replay. What jobs do to each other
+        grows with the fractions of all, so the next one runs at the mean of both, or, once there
+        were more turns, near where they show that both agree (D. G. Anderson, J. ACM 12 (1965)).
         """
+        before = list(self.rule)
         for at, tried in enumerate(self._tried):
             self.rule[at], self.slope[at] = min(
                 tried.items(), key=lambda own: (bool(own[1].why), own[1].loss)
@@ -228,10 +240,28 @@ class _Runs:
                     if rule != self.rule[at] and own.loss <= self.slope[at].most
                 )
             self._tried[at] = {}
-        told = [own.fraction for own in self.slope]
-        off = max(abs(own - was) for own, was in zip(told, self.share, strict=True))
-        self.share = [(own + was) / 2.0 for own, was in zip(told, self.share, strict=True)]
-        return off
+        share = np.array(self.share)
+        off = np.array([own.fraction for own in self.slope]) - share
+        if self.rule != before:
+            self._turns.clear()
+        self._turns = [*self._turns[-_BEFORE:], (share, off)]
+        self.share = _agreeing(self._turns).tolist()
+        return float(np.abs(off).max())
+
+
+def _agreeing(turns: Sequence[tuple[Floats, Floats]]) -> Floats:
+    """Return shares nearer to those that a replay does not change; `turns`: shares, changes."""
+    share, off = turns[-1]
+    step = off / 2.0
+    if len(turns) > 1:
+        d_share, d_off = (
+            np.column_stack([late - early for early, late in pairwise(own)])
+            for own in zip(*turns, strict=True)
+        )
+        weights = np.linalg.lstsq(d_off, off, rcond=None)[0]
+        step = step - (d_share + d_off / 2.0) @ weights
+    found: Floats = np.clip(share + step, 0.0, 1.0)
+    return found
 
 
 def _slope(ran_s: Floats, stretch: Floats, sizes: Ints) -> _Slope:

@@ -1,8 +1,7 @@
 """Mishra20's individual runs: one job at a time, on the same states of the machine."""
 
-import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 
 import numpy as np
 import pandas as pd
@@ -113,8 +112,12 @@ def individual(runs: Runs, names: Mapping[str, Mapping[int, tuple[str, str, str]
     ``log``, ``pattern``, ``allocator``, ``time``, ``cost`` and ``best``.
     """
     plans = {file: runs.sweeps[file].plan for file in names}
-    hashes = [plans[file].cells[index].name for file, own in names.items() for index in own]
-    key = hashlib.sha256(" ".join(hashes).encode()).hexdigest()[:12]
+    effort = QUICK if runs.quick else FULL
+    cells = [
+        (plans[file].cells[index].name, *told)
+        for file, own in names.items()
+        for index, told in own.items()
+    ]
 
     def make() -> pd.DataFrame:
         groups: dict[tuple[str, str], dict[str, Experiment]] = {}
@@ -122,7 +125,6 @@ def individual(runs: Runs, names: Mapping[str, Mapping[int, tuple[str, str, str]
             for index, (log, pattern, allocator) in own.items():
                 group = groups.setdefault((log, pattern), {})
                 group.setdefault(allocator, plans[file].experiment(index))
-        effort = QUICK if runs.quick else FULL
         return pd.concat(
             [
                 on_same_states(group, effort).assign(log=log, pattern=pattern)
@@ -131,4 +133,4 @@ def individual(runs: Runs, names: Mapping[str, Mapping[int, tuple[str, str, str]
             ignore_index=True,
         )
 
-    return runs.kept(f"individual-{key}", make)
+    return runs.kept("individual", [cells, asdict(effort), BUSY_FIRST, BUSY_THEN, SEED], make)

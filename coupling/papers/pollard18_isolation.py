@@ -1,6 +1,7 @@
 """Pollard18, section V-B: what isolation gains as it emerges here, beside the paper's numbers."""
 
 from collections.abc import Iterable, Sequence
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
@@ -32,9 +33,14 @@ def isolation(runs: Runs) -> Frames:
             [_table(one.name, _gains(Bench(one), count)) for one in settings], ignore_index=True
         )
 
-    found = {"isolation": runs.kept(f"isolation-{count}", gains)}
+    asked = [asdict(one) for one in settings]
+    found = {"isolation": runs.kept("isolation", [asked, MODELS, count], gains)}
     if not runs.quick:
-        found["exact"] = runs.kept(f"exact-{count}", lambda: _exact(Bench(SETTINGS[0]), count))
+        found["exact"] = runs.kept(
+            "exact",
+            [asdict(SETTINGS[0]), MODELS, CHECKED, count],
+            lambda: _exact(Bench(SETTINGS[0]), count),
+        )
     return found
 
 

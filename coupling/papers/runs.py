@@ -3,15 +3,16 @@
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from importlib.metadata import version
 from importlib.resources import files
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
 from coupling.errors import ExperimentError
 from coupling.papers.frames import from_json, to_json
 from coupling.results.manifest import read_object, write_file
+from coupling.sweeps.plan import hash_of
 from coupling.sweeps.spec import Spec
 from coupling.sweeps.store import Store
 from coupling.sweeps.sweep import Progress, Sweep, run_sweep
@@ -68,18 +69,24 @@ class Runs:
         found = next(one for one in plan.cells if one.name == cell)
         return store.read("jobs", found)
 
-    def kept(self, name: str, make: Callable[[], pd.DataFrame]) -> pd.DataFrame:
+    def kept(
+        self,
+        name: str,
+        depends: Any,  # noqa: ANN401 (whatever JSON can tell)
+        make: Callable[[], pd.DataFrame],
+    ) -> pd.DataFrame:
         """
         Return a table that no experiment file can say how to make; it is made once.
 
-        `name`: of the file that keeps it, which another version of fabricsim makes anew.
+        `name`: what it is called. `depends`: all that it is made of; another value, or another
+        version of fabricsim, makes it anew.
         """
-        path, own = self.folder / _KEPT / f"{name}.json", version("fabricsim")
-        if path.is_file() and (document := read_object(path)).get("version") == own:
-            return from_json(document["table"])
+        path = self.folder / _KEPT / f"{name}-{hash_of(depends)}.json"
+        if path.is_file():
+            return from_json(read_object(path)["table"])
         table = make()
         path.parent.mkdir(parents=True, exist_ok=True)
-        write_file(path, json.dumps({"version": own, "table": to_json(table)}).encode())
+        write_file(path, json.dumps({"table": to_json(table)}).encode())
         return table
 
 

@@ -111,12 +111,12 @@ class Shapes:
 
 def shape_frames(runs: Runs) -> Frames:
     """Compute the times by shape, and on a full machine."""
-    name = "quick" if runs.quick else "full"
+    large, dims = not runs.quick, CROWDED_QUICK if runs.quick else CROWDED
+    common = [LINK, LATENCY_BASE_S, LATENCY_PER_LINK_S, PATTERNS, _HYBRID, MESSAGES, DRAWS]
+    sizes = (*SIZES, LARGE) if large else SIZES
     return {
-        "shapes": runs.kept(f"shapes-{name}", lambda: _by_shape(large=not runs.quick)),
-        "crowd": runs.kept(
-            f"crowd-{name}", lambda: _crowd(CROWDED_QUICK if runs.quick else CROWDED)
-        ),
+        "shapes": runs.kept("shapes", [common, MACHINE, sizes], lambda: _by_shape(large=large)),
+        "crowd": runs.kept("crowd", [common, dims, CROWD_SIZE], lambda: _crowd(dims)),
     }
 
 

@@ -161,8 +161,13 @@ def cell_name(experiment: Experiment, inputs: Mapping[str, str]) -> str:
     `inputs`: SHA-256 by path of the files that it reads.
     """
     known = [_by_content(experiment.tables(), inputs), sorted(inputs.values())]
+    return f"c{hash_of(known)}"  # never taken for a number
+
+
+def hash_of(known: Any) -> str:  # noqa: ANN401 (whatever JSON can tell)
+    """Return the hash of what a computation depends on, and of the version of fabricsim."""
     text = json.dumps([known, _own_version()], sort_keys=True)
-    return f"c{hashlib.sha256(text.encode()).hexdigest()[:15]}"  # never taken for a number
+    return hashlib.sha256(text.encode()).hexdigest()[:15]
 
 
 @cache

@@ -27,7 +27,16 @@ def test_run_times_tell_the_fraction_of_every_group(found):
     """The truth is a coupled run in which interference emerges; a run takes whole seconds."""
     for group in found.groups:
         assert group.told
-        assert group.fraction == pytest.approx(KINDS[group.group][1], rel=0.04)
+        assert group.fraction == pytest.approx(KINDS[group.group][1], rel=0.002)
+
+
+def test_replay_and_fit_that_do_not_agree_yet_say_so(found, record, monkeypatch):
+    monkeypatch.setattr("coupling.calibration.runs._TURNS", 2)
+
+    early = fs.calibrate_runs(record, FABRIC, profile=GUESS)
+
+    assert not any("still differed" in told for told in found.remarks)
+    assert "Replay and fit still differed by 0.090 after 2 turns." in early.remarks
 
 
 def test_the_written_profile_is_read_by_replay(found, record, tmp_path):

@@ -11,7 +11,7 @@ import pytest
 from coupling.papers.page import page_text
 from coupling.papers.record import Record
 from coupling.papers.registry import PAPERS
-from coupling.papers.runs import experiment_files, specs_of
+from coupling.papers.runs import Runs, experiment_files, specs_of
 from coupling.sweeps.plan import make_plan
 
 ROOT = Path(__file__).parents[3]
@@ -64,6 +64,20 @@ def test_quick_and_full_mode_have_experiment_files_that_are_sweeps(name):
         assert experiment_files(name, quick=quick)
         specs = specs_of(name, quick=quick, logs=Path("/nowhere"), changes=())
         assert all(len(spec.design) > 0 for spec in specs.values())
+
+
+def test_a_table_is_kept_for_what_it_is_made_of_alone(tmp_path):
+    runs, made = Runs(tmp_path, {}, quick=True, logs=None), []
+
+    def table(value):
+        def make():
+            made.append(value)
+            return pd.DataFrame({"value": [value]})
+
+        return runs.kept("one", {"settings": [value]}, make)["value"].tolist()
+
+    assert [table(value) for value in (1, 2, 1, 2)] == [[1], [2], [1], [2]]
+    assert made == [1, 2]
 
 
 @pytest.mark.parametrize("name", NAMES)
