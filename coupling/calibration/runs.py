@@ -17,7 +17,7 @@ from coupling.calibration.design import BY, Group, label_of, possible
 from coupling.calibration.written import Told, profile_table
 from coupling.errors import SnapshotError
 from coupling.experiments.engine import Progress
-from coupling.record.record import read_record
+from coupling.record.record import NO_ZONE, read_record
 from coupling.replays.replay import replay
 from coupling.results.readable import counted
 from coupling.site.site import fabric_of, profile_of
@@ -129,7 +129,8 @@ def calibrate_runs(
         else []
     )
     left = {f"jobs left out: {why}": count for why, count in record.left_out.items()}
-    answer = _answer((str(log), fabric), runs, [*assumed, *_MEANT], {**record.told, **left})
+    meant = [*assumed, *_MEANT, *([] if record.zone else [NO_ZONE])]
+    answer = _answer((str(log), fabric), runs, meant, {**record.told, **left})
     return replace(answer, remarks=(*answer.remarks, *remarks))
 
 

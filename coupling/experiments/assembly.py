@@ -160,7 +160,8 @@ def _free_from_s(experiment: Experiment, record: Record) -> float:
     if text is None:
         return inf
     where = f"{experiment.source}: [replay] free_from"
-    moment_s = moment_of(text, record.zone, where) - (record.workload.begin_unix_s or 0.0)
+    moment_s = moment_of(text, record.zone, where, offsets=record.offsets)
+    moment_s -= record.workload.begin_unix_s or 0.0
     last_s = max(pin.start_s for pin in record.pins.values())
     if not 0.0 <= moment_s <= last_s:
         raise ExperimentError(

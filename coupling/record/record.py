@@ -1,6 +1,5 @@
 """The record of a cluster: jobs with their starts, ends and places, and what is odd about them."""
 
-import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -19,12 +18,13 @@ from scheduler.workload.entries import BACKWARDS, Entry, set_by_an_hour, workloa
 from scheduler.workload.filters import Filters
 from scheduler.workload.json_lists import job_tables
 from scheduler.workload.sacct_json import is_sacct_json
-from scheduler.workload.slurm import instant, is_skipped, is_twice, sacct_entries
+from scheduler.workload.slurm import instant, is_skipped, is_twice, sacct_entries, tells_zone
 from scheduler.workload.source import Source, read_source
 from scheduler.workload.squeue import squeue_entries
 from scheduler.workload.states import UNFINISHED
 
-_OFFSET = re.compile(r":.*[+-]|Z$", re.IGNORECASE)  # of ISO 8601, behind the time of day
+NO_ZONE = "times are UTC: the records tell no time zone"
+"""What is assumed of a record whose times have no offset, where nobody names their zone."""
 _NEVER = "never started, or without hosts"
 _AGAIN = "told a second time, with the same number, start and hosts"
 _STEP = "job steps (sacct -X leaves them out)"
@@ -55,6 +55,8 @@ class Record:
         Share of the node time of the record on such hosts.
     zone : str
         Time zone of the clock; empty where nobody tells it.
+    offsets : bool
+        Whether its times tell their offsets, and nobody named a zone: others must tell it too.
     """
 
     workload: Workload
@@ -66,6 +68,7 @@ class Record:
     unknown_hosts: tuple[str, ...]
     lost_share: float
     zone: str
+    offsets: bool
 
     def __repr__(self) -> str:
         """Return one line."""
@@ -97,7 +100,9 @@ def read_record(
     """
     source = read_source(path)
     told: Counter[str] = Counter()
-    entries, left_out = _ran(_entries(source, time_zone(zone)), told, source)
+    clock = None if zone is None else time_zone(zone)
+    entries, left_out = _ran(_entries(source, clock), told, source)
+    zoned = all(entry.zoned for entry in entries)
     raw = workload_of(entries, Filters(), source)
     places = place(raw.jobs, topology, source.name, stop=stop)
     begin_s = min(entry.start_s or 0.0 for entry in entries)
@@ -121,7 +126,8 @@ def read_record(
         dict(left_out),
         places.unknown,
         1.0 - there / asked,
-        zone or ("" if _is_sacct(source) else "UTC"),
+        zone or ("UTC" if zoned else ""),
+        offsets=zone is None and zoned and is_table(source),
     )
 
 
@@ -137,11 +143,21 @@ def time_zone(name: str | None) -> tzinfo:
         ) from None
 
 
-def moment_of(text: str, zone: str, name: str) -> float:
-    """Read a moment on the clock of a record; seconds since 1970."""
+def moment_of(text: str, zone: str, name: str, *, offsets: bool = False) -> float:
+    """
+    Read a moment on the clock of a record; seconds since 1970.
+
+    `offsets`: whether it must tell its offset, as the times of the record do.
+    """
     clock = time_zone(zone or None)
     moment_s = instant(text, name, "time", clock)
-    if moment_s < 0 or _OFFSET.search(text.strip()):
+    plain = text.replace(".", "", 1).isdecimal()
+    if offsets and moment_s >= 0 and not tells_zone(text.strip()):
+        raise SnapshotError(
+            f"{name}: expected a time with an offset such as 2024-05-30T09:00+02:00, as the "
+            f"records have, or seconds since 1970, got {text!r}."
+        )
+    if moment_s < 0 or (tells_zone(text.strip()) and not plain and not offsets):
         raise SnapshotError(
             f"{name}: expected a time on the clock of the records such as 2024-05-30T09:00, "
             f"without an offset, got {text!r}."
@@ -167,14 +183,14 @@ def written(record: Record, since_s: float) -> str:
     return at.replace(tzinfo=None).isoformat(timespec="seconds")
 
 
-def _is_sacct(source: Source) -> bool:
-    """Say whether a source is no JSON."""
+def is_table(source: Source) -> bool:
+    """Say whether accounting records are lines, no JSON."""
     return source.data.lstrip()[:1] not in (b"{", b"[")
 
 
-def _entries(source: Source, zone: tzinfo) -> list[Entry]:
+def _entries(source: Source, zone: tzinfo | None) -> list[Entry]:
     """Read all jobs of a file; JSON tells of unfinished jobs when they have to end."""
-    if _is_sacct(source) or any(is_sacct_json(table) for _, table in job_tables(source)[:1]):
+    if is_table(source) or any(is_sacct_json(table) for _, table in job_tables(source)[:1]):
         return sacct_entries(source, Filters(), zone)
     return [
         replace(entry, end_s=None) if dict(entry.extra).get("state") in UNFINISHED else entry

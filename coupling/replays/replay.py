@@ -16,6 +16,7 @@ from coupling.experiments.records import holds_results
 from coupling.experiments.setup import check_parts
 from coupling.reading.described import described, left_open
 from coupling.reading.fabric import usual_routing
+from coupling.record.record import NO_ZONE
 from coupling.replays.answers import Gain, Replay, Waits
 from coupling.replays.gains import gains
 from coupling.replays.waits import fit_queue, free_jobs, with_queue
@@ -352,7 +353,10 @@ def _answer(
 ) -> Replay:
     """Return the answer about a record that nothing frees."""
     origin = parts.topology.origin
-    counts = {} if parts.record is None else parts.record.counts
+    record = parts.record
+    counts = {} if record is None else record.counts
+    if record is not None and not record.zone:
+        assumed = (*assumed, NO_ZONE)
     return Replay(
         recorded,
         None,

@@ -8,11 +8,11 @@ from pathlib import Path
 
 from coupling.errors import SnapshotError
 from coupling.record.places import array_task, het_part
-from coupling.record.record import moment_of
+from coupling.record.record import is_table, moment_of
 from scheduler.job import Job
 from scheduler.workload.entries import BACKWARDS, Entry, workload_of
 from scheduler.workload.filters import Filters
-from scheduler.workload.slurm import sacct_entries
+from scheduler.workload.slurm import sacct_entries, tells_zone
 from scheduler.workload.source import Source, read_source
 from scheduler.workload.squeue import squeue_entries
 from scheduler.workload.states import HOLDING
@@ -87,16 +87,19 @@ def running_at(path: Path | str, at: str, *, idle: bool = False, lasting_s: floa
     Read who ran at a moment from ``sacct -X -P``.
 
     `path`: the accounting records; ``-`` is standard input. `at`: the moment, on the clock of the
-    records: ``2024-05-30T09:00`` or seconds since 1970. `lasting_s`: who ran at some time in so
-    many seconds from then on; the run time of a job is what it has of them.
+    records: ``2024-05-30T09:00``, with an offset if they have one, or seconds since 1970.
+    `lasting_s`: who ran at some time in so many seconds from then on; the run time of a job is what
+    it has of them.
     """
-    moment_s = moment_of(at, "", "--at")
+    moment_of(at, "", "--at", offsets=tells_zone(at))  # if it is none, before a file is read
     source = read_source(path)
+    entries = sacct_entries(source, Filters())
+    offsets = is_table(source) and all(entry.zoned for entry in entries)
+    moment_s = moment_of(at, "", "--at", offsets=offsets)
 
     def reason(entry: Entry) -> str:
         return _reason_at(entry, moment_s, lasting_s)
 
-    entries = sacct_entries(source, Filters())
     found = _running(source, entries, reason, "" if idle else f"at {at}", (moment_s, lasting_s))
     there = [replace(entry, end_s=None) for entry in entries if not reason(entry)]
     return replace(found, held=_held(there), looked_s=moment_s)

@@ -61,6 +61,8 @@ class Entry:
         Whether one of its times is none, as the clock was set forward over it.
     twice : bool
         Whether one of its times was there twice, as the clock was set back; the first is taken.
+    zoned : bool
+        Whether its times tell their time zone.
     """
 
     place: str
@@ -78,6 +80,7 @@ class Entry:
     end_s: float | None = None
     skipped: bool = False
     twice: bool = False
+    zoned: bool = True
 
 
 def workload_of(entries: Sequence[Entry], filters: Filters, source: Source) -> Workload:

@@ -39,6 +39,8 @@ COLUMNS = {
     "hosts": ("nodelist",),
 }
 _CLOCK = re.compile(r"(?:(\d+)-)?(\d+)(?::(\d+))?(?::(\d+(?:\.\d+)?))?")
+_TIMES = ("submit", "start", "end")
+_DATE = len("2024-05-29")
 _NO_LIMIT = {"unlimited", "partition_limit", "infinite"}
 
 
@@ -83,19 +85,21 @@ def read_sacct(path: str | Path, **options: Unpack[ReadOptions]) -> Workload:
     clock was set back by an hour meanwhile.
 
     Times without an offset are taken as UTC: a local clock that is set forward or back in
-    the middle of a log shifts the arrivals by that hour.
+    the middle of a log shifts the arrivals by that hour. Beside times with an offset, or in
+    seconds since 1970, they are refused.
     """
     filters = Filters(**options)
     source = read_source(path)
     return workload_of(sacct_entries(source, filters), filters, source)
 
 
-def sacct_entries(source: Source, filters: Filters, zone: tzinfo = UTC) -> list[Entry]:
+def sacct_entries(source: Source, filters: Filters, zone: tzinfo | None = None) -> list[Entry]:
     """
     Read the lines of accounting records one by one.
 
     `source`: as ``sacct -X -P`` or ``sacct --json`` prints them. `zone`: of times without an
-    offset. Result: all jobs, those that a workload drops too; times in seconds since 1970.
+    offset; by default UTC, and no other times may stand beside them. Result: all jobs, those
+    that a workload drops too; times in seconds since 1970.
     """
     if source.data.lstrip()[:1] in (b"{", b"["):
         return sacct_json_entries(source, filters)
@@ -106,7 +110,8 @@ def sacct_entries(source: Source, filters: Filters, zone: tzinfo = UTC) -> list[
     delimiter = "|" if "|" in first[1] else ","
     header = [name.strip().lower() for name in first[1].split(delimiter)]
     columns = _find_columns(header, source)
-    entries = []
+    entries: list[Entry] = []
+    zoned: dict[bool, str] = {}
     for number, line in lines:
         place = f"{source.name}:{number}"
         cells = line.split(delimiter)
@@ -115,8 +120,31 @@ def sacct_entries(source: Source, filters: Filters, zone: tzinfo = UTC) -> list[
         if len(cells) != len(header):
             raise WorkloadError(f"{place}: expected {len(header)} fields, got {len(cells)}.")
         named = dict(zip(header, cells, strict=True))
-        entries.append(_sacct_entry(named, columns, place, filters, zone))
+        if zone is None:
+            _refuse_mixed(named, columns, place, zoned)
+        entries.append(_sacct_entry(named, columns, place, filters, zone or UTC))
     return entries
+
+
+def _refuse_mixed(
+    cells: Mapping[str, str], columns: Mapping[str, str], place: str, zoned: dict[bool, str]
+) -> None:
+    """Refuse times with and without a zone; `zoned`: gets the place of the first of each kind."""
+    for name in (columns[use] for use in _TIMES if use in columns):
+        text = cells[name].strip()
+        if missing(text):
+            continue
+        kind = tells_zone(text)
+        zoned.setdefault(kind, place)
+        if len(zoned) > 1:
+            expected = "no offset" if kind else "an offset, or seconds since 1970"
+            raise refuse(
+                place,
+                name,
+                f"a time with {expected}, as at {zoned[not kind]}, or timezone, which says what "
+                "times without an offset are",
+                text,
+            )
 
 
 def _text(source: Source) -> Iterator[tuple[int, str]]:
@@ -155,10 +183,10 @@ def _sacct_entry(
         return cells[columns[use]].strip() if use in columns else ""
 
     state = cell("state").partition(" ")[0].rstrip("+").upper()  # "CANCELLED by 123"
-    times = [cell(use) for use in ("submit", "start", "end")]
+    times = [cell(use) for use in _TIMES]
     submit_s, start_s, end_s = (
         instant(text, place, columns.get(use, use), zone)
-        for use, text in zip(("submit", "start", "end"), times, strict=True)
+        for use, text in zip(_TIMES, times, strict=True)
     )
     runtime_s = _elapsed(cell("elapsed"), place, columns)
     if runtime_s < 0 <= start_s <= end_s:
@@ -185,6 +213,7 @@ def _sacct_entry(
         end_s=end_s if end_s >= 0 else None,
         skipped=any(is_skipped(text, zone) for text in times),
         twice=any(is_twice(text, zone) for text in times),
+        zoned=all(missing(text) or tells_zone(text) for text in times),
     )
 
 
@@ -213,6 +242,11 @@ def instant(text: str, place: str, name: str, zone: tzinfo = UTC) -> float:
         return (moment if moment.tzinfo else moment.replace(tzinfo=zone)).timestamp()
     except (ValueError, OverflowError) as error:
         raise refuse(place, name, "a time such as 2014-08-01T12:00:00", text) from error
+
+
+def tells_zone(text: str) -> bool:
+    """Say whether a text that `instant` reads needs no time zone: seconds, or with an offset."""
+    return text.replace(".", "", 1).isdecimal() or any(sign in text[_DATE:] for sign in "+-zZ")
 
 
 def is_skipped(text: str, zone: tzinfo) -> bool:

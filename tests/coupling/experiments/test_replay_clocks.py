@@ -1,10 +1,15 @@
 """Records on the clock of a time zone, which is set forward in spring and back in autumn."""
 
+import re
+
 import pytest
 from sacct_logs import line, sacct
 
 import fabricsim as fs
 from coupling.errors import SnapshotError
+from coupling.record.record import NO_ZONE
+from coupling.site.queue import running_at
+from scheduler.errors import WorkloadError
 
 TWICE = "jobs with a time that the clock of their time zone showed twice"
 
@@ -82,3 +87,65 @@ def test_a_moment_that_a_clock_showed_twice_is_refused_and_can_be_told_in_second
         "seconds since 1970, got '2024-10-27T02:30', which it showed twice."
     )
     assert found.summary["free_from_s"] == 1729992600 - 1729986600  # from 01:50, which is 23:50
+
+
+def mixed(folder):
+    """Write a log of which the second job tells an offset."""
+    lines = [line(7, 0, 100, "n0,n2"), line(9, 50, 150, "n[1,4]")]
+    lines[1] = re.sub(r"T08(:..:..)", r"T10\1+02:00", lines[1])
+    return sacct(folder / "log", *lines)
+
+
+def test_times_with_and_without_an_offset_need_a_time_zone(tmp_path):
+    """08:00:00 of job 7 may be before or long after 10:00:50+02:00 of job 9."""
+    log = mixed(tmp_path)
+
+    with pytest.raises(WorkloadError) as told:
+        replayed(log)
+    starts = [
+        replayed(log, timezone=zone).jobs["start_s"].tolist() for zone in ("UTC", "Asia/Tokyo")
+    ]
+
+    assert str(told.value).endswith(
+        "log:3: field submit: expected a time with no offset, as at "
+        f"{log}:2, or timezone, which says what times without an offset are, got "
+        "'2024-05-29T10:00:50+02:00'."
+    )
+    assert starts == [[0.0, 50.0], [0.0, 9 * 3600 + 50.0]]
+
+
+def zoned(folder):
+    """Write a log whose times all tell that they are of Paris in summer."""
+    text = line(7, 0, 100, "n0,n2").replace("T08", "T10")
+    return sacct(folder / "log", re.sub(r"(T10:..:..)", r"\1+0200", text))
+
+
+def test_a_moment_of_records_with_offsets_has_one_too(tmp_path):
+    log = zoned(tmp_path)
+    wanted = r"expected a time with an offset such as .*, got '2024-05-29T10:00:00'"
+
+    for ask in (
+        lambda moment: replayed(log, free_from=moment).summary["free_from_s"],
+        lambda moment: len(running_at(log, moment).jobs) - 1.0,
+    ):
+        with pytest.raises(SnapshotError, match=wanted):
+            ask("2024-05-29T10:00:00")
+        assert ask("2024-05-29T09:00:00+01:00") == 0.0
+
+
+def test_that_nobody_tells_the_time_zone_is_told_once(tmp_path):
+    tree = {"kind": "fat-tree", "radix": 4, "levels": 2}
+    local, told = sacct(tmp_path / "local", line(7, 0, 100, "n0,n2")), zoned(tmp_path)
+
+    found = [
+        fs.replay(local, tree),
+        fs.replay(local, tree, timezone="Europe/Paris"),
+        fs.replay(told, tree),
+    ]
+
+    assert [each.assumed.count(NO_ZONE) for each in found] == [1, 0, 0]
+    assert [each.recorded.summary["log_time_zone"] for each in found] == [
+        "clock of the record",
+        "Europe/Paris",
+        "UTC",
+    ]
