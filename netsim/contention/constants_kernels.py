@@ -160,13 +160,14 @@ def _weigh(
             for hop in range(begin, begin + n_links):
                 k = places.of_hop[hop]
                 entry = entries[k]
-                if this_far_s > 0.0:
-                    entry.queued += flows.nbytes[f] / this_far_s
-                this_far_s = max(this_far_s, places.drain_s[k])
-                if this_far_s < finish_s[f]:
-                    part = 1.0 - this_far_s / finish_s[f]
-                    entry.held = max(entry.held, part)
-                    entry.closed += part * flows.nbytes[f]
+                if buffer_bytes > 0.0:  # else nothing waits on the way
+                    if this_far_s > 0.0:
+                        entry.queued += flows.nbytes[f] / this_far_s
+                    this_far_s = max(this_far_s, places.drain_s[k])
+                    if this_far_s < finish_s[f]:
+                        part = 1.0 - this_far_s / finish_s[f]
+                        entry.held = max(entry.held, part)
+                        entry.closed += part * flows.nbytes[f]
                 entry.stage = max(entry.stage, stage_of(hop - begin, n_links))
                 entry.weight += weight
                 entry.feed_s += weight * own_s
@@ -290,8 +291,9 @@ def job_constants(
             buffer_bytes,
             weights,
         )
-        queue_up(first, last, base, n_entries, flows, fabric, places, entries)
-        hold_back(first, last, base, n_entries, flows, fabric, places, entries, finish_s)
+        if buffer_bytes > 0.0:
+            queue_up(first, last, base, n_entries, flows, fabric, places, entries)
+            hold_back(first, last, base, n_entries, flows, fabric, places, entries, finish_s)
         for k in range(base, n_entries):
             own = entries[k]
             own.drain_s = places.drain_s[k]
