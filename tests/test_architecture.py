@@ -26,7 +26,7 @@ FLOORS = {
         ["registry", "table"],
     ],
     "netsim": [
-        ["errors", "arrays", "tabled", "wholefile", "plain"],
+        ["errors", "arrays", "tabled", "wholefile", "plain", "quick"],
         ["kernelcache", "uncounted_kernels", "longest", "units", "hostlist", "splitmix", "routes"],
         ["kernelchoice"],
         ["topology"],
