@@ -1,6 +1,6 @@
 """HopLedger: an observer that notes what communication costs by the formula of Mishra20."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -20,6 +20,8 @@ from scheduler.rates import Pace
 from scheduler.traffic import RankFlows, rank_flows
 
 _Spread = tuple[list[int], list[int]]  # leaves of a job, ascending, and its nodes on each
+_Levels = Callable[[Ints, Ints], Ints]  # of the lowest switch above pairs of leaves
+_LOOKED_UP = 512  # leaves, up to which levels stand in a table
 _BATCH = 1 << 17  # messages that are looked at together: calls of NumPy cost more than numbers
 
 
@@ -61,7 +63,7 @@ class HopLedger(Observer):
         self._is_tree = isinstance(cluster.fabric, FatTree) or whole
         if self._is_tree:
             self._nodes = np.array([mask.bit_count() for mask in cluster.leaf_nodes])
-            self._levels = switch_levels(geometry)
+            self._level_of = _levels_of(switch_levels(geometry), cluster.n_leaves)
 
     def changed(
         self,
@@ -127,7 +129,7 @@ class HopLedger(Observer):
         slots, n_ranks = _slots(waiting)
         leaf_i = slots[_joined([job.flows.src for job in waiting], n_ranks)]
         leaf_j = slots[_joined([job.flows.dst for job in waiting], n_ranks)]
-        level = self._levels(leaf[leaf_i], leaf[leaf_j])
+        level = self._level_of(leaf[leaf_i], leaf[leaf_j])
         contention = contention_factor(leaf_i, leaf_j, comm, self._nodes[leaf])
         hops = effective_hops(2 * level, contention)
         n_steps = [int(job.flows.step[-1]) + 1 for job in waiting]
@@ -135,6 +137,15 @@ class HopLedger(Observer):
         step = _joined([job.flows.step for job in waiting], n_steps)
         cost = np.add.reduceat(step_costs(step, hops), begin).tolist()
         self._costs.update(zip((job.job for job in waiting), cost, strict=True))
+
+
+def _levels_of(levels: _Levels, n_leaves: int) -> _Levels:
+    """Return what looks levels up in a table, or finds them where that would be large."""
+    if n_leaves > _LOOKED_UP:
+        return levels
+    leaves = np.arange(n_leaves)
+    table = levels(leaves.repeat(n_leaves), np.tile(leaves, n_leaves))
+    return lambda leaf_i, leaf_j: table[leaf_i * n_leaves + leaf_j]
 
 
 def _slots(waiting: Sequence[_Placed]) -> tuple[Ints, list[int]]:

@@ -1,7 +1,6 @@
 """Constants of a job's traffic: what the fixed point needs to know, and the times alone."""
 
 from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -43,7 +42,7 @@ class StepTimes:
     def injection_s(self) -> float:
         """Communication time of an iteration if only the node links limited it."""
         if self.steps.size == 1:
-            return float(self.steps["injection_s"][0])
+            return float(self.steps.item()[-1])
         return float(self.steps["injection_s"].sum())
 
     @property
@@ -190,10 +189,12 @@ class ConstantsOf:
     def _told(self, kernel: _Kernel, traffic: Traffic, *rest: object) -> tuple[Table, ...]:
         """Return what a kernel tells of a job, the steps last; it checks the flows as it goes."""
         if self._is_usual(traffic):
-            with suppress(TypeError):  # other arrays
+            try:
                 told = kernel(*_fields(traffic), *self._fabric, *rest)
-                if told[-1].size:
-                    return told
+            except TypeError:  # other arrays
+                told = ()
+            if told and told[-1].size:
+                return told
         check_traffic(traffic, self.topology)
         return kernel(*_flat(traffic), *self._fabric, *rest)
 

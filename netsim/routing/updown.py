@@ -1,7 +1,5 @@
 """Up-down paths of a fat-tree, given the port that each flow takes on its way up."""
 
-from contextlib import suppress
-
 import numpy as np
 
 from netsim.arrays import Ints
@@ -46,10 +44,12 @@ def mod_k_routes(tree: FatTree, src: Ints, dst: Ints, *, by_source: bool = False
     """
     kernels = kernels_of("netsim.routing.updown_kernels", "routes of trees", 1)
     rest = tree.shape, tree.down_cable == "mirror"
-    with suppress(TypeError, ValueError):  # lists, or arrays with gaps
+    try:
         indptr, links = kernels.mod_k_paths(src, dst, src if by_source else dst, *rest)
-        if indptr.size:
-            return Routes(indptr, links, tree.n_links)
+    except (TypeError, ValueError):  # lists, or arrays with gaps
+        indptr = links = np.empty(0, dtype=np.int64)
+    if indptr.size:
+        return Routes(indptr, links, tree.n_links)
     src, dst = (np.ascontiguousarray(part) for part in flow_ends(src, dst, tree))
     indptr, links = kernels.mod_k_paths(src, dst, src if by_source else dst, *rest)
     return Routes(indptr, links, tree.n_links)

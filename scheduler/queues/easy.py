@@ -141,10 +141,12 @@ class Easy:
 
     def _fitting(self, n_free: int, told: Told | None) -> list[Job]:
         """Return who stands behind the head and asks for no more nodes; say why others wait."""
-        waiting = self._line.reachable()[1:]
-        if told is not None:
+        waiting = self._line.reachable()
+        del waiting[0]
+        fitting = [job for job in waiting if job.n_nodes <= n_free]
+        if told is not None and len(fitting) < len(waiting):
             told.tell_lacking(waiting, n_free)
-        return [job for job in waiting if job.n_nodes <= n_free]
+        return fitting
 
     def _starts(
         self, job: Job, machine: Machine, guard: Guard, attempts: Attempts, *, long: bool

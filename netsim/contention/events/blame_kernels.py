@@ -180,6 +180,7 @@ def _blame_one(
     int64(
         int64[::1],
         int64[::1],
+        int64[::1],
         _RECORDS,
         _LISTED,
         _ENTRIES,
@@ -196,6 +197,7 @@ def _blame_one(
 def culprits(
     victims: Ints,
     kinds: Ints,
+    job_of: Ints,
     records: Table,
     listed: Table,
     entries: Table,
@@ -215,12 +217,14 @@ def culprits(
         Slots of the jobs.
     kinds : (E,) int array
         Class of each link, 0..K-1.
+    job_of : (S,) int array
+        Identity of the job in each slot.
     records, listed, entries, steps, jobs, channels : arrays
         The pool.
     blame : (S, K) float array
         Scratch, all 0 before and after.
-    rows : (Z, 3) int array
-        Written: place in `victims`, slot of the culprit, class of the link.
+    rows : (3, Z) int array
+        Written: victim, culprit, class of the link.
     shares : (Z,) float array
         Written: share of the victim's excess; the shares of a victim add up to 1.
 
@@ -249,7 +253,8 @@ def culprits(
                 for kind in range(blame.shape[1] if others & _ONE else 0):
                     if blame[other, kind] > 0.0:
                         if n_rows < shares.size:
-                            rows[n_rows, 0], rows[n_rows, 1], rows[n_rows, 2] = v, other, kind
+                            rows[0, n_rows] = job_of[victims[v]]
+                            rows[1, n_rows], rows[2, n_rows] = job_of[other], kind
                             shares[n_rows] = blame[other, kind] / total
                         n_rows += 1
                     blame[other, kind] = 0.0

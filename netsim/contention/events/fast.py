@@ -168,17 +168,17 @@ class Fast:
         their use R_k, else, and for waits in buffers, in proportion to their weight N_k.
         """
         pool = self._pool
-        asked = np.array(list(jobs), dtype=np.int64)
-        slots = np.array(self._slots(asked.tolist()), dtype=np.int64)
+        slots = np.array(self._slots(list(jobs)), dtype=np.int64)
         kind_of = np.zeros(pool.channels.size, dtype=np.int64) if kinds is None else kinds
         blame = self._room_for_blame(kind_of)
         kernel = kernels_of("netsim.contention.events.blame_kernels", "blame kernels", 2).culprits
         room = 16 * slots.size + 64
         while True:
-            rows, shares = np.empty((room, 3), dtype=np.int64), np.empty(room)
+            rows, shares = np.empty((3, room), dtype=np.int64), np.empty(room)
             found = kernel(
                 slots,
                 kind_of,
+                pool.job_of,
                 pool.records,
                 pool.listed,
                 pool.entries,
@@ -192,8 +192,7 @@ class Fast:
             if found <= room:
                 break
             room = found
-        rows, culprit = rows[:found], pool.jobs_in(rows[:found, 1])
-        return Culprits(asked[rows[:, 0]], culprit, rows[:, 2], shares[:found])
+        return Culprits(*rows[:, :found], shares[:found])
 
     def _room_for_blame(self, kinds: Ints) -> Floats:
         """Return zeros for each slot and class of links; the kernel leaves zeros."""

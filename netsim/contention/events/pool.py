@@ -44,7 +44,7 @@ class Pool:
         Group("first_entry", "n_entries", ("entries",)),
         Group("first_step", "n_steps", ("steps",)),
     )
-    by_slot: tuple[str, ...] = ("jobs", "changed", "_job_of")
+    by_slot: tuple[str, ...] = ("jobs", "changed", "job_of")
 
     def __init__(self, n_channels: int) -> None:
         self.records = aligned(1024, RECORD)
@@ -59,7 +59,7 @@ class Pool:
         self.active: Bits = np.zeros((n_channels, 1), dtype=np.uint64)
         self.wake: Bits = np.zeros(1, dtype=np.uint64)
         self.slot_of: dict[int, int] = {}
-        self._job_of: Ints = np.zeros(_WORD, dtype=np.int64)
+        self.job_of: Ints = np.zeros(_WORD, dtype=np.int64)
         self._free = list(range(_WORD - 1, -1, -1))
         self._tails = [0] * len(self.groups)
         self._capacities = [getattr(self, group.tables[0]).size - 1 for group in self.groups]
@@ -92,7 +92,7 @@ class Pool:
             self._grow_slots()
         slot = self._free.pop()
         self.slot_of[job] = slot
-        self._job_of[slot] = job
+        self.job_of[slot] = job
         period = constants.iteration_s
         rate = 1.0 / period if period > 0.0 else 0.0
         rows = (rec, 0, 0, n_rec, ent, n_ent, step, n_step, -1)
@@ -111,7 +111,7 @@ class Pool:
 
         `slots` (K,): slots in use. Result (K,): identities.
         """
-        return self._job_of[slots]
+        return self.job_of[slots]
 
     def live_slots(self) -> Ints:
         """
