@@ -192,7 +192,8 @@ class Fast:
             if found <= room:
                 break
             room = found
-        return Culprits(*rows[:, :found], shares[:found])
+        victim, culprit, kind = rows[:, :found]
+        return Culprits(victim, culprit, kind, shares[:found])
 
     def _room_for_blame(self, kinds: Ints) -> Floats:
         """Return zeros for each slot and class of links; the kernel leaves zeros."""
