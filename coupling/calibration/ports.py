@@ -207,7 +207,6 @@ class _Rows:
         if sent is not None:
             self.rate[link] = WORD * sent / seconds
             self._switch[link] = int(topology.link_tail[link])
-            self._seconds.append(seconds)
             waited = _difference(early, late, "waited")
             ticks = seconds / self._tick_s if self._tick_s else words
             if waited is not None and waited <= _MOST * ticks:
@@ -215,6 +214,8 @@ class _Rows:
         received = None if back is None else self._more("received", early, late, words)
         if back is not None and received is not None:
             self._received[back] = WORD * received / seconds, int(topology.link_tail[link])
+        if sent is not None or received is not None:
+            self._seconds.append(seconds)
         self._errors[link] += _difference(early, late, "errors") or 0
 
     def _more(self, what: str, early: Reading, late: Reading, most: float) -> int | None:
@@ -240,6 +241,11 @@ class _Rows:
             raise SnapshotError(
                 f"{name}: expected ports whose counters can be compared, got none "
                 f"{'but of idle links ' if self.rate else ''}({reasons})."
+            )
+        if not any(self.rate.values()):
+            raise SnapshotError(
+                f"{name}: expected counters of a later reading, got the same value as before for "
+                f"each of {len(self.rate):,} links."
             )
         link = np.array(sorted(self.rate), dtype=np.int64)
         gone = self._topology.absent

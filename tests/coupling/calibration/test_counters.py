@@ -121,6 +121,25 @@ def test_what_the_other_end_received_tells_of_a_port_without_counters(pair):
     assert "Ports without counters whose other end tells what it received: 1." in found.remarks
 
 
+def test_readings_of_received_words_alone_tell_their_time(pair):
+    folder, fabric = pair
+    switch = next(device for device in fabric.devices if device.is_switch)
+    head = "node_guid,port_num,PortRcvDataExtended"
+    before = counters(folder / "b.csv", f"0x{switch.guid:x},1,0", header=head)
+    after = counters(folder / "a.csv", f"0x{switch.guid:x},1,1000", header=head)
+
+    assert of_pair(pair, before, after, seconds=2.0).seconds == 2.0
+
+
+def test_the_same_reading_twice_is_refused(pair):
+    folder, fabric = pair
+    (guid, _), *_ = ends(fabric)
+    file = counters(folder / "b.csv", f"0x{guid:x},1,100")
+
+    with pytest.raises(SnapshotError, match=r"b.csv: expected counters of a later reading, got"):
+        of_pair(pair, file, file)
+
+
 def test_times_of_the_readings_count_where_the_files_tell_them(pair):
     folder, fabric = pair
     (guid, _), *_ = ends(fabric)
