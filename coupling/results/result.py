@@ -242,8 +242,10 @@ def _summary(path: Path) -> dict[str, Any]:
         _check_network(Table(table.mapping("network"), f"{place} network:", ResultError))
     if "log_time_zone" in summary:
         table.text("log_time_zone")
-    texts = ("name", "network", "log_time_zone", *_GROUPS)
-    others = {key: summary[key] for key in summary if key not in texts}
+    if "on_common_links" in summary:
+        table.flag("on_common_links")
+    checked = ("name", "network", "log_time_zone", "on_common_links", *_GROUPS)
+    others = {key: summary[key] for key in summary if key not in checked}
     _check_numbers(others, place)
     return summary
 

@@ -7,6 +7,7 @@ import pytest
 
 from coupling import Experiment, run
 from coupling.results.remarks import accuracy_lines, accuracy_of
+from coupling.results.result import Result
 from netsim.accuracy import Setting
 from scheduler.allocation import Allocation
 from scheduler.allocators.isolating.jigsaw import Jigsaw
@@ -78,7 +79,9 @@ class HalfIsolating(Jigsaw):
 
 
 @pytest.mark.parametrize(("allocator", "common"), [("jigsaw", False), (HalfIsolating, True)])
-def test_a_run_counts_whether_jobs_without_links_sent_from_switch_to_switch(allocator, common):
+def test_a_run_counts_whether_jobs_without_links_sent_from_switch_to_switch(
+    tmp_path, allocator, common
+):
     experiment = Experiment(
         topology={"kind": "fat-tree", "radix": 4},
         workload={"generator": "synth", "mean_nodes": 5, "n_jobs": 8, "max_nodes": 9},
@@ -86,4 +89,8 @@ def test_a_run_counts_whether_jobs_without_links_sent_from_switch_to_switch(allo
         self_check=False,
     )
 
-    assert run(experiment).summary.get("on_common_links", False) is common
+    result = run(experiment)
+    result.save(tmp_path)
+
+    assert result.summary.get("on_common_links", False) is common
+    assert Result.load(tmp_path).summary == result.summary
