@@ -1,7 +1,7 @@
 """Constants of a job's traffic: what the fixed point needs to know, and the times alone."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TypeVar
 
 import numpy as np
@@ -18,10 +18,13 @@ from netsim.topology.base import Topology
 from netsim.topology.dragonfly import Dragonfly
 from netsim.topology.fattree import FatTree
 from netsim.topology.rails import n_senders, node_bundles
+from netsim.topology.virtual import channels_in_order, has_virtual_channels
 
 _T = TypeVar("_T", bound=np.generic)
 _KERNELS = "netsim.contention.traffic_kernels"
+_LANE_KERNELS = "netsim.contention.lane_kernels"
 _SPREAD_KERNELS = "netsim.contention.spread_kernels"
+_NO_LANES: Floats = np.zeros((0, 0))
 _Tables = tuple[Table, Table, Table]  # records, entries and steps
 _Kernel = Callable[..., tuple[Table, ...]]
 _Flat = tuple[Ints, Ints, Floats, Ints, Ints, Floats]
@@ -79,12 +82,17 @@ class JobConstants:
         the node links alone would take, all links of a node together, lam included.
     compute_s : float
         Seconds of an iteration without communication.
+    lanes : (K, L) float array
+        Of each entry what is on which virtual channel of the link, as
+        `netsim.contention.lane_kernels.lanes_of` has it; no rows where links have a single one, or
+        no buffer is stated.
     """
 
     records: Table
     entries: Table
     steps: Table
     compute_s: float
+    lanes: Floats = field(default_factory=lambda: _NO_LANES)
 
     @property
     def communication_s(self) -> float:
@@ -119,6 +127,11 @@ class ConstantsOf:
         Whether a flow weighs 1 / (flows that its sender opens in the step), as where network
         cards serve their open messages in turn, or 1.
 
+    Attributes
+    ----------
+    has_lanes : bool
+        Whether it tells virtual channels apart: not where each packet may take another.
+
     Raises
     ------
     NetsimError
@@ -143,6 +156,12 @@ class ConstantsOf:
             self._n_senders,
         )
         self._buffer_bytes = float(topology.buffer_bytes)
+        self.has_lanes = (
+            has_virtual_channels(topology)
+            and topology.spread is None
+            and not topology.half_duplex
+            and self._buffer_bytes > 0.0
+        )
         self._entry_of: Ints = np.full(topology.n_links, -1)  # scratch, as the kernels leave it
         self._opened: Ints = np.zeros(self._n_senders, dtype=np.int64)
         self._injected_s: Floats = np.zeros(topology.n_links)
@@ -156,7 +175,22 @@ class ConstantsOf:
             records, entries, steps = ahead[1]
         else:
             records, entries, steps = self._tables(traffic)
-        return JobConstants(records, entries, steps, float(traffic.compute_s))
+        if not self.has_lanes:
+            return JobConstants(records, entries, steps, float(traffic.compute_s))
+        lanes = self._lanes(traffic, records, entries)
+        return JobConstants(records, entries, steps, float(traffic.compute_s), lanes)
+
+    def _lanes(self, traffic: Traffic, records: Table, entries: Table) -> Floats:
+        """Return what a job has on each virtual channel of its links."""
+        step, sender, nbytes, indptr, links, _ = _flat(traffic)
+        kernels = kernels_of(_LANE_KERNELS, "contention kernels", 2)
+        taken = channels_in_order(self.topology, traffic.routes)
+        flows = step, sender, nbytes, indptr, self._fabric[0][0][links], taken
+        rest = self._n_senders, self._buffer_bytes, self._per_flow
+        lanes: Floats = kernels.lanes_of(
+            *flows, np.empty_like(self._entry_of), records, entries, *rest
+        )
+        return lanes
 
     def ahead(self, traffic: Traffic) -> StepTimes:
         """Return what `times` does; if the same flows are asked for next, all is known then."""

@@ -3,15 +3,15 @@
 from collections import defaultdict
 from itertools import pairwise
 
-from naive import filling
+from naive import filling, lanes
 
 
-def constants(step, capacity, *, per_flow=False, buffer=0.0, ports=None):
+def constants(step, capacity, *, per_flow=False, buffer=0.0, ports=None, lane_of=None):
     """
-    Return tau, lam and per link (B, m, q, G, e, E, v, stage, closed, z) of one step.
+    Return tau, lam and per link (B, m, q, G, e, E, v, stage, closed, z, on lanes) of one step.
 
     `step` is a list of flows (sender, bytes, links, latency); `ports` says of each link how many
-    it stands for, absent: all for themselves.
+    it stands for, absent: all for themselves; `lane_of`: of the links of a path, absent: one each.
     """
     flows = [
         (index if per_flow else sender, nbytes, links)
@@ -50,7 +50,20 @@ def constants(step, capacity, *, per_flow=False, buffer=0.0, ports=None):
         last = max(end for _, end in on)
         stage = max(_stage(f[2].index(link), len(f[2])) for f, _ in on)
         queue = own * _queued(link, flows, drain, capacity, buffer)
-        table[link] = (own, m, q, g, last, presence, filled[link], stage, closed[link], queue)
+        on_lanes = lanes.on_lanes(link, on, weight, drain, (filled[link], lane_of))
+        table[link] = (
+            own,
+            m,
+            q,
+            g,
+            last,
+            presence,
+            filled[link],
+            stage,
+            closed[link],
+            queue,
+            on_lanes,
+        )
     tau = max(drain.values(), default=0.0)
     lam = max((latency for _, _, links, latency in step if links), default=0.0)
     return tau, lam, table
@@ -131,7 +144,16 @@ def slowdowns(
 
 
 def read_slowdowns(
-    jobs, capacity, cells, *, buffer=0.0, queues=None, ports=None, damping=0.25, sweeps=3000
+    jobs,
+    capacity,
+    cells,
+    *,
+    buffer=0.0,
+    queues=None,
+    ports=None,
+    lane_of=None,
+    damping=0.25,
+    sweeps=3000,
 ):
     """
     Return slowdowns if steps met, by states, what time-averaged neighbours have settled at.
@@ -139,7 +161,9 @@ def read_slowdowns(
     `queues`: of each job, step and link the buffers that its own packets wait in; absent: they wait
     for links ahead.
     """
-    states = [_State(steps, c, capacity, False, buffer, ports=ports) for steps, c in jobs]
+    states = [
+        _State(steps, c, capacity, False, buffer, ports=ports, lane_of=lane_of) for steps, c in jobs
+    ]
     for j, own in enumerate(queues or []):
         states[j].fills, states[j].queues = 0.0, own
     waits = [buffer / c for c in capacity]
@@ -152,9 +176,9 @@ def read_slowdowns(
     return [state.slowdown() / (1 - part) for state, part in zip(states, lost, strict=True)]
 
 
-def slowdowns_by_states(jobs, capacity, cells, *, buffer, damping=0.25, sweeps=3000):
+def slowdowns_by_states(jobs, capacity, cells, *, buffer, lane_of=None, damping=0.25, sweeps=3000):
     """Return slowdowns where nobody's packets wait for links ahead until all has settled."""
-    states = [_State(steps, c, capacity, False, buffer) for steps, c in jobs]
+    states = [_State(steps, c, capacity, False, buffer, lane_of=lane_of) for steps, c in jobs]
     waits = [buffer / c for c in capacity]
     for state in states:
         state.fills = 0.0
@@ -217,10 +241,12 @@ def _beside(steps, state):
 class _State:
     """Constants, stretches g and link times y of one job."""
 
-    def __init__(self, steps, compute, capacity, per_flow, buffer, *, ports=None):
+    def __init__(self, steps, compute, capacity, per_flow, buffer, *, ports=None, lane_of=None):
         self.steps = [
-            constants(s, capacity, per_flow=per_flow, buffer=buffer, ports=ports) for s in steps
+            constants(s, capacity, per_flow=per_flow, buffer=buffer, ports=ports, lane_of=lane_of)
+            for s in steps
         ]
+        self.has_lanes = lane_of is not None
         self.alone = [tau + lam for tau, lam, _ in self.steps]
         self.compute = compute
         self.fills = 1.0  # 0.0: its packets wait for no links ahead
@@ -234,6 +260,15 @@ class _State:
             return 1.0
         stretched = sum(d * g for d, g in zip(self.alone, self.g, strict=True))
         return (self.compute + stretched) / self.period
+
+    def length(self, b):
+        return self.alone[b] * self.g[b]
+
+    def there(self, b, link):
+        """Return for how long the flows of a step are on a link."""
+        if not self.has_lanes:
+            return self.length(b)
+        return min(self.length(b), max(self.steps[b][2][link][4], self.y[b][link]))
 
     def cycle(self):
         return self.period * self.slowdown()
@@ -269,7 +304,7 @@ def _in_states(state, a, others, cells, waits):
     tau, _, table = state.steps[a]
     n_states = len(cells[0]) if cells else 1
     worst, link_times, longest = [tau] * n_states, defaultdict(float), defaultdict(float)
-    for link, (own, m, q, big_g, e, _, _, stage, _, _) in table.items():
+    for link, (own, m, q, big_g, e, _, _, stage, *_) in table.items():
         n = [
             sum(
                 _weight_in_cell(other, link, there[i], n_states)
@@ -289,7 +324,7 @@ def _in_states(state, a, others, cells, waits):
         mean = sum(n) / n_states
         use = sum(entry[0] / other.cycle() for other, _, entry in steps) / mean
         burst = sum(
-            _weight(other, b, link, True) * (other.alone[b] * other.g[b]) ** 2 / other.cycle()
+            _weight(other, b, link, True) * other.length(b) * other.there(b, link) / other.cycle()
             for other, b, _ in steps
         )
         burst /= mean
@@ -304,10 +339,15 @@ def _in_states(state, a, others, cells, waits):
             other.queues[b].get(link, 0.0) * other.alone[b] * other.g[b] / other.cycle()
             for other, b, _ in steps
         )
+        alike, same = 1.0, queued
+        if state.has_lanes:
+            weights = [_weight(other, b, link, True) * other.length(b) for other, b, _ in steps]
+            alike, held, same = lanes.met(table[link][10], steps, weights)
+            same /= mean
         times = [
             _behind(
                 min(1, held * x / mean),
-                own * _beta((own, m, q, big_g), x, use * x, True),
+                own * _beta((own, m, q, big_g), lanes.beside(x, m, alike), use * x, True),
                 own * _beta((own, m, q, big_g), max(x, 1 / use - m), 1, True),
             )
             for x in n
@@ -319,7 +359,8 @@ def _in_states(state, a, others, cells, waits):
             in_window = e / (average + lag * (speeds[i] - average))
             link_times[link] += in_window / n_states
             wait = min(waits[link], grown) * min(1.0, n[i]) * min(1.0, use * n[i])
-            wait = min(2 * waits[link], wait + queued * n[i])
+            aside = (1 - alike) * wait + (queued - same) * n[i]
+            wait = min(2 * waits[link], alike * wait + same * n[i]) + min(waits[link], aside)
             wait = max(wait, waits[link] * min(3.0, queues * n[i] / mean))
             wait = max(0.0, wait - max(0.0, e - times[i]))
             worst[i] = max(worst[i], in_window + wait)
@@ -334,7 +375,7 @@ def _grown(link, state, others, mean):
     grown = 0.0
     for one in others:
         burst = sum(
-            _weight(one, b, link, True) * (one.alone[b] * one.g[b]) ** 2 / one.cycle()
+            _weight(one, b, link, True) * one.length(b) * one.there(b, link) / one.cycle()
             for b, (_, _, entries) in enumerate(one.steps)
             if link in entries
         )
@@ -369,8 +410,9 @@ def _weight_in_cell(state, link, cell, n_cells):
     for b, (_, _, entries) in enumerate(state.steps):
         end = begin + state.alone[b] * state.g[b]
         if link in entries:
-            inside = max(0.0, min(end, (cell + 1) * size) - max(begin, cell * size))
-            total += inside / size * _weight(state, b, link, True)
+            there = state.there(b, link)
+            inside = max(0.0, min(begin + there, (cell + 1) * size) - max(begin, cell * size))
+            total += inside / size * _weight(state, b, link, True) * state.length(b) / there
         begin = end
     return total
 

@@ -7,16 +7,16 @@ Import through `netsim.kernelchoice`.
 from numba import float64, int64, njit, types, void
 
 from netsim.arrays import Floats, Ints, Table
-from netsim.contention.cold.cold_kernels import (
+from netsim.contention.cold.cold_kernels import time_link
+from netsim.contention.cold.columns import Crowd, Longest, Shared, State
+from netsim.contention.cold.putting_kernels import (
     CROWD,
     ENTRIES,
     SHARED,
     STATE,
     STEPS,
     put_down,
-    time_link,
 )
-from netsim.contention.cold.columns import Crowd, Longest, Shared, State
 from netsim.contention.link_kernels import STAGES, link_time
 from netsim.contention.window_kernels import ADDED
 

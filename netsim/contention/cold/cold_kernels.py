@@ -8,22 +8,27 @@ here takes longer to compile than a loop. Import through `netsim.kernelchoice`.
 """
 
 import numpy as np
-from numba import boolean, float64, from_dtype, int64, njit, types, void
+from numba import boolean, float64, int64, njit, void
 
 from netsim.arrays import Floats, Table
 from netsim.contention.cold.columns import Crowd, Shared, State
-from netsim.contention.columns import ENTRY, STEP
+from netsim.contention.cold.putting_kernels import (
+    CROWD,
+    ENTRIES,
+    SHARED,
+    STATE,
+    STEPS,
+    put_down,
+)
+from netsim.contention.lane_kernels import late_by_lane, met_lanes, time_beside
 from netsim.contention.link_kernels import STAGES, link_time, queue_wait, stays_within
 from netsim.contention.window_kernels import (
     BEFORE,
     by_iterations,
     further_waits,
     grown_queue,
-    late_wait,
     left_over,
-    presence,
     queue_ahead,
-    time_behind,
     window_lag,
     window_time,
 )
@@ -36,88 +41,6 @@ LEFT = 0.5  # the same of what its own last move left over
 OWN = 0.25  # of a move at least, as far as what a job takes depends on how long its steps are
 FAR = 0.95  # of its last residual that a residual seems to be at most
 LATE, ALL = 2, 3  # rows of the scratch while a job is looked at: of a step, and of all steps
-
-ENTRIES, STEPS = from_dtype(ENTRY)[::1], from_dtype(STEP)[::1]
-SHARED = types.NamedUniTuple(int64[::1], len(Shared._fields), Shared)  # type: ignore[no-untyped-call]
-STATE = types.NamedUniTuple(float64[::1], len(State._fields), State)  # type: ignore[no-untyped-call]
-CROWD = types.NamedTuple(  # type: ignore[no-untyped-call]
-    (
-        *(float64[:, ::1], *(float64[::1],) * 4) * 2,
-        float64[::1],
-        int64[:, ::1],
-        float64[:, ::1],
-        float64[:, ::1],
-    ),
-    Crowd,
-)
-
-
-@njit(
-    void(int64, float64, ENTRIES, float64[::1], SHARED, STATE, CROWD, boolean),
-    cache=True,
-    error_model="numpy",
-)
-def put_down(
-    j: int,
-    gain: float,
-    entries: Table,
-    period_s: Floats,
-    shared: Shared,
-    state: State,
-    crowd: Crowd,
-    linger: bool,
-) -> None:
-    """
-    Put what a job has on channels now in place of what it had, and count who may feel it.
-
-    `gain`: how far it seems to have to go in all, against this move.
-    """
-    fresh, n_states = crowd.scratch, crowd.cells.shape[1]
-    use, lasting, held, queued = n_states, n_states + 1, n_states + 2, n_states + 3
-    first = shared.first_pair[j]
-    n_pairs = shared.first_pair[j + 1] - first
-    for r in range(n_pairs):
-        for i in range(n_states + 4):
-            fresh[r, i] = 0.0
-    cycle_s, since_s = period_s[j] * state.slow[j], 0.0
-    for a in range(shared.first_step[j], shared.first_step[j + 1]):
-        length_s = state.duration_s[a]
-        for k in range(shared.first_entry[a], shared.first_entry[a + 1]):
-            own, r = entries[k], shared.pair[k] - first
-            weight_s = own.weight * length_s
-            if linger:
-                weight_s = own.presence_s + max(0.0, state.late_s[k] - own.end_s) * own.senders
-            for i in range(n_states):
-                share = presence(since_s, since_s + length_s, cycle_s / n_states, crowd.cells[j, i])
-                fresh[r, i] += share * weight_s / length_s
-            fresh[r, use] += own.drain_s / cycle_s
-            fresh[r, lasting] += weight_s * length_s / cycle_s
-            fresh[r, held] += own.held * length_s / cycle_s
-            fresh[r, queued] += own.queued / cycle_s
-        since_s += length_s
-    for r in range(n_pairs):
-        p = first + r
-        c = shared.channel[p]
-        moved = 0.0
-        for i in range(n_states):
-            by = fresh[r, i] - crowd.weight[p, i]
-            moved += abs(by) / n_states
-            crowd.all_weight[c, i] += by
-            crowd.weight[p, i] = fresh[r, i]
-        by = fresh[r, use] - crowd.use[p]
-        moved += abs(by)
-        crowd.all_use[c] += by
-        crowd.all_crossed_s[c] += fresh[r, lasting] * fresh[r, use]
-        crowd.all_crossed_s[c] -= crowd.lasting_s[p] * crowd.use[p]
-        crowd.all_lasting_s[c] += fresh[r, lasting] - crowd.lasting_s[p]
-        crowd.all_held[c] += fresh[r, held] - crowd.held[p]
-        crowd.all_queued_s[c] += fresh[r, queued] - crowd.queued_s[p]
-        crowd.use[p], crowd.lasting_s[p] = fresh[r, use], fresh[r, lasting]
-        crowd.held[p], crowd.queued_s[p] = fresh[r, held], fresh[r, queued]
-        if moved > 0.0:
-            for other in shared.there[shared.first_there[c] : shared.first_there[c + 1]]:
-                if other != p:
-                    state.stale[other] += moved * gain * state.effect[other]
 
 
 @njit(
@@ -168,14 +91,16 @@ def time_link(
     lag = window_lag(burst_s, length_s)
     crossed_s = crowd.all_crossed_s[c] - crowd.lasting_s[pair] * crowd.use[pair]
     grown_s = grown_queue(own.queue_s, crowd.all_use[c], burst_s, crossed_s / mean)
-    mean_speed = 0.0
+    mean_speed, alike, alike_s = 0.0, 1.0, queued_s
+    if crowd.lanes.shape[0] > 0:
+        sums = pair, crowd.lanes, c, crowd.all_lanes
+        alike, held, alike_s = met_lanes(k, crowd.of_lanes, *sums, 0, mean)
     for i in range(n_states):
         n = times[0, i]
-        taken = link_time(own.drain_s, own.weight, own.senders, feed_s, n, use * n)
-        left = left_over(held, n)
-        taken = time_behind(taken, own.drain_s, own.weight, own.senders, feed_s, n, use, left)
+        taken = time_beside(own.drain_s, own.weight, own.senders, feed_s, n, use, alike, held)
         spare_s = own.end_s - taken
-        times[1, i] = late_wait(own.queue_s, grown_s, queued_s, n, use * n, spare_s)
+        w, r = own.queue_s, use * n
+        times[1, i] = late_by_lane(w, grown_s, queued_s, alike, alike_s, n, r, spare_s)
         if standing > 0.0:
             times[1, i] = max(times[1, i], queue_ahead(own.queue_s, standing, n, spare_s))
         times[0, i] = own.end_s / max(own.end_s, taken)

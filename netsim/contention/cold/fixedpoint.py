@@ -128,7 +128,9 @@ def _passing(own: JobConstants) -> JobConstants:
         return own
     entries = own.entries.copy()
     entries["held"] = entries["closed"] = 0.0
-    return replace(own, entries=entries)
+    lanes = own.lanes.copy()
+    lanes[:, lanes.shape[1] // 2 :] = 0.0
+    return replace(own, entries=entries, lanes=lanes)
 
 
 def _cells(jobs: Iterable[int], samples: int, seed: int) -> Ints:

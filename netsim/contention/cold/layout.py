@@ -26,6 +26,8 @@ class Layout:
         The steps, sorted by job; time of an iteration.
     shared : Shared
         How they belong together.
+    lanes : (K, L) float array
+        Of each entry what is on which virtual channel, or no rows.
     """
 
     entries: Table
@@ -33,6 +35,7 @@ class Layout:
     steps: Table
     period_s: Floats
     shared: Shared
+    lanes: Floats
 
     def state(self, stretch: float = 1.0) -> State:
         """Return the state before the first sweep, all steps longer by a factor."""
@@ -62,6 +65,7 @@ class Layout:
         shared, n_states = self.shared, cells.shape[1]
         n_pairs, n_channels = shared.channel.size, shared.first_there.size - 1
         n_stages = kernels_of("netsim.contention.link_kernels", "contention kernels", 1).STAGES
+        n_sums = kernels_of("netsim.contention.lane_kernels", "contention kernels", 1).N_SUMS
         most = int(np.diff(shared.first_pair).max(initial=0))
         return Crowd(
             np.zeros((n_pairs, n_states)),
@@ -78,6 +82,9 @@ class Layout:
             cells,
             np.empty((max(4, most), n_states + 4)),
             np.empty((1, n_stages)),
+            self.lanes,
+            np.zeros((n_pairs, n_sums) if self.lanes.size else (0, n_sums)),
+            np.zeros((n_channels, n_sums) if self.lanes.size else (0, n_sums)),
         )
 
     def worst_links(self, held_s: Floats) -> list[int]:
@@ -105,7 +112,9 @@ def lay_out(parts: Sequence[JobConstants]) -> Layout:
     job = np.repeat(np.arange(len(parts)), [part.records.size for part in parts])
     _, channel, n_jobs = np.unique(records["channel"], return_inverse=True, return_counts=True)
     is_shared = n_jobs[channel] > 1
-    entries = entries[np.repeat(is_shared, records["n_entries"])]
+    of_shared = np.repeat(is_shared, records["n_entries"])
+    entries = entries[of_shared]
+    lanes = [part.lanes for part in parts if part.lanes.size]
     records, job = records[is_shared], job[is_shared]
     channel = (np.cumsum(n_jobs > 1) - 1)[channel[is_shared]]
     pair = np.repeat(np.arange(records.size), records["n_entries"])
@@ -127,6 +136,7 @@ def lay_out(parts: Sequence[JobConstants]) -> Layout:
         np.concatenate([part.steps for part in parts]),
         np.array([part.iteration_s for part in parts]),
         shared,
+        np.concatenate(lanes)[of_shared][order] if lanes else np.zeros((0, 0)),
     )
 
 

@@ -17,17 +17,16 @@ from netsim.contention.closing_kernels import (
     note,
     spare_time,
 )
-from netsim.contention.cold.cold_kernels import (
+from netsim.contention.cold.cold_kernels import slow_down, time_steps
+from netsim.contention.cold.columns import Closed, Crowd, Shared, State
+from netsim.contention.cold.putting_kernels import (
     CROWD,
     ENTRIES,
     SHARED,
     STATE,
     STEPS,
     put_down,
-    slow_down,
-    time_steps,
 )
-from netsim.contention.cold.columns import Closed, Crowd, Shared, State
 
 _CLOSED = types.NamedTuple(  # type: ignore[no-untyped-call]
     (float64[::1], int64[::1], float64[::1]), Closed

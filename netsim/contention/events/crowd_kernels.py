@@ -5,8 +5,9 @@ What jobs put on channels in each state, kept up to date with the fixed point of
 weight N_i in each state, D, the mean of weight x length of its steps, V, what they hold while they
 wait for other links, and Z, how long its own packets queue. `crowd` holds the sums over the jobs of
 a channel. Both have rows of 16 numbers of 4 bytes, a line of the cache; the constants below name
-their columns. Arguments named as tables of `netsim.contention.events.readingpool.ReadingPool` are
-these. Import through `netsim.kernelchoice`.
+their columns. Where virtual channels are told apart rows have 16 more: from LANES_AT on the sums of
+`lane_kernels`, in `late` what each entry has on them. Arguments named as tables of
+`netsim.contention.events.readingpool.ReadingPool` are these. Import through `netsim.kernelchoice`.
 """
 
 import numpy as np
@@ -17,6 +18,7 @@ from netsim.contention.columns import ENTRY as OWN_ENTRY
 from netsim.contention.columns import RECORD as OWN_RECORD
 from netsim.contention.columns import STEP as OWN_STEP
 from netsim.contention.events.columns import CHANNEL, ENTRY, JOB, LISTED, READING, RECORD, STEP
+from netsim.contention.lane_kernels import LANES, add_lanes, put_lanes, take_lanes, there_for
 from netsim.contention.link_kernels import STAGES, queue_wait
 from netsim.contention.window_kernels import presence
 
@@ -24,10 +26,12 @@ STATES = 8
 LASTING, SEEN, PRESENCE, USE = 8, 9, 10, 11  # of `own`: D, W as put down, E, R
 EFFECT, STALENESS = 12, 13  # how much a slowdown moves with N, the most in `crowd`; it has moved
 HELD, QUEUED, CROSSED = 14, 15, 13  # V and Z, of `crowd` too; of `crowd`: the sum of D R
-LENGTH = 8  # of the times of steps, after the states
+LENGTH, BEGIN = 8, 9  # of the times of steps, after the states
 WAIT, HOLDS, QUEUES = 8, 9, 10  # of `late`: in the mean over the states; v and z, of entries
 CLOSES = 11  # of `late`: for how much of the step a pool is closed
 CHANNEL_AT, COUNT_AT, LINK_AT, STEP_AT = 0, 1, 2, 3  # of `place`; the last: each entry's stage
+LANES_AT = 16  # of `own`, `crowd` and `late`, if they have so many columns
+QUEUED_AT = LANES_AT + 2 * LANES  # of `late` then: z of each entry
 MOVED, RISEN = (
     9,
     10,
@@ -166,13 +170,13 @@ def what_moved(
 def _times(slot: int, cells: Ints, steps: Table, latency_s: Floats, jobs: Table) -> Floats:
     """Return for each step of a job its share of its cell in each state, and its length."""
     job = jobs[slot]
-    times = np.empty((job.n_steps, STATES + 1))
+    times = np.empty((job.n_steps, STATES + 2))
     cell_s, since_s = job.alone_s * job.slowdown / STATES, 0.0
     for a in range(job.n_steps):
         length_s = steps[job.first_step + a].time_s + latency_s[job.first_step + a]
         for i in range(STATES):
             times[a, i] = presence(since_s, since_s + length_s, cell_s, cells[slot, i])
-        times[a, LENGTH] = length_s
+        times[a, LENGTH], times[a, BEGIN] = length_s, since_s
         since_s += length_s
     return times
 
@@ -182,6 +186,7 @@ def _times(slot: int, cells: Ints, steps: Table, latency_s: Floats, jobs: Table)
         int64,
         int64,
         float64[:, ::1],
+        int64[:, ::1],
         float64,
         _RECORDS,
         _ENTRIES,
@@ -200,6 +205,7 @@ def refresh(
     slot: int,
     what: int,
     times: Floats,
+    cells: Ints,
     tolerance: float,
     records: Table,
     entries: Table,
@@ -214,14 +220,14 @@ def refresh(
     """
     Put down anew what a job has on its channels in each state, all or where its weight moved.
 
-    `times`: from `_times`.
+    `times`: from `_times`; `cells`: as for `put_down`.
     `moved_channels`: channels of which jobs are to be told; returned: how many there are now.
     """
     job = jobs[slot]
     cycle_s = job.alone_s * job.slowdown
     fresh = np.empty(STATES, np.float32)
     reading = readings[slot]
-    n_rows = job.n_shared
+    n_rows, has_lanes = job.n_shared, crowd.shape[1] > LANES_AT
     if what == EVERYTHING:
         reading.slowdown, reading.lingering_s = job.slowdown, 0.0
     else:
@@ -239,18 +245,35 @@ def refresh(
         for i in range(STATES):
             fresh[i] = 0.0
         lasting_s, held_s = 0.0, 0.0
+        if has_lanes:
+            take_lanes(at, own, record.channel, crowd, LANES_AT)
         for k in range(at, at + record.n_entries):
             entry = entries[k]
-            weight_s = own[k, PRESENCE]
+            weight_s, taken = own[k, PRESENCE], entry.end_s
             if is_active and record.others_weight >= 0.0:
                 taken = entry.time_s - queue_wait(entry.queue_s, record.others_weight)
                 weight_s += max(0.0, taken - entry.end_s) * entry.senders
             length_s = times[entry.step, LENGTH]
-            per = weight_s / length_s
-            for i in range(STATES):
-                fresh[i] += float32(times[entry.step, i] * per)
-            lasting_s += weight_s * length_s
             held_s += float64(late[k, HOLDS]) * length_s
+            if not has_lanes:
+                per = weight_s / length_s
+                for i in range(STATES):
+                    fresh[i] += float32(times[entry.step, i] * per)
+                lasting_s += weight_s * length_s
+            else:
+                there_s = there_for(length_s, entry.end_s, taken)
+                begin_s, per = times[entry.step, BEGIN], weight_s / there_s
+                for i in range(STATES):
+                    cell = cells[slot, i]
+                    share = presence(begin_s, begin_s + there_s, cycle_s / STATES, cell)
+                    fresh[i] += float32(share * per)
+                lasting_s += weight_s * there_s
+                shares = (
+                    weight_s / cycle_s,
+                    length_s / cycle_s,
+                    float64(late[k, QUEUED_AT]) / cycle_s,
+                )
+                put_lanes(k, shares, late, at, own, LANES_AT)
         own[at, SEEN], c = record.weight_s, record.channel
         moved, risen = float32(0.0), float32(0.0)
         for i in range(STATES):
@@ -268,6 +291,8 @@ def refresh(
         crowd[c, HELD] += float32(held - own[at, HELD])
         crowd[c, QUEUED] += float32(queued - own[at, QUEUED])
         own[at, LASTING], own[at, USE], own[at, HELD], own[at, QUEUED] = lasting, use, held, queued
+        if has_lanes:
+            add_lanes(at, own, c, crowd, LANES_AT)
         crowd[c, RISEN] += risen
         if is_to_be_told(c, float64(moved / STATES), tolerance, crowd):
             moved_channels[n_moved] = c
@@ -341,6 +366,7 @@ def put_down(
                 slot,
                 what,
                 _times(slot, cells, steps, latency_s, jobs),
+                cells,
                 tolerance,
                 records,
                 entries,

@@ -12,6 +12,7 @@ from netsim.contention.events.crowd_kernels import (
     CROSSED,
     FLAGS,
     HELD,
+    LANES_AT,
     LASTING,
     POOL,
     QUEUED,
@@ -58,6 +59,8 @@ def depart(
         crowd[c, CROSSED] -= float32(own[at, LASTING] * own[at, USE])
         for i in (USE, HELD, QUEUED):
             crowd[c, i] -= own[at, i]
+        for i in range(LANES_AT, crowd.shape[1]):
+            crowd[c, i] -= own[at, i]
         if channels[c].n_jobs > 2:  # noqa: PLR2004 (others are left who meet)
             if is_to_be_told(c, float64(gone), tolerance, crowd):
                 moved_channels[n_moved] = c
@@ -74,6 +77,8 @@ def depart(
             for i in range(LASTING + 2):
                 own[at, i] = 0.0
             own[at, USE] = own[at, HELD] = own[at, QUEUED] = 0.0
+            for i in range(LANES_AT, crowd.shape[1]):
+                own[at, i] = 0.0
             other = listed[other].following
     readings[slot].pending = readings[slot].waking = False
     readings[slot].said, readings[slot].closed = readings[slot].value, 0.0
@@ -87,6 +92,8 @@ def recount_crowd(records: Table, jobs: Table, own: Floats, crowd: Floats, slots
         for i in range(LASTING + 1):
             crowd[c, i] = 0.0
         crowd[c, USE] = crowd[c, HELD] = crowd[c, QUEUED] = crowd[c, CROSSED] = 0.0
+        for i in range(LANES_AT, crowd.shape[1]):
+            crowd[c, i] = 0.0
     for slot in slots:
         job = jobs[slot]
         for row in range(job.first_record, job.first_record + job.n_shared):
@@ -95,5 +102,7 @@ def recount_crowd(records: Table, jobs: Table, own: Floats, crowd: Floats, slots
             for i in range(LASTING + 1):
                 crowd[c, i] += own[at, i]
             for i in (USE, HELD, QUEUED):
+                crowd[c, i] += own[at, i]
+            for i in range(LANES_AT, crowd.shape[1]):
                 crowd[c, i] += own[at, i]
             crowd[c, CROSSED] += float32(own[at, LASTING] * own[at, USE])

@@ -206,7 +206,8 @@ class Phased(Fast):
     def _empty_pool(self, n_channels: int) -> ReadingPool:
         """Return the state before the first job."""
         spread = self.constants_of.topology.spread
-        return ReadingPool(n_channels, _STATES, has_pools=spread is not None)
+        has_lanes = self.constants_of.has_lanes
+        return ReadingPool(n_channels, _STATES, has_pools=spread is not None, has_lanes=has_lanes)
 
     def _placed(self, job: int, constants: JobConstants) -> int:
         """Give a job rows and return its slot."""
@@ -233,6 +234,11 @@ class Phased(Fast):
             pool.late,
             pool.latency_s,
         )
+        if constants.lanes.size:
+            first = pool.jobs["first_entry"][slot]
+            rows = pool.late[first : first + constants.entries.size, self._crowd.LANES_AT :]
+            width = constants.lanes.shape[1]
+            rows[:, :width], rows[:, width] = constants.lanes, constants.entries["queued"]
         if pool.closed.size:
             first, closed = pool.jobs["first_entry"][slot], constants.entries["closed"]
             pool.late[first : first + closed.size, self._crowd.CLOSES] = closed

@@ -20,6 +20,7 @@ from netsim.contention.events.crowd_kernels import (
     EFFECT,
     FELT,
     HELD,
+    LANES_AT,
     LASTING,
     LINK_AT,
     MARGIN,
@@ -34,6 +35,8 @@ from netsim.contention.events.crowd_kernels import (
     USE,
     WAIT,
 )
+from netsim.contention.events.recall_kernels import recall
+from netsim.contention.lane_kernels import met_lanes, times_by_lane
 from netsim.contention.link_kernels import STAGES, link_time, stays_within
 from netsim.contention.window_kernels import (
     BEFORE,
@@ -53,56 +56,6 @@ _ENTRIES, _STEPS = from_dtype(ENTRY)[::1], from_dtype(STEP)[::1]
 _JOBS, _READINGS = from_dtype(JOB)[::1], from_dtype(READING)[::1]
 _CHANNELS, _LISTED = from_dtype(CHANNEL)[::1], from_dtype(LISTED)[::1]
 _ROWS, _PLACES, _FLAGS = float32[:, ::1], int32[:, ::1], uint8[::1]
-
-
-@njit(
-    int64(
-        int64,
-        _JOBS,
-        _PLACES,
-        _FLAGS,
-        _ROWS,
-        float64[:, ::1],
-        float64[::1],
-        int64[::1],
-    ),
-    cache=True,
-)
-def _recall(
-    slot: int,
-    jobs: Table,
-    place: Ints,
-    felt: Ints,
-    late: Floats,
-    most_late: Floats,
-    worst: Floats,
-    touched: Ints,
-) -> int:
-    """
-    Raise by how much steps are late, and wait at each stage, to what is kept of the links of a job.
-
-    `touched`, written: the rows of the others; returned: how many there are.
-    """
-    n_touched = 0
-    for at in range(jobs[slot].first_entry, jobs[slot].first_entry + jobs[slot].n_entries):
-        if felt[at] == UNFELT:
-            continue
-        if felt[at] == TOUCHED:
-            touched[n_touched] = at
-            n_touched += 1
-            continue
-        for k in range(at, at + place[at, COUNT_AT]):
-            a, stage = place[k, STEP_AT] // STAGES, STATES + place[k, STEP_AT] % STAGES
-            most_late[a, stage] = max(most_late[a, stage], float64(late[k, WAIT]))
-            for i in range(STATES):
-                most_late[a, i] = max(most_late[a, i], float64(late[k, i]))
-            # in pairs: a sum of eight that wait for each other takes longer than all the rest
-            low_s = float32(late[k, 0] + late[k, 1]) + float32(late[k, 2] + late[k, 3])
-            high_s = float32(late[k, 4] + late[k, 5]) + float32(late[k, 6] + late[k, 7])
-            held_s = float32(float32(low_s) + float32(high_s))
-            if held_s > worst[0]:
-                worst[0], worst[1] = held_s, place[at, LINK_AT]
-    return n_touched
 
 
 @njit(
@@ -144,13 +97,11 @@ def _meet(  # one function: a call with arrays counts their references, as long 
     """
     Find by how much the touched channels of a job make its steps late in each state.
 
-    `touched` (K,): first entries of these.
-    `most_late` (A, M + STAGES), raised: by how much steps are late, and how long they wait at each
-    stage; `worst` (2,): how late the worst link is over the states, and its number; `times` (3, M):
-    scratch for the weights N_i of the others, the times of the fluid, and the waits.
+    `touched` (K,): their first entries. `most_late` (A, M + STAGES), raised: how late steps are,
+    and wait at each stage; `worst` (2,): how late the worst link is, its number; `times`: scratch.
     """
-    first_step, alone_s = jobs[slot].first_step, jobs[slot].alone_s
-    n_states = times.shape[1]
+    first_step, alone_s, n_states = jobs[slot].first_step, jobs[slot].alone_s, times.shape[1]
+    n_plain = n_states if crowd.shape[1] == LANES_AT else 0  # of those where a link has one lane
     for at in touched:
         c = place[at, CHANNEL_AT]
         total, most = 0.0, 0.0
@@ -176,8 +127,7 @@ def _meet(  # one function: a call with arrays counts their references, as long 
             senders, feed, queue = entries[k].senders, entries[k].feed_s, entries[k].queue_s
             a = entries[k].step
             tau = steps[first_step + a].drain_s
-            more_s = max(queued_s, standing * queue) * (most + MARGIN)
-            more_s = min((BEFORE - 1.0) * queue, more_s)
+            more_s = min((BEFORE - 1.0) * queue, max(queued_s, standing * queue) * (most + MARGIN))
             limit = max(0.0, min(end, tau - queue - more_s)) * least
             margin_use = use * (most + MARGIN) + MARGIN_R
             if stays_within(limit, drain, weight, most + MARGIN, margin_use):
@@ -187,9 +137,13 @@ def _meet(  # one function: a call with arrays counts their references, as long 
                 continue
             within = False
             length_s = steps[first_step + a].time_s + latency_s[first_step + a]
-            mean, lag, longest_s = 0.0, window_lag(burst_s, length_s), 0.0
+            lag, mean, longest_s, held_s, felt_s = window_lag(burst_s, length_s), 0.0, 0.0, 0.0, 0.0
             grown_s = grown_queue(queue, float64(crowd[c, USE]), burst_s, crossed_s)
-            for i in range(n_states):
+            if n_plain == 0:
+                sums = at, own, c, crowd, LANES_AT, total / n_states
+                link, met = (drain, weight, senders, feed, end, queue), met_lanes(k, late, *sums)
+                times_by_lane(times, link, (use, grown_s, queued_s), met, tau)
+            for i in range(n_plain):
                 n = times[0, i]
                 taken = link_time(drain, weight, senders, feed, n, use * n)
                 if held > 0.0:
@@ -207,7 +161,6 @@ def _meet(  # one function: a call with arrays counts their references, as long 
                 times[1, i] = window_time(end, times[1, i], mean, lag)
             for i in range(n_states):
                 late[k, i] = float32(times[1, i] + times[2, i])
-            held_s, felt_s = 0.0, 0.0
             for i in range(n_states):
                 longest_s = max(longest_s, times[1, i])
                 by_s = times[1, i] + times[2, i]
@@ -273,7 +226,7 @@ def _read(
     most_late = np.zeros((job.n_steps, STATES + STAGES))
     worst = np.empty(2)
     worst[0], worst[1] = -np.inf, -1.0  # in the mean a link may be early that is late in a state
-    n_touched = _recall(slot, jobs, place, felt, late, most_late, worst, touched)
+    n_touched = recall(slot, jobs, place, felt, late, most_late, worst, touched)
     _meet(
         slot,
         touched[:n_touched],

@@ -9,6 +9,7 @@ from netsim.contention.events.columns import READING
 from netsim.contention.events.pool import Group, Pool, aligned
 
 _LINE = np.dtype((np.void, 64))  # 16 numbers of 4 bytes
+_TWO_LINES = np.dtype((np.void, 128))  # where links have several virtual channels
 _PLACE = np.dtype((np.void, 16))  # 4 whole numbers
 
 
@@ -24,6 +25,8 @@ class ReadingPool(Pool):
         States of a job.
     has_pools : bool, default False
         Whether switches choose among links that are one channel.
+    has_lanes : bool, default False
+        Whether virtual channels of links are told apart.
     """
 
     groups = (
@@ -33,16 +36,19 @@ class ReadingPool(Pool):
     )
     by_slot = (*Pool.by_slot, "readings")
 
-    def __init__(self, n_channels: int, n_states: int, *, has_pools: bool = False) -> None:
+    def __init__(
+        self, n_channels: int, n_states: int, *, has_pools: bool = False, has_lanes: bool = False
+    ) -> None:
         super().__init__(n_channels)
-        self._own = aligned(self.entries.size, _LINE)
+        line = _TWO_LINES if has_lanes else _LINE
+        self._own = aligned(self.entries.size, line)
         self._place = aligned(self.entries.size, _PLACE)
-        self._late = aligned(self.entries.size, _LINE)
+        self._late = aligned(self.entries.size, line)
         self._look()
         self.felt = aligned(self.entries.size, np.dtype(np.uint8))
         self.latency_s: Floats = aligned(self.steps.size, np.dtype(np.float64))
         self.readings = aligned(self.jobs.size, READING)
-        self.crowd = aligned(n_channels, _LINE).view(np.float32).reshape(-1, 16)
+        self.crowd = aligned(n_channels, line).view(np.float32).reshape(n_channels, -1)
         self.closed: Floats = np.zeros((n_channels if has_pools else 0, 2))
         self.told: Ints = np.zeros(2 * n_channels, dtype=np.int64)  # one can be listed twice
         self.cells: Ints = np.zeros((self.jobs.size, n_states), dtype=np.int64)
@@ -50,11 +56,11 @@ class ReadingPool(Pool):
     def _look(self) -> None:
         """See the rows as numbers; whoever asks at each event would pay for a view each time."""
         # what the records put on channels
-        self.own: NDArray[np.float32] = self._own.view(np.float32).reshape(-1, 16)
+        self.own: NDArray[np.float32] = self._own.view(np.float32).reshape(self._own.size, -1)
         # channel, number of entries and link of the records, and steps of the entries
         self.place: NDArray[np.int32] = self._place.view(np.int32).reshape(-1, 4)
         # by how much channels make steps late in each state, waits, v and z
-        self.late: NDArray[np.float32] = self._late.view(np.float32).reshape(-1, 16)
+        self.late: NDArray[np.float32] = self._late.view(np.float32).reshape(self._late.size, -1)
 
     def make_room(self, constants: JobConstants) -> bool:
         """Move rows together, or grow, until a job fits."""

@@ -1,0 +1,199 @@
+"""Virtual channels: who waits for places of another one is in nobody's way there."""
+
+from collections import defaultdict
+
+import numpy as np
+import pytest
+from naive import contention as naive
+
+from netsim.contention import constants as constants_module
+from netsim.contention.cold.fixedpoint import accurate, cold_phased
+from netsim.contention.constants import ConstantsOf
+from netsim.contention.lane_kernels import LANES, late_by_lane, there_for, weight_beside
+from netsim.contention.phases import shuffled
+from netsim.contention.window_kernels import late_wait
+from netsim.contention_models import make_contention_model
+from netsim.packets.simulation import simulate_packets
+from netsim.partition import Partition
+from netsim.routings import make_routing
+from netsim.topologies import make_topology
+from netsim.topology.virtual import channels_in_order
+from scheduler.traffic import RankFlows, TrafficOf
+
+N_LINKS = 7
+DRAGONFLY = {"kind": "dragonfly", "groups": 9, "routers": 4, "nodes_per_router": 4}
+TORUS = {"kind": "torus", "dims": [4, 4, 4]}
+
+
+def lane_of(path):
+    """Return a lane for each link of a path."""
+    return [sum(path[: place + 1]) % 3 for place in range(len(path))]
+
+
+@pytest.fixture
+def laned(monkeypatch):
+    """Return what makes the constants of jobs on links that lead nowhere, with lanes."""
+
+    def taken(_, routes):
+        paths = [routes.of_flow(f).tolist() for f in range(routes.n_flows)]
+        return np.array([lane for path in paths for lane in lane_of(path)], dtype=np.int64)
+
+    monkeypatch.setattr(constants_module, "channels_in_order", taken)
+
+    def made(links):
+        found = ConstantsOf(links)
+        found.has_lanes = True
+        return found
+
+    return made
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_readings_and_states_equal_the_naive_twin(laned, fabric, traffic, random_jobs, seed):
+    rng = np.random.default_rng(seed)
+    links = fabric(rng.uniform(0.5, 4.0, N_LINKS), buffer_bytes=0.6)
+    plain = random_jobs(rng, N_LINKS, 4)
+    constants_of = laned(links)
+    jobs = {job: constants_of(traffic(*own, N_LINKS)) for job, own in enumerate(plain)}
+    cells = [shuffled(job, 8, seed) for job in range(4)]
+    known = {"buffer": 0.6, "lane_of": lane_of}
+
+    read = cold_phased(jobs, seed=seed, tolerance=1e-11).interference
+    settled = accurate(jobs, seed=seed, tolerance=1e-11).interference
+
+    expected = naive.read_slowdowns(plain, links.capacity, cells, **known)
+    without = naive.read_slowdowns(plain, links.capacity, cells, buffer=0.6)
+    np.testing.assert_allclose(list(read.values()), expected, rtol=1e-7)
+    assert np.abs(np.subtract(expected, without)).max() > 0.01
+    expected = naive.slowdowns_by_states(plain, links.capacity, cells, **known)
+    np.testing.assert_allclose(list(settled.values()), expected, rtol=1e-7)
+
+
+def routed(spec, rule):
+    """Return a fabric, and what makes traffic on it of flows between nodes."""
+    fabric = make_topology({**spec, "bandwidth": "100 Gb/s", "latency": "codes"})
+    of = TrafficOf(fabric, make_routing(rule, fabric))
+    all_nodes = Partition(np.arange(fabric.n_nodes), None)
+
+    def sent(src, dst, nbytes, compute_s, steps=1):
+        flows = RankFlows(
+            np.repeat(np.arange(steps), len(src)),
+            np.tile(src, steps),
+            np.tile(dst, steps),
+            np.full(steps * len(src), float(nbytes)),
+        )
+        return of.of_flows(flows, all_nodes, compute_s=compute_s).traffic
+
+    return fabric, sent
+
+
+def drawn(fabric, sent, seed=0):
+    """Draw jobs on random nodes."""
+    rng = np.random.default_rng(seed)
+    nodes = rng.permutation(fabric.n_nodes)[:60].reshape(5, 12)
+    return {
+        job: sent(
+            own,
+            np.roll(own, 1 + job),
+            rng.uniform(2e4, 4e5),
+            rng.uniform(0.0, 5e-5),
+            steps=1 + job,
+        )
+        for job, own in enumerate(nodes)
+    }
+
+
+@pytest.mark.parametrize(
+    ("spec", "rule"),
+    [(DRAGONFLY, "minimal"), (DRAGONFLY, "valiant"), (TORUS, "dimension-order")],
+    ids=["minimal", "valiant", "torus"],
+)
+def test_shares_of_lanes_are_those_of_the_flows(spec, rule):
+    fabric, sent = routed(spec, rule)
+    for own in drawn(fabric, sent).values():
+        found = ConstantsOf(fabric)(own)
+        weight = defaultdict(float)
+        taken = channels_in_order(fabric, own.routes)
+        for f in range(own.step.size):  # each sender has one flow in a step
+            for hop in range(own.routes.indptr[f], own.routes.indptr[f + 1]):
+                weight[own.step[f], own.routes.links[hop], taken[hop]] += 1.0
+        link = np.repeat(found.records["link"], found.records["n_entries"])
+        for row, a, at in zip(found.lanes, found.entries["step"], link, strict=True):
+            all_there = sum(weight[a, at, lane] for lane in range(LANES))
+            assert row[:LANES] == pytest.approx(
+                [weight[a, at, lane] / all_there for lane in range(LANES)]
+            )
+        most = found.lanes[:, LANES:].max(axis=1)
+        np.testing.assert_array_equal(most, found.entries["held"])
+    assert (np.count_nonzero(found.lanes[:, :LANES], axis=0) > 0).sum() > 1
+
+
+@pytest.mark.parametrize(
+    ("spec", "rule"), [(DRAGONFLY, "valiant"), (TORUS, "dimension-order")], ids=["valiant", "torus"]
+)
+def test_event_by_event_equals_from_scratch_in_any_order_and_after_an_end(spec, rule):
+    fabric, sent = routed(spec, rule)
+    jobs = drawn(fabric, sent)
+    constants_of = ConstantsOf(fabric)
+
+    def distance(said):
+        cold = cold_phased({job: constants_of(jobs[job]) for job in said}, tolerance=1e-9)
+        assert max(cold.interference.values()) > 1.1
+        return max(abs(said[job] - value) for job, value in cold.interference.items())
+
+    for order in ([0, 1, 2, 3, 4], [3, 0, 4, 2, 1]):
+        model, said = make_contention_model("phased", fabric, options={"tolerance": 1e-7}), {}
+        for job in order:
+            model.start(job, jobs[job])
+            said |= model.solve()
+        assert distance(said) < 1e-4
+        model.end(order[1])
+        del said[order[1]]
+        said |= model.solve()
+        assert distance(said) < 1e-4
+
+
+def test_fabrics_with_one_channel_a_link_or_no_buffers_have_no_lanes():
+    tree = make_topology({"kind": "fat-tree", "radix": 4, "latency": "codes"})
+    dry = make_topology({**DRAGONFLY, "latency": "codes", "buffer": 0})
+    wet = make_topology({**DRAGONFLY, "latency": "codes"})
+    assert [ConstantsOf(f).has_lanes for f in (tree, dry, wet)] == [False, False, True]
+
+
+def test_waits_by_hand():
+    """All on the own lane: as without; none: no more than a buffer; half: both."""
+    for n, grown_s, queued_s in ((0.5, 0.3, 0.1), (2.0, 1.0, 4.0)):
+        plain = late_wait(1.0, grown_s, queued_s, n, 0.4, 0.0)
+        assert late_by_lane(1.0, grown_s, queued_s, 1.0, queued_s, n, 0.4, 0.0) == plain
+    assert late_by_lane(1.0, 1.0, 4.0, 0.0, 0.0, 2.0, 0.4, 0.0) == 1.0
+    assert late_by_lane(1.0, 1.0, 4.0, 0.5, 2.0, 2.0, 0.4, 0.25) == 2.75
+    assert late_by_lane(1.0, 1.0, 0.0, 0.0, 0.0, 0.5, 0.4, 0.0) == pytest.approx(0.2)
+
+
+def test_weights_and_times_there_by_hand():
+    assert weight_beside(3.0, 0.5, 1.0) == 3.0
+    assert weight_beside(3.0, 0.5, 0.0) == 1.0
+    assert weight_beside(3.0, 2.0, 0.0) == 2.0
+    assert weight_beside(0.5, 0.5, 0.0) == 0.5
+    assert weight_beside(4.0, 0.5, 0.25) == 2.5
+    assert there_for(10.0, 4.0, 6.0) == 6.0
+    assert there_for(10.0, 4.0, 3.0) == 4.0
+    assert there_for(10.0, 4.0, 12.0) == 10.0
+
+
+@pytest.mark.parametrize("nbytes", [2**14, 2**18])
+def test_a_hot_spot_holds_up_whoever_is_on_its_channel(nbytes):
+    """Six nodes send to one behind the link r0>r1, on channel 1 as they come from elsewhere."""
+    fabric, sent = routed(DRAGONFLY, "minimal")
+    crowd = sent([16, 20, 24, 28, 32, 36], [4] * 6, 2**19, 0.0)
+    true, said = [], []
+    for src in (0, 40):  # over that link on channel 0, and on channel 1
+        jobs = {0: sent([src], [5], nbytes, 2e-5), 1: crowd}
+        true.append(simulate_packets(jobs, fabric).jobs[0].interference)
+        constants_of = ConstantsOf(fabric)
+        laid = {job: constants_of(own) for job, own in jobs.items()}
+        said.append([model(laid).interference[0] for model in (cold_phased, accurate)])
+
+    assert said[0] == pytest.approx([true[0]] * 2, rel=0.05)
+    assert true[1] > true[0] + 0.5
+    assert min(said[1]) > max(said[0]) + 0.3
