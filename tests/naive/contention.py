@@ -8,10 +8,11 @@ from naive import filling, lanes
 
 def constants(step, capacity, *, per_flow=False, buffer=0.0, ports=None, lane_of=None):
     """
-    Return tau, lam and per link (B, m, q, G, e, E, v, stage, closed, z, on lanes) of one step.
+    Return tau, lam and per link (B, m, q, G, e, E, v, stage, closed, z) of one step.
 
     `step` is a list of flows (sender, bytes, links, latency); `ports` says of each link how many
-    it stands for, absent: all for themselves; `lane_of`: of the links of a path, absent: one each.
+    it stands for, absent: all for themselves; `lane_of`: of the links of a path; what is on
+    lanes comes last then.
     """
     flows = [
         (index if per_flow else sender, nbytes, links)
@@ -50,20 +51,9 @@ def constants(step, capacity, *, per_flow=False, buffer=0.0, ports=None, lane_of
         last = max(end for _, end in on)
         stage = max(_stage(f[2].index(link), len(f[2])) for f, _ in on)
         queue = own * _queued(link, flows, drain, capacity, buffer)
-        on_lanes = lanes.on_lanes(link, on, weight, drain, (filled[link], lane_of))
-        table[link] = (
-            own,
-            m,
-            q,
-            g,
-            last,
-            presence,
-            filled[link],
-            stage,
-            closed[link],
-            queue,
-            on_lanes,
-        )
+        table[link] = (own, m, q, g, last, presence, filled[link], stage, closed[link], queue)
+        if lane_of is not None:
+            table[link] += (lanes.on_lanes(link, on, weight, drain, (filled[link], lane_of)),)
     tau = max(drain.values(), default=0.0)
     lam = max((latency for _, _, links, latency in step if links), default=0.0)
     return tau, lam, table

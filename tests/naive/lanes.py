@@ -9,11 +9,9 @@ def on_lanes(link, on, weight, drain, how):
 
     `on`: pairs (flow, end) of those on the link, a flow (sender, bytes, links); `weight`: of the
     flows of each sender; `how`: for which part some lane of the link is full, and what tells the
-    lanes of a path, or None.
+    lanes of a path.
     """
     filled, lane_of = how
-    if lane_of is None:
-        return {}
     share, full = defaultdict(float), defaultdict(float)
     total = sum(weight[sender] for (sender, _, _), _ in on)
     for (sender, _, path), end in on:
