@@ -36,6 +36,7 @@ ENTRY = np.dtype(
         ("held", np.float64),  # v; less than 0: as many buffers of own packets wait for the link
         ("closed", np.float64),  # part of the step for which a pool is closed to others
         ("queued", np.float64),  # z
+        ("links", np.float64),  # that the channel stands for: more than 1 where switches choose
         ("step", np.int32),
         ("stage", np.int32),
     ],

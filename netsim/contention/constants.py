@@ -67,7 +67,8 @@ class JobConstants:
     after the largest B on its path; E the integral of the weights until the flows end;
     w = buffer / C the longest wait of a packet behind those of others (where packets are spread, of
     the part that others meet, times the chance that there is one). A link that takes no
-    longer than the limit min(e, tau - w) makes no step longer and no flow linger.
+    longer than the limit min(e, tau - w) makes no step longer and no flow linger; of a pool of
+    links w counts there as of one of them.
 
     Parameters
     ----------

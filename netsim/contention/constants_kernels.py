@@ -298,8 +298,11 @@ def job_constants(
             own = entries[k]
             own.drain_s = places.drain_s[k]
             own.feed_s /= own.weight
-            own.queue_s = fabric.buffer_bytes / fabric.capacity[places.channel[k]]
-            own.limit_s = max(0.0, min(own.end_s, steps[own.step].drain_s - own.queue_s))
+            c = places.channel[k]
+            own.links = fabric.capacity[c] / fabric.port_capacity[c]
+            own.queue_s = fabric.buffer_bytes / fabric.capacity[c]
+            most_wait_s = fabric.buffer_bytes / fabric.port_capacity[c]
+            own.limit_s = max(0.0, min(own.end_s, steps[own.step].drain_s - most_wait_s))
             scratch.entry[places.channel[k]] = -1
         if buffer_bytes > 0.0 and not per_flow:
             weigh_by_ports(first, last, base, n_entries, flows, fabric, places, entries, weights)

@@ -376,6 +376,7 @@ def spread_constants(
         for k in range(base, n_entries):
             own = entries[k]
             own.feed_s /= own.weight
+            own.links = 1.0
             bound = sums.own_s[k] / own.drain_s
             own.weight /= bound
             own.senders /= bound

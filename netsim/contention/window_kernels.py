@@ -10,6 +10,7 @@ from numba import njit
 
 from netsim.arrays import Floats
 from netsim.contention.link_kernels import link_time
+from netsim.contention.queueing_kernels import mean_queue
 
 # fitted constants; docs/model.md names the scenes
 MOST = 2.0  # buffers that are waited for at a link
@@ -132,6 +133,37 @@ def late_wait(
     """
     wait = grown_s * min(1.0, n) * min(1.0, r) + queued_s * n
     return max(0.0, min(MOST * w, wait) - max(0.0, spare_s))
+
+
+@njit(
+    "float64(float64, float64, float64, float64, float64, float64)", cache=True, error_model="numpy"
+)
+def pool_wait(w: float, links: float, burst_s: float, n: float, r: float, spare_s: float) -> float:
+    """
+    Return by how much the last packet of a step is later for a pool that others fill together.
+
+    Parameters
+    ----------
+    w : float
+        Time in which the pool empties the buffer of one port, in seconds.
+    links : float
+        Links of the pool.
+    burst_s : float
+        Length of the neighbours' steps, in the mean over what they put on the pool.
+    n, r, spare_s : float
+        As for `late_wait`.
+
+    Notes
+    -----
+    As long as the others offer less than all links of the pool can carry, N links' worth, a packet
+    finds one of them free. What they offer beyond queues until the burst is over, before all links
+    alike, so there is room for a buffer of each. That is so as far as they send it (R).
+    """
+    offered = n / links
+    if offered <= 1.0:
+        return 0.0
+    queue_s = mean_queue((offered - 1.0) * burst_s, links * w)
+    return max(0.0, queue_s * min(1.0, r) - max(0.0, spare_s))
 
 
 @njit("float64(float64, float64, float64)", cache=True, error_model="numpy")

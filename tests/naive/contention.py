@@ -72,8 +72,12 @@ def _queued(link, flows, drain, capacity, buffer):
         (sum(own * min(1, t / slowest) for slowest, own in coming) - t for t, _ in coming),
         default=0.0,
     )
-    room = links * buffer / capacity[link]
-    if peak <= 0 or buffer == 0:
+    return _in_the_mean(peak, links * buffer / capacity[link])
+
+
+def _in_the_mean(peak, room):
+    """Return a queue that grows to a peak and shrinks, evenly, as far as there is room."""
+    if peak <= 0 or room == 0:
         return 0.0
     return peak / 2 if peak <= room else room * (1 - room / peak / 2)
 
@@ -239,6 +243,7 @@ class _State:
         self.has_lanes = lane_of is not None
         self.alone = [tau + lam for tau, lam, _ in self.steps]
         self.compute = compute
+        self.ports = ports  # how many links each stands for; None: all for themselves
         self.fills = 1.0  # 0.0: its packets wait for no links ahead
         self.queues = [{} for _ in steps]
         self.period = compute + sum(self.alone)
@@ -352,6 +357,10 @@ def _in_states(state, a, others, cells, waits):
             aside = (1 - alike) * wait + (queued - same) * n[i]
             wait = min(2 * waits[link], alike * wait + same * n[i]) + min(waits[link], aside)
             wait = max(wait, waits[link] * min(3.0, queues * n[i] / mean))
+            if state.ports and state.ports[link] > 1:  # full if others offer more than its links
+                offered, room = n[i] / state.ports[link], state.ports[link] * waits[link]
+                queue = _in_the_mean((offered - 1) * burst, room)
+                wait = max(wait, queue * min(1.0, use * n[i]))
             wait = max(0.0, wait - max(0.0, e - times[i]))
             worst[i] = max(worst[i], in_window + wait)
             late += min(wait, max(0.0, in_window + wait - tau)) / n_states

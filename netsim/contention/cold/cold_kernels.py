@@ -28,6 +28,7 @@ from netsim.contention.window_kernels import (
     further_waits,
     grown_queue,
     left_over,
+    pool_wait,
     queue_ahead,
     window_lag,
     window_time,
@@ -103,6 +104,8 @@ def time_link(
         times[1, i] = late_by_lane(w, grown_s, queued_s, alike, alike_s, n, r, spare_s)
         if standing > 0.0:
             times[1, i] = max(times[1, i], queue_ahead(own.queue_s, standing, n, spare_s))
+        if own.links > 1.0:
+            times[1, i] = max(times[1, i], pool_wait(w, own.links, burst_s, n, r, spare_s))
         times[0, i] = own.end_s / max(own.end_s, taken)
         mean_speed += times[0, i] / n_states
     for i in range(n_states):

@@ -242,6 +242,7 @@ class Phased(Fast):
         if pool.closed.size:
             first, closed = pool.jobs["first_entry"][slot], constants.entries["closed"]
             pool.late[first : first + closed.size, self._crowd.CLOSES] = closed
+            pool.late[first : first + closed.size, self._crowd.LINKS] = constants.entries["links"]
             pool.readings["closed"][slot], pool.readings["closed_link"][slot] = 0.0, -1
             pool.readings["closes"][slot] = closed.any()
 

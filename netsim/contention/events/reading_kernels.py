@@ -23,6 +23,7 @@ from netsim.contention.events.crowd_kernels import (
     LANES_AT,
     LASTING,
     LINK_AT,
+    LINKS,
     MARGIN,
     MARGIN_R,
     NOISE,
@@ -35,6 +36,7 @@ from netsim.contention.events.crowd_kernels import (
     USE,
     WAIT,
 )
+from netsim.contention.events.filled_kernels import wait_for_pool
 from netsim.contention.events.recall_kernels import recall
 from netsim.contention.lane_kernels import met_lanes, times_by_lane
 from netsim.contention.link_kernels import STAGES, link_time, stays_within
@@ -128,7 +130,8 @@ def _meet(  # one function: a call with arrays counts their references, as long 
             a = entries[k].step
             tau = steps[first_step + a].drain_s
             more_s = min((BEFORE - 1.0) * queue, max(queued_s, standing * queue) * (most + MARGIN))
-            limit = max(0.0, min(end, tau - queue - more_s)) * least
+            links = max(1.0, float64(late[k, LINKS]))
+            limit = max(0.0, min(end, tau - links * queue - more_s)) * least
             margin_use = use * (most + MARGIN) + MARGIN_R
             if stays_within(limit, drain, weight, most + MARGIN, margin_use):
                 for i in range(n_states):
@@ -151,14 +154,15 @@ def _meet(  # one function: a call with arrays counts their references, as long 
                     taken = time_behind(taken, drain, weight, senders, feed, n, use, left)
                 times[2, i] = late_wait(queue, grown_s, queued_s, n, use * n, end - taken) - tau
                 if standing > 0.0:
-                    ahead_s = queue_ahead(queue, standing, n, end - taken)
-                    times[2, i] = max(times[2, i], ahead_s - tau)
+                    ahead_s = queue_ahead(queue, standing, n, end - taken) - tau
+                    times[2, i] = max(times[2, i], ahead_s)
                 times[1, i] = end / max(end, taken)
+            if links > 1.0:
+                effect_s += wait_for_pool(entries, k, tau, links, burst_s, use, times)
             for i in range(n_states):
                 mean += times[1, i]
-            mean /= n_states
             for i in range(n_states):
-                times[1, i] = window_time(end, times[1, i], mean, lag)
+                times[1, i] = window_time(end, times[1, i], mean / n_states, lag)
             for i in range(n_states):
                 late[k, i] = float32(times[1, i] + times[2, i])
             for i in range(n_states):
@@ -173,7 +177,7 @@ def _meet(  # one function: a call with arrays counts their references, as long 
                 most_late[a, i] = max(most_late[a, i], float64(late[k, i]))
             if held_s > worst[0]:
                 worst[0], worst[1] = held_s, place[at, LINK_AT]
-            effect_s += max(queued_s, standing * queue)  # each weight more is such a queue more
+            effect_s += max(queued_s, standing * queue)
             effect_s += drain / weight + longest_s * longest_s / drain  # the latter of B / (1 - R)
         own[at, EFFECT], own[at, STALENESS] = effect_s / alone_s, 0.0
         crowd[c, EFFECT] = max(crowd[c, EFFECT], own[at, EFFECT])
