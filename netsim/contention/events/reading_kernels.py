@@ -127,16 +127,14 @@ def _meet(  # one function: a call with arrays counts their references, as long 
         for k in range(at, at + place[at, COUNT_AT]):
             drain, weight, end = entries[k].drain_s, entries[k].weight, entries[k].end_s
             senders, feed, queue = entries[k].senders, entries[k].feed_s, entries[k].queue_s
-            a = entries[k].step
-            tau = steps[first_step + a].drain_s
+            a, tau = entries[k].step, steps[first_step + entries[k].step].drain_s
             more_s = min((BEFORE - 1.0) * queue, max(queued_s, standing * queue) * (most + MARGIN))
-            links = max(1.0, float64(late[k, LINKS]))
-            limit = max(0.0, min(end, tau - links * queue - more_s)) * least
+            links = float64(late[k, LINKS])
+            limit = max(0.0, min(end, tau - max(1.0, links) * queue - more_s)) * least
             margin_use = use * (most + MARGIN) + MARGIN_R
             if stays_within(limit, drain, weight, most + MARGIN, margin_use):
-                for i in range(n_states):
+                for i in range(n_states + 1):  # and WAIT
                     late[k, i] = 0.0
-                late[k, WAIT] = 0.0
                 continue
             within = False
             length_s = steps[first_step + a].time_s + latency_s[first_step + a]
@@ -154,8 +152,8 @@ def _meet(  # one function: a call with arrays counts their references, as long 
                     taken = time_behind(taken, drain, weight, senders, feed, n, use, left)
                 times[2, i] = late_wait(queue, grown_s, queued_s, n, use * n, end - taken) - tau
                 if standing > 0.0:
-                    ahead_s = queue_ahead(queue, standing, n, end - taken) - tau
-                    times[2, i] = max(times[2, i], ahead_s)
+                    ahead_s = queue_ahead(queue, standing, n, end - taken)
+                    times[2, i] = max(times[2, i], ahead_s - tau)
                 times[1, i] = end / max(end, taken)
             if links > 1.0:
                 effect_s += wait_for_pool(entries, k, tau, links, burst_s, use, times)
@@ -177,8 +175,8 @@ def _meet(  # one function: a call with arrays counts their references, as long 
                 most_late[a, i] = max(most_late[a, i], float64(late[k, i]))
             if held_s > worst[0]:
                 worst[0], worst[1] = held_s, place[at, LINK_AT]
-            effect_s += max(queued_s, standing * queue)
-            effect_s += drain / weight + longest_s * longest_s / drain  # the latter of B / (1 - R)
+            effect_s += max(queued_s, standing * queue) + drain / weight
+            effect_s += longest_s * longest_s / drain  # of B / (1 - R)
         own[at, EFFECT], own[at, STALENESS] = effect_s / alone_s, 0.0
         crowd[c, EFFECT] = max(crowd[c, EFFECT], own[at, EFFECT])
         felt[at] = UNFELT if within else FELT
