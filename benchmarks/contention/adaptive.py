@@ -3,13 +3,14 @@ Does isolation still pay where switches choose the way of each packet? Real logs
 
 Run: ``python -m benchmarks.contention.adaptive FOLDER`` with the folder of the logs of LLNL
 Thunder and Atlas (Parallel Workloads Archive). Static beside adaptive routing under Baseline,
-random and Jigsaw, coupled, five seeds; then states of adaptive runs in packets. A quarter of an
-hour of CPU time.
+random and Jigsaw, coupled, five seeds; then states of adaptive runs in packets. Half an hour of
+CPU time.
 """
 
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -47,12 +48,13 @@ LOGS: Mapping[str, Mapping[str, Any]] = {
 HOURS = {"Atlas": 336, "Thunder": 240}
 ALLOCATORS = ("first-free", "random", "jigsaw")
 ROUTINGS = {"static": "jigsaw", "adaptive": "adaptive"}
+MODEL = "phased"
 SEEDS = (1, 2, 3, 4, 5)
 WHAT = ("mean_interference", "jobs", "node_hours", "mean_turnaround_s", "utilization_steady")
 MOMENTS = (0.2, 0.5)  # of a run's length, at which its state is judged
 JUDGED_SEEDS = (1,)
-SHORTER = 1 / 32  # of 1 MiB, messages of a state
-_LINKS = {"bandwidth": "100 Gb/s", "latency": "codes"}
+MESSAGES_KIB = (32, 256)  # of a state, instead of 1 MiB
+_LINKS = {"bandwidth": "100 Gb/s", "latency": "codes", "buffer": "64 KiB"}
 ITERATIONS = 3  # of the slowest job that meets others
 SLOWER = 1.02
 Cells = dict[tuple[str, str], list[Result]]
@@ -115,11 +117,11 @@ def _difference(values: Floats) -> str:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Judged:
-    """Jobs of one state: nodes, interference in packets and by `fast`, time alone over ideal."""
+    """Jobs of one state: nodes, interference in packets and by model, time alone over ideal."""
 
     nodes: Floats
     packets: Floats
-    fast: Floats
+    modelled: Floats
     alone: Floats
 
 
@@ -142,8 +144,11 @@ def states(found: Experiment) -> Iterator[dict[int, tuple[Communication, Partiti
         yield state
 
 
-def judged(state: Mapping[int, tuple[Communication, Partition]], routing: str) -> Judged:
+def judged(
+    state: Mapping[int, tuple[Communication, Partition]], routing: str, message_kib: int
+) -> Judged:
     """Simulate the packets of a state; messages are shortened, and computing with them."""
+    shorter = message_kib / 1024
     built = make_topology({"kind": "fat-tree", "radix": 18, **_LINKS})
     ways = make_routing(ROUTINGS[routing], built)
     fabric = as_routed(built, ways)
@@ -156,28 +161,28 @@ def judged(state: Mapping[int, tuple[Communication, Partition]], routing: str) -
     traffic = {
         job: replace(
             own.traffic,
-            nbytes=SHORTER * own.traffic.nbytes,
-            compute_s=SHORTER * own.traffic.compute_s,
+            nbytes=shorter * own.traffic.nbytes,
+            compute_s=shorter * own.traffic.compute_s,
         )
         for job, own in placed.items()
     }
     rng = np.random.default_rng(7)
     start_s = {job: float(rng.uniform(0.0, own.compute_s)) for job, own in traffic.items()}
     times = simulate_packets(traffic, fabric, start_s=start_s, slowest_does=ITERATIONS).jobs
-    model = make_contention_model("fast", fabric)
+    model = make_contention_model(MODEL, fabric)
     for job, own in traffic.items():
         model.start(job, own)
-    fast = model.solve()
+    modelled = model.solve()
     return Judged(
         np.array([state[job][1].nodes.size for job in placed], dtype=np.float64),
         np.array([times[job].interference for job in placed]),
-        np.array([fast[job] for job in placed]),
-        np.array([times[job].alone_s / (SHORTER * own.ideal_s) for job, own in placed.items()]),
+        np.array([modelled[job] for job in placed]),
+        np.array([times[job].alone_s / (shorter * own.ideal_s) for job, own in placed.items()]),
     )
 
 
-Kept = dict[tuple[str, str], list[Judged]]
-"""Judged states by allocator and routing."""
+Kept = dict[tuple[str, str, int], list[Judged]]
+"""Judged states by allocator, routing and KiB of a message."""
 
 
 def judged_states(log: str, folder: Path) -> Kept:
@@ -186,8 +191,9 @@ def judged_states(log: str, folder: Path) -> Kept:
     for seed in JUDGED_SEEDS:
         for allocator in ALLOCATORS:
             for state in states(experiment(log, folder, allocator, "adaptive", seed)):
-                for routing in ROUTINGS:
-                    kept.setdefault((allocator, routing), []).append(judged(state, routing))
+                for routing, kib in product(ROUTINGS, MESSAGES_KIB):
+                    key = allocator, routing, kib
+                    kept.setdefault(key, []).append(judged(state, routing, kib))
             print(log, allocator, seed, file=sys.stderr, flush=True)
     return kept
 
@@ -198,27 +204,27 @@ def words_of_judge(kept: Mapping[str, Kept]) -> list[str]:
         (
             f"The judge: the jobs that run at {' and '.join(map(str, MOMENTS))} of the length of "
             f"adaptive runs ({len(JUDGED_SEEDS) * len(MOMENTS)} states of each allocator and log), "
-            "in packets under both routings; messages of 32 KiB and computing shortened alike, "
+            "in packets under both routings; messages and computing shortened alike, "
             f"{ITERATIONS} iterations of the slowest job. Means by nodes (lowest and highest "
             "state)."
         ),
         "",
         (
-            "| log | allocator | routing | jobs | interference in packets | by `fast` | worst "
-            f"| above {SLOWER} | together / ideal |"
+            "| log | allocator | routing | messages | jobs | interference in packets "
+            f"| by `{MODEL}` | worst | above {SLOWER} | together / ideal |"
         ),
-        "| --- | --- | --- | ---: | --- | --- | ---: | ---: | --- |",
+        "| --- | --- | --- | ---: | ---: | --- | --- | ---: | ---: | --- |",
         *(
-            _row(f"{log} | {' | '.join(key)}", own[key])
+            _row(f"{log} | {key[0]} | {key[1]} | {key[2]} KiB", own[key])
             for log, own in kept.items()
             for key in sorted(own, key=_order)
         ),
     ]
 
 
-def _order(key: tuple[str, str]) -> tuple[int, int]:
-    """Sort routings first."""
-    return list(ROUTINGS).index(key[1]), ALLOCATORS.index(key[0])
+def _order(key: tuple[str, str, int]) -> tuple[int, int, int]:
+    """Sort routings first, then messages."""
+    return list(ROUTINGS).index(key[1]), key[2], ALLOCATORS.index(key[0])
 
 
 def _row(title: str, found: Sequence[Judged]) -> str:
@@ -228,7 +234,7 @@ def _row(title: str, found: Sequence[Judged]) -> str:
         np.array([(weight * values(own)).sum() for weight, own in zip(weights, found, strict=True)])
         for values in (
             lambda own: own.packets,
-            lambda own: own.fast,
+            lambda own: own.modelled,
             lambda own: own.packets * own.alone,
         )
     ]
@@ -249,9 +255,9 @@ def main() -> int:
     folder = asking.folder(__doc__).resolve()
     lines = [
         (
-            "Both logs on 1458 nodes as `benchmarks/contention/adaptive.toml` says, model `fast`: "
-            f"{len(ALLOCATORS)} allocators x {len(ROUTINGS)} routings x {len(SEEDS)} seeds; "
-            "differences from Baseline (first-free) under static routing with 95 % intervals "
+            "Both logs on 1458 nodes as `benchmarks/contention/adaptive.toml` says, model "
+            f"`{MODEL}`: {len(ALLOCATORS)} allocators x {len(ROUTINGS)} routings x {len(SEEDS)} "
+            "seeds; differences from Baseline (first-free) under static routing, 95 % intervals "
             "(Student's, paired by seed). Static: routing `jigsaw`, D-mod-k except on links that a "
             "job owns. Node-hours hold what the own placement costs too."
         ),
