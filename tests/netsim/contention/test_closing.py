@@ -120,7 +120,7 @@ def jobs_of(machine, seed, count):
     return found
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(2))
 def test_equals_the_naive_twin(machine, plain, seed):
     fabric = machine[0]
     jobs = dict(enumerate(jobs_of(machine, seed, 5)))

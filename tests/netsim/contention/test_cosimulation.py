@@ -59,7 +59,7 @@ def naive_ends(machine, *, per_sender, quits=None):
     return {i: float(t.ends[jobs[i][3] - 1]) for i, t in twins.items() if len(t.ends) >= jobs[i][3]}
 
 
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=60)
 @given(machines(), st.booleans())
 def test_jobs_that_come_while_others_run_end_as_by_exact_fractions(machine, per_sender):
     """Compute, empty steps, latency, shared channels and senders included."""

@@ -95,7 +95,7 @@ def test_how_long_a_packet_waits_by_hand():
     assert queue_ahead(0.5, 2.0, 1.0, 2.0) == 0.0
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(2))
 def test_what_waits_behind_queues_equals_the_naive_twin(fabric, traffic, random_jobs, seed):
     rng = np.random.default_rng(seed)
     links = fabric(rng.uniform(0.5, 4.0, N_LINKS), buffer_bytes=0.4)
