@@ -18,7 +18,7 @@ from netsim.topology.base import Topology
 from netsim.topology.dragonfly import Dragonfly
 from netsim.topology.fattree import FatTree
 from netsim.topology.rails import n_senders, node_bundles
-from netsim.topology.virtual import channels_in_order, has_virtual_channels
+from netsim.virtual_channels import channels_in_order, has_virtual_channels
 
 _T = TypeVar("_T", bound=np.generic)
 _KERNELS = "netsim.contention.traffic_kernels"

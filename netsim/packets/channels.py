@@ -6,7 +6,7 @@ from netsim.arrays import Ints
 from netsim.errors import ContentionError
 from netsim.routes import Routes
 from netsim.topology.base import Topology
-from netsim.topology.virtual import channels_in_order
+from netsim.virtual_channels import channels_in_order
 
 
 def virtual_channels(topology: Topology, routes: Routes, most: int | None = None) -> Ints:
@@ -16,7 +16,7 @@ def virtual_channels(topology: Topology, routes: Routes, most: int | None = None
     `most`: virtual channels of a link; absent: as many as needed. Result (nnz,): from 0, along
     ``routes.links``.
 
-    The rule is that of `netsim.topology.virtual.channels_in_order`. Whatever it says, the graph of
+    The rule is that of `netsim.virtual_channels.channels_in_order`. Whatever it says, the graph of
     which channel waits for which is searched for circles.
     """
     channels = channels_in_order(topology, routes)

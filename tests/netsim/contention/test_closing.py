@@ -3,6 +3,8 @@
 import numpy as np
 import pytest
 from naive import contention as naive
+from naive import steps as naive_steps
+from sending import chosen
 
 from netsim.contention.blame import Closers, Culprits, no_culprits, with_closers
 from netsim.contention.cold.fixedpoint import cold_phased
@@ -10,37 +12,19 @@ from netsim.contention.constants import ConstantsOf
 from netsim.contention.events.phased import Phased
 from netsim.contention.phases import shuffled
 from netsim.contention_models import make_contention_model
-from netsim.partition import Partition
-from netsim.routing.spread import as_routed
-from netsim.routings import make_routing
-from netsim.topologies import make_topology
-from scheduler.traffic import RankFlows, TrafficOf
 
-KIB = 1024.0
 LEAF, LEAVES, SPINES = 4, 6, 4
 
 
 @pytest.fixture(scope="module")
 def machine():
-    """Return a tree whose switches choose, and the routing."""
-    spec = {"kind": "fat-tree", "children": [LEAF, LEAVES], "parents": [1, SPINES]}
-    built = make_topology({**spec, "parallel": [1, 1], "bandwidth": "100 Gb/s", "latency": "codes"})
-    routing = make_routing("adaptive", built)
-    return as_routed(built, routing), routing
-
-
-def job(machine, messages, compute_s=0.0):
-    """Return a job of messages (step, source, destination, bytes)."""
-    fabric, routing = machine
-    step, src, dst, nbytes = (np.array(column) for column in zip(*messages, strict=True))
-    nodes = Partition(np.arange(fabric.n_nodes), None)
-    flows = RankFlows(step, src, dst, nbytes * KIB)
-    return TrafficOf(fabric, routing).of_flows(flows, nodes, compute_s=compute_s).traffic
+    """Return a tree whose switches choose, and what makes traffic on it."""
+    return chosen(LEAF, LEAVES, SPINES)
 
 
 def incast(machine, n_senders=5, nbytes=440.0, compute_s=0.0):
     """Return senders on leaves of their own to node 0."""
-    return job(machine, [(0, LEAF * (1 + i), 0, nbytes) for i in range(n_senders)], compute_s)
+    return machine[1]([(0, LEAF * (1 + i), 0, nbytes) for i in range(n_senders)], compute_s)
 
 
 def slowdown(machine, victim, other):
@@ -61,7 +45,7 @@ def test_who_always_sends_into_the_leaf_of_a_hot_spot_loses_what_it_is_closed(ma
     hot = incast(machine)
     share = closed_share(machine, hot)
 
-    found = slowdown(machine, job(machine, [(0, LEAF + 1, 1, 64.0)]), hot)
+    found = slowdown(machine, machine[1]([(0, LEAF + 1, 1, 64.0)]), hot)
 
     assert share > 0.5
     assert found == pytest.approx(1.0 / (1.0 - share), rel=0.05)
@@ -71,7 +55,7 @@ def test_who_computes_is_met_computing(machine):
     """A gap much shorter than what is closed saves half of it; one much longer nearly all."""
     hot = incast(machine)
     found = [
-        slowdown(machine, job(machine, [(0, LEAF + 1, 1, 64.0)], compute_s), hot)
+        slowdown(machine, machine[1]([(0, LEAF + 1, 1, 64.0)], compute_s), hot)
         for compute_s in (0.0, 20e-6, 200e-6, 5e-3)
     ]
 
@@ -84,18 +68,18 @@ def test_flows_that_can_wait_spare_their_job(machine):
     hot, others = incast(machine), [(0, LEAF + 1, LEAF * 2 + i, 4096.0) for i in range(3)]
     step = [*others, (0, LEAF + 1, 1, 64.0)]
 
-    assert slowdown(machine, job(machine, step), hot) < 1.1
+    assert slowdown(machine, machine[1](step), hot) < 1.1
 
 
 def test_who_sends_elsewhere_loses_nothing(machine):
-    victim = job(machine, [(0, LEAF + 1, LEAF * 2 + 1, 64.0)])
+    victim = machine[1]([(0, LEAF + 1, LEAF * 2 + 1, 64.0)])
 
     assert slowdown(machine, victim, incast(machine)) < 1.2  # it waits for the up-links
-    assert slowdown(machine, job(machine, [(0, 2, 1, 64.0)]), incast(machine)) == 1.0
+    assert slowdown(machine, machine[1]([(0, 2, 1, 64.0)]), incast(machine)) == 1.0
 
 
 def test_small_incasts_have_room(machine):
-    victim = job(machine, [(0, LEAF + 1, 1, 64.0)])
+    victim = machine[1]([(0, LEAF + 1, 1, 64.0)])
 
     assert slowdown(machine, victim, incast(machine, nbytes=40.0)) < 1.1
 
@@ -116,7 +100,7 @@ def jobs_of(machine, seed, count):
                 if src != dst
             ]
         if messages:
-            found.append(job(machine, messages, float(rng.uniform(0.0, 2e-4))))
+            found.append(machine[1](messages, float(rng.uniform(0.0, 2e-4))))
     return found
 
 
@@ -130,9 +114,9 @@ def test_equals_the_naive_twin(machine, plain, seed):
         model.start(number, own)
         constants = ConstantsOf(fabric)(own)
         for a, step in enumerate(plain(own)[0]):
-            table = naive.constants(step, fabric.capacity, buffer=fabric.buffer_bytes, ports=ports)[
-                2
-            ]
+            table = naive_steps.constants(
+                step, fabric.capacity, buffer=fabric.buffer_bytes, ports=ports
+            )[2]
             for record in constants.records:
                 first = record["first_entry"]
                 for entry in constants.entries[first : first + record["n_entries"]]:
@@ -193,7 +177,7 @@ def test_the_order_in_which_jobs_come_is_of_no_matter(machine):
 
 
 def test_nothing_is_left_when_the_hot_spot_ends(machine):
-    victim = job(machine, [(0, LEAF + 1, 1, 64.0)])
+    victim = machine[1]([(0, LEAF + 1, 1, 64.0)])
     model = Phased(machine[0])
     model.start(0, incast(machine))
     model.start(1, victim)
@@ -210,9 +194,9 @@ def test_who_closes_a_pool_is_to_blame_for_what_is_lost_before_it(machine, name)
     """The victim's slowdown goes with the hot spot and stays without a third job."""
     fabric = machine[0]
     jobs = {
-        3: job(machine, [(0, 9, 1, 64.0)]),
+        3: machine[1]([(0, 9, 1, 64.0)]),
         5: incast(machine),
-        8: job(machine, [(0, 13, 2, 16.0), (0, 17, 3, 16.0)], compute_s=2e-5),
+        8: machine[1]([(0, 13, 2, 16.0), (0, 17, 3, 16.0)], compute_s=2e-5),
     }
     model = make_contention_model(name, fabric)
     for number, own in jobs.items():
@@ -236,7 +220,7 @@ def test_models_tell_the_same_closers(machine):
     """Event by event and from scratch: the part of each job in what closed pools cost."""
     fabric, constants_of = machine[0], ConstantsOf(machine[0])
     jobs = {n: incast(machine, k, compute_s=2e-5) for n, k in ((0, 5), (4, 3))}
-    jobs[7] = job(machine, [(0, 9, 1, 64.0)], compute_s=1e-5)
+    jobs[7] = machine[1]([(0, 9, 1, 64.0)], compute_s=1e-5)
     model = Phased(fabric, tolerance=1e-8)
     for number, own in jobs.items():
         model.start(number, own)

@@ -6,7 +6,7 @@ from itertools import islice
 import numpy as np
 import pytest
 from measured.scenes import Stream
-from naive import contention as naive
+from naive import steps as naive
 
 from netsim.contention.constants import ConstantsOf, bytes_per_link
 from netsim.errors import ContentionError, NetsimError

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from naive import contention as naive
+from sending import chosen
 
 from netsim.contention.cold.fixedpoint import cold_phased
 from netsim.contention.constants import ConstantsOf
@@ -10,42 +11,24 @@ from netsim.contention.events.phased import Phased
 from netsim.contention.phases import shuffled
 from netsim.contention.window_kernels import pool_wait
 from netsim.contention_models import make_contention_model
-from netsim.partition import Partition
-from netsim.routing.spread import as_routed
-from netsim.routings import make_routing
-from netsim.topologies import make_topology
-from scheduler.traffic import RankFlows, TrafficOf
 
-KIB = 1024.0
 LEAF, LEAVES, SPINES = 8, 4, 4
 
 
 @pytest.fixture(scope="module")
 def machine():
-    """Return a tapered tree whose switches choose, and the routing."""
-    spec = {"kind": "fat-tree", "children": [LEAF, LEAVES], "parents": [1, SPINES]}
-    built = make_topology({**spec, "parallel": [1, 1], "bandwidth": "100 Gb/s", "latency": "codes"})
-    routing = make_routing("adaptive", built)
-    return as_routed(built, routing), routing
-
-
-def job(machine, messages, compute_s=0.0):
-    """Return a job of messages (step, source, destination, bytes)."""
-    fabric, routing = machine
-    step, src, dst, nbytes = (np.array(column) for column in zip(*messages, strict=True))
-    nodes = Partition(np.arange(fabric.n_nodes), None)
-    flows = RankFlows(step, src, dst, nbytes * KIB)
-    return TrafficOf(fabric, routing).of_flows(flows, nodes, compute_s=compute_s).traffic
+    """Return a tapered tree whose switches choose, and what makes traffic on it."""
+    return chosen(LEAF, LEAVES, SPINES)
 
 
 def rivals(machine, count):
     """Return jobs of one sender each that leave the first leaf all the time."""
-    return [job(machine, [(0, 1 + i, LEAF + 1 + i, 1024.0)]) for i in range(count)]
+    return [machine[1]([(0, 1 + i, LEAF + 1 + i, 1024.0)]) for i in range(count)]
 
 
 def late_s(machine, others, nbytes=16.0):
     """Return by how much a short message out of the first leaf is late beside others."""
-    victim = job(machine, [(0, 0, LEAF, nbytes)])
+    victim = machine[1]([(0, 0, LEAF, nbytes)])
     model = make_contention_model("phased", machine[0])
     for number, own in enumerate([victim, *others]):
         model.start(number, own)
@@ -81,7 +64,7 @@ def jobs_of(machine, seed, count):
             for a in range(int(rng.integers(1, 4)))
             for src, dst in zip(rng.permutation(LEAF)[:4], rng.permutation(2 * LEAF), strict=False)
         ]
-        found.append(job(machine, messages, float(rng.uniform(0.0, 1e-4))))
+        found.append(machine[1](messages, float(rng.uniform(0.0, 1e-4))))
     return found
 
 

@@ -5,6 +5,7 @@ from collections import defaultdict
 import numpy as np
 import pytest
 from naive import contention as naive
+from sending import between
 
 from netsim.contention import constants as constants_module
 from netsim.contention.cold.fixedpoint import accurate, cold_phased
@@ -14,11 +15,8 @@ from netsim.contention.phases import shuffled
 from netsim.contention.window_kernels import late_wait
 from netsim.contention_models import make_contention_model
 from netsim.packets.simulation import simulate_packets
-from netsim.partition import Partition
-from netsim.routings import make_routing
 from netsim.topologies import make_topology
-from netsim.topology.virtual import channels_in_order
-from scheduler.traffic import RankFlows, TrafficOf
+from netsim.virtual_channels import channels_in_order
 
 N_LINKS = 7
 DRAGONFLY = {"kind": "dragonfly", "groups": 9, "routers": 4, "nodes_per_router": 4}
@@ -69,24 +67,6 @@ def test_readings_and_states_equal_the_naive_twin(laned, fabric, traffic, random
     np.testing.assert_allclose(list(settled.values()), expected, rtol=1e-7)
 
 
-def routed(spec, rule):
-    """Return a fabric, and what makes traffic on it of flows between nodes."""
-    fabric = make_topology({**spec, "bandwidth": "100 Gb/s", "latency": "codes"})
-    of = TrafficOf(fabric, make_routing(rule, fabric))
-    all_nodes = Partition(np.arange(fabric.n_nodes), None)
-
-    def sent(src, dst, nbytes, compute_s, steps=1):
-        flows = RankFlows(
-            np.repeat(np.arange(steps), len(src)),
-            np.tile(src, steps),
-            np.tile(dst, steps),
-            np.full(steps * len(src), float(nbytes)),
-        )
-        return of.of_flows(flows, all_nodes, compute_s=compute_s).traffic
-
-    return fabric, sent
-
-
 def drawn(fabric, sent, seed=0):
     """Draw jobs on random nodes."""
     rng = np.random.default_rng(seed)
@@ -109,7 +89,7 @@ def drawn(fabric, sent, seed=0):
     ids=["minimal", "valiant", "torus"],
 )
 def test_shares_of_lanes_are_those_of_the_flows(spec, rule):
-    fabric, sent = routed(spec, rule)
+    fabric, sent = between(spec, rule)
     for own in drawn(fabric, sent).values():
         found = ConstantsOf(fabric)(own)
         weight = defaultdict(float)
@@ -132,7 +112,7 @@ def test_shares_of_lanes_are_those_of_the_flows(spec, rule):
     ("spec", "rule"), [(DRAGONFLY, "valiant"), (TORUS, "dimension-order")], ids=["valiant", "torus"]
 )
 def test_event_by_event_equals_from_scratch_in_any_order_and_after_an_end(spec, rule):
-    fabric, sent = routed(spec, rule)
+    fabric, sent = between(spec, rule)
     jobs = drawn(fabric, sent)
     constants_of = ConstantsOf(fabric)
 
@@ -184,7 +164,7 @@ def test_weights_and_times_there_by_hand():
 @pytest.mark.parametrize("nbytes", [2**14, 2**18])
 def test_a_hot_spot_holds_up_whoever_is_on_its_channel(nbytes):
     """Six nodes send to one behind the link r0>r1, on channel 1 as they come from elsewhere."""
-    fabric, sent = routed(DRAGONFLY, "minimal")
+    fabric, sent = between(DRAGONFLY, "minimal")
     crowd = sent([16, 20, 24, 28, 32, 36], [4] * 6, 2**19, 0.0)
     true, said = [], []
     for src in (0, 40):  # over that link on channel 0, and on channel 1

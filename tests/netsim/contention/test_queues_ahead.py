@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from naive import contention as naive
+from sending import between
 
 from netsim.contention.cold.fixedpoint import accurate, cold_phased
 from netsim.contention.constants import ConstantsOf
@@ -12,41 +13,15 @@ from netsim.contention.phases import shuffled
 from netsim.contention.window_kernels import queue_ahead, standing_queue
 from netsim.contention_models import make_contention_model
 from netsim.packets.simulation import simulate_packets
-from netsim.partition import Partition
-from netsim.routing.spread import as_routed
-from netsim.routings import make_routing
-from netsim.topologies import make_topology
-from scheduler.traffic import RankFlows, TrafficOf
 
-SPEC = {
-    "kind": "dragonfly",
-    "groups": 9,
-    "routers": 4,
-    "nodes_per_router": 4,
-    "bandwidth": "100 Gb/s",
-    "latency": "codes",
-}
+SPEC = {"kind": "dragonfly", "groups": 9, "routers": 4, "nodes_per_router": 4}
 BROKEN = {**SPEC, "failed_links": ["r0>r1", "r8>r10"], "failed_switches": ["r5"]}
 N_LINKS = 7
 
 
 def routed(spec=SPEC, rule="adaptive"):
     """Return a fabric under a routing, and what makes traffic on it of flows between nodes."""
-    built = make_topology(spec)
-    routing = make_routing(rule, built)
-    fabric = as_routed(built, routing)
-    of, all_nodes = TrafficOf(fabric, routing), Partition(np.arange(fabric.n_nodes), None)
-
-    def sent(src, dst, nbytes, compute_s, steps=1):
-        flows = RankFlows(
-            np.repeat(np.arange(steps), len(src)),
-            np.tile(src, steps),
-            np.tile(dst, steps),
-            np.full(steps * len(src), float(nbytes)),
-        )
-        return of.of_flows(flows, all_nodes, compute_s=compute_s).traffic
-
-    return fabric, sent
+    return between(spec, rule)
 
 
 def shifted(nodes, by=1):
