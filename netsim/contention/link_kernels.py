@@ -36,7 +36,7 @@ def weight_exponent(message_bytes: float, buffer_bytes: float) -> float:
     window: once a window is full of them, the others go no faster than the flow that is held up,
     and that has the whole window, as a lone flow has: weight 1 if it is the only one, 1/o if all
     are held up alike. So long messages weigh something between the two, short ones never fill a
-    window. Both constants are fitted (docs/model.md names the cases).
+    window. Both constants are fitted (docs/model-studies.md names the cases).
     """
     if buffer_bytes <= 0.0:
         return 1.0

@@ -12,7 +12,7 @@ from netsim.arrays import Floats
 from netsim.contention.link_kernels import link_time
 from netsim.contention.queueing_kernels import mean_queue
 
-# fitted constants; docs/model.md names the scenes
+# fitted constants; docs/model-studies.md names the scenes
 MOST = 2.0  # buffers that are waited for at a link
 ADDED = 0.5  # of the waits at other stages of the path than that of the longest
 

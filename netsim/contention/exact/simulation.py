@@ -80,7 +80,7 @@ def simulate_jobs(
     that share channels, directly or through others, has done `slowest_does`; `together_s` is the
     mean of the iterations completed by then, without the first. `slowest_does`: iterations of the
     slowest job, at least 2; less is cheaper and noisier. `buffer_bytes`: of a port, 0 where none is
-    stated; flows whose messages are longer weigh more than 1 / (flows open) (docs/model.md).
+    stated; flows whose messages are longer weigh more than 1 / (flows open) (docs/model-laws.md).
     Result: in the order of `traffic`.
 
     With latency 0 and per-flow fairness this is SimGrid's model CM02 without cross traffic.
