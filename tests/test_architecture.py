@@ -2,6 +2,7 @@
 
 import ast
 import re
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -76,6 +77,7 @@ def module_of(path):
     return structure.module_of(path, ROOT)
 
 
+@cache
 def imported_modules(path):
     """Return the modules that a source file imports, at any depth."""
     return structure.imported_modules(path, ROOT)
@@ -99,35 +101,45 @@ def floor_of(module):
     return floors[0]
 
 
-@pytest.mark.parametrize("path", SOURCES, ids=lambda p: str(p.relative_to(ROOT)))
-def test_module_imports_only_packages_below_its_own(path):
+def shown(paths):
+    """Return names of files, as errors show them."""
+    return [str(path.relative_to(ROOT)) for path in paths]
+
+
+def test_modules_import_only_packages_below_their_own():
     """Network and patterns know checks alone; the scheduler never knows the coupling."""
-    package = package_of(module_of(path))
-    imported = {package_of(name) for name in imported_modules(path)}
+    upward = {}
+    for path in SOURCES:
+        package = package_of(module_of(path))
+        imported = {package_of(name) for name in imported_modules(path)} & MAY_IMPORT.keys()
+        upward[path] = imported - MAY_IMPORT[package] - {package}
 
-    assert imported & MAY_IMPORT.keys() <= MAY_IMPORT[package] | {package}
+    assert shown(path for path in upward if upward[path]) == []
 
 
-@pytest.mark.parametrize("path", INSIDE, ids=lambda p: str(p.relative_to(ROOT)))
-def test_no_arrow_between_rooms_runs_up(path):
+def test_no_arrow_between_rooms_runs_up():
     """A room uses the rooms below it; two rooms of one floor do not know each other."""
-    module = module_of(path)
-    package, room = room_of(module)
-    upward = [
-        name
-        for name in imported_modules(path)
-        if name.startswith(f"{package}.")
-        and room_of(name)[1] != room
-        and floor_of(name) >= floor_of(module)
-    ]
+    upward = []
+    for path in INSIDE:
+        module = module_of(path)
+        package, room = room_of(module)
+        upward += [
+            f"{module} -> {name}"
+            for name in imported_modules(path)
+            if name.startswith(f"{package}.")
+            and room_of(name)[1] != room
+            and floor_of(name) >= floor_of(module)
+        ]
 
-    assert not upward
+    assert INSIDE
+    assert upward == []
 
 
-@pytest.mark.parametrize("path", SOURCES, ids=lambda p: str(p.relative_to(ROOT)))
-def test_module_stays_small(path):
+def test_modules_stay_small():
     """A module past 400 lines holds two ideas and is split."""
-    assert len(path.read_text(encoding="utf-8").splitlines()) <= 400
+    large = [path for path in SOURCES if len(path.read_text(encoding="utf-8").splitlines()) > 400]
+
+    assert shown(large) == []
 
 
 WRITES_FILES = re.compile(
@@ -136,12 +148,11 @@ WRITES_FILES = re.compile(
 )
 
 
-@pytest.mark.parametrize("path", SOURCES, ids=lambda p: str(p.relative_to(ROOT)))
-def test_files_are_written_in_one_place(path):
+def test_files_are_written_in_one_place():
     """Whole or not at all: `netsim.wholefile` alone opens files to write."""
-    found = WRITES_FILES.search(path.read_text(encoding="utf-8"))
+    writes = [path for path in SOURCES if WRITES_FILES.search(path.read_text(encoding="utf-8"))]
 
-    assert bool(found) == (path.name == "wholefile.py"), found
+    assert shown(writes) == ["netsim/wholefile.py"]
 
 
 KERNELS = [path for path in SOURCES if path.stem.endswith("kernels")]
@@ -167,12 +178,15 @@ def test_kernels_can_be_read(path):
 TESTS = sorted((ROOT / "tests").rglob("*.py"))
 
 
-@pytest.mark.parametrize("path", TESTS, ids=lambda p: str(p.relative_to(ROOT)))
-def test_tests_do_not_import_benchmarks(path):
+def test_tests_do_not_import_benchmarks():
     """What both need lies in `tests/measured`; one file tests the commands themselves."""
-    used = {name for name in imported_modules(path) if name.split(".")[0] == "benchmarks"}
+    using = [
+        path
+        for path in TESTS
+        if any(name.split(".")[0] == "benchmarks" for name in imported_modules(path))
+    ]
 
-    assert not used or path.name == "test_benchmarks.py"
+    assert shown(using) == ["tests/test_benchmarks.py"]
 
 
 def test_no_script_lies_at_the_top():
