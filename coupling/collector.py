@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 _OBJECTS = 500_000  # that come to be between two looks; Python's own number is some hundred
+_WITHIN: list[None] = []  # one for each run inside which this is
 
 
 @contextmanager
@@ -14,12 +15,15 @@ def few_collections() -> Iterator[None]:
 
     What nobody refers to goes at once all the same. Afterwards all is as before.
     """
-    before, frozen = gc.get_threshold(), gc.get_freeze_count()
+    before = gc.get_threshold()
+    frozen = bool(_WITHIN) or gc.get_freeze_count() > 0  # to count takes long where there are many
+    _WITHIN.append(None)
     gc.freeze()
     gc.set_threshold(max(_OBJECTS, before[0]) if before[0] else 0, *before[1:])
     try:
         yield
     finally:
+        _WITHIN.pop()
         gc.set_threshold(*before)
         if not frozen:
             gc.unfreeze()

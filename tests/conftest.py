@@ -1,6 +1,7 @@
 """What all tests share: reference data that lies beside the repository, where present."""
 
 import os
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -24,6 +25,14 @@ def _strict_kernels():
     from netsim.plain.types import Refused  # noqa: PLC0415
 
     kernelchoice._ASKS = (Refused, ZeroDivisionError, OverflowError)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _one_parser():
+    """Make the parser of the command once: it is the same each time, and takes longer than most."""
+    import typer.main  # noqa: PLC0415 (the tests of --help load nothing)
+
+    typer.main.get_command = cache(typer.main.get_command)
 
 
 @pytest.fixture(scope="session")
