@@ -202,7 +202,7 @@ def sweep(
         return run_sweep(spec, desk, workers=workers, dask=dask, progress=progress)
 
 
-def read_log(path: str | Path, *, format: str = "swf", **filters: Any) -> Workload:  # noqa: A002, ANN401 (the key of experiment files)
+def read_log(path: str | Path, *, format: str | None = None, **filters: Any) -> Workload:  # noqa: A002, ANN401 (the key of experiment files)
     """
     Read a job log.
 
@@ -210,8 +210,8 @@ def read_log(path: str | Path, *, format: str = "swf", **filters: Any) -> Worklo
     ----------
     path : str or Path
         The log.
-    format : str, default "swf"
-        Key of `scheduler.READERS`.
+    format : str, optional
+        Key of `scheduler.READERS`; default: as the name ends, else ``"swf"``.
     **filters
         Fields of the table ``[workload]`` (docs/experiment.md), e.g. ``max_nodes=1024``.
 
@@ -225,7 +225,8 @@ def read_log(path: str | Path, *, format: str = "swf", **filters: Any) -> Worklo
     WorkloadError
         If the file cannot be read, or a field is unknown or wrong.
     """
-    return make_workload({"path": str(path), "format": format, **filters}, source="read_log")
+    given = {} if format is None else {"format": format}
+    return make_workload({"path": str(path), **given, **filters}, source="read_log")
 
 
 def topology(spec: Any = None, **fields: Any) -> Topology:  # noqa: ANN401 (a graph has no type)

@@ -93,7 +93,7 @@ def running_at(path: Path | str, at: str, *, idle: bool = False, lasting_s: floa
     """
     moment_of(at, "", "--at", offsets=tells_zone(at))  # if it is none, before a file is read
     source = read_source(path)
-    entries = sacct_entries(source, Filters())
+    entries = sacct_entries(source, Filters(), placed=True)
     offsets = is_table(source) and all(entry.zoned for entry in entries)
     moment_s = moment_of(at, "", "--at", offsets=offsets)
 

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from fabricsim.checking import build, look_up, path_of, wrong
+from fabricsim.checking.inputs import without_packing
 from scheduler.errors import WorkloadError
 from scheduler.workload.base import Workload
 from scheduler.workload.filters import Filters, Reader, refine
@@ -34,6 +35,7 @@ GENERATORS: dict[str, Callable[..., Workload]] = {
     "hector-like": hector_like,
 }
 
+_ENDS = {".swf": "swf", ".csv": "csv", ".parquet": "parquet"}
 _FILTERS = tuple(Filters.__dataclass_fields__)
 
 
@@ -49,8 +51,8 @@ def make_workload(
     Parameters
     ----------
     table : mapping
-        Either ``path`` and ``format`` (default ``"swf"``), or ``generator`` and its arguments;
-        and the fields of `Filters`.
+        Either ``path`` and ``format`` (default: as the name ends, else ``"swf"``), or
+        ``generator`` and its arguments; and the fields of `Filters`.
     folder : str or Path, optional
         Where a relative path starts; default: the working directory.
     source : str, default "[workload]"
@@ -82,12 +84,13 @@ def make_workload(
     folder = Path() if folder is None else path_of("folder", folder, error=WorkloadError)
     if "generator" in options:
         return _draw(options, source, seed)
-    path, name = options.pop("path", None), options.pop("format", "swf")
+    path = options.pop("path", None)
     if not isinstance(path, str):
         raise WorkloadError(
             f"{source}: expected path, the name of a job log, or generator, one of "
             f"{', '.join(GENERATORS)}; got {path!r}."
         )
+    name = options.pop("format", format_of(path) or "swf")
     try:
         reader = look_up("format", name, READERS, WorkloadError)
     except WorkloadError as error:
@@ -95,6 +98,12 @@ def make_workload(
     _check_keys(options, _FILTERS, f"{source}: format {name!r}")
     _check_filters(options, source)
     return reader(path if path == "-" else folder / path, **options)
+
+
+def format_of(path: str | Path) -> str | None:
+    """Return the key of `READERS` that the end of a name stands for; None where it tells none."""
+    name = without_packing(str(path).lower())
+    return next((form for end, form in _ENDS.items() if name.endswith(end)), None)
 
 
 def _draw(options: dict[str, Any], source: str, seed: int | None) -> Workload:

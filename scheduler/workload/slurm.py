@@ -93,13 +93,16 @@ def read_sacct(path: str | Path, **options: Unpack[ReadOptions]) -> Workload:
     return workload_of(sacct_entries(source, filters), filters, source)
 
 
-def sacct_entries(source: Source, filters: Filters, zone: tzinfo | None = None) -> list[Entry]:
+def sacct_entries(
+    source: Source, filters: Filters, zone: tzinfo | None = None, *, placed: bool = False
+) -> list[Entry]:
     """
     Read the lines of accounting records one by one.
 
     `source`: as ``sacct -X -P`` or ``sacct --json`` prints them. `zone`: of times without an
-    offset; by default UTC, and no other times may stand beside them. Result: all jobs, those
-    that a workload drops too; times in seconds since 1970.
+    offset; by default UTC, and no other times may stand beside them. `placed`: refuse records that
+    have no column for starts, or none for hosts. Result: all jobs, those that a workload drops
+    too; times in seconds since 1970. Without a column End jobs end as their run time says.
     """
     if source.data.lstrip()[:1] in (b"{", b"["):
         return sacct_json_entries(source, filters)
@@ -109,7 +112,7 @@ def sacct_entries(source: Source, filters: Filters, zone: tzinfo | None = None) 
         raise WorkloadError(f"{source.name}: expected a header line, got an empty file.")
     delimiter = "|" if "|" in first[1] else ","
     header = [name.strip().lower() for name in first[1].split(delimiter)]
-    columns = _find_columns(header, source)
+    columns = _find_columns(header, source, ("start", "hosts") if placed else ())
     entries: list[Entry] = []
     zoned: dict[bool, str] = {}
     for number, line in lines:
@@ -154,14 +157,15 @@ def _text(source: Source) -> Iterator[tuple[int, str]]:
             yield number, line.decode("utf-8", "backslashreplace").strip("\r")
 
 
-def _find_columns(header: Sequence[str], source: Source) -> dict[str, str]:
-    """Say which column holds what."""
+def _find_columns(header: Sequence[str], source: Source, further: Sequence[str]) -> dict[str, str]:
+    """Say which column holds what. `further`: what must be there besides what all jobs have."""
     found = {
         use: next(name for name in names if name in header)
         for use, names in COLUMNS.items()
         if any(name in header for name in names)
     }
-    for alternatives in (("id",), ("submit",), ("nodes", "processors"), ("elapsed", "end")):
+    needed = [("id",), ("submit",), ("nodes", "processors"), ("elapsed", "end")]
+    for alternatives in [*needed, *((use,) for use in further)]:
         if not any(use in found for use in alternatives):
             known = ", ".join(name for use in alternatives for name in COLUMNS[use])
             raise WorkloadError(
@@ -191,6 +195,8 @@ def _sacct_entry(
     runtime_s = _elapsed(cell("elapsed"), place, columns)
     if runtime_s < 0 <= start_s <= end_s:
         runtime_s = end_s - start_s
+    if "end" not in columns and min(start_s, runtime_s) >= 0 and state not in UNFINISHED:
+        end_s = start_s + runtime_s
     number = cell("id")
     nodes = count(cell("nodes"), place, columns.get("nodes", ""))
     if nodes < 1:

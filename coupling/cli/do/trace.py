@@ -11,12 +11,10 @@ from coupling.reading.files import write_whole
 from coupling.report.columns import text_lines, text_of
 from coupling.report.log import terminal_parts, trace_html
 from coupling.results.readable import listing
-from fabricsim.checking.inputs import without_packing
 from scheduler.workload import GENERATORS, READERS, Workload, make_workload
+from scheduler.workload.registry import format_of
 from scheduler.workload.statistics import trace_numbers
 from scheduler.workload.writers import write_trace
-
-_ENDS = {".swf": "swf", ".csv": "csv", ".parquet": "parquet"}
 
 
 def run_inspect(
@@ -82,8 +80,7 @@ def _read(path: Path, form: str | None, filters: Mapping[str, Any]) -> Workload:
 
 def _guess(path: Path) -> str:
     """Return the format that the end of a name stands for."""
-    name = without_packing(path.name.lower())
-    found = next((form for end, form in _ENDS.items() if name.endswith(end)), None)
+    found = format_of(path)
     if found is None:
         raise ExperimentError(
             f"{path}: the name does not tell the format; expected --format, one of "

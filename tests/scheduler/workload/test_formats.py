@@ -1,5 +1,6 @@
 """Every format gives the jobs that a small sample holds, counted by hand."""
 
+import gzip
 import json
 from pathlib import Path
 
@@ -8,7 +9,7 @@ import pytest
 
 from scheduler.errors import WorkloadError
 from scheduler.switches import DEFAULT_PATIENCE_S, SwitchLimit
-from scheduler.workload import READERS, cancelled
+from scheduler.workload import READERS, cancelled, make_workload
 from scheduler.workload.slurm import slurm_duration
 from scheduler.workload.writers import write_trace
 
@@ -270,6 +271,18 @@ def test_a_parquet_table_gives_the_jobs_of_the_csv_table(tmp_path):
     assert from_parquet.dropped == {"no run time": 1}
     assert from_parquet.jobs == from_csv.jobs
     assert dict(from_csv.jobs[0].extra) == {"nodes": "2-4", "pattern": "stencil"}
+
+
+@pytest.mark.parametrize("name", ["log.csv", "LOG.CSV", "log.csv.gz"])
+def test_a_name_tells_the_format_where_nobody_does(tmp_path, name):
+    text = b"id,submit,runtime,nodes\n1,0,60,2\n2,5,30,4\n"
+    (tmp_path / name).write_bytes(gzip.compress(text) if name.endswith(".gz") else text)
+
+    told = make_workload({"path": name, "format": "csv"}, tmp_path)
+
+    assert rows(told) == rows(make_workload({"path": name}, tmp_path))
+    with pytest.raises(WorkloadError, match=r"expected 18 fields, got 1"):
+        make_workload({"path": name, "format": "swf"}, tmp_path)
 
 
 def test_a_table_may_lack_submit_times_where_all_arrive_at_once(tmp_path):
