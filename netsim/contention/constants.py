@@ -143,8 +143,8 @@ class ConstantsOf:
         self._per_flow = not is_per_sender(fairness)
         self.topology = topology
         module = "netsim.contention.constants_kernels"
-        self._constants = kernels_of(module, "traffic kernels", 3)
-        self._times = kernels_of(_KERNELS, "traffic kernels", 1)
+        self._constants = kernels_of(module, "traffic kernels", 8)
+        self._times = kernels_of(_KERNELS, "traffic kernels", 8)
         self._n_senders = n_senders(topology)
         bundle, bundle_capacity = node_bundles(topology)
         port = topology.capacity if topology.spread is None else topology.spread.capacity
@@ -370,7 +370,7 @@ def bytes_per_link(traffic: Traffic) -> tuple[Ints, Floats]:
 
     Result: `links` (L,): directed links, ascending; `nbytes` (L,): bytes per iteration on each.
     """
-    kernels = kernels_of(_KERNELS, "traffic kernels", 1)
+    kernels = kernels_of(_KERNELS, "traffic kernels", 8)
     _, _, nbytes, indptr, hops, _ = _flat(traffic)
     flows = nbytes, indptr, hops
     if traffic.routes.ways is None:
@@ -390,7 +390,7 @@ def carry(traffic: Traffic, times: float, carried: Floats, scratch: Floats) -> N
         links, total = bytes_per_link(traffic)
         carried[links] += total * times
         return
-    kernels = kernels_of(_KERNELS, "traffic kernels", 1)
+    kernels = kernels_of(_KERNELS, "traffic kernels", 8)
     nbytes = np.ascontiguousarray(traffic.nbytes, np.float64)
     indptr = np.ascontiguousarray(traffic.routes.indptr, np.int64)
     hops = np.ascontiguousarray(traffic.routes.links, np.int64)

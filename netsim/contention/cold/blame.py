@@ -12,7 +12,7 @@ from netsim.contention.cold.columns import Closed, Crowd, Longest
 from netsim.contention.cold.layout import Layout
 from netsim.kernelchoice import kernels_of
 
-_KERNELS = ("netsim.contention.cold.cold_blame_kernels", "blame kernels", 3.0)
+_KERNELS = ("netsim.contention.cold.cold_blame_kernels", "blame kernels", 4)
 
 
 @dataclass(frozen=True, eq=False)

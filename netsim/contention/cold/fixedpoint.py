@@ -9,11 +9,10 @@ from fabricsim.checking import number, whole
 from netsim.arrays import Floats, Ints
 from netsim.contention.blame import TellsCulprits
 from netsim.contention.cold.blame import ColdState
-from netsim.contention.cold.layout import lay_out
+from netsim.contention.cold.layout import accurate_kernels, lay_out
 from netsim.contention.constants import JobConstants
 from netsim.contention.phases import shuffled
 from netsim.errors import ContentionError
-from netsim.kernelchoice import kernels_of
 
 _MAX_SWEEPS = 2_000
 _LEAST_SAMPLES, _MOST_SAMPLES = 2, 1024
@@ -79,7 +78,7 @@ def cold_phased(
 
 def _read(jobs: Iterable[int], found: ColdSolution, solved: ColdState, cells: Ints) -> ColdSolution:
     """Return what jobs meet, state by state, at a fixed point."""
-    kernels = kernels_of("netsim.contention.cold.read_kernels", "contention kernels", 1)
+    kernels = accurate_kernels("cold.read_kernels")
     laid = solved.laid
     times = laid.state()._replace(duration_s=solved.duration_s.copy(), late_s=solved.late_s.copy())
     closed = kernels.read_states(*laid.tables, times, laid.crowd(cells))
@@ -150,7 +149,7 @@ def _solve(
     """Lay the jobs in the order of their identities, in which `cells` are, and sweep over them."""
     if not jobs:
         return ColdSolution({}, {})
-    kernels = kernels_of("netsim.contention.cold.cold_kernels", "contention kernels", 4)
+    kernels = accurate_kernels("cold.cold_kernels")
     order = sorted(jobs)
     laid = lay_out([jobs[job] for job in order])
     state = laid.state(start)

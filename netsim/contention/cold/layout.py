@@ -9,7 +9,7 @@ import numpy as np
 from netsim.arrays import Floats, Ints, Table
 from netsim.contention.cold.columns import Crowd, Shared, State
 from netsim.contention.constants import JobConstants
-from netsim.kernelchoice import kernels_of
+from netsim.kernelchoice import Kernels, kernels_of
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -64,8 +64,8 @@ class Layout:
         """Return channels with nobody on them; `cells` (J, M) of each job in each state."""
         shared, n_states = self.shared, cells.shape[1]
         n_pairs, n_channels = shared.channel.size, shared.first_there.size - 1
-        n_stages = kernels_of("netsim.contention.link_kernels", "contention kernels", 1).STAGES
-        n_sums = kernels_of("netsim.contention.lane_kernels", "contention kernels", 1).N_SUMS
+        n_stages = accurate_kernels("link_kernels").STAGES
+        n_sums = accurate_kernels("lane_kernels").N_SUMS
         most = int(np.diff(shared.first_pair).max(initial=0))
         return Crowd(
             np.zeros((n_pairs, n_states)),
@@ -145,3 +145,8 @@ def _ends(sizes: list[int] | Ints) -> Ints:
     ends = np.zeros(len(sizes) + 1, dtype=np.int64)
     np.cumsum(sizes, out=ends[1:])
     return ends
+
+
+def accurate_kernels(module: str) -> Kernels:
+    """Return kernels of `accurate`; all that the model needs take 8 s to compile."""
+    return kernels_of(f"netsim.contention.{module}", "kernels of the model accurate", 8)

@@ -58,7 +58,7 @@ class Fast:
         self.tolerance = tolerance
         self.constants_of = ConstantsOf(topology, fairness)
         self._channels = kernels_of(
-            "netsim.contention.events.channel_kernels", "contention kernels", 2
+            "netsim.contention.events.channel_kernels", "contention kernels", 4
         )
         self._kernels = kernels_of(
             "netsim.contention.events.fixedpoint_kernels", "contention kernels", 4

@@ -12,7 +12,7 @@ from netsim.contention.events.fast import Fast
 from netsim.contention.events.readingpool import ReadingPool
 from netsim.contention.phases import shuffled
 from netsim.errors import ContentionError
-from netsim.kernelchoice import kernels_of
+from netsim.kernelchoice import Kernels, kernels_of
 from netsim.topology.base import Topology
 
 _STATES = 8
@@ -59,19 +59,11 @@ class Phased(Fast):
         super().__init__(topology, fairness=fairness, tolerance=tolerance)
         self._n_told = 0
         self._seed = whole("seed", seed, 0, error=ContentionError)
-        self._crowd = kernels_of("netsim.contention.events.crowd_kernels", "contention kernels", 4)
-        self._leaving = kernels_of(
-            "netsim.contention.events.leaving_kernels", "contention kernels", 1
-        )
-        self._telling = kernels_of(
-            "netsim.contention.events.telling_kernels", "contention kernels", 1
-        )
-        self._closing = kernels_of(
-            "netsim.contention.events.closing_kernels", "contention kernels", 2
-        )
-        self._readings = kernels_of(
-            "netsim.contention.events.reading_kernels", "contention kernels", 4
-        )
+        self._crowd = _kernels("crowd_kernels")
+        self._leaving = _kernels("leaving_kernels")
+        self._telling = _kernels("telling_kernels")
+        self._closing = _kernels("closing_kernels")
+        self._readings = _kernels("reading_kernels")
 
     def end(self, job: int) -> None:
         """Take a job away; its effect shows at the next `solve`."""
@@ -273,3 +265,8 @@ class Phased(Fast):
         self._leaving.recount_crowd(
             pool.records, pool.jobs, pool.own, pool.crowd, pool.live_slots()
         )
+
+
+def _kernels(module: str) -> Kernels:
+    """Return kernels of this room; all that the model needs take 10 s to compile."""
+    return kernels_of(f"netsim.contention.events.{module}", "kernels of the model phased", 10)
