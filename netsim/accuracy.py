@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cache
-from importlib.resources import files
+from pathlib import Path
 from typing import Any
 
 from netsim.infiniband.lft import LFT
@@ -230,10 +230,17 @@ def setting_of(
 
 
 @cache
-def comparisons() -> tuple[Comparison, ...]:
-    """Return all comparisons with packets that were made."""
-    text = files("netsim").joinpath(TABLE).read_text(encoding="utf-8")
-    return tuple(Comparison(**row) for row in json.loads(text))
+def comparisons(model: str | None = None) -> tuple[Comparison, ...]:
+    """Return the comparisons with packets that were made, all or those of a model."""
+    return tuple(Comparison(**row) for row in _rows() if model in (None, row["model"]))
+
+
+@cache
+def _rows() -> list[dict[str, Any]]:
+    """Return the table of comparisons."""
+    text = Path(__file__).with_name(TABLE).read_text(encoding="utf-8")
+    rows: list[dict[str, Any]] = json.loads(text)
+    return rows
 
 
 def compared(setting: Setting) -> tuple[Comparison, ...]:
@@ -246,7 +253,7 @@ def compared(setting: Setting) -> tuple[Comparison, ...]:
     """
     like = [
         row
-        for row in comparisons()
+        for row in comparisons(setting.model)
         if (row.model, row.fairness, row.machine, row.buffer_bytes)
         == (setting.model, setting.fairness, setting.machine, setting.buffer_bytes)
     ]
@@ -327,8 +334,8 @@ def accuracy_details(setting: Setting) -> str:
         )
     kinds = {
         f"{row.machine} with {row.routing} routing, {_ranks((row.ranks_per_node,))}"
-        for row in comparisons()
-        if row.model == setting.model and row.mix == ANY and row.most_ranks is None
+        for row in comparisons(setting.model)
+        if row.mix == ANY and row.most_ranks is None
     }
     if not kinds:
         return f"Model {setting.model} was never compared with packets on any network."

@@ -6,7 +6,7 @@ from functools import cached_property
 import numpy as np
 
 from fabricsim.checking import wrong
-from netsim.arrays import Bools, Ints, numbers_below
+from netsim.arrays import Bools, Ints, distinct, numbers_below
 from netsim.errors import PartitionError
 from netsim.topology.fattree import FatTree
 
@@ -138,7 +138,7 @@ def on_tree(tree: FatTree, partition: Partition) -> TreePartition:
         raise PartitionError(
             f"owned links need a tree of 2 or 3 levels with one link per node, got {tree.name}."
         )
-    nodes = np.unique(partition.nodes)
+    nodes = distinct(partition.nodes)
     if not nodes.size or nodes[0] < 0 or nodes[-1] >= tree.n_nodes:
         raise PartitionError(f"nodes must be one or more of 0..{tree.n_nodes - 1}, got {nodes}.")
     leaves, first, leaf_of_node = np.unique(

@@ -3,7 +3,6 @@
 import fcntl
 import os
 import re
-import secrets
 from contextlib import suppress
 from pathlib import Path
 
@@ -67,7 +66,7 @@ def temporary_name(name: str) -> str:
 
     Result: a hidden name that `is_leftover` knows.
     """
-    return f"{_begin(name)}{secrets.token_hex(4)}.partial"
+    return f"{_begin(name)}{os.urandom(4).hex()}.partial"
 
 
 def sync_folder(folder: Path) -> None:

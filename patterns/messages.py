@@ -29,7 +29,7 @@ def exchange_step(a: Ints, b: Ints, nbytes: float) -> Step:
     return message_step(src[order], dst[order], nbytes)
 
 
-def seeded(seed: int, n_ranks: int) -> np.random.Generator:
+def seeded(seed: int, n_ranks: int) -> "np.random.Generator":
     """Return the random generator of a pattern for a job of so many ranks."""
     return np.random.default_rng([seed, n_ranks])
 

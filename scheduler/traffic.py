@@ -6,7 +6,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from netsim.arrays import Floats, Ints
+from netsim.arrays import Floats, Ints, distinct
 from netsim.contention.base import Traffic
 from netsim.contention.constants import ConstantsOf, StepTimes
 from netsim.partition import Partition
@@ -189,7 +189,7 @@ class TrafficOf:
         crossing = partition.nodes[flows.src] != partition.nodes[flows.dst]
         step = np.unique(flows.step[crossing], return_inverse=True)[1]
         outside = RankFlows(step, flows.src[crossing], flows.dst[crossing], flows.nbytes[crossing])
-        n_nodes = np.unique(partition.nodes).size
+        n_nodes = distinct(partition.nodes).size
         if compute_s is None:
             return self._placed(outside, partition, n_nodes, fraction or 0.0, iteration_s)
         if not step.size:

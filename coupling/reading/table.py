@@ -1,6 +1,5 @@
 """Tables of the coupling's own documents: experiments and snapshots."""
 
-import tomllib
 from typing import Any
 
 from coupling.errors import CouplingError, ExperimentError
@@ -32,6 +31,8 @@ def value_of(text: str, place: str) -> Any:  # noqa: ANN401 (a TOML value)
     ExperimentError
         If it is beyond the bounds of TOML documents.
     """
+    import tomllib  # noqa: PLC0415 (most commands read none)
+
     line = f"value = {text}"
     try:
         tomllib.loads(line)

@@ -10,7 +10,9 @@ from coupling.errors import SnapshotError
 from coupling.pace.rate_models import rate_model
 from coupling.snapshots.snapshot import PlacedJob, Snapshot
 from netsim.accuracy import Setting, setting_of
+from netsim.arrays import distinct
 from netsim.contention.base import ContentionModel
+from netsim.contention.cold.recomputed import Recomputed
 from netsim.contention.constants import bytes_per_link
 from netsim.contention.exact.simulation import simulate_jobs
 from netsim.contention_models import make_contention_model
@@ -86,7 +88,7 @@ def setting(snapshot: Snapshot, placed: Placed) -> Setting:
         model=snapshot.model,
         fairness=snapshot.fairness,
         owned=[job.partition.links is not None for job in snapshot.jobs],
-        ranks_per_node=[int(number) for counts in per_node for number in np.unique(counts)],
+        ranks_per_node=[int(number) for counts in per_node for number in distinct(counts)],
         switch=options_of(snapshot).get("switch"),
         mix=mix_of((kind_of(flows[job]), weight_of(own)) for job, own in placed.items()),
     )
@@ -145,7 +147,7 @@ def busiest_shared_links(
         channel = topology.channel[links]
         together_s = together[job].alone_s * together[job].interference
         np.add.at(busy, channel, nbytes / topology.capacity[links] / together_s)
-        users[np.unique(channel)] += 1
+        users[distinct(channel)] += 1
     worst = {}
     for job, links in links_of.items():
         shared = links[users[topology.channel[links]] > 1]
@@ -211,11 +213,23 @@ class _Solved:
     def _together(self, placed: Placed) -> tuple[ContentionModel, Mapping[int, float]]:
         """Let jobs run together, in the order of their numbers; interference by job number."""
         if self._last is None or self._last[0] is not placed:  # who asks for blame has asked before
-            model = _model_of(self._snapshot)
-            for job in sorted(placed):
-                model.start(job, placed[job].traffic)
+            model = self._running(placed)
             self._last = placed, model, model.solve()
         return self._last[1:]
+
+    def _running(self, placed: Placed) -> ContentionModel:
+        """Return a model in which jobs run; one that solves from scratch is kept, with its jobs."""
+        before, model = self._last[:2] if self._last else ({}, None)
+        if isinstance(model, Recomputed):
+            stay = {job for job, own in placed.items() if before.get(job) is own}
+            model.change(
+                {job: None if job in stay else placed[job].traffic for job in sorted(placed)}
+            )
+            return model
+        model = _model_of(self._snapshot)
+        for job in sorted(placed):
+            model.start(job, placed[job].traffic)
+        return model
 
 
 def told_blame(predict: Predict, placed: Placed) -> dict[int, dict[int, float]]:

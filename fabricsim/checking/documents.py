@@ -3,7 +3,6 @@
 import json
 import math
 import re
-import tomllib
 from collections.abc import Iterator
 from typing import Any
 
@@ -51,6 +50,8 @@ def parse_toml(text: str, name: str, kind: type[ValueError]) -> dict[str, Any]:
 
     Result: its tables: no deeper than `MOST_DEPTH`, finite numbers, whole ones of 64 bits.
     """
+    import tomllib  # noqa: PLC0415 (most commands read none)
+
     if len(text) > MOST_TOML:
         raise kind(f"{name}: expected TOML of at most {MOST_TOML // 2**20} MiB, got more.")
     try:

@@ -6,7 +6,7 @@ from typing import Protocol
 
 import numpy as np
 
-from netsim.arrays import Floats, Ints
+from netsim.arrays import Floats, Ints, distinct
 from netsim.contention.blame import Culprits
 from netsim.quick import quickly_made
 from netsim.routes import Routes
@@ -66,7 +66,7 @@ def communicating_nodes(traffic: Traffic, topology: Topology) -> Ints:
     crossing = np.flatnonzero(routes.hops)
     first = routes.links[routes.indptr[:-1][crossing]]
     last = routes.links[routes.indptr[1:][crossing] - 1]
-    return np.unique(np.concatenate([topology.link_tail[first], topology.link_head[last]]))
+    return distinct(np.concatenate([topology.link_tail[first], topology.link_head[last]]))
 
 
 class ContentionModel(Protocol):

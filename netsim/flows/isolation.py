@@ -6,7 +6,7 @@ from math import prod
 import numpy as np
 
 from fabricsim.checking import wrong
-from netsim.arrays import Bools, Ints, numbers_below
+from netsim.arrays import Bools, Ints, distinct, numbers_below
 from netsim.errors import PartitionError
 from netsim.routes import Routes
 from netsim.topology.base import Topology
@@ -36,7 +36,7 @@ def shared_links(links_of_job: Sequence[Ints]) -> dict[int, list[int]]:
     if isinstance(links_of_job, (str, Mapping)):
         raise wrong("links_of_job", "a list of lists of links", links_of_job, PartitionError)
     once = [
-        np.unique(numbers_below(f"links_of_job[{job}]", links, 2**40, PartitionError))
+        distinct(numbers_below(f"links_of_job[{job}]", links, 2**40, PartitionError))
         for job, links in enumerate(links_of_job)
     ]
     if not once:

@@ -25,20 +25,25 @@ class Exhausted(Exception):  # noqa: N818 (said to nobody but the caller)
     """A kernel takes more steps than it may."""
 
 
-class Tally:
+class _Tally:
     """How much plain kernels may still do, in turns of their loops, about a microsecond each."""
 
-    left = 0
-    more: Callable[[], int] = int  # asked when nothing is left
+    __slots__ = ("left", "more")
 
-    @classmethod
-    def take(cls, turns: int) -> None:
+    def __init__(self) -> None:
+        self.left = 0
+        self.more: Callable[[], int] = int  # asked when nothing is left
+
+    def take(self, turns: int) -> None:
         """Take away turns, or say that there are not so many."""
-        cls.left -= turns
-        if cls.left < 0:
-            cls.left += cls.more()
-            if cls.left < 0:
+        self.left -= turns
+        if self.left < 0:
+            self.left += self.more()
+            if self.left < 0:
                 raise Exhausted
+
+
+Tally = _Tally()  # that of the process; Python is slow to write to a class
 
 
 class Numbers(array):  # type: ignore[type-arg]
@@ -69,30 +74,31 @@ class Numbers(array):  # type: ignore[type-arg]
         return self.index(max(self))
 
 
-class Rows(list[Numbers]):
+class Rows:
     """A table of numbers with few rows, each of which can be had."""
 
-    __slots__ = ("shape",)
+    __slots__ = ("rows", "shape")
 
     def __init__(self, rows: Sequence[Numbers], width: int) -> None:
         """Put rows one below the other."""
-        super().__init__(rows)
+        self.rows = list(rows)
         self.shape = len(rows), width
 
     def __getitem__(self, at: Any) -> Any:  # noqa: ANN401 (a place, or a row)
         """Return a number, or a row."""
         if type(at) is tuple:
-            return list.__getitem__(self, at[0])[at[1]]
-        return list.__getitem__(self, at)
+            return self.rows[at[0]][at[1]]
+        return self.rows[at]
 
     def __setitem__(self, at: Any, number: Any) -> None:  # noqa: ANN401 (a place)
         """Put a number in its place, or in all of a row."""
-        row, column = list.__getitem__(self, at[0]), at[1]
+        column = at[1]
         if type(column) is slice:
+            row = self.rows[at[0]]
             for place in range(*column.indices(len(row))):
                 row[place] = number
         else:
-            row[column] = number
+            self.rows[at[0]][column] = number
 
 
 class Table:
@@ -150,7 +156,7 @@ def array_of(values: Any) -> NDArray[Any]:  # noqa: ANN401 (one of several kinds
         dtype = _DTYPES[values.typecode]
         return np.frombuffer(values, dtype) if values else np.empty(0, dtype)
     if isinstance(values, Rows):
-        return np.stack([array_of(row) for row in values])
+        return np.stack([array_of(row) for row in values.rows])
     if isinstance(values, Table):
         told = values.source.copy()
         places, rows = values.changed()

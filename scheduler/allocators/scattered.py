@@ -75,7 +75,7 @@ class Scattered:
             ),
         )
 
-    def _rng(self, job: Job) -> np.random.Generator:
+    def _rng(self, job: Job) -> "np.random.Generator":
         """Return the generator of a job's draw."""
         return np.random.default_rng((self.seed, job.id % _ID_RANGE))
 

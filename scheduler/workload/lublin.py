@@ -51,7 +51,7 @@ def lublin(n_nodes: int, n_jobs: int = 10_000, seed: int = 1) -> Workload:
     return drawn(source, _arrivals(random, n_jobs), sizes, times)
 
 
-def _sizes(random: np.random.Generator, n_nodes: int, n_jobs: int) -> Ints:
+def _sizes(random: "np.random.Generator", n_nodes: int, n_jobs: int) -> Ints:
     """Draw the sizes: serial, powers of two, others."""
     top = math.log2(n_nodes)
     middle = top - _LOG_GAP
@@ -64,7 +64,7 @@ def _sizes(random: np.random.Generator, n_nodes: int, n_jobs: int) -> Ints:
     return np.minimum(sizes, n_nodes).astype(np.int64)
 
 
-def _log_times(random: np.random.Generator, sizes: Ints) -> Floats:
+def _log_times(random: "np.random.Generator", sizes: Ints) -> Floats:
     """Draw the logarithm of run times, again where it is too long."""
     share = np.clip(_SLOPE * sizes + _INTERCEPT, 0.0, 1.0)
     logs = np.full(len(sizes), np.inf)
@@ -75,7 +75,7 @@ def _log_times(random: np.random.Generator, sizes: Ints) -> Floats:
     return logs
 
 
-def _arrivals(random: np.random.Generator, n_jobs: int) -> Floats:
+def _arrivals(random: "np.random.Generator", n_jobs: int) -> Floats:
     """Draw arrivals in a time that runs with the load of the hour, and map it to the clock."""
     from scipy.special import gammainc  # noqa: PLC0415 (takes a second to import)
 

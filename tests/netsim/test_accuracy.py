@@ -57,7 +57,7 @@ def table(monkeypatch):
     """Return a function that puts other comparisons in the place of the table."""
 
     def put(*rows):
-        monkeypatch.setattr(accuracy, "comparisons", lambda: rows)
+        monkeypatch.setattr(accuracy, "comparisons", lambda _: rows)
 
     return put
 

@@ -65,9 +65,10 @@ def time_link(
     """
     own, pair = entries[k], shared.pair[k]
     c, n_states = shared.channel[pair], crowd.cells.shape[1]
+    all_weight, weight = crowd.all_weight, crowd.weight
     total, most = 0.0, 0.0
     for i in range(n_states):
-        times[0, i] = n = max(0.0, crowd.all_weight[c, i] - crowd.weight[pair, i])
+        times[0, i] = n = max(0.0, all_weight[c, i] - weight[pair, i])
         total, most = total + n, max(most, n)
     if total <= 0.0:
         return False
@@ -96,18 +97,20 @@ def time_link(
     if crowd.lanes.shape[0] > 0:
         sums = pair, crowd.lanes, c, crowd.all_lanes
         alike, held, alike_s = met_lanes(k, crowd.of_lanes, *sums, 0, mean)
+    w = own.queue_s
     for i in range(n_states):
-        n = times[0, i]
-        taken = time_beside(own.drain_s, own.weight, own.senders, feed_s, n, use, alike, held)
-        spare_s = own.end_s - taken
-        w, r = own.queue_s, use * n
-        times[1, i] = late_by_lane(w, grown_s, queued_s, alike, alike_s, n, r, spare_s)
-        if standing > 0.0:
-            times[1, i] = max(times[1, i], queue_ahead(own.queue_s, standing, n, spare_s))
-        if own.links > 1.0:
-            times[1, i] = max(times[1, i], pool_wait(w, own.links, burst_s, n, r, spare_s))
-        times[0, i] = own.end_s / max(own.end_s, taken)
-        mean_speed += times[0, i] / n_states
+        n, taken, late_s = times[0, i], own.drain_s, 0.0
+        if n > 0.0:  # else nobody is there: all below would say the same
+            taken = time_beside(taken, own.weight, own.senders, feed_s, n, use, alike, held)
+            spare_s, r = own.end_s - taken, use * n
+            late_s = late_by_lane(w, grown_s, queued_s, alike, alike_s, n, r, spare_s)
+            if standing > 0.0:
+                late_s = max(late_s, queue_ahead(w, standing, n, spare_s))
+            if own.links > 1.0:
+                late_s = max(late_s, pool_wait(w, own.links, burst_s, n, r, spare_s))
+        times[0, i] = speed = own.end_s / max(own.end_s, taken)
+        times[1, i] = late_s
+        mean_speed += speed / n_states
     for i in range(n_states):
         times[0, i] = window_time(own.end_s, times[0, i], mean_speed, lag)
     return True

@@ -54,6 +54,18 @@ class Recomputed(Generic[_T]):
         self._reported.pop(job, None)
         self._changed = True
 
+    def change(self, jobs: Mapping[int, Traffic | None]) -> None:
+        """
+        Let other jobs run, as in a model that has only just been made.
+
+        `jobs`: in the order in which they start; None for one that runs already and goes on.
+        """
+        self._jobs = {
+            job: self._jobs[job] if traffic is None else self._prepare(traffic)
+            for job, traffic in jobs.items()
+        }
+        self._reported, self._changed = {}, True
+
     def solve(self) -> Mapping[int, float]:
         """Solve the jobs that run now, unless nothing has changed."""
         if not self._changed:
