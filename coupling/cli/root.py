@@ -98,9 +98,10 @@ def run(
 
     Example: fabricsim run examples/synth16.toml --set run.seed=2
     """
-    from coupling.report.plots.loading import load_drawing
+    from coupling.report.plots.loading import load_drawing, load_tables
 
     load_drawing()
+    load_tables()
     from coupling.cli.do.run import run_experiment
 
     run_experiment(

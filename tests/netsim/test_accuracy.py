@@ -52,6 +52,13 @@ def row(**changes):
     return Comparison(**(fields | changes))
 
 
+def test_comparisons_of_a_model_are_those_of_all_that_name_it():
+    every = accuracy.comparisons()
+    for model in {row.model for row in every}:
+        assert accuracy.comparisons(model) == tuple(row for row in every if row.model == model)
+    assert accuracy.comparisons("nobody's") == ()
+
+
 @pytest.fixture
 def table(monkeypatch):
     """Return a function that puts other comparisons in the place of the table."""

@@ -5,6 +5,7 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cache
 from html import escape
 from io import BytesIO
 from typing import Any
@@ -149,13 +150,24 @@ class Picture:
         with mpl.rc_context(), warnings.catch_warnings():
             # letters that the font lacks are those of inputs
             warnings.filterwarnings("ignore", "Glyph", UserWarning)
-            mpl.rcdefaults()
-            mpl.rcParams.update({**_STYLE, **style})
+            settings: Any = mpl.rcParams
+            dict.update(settings, _look())
+            settings.update(style)
             sheet = Sheet(figsize=size, dpi=POINTS)
             get_registered_canvas_class(form)(sheet)  # whose letters a key is measured by
             self.paint(sheet)
             sheet.lay_out()
             yield sheet
+
+
+@cache
+def _look() -> dict[str, Any]:
+    """Return the settings of every picture: Matplotlib would check all of them for each."""
+    with mpl.rc_context():
+        mpl.rcdefaults()
+        mpl.rcParams.update(_STYLE)
+        settings: Any = mpl.rcParams
+        return dict(dict.items(settings))
 
 
 def _tidy(text: str, alt: str) -> str:

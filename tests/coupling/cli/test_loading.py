@@ -51,14 +51,17 @@ def test_an_estimate_answers_without_loading_pandas():
     assert done.returncode == 0, done.stderr
 
 
-def test_an_estimate_of_the_shipped_snapshot_compiles_nothing(tmp_path):
+def test_an_estimate_of_the_shipped_snapshot_compiles_nothing_and_loads_little(tmp_path):
     """To load numba takes as long as all the rest; to compile, many times as long."""
     snapshot = Path(__file__).parents[3] / "examples/placed_jobs.json"
     code = (
         f"import sys\nsys.argv = ['fabricsim', 'estimate', {str(snapshot)!r}]\n"
         "from coupling.cli.root import main\n"
         "try:\n    main()\nexcept SystemExit as end:\n    assert not end.code\n"
-        "assert 'numba' not in sys.modules\n"
+        "slow = {'numba', 'pandas', 'scipy', 'networkx', 'matplotlib', 'simpy', 'numpy.ma',\n"
+        "        'numpy.random', 'tomllib', 'secrets', 'importlib.resources'}\n"
+        "assert not slow & sys.modules.keys(), slow & sys.modules.keys()\n"
+        "assert len(sys.modules) <= 530, len(sys.modules)\n"
     )
 
     command = [sys.executable, "-c", code]

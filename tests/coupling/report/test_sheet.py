@@ -12,6 +12,7 @@ from matplotlib.text import Text
 
 from coupling.report.plots.rulers import extent, points
 from coupling.report.plots.sheet import Sheet, add_bar, name_ticks
+from coupling.report.plots.style import Picture
 
 LONG = ["a name", "another-\nname", "the longest of all"]
 
@@ -140,3 +141,30 @@ def test_a_command_loads_matplotlib_without_its_help():
         [sys.executable, "-c", told], capture_output=True, text=True, check=True
     )
     assert done.stdout.split() == ["True", "False"]
+
+
+def test_a_command_loads_pandas_without_the_help_of_arrow():
+    """In a process of its own, since here it has been loaded with it."""
+    told = (
+        "from coupling.report.plots.loading import load_tables; load_tables(); "
+        "import sys; print('pandas' in sys.modules); "
+        "import pyarrow.compute as c; print('skip_nulls : ' in c.sum.__doc__, "
+        "c.sum([1, 2, None], skip_nulls=False).as_py(), c.sum([1, 2]).as_py()); "
+        "from pyarrow.vendored.docscrape import NumpyDocString; print(NumpyDocString.__name__)"
+    )
+    done = subprocess.run(  # noqa: S603 (ours)
+        [sys.executable, "-c", told], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.split() == ["True", "False", "None", "3", "NumpyDocString"]
+
+
+@pytest.mark.parametrize("name", ["axes.linewidth", "font.size"])
+def test_what_a_picture_sets_stays_with_it(name):
+    """Settings of all pictures are kept: those of a paper, or of the user, must not get in."""
+    before = mpl.rcParams[name]
+    page = Picture("one", "one", lambda sheet: sheet.add_subplot().plot([1, 2]))
+    first = page.html()
+    page.file("pdf")
+    with mpl.rc_context({name: 40.0}):
+        assert page.html() == first
+    assert mpl.rcParams[name] == before

@@ -10,7 +10,9 @@ from simgridcases import FAT_TREE_JOBS, load_case
 
 from coupling import estimate
 from coupling.pace.assumed import assumed_interference
+from coupling.snapshots import predictions
 from netsim.contention.compared.assumption import Assumption
+from netsim.contention.constants import ConstantsOf
 from scheduler.job import Job
 
 
@@ -255,6 +257,22 @@ def test_candidates_are_ranked_by_the_jobs_time_then_by_the_others():
     assert found.candidates[1].others_slowdown == pytest.approx(2.0, rel=0.02)
     assert found.candidates[2].job.interference == pytest.approx(2.0, rel=0.02)
     assert found.to_dict()["ranking"] == [{"job": "a", "candidates": [1, 3, 2, 0]}]
+
+
+@pytest.mark.parametrize("model", ["accurate", "load-ratio", "always-on-max-min"])
+def test_what_is_known_of_jobs_that_stay_is_kept_and_changes_nothing(model, monkeypatch):
+    """To the bit what models say that were made for each scene; only who moves is looked at."""
+    looked = []
+    whole = ConstantsOf.__call__
+    monkeypatch.setattr(
+        ConstantsOf, "__call__", lambda of, traffic: looked.append(1) or whole(of, traffic)
+    )
+    document = json.loads((EXAMPLES / "placed_jobs.json").read_text()) | {"model": model}
+    found = estimate(document, blame=False)
+    assert len(looked) == len(document["jobs"]) + len(document["candidates"])
+    monkeypatch.setattr(predictions, "Recomputed", str)  # no model is one
+    assert estimate(document, blame=False).to_dict() == found.to_dict()
+    assert len(looked) > 2 * (len(document["jobs"]) + len(document["candidates"]))
 
 
 def test_a_candidate_computes_as_long_as_the_job_does_now():
