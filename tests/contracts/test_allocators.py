@@ -84,7 +84,7 @@ def test_nodes_and_links_are_given_once_and_come_back(name, machine):
     run_state_machine_as_test(
         use,
         settings=settings(
-            max_examples=10,
+            max_examples=6,
             stateful_step_count=30,
             deadline=None,
             derandomize=True,

@@ -26,14 +26,7 @@ def slowdowns(
     """
     states = [_State(steps, c, capacity, per_flow, buffer) for steps, c in jobs]
     waits = [buffer / c for c in capacity]
-    for _ in range(sweeps):
-        before = [state.slowdown() for state in states]
-        fresh = _sweep(states, cells, lingering, waits)
-        for state, steps in zip(states, fresh, strict=True):
-            state.move(steps, damping)
-        after = [state.slowdown() for state in states]
-        if max((abs(p - q) for p, q in zip(before, after, strict=True)), default=0.0) < 1e-13:
-            break
+    _settle(states, cells, lingering, waits, damping=damping, sweeps=sweeps)
     return [state.slowdown() for state in states]
 
 
@@ -61,9 +54,7 @@ def read_slowdowns(
     for j, own in enumerate(queues or []):
         states[j].fills, states[j].queues = 0.0, own
     waits = [buffer / c for c in capacity]
-    for _ in range(sweeps):
-        for state, steps in zip(states, _sweep(states, None, True, waits), strict=True):
-            state.move(steps, damping)
+    _settle(states, None, True, waits, damping=damping, sweeps=sweeps)
     lost = [filling.lost(state, [x for x in states if x is not state]) for state in states]
     for state, steps in zip(states, _sweep(states, cells, True, waits), strict=True):
         state.move(steps, 1.0)
@@ -76,18 +67,21 @@ def slowdowns_by_states(jobs, capacity, cells, *, buffer, lane_of=None, damping=
     waits = [buffer / c for c in capacity]
     for state in states:
         state.fills = 0.0
-    for _ in range(sweeps):
-        before = [state.slowdown() for state in states]
-        for state, steps in zip(states, _sweep(states, cells, True, waits), strict=True):
-            state.move(steps, damping)
-        after = [state.slowdown() for state in states]
-        if max(abs(p - q) for p, q in zip(before, after, strict=True)) < 1e-13:
-            break
+    _settle(states, cells, True, waits, damping=damping, sweeps=sweeps)
     for state in states:
         state.fills = 1.0
     for state, steps in zip(states, _sweep(states, cells, True, waits), strict=True):
         state.move(steps, 1.0)
     return [state.slowdown() for state in states]
+
+
+def _settle(states, cells, lingering, waits, *, damping, sweeps):
+    """Sweep until no time of any step or link moves."""
+    for _ in range(sweeps):
+        fresh = _sweep(states, cells, lingering, waits)
+        moved = [state.move(steps, damping) for state, steps in zip(states, fresh, strict=True)]
+        if max(moved, default=0.0) < 1e-13:
+            break
 
 
 def _sweep(states, cells, lingering, waits):
@@ -169,11 +163,18 @@ class _State:
         return self.period * self.slowdown()
 
     def move(self, fresh, damping):
+        """Go a part of the way; return how far, as a share of where it leads, at most."""
+        moved = 0.0
         for a, (time, link_times) in enumerate(fresh):
             if self.alone[a]:
-                self.g[a] += damping * (time / self.alone[a] - self.g[a])
+                stretch = time / self.alone[a]
+                moved = max(moved, damping * abs(stretch - self.g[a]) / stretch)
+                self.g[a] += damping * (stretch - self.g[a])
             for link, value in link_times.items():
-                self.y[a][link] += damping * (value - self.y[a][link])
+                step = damping * (value - self.y[a][link])
+                moved = max(moved, abs(step) / value if value else abs(step))
+                self.y[a][link] += step
+        return moved
 
 
 def _averaged(state, a, others, lingering, waits):
