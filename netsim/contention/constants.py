@@ -18,7 +18,7 @@ from netsim.topology.base import Topology
 from netsim.topology.dragonfly import Dragonfly
 from netsim.topology.fattree import FatTree
 from netsim.topology.rails import n_senders, node_bundles
-from netsim.virtual_channels import channels_in_order, has_virtual_channels
+from netsim.virtual_channels import channels_in_order, has_virtual_channels, lanes_in_order
 
 _T = TypeVar("_T", bound=np.generic)
 _KERNELS = "netsim.contention.traffic_kernels"
@@ -159,7 +159,7 @@ class ConstantsOf:
         self._buffer_bytes = float(topology.buffer_bytes)
         self.has_lanes = (
             has_virtual_channels(topology)
-            and topology.spread is None
+            and (topology.spread is None or isinstance(topology, Dragonfly))
             and not topology.half_duplex
             and self._buffer_bytes > 0.0
         )
@@ -183,6 +183,8 @@ class ConstantsOf:
 
     def _lanes(self, traffic: Traffic, records: Table, entries: Table) -> Floats:
         """Return what a job has on each virtual channel of its links."""
+        if self._is_spread:
+            return self._spread_lanes(traffic, records, entries)
         step, sender, nbytes, indptr, links, _ = _flat(traffic)
         kernels = kernels_of(_LANE_KERNELS, "contention kernels", 2)
         taken = channels_in_order(self.topology, traffic.routes)
@@ -190,6 +192,24 @@ class ConstantsOf:
         rest = self._n_senders, self._buffer_bytes, self._per_flow
         lanes: Floats = kernels.lanes_of(
             *flows, np.empty_like(self._entry_of), records, entries, *rest
+        )
+        return lanes
+
+    def _spread_lanes(self, traffic: Traffic, records: Table, entries: Table) -> Floats:
+        """Return the same where each packet may take another way."""
+        ways = traffic.routes.ways
+        assert ways is not None  # noqa: S101 (`_tables` has looked)
+        kernels = kernels_of("netsim.contention.spread_lane_kernels", "contention kernels", 2)
+        taken = lanes_in_order(self.topology, traffic.routes)
+        rest = self._n_senders, self._buffer_bytes, self._per_flow
+        lanes: Floats = kernels.spread_lanes_of(
+            *_spread(traffic),
+            taken,
+            self._fabric[0][0],
+            np.empty_like(self._entry_of),
+            records,
+            entries,
+            *rest,
         )
         return lanes
 

@@ -11,7 +11,7 @@ from numba import boolean, float64, from_dtype, int64, njit
 from netsim.arrays import Floats, Ints, Table
 from netsim.contention.columns import ENTRY, RECORD
 from netsim.contention.link_kernels import divisor, link_time, weight_exponent
-from netsim.contention.window_kernels import MOST, late_wait, left_over, time_behind
+from netsim.contention.window_kernels import MOST, late_wait, left_over, queue_ahead, time_behind
 
 LANES = 4  # of a link that are told apart; the last takes all further ones
 SHARE, HELD = 0, LANES  # columns of an entry: share of the weight, v, of each lane
@@ -309,6 +309,23 @@ def times_by_lane(
         times[1, i] = end / max(end, taken)
         wait = late_by_lane(queue, grown_s, queued_s, alike, alike_s, n, r, spare_s)
         times[2, i] = wait - tau
+
+
+@njit(cache=True, error_model="numpy")
+def stand_by_lane(
+    times: Floats,
+    link: tuple[float, float, float, float, float, float],
+    use: float,
+    standing: float,
+    met: tuple[float, float, float],
+    tau: float,
+) -> None:
+    """Raise waits to those behind queues that stand before the link; as for `times_by_lane`."""
+    drain, weight, senders, feed, end, queue = link
+    for i in range(times.shape[1]):
+        n = times[0, i]
+        taken = time_beside(drain, weight, senders, feed, n, use, met[0], 0.0)
+        times[2, i] = max(times[2, i], queue_ahead(queue, standing, n, end - taken) - tau)
 
 
 @njit("float64(float64, float64, float64)", cache=True)
