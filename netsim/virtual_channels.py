@@ -76,7 +76,7 @@ def _fresh(flow: Ints, kind: Ints) -> Bools:
     return fresh
 
 
-def lanes_in_order(fabric: Dragonfly, routes: Routes) -> Ints:
+def channels_of_ways(fabric: Topology, routes: Routes) -> Ints:
     """
     Return the virtual channel on which packets cross each link of ways over which they are spread.
 
@@ -84,7 +84,7 @@ def lanes_in_order(fabric: Dragonfly, routes: Routes) -> Ints:
     and one more from each link between groups on; rows and columns of a group are not told apart.
     """
     ways = routes.ways
-    assert ways is not None  # noqa: S101 (the caller looked)
+    assert ways is not None and isinstance(fabric, Dragonfly)  # noqa: S101, PT018 (see there)
     size, first = fabric.routers_per_group, fabric.n_nodes
     ends = np.full((2, ways.indptr.size // 2), -1)
     crossing = routes.hops > 0

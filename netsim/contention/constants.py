@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from fabricsim.checking import number, whole
 from netsim.arrays import Floats, Ints, Table
 from netsim.contention.base import Traffic
+from netsim.contention.flattened import fields_of, flat, spread, ways_of
 from netsim.errors import ContentionError
 from netsim.flows.maxmin import is_per_sender
 from netsim.kernelchoice import kernels_of
@@ -18,16 +19,16 @@ from netsim.topology.base import Topology
 from netsim.topology.dragonfly import Dragonfly
 from netsim.topology.fattree import FatTree
 from netsim.topology.rails import n_senders, node_bundles
-from netsim.virtual_channels import channels_in_order, has_virtual_channels, lanes_in_order
+from netsim.virtual_channels import channels_in_order, channels_of_ways, has_virtual_channels
 
 _T = TypeVar("_T", bound=np.generic)
 _KERNELS = "netsim.contention.traffic_kernels"
 _LANE_KERNELS = "netsim.contention.lane_kernels"
+_SPREAD_LANE_KERNELS = "netsim.contention.spread_lane_kernels"
 _SPREAD_KERNELS = "netsim.contention.spread_kernels"
 _NO_LANES: Floats = np.zeros((0, 0))
 _Tables = tuple[Table, Table, Table]  # records, entries and steps
 _Kernel = Callable[..., tuple[Table, ...]]
-_Flat = tuple[Ints, Ints, Floats, Ints, Ints, Floats]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -131,7 +132,7 @@ class ConstantsOf:
     Attributes
     ----------
     has_lanes : bool
-        Whether it tells virtual channels apart: not where each packet may take another.
+        Whether it tells virtual channels apart: not on tori where each packet may take another.
 
     Raises
     ------
@@ -183,33 +184,21 @@ class ConstantsOf:
 
     def _lanes(self, traffic: Traffic, records: Table, entries: Table) -> Floats:
         """Return what a job has on each virtual channel of its links."""
+        channel, scratch = self._fabric[0][0], np.empty_like(self._entry_of)
+        rest = scratch, records, entries, self._n_senders, self._buffer_bytes, self._per_flow
         if self._is_spread:
-            return self._spread_lanes(traffic, records, entries)
-        step, sender, nbytes, indptr, links, _ = _flat(traffic)
+            whole, real, indptr, hops, of_way, links, share = spread(traffic)
+            places = np.stack([links, channels_of_ways(self.topology, traffic.routes)])
+            given = whole, real, indptr, hops, of_way, places, share, channel
+            spread_lanes: Floats = kernels_of(
+                _SPREAD_LANE_KERNELS, "contention kernels", 2
+            ).spread_lanes_of(*given, *rest)
+            return spread_lanes
+        step, sender, nbytes, indptr, links, _ = flat(traffic)
         kernels = kernels_of(_LANE_KERNELS, "contention kernels", 2)
-        taken = channels_in_order(self.topology, traffic.routes)
-        flows = step, sender, nbytes, indptr, self._fabric[0][0][links], taken
-        rest = self._n_senders, self._buffer_bytes, self._per_flow
+        flows = step, sender, nbytes, indptr, channel[links]
         lanes: Floats = kernels.lanes_of(
-            *flows, np.empty_like(self._entry_of), records, entries, *rest
-        )
-        return lanes
-
-    def _spread_lanes(self, traffic: Traffic, records: Table, entries: Table) -> Floats:
-        """Return the same where each packet may take another way."""
-        ways = traffic.routes.ways
-        assert ways is not None  # noqa: S101 (`_tables` has looked)
-        kernels = kernels_of("netsim.contention.spread_lane_kernels", "contention kernels", 2)
-        taken = lanes_in_order(self.topology, traffic.routes)
-        rest = self._n_senders, self._buffer_bytes, self._per_flow
-        lanes: Floats = kernels.spread_lanes_of(
-            *_spread(traffic),
-            taken,
-            self._fabric[0][0],
-            np.empty_like(self._entry_of),
-            records,
-            entries,
-            *rest,
+            *flows, channels_in_order(self.topology, traffic.routes), *rest
         )
         return lanes
 
@@ -229,7 +218,7 @@ class ConstantsOf:
         rest = self._buffer_bytes, *scratch, self._per_flow
         if self._is_spread:
             kernel = kernels_of(_SPREAD_KERNELS, "traffic kernels", 5).spread_constants
-            records, entries, steps = kernel(*_spread(traffic), *self._fabric[:2], *rest)
+            records, entries, steps = kernel(*spread(traffic), *self._fabric[:2], *rest)
         else:
             records, entries, steps = self._told(self._constants.job_constants, traffic, *rest)
         return records, entries, steps
@@ -245,13 +234,13 @@ class ConstantsOf:
         """Return what a kernel tells of a job, the steps last; it checks the flows as it goes."""
         if self._is_usual(traffic):
             try:
-                told = kernel(*_fields(traffic), *self._fabric, *rest)
+                told = kernel(*fields_of(traffic), *self._fabric, *rest)
             except TypeError:  # other arrays
                 told = ()
             if told and told[-1].size:
                 return told
         check_traffic(traffic, self.topology)
-        return kernel(*_flat(traffic), *self._fabric, *rest)
+        return kernel(*flat(traffic), *self._fabric, *rest)
 
     def _is_usual(self, traffic: Traffic) -> bool:
         """Say whether what the kernels do not look at is as it mostly is."""
@@ -284,50 +273,6 @@ def _same_flows(one: Traffic, other: Traffic) -> bool:
         and one.sender is other.sender
         and one.latency_s is other.latency_s
     )
-
-
-def _fields(traffic: Traffic) -> _Flat:
-    """Return the flows of a job in the order in which kernels take them."""
-    routes = traffic.routes
-    flows = traffic.step, traffic.sender, traffic.nbytes
-    return (*flows, routes.indptr, routes.links, traffic.latency_s)
-
-
-def _flat(traffic: Traffic) -> _Flat:
-    """Return the flows of a job as the kernels take them, whatever arrays they are in."""
-    step, sender, nbytes, indptr, links, latency_s = _fields(traffic)
-    return (
-        np.ascontiguousarray(step, np.int64),
-        np.ascontiguousarray(sender, np.int64),
-        np.ascontiguousarray(nbytes, np.float64),
-        np.ascontiguousarray(indptr, np.int64),
-        np.ascontiguousarray(links, np.int64),
-        np.ascontiguousarray(latency_s, np.float64),
-    )
-
-
-def _ways(traffic: Traffic) -> tuple[Ints, Ints, Floats, Ints, Floats]:
-    """Return over which links packets are spread, as the kernels take it, or refuse."""
-    ways, detoured, n_flows = traffic.routes.ways, traffic.detoured, traffic.step.size
-    if ways is None or detoured is None:
-        raise ContentionError(
-            f"traffic of the routing {traffic.routes.rule!r} must say over which ways packets are "
-            "spread and which part of each flow goes round."
-        )
-    if not ways.pair.size == detoured.size == n_flows:
-        raise ContentionError(
-            f"traffic must hold one pair of routers and one part that goes round per flow, got "
-            f"{n_flows}, {ways.pair.size} and {detoured.size}."
-        )
-    return ways.indptr, ways.links, ways.share, ways.pair, detoured
-
-
-def _spread(traffic: Traffic) -> tuple[Ints, Floats, Ints, Ints, Ints, Ints, Floats]:
-    """Return the flows of a job and their ways as `spread_constants` takes them."""
-    step, sender, nbytes, indptr, hops, latency_s = _flat(traffic)
-    way_indptr, way_links, share, pair, detoured = _ways(traffic)
-    whole, real = np.stack([step, sender, pair]), np.stack([nbytes, latency_s, detoured])
-    return whole, real, indptr, hops, way_indptr, way_links, share
 
 
 def _read_only(array: NDArray[_T]) -> NDArray[_T]:
@@ -391,12 +336,12 @@ def bytes_per_link(traffic: Traffic) -> tuple[Ints, Floats]:
     Result: `links` (L,): directed links, ascending; `nbytes` (L,): bytes per iteration on each.
     """
     kernels = kernels_of(_KERNELS, "traffic kernels", 8)
-    _, _, nbytes, indptr, hops, _ = _flat(traffic)
+    _, _, nbytes, indptr, hops, _ = flat(traffic)
     flows = nbytes, indptr, hops
     if traffic.routes.ways is None:
         links, total = kernels.link_bytes(*flows, traffic.routes.n_links)
     else:
-        links, total = kernels.spread_bytes(*flows, *_ways(traffic), traffic.routes.n_links)
+        links, total = kernels.spread_bytes(*flows, *ways_of(traffic), traffic.routes.n_links)
     return links, total
 
 

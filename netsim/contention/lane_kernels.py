@@ -279,7 +279,7 @@ def late_by_lane(
 def times_by_lane(
     times: Floats,
     link: tuple[float, float, float, float, float, float],
-    others: tuple[float, float, float],
+    others: tuple[float, float, float, float],
     met: tuple[float, float, float],
     tau: float,
 ) -> None:
@@ -293,14 +293,15 @@ def times_by_lane(
     link : tuple
         B, m, q, G, e and w of the entry.
     others : tuple
-        Of the others on the link: R per weight, what `grown_queue` says, and z per weight.
+        Of the others on the link: R per weight, what `grown_queue` says, z per weight, and the
+        buffers that they keep full, per weight.
     met : tuple
         From `met_lanes`.
     tau : float
         The own bottleneck.
     """
     drain, weight, senders, feed, end, queue = link
-    use, grown_s, queued_s = others
+    use, grown_s, queued_s, standing = others
     alike, held, alike_s = met
     for i in range(times.shape[1]):
         n = times[0, i]
@@ -308,24 +309,9 @@ def times_by_lane(
         r, spare_s = use * n, end - taken
         times[1, i] = end / max(end, taken)
         wait = late_by_lane(queue, grown_s, queued_s, alike, alike_s, n, r, spare_s)
+        if standing > 0.0:
+            wait = max(wait, queue_ahead(queue, standing, n, spare_s))
         times[2, i] = wait - tau
-
-
-@njit(cache=True, error_model="numpy")
-def stand_by_lane(
-    times: Floats,
-    link: tuple[float, float, float, float, float, float],
-    use: float,
-    standing: float,
-    met: tuple[float, float, float],
-    tau: float,
-) -> None:
-    """Raise waits to those behind queues that stand before the link; as for `times_by_lane`."""
-    drain, weight, senders, feed, end, queue = link
-    for i in range(times.shape[1]):
-        n = times[0, i]
-        taken = time_beside(drain, weight, senders, feed, n, use, met[0], 0.0)
-        times[2, i] = max(times[2, i], queue_ahead(queue, standing, n, end - taken) - tau)
 
 
 @njit("float64(float64, float64, float64)", cache=True)

@@ -1,7 +1,7 @@
 """
 What jobs whose packets are spread over ways put on the virtual channels of links, compiled.
 
-Import through `netsim.kernelchoice`. As `netsim.contention.lane_kernels`, which says what a lane is.
+Import through `netsim.kernelchoice`. `netsim.contention.lane_kernels` says what a lane is.
 """
 
 import numpy as np
@@ -23,9 +23,8 @@ _RECORDS, _ENTRIES = from_dtype(RECORD)[::1], from_dtype(ENTRY)[::1]
         INTS,
         INTS,
         INTS,
-        INTS,
+        INT_ROWS,
         FLOATS,
-        INTS,
         INTS,
         int64[::1],
         _RECORDS,
@@ -43,9 +42,8 @@ def spread_lanes_of(
     indptr: Ints,
     hops: Ints,
     way_indptr: Ints,
-    way_links: Ints,
+    way_places: Ints,
     way_share: Floats,
-    way_lane: Ints,
     channel: Ints,
     entry_of: Ints,
     records: Table,
@@ -59,10 +57,10 @@ def spread_lanes_of(
 
     Parameters
     ----------
-    whole, real, indptr, hops, way_indptr, way_links, way_share
+    whole, real, indptr, hops, way_indptr, way_share
         As `spread_kernels.spread_constants` takes them.
-    way_lane : (n,) int array
-        Lane that packets take on each link of the ways.
+    way_places : (2, n) int array
+        The links of the ways, and the lane that packets take on each.
     channel : (E,) int array
         Channel of each link.
     entry_of, records, entries, n_senders, buffer_bytes, per_flow
@@ -110,10 +108,10 @@ def spread_lanes_of(
         for i in range(n_used):
             way = used[i]
             for hop in range(way_indptr[way], way_indptr[way + 1]):
-                c = channel[way_links[hop]]
+                c = channel[way_places[0, hop]]
                 while entries[entry_of[c]].step < a:
                     entry_of[c] += 1
-                lane = min(way_lane[hop], LANES - 1)
+                lane = min(way_places[1, hop], LANES - 1)
                 on[entry_of[c], SHARE + lane] += way_share[hop] * weights[way]
             weights[way] = 0.0
         for f in range(first, last):

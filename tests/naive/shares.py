@@ -225,3 +225,29 @@ def _shares(fabric, src, dst, part):
             seen = share if kind else share * share / (1.0 - part)
             found[link] = total + share, square + share * share, max(most, share), met + seen
     return found
+
+
+def lanes(fabric, flows, part):
+    """
+    Return per (step, link) the share of the flows' weight on each virtual channel.
+
+    Arguments as for `constants`. A packet begins on channel 0 and changes to the next one behind
+    each link between groups.
+    """
+    found = defaultdict(lambda: defaultdict(float))
+    per = fabric.nodes_per_router * fabric.routers_per_group
+    for f, (step, src, dst, _) in enumerate(flows):
+        weight = 1.0 / sum(other[:2] == (step, src) for other in flows)
+        for end in (src, fabric.n_nodes + dst):
+            found[step, end][0] += weight
+        for kind, way in enumerate(_ways(fabric, src, dst, part[f])):
+            for link, share in way.items():
+                group = (fabric.link_tail[link] - fabric.n_nodes) // fabric.routers_per_group
+                lane = 0
+                if group != src // per:
+                    lane = 2 if kind and group == dst // per else 1
+                found[step, link][lane] += weight * share
+    return {
+        place: {lane: own / sum(on.values()) for lane, own in on.items()}
+        for place, on in found.items()
+    }

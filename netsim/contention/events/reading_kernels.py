@@ -38,7 +38,7 @@ from netsim.contention.events.crowd_kernels import (
 )
 from netsim.contention.events.filled_kernels import wait_for_pool
 from netsim.contention.events.recall_kernels import recall
-from netsim.contention.lane_kernels import met_lanes, stand_by_lane, times_by_lane
+from netsim.contention.lane_kernels import met_lanes, times_by_lane
 from netsim.contention.link_kernels import STAGES, link_time, stays_within
 from netsim.contention.window_kernels import (
     BEFORE,
@@ -143,9 +143,7 @@ def _meet(  # one function: a call with arrays counts their references, as long 
             if n_plain == 0:
                 sums = at, own, c, crowd, LANES_AT, total / n_states
                 link, met = (drain, weight, senders, feed, end, queue), met_lanes(k, late, *sums)
-                times_by_lane(times, link, (use, grown_s, queued_s), met, tau)
-                if standing > 0.0:
-                    stand_by_lane(times, link, use, standing, met, tau)
+                times_by_lane(times, link, (use, grown_s, queued_s, standing), met, tau)
             for i in range(n_plain):
                 n = times[0, i]
                 taken = link_time(drain, weight, senders, feed, n, use * n)

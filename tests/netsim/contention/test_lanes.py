@@ -5,6 +5,7 @@ from collections import defaultdict
 import numpy as np
 import pytest
 from naive import contention as naive
+from naive import shares as naive_shares
 from sending import between
 
 from netsim.contention import constants as constants_module
@@ -108,8 +109,34 @@ def test_shares_of_lanes_are_those_of_the_flows(spec, rule):
     assert (np.count_nonzero(found.lanes[:, :LANES], axis=0) > 0).sum() > 1
 
 
+@pytest.mark.parametrize("rule", ["adaptive", "spray"])
+def test_where_packets_choose_shares_of_lanes_are_those_of_the_slow_twin(rule):
+    fabric, sent = between(DRAGONFLY, rule)
+    rng, used = np.random.default_rng(3), set()
+    for n_steps in (1, 2):
+        ends = rng.permutation(fabric.n_nodes)[:40]
+        src = np.concatenate([ends[:20], ends[:12], ends[:5]])  # up to three flows of a sender
+        own = sent(src, ends[:2:-1], 5e4, 0.0, steps=n_steps)
+        found = ConstantsOf(fabric)(own)
+        begin, end = own.routes.indptr[:-1], own.routes.indptr[1:] - 1
+        src = own.routes.links[begin].tolist()
+        dst = (own.routes.links[end] - fabric.n_nodes).tolist()
+        flows = list(zip(own.step.tolist(), src, dst, own.nbytes.tolist(), strict=True))
+        wanted = naive_shares.lanes(fabric, flows, own.detoured.tolist())
+        link = np.repeat(found.records["link"], found.records["n_entries"]).tolist()
+        steps = found.entries["step"].tolist()
+        for row, place in zip(found.lanes, zip(steps, link, strict=True), strict=True):
+            there = [wanted[place].get(lane, 0.0) for lane in range(LANES)]
+            assert row[:LANES] == pytest.approx(there, abs=1e-12)
+            used |= {lane for lane in range(LANES) if there[lane] > 0.0}
+        assert not found.lanes[:, LANES:].any()
+    assert used == ({0, 1, 2} if rule == "adaptive" else {0, 1})
+
+
 @pytest.mark.parametrize(
-    ("spec", "rule"), [(DRAGONFLY, "valiant"), (TORUS, "dimension-order")], ids=["valiant", "torus"]
+    ("spec", "rule"),
+    [(DRAGONFLY, "valiant"), (TORUS, "dimension-order"), (DRAGONFLY, "adaptive")],
+    ids=["valiant", "torus", "adaptive"],
 )
 def test_event_by_event_equals_from_scratch_in_any_order_and_after_an_end(spec, rule):
     fabric, sent = between(spec, rule)
@@ -137,7 +164,9 @@ def test_fabrics_with_one_channel_a_link_or_no_buffers_have_no_lanes():
     tree = make_topology({"kind": "fat-tree", "radix": 4, "latency": "codes"})
     dry = make_topology({**DRAGONFLY, "latency": "codes", "buffer": 0})
     wet = make_topology({**DRAGONFLY, "latency": "codes"})
-    assert [ConstantsOf(f).has_lanes for f in (tree, dry, wet)] == [False, False, True]
+    chosen = between(DRAGONFLY, "adaptive")[0], between(TORUS, "adaptive")[0]
+    known = [ConstantsOf(f).has_lanes for f in (tree, dry, wet, *chosen)]
+    assert known == [False, False, True, True, False]
 
 
 def test_waits_by_hand():
