@@ -37,6 +37,8 @@ ENTRY = np.dtype(
         ("closed", np.float64),  # part of the step for which a pool is closed to others
         ("queued", np.float64),  # z
         ("links", np.float64),  # that the channel stands for: more than 1 where switches choose
+        ("drawn", np.float64),  # packets on a pool whose link chance decides, 0 elsewhere
+        ("packet_s", np.float64),  # how long a link of it takes for one
         ("step", np.int32),
         ("stage", np.int32),
     ],

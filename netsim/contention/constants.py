@@ -19,6 +19,7 @@ from netsim.topology.base import Topology
 from netsim.topology.dragonfly import Dragonfly
 from netsim.topology.fattree import FatTree
 from netsim.topology.rails import n_senders, node_bundles
+from netsim.topology.spread import by_chance
 from netsim.virtual_channels import channels_in_order, channels_of_ways, has_virtual_channels
 
 _T = TypeVar("_T", bound=np.generic)
@@ -150,7 +151,9 @@ class ConstantsOf:
         bundle, bundle_capacity = node_bundles(topology)
         port = topology.capacity if topology.spread is None else topology.spread.capacity
         self._is_spread = topology.spread is not None and not isinstance(topology, FatTree)
-        channels = [topology.channel, bundle, *([_queued(topology)] if self._is_spread else [])]
+        channels = [topology.channel, bundle]
+        if topology.spread is not None:
+            channels.append(_queued(topology) if self._is_spread else by_chance(topology))
         rates = np.array([topology.capacity, bundle_capacity, port], dtype=np.float64)
         self._fabric = (
             _read_only(np.array(channels, dtype=np.int64)),

@@ -10,6 +10,7 @@ from numba import boolean, float64, from_dtype, int64, njit
 
 from netsim.arrays import Floats, Ints, Table
 from netsim.contention.columns import ENTRY, RECORD, STEP, Fabric, Flows, Places, Scratch
+from netsim.contention.drawn_kernels import count_drawn
 from netsim.contention.filling_kernels import hold_back
 from netsim.contention.link_kernels import divisor, stage_of, weight_exponent
 from netsim.contention.port_kernels import weigh_by_ports
@@ -60,6 +61,7 @@ def _drain(
                 fresh.step = a
                 fresh.weight = fresh.senders = fresh.feed_s = fresh.end_s = fresh.presence_s = 0.0
                 fresh.held, fresh.closed, fresh.queued, fresh.stage = 0.0, 0.0, 0.0, 0
+                fresh.drawn = fresh.packet_s = 0.0
                 places.channel[k], places.link[k] = c, flows.links[hop]
                 places.last_sender[k] = -1
                 places.drain_s[k] = 0.0
@@ -257,7 +259,8 @@ def job_constants(
 
     The tables are those of `JobConstants`, all empty where the flows do not fit together; the
     first arguments are the fields of `Traffic` and its routes. `channels` and `capacities` hold the
-    channel of each link, its capacity, those of `Fabric.bundle`, and the capacity of a port;
+    channel of each link, its capacity, those of `Fabric.bundle`, and the capacity of a port; where
+    switches choose a third row of `channels` has 1 for links that packets find by chance;
     `Scratch` follows. With `per_flow` each flow counts as a sender of its own.
     """
     flows = Flows(step, sender, nbytes, indptr, links, latency_s)
@@ -294,6 +297,10 @@ def job_constants(
         if buffer_bytes > 0.0:
             queue_up(first, last, base, n_entries, flows, fabric, places, entries)
             hold_back(first, last, base, n_entries, flows, fabric, places, entries, finish_s)
+            if channels.shape[0] > 2:  # noqa: PLR2004 (switches choose)
+                count_drawn(
+                    first, last, base, n_entries, channels[2], flows, fabric, places, entries
+                )
         for k in range(base, n_entries):
             own = entries[k]
             own.drain_s = places.drain_s[k]

@@ -20,6 +20,7 @@ from netsim.contention.cold.putting_kernels import (
     STEPS,
     put_down,
 )
+from netsim.contention.drawn_kernels import drawn_wait
 from netsim.contention.lane_kernels import late_by_lane, met_lanes, time_beside
 from netsim.contention.link_kernels import STAGES, link_time, queue_wait, stays_within
 from netsim.contention.window_kernels import (
@@ -87,6 +88,8 @@ def time_link(
     queued_s = max(0.0, crowd.all_queued_s[c] - crowd.queued_s[pair]) / mean
     more_s = min((BEFORE - 1.0) * own.queue_s, max(queued_s, standing * own.queue_s) * most)
     limit_s = max(0.0, own.limit_s - more_s) * left_over(held, most)
+    if own.drawn > 0.0 and own.limit_s < own.end_s:  # packets come until the end
+        limit_s = 0.0
     if stays_within(limit_s, own.drain_s, own.weight, most, use * most):
         return False
     burst_s = max(0.0, crowd.all_lasting_s[c] - crowd.lasting_s[pair]) / mean
@@ -108,6 +111,8 @@ def time_link(
                 late_s = max(late_s, queue_ahead(w, standing, n, spare_s))
             if own.links > 1.0:
                 late_s = max(late_s, pool_wait(w, own.links, burst_s, n, r, spare_s))
+            if own.drawn > 0.0:
+                late_s = max(late_s, drawn_wait(w * own.links, own.packet_s, own.drawn, r))
         times[0, i] = speed = own.end_s / max(own.end_s, taken)
         times[1, i] = late_s
         mean_speed += speed / n_states

@@ -235,6 +235,9 @@ class Phased(Fast):
             first, closed = pool.jobs["first_entry"][slot], constants.entries["closed"]
             pool.late[first : first + closed.size, self._crowd.CLOSES] = closed
             pool.late[first : first + closed.size, self._crowd.LINKS] = constants.entries["links"]
+            pool.late[first : first + closed.size, self._crowd.DRAWN] = constants.entries["drawn"]
+            packet_s = constants.entries["packet_s"]
+            pool.late[first : first + closed.size, self._crowd.PACKET] = packet_s
             pool.readings["closed"][slot], pool.readings["closed_link"][slot] = 0.0, -1
             pool.readings["closes"][slot] = closed.any()
 

@@ -59,7 +59,7 @@ class ReadingPool(Pool):
         self.own: NDArray[np.float32] = self._own.view(np.float32).reshape(self._own.size, -1)
         # channel, number of entries and link of the records, and steps of the entries
         self.place: NDArray[np.int32] = self._place.view(np.int32).reshape(-1, 4)
-        # by how much channels make steps late in each state, waits, v and z, closed, links
+        # by how much channels make steps late in each state, waits, v and z, closed, links, drawn
         self.late: NDArray[np.float32] = self._late.view(np.float32).reshape(self._late.size, -1)
 
     def make_room(self, constants: JobConstants) -> bool:
