@@ -75,9 +75,9 @@ def drawn_wait(buffer_s: float, packet_s: float, packets: float, r: float) -> fl
     -----
     Packets of others come to each link at random, one after another of the same size (M/D/1). One
     waits for longer than x packets with the probability C e^(-t x), for large x, with t from
-    r (e^t - 1) = t and C = (1 - r) / (r e^t - 1) (H. C. Tijms, *A first course in stochastic
-    models*, 2003, section 9.6), and never more often than it waits at all, r. The one of n that waits
-    longest does so as 1 in n.
+    r (e^t - 1) = t and C = (1 - r) / (r e^t - 1) (the tail of M/G/1 queues; H. C. Tijms, *A first
+    course in stochastic models*, 2003, chapter 9), and never more often than it waits at all, r.
+    Of n, one waits for as long as 1 in n does.
     """
     if r <= 0.0:
         return 0.0

@@ -2,7 +2,7 @@
 
 from collections import defaultdict
 
-from naive import filling, lanes
+from naive import drawn, filling, lanes
 from naive.steps import constants, in_the_mean
 
 
@@ -38,6 +38,7 @@ def read_slowdowns(
     buffer=0.0,
     queues=None,
     ports=None,
+    by_chance=None,
     lane_of=None,
     damping=0.25,
     sweeps=3000,
@@ -46,11 +47,13 @@ def read_slowdowns(
     Return slowdowns if steps met, by states, what time-averaged neighbours have settled at.
 
     `queues`: of each job, step and link the buffers that its own packets wait in; absent: they wait
-    for links ahead.
+    for links ahead. `ports`: links that each stands for; `by_chance`: if packets find theirs so.
     """
     states = [
         _State(steps, c, capacity, False, buffer, ports=ports, lane_of=lane_of) for steps, c in jobs
     ]
+    for state in states:
+        state.by_chance = by_chance
     for j, own in enumerate(queues or []):
         states[j].fills, states[j].queues = 0.0, own
     waits = [buffer / c for c in capacity]
@@ -139,6 +142,7 @@ class _State:
         self.compute = compute
         self.ports = ports  # how many links each stands for; None: all for themselves
         self.fills = 1.0  # 0.0: its packets wait for no links ahead
+        self.flows, self.by_chance, self.buffer = steps, None, buffer
         self.queues = [{} for _ in steps]
         self.period = compute + sum(self.alone)
         self.g = [1.0] * len(steps)
@@ -263,6 +267,11 @@ def _in_states(state, a, others, cells, waits):
                 queue = in_the_mean((offered - 1) * burst, room)
                 wait = max(wait, queue * min(1.0, use * n[i]))
             wait = max(0.0, wait - max(0.0, e - times[i]))
+            if state.ports and state.ports[link] > 1 and state.by_chance[link]:
+                one, all_of_them = state.buffer / waits[link], state.ports[link]
+                step = state.flows[a]
+                by_luck = drawn.unluckiest(step, link, use * n[i], one / all_of_them, state.buffer)
+                wait = max(wait, by_luck)
             worst[i] = max(worst[i], in_window + wait)
             late += min(wait, max(0.0, in_window + wait - tau)) / n_states
         longest[stage] = max(longest[stage], late)

@@ -28,7 +28,6 @@ from netsim.contention.events.crowd_kernels import (
     MARGIN,
     MARGIN_R,
     NOISE,
-    PACKET,
     QUEUED,
     STALENESS,
     STATES,
@@ -38,7 +37,7 @@ from netsim.contention.events.crowd_kernels import (
     USE,
     WAIT,
 )
-from netsim.contention.events.filled_kernels import wait_by_chance, wait_for_pool
+from netsim.contention.events.filled_kernels import wait_for_pool
 from netsim.contention.events.recall_kernels import recall
 from netsim.contention.lane_kernels import met_lanes, times_by_lane
 from netsim.contention.link_kernels import STAGES, link_time, stays_within
@@ -133,16 +132,13 @@ def _meet(  # one function: a call with arrays counts their references, as long 
             more_s = min((BEFORE - 1.0) * queue, max(queued_s, standing * queue) * (most + MARGIN))
             links = float64(late[k, LINKS])
             limit = max(0.0, min(end, tau - max(1.0, links) * queue - more_s)) * least
-            drawn = float64(late[k, DRAWN])
-            if drawn > 0.0 and end > tau - links * queue:  # packets come until the end
-                limit = 0.0
+            drawn = late[k, DRAWN] > 0.0 and end > tau - links * queue  # packets come until the end
             margin_use = use * (most + MARGIN) + MARGIN_R
-            if stays_within(limit, drain, weight, most + MARGIN, margin_use):
+            if not drawn and stays_within(limit, drain, weight, most + MARGIN, margin_use):
                 for i in range(n_states + 1):  # and WAIT
                     late[k, i] = 0.0
                 continue
-            within = False
-            length_s = steps[first_step + a].time_s + latency_s[first_step + a]
+            within, length_s = False, steps[first_step + a].time_s + latency_s[first_step + a]
             lag, mean, longest_s, held_s, felt_s = window_lag(burst_s, length_s), 0.0, 0.0, 0.0, 0.0
             grown_s = grown_queue(queue, float64(crowd[c, USE]), burst_s, crossed_s)
             if n_plain == 0:
@@ -161,10 +157,7 @@ def _meet(  # one function: a call with arrays counts their references, as long 
                     times[2, i] = max(times[2, i], ahead_s - tau)
                 times[1, i] = end / max(end, taken)
             if links > 1.0:
-                effect_s += wait_for_pool(entries, k, tau, links, burst_s, use, times)
-            if drawn > 0.0:
-                packet_s = float64(late[k, PACKET])
-                effect_s += wait_by_chance(links * queue, packet_s, drawn, tau, use, times)
+                effect_s += wait_for_pool(entries, k, late, tau, burst_s, use, times)
             for i in range(n_states):
                 mean += times[1, i]
             for i in range(n_states):

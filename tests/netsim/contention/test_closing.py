@@ -12,6 +12,7 @@ from netsim.contention.constants import ConstantsOf
 from netsim.contention.events.phased import Phased
 from netsim.contention.phases import shuffled
 from netsim.contention_models import make_contention_model
+from netsim.topology.spread import by_chance
 
 LEAF, LEAVES, SPINES = 4, 6, 4
 
@@ -132,6 +133,7 @@ def test_equals_the_naive_twin(machine, plain, seed):
         cells,
         buffer=fabric.buffer_bytes,
         ports=ports,
+        by_chance=by_chance(fabric),
     )
 
     found = model.solve()

@@ -11,6 +11,7 @@ from netsim.contention.events.phased import Phased
 from netsim.contention.phases import shuffled
 from netsim.contention.window_kernels import pool_wait
 from netsim.contention_models import make_contention_model
+from netsim.topology.spread import by_chance
 
 LEAF, LEAVES, SPINES = 8, 4, 4
 
@@ -82,6 +83,7 @@ def test_equals_the_naive_twin(machine, plain, seed):
         [shuffled(number, 8, 0) for number in jobs],
         buffer=fabric.buffer_bytes,
         ports=np.maximum(1.0, fabric.capacity / fabric.spread.capacity).tolist(),
+        by_chance=by_chance(fabric),
     )
 
     found = model.solve()
