@@ -206,7 +206,7 @@ def test_a_change_of_an_imported_kernel_is_not_missed(kernels):
     cache = {"NUMBA_CACHE_DIR": str(folder / "cache")}
     run(**cache)
 
-    (folder / "inner_kernels.py").write_text(INNER.replace("2.0", "5.0"), encoding="utf-8")
+    (folder / "inner_kernels.py").write_text(INNER.replace("2.0", "5.00"), encoding="utf-8")
 
     assert run(**cache)[0] == 20.0
 
@@ -214,7 +214,7 @@ def test_a_change_of_an_imported_kernel_is_not_missed(kernels):
 def test_two_versions_that_share_a_cache_compile_once_each(kernels):
     folder, run = kernels
     cache = {"NUMBA_CACHE_DIR": str(folder / "cache")}
-    texts = (INNER, INNER.replace("2.0", "5.0"))
+    texts = (INNER, INNER.replace("2.0", "5.00"))
     told = []
     for text in (*texts, *texts):
         (folder / "inner_kernels.py").write_text(text, encoding="utf-8")
