@@ -79,7 +79,7 @@ def drawn_wait(buffer_s: float, packet_s: float, packets: float, r: float) -> fl
     course in stochastic models*, 2003, chapter 9), and never more often than it waits at all, r.
     Of n, one waits for as long as 1 in n does.
     """
-    if r <= 0.0:
+    if packets * r <= 1.0:  # also where r is too small for its decay to be a number
         return 0.0
     r = min(_MOST, r)
     t = _decay(r)

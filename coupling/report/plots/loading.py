@@ -1,7 +1,9 @@
 """Matplotlib and tables for a command, which shows nobody the help of their functions."""
 
 import sys
+from collections.abc import Callable
 from importlib import import_module
+from typing import Any
 
 
 def load_drawing() -> None:
@@ -12,14 +14,7 @@ def load_drawing() -> None:
     """
     if "matplotlib.artist" in sys.modules:
         return
-    from matplotlib import artist  # noqa: PLC0415 (the rest is loaded below)
-
-    whole = artist.kwdoc
-    artist.kwdoc = _no_help
-    try:
-        import_module("matplotlib.figure")
-    finally:
-        artist.kwdoc = whole
+    _load("matplotlib.figure", "matplotlib.artist", "kwdoc", _no_help)
 
 
 def load_tables() -> None:
@@ -30,14 +25,22 @@ def load_tables() -> None:
     """
     if "pyarrow.compute" in sys.modules:
         return
-    from pyarrow.vendored import docscrape  # noqa: PLC0415 (the rest is loaded below)
+    _load("pandas", "pyarrow.vendored.docscrape", "NumpyDocString", _no_parameters)
 
-    whole = docscrape.NumpyDocString
-    docscrape.NumpyDocString = _no_parameters
+
+def _load(module: str, helper: str, name: str, instead: Callable[[Any], object]) -> None:
+    """Import a module with something else in place of what writes help, where that is found."""
     try:
-        import_module("pandas")
+        holder = import_module(helper)
+        whole = getattr(holder, name)
+    except (ImportError, AttributeError):  # their own affair, not promised to anybody: with help
+        import_module(module)
+        return
+    setattr(holder, name, instead)
+    try:
+        import_module(module)
     finally:
-        docscrape.NumpyDocString = whole
+        setattr(holder, name, whole)
 
 
 def _no_parameters(help_text: str) -> dict[str, list[object]]:

@@ -158,6 +158,20 @@ def test_a_command_loads_pandas_without_the_help_of_arrow():
     assert done.stdout.split() == ["True", "False", "None", "3", "NumpyDocString"]
 
 
+def test_a_command_loads_pandas_where_arrow_has_no_such_help():
+    """Arrow promises nobody where that stands."""
+    told = (
+        "from coupling.report.plots import loading; "
+        "loading._load('pandas', 'pyarrow.no_such_module', 'name', loading._no_parameters); "
+        "loading._load('pandas', 'pyarrow', 'no_such_name', loading._no_parameters); "
+        "import sys; print('pandas' in sys.modules)"
+    )
+    done = subprocess.run(  # noqa: S603 (ours)
+        [sys.executable, "-c", told], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.split() == ["True"]
+
+
 @pytest.mark.parametrize("name", ["axes.linewidth", "font.size"])
 def test_what_a_picture_sets_stays_with_it(name):
     """Settings of all pictures are kept: those of a paper, or of the user, must not get in."""

@@ -81,3 +81,8 @@ def test_short_messages_into_a_leaf_beside_others_are_late_as_in_packets():
 
     assert true_s > 0.1e-6
     assert 0.5 * true_s < said_s < 4.0 * true_s
+
+
+@pytest.mark.parametrize("use", [0.0, 1e-320, 1e-200, 1e-6])
+def test_hardly_any_use_makes_nobody_wait(use):
+    assert drawn_wait(30.0, 1.0, 1e5, use) == 0.0
