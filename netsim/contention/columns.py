@@ -39,6 +39,8 @@ ENTRY = np.dtype(
         ("links", np.float64),  # that the channel stands for: more than 1 where switches choose
         ("drawn", np.float64),  # packets on a pool whose link chance decides, 0 elsewhere
         ("packet_s", np.float64),  # how long a link of it takes for one
+        ("slots", np.float64),  # tau, in such times
+        ("met_s", np.float64),  # wait of the step's unluckiest packet for others of its own job
         ("step", np.int32),
         ("stage", np.int32),
     ],

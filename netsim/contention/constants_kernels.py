@@ -10,7 +10,7 @@ from numba import boolean, float64, from_dtype, int64, njit
 
 from netsim.arrays import Floats, Ints, Table
 from netsim.contention.columns import ENTRY, RECORD, STEP, Fabric, Flows, Places, Scratch
-from netsim.contention.drawn_kernels import count_drawn
+from netsim.contention.drawn_kernels import count_drawn, meet_own
 from netsim.contention.filling_kernels import hold_back
 from netsim.contention.link_kernels import divisor, stage_of, weight_exponent
 from netsim.contention.port_kernels import weigh_by_ports
@@ -61,7 +61,7 @@ def _drain(
                 fresh.step = a
                 fresh.weight = fresh.senders = fresh.feed_s = fresh.end_s = fresh.presence_s = 0.0
                 fresh.held, fresh.closed, fresh.queued, fresh.stage = 0.0, 0.0, 0.0, 0
-                fresh.drawn = fresh.packet_s = 0.0
+                fresh.drawn = fresh.packet_s = fresh.slots = fresh.met_s = 0.0
                 places.channel[k], places.link[k] = c, flows.links[hop]
                 places.last_sender[k] = -1
                 places.drain_s[k] = 0.0
@@ -313,6 +313,8 @@ def job_constants(
             scratch.entry[places.channel[k]] = -1
         if buffer_bytes > 0.0 and not per_flow:
             weigh_by_ports(first, last, base, n_entries, flows, fabric, places, entries, weights)
+        if buffer_bytes > 0.0 and channels.shape[0] > 2:  # noqa: PLR2004 (switches choose)
+            meet_own(base, n_entries, steps, entries)
         first = last
     records, grouped = by_channel(n_entries, scratch.entry, places, entries)
     return records, grouped, steps

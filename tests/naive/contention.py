@@ -268,10 +268,14 @@ def _in_states(state, a, others, cells, waits):
                 wait = max(wait, queue * min(1.0, use * n[i]))
             wait = max(0.0, wait - max(0.0, e - times[i]))
             if state.ports and state.ports[link] > 1 and state.by_chance[link]:
-                one, all_of_them = state.buffer / waits[link], state.ports[link]
-                step = state.flows[a]
-                by_luck = drawn.unluckiest(step, link, use * n[i], one / all_of_them, state.buffer)
-                wait = max(wait, by_luck)
+                capacity = state.buffer / waits[link] / state.ports[link]
+                alone = {
+                    pool: (entry[0] / tau, entry[2], tau)
+                    for pool, entry in table.items()
+                    if state.ports[pool] > 1 and state.by_chance[pool]
+                }
+                met = (use * n[i], n[i]), alone, (capacity, state.buffer / capacity)
+                wait = max(wait, drawn.late(state.flows[a], link, *met))
             worst[i] = max(worst[i], in_window + wait)
             late += min(wait, max(0.0, in_window + wait - tau)) / n_states
         longest[stage] = max(longest[stage], late)

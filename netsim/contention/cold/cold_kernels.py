@@ -45,6 +45,16 @@ FAR = 0.95  # of its last residual that a residual seems to be at most
 LATE, ALL = 2, 3  # rows of the scratch while a job is looked at: of a step, and of all steps
 
 
+@njit(cache=True, error_model="numpy")
+def _met_late(entries: Table, k: int, n: float, r: float) -> float:
+    """Return how much longer the unluckiest packet waits than alone, beside r of n others."""
+    own = entries[k]
+    own_r, buffer_s = own.drain_s / (own.slots * own.packet_s), own.queue_s * own.links
+    n, r = n + own.senders, min(1.0, r + own_r)
+    wait_s = drawn_wait(buffer_s, own.packet_s, own.drawn, r, n, own.slots)
+    return float(max(0.0, wait_s - own.met_s))
+
+
 @njit(
     boolean(int64, float64, ENTRIES, SHARED, CROWD, boolean, float64[:, ::1]),
     cache=True,
@@ -112,7 +122,7 @@ def time_link(
             if own.links > 1.0:
                 late_s = max(late_s, pool_wait(w, own.links, burst_s, n, r, spare_s))
             if own.drawn > 0.0:
-                late_s = max(late_s, drawn_wait(w * own.links, own.packet_s, own.drawn, r))
+                late_s = max(late_s, _met_late(entries, k, n, r))
         times[0, i] = speed = own.end_s / max(own.end_s, taken)
         times[1, i] = late_s
         mean_speed += speed / n_states

@@ -30,6 +30,7 @@ LENGTH, BEGIN = 8, 9  # of the times of steps, after the states
 WAIT, HOLDS, QUEUES = 8, 9, 10  # of `late`: in the mean over the states; v and z, of entries
 CLOSES, LINKS = 11, 12  # of `late`: for how much of the step a pool is closed; its links
 DRAWN, PACKET = 13, 14  # of `late`: packets that find theirs by chance, and its time for one
+MET = 15  # of `late`: what the unluckiest of them waits for others of its own job
 CHANNEL_AT, COUNT_AT, LINK_AT, STEP_AT = 0, 1, 2, 3  # of `place`; the last: each entry's stage
 LANES_AT = 16  # of `own`, `crowd` and `late`, if they have so many columns
 QUEUED_AT = LANES_AT + 2 * LANES  # of `late` then: z of each entry

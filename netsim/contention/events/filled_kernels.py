@@ -8,7 +8,7 @@ from numba import float64, njit
 
 from netsim.arrays import Floats, Table
 from netsim.contention.drawn_kernels import drawn_wait
-from netsim.contention.events.crowd_kernels import DRAWN, LINKS, PACKET
+from netsim.contention.events.crowd_kernels import DRAWN, LINKS, MET, PACKET
 from netsim.contention.link_kernels import link_time
 from netsim.contention.window_kernels import pool_wait
 
@@ -26,7 +26,10 @@ def wait_for_pool(
         wait_s = pool_wait(own.queue_s, links, burst_s, n, use * n, own.end_s - taken)
         drawn_s = 0.0
         if late[k, DRAWN] > 0.0 and n > 0.0:
-            drawn_s = drawn_wait(links * own.queue_s, packet_s, late[k, DRAWN], use * n)
+            r, senders = min(1.0, use * n + own.drain_s / tau), n + own.senders
+            buffer_s, packets = links * own.queue_s, float64(late[k, DRAWN])
+            drawn_s = drawn_wait(buffer_s, packet_s, packets, r, senders, tau / packet_s)
+            drawn_s = max(0.0, drawn_s - float64(late[k, MET]))
             effect_s = max(effect_s, drawn_s / n)
         times[2, i] = max(times[2, i], max(wait_s, drawn_s) - tau)
     return float(effect_s + 0.5 * burst_s / links)

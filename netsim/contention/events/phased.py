@@ -238,6 +238,7 @@ class Phased(Fast):
             pool.late[first : first + closed.size, self._crowd.DRAWN] = constants.entries["drawn"]
             packet_s = constants.entries["packet_s"]
             pool.late[first : first + closed.size, self._crowd.PACKET] = packet_s
+            pool.late[first : first + closed.size, self._crowd.MET] = constants.entries["met_s"]
             pool.readings["closed"][slot], pool.readings["closed_link"][slot] = 0.0, -1
             pool.readings["closes"][slot] = closed.any()
 
