@@ -124,8 +124,10 @@ def meet_own(base: int, n_entries: int, steps: Table, entries: Table) -> None:
     longest_s = 0.0
     for k in range(base, n_entries):
         own = entries[k]
+        tau = steps[own.step].drain_s
+        if tau <= 0.0:  # so few bytes that they take no time that is a number
+            own.drawn = 0.0
         if own.drawn > 0.0:
-            tau = steps[own.step].drain_s
             own.slots = tau / own.packet_s
             longest_s = max(
                 longest_s,

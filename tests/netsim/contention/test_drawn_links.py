@@ -1,5 +1,7 @@
 """Packets that find their link of a pool by chance: the law by hand, against draws and packets."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from naive.drawn import unluckiest
@@ -116,3 +118,13 @@ def test_a_job_that_waits_for_its_own_packets_hardly_notices_a_few_more():
         model.end(1)
     assert said_s[0] > 0.0
     assert said_s[1] < 0.5 * said_s[0]
+
+
+def test_bytes_that_take_no_time_meet_nobody_by_chance():
+    fabric, sent = chosen(LEAF, LEAVES, SPINES)
+    few = sent([(0, LEAF + k, k, 1.0) for k in range(2)], 1e-5)
+    few = replace(few, nbytes=np.full(few.nbytes.size, 5e-324))
+    model = make_contention_model("phased", fabric)
+    model.start(0, few)
+    model.start(1, sent([(0, 2 * LEAF + k, 4 + k, 1024.0) for k in range(2)]))
+    assert model.solve()[0] == 1.0
