@@ -1,7 +1,8 @@
 """Constants of a job's traffic: what the fixed point needs to know, and the times alone."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TypeVar
 
 import numpy as np
@@ -10,6 +11,7 @@ from numpy.typing import NDArray
 from fabricsim.checking import number, whole
 from netsim.arrays import Floats, Ints, Table
 from netsim.contention.base import Traffic
+from netsim.contention.detours import Detours, Tables, detours_of
 from netsim.contention.flattened import fields_of, flat, spread, ways_of
 from netsim.errors import ContentionError
 from netsim.flows.maxmin import is_per_sender
@@ -89,6 +91,8 @@ class JobConstants:
         Of each entry what is on which virtual channel of the link, as
         `netsim.contention.lane_kernels.lanes_of` has it; no rows where links have a single one, or
         no buffer is stated.
+    detours : Detours, optional
+        How packets choose their way by what others keep busy, where they do.
     """
 
     records: Table
@@ -96,6 +100,7 @@ class JobConstants:
     steps: Table
     compute_s: float
     lanes: Floats = field(default_factory=lambda: _NO_LANES)
+    detours: Detours | None = None
 
     @property
     def communication_s(self) -> float:
@@ -134,6 +139,8 @@ class ConstantsOf:
     ----------
     has_lanes : bool
         Whether it tells virtual channels apart: not on tori where each packet may take another.
+    leads_round : bool
+        Whether packets go round by what other jobs keep busy.
 
     Raises
     ------
@@ -154,6 +161,7 @@ class ConstantsOf:
         channels = [topology.channel, bundle]
         if topology.spread is not None:
             channels.append(_queued(topology) if self._is_spread else by_chance(topology))
+        self.leads_round = self._is_spread and bool(channels[-1].any())
         rates = np.array([topology.capacity, bundle_capacity, port], dtype=np.float64)
         self._fabric = (
             _read_only(np.array(channels, dtype=np.int64)),
@@ -161,6 +169,7 @@ class ConstantsOf:
             self._n_senders,
         )
         self._buffer_bytes = float(topology.buffer_bytes)
+        self._buffer_s = self._buffer_bytes / float(topology.capacity.min())
         self.has_lanes = (
             has_virtual_channels(topology)
             and (topology.spread is None or isinstance(topology, Dragonfly))
@@ -180,10 +189,22 @@ class ConstantsOf:
             records, entries, steps = ahead[1]
         else:
             records, entries, steps = self._tables(traffic)
-        if not self.has_lanes:
-            return JobConstants(records, entries, steps, float(traffic.compute_s))
-        lanes = self._lanes(traffic, records, entries)
-        return JobConstants(records, entries, steps, float(traffic.compute_s), lanes)
+        lanes = self._lanes(traffic, records, entries) if self.has_lanes else _NO_LANES
+        own = JobConstants(records, entries, steps, float(traffic.compute_s), lanes)
+        return self._choosing(own, traffic) if self.leads_round else own
+
+    def _choosing(self, own: JobConstants, traffic: Traffic) -> JobConstants:
+        """Return a job, with what decides which part of it goes round among others."""
+        longest_s = (own.steps["drain_s"] + self._buffer_s)[traffic.step]
+        remade = partial(self._remade, traffic)
+        return replace(own, detours=detours_of(traffic, self.topology, longest_s, remade))
+
+    def _remade(self, traffic: Traffic, detoured: Floats) -> Tables:
+        """Return records, entries and lanes of a job of which other parts go round."""
+        other = replace(traffic, detoured=detoured)
+        records, entries, _ = self._tables(other)
+        lanes = self._lanes(other, records, entries) if self.has_lanes else _NO_LANES
+        return records, entries, lanes
 
     def _lanes(self, traffic: Traffic, records: Table, entries: Table) -> Floats:
         """Return what a job has on each virtual channel of its links."""

@@ -251,3 +251,47 @@ def lanes(fabric, flows, part):
         place: {lane: own / sum(on.values()) for lane, own in on.items()}
         for place, on in found.items()
     }
+
+
+def parts_among(fabric, jobs, alone):
+    """
+    Return the part of each flow of each job that goes round among the others.
+
+    `jobs`: seconds of an iteration alone, and flows as for `constants`. `alone`: of each job, what
+    goes round alone.
+    """
+    use = {}
+    for job, (period_s, flows) in jobs.items():
+        use[job], on = defaultdict(float), lanes(fabric, flows, alone[job])
+        for f, (step, src, dst, nbytes) in enumerate(flows):
+            for link, (total, *_) in _shares(fabric, src, dst, alone[job][f]).items():
+                begins = on[step, link].get(0, 0.0)  # channel 0 of the link
+                use[job][link] += begins * total * nbytes / fabric.capacity[link] / period_s
+    found = {}
+    for job, (_, flows) in jobs.items():
+        busy = {
+            link: min(1.0, sum(use[other][link] for other in jobs if other != job))
+            for link in range(fabric.n_links)
+        }
+        found[job] = [
+            _part_among(fabric, src, dst, part, busy)
+            for (_, src, dst, _), part in zip(flows, alone[job], strict=True)
+        ]
+    return found
+
+
+def _part_among(fabric, src, dst, alone, busy):
+    """Return the part of a flow that goes round, by how busy others keep channel 0 of links."""
+    per = fabric.nodes_per_router
+    ends = src // per, dst // per
+    first = {link for link, tail, _ in router_links(fabric) if tail == ends[0]}
+    free = []
+    for shares in (minimal_shares(fabric, *ends), detour_shares(fabric, *ends)):
+        begin = {link: float(share) for link, share in shares.items() if link in first}
+        if not begin:
+            return alone
+        held = sum(share * busy[link] for link, share in begin.items())
+        free.append(1.0 - held / sum(begin.values()))
+    away = free[1] * (1.0 - free[0])  # the minimal way is busy, and the detour is not
+    back = free[0] * (1.0 - free[1])
+    return alone * (1.0 - back) + (1.0 - alone) * away

@@ -7,6 +7,7 @@ import numpy as np
 
 from fabricsim.checking import number, whole
 from netsim.arrays import Floats, Ints
+from netsim.contention.among import among
 from netsim.contention.blame import TellsCulprits
 from netsim.contention.cold.blame import ColdState
 from netsim.contention.cold.layout import accurate_kernels, lay_out
@@ -53,6 +54,7 @@ def cold_fast(
     start: float = 1.0,
 ) -> ColdSolution:
     """Solve the fixed point with time-averaged neighbours from scratch."""
+    jobs = among(jobs)
     cells = np.zeros((len(jobs), 1), dtype=np.int64)
     return _solve(jobs, cells, tolerance=tolerance, lingering=lingering, start=start)
 
@@ -106,6 +108,7 @@ def accurate(
     whole("seed", seed, 0, error=ContentionError)
     if not 0.0 < number("tolerance", tolerance, error=ContentionError) < 1.0:
         raise ContentionError(f"tolerance must lie between 0 and 1, got {tolerance}.")
+    jobs = among(jobs)
     cells = _cells(sorted(jobs), samples, seed)
     free = {job: _passing(own) for job, own in jobs.items()}
     found = _solve(free, cells, tolerance=tolerance, lingering=lingering, start=start)

@@ -6,6 +6,7 @@ import numpy as np
 
 from fabricsim.checking import number, shortened
 from netsim.arrays import Floats, Ints
+from netsim.contention.among import MOVED, Among
 from netsim.contention.base import Traffic
 from netsim.contention.blame import Culprits
 from netsim.contention.constants import ConstantsOf, JobConstants
@@ -64,6 +65,7 @@ class Fast:
             "netsim.contention.events.fixedpoint_kernels", "contention kernels", 4
         )
         self._pool = self._empty_pool(topology.n_links)
+        self._among = Among(topology.n_links) if self.constants_of.leads_round else None
         self._name = topology.name
         self._events = 0
         self._settled = True  # nobody came or went since the last `solve`
@@ -75,30 +77,50 @@ class Fast:
 
     def start(self, job: int, traffic: Traffic) -> None:
         """Add a job; its effect shows at the next `solve`."""
-        pool = self._pool
-        if job in pool.slot_of:
+        if job in self._pool.slot_of:
             raise ContentionError(f"job {job} has been started already.")
         constants = self.constants_of(traffic)
-        self._events += 1
-        self._settled = False
-        if pool.make_room(constants) or self._events % _RECOUNT_EVERY == 0:
-            self._recount()
-        self._enter(self._placed(job, constants), constants)
+        self._add(job, constants)
+        if self._among is not None:
+            self._among.start(job, constants)
 
     def end(self, job: int) -> None:
         """Take a job away; its effect shows at the next `solve`."""
+        self._remove(job)
+        if self._among is not None:
+            self._among.end(job)
+
+    def _add(self, job: int, constants: JobConstants, slowdown: float = 1.0) -> None:
+        """Put a job down, and let it begin at a slowdown."""
+        self._events += 1
+        self._settled = False
+        if self._pool.make_room(constants) or self._events % _RECOUNT_EVERY == 0:
+            self._recount()
+        self._enter(self._placed(job, constants, slowdown), constants)
+
+    def _remove(self, job: int) -> None:
+        """Take a job off its channels."""
         pool = self._pool
         self._channels.leave(self._slot(job), pool.records, pool.listed, *pool.state)
         pool.remove(job)
         self._settled = False
 
+    def _lead_round(self) -> None:
+        """Put down anew the jobs that go other ways since others came or went."""
+        if self._among is None:
+            return
+        for job, constants in self._among.moved(MOVED * self.tolerance):
+            slowdown = float(self._pool.jobs["slowdown"][self._slot(job)])
+            self._remove(job)
+            self._add(job, constants, slowdown)
+
     def _empty_pool(self, n_channels: int) -> Pool:
         """Return the state before the first job."""
         return Pool(n_channels)
 
-    def _placed(self, job: int, constants: JobConstants) -> int:
+    def _placed(self, job: int, constants: JobConstants, slowdown: float) -> int:
         """Give a job rows and return its slot."""
-        return self._pool.add(job, constants)
+        return self._pool.add(job, constants, slowdown)
 
     def _enter(self, slot: int, constants: JobConstants) -> None:
         """Put a job on its channels."""
@@ -117,6 +139,7 @@ class Fast:
 
     def solve(self) -> Mapping[int, float]:
         """Bring the slowdowns up to date."""
+        self._lead_round()
         pool = self._pool
         if self._settled and not np.count_nonzero(pool.wake):  # twelve times as fast as `any`
             return {}

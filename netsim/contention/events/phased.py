@@ -65,8 +65,8 @@ class Phased(Fast):
         self._closing = _kernels("closing_kernels")
         self._readings = _kernels("reading_kernels")
 
-    def end(self, job: int) -> None:
-        """Take a job away; its effect shows at the next `solve`."""
+    def _remove(self, job: int) -> None:
+        """Take a job off its channels."""
         pool, slot = self._pool, self._slot(job)
         if pool.closed.size:
             pool.readings["closes"][slot] = False
@@ -84,10 +84,11 @@ class Phased(Fast):
             pool.told,
             self._n_told,
         )
-        super().end(job)
+        super()._remove(job)
 
     def solve(self) -> Mapping[int, float]:
         """Bring the readings up to date."""
+        self._lead_round()
         pool = self._pool
         self._settle()
         own, crowd = pool.own, pool.crowd
@@ -201,10 +202,10 @@ class Phased(Fast):
         has_lanes = self.constants_of.has_lanes
         return ReadingPool(n_channels, _STATES, has_pools=spread is not None, has_lanes=has_lanes)
 
-    def _placed(self, job: int, constants: JobConstants) -> int:
+    def _placed(self, job: int, constants: JobConstants, slowdown: float) -> int:
         """Give a job rows and return its slot."""
         cells = np.array(shuffled(job, _STATES, self._seed), dtype=np.int64)
-        return self._pool.add_in_cells(job, constants, cells)
+        return self._pool.add_in_cells(job, constants, cells, slowdown)
 
     def _enter(self, slot: int, constants: JobConstants) -> None:
         """Put a job on its channels."""

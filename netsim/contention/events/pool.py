@@ -83,8 +83,8 @@ class Pool:
                     setattr(self, name, _grown(getattr(self, name), self._capacities[i] + 1))
         return moved
 
-    def add(self, job: int, constants: JobConstants) -> int:
-        """Give a job a slot and rows still to be filled, at slowdown 1, on no channel."""
+    def add(self, job: int, constants: JobConstants, slowdown: float = 1.0) -> int:
+        """Give a job a slot and rows still to be filled, on no channel."""
         n_rec, n_ent, n_step = _sizes(constants)
         rec, ent, step = self._tails
         self._tails = [rec + n_rec, ent + n_ent, step + n_step]
@@ -94,9 +94,9 @@ class Pool:
         self.slot_of[job] = slot
         self.job_of[slot] = job
         period = constants.iteration_s
-        rate = 1.0 / period if period > 0.0 else 0.0
+        rate = 1.0 / (period * slowdown) if period > 0.0 else 0.0
         rows = (rec, 0, 0, n_rec, ent, n_ent, step, n_step, -1)
-        self.jobs[slot] = (*rows, period, 1.0, rate, 1.0, 0.0, np.nan)  # as `JOB` names them
+        self.jobs[slot] = (*rows, period, slowdown, rate, 1.0, 0.0, np.nan)  # as `JOB` names them
         return slot
 
     def remove(self, job: int) -> None:

@@ -69,9 +69,11 @@ class ReadingPool(Pool):
             self._look()
         return moved
 
-    def add_in_cells(self, job: int, constants: JobConstants, cells: Ints) -> int:
+    def add_in_cells(
+        self, job: int, constants: JobConstants, cells: Ints, slowdown: float = 1.0
+    ) -> int:
         """Give a job a slot and rows, and note in which cell it is in each state."""
-        slot = self.add(job, constants)
+        slot = self.add(job, constants, slowdown)
         if slot >= self.cells.shape[0]:
             more = np.zeros((self.jobs.size - self.cells.shape[0], cells.size), dtype=np.int64)
             self.cells = np.vstack([self.cells, more])
