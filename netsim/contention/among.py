@@ -34,8 +34,8 @@ class _Running:
 
     constants: JobConstants
     channel: Ints  # that it is on
-    busy: Floats  # share of the time for which it keeps each busy
-    own: Floats  # the same, on the first links of its ways
+    busy: Floats  # share of the time for which it keeps them busy: queues that UGAL sees, all
+    own: Floats  # the same, on the links of its ways
     parts: Floats  # that go round
 
 
@@ -53,7 +53,7 @@ class Among:
     """
 
     def __init__(self, n_channels: int) -> None:
-        self._busy: Floats = np.zeros(n_channels)
+        self._busy: Floats = np.zeros((2, n_channels))
         self._jobs: dict[int, _Running] = {}
         self._starts = 0
         self._settled = True
@@ -65,21 +65,21 @@ class Among:
         if constants.detours is not None:
             parts = constants.detours.alone
             mine = np.zeros_like(self._busy)
-            mine[channel] = busy
-            own = mine[constants.detours.channel]
+            mine[:, channel] = busy
+            own = mine[:, constants.detours.channel]
         self._jobs[job] = _Running(constants, channel, busy, own, parts)
-        self._busy[channel] += busy
+        self._busy[:, channel] += busy
         self._settled = False
         self._starts += 1
         if self._starts % _RECOUNT_EVERY == 0:
             self._busy[:] = 0.0
             for running in self._jobs.values():
-                self._busy[running.channel] += running.busy
+                self._busy[:, running.channel] += running.busy
 
     def end(self, job: int) -> None:
         """Take a job away."""
         gone = self._jobs.pop(job)
-        self._busy[gone.channel] -= gone.busy
+        self._busy[:, gone.channel] -= gone.busy
         self._settled = False
 
     def moved(self, tolerance: float) -> Iterator[tuple[int, JobConstants]]:
@@ -96,8 +96,8 @@ class Among:
             detours = running.constants.detours
             if detours is None:
                 continue
-            others = np.clip(self._busy[detours.channel] - running.own, 0.0, MOST)
-            parts = detours.among(others)
+            first, whole = np.maximum(0.0, self._busy[:, detours.channel] - running.own)
+            parts = detours.among(np.minimum(first, MOST), whole)
             felt_s = detours.felt_s(parts - running.parts)
             if felt_s * _rate(running.constants) <= tolerance:
                 continue
@@ -108,17 +108,17 @@ class Among:
 
 def _busy(constants: JobConstants) -> Floats:
     """
-    Return the share of the time for which a job keeps the queue that UGAL looks at busy, (R,).
+    Return the share of the time for which a job keeps the queues that UGAL sees busy, and all.
 
-    That is channel 0 of a link, on which all packets begin; where channels are not told apart, the
-    whole link.
+    Result: (2, R). The first is channel 0 of a link, on which all packets begin; where channels
+    are not told apart, the whole link.
     """
-    drain_s = constants.entries["drain_s"]
+    drain_s = np.tile(constants.entries["drain_s"], (2, 1))
     if constants.lanes.size:
-        drain_s = drain_s * constants.lanes[:, 0]
+        drain_s[0] *= constants.lanes[:, 0]
     if not drain_s.size:
         return drain_s
-    busy: Floats = np.add.reduceat(drain_s, constants.records["first_entry"])
+    busy: Floats = np.add.reduceat(drain_s, constants.records["first_entry"], axis=1)
     return busy * _rate(constants)
 
 

@@ -25,10 +25,11 @@ class Detours:
     alone : (F,) float array
         The part of each flow that goes round alone, 0 to 1.
     way, channel : (n,) int array
-        The first links of ways that have a choice: their way, 2 p for the minimal ways of pair p
+        The links of ways that have a choice: their way, 2 p for the minimal ways of pair p
         and 2 p + 1 for its detours, and their channel.
     share : (n,) float array
-        Part of the packets of the way that begin on each; of each way they add up to 1.
+        Part of the packets of the way that begin on each; of each way they add up to 1. 0 for
+        links further on.
     begin : (A,) int array
         First flow of each step that has any.
     most_s : (F,) float array
@@ -46,15 +47,22 @@ class Detours:
     most_s: Floats
     remade: Callable[[Floats], Tables]
 
-    def among(self, busy: Floats) -> Floats:
+    def among(self, first: Floats, whole: Floats) -> Floats:
         """
         Return the part of each flow that goes round among others, (F,).
 
-        `busy` (n,): share of the time for which others keep the first links busy, 0 to 1.
+        `first` (n,): share of the time for which others keep the queues of links that UGAL looks
+        at busy, 0 to 1; `whole` (n,): what they send there, 1 for as much as the link takes. What
+        is too much for a link further on fills all buffers before it, so the router where packets
+        begin sees that too.
         """
         mean = np.zeros(2 * int(self.pair.max()) + 2)
-        np.add.at(mean, self.way, self.share * busy)
-        return part_among(self.alone, mean[2 * self.pair], mean[2 * self.pair + 1])
+        np.add.at(mean, self.way, self.share * first)
+        too_much = np.zeros_like(mean)
+        further = np.where(self.share > 0.0, 0.0, 1.0 - 1.0 / np.maximum(1.0, whole))
+        np.maximum.at(too_much, self.way, further)
+        busy = 1.0 - (1.0 - mean) * (1.0 - too_much)
+        return part_among(self.alone, busy[2 * self.pair], busy[2 * self.pair + 1])
 
     def felt_s(self, by: Floats) -> float:
         """Return by how many seconds, at most, steps take longer; `by` (F,): moves of parts."""
@@ -66,12 +74,11 @@ def part_among(alone: Floats, straight: Floats, round_: Floats) -> Floats:
     Return the part of the packets of flows that goes round among other jobs, (F,).
 
     `alone`: if no other job runs; 0 where there is no choice. `straight`, `round_`: share of the
-    time for which others keep the first links of the minimal ways busy, and those of the detours.
+    time for which others keep the minimal ways busy, and the detours, as their first router sees.
     UGAL-L (J. Kim et al., *Technology-driven, highly-scalable dragonfly topology*, ISCA 2008) sees
-    the queues of the router at which a packet begins, so of others only who is on its first links.
-    A packet that alone goes minimally goes round where they keep that link busy and the other one
-    not, and the other way about; where they keep both or none busy nothing changes. The two are
-    taken as independent.
+    the queues of the router at which a packet begins. A packet that alone goes minimally goes
+    round where others keep that way busy and the other one not, and the other way about; where
+    they keep both or none busy nothing changes. The two are taken as independent.
     """
     stays = 1.0 - round_ * (1.0 - straight)
     return alone * stays + (1.0 - alone) * straight * (1.0 - round_)
@@ -97,14 +104,16 @@ def detours_of(
     router[ways.pair[crossing]] = topology.link_head[routes.links[routes.indptr[:-1][crossing]]]
     length = np.diff(ways.indptr)
     way = np.repeat(np.arange(length.size), length)
-    is_first = (length[way | 1] > 0) & (topology.link_tail[ways.links] == router[way // 2])
-    way, share = way[is_first], ways.share[is_first]
+    has_choice = length[way | 1] > 0
+    way, links = way[has_choice], ways.links[has_choice]
+    begins = topology.link_tail[links] == router[way // 2]
+    share = np.where(begins, ways.share[has_choice], 0.0)
     least = np.where(alone > 0.0, np.minimum(alone, 1.0 - alone), np.inf)
     return Detours(
         ways.pair,
         alone,
         way,
-        topology.channel[ways.links[is_first]],
+        topology.channel[links],
         share / np.bincount(way, share)[way],
         np.flatnonzero(np.diff(traffic.step, prepend=-1)),
         longest_s / least,

@@ -260,17 +260,20 @@ def parts_among(fabric, jobs, alone):
     `jobs`: seconds of an iteration alone, and flows as for `constants`. `alone`: of each job, what
     goes round alone.
     """
-    use = {}
+    use, seen = {}, {}
     for job, (period_s, flows) in jobs.items():
-        use[job], on = defaultdict(float), lanes(fabric, flows, alone[job])
+        use[job], seen[job] = defaultdict(float), defaultdict(float)
+        on = lanes(fabric, flows, alone[job])
         for f, (step, src, dst, nbytes) in enumerate(flows):
             for link, (total, *_) in _shares(fabric, src, dst, alone[job][f]).items():
-                begins = on[step, link].get(0, 0.0)  # channel 0 of the link
-                use[job][link] += begins * total * nbytes / fabric.capacity[link] / period_s
+                busy = total * nbytes / fabric.capacity[link] / period_s
+                use[job][link] += busy
+                seen[job][link] += on[step, link].get(0, 0.0) * busy  # channel 0 of the link
     found = {}
     for job, (_, flows) in jobs.items():
+        others = [other for other in jobs if other != job]
         busy = {
-            link: min(1.0, sum(use[other][link] for other in jobs if other != job))
+            link: (sum(seen[one][link] for one in others), sum(use[one][link] for one in others))
             for link in range(fabric.n_links)
         }
         found[job] = [
@@ -281,7 +284,11 @@ def parts_among(fabric, jobs, alone):
 
 
 def _part_among(fabric, src, dst, alone, busy):
-    """Return the part of a flow that goes round, by how busy others keep channel 0 of links."""
+    """
+    Return the part of a flow that goes round.
+
+    `busy`: of each link for how much of the time others keep channel 0 busy, and all channels.
+    """
     per = fabric.nodes_per_router
     ends = src // per, dst // per
     first = {link for link, tail, _ in router_links(fabric) if tail == ends[0]}
@@ -290,8 +297,18 @@ def _part_among(fabric, src, dst, alone, busy):
         begin = {link: float(share) for link, share in shares.items() if link in first}
         if not begin:
             return alone
-        held = sum(share * busy[link] for link, share in begin.items())
-        free.append(1.0 - held / sum(begin.values()))
+        held = sum(share * min(1.0, busy[link][0]) for link, share in begin.items())
+        goes_on = min(
+            [
+                1.0,
+                *(
+                    1.0 / busy[link][1]
+                    for link in shares
+                    if busy[link][1] > 1.0 and link not in begin
+                ),
+            ]
+        )
+        free.append((1.0 - held / sum(begin.values())) * goes_on)
     away = free[1] * (1.0 - free[0])  # the minimal way is busy, and the detour is not
     back = free[0] * (1.0 - free[1])
     return alone * (1.0 - back) + (1.0 - alone) * away

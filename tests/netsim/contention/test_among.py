@@ -90,11 +90,12 @@ def test_the_part_that_goes_round_among_others_by_hand(alone, straight, round_, 
     assert part_among(*columns) == pytest.approx(wanted)
 
 
+@pytest.mark.parametrize("n_jobs", [5, 2])
 @pytest.mark.parametrize("name", FABRICS)
-def test_parts_are_those_of_the_slow_twin(name):
+def test_parts_are_those_of_the_slow_twin(name, n_jobs):
     """With buffers so large that flows of a sender weigh as the twin has it, each a part."""
     on = routed({**FABRICS[name], "buffer": "64 MiB"})
-    jobs, told = drawn(on, seed=7)
+    jobs, told = drawn(on, seed=7, n_jobs=n_jobs)
     constants_of = ConstantsOf(on[0])
     constants = {job: constants_of(own) for job, own in jobs.items()}
     periods = {job: (own.iteration_s, told[job]) for job, own in constants.items()}
@@ -127,7 +128,7 @@ def test_what_others_put_on_the_minimal_way_sends_packets_round_and_on_detours_b
         for kind in (0, 1):
             crowd = Among(fabric.n_links)
             crowd.start(0, constants)
-            crowd._busy[starts[kind]] += busy
+            crowd._busy[:, starts[kind]] += busy
             list(crowd.moved(0.0))
             row.append(float(crowd._jobs[0].parts[0]))
         found.append(row)
@@ -136,6 +137,26 @@ def test_what_others_put_on_the_minimal_way_sends_packets_round_and_on_detours_b
     assert straight[0] == round_[0] == constants.detours.alone[0]
     assert straight[0] < straight[1] < straight[2]
     assert round_[0] > round_[1] > round_[2]
+
+
+def test_what_is_too_much_for_a_link_further_on_is_seen_where_packets_begin():
+    on = routed({"kind": "dragonfly", "groups": 9, "routers": 4, "nodes_per_router": 4})
+    fabric = on[0]
+    constants = ConstantsOf(fabric)(sent(on, [(0, 4, 20, 1e5)]))
+    way, channel = constants.detours.way, constants.detours.channel
+    (cable,) = channel[(way == 0) & (channel >= fabric.bases[2])]  # of the minimal way
+    assert constants.detours.share[(channel == cable) & (way == 0)] == 0.0  # not its first link
+    parts = []
+    for whole in (0.0, 1.0, 1.25, 2.0):
+        crowd = Among(fabric.n_links)
+        crowd.start(0, constants)
+        crowd._busy[1, cable] += whole
+        list(crowd.moved(0.0))
+        parts.append(float(crowd._jobs[0].parts[0]))
+
+    alone = constants.detours.alone[0]
+    assert parts[:2] == [alone, alone]
+    assert parts[2:] == pytest.approx([alone + (1.0 - alone) * busy for busy in (0.2, 0.5)])
 
 
 def test_who_shares_no_first_link_has_the_constants_of_a_job_alone_to_the_bit():
