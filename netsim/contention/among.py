@@ -7,10 +7,10 @@ import numpy as np
 
 from netsim.arrays import Floats, Ints
 from netsim.contention.constants import JobConstants
+from netsim.topology.base import Topology
 
 _RECOUNT_EVERY = 512  # starts; rounding of the sums stays far below any tolerance
-MOST = 1.0 - 1e-6  # of the time that others keep a link busy: no way is given up altogether
-MOVED = 10.0  # tolerances by which steps may take longer before a job is put down anew
+MOVED = 30.0  # tolerances by which steps may take longer before a job is put down anew
 
 
 def among(jobs: Mapping[int, JobConstants]) -> Mapping[int, JobConstants]:
@@ -21,7 +21,7 @@ def among(jobs: Mapping[int, JobConstants]) -> Mapping[int, JobConstants]:
     """
     if all(own.detours is None for own in jobs.values()):
         return jobs
-    crowd = Among(1 + max(int(own.records["channel"].max(initial=0)) for own in jobs.values()))
+    crowd = Among(next(own.detours.fabric for own in jobs.values() if own.detours is not None))
     for job in sorted(jobs):
         crowd.start(job, jobs[job])
     moved = dict(crowd.moved(0.0))
@@ -35,7 +35,6 @@ class _Running:
     constants: JobConstants
     channel: Ints  # that it is on
     busy: Floats  # share of the time for which it keeps them busy: queues that UGAL sees, all
-    own: Floats  # the same, on the links of its ways
     parts: Floats  # that go round
 
 
@@ -48,12 +47,13 @@ class Among:
 
     Parameters
     ----------
-    n_channels : int
-        Channels of the fabric.
+    fabric : Topology
+        The dragonfly.
     """
 
-    def __init__(self, n_channels: int) -> None:
-        self._busy: Floats = np.zeros((2, n_channels))
+    def __init__(self, fabric: Topology) -> None:
+        self._busy: Floats = np.zeros((2, fabric.n_links))
+        self._own = np.zeros_like(self._busy)  # scratch, all 0
         self._jobs: dict[int, _Running] = {}
         self._starts = 0
         self._settled = True
@@ -61,13 +61,8 @@ class Among:
     def start(self, job: int, constants: JobConstants) -> None:
         """Add a job, as it is alone."""
         channel, busy = constants.records["channel"], _busy(constants)
-        own = parts = np.zeros(0)
-        if constants.detours is not None:
-            parts = constants.detours.alone
-            mine = np.zeros_like(self._busy)
-            mine[:, channel] = busy
-            own = mine[:, constants.detours.channel]
-        self._jobs[job] = _Running(constants, channel, busy, own, parts)
+        parts = np.zeros(0) if constants.detours is None else constants.detours.alone
+        self._jobs[job] = _Running(constants, channel, busy, parts)
         self._busy[:, channel] += busy
         self._settled = False
         self._starts += 1
@@ -96,8 +91,9 @@ class Among:
             detours = running.constants.detours
             if detours is None:
                 continue
-            first, whole = np.maximum(0.0, self._busy[:, detours.channel] - running.own)
-            parts = detours.among(np.minimum(first, MOST), whole)
+            self._own[:, running.channel] = running.busy
+            parts = detours.among(self._busy, self._own)
+            self._own[:, running.channel] = 0.0
             felt_s = detours.felt_s(parts - running.parts)
             if felt_s * _rate(running.constants) <= tolerance:
                 continue

@@ -30,6 +30,7 @@ _LANE_KERNELS = "netsim.contention.lane_kernels"
 _SPREAD_LANE_KERNELS = "netsim.contention.spread_lane_kernels"
 _SPREAD_KERNELS = "netsim.contention.spread_kernels"
 _NO_LANES: Floats = np.zeros((0, 0))
+_NO_CHANNELS: Ints = np.zeros(0, dtype=np.int64)
 _Tables = tuple[Table, Table, Table]  # records, entries and steps
 _Kernel = Callable[..., tuple[Table, ...]]
 
@@ -189,30 +190,35 @@ class ConstantsOf:
             records, entries, steps = ahead[1]
         else:
             records, entries, steps = self._tables(traffic)
-        lanes = self._lanes(traffic, records, entries) if self.has_lanes else _NO_LANES
+        on = _NO_CHANNELS
+        if self.has_lanes:
+            named = channels_of_ways if self._is_spread else channels_in_order
+            on = named(self.topology, traffic.routes)
+        lanes = self._lanes(traffic, on, records, entries)
         own = JobConstants(records, entries, steps, float(traffic.compute_s), lanes)
-        return self._choosing(own, traffic) if self.leads_round else own
+        return self._choosing(own, traffic, on) if self.leads_round else own
 
-    def _choosing(self, own: JobConstants, traffic: Traffic) -> JobConstants:
+    def _choosing(self, own: JobConstants, traffic: Traffic, on: Ints) -> JobConstants:
         """Return a job, with what decides which part of it goes round among others."""
         longest_s = (own.steps["drain_s"] + self._buffer_s)[traffic.step]
-        remade = partial(self._remade, traffic)
+        remade = partial(self._remade, traffic, on.astype(np.int8))
         return replace(own, detours=detours_of(traffic, self.topology, longest_s, remade))
 
-    def _remade(self, traffic: Traffic, detoured: Floats) -> Tables:
+    def _remade(self, traffic: Traffic, on: Ints, detoured: Floats) -> Tables:
         """Return records, entries and lanes of a job of which other parts go round."""
         other = replace(traffic, detoured=detoured)
         records, entries, _ = self._tables(other)
-        lanes = self._lanes(other, records, entries) if self.has_lanes else _NO_LANES
-        return records, entries, lanes
+        return records, entries, self._lanes(other, on, records, entries)
 
-    def _lanes(self, traffic: Traffic, records: Table, entries: Table) -> Floats:
-        """Return what a job has on each virtual channel of its links."""
+    def _lanes(self, traffic: Traffic, on: Ints, records: Table, entries: Table) -> Floats:
+        """Return what a job has on each virtual channel; `on`: that of each hop, or of ways."""
+        if not self.has_lanes:
+            return _NO_LANES
         channel, scratch = self._fabric[0][0], np.empty_like(self._entry_of)
         rest = scratch, records, entries, self._n_senders, self._buffer_bytes, self._per_flow
         if self._is_spread:
             whole, real, indptr, hops, of_way, links, share = spread(traffic)
-            places = np.stack([links, channels_of_ways(self.topology, traffic.routes)])
+            places = np.stack([links, on])
             given = whole, real, indptr, hops, of_way, places, share, channel
             spread_lanes: Floats = kernels_of(
                 _SPREAD_LANE_KERNELS, "contention kernels", 2
@@ -221,9 +227,7 @@ class ConstantsOf:
         step, sender, nbytes, indptr, links, _ = flat(traffic)
         kernels = kernels_of(_LANE_KERNELS, "contention kernels", 2)
         flows = step, sender, nbytes, indptr, channel[links]
-        lanes: Floats = kernels.lanes_of(
-            *flows, channels_in_order(self.topology, traffic.routes), *rest
-        )
+        lanes: Floats = kernels.lanes_of(*flows, on, *rest)
         return lanes
 
     def ahead(self, traffic: Traffic) -> StepTimes:

@@ -8,6 +8,8 @@ import numpy as np
 
 from netsim.arrays import Floats, Ints, Table
 from netsim.contention.base import Traffic
+from netsim.kernelchoice import kernels_of
+from netsim.routes import Ways
 from netsim.topology.base import Topology
 
 Tables: TypeAlias = tuple[Table, Table, Floats]  # records, entries and lanes of `JobConstants`
@@ -20,16 +22,14 @@ class Detours:
 
     Parameters
     ----------
-    pair : (F,) int array
-        Pair of routers of each flow.
+    fabric : Topology
+        The dragonfly.
+    ways : Ways
+        Of the job's flows.
+    router : (P,) int array
+        Vertex at which the ways of each pair of routers begin.
     alone : (F,) float array
         The part of each flow that goes round alone, 0 to 1.
-    way, channel : (n,) int array
-        The links of ways that have a choice: their way, 2 p for the minimal ways of pair p
-        and 2 p + 1 for its detours, and their channel.
-    share : (n,) float array
-        Part of the packets of the way that begin on each; of each way they add up to 1. 0 for
-        links further on.
     begin : (A,) int array
         First flow of each step that has any.
     most_s : (F,) float array
@@ -38,31 +38,25 @@ class Detours:
         Tables of the job with other parts.
     """
 
-    pair: Ints
+    fabric: Topology
+    ways: Ways
+    router: Ints
     alone: Floats
-    way: Ints
-    channel: Ints
-    share: Floats
     begin: Ints
     most_s: Floats
     remade: Callable[[Floats], Tables]
 
-    def among(self, first: Floats, whole: Floats) -> Floats:
+    def among(self, busy: Floats, own: Floats) -> Floats:
         """
         Return the part of each flow that goes round among others, (F,).
 
-        `first` (n,): share of the time for which others keep the queues of links that UGAL looks
-        at busy, 0 to 1; `whole` (n,): what they send there, 1 for as much as the link takes. What
-        is too much for a link further on fills all buffers before it, so the router where packets
-        begin sees that too.
+        `busy`, `own`: as for `netsim.contention.among_kernels.busy_ways`.
         """
-        mean = np.zeros(2 * int(self.pair.max()) + 2)
-        np.add.at(mean, self.way, self.share * first)
-        too_much = np.zeros_like(mean)
-        further = np.where(self.share > 0.0, 0.0, 1.0 - 1.0 / np.maximum(1.0, whole))
-        np.maximum.at(too_much, self.way, further)
-        busy = 1.0 - (1.0 - mean) * (1.0 - too_much)
-        return part_among(self.alone, busy[2 * self.pair], busy[2 * self.pair + 1])
+        ways, fabric = self.ways, self.fabric
+        kernels = kernels_of("netsim.contention.among_kernels", "contention kernels", 2)
+        on, ends = (ways.indptr, ways.links, ways.share), (fabric.link_tail, fabric.channel)
+        by_way = kernels.busy_ways(*on, self.router, *ends, busy, own)
+        return part_among(self.alone, by_way[2 * ways.pair], by_way[2 * ways.pair + 1])
 
     def felt_s(self, by: Floats) -> float:
         """Return by how many seconds, at most, steps take longer; `by` (F,): moves of parts."""
@@ -102,20 +96,6 @@ def detours_of(
     crossing = routes.hops > 0
     router = np.zeros(ways.indptr.size // 2, dtype=np.int64)
     router[ways.pair[crossing]] = topology.link_head[routes.links[routes.indptr[:-1][crossing]]]
-    length = np.diff(ways.indptr)
-    way = np.repeat(np.arange(length.size), length)
-    has_choice = length[way | 1] > 0
-    way, links = way[has_choice], ways.links[has_choice]
-    begins = topology.link_tail[links] == router[way // 2]
-    share = np.where(begins, ways.share[has_choice], 0.0)
     least = np.where(alone > 0.0, np.minimum(alone, 1.0 - alone), np.inf)
-    return Detours(
-        ways.pair,
-        alone,
-        way,
-        topology.channel[links],
-        share / np.bincount(way, share)[way],
-        np.flatnonzero(np.diff(traffic.step, prepend=-1)),
-        longest_s / least,
-        remade,
-    )
+    begin = np.flatnonzero(np.diff(traffic.step, prepend=-1))
+    return Detours(topology, ways, router, alone, begin, longest_s / least, remade)

@@ -65,7 +65,7 @@ class Fast:
             "netsim.contention.events.fixedpoint_kernels", "contention kernels", 4
         )
         self._pool = self._empty_pool(topology.n_links)
-        self._among = Among(topology.n_links) if self.constants_of.leads_round else None
+        self._among = Among(topology) if self.constants_of.leads_round else None
         self._name = topology.name
         self._events = 0
         self._settled = True  # nobody came or went since the last `solve`

@@ -63,9 +63,9 @@ def drawn(on, seed, n_jobs=5, scale=1.0):
     return jobs, told
 
 
-def parts_of(constants):
+def parts_of(fabric, constants):
     """Return what goes round of each job, and of each alone."""
-    crowd = Among(1 + max(int(own.records["channel"].max()) for own in constants.values()))
+    crowd = Among(fabric)
     for job, own in constants.items():
         crowd.start(job, own)
     alone = {j: own.detours.alone for j, own in constants.items() if own.detours is not None}
@@ -100,7 +100,7 @@ def test_parts_are_those_of_the_slow_twin(name, n_jobs):
     constants = {job: constants_of(own) for job, own in jobs.items()}
     periods = {job: (own.iteration_s, told[job]) for job, own in constants.items()}
     wanted = naive.parts_among(on[0], periods, {job: own.detoured for job, own in jobs.items()})
-    parts, alone = parts_of(constants)
+    parts, alone = parts_of(on[0], constants)
 
     moved = 0.0
     for job in parts:
@@ -126,7 +126,7 @@ def test_what_others_put_on_the_minimal_way_sends_packets_round_and_on_detours_b
     for busy in (0.0, 0.4, 0.8):
         row = []
         for kind in (0, 1):
-            crowd = Among(fabric.n_links)
+            crowd = Among(fabric)
             crowd.start(0, constants)
             crowd._busy[:, starts[kind]] += busy
             list(crowd.moved(0.0))
@@ -143,12 +143,13 @@ def test_what_is_too_much_for_a_link_further_on_is_seen_where_packets_begin():
     on = routed({"kind": "dragonfly", "groups": 9, "routers": 4, "nodes_per_router": 4})
     fabric = on[0]
     constants = ConstantsOf(fabric)(sent(on, [(0, 4, 20, 1e5)]))
-    way, channel = constants.detours.way, constants.detours.channel
-    (cable,) = channel[(way == 0) & (channel >= fabric.bases[2])]  # of the minimal way
-    assert constants.detours.share[(channel == cable) & (way == 0)] == 0.0  # not its first link
+    ways = constants.detours.ways
+    minimal = ways.links[: ways.indptr[1]]
+    (cable,) = minimal[minimal >= fabric.bases[2]]
+    assert fabric.link_tail[cable] != fabric.n_nodes + 1  # not the first link of the way
     parts = []
     for whole in (0.0, 1.0, 1.25, 2.0):
-        crowd = Among(fabric.n_links)
+        crowd = Among(fabric)
         crowd.start(0, constants)
         crowd._busy[1, cable] += whole
         list(crowd.moved(0.0))
@@ -188,7 +189,7 @@ def test_all_bytes_still_arrive_where_others_lead_packets_round():
     fabric = on[0]
     jobs, _ = drawn(on, seed=5)
     constants_of = ConstantsOf(fabric)
-    parts, _ = parts_of({job: constants_of(own) for job, own in jobs.items()})
+    parts, _ = parts_of(fabric, {job: constants_of(own) for job, own in jobs.items()})
     for job, own in jobs.items():
         links, before = bytes_per_link(own)
         others, after = bytes_per_link(replace(own, detoured=parts[job]))
@@ -219,7 +220,7 @@ def test_two_jobs_that_mirror_each_other_go_round_alike():
     on = routed({"kind": "dragonfly", "groups": 9, "routers": 4, "nodes_per_router": 4})
     constants_of = ConstantsOf(on[0])
     jobs = {j: constants_of(sent(on, [(0, j, 20 + j, 1e6)], 1e-3)) for j in (0, 1)}
-    parts, alone = parts_of(jobs)
+    parts, alone = parts_of(on[0], jobs)
     found = cold_fast(jobs).interference
 
     assert parts[0] == pytest.approx(parts[1])
@@ -303,7 +304,7 @@ def test_in_packets_too_a_neighbour_sends_more_of_them_round():
     on = fabric, TrafficOf(fabric, routing)
     jobs = {job: sent(on, [(0, job, 20 + job, 2.0**17)], 1.05e-5) for job in (0, 1)}
     constants_of = ConstantsOf(fabric)
-    parts, alone = parts_of({job: constants_of(own) for job, own in jobs.items()})
+    parts, alone = parts_of(fabric, {job: constants_of(own) for job, own in jobs.items()})
 
     def round_in_packets(together):
         use = simulate_packets(together, fabric, slowest_does=30).links
