@@ -95,9 +95,10 @@ def test_channel(
     wake: Bits,
 ) -> None:
     """
-    Test which records of a channel can matter; wake those jobs, but not the one that moved.
+    Test which records of a channel can matter; wake those jobs.
 
-    `number` is that of the channel, `mover` the slot of the job. A record can be skipped while
+    `number` is that of the channel, `mover` the slot of the job that moved: it is not woken, unless
+    others weigh less by the test than it has seen. A record can be skipped while
     y stays within the limit of all its entries; the others are *active*. That is tested with a
     margin of twice what a channel may move before all its records are tested again.
     """
@@ -119,6 +120,8 @@ def test_channel(
                 row = _count_active(row, -1, records, listed, jobs, channels)
                 active[number, word] &= ~bit
                 idle = records[row]
+                if idle.weight_s != idle.presence_s and slot != mover:
+                    wake[mover >> 6] |= active[number, mover >> 6] & (_ONE << np.uint64(mover & 63))
                 channel.weight += (idle.presence_s - idle.weight_s) * rate
                 idle.weight_s = idle.presence_s
         elif not listed_active:

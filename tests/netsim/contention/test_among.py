@@ -10,6 +10,7 @@ from netsim.contention.among import Among, among
 from netsim.contention.cold.fixedpoint import accurate, cold_fast, cold_phased
 from netsim.contention.constants import ConstantsOf, bytes_per_link
 from netsim.contention.detours import part_among
+from netsim.contention.events.fast import Fast
 from netsim.contention_models import make_contention_model
 from netsim.packets.simulation import simulate_packets
 from netsim.partition import Partition
@@ -253,6 +254,26 @@ def test_event_by_event_is_as_from_scratch_and_blame_adds_up(model, seed):
         for held in [one for one in running if said[one] > 1.0 + 1e-6]:
             assert sum(live.blame(held).values()) == pytest.approx(1.0)
     assert most > 1.003
+
+
+def test_a_job_sees_what_others_cease_to_weigh_because_it_moved():
+    """The last job holds the first up at node 0, is slowed itself, and then no longer does."""
+    on = routed(FABRICS["rows"])
+    flows = [
+        ([(1, 1, 20, 814319.6457676166), (1, 14, 0, 169863.87553499092)], 0.001),
+        ([(2, 5, 12, 299602.8379488154)], 0.0),
+        ([(0, 18, 0, 2816.7164854655093)], 0.0),
+    ]
+    live, said = Fast(on[0], fairness="per-flow", tolerance=1e-7), {}
+    constants_of = ConstantsOf(on[0], "per-flow")
+    jobs = {job: sent(on, *own) for job, own in enumerate(flows)}
+    for job, own in jobs.items():
+        live.start(job, own)
+        said |= live.solve()
+    wanted = cold_fast({job: constants_of(own) for job, own in jobs.items()}).interference
+
+    assert said == pytest.approx(wanted, rel=1e-5)
+    assert said[2] > 2.0
 
 
 def test_who_came_first_does_not_matter_at_the_usual_tolerance():
