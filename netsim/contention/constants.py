@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from fabricsim.checking import number, whole
 from netsim.arrays import Floats, Ints, Table
 from netsim.contention.base import Traffic
-from netsim.contention.detours import Detours, Tables, detours_of
+from netsim.contention.detours import Detours, Tables, detours_of, keep_within
 from netsim.contention.flattened import fields_of, flat, spread, ways_of
 from netsim.errors import ContentionError
 from netsim.flows.maxmin import is_per_sender
@@ -201,14 +201,16 @@ class ConstantsOf:
     def _choosing(self, own: JobConstants, traffic: Traffic, on: Ints) -> JobConstants:
         """Return a job, with what decides which part of it goes round among others."""
         longest_s = (own.steps["drain_s"] + self._buffer_s)[traffic.step]
-        remade = partial(self._remade, traffic, on.astype(np.int8))
+        remade = partial(self._remade, traffic, on.astype(np.int8), own.steps)
         return replace(own, detours=detours_of(traffic, self.topology, longest_s, remade))
 
-    def _remade(self, traffic: Traffic, on: Ints, detoured: Floats) -> Tables:
+    def _remade(self, traffic: Traffic, on: Ints, alone: Table, detoured: Floats) -> Tables:
         """Return records, entries and lanes of a job of which other parts go round."""
         other = replace(traffic, detoured=detoured)
-        records, entries, _ = self._tables(other)
-        return records, entries, self._lanes(other, on, records, entries)
+        records, entries, steps = self._tables(other)
+        lanes = self._lanes(other, on, records, entries)
+        keep_within(alone["drain_s"], steps["drain_s"], records, entries)
+        return records, entries, lanes
 
     def _lanes(self, traffic: Traffic, on: Ints, records: Table, entries: Table) -> Floats:
         """Return what a job has on each virtual channel; `on`: that of each hop, or of ways."""

@@ -78,6 +78,29 @@ def part_among(alone: Floats, straight: Floats, round_: Floats) -> Floats:
     return alone * stays + (1.0 - alone) * straight * (1.0 - round_)
 
 
+def keep_within(alone_s: Floats, tau_s: Floats, records: Table, entries: Table) -> None:
+    """
+    Let no link take longer for a job's own packets than its steps take alone.
+
+    Packets that others lead away from a way do not make another one the bottleneck, as UGAL sees
+    their own queue there too. `alone_s`, `tau_s` (A,): the longest a link takes in each step, alone
+    and with the parts of `records` and `entries`, which are changed.
+    """
+    step, first = entries["step"], records["first_entry"]
+    if not (tau_s > alone_s).any():
+        return
+    most_s, less_s = alone_s[step], (alone_s - tau_s)[step]
+    ends = np.minimum(1.0, most_s / entries["end_s"])
+    entries["presence_s"] *= ends
+    entries["end_s"] *= ends
+    entries["drain_s"] = np.minimum(entries["drain_s"], most_s)
+    limit_s = entries["limit_s"] + np.minimum(0.0, less_s)
+    entries["limit_s"] = np.clip(limit_s, 0.0, entries["end_s"])
+    for name in ("drain_s", "presence_s"):
+        records[name] = np.add.reduceat(entries[name], first)
+    records["slack"] = np.minimum.reduceat(entries["limit_s"] / entries["drain_s"], first)
+
+
 def detours_of(
     traffic: Traffic,
     topology: Topology,

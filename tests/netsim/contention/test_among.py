@@ -256,6 +256,29 @@ def test_event_by_event_is_as_from_scratch_and_blame_adds_up(model, seed):
     assert most > 1.003
 
 
+@pytest.mark.parametrize("model", ["fast", "phased"])
+def test_who_is_led_away_is_not_its_own_bottleneck(model):
+    """Others lead the flows of the last job to one link, which it alone would fill for longer."""
+    on = routed({"kind": "dragonfly", "groups": 3, "routers": 2, "nodes_per_router": 2})
+    flows = [
+        [(2, 7, 10, 284.7)],
+        [(1, 0, 4, 51.3)],
+        [(0, 1, 4, 4.67)],
+        [(0, 3, 5, 29817.1), (0, 5, 1, 7632.5), (2, 7, 3, 11144.1)],
+    ]
+    jobs, constants_of = {job: sent(on, own) for job, own in enumerate(flows)}, ConstantsOf(on[0])
+    constants = {job: constants_of(own) for job, own in jobs.items()}
+    live, said = make_contention_model(model, on[0], options={"tolerance": 1e-7}), {}
+    for job, own in jobs.items():
+        live.start(job, own)
+        said |= live.solve()
+    moved, alone = among(constants)[3], constants[3].steps["drain_s"]
+
+    assert said == pytest.approx(COLD[model](constants, tolerance=1e-9).interference, rel=1e-4)
+    assert (moved.entries["drain_s"] <= alone[moved.entries["step"]]).all()
+    assert not np.array_equal(moved.entries["drain_s"], constants[3].entries["drain_s"])
+
+
 def test_a_job_sees_what_others_cease_to_weigh_because_it_moved():
     """The last job holds the first up at node 0, is slowed itself, and then no longer does."""
     on = routed(FABRICS["rows"])
