@@ -27,6 +27,7 @@ from netsim.virtual_channels import channels_in_order, channels_of_ways, has_vir
 _T = TypeVar("_T", bound=np.generic)
 _KERNELS = "netsim.contention.traffic_kernels"
 _LANE_KERNELS = "netsim.contention.lane_kernels"
+_LANE_FILLING_KERNELS = "netsim.contention.lane_filling_kernels"
 _SPREAD_LANE_KERNELS = "netsim.contention.spread_lane_kernels"
 _SPREAD_KERNELS = "netsim.contention.spread_kernels"
 _NO_LANES: Floats = np.zeros((0, 0))
@@ -140,6 +141,8 @@ class ConstantsOf:
     ----------
     has_lanes : bool
         Whether it tells virtual channels apart: not on tori where each packet may take another.
+    fills_lanes : bool
+        Whether it knows for how long each of these is full: on dragonflies with fixed paths.
     leads_round : bool
         Whether packets go round by what other jobs keep busy.
 
@@ -177,6 +180,8 @@ class ConstantsOf:
             and not topology.half_duplex
             and self._buffer_bytes > 0.0
         )
+        is_dragonfly = isinstance(topology, Dragonfly)
+        self.fills_lanes = self.has_lanes and is_dragonfly and not self._is_spread
         self._entry_of: Ints = np.full(topology.n_links, -1)  # scratch, as the kernels leave it
         self._opened: Ints = np.zeros(self._n_senders, dtype=np.int64)
         self._injected_s: Floats = np.zeros(topology.n_links)
@@ -194,7 +199,7 @@ class ConstantsOf:
         if self.has_lanes:
             named = channels_of_ways if self._is_spread else channels_in_order
             on = named(self.topology, traffic.routes)
-        lanes = self._lanes(traffic, on, records, entries)
+        lanes = self._lanes(traffic, on, (records, entries, steps))
         own = JobConstants(records, entries, steps, float(traffic.compute_s), lanes)
         return self._choosing(own, traffic, on) if self.leads_round else own
 
@@ -208,16 +213,15 @@ class ConstantsOf:
         """Return records, entries and lanes of a job of which other parts go round."""
         other = replace(traffic, detoured=detoured)
         records, entries, steps = self._tables(other)
-        lanes = self._lanes(other, on, records, entries)
         keep_within(alone["drain_s"], steps["drain_s"], records, entries)
-        return records, entries, lanes
+        return records, entries, self._lanes(other, on, (records, entries, steps))
 
-    def _lanes(self, traffic: Traffic, on: Ints, records: Table, entries: Table) -> Floats:
+    def _lanes(self, traffic: Traffic, on: Ints, tables: _Tables) -> Floats:
         """Return what a job has on each virtual channel; `on`: that of each hop, or of ways."""
         if not self.has_lanes:
             return _NO_LANES
         channel, scratch = self._fabric[0][0], np.empty_like(self._entry_of)
-        rest = scratch, records, entries, self._n_senders, self._buffer_bytes, self._per_flow
+        rest = scratch, *tables[:2], self._n_senders, self._buffer_bytes, self._per_flow
         if self._is_spread:
             whole, real, indptr, hops, of_way, links, share = spread(traffic)
             places = np.stack([links, on])
@@ -228,8 +232,12 @@ class ConstantsOf:
             return spread_lanes
         step, sender, nbytes, indptr, links, _ = flat(traffic)
         kernels = kernels_of(_LANE_KERNELS, "contention kernels", 2)
-        flows = step, sender, nbytes, indptr, channel[links]
-        lanes: Floats = kernels.lanes_of(*flows, on, *rest)
+        flows = step, sender, nbytes, indptr, channel[links], on
+        lanes: Floats = kernels.lanes_of(*flows, *rest)
+        if self.fills_lanes:
+            alone_s = float(traffic.compute_s) + _communication_s(tables[-1])
+            kernels = kernels_of(_LANE_FILLING_KERNELS, "contention kernels", 2)
+            lanes = kernels.filled_lanes(lanes, *flows, *rest, alone_s)
         return lanes
 
     def ahead(self, traffic: Traffic) -> StepTimes:

@@ -11,12 +11,14 @@ from numba import boolean, float64, from_dtype, int64, njit
 from netsim.arrays import Floats, Ints, Table
 from netsim.contention.columns import ENTRY, RECORD
 from netsim.contention.link_kernels import divisor, link_time, weight_exponent
-from netsim.contention.window_kernels import MOST, late_wait, left_over, queue_ahead, time_behind
+from netsim.contention.window_kernels import MOST, late_wait, left_over, time_behind
 
 LANES = 4  # of a link that are told apart; the last takes all further ones
 SHARE, HELD = 0, LANES  # columns of an entry: share of the weight, v, of each lane
-WEIGHTS, HOLDS, QUEUES = 0, LANES, 2 * LANES  # columns of sums: mean weight, V and Z of each lane
-N_SUMS = 3 * LANES
+# and where it is known for how long lanes are closed: that part s of the step, s W and s D of each
+# lane; how many steps use the link, and T
+CLOSED, AHEAD, FULL, TIMES, ALONE = 2 * LANES, 3 * LANES, 4 * LANES, 5 * LANES, 5 * LANES + 1
+N_OWN = 5 * LANES + 2
 
 _RECORDS, _ENTRIES = from_dtype(RECORD)[::1], from_dtype(ENTRY)[::1]
 _INTS = int64[::1]
@@ -122,77 +124,6 @@ def lanes_of(
     return on
 
 
-@njit(cache=True)
-def take_lanes(p: int, sums: Floats, c: int, all_sums: Floats, at: int) -> None:
-    """Take what a job has on the lanes of a channel off these; arguments as for `met_lanes`."""
-    for i in range(at, at + N_SUMS):
-        all_sums[c, i] -= sums[p, i]
-        sums[p, i] = 0.0
-
-
-@njit(cache=True)
-def add_lanes(p: int, sums: Floats, c: int, all_sums: Floats, at: int) -> None:
-    """Put it on them; arguments as for `met_lanes`."""
-    for i in range(at, at + N_SUMS):
-        all_sums[c, i] += sums[p, i]
-
-
-@njit(cache=True)
-def put_lanes(
-    k: int, per: tuple[float, float, float], on: Floats, p: int, sums: Floats, at: int
-) -> None:
-    """
-    Add what an entry has on each lane to what its job has on those of the channel.
-
-    `per`: its mean weight, the share of the time in which its step runs, and z over the iteration;
-    the other arguments are as for `met_lanes`.
-    """
-    weight, running, queued_s = per
-    for lane in range(at, at + LANES):
-        sums[p, WEIGHTS + lane] += on[k, SHARE + lane] * weight
-        sums[p, HOLDS + lane] += on[k, HELD + lane] * running
-        sums[p, QUEUES + lane] += on[k, SHARE + lane] * queued_s
-
-
-@njit(cache=True, error_model="numpy")
-def met_lanes(
-    k: int, on: Floats, p: int, sums: Floats, c: int, all_sums: Floats, at: int, mean: float
-) -> tuple[float, float, float]:
-    """
-    Return what an entry meets of the others of its channel: those on the lanes of its own flows.
-
-    Of several lanes the one on which most is counts.
-
-    Parameters
-    ----------
-    k, on
-        The entry, and what each has on lanes.
-    p, sums, c, all_sums
-        Row of its job and channel, and of the channel: what the job has there, and all have.
-    at
-        First column of all of these.
-    mean
-        The others' weight, in the mean over the states.
-
-    Returns
-    -------
-    alike : float
-        The part of the others' weight.
-    held, queued_s : float
-        Their V and Z, per weight.
-    """
-    total, most, held, queued_s = 0.0, 0.0, 0.0, 0.0
-    for lane in range(at, at + LANES):
-        weight = max(0.0, float64(all_sums[c, WEIGHTS + lane] - sums[p, WEIGHTS + lane]))
-        total += weight
-        if on[k, SHARE + lane] > 0.0:
-            most = max(most, weight)
-            held = max(held, float64(all_sums[c, HOLDS + lane] - sums[p, HOLDS + lane]))
-            waits_s = float64(all_sums[c, QUEUES + lane] - sums[p, QUEUES + lane])
-            queued_s = max(queued_s, waits_s)
-    return (most / total if total > 0.0 else 1.0), held / mean, queued_s / mean
-
-
 @njit("float64(float64, float64, float64)", cache=True)
 def weight_beside(n: float, m: float, alike: float) -> float:
     """
@@ -228,7 +159,7 @@ def time_beside(
     Return the time that a link takes for a step among others, of which a part is on other lanes.
 
     `b`, `m`, `q`, `g`, `n`: as for `link_kernels.link_time`; `use`: R per weight; `alike` and
-    `held`: from `met_lanes`, or 1 and V per weight where a link has a single lane.
+    `held`: from `lane_sum_kernels.met_lanes`, or 1 and V per weight where a link has a single lane.
     """
     beside = n if alike == 1.0 else weight_beside(n, m, alike)
     taken_s = link_time(b, m, q, g, beside, use * n)
@@ -273,45 +204,6 @@ def late_by_lane(
     same_s = alike * grown_s + alike_s * n
     other_s = max(0.0, grown_s + queued_s * n - same_s)
     return max(0.0, min(MOST * w, same_s) + min(w, other_s) - max(0.0, spare_s))
-
-
-@njit(cache=True, error_model="numpy")
-def times_by_lane(
-    times: Floats,
-    link: tuple[float, float, float, float, float, float],
-    others: tuple[float, float, float, float],
-    met: tuple[float, float, float],
-    tau: float,
-) -> None:
-    """
-    Find what a link does to a step in each state.
-
-    Parameters
-    ----------
-    times : (3, M) float array
-        Row 0: the weights N_i of the others. Rows 1 and 2, written: speed, and wait less tau.
-    link : tuple
-        B, m, q, G, e and w of the entry.
-    others : tuple
-        Of the others on the link: R per weight, what `grown_queue` says, z per weight, and the
-        buffers that they keep full, per weight.
-    met : tuple
-        From `met_lanes`.
-    tau : float
-        The own bottleneck.
-    """
-    drain, weight, senders, feed, end, queue = link
-    use, grown_s, queued_s, standing = others
-    alike, held, alike_s = met
-    for i in range(times.shape[1]):
-        n = times[0, i]
-        taken = time_beside(drain, weight, senders, feed, n, use, alike, held)
-        r, spare_s = use * n, end - taken
-        times[1, i] = end / max(end, taken)
-        wait = late_by_lane(queue, grown_s, queued_s, alike, alike_s, n, r, spare_s)
-        if standing > 0.0:
-            wait = max(wait, queue_ahead(queue, standing, n, spare_s))
-        times[2, i] = wait - tau
 
 
 @njit("float64(float64, float64, float64)", cache=True)

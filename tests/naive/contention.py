@@ -2,7 +2,7 @@
 
 from collections import defaultdict
 
-from naive import drawn, filling, lanes
+from naive import drawn, filling, lanes, stalling
 from naive.steps import constants, in_the_mean
 
 
@@ -40,6 +40,7 @@ def read_slowdowns(
     ports=None,
     by_chance=None,
     lane_of=None,
+    closes=False,
     damping=0.25,
     sweeps=3000,
 ):
@@ -50,7 +51,8 @@ def read_slowdowns(
     for links ahead. `ports`: links that each stands for; `by_chance`: if packets find theirs so.
     """
     states = [
-        _State(steps, c, capacity, False, buffer, ports=ports, lane_of=lane_of) for steps, c in jobs
+        _State(steps, c, capacity, False, buffer, ports=ports, lane_of=lane_of, closes=closes)
+        for steps, c in jobs
     ]
     for state in states:
         state.by_chance = by_chance
@@ -64,9 +66,14 @@ def read_slowdowns(
     return [state.slowdown() / (1 - part) for state, part in zip(states, lost, strict=True)]
 
 
-def slowdowns_by_states(jobs, capacity, cells, *, buffer, lane_of=None, damping=0.25, sweeps=3000):
+def slowdowns_by_states(
+    jobs, capacity, cells, *, buffer, lane_of=None, closes=False, damping=0.25, sweeps=3000
+):
     """Return slowdowns where nobody's packets wait for links ahead until all has settled."""
-    states = [_State(steps, c, capacity, False, buffer, lane_of=lane_of) for steps, c in jobs]
+    states = [
+        _State(steps, c, capacity, False, buffer, lane_of=lane_of, closes=closes)
+        for steps, c in jobs
+    ]
     waits = [buffer / c for c in capacity]
     for state in states:
         state.fills = 0.0
@@ -132,11 +139,11 @@ def _beside(steps, state):
 class _State:
     """Constants, stretches g and link times y of one job."""
 
-    def __init__(self, steps, compute, capacity, per_flow, buffer, *, ports=None, lane_of=None):
-        self.steps = [
-            constants(s, capacity, per_flow=per_flow, buffer=buffer, ports=ports, lane_of=lane_of)
-            for s in steps
-        ]
+    def __init__(
+        self, steps, compute, capacity, per_flow, buffer, *, ports=None, lane_of=None, closes=False
+    ):
+        known = {"per_flow": per_flow, "buffer": buffer, "ports": ports, "lane_of": lane_of}
+        self.steps = [constants(s, capacity, **known, closes=closes) for s in steps]
         self.has_lanes = lane_of is not None
         self.alone = [tau + lam for tau, lam, _ in self.steps]
         self.compute = compute
@@ -239,18 +246,22 @@ def _in_states(state, a, others, cells, waits):
             other.queues[b].get(link, 0.0) * other.alone[b] * other.g[b] / other.cycle()
             for other, b, _ in steps
         )
-        alike, same = 1.0, queued
+        alike, same, stall = 1.0, queued, (0.0, 0.0)
         if state.has_lanes:
             weights = [_weight(other, b, link, True) * other.length(b) for other, b, _ in steps]
             alike, held, same = lanes.met(table[link][10], steps, weights)
             same /= mean
+            stall = stalling.stalled(table[link][10], link, state, steps, mean)
+        free = [
+            own * _beta((own, m, q, big_g), lanes.beside(x, m, alike), use * x, True) for x in n
+        ]
         times = [
             _behind(
                 min(1, held * x / mean),
-                own * _beta((own, m, q, big_g), lanes.beside(x, m, alike), use * x, True),
+                without,
                 own * _beta((own, m, q, big_g), max(x, 1 / use - m), 1, True),
             )
-            for x in n
+            for x, without in zip(n, free, strict=True)
         ]
         speeds = [min(1.0, e / time) for time in times]
         average = sum(speeds) / n_states
@@ -262,6 +273,7 @@ def _in_states(state, a, others, cells, waits):
             aside = (1 - alike) * wait + (queued - same) * n[i]
             wait = min(2 * waits[link], alike * wait + same * n[i]) + min(waits[link], aside)
             wait = max(wait, waits[link] * min(3.0, queues * n[i] / mean))
+            wait = max(wait, stalling.late(stall, n[i], (times[i], free[i]), e))
             if state.ports and state.ports[link] > 1:  # full if others offer more than its links
                 offered, room = n[i] / state.ports[link], state.ports[link] * waits[link]
                 queue = in_the_mean((offered - 1) * burst, room)

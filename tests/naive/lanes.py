@@ -8,10 +8,10 @@ def on_lanes(link, on, weight, drain, how):
     Return per lane the share of the weight, and for which part of the step it is full.
 
     `on`: pairs (flow, end) of those on the link, a flow (sender, bytes, links); `weight`: of the
-    flows of each sender; `how`: for which part some lane of the link is full, and what tells the
-    lanes of a path.
+    flows of each sender; `how`: for which part some lane of the link is full, what tells the
+    lanes of a path, and what `stalling.closed` returns.
     """
-    filled, lane_of = how
+    filled, lane_of, by_lane = how
     share, full = defaultdict(float), defaultdict(float)
     total = sum(weight[sender] for (sender, _, _), _ in on)
     for (sender, _, path), end in on:
@@ -20,7 +20,10 @@ def on_lanes(link, on, weight, drain, how):
         share[lane] += weight[sender] / total
         if max(drain[before] for before in path[: place + 1]) < end:
             full[lane] = filled
-    return {lane: (share[lane], full[lane]) for lane in share}
+    return {
+        lane: (share[lane], *by_lane.get((link, lane), (full[lane], 0.0, 0.0, 0.0)))
+        for lane in share
+    }
 
 
 def met(own, steps, weights):
@@ -32,7 +35,7 @@ def met(own, steps, weights):
     """
     weight, held, queued = defaultdict(float), defaultdict(float), defaultdict(float)
     for (other, b, entry), weight_s in zip(steps, weights, strict=True):
-        for lane, (share, full) in entry[10].items():
+        for lane, (share, full, *_) in entry[10].items():
             weight[lane] += share * weight_s / other.cycle()
             held[lane] += other.fills * full * other.length(b) / other.cycle()
             queued[lane] += share * entry[9] / other.cycle()

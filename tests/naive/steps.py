@@ -3,16 +3,18 @@
 from collections import defaultdict
 from itertools import pairwise
 
-from naive import filling, lanes
+from naive import filling, lanes, stalling
 
 
-def constants(step, capacity, *, per_flow=False, buffer=0.0, ports=None, lane_of=None):
+def constants(
+    step, capacity, *, per_flow=False, buffer=0.0, ports=None, lane_of=None, closes=False
+):
     """
     Return tau, lam and per link (B, m, q, G, e, E, v, stage, closed, z) of one step.
 
     `step` is a list of flows (sender, bytes, links, latency); `ports` says of each link how many
     it stands for, absent: all for themselves; `lane_of`: of the links of a path; what is on
-    lanes comes last then.
+    lanes comes last then, with how long they are closed if `closes`.
     """
     flows = [
         (index if per_flow else sender, nbytes, links)
@@ -32,6 +34,7 @@ def constants(step, capacity, *, per_flow=False, buffer=0.0, ports=None, lane_of
     for (sender, _, _), end in zip(flows, ends, strict=True):
         opened[sender].append(end)
     filled, closed = filling.filled(flows, ends, drain, capacity, buffer, ports=ports)
+    by_lane = stalling.closed(flows, ends, drain, capacity, buffer, lane_of, told=closes)
     table = {}
     for link, own in drain.items():
         on = [(f, end) for f, end in zip(flows, ends, strict=True) if link in f[2]]
@@ -53,7 +56,8 @@ def constants(step, capacity, *, per_flow=False, buffer=0.0, ports=None, lane_of
         queue = own * _queued(link, flows, drain, capacity, buffer)
         table[link] = (own, m, q, g, last, presence, filled[link], stage, closed[link], queue)
         if lane_of is not None:
-            table[link] += (lanes.on_lanes(link, on, weight, drain, (filled[link], lane_of)),)
+            how = filled[link], lane_of, by_lane
+            table[link] += (lanes.on_lanes(link, on, weight, drain, how),)
     tau = max(drain.values(), default=0.0)
     lam = max((latency for _, _, links, latency in step if links), default=0.0)
     return tau, lam, table

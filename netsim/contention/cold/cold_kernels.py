@@ -21,8 +21,10 @@ from netsim.contention.cold.putting_kernels import (
     put_down,
 )
 from netsim.contention.drawn_kernels import drawn_wait
-from netsim.contention.lane_kernels import late_by_lane, met_lanes, time_beside
+from netsim.contention.lane_kernels import late_by_lane, time_beside
+from netsim.contention.lane_sum_kernels import met_closed, met_lanes
 from netsim.contention.link_kernels import STAGES, link_time, queue_wait, stays_within
+from netsim.contention.stalling_kernels import stall_wait
 from netsim.contention.window_kernels import (
     BEFORE,
     by_iterations,
@@ -100,25 +102,29 @@ def time_link(
     limit_s = max(0.0, own.limit_s - more_s) * left_over(held, most)
     if own.drawn > 0.0 and own.limit_s < own.end_s:  # packets come until the end
         limit_s = 0.0
-    if stays_within(limit_s, own.drain_s, own.weight, most, use * most):
+    alike, alike_s, stall_s, shut = 1.0, queued_s, 0.0, 0.0
+    if crowd.lanes.shape[0] > 0:
+        sums = pair, crowd.lanes, c, crowd.all_lanes
+        alike, held, alike_s = met_lanes(k, crowd.of_lanes, *sums, 0, mean)
+        stall_s, shut = met_closed(k, crowd.of_lanes, *sums, 0, mean)
+    if shut <= 0.0 and stays_within(limit_s, own.drain_s, own.weight, most, use * most):
         return False
     burst_s = max(0.0, crowd.all_lasting_s[c] - crowd.lasting_s[pair]) / mean
     lag = window_lag(burst_s, length_s)
     crossed_s = crowd.all_crossed_s[c] - crowd.lasting_s[pair] * crowd.use[pair]
     grown_s = grown_queue(own.queue_s, crowd.all_use[c], burst_s, crossed_s / mean)
-    mean_speed, alike, alike_s = 0.0, 1.0, queued_s
-    if crowd.lanes.shape[0] > 0:
-        sums = pair, crowd.lanes, c, crowd.all_lanes
-        alike, held, alike_s = met_lanes(k, crowd.of_lanes, *sums, 0, mean)
-    w = own.queue_s
+    mean_speed, w, g = 0.0, own.queue_s, feed_s
     for i in range(n_states):
         n, taken, late_s = times[0, i], own.drain_s, 0.0
         if n > 0.0:  # else nobody is there: all below would say the same
-            taken = time_beside(taken, own.weight, own.senders, feed_s, n, use, alike, held)
+            taken = time_beside(own.drain_s, own.weight, own.senders, g, n, use, alike, held)
             spare_s, r = own.end_s - taken, use * n
             late_s = late_by_lane(w, grown_s, queued_s, alike, alike_s, n, r, spare_s)
             if standing > 0.0:
                 late_s = max(late_s, queue_ahead(w, standing, n, spare_s))
+            if stall_s > 0.0:
+                free = time_beside(own.drain_s, own.weight, own.senders, g, n, use, alike, 0.0)
+                late_s = max(late_s, stall_wait(stall_s, shut * n, taken, free, own.end_s))
             if own.links > 1.0:
                 late_s = max(late_s, pool_wait(w, own.links, burst_s, n, r, spare_s))
             if own.drawn > 0.0:

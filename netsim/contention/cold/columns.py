@@ -64,9 +64,9 @@ class Crowd(NamedTuple):
     cells: Ints  # (J, M) the cell in which each job is in each state
     scratch: Floats  # (L, M + 4), L at least 4 and the most pairs of a job
     waits: Floats  # (1, STAGES) scratch
-    of_lanes: Floats  # (K, 2 LANES) of each entry, from `lane_kernels`; no rows: a lane a link
-    lanes: Floats  # (P, N_SUMS) what is on each lane; no rows: the same
-    all_lanes: Floats  # (C, N_SUMS)
+    of_lanes: Floats  # (K, L) of each entry, from `lane_kernels`; no rows: a lane a link
+    lanes: Floats  # (P, S) what is on each lane; no rows: the same
+    all_lanes: Floats  # (C, S)
 
 
 class Longest(NamedTuple):

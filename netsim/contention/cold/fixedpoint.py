@@ -131,7 +131,7 @@ def _passing(own: JobConstants) -> JobConstants:
     entries = own.entries.copy()
     entries["held"] = entries["closed"] = 0.0
     lanes = own.lanes.copy()
-    lanes[:, lanes.shape[1] // 2 :] = 0.0
+    lanes[:, accurate_kernels("lane_kernels").HELD :] = 0.0
     return replace(own, entries=entries, lanes=lanes)
 
 

@@ -65,7 +65,8 @@ class Layout:
         shared, n_states = self.shared, cells.shape[1]
         n_pairs, n_channels = shared.channel.size, shared.first_there.size - 1
         n_stages = accurate_kernels("link_kernels").STAGES
-        n_sums = accurate_kernels("lane_kernels").N_SUMS
+        n_own, sums = accurate_kernels("lane_kernels").N_OWN, accurate_kernels("lane_sum_kernels")
+        n_sums = sums.N_SUMS if self.lanes.shape[1] < n_own else sums.N_ALL_SUMS
         most = int(np.diff(shared.first_pair).max(initial=0))
         return Crowd(
             np.zeros((n_pairs, n_states)),

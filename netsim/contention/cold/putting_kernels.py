@@ -9,7 +9,8 @@ from numba import boolean, float64, from_dtype, int64, njit, types, void
 from netsim.arrays import Floats, Table
 from netsim.contention.cold.columns import Crowd, Shared, State
 from netsim.contention.columns import ENTRY, STEP
-from netsim.contention.lane_kernels import add_lanes, put_lanes, take_lanes, there_for
+from netsim.contention.lane_kernels import there_for
+from netsim.contention.lane_sum_kernels import add_lanes, put_lanes, take_lanes
 from netsim.contention.window_kernels import presence
 
 ENTRIES, STEPS = from_dtype(ENTRY)[::1], from_dtype(STEP)[::1]

@@ -5,9 +5,10 @@ What jobs put on channels in each state, kept up to date with the fixed point of
 weight N_i in each state, D, the mean of weight x length of its steps, V, what they hold while they
 wait for other links, and Z, how long its own packets queue. `crowd` holds the sums over the jobs of
 a channel. Both have rows of 16 numbers of 4 bytes, a line of the cache; the constants below name
-their columns. Where virtual channels are told apart rows have 16 more: from LANES_AT on the sums of
-`lane_kernels`, in `late` what each entry has on them. Arguments named as tables of
-`netsim.contention.events.readingpool.ReadingPool` are these. Import through `netsim.kernelchoice`.
+their columns. Where virtual channels are told apart rows have 16 more, 32 where it is known for how
+long they are closed: from LANES_AT on the sums of `lane_sum_kernels`, in `late` what each entry has
+on them. Arguments named as tables of `netsim.contention.events.readingpool.ReadingPool` are these.
+Import through `netsim.kernelchoice`.
 """
 
 import numpy as np
@@ -18,7 +19,8 @@ from netsim.contention.columns import ENTRY as OWN_ENTRY
 from netsim.contention.columns import RECORD as OWN_RECORD
 from netsim.contention.columns import STEP as OWN_STEP
 from netsim.contention.events.columns import CHANNEL, ENTRY, JOB, LISTED, READING, RECORD, STEP
-from netsim.contention.lane_kernels import LANES, add_lanes, put_lanes, take_lanes, there_for
+from netsim.contention.lane_kernels import there_for
+from netsim.contention.lane_sum_kernels import add_lanes, put_lanes, take_lanes
 from netsim.contention.link_kernels import STAGES, queue_wait
 from netsim.contention.window_kernels import presence
 
@@ -33,7 +35,7 @@ DRAWN, PACKET = 13, 14  # of `late`: packets that find theirs by chance, and its
 MET = 15  # of `late`: what the unluckiest of them waits for others of its own job
 CHANNEL_AT, COUNT_AT, LINK_AT, STEP_AT = 0, 1, 2, 3  # of `place`; the last: each entry's stage
 LANES_AT = 16  # of `own`, `crowd` and `late`, if they have so many columns
-QUEUED_AT = LANES_AT + 2 * LANES  # of `late` then: z of each entry
+QUEUED_AT = -1  # of `late` then, the last: z of each entry
 MOVED, RISEN = (
     9,
     10,
@@ -229,7 +231,7 @@ def refresh(
     cycle_s = job.alone_s * job.slowdown
     fresh = np.empty(STATES, np.float32)
     reading = readings[slot]
-    n_rows, has_lanes = job.n_shared, crowd.shape[1] > LANES_AT
+    n_rows, has_lanes, closed = job.n_shared, crowd.shape[1] > LANES_AT, 0
     if what == EVERYTHING:
         reading.slowdown, reading.lingering_s = job.slowdown, 0.0
     else:
@@ -248,7 +250,7 @@ def refresh(
             fresh[i] = 0.0
         lasting_s, held_s = 0.0, 0.0
         if has_lanes:
-            take_lanes(at, own, record.channel, crowd, LANES_AT)
+            closed = take_lanes(at, own, record.channel, crowd, LANES_AT)
         for k in range(at, at + record.n_entries):
             entry = entries[k]
             weight_s, taken = own[k, PRESENCE], entry.end_s
@@ -293,8 +295,8 @@ def refresh(
         crowd[c, HELD] += float32(held - own[at, HELD])
         crowd[c, QUEUED] += float32(queued - own[at, QUEUED])
         own[at, LASTING], own[at, USE], own[at, HELD], own[at, QUEUED] = lasting, use, held, queued
-        if has_lanes:
-            add_lanes(at, own, c, crowd, LANES_AT)
+        if has_lanes and add_lanes(at, own, c, crowd, LANES_AT) & ~closed:
+            risen = float32(2.0 * RETEST)  # who had slack may have none
         crowd[c, RISEN] += risen
         if is_to_be_told(c, float64(moved / STATES), tolerance, crowd):
             moved_channels[n_moved] = c

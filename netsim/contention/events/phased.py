@@ -199,8 +199,8 @@ class Phased(Fast):
     def _empty_pool(self, n_channels: int) -> ReadingPool:
         """Return the state before the first job."""
         spread = self.constants_of.topology.spread
-        has_lanes = self.constants_of.has_lanes
-        return ReadingPool(n_channels, _STATES, has_pools=spread is not None, has_lanes=has_lanes)
+        n_lines = 1 + self.constants_of.has_lanes + self.constants_of.fills_lanes
+        return ReadingPool(n_channels, _STATES, has_pools=spread is not None, n_lines=n_lines)
 
     def _placed(self, job: int, constants: JobConstants, slowdown: float) -> int:
         """Give a job rows and return its slot."""
@@ -229,9 +229,10 @@ class Phased(Fast):
         )
         if constants.lanes.size:
             first = pool.jobs["first_entry"][slot]
-            rows = pool.late[first : first + constants.entries.size, self._crowd.LANES_AT :]
-            width = constants.lanes.shape[1]
-            rows[:, :width], rows[:, width] = constants.lanes, constants.entries["queued"]
+            rows = pool.late[first : first + constants.entries.size]
+            at, width = self._crowd.LANES_AT, constants.lanes.shape[1]
+            rows[:, at : at + width] = constants.lanes
+            rows[:, self._crowd.QUEUED_AT] = constants.entries["queued"]
         if pool.closed.size:
             first, closed = pool.jobs["first_entry"][slot], constants.entries["closed"]
             pool.late[first : first + closed.size, self._crowd.CLOSES] = closed

@@ -39,7 +39,13 @@ from netsim.contention.events.crowd_kernels import (
 )
 from netsim.contention.events.filled_kernels import wait_for_pool
 from netsim.contention.events.recall_kernels import recall
-from netsim.contention.lane_kernels import met_lanes, times_by_lane
+from netsim.contention.lane_sum_kernels import (
+    N_ALL_SUMS,
+    meets_closed,
+    met_closed,
+    met_lanes,
+    times_by_lane,
+)
 from netsim.contention.link_kernels import STAGES, link_time, stays_within
 from netsim.contention.window_kernels import (
     BEFORE,
@@ -54,6 +60,8 @@ from netsim.contention.window_kernels import (
     window_time,
 )
 
+OPEN = 0.0, 0.0  # where no lane is closed
+WIDEST = LANES_AT + N_ALL_SUMS  # columns where it is known what is closed
 SAID = 0.2  # tolerances that a reading moves before it is said
 _ENTRIES, _STEPS = from_dtype(ENTRY)[::1], from_dtype(STEP)[::1]
 _JOBS, _READINGS = from_dtype(JOB)[::1], from_dtype(READING)[::1]
@@ -100,19 +108,16 @@ def _meet(  # one function: a call with arrays counts their references, as long 
     """
     Find by how much the touched channels of a job make its steps late in each state.
 
-    `touched` (K,): their first entries. `most_late` (A, M + STAGES), raised: how late steps are,
-    and wait at each stage; `worst` (2,): how late the worst link is, its number; `times`: scratch.
+    `touched` (K,): first entries. Raised: `most_late` (A, M + STAGES), how late steps are, and wait
+    at each stage; `worst` (2,): how late the worst link is, its number. `times`: scratch.
     """
     first_step, alone_s, n_states = jobs[slot].first_step, jobs[slot].alone_s, times.shape[1]
     n_plain = n_states if crowd.shape[1] == LANES_AT else 0  # of those where a link has one lane
     for at in touched:
-        c = place[at, CHANNEL_AT]
-        total, most = 0.0, 0.0
+        c, total, most = place[at, CHANNEL_AT], 0.0, 0.0
         for i in range(n_states):  # not a constant: a loop of eight would not run in vectors
-            n = max(0.0, float64(float32(crowd[c, i] - own[at, i])))
-            times[0, i] = n
-            total += n
-            most = max(most, n)
+            times[0, i] = n = max(0.0, float64(float32(crowd[c, i] - own[at, i])))
+            total, most = total + n, max(most, n)
         if total <= NOISE:
             crowd[c, EFFECT] = max(crowd[c, EFFECT], own[at, EFFECT])
             continue
@@ -124,7 +129,8 @@ def _meet(  # one function: a call with arrays counts their references, as long 
         queued_s = max(0.0, float64(float32(crowd[c, QUEUED] - own[at, QUEUED]))) * n_states / total
         crossed = float32(crowd[c, CROSSED] - float32(own[at, LASTING] * own[at, USE]))
         crossed_s = float64(crossed) * n_states / total
-        least, within, effect_s = left_over(held, most + MARGIN), True, 0.0
+        shut = crowd.shape[1] >= WIDEST and meets_closed(at, own, c, crowd, LANES_AT)
+        least, within, effect_s = -1.0 if shut else left_over(held, most + MARGIN), True, 0.0
         for k in range(at, at + place[at, COUNT_AT]):
             drain, weight, end = entries[k].drain_s, entries[k].weight, entries[k].end_s
             senders, feed, queue = entries[k].senders, entries[k].feed_s, entries[k].queue_s
@@ -143,8 +149,10 @@ def _meet(  # one function: a call with arrays counts their references, as long 
             grown_s = grown_queue(queue, float64(crowd[c, USE]), burst_s, crossed_s)
             if n_plain == 0:
                 sums = at, own, c, crowd, LANES_AT, total / n_states
-                link, met = (drain, weight, senders, feed, end, queue), met_lanes(k, late, *sums)
-                times_by_lane(times, link, (use, grown_s, queued_s, standing), met, tau)
+                link = drain, weight, senders, feed, end, queue
+                stall = met_closed(k, late, *sums) if shut else OPEN
+                met = *met_lanes(k, late, *sums), *stall
+                effect_s += times_by_lane(times, link, (use, grown_s, queued_s, standing), met, tau)
             for i in range(n_plain):
                 n = times[0, i]
                 taken = link_time(drain, weight, senders, feed, n, use * n)

@@ -8,8 +8,7 @@ from netsim.contention.constants import JobConstants
 from netsim.contention.events.columns import READING
 from netsim.contention.events.pool import Group, Pool, aligned
 
-_LINE = np.dtype((np.void, 64))  # 16 numbers of 4 bytes
-_TWO_LINES = np.dtype((np.void, 128))  # where links have several virtual channels
+_LINE = 64  # bytes: 16 numbers of 4
 _PLACE = np.dtype((np.void, 16))  # 4 whole numbers
 
 
@@ -25,8 +24,9 @@ class ReadingPool(Pool):
         States of a job.
     has_pools : bool, default False
         Whether switches choose among links that are one channel.
-    has_lanes : bool, default False
-        Whether virtual channels of links are told apart.
+    n_lines : int, default 1
+        Lines of 16 numbers of what is on channels: one more where virtual channels are told apart,
+        and another where it is known for how long they are closed.
     """
 
     groups = (
@@ -37,10 +37,10 @@ class ReadingPool(Pool):
     by_slot = (*Pool.by_slot, "readings")
 
     def __init__(
-        self, n_channels: int, n_states: int, *, has_pools: bool = False, has_lanes: bool = False
+        self, n_channels: int, n_states: int, *, has_pools: bool = False, n_lines: int = 1
     ) -> None:
         super().__init__(n_channels)
-        line = _TWO_LINES if has_lanes else _LINE
+        line = np.dtype((np.void, n_lines * _LINE))
         self._own = aligned(self.entries.size, line)
         self._place = aligned(self.entries.size, _PLACE)
         self._late = aligned(self.entries.size, line)

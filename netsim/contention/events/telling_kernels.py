@@ -13,6 +13,7 @@ from netsim.contention.events.crowd_kernels import (
     EFFECT,
     FELT,
     HELD,
+    LANES_AT,
     MARGIN,
     MARGIN_R,
     MOVED,
@@ -26,6 +27,7 @@ from netsim.contention.events.crowd_kernels import (
     UNFELT,
     USE,
 )
+from netsim.contention.lane_sum_kernels import meets_closed
 from netsim.contention.link_kernels import stays_within
 from netsim.contention.window_kernels import left_over
 
@@ -83,7 +85,8 @@ def tell(
                 held = max(0.0, float64(float32(crowd[c, HELD] - own[at, HELD]))) * STATES
                 queues = crowd[c, QUEUED] > own[at, QUEUED]  # longer ones than a slack allows for
                 slack = listed[row].slack * left_over(held / max(total, NOISE), most + MARGIN)
-                if queues or not stays_within(slack, 1.0, 1.0, weight, use + MARGIN_R):
+                closed = meets_closed(at, own, c, crowd, LANES_AT)
+                if queues or closed or not stays_within(slack, 1.0, 1.0, weight, use + MARGIN_R):
                     felt[at], readings[slot].waking = TOUCHED, True
             elif felt[at] == TOUCHED:
                 readings[slot].waking = True
