@@ -12,6 +12,7 @@ import numpy as np
 
 from fabricsim.checking import brief
 from fabricsim.checking.inputs import MOST_BYTES, read_input
+from fabricsim.checking.sheets import refuse_separator
 from patterns.base import Floats, Ints, Step
 from patterns.errors import PatternError
 from patterns.volume import demand
@@ -90,6 +91,7 @@ def _read_csv(content: bytes) -> _Parsed:
     """Return senders, receivers and values of a table."""
     lines = io.StringIO(content.decode("utf-8-sig"), newline=None)
     header = [name.strip() for name in lines.readline().split(",")]
+    refuse_separator(header, "line 1", PatternError)
     if header not in _COLUMNS:
         got = brief(header)
         raise PatternError(f"line 1: expected src,dst,bytes or src,dst,messages, got {got}.")

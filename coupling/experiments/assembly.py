@@ -196,9 +196,11 @@ def _profile(experiment: Experiment) -> tuple[Profile, Path]:
     if "profile" not in tables:
         return profile_from(tables, where, experiment.folder), experiment.folder
     path = tables["profile"]
-    if len(tables) > 1 or not isinstance(path, str):
-        raise ExperimentError(
-            f'{where} expected either profile = "FILE" or the fields of a profile.'
-        )
+    further = next((key for key in tables if key != "profile"), None)
+    if further is not None:
+        both = 'no key beside profile = "FILE", or the fields of a profile alone'
+        raise Table(tables, where, ExperimentError).error(further, both)
+    if not isinstance(path, str):
+        raise Table(tables, where, ExperimentError).error("profile", "the path of a file")
     place = experiment.resolve(path)
     return read_profile(place), place.parent

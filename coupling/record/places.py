@@ -1,7 +1,7 @@
 """Where jobs of a queue run on a fabric: nodes of hosts, ranks of tasks."""
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -12,6 +12,7 @@ from netsim.errors import TopologyError
 from netsim.topology.base import Topology
 from scheduler.errors import WorkloadError
 from scheduler.job import Job
+from scheduler.workload.entries import Entry, n_hosts
 from scheduler.workload.hostlist import expand_hostlist
 
 _DIGITS = 10
@@ -56,6 +57,12 @@ class Places:
         Jobs whose tasks are not known, or too many: they have a rank on each node.
     shared : int
         Nodes that several jobs hold.
+    miscounted : int
+        Jobs whose number of nodes is not that of their hosts, which count.
+    asked_s : float
+        Node time of all jobs on all their hosts, those included that the fabric has not.
+    meant : str
+        Question after a node that is called nearly like one of the unknown hosts; or empty.
     """
 
     jobs: tuple[Placed, ...]
@@ -64,6 +71,9 @@ class Places:
     lost: int
     one_rank: int
     shared: int
+    miscounted: int = 0
+    asked_s: float = 0.0
+    meant: str = ""
 
 
 def place(jobs: Sequence[Job], topology: Topology, source: str, *, stop: bool) -> Places:
@@ -74,20 +84,23 @@ def place(jobs: Sequence[Job], topology: Topology, source: str, *, stop: bool) -
     """
     placed: list[Placed] = []
     unknown: dict[str, None] = {}
-    trimmed = lost = one_rank = 0
+    trimmed = lost = one_rank = miscounted = 0
+    asked_s = 0.0
     known_as: dict[str, int] = {}
     for job in jobs:
         hosts = _hosts(job, source)
         for host in hosts:
             if host not in known_as:
                 known_as[host] = _node(topology, host)
+        miscounted += len(hosts) != job.n_nodes
+        asked_s += len(hosts) * job.runtime_s
         nodes = np.array([known_as[host] for host in hosts], dtype=np.int64)
         strange = [host for host, node in zip(hosts, nodes.tolist(), strict=True) if node < 0]
         if strange and stop:
             raise SnapshotError(
                 f"{source}: job {job.id}: host {strange[0]!r}: expected a node of "
-                f"{topology.name}, whose nodes look like {topology.vertex_name(0)!r} "
-                "(--unknown skip leaves such hosts out)."
+                f"{topology.name}, whose nodes look like {topology.vertex_name(0)!r}"
+                f"{_meant(topology, strange[:1])} (--unknown skip leaves such hosts out)."
             )
         unknown.update(dict.fromkeys(strange))
         known = np.flatnonzero(nodes >= 0)
@@ -100,14 +113,39 @@ def place(jobs: Sequence[Job], topology: Topology, source: str, *, stop: bool) -
         placed.append(
             Placed(replace(job, n_nodes=known.size), nodes[known], _kept(slots, nodes >= 0))
         )
+    meant = _meant(topology, unknown)
     if not placed:
         raise SnapshotError(
             f"{source}: expected hosts such as {topology.vertex_name(0)!r} of {topology.name}, "
-            f"got none that it has ({', '.join(list(unknown)[:3])}, ...)."
+            f"got none that it has ({', '.join(list(unknown)[:3])}, ..."
+            f"{meant})."
         )
     holders = Counter(node for own in placed for node in own.nodes.tolist())
     shared = sum(count > 1 for count in holders.values())
-    return Places(tuple(placed), tuple(unknown), trimmed, lost, one_rank, shared)
+    return Places(
+        tuple(placed),
+        tuple(unknown),
+        trimmed,
+        lost,
+        one_rank,
+        shared,
+        miscounted,
+        asked_s,
+        meant,
+    )
+
+
+def _meant(topology: Topology, hosts: Iterable[str]) -> str:
+    """Ask whether a node is meant that is called nearly like one of these hosts."""
+    near = next(filter(None, map(topology.names.near, hosts)), "")
+    return f"; did you mean {near!r}?" if near else ""
+
+
+def nodes_told(entry: Entry) -> int:
+    """Return the nodes of a job: as many as its record tells, else as its hosts are."""
+    if entry.n_nodes > 0:
+        return entry.n_nodes
+    return n_hosts(entry.hosts, entry.place, "nodes")
 
 
 def known_nodes(job: Job, topology: Topology, source: str) -> Ints:

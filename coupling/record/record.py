@@ -10,7 +10,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 import numpy as np
 
 from coupling.errors import SnapshotError
-from coupling.record.places import Placed, Places, array_task, het_part, place
+from coupling.record.places import Placed, Places, array_task, het_part, nodes_told, place
 from netsim.topology.base import Topology
 from scheduler.queues.pinned import Pin
 from scheduler.workload.base import Workload
@@ -110,12 +110,14 @@ def read_record(
     workload, pins, submit_s = _pinned(raw, places, begin_s - first_s)
     told["jobs on a node that another job has at the same time"] = _sharing(pins)
     told["jobs that go on without some of their hosts"] = places.trimmed
+    told["jobs whose number of nodes is not that of their hosts: the hosts count"] = (
+        places.miscounted
+    )
     told["jobs with one rank on each node (tasks not told, or too many)"] = places.one_rank
     told["tasks of arrays, each a job of its own"] = sum(map(array_task, raw.jobs))
     told["parts of heterogeneous jobs, each a job of its own"] = sum(map(het_part, raw.jobs))
     if places.lost:
         left_out["no known host"] = places.lost
-    asked = sum(job.n_nodes * job.runtime_s for job in raw.jobs)
     there = sum(job.n_nodes * job.runtime_s for job in workload.jobs)
     return Record(
         replace(workload, begin_unix_s=begin_s),
@@ -125,7 +127,7 @@ def read_record(
         {what: count for what, count in told.items() if count},
         dict(left_out),
         places.unknown,
-        1.0 - there / asked,
+        1.0 - there / places.asked_s,
         zone or ("UTC" if zoned else ""),
         offsets=zone is None and zoned and is_table(source),
     )
@@ -280,7 +282,7 @@ def _timed(entry: Entry, last_s: float, told: Counter[str]) -> Entry | None:
         entry,
         submit_s=submit_s,
         runtime_s=end_s - start_s,
-        n_nodes=max(entry.n_nodes, 1),  # where it is not told, the hosts tell
+        n_nodes=nodes_told(entry),
         end_s=end_s,
         unfit="",
     )

@@ -15,7 +15,7 @@ from coupling.errors import ResultError
 from coupling.results.columns import JOB_COLUMNS, finished
 from fabricsim.checking import brief
 from fabricsim.checking.inputs import read_text
-from fabricsim.checking.sheets import plain_cell
+from fabricsim.checking.sheets import plain_cell, refuse_separator
 
 # By our name: those that Batsim and evalys write, and ours.
 _NAMES: Mapping[str, tuple[str, str]] = {
@@ -86,6 +86,7 @@ def read_elsewhere(path: Path) -> Elsewhere:
         columns, rows = list(reader.fieldnames or []), list(reader)
     except csv.Error as error:
         raise ResultError(f"{path}: row {reader.line_num}: {error}.") from None
+    refuse_separator(columns, f"{path}: row 1", ResultError)
     own = {name: next((one for one in both if one in columns), "") for name, both in _NAMES.items()}
     _check_columns(path, columns, own)
     found = dict[int, dict[str, float]]()

@@ -7,7 +7,7 @@ from math import inf
 from pathlib import Path
 
 from coupling.errors import SnapshotError
-from coupling.record.places import array_task, het_part
+from coupling.record.places import array_task, het_part, nodes_told
 from coupling.record.record import is_table, moment_of
 from scheduler.job import Job
 from scheduler.workload.entries import BACKWARDS, Entry, workload_of
@@ -188,10 +188,15 @@ def _running(
         told = ", ".join(f"{count:,} {why}" for why, count in left_out.most_common()) or "no job"
         raise SnapshotError(f"{source.name}: expected jobs that run {when}, got none ({told}).")
     computing = [
-        replace(entry, submit_s=0.0, runtime_s=_part(entry, *span), unfit="") for entry in there
+        replace(
+            entry,
+            submit_s=0.0,
+            runtime_s=_part(entry, *span),
+            n_nodes=nodes_told(entry),
+            unfit="",
+        )
+        for entry in there
     ]
-    if any(entry.n_nodes < 1 for entry in computing):  # the hosts say how many there are
-        computing = [replace(entry, n_nodes=max(entry.n_nodes, 1)) for entry in computing]
     jobs: tuple[Job, ...] = ()
     if computing:
         workload = workload_of(computing, Filters(), source)

@@ -189,10 +189,14 @@ def _remarks(running: Running, places: Places) -> list[str]:
     lines = []
     if places.unknown:
         some = ", ".join(places.unknown[:5]) + (", ..." if len(places.unknown) > 5 else "")  # noqa: PLR2004 (shown)
+        hosts = counted(len(places.unknown), "host")
         lines.append(
-            f"{counted(len(places.unknown), 'host')} not in the fabric ({some}); jobs that go on "
+            f"{hosts} not in the fabric ({some}{places.meant}); jobs that go on "
             f"without some of their hosts: {places.trimmed:,}."
         )
+    if places.miscounted:
+        jobs = counted(places.miscounted, "job")
+        lines.append(f"{jobs} whose number of nodes is not that of their hosts: the hosts count.")
     if places.shared:
         lines.append(
             f"{counted(places.shared, 'node')} of several jobs: they share the links of the node."

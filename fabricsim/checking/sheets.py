@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 
 _FORMULA = re.compile("'*[=+@\t\r\n\uff0b\uff0d\uff1d\uff20-]")  # the wide forms as well
 _NUMBER = re.compile(r"[+-]?[0-9]+(\.[0-9]*)?([eE][+-]?[0-9]+)?")
+_SEPARATORS = {"\t": "tabs", ";": "semicolons", "|": "vertical bars", " ": "blanks"}
 _END = "\r\n"
 
 
@@ -28,6 +29,20 @@ def sheet(header: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
     for row in rows:
         writer.writerow(map(_guarded, row))
     return "".join(lines.written)
+
+
+def refuse_separator(
+    header: Sequence[str], place: str, error: type[ValueError], expected: str = "commas"
+) -> None:
+    """
+    Refuse a table whose columns are parted by something else than expected.
+
+    `header`: its first line, parted at what was expected. `place`: file and line.
+    """
+    only = header[0].strip() if len(header) == 1 else ""
+    found = next((name for mark, name in _SEPARATORS.items() if mark in only), "")
+    if found:
+        raise error(f"{place}: expected columns separated by {expected}, got {found}.")
 
 
 def plain_cell(cell: str) -> str:

@@ -1,8 +1,10 @@
 """Names: nodes, switches and links by every name that a site has for them."""
 
 import re
-from collections.abc import Iterable, Iterator
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
+from functools import cached_property
 from numbers import Integral
 from typing import TYPE_CHECKING
 
@@ -57,6 +59,29 @@ class NameBook:
             if found is not None:
                 return self._only(name, found)
         return None if self._taken else self._topology.usual_number(name)
+
+    def near(self, name: str) -> str:
+        """
+        Look up the one name that differs from an unknown one in what people mix up.
+
+        Result: a name that differs in capitals, zeros before numbers, or in a domain behind it;
+        empty where there is none, or several.
+        """
+        for known, plain in zip(self._nearly, (_plain(name), _host(name)), strict=True):
+            found = known.get(plain, set())
+            if len(found) == 1:
+                return next(iter(found))
+        usual = _host(name)
+        return "" if self._taken or self._topology.usual_number(usual) is None else usual
+
+    @cached_property
+    def _nearly(self) -> tuple[Mapping[str, set[str]], Mapping[str, set[str]]]:
+        """Names of the file by what is left of them without what people mix up."""
+        plain, hosts = defaultdict[str, set[str]](set), defaultdict[str, set[str]](set)
+        for name in (*self._own, *self._further):
+            plain[_plain(name)].add(name)
+            hosts[_host(name)].add(name)
+        return plain, hosts
 
     def vertex(self, name: str) -> int:
         """
@@ -186,7 +211,22 @@ class NameBook:
                 f"no node or switch {_shown(name)} in {self._topology.name}, whose file uses such "
                 f"names in another order; give a name of the file or a number without quotes."
             )
+        near = self.near(name)
+        if near:
+            return TopologyError(
+                f"no node or switch {_shown(name)} in {self._topology.name}; did you mean {near!r}?"
+            )
         return self._topology.no_vertex(name)
+
+
+def _plain(name: str) -> str:
+    """Return a name in small letters, without zeros before its numbers."""
+    return re.sub(r"(?<![0-9])0+(?=[0-9])", "", name.lower())
+
+
+def _host(name: str) -> str:
+    """Return a plain name without a domain behind it."""
+    return _plain(name.partition(".")[0])
 
 
 def guid_name(guid: int) -> str:

@@ -18,6 +18,7 @@ from scheduler.workload.filters import (
     Records,
     select,
 )
+from scheduler.workload.hostlist import expand_hostlist
 from scheduler.workload.source import Source
 
 _NOTHING = {"", "none", "null", "n/a", "nan", "na", "unknown", "-1"}
@@ -246,6 +247,14 @@ def count(value: object, place: str, name: str) -> int:
     if number is None or not 0 <= number < LARGEST or number != math.floor(number):
         raise refuse(place, name, "a whole number from 0, or -1 for missing", value)
     return int(number)
+
+
+def n_hosts(text: str, place: str, name: str) -> int:
+    """Count the hosts of a list, each once."""
+    try:
+        return len(set(expand_hostlist(text)))
+    except WorkloadError as error:
+        raise WorkloadError(f"{place}: field {name}: {error}") from error
 
 
 def identity(value: object, place: str) -> int | None:

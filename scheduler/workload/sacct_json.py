@@ -4,9 +4,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from scheduler.errors import WorkloadError
-from scheduler.workload.entries import Entry, backwards, count, missing, seconds
+from scheduler.workload.entries import Entry, backwards, count, missing, n_hosts, seconds
 from scheduler.workload.filters import MISSING, Filters
-from scheduler.workload.hostlist import expand_hostlist
 from scheduler.workload.json_lists import job_tables
 from scheduler.workload.source import Source
 from scheduler.workload.squeue import unwrapped
@@ -102,10 +101,7 @@ def _nodes(table: Mapping[str, Any], hosts: str, place: str, filters: Filters) -
     if nodes > 0:
         return nodes
     if hosts:
-        try:
-            return len(expand_hostlist(hosts))
-        except WorkloadError as error:
-            raise WorkloadError(f"{place}: field nodes: {error}") from error
+        return n_hosts(hosts, place, "nodes")
     required = table.get("required")
     required = required if isinstance(required, Mapping) else {}
     processors = count(unwrapped(required.get("CPUs")), place, "required.CPUs")

@@ -6,6 +6,7 @@ from datetime import UTC, datetime, timedelta, tzinfo
 from pathlib import Path
 from typing import Unpack
 
+from fabricsim.checking.sheets import refuse_separator
 from scheduler.errors import WorkloadError
 from scheduler.workload.base import Workload
 from scheduler.workload.entries import (
@@ -13,6 +14,7 @@ from scheduler.workload.entries import (
     backwards,
     count,
     missing,
+    n_hosts,
     refuse,
     seconds,
     workload_of,
@@ -112,6 +114,7 @@ def sacct_entries(
         raise WorkloadError(f"{source.name}: expected a header line, got an empty file.")
     delimiter = "|" if "|" in first[1] else ","
     header = [name.strip().lower() for name in first[1].split(delimiter)]
+    refuse_separator(header, f"{source.name}:{first[0]}", WorkloadError, "| or commas")
     columns = _find_columns(header, source, ("start", "hosts") if placed else ())
     entries: list[Entry] = []
     zoned: dict[bool, str] = {}
@@ -199,6 +202,9 @@ def _sacct_entry(
         end_s = start_s + runtime_s
     number = cell("id")
     nodes = count(cell("nodes"), place, columns.get("nodes", ""))
+    hosts = "" if cell("hosts").lower() in NOWHERE else cell("hosts")
+    if nodes < 1 and hosts:
+        nodes = n_hosts(hosts, place, columns["hosts"])
     if nodes < 1:
         processors = count(cell("processors"), place, columns.get("processors", ""))
         nodes = -(-processors // filters.processors_per_node) if processors > 0 else MISSING
@@ -215,7 +221,7 @@ def _sacct_entry(
         labels={use: cell(use) for use in ("user", "group", "queue")},
         extra=tuple((name, text) for name, text in cells.items() if name not in used and text),
         start_s=start_s if start_s >= 0 else None,
-        hosts="" if cell("hosts").lower() in NOWHERE else cell("hosts"),
+        hosts=hosts,
         end_s=end_s if end_s >= 0 else None,
         skipped=any(is_skipped(text, zone) for text in times),
         twice=any(is_twice(text, zone) for text in times),

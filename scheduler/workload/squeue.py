@@ -11,12 +11,12 @@ from scheduler.workload.entries import (
     Entry,
     count,
     missing,
+    n_hosts,
     refuse,
     seconds,
     workload_of,
 )
 from scheduler.workload.filters import MISSING, Filters, ReadOptions
-from scheduler.workload.hostlist import expand_hostlist
 from scheduler.workload.json_lists import job_tables
 from scheduler.workload.source import Source, read_source
 from scheduler.workload.states import HOLDING, UNFINISHED
@@ -77,7 +77,7 @@ def _entry(table: Mapping[str, Any], place: str, filters: Filters) -> Entry:
     nodes_text = _hosts(table, place)
     nodes = count(number("node_count"), place, "node_count")
     if nodes < 1 and nodes_text:
-        nodes = _n_hosts(nodes_text, place)
+        nodes = n_hosts(nodes_text, place, "nodes")
     if nodes < 1:
         processors = count(number("cpus"), place, "cpus")
         nodes = -(-processors // filters.processors_per_node) if processors > 0 else MISSING
@@ -156,11 +156,3 @@ def _switches(most: int, patience_s: int) -> str:
     if most < 1:
         return ""
     return f"{most}@{patience_s // 60}:{patience_s % 60:02d}" if patience_s >= 0 else str(most)
-
-
-def _n_hosts(text: str, place: str) -> int:
-    """Count the names in a host list."""
-    try:
-        return len(expand_hostlist(text))
-    except WorkloadError as error:
-        raise WorkloadError(f"{place}: field nodes: {error}") from error

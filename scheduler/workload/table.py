@@ -8,7 +8,7 @@ from typing import Unpack
 
 from fabricsim.checking.inputs import MOST_BYTES, decoded
 from fabricsim.checking.parquets import parquet_table
-from fabricsim.checking.sheets import plain_cell
+from fabricsim.checking.sheets import plain_cell, refuse_separator
 from scheduler.errors import WorkloadError
 from scheduler.workload.base import Workload
 from scheduler.workload.entries import Entry, count, identity, missing, seconds, workload_of
@@ -53,6 +53,7 @@ def read_csv(path: str | Path, **options: Unpack[ReadOptions]) -> Workload:
     header = next(rows, None)
     if header is None:
         raise WorkloadError(f"{source.name}: expected a header line, got an empty file.")
+    refuse_separator(header[1], header[0], WorkloadError)
     return _workload(header[1], rows, filters, source)
 
 

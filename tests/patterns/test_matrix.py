@@ -129,6 +129,7 @@ def test_a_file_that_changes_is_another_pattern(tmp_path):
     ("name", "content", "message"),
     [
         ("a.csv", b"", r"a\.csv: line 1: expected src,dst,bytes"),
+        ("a.csv", b"src\tdst\tbytes\n", "line 1: expected columns separated by commas, got tabs"),
         ("a.csv", b"0,1,5\n", r"a\.csv: line 1: expected src,dst,bytes"),
         ("a.csv", b"src,dst,bytes\n0,1\n", r"a\.csv: line 2: expected two ranks and a number"),
         ("a.csv", b"src,dst,bytes\n0,1,5\n0,x,5\n", r"line 3: expected .* got '0,x,5'"),

@@ -260,6 +260,11 @@ def test_each_seed_changes_what_its_part_draws_and_nothing_else(experiment, part
         ({"workload": {"generator": "snyth"}}, r"\[workload\]: unknown generator 'snyth'"),
         ({"workload": {**DRAWN_JOBS, "n_job": 3}}, r"\[workload\].*unknown option 'n_job'"),
         ({"communication": {"rule": 3}}, r"\[communication\].*version: expected 1"),
+        (
+            {"communication": {"profile": "p.toml", "version": 1}},
+            r"\[communication\] version: expected no key beside profile = .* got 1\.",
+        ),
+        ({"communication": {"profile": 3}}, r"\[communication\] profile: expected the path .* 3\."),
     ],
 )
 def test_run_and_campaign_refuse_unknown_names_alike_before_anything_is_simulated(

@@ -365,3 +365,24 @@ def test_a_queue_with_jobs_that_have_ended_is_a_record_too(tmp_path):
     }
     assert found.summary["log_time_zone"] == "UTC"
     assert found.summary["replay"]["jobs left out: pending"] == 1
+
+
+def test_where_the_number_of_nodes_is_not_that_of_the_hosts_the_hosts_count(tmp_path):
+    """
+    Jobs 1 and 2 say more and fewer nodes than they have hosts; job 3 tells no number.
+
+    200 s of 8 hosts, each for 100 s, are on the host that the fabric has not: an eighth.
+    """
+    log = sacct(
+        tmp_path / "log",
+        line(1, 0, 100, "n[0-1]", nodes=4),
+        line(2, 0, 100, "n[2-4]", nodes=2),
+        line(3, 0, 100, "n[5-6],login1"),
+    )
+
+    found = fs.run(replayed(log))
+
+    told = found.summary["replay"]
+    assert told["jobs whose number of nodes is not that of their hosts: the hosts count"] == 2
+    assert told["share of the node time on such hosts"] == pytest.approx(1 / 8)
+    assert {number: job["n_nodes"] for number, job in rows(found).items()} == {1: 2, 2: 3, 3: 2}

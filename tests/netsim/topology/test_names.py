@@ -295,3 +295,23 @@ def test_the_adapters_of_a_real_fabric_go_by_every_name(shared):
             f"0x{device.port_guid:x}",
         ):
             assert topology.vertex_number(name) == vertex
+
+
+@pytest.mark.parametrize("name", ["CN003", "cn3", "cn0003", "cn003.cluster.site.org"])
+def test_a_name_that_is_nearly_one_of_the_file_is_asked_about(fabric, name):
+    with pytest.raises(TopologyError, match="did you mean 'cn003'") as error:
+        fabric().vertex_number(name)
+    assert "names look like" not in str(error.value)
+
+
+def test_several_nearly_equal_names_are_not_asked_about(fabric):
+    topology = fabric([f"{host} HCA-1" for host in ("cn1", "cn01", *"abcdef")])
+
+    assert topology.names.near("CN1") == topology.names.near("zz9") == ""
+    assert topology.names.near("CN01.site.org") == ""
+    assert topology.names.near("A") == "a"
+
+
+def test_a_fabric_without_a_file_asks_about_its_usual_names():
+    with pytest.raises(TopologyError, match="did you mean 'n7'"):
+        fat_tree_of_radix(4, "1 GB/s").names.nodes(["N07"])

@@ -318,3 +318,33 @@ def test_a_user_below_minus_1_is_a_name_and_comes_through_every_log(tmp_path):
 
     write_trace(workload, tmp_path / "jobs.swf")
     assert [job.user for job in READERS["swf"](tmp_path / "jobs.swf").jobs] == [0, -1]
+
+
+@pytest.mark.parametrize(
+    ("mark", "name"),
+    [(";", "semicolons"), ("\t", "tabs"), (" ", "blanks"), ("|", "vertical bars")],
+)
+def test_other_separators_than_expected_are_named(tmp_path, mark, name):
+    table, log = tmp_path / "jobs.csv", tmp_path / "log"
+    table.write_text("job_id,submit_s,runtime_s,n_nodes\n1,0,10,2\n".replace(",", mark))
+    log.write_text("JobID,Submit,Elapsed,NNodes\n1,2014-08-01T08:00:00,50,2\n".replace(",", mark))
+
+    with pytest.raises(WorkloadError, match=f"csv:1: expected columns .* commas, got {name}"):
+        READERS["csv"](table)
+    if mark != "|":  # which is Slurm's own
+        with pytest.raises(WorkloadError, match=rf"log:1: expected .* by \| or commas, got {name}"):
+            READERS["sacct"](log)
+
+
+def test_hosts_tell_how_many_nodes_a_job_has_where_no_number_does(tmp_path):
+    """Four processors to a node would make 2."""
+    log = tmp_path / "log"
+    log.write_text(
+        "JobID|Submit|Elapsed|NCPUS|NodeList\n"
+        "1|2014-08-01T08:00:00|50|8|n[1-3]\n2|2014-08-01T08:00:00|50|8|None assigned\n"
+    )
+
+    assert [job.n_nodes for job in READERS["sacct"](log, processors_per_node=4).jobs] == [3, 2]
+    log.write_text(log.read_text().replace("n[1-3]", "n[1-"))
+    with pytest.raises(WorkloadError, match=r"log:2: field nodelist: host list 'n\[1-'"):
+        READERS["sacct"](log)
