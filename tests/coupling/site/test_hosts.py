@@ -8,7 +8,8 @@ import fabricsim as fs
 from coupling.errors import SnapshotError
 
 TREE = {"kind": "fat-tree", "radix": 4, "levels": 2}
-PROFILE = {"version": 1, "rule": [{"pattern": {"name": "one-to-all"}, "comm_fraction": 1.0}]}
+TALK = {"pattern": {"name": "one-to-all"}, "comm_fraction": 1.0, "bytes_per_flow": "1 MB"}
+PROFILE = {"version": 1, "rule": [TALK]}
 PAIR = [("7", "n0,n2"), ("9", "n1,n4")]
 
 
