@@ -110,8 +110,9 @@ def hold_back(
             beyond += _room_bytes(ahead, fabric, places) * (flows.nbytes[f] / sent)
             waiting[k] += flows.nbytes[f]
             room[k] += beyond
+    hops = flows.indptr, places.of_hop
     head, following, source, nbytes = inflows(
-        first, last, base, n_entries, flows, places, flows.nbytes
+        first, last, base, n_entries - base, *hops, flows.nbytes
     )
     for f in range(first, last):
         slowest, this_far_s = _slowest(f, flows, places, finish_s), 0.0

@@ -21,34 +21,11 @@ from netsim.contention.lane_kernels import (
     SHARE,
     TIMES,
 )
+from netsim.contention.port_kernels import inflows
 
 _ALIKE, _CLOSED, _WAITED = 0, 1, 2  # rows of what `_fill` says of lanes
 _RECORDS, _ENTRIES = from_dtype(RECORD)[::1], from_dtype(ENTRY)[::1]
 _INTS = int64[::1]
-
-
-@njit(cache=True)
-def _inflows(
-    first: int, last: int, indptr: Ints, place: Ints, nbytes: Floats, n_places: int
-) -> tuple[Ints, Ints, Floats]:
-    """Return what lanes bring to each other: first in the list of each, the next, and bytes."""
-    n_hops = indptr[last] - indptr[first]
-    head, following = np.full(n_places, -1), np.empty(n_hops, np.int64)
-    source, brought = np.empty(n_hops, np.int64), np.zeros(n_hops)
-    n_found = 0
-    for f in range(first, last):
-        for hop in range(indptr[f] + 1, indptr[f + 1]):
-            before, k = place[hop - 1], place[hop]
-            i = head[k]
-            while i >= 0 and source[i] != before:
-                i = following[i]
-            if i < 0:
-                i = n_found
-                n_found += 1
-                source[i], following[i] = before, head[k]
-                head[k] = i
-            brought[i] += nbytes[f]
-    return head, following, brought
 
 
 @njit(cache=True)
@@ -128,7 +105,7 @@ def _fill(
             found[_ALIKE, k] = 1.0 - BEHIND * buffer_bytes / late[k]
     if not fills:
         return found
-    head, following, brought = _inflows(first, last, indptr, place, nbytes, n_places)
+    head, following, _, brought = inflows(first, last, 0, n_places, indptr, place, nbytes)
     for f in range(first, last):
         if waits[f] == 0.0:
             continue

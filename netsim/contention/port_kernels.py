@@ -13,23 +13,25 @@ from netsim.contention.columns import Fabric, Flows, Places
 
 @njit(cache=True)
 def inflows(
-    first: int, last: int, base: int, n_entries: int, flows: Flows, places: Places, amount: Floats
+    first: int, last: int, base: int, n_places: int, indptr: Ints, place: Ints, amount: Floats
 ) -> tuple[Ints, Ints, Ints, Floats]:
     """
-    Return what links bring to each other.
+    Return what places, links or their lanes, bring to each other.
 
-    `amount` (F,): of each flow. `head` (K,): of each entry the first in the list of those that
-    bring something, -1: none; `following` and `source`: the next in the list, and the entry it
-    comes from; its amount.
+    `first`, `last`: the flows of the step. `base`, `n_places`: number of its first place, and how
+    many there are. `indptr` (F + 1,), `place` (H,): of the hops of flows; `amount` (F,): of each
+    flow. `head` (n_places,): of each place the first in the list of those that bring something,
+    -1: none; `following` and `source`: the next in the list, and the place it comes from; its
+    amount.
     """
-    n_hops = flows.indptr[last] - flows.indptr[first]
-    head = np.full(n_entries - base, -1)
+    n_hops = indptr[last] - indptr[first]
+    head = np.full(n_places, -1)
     following, source = np.empty(n_hops, np.int64), np.empty(n_hops, np.int64)
     brought = np.zeros(n_hops)
     n_found = 0
     for f in range(first, last):
-        for hop in range(flows.indptr[f] + 1, flows.indptr[f + 1]):
-            k, before = places.of_hop[hop] - base, places.of_hop[hop - 1]
+        for hop in range(indptr[f] + 1, indptr[f + 1]):
+            k, before = place[hop] - base, place[hop - 1]
             i = head[k]
             while i >= 0 and source[i] != before:
                 i = following[i]
@@ -65,7 +67,8 @@ def weigh_by_ports(
     becomes free goes to whoever waits longest. A lone flow fills its port, and any number of flows
     can do no more. A pool has as many ports as links.
     """
-    head, following, source, through = inflows(first, last, base, n_entries, flows, places, weight)
+    hops = flows.indptr, places.of_hop
+    head, following, source, through = inflows(first, last, base, n_entries - base, *hops, weight)
     for k in range(base, n_entries):
         i, most, ports = head[k - base], 0.0, 0.0
         if i < 0:
