@@ -57,9 +57,9 @@ class ColdState:
         """What is on channels."""
         laid, crowd = self.laid, self.laid.crowd(self.cells)
         times = laid.state()._replace(
-            slow=self.slow, duration_s=self.duration_s, late_s=self.late_s
+            slow=self.slow.copy(), duration_s=self.duration_s, late_s=self.late_s
         )
-        kernels_of(*_KERNELS).put_all_down(laid.entries, laid.period_s, laid.shared, times, crowd)
+        kernels_of(*_KERNELS).put_all_down(*laid.tables, times, crowd)
         return crowd
 
     def worst_links(self, held_s: Floats) -> list[int]:

@@ -7,7 +7,7 @@ Import through `netsim.kernelchoice`.
 from numba import float64, int64, njit, types, void
 
 from netsim.arrays import Floats, Ints, Table
-from netsim.contention.cold.cold_kernels import time_link
+from netsim.contention.cold.cold_kernels import slow_down, time_link
 from netsim.contention.cold.columns import Crowd, Longest, Shared, State
 from netsim.contention.cold.putting_kernels import (
     CROWD,
@@ -95,13 +95,14 @@ def _use(crowd: Crowd, pair: int, state: int) -> float:
     return _weight(crowd, pair, state) * crowd.use[pair] / in_all  # type: ignore[no-any-return]
 
 
-@njit(void(ENTRIES, float64[::1], SHARED, STATE, CROWD), cache=True)
+@njit(void(ENTRIES, STEPS, float64[::1], SHARED, STATE, CROWD), cache=True)
 def put_all_down(
-    entries: Table, period_s: Floats, shared: Shared, state: State, crowd: Crowd
+    entries: Table, steps: Table, period_s: Floats, shared: Shared, state: State, crowd: Crowd
 ) -> None:
     """Put what all jobs have, with the times of a solution, on channels with nobody on them."""
     linger = True
     for j in range(period_s.size):
+        slow_down(j, steps, period_s, shared, state)
         put_down(j, 1.0, entries, period_s, shared, state, crowd, linger)
 
 

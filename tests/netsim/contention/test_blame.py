@@ -7,6 +7,7 @@ import pytest
 from measured.draws import draw_scene
 from scipy.stats import spearmanr
 
+from netsim.contention.cold import cold_kernels as kernels
 from netsim.contention.cold.fixedpoint import accurate, cold_fast
 from netsim.contention.constants import ConstantsOf
 from netsim.contention_models import make_contention_model
@@ -134,3 +135,24 @@ def test_a_job_that_does_not_run_has_no_blame(tree):
     for name in MODELS:
         with pytest.raises(ContentionError, match="job 3 has not been started"):
             make_contention_model(name, tree).blame(3)
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_blame_starts_from_what_slowdowns_were_read_off(seed):
+    """Steps timed again beside what blame puts on links are slowed as `accurate` said."""
+    scene = draw_scene(seed)
+    constants_of = ConstantsOf(replace(scene.topology, buffer_bytes=65536.0))
+    state = accurate(
+        {job: constants_of(own) for job, own in scene.traffic.items()}, tolerance=1e-6
+    ).state
+    times = state.laid.state()._replace(duration_s=state.duration_s, late_s=state.late_s)
+    for job in range(state.jobs.size):
+        kernels.time_steps(job, *state.laid.tables, times, state._crowd, True)
+    read = times._replace(duration_s=times.fresh_s)
+
+    for job in range(state.jobs.size):
+        kernels.slow_down(job, *state.laid.tables[1:], read)
+
+    closed = 0.0 if state.closed is None else state.closed.share
+    assert (state.slow > 1.001).any()
+    assert read.slow / (1.0 - closed) == pytest.approx(state.slow, rel=1e-4)
