@@ -5,7 +5,7 @@ Run: ``python -m benchmarks.contention.matrix [MINUTES]``. Scenes are drawn by n
 packets say of each is kept in `benchmarks/contention/matrix.json`, and the command goes on
 where it stopped, scene by scene on all machines, for so many minutes of CPU time (20; 0 judges
 the models anew on what is kept). Then it writes the tables, and the rows that results quote.
-Scenes of even number are for design, those of odd number are reported.
+Twenty scenes of each machine and routing are for design, other 40 are reported.
 """
 
 import json
@@ -45,7 +45,8 @@ from scheduler.mix import kind_of_pattern
 
 COMMAND = "python -m benchmarks.contention.matrix"
 KEPT = Path(__file__).with_name("matrix.json")
-WANTED = 40  # scenes of each machine and routing
+DESIGN, REPORTED = range(0, 40, 2), range(1, 80, 2)  # numbers of scenes of a machine and routing
+NUMBERS = sorted((*DESIGN, *REPORTED))
 MINUTES = 20  # of CPU time
 _SLOW_OR_STATED = {
     "exact",
@@ -98,7 +99,7 @@ def gather(minutes: float) -> list[Scene]:
     kept, found = read_kept(), []
     end_s = time.process_time() + 60.0 * minutes
     fresh = 0
-    for number in range(WANTED):
+    for number in NUMBERS:
         for machine, routing in CELLS:
             one = scene(machine, routing, number)
             if one.digest not in kept:
@@ -169,8 +170,8 @@ def short(found: Sequence[Measured], name: str, chosen: Choose = lambda _: True)
     return f"{e.mean:.1f} / {e.contended:.1f} / {e.bias:.2f} / {e.rank:.2f}"
 
 
-def table(found: Sequence[Measured], half: int) -> list[str]:
-    """Return a row for each machine and routing of one half."""
+def table(found: Sequence[Measured], numbers: range) -> list[str]:
+    """Return a row for each machine and routing, of the scenes of such numbers."""
     names = [name for name in MODELS if name != "null"]
     heads = " | ".join(names)
     lines = [
@@ -182,7 +183,7 @@ def table(found: Sequence[Measured], half: int) -> list[str]:
             one
             for one in found
             if (one.scene.machine, one.scene.routing) == (machine, routing)
-            and one.scene.number % 2 == half
+            and one.scene.number in numbers
         ]
         if not part:
             continue
@@ -222,7 +223,7 @@ def by_class(found: Sequence[Measured]) -> list[str]:
         "| jobs | static: number | fast | phased | accurate | adaptive and spray: number | fast |",
         "| --- | ---: | --- | --- | --- | ---: | --- |",
     ]
-    reported = [one for one in found if one.scene.number % 2 and "fast" in one.wet]
+    reported = [one for one in found if one.scene.number in REPORTED and "fast" in one.wet]
     halves = [
         [one for one in reported if bool(one.scene.topology.spread) == free]
         for free in (False, True)
@@ -278,10 +279,10 @@ def _left(pairs: Sequence[tuple[Truth, Truth]]) -> str:
 
 
 def comparisons(found: Sequence[Measured]) -> list[Comparison]:
-    """Return the rows that results quote: of the half that is reported."""
+    """Return the rows that results quote: of the scenes that are reported."""
     cells: dict[tuple[str, str], list[Measured]] = {}
     for one in found:
-        if one.scene.number % 2:
+        if one.scene.number in REPORTED:
             built = as_built(one.scene.topology)
             way = routing_kind(make_routing(one.scene.routing, built))
             cells.setdefault((machine_kind(built), way), []).append(one)
@@ -355,21 +356,21 @@ def main() -> int:
     per_cell = len(found) // len(CELLS)
     lines = [
         (
-            f"{len(found)} of {WANTED * len(CELLS)} scenes ({per_cell} a machine and routing), "
+            f"{len(found)} of {len(NUMBERS) * len(CELLS)} scenes ({per_cell} a machine and routing), "
             f"{len(MACHINES)} machines of 128 to 1088 nodes; 3 to 8 jobs of all patterns, f 0.1 to "
             "1, 1 to 8 ranks a node, drawn by number; the same jobs on the same nodes under all "
             "routings of a machine. Truth: model `packets`, switch `codes`, "
             f"{ITERATIONS} iterations of the slowest job. Columns of models, in per cent: mean "
             "error / that of jobs above 1.05 / bias / rank; null: mean error of 1; -: the model "
-            "refuses the routing. Alone: error of the time alone (with its sign). Half that is "
-            "reported:"
+            "refuses the routing. Alone: error of the time alone (with its sign). Scenes that "
+            "are reported:"
         ),
         "",
-        *table(found, 1),
+        *table(found, REPORTED),
         "",
-        "Half for design:",
+        "Scenes for design:",
         "",
-        *table(found, 0),
+        *table(found, DESIGN),
         "",
         (
             "What routings leave of the interference of the machine's first routing, in packets "
@@ -378,7 +379,7 @@ def main() -> int:
         "",
         *excess_left(found),
         "",
-        "By pattern, f and ranks, half that is reported:",
+        "By pattern, f and ranks, scenes that are reported:",
         "",
         *by_class(found),
     ]
