@@ -178,7 +178,7 @@ def test_what_is_known_is_kept_and_no_more_is_simulated_when_time_is_over(tmp_pa
     monkeypatch.setattr(matrix, "CELLS", CELLS[:1])
     monkeypatch.setattr(matrix.read_kept, "__defaults__", (path,))
     monkeypatch.setattr(matrix.write_kept, "__defaults__", (path,))
-    monkeypatch.setattr(matrix, "WANTED", 4)
+    monkeypatch.setattr(matrix, "NUMBERS", (0, 1, 2, 3))
 
     found = matrix.measure(matrix.gather(0))
 
@@ -186,7 +186,7 @@ def test_what_is_known_is_kept_and_no_more_is_simulated_when_time_is_over(tmp_pa
     true, null = matrix.joined(found, "null")
     assert true == pytest.approx(np.concatenate([said[one.digest].interference for one in known]))
     assert np.all(null == 1.0)
-    assert [row for row in matrix.table(found, 1) if "| d-mod-k | 1 |" in row]
+    assert [row for row in matrix.table(found, matrix.REPORTED) if "| d-mod-k | 1 |" in row]
     ranks = {job.per_node for job in known[1].jobs}
     rows = matrix.comparisons(found)
     assert {row.ranks_per_node for row in rows} <= ranks  # of odd scenes alone

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 from measured.matrix import CELLS, Scene, Truth, scene
 
-from benchmarks.contention.matrix import WANTED, predicted, read_kept
+from benchmarks.contention.matrix import DESIGN, REPORTED, predicted, read_kept
 from benchmarks.evidence import record
 from coupling.sweeps.intervals import LEVEL, block_interval
 from netsim.arrays import Floats
@@ -22,9 +22,9 @@ AIM = (0.9, 1.1)  # of the bias
 Judged = tuple[Floats, Floats]  # of a scene: true and predicted interference
 
 
-def judged(machine: str, routing: str, half: int, kept: dict[str, Truth]) -> list[Judged]:
-    """Return what packets and the model say of each scene of a half whose truth is known."""
-    drawn: list[Scene] = [scene(machine, routing, n) for n in range(half, WANTED, 2)]
+def judged(machine: str, routing: str, numbers: range, kept: dict[str, Truth]) -> list[Judged]:
+    """Return what packets and the model say of each scene of such numbers whose truth is known."""
+    drawn: list[Scene] = [scene(machine, routing, n) for n in numbers]
     known = [one for one in drawn if one.digest in kept]
     said = [(kept[one.digest].interference, predicted(MODEL, one)) for one in known]
     return [(true, own) for true, own in said if own is not None]
@@ -54,7 +54,7 @@ def main() -> int:
     kept = read_kept()
     lines = [
         (
-            f"Model `{MODEL}`, half that is reported and half for design, with intervals of "
+            f"Model `{MODEL}`, part that is reported and part for design, with intervals of "
             f"{100 * LEVEL:g} % over scenes (bootstrap). A scene or two often hold most of the "
             "excess of a row. Outside: the whole interval of the bias is below "
             f"{AIM[0]:g} or above {AIM[1]:g}."
@@ -68,8 +68,8 @@ def main() -> int:
     ]
     for machine, routing in CELLS:
         cells, count = [], 0
-        for half in (1, 0):
-            scenes = judged(machine, routing, half, kept)
+        for numbers in (REPORTED, DESIGN):
+            scenes = judged(machine, routing, numbers, kept)
             count += len(scenes)
             error, bias = error_and_bias(scenes)
             cells.append(

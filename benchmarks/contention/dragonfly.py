@@ -14,7 +14,7 @@ from measured.matrix import MACHINES, Scene, scene, truth
 from measured.packets import errors
 
 from benchmarks import asking
-from benchmarks.contention.matrix import WANTED, predicted, read_kept
+from benchmarks.contention.matrix import DESIGN, predicted, read_kept
 from benchmarks.evidence import record
 from netsim.arrays import Floats
 from netsim.contention.constants import ConstantsOf
@@ -59,7 +59,7 @@ def judged() -> list[str]:
         "| --- |" + " --- |" * len(ROUTINGS),
     ]
     scenes = {
-        way: [scene("dragonfly", way, number) for number in range(0, WANTED, 2)] for way in ROUTINGS
+        way: [scene("dragonfly", way, number) for number in DESIGN] for way in ROUTINGS
     }
     for title, predictor in PREDICTORS.items():
         cells = []
@@ -81,7 +81,7 @@ def alone() -> list[str]:
     kept = read_kept()
     found: dict[bool, list[float]] = {False: [], True: []}
     for way in ROUTINGS[:2]:
-        for number in range(0, WANTED, 2):
+        for number in DESIGN:
             one = scene("dragonfly", way, number)
             constants = ConstantsOf(one.topology)
             for own, true_s in zip(one.traffic.values(), kept[one.digest].alone_s, strict=True):

@@ -224,17 +224,17 @@ def by_class(found: Sequence[Measured]) -> list[str]:
         "| --- | ---: | --- | --- | --- | ---: | --- |",
     ]
     reported = [one for one in found if one.scene.number in REPORTED and "fast" in one.wet]
-    halves = [
+    kinds = [
         [one for one in reported if bool(one.scene.topology.spread) == free]
         for free in (False, True)
     ]
     for title, chosen in classes(found):
-        count = [sum(chosen(job) for one in part for job in one.scene.jobs) for part in halves]
+        count = [sum(chosen(job) for one in part for job in one.scene.jobs) for part in kinds]
         lines.append(
-            f"| {title} | {count[0]} | {short(halves[0], 'fast', chosen)} | "
-            f"{short(halves[0], 'phased', chosen)} | {short(halves[0], 'accurate', chosen)} | "
+            f"| {title} | {count[0]} | {short(kinds[0], 'fast', chosen)} | "
+            f"{short(kinds[0], 'phased', chosen)} | {short(kinds[0], 'accurate', chosen)} | "
             f"{count[1]} | "
-            f"{short(halves[1], 'fast', chosen)} |"
+            f"{short(kinds[1], 'fast', chosen)} |"
         )
     return lines
 
@@ -356,19 +356,20 @@ def main() -> int:
     per_cell = len(found) // len(CELLS)
     lines = [
         (
-            f"{len(found)} of {len(NUMBERS) * len(CELLS)} scenes ({per_cell} a machine and routing), "
+            f"{len(found)} of {len(NUMBERS) * len(CELLS)} scenes ({per_cell} a machine and "
+            "routing), "
             f"{len(MACHINES)} machines of 128 to 1088 nodes; 3 to 8 jobs of all patterns, f 0.1 to "
             "1, 1 to 8 ranks a node, drawn by number; the same jobs on the same nodes under all "
             "routings of a machine. Truth: model `packets`, switch `codes`, "
             f"{ITERATIONS} iterations of the slowest job. Columns of models, in per cent: mean "
             "error / that of jobs above 1.05 / bias / rank; null: mean error of 1; -: the model "
-            "refuses the routing. Alone: error of the time alone (with its sign). Scenes that "
-            "are reported:"
+            "refuses the routing. Alone: error of the time alone (with its sign). Part that "
+            "is reported:"
         ),
         "",
         *table(found, REPORTED),
         "",
-        "Scenes for design:",
+        "Part for design:",
         "",
         *table(found, DESIGN),
         "",
@@ -379,7 +380,7 @@ def main() -> int:
         "",
         *excess_left(found),
         "",
-        "By pattern, f and ranks, scenes that are reported:",
+        "By pattern, f and ranks, part that is reported:",
         "",
         *by_class(found),
     ]

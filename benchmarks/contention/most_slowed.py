@@ -2,7 +2,7 @@
 Where the excess is that the models do not find: by how much jobs are slowed, and by their steps.
 
 Run: ``python -m benchmarks.contention.most_slowed``. Nothing is simulated: it reads what
-packets said of the scenes of the validation matrix under static routings, both halves apart.
+packets said of the scenes of the validation matrix under static routings, both parts apart.
 """
 
 import sys
@@ -13,7 +13,7 @@ import numpy as np
 from measured.matrix import CELLS, scene
 
 from benchmarks import asking
-from benchmarks.contention.matrix import WANTED, Measured, joined, measure, read_kept
+from benchmarks.contention.matrix import DESIGN, REPORTED, Measured, joined, measure, read_kept
 from benchmarks.evidence import record
 from netsim.arrays import Floats
 
@@ -23,14 +23,14 @@ SLOWED = (0.0, 1.05, 1.4, 2.5, np.inf)  # bounds of classes of the true interfer
 STEPS = (1, 2, 8, np.inf)  # the same of the steps of an iteration
 
 
-def kept_scenes(half: int) -> list[Measured]:
+def kept_scenes(numbers: range) -> list[Measured]:
     """Return what is kept of the scenes under routings that do not choose, with the models."""
     kept = read_kept()
     scenes = [
         one
         for machine, routing in CELLS
         if routing not in {"adaptive", "spray"}
-        for number in range(half, WANTED, 2)
+        for number in numbers
         if (one := scene(machine, routing, number)).digest in kept
     ]
     return measure(scenes)
@@ -67,8 +67,8 @@ def main() -> int:
             "in per cent / bias / what is missing in the class, of all true excess (-: too much)."
         )
     ]
-    for half, name in ((1, "Half that is reported"), (0, "Half for design")):
-        found = kept_scenes(half)
+    for numbers, name in ((REPORTED, "Part that is reported"), (DESIGN, "Part for design")):
+        found = kept_scenes(numbers)
         n_steps = [np.unique(own.step).size for one in found for own in one.scene.traffic.values()]
         lines += [
             "",

@@ -84,7 +84,7 @@ def test_the_page_on_the_model_states_the_matrix_of_the_evidence():
     evidence = (ROOT / "benchmarks/evidence.md").read_text(encoding="utf-8")
     matrix = evidence.split("\n## Validation matrix")[1].split("\n## ")[0]
     known = {}
-    for row in pipe_rows(matrix.split("Half for design")[0]):
+    for row in pipe_rows(matrix.split("Part for design")[0]):
         known[row[0], row[1].lower().replace("-", " ")] = [row[3], row[5], *row[6:9]]
     for row in pipe_rows(matrix.split("By pattern, f and ranks")[1]):
         known[row[0].removeprefix("talk: "), ""] = row[1:5]
