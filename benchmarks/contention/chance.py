@@ -11,6 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 from measured.matrix import CELLS, Scene, Truth, scene
 
+from benchmarks import asking
 from benchmarks.contention.matrix import DESIGN, REPORTED, predicted, read_kept
 from benchmarks.evidence import record
 from coupling.sweeps.intervals import LEVEL, block_interval
@@ -51,6 +52,7 @@ def error_and_bias(scenes: Sequence[Judged]) -> tuple[tuple[float, ...], tuple[f
 
 def main() -> int:
     """Print and record the table."""
+    asking.nothing(__doc__)
     kept = read_kept()
     lines = [
         (

@@ -58,9 +58,7 @@ def judged() -> list[str]:
         "| predictor | " + " | ".join(ROUTINGS) + " |",
         "| --- |" + " --- |" * len(ROUTINGS),
     ]
-    scenes = {
-        way: [scene("dragonfly", way, number) for number in DESIGN] for way in ROUTINGS
-    }
+    scenes = {way: [scene("dragonfly", way, number) for number in DESIGN] for way in ROUTINGS}
     for title, predictor in PREDICTORS.items():
         cells = []
         for found in scenes.values():
