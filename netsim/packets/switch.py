@@ -108,7 +108,9 @@ def switch_from(table: object, place: str = "switch", buffer_bytes: float = 0.0)
     fields.finish()
     _check_fits(fields, found)
     if buffer_given and buffer_bytes not in (0.0, found.buffer_bytes):
-        raise fields.error("buffer", f"the fabric's own {buffer_bytes:g} bytes, or none in either")
+        raise fields.error(
+            "buffer", f"the fabric's own {buffer_bytes:.12g} bytes, or none in either"
+        )
     return found
 
 
@@ -147,14 +149,14 @@ def _channels(fields: Table, default: int | None) -> int | None:
 def _check_fits(fields: Table, found: Switch) -> None:
     """Refuse fields that do not fit each other."""
     if not _LEAST_PACKET <= found.packet_bytes <= _MOST_PACKET:
-        expected = f"from {_LEAST_PACKET:g} to {_MOST_PACKET:.0f} bytes"
-        raise fields.fault("packet", f"expected {expected}, got {found.packet_bytes:g}.")
+        expected = f"from {_LEAST_PACKET:.12g} to {_MOST_PACKET:.0f} bytes"
+        raise fields.fault("packet", f"expected {expected}, got {found.packet_bytes:.12g}.")
     if not found.packet_bytes <= found.buffer_bytes <= _MOST_BUFFER:
-        expected = f"room for a packet of {found.packet_bytes:g} bytes at least, 64 GiB at most"
-        raise fields.fault("buffer", f"expected {expected}, got {found.buffer_bytes:g}.")
+        expected = f"room for a packet of {found.packet_bytes:.12g} bytes at least, 64 GiB at most"
+        raise fields.fault("buffer", f"expected {expected}, got {found.buffer_bytes:.12g}.")
     cuts = found.switching == "cut-through"
     if cuts and not 1.0 <= found.header_bytes <= found.packet_bytes:
-        expected = f"from 1 byte to a packet of {found.packet_bytes:g}"
-        raise fields.fault("header", f"expected {expected}, got {found.header_bytes:g}.")
+        expected = f"from 1 byte to a packet of {found.packet_bytes:.12g}"
+        raise fields.fault("header", f"expected {expected}, got {found.header_bytes:.12g}.")
     if not cuts and "header" in fields:
         raise fields.fault("header", "only the switching 'cut-through' looks at headers.")

@@ -31,6 +31,7 @@ def test_the_buffer_of_the_fabric_stands_for_a_missing_one():
         ({"preset": "cray"}, "switch: preset: expected one of codes, infiniband, ethernet"),
         ({"switching": "wormhole"}, "switch: switching: expected one of store-and-forward"),
         ({"packet": "64 KiB", "buffer": "32 KiB"}, "switch: buffer: expected room for a packet"),
+        ({"packet": 16777217}, "switch: packet: expected from 64 to 16777216 bytes, got 16777217."),
         ({"buffer": 1e308}, "switch: buffer: .* 64 GiB at most, got 1e\\+308"),
         (Switch(buffer_bytes=1.0), "switch: buffer: expected room for a packet"),
         ({"jitter": -1}, "switch: jitter: expected a duration"),
