@@ -116,7 +116,7 @@ REFUSED = {
     "header": ({"header": "64 B"}, "switch: header: only the switching 'cut-through' looks at"),
     "long header": (
         {"header": "1 MB", "switching": "cut-through"},
-        "switch: header: expected from 1 byte to a packet of 4096, got 1e",
+        "switch: header: expected from 1 byte to a packet of 4096, got 1000000",
     ),
     "delay": ({"delay": "2 s"}, "switch: delay: expected a time up to 0.001 s"),
     "word": ({"nic": "fair"}, "switch: nic: expected one of round-robin, first-come, got 'fair'"),
