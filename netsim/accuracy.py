@@ -210,7 +210,7 @@ def setting_of(
     """
     buffer_bytes = topology.buffer_bytes
     if model == "packets":
-        found = switch_from(switch, buffer_bytes=buffer_bytes)
+        found = switch_from(switch, "switch", buffer_bytes, topology.packet_bytes)
         buffer_bytes = found.buffer_bytes
         fairness = fairness if found == SWITCHES["codes"] else "of other switches"
     ways = (

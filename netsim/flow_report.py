@@ -11,6 +11,7 @@ from netsim.contention.exact.flowtable import flow_table, outside_nodes, run
 from netsim.errors import NetsimError
 from netsim.flows.load import link_bytes, link_flows
 from netsim.flows.maxmin import is_per_sender
+from netsim.latency import LatencyOf
 from netsim.partition import Partition
 from netsim.routes import Routes
 from netsim.routing.base import Routing
@@ -122,7 +123,7 @@ def report_flows(
         nbytes,
         topology.capacity,
         channel=topology.channel,
-        latency_s=topology.path_latency_s(routes.hops),
+        latency_s=LatencyOf(topology)(routes).of(nbytes),
         fairness=fairness,
     )
     loads = link_flows(routes), link_bytes(routes, nbytes)

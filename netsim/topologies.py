@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from netsim.errors import TopologyError
 from netsim.formats.fields import Fields
@@ -18,8 +18,19 @@ from netsim.topology.partial import depopulate
 from netsim.topology.torus import build_torus
 
 DEFAULT_BANDWIDTH = 12.5e9  # bytes per second: 100 Gb/s, where a table names none
-# base and per link in seconds, and buffer of a port in bytes, of packet-level runs of CODES
-LATENCIES = {"codes": (315e-9, 417.7e-9, 65536.0)}
+
+
+class Delays(NamedTuple):
+    """Latency of a path and of each link after its first, buffer of a port, and packet."""
+
+    base_s: float
+    per_link_s: float
+    buffer_bytes: float
+    packet_bytes: float
+
+
+# of packet-level runs of CODES
+LATENCIES = {"codes": Delays(0.0, 90e-9, 65536.0, 4096.0)}
 
 _SIZES = {
     *("children", "parents", "parallel", "radix", "levels", "rails", "nodes_per_group", "groups"),
@@ -69,8 +80,11 @@ def make_topology(spec: Mapping[str, Any] | str) -> Topology:
     except FabricTooLargeError as error:
         sizes = ", ".join(name for name in table if name in _SIZES)
         raise TopologyError(f"{sizes}: {error}" if sizes else str(error)) from None
-    buffer_bytes = fields.buffer("buffer", _preset(fields)[2])
-    topology = replace(topology, buffer_bytes=buffer_bytes) if buffer_bytes else topology
+    preset = _preset(fields)
+    buffer_bytes = fields.buffer("buffer", preset.buffer_bytes)
+    packet_bytes = fields.size("packet", preset.packet_bytes)
+    if buffer_bytes or packet_bytes:
+        topology = replace(topology, buffer_bytes=buffer_bytes, packet_bytes=packet_bytes)
     fields.finish()
     for name in ("excluded", "failed_switches"):
         fields.look_up(name, topology.names.vertices)
@@ -93,19 +107,19 @@ def _resolved(spec: Mapping[str, Any]) -> Mapping[str, Any]:
 
 def _common(fields: Fields) -> Common:
     """Read what every kind understands, as keywords of the builders."""
-    base_s, per_link_s, _ = _preset(fields)
+    preset = _preset(fields)
     return {
         "bandwidth": fields.rates("bandwidth", DEFAULT_BANDWIDTH),
         "half_duplex": fields.text("duplex", "full", ("full", "half")) == "half",
-        "latency_base_s": fields.latency("latency_base_s", base_s),
-        "latency_per_link_s": fields.latency("latency_per_link_s", per_link_s),
+        "latency_base_s": fields.latency("latency_base_s", preset.base_s),
+        "latency_per_link_s": fields.latency("latency_per_link_s", preset.per_link_s),
     }
 
 
-def _preset(fields: Fields) -> tuple[float, float, float]:
-    """Return latency per path and per link, and buffer, of the preset; 0 without one."""
+def _preset(fields: Fields) -> Delays:
+    """Return what the preset says; 0 without one."""
     if "latency" not in fields:
-        return 0.0, 0.0, 0.0
+        return Delays(0.0, 0.0, 0.0, 0.0)
     return LATENCIES[fields.text("latency", "codes", LATENCIES)]
 
 

@@ -9,6 +9,7 @@ import numpy as np
 from netsim.arrays import Floats, Ints, distinct
 from netsim.contention.base import Traffic
 from netsim.contention.constants import ConstantsOf, StepTimes
+from netsim.latency import LatencyOf, scale_to
 from netsim.partition import Partition
 from netsim.routing.base import Routing
 from netsim.routing.detours import detoured_part
@@ -19,7 +20,6 @@ from patterns.base import Pattern
 from scheduler.job import Communication
 
 CACHED_PATTERNS = 2048  # (pattern, ranks) pairs kept; only placements differ between like jobs
-_LINKS = 64  # of a path, below which its latency is looked up
 _PAIR = 2  # fewer ranks have nobody to talk to
 
 
@@ -142,7 +142,7 @@ class TrafficOf:
         self._routing = RankRouting(topology, routing)
         self._times = ConstantsOf(topology).times
         self._times_ahead = self._times if constants_of is None else constants_of.ahead
-        self._latency_of = topology.path_latency_s(np.arange(_LINKS))
+        self._latency_of = LatencyOf(topology)
 
     def __call__(
         self, communication: Communication | None, partition: Partition
@@ -215,9 +215,9 @@ class TrafficOf:
         unscaled_s = injection_s = times.injection_s
         scale = 1.0
         if iteration_s is not None:
-            latency_sum_s = times.latency_s
-            wanted_s = fraction * iteration_s
-            scale = (wanted_s - latency_sum_s) / (unscaled_s - latency_sum_s)
+            drain_s, wanted_s = unscaled_s - times.latency_s, fraction * iteration_s
+            latency = self._latency_of(traffic.routes)
+            scale = scale_to(wanted_s, drain_s, traffic.step, traffic.nbytes, latency)
             if scale <= 0:
                 self.latency_bound += 1
                 return None
@@ -225,7 +225,8 @@ class TrafficOf:
         compute_s = computing_s(injection_s, fraction)
         stretched_s = scale * (times.communication_s - unscaled_s)
         if iteration_s is not None:
-            traffic = replace(traffic, nbytes=scale * traffic.nbytes)
+            scaled = scale * traffic.nbytes
+            traffic = replace(traffic, nbytes=scaled, latency_s=latency.of(scaled))
         ideal_s = compute_s + injection_s
         return PlacedTraffic(_computing(traffic, compute_s), ideal_s, ideal_s + stretched_s)
 
@@ -243,18 +244,11 @@ class TrafficOf:
         if parts is not None:
             src, step = src[parts.flow], step[parts.flow]
             nbytes = nbytes[parts.flow] / parts.parts
-        latency_s = self._latency_s(routes.hops)
+        latency_s = self._latency_of(routes).of(nbytes)
         sender = senders(self._topology, src, routes)
         detoured = detoured_part(self._topology, routes, step, nbytes)
         traffic = Traffic(step, sender, nbytes, routes, 0.0, latency_s, n_nodes, detoured)
         return traffic, times_of(traffic)
-
-    def _latency_s(self, hops: Ints) -> Floats:
-        """Return the latency of paths of so many links."""
-        try:
-            return self._latency_of[hops]
-        except IndexError:
-            return self._topology.path_latency_s(hops)
 
 
 def _computing(traffic: Traffic, compute_s: float) -> Traffic:

@@ -25,8 +25,10 @@ from coupling.results.result import Result
 from coupling.sweeps.intervals import mean_interval
 from fabricsim.checking.documents import parse_toml
 from netsim.arrays import Floats
+from netsim.contention.base import Traffic
 from netsim.contention_models import make_contention_model
 from netsim.hostlist import expand_hostlist
+from netsim.latency import LatencyOf
 from netsim.packets.simulation import simulate_packets
 from netsim.partition import Partition
 from netsim.routing.spread import as_routed
@@ -144,6 +146,13 @@ def states(found: Experiment) -> Iterator[dict[int, tuple[Communication, Partiti
         yield state
 
 
+def _shortened(own: Traffic, shorter: float, latency_of: LatencyOf) -> Traffic:
+    """Return a job whose messages are shorter, and its computing with them."""
+    nbytes = shorter * own.nbytes
+    latency_s = latency_of(own.routes).of(nbytes)
+    return replace(own, nbytes=nbytes, latency_s=latency_s, compute_s=shorter * own.compute_s)
+
+
 def judged(
     state: Mapping[int, tuple[Communication, Partition]], routing: str, message_kib: int
 ) -> Judged:
@@ -152,19 +161,14 @@ def judged(
     built = make_topology({"kind": "fat-tree", "radix": 18, **_LINKS})
     ways = make_routing(ROUTINGS[routing], built)
     fabric = as_routed(built, ways)
-    traffic_of = TrafficOf(fabric, ways)
+    traffic_of, latency_of = TrafficOf(fabric, ways), LatencyOf(fabric)
     placed = {
         job: own
         for job, (sent, where) in state.items()
         if (own := traffic_of(sent, where)) is not None
     }
     traffic = {
-        job: replace(
-            own.traffic,
-            nbytes=shorter * own.traffic.nbytes,
-            compute_s=shorter * own.traffic.compute_s,
-        )
-        for job, own in placed.items()
+        job: _shortened(own.traffic, shorter, latency_of) for job, own in placed.items()
     }
     rng = np.random.default_rng(7)
     start_s = {job: float(rng.uniform(0.0, own.compute_s)) for job, own in traffic.items()}

@@ -7,6 +7,7 @@ import numpy as np
 
 from netsim.contention.base import ContentionModel, Traffic
 from netsim.errors import ContentionError
+from netsim.latency import LatencyOf
 from netsim.routing.dmodk import DModK
 from netsim.topology.base import Topology
 from netsim.topology.fattree import FatTree, fat_tree_of_radix
@@ -188,5 +189,5 @@ def _ring(
         nbytes=np.full(src.size, nbytes),
         routes=routes,
         compute_s=1.0,
-        latency_s=tree.path_latency_s(routes.hops),
+        latency_s=LatencyOf(tree)(routes).of(np.full(src.size, nbytes)),
     )

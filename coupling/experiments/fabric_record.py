@@ -104,6 +104,8 @@ def _beside(fabric: Topology) -> dict[str, Any]:
         table["duplex"] = "half"
     if fabric.buffer_bytes:
         table["buffer"] = fabric.buffer_bytes
+    if fabric.packet_bytes:
+        table["packet"] = fabric.packet_bytes
     if fabric.usable is not None:
         closed = np.setdiff1d(np.arange(fabric.n_nodes), fabric.usable)
         table["excluded"] = [fabric.vertex_name(node) for node in closed.tolist()]

@@ -40,7 +40,12 @@ def remarks(run: Retraced) -> list[str]:
     """Say what SimGrid will see otherwise."""
     told = ["links are shared evenly among flows, not among senders"]
     fabric = run.topology
-    if fabric.latency_per_link_s or fabric.latency_base_s or fabric.buffer_bytes:
+    if (
+        fabric.latency_per_link_s
+        or fabric.latency_base_s
+        or fabric.packet_bytes
+        or fabric.buffer_bytes
+    ):
         told.append("latency and buffers are left out")
     return told
 

@@ -232,7 +232,7 @@ def _switch(table: Table, source: str, fabric: Topology) -> Mapping[str, Any] | 
     """Check what switches do with packets, whichever model looks at it."""
     given: Mapping[str, Any] | str | None = table.raw("switch")
     try:
-        switch_from(given, f"{source}: switch", fabric.buffer_bytes)
+        switch_from(given, f"{source}: switch", fabric.buffer_bytes, fabric.packet_bytes)
     except ContentionError as error:
         raise SnapshotError(f"{error}") from None
     return given

@@ -5,7 +5,7 @@ from typing import Any, TypeGuard
 
 from fabricsim.checking import Table, wholes
 from netsim.errors import TopologyError, UnitError
-from netsim.units import parse_buffer, parse_latency, parse_rates
+from netsim.units import Quantity, parse_buffer, parse_latency, parse_rates, parse_size
 
 
 class Fields(Table):
@@ -69,8 +69,20 @@ class Fields(Table):
 
         `default`: value of an absent field, in bytes. Result: bytes.
         """
+        return self._bytes(parse_buffer, name, default)
+
+    def size(self, name: str, default: float) -> float:
+        """
+        Read an amount of data.
+
+        `default`: value of an absent field, in bytes. Result: bytes.
+        """
+        return self._bytes(parse_size, name, default)
+
+    def _bytes(self, parse: Callable[[Quantity], float], name: str, default: float) -> float:
+        """Read a number of bytes."""
         try:
-            return parse_buffer(self.raw(name, default))
+            return parse(self.raw(name, default))
         except UnitError as error:
             raise self.fault(name, str(error)) from None
 

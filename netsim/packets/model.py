@@ -85,7 +85,7 @@ class PacketModel:
                 f"fairness: expected per-sender, got {fairness!r}: among packets the switch "
                 "decides who gets what."
             )
-        found = switch_from(switch, buffer_bytes=topology.buffer_bytes)
+        found = switch_from(switch, "switch", topology.buffer_bytes, topology.packet_bytes)
         demand_packet_fabric(topology)
         return cls(
             topology,

@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from fabricsim.checking import Table, choice
 from netsim.contention.columns import PACKET_BYTES
 from netsim.errors import ContentionError, UnitError
+from netsim.topology.limits import LEAST_PACKET, MOST_PACKET
 from netsim.units import parse_buffer, parse_latency, parse_size
 
 ARBITRATIONS = ("first-come", "round-robin")
 SWITCHINGS = ("store-and-forward", "cut-through")
 NICS = ("round-robin", "first-come")
-_LEAST_PACKET, _MOST_PACKET = 64.0, 2.0**24
 _MOST_BUFFER = 2.0**36  # counted in packets of 64 bytes or more, in 32 bits
 _MOST_CHANNELS = 16
 _MOST_DELAY_S = 1e-3
@@ -79,12 +79,14 @@ none is lost.
 """
 
 
-def switch_from(table: object, place: str = "switch", buffer_bytes: float = 0.0) -> Switch:
+def switch_from(
+    table: object, place: str = "switch", buffer_bytes: float = 0.0, packet_bytes: float = 0.0
+) -> Switch:
     """
     Read a table `[switch]`.
 
-    `buffer_bytes`: what a port of the fabric buffers, if the fabric says so; stands for a missing
-    `buffer`.
+    `buffer_bytes`, `packet_bytes`: what a port of the fabric buffers, and a packet of it, if the
+    fabric says so; they stand for a missing `buffer` and `packet`.
     """
     if isinstance(table, Switch):
         _check_fits(Table({}, f"{place}:", ContentionError), table)
@@ -93,9 +95,10 @@ def switch_from(table: object, place: str = "switch", buffer_bytes: float = 0.0)
         table = {"preset": choice(place, table, SWITCHES, error=ContentionError)}
     fields = Table({} if table is None else table, f"{place}:", ContentionError)
     base = SWITCHES[fields.text("preset", "codes", tuple(SWITCHES))]
-    buffer_given = fields.raw("buffer") is not None
+    own = {"packet": packet_bytes, "buffer": buffer_bytes}
+    given = [key for key in own if fields.raw(key) is not None]
     found = Switch(
-        packet_bytes=_size(fields, "packet", base.packet_bytes),
+        packet_bytes=_size(fields, "packet", packet_bytes or base.packet_bytes),
         buffer_bytes=_size(fields, "buffer", buffer_bytes or base.buffer_bytes),
         arbitration=fields.text("arbitration", base.arbitration, ARBITRATIONS),
         switching=fields.text("switching", base.switching, SWITCHINGS),
@@ -107,10 +110,10 @@ def switch_from(table: object, place: str = "switch", buffer_bytes: float = 0.0)
     )
     fields.finish()
     _check_fits(fields, found)
-    if buffer_given and buffer_bytes not in (0.0, found.buffer_bytes):
-        raise fields.error(
-            "buffer", f"the fabric's own {buffer_bytes:.12g} bytes, or none in either"
-        )
+    said = {"packet": found.packet_bytes, "buffer": found.buffer_bytes}
+    for key in given:
+        if own[key] not in (0.0, said[key]):
+            raise fields.error(key, f"the fabric's own {own[key]:.12g} bytes, or none in either")
     return found
 
 
@@ -148,8 +151,8 @@ def _channels(fields: Table, default: int | None) -> int | None:
 
 def _check_fits(fields: Table, found: Switch) -> None:
     """Refuse fields that do not fit each other."""
-    if not _LEAST_PACKET <= found.packet_bytes <= _MOST_PACKET:
-        expected = f"from {_LEAST_PACKET:.12g} to {_MOST_PACKET:.0f} bytes"
+    if not LEAST_PACKET <= found.packet_bytes <= MOST_PACKET:
+        expected = f"from {LEAST_PACKET:.12g} to {MOST_PACKET:.0f} bytes"
         raise fields.fault("packet", f"expected {expected}, got {found.packet_bytes:.12g}.")
     if not found.packet_bytes <= found.buffer_bytes <= _MOST_BUFFER:
         expected = f"room for a packet of {found.packet_bytes:.12g} bytes at least, 64 GiB at most"

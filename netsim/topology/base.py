@@ -58,6 +58,9 @@ class Topology:
     buffer_bytes : float
         Bytes that a port buffers, behind which the packets of other jobs wait; 0 for a fluid
         without packets.
+    packet_bytes : float
+        Bytes of a packet, which each switch receives whole before it sends it on; 0 where it
+        sends on at once. See `netsim.latency`.
     spread : Spread, optional
         Set where switches choose the way of each packet.
     """
@@ -76,6 +79,7 @@ class Topology:
     absent: Ints | None = None
     origin: Origin | None = None
     buffer_bytes: float = 0.0
+    packet_bytes: float = 0.0
     spread: Spread | None = None
 
     def __repr__(self) -> str:
@@ -189,23 +193,6 @@ class Topology:
                 f"src, dst: expected as many of one as of the other, got {src.size} and {dst.size}."
             )
         return src, dst
-
-    def path_latency_s(self, hops: Ints) -> Floats:
-        """
-        Return the latency of paths of so many links.
-
-        Parameters
-        ----------
-        hops : (F,) int array
-            Links of each path; 0 for a flow inside a node.
-
-        Returns
-        -------
-        (F,) float array
-            Base + per_link * (hops - 1), in seconds; 0 where hops is 0.
-        """
-        latency = self.latency_base_s + self.latency_per_link_s * (hops - 1)
-        return np.where(hops > 0, latency, 0.0)
 
     def vertex_name(self, vertex: int) -> str:
         """

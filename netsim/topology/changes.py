@@ -118,6 +118,7 @@ def add_cables(topology: Topology, cables: Sequence[tuple[str, str, int]]) -> To
         absent=topology.absent,
         origin=_origin(topology),
         buffer_bytes=topology.buffer_bytes,
+        packet_bytes=topology.packet_bytes,
     )
 
 

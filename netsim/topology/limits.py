@@ -3,6 +3,7 @@
 from netsim.errors import TopologyError
 from netsim.topology.base import Topology
 
+LEAST_PACKET, MOST_PACKET = 64.0, 2.0**24
 _LEAST_RATE, _MOST_RATE, _MOST_LATENCY_S, _MOST_BUFFER = 1.0, 1e18, 1e3, 1e9
 
 
@@ -22,4 +23,10 @@ def demand_sane(topology: Topology) -> Topology:
     if topology.buffer_bytes > _MOST_BUFFER:
         most = f"buffer: expected a buffer of at most {_MOST_BUFFER:g} bytes"
         raise TopologyError(f"{most}, got {topology.buffer_bytes:g}.")
+    if topology.packet_bytes and not LEAST_PACKET <= topology.packet_bytes <= MOST_PACKET:
+        expected = f"from {LEAST_PACKET:.12g} to {MOST_PACKET:.0f} bytes, or 0"
+        raise TopologyError(f"packet: expected {expected}, got {topology.packet_bytes:.12g}.")
+    if topology.packet_bytes > topology.buffer_bytes > 0.0:
+        expected = f"room for a packet of {topology.packet_bytes:.12g} bytes, or 0"
+        raise TopologyError(f"buffer: expected {expected}, got {topology.buffer_bytes:.12g}.")
     return topology

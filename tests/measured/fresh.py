@@ -6,10 +6,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from measured.packets import tree_of_packets
+from measured.packets import as_sized, tree_of_packets
 from measured.scenes import PATTERNS, traffic_of
 from netsim.contention.base import Traffic
 from netsim.contention.constants import ConstantsOf
+from netsim.latency import LatencyOf
 from netsim.topology.fattree import FatTree
 
 ITERATIONS = 12  # of the slowest job of a scene; the first does not count
@@ -75,8 +76,9 @@ def _sized(
     """Return a job with messages and compute time as drawn."""
     long, computes = KINDS[kind]
     steps = PATTERNS[NAMES.index(name)](nodes.size)
-    own = traffic_of(tree, nodes, steps, 1.0, 0.0)
-    constants = ConstantsOf(tree)(own)
+    constants_of = ConstantsOf(as_sized(tree))
+    own = traffic_of(as_sized(tree), nodes, steps, 1.0, 0.0)
+    constants = constants_of(own)
     drain_s = float(constants.steps["drain_s"].sum())  # of one byte a message
     if long:
         nbytes = min(float(np.exp(rng.uniform(*np.log(_LONG)))), _MOST_S / drain_s)
@@ -84,5 +86,6 @@ def _sized(
         nbytes = float(np.exp(rng.uniform(*np.log(_SHORT_S)))) / drain_s
     own = replace(own, nbytes=np.full(own.nbytes.size, np.ceil(nbytes)))
     fraction = float(rng.uniform(*_FRACTION))
-    alone_s = ConstantsOf(tree)(own).communication_s
-    return replace(own, compute_s=alone_s * (1.0 - fraction) / fraction if computes else 0.0)
+    alone_s = constants_of(own).communication_s
+    compute_s = alone_s * (1.0 - fraction) / fraction if computes else 0.0
+    return replace(own, compute_s=compute_s, latency_s=LatencyOf(tree)(own.routes).of(own.nbytes))

@@ -2,14 +2,16 @@
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from measured.draws import draw_pattern
+from measured.packets import as_sized
 from netsim.arrays import Floats, Ints
 from netsim.contention.base import Traffic
+from netsim.latency import LatencyOf
 from netsim.packets.simulation import simulate_packets
 from netsim.packets.switch import Switch
 from netsim.partition import Partition
@@ -149,7 +151,7 @@ def scene(machine: str, routing: str, number: int) -> Scene:
     jobs = _draw_jobs(rng, built)
     ways = make_routing(routing, built, number)
     fabric = as_routed(built, ways)
-    traffic_of = TrafficOf(fabric, ways)
+    traffic_of, latency_of = TrafficOf(as_sized(fabric), ways), LatencyOf(fabric)
     traffic = {}
     for place, job in enumerate(jobs):
         placed = traffic_of.of_flows(
@@ -159,7 +161,9 @@ def scene(machine: str, routing: str, number: int) -> Scene:
             iteration_s=job.iteration_s,
         )
         if placed is not None:
-            traffic[place] = placed.traffic
+            own = placed.traffic
+            latency_s = latency_of(own.routes).of(own.nbytes)
+            traffic[place] = replace(own, latency_s=latency_s)
     kept = tuple(jobs[place] for place in traffic)
     return Scene(machine, routing, number, fabric, kept, dict(enumerate(traffic.values())))
 

@@ -14,15 +14,17 @@ from netsim.accuracy import ANY, FEWEST_JOBS, MIXES
 from netsim.arrays import Floats
 from netsim.contention.base import Traffic
 from netsim.contention_models import make_contention_model
+from netsim.latency import LatencyOf
 from netsim.routing.dmodk import DModK
+from netsim.topology.base import Topology
 from netsim.topology.fattree import FatTree, fat_tree_of_radix
 from scheduler.mix import kind_of
 from scheduler.traffic import RankFlows
 
 CONTENDED = 1.05  # true slowdown above which a job counts as contended
 BANDWIDTH = 12.5e9  # bytes per second of every link of the packet simulation
-LATENCY_S, LATENCY_PER_LINK_S = 315e-9, 417.7e-9
-BUFFER_BYTES = 65536.0  # of a port: 16 packets
+LATENCY_PER_LINK_S = 90e-9
+BUFFER_BYTES, PACKET_BYTES = 65536.0, 4096.0  # of a port; 16 packets fit
 DRAWS = 5  # phase draws that the accurate mode is averaged over
 
 
@@ -51,10 +53,17 @@ class Errors:
 
 def tree_of_packets() -> FatTree:
     """Return the fabric of the packet simulation."""
-    tree = fat_tree_of_radix(
-        8, BANDWIDTH, latency_base_s=LATENCY_S, latency_per_link_s=LATENCY_PER_LINK_S
-    )
-    return replace(tree, buffer_bytes=BUFFER_BYTES)
+    tree = fat_tree_of_radix(8, BANDWIDTH, latency_per_link_s=LATENCY_PER_LINK_S)
+    return replace(tree, buffer_bytes=BUFFER_BYTES, packet_bytes=PACKET_BYTES)
+
+
+def as_sized(topology: Topology) -> Topology:
+    """
+    Return a fabric with the latencies by which scenes are sized: those of messages of 1 MiB.
+
+    So a scene keeps its bytes, and what packets say of it, whatever the models make of latency.
+    """
+    return replace(topology, latency_base_s=315e-9, latency_per_link_s=417.7e-9, packet_bytes=0.0)
 
 
 def _flows_of(job: Mapping[str, Any]) -> RankFlows:
@@ -74,7 +83,7 @@ def traffic_of(tree: FatTree, job: Mapping[str, Any]) -> Traffic:
         nbytes=flows.nbytes,
         routes=routes,
         compute_s=job.get("compute_ns", 0.0) * 1e-9,
-        latency_s=tree.path_latency_s(routes.hops),
+        latency_s=LatencyOf(tree)(routes).of(flows.nbytes),
     )
 
 

@@ -9,6 +9,7 @@ import numpy as np
 from netsim.arrays import Ints
 from netsim.contention.base import Traffic
 from netsim.contention.constants import ConstantsOf
+from netsim.latency import LatencyOf
 from netsim.routing.dmodk import DModK
 from netsim.topology.fattree import FatTree
 
@@ -114,7 +115,7 @@ def traffic_of(
         nbytes=np.full(src.size, nbytes),
         routes=routes,
         compute_s=compute_s,
-        latency_s=tree.path_latency_s(routes.hops),
+        latency_s=LatencyOf(tree)(routes).of(np.full(src.size, nbytes)),
     )
 
 

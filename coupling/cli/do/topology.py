@@ -189,11 +189,13 @@ def _leaf_lines(found: TopologyReport) -> list[str]:
 
 
 def _delays(topology: Topology) -> str:
-    """Write latency and buffer, which inspection would hide otherwise."""
+    """Write latency, packet and buffer, which inspection would hide otherwise."""
     base, more = seconds(topology.latency_base_s), seconds(topology.latency_per_link_s)
-    latency = f"{base} and {more} per further link" if (base, more) != ("0 s", "0 s") else "none"
+    packet = f"a packet of {volume(topology.packet_bytes)}" if topology.packet_bytes else ""
+    each = " and ".join([*([more] if more != "0 s" else []), *([packet] if packet else [])])
+    parts = [*([base] if base != "0 s" else []), *([f"{each} per further link"] if each else [])]
     buffer = volume(topology.buffer_bytes) if topology.buffer_bytes else "none"
-    return f"Latency: {latency}. Buffer of a port: {buffer}."
+    return f"Latency: {' and '.join(parts) or 'none'}. Buffer of a port: {buffer}."
 
 
 def _span(least_and_most: tuple[int, int]) -> str:

@@ -118,6 +118,7 @@ class TopologyReport:
             "latency_base_s": topology.latency_base_s,
             "latency_per_link_s": topology.latency_per_link_s,
             "buffer_bytes": topology.buffer_bytes,
+            "packet_bytes": topology.packet_bytes,
             "levels": [
                 {
                     "level": level.level,

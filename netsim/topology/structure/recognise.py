@@ -266,6 +266,8 @@ def dressed(graph: Topology, tree: FatTree, vertex: Ints, link: Ints) -> FatTree
         channel=np.where(half, np.minimum(numbers, tree.reverse), numbers),
         latency_base_s=graph.latency_base_s,
         latency_per_link_s=graph.latency_per_link_s,
+        buffer_bytes=graph.buffer_bytes,
+        packet_bytes=graph.packet_bytes,
         usable=None if nodes.size == tree.n_nodes else nodes,
     )
 

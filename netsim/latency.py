@@ -1,0 +1,136 @@
+"""Latency of messages: what their last byte takes beside the time of the slowest link."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from netsim.arrays import Floats, Ints
+from netsim.routes import Routes
+from netsim.topology.base import Topology
+
+_LINKS = 64  # of a path, below which what depends on their number is looked up
+_TURNS = 200  # of the search for a scale, many more than it takes
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class MessageLatency:
+    """
+    Latency of F messages as a function of their lengths.
+
+    A switch that stores and forwards sends a packet on when all of it is there. So the last
+    byte of a message needs, beside the drain time of the slowest link, the time of one packet
+    on each other link; of a message shorter than a packet, the time of the message:
+
+        base + (hops - 1) * per_link + min(bytes, packet) * waits
+
+    Parameters
+    ----------
+    fixed_s : (F,) float array
+        Seconds whatever the length: base + per_link * (hops - 1); 0 inside a node.
+    waits_s : (F,) float array or None
+        Seconds for each byte of a packet: sum of 1 / capacity over the links of the path, without
+        the slowest; None where packets are not stated.
+    packet_bytes : float
+        Bytes of a packet.
+    """
+
+    fixed_s: Floats
+    waits_s: Floats | None
+    packet_bytes: float
+
+    def of(self, nbytes: Floats) -> Floats:
+        """Return the latency of messages of such lengths, (F,) in seconds."""
+        if self.waits_s is None:
+            return self.fixed_s
+        latency_s: Floats = self.fixed_s + np.minimum(nbytes, self.packet_bytes) * self.waits_s
+        return latency_s
+
+
+class LatencyOf:
+    """
+    Latency of messages on one fabric.
+
+    Parameters
+    ----------
+    topology : Topology
+        The fabric: its latencies, packets and the capacities of its links. Where switches choose
+        among links, those count, not the pools that stand for them.
+    """
+
+    def __init__(self, topology: Topology) -> None:
+        hops = np.arange(_LINKS)
+        self._base_s, self._per_link_s = topology.latency_base_s, topology.latency_per_link_s
+        self._packet_bytes = topology.packet_bytes
+        self._fixed = self._fixed_s(hops)
+        capacity = topology.capacity if topology.spread is None else topology.spread.capacity
+        self._byte_s: Floats = 1.0 / capacity
+        self._is_even = bool(capacity.size) and bool((capacity == capacity[0]).all())
+
+    def __call__(self, routes: Routes) -> MessageLatency:
+        """Return the latency of messages on such routes, by their lengths."""
+        hops = routes.hops
+        try:
+            fixed_s = self._fixed[hops]
+        except IndexError:
+            fixed_s = self._fixed_s(hops)
+        if self._packet_bytes <= 0.0:
+            return MessageLatency(fixed_s, None, 0.0)
+        return MessageLatency(fixed_s, self._waits_s(routes, hops), self._packet_bytes)
+
+    def _fixed_s(self, hops: Ints) -> Floats:
+        """Return what paths of so many links take for messages of no length."""
+        return np.where(hops > 0, self._base_s + self._per_link_s * (hops - 1), 0.0)
+
+    def _waits_s(self, routes: Routes, hops: Ints) -> Floats:
+        """Return what each byte of a packet takes on the links of a path but the slowest."""
+        if self._is_even:
+            return self._byte_s[0] * np.maximum(hops - 1, 0)
+        waits_s, outside = np.zeros(hops.size), hops > 0
+        if outside.any():
+            first, byte_s = routes.indptr[:-1][outside], self._byte_s[routes.links]
+            waits_s[outside] = np.add.reduceat(byte_s, first) - np.maximum.reduceat(byte_s, first)
+        return waits_s
+
+
+def scale_to(
+    wanted_s: float, drain_s: float, step: Ints, nbytes: Floats, latency: MessageLatency
+) -> float:
+    """
+    Return by how much to scale messages so that steps take a given time in all.
+
+    `wanted_s`: the sum over the steps of drain time and longest latency. `drain_s`: the sum of the
+    drain times of the messages as they are, in proportion to which they grow. `step` (F,): of each
+    message, ascending; `nbytes` (F,): as they are. Result: the scale; 0 or less where latency
+    alone takes as long.
+    """
+    first = np.flatnonzero(np.diff(step, prepend=-1))
+
+    def beyond_s(scale: float) -> float:
+        """Return by how much steps of messages of this scale take longer than wanted."""
+        latency_s = np.maximum.reduceat(latency.of(scale * nbytes), first).sum()
+        return float(scale * drain_s + latency_s - wanted_s)
+
+    packets_s = np.maximum.reduceat(latency.of(np.full(nbytes.size, np.inf)), first).sum()
+    whole = (wanted_s - float(packets_s)) / drain_s  # exact where no message is below a packet
+    if latency.waits_s is None or whole * float(nbytes.min()) >= latency.packet_bytes:
+        return whole
+    low, below_s = 0.0, beyond_s(0.0)
+    if below_s >= 0.0:
+        return -below_s / drain_s
+    high = -below_s / drain_s
+    above_s = beyond_s(high)
+    # what grows from piece to piece is straight within each: the secant ends on the last of them
+    for turn in range(_TURNS):
+        if above_s <= 0.0 or high - low <= 1e-15 * high:
+            break
+        between = low - below_s * (high - low) / (above_s - below_s)
+        if turn % 3 == 2:  # noqa: PLR2004 (a secant from a far end may creep)
+            between = (low + high) / 2.0
+        found_s = beyond_s(between)
+        if found_s > 0.0:
+            high, above_s = between, found_s
+        else:
+            low, below_s = between, found_s
+        if abs(found_s) <= 1e-14 * wanted_s:
+            return between
+    return high
