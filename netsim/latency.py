@@ -66,16 +66,30 @@ class LatencyOf:
         self._byte_s: Floats = 1.0 / capacity
         self._is_even = bool(capacity.size) and bool((capacity == capacity[0]).all())
 
-    def __call__(self, routes: Routes) -> MessageLatency:
-        """Return the latency of messages on such routes, by their lengths."""
+    def __call__(
+        self, routes: Routes, step: Ints | None = None, detoured: Floats | None = None
+    ) -> MessageLatency:
+        """
+        Return the latency of messages on such routes, by their lengths.
+
+        `detoured` (F,): part of the packets of each that goes round, where packets are spread over
+        ways that may; `step` (F,) then tells which messages start together. A step that ends with
+        a packet that went round has the latency of its way: with the chance that of the last
+        packets of its messages one did.
+        """
         hops = routes.hops
         try:
             fixed_s = self._fixed[hops]
         except IndexError:
             fixed_s = self._fixed_s(hops)
-        if self._packet_bytes <= 0.0:
-            return MessageLatency(fixed_s, None, 0.0)
-        return MessageLatency(fixed_s, self._waits_s(routes, hops), self._packet_bytes)
+        waits_s = self._waits_s(routes, hops) if self._packet_bytes > 0.0 else None
+        if routes.ways is not None and step is not None and detoured is not None:
+            chance = _one_goes_round(step, detoured)
+            links = routes.ways.longer_by(np.ones(routes.n_links))
+            fixed_s = fixed_s + chance * self._per_link_s * links
+            if waits_s is not None:
+                waits_s = waits_s + chance * routes.ways.longer_by(self._byte_s)
+        return MessageLatency(fixed_s, waits_s, self._packet_bytes)
 
     def _fixed_s(self, hops: Ints) -> Floats:
         """Return what paths of so many links take for messages of no length."""
@@ -90,6 +104,13 @@ class LatencyOf:
             first, byte_s = routes.indptr[:-1][outside], self._byte_s[routes.links]
             waits_s[outside] = np.add.reduceat(byte_s, first) - np.maximum.reduceat(byte_s, first)
         return waits_s
+
+
+def _one_goes_round(step: Ints, detoured: Floats) -> Floats:
+    """Return the chance that one of the last packets of each flow's step goes round, (F,)."""
+    stays = np.ones(int(step.max(initial=-1)) + 1)
+    np.multiply.at(stays, step, 1.0 - detoured)
+    return 1.0 - stays[step]
 
 
 def scale_to(

@@ -54,6 +54,25 @@ class Ways:
         """Whether packets of each flow may go round, (F,)."""
         return np.diff(self.indptr)[2 * self.pair + 1] > 0
 
+    def longer_by(self, weight: Floats) -> Floats:
+        """
+        Return by how much detours are longer than minimal ways, in the mean over the packets.
+
+        Parameters
+        ----------
+        weight : (E,) float array
+            Length of each directed link.
+
+        Returns
+        -------
+        (F,) float array
+            Of each flow; 0 where none of its packets may go round.
+        """
+        until = np.concatenate([[0.0], np.cumsum(self.share * weight[self.links])])
+        length = np.diff(until[self.indptr])
+        longer: Floats = length[2 * self.pair + 1] - length[2 * self.pair]
+        return np.where(self.has_detour, longer, 0.0)
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Routes:

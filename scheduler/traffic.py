@@ -216,7 +216,7 @@ class TrafficOf:
         scale = 1.0
         if iteration_s is not None:
             drain_s, wanted_s = unscaled_s - times.latency_s, fraction * iteration_s
-            latency = self._latency_of(traffic.routes)
+            latency = self._latency_of(traffic.routes, traffic.step, traffic.detoured)
             scale = scale_to(wanted_s, drain_s, traffic.step, traffic.nbytes, latency)
             if scale <= 0:
                 self.latency_bound += 1
@@ -244,9 +244,9 @@ class TrafficOf:
         if parts is not None:
             src, step = src[parts.flow], step[parts.flow]
             nbytes = nbytes[parts.flow] / parts.parts
-        latency_s = self._latency_of(routes).of(nbytes)
         sender = senders(self._topology, src, routes)
         detoured = detoured_part(self._topology, routes, step, nbytes)
+        latency_s = self._latency_of(routes, step, detoured).of(nbytes)
         traffic = Traffic(step, sender, nbytes, routes, 0.0, latency_s, n_nodes, detoured)
         return traffic, times_of(traffic)
 

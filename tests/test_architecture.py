@@ -32,7 +32,7 @@ FLOORS = {
         ["kernelchoice"],
         ["topology"],
         ["topology.structure"],
-        ["partition", "distance", "flows", "virtual_channels"],
+        ["partition", "distance", "latency", "flows", "virtual_channels"],
         ["routing", "contention"],
         ["nonblocking", "infiniband", "contention.events", "contention.cold"],
         ["contention.exact", "contention.compared", "formats.importers", "formats.exporters"],

@@ -149,7 +149,7 @@ def states(found: Experiment) -> Iterator[dict[int, tuple[Communication, Partiti
 def _shortened(own: Traffic, shorter: float, latency_of: LatencyOf) -> Traffic:
     """Return a job whose messages are shorter, and its computing with them."""
     nbytes = shorter * own.nbytes
-    latency_s = latency_of(own.routes).of(nbytes)
+    latency_s = latency_of(own.routes, own.step, own.detoured).of(nbytes)
     return replace(own, nbytes=nbytes, latency_s=latency_s, compute_s=shorter * own.compute_s)
 
 

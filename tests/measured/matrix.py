@@ -15,6 +15,7 @@ from netsim.latency import LatencyOf
 from netsim.packets.simulation import simulate_packets
 from netsim.packets.switch import Switch
 from netsim.partition import Partition
+from netsim.routing.base import Routing
 from netsim.routing.spread import as_routed
 from netsim.routings import make_routing
 from netsim.topologies import make_topology
@@ -151,7 +152,7 @@ def scene(machine: str, routing: str, number: int) -> Scene:
     jobs = _draw_jobs(rng, built)
     ways = make_routing(routing, built, number)
     fabric = as_routed(built, ways)
-    traffic_of, latency_of = TrafficOf(as_sized(fabric), ways), LatencyOf(fabric)
+    traffic_of, latency_of = _sizing(fabric, ways), LatencyOf(fabric)
     traffic = {}
     for place, job in enumerate(jobs):
         placed = traffic_of.of_flows(
@@ -162,10 +163,18 @@ def scene(machine: str, routing: str, number: int) -> Scene:
         )
         if placed is not None:
             own = placed.traffic
-            latency_s = latency_of(own.routes).of(own.nbytes)
+            latency_s = latency_of(own.routes, own.step, own.detoured).of(own.nbytes)
             traffic[place] = replace(own, latency_s=latency_s)
     kept = tuple(jobs[place] for place in traffic)
     return Scene(machine, routing, number, fabric, kept, dict(enumerate(traffic.values())))
+
+
+def _sizing(fabric: Topology, ways: Routing) -> TrafficOf:
+    """Return what sizes messages; where packets go round, latency is that of the minimal way."""
+    sized = as_sized(fabric)
+    traffic_of, latency_of = TrafficOf(sized, ways), LatencyOf(sized)
+    traffic_of._latency_of = lambda routes, *_: latency_of(routes)
+    return traffic_of
 
 
 def _draw_jobs(rng: np.random.Generator, topology: Topology) -> list[Job]:

@@ -37,7 +37,7 @@ def write_simgrid(topology: Topology, routing: Routing | None = None) -> Written
     platform; it sets SimGrid to plain max-min sharing; `remarks`: what SimGrid will see otherwise.
 
     Latency of a path of n links is base + per_link * (n - 1): half of base + per_link on the link
-    of each node, per_link on those between switches.
+    of each node, per_link on those between switches. A stated packet adds its time to per_link.
     """
     drawing = draw(topology)
     check_xml_names(drawing)
@@ -66,8 +66,10 @@ def write_simgrid(topology: Topology, routing: Routing | None = None) -> Written
         )
         if any(len(bundle.links) > 1 for bundle in drawing.bundles):
             remarks.append("parallel cables are one link of their joint capacity")
-    if topology.latency_per_link_s or topology.latency_base_s:
+    if topology.latency_per_link_s or topology.latency_base_s or topology.packet_bytes:
         remarks.append("SimGrid weighs flows by 1 / latency and adds it to their time")
+    if topology.packet_bytes:
+        remarks.append("latency is that of messages of a packet or more")
     return "\n".join(lines) + "\n", tuple(remarks)
 
 
@@ -93,7 +95,7 @@ def _searched(drawing: Drawing) -> Iterator[str]:
         names = [drawing.topology.vertex_name(v) for v in (a, b)]
         there, back = quoteattr(f"{names[0]}>{names[1]}"), quoteattr(f"{names[1]}>{names[0]}")
         half = bundles[0].half
-        latency = _latency(drawing.topology, a)
+        latency = _latency(drawing.topology, a, bundles[0].rate)
         yield _link(there, rate, latency)
         if not half:
             yield _link(back, rate, latency)
@@ -117,7 +119,7 @@ def _routed(drawing: Drawing, routing: Routing) -> Iterator[str]:
     for bundle in drawing.bundles:
         for link in bundle.links:
             back = int(topology.reverse[link])
-            latency = _latency(topology, min(bundle.a, bundle.b))
+            latency = _latency(topology, min(bundle.a, bundle.b), bundle.rate)
             named[link] = named[back] = quoteattr(topology.link_name(link))
             yield _link(named[link], bundle.rate, latency)
             if not bundle.half:
@@ -136,11 +138,10 @@ def _name(drawing: Drawing, vertex: int) -> str:
     return quoteattr(drawing.topology.vertex_name(vertex))
 
 
-def _latency(topology: Topology, lower: int) -> float:
-    """Return the latency of a link whose lower end, or a node, is a vertex."""
-    if lower < topology.n_nodes:
-        return (topology.latency_base_s + topology.latency_per_link_s) / 2
-    return topology.latency_per_link_s
+def _latency(topology: Topology, lower: int, rate: float) -> float:
+    """Return the latency of a link of a rate whose lower end, or a node, is a vertex."""
+    per_link_s = topology.latency_per_link_s + topology.packet_bytes / rate
+    return (topology.latency_base_s + per_link_s) / 2 if lower < topology.n_nodes else per_link_s
 
 
 def _link(name: str, rate: float, latency: float) -> str:

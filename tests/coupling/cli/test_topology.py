@@ -48,11 +48,11 @@ def test_taper_is_capacity_below_over_capacity_above(command):
         ({}, "Latency: none. Buffer of a port: none."),
         (
             {"latency": "codes"},
-            "Latency: 315 ns and 418 ns per further link. Buffer of a port: 65.5 kB.",
+            "Latency: 90.0 ns and a packet of 4.10 kB per further link. Buffer of a port: 65.5 kB.",
         ),
         (
             {"latency_base_s": "2 us", "buffer": "16 kB"},
-            "Latency: 2.00 us and 0 s per further link. Buffer of a port: 16.0 kB.",
+            "Latency: 2.00 us. Buffer of a port: 16.0 kB.",
         ),
     ],
 )
@@ -60,7 +60,7 @@ def test_latency_and_buffer_are_told(command, fields, line):
     _, out, _ = command("topology", "inspect", "-", stdin=json.dumps(TAPERED | fields))
     told = inspect(command, TAPERED | fields)
 
-    assert line in out
+    assert line in " ".join(out.split())
     size = {"codes": 65536.0}.get(fields.get("latency"), 16e3 if "buffer" in fields else 0.0)
     assert told["buffer_bytes"] == size
 

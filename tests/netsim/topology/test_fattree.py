@@ -133,11 +133,3 @@ def test_a_link_of_nothing_is_refused_with_an_example():
         TopologyError, match=r"no link 's2.0>s3.0' in PGFT.* names look like 'n0>s1.0'"
     ):
         make_topology("cab").link_number("s2.0>s3.0")
-
-
-def test_latency_counts_links_after_the_first():
-    tree = make_topology({"kind": "cab", "latency": "codes"})
-
-    latency = tree.path_latency_s(np.array([0, 2, 6]))
-
-    np.testing.assert_allclose(latency, [0.0, 732.7e-9, 2403.5e-9])

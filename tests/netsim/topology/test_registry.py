@@ -48,7 +48,8 @@ def test_a_table_says_bandwidth_duplex_and_latency_with_units():
 
     assert sorted(set(tree.capacity.tolist())) == [12.5e9, 25e9]
     assert tree.half_duplex
-    assert (tree.latency_base_s, tree.latency_per_link_s) == (315e-9, 1e-6)
+    assert (tree.latency_base_s, tree.latency_per_link_s) == (0.0, 1e-6)
+    assert (tree.buffer_bytes, tree.packet_bytes) == (65536.0, 4096.0)
 
 
 def test_a_machine_may_be_given_another_bandwidth():

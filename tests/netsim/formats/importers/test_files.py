@@ -196,7 +196,7 @@ def test_the_users_bandwidth_goes_before_the_files():
 def test_latency_comes_from_the_table():
     fabric = imported("aries.txt", latency="codes")
 
-    assert (fabric.latency_base_s, fabric.latency_per_link_s) == (315e-9, 417.7e-9)
+    assert (fabric.latency_per_link_s, fabric.packet_bytes) == (90e-9, 4096.0)
 
 
 def test_failures_and_exclusions_go_by_the_files_names():
