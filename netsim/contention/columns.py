@@ -6,7 +6,7 @@ import numpy as np
 
 from netsim.arrays import Floats, Ints
 
-PACKET_BYTES = 4096.0  # of the switches whose packets fluid models speak of
+PACKET_BYTES = 4096.0  # where a fabric states no packet
 
 # a job on a channel; its entries are contiguous
 RECORD = np.dtype(
@@ -69,14 +69,15 @@ class Flows(NamedTuple):
 
 
 class Fabric(NamedTuple):
-    """Channel of each link, capacity of each channel, bundles of channels, buffer of a port."""
+    """Channel of each link, capacity of each channel, bundles of channels, buffer, packet."""
 
     channel: Ints
     capacity: Floats
     bundle: Ints  # of each channel, from `netsim.topology.rails.node_bundles`
     bundle_capacity: Floats
     port_capacity: Floats  # of each channel: of one link where it stands for a pool
-    buffer_bytes: float
+    buffer_bytes: float  # of a port
+    packet_bytes: float
 
 
 class Scratch(NamedTuple):

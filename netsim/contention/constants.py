@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from fabricsim.checking import number, whole
 from netsim.arrays import Floats, Ints, Table
 from netsim.contention.base import Traffic
+from netsim.contention.columns import PACKET_BYTES
 from netsim.contention.detours import Detours, Tables, detours_of, keep_within
 from netsim.contention.flattened import fields_of, flat, spread, ways_of
 from netsim.errors import ContentionError
@@ -173,6 +174,7 @@ class ConstantsOf:
             self._n_senders,
         )
         self._buffer_bytes = float(topology.buffer_bytes)
+        self._packet_bytes = float(topology.packet_bytes) or PACKET_BYTES
         self._buffer_s = self._buffer_bytes / float(topology.capacity.min())
         self.has_lanes = (
             has_virtual_channels(topology)
@@ -253,7 +255,7 @@ class ConstantsOf:
         if traffic.step.size > self._opened.size:
             self._opened = np.zeros(2 * traffic.step.size, dtype=np.int64)
         scratch = self._entry_of, self._opened, self._injected_s
-        rest = self._buffer_bytes, *scratch, self._per_flow
+        rest = self._buffer_bytes, self._packet_bytes, *scratch, self._per_flow
         if self._is_spread:
             kernel = kernels_of(_SPREAD_KERNELS, "traffic kernels", 5).spread_constants
             records, entries, steps = kernel(*spread(traffic), *self._fabric[:2], *rest)

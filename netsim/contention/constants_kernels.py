@@ -18,7 +18,7 @@ from netsim.contention.queueing_kernels import queue_up, sort_by_key
 from netsim.contention.traffic_kernels import FLOAT_ROWS, FLOATS, INT_ROWS, INTS, fits_together
 
 _FLOWS = (INTS, INTS, FLOATS, INTS, INTS, FLOATS)  # types of the fields of `Flows`
-_FABRIC = (INT_ROWS, FLOAT_ROWS, int64, float64)
+_FABRIC = (INT_ROWS, FLOAT_ROWS, int64, float64, float64)
 _SCRATCH = (int64[::1], int64[::1], float64[::1])
 _RECORDS, _ENTRIES, _STEPS = from_dtype(RECORD)[::1], from_dtype(ENTRY)[::1], from_dtype(STEP)[::1]
 
@@ -230,11 +230,13 @@ def _places(n_hops: int) -> Places:
 
 
 @njit(cache=True)
-def fabric_of(channels: Ints, capacities: Floats, buffer_bytes: float) -> Fabric:
+def fabric_of(
+    channels: Ints, capacities: Floats, buffer_bytes: float, packet_bytes: float
+) -> Fabric:
     """Return the fabric of rows of numbers: of channels and their bundles."""
-    return Fabric(
-        channels[0], capacities[0], channels[1], capacities[1], capacities[2], buffer_bytes
-    )
+    bundle, bundle_capacity, port_capacity = channels[1], capacities[1], capacities[2]
+    ports = port_capacity, buffer_bytes, packet_bytes
+    return Fabric(channels[0], capacities[0], bundle, bundle_capacity, *ports)
 
 
 @njit((*_FLOWS, *_FABRIC, *_SCRATCH, boolean), cache=True, error_model="numpy")
@@ -249,6 +251,7 @@ def job_constants(
     capacities: Floats,
     n_senders: int,
     buffer_bytes: float,
+    packet_bytes: float,
     entry: Ints,
     opened: Ints,
     injected_s: Floats,
@@ -264,7 +267,7 @@ def job_constants(
     `Scratch` follows. With `per_flow` each flow counts as a sender of its own.
     """
     flows = Flows(step, sender, nbytes, indptr, links, latency_s)
-    fabric = fabric_of(channels, capacities, buffer_bytes)
+    fabric = fabric_of(channels, capacities, buffer_bytes, packet_bytes)
     scratch = Scratch(entry, opened, injected_s)
     if not fits_together(
         step, sender, nbytes, indptr, links, latency_s, channels.shape[1], n_senders

@@ -9,7 +9,7 @@ import math
 from numba import njit
 
 from netsim.arrays import Ints, Table
-from netsim.contention.columns import PACKET_BYTES, Fabric, Flows, Places
+from netsim.contention.columns import Fabric, Flows, Places
 
 _MOST = 0.99  # utilisation; beyond, a buffer is full in any case
 _PRECISE = 1e-9
@@ -38,11 +38,11 @@ def count_drawn(
     for f in range(first, last):
         for hop in range(flows.indptr[f], flows.indptr[f + 1]):
             if by_chance[flows.links[hop]]:
-                entries[places.of_hop[hop]].drawn += max(1.0, flows.nbytes[f] / PACKET_BYTES)
+                entries[places.of_hop[hop]].drawn += max(1.0, flows.nbytes[f] / fabric.packet_bytes)
     for k in range(base, n_entries):
         c = places.channel[k]
         entries[k].drawn *= fabric.capacity[c] > fabric.port_capacity[c]
-        entries[k].packet_s = PACKET_BYTES / fabric.port_capacity[c]
+        entries[k].packet_s = fabric.packet_bytes / fabric.port_capacity[c]
 
 
 @njit("float64(float64, float64)", cache=True, error_model="numpy")

@@ -19,7 +19,7 @@ import numpy as np
 from numba import boolean, float64, int64, njit
 
 from netsim.arrays import Floats, Ints, Table
-from netsim.contention.columns import ENTRY, PACKET_BYTES, STEP, Fabric, Flows, Places, Scratch
+from netsim.contention.columns import ENTRY, STEP, Fabric, Flows, Places, Scratch
 from netsim.contention.constants_kernels import by_channel, fabric_of
 from netsim.contention.link_kernels import divisor, weight_exponent
 from netsim.contention.queueing_kernels import sort_by_key
@@ -28,7 +28,7 @@ from netsim.contention.window_kernels import BEFORE, standing_queue
 
 _FLOWS = (INT_ROWS, FLOAT_ROWS, INTS, INTS)
 _WAYS = (INTS, INTS, FLOATS)
-_FABRIC = (INT_ROWS, FLOAT_ROWS, float64)
+_FABRIC = (INT_ROWS, FLOAT_ROWS, float64, float64)
 _SCRATCH = (int64[::1], int64[::1], float64[::1])
 
 
@@ -147,7 +147,7 @@ def _drain(
                         n_used += 1
                     sums.nbytes[way] += part * flows.nbytes[last]
                     sums.square[way] += part * part * flows.nbytes[last]
-                    sums.packets[way] += part * max(1.0, flows.nbytes[last] / PACKET_BYTES)
+                    sums.packets[way] += part * max(1.0, flows.nbytes[last] / fabric.packet_bytes)
         last += 1
     for i in range(n_used):
         way = marks.used[i]
@@ -330,6 +330,7 @@ def spread_constants(
     channels: Ints,
     capacities: Floats,
     buffer_bytes: float,
+    packet_bytes: float,
     entry: Ints,
     opened: Ints,
     injected_s: Floats,
@@ -344,7 +345,7 @@ def spread_constants(
     """
     flows = Flows(whole[0], whole[1], real[0], indptr, links, real[1])
     spread = Spread(way_indptr, way_links, way_share, whole[2], real[2])
-    fabric = fabric_of(channels, capacities, buffer_bytes)
+    fabric = fabric_of(channels, capacities, buffer_bytes, packet_bytes)
     scratch = Scratch(entry, opened, injected_s)
     n_flows = flows.step.size
     room = _room(flows, spread, fabric.channel.size)

@@ -14,7 +14,7 @@ from netsim.contention.queueing_kernels import mean_queue
 
 # fitted constants; docs/model-studies.md names the scenes
 MOST = 2.0  # buffers that are waited for at a link
-ADDED = 0.5  # of the waits at other stages of the path than that of the longest
+ADDED = 1.0 / 3.0  # of the waits at other stages of the path than that of the longest
 
 BEFORE = 3.0  # buffers up to a link between groups: of a node link, of a local one, and its own
 

@@ -292,7 +292,7 @@ def _in_states(state, a, others, cells, waits):
             late += min(wait, max(0.0, in_window + wait - tau)) / n_states
         longest[stage] = max(longest[stage], late)
     further = sum(longest.values()) - max(longest.values(), default=0.0)
-    return worst, further / 2, link_times
+    return worst, further / 3, link_times
 
 
 def _grown(link, state, others, mean):
