@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from naive.drawn import unluckiest
-from sending import between, chosen
+from sending import between, chosen, routed
 
 from netsim.contention.constants import ConstantsOf
 from netsim.contention.drawn_kernels import drawn_wait, longest_met
@@ -128,3 +128,26 @@ def test_bytes_that_take_no_time_meet_nobody_by_chance():
     model.start(0, few)
     model.start(1, sent([(0, 2 * LEAF + k, 4 + k, 1024.0) for k in range(2)]))
     assert model.solve()[0] == 1.0
+
+
+def test_packets_are_those_that_the_fabric_states():
+    """Messages, buffers, packets and links four times as large, all else alike: the same answer."""
+    found = []
+    for scale in (1.0, 4.0):
+        spec = {
+            "kind": "fat-tree",
+            "children": [LEAF, LEAVES],
+            "parents": [1, SPINES],
+            "parallel": [1, 1],
+            "bandwidth": scale * 12.5e9,
+            "buffer": scale * 64 * KIB,
+            "packet": scale * 1 * KIB,
+        }
+        fabric, sent = routed(spec, "adaptive")
+        model = make_contention_model("phased", fabric)
+        for job in range(3):
+            flows = [(0, 4 * job + i, 8 + 5 * job + i, scale * 16 * KIB) for i in range(3)]
+            model.start(job, sent(flows, 2e-6))
+        found.append(list(model.solve().values()))
+    assert max(found[0]) > 1.0
+    np.testing.assert_allclose(found[1], found[0], rtol=1e-9)
