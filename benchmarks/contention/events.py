@@ -63,8 +63,8 @@ def measure(
     row: Row, n_events: int, tested: type[Fast] = Fast, *, checked: bool = True
 ) -> tuple[Floats, list[int], Floats, dict[int, JobConstants]]:
     """Return CPU seconds per event (set-up, solve), running jobs, errors, and the last jobs."""
-    tree = fat_tree_of_radix(row.radix, 12.5e9, latency_base_s=315e-9, latency_per_link_s=417.7e-9)
-    tree = replace(tree, buffer_bytes=row.buffer_bytes)
+    tree = fat_tree_of_radix(row.radix, 12.5e9, latency_per_link_s=90e-9)
+    tree = replace(tree, buffer_bytes=row.buffer_bytes, packet_bytes=4096.0)
     stream = Stream(tree, 1, row.mean_size, random_nodes=row.random_nodes)
     model = tested(tree, tolerance=row.tolerance)
     jobs: dict[int, JobConstants] = {}

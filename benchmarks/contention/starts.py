@@ -98,7 +98,8 @@ def event_by_event(
     name: str, f: tuple[float, float], tolerance: float, n_events: int
 ) -> tuple[float, float]:
     """Return the largest and mean difference between the state kept and a cold solve."""
-    tree = fat_tree_of_radix(18, 12.5e9, latency_base_s=315e-9, latency_per_link_s=417.7e-9)
+    tree = fat_tree_of_radix(18, 12.5e9, latency_per_link_s=90e-9)
+    tree = replace(tree, packet_bytes=4096.0)
     stream = Stream(tree, 1, 16, random_nodes=True, f=f)
     model = FOLLOWED[name](tree, tolerance=tolerance)
     jobs: dict[int, JobConstants] = {}

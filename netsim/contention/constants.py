@@ -168,13 +168,11 @@ class ConstantsOf:
             channels.append(_queued(topology) if self._is_spread else by_chance(topology))
         self.leads_round = self._is_spread and bool(channels[-1].any())
         rates = np.array([topology.capacity, bundle_capacity, port], dtype=np.float64)
-        self._fabric = (
-            _read_only(np.array(channels, dtype=np.int64)),
-            _read_only(rates),
-            self._n_senders,
-        )
+        places = _read_only(np.array(channels, dtype=np.int64))
+        self._fabric = places, _read_only(rates), self._n_senders
         self._buffer_bytes = float(topology.buffer_bytes)
-        self._packet_bytes = float(topology.packet_bytes) or PACKET_BYTES
+        packet_bytes = float(topology.packet_bytes) or PACKET_BYTES
+        self._port = _read_only(np.array([self._buffer_bytes, packet_bytes]))
         self._buffer_s = self._buffer_bytes / float(topology.capacity.min())
         self.has_lanes = (
             has_virtual_channels(topology)
@@ -255,7 +253,7 @@ class ConstantsOf:
         if traffic.step.size > self._opened.size:
             self._opened = np.zeros(2 * traffic.step.size, dtype=np.int64)
         scratch = self._entry_of, self._opened, self._injected_s
-        rest = self._buffer_bytes, self._packet_bytes, *scratch, self._per_flow
+        rest = self._port, *scratch, self._per_flow
         if self._is_spread:
             kernel = kernels_of(_SPREAD_KERNELS, "traffic kernels", 5).spread_constants
             records, entries, steps = kernel(*spread(traffic), *self._fabric[:2], *rest)

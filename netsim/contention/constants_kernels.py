@@ -18,7 +18,7 @@ from netsim.contention.queueing_kernels import queue_up, sort_by_key
 from netsim.contention.traffic_kernels import FLOAT_ROWS, FLOATS, INT_ROWS, INTS, fits_together
 
 _FLOWS = (INTS, INTS, FLOATS, INTS, INTS, FLOATS)  # types of the fields of `Flows`
-_FABRIC = (INT_ROWS, FLOAT_ROWS, int64, float64, float64)
+_FABRIC = (INT_ROWS, FLOAT_ROWS, int64, FLOATS)
 _SCRATCH = (int64[::1], int64[::1], float64[::1])
 _RECORDS, _ENTRIES, _STEPS = from_dtype(RECORD)[::1], from_dtype(ENTRY)[::1], from_dtype(STEP)[::1]
 
@@ -230,12 +230,10 @@ def _places(n_hops: int) -> Places:
 
 
 @njit(cache=True)
-def fabric_of(
-    channels: Ints, capacities: Floats, buffer_bytes: float, packet_bytes: float
-) -> Fabric:
+def fabric_of(channels: Ints, capacities: Floats, port: Floats) -> Fabric:
     """Return the fabric of rows of numbers: of channels and their bundles."""
     bundle, bundle_capacity, port_capacity = channels[1], capacities[1], capacities[2]
-    ports = port_capacity, buffer_bytes, packet_bytes
+    ports = port_capacity, port[0], port[1]
     return Fabric(channels[0], capacities[0], bundle, bundle_capacity, *ports)
 
 
@@ -250,8 +248,7 @@ def job_constants(
     channels: Ints,
     capacities: Floats,
     n_senders: int,
-    buffer_bytes: float,
-    packet_bytes: float,
+    port: Floats,
     entry: Ints,
     opened: Ints,
     injected_s: Floats,
@@ -263,11 +260,12 @@ def job_constants(
     The tables are those of `JobConstants`, all empty where the flows do not fit together; the
     first arguments are the fields of `Traffic` and its routes. `channels` and `capacities` hold the
     channel of each link, its capacity, those of `Fabric.bundle`, and the capacity of a port; where
-    switches choose a third row of `channels` has 1 for links that packets find by chance;
-    `Scratch` follows. With `per_flow` each flow counts as a sender of its own.
+    switches choose a third row of `channels` has 1 for links that packets find by chance. `port`:
+    bytes of its buffer, and of a packet; `Scratch` follows. With `per_flow` each flow counts as a
+    sender of its own.
     """
     flows = Flows(step, sender, nbytes, indptr, links, latency_s)
-    fabric = fabric_of(channels, capacities, buffer_bytes, packet_bytes)
+    fabric, buffer_bytes = fabric_of(channels, capacities, port), port[0]
     scratch = Scratch(entry, opened, injected_s)
     if not fits_together(
         step, sender, nbytes, indptr, links, latency_s, channels.shape[1], n_senders

@@ -28,7 +28,7 @@ from netsim.contention.window_kernels import BEFORE, standing_queue
 
 _FLOWS = (INT_ROWS, FLOAT_ROWS, INTS, INTS)
 _WAYS = (INTS, INTS, FLOATS)
-_FABRIC = (INT_ROWS, FLOAT_ROWS, float64, float64)
+_FABRIC = (INT_ROWS, FLOAT_ROWS, FLOATS)
 _SCRATCH = (int64[::1], int64[::1], float64[::1])
 
 
@@ -329,8 +329,7 @@ def spread_constants(
     way_share: Floats,
     channels: Ints,
     capacities: Floats,
-    buffer_bytes: float,
-    packet_bytes: float,
+    port: Floats,
     entry: Ints,
     opened: Ints,
     injected_s: Floats,
@@ -345,7 +344,7 @@ def spread_constants(
     """
     flows = Flows(whole[0], whole[1], real[0], indptr, links, real[1])
     spread = Spread(way_indptr, way_links, way_share, whole[2], real[2])
-    fabric = fabric_of(channels, capacities, buffer_bytes, packet_bytes)
+    fabric = fabric_of(channels, capacities, port)
     scratch = Scratch(entry, opened, injected_s)
     n_flows = flows.step.size
     room = _room(flows, spread, fabric.channel.size)

@@ -1,4 +1,4 @@
-"""Latency of messages: by hand, as packets have it, and as the scale of a job's messages needs it."""
+"""Latency of messages: by hand, as packets have it, and as scaling messages needs it."""
 
 import numpy as np
 import pytest
