@@ -14,7 +14,6 @@ ABSENT = "reference data is not present beside the repository"
 STEADY = "FABRICSIM_STEADY_DRAWS"  # of the environment: Hypothesis draws the same each time
 
 
-
 def _forget_stale_kernels():
     """
     Remove compiled kernels that are older than any source of kernels.

@@ -167,9 +167,7 @@ def judged(
         for job, (sent, where) in state.items()
         if (own := traffic_of(sent, where)) is not None
     }
-    traffic = {
-        job: _shortened(own.traffic, shorter, latency_of) for job, own in placed.items()
-    }
+    traffic = {job: _shortened(own.traffic, shorter, latency_of) for job, own in placed.items()}
     rng = np.random.default_rng(7)
     start_s = {job: float(rng.uniform(0.0, own.compute_s)) for job, own in traffic.items()}
     times = simulate_packets(traffic, fabric, start_s=start_s, slowest_does=ITERATIONS).jobs

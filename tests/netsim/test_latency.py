@@ -54,9 +54,7 @@ def test_other_links_than_the_slowest_add_a_packet_each():
     )
     link = tree.link_number
     up, across, down = link("n0>s1.0"), link("s1.0>s2.0"), link("s1.0>n1")
-    latency = LatencyOf(tree)(
-        Routes.from_lists([[up, across, down], [], [up, down]], tree.n_links)
-    )
+    latency = LatencyOf(tree)(Routes.from_lists([[up, across, down], [], [up, down]], tree.n_links))
 
     np.testing.assert_allclose(latency.of(np.array([1e6, 1e6, 500.0])), [2.7e-6, 0.0, 1.6e-6])
 
