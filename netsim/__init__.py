@@ -16,6 +16,7 @@ Names are loaded on first use, so that a command imports what it needs alone.
 * `report_flows`, `max_min_rates` -- routes, loads, rates and finish times of flows
 * `make_contention_model`, `CONTENTION_MODELS`, `ContentionModel`, `Traffic` -- how jobs that
   share links slow each other down
+* `LatencyOf` -- latency of messages, as `Traffic` holds it
 * `average_pairwise_hops`, `hop_bytes` -- distance metrics
 * `parse_rate`, `parse_size`, `parse_time` -- quantities with units
 * `NetsimError` and its kinds -- what goes wrong
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
     from netsim.formats.exporters.registry import convert
     from netsim.formats.importers.graphs import from_networkx
     from netsim.formats.importers.registry import read_topology
+    from netsim.latency import LatencyOf
     from netsim.nonblocking.conditions import broken_conditions
     from netsim.nonblocking.verdict import rearrangeable
     from netsim.partition import Partition
@@ -65,6 +67,7 @@ __all__ = [
     "ContentionError",
     "ContentionModel",
     "FatTree",
+    "LatencyOf",
     "NetsimError",
     "Partition",
     "PartitionError",

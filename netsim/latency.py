@@ -39,7 +39,19 @@ class MessageLatency:
     packet_bytes: float
 
     def of(self, nbytes: Floats) -> Floats:
-        """Return the latency of messages of such lengths, (F,) in seconds."""
+        """
+        Return the latency of messages of such lengths.
+
+        Parameters
+        ----------
+        nbytes : (F,) float array
+            Bytes of each message.
+
+        Returns
+        -------
+        (F,) float array
+            Seconds.
+        """
         if self.waits_s is None:
             return self.fixed_s
         latency_s: Floats = self.fixed_s + np.minimum(nbytes, self.packet_bytes) * self.waits_s
@@ -66,16 +78,32 @@ class LatencyOf:
         self._byte_s: Floats = 1.0 / capacity
         self._is_even = bool(capacity.size) and bool((capacity == capacity[0]).all())
 
+    def __repr__(self) -> str:
+        """Return one line."""
+        each = f"{self._per_link_s:g} s a link, packets of {self._packet_bytes:g} bytes"
+        return f"<LatencyOf: {self._base_s:g} s, {each}>"
+
     def __call__(
         self, routes: Routes, step: Ints | None = None, detoured: Floats | None = None
     ) -> MessageLatency:
         """
         Return the latency of messages on such routes, by their lengths.
 
-        `detoured` (F,): part of the packets of each that goes round, where packets are spread over
-        ways that may; `step` (F,) then tells which messages start together. A step that ends with
-        a packet that went round has the latency of its way: with the chance that of the last
-        packets of its messages one did.
+        Parameters
+        ----------
+        routes : Routes
+            Of F messages.
+        step : (F,) int array, optional
+            Which messages start together; looked at beside `detoured`.
+        detoured : (F,) float array, optional
+            Part of the packets of each that goes round, where packets are spread over ways that
+            may. A step that ends with a packet that went round has the latency of its way: with
+            the chance that of the last packets of its messages one did.
+
+        Returns
+        -------
+        MessageLatency
+            To be asked for lengths.
         """
         hops = routes.hops
         try:
@@ -98,7 +126,7 @@ class LatencyOf:
     def _waits_s(self, routes: Routes, hops: Ints) -> Floats:
         """Return what each byte of a packet takes on the links of a path but the slowest."""
         if self._is_even:
-            return self._byte_s[0] * np.maximum(hops - 1, 0)
+            return np.maximum(hops - 1, 0) * float(self._byte_s[0])
         waits_s, outside = np.zeros(hops.size), hops > 0
         if outside.any():
             first, byte_s = routes.indptr[:-1][outside], self._byte_s[routes.links]

@@ -13,6 +13,7 @@ import fabricsim as fs
 from coupling import NetworkLedger, NetworkPace
 from netsim import (
     CONTENTION_MODELS,
+    LatencyOf,
     Partition,
     Traffic,
     make_contention_model,
@@ -86,6 +87,7 @@ def objects(tmp_path_factory):
         *(tree, torus, fs.topology("dragonfly", groups=3, routers=4)),
         *(fs.from_networkx(nx.star_graph(30), bandwidth="1 GB/s", name=LONG), routing),
         *(Partition(ends, None), Partition(ends, ends), routing.routes(ends, ends), traffic),
+        LatencyOf(tree),
         *(report_flows(tree, routing, ends, ends[::-1].copy(), np.ones(200)),),
         *(make_contention_model(name, tree) for name in CONTENTION_MODELS),
         *(make_allocator(name, {}, 1) for name in ALLOCATORS),
