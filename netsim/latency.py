@@ -39,19 +39,7 @@ class MessageLatency:
     packet_bytes: float
 
     def of(self, nbytes: Floats) -> Floats:
-        """
-        Return the latency of messages of such lengths.
-
-        Parameters
-        ----------
-        nbytes : (F,) float array
-            Bytes of each message.
-
-        Returns
-        -------
-        (F,) float array
-            Seconds.
-        """
+        """Return the latency of messages of such lengths, (F,) in seconds."""
         if self.waits_s is None:
             return self.fixed_s
         latency_s: Floats = self.fixed_s + np.minimum(nbytes, self.packet_bytes) * self.waits_s
@@ -89,21 +77,10 @@ class LatencyOf:
         """
         Return the latency of messages on such routes, by their lengths.
 
-        Parameters
-        ----------
-        routes : Routes
-            Of F messages.
-        step : (F,) int array, optional
-            Which messages start together; looked at beside `detoured`.
-        detoured : (F,) float array, optional
-            Part of the packets of each that goes round, where packets are spread over ways that
-            may. A step that ends with a packet that went round has the latency of its way: with
-            the chance that of the last packets of its messages one did.
-
-        Returns
-        -------
-        MessageLatency
-            To be asked for lengths.
+        `detoured` (F,): part of the packets of each that goes round, where packets are spread over
+        ways that may; `step` (F,) then tells which messages start together. A step that ends with
+        a packet that went round has the latency of its way: with the chance that of the last
+        packets of its messages one did.
         """
         hops = routes.hops
         try:

@@ -58,15 +58,7 @@ class Ways:
         """
         Return by how much detours are longer than minimal ways, in the mean over the packets.
 
-        Parameters
-        ----------
-        weight : (E,) float array
-            Length of each directed link.
-
-        Returns
-        -------
-        (F,) float array
-            Of each flow; 0 where none of its packets may go round.
+        `weight` (E,): length of each directed link. Result (F,): 0 where no packet may go round.
         """
         until = np.concatenate([[0.0], np.cumsum(self.share * weight[self.links])])
         length = np.diff(until[self.indptr])
