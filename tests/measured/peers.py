@@ -13,7 +13,7 @@ from measured.packets import BANDWIDTH, CONTENDED, errors
 from netsim.arrays import Floats, Ints
 from netsim.contention.base import Traffic
 from netsim.packets.simulation import simulate_packets
-from netsim.packets.switch import Switch
+from netsim.packets.switch import Switch, switch_from
 from netsim.routes import Routes
 from netsim.routing.base import Routing
 from netsim.routing.dragonfly import Minimal, Valiant
@@ -27,23 +27,34 @@ from scheduler.traffic import RankFlows
 
 KEPT = Path(__file__).parents[2] / "benchmarks" / "contention" / "codes_fabrics.json"
 SEEDS = 4  # orders of messages in a NIC; the other program draws one
+_AT_ONCE = 1e13  # bytes per second of cables that take no time
 _APART_S = 1e-12  # between the starts of small flows
+SAME = (  # runs in which CODES does what the simulation says it does
+    "dragonfly, minimal, channels first come",
+    "dragonfly, Valiant, channels first come",
+    "dragonfly, adaptive, queues times links",
+    "mesh, no bubble",
+    "torus, dateline",
+    "torus, dateline, channels first come",
+    "full tree, adaptive, ties by turns",
+)
 BARS = (  # run, quantity, least, most
-    ("dragonfly, minimal", "alone mean", 0.0, 0.5),
+    *((name, "alone mean", 0.0, 0.6) for name in SAME),
+    *((name, "mean", 0.0, 0.8) for name in SAME),
+    *((name, "contended", 0.0, 1.0) for name in SAME),
+    *((name, "bias", 0.97, 1.03) for name in SAME),
+    ("dragonfly, minimal, channels first come", "small", 1.0, 1.0),
+    ("dragonfly, Valiant, channels first come", "small", 1.0, 1.0),
+    ("mesh, no bubble", "small", 1.0, 1.0),
+    ("torus, dateline, channels first come", "small", 1.0, 1.0),
+    ("full tree, adaptive", "small", 0.9, 1.0),
     ("dragonfly, minimal", "mean", 0.0, 2.0),
     ("dragonfly, minimal", "bias", 0.95, 1.05),
-    ("dragonfly, minimal, channels first come", "mean", 0.0, 0.6),
-    ("dragonfly, minimal, channels first come", "contended", 0.0, 0.8),
-    ("dragonfly, minimal, channels first come", "bias", 0.98, 1.02),
-    ("dragonfly, minimal, channels first come", "small", 1.0, 1.0),
-    ("torus, dateline", "alone mean", 0.0, 0.5),
-    ("torus, dateline", "mean", 0.0, 1.0),
-    ("torus, dateline", "bias", 0.97, 1.03),
-    ("mesh, no bubble", "alone mean", 0.0, 0.5),
-    ("mesh, no bubble", "mean", 0.0, 0.8),
-    ("mesh, no bubble", "contended", 0.0, 1.0),
-    ("mesh, no bubble", "bias", 0.98, 1.02),
-    ("mesh, no bubble", "small", 1.0, 1.0),
+    ("dragonfly of 342 nodes, minimal", "mean", 0.0, 2.0),
+    ("dragonfly of 342 nodes, minimal", "bias", 0.95, 1.05),
+    ("full tree, adaptive", "mean", 0.0, 1.5),
+    ("mesh, adaptive, one escape", "mean", 0.0, 2.5),
+    ("mesh, adaptive, one escape", "bias", 0.9, 1.1),
 )
 
 
@@ -74,6 +85,7 @@ FABRICS: Mapping[str, Callable[[], Topology]] = {
         [4, 4, 4], BANDWIDTH, nodes_per_router=2, wrap=[False] * 3
     ),
     "torus 5x5x5": lambda: build_torus([5, 5, 5], BANDWIDTH),
+    "torus 5x5x5, nodes in the routers": lambda: build_torus([5, 5, 5], (_AT_ONCE, BANDWIDTH)),
     "full tree of 128 nodes": lambda: fat_tree_of_radix(8, BANDWIDTH),
 }
 """By the names in the file; on the torus no two ways round a ring are equally long."""
@@ -130,8 +142,8 @@ class Small:
 
     @property
     def close(self) -> bool:
-        """Whether the ends are as near as wanted."""
-        return close(self.packets, self.relative)
+        """Whether the ends are as near as wanted, or as CODES is to itself."""
+        return close(self.packets, self.relative) or self.packets <= self.again
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -172,14 +184,14 @@ def compared(document: Mapping[str, Any], name: str, every: int = 1) -> Compared
     fabric = FABRICS[said["fabric"]]()
     routing = routing_of(said["routing"], fabric)
     seen = as_routed(fabric, routing) if not isinstance(routing, Between) else fabric
-    scenes = document["scenes"][said["fabric"]]
+    scenes, switch = document["scenes"][said["scenes"]], switch_from(said["switch"])
     rows = []
     for number in range(0, len(scenes), every):
         jobs = scenes[number]
         times = simulate_packets(
             {place: traffic_of(routing, job) for place, job in enumerate(jobs)},
             seen,
-            Switch(),
+            switch,
             start_s={place: 1e-9 * job["start_ns"] for place, job in enumerate(jobs)},
             slowest_does=document["iterations"]["together"],
             seed=number,
@@ -190,10 +202,11 @@ def compared(document: Mapping[str, Any], name: str, every: int = 1) -> Compared
     alone, together, alone_ns, together_ns, again_ns = np.array(rows).T
     true, again = together_ns / alone_ns, again_ns / alone_ns
     n_scenes = len(range(0, len(scenes), every))
-    flows = document["small"][said["fabric"]]
     small = [
-        _small(routing, seen, scene, *(said[key][number] for key in ("small_ns", "small_again_ns")))
-        for number, scene in enumerate(flows)
+        _small(
+            (routing, seen, switch), scene, said["small_ns"][number], said["small_again_ns"][number]
+        )
+        for number, scene in enumerate(document["small"][said["scenes"]])
     ]
     return Compared(
         Judged(n_scenes, alone, alone_ns, together, true),
@@ -203,14 +216,14 @@ def compared(document: Mapping[str, Any], name: str, every: int = 1) -> Compared
 
 
 def _small(
-    routing: Routing | Between,
-    fabric: Topology,
+    machine: tuple[Routing | Between, Topology, Switch],
     scene: Mapping[str, Any],
     true: Sequence[float],
     again: Sequence[float],
 ) -> Small:
     """Compare the ends of some flows, the best of several orders in the NICs."""
-    ends, packet_ns = np.sort(true), 1e9 * Switch().packet_bytes / BANDWIDTH
+    routing, fabric, switch = machine
+    ends, packet_ns = np.sort(true), 1e9 * switch.packet_bytes / BANDWIDTH
     parts = {
         number: traffic_of(
             routing, {"nodes": [src, dst], "steps": [[[0], [1]]], "bytes": size, "compute_ns": 0.0}
@@ -220,18 +233,20 @@ def _small(
     best = (np.inf, np.inf)
     for seed in range(SEEDS):
         order = np.random.default_rng(seed).permutation(len(parts))
-        off = np.abs(np.sort(_ends_ns(parts, fabric, order, seed)) - ends)
+        off = np.abs(np.sort(_ends_ns(parts, fabric, switch, order, seed)) - ends)
         best = min(best, (float(off.max() / packet_ns), float((off / ends).max())))
     noise = np.abs(np.sort(again) - ends).max() / packet_ns
     return Small(scene["name"], *best, float(noise))
 
 
-def _ends_ns(parts: Mapping[int, Traffic], fabric: Topology, order: Ints, seed: int) -> Floats:
+def _ends_ns(
+    parts: Mapping[int, Traffic], fabric: Topology, switch: Switch, order: Ints, seed: int
+) -> Floats:
     """Return when flows end that start in some order, as good as at once."""
     times = simulate_packets(
         parts,
         fabric,
-        Switch(),
+        switch,
         start_s={number: _APART_S * float(order[number]) for number in parts},
         iterations=dict.fromkeys(parts, 1),
         seed=seed,
