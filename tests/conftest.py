@@ -25,7 +25,7 @@ def _forget_stale_kernels():
     folders = [root / package for package in ("netsim", "scheduler", "coupling")]
     sources = [one for folder in folders for one in folder.rglob("*.py")]
     named = [one for one in sources if one.stem.endswith(("kernels", "columns"))]
-    newest = max(one.stat().st_mtime for one in named)
+    newest = max((one.stat().st_mtime for one in named), default=0.0)
     for folder in {one.parent / "__pycache__" for one in named}:
         for kept in [*folder.glob("*.nbi"), *folder.glob("*.nbc")]:
             if kept.stat().st_mtime < newest:
