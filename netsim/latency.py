@@ -119,27 +119,33 @@ def _one_goes_round(step: Ints, detoured: Floats) -> Floats:
 
 
 def scale_to(
-    wanted_s: float, drain_s: float, step: Ints, nbytes: Floats, latency: MessageLatency
+    wanted_s: float,
+    alone_s: tuple[float, float],
+    step: Ints,
+    nbytes: Floats,
+    latency: MessageLatency,
 ) -> float:
     """
     Return by how much to scale messages so that steps take a given time in all.
 
-    `wanted_s`: the sum over the steps of drain time and longest latency. `drain_s`: the sum of the
-    drain times of the messages as they are, in proportion to which they grow. `step` (F,): of each
-    message, ascending; `nbytes` (F,): as they are. Result: the scale; 0 or less where latency
-    alone takes as long.
+    `wanted_s`: the sum over the steps of drain time and longest latency. `alone_s`: these two sums
+    for the messages as they are; drain times grow with them. `step` (F,): of each message,
+    ascending; `nbytes` (F,): as they are. Result: the scale; 0 or less where latency alone takes
+    as long.
     """
+    drain_s, latency_s = alone_s
+    least = float(nbytes.min())
+    if latency.waits_s is None or least >= latency.packet_bytes:
+        whole = (wanted_s - latency_s) / drain_s  # exact where no message is below a packet then
+        if latency.waits_s is None or whole * least >= latency.packet_bytes:
+            return whole
     first = np.flatnonzero(np.diff(step, prepend=-1))
 
     def beyond_s(scale: float) -> float:
         """Return by how much steps of messages of this scale take longer than wanted."""
-        latency_s = np.maximum.reduceat(latency.of(scale * nbytes), first).sum()
-        return float(scale * drain_s + latency_s - wanted_s)
+        longest_s = np.maximum.reduceat(latency.of(scale * nbytes), first)
+        return float(scale * drain_s + longest_s.sum() - wanted_s)
 
-    packets_s = np.maximum.reduceat(latency.of(np.full(nbytes.size, np.inf)), first).sum()
-    whole = (wanted_s - float(packets_s)) / drain_s  # exact where no message is below a packet
-    if latency.waits_s is None or whole * float(nbytes.min()) >= latency.packet_bytes:
-        return whole
     low, below_s = 0.0, beyond_s(0.0)
     if below_s >= 0.0:
         return -below_s / drain_s

@@ -9,7 +9,7 @@ import numpy as np
 from netsim.arrays import Floats, Ints, distinct
 from netsim.contention.base import Traffic
 from netsim.contention.constants import ConstantsOf, StepTimes
-from netsim.latency import LatencyOf, scale_to
+from netsim.latency import LatencyOf, MessageLatency, scale_to
 from netsim.partition import Partition
 from netsim.routing.base import Routing
 from netsim.routing.detours import detoured_part
@@ -194,7 +194,7 @@ class TrafficOf:
             return self._placed(outside, partition, n_nodes, fraction or 0.0, iteration_s)
         if not step.size:
             return None
-        traffic, times = self._routed(outside, partition, n_nodes, self._times_ahead)
+        traffic, times, _ = self._routed(outside, partition, n_nodes, self._times_ahead)
         ideal_s = compute_s + times.injection_s
         alone_s = compute_s + times.communication_s
         return PlacedTraffic(_computing(traffic, compute_s), ideal_s, alone_s)
@@ -211,13 +211,13 @@ class TrafficOf:
         if fraction <= 0 or not flows.src.size:
             return None
         times_of = self._times_ahead if iteration_s is None else self._times
-        traffic, times = self._routed(flows, partition, n_nodes, times_of)
+        traffic, times, latency = self._routed(flows, partition, n_nodes, times_of)
         unscaled_s = injection_s = times.injection_s
         scale = 1.0
         if iteration_s is not None:
-            drain_s, wanted_s = unscaled_s - times.latency_s, fraction * iteration_s
-            latency = self._latency_of(traffic.routes, traffic.step, traffic.detoured)
-            scale = scale_to(wanted_s, drain_s, traffic.step, traffic.nbytes, latency)
+            wanted_s, latency_s = fraction * iteration_s, times.latency_s
+            as_is_s = unscaled_s - latency_s, latency_s
+            scale = scale_to(wanted_s, as_is_s, traffic.step, traffic.nbytes, latency)
             if scale <= 0:
                 self.latency_bound += 1
                 return None
@@ -236,8 +236,8 @@ class TrafficOf:
         partition: Partition,
         n_nodes: int,
         times_of: Callable[[Traffic], StepTimes],
-    ) -> tuple[Traffic, StepTimes]:
-        """Return the traffic of messages between nodes, without compute, and its times alone."""
+    ) -> tuple[Traffic, StepTimes, MessageLatency]:
+        """Return traffic between nodes without compute, its times alone, latency by length."""
         src = partition.nodes[flows.src]
         step, nbytes = flows.step, flows.nbytes
         routes, parts = self._routing.routes(partition.nodes, flows.src, flows.dst, partition)
@@ -246,9 +246,10 @@ class TrafficOf:
             nbytes = nbytes[parts.flow] / parts.parts
         sender = senders(self._topology, src, routes)
         detoured = detoured_part(self._topology, routes, step, nbytes)
-        latency_s = self._latency_of(routes, step, detoured).of(nbytes)
+        latency = self._latency_of(routes, step, detoured)
+        latency_s = latency.of(nbytes)
         traffic = Traffic(step, sender, nbytes, routes, 0.0, latency_s, n_nodes, detoured)
-        return traffic, times_of(traffic)
+        return traffic, times_of(traffic), latency
 
 
 def _computing(traffic: Traffic, compute_s: float) -> Traffic:

@@ -111,7 +111,8 @@ def test_messages_are_scaled_so_that_steps_take_what_is_wanted(sizes, hops, one_
         longest = [max(latency_s[step == a]) for a in range(step[-1] + 1)]
         return scale * drain_s + sum(longest)
 
-    found = scale_to(total_s(share), drain_s, step, nbytes, latency)
+    as_is_s = drain_s, total_s(1.0) - drain_s
+    found = scale_to(total_s(share), as_is_s, step, nbytes, latency)
 
     assert found == pytest.approx(share, rel=1e-9)
 
@@ -121,5 +122,6 @@ def test_what_latency_alone_takes_leaves_no_messages():
     routes = make_routing("d-mod-k", tree).routes(np.array([0]), np.array([100]))
     latency, step, nbytes = LatencyOf(tree)(routes), np.zeros(1, np.int64), np.array([100.0])
 
-    assert scale_to(5 * 90e-9, 8e-9, step, nbytes, latency) <= 0.0
-    assert scale_to(5 * 90e-9 + 1e-12, 8e-9, step, nbytes, latency) > 0.0
+    as_is_s = 8e-9, 5 * (90e-9 + 8e-9)
+    assert scale_to(5 * 90e-9, as_is_s, step, nbytes, latency) <= 0.0
+    assert scale_to(5 * 90e-9 + 1e-12, as_is_s, step, nbytes, latency) > 0.0
