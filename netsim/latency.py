@@ -59,9 +59,9 @@ class LatencyOf:
 
     def __init__(self, topology: Topology) -> None:
         hops = np.arange(_LINKS)
-        self._base_s, self._per_link_s = topology.latency_base_s, topology.latency_per_link_s
+        self._topology, self._per_link_s = topology, topology.latency_per_link_s
         self._packet_bytes = topology.packet_bytes
-        self._fixed = self._fixed_s(hops)
+        self._fixed = topology.path_latency_s(hops, 0.0)
         capacity = topology.capacity if topology.spread is None else topology.spread.capacity
         self._byte_s: Floats = 1.0 / capacity
         self._is_even = bool(capacity.size) and bool((capacity == capacity[0]).all())
@@ -69,7 +69,7 @@ class LatencyOf:
     def __repr__(self) -> str:
         """Return one line."""
         each = f"{self._per_link_s:g} s a link, packets of {self._packet_bytes:g} bytes"
-        return f"<LatencyOf: {self._base_s:g} s, {each}>"
+        return f"<LatencyOf: {self._topology.latency_base_s:g} s, {each}>"
 
     def __call__(
         self, routes: Routes, step: Ints | None = None, detoured: Floats | None = None
@@ -86,7 +86,7 @@ class LatencyOf:
         try:
             fixed_s = self._fixed[hops]
         except IndexError:
-            fixed_s = self._fixed_s(hops)
+            fixed_s = self._topology.path_latency_s(hops, 0.0)
         waits_s = self._waits_s(routes, hops) if self._packet_bytes > 0.0 else None
         if routes.ways is not None and step is not None and detoured is not None:
             chance = _one_goes_round(step, detoured)
@@ -95,10 +95,6 @@ class LatencyOf:
             if waits_s is not None:
                 waits_s = waits_s + chance * routes.ways.longer_by(self._byte_s)
         return MessageLatency(fixed_s, waits_s, self._packet_bytes)
-
-    def _fixed_s(self, hops: Ints) -> Floats:
-        """Return what paths of so many links take for messages of no length."""
-        return np.where(hops > 0, self._base_s + self._per_link_s * (hops - 1), 0.0)
 
     def _waits_s(self, routes: Routes, hops: Ints) -> Floats:
         """Return what each byte of a packet takes on the links of a path but the slowest."""

@@ -194,6 +194,28 @@ class Topology:
             )
         return src, dst
 
+    def path_latency_s(self, hops: Ints, nbytes: float = np.inf) -> Floats:
+        """
+        Return the latency of paths of so many links, as all were as fast as the slowest.
+
+        Parameters
+        ----------
+        hops : (F,) int array
+            Links of each path; 0 for a flow inside a node.
+        nbytes : float
+            Length of the message. `netsim.LatencyOf` has messages and links of all kinds.
+
+        Returns
+        -------
+        (F,) float array
+            Base + (hops - 1) * (per_link + min(nbytes, packet) / capacity), in seconds; 0 where
+            hops is 0.
+        """
+        capacity = self.capacity if self.spread is None else self.spread.capacity
+        packet_s = min(nbytes, self.packet_bytes) / float(capacity.min(initial=np.inf))
+        latency = self.latency_base_s + (self.latency_per_link_s + packet_s) * (hops - 1)
+        return np.where(hops > 0, latency, 0.0)
+
     def vertex_name(self, vertex: int) -> str:
         """
         Return the name of a node or switch.
@@ -263,23 +285,6 @@ class Topology:
         vertex = int(match[2]) + (self.n_nodes if match[1] == "r" else 0)
         limit = self.n_nodes if match[1] == "n" else self.n_nodes + self.n_switches
         return vertex if vertex < limit else None
-
-    def no_vertex(self, name: str) -> TopologyError:
-        """
-        Make the error of a node or switch that is not there.
-
-        Parameters
-        ----------
-        name : str
-            What was asked for.
-
-        Returns
-        -------
-        TopologyError
-            To be raised by the caller.
-        """
-        names = f"{self.vertex_name(self.n_nodes - 1)!r} and {self.vertex_name(self.n_nodes)!r}"
-        return TopologyError(f"no node or switch {name!r} in {self.name}; names look like {names}.")
 
     def link_class(self, link: int) -> str:
         """

@@ -216,7 +216,13 @@ class NameBook:
             return TopologyError(
                 f"no node or switch {_shown(name)} in {self._topology.name}; did you mean {near!r}?"
             )
-        return self._topology.no_vertex(name)
+        fabric = self._topology
+        names = (
+            f"{fabric.vertex_name(fabric.n_nodes - 1)!r} and {fabric.vertex_name(fabric.n_nodes)!r}"
+        )
+        return TopologyError(
+            f"no node or switch {name!r} in {fabric.name}; names look like {names}."
+        )
 
 
 def _plain(name: str) -> str:

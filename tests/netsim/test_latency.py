@@ -125,3 +125,14 @@ def test_what_latency_alone_takes_leaves_no_messages():
     as_is_s = 8e-9, 5 * (90e-9 + 8e-9)
     assert scale_to(5 * 90e-9, as_is_s, step, nbytes, latency) <= 0.0
     assert scale_to(5 * 90e-9 + 1e-12, as_is_s, step, nbytes, latency) > 0.0
+
+
+@pytest.mark.parametrize("nbytes", [100.0, 4096.0, 1e9])
+def test_where_links_are_alike_hops_are_enough(nbytes):
+    tree = make_topology(TREE)
+    routes = make_routing("d-mod-k", tree).routes(np.zeros(4, np.int64), np.array([0, 1, 5, 100]))
+
+    by_routes = LatencyOf(tree)(routes).of(np.full(4, nbytes))
+
+    np.testing.assert_allclose(tree.path_latency_s(routes.hops, nbytes), by_routes)
+    assert by_routes[0] == 0.0

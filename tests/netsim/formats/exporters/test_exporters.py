@@ -13,8 +13,6 @@ from netsim.formats.exporters.registry import WRITERS, convert, written
 from netsim.formats.importers.graphs import from_networkx
 from netsim.formats.importers.registry import FORMATS, read_topology
 from netsim.formats.importers.sketch import Settings
-from netsim.latency import LatencyOf
-from netsim.routes import Routes
 from netsim.routings import make_routing
 from netsim.topologies import make_topology
 from netsim.topology.base import Topology
@@ -204,7 +202,7 @@ def test_simgrid_gets_every_route_by_the_names_of_its_links(spec, routing):
         own = chosen.routes(np.array([src]), np.array([dst])).links
         assert names == [fabric.link_name(int(link)) for link in own]
         assert [links[name][0] for name in names] == fabric.capacity[own].tolist()
-        latency = LatencyOf(fabric)(Routes.from_lists([own], fabric.n_links)).of(1e9)[0]
+        latency = fabric.path_latency_s(np.array([own.size]))[0]
         assert sum(links[name][1] for name in names) == pytest.approx(latency, rel=1e-12, abs=0)
 
 

@@ -8,8 +8,6 @@ import numpy as np
 import pytest
 
 from netsim.formats.exporters.registry import convert
-from netsim.latency import LatencyOf
-from netsim.routes import Routes
 from netsim.routings import make_routing
 from netsim.topologies import make_topology
 
@@ -92,7 +90,7 @@ def test_simgrid_takes_the_routes_that_are_written(simgrid, spec, routing):
         first = np.minimum(own, topology.reverse[own]) if topology.half_duplex else own
         assert links == [topology.link_name(int(link)) for link in first]
         assert rates == pytest.approx(topology.capacity[own].tolist(), rel=1e-12)
-        wanted = LatencyOf(topology)(Routes.from_lists([own], topology.n_links)).of(1e9)[0]
+        wanted = topology.path_latency_s(np.array([own.size]))[0]
         assert latency == pytest.approx(wanted, rel=1e-12, abs=1e-18)
         count += 1
     assert count == topology.usable_nodes.size * (topology.usable_nodes.size - 1)
