@@ -4,12 +4,30 @@ import json
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
+from typing import Any
+
+from measured.packets import Errors
 
 import netsim
 from netsim.accuracy import TABLE, Comparison
 
 PLACE = Path(netsim.__file__).with_name(TABLE)
 DIGITS = 6  # more would be noise of the machine that measured
+
+
+def comparison_of(e: Errors, source: str, **setting: Any) -> Comparison:  # noqa: ANN401 (its fields)
+    """Return a row of the table; `source`: the command, `setting`: the row's other fields."""
+    return Comparison(
+        jobs=e.n_jobs,
+        mean_error=e.mean / 100,
+        p90_error=e.p90 / 100,
+        worst_error=e.worst / 100,
+        contended_error=e.contended / 100,
+        bias=e.bias,
+        rank=e.rank,
+        source=source,
+        **setting,
+    )
 
 
 def record_comparisons(source: str, rows: Sequence[Comparison], path: Path = PLACE) -> None:

@@ -7,6 +7,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from netsim.contention.columns import PACKET_BYTES
 from netsim.infiniband.lft import LFT
 from netsim.packets.switch import SWITCHES, switch_from
 from netsim.routing.base import Routing
@@ -198,21 +199,24 @@ def setting_of(
     fairness: str,
     owned: Iterable[bool] = (),
     ranks_per_node: Iterable[int] = (),
-    switch: Mapping[str, Any] | str | None = None,
+    options: Mapping[str, Any] | None = None,
     mix: str = ANY,
 ) -> Setting:
     """
     Return what a result is computed with.
 
     `routing`: finds the way of each flow; None: no network is simulated. `owned`: for jobs that
-    communicate: whether they own links; default: none of them does. `switch`: the table
-    `[switch]`, for the model `packets`. `mix`: how most jobs talk.
+    communicate: whether they own links; default: none of them does. `options`: those of the model,
+    of which `packets` has the table `[switch]` and its stepping. `mix`: how most jobs talk.
     """
-    buffer_bytes = topology.buffer_bytes
+    buffer_bytes, told = topology.buffer_bytes, options or {}
     if model == "packets":
-        found = switch_from(switch, "switch", buffer_bytes, topology.packet_bytes)
+        found = switch_from(told.get("switch"), "switch", buffer_bytes, topology.packet_bytes)
         buffer_bytes = found.buffer_bytes
         fairness = fairness if found == SWITCHES["codes"] else "of other switches"
+        fairness += ", without barriers" if told.get("stepping") == "rank" else ""
+    elif topology.packet_bytes not in (0.0, PACKET_BYTES):
+        fairness += f", packets of {topology.packet_bytes:,.0f} bytes"
     ways = (
         set()
         if routing is None

@@ -54,7 +54,8 @@ class LatencyOf:
     ----------
     topology : Topology
         The fabric: its latencies, packets and the capacities of its links. Where switches choose
-        among links, those count, not the pools that stand for them.
+        among links, a packet takes the time of those; the slowest is what the drain time has, of
+        pools or of what each link of the ways carries.
     """
 
     def __init__(self, topology: Topology) -> None:
@@ -64,6 +65,7 @@ class LatencyOf:
         self._fixed = topology.path_latency_s(hops, 0.0)
         capacity = topology.capacity if topology.spread is None else topology.spread.capacity
         self._byte_s: Floats = 1.0 / capacity
+        self._drain_byte_s: Floats = 1.0 / topology.capacity
         self._is_even = bool(capacity.size) and bool((capacity == capacity[0]).all())
 
     def __repr__(self) -> str:
@@ -102,8 +104,18 @@ class LatencyOf:
             return np.maximum(hops - 1, 0) * float(self._byte_s[0])
         waits_s, outside = np.zeros(hops.size), hops > 0
         if outside.any():
-            first, byte_s = routes.indptr[:-1][outside], self._byte_s[routes.links]
-            waits_s[outside] = np.add.reduceat(byte_s, first) - np.maximum.reduceat(byte_s, first)
+            first, links = routes.indptr[:-1][outside], routes.links
+            all_s = np.add.reduceat(self._byte_s[links], first)
+            if routes.ways is None:
+                slowest_s = np.maximum.reduceat(self._drain_byte_s[links], first)
+            else:
+                ends = (
+                    self._byte_s[links[first]],
+                    self._byte_s[links[routes.indptr[1:][outside] - 1]],
+                )
+                between = routes.ways.slowest(self._byte_s)[outside]
+                slowest_s = np.maximum(np.maximum(*ends), between)
+            waits_s[outside] = all_s - slowest_s
         return waits_s
 
 

@@ -54,6 +54,21 @@ class Ways:
         """Whether packets of each flow may go round, (F,)."""
         return np.diff(self.indptr)[2 * self.pair + 1] > 0
 
+    def slowest(self, byte_s: Floats) -> Floats:
+        """
+        Return the longest time that any link of the minimal ways takes for its share of a byte.
+
+        `byte_s` (E,): seconds that each directed link takes for a byte. Result (F,): 0 where
+        a flow crosses no link between routers.
+        """
+        longest = np.zeros(self.indptr.size - 1)
+        kept = np.diff(self.indptr) > 0
+        if kept.any():
+            taken = self.share * byte_s[self.links]
+            longest[kept] = np.maximum.reduceat(taken, self.indptr[:-1][kept])
+        found: Floats = longest[2 * self.pair]
+        return found
+
     def longer_by(self, weight: Floats) -> Floats:
         """
         Return by how much detours are longer than minimal ways, in the mean over the packets.

@@ -31,7 +31,7 @@ from measured.matrix import (
 from measured.packets import CONTENDED, errors
 
 from benchmarks import asking
-from benchmarks.accuracy import record_comparisons
+from benchmarks.accuracy import comparison_of, record_comparisons
 from benchmarks.evidence import record
 from netsim.accuracy import ANY, FEWEST_JOBS, MIXES, Comparison, routing_kind
 from netsim.arrays import Floats
@@ -326,7 +326,9 @@ def _row(
         return None
     sizes = [one.scene.topology.n_nodes for one in part]
     e = errors(true, said)
-    return Comparison(
+    return comparison_of(
+        e,
+        COMMAND,
         machine=machine,
         routing=way,
         ranks_per_node=like.least,
@@ -337,14 +339,6 @@ def _row(
         nodes=min(sizes),
         most_nodes=max(sizes),
         cases=sum(any(like(job) for job in one.scene.jobs) for one in part),
-        jobs=e.n_jobs,
-        mean_error=e.mean / 100,
-        p90_error=e.p90 / 100,
-        worst_error=e.worst / 100,
-        contended_error=e.contended / 100,
-        bias=e.bias,
-        rank=e.rank,
-        source=COMMAND,
         most_ranks=like.most,
         mix=like.mix,
     )

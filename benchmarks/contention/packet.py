@@ -28,7 +28,7 @@ from measured.packets import (
 )
 
 from benchmarks import asking
-from benchmarks.accuracy import record_comparisons
+from benchmarks.accuracy import comparison_of, record_comparisons
 from benchmarks.evidence import record, verdict
 from netsim.accuracy import ANY, Comparison, routing_kind
 from netsim.contention.constants import ConstantsOf
@@ -109,7 +109,9 @@ def comparisons(
 ) -> list[Comparison]:
     """Return the rows of the table that reports quote."""
     return [
-        Comparison(
+        comparison_of(
+            e,
+            COMMAND,
             machine=machine_kind(fabric),
             routing=routing_kind(DModK(fabric)),
             ranks_per_node=1,
@@ -119,14 +121,6 @@ def comparisons(
             model=name,
             nodes=fabric.n_nodes,
             cases=sum(mix == ANY or mix in case.kinds for case in cases),
-            jobs=e.n_jobs,
-            mean_error=e.mean / 100,
-            p90_error=e.p90 / 100,
-            worst_error=e.worst / 100,
-            contended_error=e.contended / 100,
-            bias=e.bias,
-            rank=e.rank,
-            source=COMMAND,
             mix=mix,
         )
         for mix, errors_of in by_mix.items()

@@ -7,7 +7,6 @@ Run: ``python -m benchmarks.contention.packet_judge FOLDER`` with the folder of
 
 import json
 import sys
-from dataclasses import replace
 from pathlib import Path
 
 from measured.judge import (
@@ -23,9 +22,9 @@ from measured.judge import (
 from measured.packets import FILES, errors, tree_of_packets
 
 from benchmarks import asking
-from benchmarks.accuracy import record_comparisons
-from benchmarks.contention.packet import comparisons
+from benchmarks.accuracy import comparison_of, record_comparisons
 from benchmarks.evidence import record, verdict
+from netsim.topology.structure.kind import machine_kind
 
 COMMAND = "python -m benchmarks.contention.packet_judge FOLDER"
 
@@ -79,13 +78,23 @@ def main(folder: Path) -> int:
         lines.append(f"- {title}, {quantity}, {low:g} to {high:g}: {value:.3f}, {verdict(held)}")
     print("\n".join(lines))
     record("The packet simulation against another", COMMAND, lines)
-    tree, rows = tree_of_packets(), []
-    for title in FILES:
-        own = found[title]
-        told = {"packets": errors(own.true, own.together)}
-        rows += [
-            replace(row, source=COMMAND) for row in comparisons(title, own.n_cases, tree, told)
-        ]
+    tree = tree_of_packets()
+    rows = [
+        comparison_of(
+            errors(own.true, own.together),
+            COMMAND,
+            machine=machine_kind(tree),
+            routing="d-mod-k",
+            ranks_per_node=1,
+            fairness="per-sender" if title in FILES else "per-sender, without barriers",
+            buffer_bytes=tree.buffer_bytes,
+            load=title,
+            model="packets",
+            nodes=tree.n_nodes,
+            cases=own.n_cases,
+        )
+        for title, own in found.items()
+    ]
     record_comparisons(COMMAND, rows)
     return int(not met)
 

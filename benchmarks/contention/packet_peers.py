@@ -7,10 +7,13 @@ Run: ``python -m benchmarks.contention.packet_peers``. Scenes and what CODES sai
 
 import sys
 
-from measured.peers import BARS, Compared, compared, read
+from measured.packets import errors
+from measured.peers import BARS, QUOTED, Compared, compared, read
 
 from benchmarks import asking
+from benchmarks.accuracy import comparison_of, record_comparisons
 from benchmarks.evidence import record, verdict
+from netsim.packets.switch import Switch
 
 COMMAND = "python -m benchmarks.contention.packet_peers"
 
@@ -53,6 +56,23 @@ def main() -> int:
         lines.append(f"- {name}, {quantity}, {low:g} to {high:g}: {value:.3f}, {verdict(held)}")
     print("\n".join(lines))
     record("The packet simulation against another on other fabrics", COMMAND, lines)
+    rows = [
+        comparison_of(
+            errors(found[name].own.true, found[name].own.together),
+            COMMAND,
+            machine=machine,
+            routing=routing,
+            ranks_per_node=1,
+            fairness="per-sender",
+            buffer_bytes=Switch().buffer_bytes,
+            load="drawn patterns, with and without compute phases",
+            model="packets",
+            nodes=nodes,
+            cases=found[name].own.n_cases,
+        )
+        for name, (machine, routing, nodes) in QUOTED.items()
+    ]
+    record_comparisons(COMMAND, rows)
     return int(not met)
 
 

@@ -341,7 +341,7 @@ def _remarks(setup: Setup, network: NetworkPace | None, allocator: Allocator) ->
         model=setup.experiment.model,
         fairness=setup.experiment.fairness,
         owned=() if network is None else network.owned,
-        switch=setup.experiment.model_options.get("switch"),
+        options=setup.experiment.model_options,
         mix=mix_of(() if network is None else network.talked.items()),
     ).to_dict()
     return told

@@ -137,6 +137,10 @@ def _equal(one: object, other: object) -> bool:
     """Compare two fields of fabrics."""
     if isinstance(one, np.ndarray) and isinstance(other, np.ndarray):
         return bool(np.array_equal(one, other))
+    if isinstance(one, float) and isinstance(
+        other, float
+    ):  # those of a table know how it says them
+        return one == other
     return type(one) is type(other) and bool(one == other)
 
 

@@ -32,6 +32,7 @@ from netsim.routing.shortest import Shortest
 from netsim.topology.base import Topology
 from netsim.topology.changes import leaf_tapers
 from netsim.topology.levels import links_in_service
+from netsim.topology.spread import as_built
 
 
 def whatif(
@@ -262,7 +263,7 @@ def _leaves(before: Topology, after: Topology) -> tuple[LeafChange, ...]:
 
 def _tapers(topology: Topology) -> dict[int, float | None]:
     """Return the taper of each leaf; None where it has no cable to other switches."""
-    found = leaf_tapers(topology)
+    found = leaf_tapers(as_built(topology))
     leaf: Ints = found.leaf
     tapers = np.round(found.taper, 9).tolist()
     return {

@@ -89,7 +89,7 @@ def setting(snapshot: Snapshot, placed: Placed) -> Setting:
         fairness=snapshot.fairness,
         owned=[job.partition.links is not None for job in snapshot.jobs],
         ranks_per_node=[int(number) for counts in per_node for number in distinct(counts)],
-        switch=options_of(snapshot).get("switch"),
+        options=options_of(snapshot),
         mix=mix_of((kind_of(flows[job]), weight_of(own)) for job, own in placed.items()),
     )
 

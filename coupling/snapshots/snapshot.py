@@ -231,6 +231,8 @@ def snapshot_from(
 def _switch(table: Table, source: str, fabric: Topology) -> Mapping[str, Any] | str | None:
     """Check what switches do with packets, whichever model looks at it."""
     given: Mapping[str, Any] | str | None = table.raw("switch")
+    if given is None:
+        return None
     try:
         switch_from(given, f"{source}: switch", fabric.buffer_bytes, fabric.packet_bytes)
     except ContentionError as error:

@@ -108,9 +108,9 @@ def simulate_packets(
     run.by_rank = stepping == "rank"
     starts = dict.fromkeys(talking, 0.0) | dict(start_s or {})
     groups = groups_that_meet([own[job] for job in talking], topology)
-    run.tell([talking[i] for group in groups for i in group], slowest_does, iterations)
-    for group in groups:
-        names = [talking[member] for member in group]
+    named = [[talking[member] for member in group] for group in groups]
+    run.tell(named, starts, slowest_does, iterations)
+    for names in named:
         times.update(run.group(names, starts, iterations, slowest_does))
     return PacketTimes({job: times[job] for job in traffic}, run.ledger.use(), run.ledger.hops)
 
@@ -156,46 +156,67 @@ class _Run:
         self.by_rank = False
 
     def tell(
-        self, names: Sequence[int], slowest_does: int, iterations: Mapping[int, int] | None
+        self,
+        groups: Sequence[Sequence[int]],
+        starts: Mapping[int, float],
+        slowest_does: int,
+        iterations: Mapping[int, int] | None,
     ) -> None:
-        """Refuse what costs too much, and announce what takes long."""
+        """Refuse groups of jobs that cost too much, and announce what takes long."""
         capacity, switch = self._capacity, self._switch
-        parts = [self._parts[name] for name in names]
-        seconds = np.array([fluid_iteration_s(part, capacity, switch) for part in parts])
-        forecast = self._forecast(names, seconds, slowest_does, iterations)
-        longest_s = max(
-            own * (iterations[name] if iterations else slowest_does)
-            for own, name in zip(seconds, names, strict=True)
+        forecasts, longest_s = [], 0.0
+        for names in groups:
+            parts = [self._parts[name] for name in names]
+            seconds = np.array([fluid_iteration_s(part, capacity, switch) for part in parts])
+            forecasts.append(self._forecast(names, seconds, starts, slowest_does, iterations))
+            until_s = self._until_s(names, seconds, starts, slowest_does, iterations)
+            longest_s = max(longest_s, until_s if len(names) > 1 else float(seconds.max()))
+        forecast = Forecast(
+            sum(one.hops for one in forecasts), max(one.memory_bytes for one in forecasts)
         )
         if longest_s > _MOST_SECONDS:
             raise ContentionError(
                 f"the packet simulation would follow {longest_s:.3g} s of jobs, at most "
-                f"{_MOST_SECONDS:g} s are counted in ns: ask for fewer iterations."
+                f"{_MOST_SECONDS:g} s are counted in ns: ask for fewer iterations, or for starts "
+                "nearer to each other."
             )
         demand_affordable(forecast)
         if forecast.cpu_s > _TELL_S:
             _LOG.warning("packet simulation: %s", forecast)
 
+    def _until_s(
+        self,
+        names: Sequence[int],
+        seconds: Floats,
+        starts: Mapping[int, float],
+        slowest_does: int,
+        iterations: Mapping[int, int] | None,
+    ) -> float:
+        """Return how long jobs go on together, each of which an iteration takes some seconds."""
+        need = np.array([iterations[name] if iterations else slowest_does for name in names])
+        start_s = np.array([starts[name] for name in names])
+        return float((start_s - start_s.min() + need * seconds).max())
+
     def _forecast(
         self,
         names: Sequence[int],
         seconds: Floats,
+        starts: Mapping[int, float],
         slowest_does: int,
         iterations: Mapping[int, int] | None,
     ) -> Forecast:
-        """Return the cost of jobs together, each of which an iteration takes some seconds."""
+        """Return the cost of jobs that meet; a lone one is simulated by itself only."""
         parts = [self._parts[name] for name in names]
-        need = np.array([iterations[name] if iterations else slowest_does for name in names])
         width = 0 if self._ways is None else self._ways.longest + 2
         alone = forecast_of(parts, seconds, 0.0, self._switch, width)
-        if iterations:
-            each = [
-                forecast_of([part], np.ones(1), float(count), self._switch).hops
-                for part, count in zip(parts, need, strict=True)
-            ]
-            hops = sum(each)
-        else:
-            hops = forecast_of(parts, seconds, float((need * seconds).max()), self._switch).hops
+        hops = 0.0
+        if len(names) > 1 and iterations:
+            for part, name in zip(parts, names, strict=True):
+                count = float(iterations[name])
+                hops += forecast_of([part], np.ones(1), count, self._switch).hops
+        elif len(names) > 1:
+            until_s = self._until_s(names, seconds, starts, slowest_does, iterations)
+            hops = forecast_of(parts, seconds, until_s, self._switch).hops
         return Forecast(hops + _ALONE_DOES * alone.hops, alone.memory_bytes)
 
     def group(
@@ -217,7 +238,7 @@ class _Run:
                 name: _undisturbed(alone[name], starts[name], iterations, name) for name in names
             }
         seconds = np.array([alone[name] for name in names])
-        demand_affordable(self._forecast(names, seconds, slowest_does, iterations))
+        demand_affordable(self._forecast(names, seconds, starts, slowest_does, iterations))
         world, rows = self._world(names)
         origin = min(starts[name] for name in names)
         _give_work(

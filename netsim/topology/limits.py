@@ -4,6 +4,7 @@ from netsim.errors import TopologyError
 from netsim.topology.base import Topology
 
 LEAST_PACKET, MOST_PACKET = 64.0, 2.0**24
+_QUANTITIES = "latency_base_s", "latency_per_link_s", "buffer_bytes", "packet_bytes"
 _LEAST_RATE, _MOST_RATE, _MOST_LATENCY_S, _MOST_BUFFER = 1.0, 1e18, 1e3, 1e9
 
 
@@ -15,7 +16,12 @@ def demand_sane(topology: Topology) -> Topology:
         wrong = slowest if slowest < _LEAST_RATE else fastest
         range_ = f"{_LEAST_RATE:g} to {_MOST_RATE:g} bytes/s"
         raise TopologyError(f"bandwidth: expected links of {range_}, got {wrong:g}.")
-    for name in ("latency_base_s", "latency_per_link_s"):
+    for name in _QUANTITIES:
+        value = getattr(topology, name)
+        number = isinstance(value, (int, float)) and not isinstance(value, bool)
+        if not (number and 0.0 <= value < float("inf")):
+            raise TopologyError(f"{name}: expected a finite number from 0 on, got {value!r}.")
+    for name in _QUANTITIES[:2]:
         latency_s = getattr(topology, name)
         if latency_s > _MOST_LATENCY_S:
             most = f"{_MOST_LATENCY_S:g} s"

@@ -334,3 +334,22 @@ def test_results_that_do_not_say_how_jobs_talk_count_as_mixed():
 
     assert Setting.from_dict(old) == TORUS
     assert TORUS.mix == "mixed"
+
+
+@pytest.mark.parametrize(
+    ("model", "packet", "options", "fairness"),
+    [
+        ("phased", "4 KiB", {}, "per-sender"),
+        ("phased", "1 KiB", {}, "per-sender, packets of 1,024 bytes"),
+        ("packets", "4 KiB", {"stepping": "rank"}, "per-sender, without barriers"),
+        ("packets", "1 KiB", {}, "of other switches"),
+    ],
+)
+def test_other_packets_and_ranks_without_barriers_are_settings_of_their_own(
+    model, packet, options, fairness
+):
+    tree = make_topology(TREE | {"buffer": "64 KiB", "packet": packet})
+
+    told = setting_of(tree, None, model=model, fairness="per-sender", options=options)
+
+    assert told.fairness == fairness

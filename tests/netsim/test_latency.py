@@ -136,3 +136,38 @@ def test_where_links_are_alike_hops_are_enough(nbytes):
 
     np.testing.assert_allclose(tree.path_latency_s(routes.hops, nbytes), by_routes)
     assert by_routes[0] == 0.0
+
+
+@pytest.mark.parametrize("nbytes", [1024, 4096])
+def test_where_switches_choose_the_slowest_is_that_of_the_drain_time(nbytes):
+    """A pool of slow links is fast together, but each packet takes one of them."""
+    tree = make_topology(
+        {
+            "kind": "fat-tree",
+            "children": [8, 4, 4],
+            "parents": [1, 4, 2],
+            "bandwidth": ["100 Gb/s", "40 Gb/s", "200 Gb/s"],
+            "latency": "codes",
+        }
+    )
+    routing = make_routing("adaptive", tree)
+    placed = one_message(as_routed(tree, routing), routing, 100, nbytes)
+    byte_s = 2 / 12.5e9 + 2 / 5e9 + 2 / 25e9
+
+    assert placed.alone_s == pytest.approx(1e-6 + 5 * 90e-9 + nbytes * byte_s, rel=1e-9)
+
+
+def test_where_packets_take_many_ways_the_slowest_is_what_one_link_carries():
+    torus = make_topology(
+        {
+            "kind": "torus",
+            "dims": [6, 6],
+            "bandwidth": ["100 Gb/s", "25 Gb/s", "25 Gb/s"],
+            "latency": "codes",
+        }
+    )
+    routing = make_routing("adaptive", torus)
+    placed = one_message(as_routed(torus, routing), routing, 14, 1000.0)
+
+    expected = 5 * 90e-9 + 1000 * (2 / 12.5e9 + 4 / 3.125e9)
+    assert placed.alone_s - 1e-6 == pytest.approx(expected, rel=1e-9)

@@ -20,6 +20,7 @@ from coupling.snapshots.loads import LinkLoad
 from coupling.snapshots.snapshot import MODELS, Snapshot, read_snapshot
 from netsim.accuracy import accuracy_sentence
 from netsim.flows.maxmin import FAIRNESS
+from netsim.topology.spread import link_names
 
 _LINES = 10  # links and flows that a table for people shows
 _HEADS = ("alone", "together", "slowdown", "interf.", "placing", "worst link")
@@ -202,7 +203,7 @@ def _shared(links: Sequence[LinkLoad]) -> list[tuple[str, str, str]]:
 
 def _flow_parts(answer: FlowAnswer) -> list[RenderableType]:
     """Return the tables of given flows."""
-    report, name = answer.report, answer.topology
+    report, name, link_name = answer.report, answer.topology, link_names(answer.topology)
     rows = [
         (
             f"{name.vertex_name(src)}>{name.vertex_name(dst)}",
@@ -223,7 +224,7 @@ def _flow_parts(answer: FlowAnswer) -> list[RenderableType]:
         parts.append(text_lines(f"and {left:,} more (--json has all); the last ends after {last}."))
     order = (-report.link_bytes).argsort(kind="stable")[:_LINES].tolist()
     links = [
-        (name.link_name(link), str(int(report.link_flows[link])), volume(report.link_bytes[link]))
+        (link_name(link), str(int(report.link_flows[link])), volume(report.link_bytes[link]))
         for link in order
         if report.link_flows[link]
     ]

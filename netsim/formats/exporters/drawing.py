@@ -136,4 +136,6 @@ def beside_the_file(topology: Topology) -> list[str]:
     if topology.latency_base_s or topology.latency_per_link_s or topology.packet_bytes:
         keys = "latency_base_s, latency_per_link_s and packet"
         remarks.append(f"latency is not in the file: give {keys}")
+    if topology.buffer_bytes:
+        remarks.append("what a port buffers is not in the file: give buffer")
     return remarks

@@ -70,6 +70,11 @@ def write_simgrid(topology: Topology, routing: Routing | None = None) -> Written
         remarks.append("SimGrid weighs flows by 1 / latency and adds it to their time")
     if topology.packet_bytes:
         remarks.append("latency is that of messages of a packet or more")
+        if np.ptp(topology.capacity) > 0.0:
+            remarks.append(
+                "links differ in speed: a path has the latency of a packet on each link, half of "
+                "it on those of nodes, not of all but its slowest"
+            )
     return "\n".join(lines) + "\n", tuple(remarks)
 
 

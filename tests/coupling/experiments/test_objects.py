@@ -1,6 +1,6 @@
 """Fabrics and allocators as objects: in campaigns, in workers, and when a run is repeated."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import networkx as nx
 import pytest
@@ -128,3 +128,17 @@ def test_allocators_as_objects_are_their_class_and_options():
     assert two.variants()[1].allocator_options == {}
     with pytest.raises(ExperimentError, match=r"options: expected none beside an allocator that"):
         small("cab", compare=(), allocator=Jigsaw(), allocator_options={"order": "index"})
+
+
+def test_packets_and_buffers_set_on_an_object_can_be_run_again(tmp_path):
+    tree = replace(make_topology("cab"), packet_bytes=4096.0, buffer_bytes=65536.0)
+
+    run_campaign(small(tree), tmp_path / "object")
+
+    assert rerun(Stored.open(tmp_path / "object")).agrees
+
+
+@pytest.mark.parametrize("value", [-1.0, float("nan"), 10.0, 1e30, "4 KiB", True])
+def test_a_packet_that_makes_no_sense_is_refused_in_an_object_too(value):
+    with pytest.raises(ValueError, match="packet"):
+        fs.run(small(replace(make_topology("cab"), packet_bytes=value), compare=[]))

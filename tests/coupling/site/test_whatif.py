@@ -274,3 +274,11 @@ def test_the_snapshot_of_the_examples_is_changed():
 
     assert found.cut_off == 0
     assert [leaf.after for leaf in found.leaves] == pytest.approx([8 / 3] * 8)
+
+
+def test_another_routing_changes_no_taper():
+    """Leaves keep their cables where switches choose among them."""
+    assert compared(routing="adaptive").leaves == ()
+    (leaf,) = {own.after for own in compared(routing="adaptive", fail=("s2.1",)).leaves}
+    (same,) = {own.after for own in compared(fail=("s2.1",)).leaves}
+    assert leaf == same

@@ -150,7 +150,11 @@ def test_a_switch_that_contradicts_the_fabric_is_refused():
         ),
         (
             {"jobs": [one_flow("a", 0, 4, compute_s=1e9), SHARING[1]]},
-            r"would follow 2e\+10 s of jobs",
+            r"would follow 2\.\d+e\+10 s of jobs",
+        ),
+        (
+            {"jobs": [SHARING[0] | {"start_s": 9e5}, SHARING[1]]},
+            "the packet simulation would move .* at most a day",
         ),
         ({"fairness": "per-flow"}, "fairness: expected per-sender, got 'per-flow'"),
         ({"options": {"stepping": "free"}}, "stepping: expected one of barrier, rank, got 'free'"),
@@ -162,3 +166,21 @@ def test_a_switch_that_contradicts_the_fabric_is_refused():
 def test_what_cannot_be_simulated_is_refused(fields, words):
     with pytest.raises(SnapshotError, match=words):
         estimate(packets(*SHARING) | fields)
+
+
+def test_a_job_that_meets_nobody_costs_no_more_than_itself():
+    """Beside one that computes for an hour, a short one would do 1e9 iterations if they met."""
+    slow, quick = PAIR[0] | {"compute_s": 3600.0}, PAIR[1] | {"steps": [[[0, 1, "1 KiB"]]]}
+
+    found = estimate(packets(slow, quick | {"compute_s": 1e-6}))
+
+    assert [job.interference for job in found.jobs] == [1.0, 1.0]
+
+
+def test_other_models_ask_nothing_of_a_switch_that_is_not_told():
+    """A packet that no preset has room for matters to the model of packets alone."""
+    roomy = {**TAPERED, "packet": "128 KiB"}
+
+    assert estimate(scene(*PAIR, model="accurate", topology=roomy)).jobs[0].interference == 1.0
+    with pytest.raises(SnapshotError, match="buffer: expected room for a packet of 131072 bytes"):
+        estimate(packets(*PAIR, topology=roomy))
