@@ -106,12 +106,12 @@ def simulate_packets(
         return PacketTimes({job: times[job] for job in traffic}, Ledger(topology).use(), 0)
     run = _Run(topology, switch, seed, {job: own[job] for job in talking})
     run.by_rank = stepping == "rank"
-    starts = dict.fromkeys(talking, 0.0) | dict(start_s or {})
+    asked = _Asked(dict.fromkeys(talking, 0.0) | dict(start_s or {}), slowest_does, iterations)
     groups = groups_that_meet([own[job] for job in talking], topology)
     named = [[talking[member] for member in group] for group in groups]
-    run.tell(named, starts, slowest_does, iterations)
+    run.tell(named, asked)
     for names in named:
-        times.update(run.group(names, starts, iterations, slowest_does))
+        times.update(run.group(names, asked))
     return PacketTimes({job: times[job] for job in traffic}, run.ledger.use(), run.ledger.hops)
 
 
@@ -128,6 +128,29 @@ def demand_packet_fabric(topology: Topology) -> None:
             f"packets under routing {topology.spread.rule!r} need a fat-tree, or a torus or "
             f"dragonfly with all its links, got {topology.name}."
         )
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """When each job starts, and how many iterations it or the slowest is to do."""
+
+    starts: Mapping[int, float]
+    slowest_does: int
+    iterations: Mapping[int, int] | None
+
+    def need(self, names: Sequence[int]) -> list[int]:
+        """Return how many iterations each of some jobs does at least, if it is the slowest."""
+        return [self.iterations[one] if self.iterations else self.slowest_does for one in names]
+
+    def from_first_s(self, names: Sequence[int]) -> Floats:
+        """Return how long after the first of some jobs each starts."""
+        start_s = np.array([self.starts[name] for name in names])
+        since_s: Floats = start_s - start_s.min()
+        return since_s
+
+    def until_s(self, names: Sequence[int], seconds: Floats) -> float:
+        """Return how long jobs go on together, each of which an iteration takes some seconds."""
+        return float((self.from_first_s(names) + np.array(self.need(names)) * seconds).max())
 
 
 class _Run:
@@ -155,22 +178,16 @@ class _Run:
         self.ledger = Ledger(topology)
         self.by_rank = False
 
-    def tell(
-        self,
-        groups: Sequence[Sequence[int]],
-        starts: Mapping[int, float],
-        slowest_does: int,
-        iterations: Mapping[int, int] | None,
-    ) -> None:
+    def tell(self, groups: Sequence[Sequence[int]], asked: _Asked) -> None:
         """Refuse groups of jobs that cost too much, and announce what takes long."""
         capacity, switch = self._capacity, self._switch
         forecasts, longest_s = [], 0.0
         for names in groups:
             parts = [self._parts[name] for name in names]
             seconds = np.array([fluid_iteration_s(part, capacity, switch) for part in parts])
-            forecasts.append(self._forecast(names, seconds, starts, slowest_does, iterations))
-            until_s = self._until_s(names, seconds, starts, slowest_does, iterations)
-            longest_s = max(longest_s, until_s if len(names) > 1 else float(seconds.max()))
+            forecasts.append(self._forecast(names, seconds, asked))
+            together_s = asked.until_s(names, seconds) if len(names) > 1 else 0.0
+            longest_s = max(longest_s, together_s, _ALONE_DOES * float(seconds.max()))
         forecast = Forecast(
             sum(one.hops for one in forecasts), max(one.memory_bytes for one in forecasts)
         )
@@ -184,50 +201,22 @@ class _Run:
         if forecast.cpu_s > _TELL_S:
             _LOG.warning("packet simulation: %s", forecast)
 
-    def _until_s(
-        self,
-        names: Sequence[int],
-        seconds: Floats,
-        starts: Mapping[int, float],
-        slowest_does: int,
-        iterations: Mapping[int, int] | None,
-    ) -> float:
-        """Return how long jobs go on together, each of which an iteration takes some seconds."""
-        need = np.array([iterations[name] if iterations else slowest_does for name in names])
-        start_s = np.array([starts[name] for name in names])
-        return float((start_s - start_s.min() + need * seconds).max())
-
-    def _forecast(
-        self,
-        names: Sequence[int],
-        seconds: Floats,
-        starts: Mapping[int, float],
-        slowest_does: int,
-        iterations: Mapping[int, int] | None,
-    ) -> Forecast:
+    def _forecast(self, names: Sequence[int], seconds: Floats, asked: _Asked) -> Forecast:
         """Return the cost of jobs that meet; a lone one is simulated by itself only."""
         parts = [self._parts[name] for name in names]
         width = 0 if self._ways is None else self._ways.longest + 2
         alone = forecast_of(parts, seconds, 0.0, self._switch, width)
         hops = 0.0
-        if len(names) > 1 and iterations:
-            for part, name in zip(parts, names, strict=True):
-                count = float(iterations[name])
-                hops += forecast_of([part], np.ones(1), count, self._switch).hops
+        if len(names) > 1 and asked.iterations:
+            for part, count in zip(parts, asked.need(names), strict=True):
+                hops += forecast_of([part], np.ones(1), float(count), self._switch).hops
         elif len(names) > 1:
-            until_s = self._until_s(names, seconds, starts, slowest_does, iterations)
-            hops = forecast_of(parts, seconds, until_s, self._switch).hops
+            hops = forecast_of(parts, seconds, asked.until_s(names, seconds), self._switch).hops
         return Forecast(hops + _ALONE_DOES * alone.hops, alone.memory_bytes)
 
-    def group(
-        self,
-        names: Sequence[int],
-        starts: Mapping[int, float],
-        iterations: Mapping[int, int] | None,
-        slowest_does: int,
-    ) -> dict[int, JobTimes]:
+    def group(self, names: Sequence[int], asked: _Asked) -> dict[int, JobTimes]:
         """Simulate jobs that meet, each alone and all together."""
-        alone = {}
+        alone, starts, iterations = {}, asked.starts, asked.iterations
         for name in names:
             world, rows = self._world([name])
             _give_work(world, rows, [self._parts[name]], [0.0], [_ALONE_DOES], leaves=self.by_rank)
@@ -238,19 +227,18 @@ class _Run:
                 name: _undisturbed(alone[name], starts[name], iterations, name) for name in names
             }
         seconds = np.array([alone[name] for name in names])
-        demand_affordable(self._forecast(names, seconds, starts, slowest_does, iterations))
+        demand_affordable(self._forecast(names, seconds, asked))
         world, rows = self._world(names)
-        origin = min(starts[name] for name in names)
         _give_work(
             world,
             rows,
             [self._parts[name] for name in names],
-            [starts[name] - origin for name in names],
-            [iterations[name] if iterations else slowest_does for name in names],
+            asked.from_first_s(names).tolist(),
+            asked.need(names),
             leaves=iterations is not None,
         )
         world = self._finished(world, names, counted=True)
-        found = {}
+        found, origin = {}, min(starts[name] for name in names)
         for place, name in enumerate(names):
             mine = rows == place
             if iterations:
