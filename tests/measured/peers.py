@@ -38,13 +38,10 @@ SAME = (  # runs in which CODES does what the simulation says it does
     "torus, dateline, channels first come",
     "full tree, adaptive, ties by turns",
 )
-QUOTED = {  # runs that results quote: machine, routing and nodes
+QUOTED = {  # runs that results quote, of CODES as it is: machine, routing and nodes
     "dragonfly, minimal": ("dragonfly", "minimal", 72),
     "dragonfly, Valiant": ("dragonfly", "valiant", 72),
     "dragonfly, adaptive": ("dragonfly", "adaptive", 72),
-    "torus, dateline": ("torus", "dimension-order", 125),
-    "mesh, no bubble": ("mesh", "dimension-order", 128),
-    "mesh, adaptive, one escape": ("mesh", "adaptive", 128),
     "full tree, adaptive": ("full fat-tree", "adaptive", 128),
 }
 BARS = (  # run, quantity, least, most
