@@ -7,7 +7,7 @@ import numpy as np
 
 from netsim.arrays import Floats, Ints, numbers_from
 from netsim.contention.base import Traffic
-from netsim.contention.exact.flowtable import flow_table, outside_nodes, run
+from netsim.contention.exact.flowtable import Sharing, flow_table, outside_nodes, run
 from netsim.errors import NetsimError
 from netsim.flows.load import link_bytes, link_flows
 from netsim.flows.maxmin import is_per_sender
@@ -167,7 +167,7 @@ def finish_times(
     rates, finish_s = np.full(routes.n_flows, np.inf), np.zeros(routes.n_flows)
     if own.step.size:
         table = flow_table([own], capacity, channel)
-        result = run(table, [0.0], [0.0], [1], persist=False, per_sender=per_sender)
+        result = run(table, [0.0], [0.0], [1], persist=False, sharing=Sharing(per_sender))
         outside = routes.hops > 0
         rates[outside] = result.rate
         finish_s[outside] = result.sent_s + own.latency_s

@@ -8,7 +8,7 @@ from netsim.routes import Routes
 from netsim.topology.base import Topology
 
 
-def make_fabric(capacity, channel=None, n_nodes=64, buffer_bytes=0.0):
+def make_fabric(capacity, channel=None, n_nodes=64, buffer_bytes=0.0, packet_bytes=0.0):
     """Return a fabric of links that lead nowhere: only capacity and channel matter."""
     n_links = len(capacity)
     return Topology(
@@ -21,6 +21,7 @@ def make_fabric(capacity, channel=None, n_nodes=64, buffer_bytes=0.0):
         capacity=np.array(capacity, dtype=float),
         channel=np.arange(n_links) if channel is None else np.array(channel),
         buffer_bytes=buffer_bytes,
+        packet_bytes=packet_bytes,
     )
 
 

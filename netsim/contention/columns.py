@@ -78,6 +78,7 @@ class Fabric(NamedTuple):
     port_capacity: Floats  # of each channel: of one link where it stands for a pool
     buffer_bytes: float  # of a port
     packet_bytes: float
+    place_bytes: float  # most that a place of a buffer holds: a packet, 0 where none is stated
 
 
 class Scratch(NamedTuple):
@@ -96,3 +97,4 @@ class Places(NamedTuple):
     last_sender: Ints  # first flow of the sender counted last
     of_hop: Ints  # entry of each hop of each flow
     drain_s: Floats  # B of each entry
+    fill: Floats  # of each entry: how full the places are that its packets take

@@ -12,7 +12,7 @@ from netsim.arrays import Floats, Ints, Table
 from netsim.contention.columns import ENTRY, RECORD, STEP, Fabric, Flows, Places, Scratch
 from netsim.contention.drawn_kernels import count_drawn, meet_own
 from netsim.contention.filling_kernels import hold_back
-from netsim.contention.link_kernels import divisor, stage_of, weight_exponent
+from netsim.contention.link_kernels import divisor, place_fill, stage_of, weight_exponent
 from netsim.contention.port_kernels import weigh_by_ports
 from netsim.contention.queueing_kernels import queue_up, sort_by_key
 from netsim.contention.traffic_kernels import FLOAT_ROWS, FLOATS, INT_ROWS, INTS, fits_together
@@ -49,6 +49,7 @@ def _drain(
         latency_s = max(latency_s, flows.latency_s[last])
         if end > begin:
             scratch.opened[last - first if per_flow else flows.sender[last]] += 1
+        fill = place_fill(flows.nbytes[last], fabric.place_bytes)
         capacity, own_s = -1.0, 0.0  # most links of a path are alike: one division for all
         for hop in range(begin, end):
             c = fabric.channel[flows.links[hop]]
@@ -64,12 +65,13 @@ def _drain(
                 fresh.drawn = fresh.packet_s = fresh.slots = fresh.met_s = 0.0
                 places.channel[k], places.link[k] = c, flows.links[hop]
                 places.last_sender[k] = -1
-                places.drain_s[k] = 0.0
+                places.drain_s[k] = places.fill[k] = 0.0
             places.of_hop[hop] = k
             if fabric.capacity[c] != capacity:
                 capacity = fabric.capacity[c]
                 own_s = flows.nbytes[last] / capacity
             places.drain_s[k] += own_s
+            places.fill[k] += own_s / fill
             if hop in (begin, end - 1):
                 bundle = fabric.bundle[c]
                 scratch.injected_s[bundle] += flows.nbytes[last] / fabric.bundle_capacity[c]
@@ -78,6 +80,8 @@ def _drain(
     drain_s = 0.0
     for k in range(base, n_entries):
         drain_s = max(drain_s, places.drain_s[k])
+        full_s = places.fill[k]
+        places.fill[k] = places.drain_s[k] / full_s if full_s > 0.0 else 1.0
     steps[a].drain_s, steps[a].latency_s = drain_s, latency_s
     steps[a].injection_s = injection_s + latency_s
     return last, n_entries
@@ -226,14 +230,14 @@ def _empty_steps(flows: Flows) -> Table:
 def _places(n_hops: int) -> Places:
     """Return room for an entry of each hop."""
     rows = np.empty((4, n_hops), np.int64)
-    return Places(rows[0], rows[1], rows[2], rows[3], np.empty(n_hops))
+    return Places(rows[0], rows[1], rows[2], rows[3], np.empty(n_hops), np.empty(n_hops))
 
 
 @njit(cache=True)
 def fabric_of(channels: Ints, capacities: Floats, port: Floats) -> Fabric:
     """Return the fabric of rows of numbers: of channels and their bundles."""
     bundle, bundle_capacity, port_capacity = channels[1], capacities[1], capacities[2]
-    ports = port_capacity, port[0], port[1]
+    ports = port_capacity, port[0], port[1], port[2]
     return Fabric(channels[0], capacities[0], bundle, bundle_capacity, *ports)
 
 
@@ -261,8 +265,8 @@ def job_constants(
     first arguments are the fields of `Traffic` and its routes. `channels` and `capacities` hold the
     channel of each link, its capacity, those of `Fabric.bundle`, and the capacity of a port; where
     switches choose a third row of `channels` has 1 for links that packets find by chance. `port`:
-    bytes of its buffer, and of a packet; `Scratch` follows. With `per_flow` each flow counts as a
-    sender of its own.
+    bytes of its buffer, of a packet and of a place; `Scratch` follows. With `per_flow` each flow
+    counts as a sender of its own.
     """
     flows = Flows(step, sender, nbytes, indptr, links, latency_s)
     fabric, buffer_bytes = fabric_of(channels, capacities, port), port[0]
@@ -314,6 +318,10 @@ def job_constants(
             scratch.entry[places.channel[k]] = -1
         if buffer_bytes > 0.0 and not per_flow:
             weigh_by_ports(first, last, base, n_entries, flows, fabric, places, entries, weights)
+            for k in range(base, n_entries):
+                entries[k].weight *= places.fill[k]
+                entries[k].senders *= places.fill[k]
+                entries[k].presence_s *= places.fill[k]
         if buffer_bytes > 0.0 and channels.shape[0] > 2:  # noqa: PLR2004 (switches choose)
             meet_own(base, n_entries, steps, entries)
         first = last

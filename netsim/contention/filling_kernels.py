@@ -18,7 +18,9 @@ BEHIND = 1.5  # buffers that waiting packets fill before others wait as they do
 def _room_bytes(k: int, fabric: Fabric, places: Places) -> float:
     """Return what the buffers of the ports of an entry's channel hold."""
     c = places.channel[k]
-    return float(fabric.buffer_bytes * (fabric.capacity[c] / fabric.port_capacity[c]))
+    return float(
+        places.fill[k] * fabric.buffer_bytes * (fabric.capacity[c] / fabric.port_capacity[c])
+    )
 
 
 @njit(cache=True)

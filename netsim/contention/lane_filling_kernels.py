@@ -21,7 +21,9 @@ from netsim.contention.lane_kernels import (
     SHARE,
     TIMES,
 )
+from netsim.contention.link_kernels import place_fill
 from netsim.contention.port_kernels import inflows
+from netsim.contention.traffic_kernels import FLOATS
 
 _ALIKE, _CLOSED, _WAITED = 0, 1, 2  # rows of what `_fill` says of lanes
 _RECORDS, _ENTRIES = from_dtype(RECORD)[::1], from_dtype(ENTRY)[::1]
@@ -48,6 +50,7 @@ def _fill(
     place: Ints,
     drain_s: Floats,
     queue_s: Floats,
+    fill: Floats,
     buffer_bytes: float,
 ) -> Floats:
     """
@@ -120,7 +123,7 @@ def _fill(
             gone = waiting[k] - fits
             for later in range(hop + 1, to + 1):
                 gone = _come(place[later], gone, head, following, brought)
-            full_s = gone / buffer_bytes * queue_s[end] - this_far_s * fits / most
+            full_s = fill[end] * gone / buffer_bytes * queue_s[end] - this_far_s * fits / most
             found[_CLOSED, k] = max(found[_CLOSED, k], full_s / tau)
     for f in range(first, last):
         if waits[f] == 0.0:
@@ -150,7 +153,7 @@ def _fill(
         _RECORDS,
         _ENTRIES,
         int64,
-        float64,
+        FLOATS,
         boolean,
         float64,
     ),
@@ -169,7 +172,7 @@ def filled_lanes(
     records: Table,
     entries: Table,
     n_senders: int,
-    buffer_bytes: float,
+    port: Floats,
     per_flow: bool,
     alone_s: float,
 ) -> Floats:
@@ -207,6 +210,9 @@ def filled_lanes(
     longest_s, finish_s, waits = np.zeros(n_senders), np.zeros(step.size), np.ones(step.size)
     number_of, row_of = np.full(entries.size * LANES, -1), np.empty(entries.size * LANES, np.int64)
     place, first = np.empty(channels.size, np.int64), 0
+    room_bytes, buffer_bytes = np.empty(step.size), port[0]
+    for f in range(step.size):
+        room_bytes[f] = nbytes[f] / place_fill(nbytes[f], port[2])
     for r in range(records.size):
         entry_of[records[r].channel] = records[r].first_entry
         for k in range(records[r].first_entry, records[r].first_entry + records[r].n_entries):
@@ -233,11 +239,16 @@ def filled_lanes(
             if not per_flow and finish_s[f] < longest_s[sender[f]]:
                 waits[f] = 0.0
         drain_s, queue_s = np.empty(n_places), np.empty(n_places)
+        sent, held = np.zeros(n_places), np.zeros(n_places)
+        for f in range(first, last):
+            for hop in range(indptr[f], indptr[f + 1]):
+                sent[place[hop]] += nbytes[f]
+                held[place[hop]] += room_bytes[f]
         for i in range(n_places):
             entry = entries[row_of[i] // LANES]
             drain_s[i], queue_s[i] = entry.drain_s, entry.queue_s
-        rest = place, drain_s, queue_s, buffer_bytes
-        found = _fill(first, last, nbytes, waits, indptr, *rest)
+        rest = place, drain_s, queue_s, sent / held, buffer_bytes
+        found = _fill(first, last, room_bytes, waits, indptr, *rest)
         for i in range(n_places):
             k, lane, part = row_of[i] // LANES, row_of[i] % LANES, found[_CLOSED, i]
             on[k, HELD + lane] = max(found[_ALIKE, i], part)

@@ -11,7 +11,7 @@ from numba import boolean, float64, from_dtype, int64, njit
 from netsim.arrays import Floats, Ints, Table
 from netsim.contention.columns import ENTRY, RECORD
 from netsim.contention.link_kernels import divisor, link_time, weight_exponent
-from netsim.contention.window_kernels import MOST, late_wait, left_over, time_behind
+from netsim.contention.window_kernels import late_wait, left_over, room_before, time_behind
 
 LANES = 4  # of a link that are told apart; the last takes all further ones
 SHARE, HELD = 0, LANES  # columns of an entry: share of the weight, v, of each lane
@@ -143,6 +143,8 @@ def weight_beside(n: float, m: float, alike: float) -> float:
     A lane has but its places on the link, however many flows have packets in it. So other lanes
     weigh no more than that of the own flows, or no more than 1 where that is less.
     """
+    if alike == 1.0:
+        return n
     same = alike * n
     return min(n, same + max(1.0, m + same))
 
@@ -153,15 +155,15 @@ def weight_beside(n: float, m: float, alike: float) -> float:
     error_model="numpy",
 )
 def time_beside(
-    b: float, m: float, q: float, g: float, n: float, use: float, alike: float, held: float
+    b: float, m: float, q: float, g: float, n: float, use: float, beside: float, held: float
 ) -> float:
     """
-    Return the time that a link takes for a step among others, of which a part is on other lanes.
+    Return the time that a link takes for a step among others.
 
-    `b`, `m`, `q`, `g`, `n`: as for `link_kernels.link_time`; `use`: R per weight; `alike` and
-    `held`: from `lane_sum_kernels.met_lanes`, or 1 and V per weight where a link has a single lane.
+    `b`, `m`, `q`, `g`, `n`: as for `link_kernels.link_time`; `use`: R per weight; `beside`: what of
+    N counts in the share bound, from `weight_beside` or `link_kernels.felt_weight`; `held`: from
+    `lane_sum_kernels.met_lanes`, or V per weight where a link has a single lane.
     """
-    beside = n if alike == 1.0 else weight_beside(n, m, alike)
     taken_s = link_time(b, m, q, g, beside, use * n)
     if held <= 0.0:
         return taken_s
@@ -203,7 +205,7 @@ def late_by_lane(
     grown_s *= min(1.0, n) * min(1.0, r)
     same_s = alike * grown_s + alike_s * n
     other_s = max(0.0, grown_s + queued_s * n - same_s)
-    return max(0.0, min(MOST * w, same_s) + min(w, other_s) - max(0.0, spare_s))
+    return max(0.0, min(room_before(alike * n) * w, same_s) + min(w, other_s) - max(0.0, spare_s))
 
 
 @njit("float64(float64, float64, float64)", cache=True)

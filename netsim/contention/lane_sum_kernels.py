@@ -18,6 +18,7 @@ from netsim.contention.lane_kernels import (
     TIMES,
     late_by_lane,
     time_beside,
+    weight_beside,
 )
 from netsim.contention.stalling_kernels import mean_stall, stall_wait
 from netsim.contention.window_kernels import queue_ahead
@@ -207,14 +208,15 @@ def times_by_lane(
     alike, held, alike_s, stall_s, shut = met
     for i in range(times.shape[1]):
         n = times[0, i]
-        taken = time_beside(drain, weight, senders, feed, n, use, alike, held)
+        beside = weight_beside(n, weight, alike)
+        taken = time_beside(drain, weight, senders, feed, n, use, beside, held)
         r, spare_s = use * n, end - taken
         times[1, i] = end / max(end, taken)
         wait = late_by_lane(queue, grown_s, queued_s, alike, alike_s, n, r, spare_s)
         if standing > 0.0:
             wait = max(wait, queue_ahead(queue, standing, n, spare_s))
         if stall_s > 0.0:
-            free = time_beside(drain, weight, senders, feed, n, use, alike, 0.0)
+            free = time_beside(drain, weight, senders, feed, n, use, beside, 0.0)
             wait = max(wait, stall_wait(stall_s, shut * n, taken, free, end))
         times[2, i] = wait - tau
     return stall_s * shut

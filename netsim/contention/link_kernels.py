@@ -4,11 +4,15 @@ What a link does to one step of a job among its neighbours: the formulas of the 
 Import through `netsim.kernelchoice`.
 """
 
+import math
+
 from numba import njit
 
 BUNCHING = 0.2  # share of the time in which the others' use of a link comes all at once
 WINDOWS = 2.0  # buffers that a message fills before its sender's others wait for it
 HELD = 0.25  # what the exponent of the weight loses where messages are much longer
+LEAST_FILL = 1e-4  # of a packet: shorter ones are no messages
+FIRST = 0.5  # of a buffer, what a message sends before others get what they weigh
 STAGES = 8  # places of links on paths that are told apart
 
 
@@ -41,6 +45,34 @@ def weight_exponent(message_bytes: float, buffer_bytes: float) -> float:
     if buffer_bytes <= 0.0:
         return 1.0
     return 1.0 - HELD * max(0.0, 1.0 - WINDOWS * buffer_bytes / message_bytes)
+
+
+@njit("float64(float64, float64)", cache=True, error_model="numpy")
+def place_fill(message_bytes: float, place_bytes: float) -> float:
+    """
+    Return how full the places of buffers are that the packets of a message take.
+
+    Parameters
+    ----------
+    message_bytes : float
+        Bytes of the message.
+    place_bytes : float
+        Bytes of a packet; 0 where none is stated.
+
+    Returns
+    -------
+    float
+        At most 1; 1 where no packet is stated.
+
+    Notes
+    -----
+    A place takes one packet, however short. So a buffer of short packets holds fewer bytes, and a
+    link that takes packets in turn moves fewer bytes of a flow of them.
+    """
+    if place_bytes <= 0.0:
+        return 1.0
+    whole_bytes = place_bytes * math.ceil(message_bytes / place_bytes)
+    return max(LEAST_FILL, message_bytes / whole_bytes)
 
 
 @njit("float64(int64, float64)", cache=True, error_model="numpy")
@@ -113,6 +145,42 @@ def link_time(b: float, m: float, q: float, g: float, n: float, r: float) -> flo
     bound = max(b, min(b * (1.0 + n / m), late))
     even = max(b, bound * (1.0 - r))
     return max(b, min(bound, b * bound / ((1.0 - BUNCHING) * even + BUNCHING * b)))
+
+
+@njit("float64(float64, float64, float64)", cache=True, error_model="numpy")
+def early_part(b: float, w: float, links: float) -> float:
+    """
+    Return which part of its bytes a step has sent before all on a link get what they weigh.
+
+    Parameters
+    ----------
+    b, w : float
+        B of the entry, and the time in which the link empties a buffer.
+    links : float
+        Links that the channel stands for.
+
+    Returns
+    -------
+    float
+        0 to 1; 0 where no buffer is stated, and for pools of links.
+
+    Notes
+    -----
+    A link serves who came first. What fits into buffers comes as fast as its sender sends, and
+    meanwhile others bring no more than the link carries. What is sent after that comes as places
+    become free. `FIRST` of a buffer is fitted (docs/model-studies.md names the cases).
+    """
+    return 0.0 if links > 1.0 else min(1.0, FIRST * w / b)
+
+
+@njit("float64(float64, float64)", cache=True)
+def felt_weight(n: float, early: float) -> float:
+    """
+    Return what of the others' weight divides a link with a step, in the mean over its bytes.
+
+    `n`: weight N of the others; `early`: from `early_part`: beside that N counts as 1 at most.
+    """
+    return n - early * max(0.0, n - 1.0)
 
 
 @njit("float64(float64, float64)", cache=True)

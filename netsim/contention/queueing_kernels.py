@@ -116,5 +116,10 @@ def queue_up(
         if entries[k].queued > 0.0:
             i = k - base
             peak_s = _peak(begin[i], begin[i + 1], order, own_s, until_s)
-            room_s = (1.0 + links[i]) * fabric.buffer_bytes / fabric.capacity[places.channel[k]]
+            room_s = (
+                (1.0 + links[i])
+                * places.fill[k]
+                * fabric.buffer_bytes
+                / fabric.capacity[places.channel[k]]
+            )
             entries[k].queued = places.drain_s[k] * mean_queue(max(0.0, peak_s), room_s)

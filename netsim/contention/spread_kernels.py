@@ -21,7 +21,7 @@ from numba import boolean, float64, int64, njit
 from netsim.arrays import Floats, Ints, Table
 from netsim.contention.columns import ENTRY, STEP, Fabric, Flows, Places, Scratch
 from netsim.contention.constants_kernels import by_channel, fabric_of
-from netsim.contention.link_kernels import divisor, weight_exponent
+from netsim.contention.link_kernels import divisor, place_fill, weight_exponent
 from netsim.contention.queueing_kernels import sort_by_key
 from netsim.contention.traffic_kernels import FLOAT_ROWS, FLOATS, INT_ROWS, INTS
 from netsim.contention.window_kernels import BEFORE, standing_queue
@@ -53,6 +53,7 @@ class Sums(NamedTuple):
     finish_s: Floats
     square: Floats  # bytes x part of their flow
     packets: Floats
+    whole: Floats  # bytes of as many whole packets
     own_s: Floats  # of each entry: drain times x part of their flow; not wiped
     met_s: Floats  # of each entry: drain times x part that had no other link; not wiped
     greatest: Floats  # of each entry: greatest part of a flow of the sender counted last
@@ -128,6 +129,7 @@ def _drain(
         latency_s = max(latency_s, flows.latency_s[last])
         if end > begin:
             scratch.opened[last - first if per_flow else flows.sender[last]] += 1
+            whole = flows.nbytes[last] / place_fill(flows.nbytes[last], fabric.place_bytes)
             for hop in (begin, end - 1):
                 k, n_entries = _entry(flows.links[hop], n_entries, fabric, scratch, places)
                 c = places.channel[k]
@@ -135,6 +137,7 @@ def _drain(
                 entries[k].drain_s += flows.nbytes[last] / fabric.capacity[c]
                 sums.own_s[k] += flows.nbytes[last] / fabric.capacity[c]
                 sums.met_s[k] += flows.nbytes[last] / fabric.capacity[c]
+                places.fill[k] += whole / fabric.capacity[c]
                 sums.crossing[k] += 1.0
                 bundle = fabric.bundle[c]
                 scratch.injected_s[bundle] += flows.nbytes[last] / fabric.bundle_capacity[c]
@@ -146,6 +149,7 @@ def _drain(
                         marks.place[way], marks.used[n_used] = n_used, way
                         n_used += 1
                     sums.nbytes[way] += part * flows.nbytes[last]
+                    sums.whole[way] += part * whole
                     sums.square[way] += part * part * flows.nbytes[last]
                     sums.packets[way] += part * max(1.0, flows.nbytes[last] / fabric.packet_bytes)
         last += 1
@@ -161,12 +165,15 @@ def _drain(
             share = spread.share[hop]
             drained_s = share * sums.nbytes[way] / fabric.capacity[c]
             entries[k].drain_s += drained_s
+            places.fill[k] += share * sums.whole[way] / fabric.capacity[c]
             sums.met_s[k] += drained_s * _met(way, share)
             sums.crossing[k] += share * sums.packets[way]
             sums.own_s[k] += share * share * sums.square[way] / fabric.capacity[c]
     drain_s = 0.0
     for k in range(base, n_entries):
         drain_s = max(drain_s, entries[k].drain_s)
+        full_s = places.fill[k]
+        places.fill[k] = entries[k].drain_s / full_s if full_s > 0.0 else 1.0
     steps[a].drain_s, steps[a].latency_s = drain_s, latency_s
     steps[a].injection_s = injection_s + latency_s
     return last, n_entries, n_used
@@ -293,6 +300,7 @@ def _wipe(n_used: int, sums: Sums, marks: Marks) -> None:
         marks.place[way] = -1
         sums.nbytes[way] = sums.weight[way] = sums.feed_s[way] = sums.presence_s[way] = 0.0
         sums.square[way] = sums.end_s[way] = sums.finish_s[way] = sums.packets[way] = 0.0
+        sums.whole[way] = 0.0
 
 
 @njit(cache=True)
@@ -313,8 +321,9 @@ def _room(flows: Flows, spread: Spread, n_channels: int) -> int:
 @njit(cache=True)
 def _sums(n_ways: int, room: int) -> tuple[Sums, Marks]:
     """Return room for sums over ways."""
-    of, at = np.zeros((8, n_ways)), np.zeros((4, room))
-    sums = Sums(of[0], of[1], of[2], of[3], of[4], of[5], of[6], of[7], at[0], at[1], at[2], at[3])
+    of, whole, at = np.zeros((8, n_ways)), np.zeros(n_ways), np.zeros((4, room))
+    ways = of[0], of[1], of[2], of[3], of[4], of[5], of[6], of[7], whole
+    sums = Sums(*ways, at[0], at[1], at[2], at[3])
     return sums, Marks(np.empty(n_ways, np.int64), np.full(n_ways, -1))
 
 
@@ -350,7 +359,8 @@ def spread_constants(
     room = _room(flows, spread, fabric.channel.size)
     rows = np.empty((3, room), np.int64)
     sums, marks = _sums(way_indptr.size - 1, room)
-    places = Places(rows[0], rows[1], rows[2], np.empty(way_links.size, np.int64), sums.own_s)
+    of_hop = np.empty(way_links.size, np.int64)
+    places = Places(rows[0], rows[1], rows[2], of_hop, sums.own_s, np.zeros(room))
     entries = np.zeros(room, ENTRY)
     steps = np.zeros(flows.step[n_flows - 1] + 1 if n_flows else 0, STEP)
     work = Work(
@@ -378,8 +388,10 @@ def spread_constants(
             own.feed_s /= own.weight
             own.links = 1.0
             bound = sums.own_s[k] / own.drain_s
-            own.weight /= bound
-            own.senders /= bound
+            fill = places.fill[k] if fabric.buffer_bytes > 0.0 and not per_flow else 1.0
+            own.weight *= fill / bound
+            own.senders *= fill / bound
+            own.presence_s *= fill
             met = sums.met_s[k] / own.drain_s * min(1.0, sums.crossing[k])
             own.queue_s = met * fabric.buffer_bytes / fabric.capacity[places.channel[k]]
             queued = channels[2, places.link[k]] > 0 and fabric.buffer_bytes > 0.0

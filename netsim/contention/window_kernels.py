@@ -105,6 +105,17 @@ def grown_queue(w: float, r: float, lasting: float, crossed: float) -> float:
     return min(w, 0.5 * max(0.0, r * lasting - crossed))
 
 
+@njit("float64(float64)", cache=True)
+def room_before(n: float) -> float:
+    """
+    Return for how many buffers a packet waits at most at a link, besides others of weight N.
+
+    That of the port, and half of one for each of those who send at once: on the links that lead to
+    it their packets have a buffer each, but their bursts do not begin together. At least MOST.
+    """
+    return max(MOST, 1.0 + 0.5 * n)
+
+
 @njit("float64(float64, float64, float64, float64, float64, float64)", cache=True)
 def late_wait(
     w: float, grown_s: float, queued_s: float, n: float, r: float, spare_s: float
@@ -132,7 +143,7 @@ def late_wait(
     much on the links that lead to it.
     """
     wait = grown_s * min(1.0, n) * min(1.0, r) + queued_s * n
-    return max(0.0, min(MOST * w, wait) - max(0.0, spare_s))
+    return max(0.0, min(room_before(n) * w, wait) - max(0.0, spare_s))
 
 
 @njit(

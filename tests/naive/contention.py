@@ -36,6 +36,7 @@ def read_slowdowns(
     cells,
     *,
     buffer=0.0,
+    packet=0.0,
     queues=None,
     ports=None,
     by_chance=None,
@@ -50,10 +51,8 @@ def read_slowdowns(
     `queues`: of each job, step and link the buffers that its own packets wait in; absent: they wait
     for links ahead. `ports`: links that each stands for; `by_chance`: if packets find theirs so.
     """
-    states = [
-        _State(steps, c, capacity, False, buffer, ports=ports, lane_of=lane_of, closes=closes)
-        for steps, c in jobs
-    ]
+    known = {"packet": packet, "ports": ports, "lane_of": lane_of, "closes": closes}
+    states = [_State(steps, c, capacity, False, buffer, **known) for steps, c in jobs]
     for state in states:
         state.by_chance = by_chance
     for j, own in enumerate(queues or []):
@@ -67,13 +66,20 @@ def read_slowdowns(
 
 
 def slowdowns_by_states(
-    jobs, capacity, cells, *, buffer, lane_of=None, closes=False, damping=0.25, sweeps=3000
+    jobs,
+    capacity,
+    cells,
+    *,
+    buffer,
+    packet=0.0,
+    lane_of=None,
+    closes=False,
+    damping=0.25,
+    sweeps=3000,
 ):
     """Return slowdowns where nobody's packets wait for links ahead until all has settled."""
-    states = [
-        _State(steps, c, capacity, False, buffer, lane_of=lane_of, closes=closes)
-        for steps, c in jobs
-    ]
+    known = {"packet": packet, "lane_of": lane_of, "closes": closes}
+    states = [_State(steps, c, capacity, False, buffer, **known) for steps, c in jobs]
     waits = [buffer / c for c in capacity]
     for state in states:
         state.fills = 0.0
@@ -140,9 +146,25 @@ class _State:
     """Constants, stretches g and link times y of one job."""
 
     def __init__(
-        self, steps, compute, capacity, per_flow, buffer, *, ports=None, lane_of=None, closes=False
+        self,
+        steps,
+        compute,
+        capacity,
+        per_flow,
+        buffer,
+        *,
+        packet=0.0,
+        ports=None,
+        lane_of=None,
+        closes=False,
     ):
-        known = {"per_flow": per_flow, "buffer": buffer, "ports": ports, "lane_of": lane_of}
+        known = {
+            "per_flow": per_flow,
+            "buffer": buffer,
+            "packet": packet,
+            "ports": ports,
+            "lane_of": lane_of,
+        }
         self.steps = [constants(s, capacity, **known, closes=closes) for s in steps]
         self.has_lanes = lane_of is not None
         self.alone = [tau + lam for tau, lam, _ in self.steps]
@@ -246,15 +268,10 @@ def _in_states(state, a, others, cells, waits):
             other.queues[b].get(link, 0.0) * other.alone[b] * other.g[b] / other.cycle()
             for other, b, _ in steps
         )
-        alike, same, stall = 1.0, queued, (0.0, 0.0)
-        if state.has_lanes:
-            weights = [_weight(other, b, link, True) * other.length(b) for other, b, _ in steps]
-            alike, held, same = lanes.met(table[link][10], steps, weights)
-            same /= mean
-            stall = stalling.stalled(table[link][10], link, state, steps, mean)
-        free = [
-            own * _beta((own, m, q, big_g), lanes.beside(x, m, alike), use * x, True) for x in n
-        ]
+        alike, held, same, stall = _met(state, link, table[link], steps, (mean, held, queued))
+        how = alike, waits[link]
+        beside = [_beside_own(state, link, table[link], x, how) for x in n]
+        free = _free((own, m, q, big_g), use, n, beside)
         times = [
             _behind(
                 min(1, held * x / mean),
@@ -271,7 +288,8 @@ def _in_states(state, a, others, cells, waits):
             link_times[link] += in_window / n_states
             wait = min(waits[link], grown) * min(1.0, n[i]) * min(1.0, use * n[i])
             aside = (1 - alike) * wait + (queued - same) * n[i]
-            wait = min(2 * waits[link], alike * wait + same * n[i]) + min(waits[link], aside)
+            most = waits[link] * max(2, 1 + alike * n[i] / 2)
+            wait = min(most, alike * wait + same * n[i]) + min(waits[link], aside)
             wait = max(wait, waits[link] * min(3.0, queues * n[i] / mean))
             wait = max(wait, stalling.late(stall, n[i], (times[i], free[i]), e))
             if state.ports and state.ports[link] > 1:  # full if others offer more than its links
@@ -293,6 +311,36 @@ def _in_states(state, a, others, cells, waits):
         longest[stage] = max(longest[stage], late)
     further = sum(longest.values()) - max(longest.values(), default=0.0)
     return worst, further / 3, link_times
+
+
+def _met(state, link, entry, steps, of_all):
+    """Return the part of the others on own lanes, what they hold and queue there, and stalls."""
+    mean, held, queued = of_all
+    if not state.has_lanes:
+        return 1.0, held, queued, (0.0, 0.0)
+    weights = [_weight(other, b, link, True) * other.length(b) for other, b, _ in steps]
+    alike, held, same = lanes.met(entry[10], steps, weights)
+    return alike, held, same / mean, stalling.stalled(entry[10], link, state, steps, mean)
+
+
+def _beside_own(state, link, entry, n, how):
+    """Return what of the others' weight counts beside the own flows."""
+    if state.has_lanes:
+        return lanes.beside(n, entry[1], how[0])
+    return _felt(n, entry[0], how[1], state.ports and state.ports[link])
+
+
+def _free(entry, use, n, beside):
+    """Return in each state how long a link takes that is not full of packets that wait."""
+    return [entry[0] * _beta(entry, felt, use * x, True) for x, felt in zip(n, beside, strict=True)]
+
+
+def _felt(n, own, wait, links):
+    """Return what of the others' weight counts: half a buffer meets no more than a link's worth."""
+    if n <= 1 or (links and links > 1):
+        return n
+    early = min(1, wait / 2 / own)
+    return early + (1 - early) * n
 
 
 def _grown(link, state, others, mean):

@@ -2,6 +2,7 @@
 
 from fractions import Fraction
 
+from naive.filling import fill
 from naive.maxmin import max_min_rates
 
 
@@ -46,11 +47,12 @@ class NaiveJob:
             self.wake = self.arrival
 
 
-def simulate(jobs, capacity, channel=None, *, per_sender, until, buffer=0):
+def simulate(jobs, capacity, channel=None, *, per_sender, until, buffer=0, packet=0):
     """
     Run jobs until ``until(jobs)`` is true; it is asked after each event and may retire jobs.
 
     `buffer`: bytes of a port; flows of longer messages give way less than 1 / (flows open).
+    `packet`: bytes of a packet; flows whose packets are not full weigh less.
     """
     now = Fraction(0)
     while True:
@@ -65,6 +67,9 @@ def simulate(jobs, capacity, channel=None, *, per_sender, until, buffer=0):
         if per_sender:
             powers = [_exponent(job, s, buffer) for (job, _), s in zip(flows, senders, strict=True)]
             weights = [_weight(senders.count(s), c) for s, c in zip(senders, powers, strict=True)]
+            if buffer and packet:
+                fills = [fill(row[2], packet) for row in rows]
+                weights = [w * Fraction(full) for w, full in zip(weights, fills, strict=True)]
         rates = max_min_rates([row[1] for row in rows], capacity, weights, channel)
         waits = [job.wake - now for job in jobs if job.wake is not None and not job.gone]
         ends = [job.left[f] / rate for (job, f), rate in zip(flows, rates, strict=True)]

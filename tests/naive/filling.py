@@ -2,20 +2,23 @@
 
 from collections import defaultdict
 from itertools import pairwise
-from math import exp, log
+from math import ceil, exp, log
 
 
-def filled(flows, ends, drain, capacity, buffer, *, ports=None):  # noqa: C901, PLR0912
+def filled(flows, ends, drain, capacity, buffer, *, ports=None, full=None):  # noqa: C901, PLR0912
     """
     Return for which part of the step each link is full, and for which each pool is closed.
 
     `flows` (sender, bytes, links) end at `ends`; links take `drain` seconds. `ports`: how many
-    links each stands for.
+    links each stands for; `full`: how full the packets on each are, absent: they are.
     """
     filled, closed = defaultdict(float), defaultdict(float)
     if buffer == 0:
         return filled, closed
-    room_of = [buffer * (ports[link] if ports else 1) for link in range(len(capacity))]
+    room_of = [
+        buffer * (ports[link] if ports else 1) * (full.get(link, 1) if full else 1)
+        for link in range(len(capacity))
+    ]
     ways = [
         links[: next(i for i, link in enumerate(links) if drain[link] >= end) + 1]
         for (_, _, links), end in zip(flows, ends, strict=True)
@@ -105,3 +108,8 @@ def _lost_before(link, state, others):
     step = sum(tau * tau for tau in taus) / sum(taus)
     spare *= min(1.0, length / share / step)
     return share * met * max(0.0, 1 - spare / length)
+
+
+def fill(message, packet):
+    """Return how full the packets of a message are; as if they were where no packet is known."""
+    return message / (packet * ceil(message / packet)) if packet else 1.0

@@ -3,24 +3,29 @@
 from collections import defaultdict
 from itertools import pairwise
 
+from naive.filling import fill
 
-def closed(flows, ends, drain, capacity, buffer, lane_of, *, told=True):  # noqa: C901, PLR0912, PLR0917
+
+def closed(flows, ends, drain, capacity, buffer, lane_of, *, packet=0.0, told=True):  # noqa: C901, PLR0912, PLR0917
     """
     Return of each link and lane v, for which part of the step it is closed (s), s W and s D.
 
-    Arguments as for `filling.filled`; `lane_of`: tells the lanes of a path. Nothing if not `told`.
+    Arguments as for `filling.filled`; `lane_of`: tells the lanes of a path; `packet`: bytes of a
+    place, 0: not known. Nothing if not `told`.
     """
     if not told or buffer == 0:
         return {}
+    whole = [(sender, nbytes / fill(nbytes, packet), path) for sender, nbytes, path in flows]
     total, brought = defaultdict(float), defaultdict(lambda: defaultdict(float))
-    for _, nbytes, path in flows:
+    for _, nbytes, path in whole:
         way = list(zip(path, lane_of(path), strict=True))
         for at in way:
             total[at] += nbytes
         for before, at in pairwise(way):
             brought[at][before] += nbytes
     waiting, late, room = defaultdict(float), defaultdict(float), defaultdict(lambda: buffer)
-    ways = _waiting(flows, ends, drain, lane_of)
+    full_of = _full(flows, whole, lane_of)
+    ways = _waiting(whole, ends, drain, lane_of)
     for way, parts, _, nbytes in ways:
         for i, part in enumerate(parts):
             waiting[way[i]] += nbytes
@@ -34,7 +39,7 @@ def closed(flows, ends, drain, capacity, buffer, lane_of, *, told=True):  # noqa
                 for later in way[i + 1 :]:
                     gone = _come(brought[later], gone)
                 begin = (1 - part) * end * room[at] / (part * waiting[at])
-                full[at] = max(full[at], gone / capacity[way[-1][0]] - begin)
+                full[at] = max(full[at], full_of[way[-1]] * gone / capacity[way[-1][0]] - begin)
     for way, parts, end, _ in ways:
         for at, part in zip(way, parts, strict=False):
             queue = _come(brought[at], buffer) * end / waiting[at]
@@ -45,6 +50,16 @@ def closed(flows, ends, drain, capacity, buffer, lane_of, *, told=True):  # noqa
         alike = 1 - 1.5 * buffer / late[at] if late[at] > 0 else 0.0
         found[at] = max(0.0, s, alike), s, s * ahead[at], s * full[at]
     return found
+
+
+def _full(flows, whole, lane_of):
+    """Return how full the packets on each link and lane are."""
+    sent, taken = defaultdict(float), defaultdict(float)
+    for (_, nbytes, path), (_, most, _) in zip(flows, whole, strict=True):
+        for at in zip(path, lane_of(path), strict=True):
+            sent[at] += nbytes
+            taken[at] += most
+    return {at: sent[at] / taken[at] for at in sent}
 
 
 def _come(brought, most):

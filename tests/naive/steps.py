@@ -7,14 +7,23 @@ from naive import filling, lanes, stalling
 
 
 def constants(
-    step, capacity, *, per_flow=False, buffer=0.0, ports=None, lane_of=None, closes=False
+    step,
+    capacity,
+    *,
+    per_flow=False,
+    buffer=0.0,
+    packet=0.0,
+    ports=None,
+    lane_of=None,
+    closes=False,
 ):
     """
     Return tau, lam and per link (B, m, q, G, e, E, v, stage, closed, z) of one step.
 
     `step` is a list of flows (sender, bytes, links, latency); `ports` says of each link how many
     it stands for, absent: all for themselves; `lane_of`: of the links of a path; what is on
-    lanes comes last then, with how long they are closed if `closes`.
+    lanes comes last then, with how long they are closed if `closes`. `packet`: what a place of a
+    buffer takes, 0: that is not known.
     """
     flows = [
         (index if per_flow else sender, nbytes, links)
@@ -33,8 +42,10 @@ def constants(
     ends = [max(drain[link] for link in links) for _, _, links in flows]
     for (sender, _, _), end in zip(flows, ends, strict=True):
         opened[sender].append(end)
-    filled, closed = filling.filled(flows, ends, drain, capacity, buffer, ports=ports)
-    by_lane = stalling.closed(flows, ends, drain, capacity, buffer, lane_of, told=closes)
+    full = {link: _fill(link, flows, packet) for link in drain}
+    filled, closed = filling.filled(flows, ends, drain, capacity, buffer, ports=ports, full=full)
+    known = drain, capacity, buffer, lane_of
+    by_lane = stalling.closed(flows, ends, *known, packet=packet, told=closes)
     table = {}
     for link, own in drain.items():
         on = [(f, end) for f, end in zip(flows, ends, strict=True) if link in f[2]]
@@ -51,9 +62,11 @@ def constants(
             room = {before: ports[before] if ports else 1 for before in through}
             fits = sum(min(room[before], through[before]) for before in through)
             m, presence, q = fits, presence * fits / m, min(q, sum(room.values()))
+        taken = full[link] if buffer > 0 and not per_flow else 1.0
+        m, presence, q = m * taken, presence * taken, q * taken
         last = max(end for _, end in on)
         stage = max(_stage(f[2].index(link), len(f[2])) for f, _ in on)
-        queue = own * _queued(link, flows, drain, capacity, buffer)
+        queue = own * _queued(link, flows, drain, capacity, buffer * full[link])
         table[link] = (own, m, q, g, last, presence, filled[link], stage, closed[link], queue)
         if lane_of is not None:
             how = filled[link], lane_of, by_lane
@@ -91,6 +104,12 @@ def _stage(place, n_links):
     if place < n_links - place:
         return 2 * min(place, 3)
     return 2 * min(n_links - 1 - place, 3) + 1
+
+
+def _fill(link, flows, packet):
+    """Return how full the packets of all flows on a link together are."""
+    on = [nbytes for _, nbytes, path in flows if link in path]
+    return sum(on) / sum(nbytes / filling.fill(nbytes, packet) for nbytes in on)
 
 
 def exponent(message, buffer):

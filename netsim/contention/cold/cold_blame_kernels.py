@@ -17,7 +17,7 @@ from netsim.contention.cold.putting_kernels import (
     STEPS,
     put_down,
 )
-from netsim.contention.link_kernels import STAGES, link_time
+from netsim.contention.link_kernels import STAGES, early_part, felt_weight, link_time
 from netsim.contention.window_kernels import ADDED
 
 _LONGEST = types.NamedTuple(  # type: ignore[no-untyped-call]
@@ -56,15 +56,18 @@ def _find_longest(
         for i in range(n_states):
             total += crowd.all_weight[c, i] - crowd.weight[pair, i]
         use = (crowd.all_use[c] - crowd.use[pair]) / (total / n_states)
-        felt_s = 0.0
+        felt_s, early = 0.0, 0.0
+        if n_states > 1 and crowd.lanes.shape[0] == 0:
+            early = early_part(own.drain_s, own.queue_s, own.links)
         for i in range(n_states):
             late_s = times[0, i] + times[1, i] - tau
             felt_s += min(times[1, i], max(0.0, late_s)) / n_states
             if late_s <= found.by_use_s[i] + found.by_weight_s[i]:
                 continue
             n = max(0.0, crowd.all_weight[c, i] - crowd.weight[pair, i])
-            taken = link_time(own.drain_s, own.weight, own.senders, own.feed_s, n, use * n)
-            bound = link_time(own.drain_s, own.weight, own.senders, own.feed_s, n, 1.0)
+            beside = felt_weight(n, early)
+            taken = link_time(own.drain_s, own.weight, own.senders, own.feed_s, beside, use * n)
+            bound = link_time(own.drain_s, own.weight, own.senders, own.feed_s, beside, 1.0)
             found.entry[i] = k
             found.by_use_s[i] = max(0.0, times[0, i] - tau) if taken < bound else 0.0
             found.by_weight_s[i] = late_s - found.by_use_s[i]

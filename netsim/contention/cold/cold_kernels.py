@@ -21,9 +21,16 @@ from netsim.contention.cold.putting_kernels import (
     put_down,
 )
 from netsim.contention.drawn_kernels import drawn_wait
-from netsim.contention.lane_kernels import late_by_lane, time_beside
+from netsim.contention.lane_kernels import late_by_lane, time_beside, weight_beside
 from netsim.contention.lane_sum_kernels import met_closed, met_lanes
-from netsim.contention.link_kernels import STAGES, link_time, queue_wait, stays_within
+from netsim.contention.link_kernels import (
+    STAGES,
+    early_part,
+    felt_weight,
+    link_time,
+    queue_wait,
+    stays_within,
+)
 from netsim.contention.stalling_kernels import stall_wait
 from netsim.contention.window_kernels import (
     BEFORE,
@@ -33,6 +40,7 @@ from netsim.contention.window_kernels import (
     left_over,
     pool_wait,
     queue_ahead,
+    room_before,
     window_lag,
     window_time,
 )
@@ -98,7 +106,8 @@ def time_link(
     held = max(0.0, crowd.all_held[c] - crowd.held[pair]) / mean
     standing = max(0.0, crowd.held[pair] - crowd.all_held[c]) / mean
     queued_s = max(0.0, crowd.all_queued_s[c] - crowd.queued_s[pair]) / mean
-    more_s = min((BEFORE - 1.0) * own.queue_s, max(queued_s, standing * own.queue_s) * most)
+    ahead = max(BEFORE, room_before(most)) - 1.0
+    more_s = min(ahead * own.queue_s, max(queued_s, standing * own.queue_s) * most)
     limit_s = max(0.0, own.limit_s - more_s) * left_over(held, most)
     if own.drawn > 0.0 and own.limit_s < own.end_s:  # packets come until the end
         limit_s = 0.0
@@ -114,16 +123,21 @@ def time_link(
     crossed_s = crowd.all_crossed_s[c] - crowd.lasting_s[pair] * crowd.use[pair]
     grown_s = grown_queue(own.queue_s, crowd.all_use[c], burst_s, crossed_s / mean)
     mean_speed, w, g = 0.0, own.queue_s, feed_s
+    early = early_part(own.drain_s, w, own.links)
     for i in range(n_states):
         n, taken, late_s = times[0, i], own.drain_s, 0.0
         if n > 0.0:  # else nobody is there: all below would say the same
-            taken = time_beside(own.drain_s, own.weight, own.senders, g, n, use, alike, held)
+            if crowd.lanes.shape[0] > 0:
+                beside = weight_beside(n, own.weight, alike)
+            else:
+                beside = felt_weight(n, early)
+            taken = time_beside(own.drain_s, own.weight, own.senders, g, n, use, beside, held)
             spare_s, r = own.end_s - taken, use * n
             late_s = late_by_lane(w, grown_s, queued_s, alike, alike_s, n, r, spare_s)
             if standing > 0.0:
                 late_s = max(late_s, queue_ahead(w, standing, n, spare_s))
             if stall_s > 0.0:
-                free = time_beside(own.drain_s, own.weight, own.senders, g, n, use, alike, 0.0)
+                free = time_beside(own.drain_s, own.weight, own.senders, g, n, use, beside, 0.0)
                 late_s = max(late_s, stall_wait(stall_s, shut * n, taken, free, own.end_s))
             if own.links > 1.0:
                 late_s = max(late_s, pool_wait(w, own.links, burst_s, n, r, spare_s))

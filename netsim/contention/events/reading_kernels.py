@@ -46,7 +46,7 @@ from netsim.contention.lane_sum_kernels import (
     met_lanes,
     times_by_lane,
 )
-from netsim.contention.link_kernels import STAGES, link_time, stays_within
+from netsim.contention.link_kernels import STAGES, early_part, felt_weight, link_time, stays_within
 from netsim.contention.window_kernels import (
     BEFORE,
     by_iterations,
@@ -55,6 +55,7 @@ from netsim.contention.window_kernels import (
     late_wait,
     left_over,
     queue_ahead,
+    room_before,
     time_behind,
     window_lag,
     window_time,
@@ -135,7 +136,8 @@ def _meet(  # one function: a call with arrays counts their references, as long 
             drain, weight, end = entries[k].drain_s, entries[k].weight, entries[k].end_s
             senders, feed, queue = entries[k].senders, entries[k].feed_s, entries[k].queue_s
             a, tau = entries[k].step, steps[first_step + entries[k].step].drain_s
-            more_s = min((BEFORE - 1.0) * queue, max(queued_s, standing * queue) * (most + MARGIN))
+            ahead = max(BEFORE, room_before(most + MARGIN)) - 1.0
+            more_s = min(ahead * queue, max(queued_s, standing * queue) * (most + MARGIN))
             links = float64(late[k, LINKS])
             limit = max(0.0, min(end, tau - max(1.0, links) * queue - more_s)) * least
             drawn = late[k, DRAWN] > 0.0 and end > tau - links * queue  # packets come until the end
@@ -153,17 +155,22 @@ def _meet(  # one function: a call with arrays counts their references, as long 
                 stall = met_closed(k, late, *sums) if shut else OPEN
                 met = *met_lanes(k, late, *sums), *stall
                 effect_s += times_by_lane(times, link, (use, grown_s, queued_s, standing), met, tau)
+            early = early_part(drain, queue, links)
             for i in range(n_plain):
                 n = times[0, i]
-                taken = link_time(drain, weight, senders, feed, n, use * n)
+                beside = felt_weight(n, early)
+                taken = link_time(drain, weight, senders, feed, beside, use * n)
                 if held > 0.0:
                     left = left_over(held, n)
                     taken = time_behind(taken, drain, weight, senders, feed, n, use, left)
-                times[2, i] = late_wait(queue, grown_s, queued_s, n, use * n, end - taken) - tau
+                times[1, i], times[2, i] = end / max(end, taken), end - taken
+            for i in range(n_plain):
+                n, spare_s, wait_s = times[0, i], times[2, i], 0.0
+                if queue > 0.0:
+                    wait_s = late_wait(queue, grown_s, queued_s, n, use * n, spare_s)
                 if standing > 0.0:
-                    ahead_s = queue_ahead(queue, standing, n, end - taken)
-                    times[2, i] = max(times[2, i], ahead_s - tau)
-                times[1, i] = end / max(end, taken)
+                    wait_s = max(wait_s, queue_ahead(queue, standing, n, spare_s))
+                times[2, i] = wait_s - tau
             if links > 1.0:
                 effect_s += wait_for_pool(entries, k, late, tau, burst_s, use, times)
             for i in range(n_states):

@@ -33,7 +33,8 @@ FLOW = np.dtype(
         ("first_entry", np.int64),
         ("end_entry", np.int64),  # those before it have seats while the flow runs
         ("sender_entry", np.int64),
-        ("exponent", np.float64),  # weight = (flows open at the sender) ** -exponent
+        ("exponent", np.float64),  # weight = fill * (flows open at the sender) ** -exponent
+        ("fill", np.float64),  # how full its packets are
         ("rate", np.float64),  # bytes per second
         ("left", np.float64),  # bytes not sent at time `since_s`
         ("since_s", np.float64),

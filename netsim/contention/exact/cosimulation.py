@@ -91,7 +91,7 @@ class CoSimulation:
             return None
         self._load()
         whole = own.step, own.sender, own.routes.indptr, own.routes.links
-        alone, found, most, exponent, *rows = self._kernels.rehearse(
+        alone, found, most, exponent, fill, *rows = self._kernels.rehearse(
             *[np.ascontiguousarray(values, dtype=np.int64) for values in whole],
             self._channel_of,
             self._capacity,
@@ -99,6 +99,7 @@ class CoSimulation:
             np.ascontiguousarray(own.latency_s),
             self._per_sender,
             self._topology.buffer_bytes,
+            self._topology.packet_bytes,
             self._scratch,
         )
         alone_s = own.compute_s
@@ -106,7 +107,7 @@ class CoSimulation:
             alone_s += seconds
         indptr, list_of, firm_end, step_first = rows
         return Rehearsal(
-            own, alone_s, indptr, list_of, firm_end, step_first, alone, found, most, exponent
+            own, alone_s, indptr, list_of, firm_end, step_first, alone, found, most, exponent, fill
         )
 
     def start(

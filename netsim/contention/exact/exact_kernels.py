@@ -13,7 +13,7 @@ from netsim.contention.exact.reshare_kernels import (
     remove_flow,
     vacate,
 )
-from netsim.contention.link_kernels import divisor, weight_exponent
+from netsim.contention.link_kernels import divisor, place_fill, weight_exponent
 from netsim.flows.maxmin_kernels import Heap, heap_remove, heap_set
 from netsim.uncounted_kernels import uncounted
 
@@ -176,7 +176,7 @@ def reweigh(
         sender = lists[senders.listed[i]]
         for seat in range(sender.first, sender.first + sender.length):
             number = seats[seat].flow
-            share = 1.0 / divisor(sender.length, flows[number].exponent)
+            share = flows[number].fill / divisor(sender.length, flows[number].exponent)
             if flows[number].weight != share:
                 loosen(number, share, flows, entries, lists, dirty)
     senders.size[0] = 0
@@ -184,9 +184,14 @@ def reweigh(
 
 @njit(cache=True, error_model="numpy")
 def set_exponents(
-    plan: Plan, buffer_bytes: float, flows: Table, entries: Table, lists: Table
+    plan: Plan,
+    buffer_bytes: float,
+    place_bytes: float,
+    flows: Table,
+    entries: Table,
+    lists: Table,
 ) -> None:
-    """Say how much the flows of a sender give way to each other, step by step."""
+    """Say how much flows give way to others of their sender, step by step, and to all others."""
     sent, opened = np.zeros(lists.size), np.zeros(lists.size)
     for step in range(plan.step_first.size - 1):
         for again in range(2):
@@ -195,6 +200,9 @@ def set_exponents(
                 if again:
                     mean = sent[sender] / opened[sender]
                     flows[number].exponent = weight_exponent(mean, buffer_bytes)
+                    flows[number].fill = 1.0
+                    if buffer_bytes > 0.0:
+                        flows[number].fill = place_fill(plan.nbytes[number], place_bytes)
                 else:
                     sent[sender] += plan.nbytes[number]
                     opened[sender] += 1.0

@@ -45,6 +45,26 @@ class FlowTable:
     job_first: Ints
 
 
+@dataclass(frozen=True, slots=True)
+class Sharing:
+    """
+    What flows weigh.
+
+    Parameters
+    ----------
+    per_sender : bool
+        Whether flows weigh 1 / (flows open at their sender now) instead of 1.
+    buffer_bytes : float
+        Of a port; with them to the power of `netsim.contention.link_kernels.weight_exponent`.
+    place_bytes : float
+        Of a packet; then times `netsim.contention.link_kernels.place_fill`.
+    """
+
+    per_sender: bool
+    buffer_bytes: float = 0.0
+    place_bytes: float = 0.0
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Run:
     """
@@ -129,15 +149,12 @@ def run(
     iterations: Sequence[int],
     *,
     persist: bool,
-    per_sender: bool,
-    buffer_bytes: float = 0.0,
+    sharing: Sharing,
 ) -> Run:
     """
     Simulate the jobs of a table.
 
-    `iterations`: iterations that each job makes, at least 1. `per_sender`: whether flows weigh 1 /
-    (flows open at their sender now) instead of 1; with `buffer_bytes` of a port, to the power of
-    `netsim.contention.link_kernels.weight_exponent`. Result: times since time 0.
+    `iterations`: iterations that each job makes, at least 1. Result: times since time 0.
     """
     kernels = load_kernels(
         "netsim.contention.exact.simulation_kernels", "exact simulation", seconds=10
@@ -154,8 +171,9 @@ def run(
         np.array(start_s, dtype=np.float64),
         np.array(iterations, dtype=np.int64),
         persist,
-        per_sender,
-        buffer_bytes,
+        sharing.per_sender,
+        sharing.buffer_bytes,
+        sharing.place_bytes,
     )
     return Run(
         jobs["first_end_s"],

@@ -42,6 +42,7 @@ def exact(topology: Topology, *, fairness: str, seed: int = 0) -> Recomputed[Tra
             fairness=fairness,
             start_s=start_s,
             buffer_bytes=topology.buffer_bytes,
+            place_bytes=topology.packet_bytes,
         )
         interference = {job: own.interference for job, own in times.items()}
         return ColdSolution(interference, dict.fromkeys(jobs, -1))

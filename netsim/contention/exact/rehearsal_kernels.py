@@ -131,6 +131,7 @@ def _firm_first(indptr: Ints, list_of: Ints, spare: Bools) -> tuple[Ints, Ints]:
         *([_READ_FLOATS] * 3),
         boolean,
         float64,
+        float64,
         _INTS,
     ),
     cache=True,
@@ -146,16 +147,17 @@ def rehearse(
     latency_s: Floats,
     per_sender: bool,
     buffer_bytes: float,
+    place_bytes: float,
     scratch: Ints,
-) -> tuple[Alone, Ints, Ints, Floats, Ints, Ints, Ints, Ints]:
+) -> tuple[Alone, Ints, Ints, Floats, Floats, Ints, Ints, Ints, Ints]:
     """
     Run each step of a job alone.
 
     Flow f crosses ``links[first_hop[f]:first_hop[f + 1]]``, at least one. `scratch` holds -1 for
     every list. Returns what the job does alone; lists, and how many of its flows are on each at
-    once at most; exponents of flows; rows of the C channels that each flow crosses, spare ones
-    after the others and C + its sender last: where they begin, the rows, and where in them the
-    spare ones begin; the first flow of each step.
+    once at most; exponents and fill of flows; rows of the C channels that each flow crosses, spare
+    ones after the others and C + its sender last: where they begin, the rows, and where in them
+    the spare ones begin; the first flow of each step.
     """
     indptr, list_of = _rows(first_hop, links, channel_of, sender)
     step_first = _first_of_steps(step_of)
@@ -170,7 +172,7 @@ def rehearse(
     senders = new_senders(lists.size, n_channels, per_sender)
     dirty, clock = new_dirty(n_channels), new_heap(n_flows + 1)
     done, ready = np.empty(n_flows, np.int64), np.empty(1, np.int64)
-    set_exponents(plan, buffer_bytes, flows, entries, lists)
+    set_exponents(plan, buffer_bytes, place_bytes, flows, entries, lists)
     jobs = np.zeros(1, JOB)
     step_s, news_first = np.zeros(n_steps + 1), np.zeros(n_steps + 1, np.int64)
     news_s, news_rate = np.empty(2 * n_flows), np.empty(2 * n_flows)
@@ -204,9 +206,10 @@ def rehearse(
         step_s[step], news_first[step + 1] = now, n_news
     n_matter = lists.size if per_sender else n_channels
     crossed_first, crossed, most = _crossed(indptr, numbered, found, step_first, n_matter)
-    sent_s, exponent = np.empty(n_flows), np.empty(n_flows)
+    sent_s, exponent, fill = np.empty(n_flows), np.empty(n_flows), np.empty(n_flows)
     for flow in range(n_flows):
         sent_s[flow], exponent[flow] = flows[flow].sent_s, flows[flow].exponent
+        fill[flow] = flows[flow].fill
     alone = Alone(
         step_s,
         sent_s,
@@ -217,4 +220,4 @@ def rehearse(
         news_flow[:n_news].copy(),
         news_rate[:n_news].copy(),
     )
-    return alone, found, most, exponent, indptr, ordered, firm_end, step_first
+    return alone, found, most, exponent, fill, indptr, ordered, firm_end, step_first

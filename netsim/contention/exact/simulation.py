@@ -7,7 +7,7 @@ import numpy as np
 
 from netsim.arrays import Floats, Ints
 from netsim.contention.base import Traffic
-from netsim.contention.exact.flowtable import FlowTable, flow_table, outside_nodes, run
+from netsim.contention.exact.flowtable import FlowTable, Sharing, flow_table, outside_nodes, run
 from netsim.errors import ContentionError
 from netsim.flows.maxmin import is_per_sender
 
@@ -64,6 +64,7 @@ def simulate_jobs(
     iterations: Mapping[int, int] | None = None,
     slowest_does: int = SLOWEST_DOES,
     buffer_bytes: float = 0.0,
+    place_bytes: float = 0.0,
 ) -> dict[int, JobTimes]:
     """
     Simulate iterating jobs, rates re-shared at every start and end of a flow.
@@ -80,13 +81,15 @@ def simulate_jobs(
     that share channels, directly or through others, has done `slowest_does`; `together_s` is the
     mean of the iterations completed by then, without the first. `slowest_does`: iterations of the
     slowest job, at least 2; less is cheaper and noisier. `buffer_bytes`: of a port, 0 where none is
-    stated; flows whose messages are longer weigh more than 1 / (flows open) (docs/model-laws.md).
-    Result: in the order of `traffic`.
+    stated; flows whose messages are longer weigh more than 1 / (flows open). `place_bytes`: of a
+    packet, 0 where none is stated; flows of short packets weigh less (docs/model-laws.md). Result:
+    in the order of `traffic`.
 
     With latency 0 and per-flow fairness this is SimGrid's model CM02 without cross traffic.
     Jobs that share no channel are simulated apart, which changes nobody.
     """
     per_sender = is_per_sender(fairness)
+    sharing = Sharing(per_sender, buffer_bytes, place_bytes)
     if slowest_does < 2:  # noqa: PLR2004 (the first one is discarded)
         raise ContentionError(f"slowest_does must be at least 2, got {slowest_does}.")
     check_names(traffic, start_s, iterations)
@@ -94,7 +97,7 @@ def simulate_jobs(
     jobs = {}
     for job, whole in traffic.items():
         own = outside_nodes(whole)
-        alone_s = _alone_s(own, capacity, channel, per_sender, buffer_bytes)
+        alone_s = _alone_s(own, capacity, channel, sharing)
         jobs[job] = _Job(own, alone_s, starts[job], iterations[job] if iterations else None)
     times = {job: placed.undisturbed() for job, placed in jobs.items()}
     talking = [job for job, placed in jobs.items() if placed.own.step.size]
@@ -107,8 +110,7 @@ def simulate_jobs(
                 capacity,
                 channel,
                 slowest_does,
-                per_sender=per_sender,
-                buffer_bytes=buffer_bytes,
+                sharing,
             )
             times.update(zip(names, together, strict=True))
     return times
@@ -132,9 +134,7 @@ def check_names(
         raise ContentionError("iterations must be at least 1 for every job.")
 
 
-def _alone_s(
-    own: Traffic, capacity: Floats, channel: Ints | None, per_sender: bool, buffer_bytes: float
-) -> float:
+def _alone_s(own: Traffic, capacity: Floats, channel: Ints | None, sharing: Sharing) -> float:
     """Return the seconds of an iteration without others."""
     if not own.step.size:
         return own.compute_s
@@ -145,8 +145,7 @@ def _alone_s(
         [0.0],
         [1],
         persist=False,
-        per_sender=per_sender,
-        buffer_bytes=buffer_bytes,
+        sharing=sharing,
     )
     return float(result.last_end_s[0])
 
@@ -174,9 +173,7 @@ def _together(
     capacity: Floats,
     channel: Ints | None,
     slowest_does: int,
-    *,
-    per_sender: bool,
-    buffer_bytes: float,
+    sharing: Sharing,
 ) -> list[JobTimes]:
     """Simulate jobs that meet."""
     table = flow_table([job.own for job in jobs], capacity, channel)
@@ -189,8 +186,7 @@ def _together(
         [job.start_s - origin for job in jobs],
         [slowest_does if job.need is None else job.need for job in jobs],
         persist=persist,
-        per_sender=per_sender,
-        buffer_bytes=buffer_bytes,
+        sharing=sharing,
     )
     times = []
     for job, first, last, count in zip(

@@ -37,6 +37,7 @@ _INTS, _FLOATS = int64[::1], float64[::1]  # as in the co-simulation: kernels co
         boolean,
         boolean,
         float64,
+        float64,
     ),
     cache=True,
 )
@@ -54,6 +55,7 @@ def simulate(
     persist: bool,
     per_sender: bool,
     buffer_bytes: float,
+    place_bytes: float,
 ) -> tuple[Table, Table]:
     """
     Run jobs that compute, then go through their steps, again and again.
@@ -62,8 +64,9 @@ def simulate(
     last entry of its row is C + its sender. Step s has the flows from step_first[s], job j the
     steps from job_first[j]; no step is empty, and every flow crosses a channel. Job j makes
     need[j] iterations; with `persist` all go on until the last has made its own. Messages that are
-    long beside `buffer_bytes` give way to each other as `weight_exponent` says. Returns the tables
-    of jobs and flows.
+    long beside `buffer_bytes` give way to each other as `weight_exponent` says, and those whose
+    packets do not fill places of `place_bytes` as `place_fill` does. Returns the tables of jobs and
+    flows.
     """
     n_flows, n_jobs = nbytes.size, compute_s.size
     job_of = np.empty(n_flows, dtype=np.int64)
@@ -79,7 +82,7 @@ def simulate(
     dirty = new_dirty(capacity.size)
     done = np.empty(n_flows, dtype=np.int64)
     clock = new_heap(n_flows + n_jobs)  # a flow's end; a job's next step
-    set_exponents(plan, buffer_bytes, flows, entries, lists)
+    set_exponents(plan, buffer_bytes, place_bytes, flows, entries, lists)
     jobs = np.zeros(n_jobs, JOB)
     for job in range(n_jobs):
         jobs[job].first_step, jobs[job].end_step = job_first[job], job_first[job + 1]

@@ -41,6 +41,8 @@ class Rehearsal:
         Lists that it is on, and how many of its flows are there at once at most.
     exponent : (F,) float array
         How much flows give way to others of their sender.
+    fill : (F,) float array
+        How full their packets are.
     """
 
     traffic: Traffic
@@ -53,6 +55,7 @@ class Rehearsal:
     found: Ints
     most: Ints
     exponent: Floats
+    fill: Floats
 
 
 def new_world(
@@ -181,7 +184,7 @@ def fill(
     flows["first_entry"] = rehearsal.indptr[:-1] + first["entry"]
     flows["sender_entry"] = rehearsal.indptr[1:] + (first["entry"] - 1)
     flows["weight"], flows["bottleneck"], flows["first_rate"] = 1.0, -1, -1.0
-    flows["exponent"] = rehearsal.exponent
+    flows["exponent"], flows["fill"] = rehearsal.exponent, rehearsal.fill
     begin = first["entry"]
     entries = world.entries[begin : begin + rehearsal.list_of.size]
     entries["list"], entries["seat"] = rehearsal.list_of, -1

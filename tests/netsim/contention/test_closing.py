@@ -116,7 +116,11 @@ def test_equals_the_naive_twin(machine, plain, seed):
         constants = ConstantsOf(fabric)(own)
         for a, step in enumerate(plain(own)[0]):
             table = naive_steps.constants(
-                step, fabric.capacity, buffer=fabric.buffer_bytes, ports=ports
+                step,
+                fabric.capacity,
+                buffer=fabric.buffer_bytes,
+                packet=fabric.packet_bytes,
+                ports=ports,
             )[2]
             for record in constants.records:
                 first = record["first_entry"]
@@ -132,6 +136,7 @@ def test_equals_the_naive_twin(machine, plain, seed):
         fabric.capacity,
         cells,
         buffer=fabric.buffer_bytes,
+        packet=fabric.packet_bytes,
         ports=ports,
         by_chance=by_chance(fabric),
     )

@@ -35,9 +35,10 @@ MODES = pytest.mark.parametrize("solve", [averaged, by_states])
 def scene(fabric, traffic, random_jobs):
     """Return a function that draws jobs over few links: plain, as traffic, and their fabric."""
 
-    def draw(seed, n_jobs=4, buffer_bytes=0.0, **options):
+    def draw(seed, n_jobs=4, buffer_bytes=0.0, packet_bytes=0.0, **options):
         rng = np.random.default_rng(seed)
-        links = fabric(rng.uniform(0.5, 4.0, N_LINKS), buffer_bytes=buffer_bytes)
+        known = {"buffer_bytes": buffer_bytes, "packet_bytes": packet_bytes}
+        links = fabric(rng.uniform(0.5, 4.0, N_LINKS), **known)
         plain = random_jobs(rng, N_LINKS, n_jobs, **options)
         return plain, [traffic(steps, c, N_LINKS) for steps, c in plain], links
 
@@ -94,25 +95,26 @@ def test_a_flow_behind_packets_that_wait_for_a_hot_spot_moves_as_they_do(fabric,
 
 def test_jobs_that_fill_each_others_links_do_not_drive_each_other(scene):
     """What waits for links ahead is read off what has settled without, as the naive twin does."""
-    plain, traffics, links = scene(0, 5, buffer_bytes=0.01)
+    plain, traffics, links = scene(0, 5, buffer_bytes=0.01, packet_bytes=3.7)
     cells = [shuffled(job, 8, 0) for job in range(5)]
     jobs = constants(traffics, links)
 
     solution = accurate(jobs, tolerance=1e-12)
 
-    expected = naive.slowdowns_by_states(plain, links.capacity, cells, buffer=0.01)
+    expected = naive.slowdowns_by_states(plain, links.capacity, cells, buffer=0.01, packet=3.7)
     np.testing.assert_allclose(list(solution.interference.values()), expected, rtol=1e-6)
     assert max(own.entries["held"].max() for own in jobs.values()) > 0.5
 
 
 @pytest.mark.parametrize("seed", range(4))
 def test_states_read_off_averaged_neighbours_equal_the_naive_twin(scene, seed):
-    plain, traffics, links = scene(seed, 4, buffer_bytes=(0.0, 0.1, 1.5)[seed % 3])
+    buffer, packet = ((0.0, 0.0), (0.1, 3.7), (1.5, 3.7), (0.1, 0.0))[seed]
+    plain, traffics, links = scene(seed, 4, buffer_bytes=buffer, packet_bytes=packet)
     cells = [shuffled(job, 8, seed) for job in range(4)]
 
     solution = cold_phased(constants(traffics, links), seed=seed, tolerance=1e-12)
 
-    expected = naive.read_slowdowns(plain, links.capacity, cells, buffer=links.buffer_bytes)
+    expected = naive.read_slowdowns(plain, links.capacity, cells, buffer=buffer, packet=packet)
     np.testing.assert_allclose(list(solution.interference.values()), expected, rtol=1e-9)
     assert max(expected) > 1.05
 

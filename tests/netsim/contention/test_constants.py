@@ -99,17 +99,18 @@ def test_weight_grows_when_the_senders_other_flows_end(fabric, traffic):
 def test_constants_on_general_links_equal_the_naive_ones(
     fabric, traffic, random_jobs, fairness, seed
 ):
-    buffer = 0.05 if seed % 2 else 0.0
+    buffer, packet = 0.05 if seed % 2 else 0.0, 3.7 if seed % 4 == 3 else 0.0
     rng = np.random.default_rng(seed)
     capacity = rng.uniform(0.5, 4.0, 9)
-    constants_of = ConstantsOf(fabric(capacity, buffer_bytes=buffer), fairness)
+    constants_of = ConstantsOf(fabric(capacity, buffer_bytes=buffer, packet_bytes=packet), fairness)
     held = []
 
     for steps, compute_s in random_jobs(rng, 9, 4):
         constants = constants_of(traffic(steps, compute_s, 9))
 
         per_flow = fairness == "per-flow"
-        assert_equal_to_naive(constants, steps, capacity, per_flow=per_flow, buffer=buffer)
+        known = {"per_flow": per_flow, "buffer": buffer, "packet": packet}
+        assert_equal_to_naive(constants, steps, capacity, **known)
         held += constants.entries["held"].tolist()
 
     assert (max(held) > 0.1) == (buffer > 0.0)

@@ -13,11 +13,14 @@ from netsim.contention.exact.ranges import Ranges
 from netsim.contention.exact.simulation import simulate_jobs
 from netsim.errors import ContentionError
 
+BUFFER = 1e6  # bytes: larger than any message, so only short packets weigh less
 
-def co_simulated(machine, fairness, quits=None):
+
+def co_simulated(machine, fairness, quits=None, packet=0.0):
     """Return when jobs end that start when they do; those in `quits` are taken away then."""
     jobs, capacity, channel = machine
-    simulation = CoSimulation(make_fabric(capacity, channel), fairness=fairness)
+    links = make_fabric(capacity, channel, buffer_bytes=BUFFER, packet_bytes=packet)
+    simulation = CoSimulation(links, fairness=fairness)
     ends, quits = {}, quits or {}
     moments = [(job[2], "start", i) for i, job in enumerate(jobs) if talks(job[0])]
     moments += [(at_s, "quit", i) for i, at_s in quits.items()]
@@ -35,7 +38,7 @@ def co_simulated(machine, fairness, quits=None):
     return ends
 
 
-def naive_ends(machine, *, per_sender, quits=None):
+def naive_ends(machine, *, per_sender, quits=None, packet=0.0):
     """Return the same as fractions, rates solved anew at each event."""
     jobs, capacity, channel = machine
     twins = {i: NaiveJob(job[0], job[1], job[2]) for i, job in enumerate(jobs) if talks(job[0])}
@@ -55,18 +58,20 @@ def naive_ends(machine, *, per_sender, quits=None):
         channel,
         per_sender=per_sender,
         until=all_done,
+        buffer=BUFFER,
+        packet=packet,
     )
     return {i: float(t.ends[jobs[i][3] - 1]) for i, t in twins.items() if len(t.ends) >= jobs[i][3]}
 
 
 @settings(deadline=None, max_examples=60)
-@given(machines(), st.booleans())
-def test_jobs_that_come_while_others_run_end_as_by_exact_fractions(machine, per_sender):
+@given(machines(), st.booleans(), st.sampled_from([0.0, 3.0]))
+def test_jobs_that_come_while_others_run_end_as_by_exact_fractions(machine, per_sender, packet):
     """Compute, empty steps, latency, shared channels and senders included."""
     fairness = "per-sender" if per_sender else "per-flow"
 
-    assert co_simulated(machine, fairness) == pytest.approx(
-        naive_ends(machine, per_sender=per_sender), rel=1e-9
+    assert co_simulated(machine, fairness, packet=packet) == pytest.approx(
+        naive_ends(machine, per_sender=per_sender, packet=packet), rel=1e-9
     )
 
 

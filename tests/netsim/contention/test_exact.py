@@ -130,9 +130,12 @@ def test_co_simulated_fcfs_streams_begin_and_end_as_in_simgrid(name, shared):
     assert [nodes[j].tolist() for j in jobs] == case["nodes"]
 
 
+BUFFER = 1e6  # bytes: larger than any message, so only short packets weigh less
+
+
 @settings(deadline=None, max_examples=150)
-@given(machines(), st.booleans())
-def test_ends_equal_exact_fractions_solved_anew_at_each_event(machine, per_sender):
+@given(machines(), st.booleans(), st.sampled_from([0.0, 3.0]))
+def test_ends_equal_exact_fractions_solved_anew_at_each_event(machine, per_sender, packet):
     """Jobs with given iterations: compute, empty steps, latency, shared channels included."""
     jobs, capacity, channel = machine
     twins = {i: NaiveJob(job[0], job[1], job[2]) for i, job in enumerate(jobs) if talks(job[0])}
@@ -142,7 +145,15 @@ def test_ends_equal_exact_fractions_solved_anew_at_each_event(machine, per_sende
             twin.gone = len(twin.ends) >= jobs[i][3]
         return all(twin.gone for twin in running)
 
-    naive_simulate(list(twins.values()), capacity, channel, per_sender=per_sender, until=all_done)
+    naive_simulate(
+        list(twins.values()),
+        capacity,
+        channel,
+        per_sender=per_sender,
+        until=all_done,
+        buffer=BUFFER,
+        packet=packet,
+    )
 
     times = simulate_jobs(
         {
@@ -154,6 +165,8 @@ def test_ends_equal_exact_fractions_solved_anew_at_each_event(machine, per_sende
         fairness="per-sender" if per_sender else "per-flow",
         start_s={i: job[2] for i, job in enumerate(jobs)},
         iterations={i: job[3] for i, job in enumerate(jobs)},
+        buffer_bytes=BUFFER,
+        place_bytes=packet,
     )
 
     for i, (_, compute, start, iterations) in enumerate(jobs):
@@ -349,3 +362,19 @@ def test_jobs_of_microseconds_and_days_that_meet_are_refused_with_both_times():
 
     with pytest.raises(ContentionError, match=r"iterations of 1e-06 s meet others for 2e\+06 s"):
         simulate_jobs({0: tiny, 1: huge}, LINK)
+
+
+def test_packets_of_half_a_size_move_half_the_bytes_by_hand():
+    """
+    Two senders of 12 bytes share a link of 9 bytes a second.
+
+    Packets of 4 bytes take turns with packets of 2, so one moves 6 and the other 3. When the first
+    is done after 2 s, the second has moved 6 bytes and sends the rest alone.
+    """
+    whole = traffic_of([[(0, [0], 12.0, 0.0)]], 1)
+    halves = traffic_of([[(1, [0], 2.0, 0.0) for _ in range(6)]], 1)
+    known = {"iterations": {0: 1, 1: 1}, "buffer_bytes": BUFFER}
+
+    for place, ends in ((4.0, (2.0, 2.0 + 6 / 9)), (0.0, (24 / 9, 24 / 9))):
+        times = simulate_jobs({0: whole, 1: halves}, np.array([9.0]), place_bytes=place, **known)
+        assert [times[0].end_s, times[1].end_s] == pytest.approx(ends)

@@ -82,6 +82,7 @@ def test_equals_the_naive_twin(machine, plain, seed):
         fabric.capacity,
         [shuffled(number, 8, 0) for number in jobs],
         buffer=fabric.buffer_bytes,
+        packet=fabric.packet_bytes,
         ports=np.maximum(1.0, fabric.capacity / fabric.spread.capacity).tolist(),
         by_chance=by_chance(fabric),
     )

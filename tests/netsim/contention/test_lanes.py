@@ -51,19 +51,25 @@ def laned(monkeypatch):
 def test_readings_and_states_equal_the_naive_twin(laned, fabric, traffic, random_jobs, drawn_as):
     seed, closes = drawn_as  # whether lanes are known to be closed
     rng = np.random.default_rng(seed)
-    links = fabric(rng.uniform(0.5, 4.0, N_LINKS), buffer_bytes=0.6)
+    packet = 3.7 if seed else 0.0
+    links = fabric(rng.uniform(0.5, 4.0, N_LINKS), buffer_bytes=0.6, packet_bytes=packet)
     plain = random_jobs(rng, N_LINKS, 4)
     constants_of = laned(links, closes=closes)
     jobs = {job: constants_of(traffic(*own, N_LINKS)) for job, own in enumerate(plain)}
     cells = [shuffled(job, 8, seed) for job in range(4)]
-    known = {"buffer": 0.6, "lane_of": lane_of, "closes": closes}
+    known = {"buffer": 0.6, "packet": packet, "lane_of": lane_of, "closes": closes}
 
     read = cold_phased(jobs, seed=seed, tolerance=1e-11).interference
     settled = accurate(jobs, seed=seed, tolerance=1e-11).interference
 
     expected = naive.read_slowdowns(plain, links.capacity, cells, **known)
     without = naive.read_slowdowns(
-        plain, links.capacity, cells, buffer=0.6, lane_of=lane_of if closes else None
+        plain,
+        links.capacity,
+        cells,
+        buffer=0.6,
+        packet=packet,
+        lane_of=lane_of if closes else None,
     )
     np.testing.assert_allclose(list(read.values()), expected, rtol=1e-7)
     assert np.abs(np.subtract(expected, without)).max() > 0.005

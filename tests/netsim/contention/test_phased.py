@@ -63,14 +63,15 @@ def test_incremental_follows_cold_where_jobs_never_compute(tree, seed):
 def test_readings_equal_the_naive_twin(fabric, traffic, random_jobs, seed):
     """Numbers of 4 bytes hold what is on channels: a millionth is their rounding."""
     rng = np.random.default_rng(seed)
-    links = fabric(rng.uniform(0.5, 4.0, 7), buffer_bytes=(0.0, 0.1, 1.5)[seed])
+    buffer, packet = ((0.0, 3.7), (0.1, 0.0), (1.5, 3.7))[seed]
+    links = fabric(rng.uniform(0.5, 4.0, 7), buffer_bytes=buffer, packet_bytes=packet)
     jobs = random_jobs(rng, 7, 4)
     follower = Follower(links, tolerance=1e-9, seed=seed)
     for job, (steps, compute_s) in enumerate(jobs):
         follower.start(job, traffic(steps, compute_s, 7))
 
     cells = [shuffled(job, 8, seed) for job in range(4)]
-    expected = naive.read_slowdowns(jobs, links.capacity, cells, buffer=links.buffer_bytes)
+    expected = naive.read_slowdowns(jobs, links.capacity, cells, buffer=buffer, packet=packet)
 
     found = [follower.values[job] for job in range(4)]
     np.testing.assert_allclose(found, expected, atol=5e-6)

@@ -72,7 +72,8 @@ def test_how_long_lanes_are_closed_equals_the_slow_twin(rule):
                     drain[one] += nbytes / fabric.capacity[one]
             ends = [max(drain[one] for one in path) for _, _, path in flows]
             known = drain, fabric.capacity, fabric.buffer_bytes
-            wanted = naive.closed(flows, ends, *known, partial(lane_by, lane_of))
+            of_place = {"packet": fabric.packet_bytes}
+            wanted = naive.closed(flows, ends, *known, partial(lane_by, lane_of), **of_place)
             for k in np.flatnonzero(found.entries["step"] == a):
                 for lane in range(LANES):
                     row = found.lanes[k, HELD + lane : HELD + 4 * LANES : LANES]
