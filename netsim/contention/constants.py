@@ -171,10 +171,8 @@ class ConstantsOf:
         places = _read_only(np.array(channels, dtype=np.int64))
         self._fabric = places, _read_only(rates), self._n_senders
         self._buffer_bytes = float(topology.buffer_bytes)
-        packet_bytes = float(topology.packet_bytes) or PACKET_BYTES
-        self._port = _read_only(
-            np.array([self._buffer_bytes, packet_bytes, float(topology.packet_bytes)])
-        )
+        stated = float(topology.packet_bytes)
+        self._port = _read_only(np.array([self._buffer_bytes, stated or PACKET_BYTES, stated]))
         self._buffer_s = self._buffer_bytes / float(topology.capacity.min())
         self.has_lanes = (
             has_virtual_channels(topology)
@@ -223,8 +221,7 @@ class ConstantsOf:
         if not self.has_lanes:
             return _NO_LANES
         channel, scratch = self._fabric[0][0], np.empty_like(self._entry_of)
-        scratched = scratch, *tables[:2], self._n_senders
-        rest = *scratched, self._buffer_bytes, self._per_flow
+        rest = scratch, *tables[:2], self._n_senders, self._port, self._per_flow
         if self._is_spread:
             whole, real, indptr, hops, of_way, links, share = spread(traffic)
             places = np.stack([links, on])
@@ -240,9 +237,7 @@ class ConstantsOf:
         if self.fills_lanes:
             alone_s = float(traffic.compute_s) + _communication_s(tables[-1])
             kernels = kernels_of(_LANE_FILLING_KERNELS, "contention kernels", 2)
-            lanes = kernels.filled_lanes(
-                lanes, *flows, *scratched, self._port, self._per_flow, alone_s
-            )
+            lanes = kernels.filled_lanes(lanes, *flows, *rest, alone_s)
         return lanes
 
     def ahead(self, traffic: Traffic) -> StepTimes:

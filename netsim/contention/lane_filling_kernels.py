@@ -185,7 +185,7 @@ def filled_lanes(
         From `lane_kernels.lanes_of`; of it the shares of the weight are taken.
     step, sender, nbytes, indptr, channels, lanes, entry_of, records, entries
         As there.
-    n_senders, buffer_bytes, per_flow
+    n_senders, port, per_flow
         As there.
     alone_s : float
         T, time of an iteration alone.

@@ -11,6 +11,7 @@ from numba import boolean, float64, from_dtype, int64, njit
 from netsim.arrays import Floats, Ints, Table
 from netsim.contention.columns import ENTRY, RECORD
 from netsim.contention.link_kernels import divisor, link_time, weight_exponent
+from netsim.contention.traffic_kernels import FLOATS
 from netsim.contention.window_kernels import late_wait, left_over, room_before, time_behind
 
 LANES = 4  # of a link that are told apart; the last takes all further ones
@@ -36,7 +37,7 @@ _INTS = int64[::1]
         _RECORDS,
         _ENTRIES,
         int64,
-        float64,
+        FLOATS,
         boolean,
     ),
     cache=True,
@@ -53,7 +54,7 @@ def lanes_of(
     records: Table,
     entries: Table,
     n_senders: int,
-    buffer_bytes: float,
+    port: Floats,
     per_flow: bool,
 ) -> Floats:
     """
@@ -71,8 +72,8 @@ def lanes_of(
         Of the job, as in `JobConstants`.
     n_senders : int
         Senders of the fabric.
-    buffer_bytes : float
-        Buffer of a port.
+    port : (3,) float array
+        Bytes of the buffer of a port, of a packet, and of a place of a buffer.
     per_flow : bool
         Whether each flow counts as a sender of its own.
 
@@ -102,7 +103,7 @@ def lanes_of(
             if indptr[f + 1] == indptr[f]:
                 continue
             mean_bytes = nbytes[f] if per_flow else sent[sender[f]] / n_open
-            weight = 1.0 / divisor(n_open, weight_exponent(mean_bytes, buffer_bytes))
+            weight = 1.0 / divisor(n_open, weight_exponent(mean_bytes, port[0]))
             finish_s, this_far_s = 0.0, 0.0
             for hop in range(indptr[f], indptr[f + 1]):
                 finish_s = max(finish_s, entries[entry_of[channels[hop]]].drain_s)

@@ -363,17 +363,9 @@ def spread_constants(
     places = Places(rows[0], rows[1], rows[2], of_hop, sums.own_s, np.zeros(room))
     entries = np.zeros(room, ENTRY)
     steps = np.zeros(flows.step[n_flows - 1] + 1 if n_flows else 0, STEP)
+    given = flows, spread, fabric, scratch
     work = Work(
-        flows,
-        spread,
-        fabric,
-        scratch,
-        places,
-        sums,
-        marks,
-        entries,
-        np.empty(n_flows),
-        np.empty(n_flows, np.int64),
+        *given, places, sums, marks, entries, np.empty(n_flows), np.empty(n_flows, np.int64)
     )
     first, n_entries = int(np.int64(0)), int(np.int64(0))
     while first < n_flows:

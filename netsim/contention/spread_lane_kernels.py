@@ -30,7 +30,7 @@ _RECORDS, _ENTRIES = from_dtype(RECORD)[::1], from_dtype(ENTRY)[::1]
         _RECORDS,
         _ENTRIES,
         int64,
-        float64,
+        FLOATS,
         boolean,
     ),
     cache=True,
@@ -49,7 +49,7 @@ def spread_lanes_of(
     records: Table,
     entries: Table,
     n_senders: int,
-    buffer_bytes: float,
+    port: Floats,
     per_flow: bool,
 ) -> Floats:
     """
@@ -63,7 +63,7 @@ def spread_lanes_of(
         The links of the ways, and the lane that packets take on each.
     channel : (E,) int array
         Channel of each link.
-    entry_of, records, entries, n_senders, buffer_bytes, per_flow
+    entry_of, records, entries, n_senders, port, per_flow
         As for `lane_kernels.lanes_of`.
 
     Returns
@@ -91,7 +91,7 @@ def spread_lanes_of(
                 continue
             n_open = 1 if per_flow else opened[sender[f]]
             mean_bytes = nbytes[f] if per_flow else sent[sender[f]] / n_open
-            weight = 1.0 / divisor(n_open, weight_exponent(mean_bytes, buffer_bytes))
+            weight = 1.0 / divisor(n_open, weight_exponent(mean_bytes, port[0]))
             for hop in (indptr[f], indptr[f + 1] - 1):
                 c = channel[hops[hop]]
                 while entries[entry_of[c]].step < a:

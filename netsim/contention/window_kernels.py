@@ -116,6 +116,16 @@ def room_before(n: float) -> float:
     return max(MOST, 1.0 + 0.5 * n)
 
 
+@njit("float64(float64, float64, float64, float64)", cache=True)
+def wait_further(w: float, queued_s: float, standing: float, n: float) -> float:
+    """
+    Return for how much longer than a buffer lasts a packet waits at most, by any law.
+
+    `w`, `queued_s`, `standing`, `n`: as for `late_wait` and `queue_ahead`.
+    """
+    return min((max(BEFORE, room_before(n)) - 1.0) * w, max(queued_s, standing * w) * n)
+
+
 @njit("float64(float64, float64, float64, float64, float64, float64)", cache=True)
 def late_wait(
     w: float, grown_s: float, queued_s: float, n: float, r: float, spare_s: float

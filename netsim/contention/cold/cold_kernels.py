@@ -33,14 +33,13 @@ from netsim.contention.link_kernels import (
 )
 from netsim.contention.stalling_kernels import stall_wait
 from netsim.contention.window_kernels import (
-    BEFORE,
     by_iterations,
     further_waits,
     grown_queue,
     left_over,
     pool_wait,
     queue_ahead,
-    room_before,
+    wait_further,
     window_lag,
     window_time,
 )
@@ -106,8 +105,7 @@ def time_link(
     held = max(0.0, crowd.all_held[c] - crowd.held[pair]) / mean
     standing = max(0.0, crowd.held[pair] - crowd.all_held[c]) / mean
     queued_s = max(0.0, crowd.all_queued_s[c] - crowd.queued_s[pair]) / mean
-    ahead = max(BEFORE, room_before(most)) - 1.0
-    more_s = min(ahead * own.queue_s, max(queued_s, standing * own.queue_s) * most)
+    more_s = wait_further(own.queue_s, queued_s, standing, most)
     limit_s = max(0.0, own.limit_s - more_s) * left_over(held, most)
     if own.drawn > 0.0 and own.limit_s < own.end_s:  # packets come until the end
         limit_s = 0.0

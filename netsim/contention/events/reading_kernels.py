@@ -48,20 +48,18 @@ from netsim.contention.lane_sum_kernels import (
 )
 from netsim.contention.link_kernels import STAGES, early_part, felt_weight, link_time, stays_within
 from netsim.contention.window_kernels import (
-    BEFORE,
     by_iterations,
     further_waits,
     grown_queue,
     late_wait,
     left_over,
     queue_ahead,
-    room_before,
     time_behind,
+    wait_further,
     window_lag,
     window_time,
 )
 
-OPEN = 0.0, 0.0  # where no lane is closed
 WIDEST = LANES_AT + N_ALL_SUMS  # columns where it is known what is closed
 SAID = 0.2  # tolerances that a reading moves before it is said
 _ENTRIES, _STEPS = from_dtype(ENTRY)[::1], from_dtype(STEP)[::1]
@@ -109,8 +107,7 @@ def _meet(  # one function: a call with arrays counts their references, as long 
     """
     Find by how much the touched channels of a job make its steps late in each state.
 
-    `touched` (K,): first entries. Raised: `most_late` (A, M + STAGES), how late steps are, and wait
-    at each stage; `worst` (2,): how late the worst link is, its number. `times`: scratch.
+    `touched` (K,): first entries. Raised, as by `recall`: `most_late`, `worst`. `times`: scratch.
     """
     first_step, alone_s, n_states = jobs[slot].first_step, jobs[slot].alone_s, times.shape[1]
     n_plain = n_states if crowd.shape[1] == LANES_AT else 0  # of those where a link has one lane
@@ -136,12 +133,10 @@ def _meet(  # one function: a call with arrays counts their references, as long 
             drain, weight, end = entries[k].drain_s, entries[k].weight, entries[k].end_s
             senders, feed, queue = entries[k].senders, entries[k].feed_s, entries[k].queue_s
             a, tau = entries[k].step, steps[first_step + entries[k].step].drain_s
-            ahead = max(BEFORE, room_before(most + MARGIN)) - 1.0
-            more_s = min(ahead * queue, max(queued_s, standing * queue) * (most + MARGIN))
-            links = float64(late[k, LINKS])
+            more_s = wait_further(queue, queued_s, standing, most + MARGIN)
+            links, margin_use = float64(late[k, LINKS]), use * (most + MARGIN) + MARGIN_R
             limit = max(0.0, min(end, tau - max(1.0, links) * queue - more_s)) * least
             drawn = late[k, DRAWN] > 0.0 and end > tau - links * queue  # packets come until the end
-            margin_use = use * (most + MARGIN) + MARGIN_R
             if not drawn and stays_within(limit, drain, weight, most + MARGIN, margin_use):
                 for i in range(n_states + 1):  # and WAIT
                     late[k, i] = 0.0
@@ -152,14 +147,12 @@ def _meet(  # one function: a call with arrays counts their references, as long 
             if n_plain == 0:
                 sums = at, own, c, crowd, LANES_AT, total / n_states
                 link = drain, weight, senders, feed, end, queue
-                stall = met_closed(k, late, *sums) if shut else OPEN
-                met = *met_lanes(k, late, *sums), *stall
+                met = *met_lanes(k, late, *sums), *met_closed(k, late, *sums)
                 effect_s += times_by_lane(times, link, (use, grown_s, queued_s, standing), met, tau)
             early = early_part(drain, queue, links)
             for i in range(n_plain):
                 n = times[0, i]
-                beside = felt_weight(n, early)
-                taken = link_time(drain, weight, senders, feed, beside, use * n)
+                taken = link_time(drain, weight, senders, feed, felt_weight(n, early), use * n)
                 if held > 0.0:
                     left = left_over(held, n)
                     taken = time_behind(taken, drain, weight, senders, feed, n, use, left)
@@ -191,8 +184,7 @@ def _meet(  # one function: a call with arrays counts their references, as long 
                 most_late[a, i] = max(most_late[a, i], float64(late[k, i]))
             if held_s > worst[0]:
                 worst[0], worst[1] = held_s, place[at, LINK_AT]
-            effect_s += max(queued_s, standing * queue) + drain / weight
-            effect_s += longest_s * longest_s / drain  # of B / (1 - R)
+            effect_s += max(queued_s, standing * queue) + drain / weight + longest_s**2 / drain
         own[at, EFFECT], own[at, STALENESS] = effect_s / alone_s, 0.0
         crowd[c, EFFECT] = max(crowd[c, EFFECT], own[at, EFFECT])
         felt[at] = UNFELT if within else FELT
