@@ -17,6 +17,7 @@ from fabricsim.checking.units import (
 from netsim.errors import UnitError
 
 __all__ = [
+    "ROUNDING",
     "Bandwidth",
     "Quantity",
     "Stated",
@@ -28,6 +29,8 @@ __all__ = [
     "parse_size",
     "parse_time",
 ]
+
+ROUNDING = 1e-9  # of a size: what the sum of its parts may be off
 
 
 def parse_size(value: Quantity) -> float:

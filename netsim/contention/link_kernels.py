@@ -8,10 +8,12 @@ import math
 
 from numba import njit
 
+from netsim.units import ROUNDING
+
 BUNCHING = 0.2  # share of the time in which the others' use of a link comes all at once
 WINDOWS = 2.0  # buffers that a message fills before its sender's others wait for it
 HELD = 0.25  # what the exponent of the weight loses where messages are much longer
-LEAST_FILL = 1e-4  # of a packet: shorter ones are no messages
+LEAST_FILL = 1e-4  # of a packet: for shorter messages a place counts as full as that
 FIRST = 0.5  # of a buffer, what a message sends before others get what they weigh
 STAGES = 8  # places of links on paths that are told apart
 
@@ -62,17 +64,18 @@ def place_fill(message_bytes: float, place_bytes: float) -> float:
     Returns
     -------
     float
-        At most 1; 1 where no packet is stated.
+        From LEAST_FILL to 1; 1 where no packet is stated.
 
     Notes
     -----
     A place takes one packet, however short. So a buffer of short packets holds fewer bytes, and a
-    link that takes packets in turn moves fewer bytes of a flow of them.
+    link that takes packets in turn moves fewer bytes of a flow of them. What is longer than whole
+    packets by rounding alone is no packet more.
     """
     if place_bytes <= 0.0:
         return 1.0
-    whole_bytes = place_bytes * math.ceil(message_bytes / place_bytes)
-    return max(LEAST_FILL, message_bytes / whole_bytes)
+    packets = message_bytes / place_bytes
+    return min(1.0, max(LEAST_FILL, packets / math.ceil(packets * (1.0 - ROUNDING))))
 
 
 @njit("float64(int64, float64)", cache=True, error_model="numpy")

@@ -121,9 +121,10 @@ def wait_further(w: float, queued_s: float, standing: float, n: float) -> float:
     """
     Return for how much longer than a buffer lasts a packet waits at most, by any law.
 
-    `w`, `queued_s`, `standing`, `n`: as for `late_wait` and `queue_ahead`.
+    `w`, `queued_s`, `standing`, `n`: as for `late_wait` and `queue_ahead`. Virtual channels wait for
+    the room of their own and a buffer of the others, and BEFORE is a buffer more than MOST.
     """
-    return min((max(BEFORE, room_before(n)) - 1.0) * w, max(queued_s, standing * w) * n)
+    return min(room_before(n) * w, max(queued_s, standing * w) * n)
 
 
 @njit("float64(float64, float64, float64, float64, float64, float64)", cache=True)
@@ -149,8 +150,7 @@ def late_wait(
     Notes
     -----
     A link is kept busy, so that its queue grows, as far as the others offer that (N) and send it
-    (R). Where several jobs queue, no more than two buffers are waited for: that of the port, and as
-    much on the links that lead to it.
+    (R). Where several jobs queue, no more is waited for than `room_before`.
     """
     wait = grown_s * min(1.0, n) * min(1.0, r) + queued_s * n
     return max(0.0, min(room_before(n) * w, wait) - max(0.0, spare_s))

@@ -27,6 +27,7 @@ from netsim.packets.columns import (
 )
 from netsim.packets.switch import Switch
 from netsim.packets.ways import Ways
+from netsim.units import ROUNDING
 
 NS = 1e9
 _IDLE = (0.5, 0.5)  # least and span of the delay before an idle link, in jitters
@@ -97,9 +98,10 @@ def packets_of(nbytes: Floats, packet_bytes: float) -> Ints:
     """
     Return how many packets messages make.
 
-    `nbytes` (F,): bytes of each. Result (F,): at least 1.
+    `nbytes` (F,): bytes of each. Result (F,): at least 1; rounding makes none more.
     """
-    count: Ints = np.maximum(np.ceil(nbytes / packet_bytes), 1.0).astype(np.int64)
+    whole = np.ceil(nbytes / packet_bytes * (1.0 - ROUNDING))
+    count: Ints = np.maximum(whole, 1.0).astype(np.int64)
     return count
 
 

@@ -111,5 +111,7 @@ def _lost_before(link, state, others):
 
 
 def fill(message, packet):
-    """Return how full the packets of a message are; as if they were where no packet is known."""
-    return message / (packet * ceil(message / packet)) if packet else 1.0
+    """Return how full the packets of a message are; at least 1/10,000, and where no packet is known wholly."""
+    if not packet:
+        return 1.0
+    return min(1.0, max(1e-4, message / (packet * ceil(message / packet - message / packet / 1e9))))

@@ -77,6 +77,42 @@ def test_readings_and_states_equal_the_naive_twin(laned, fabric, traffic, random
     np.testing.assert_allclose(list(settled.values()), expected, rtol=1e-7)
 
 
+@pytest.mark.parametrize("own_s", [13.2, 13.3, 13.7, 13.8])
+def test_no_link_is_left_out_that_delays_by_the_longest_queue(monkeypatch, fabric, traffic, own_s):
+    """
+    A message comes late by what 23 senders on its virtual channel and one on another have queued.
+
+    It needs `own_s` for another link; up to 13.75 it is held up, by less and less.
+    """
+
+    def lanes_of(path):
+        return [int(link == 0 and path[0] == 1) for link in path]
+
+    def taken(_, routes):
+        paths = [routes.of_flow(f).tolist() for f in range(routes.n_flows)]
+        return np.array([lane for path in paths for lane in lanes_of(path)], dtype=np.int64)
+
+    monkeypatch.setattr(constants_module, "channels_in_order", taken)
+    capacity, n_links = np.ones(30), 30
+    capacity[29] = 0.01 / own_s
+    links = fabric(capacity, buffer_bytes=1.0)
+    plain = [
+        ([[(28, 0.01, [28, 0, 29], 0.0)]], 0.0),
+        ([[(sender, 40.0, [sender, 0], 0.0) for sender in range(1, 25)]], 0.0),
+    ]
+    constants_of = ConstantsOf(links)
+    constants_of.has_lanes, constants_of.fills_lanes = True, False
+    jobs = {job: constants_of(traffic(*own, n_links)) for job, own in enumerate(plain)}
+    cells = [shuffled(job, 8, 0) for job in range(2)]
+
+    read = cold_phased(jobs, seed=0, tolerance=1e-11).interference
+
+    expected = naive.read_slowdowns(plain, capacity, cells, buffer=1.0, lane_of=lanes_of)
+    np.testing.assert_allclose(list(read.values()), expected, rtol=1e-7)
+    assert (read[0] > 1.0) == (own_s < 13.75)
+    assert (accurate(jobs, seed=0).interference[0] > 1.0) == (own_s < 13.75)
+
+
 def test_closed_lanes_in_other_units_say_the_same(laned, fabric, traffic, random_jobs):
     rng = np.random.default_rng(3)
     capacity, plain = rng.uniform(0.5, 4.0, N_LINKS), random_jobs(rng, N_LINKS, 4)

@@ -10,6 +10,7 @@ from netsim.contention.window_kernels import room_before
 from netsim.contention_models import make_contention_model
 from netsim.latency import LatencyOf
 from netsim.packets.simulation import simulate_packets
+from netsim.packets.world import packets_of
 from netsim.routing.dmodk import DModK
 from netsim.topologies import make_topology
 
@@ -81,6 +82,33 @@ def test_how_full_places_are_by_hand():
         assert place_fill(nbytes, 4096.0) == full
         assert place_fill(nbytes, 0.0) == 1.0
     assert place_fill(1e-300, 4096.0) > 0.0
+
+
+def test_rounding_makes_no_packet_more():
+    """As a mix of patterns shares 44 KiB: three packets, and 2e-12 bytes by rounding."""
+    longer = 12288.000000000002
+
+    assert place_fill(longer, 4096.0) == 1.0
+    assert packets_of(np.array([longer, 12288.0, 12289.0]), 4096.0).tolist() == [3, 3, 4]
+
+
+@pytest.mark.parametrize("nbytes", [2048, 4200, 8300, 12388])
+def test_a_short_last_packet_takes_a_turn_of_who_never_starts_anew_with_it(tree, sent, nbytes):
+    """
+    The other one's steps are ten times as long, so they do not begin together.
+
+    Of equal length they would: the short packets then pass in the pause in which the other begins.
+    """
+    jobs = [
+        sent([(0, 16 + 8 * (i % 2), PACKET) for i in range(2637)]),
+        sent([(1, 32 + 8 * (i % 2), nbytes) for i in range(2**20 // nbytes)]),
+    ]
+
+    true = simulate_packets(dict(enumerate(jobs)), tree, slowest_does=6).jobs
+
+    assert told("phased", tree, jobs) == pytest.approx(
+        [true[job].interference for job in (0, 1)], rel=0.03
+    )
 
 
 @pytest.mark.parametrize("packet_bytes", [0.0, 4.0])
