@@ -9,7 +9,7 @@ from typing import Any
 
 from netsim.contention.columns import PACKET_BYTES
 from netsim.infiniband.lft import LFT
-from netsim.packets.switch import SWITCHES, switch_from
+from netsim.packets.switch import SWITCHES, switch_of
 from netsim.routing.base import Routing
 from netsim.routing.dimension import DimensionOrder
 from netsim.routing.dmodk import DModK
@@ -211,7 +211,7 @@ def setting_of(
     """
     buffer_bytes, told = topology.buffer_bytes, options or {}
     if model == "packets":
-        found = switch_from(told.get("switch"), "switch", buffer_bytes, topology.packet_bytes)
+        found = switch_of(topology, told.get("switch"))
         buffer_bytes = found.buffer_bytes
         fairness = fairness if found == SWITCHES["codes"] else "of other switches"
         fairness += ", without barriers" if told.get("stepping") == "rank" else ""
@@ -299,17 +299,24 @@ def accuracy_sentence(setting: Setting) -> str:
     if not rows:
         where = _where(setting, _ranks(setting.ranks_per_node))
         return (
-            f"No error is known: model {setting.model} was never compared with packets on {where}."
+            f"No error is known: model {setting.model} was never compared with "
+            f"{_judge(setting.model)} on {where}."
         )
     errors = _span([f"{100 * row.mean_error:.1f}" for row in rows])
     bias = _span([f"{row.bias:.2f}" for row in rows])
     nodes = _span([str(n) for row in rows for n in (row.nodes, row.most_nodes) if n])
     talk = f", jobs that {_TALK[rows[0].mix]}" if rows[0].mix in _TALK else ""
     return (
-        f"Model {setting.model} was compared with packets on {sum(row.jobs for row in rows):,} "
-        f"jobs {_like(setting, rows)}: mean error {errors} %, bias {bias}{_tendency(rows)} "
-        f"({_where(setting, _compared_ranks(rows))}{talk}, {nodes} nodes)."
+        f"Model {setting.model} was compared with {_judge(setting.model)} on "
+        f"{sum(row.jobs for row in rows):,} jobs {_like(setting, rows)}: mean error {errors} %, "
+        f"bias {bias}{_tendency(rows)} ({_where(setting, _compared_ranks(rows))}{talk}, "
+        f"{nodes} nodes)."
     )
+
+
+def _judge(model: str) -> str:
+    """Return what a model is compared with."""
+    return "packets of another program" if model == "packets" else "packets"
 
 
 def _like(setting: Setting, rows: Sequence[Comparison]) -> str:
@@ -342,7 +349,8 @@ def accuracy_details(setting: Setting) -> str:
         if row.mix == ANY and row.most_ranks is None
     }
     if not kinds:
-        return f"Model {setting.model} was never compared with packets on any network."
+        judge = _judge(setting.model)
+        return f"Model {setting.model} was never compared with {judge} on any network."
     return f"Model {setting.model} was compared on: {'; '.join(sorted(kinds))}."
 
 

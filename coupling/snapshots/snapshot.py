@@ -22,7 +22,7 @@ from netsim.arrays import Ints
 from netsim.contention_models import CONTENTION_MODELS
 from netsim.errors import ContentionError, TopologyError, UnitError
 from netsim.flows.maxmin import FAIRNESS
-from netsim.packets.switch import switch_from
+from netsim.packets.switch import switch_of
 from netsim.partition import Partition
 from netsim.routing.base import Routing
 from netsim.routing.spread import as_routed
@@ -234,7 +234,7 @@ def _switch(table: Table, source: str, fabric: Topology) -> Mapping[str, Any] | 
     if given is None:
         return None
     try:
-        switch_from(given, f"{source}: switch", fabric.buffer_bytes, fabric.packet_bytes)
+        switch_of(fabric, given, f"{source}: switch")
     except ContentionError as error:
         raise SnapshotError(f"{error}") from None
     return given

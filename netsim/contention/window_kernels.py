@@ -121,8 +121,8 @@ def wait_further(w: float, queued_s: float, standing: float, n: float) -> float:
     """
     Return for how much longer than a buffer lasts a packet waits at most, by any law.
 
-    `w`, `queued_s`, `standing`, `n`: as for `late_wait` and `queue_ahead`. Virtual channels wait for
-    the room of their own and a buffer of the others, and BEFORE is a buffer more than MOST.
+    `w`, `queued_s`, `standing`, `n`: as for `late_wait` and `queue_ahead`. On virtual channels it
+    is the room of the own one and a buffer of the others; BEFORE is a buffer more than MOST.
     """
     return min(room_before(n) * w, max(queued_s, standing * w) * n)
 

@@ -40,7 +40,7 @@ class Forecast:
 
     @property
     def cpu_s(self) -> float:
-        """CPU seconds, within a factor of about two."""
+        """CPU seconds: within a factor of two where links are loaded, of five else."""
         return self.hops / HOPS_PER_S
 
     def __str__(self) -> str:
@@ -81,7 +81,9 @@ def forecast_of(
         count = packets_of(part.nbytes, switch.packet_bytes)
         if count.max(initial=0) > _MOST_PACKETS:
             raise ContentionError(
-                f"a message of {part.nbytes.max():.3g} bytes would be {count.max():.1e} packets."
+                f"a message of {part.nbytes.max():.3g} bytes would be {count.max():.1e} packets, "
+                f"at most {_MOST_PACKETS:.1e} are counted: ask for shorter messages or larger "
+                "packets."
             )
         hops += max(1.0, until_s / seconds) * float((count * part.routes.hops).sum())
         packets += int(np.bincount(part.step, count).max(initial=0.0))

@@ -25,7 +25,7 @@ from netsim.packets.simulation import (
     reachable_links,
     simulate_packets,
 )
-from netsim.packets.switch import Switch, switch_from
+from netsim.packets.switch import Switch, switch_of
 from netsim.topology.base import Topology
 from netsim.topology.fattree import FatTree
 from netsim.topology.spread import pools
@@ -85,7 +85,7 @@ class PacketModel:
                 f"fairness: expected per-sender, got {fairness!r}: among packets the switch "
                 "decides who gets what."
             )
-        found = switch_from(switch, "switch", topology.buffer_bytes, topology.packet_bytes)
+        found = switch_of(topology, switch)
         demand_packet_fabric(topology)
         return cls(
             topology,

@@ -15,6 +15,7 @@ from netsim.contention.exact.flowtable import outside_nodes
 from netsim.contention.exact.simulation import SLOWEST_DOES, JobTimes, check_names
 from netsim.errors import ContentionError
 from netsim.flows.isolation import shared_links, used_links
+from netsim.longest import spoken
 from netsim.packets.channels import virtual_channels
 from netsim.packets.columns import World
 from netsim.packets.forecast import (
@@ -22,11 +23,12 @@ from netsim.packets.forecast import (
     demand_affordable,
     fluid_iteration_s,
     forecast_of,
+    free_memory_bytes,
 )
 from netsim.packets.ranks import by_rank
 from netsim.packets.running import Ledger, LinkUse, advance
-from netsim.packets.switch import Switch
-from netsim.packets.ways import links_within_reach, ways_to
+from netsim.packets.switch import Switch, switch_of
+from netsim.packets.ways import links_within_reach, ways_bytes, ways_to
 from netsim.packets.world import NS, build, scene_of
 from netsim.routes import Routes
 from netsim.splitmix import uniforms
@@ -38,6 +40,7 @@ _ALONE_DOES = 5  # iterations of a job alone, of which the first is discarded
 _SPARE = 65536  # packets that there is room for at first
 STEPPINGS = ("barrier", "rank")
 _TELL_S = 10.0
+_LAST = 0.02  # of a simulation: what is left, as long as nobody knows better
 _MOST_SECONDS = 1e6  # of simulated time; beyond, floats do not tell parts of a ns
 
 
@@ -78,20 +81,20 @@ def simulate_packets(
     A job computes, then goes through its steps, and again. A step starts all its messages; it
     ends when the last packet has arrived. Messages inside a node take no time.
 
-    `switch`: what happens to packets; absent: the first preset. `start_s`: when each job starts to
-    compute, seconds; 0 for jobs not named. `iterations`: iterations of each job, after which it
-    leaves. Absent: jobs go on until the slowest of those that share links, directly or through
-    others, has done `slowest_does`; `together_s` is the mean of the iterations completed by then,
-    without the first. `slowest_does`: iterations of the slowest job, at least 2; less is cheaper
-    and noisier. `seed`: of the random delays and of the order of messages in a NIC. `stepping`
-    {"barrier", "rank"}: whether a job's next step begins when all messages of the last have
+    `switch`: what happens to packets; absent: the first preset, with what the fabric states itself.
+    `start_s`: when each job starts to compute, seconds; 0 for jobs not named. `iterations`:
+    iterations of each job, after which it leaves. Absent: jobs go on until the slowest of those
+    that share links, directly or through others, has done `slowest_does`; `together_s` is the mean
+    of the iterations completed by then, without the first. `slowest_does`: iterations of the
+    slowest job, at least 2; less is cheaper and noisier. `seed`: of the random delays and of the
+    order of messages in a NIC. `stepping` {"barrier", "rank"}: whether a job's next step begins when all messages of the last have
     arrived, or a rank's when its own have left its NIC and those for it have arrived; ranks of one
     node go together.
 
     Equal arguments give equal numbers. Jobs that share no link are simulated apart, which changes
     nobody; their interference is exactly 1.
     """
-    switch = Switch() if switch is None else switch
+    switch = switch_of(topology, None) if switch is None else switch
     demand_packet_fabric(topology)
     choice("stepping", stepping, STEPPINGS, error=ContentionError)
     if slowest_does < 2:  # noqa: PLR2004 (the first one is discarded)
@@ -121,6 +124,11 @@ def demand_packet_fabric(topology: Topology) -> None:
         raise ContentionError(
             f"packets need full-duplex cables; both directions of some cables of {topology.name} "
             "share one capacity."
+        )
+    if topology.latency_base_s > 0.0:
+        raise ContentionError(
+            f"packets have no latency of their own: latency_base_s of {topology.name} is "
+            f"{topology.latency_base_s:g} s, expected 0; put it into the compute times."
         )
     damaged = topology.absent is not None and topology.absent.size > 0
     if damaged and topology.spread is not None and not isinstance(topology, FatTree):
@@ -164,19 +172,29 @@ class _Run:
         links = np.concatenate([part.routes.links for part in parts.values()])
         hops = np.concatenate([part.routes.hops for part in parts.values()])
         routes = Routes(np.concatenate([[0], np.cumsum(hops)]), links, topology.n_links)
-        self._ways = None
+        self._ways, self._tables_bytes = None, 0.0
         if topology.spread is None:
             self._capacity = topology.capacity
             channels = virtual_channels(topology, routes, switch.virtual_channels)
         else:
             self._capacity = topology.spread.capacity
             last = topology.link_tail[links[routes.indptr[1:] - 1]]
+            self._tables_bytes = ways_bytes(topology, np.unique(last).size)
+            free = free_memory_bytes()
+            if self._tables_bytes > free:
+                raise ContentionError(
+                    f"where packets may go from everywhere on {topology.name} takes tables of "
+                    f"{self._tables_bytes / 1e6:,.0f} MB, of which {free / 1e6:,.0f} MB are free: "
+                    "jobs on fewer switches, a smaller fabric or static routing take less."
+                )
             self._ways = ways_to(topology, last, switch.virtual_channels)
             channels = np.zeros_like(links)
         ends = np.cumsum([part.routes.links.size for part in parts.values()])
         self._channels = dict(zip(parts, np.split(channels, ends[:-1]), strict=True))
         self.ledger = Ledger(topology)
         self.by_rank = False
+        self._left = dict[int, float]()  # of each group, by its first: what is to move over links
+        self._told_s = self._since_s = 0.0
 
     def tell(self, groups: Sequence[Sequence[int]], asked: _Asked) -> None:
         """Refuse groups of jobs that cost too much, and announce what takes long."""
@@ -189,7 +207,8 @@ class _Run:
             together_s = asked.until_s(names, seconds) if len(names) > 1 else 0.0
             longest_s = max(longest_s, together_s, _ALONE_DOES * float(seconds.max()))
         forecast = Forecast(
-            sum(one.hops for one in forecasts), max(one.memory_bytes for one in forecasts)
+            sum(one.hops for one in forecasts),
+            max(one.memory_bytes for one in forecasts) + self._tables_bytes,
         )
         if longest_s > _MOST_SECONDS:
             raise ContentionError(
@@ -198,6 +217,8 @@ class _Run:
                 "nearer to each other."
             )
         demand_affordable(forecast)
+        self._left = {names[0]: one.hops for names, one in zip(groups, forecasts, strict=True)}
+        self._told_s = self._since_s = time.monotonic()
         if forecast.cpu_s > _TELL_S:
             _LOG.warning("packet simulation: %s", forecast)
 
@@ -216,18 +237,24 @@ class _Run:
 
     def group(self, names: Sequence[int], asked: _Asked) -> dict[int, JobTimes]:
         """Simulate jobs that meet, each alone and all together."""
-        alone, starts, iterations = {}, asked.starts, asked.iterations
+        alone, starts, iterations, alone_hops = {}, asked.starts, asked.iterations, 0.0
         for name in names:
             world, rows = self._world([name])
             _give_work(world, rows, [self._parts[name]], [0.0], [_ALONE_DOES], leaves=self.by_rank)
-            world = self._finished(world, [name], counted=len(names) == 1)
+            expected = self._forecast([name], np.ones(1), asked).hops
+            world = self._finished(world, [name], expected, counted=len(names) == 1)
+            self._left[names[0]] -= expected
+            alone_hops += expected
             alone[name] = _mean_s(world, rows == 0)
         if len(names) == 1:
+            del self._left[names[0]]
             return {
                 name: _undisturbed(alone[name], starts[name], iterations, name) for name in names
             }
         seconds = np.array([alone[name] for name in names])
-        demand_affordable(self._forecast(names, seconds, asked))
+        forecast = self._forecast(names, seconds, asked)
+        demand_affordable(forecast)
+        expected = self._left[names[0]] = forecast.hops - alone_hops
         world, rows = self._world(names)
         _give_work(
             world,
@@ -237,13 +264,15 @@ class _Run:
             asked.need(names),
             leaves=iterations is not None,
         )
-        world = self._finished(world, names, counted=True)
+        world = self._finished(world, names, expected, counted=True)
+        del self._left[names[0]]
         found, origin = {}, min(starts[name] for name in names)
         for place, name in enumerate(names):
             mine = rows == place
             if iterations:
-                end_s = origin + float(world.jobs["need_end"][:-1][mine].max()) / NS
-                together_s = (end_s - starts[name]) / iterations[name]
+                lasted_s = float(world.jobs["need_end"][:-1][mine].max()) / NS
+                together_s = (lasted_s - (starts[name] - origin)) / iterations[name]
+                end_s = origin + lasted_s
             else:
                 end_s, together_s = None, _mean_s(world, mine)
             found[name] = JobTimes(alone[name], together_s, together_s / alone[name], end_s)
@@ -265,18 +294,31 @@ class _Run:
             return np.arange(self._topology.n_links)
         return np.unique(np.concatenate([self._parts[name].routes.links for name in names]))
 
-    def _finished(self, world: World, names: Sequence[int], *, counted: bool) -> World:
-        """Run a world, say how far it is, and write down what its links carried."""
-        begin_s = told_s = time.monotonic()
+    def _finished(
+        self, world: World, names: Sequence[int], expected: float, *, counted: bool
+    ) -> World:
+        """
+        Run a world, say how far all is, and write down what its links carried.
+
+        `expected`: packets moved over links, as forecast.
+        """
 
         def told(now: World) -> None:
-            nonlocal told_s
             at_s = time.monotonic()
-            share = float((now.jobs["count"][:-1] / now.jobs["need"][:-1]).min())
-            if at_s - told_s >= _TELL_S and share > 0.0:
-                told_s = at_s
-                left = (at_s - begin_s) * (1.0 / min(share, 1.0) - 1.0)
-                _LOG.warning("packet simulation: %.0f %%, about %.0f s left", 100 * share, left)
+            if at_s - self._told_s < _TELL_S:
+                return
+            self._told_s, hops = at_s, float(now.clock["hops"][0])
+            share = min(1.0, float((now.jobs["count"][:-1] / now.jobs["need"][:-1]).min()))
+            # by the forecast at first, then by the iterations that are done
+            by_forecast = (1.0 - share**2) * max(expected - hops, _LAST * expected)
+            left = by_forecast + share * (1.0 - share) * hops
+            left += max(0.0, sum(self._left.values()) - expected)
+            done = self.ledger.hops + hops
+            _LOG.warning(
+                "packet simulation: %.0f %%, about %s left",
+                100.0 * done / (done + left),
+                spoken((at_s - self._since_s) * left / done),
+            )
 
         world = advance(world, told)
         self.ledger.hops += int(world.clock["hops"][0])

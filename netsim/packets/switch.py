@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from fabricsim.checking import Table, choice
 from netsim.contention.columns import PACKET_BYTES
 from netsim.errors import ContentionError, UnitError
+from netsim.topology.base import Topology
 from netsim.topology.limits import LEAST_PACKET, MOST_PACKET
 from netsim.units import parse_buffer, parse_latency, parse_size
 
@@ -79,14 +80,30 @@ none is lost.
 """
 
 
+def switch_of(topology: Topology, table: object, place: str = "switch") -> Switch:
+    """
+    Read a table `[switch]` of a fabric.
+
+    What the fabric says of its packets, of the buffers of its ports and of the latency of a link
+    stands for a missing `packet`, `buffer` and `delay`; a table that says otherwise is refused.
+    """
+    return switch_from(
+        table, place, topology.buffer_bytes, topology.packet_bytes, topology.latency_per_link_s
+    )
+
+
 def switch_from(
-    table: object, place: str = "switch", buffer_bytes: float = 0.0, packet_bytes: float = 0.0
+    table: object,
+    place: str = "switch",
+    buffer_bytes: float = 0.0,
+    packet_bytes: float = 0.0,
+    per_link_s: float = 0.0,
 ) -> Switch:
     """
     Read a table `[switch]`.
 
-    `buffer_bytes`, `packet_bytes`: what a port of the fabric buffers, and a packet of it, if the
-    fabric says so; they stand for a missing `buffer` and `packet`.
+    `buffer_bytes`, `packet_bytes`, `per_link_s`: as the fabric states them, 0 where it does not;
+    see `switch_of`.
     """
     if isinstance(table, Switch):
         _check_fits(Table({}, f"{place}:", ContentionError), table)
@@ -95,7 +112,7 @@ def switch_from(
         table = {"preset": choice(place, table, SWITCHES, error=ContentionError)}
     fields = Table({} if table is None else table, f"{place}:", ContentionError)
     base = SWITCHES[fields.text("preset", "codes", tuple(SWITCHES))]
-    own = {"packet": packet_bytes, "buffer": buffer_bytes}
+    own = {"packet": packet_bytes, "buffer": buffer_bytes, "delay": per_link_s}
     given = [key for key in own if fields.raw(key) is not None]
     found = Switch(
         packet_bytes=_size(fields, "packet", packet_bytes or base.packet_bytes),
@@ -103,17 +120,18 @@ def switch_from(
         arbitration=fields.text("arbitration", base.arbitration, ARBITRATIONS),
         switching=fields.text("switching", base.switching, SWITCHINGS),
         nic=fields.text("nic", base.nic, NICS),
-        delay_s=_delay(fields, "delay", base.delay_s),
+        delay_s=_delay(fields, "delay", per_link_s or base.delay_s),
         jitter_s=_delay(fields, "jitter", base.jitter_s),
         header_bytes=_size(fields, "header", base.header_bytes),
         virtual_channels=_channels(fields, base.virtual_channels),
     )
     fields.finish()
     _check_fits(fields, found)
-    said = {"packet": found.packet_bytes, "buffer": found.buffer_bytes}
+    said = {"packet": found.packet_bytes, "buffer": found.buffer_bytes, "delay": found.delay_s}
     for key in given:
         if own[key] not in (0.0, said[key]):
-            raise fields.error(key, f"the fabric's own {own[key]:.12g} bytes, or none in either")
+            unit = "s a link" if key == "delay" else "bytes"
+            raise fields.error(key, f"the fabric's own {own[key]:.12g} {unit}, or none in either")
     return found
 
 
@@ -157,6 +175,9 @@ def _check_fits(fields: Table, found: Switch) -> None:
     if not found.packet_bytes <= found.buffer_bytes <= _MOST_BUFFER:
         expected = f"room for a packet of {found.packet_bytes:.12g} bytes at least, 64 GiB at most"
         raise fields.fault("buffer", f"expected {expected}, got {found.buffer_bytes:.12g}.")
+    if found.delay_s > _MOST_DELAY_S:  # of the fabric; that of a table was looked at
+        expected = f"a latency of the fabric's links up to {_MOST_DELAY_S:g} s"
+        raise fields.fault("delay", f"expected {expected}, got {found.delay_s:g} s.")
     cuts = found.switching == "cut-through"
     if cuts and not 1.0 <= found.header_bytes <= found.packet_bytes:
         expected = f"from 1 byte to a packet of {found.packet_bytes:.12g}"

@@ -17,6 +17,7 @@ from netsim.topology.moves import Moves
 from netsim.topology.torus import Torus
 
 RULES = {"adaptive": ADAPTIVE, "spray": SPRAY}
+_PER_OPTION = 2 * 8 + 8 + 4  # bytes: tail and link, before and after they are put together
 _TORUS_CHANNELS = 3  # two that escape, and one for any minimal path
 
 
@@ -101,6 +102,15 @@ def ways_to(topology: Topology, switches: Ints, most: int | None = None) -> Ways
             "in a circle."
         )
     return found
+
+
+def ways_bytes(topology: Topology, n_targets: int) -> float:
+    """Return about how many bytes `ways_to` takes at most for so many last switches."""
+    n_states = topology.n_nodes + topology.n_switches
+    if isinstance(topology, FatTree):
+        n_states *= 2  # up, and down
+    n_options = topology.n_links / 2  # of a cable's two links one leads nearer
+    return n_targets * (n_states * (WAY.itemsize + 8.0) + n_options * _PER_OPTION)
 
 
 def _on_tree(tree: Topology, switches: Ints) -> Ways:

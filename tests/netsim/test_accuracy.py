@@ -98,6 +98,7 @@ def table(monkeypatch):
         ({"kind": "torus", "dims": [4, 4]}, "torus"),
         ({"kind": "torus", "dims": [4, 4], "wrap": False}, "mesh"),
         ({"kind": "dragonfly", "groups": 3, "routers": 2}, "dragonfly"),
+        ({"kind": "dragonfly", "groups": 3, "routers": [2, 3]}, "dragonfly of rows and columns"),
     ],
 )
 def test_machines_are_told_apart_by_kind_not_by_size(spec, kind):

@@ -13,6 +13,7 @@ from netsim.flows.maxmin import is_per_sender
 
 SLOWEST_DOES = 20  # iterations where none are given; the first of every job is discarded
 _MOST_FLOWS = 1e8  # flow starts of one simulation: an hour or two
+_SAME = 1e-5  # of an iteration: its times may be rounded by that
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,11 +205,17 @@ def _together(
 def _check_size(jobs: Sequence[_Job], origin: float, slowest_does: int) -> None:
     """Refuse jobs of which one would iterate practically without end while another does its few."""
     until_s = max(job.start_s - origin + slowest_does * job.alone_s for job in jobs)
+    shortest_s = min(job.alone_s for job in jobs)
     flows = sum(job.own.step.size * (job.need or until_s / job.alone_s) for job in jobs)
     if flows > _MOST_FLOWS:
-        shortest_s = min(job.alone_s for job in jobs)
         raise ContentionError(
             f"iterations of {shortest_s:.3g} s meet others for {until_s:.3g} s: the exact "
             f"simulation would start {flows:.1e} flows, at most {_MOST_FLOWS:.0e} are allowed; "
             "give iterations or another model."
+        )
+    if np.spacing(until_s) > _SAME * shortest_s:
+        raise ContentionError(
+            f"iterations of {shortest_s:.3g} s are to be told apart for {until_s:.3g} s from the "
+            f"first start on, more than numbers have digits for: expected at most "
+            f"{_SAME * shortest_s * 2**52:.3g} s; let jobs start nearer to each other."
         )

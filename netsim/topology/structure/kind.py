@@ -39,7 +39,8 @@ def _shape(topology: Topology) -> str:
     if isinstance(topology, FatTree):
         return _tree(topology)
     if isinstance(topology, Dragonfly):
-        return "dragonfly"
+        in_rows = topology.rows > 1 and topology.columns > 1
+        return "dragonfly of rows and columns" if in_rows else "dragonfly"
     if isinstance(topology, Torus):
         return "torus" if all(topology.wrap) else "mesh"
     return IRREGULAR

@@ -364,6 +364,17 @@ def test_jobs_of_microseconds_and_days_that_meet_are_refused_with_both_times():
         simulate_jobs({0: tiny, 1: huge}, LINK)
 
 
+def test_jobs_whose_starts_lie_too_far_apart_for_the_digits_of_a_number_are_refused():
+    """A second of 1e-4 s parts is told apart for 4.5e6 s."""
+    jobs = {job: traffic_of([[(job, [0], 1e-3, 0.0)]], 1) for job in (0, 1)}
+    iterations = {0: 1, 1: 1}
+
+    with pytest.raises(ContentionError, match=r"are to be told apart for 1e\+12 s .* 4.5e\+06 s"):
+        simulate_jobs(jobs, LINK, start_s={0: 1e12}, iterations=iterations)
+    apart = simulate_jobs(jobs, LINK, start_s={0: 1e5}, iterations=iterations)
+    assert [own.interference for own in apart.values()] == pytest.approx([1.0, 1.0], abs=1e-6)
+
+
 def test_packets_of_half_a_size_move_half_the_bytes_by_hand():
     """
     Two senders of 12 bytes share a link of 9 bytes a second.

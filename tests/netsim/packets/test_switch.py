@@ -3,7 +3,9 @@
 import pytest
 
 from netsim.errors import ContentionError
-from netsim.packets.switch import SWITCHES, Switch, switch_from
+from netsim.packets.simulation import simulate_packets
+from netsim.packets.switch import SWITCHES, Switch, switch_from, switch_of
+from netsim.topologies import make_topology
 
 
 def test_presets_hold_what_their_sources_say():
@@ -23,6 +25,21 @@ def test_fields_stand_over_those_of_the_preset():
 def test_the_buffer_of_the_fabric_stands_for_a_missing_one():
     assert switch_from(None, buffer_bytes=32768.0) == Switch(buffer_bytes=32768.0)
     assert switch_from({"buffer": "32 KiB"}, buffer_bytes=32768.0).slots == 8
+
+
+def test_the_latency_of_the_fabric_stands_for_a_missing_delay_and_is_not_contradicted():
+    tree = {"kind": "fat-tree", "radix": 4, "latency_per_link_s": "1 us"}
+    fabric = make_topology(tree)
+
+    assert switch_of(fabric, None).delay_s == 1e-6
+    assert switch_of(fabric, {"preset": "infiniband"}).delay_s == 1e-6
+    assert switch_of(fabric, {"delay": "1 us"}).delay_s == 1e-6
+    with pytest.raises(ContentionError, match="switch: delay: expected the fabric's own 1e-06 s a"):
+        switch_of(fabric, {"delay": "90 ns"})
+    with pytest.raises(ContentionError, match=r"links up to 0\.001 s, got 0\.01 s"):
+        switch_of(make_topology({**tree, "latency_per_link_s": "10 ms"}), None)
+    with pytest.raises(ContentionError, match=r"latency_base_s of .* is 1e-05 s, expected 0"):
+        simulate_packets({}, make_topology({**tree, "latency_base_s": "10 us"}))
 
 
 @pytest.mark.parametrize(
