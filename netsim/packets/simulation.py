@@ -1,7 +1,5 @@
 """Packet-level simulation of jobs that compute and communicate, again and again."""
 
-import logging
-import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -15,7 +13,6 @@ from netsim.contention.exact.flowtable import outside_nodes
 from netsim.contention.exact.simulation import SLOWEST_DOES, JobTimes, check_names
 from netsim.errors import ContentionError
 from netsim.flows.isolation import shared_links, used_links
-from netsim.longest import spoken
 from netsim.packets.channels import virtual_channels
 from netsim.packets.columns import World
 from netsim.packets.forecast import (
@@ -25,6 +22,7 @@ from netsim.packets.forecast import (
     forecast_of,
     free_memory_bytes,
 )
+from netsim.packets.progress import Progress
 from netsim.packets.ranks import by_rank
 from netsim.packets.running import Ledger, LinkUse, advance
 from netsim.packets.switch import Switch, switch_of
@@ -35,12 +33,9 @@ from netsim.splitmix import uniforms
 from netsim.topology.base import Topology
 from netsim.topology.fattree import FatTree
 
-_LOG = logging.getLogger("fabricsim")
 _ALONE_DOES = 5  # iterations of a job alone, of which the first is discarded
 _SPARE = 65536  # packets that there is room for at first
 STEPPINGS = ("barrier", "rank")
-_TELL_S = 10.0
-_LAST = 0.02  # of a simulation: what is left, as long as nobody knows better
 _MOST_SECONDS = 1e6  # of simulated time; beyond, floats do not tell parts of a ns
 
 
@@ -87,9 +82,9 @@ def simulate_packets(
     that share links, directly or through others, has done `slowest_does`; `together_s` is the mean
     of the iterations completed by then, without the first. `slowest_does`: iterations of the
     slowest job, at least 2; less is cheaper and noisier. `seed`: of the random delays and of the
-    order of messages in a NIC. `stepping` {"barrier", "rank"}: whether a job's next step begins when all messages of the last have
-    arrived, or a rank's when its own have left its NIC and those for it have arrived; ranks of one
-    node go together.
+    order of messages in a NIC. `stepping` {"barrier", "rank"}: whether a job's next step begins
+    when all messages of the last have arrived, or a rank's when its own have left its NIC and those
+    for it have arrived; ranks of one node go together.
 
     Equal arguments give equal numbers. Jobs that share no link are simulated apart, which changes
     nobody; their interference is exactly 1.
@@ -193,8 +188,6 @@ class _Run:
         self._channels = dict(zip(parts, np.split(channels, ends[:-1]), strict=True))
         self.ledger = Ledger(topology)
         self.by_rank = False
-        self._left = dict[int, float]()  # of each group, by its first: what is to move over links
-        self._told_s = self._since_s = 0.0
 
     def tell(self, groups: Sequence[Sequence[int]], asked: _Asked) -> None:
         """Refuse groups of jobs that cost too much, and announce what takes long."""
@@ -217,10 +210,8 @@ class _Run:
                 "nearer to each other."
             )
         demand_affordable(forecast)
-        self._left = {names[0]: one.hops for names, one in zip(groups, forecasts, strict=True)}
-        self._told_s = self._since_s = time.monotonic()
-        if forecast.cpu_s > _TELL_S:
-            _LOG.warning("packet simulation: %s", forecast)
+        self._hops = {names[0]: one.hops for names, one in zip(groups, forecasts, strict=True)}
+        self._progress = Progress(forecast, self._hops)
 
     def _forecast(self, names: Sequence[int], seconds: Floats, asked: _Asked) -> Forecast:
         """Return the cost of jobs that meet; a lone one is simulated by itself only."""
@@ -237,24 +228,23 @@ class _Run:
 
     def group(self, names: Sequence[int], asked: _Asked) -> dict[int, JobTimes]:
         """Simulate jobs that meet, each alone and all together."""
-        alone, starts, iterations, alone_hops = {}, asked.starts, asked.iterations, 0.0
+        alone, starts, iterations, begun = {}, asked.starts, asked.iterations, 0.0
         for name in names:
             world, rows = self._world([name])
             _give_work(world, rows, [self._parts[name]], [0.0], [_ALONE_DOES], leaves=self.by_rank)
             expected = self._forecast([name], np.ones(1), asked).hops
-            world = self._finished(world, [name], expected, counted=len(names) == 1)
-            self._left[names[0]] -= expected
-            alone_hops += expected
+            begun += expected
+            self._progress.begin(names[0], expected, self._hops[names[0]] - begun)
+            world = self._finished(world, [name], counted=len(names) == 1)
             alone[name] = _mean_s(world, rows == 0)
         if len(names) == 1:
-            del self._left[names[0]]
             return {
                 name: _undisturbed(alone[name], starts[name], iterations, name) for name in names
             }
         seconds = np.array([alone[name] for name in names])
         forecast = self._forecast(names, seconds, asked)
         demand_affordable(forecast)
-        expected = self._left[names[0]] = forecast.hops - alone_hops
+        self._progress.begin(names[0], forecast.hops - begun, 0.0)
         world, rows = self._world(names)
         _give_work(
             world,
@@ -264,8 +254,7 @@ class _Run:
             asked.need(names),
             leaves=iterations is not None,
         )
-        world = self._finished(world, names, expected, counted=True)
-        del self._left[names[0]]
+        world = self._finished(world, names, counted=True)
         found, origin = {}, min(starts[name] for name in names)
         for place, name in enumerate(names):
             mine = rows == place
@@ -294,33 +283,10 @@ class _Run:
             return np.arange(self._topology.n_links)
         return np.unique(np.concatenate([self._parts[name].routes.links for name in names]))
 
-    def _finished(
-        self, world: World, names: Sequence[int], expected: float, *, counted: bool
-    ) -> World:
-        """
-        Run a world, say how far all is, and write down what its links carried.
-
-        `expected`: packets moved over links, as forecast.
-        """
-
-        def told(now: World) -> None:
-            at_s = time.monotonic()
-            if at_s - self._told_s < _TELL_S:
-                return
-            self._told_s, hops = at_s, float(now.clock["hops"][0])
-            share = min(1.0, float((now.jobs["count"][:-1] / now.jobs["need"][:-1]).min()))
-            # by the forecast at first, then by the iterations that are done
-            by_forecast = (1.0 - share**2) * max(expected - hops, _LAST * expected)
-            left = by_forecast + share * (1.0 - share) * hops
-            left += max(0.0, sum(self._left.values()) - expected)
-            done = self.ledger.hops + hops
-            _LOG.warning(
-                "packet simulation: %.0f %%, about %s left",
-                100.0 * done / (done + left),
-                spoken((at_s - self._since_s) * left / done),
-            )
-
-        world = advance(world, told)
+    def _finished(self, world: World, names: Sequence[int], *, counted: bool) -> World:
+        """Run a world, and write down what its links carried."""
+        world = advance(world, self._progress.tell)
+        self._progress.end(world)
         self.ledger.hops += int(world.clock["hops"][0])
         if counted:
             self.ledger.add(world, self._links(names))
