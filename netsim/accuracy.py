@@ -298,10 +298,8 @@ def accuracy_sentence(setting: Setting) -> str:
     rows = compared(setting)
     if not rows:
         where = _where(setting, _ranks(setting.ranks_per_node))
-        return (
-            f"No error is known: model {setting.model} was never compared with "
-            f"{_judge(setting.model)} on {where}."
-        )
+        never = f"model {setting.model} was never compared with {_judge(setting.model)}"
+        return f"No error is known: {never} on {where}."
     errors = _span([f"{100 * row.mean_error:.1f}" for row in rows])
     bias = _span([f"{row.bias:.2f}" for row in rows])
     nodes = _span([str(n) for row in rows for n in (row.nodes, row.most_nodes) if n])
@@ -349,8 +347,7 @@ def accuracy_details(setting: Setting) -> str:
         if row.mix == ANY and row.most_ranks is None
     }
     if not kinds:
-        judge = _judge(setting.model)
-        return f"Model {setting.model} was never compared with {judge} on any network."
+        return f"Model {setting.model} was never compared with {_judge(setting.model)}."
     return f"Model {setting.model} was compared on: {'; '.join(sorted(kinds))}."
 
 
