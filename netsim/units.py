@@ -30,7 +30,7 @@ __all__ = [
     "parse_time",
 ]
 
-ROUNDING = 1e-9  # of a size: what the sum of its parts may be off
+ROUNDING = 1e-12  # of a size: what the sum of its parts may be off
 
 
 def parse_size(value: Quantity) -> float:
