@@ -114,4 +114,5 @@ def fill(message, packet):
     """Return how full the packets of a message are, at least 1/10,000; 1 if none is known."""
     if not packet:
         return 1.0
-    return min(1.0, max(1e-4, message / (packet * ceil(message / packet - message / packet / 1e12))))
+    count = ceil(message / packet - message / packet / 1e12)
+    return min(1.0, max(1e-4, message / (packet * count)))
