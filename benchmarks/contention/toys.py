@@ -256,6 +256,20 @@ def worst() -> list[str]:
     return lines
 
 
+def short_packets() -> list[str]:
+    """Return two senders over one up-link, of which one sends a short last packet each time."""
+    fabric, count = machine(), 256  # messages of a packet: 1 MiB
+    lines = _head("messages of the second, first sends")
+    for nbytes in (2048, 4200, 8300, 12388):
+        for times in (1, 10):
+            whole = [(0, 0, 8 + 2 * (i % 2)) for i in range(count * times)]
+            other = [(0, 1, 12 + 2 * (i % 2)) for i in range(2**20 // nbytes)]
+            jobs = {0: job(fabric, whole, 4 * KIB), 1: job(fabric, other, nbytes)}
+            cells = _cells(jobs, fabric, [0, 1])
+            lines.append(f"| {nbytes:,} B, {times} MiB | {cells} |")
+    return lines
+
+
 PARTS = {
     "Closed windows: slowdown of a sender of six flows, by contested links x rivals on each; a "
     "rival sends 4 MiB at a time. Nobody computes.": closed_windows,
@@ -265,6 +279,8 @@ PARTS = {
     "All-to-all in steps: the job in steps, f = 0.5.": in_steps,
     "The buffer's wait and short steps: a lone flow beside another on one link; both compute for "
     "as long as their message takes.": waits,
+    "Short last packets: first and second of two senders that share a link and never compute, "
+    "one in messages of 4 KiB, the other 1 MiB at a time in others.": short_packets,
     "The largest errors of the matrix, by the buffer of a port that packets have (the matrix: "
     "64 KiB).": worst,
 }
