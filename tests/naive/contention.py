@@ -2,7 +2,7 @@
 
 from collections import defaultdict
 
-from naive import drawn, filling, lanes, stalling
+from naive import drawn, filling, lanes, linklaws, stalling
 from naive.steps import constants, in_the_mean
 
 
@@ -223,7 +223,7 @@ def _averaged(state, a, others, lingering, waits):
     link_times = defaultdict(float)
     worst = tau
     for link, (own, m, q, big_g, *_) in table.items():
-        link_times[link] = own * _beta((own, m, q, big_g), n[link], r[link], lingering)
+        link_times[link] = own * linklaws.beta((own, m, q, big_g), n[link], r[link], lingering)
         worst = max(worst, link_times[link] + waits[link] * min(1.0, n[link]))
     return worst + lam, link_times
 
@@ -273,10 +273,10 @@ def _in_states(state, a, others, cells, waits):
         beside = [_beside_own(state, link, table[link], x, how) for x in n]
         free = _free((own, m, q, big_g), use, n, beside)
         times = [
-            _behind(
+            linklaws.behind(
                 min(1, held * x / mean),
                 without,
-                own * _beta((own, m, q, big_g), max(x, 1 / use - m), 1, True),
+                own * linklaws.beta((own, m, q, big_g), max(x, 1 / use - m), 1, True),
             )
             for x, without in zip(n, free, strict=True)
         ]
@@ -327,20 +327,15 @@ def _beside_own(state, link, entry, n, how):
     """Return what of the others' weight counts beside the own flows."""
     if state.has_lanes:
         return lanes.beside(n, entry[1], how[0])
-    return _felt(n, entry[0], how[1], state.ports and state.ports[link])
+    return linklaws.felt(n, entry[0], how[1], state.ports and state.ports[link])
 
 
 def _free(entry, use, n, beside):
     """Return in each state how long a link takes that is not full of packets that wait."""
-    return [entry[0] * _beta(entry, felt, use * x, True) for x, felt in zip(n, beside, strict=True)]
-
-
-def _felt(n, own, wait, links):
-    """Return what of the others' weight counts: half a buffer meets no more than a link's worth."""
-    if n <= 1 or (links and links > 1):
-        return n
-    early = min(1, wait / 2 / own)
-    return early + (1 - early) * n
+    return [
+        entry[0] * linklaws.beta(entry, felt, use * x, True)
+        for x, felt in zip(n, beside, strict=True)
+    ]
 
 
 def _grown(link, state, others, mean):
@@ -363,11 +358,6 @@ def _use(state, link):
     return used / state.cycle()
 
 
-def _behind(share, free, full):
-    """Return the time of a link that is full of waiting packets for a share of it."""
-    return 1 / ((1 - share) / free + share / full)
-
-
 def _weight(state, b, link, lingering):
     """Return the mean weight of a step's flows on a link while the step runs."""
     _, m, q, _, e, presence, *_ = state.steps[b][2][link]
@@ -388,18 +378,3 @@ def _weight_in_cell(state, link, cell, n_cells):
             total += inside / size * _weight(state, b, link, True) * state.length(b) / there
         begin = end
     return total
-
-
-def _beta(entry, n, r, lingering):
-    """Return how much longer a link takes."""
-    own, m, q, big_g = entry
-    h = 1 + n / m
-    if lingering and own * h > big_g:
-        late = (big_g + max(0.0, own - big_g * m / (m + n)) * (1 + n / q)) / own
-        h = max(1.0, min(h, late))
-    return beta_of_bounds(r, h)
-
-
-def beta_of_bounds(r, h):
-    """Others leave 1 - R when they come evenly, 1/h when all at once, a fifth of the time."""
-    return h if h * (1 - r) <= 1 else 1 / (0.8 * (1 - r) + 0.2 / h)

@@ -2,7 +2,7 @@
 
 from collections import defaultdict
 
-from naive.contention import beta_of_bounds
+from naive.linklaws import beta_of_bounds
 
 
 def without_lingering(jobs, capacity, sweeps=2000):
