@@ -1,6 +1,8 @@
 """What all tests share: reference data that lies beside the repository, where present."""
 
+import io
 import os
+import sys
 from functools import cache
 from pathlib import Path
 
@@ -68,6 +70,25 @@ def shared():
         return path
 
     return locate
+
+
+@pytest.fixture
+def command(monkeypatch, capsys):
+    """Return a function that runs the command in this process: exit status, stdout, stderr."""
+    from coupling.cli.root import main  # noqa: PLC0415 (the tests of --help load nothing)
+
+    def call(*arguments, stdin=""):
+        monkeypatch.setattr(sys, "argv", ["fabricsim", *map(str, arguments)])
+        monkeypatch.setattr(sys, "stdin", io.StringIO(stdin))
+        status = 0
+        try:
+            main()
+        except SystemExit as exit_:
+            status = exit_.code or 0
+        printed = capsys.readouterr()
+        return status, printed.out, printed.err
+
+    return call
 
 
 def pytest_terminal_summary(terminalreporter):

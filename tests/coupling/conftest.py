@@ -1,12 +1,9 @@
 """Small experiments for the tests of the coupling."""
 
-import io
-import sys
 from pathlib import Path
 
 import pytest
 
-from coupling.cli.root import main
 from coupling.experiments.experiment import Experiment
 
 PAIRS_AND_STENCILS = {
@@ -47,21 +44,3 @@ def experiment():
         return Experiment(**(fields | changes))
 
     return make
-
-
-@pytest.fixture
-def command(monkeypatch, capsys):
-    """Return a function that runs the command in this process: exit status, stdout, stderr."""
-
-    def call(*arguments, stdin=""):
-        monkeypatch.setattr(sys, "argv", ["fabricsim", *map(str, arguments)])
-        monkeypatch.setattr(sys, "stdin", io.StringIO(stdin))
-        status = 0
-        try:
-            main()
-        except SystemExit as exit_:
-            status = exit_.code or 0
-        printed = capsys.readouterr()
-        return status, printed.out, printed.err
-
-    return call
