@@ -1,10 +1,9 @@
 """Machine: the cluster as a queue policy sees it, with the expected ends of running jobs."""
 
-from bisect import bisect_left, bisect_right, insort
+from bisect import bisect_left, insort
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from math import inf
-from operator import itemgetter
 
 from scheduler.allocation import Allocation
 from scheduler.allocators.base import Allocator, fits_by_count
@@ -14,7 +13,6 @@ from scheduler.reasons import ISOLATION, NODES, PLACEMENT, SWITCHES, Told
 from scheduler.switches import SwitchLimit
 
 OVERDUE_STEP_S = 60.0  # a job past its estimate is expected to end this much later
-_FIRST = itemgetter(0)
 
 
 @dataclass(slots=True, eq=False)
@@ -38,6 +36,8 @@ class Machine:
         Expected end of every running job.
     leaving : list of (float, int)
         The same the other way round, ascending: expected ends, and who.
+    overdue : set of int
+        Running jobs past their estimate.
     started : list of Allocation
         Jobs started at this instant, in order; the simulator empties it.
     disturbances : int
@@ -64,6 +64,7 @@ class Machine:
     now_s: float = 0.0
     expected_end_s: dict[int, float] = field(default_factory=dict)
     leaving: list[tuple[float, int]] = field(default_factory=list)
+    overdue: set[int] = field(default_factory=set)
     started: list[Allocation] = field(default_factory=list)
     disturbances: int = 0
     gained_until_s: float = -inf
@@ -172,6 +173,7 @@ class Machine:
         """Take an ended job off the machine."""
         expected_s = self.expected_end_s.pop(job_id)
         del self.leaving[bisect_left(self.leaving, (expected_s, job_id))]
+        self.overdue.discard(job_id)
         if expected_s != self.now_s:
             self.disturbances += 1
             self.gained_until_s = max(self.gained_until_s, expected_s)
@@ -179,15 +181,19 @@ class Machine:
         return self.cluster.release(job_id)
 
     def postpone_overdue(self) -> None:
-        """Expect jobs that have outlived their estimate to end 60 s from now."""
-        leaving, now_s = self.leaving, self.now_s
-        if not leaving or leaving[0][0] > now_s:
-            return
-        count = bisect_right(leaving, now_s, key=_FIRST)
+        """Expect jobs past their estimate to end 60 s from now, at each event anew."""
+        leaving, overdue, now_s = self.leaving, self.overdue, self.now_s
+        for end_s, job_id in leaving:
+            if end_s > now_s:
+                break
+            overdue.add(job_id)
         later_s = now_s + OVERDUE_STEP_S
-        for _, job_id in leaving[:count]:
+        moved = [job_id for job_id in overdue if self.expected_end_s[job_id] != later_s]
+        if not moved:
+            return
+        for job_id in moved:
             self.expected_end_s[job_id] = later_s
-        leaving[:count] = [(later_s, job_id) for _, job_id in leaving[:count]]
+        leaving[:] = [(self.expected_end_s[job_id], job_id) for _, job_id in leaving]
         leaving.sort()
         self.changed_until_s = max(self.changed_until_s, later_s)
-        self.disturbances += count
+        self.disturbances += len(moved)

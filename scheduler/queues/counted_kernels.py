@@ -36,6 +36,27 @@ def _remove(times: Floats, jobs: Ints, count: int, job: int) -> None:
         times[after - 1], jobs[after - 1] = times[after], jobs[after]
 
 
+@njit(int64(_FLOATS, _INTS, int64, _FLOATS, _FLOATS, float64, float64), cache=True)
+def _postpone(
+    times: Floats,
+    jobs: Ints,
+    count: int,
+    start_s: Floats,
+    estimate_s: Floats,
+    now_s: float,
+    later_s: float,
+) -> int:
+    """Expect each job past its estimate to end `later_s` from now; return how many there are."""
+    overdue = 0
+    for place in range(count):
+        time_s, job = times[place], jobs[place]
+        if start_s[job] + estimate_s[job] <= now_s:
+            time_s = now_s + later_s
+            overdue += 1
+        _insert(times, jobs, place, time_s, job)
+    return overdue
+
+
 @njit(_SPARE(_FLOATS, _INTS, int64, _INTS, int64, int64, float64), cache=True)
 def _reserve(
     times: Floats, jobs: Ints, count: int, size: Ints, free: int, wanted: int, now_s: float
@@ -73,7 +94,7 @@ def easy(
     ends, ending = np.empty(room), np.empty(room, dtype=np.int64)
     expected, leaving = np.empty(room), np.empty(room, dtype=np.int64)
     front = np.empty(min(reach, n_jobs), dtype=np.int64)
-    running = n_front = submitted = taken = 0
+    running = n_front = submitted = taken = overdue = 0
     while submitted < n_jobs or running:
         now_s = ends[running - 1] if running else np.inf
         if submitted < n_jobs:
@@ -83,11 +104,8 @@ def easy(
             _remove(expected, leaving, running, job)
             running -= 1
             free += size[job]
-        overdue = 0
-        while overdue < running and expected[running - 1 - overdue] <= now_s:
-            overdue += 1
-        for place in range(running - overdue, running):
-            _insert(expected, leaving, place, now_s + later_s, leaving[place])
+        if running and (overdue or expected[running - 1] <= now_s):
+            overdue = _postpone(expected, leaving, running, start_s, estimate_s, now_s, later_s)
         while submitted < n_jobs and submit_s[submitted] <= now_s:
             submitted += 1
         looked_at, reserved_s, spare = 0, np.nan, 0  # nan: the head has not been looked at in vain

@@ -87,6 +87,8 @@ def limit_nodes(workload: Workload, n_nodes: int) -> Workload:
     """
     Drop the jobs that are larger than a machine.
 
+    Times count from the first job that is left, as where another reason drops the others.
+
     Parameters
     ----------
     workload : Workload
@@ -108,12 +110,26 @@ def limit_nodes(workload: Workload, n_nodes: int) -> Workload:
     large = [job for job in workload.jobs if job.n_nodes > n_nodes]
     if not large:
         return workload
+    kept = [job for job in workload.jobs if job.n_nodes <= n_nodes]
+    later_s = kept[0].submit_s - workload.jobs[0].submit_s if kept else 0.0
+    begin_s = workload.begin_unix_s
     reason = f"larger than the machine ({n_nodes} nodes)"
+    dropped = [
+        DroppedJob(job.id, reason, job.n_nodes, job.submit_s, job.runtime_s) for job in large
+    ]
     return replace(
         workload,
-        jobs=tuple(job for job in workload.jobs if job.n_nodes <= n_nodes),
-        dropped_jobs=workload.dropped_jobs
-        + tuple(
-            DroppedJob(job.id, reason, job.n_nodes, job.submit_s, job.runtime_s) for job in large
+        jobs=tuple(_sooner(job, later_s) for job in kept) if later_s else tuple(kept),
+        dropped_jobs=tuple(
+            replace(job, submit_s=job.submit_s - later_s)
+            for job in (*workload.dropped_jobs, *dropped)
         ),
+        begin_unix_s=None if begin_s is None else begin_s + later_s,
     )
+
+
+def _sooner(job: Job, by_s: float) -> Job:
+    """Move the times of a job to a clock that begins later."""
+    start_s = job.logged_start_s
+    start_s = None if start_s is None else start_s - by_s
+    return replace(job, submit_s=job.submit_s - by_s, logged_start_s=start_s)

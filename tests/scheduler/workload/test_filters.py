@@ -1,5 +1,6 @@
 """Filters keep what they say, in every format alike."""
 
+from dataclasses import replace
 from math import nan
 from typing import get_type_hints
 
@@ -8,7 +9,7 @@ import pytest
 from scheduler.errors import WorkloadError
 from scheduler.job import Job
 from scheduler.workload.base import DroppedJob, Workload, limit_nodes
-from scheduler.workload.filters import Filters, ReadOptions
+from scheduler.workload.filters import Filters, ReadOptions, refine
 from scheduler.workload.table import read_csv
 
 
@@ -163,3 +164,35 @@ def test_jobs_larger_than_a_machine_are_dropped_with_its_size():
     assert limited.dropped == {"cancelled": 1, "larger than the machine (2 nodes)": 1}
     assert limited.dropped_jobs[1].n_nodes == 3
     assert limit_nodes(workload, 3) is workload
+
+
+def test_times_count_from_the_first_job_that_a_machine_can_run(log):
+    """As they do where `max_nodes` drops the same jobs."""
+    read = read_csv(log)
+    large_first = Workload(
+        tuple(reversed([replace(job, submit_s=40 - job.submit_s) for job in read.jobs])),
+        "by hand",
+        begin_unix_s=1e9,
+    )
+
+    limited = limit_nodes(large_first, 3)
+
+    assert [(job.id, job.submit_s) for job in limited.jobs] == [(3, 0.0), (2, 10.0), (1, 20.0)]
+    assert [job.submit_s for job in limited.dropped_jobs] == [-20.0, -10.0]
+    assert limited.begin_unix_s == 1e9 + 20
+    by_option = refine(large_first, max_nodes=3)
+    assert [job.submit_s for job in by_option.jobs] == [job.submit_s for job in limited.jobs]
+    assert by_option.begin_unix_s == limited.begin_unix_s
+    assert [job.submit_s for job in by_option.dropped_jobs] == [-20.0, -10.0]
+
+
+def test_logged_starts_count_from_the_first_job_that_a_machine_can_run():
+    jobs = (
+        Job(1, 0.0, 4, 9.0, 9.0, logged_start_s=1.0),
+        Job(2, 5.0, 1, 9.0, 9.0, logged_start_s=7.0),
+        Job(3, 6.0, 1, 9.0, 9.0),
+    )
+
+    limited = limit_nodes(Workload(jobs, "by hand"), 2)
+
+    assert [(job.submit_s, job.logged_start_s) for job in limited.jobs] == [(0.0, 2.0), (1.0, None)]

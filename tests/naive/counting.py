@@ -1,0 +1,62 @@
+"""EASY backfilling on a machine of interchangeable nodes, from the definition, nothing kept."""
+
+OVERDUE_S = 60.0
+
+
+def expected_end_s(start_s, estimate_s, now_s):
+    """Return when a running job is expected to end: as estimated, or 60 s from now if overdue."""
+    end_s = start_s + estimate_s
+    return end_s if end_s > now_s else now_s + OVERDUE_S
+
+
+class CountingEasy:
+    """
+    The schedule of jobs (number, submission, run time, nodes, estimate), in order of submission.
+
+    `window`: jobs behind the head that may be backfilled.
+    """
+
+    def __init__(self, jobs, n_nodes, window):
+        self.jobs, self.free, self.window = list(jobs), n_nodes, window
+        self.start_s, self.running = {}, {}  # job by number
+        self.now_s = 0.0
+
+    def run(self):
+        """Return the start of each job by number."""
+        waiting, coming = [], list(self.jobs)
+        while coming or self.running:
+            ends = [self.start_s[job[0]] + job[2] for job in self.running.values()]
+            self.now_s = min(ends + [job[1] for job in coming[:1]])
+            for number, job in list(self.running.items()):
+                if self.start_s[number] + job[2] <= self.now_s:
+                    del self.running[number]
+                    self.free += job[3]
+            while coming and coming[0][1] <= self.now_s:
+                waiting.append(coming.pop(0))
+            while waiting and waiting[0][3] <= self.free:
+                self.start(waiting.pop(0))
+            if waiting:
+                self.backfill(waiting)
+        return self.start_s
+
+    def start(self, job):
+        self.start_s[job[0]], self.running[job[0]] = self.now_s, job
+        self.free -= job[3]
+
+    def backfill(self, waiting):
+        """Start jobs that end by the reserved time of the head, or leave it nodes enough then."""
+        ends = sorted(
+            (expected_end_s(self.start_s[job[0]], job[4], self.now_s), job[3])
+            for job in self.running.values()
+        )
+        free_then = {
+            at_s: self.free + sum(size for end_s, size in ends if end_s <= at_s) for at_s, _ in ends
+        }
+        reserved_s = min(at_s for at_s, count in free_then.items() if count >= waiting[0][3])
+        spare = free_then[reserved_s] - waiting[0][3]
+        for job in waiting[1 : self.window + 1]:
+            ends_before = self.now_s + job[4] <= reserved_s
+            if job[3] <= self.free and (ends_before or job[3] <= spare):
+                spare -= 0 if ends_before else job[3]
+                waiting.remove(job)
+                self.start(job)
