@@ -1,7 +1,7 @@
 """Hierarchies: who is under whom, as Slurm lists it, and the cables this stands for."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from netsim.errors import TopologyError
 from netsim.formats.importers.sketch import Sketch
@@ -19,7 +19,7 @@ class Group:
     place : str
         Where it stands, for messages: file and line.
     nodes, switches : tuple of str
-        Nodes, or switches, under it.
+        Nodes, or switches, under it. Where both are given, the nodes are those below the switches.
     """
 
     name: str
@@ -49,6 +49,9 @@ def tree_sketch(groups: Sequence[Group], source: str, form: str) -> Sketch:
         if unknown:
             raise TopologyError(f"{group.place}: switch {unknown[0]!r} has no line of its own.")
     height = _heights(by_name)
+    _check_below(by_name, height)
+    groups = [replace(group, nodes=()) if group.switches else group for group in groups]
+    by_name = {group.name: group for group in groups}
     sketch = Sketch(source, form)
     for group in sorted(groups, key=lambda group: height[group.name]):  # stable: leaves first
         sketch.add_switch(group.name)
@@ -59,7 +62,38 @@ def tree_sketch(groups: Sequence[Group], source: str, form: str) -> Sketch:
             sketch.add_node(node)
             sketch.join(node, group.name)
     _join_switches(sketch, by_name, height)
+    _say_several(sketch, groups)
     return sketch
+
+
+def _check_below(by_name: dict[str, Group], height: dict[str, int]) -> None:
+    """Demand that nodes beside switches are those below the switches, as scontrol shows them."""
+    below: dict[str, set[str]] = {}
+    for name in sorted(by_name, key=height.__getitem__):
+        group = by_name[name]
+        found = set[str]().union(*(below[child] for child in group.switches))
+        below[name] = found if group.switches else set(group.nodes)
+        wrong = sorted(found.symmetric_difference(group.nodes))
+        if group.nodes and group.switches and wrong:
+            raise TopologyError(
+                f"{group.place}: switch {name!r} has nodes and switches under it; expected the "
+                f"nodes below these switches, got others ({wrong[0]!r} first)."
+            )
+
+
+def _say_several(sketch: Sketch, groups: Sequence[Group]) -> None:
+    """Say which nodes are under several switches: Slurm warns of them."""
+    over: dict[str, list[str]] = {}
+    for group in groups:
+        for node in group.nodes:
+            over.setdefault(node, []).append(group.name)
+    several = [f"{node} under {' and '.join(own)}" for node, own in over.items() if len(own) > 1]
+    if several:
+        shown = "; ".join(several[:5]) + ("; ..." if len(several) > 5 else "")  # noqa: PLR2004 (a line)
+        sketch.assumed.append(
+            f"nodes under several switches ({len(several)}: {shown}) have a link to each; Slurm "
+            f"warns of them, most are slips"
+        )
 
 
 def block_sketch(blocks: Sequence[Group], sizes: Sequence[int], source: str, form: str) -> Sketch:
@@ -67,7 +101,11 @@ def block_sketch(blocks: Sequence[Group], sizes: Sequence[int], source: str, for
     groups = list(blocks)
     level, step = [block.name for block in blocks], 1  # step: base blocks under each of the level
     taken = set(level)
-    for size in sizes[1:]:
+    too_large: Sequence[int] = ()
+    for at, size in enumerate(sizes[1:], start=1):
+        if len(level) == 1:
+            too_large = sizes[at:]
+            break
         ratio = size // sizes[0]
         under: dict[int, list[str]] = {}
         for i, name in enumerate(level):
@@ -88,6 +126,9 @@ def block_sketch(blocks: Sequence[Group], sizes: Sequence[int], source: str, for
             f"switches above the blocks ({added}): one for every aggregated block of consecutive "
             f"blocks, one above all",
         )
+    if too_large:
+        listed = ", ".join(map(str, too_large))
+        sketch.assumed.append(f"block sizes beyond the machine ({listed}): left out")
     return sketch
 
 
@@ -103,12 +144,12 @@ def _check(group: Group) -> None:
     """Demand that a switch has a name, and nodes or switches under it, each once."""
     if not group.name:
         raise TopologyError(f"{group.place}: expected the name of a switch or block.")
-    if bool(group.nodes) == bool(group.switches):
-        got = "both" if group.nodes else "nothing"
+    if not (group.nodes or group.switches):
         raise TopologyError(
-            f"{group.place}: switch {group.name!r} must have nodes or switches under it, got {got}."
+            f"{group.place}: switch {group.name!r} must have nodes or switches under it, got "
+            f"nothing."
         )
-    twice = _first_repeat(group.nodes + group.switches)
+    twice = _first_repeat(group.nodes) or _first_repeat(group.switches)
     if twice is not None:
         raise TopologyError(f"{group.place}: {twice!r} is listed twice under {group.name!r}.")
 

@@ -107,7 +107,7 @@ _MARKS = {  # looked for in this order, in any letter case
     "graphml": r"<graphml\b",
     "ibnetdiscover": r'^(switchguid=|caguid=|(Switch|Ca)\s+\d+\s+"[SH]-)',
     "aries-links": r"\)\s+(green|black|blue|ptile)\s+->",
-    "slurm-conf": r"^[ \t]*(SwitchName|BlockName|BlockSizes)\s*=",
+    "slurm-conf": r"^[ \t]*((SwitchName|BlockName|BlockSizes)\s*=|Include[ \t]+[^=\s]+\s*$)",
     "slurm-yaml": r"^[- \t]*(topology|tree|block|cluster_default)\s*:",
     "node-map": r"\A\s*\d+[ \t]+\d+[ \t]*\n\s*\S+([ \t]+\d+){2,}",
     "node-csv": _FIRST_LINE + r"\b(leaf_switch|leaf|l1_switch|edge_switch)\b",

@@ -2,8 +2,11 @@
 
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass, field
 from itertools import pairwise
+from pathlib import Path
 
+from fabricsim.checking.inputs import read_text
 from netsim.errors import TopologyError
 from netsim.formats.importers.hierarchy import Group, block_sketch, tree_sketch
 from netsim.formats.importers.sketch import Settings
@@ -11,54 +14,89 @@ from netsim.hostlist import expand_hostlist
 from netsim.topology.base import Topology
 
 FORM = "slurm-conf"
-_SWITCH = {"switchname", "switches", "nodes", "linkspeed"}
-_BLOCK = {"blockname", "nodes", "blocksizes"}
+_SWITCH = {"switchname", "switches", "nodes", "linkspeed", "level"}
+_BLOCK = {"blockname", "nodes", "blocksizes", "blocksize", "blockindex"}
+_AGGREGATED = {"aggregatedblock", "nodes", "blocksize", "blockindex"}
+_MOST_INCLUDES = 100  # files of one configuration; more is a loop of files that include others
+_COMMENT = re.compile(r"(?<!\\)#.*")
+_ESCAPED = re.compile(r"\\(.)")
+_INCLUDE = re.compile(r"\s*include\s+(\S.*?)\s*", re.IGNORECASE)
+_PAIR = re.compile(r'\s*([\w.]+)\s*=\s*(?:"([^"]*)"|([^\s"]\S*))(?=\s|$)')
+_COMMAND = re.compile(r"[^=]*[$#%>]\s*(?:sudo\s+)?(?:\S*/)?scontrol\s[^=]*", re.IGNORECASE)
+
+
+@dataclass(slots=True)
+class _Read:
+    """What the lines of a configuration say, and what is not used of them."""
+
+    switches: list[Group] = field(default_factory=list)
+    blocks: list[Group] = field(default_factory=list)
+    sizes: list[int] = field(default_factory=list)
+    shown_sizes: set[str] = field(default_factory=set)  # those that scontrol shows
+    names: int = 0
+    speeds: int = 0
 
 
 def read_slurm_conf(text: str, source: str, settings: Settings) -> Topology:
     """
-    Read `topology.conf`.
+    Read `topology.conf`, or what ``scontrol show topology`` prints.
 
-    Keys in any letter case, ``#`` starts a comment, a backslash at the end of a line goes on with
-    the next one. ``LinkSpeed`` has no unit in Slurm and is not used.
+    As Slurm's own parser (``src/common/parse_config.c``): keys in any letter case, ``#`` starts a
+    comment, a backslash at the end of a line joins the next one, values may stand in ``"``, and
+    ``Include FILE`` reads another file, relative to this one. ``LinkSpeed`` has no unit in Slurm
+    and is not used.
     """
-    switches: list[Group] = []
-    blocks: list[Group] = []
-    sizes: list[int] = []
-    speeds = taken = 0
-    for place, fields in _lines(text, source):
-        if "switchname" in fields:
-            _known(fields, _SWITCH, place)
-            switches.append(
-                Group(
-                    _name(fields["switchname"], place),
-                    place,
-                    names_in(fields.get("nodes", ""), place, taken),
-                    names_in(fields.get("switches", ""), place, taken),
-                )
-            )
-            taken += len(switches[-1].nodes) + len(switches[-1].switches)
-            speeds += "linkspeed" in fields
-        else:
-            _known(fields, _BLOCK, place)
-            if "blocksizes" in fields:
-                if sizes:
-                    raise TopologyError(f"{place}: block sizes again.")
-                sizes = block_sizes(fields["blocksizes"].split(","), place)
-            if "blockname" in fields:
-                name = _name(fields["blockname"], place)
-                blocks.append(Group(name, place, names_in(fields.get("nodes", ""), place, taken)))
-                taken += len(blocks[-1].nodes)
-    if switches and blocks:
-        raise TopologyError(f"{blocks[0].place}: a block, but {switches[0].place} has a switch.")
-    if not (switches or blocks):
+    read = _Read()
+    prompts = 0
+    if (first := text.lstrip().partition("\n")[0]) and _COMMAND.fullmatch(first.rstrip("\r")):
+        text, prompts = text.replace(first, "", 1), 1
+    for place, fields in _lines(text, source, [source]):
+        _take(read, fields, place)
+    if read.switches and read.blocks:
+        raise TopologyError(
+            f"{read.blocks[0].place}: a block, but {read.switches[0].place} has a switch."
+        )
+    if not (read.switches or read.blocks):
         raise TopologyError(f"{source}: expected lines 'SwitchName=...' or 'BlockName=...'.")
-    if blocks:
-        return block_sketch(blocks, sizes, source, FORM).build(settings)
-    sketch = tree_sketch(switches, source, FORM)
-    if speeds:
+    if read.blocks:
+        if read.shown_sizes and not read.sizes:
+            read.sizes = block_sizes(sorted(read.shown_sizes, key=int), source)
+        sketch = block_sketch(read.blocks, read.sizes, source, FORM)
+    else:
+        sketch = tree_sketch(read.switches, source, FORM)
+    if read.speeds:
         sketch.assumed.append("LinkSpeed is not used: Slurm gives it no unit")
+    if prompts:
+        sketch.assumed.append("the first line, a command, is left out")
     return sketch.build(settings)
+
+
+def _take(read: _Read, fields: dict[str, str], place: str) -> None:
+    """Take note of one line."""
+    if "switchname" in fields:
+        _known(fields, _SWITCH, place)
+        group = Group(
+            _name(fields["switchname"], place),
+            place,
+            names_in(fields.get("nodes", ""), place, read.names),
+            names_in(fields.get("switches", ""), place, read.names),
+        )
+        read.switches.append(group)
+        read.names += len(group.nodes) + len(group.switches)
+        read.speeds += "linkspeed" in fields
+        return
+    _known(fields, _AGGREGATED if "aggregatedblock" in fields else _BLOCK, place)
+    if "blocksizes" in fields:
+        if read.sizes:
+            raise TopologyError(f"{place}: block sizes again.")
+        read.sizes = block_sizes(fields["blocksizes"].split(","), place)
+    if "blocksize" in fields:
+        block_sizes([fields["blocksize"]], place)
+        read.shown_sizes.add(fields["blocksize"])
+    if "blockname" in fields:
+        name = _name(fields["blockname"], place)
+        read.blocks.append(Group(name, place, names_in(fields.get("nodes", ""), place, read.names)))
+        read.names += len(read.blocks[-1].nodes)
 
 
 def names_in(text: str, place: str, taken: int = 0) -> tuple[str, ...]:
@@ -96,32 +134,59 @@ def block_sizes(words: list[str], place: str) -> list[int]:
     return sizes
 
 
-def _lines(text: str, source: str) -> Iterator[tuple[str, dict[str, str]]]:
-    """Iterate over the lines that say something, with their place and fields."""
+def _lines(text: str, source: str, read: list[str]) -> Iterator[tuple[str, dict[str, str]]]:
+    """
+    Iterate over the lines that say something, with their place and fields.
+
+    `read`: files so far, for bounds on what they include.
+    """
     carried, start = "", 0
     for number, line in enumerate(text.split("\n"), start=1):
-        said = line.partition("#")[0].rstrip()
+        said = _COMMENT.sub("", line).rstrip()
         start = start if carried else number
-        if said.endswith("\\"):
-            carried += said[:-1] + " "
+        said = said.lstrip() if carried.endswith(",") else said
+        if said.endswith("\\") and not said.endswith("\\\\"):
+            carried += said[:-1]
             continue
-        words = (carried + said).split()
-        carried = ""
-        if words:
-            yield f"{source}:{start}", _fields(words, f"{source}:{start}")
+        whole, carried = _ESCAPED.sub(r"\1", carried + said), ""
+        place = f"{source}:{start}"
+        if (match := _INCLUDE.fullmatch(whole)) is not None and "=" not in whole:
+            yield from _included(match[1].strip('"'), place, source, read)
+        elif whole.strip():
+            yield place, _fields(whole, place)
     if carried.strip():
         raise TopologyError(f"{source}:{start}: the line goes on, but the file ends.")
 
 
-def _fields(words: list[str], place: str) -> dict[str, str]:
-    """Read words such as ``Nodes=n[1-4]``."""
+def _included(
+    name: str, place: str, source: str, read: list[str]
+) -> Iterator[tuple[str, dict[str, str]]]:
+    """Iterate over the lines of a file that another includes."""
+    path = str(Path(source).parent / name)
+    if len(read) > _MOST_INCLUDES:
+        raise TopologyError(f"{place}: expected at most {_MOST_INCLUDES} files included, got more.")
+    read.append(path)
+    try:
+        text = read_text(path, TopologyError)
+    except TopologyError as error:
+        raise TopologyError(f"{place}: Include: {error}") from None
+    yield from _lines(text, path, read)
+
+
+def _fields(line: str, place: str) -> dict[str, str]:
+    """Read a line such as ``SwitchName=s1 Nodes=n[1-4]``."""
     fields: dict[str, str] = {}
-    for word in words:
-        key, sign, value = word.partition("=")
-        if not sign or not value or not key:
-            raise TopologyError(f"{place}: expected key=value, got {word[:40]!r}.")
-        if fields.setdefault(key.lower(), value) is not value:
-            raise TopologyError(f"{place}: {key!r} twice in one line.")
+    at, text = 0, line.rstrip()
+    while at < len(text):
+        match = _PAIR.match(text, at)
+        if match is None:
+            got = text[at:].strip()[:40]
+            raise TopologyError(f"{place}: expected key=value, got {got!r}.")
+        key, value = match[1].lower(), match[2] if match[3] is None else match[3]
+        if key in fields:
+            raise TopologyError(f"{place}: {match[1]!r} twice in one line.")
+        fields[key] = "" if value == "(null)" else value
+        at = match.end()
     return fields
 
 
