@@ -255,7 +255,7 @@ def place(
     base: Annotated[
         Path | None, typer.Option("--base", help="Dump of the tables that are loaded now.")
     ] = None,
-    draws: Draws = 10,
+    draws: Draws = 50,
     seed: Seed = 1,
     top: Top = 5,
     html: Annotated[Path | None, typer.Option(help="Also write a page to this file.")] = None,

@@ -49,9 +49,11 @@ def _totals(found: Placing) -> list[str]:
     """Sum up what was looked for."""
     apart = " on links of their own" if found.isolated else ""
     first = (
-        f"{found.topology.name}: {found.nodes:,} nodes wanted{apart}, {found.free:,} free; "
-        f"{units.counted(found.draws, 'draw')}"
+        f"{found.topology.name}: {found.nodes:,} nodes wanted{apart}; "
+        f"{units.counted(found.draws, 'draw')}; {found.free:,} free"
     )
+    if found.connected < found.free:
+        first += f" (at most {found.connected:,} that reach each other)"
     if not found.options:
         return [first, _wait(found.later, isolated=found.isolated)]
     best = min(found.options, key=lambda own: own.own_node_hours)

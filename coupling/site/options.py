@@ -21,6 +21,8 @@ class Option:
         Who proposes it; ``swaps``: the search from the best of them; none: one of all placements.
     nodes : tuple of int
         Its nodes.
+    switches, fragments : int
+        Switches that its nodes are on, and ranges of `nodelist`: among equals fewer are better.
     nodelist : str
         For ``sbatch --nodelist=``.
     slowdown, low, high : float
@@ -43,6 +45,8 @@ class Option:
 
     allocators: tuple[str, ...]
     nodes: tuple[int, ...]
+    switches: int
+    fragments: int
     nodelist: str
     slowdown: float
     low: float
@@ -104,6 +108,8 @@ class Placing(Tabled):
         Nodes that it needs.
     free : int
         Free nodes.
+    connected : int
+        Most of them that all reach each other.
     isolated : bool
         Whether it shall own links.
     options : tuple of Option
@@ -126,6 +132,7 @@ class Placing(Tabled):
     topology: Topology
     nodes: int
     free: int
+    connected: int
     isolated: bool
     options: tuple[Option, ...]
     tried: int
@@ -157,6 +164,7 @@ class Placing(Tabled):
             "fabric": self.topology.name,
             "nodes": self.nodes,
             "free": self.free,
+            "connected": self.connected,
             "isolated": self.isolated,
             "options": [
                 row | {"allocators": list(row["allocators"]), "links": list(row["links"])}

@@ -22,11 +22,12 @@ from coupling.site.solve import Outcome, solve
 from coupling.snapshots.verify import Verification, verify
 from fabricsim.checking import number, whole
 from netsim.arrays import Floats, Ints
-from netsim.errors import NetsimError
+from netsim.errors import NetsimError, RoutingError
 from netsim.hostlist import fold_hostlist
 from netsim.partition import Partition
 from netsim.topology.base import Topology
 from netsim.topology.rails import node_bandwidth
+from netsim.topology.spread import as_built
 from patterns.errors import PatternError
 from patterns.registry import make_pattern
 from scheduler.allocators import ALLOCATORS, make_allocator
@@ -38,6 +39,7 @@ from scheduler.workload.communication import assign
 
 MOST_TRIED = 500
 """Placements up to which all are tried."""
+_DIGITS = 6  # of node-hours: smaller differences are rounding
 _SWAPS = 24  # of a node for another, from the best placement of the allocators
 _NBYTES = 1e6
 FRACTION = 0.3
@@ -52,7 +54,7 @@ def place(
     fraction: float | None = None,
     isolated: bool = False,
     exclude: str | Sequence[str] = (),
-    draws: int = 10,
+    draws: int = 50,
     seed: int = 1,
     **site: Any,  # noqa: ANN401 (those of `now`)
 ) -> Placing:
@@ -75,7 +77,7 @@ def place(
         It shall own links that nobody else sends over.
     exclude : str or sequence of str, optional
         Nodes that take no jobs, by name or list of names: drained or down.
-    draws : int, default 10
+    draws : int, default 50
         How often patterns and fractions are drawn from the profile.
     seed : int, default 1
         Of the draws.
@@ -128,18 +130,18 @@ def place_on(
             f"--isolated: {topology.name}: no isolating allocator knows this fabric: "
             f"{next(iter(refused.values()), 'it is no fat-tree')}"
         )
-    now = room.cluster(links=isolated)
-    found = _candidates(job, now, allocators, exhaustive=not isolated)
+    free = room.cluster(links=isolated).free_nodes()
+    proposed, complete = _candidates(job, room, allocators, free, isolated=isolated)
+    search = _Search(scene, room, sent, isolated=isolated)
+    found = {held: names for held, names in proposed.items() if search.joins(held[0])}
     later = None
     if not found:
         fit = room.first_fit(job, allocators, links=isolated)
         later = _later(room, fit, site, topology)
-    rated = _Rated(scene, sent)
-    options = [rated.option(names, held) for held, names in found.items()]
-    options.sort(key=lambda own: (own.lost_node_hours, own.nodelist))
+    options = sorted((search.option(names, held) for held, names in found.items()), key=_order)
     tried = len(options)
-    if options and not isolated and tried < comb(now.n_free, nodes):
-        swapped = _swaps(rated, options[0], now.free_nodes(), seed)
+    if options and not isolated and not complete:
+        swapped = search.swaps(options[0], free, seed)
         tried += _SWAPS
         options = [swapped, *options] if swapped is not None else options
     proofs = [_proved(site, own) for own in options] if isolated else options
@@ -147,11 +149,12 @@ def place_on(
         source=scene.source,
         topology=topology,
         nodes=nodes,
-        free=now.n_free,
+        free=free.size,
+        connected=max((np.isin(free, own).sum().item() for own in room.connected), default=0),
         isolated=isolated,
         options=tuple(own for own in proofs if not isolated or own.certified),
         tried=tried,
-        all_tried=not isolated and bool(options) and tried >= comb(now.n_free, nodes),
+        all_tried=bool(options) and complete,
         later=later,
         draws=len(scene.draws),
         refused=refused,
@@ -246,38 +249,61 @@ _Held = tuple[tuple[int, ...], tuple[int, ...]]
 
 
 def _candidates(
-    job: Job, now: Cluster, allocators: Mapping[str, Allocator], *, exhaustive: bool
-) -> dict[_Held, list[str]]:
-    """Return placements, and which allocators propose them."""
+    job: Job, room: Room, allocators: Mapping[str, Allocator], free: Ints, *, isolated: bool
+) -> tuple[dict[_Held, list[str]], bool]:
+    """
+    Return placements on nodes that reach each other, and which allocators propose them.
+
+    Result: also whether these are all that there are.
+    """
     found: dict[_Held, list[str]] = {}
-    if job.n_nodes > now.n_free:
-        return found
-    for name, allocator in allocators.items():
-        try:
-            allocation = allocator.allocate(job, now)
-        except (SchedulerError, NetsimError):
-            continue
-        if allocation is not None:
-            part = allocation.partition()
-            links = () if part.links is None else tuple(np.sort(part.links).tolist())
-            nodes = tuple(np.sort(part.nodes).tolist())
-            found.setdefault((nodes, links), []).append(name)
-    free = now.free_nodes()
-    if exhaustive and comb(free.size, job.n_nodes) <= MOST_TRIED:
-        for each in combinations(free.tolist(), job.n_nodes):
+    for name, allocation in room.proposals(job, allocators, links=isolated):
+        part = allocation.partition()
+        links = () if part.links is None else tuple(np.sort(part.links).tolist())
+        nodes = tuple(np.sort(part.nodes).tolist())
+        found.setdefault((nodes, links), []).append(name)
+    sets = room.connected if room.parted else (free,)
+    sets = tuple(np.intersect1d(own, free) for own in sets)
+    complete = not isolated and sum(comb(own.size, job.n_nodes) for own in sets) <= MOST_TRIED
+    for own in sets if complete else ():
+        for each in combinations(own.tolist(), job.n_nodes):
             found.setdefault((each, ()), [])
-    return found
+    return found, complete
 
 
-class _Rated:
+def _order(own: Option) -> tuple[float, int, int, tuple[int, ...]]:
+    """Return what placements are sorted by: least loss, among equals the most compact."""
+    return round(own.lost_node_hours, _DIGITS), own.switches, own.fragments, own.nodes
+
+
+class _Search:
     """Rates placements of one more job by what it and the others lose."""
 
-    def __init__(self, scene: Scene, sent: Sequence[Sent | None]) -> None:
-        self.scene, self._sent = scene, sent
+    def __init__(
+        self, scene: Scene, room: Room, sent: Sequence[Sent | None], *, isolated: bool
+    ) -> None:
+        self.scene, self._room, self._sent = scene, room, sent
+        self._isolated = isolated
+        self._built = as_built(scene.topology)
         self._loads = Loads(scene)
         before = solve(scene, self._loads)
         self._others = _lost(scene, before)
         self._before = before
+
+    def joins(self, held: Sequence[int]) -> bool:
+        """Say whether all nodes reach each other, also by the routing of a job without links."""
+        nodes = np.array(held, dtype=np.int64)
+        if not self._room.joins(nodes):
+            return False
+        if self._isolated or nodes.size == 1:
+            return True
+        try:
+            links_between(self.scene.topology, self.scene.routing, nodes)
+        except RoutingError:
+            return False
+        except NetsimError as error:
+            raise SnapshotError(f"{self.scene.source}: {error}") from None
+        return True
 
     def option(self, names: Sequence[str], held: _Held) -> Option:
         """Rate one placement."""
@@ -301,10 +327,15 @@ class _Rated:
         worst = (after.slowdown[:, :-1] / self._before.slowdown).mean(axis=0)
         hurt = int(worst.argmax()) if worst.size and worst.max() > 1.0 + 1e-9 else None
         topology = self.scene.topology
+        nodelist = fold_hostlist(topology.vertex_name(node) for node in held[0])
+        links, first = self._built.node_links
+        own_links = np.concatenate([links[first[node] : first[node + 1]] for node in held[0]])
         return Option(
             allocators=tuple(names),
             nodes=held[0],
-            nodelist=fold_hostlist(topology.vertex_name(node) for node in held[0]),
+            switches=np.unique(self._built.link_head[own_links]).size,
+            fragments=1 + nodelist.count(","),
+            nodelist=nodelist,
             slowdown=spread[1],
             low=spread[0],
             high=spread[2],
@@ -316,26 +347,25 @@ class _Rated:
             owned=held[1],
         )
 
+    def swaps(self, best: Option, free: Ints, seed: int) -> Option | None:
+        """Try to better a placement by other nodes; None where that does not help."""
+        draw = np.random.default_rng(seed)
+        found = best
+        for _ in range(_SWAPS):
+            rest = np.setdiff1d(free, np.array(found.nodes))
+            if not rest.size:
+                break
+            out, new = draw.choice(np.array(found.nodes)), draw.choice(rest)
+            nodes = tuple(sorted({*found.nodes, int(new)} - {int(out)}))
+            if self.joins(nodes):
+                found = min(found, self.option(["swaps"], (nodes, ())), key=_order)
+        return None if found is best else found
+
 
 def _lost(scene: Scene, found: Outcome) -> Floats:
     """Return the node-hours that each job loses in a day, (D, J)."""
     hours: Floats = HOURS * np.array([job.nodes.size for job in scene.jobs], dtype=np.float64)
     return hours * (1.0 - 1.0 / found.slowdown)
-
-
-def _swaps(rated: _Rated, best: Option, free: Ints, seed: int) -> Option | None:
-    """Try to better a placement by other nodes; None where that does not help."""
-    draw = np.random.default_rng(seed)
-    found = best
-    for _ in range(_SWAPS):
-        rest = np.setdiff1d(free, np.array(found.nodes))
-        if not rest.size:
-            break
-        out, new = draw.choice(np.array(found.nodes)), draw.choice(rest)
-        nodes = tuple(sorted({*found.nodes, int(new)} - {int(out)}))
-        other = rated.option(["swaps"], (nodes, ()))
-        found = min(found, other, key=lambda own: own.lost_node_hours)
-    return None if found is best else found
 
 
 def _proved(site: Site, option: Option) -> Option:

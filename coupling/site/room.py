@@ -1,18 +1,22 @@
 """Room on a machine as it is: free nodes, links that nobody uses, and when there will be more."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from netsim.arrays import Bools, Ints
+from netsim.errors import NetsimError
 from netsim.routing.base import Routing
 from netsim.routing.ranks import RankRouting
 from netsim.topology.base import Topology
 from netsim.topology.fattree import FatTree
+from netsim.topology.reach import reaching_sets
+from netsim.topology.spread import as_built
 from scheduler.allocation import L2_UP, LEAF_UP, Allocation
 from scheduler.allocators.base import Allocator
 from scheduler.cluster import Cluster
+from scheduler.errors import SchedulerError
 from scheduler.footprint import Footprint, join
 from scheduler.job import Job
 
@@ -54,21 +58,42 @@ class Room:
         All jobs that hold nodes, whether they compute or not.
     excluded : (n,) int array
         Nodes that take no jobs: drained or down.
+
+    Attributes
+    ----------
+    connected : tuple of int arrays
+        Sets of usable nodes that all reach each other, largest first; one where all do.
     """
 
     def __init__(self, topology: Topology, holding: Sequence[Holding], excluded: Ints) -> None:
         self.topology, self.excluded = topology, excluded
         self.holding = sorted(holding, key=lambda own: (own.end_s, own.id))
+        self._group, self._reach = reaching_sets(as_built(topology))
+        self.connected = tuple(_connected(self._group, self._reach))
 
-    def cluster(self, ended: int = 0, *, links: bool = False) -> Cluster:
+    @property
+    def parted(self) -> bool:
+        """Whether `connected` holds every node once: reaching each other is transitive."""
+        return sum(nodes.size for nodes in self.connected) == int((self._group >= 0).sum())
+
+    def joins(self, nodes: Ints) -> bool:
+        """Say whether all of some nodes reach each other over cables that work."""
+        own = np.unique(self._group[nodes])
+        return bool((own >= 0).all() and self._reach[np.ix_(own, own)].all())
+
+    def cluster(
+        self, ended: int = 0, *, links: bool = False, within: Ints | None = None
+    ) -> Cluster:
         """
         Return the machine with the nodes of jobs taken.
 
         `ended`: so many jobs, the first to end, are gone. `links`: links that jobs may send over
-        are taken too.
+        are taken too. `within`: nodes outside are taken too.
         """
         left = self.holding[ended:]
         nodes = np.concatenate([self.excluded, *(own.nodes for own in left)])
+        if within is not None:
+            nodes = np.union1d(nodes, np.setdiff1d(self.topology.usable_nodes, within))
         cluster = Cluster(self.topology)
         masks = cluster.geometry.masks(np.unique(nodes).tolist())
         used = np.zeros(self.topology.n_links, dtype=np.bool_)
@@ -127,13 +152,50 @@ class Room:
         self, job: Job, allocators: Mapping[str, Allocator], ended: int, *, links: bool
     ) -> tuple[str, Allocation] | None:
         """Return the first placement that an allocator finds."""
-        cluster = self.cluster(ended, links=links)
-        for name, allocator in allocators.items():
-            if job.n_nodes <= cluster.n_free:
-                found = allocator.allocate(job, cluster)
-                if found is not None:
-                    return name, found
+        for name, found in self.proposals(job, allocators, ended, links=links):
+            return name, found
         return None
+
+    def proposals(
+        self, job: Job, allocators: Mapping[str, Allocator], ended: int = 0, *, links: bool
+    ) -> Iterator[tuple[str, Allocation]]:
+        """
+        Iterate over what allocators propose.
+
+        `ended`, `links`: as for `cluster`. Yields: allocator and placement, on nodes that all
+        reach each other.
+        """
+        for nodes in self.connected:
+            cluster = self.cluster(ended, links=links, within=nodes)
+            for name, allocator in allocators.items() if job.n_nodes <= cluster.n_free else ():
+                try:
+                    found = allocator.allocate(job, cluster)
+                except (SchedulerError, NetsimError):
+                    continue
+                if found is not None:
+                    yield name, found
+
+
+def _connected(group: Ints, reach: Bools) -> Iterator[Ints]:
+    """
+    Yield sets of nodes that all reach each other, one for each group at least, largest first.
+
+    On a damaged tree two groups may both reach a third and not each other, so sets may overlap:
+    each begins with one group and takes the largest ones that all in it reach.
+    """
+    size = np.bincount(group[group >= 0], minlength=reach.shape[0])
+    order = np.argsort(-size, kind="stable")
+    found = set[tuple[int, ...]]()
+    for first in order.tolist():
+        together = reach[first].copy()
+        own = [first]
+        for other in order[together[order]].tolist():
+            if other != first and together[other]:
+                own.append(other)
+                together &= reach[other]
+        found.add(tuple(sorted(own)))
+    for own in sorted(found, key=lambda groups: (-int(size[list(groups)].sum()), groups)):
+        yield np.flatnonzero(np.isin(group, own))
 
 
 def links_between(topology: Topology, routing: Routing, nodes: Ints) -> Ints:

@@ -67,21 +67,30 @@ def unreachable(topology: Topology) -> Unreachable:
     on the same kinds one group; there are few of each on fabrics with little damage, so time and
     memory grow with the links.
     """
-    live = _live(topology)
     usable = np.zeros(topology.n_nodes, dtype=bool)
     usable[topology.usable_nodes] = True
-    kinds = _kinds(topology, live)
-    up = np.flatnonzero(live & (topology.link_tail < topology.n_nodes))
-    up = up[usable[topology.link_tail[up]]]
-    nodes, group, own = _sets(topology.link_tail[up], kinds.of[topology.link_head[up]])
-    order = np.argsort(group, kind="stable")
-    groups = np.split(nodes[order], np.cumsum(np.bincount(group, minlength=len(own)))[:-1])
-    if not own:
+    group, points = _grouped(topology)
+    if not points:
         return Unreachable(np.flatnonzero(usable), [], np.empty((0, 2), dtype=np.int64))
-    kept, apart = _compared(groups, [kinds.union(numbers) for numbers in own])
+    order = np.argsort(group, kind="stable")
+    groups = np.split(order, np.searchsorted(group[order], np.arange(len(points))))[1:]
+    kept, apart = _compared(groups, points)
     for nodes in kept:
         usable[nodes] = False
     return Unreachable(np.flatnonzero(usable), kept, apart)
+
+
+def reaching_sets(topology: Topology) -> tuple[Ints, Bools]:
+    """
+    Sort nodes by which others they reach.
+
+    Result: `group` (n_nodes,): group of every usable node, -1 for the others; `reach` (G, G):
+    whether a path leads from nodes of one group to nodes of another.
+    """
+    group, points = _grouped(topology)
+    if not points:
+        return group, np.empty((0, 0), dtype=np.bool_)
+    return group, np.concatenate(list(_meetings(points)))
 
 
 def meetings(topology: Topology) -> tuple[Ints, Bools]:
@@ -93,6 +102,20 @@ def meetings(topology: Topology) -> tuple[Ints, Bools]:
     """
     kinds = _kinds(topology, _live(topology))
     return kinds.of, np.concatenate(list(_meetings(kinds.points)))
+
+
+def _grouped(topology: Topology) -> tuple[Ints, list[Ints]]:
+    """Return the group of every node, -1 for those without a link, and their meeting points."""
+    live = _live(topology)
+    kinds = _kinds(topology, live)
+    usable = np.zeros(topology.n_nodes, dtype=bool)
+    usable[topology.usable_nodes] = True
+    up = np.flatnonzero(live & (topology.link_tail < topology.n_nodes))
+    up = up[usable[topology.link_tail[up]]]
+    nodes, group, own = _sets(topology.link_tail[up], kinds.of[topology.link_head[up]])
+    found = np.full(topology.n_nodes, -1, dtype=np.int64)
+    found[nodes] = group
+    return found, [kinds.union(numbers) for numbers in own]
 
 
 def _live(topology: Topology) -> Bools:
