@@ -269,7 +269,7 @@ def topology(spec: Any = None, **fields: Any) -> Topology:  # noqa: ANN401 (a gr
     return make_topology(fields if spec is None else {"kind": spec, **fields})
 
 
-def routing(spec: str | Mapping[str, Any], fabric: Topology, *, seed: int = 0) -> Routing:
+def routing(spec: str | Mapping[str, Any], fabric: Topology, *, seed: int = 1) -> Routing:
     """
     Make a routing for a fabric.
 
@@ -279,7 +279,7 @@ def routing(spec: str | Mapping[str, Any], fabric: Topology, *, seed: int = 0) -
         Key of `netsim.ROUTINGS`, or a table with ``name`` and options.
     fabric : Topology
         The fabric.
-    seed : int, default 0
+    seed : int, default 1
         For routings that draw.
 
     Returns

@@ -21,7 +21,7 @@ from netsim.topology.demand import demand_topology
 Options = Mapping[str, Any]
 
 
-def make_routing(spec: Mapping[str, Any] | str, topology: Topology, seed: int = 0) -> Routing:
+def make_routing(spec: Mapping[str, Any] | str, topology: Topology, seed: int = 1) -> Routing:
     """
     Make a routing for a fabric.
 
@@ -33,7 +33,7 @@ def make_routing(spec: Mapping[str, Any] | str, topology: Topology, seed: int = 
         out where the topology itself was read from one).
     topology : Topology
         The fabric.
-    seed : int, default 0
+    seed : int, default 1
         Seed of the routings that draw; the others ignore it.
 
     Returns

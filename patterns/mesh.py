@@ -41,7 +41,7 @@ class UnstructuredMesh(Template):
 
     neighbors: int = 6
     nbytes: float = DEFAULT_NBYTES
-    seed: int = 0
+    seed: int = 1
 
     def __post_init__(self) -> None:
         """Check the options."""

@@ -31,7 +31,7 @@ class Pairs(Template):
     """
 
     nbytes: float = DEFAULT_NBYTES
-    seed: int = 0
+    seed: int = 1
 
     def __post_init__(self) -> None:
         """Check the options."""
@@ -64,7 +64,7 @@ class Permutation(Template):
     """
 
     nbytes: float = DEFAULT_NBYTES
-    seed: int = 0
+    seed: int = 1
     to: tuple[int, ...] | None = None
 
     def __post_init__(self) -> None:

@@ -65,7 +65,7 @@ def make_pattern(spec: Mapping[str, object]) -> Pattern:
     Examples
     --------
     >>> make_pattern({"name": "pairs", "nbytes": 4096})
-    Pairs(nbytes=4096.0, seed=0)
+    Pairs(nbytes=4096.0, seed=1)
     """
     if not isinstance(spec, Mapping) or "name" not in spec:
         raise PatternError(f"pattern: expected a table with a name, got {brief(spec)}.")

@@ -111,9 +111,7 @@ def whatif(
     each_cable: Annotated[
         bool, typer.Option("--each-cable", help="Rank the failures of each cable in use.")
     ] = False,
-    draws: Annotated[
-        int | None, typer.Option(min=1, help="As for now; default 50, of rankings 8.")
-    ] = None,
+    draws: Draws = 50,
     seed: Seed = 1,
     top: Top = 20,
     out: Annotated[

@@ -10,7 +10,7 @@ from coupling.site.comparison import JobChange, Ranking, WhatIf
 from fabricsim.checking import shortened
 
 _JOBS = ("job", "user", "name", "nodes", "before", "after", "change", "5-95 %", "")
-_FAILURES = ("fails", "cut off", "slowed", "lost h/day")
+_FAILURES = ("fails", "cut off", "slowed", "lost node-h/day", "5-95 %")
 
 
 def whatif_parts(found: WhatIf, top: int) -> list[RenderableType]:
@@ -57,12 +57,14 @@ def ranking_parts(found: Ranking, top: int) -> list[RenderableType]:
             f"{failure.cut_off:,}",
             f"{failure.slowed:,}",
             units.number(failure.lost_node_hours),
+            f"{units.number(failure.low)} to {units.number(failure.high)}",
         )
         for failure in found.failures[:top]
     ]
     read = (
         "cut off: jobs that lose nodes or the paths between them; slowed: others that get more "
-        "than 1 % slower; lost h/day: node-hours lost in a day beyond those lost now."
+        "than 1 % slower; lost: node-hours lost in a day beyond those lost now, median, as --fail "
+        "tells for one."
     )
     more = len(found.failures) - top
     lines = [f"{units.counted(more, 'more failure')} (--top, --json)."] if more > 0 else []
@@ -91,6 +93,10 @@ def _totals(found: WhatIf) -> list[str]:
     lines.append(
         f"Node-hours lost in a day by those that go on: {_span(found.lost_before)} before, "
         f"{_span(found.lost_after)} after (median, 5-95 %)."
+    )
+    lines.append(
+        f"Lost in a day beyond those lost now: {_span(found.lost_more)} node-hours, with those cut "
+        "off."
     )
     return lines
 

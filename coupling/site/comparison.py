@@ -89,6 +89,9 @@ class WhatIf(Tabled):
         How often patterns and fractions were drawn.
     lost_before, lost_after : LostHours
         Node-hours lost in a day to placement and other jobs, by the jobs that go on.
+    lost_more : LostHours
+        Node-hours lost in a day beyond those lost now, difference in the same draw: by the jobs
+        that go on, and all of those that are cut off or disconnected.
     cut_off_hours : float
         Node-hours a day of the jobs that are cut off or disconnected.
     assumed, remarks : tuple of str
@@ -103,6 +106,7 @@ class WhatIf(Tabled):
     draws: int
     lost_before: LostHours
     lost_after: LostHours
+    lost_more: LostHours
     cut_off_hours: float
     assumed: tuple[str, ...]
     remarks: tuple[str, ...]
@@ -134,6 +138,7 @@ class WhatIf(Tabled):
                 "lost_node_hours_per_day": {
                     "before": asdict(self.lost_before),
                     "after": asdict(self.lost_after),
+                    "more": asdict(self.lost_more),
                 },
             },
             "jobs": self._rows(),
@@ -156,15 +161,18 @@ class Failure:
         Jobs that would be cut off or disconnected.
     slowed : int
         Further jobs whose slowdown would grow by more than 1 %.
-    lost_node_hours : float
-        Node-hours that would be lost in a day beyond those lost now, mean: all of the jobs that
-        are cut off, and what others lose to detours and each other.
+    lost_node_hours, low, high : float
+        Node-hours that would be lost in a day beyond those lost now, median, 5 and 95 % of the
+        draws: all of the jobs that are cut off, and what others lose to detours and each other.
+        The same number as `WhatIf.lost_more` of this failure.
     """
 
     what: str
     cut_off: int
     slowed: int
     lost_node_hours: float
+    low: float
+    high: float
 
 
 @dataclass(frozen=True, slots=True)

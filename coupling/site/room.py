@@ -194,8 +194,8 @@ def _connected(group: Ints, reach: Bools) -> Iterator[Ints]:
                 own.append(other)
                 together &= reach[other]
         found.add(tuple(sorted(own)))
-    for own in sorted(found, key=lambda groups: (-int(size[list(groups)].sum()), groups)):
-        yield np.flatnonzero(np.isin(group, own))
+    for groups in sorted(found, key=lambda groups: (-int(size[list(groups)].sum()), groups)):
+        yield np.flatnonzero(np.isin(group, groups))
 
 
 def links_between(topology: Topology, routing: Routing, nodes: Ints) -> Ints:

@@ -8,6 +8,7 @@ import numpy as np
 
 from coupling.errors import SnapshotError
 from coupling.record.places import Placed
+from coupling.snapshots.predictions import predictor
 from coupling.snapshots.snapshot import JobId, Snapshot
 from netsim.arrays import Ints
 from netsim.partition import Partition
@@ -158,6 +159,7 @@ def scene_of_snapshot(snapshot: Snapshot) -> Scene:
             f"{snapshot.source}: model: expected accurate, with which changes are compared, got "
             f"{snapshot.model!r}."
         )
+    predictor(snapshot)  # refuses options as `estimate` does
     draw = {}
     for job in snapshot.jobs:
         if job.flows is None:

@@ -105,8 +105,8 @@ def whatif_of(site: Site, changes: Changes, seed: int = 1) -> WhatIf:
     jobs = _jobs(made, before, after)
     order = {CUT_OFF: 0, DISCONNECTED: 1, DRAINED: 2}
     jobs.sort(key=lambda job: (order.get(job.status, 3), -(job.change or 0.0), str(job.id)))
-    gone = sum(job.nodes for job in jobs if job.status in {CUT_OFF, DISCONNECTED})
-    going = {job.number for at, job in enumerate(made.after.jobs) if at not in after.apart}
+    hours_before, hours_after = _hours_of_those_that_go_on(made, before, after)
+    cut_off_hours = _cut_off_hours(jobs)
     return WhatIf(
         source=site.scene.source,
         topology=site.scene.topology,
@@ -114,9 +114,10 @@ def whatif_of(site: Site, changes: Changes, seed: int = 1) -> WhatIf:
         jobs=tuple(jobs),
         leaves=_leaves(site.scene.topology, made.after.topology),
         draws=len(site.scene.draws),
-        lost_before=spread(_hours(made.before, before, going).sum(axis=1)),
-        lost_after=spread(_hours(made.after, after, going).sum(axis=1)),
-        cut_off_hours=HOURS * gone,
+        lost_before=spread(hours_before),
+        lost_after=spread(hours_after),
+        lost_more=spread(hours_after - hours_before + cut_off_hours),
+        cut_off_hours=cut_off_hours,
         assumed=site.assumed,
         remarks=(*site.remarks, *made.remarks),
     )
@@ -158,14 +159,31 @@ def _failure(scene: Scene, loads: Loads, before: Outcome, name: str) -> Failure:
     after = Loads(made.after)
     after.keep(_untouched(loads, made))
     jobs = _jobs(made, before, found := solve(made.after, after))
-    gone = sum(job.nodes for job in jobs if job.status in {CUT_OFF, DISCONNECTED})
-    going = {job.number for at, job in enumerate(made.after.jobs) if at not in found.apart}
-    more = _hours(made.after, found, going).sum(axis=1) - _hours(scene, before, going).sum(axis=1)
+    hours_before, hours_after = _hours_of_those_that_go_on(made, before, found)
+    more = spread(hours_after - hours_before + _cut_off_hours(jobs))
     return Failure(
         name,
         sum(job.status in {CUT_OFF, DISCONNECTED} for job in jobs),
         sum(job.change is not None and job.change > 1.0 + SLOWED for job in jobs),
-        HOURS * gone + float(more.mean()),
+        more.median,
+        more.low,
+        more.high,
+    )
+
+
+def _cut_off_hours(jobs: Sequence[JobChange]) -> float:
+    """Return the node-hours a day of jobs that are cut off or disconnected."""
+    return HOURS * sum(job.nodes for job in jobs if job.status in {CUT_OFF, DISCONNECTED})
+
+
+def _hours_of_those_that_go_on(
+    made: Changed, before: Outcome, after: Outcome
+) -> tuple[Floats, Floats]:
+    """Return the node-hours lost in a day before and after, (D,), by jobs that run after."""
+    going = {job.number for at, job in enumerate(made.after.jobs) if at not in after.apart}
+    return (
+        _hours(made.before, before, going).sum(axis=1),
+        _hours(made.after, after, going).sum(axis=1),
     )
 
 

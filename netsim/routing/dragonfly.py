@@ -78,7 +78,7 @@ class Valiant:
     """
 
     fabric: Dragonfly
-    seed: int = 0
+    seed: int = 1
 
     @classmethod
     def on(cls, topology: Topology, seed: int) -> "Valiant":

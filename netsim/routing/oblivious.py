@@ -81,7 +81,7 @@ class Ecmp:
     """
 
     tree: FatTree
-    seed: int = 0
+    seed: int = 1
 
     @classmethod
     def on(cls, topology: Topology, seed: int) -> "Ecmp":

@@ -29,7 +29,7 @@ class Scattered:
 
     Parameters
     ----------
-    seed : int, default 0
+    seed : int, default 1
         The draw depends on the seed, the job's id and the free nodes alone, so it is the
         same in whatever order jobs are tried.
 
@@ -44,7 +44,7 @@ class Scattered:
     monotone_in_free: ClassVar[bool] = True
     fits_by_count: ClassVar[bool] = True
 
-    seed: int = 0
+    seed: int = 1
 
     def __post_init__(self) -> None:
         """Check the option."""

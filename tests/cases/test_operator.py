@@ -152,3 +152,43 @@ def test_block_sizes_beyond_the_machine_add_no_level(case):
     assert (fabric["name"], fabric["levels"]) == (less["name"], less["levels"])
     assert any("(64)" in line for line in fabric["assumed"])
     assert (alone["nodes"], alone["switches"]) == (4, 1)
+
+
+HALLS = [range(1, 17), range(17, 33), range(33, 41)]
+
+
+def test_no_placement_joins_nodes_without_a_path_between_them(case):
+    """Free are 12 nodes of hall A, 12 of hall B and 8 of a lone rack, which nothing joins."""
+    command = case("01-place-across-halls")
+    site = ("--topology", "topology.conf", "--squeue", "squeue.json", "--draws", "2", "--json")
+
+    status, out, _ = command("place", "--nodes", "16", *site)
+    sixteen = json.loads(out)
+    twelve = told(command("place", "--nodes", "12", *site))
+    eight = told(command("place", "--nodes", "8", *site))
+
+    assert (status, sixteen["options"]) == (1, [])
+    assert (sixteen["free"], sixteen["connected"]) == (32, 12)
+    later = {int(name[2:]) for name in expand_hostlist(sixteen["later"]["nodelist"])}
+    assert later in map(set, HALLS[:2])
+    assert {own["nodelist"] for own in twelve["options"]} == {"cn[5-16]", "cn[21-32]"}
+    assert twelve["all_tried"]
+    for own in eight["options"]:
+        numbers = {int(name[2:]) for name in expand_hostlist(own["nodelist"])}
+        assert any(numbers <= set(hall) for hall in HALLS), own["nodelist"]
+
+
+def test_among_equal_placements_the_most_compact_comes_first(case):
+    """Nothing else sends: all lose nothing; cn5 to cn8 are one leaf, and 5 to 7 one range."""
+    command = case("30-exclude-of-another-fabric")
+    site = ("--topology", "topology.conf", "--squeue", "squeue.json", "--draws", "2", "--json")
+
+    options = told(command("place", "--nodes", "3", *site))["options"]
+
+    lost = [own["own_node_hours"] + own["others_node_hours"] for own in options]
+    assert lost == sorted(lost)
+    equal = [own for own in options if abs(own["own_node_hours"] - lost[0]) < 1e-9]
+    assert [(own["switches"], own["fragments"]) for own in equal] == sorted(
+        (own["switches"], own["fragments"]) for own in equal
+    )
+    assert options[0]["nodelist"] == "cn[2-4]"

@@ -18,7 +18,6 @@ from coupling.site.site import Site, read_site, refuse_two_stdins, site_of_snaps
 from coupling.site.whatif import rank_failures, whatif_of
 from coupling.snapshots.snapshot import read_snapshot
 
-_DRAWS, _DRAWS_EACH = 50, 8  # of one change, and of each failure in a ranking
 _EVERY_S = 10.0  # between lines of progress
 
 
@@ -69,7 +68,7 @@ def run_whatif(
     if out is not None and out.suffix not in (".csv", ".parquet"):
         raise SnapshotError(f"--out {out}: expected a name that ends in .csv or .parquet.")
     refuse_two_stdins(site | {"snapshot": snapshot})
-    here = _site(snapshot, site, _DRAWS_EACH if each else _DRAWS)
+    here = _site(snapshot, site)
     if each:
         ranking = rank_failures(here, each, _progress(each))
         _show(ranking, ranking_parts(ranking, output.top), output)
@@ -79,7 +78,7 @@ def run_whatif(
     return not found.cut_off
 
 
-def _site(snapshot: Path | None, site: dict[str, Any], draws: int) -> Site:
+def _site(snapshot: Path | None, site: dict[str, Any]) -> Site:
     """Read the jobs and their fabric."""
     if (snapshot is None) == (site["topology"] is None):
         raise SnapshotError(
@@ -87,7 +86,7 @@ def _site(snapshot: Path | None, site: dict[str, Any], draws: int) -> Site:
             f"{'neither' if snapshot is None else 'both'}."
         )
     if snapshot is None:
-        return read_site(**{**site, "draws": draws if site["draws"] is None else site["draws"]})
+        return read_site(**site)
     return site_of_snapshot(read_snapshot(snapshot))
 
 

@@ -99,7 +99,7 @@ class LeastConstrainedShared:
 
     Parameters
     ----------
-    seed : int, default 0
+    seed : int, default 1
         Of the draw of classes.
     steps : int, default 200
         As for `LeastConstrained`.
@@ -126,7 +126,7 @@ class LeastConstrainedShared:
     monotone_in_size: ClassVar[bool] = False  # a larger job may be of a lower class
     monotone_in_free: ClassVar[bool] = False  # more to search, with the same steps
 
-    seed: int = 0
+    seed: int = 1
     steps: int = 200
     order: str = BEST_FIT
     out_of_steps: int = field(default=0, init=False, compare=False)

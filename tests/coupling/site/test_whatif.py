@@ -2,17 +2,20 @@
 
 import gzip
 import json
+from inspect import signature
 from pathlib import Path
 
 import pytest
 
 import fabricsim as fs
+from coupling.cli import site as site_commands
 from coupling.errors import SnapshotError
 from coupling.site.changes import Changes
 from coupling.site.scene import scene_of_snapshot
 from coupling.site.site import Site, read_site
 from coupling.site.whatif import rank_failures, whatif_of
 from coupling.snapshots.snapshot import read_snapshot, snapshot_from
+from netsim.routings import make_routing
 
 EXAMPLES = Path(__file__).parents[3] / "examples"
 # leaves of four nodes with two cables up, in pods of two; every job on two leaves or more
@@ -282,3 +285,34 @@ def test_another_routing_changes_no_taper():
     (leaf,) = {own.after for own in compared(routing="adaptive", fail=("s2.1",)).leaves}
     (same,) = {own.after for own in compared(fail=("s2.1",)).leaves}
     assert leaf == same
+
+
+def test_a_failure_costs_the_same_in_a_ranking_as_alone():
+    """With several draws, of jobs of which some are cut off."""
+    site = read_site(
+        EXAMPLES / "site" / "topology.conf", EXAMPLES / "site" / "squeue.json", draws=7
+    )
+
+    ranking = rank_failures(site, "switch")
+
+    assert any(failure.cut_off for failure in ranking.failures)
+    for failure in ranking.failures:
+        alone = whatif_of(site, Changes(fail=(failure.what,)))
+        more = alone.lost_more
+        expected = (more.median, more.low, more.high)
+        found = (failure.lost_node_hours, failure.low, failure.high)
+        assert found == pytest.approx(expected, abs=1e-6)
+        assert failure.cut_off == alone.cut_off
+
+
+def test_every_question_about_a_site_has_the_same_draws_and_seed_by_default():
+    questions = [getattr(site_commands, name) for name in ("now", "whatif", "place")]
+    questions += [fs.now, fs.place, read_site]
+    defaults = [
+        {name: part.default for name, part in signature(question).parameters.items()}
+        for question in questions
+    ]
+    assert {own["draws"] for own in defaults} == {50}
+    assert {own["seed"] for own in defaults} == {1}
+    others = [fs.routing, fs.whatif, fs.calibrate, fs.calibrate_runs, fs.replay, make_routing]
+    assert {signature(one).parameters["seed"].default for one in others} == {1}
