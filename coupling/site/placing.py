@@ -12,22 +12,18 @@ import numpy as np
 
 from coupling.errors import SnapshotError
 from coupling.record.places import known_nodes
-from coupling.site.load import Loads
-from coupling.site.now import HOURS
 from coupling.site.options import Later, Option, Placing
 from coupling.site.room import Holding, Room, links_between
-from coupling.site.scene import Scene, SceneJob, Sent
+from coupling.site.scene import Scene, Sent
+from coupling.site.search import SWAPS, Held, Search, new_number, order_of
 from coupling.site.site import Site, profile_of, read_site
-from coupling.site.solve import Outcome, solve
 from coupling.snapshots.verify import Verification, verify
 from fabricsim.checking import number, whole
-from netsim.arrays import Floats, Ints
-from netsim.errors import NetsimError, RoutingError
+from netsim.arrays import Ints
+from netsim.errors import NetsimError
 from netsim.hostlist import fold_hostlist
-from netsim.partition import Partition
 from netsim.topology.base import Topology
 from netsim.topology.rails import node_bandwidth
-from netsim.topology.spread import as_built
 from patterns.errors import PatternError
 from patterns.registry import make_pattern
 from scheduler.allocators import ALLOCATORS, make_allocator
@@ -39,8 +35,6 @@ from scheduler.workload.communication import assign
 
 MOST_TRIED = 500
 """Placements up to which all are tried."""
-_DIGITS = 6  # of node-hours: smaller differences are rounding
-_SWAPS = 24  # of a node for another, from the best placement of the allocators
 _NBYTES = 1e6
 FRACTION = 0.3
 
@@ -121,7 +115,7 @@ def place_on(
     """Find the best nodes for one more job of a site."""
     scene, topology = site.scene, site.scene.topology
     whole("nodes", nodes, 1, topology.usable_nodes.size, error=SnapshotError)
-    job = Job(_number(scene), 0.0, nodes, 1.0, 1.0)
+    job = Job(new_number(scene), 0.0, nodes, 1.0, 1.0)
     sent = _sent(scene, job, (pattern, fraction), rules, seed)
     room = _room(site, exclude, links=isolated)
     allocators, refused = _allocators(topology, isolating=isolated)
@@ -132,17 +126,17 @@ def place_on(
         )
     free = room.cluster(links=isolated).free_nodes()
     proposed, complete = _candidates(job, room, allocators, free, isolated=isolated)
-    search = _Search(scene, room, sent, isolated=isolated)
+    search = Search(scene, room, sent, isolated=isolated)
     found = {held: names for held, names in proposed.items() if search.joins(held[0])}
     later = None
     if not found:
         fit = room.first_fit(job, allocators, links=isolated)
         later = _later(room, fit, site, topology)
-    options = sorted((search.option(names, held) for held, names in found.items()), key=_order)
+    options = sorted((search.option(names, held) for held, names in found.items()), key=order_of)
     tried = len(options)
     if options and not isolated and not complete:
         swapped = search.swaps(options[0], free, seed)
-        tried += _SWAPS
+        tried += SWAPS
         options = [swapped, *options] if swapped is not None else options
     proofs = [_proved(site, own) for own in options] if isolated else options
     return Placing(
@@ -161,11 +155,6 @@ def place_on(
         assumed=site.assumed,
         remarks=site.remarks,
     )
-
-
-def _number(scene: Scene) -> int:
-    """Return a number that no job has."""
-    return 1 + max((job.number for job in scene.jobs), default=0)
 
 
 def _sent(
@@ -244,19 +233,15 @@ def _allocators(
     return known, refused
 
 
-_Held = tuple[tuple[int, ...], tuple[int, ...]]
-"""Nodes, and links that are owned."""
-
-
 def _candidates(
     job: Job, room: Room, allocators: Mapping[str, Allocator], free: Ints, *, isolated: bool
-) -> tuple[dict[_Held, list[str]], bool]:
+) -> tuple[dict[Held, list[str]], bool]:
     """
     Return placements on nodes that reach each other, and which allocators propose them.
 
     Result: also whether these are all that there are.
     """
-    found: dict[_Held, list[str]] = {}
+    found: dict[Held, list[str]] = {}
     for name, allocation in room.proposals(job, allocators, links=isolated):
         part = allocation.partition()
         links = () if part.links is None else tuple(np.sort(part.links).tolist())
@@ -269,103 +254,6 @@ def _candidates(
         for each in combinations(own.tolist(), job.n_nodes):
             found.setdefault((each, ()), [])
     return found, complete
-
-
-def _order(own: Option) -> tuple[float, int, int, tuple[int, ...]]:
-    """Return what placements are sorted by: least loss, among equals the most compact."""
-    return round(own.lost_node_hours, _DIGITS), own.switches, own.fragments, own.nodes
-
-
-class _Search:
-    """Rates placements of one more job by what it and the others lose."""
-
-    def __init__(
-        self, scene: Scene, room: Room, sent: Sequence[Sent | None], *, isolated: bool
-    ) -> None:
-        self.scene, self._room, self._sent = scene, room, sent
-        self._isolated = isolated
-        self._built = as_built(scene.topology)
-        self._loads = Loads(scene)
-        before = solve(scene, self._loads)
-        self._others = _lost(scene, before)
-        self._before = before
-
-    def joins(self, held: Sequence[int]) -> bool:
-        """Say whether all nodes reach each other, also by the routing of a job without links."""
-        nodes = np.array(held, dtype=np.int64)
-        if not self._room.joins(nodes):
-            return False
-        if self._isolated or nodes.size == 1:
-            return True
-        try:
-            links_between(self.scene.topology, self.scene.routing, nodes)
-        except RoutingError:
-            return False
-        except NetsimError as error:
-            raise SnapshotError(f"{self.scene.source}: {error}") from None
-        return True
-
-    def option(self, names: Sequence[str], held: _Held) -> Option:
-        """Rate one placement."""
-        nodes = np.array(held[0], dtype=np.int64)
-        number_ = _number(self.scene)
-        new = SceneJob(number_, "new", "", "", nodes, Partition(nodes, None))
-        jobs = (*self.scene.jobs, new)
-        draws = tuple(
-            dict(draw) | ({} if own is None else {number_: own})
-            for draw, own in zip(self.scene.draws, self._sent, strict=True)
-        )
-        scene = replace(self.scene, jobs=jobs, draws=draws)
-        loads = Loads(scene)
-        loads.keep(self._loads.known)
-        after = solve(scene, loads)
-        own = after.slowdown[:, -1]
-        others = _lost(scene, after)[:, :-1] - self._others
-        spread = np.quantile(own, (0.05, 0.5, 0.95)).tolist()
-        to_others = float(others.sum(axis=1).mean())
-        lost = HOURS * nodes.size * float((1.0 - 1.0 / own).mean())
-        worst = (after.slowdown[:, :-1] / self._before.slowdown).mean(axis=0)
-        hurt = int(worst.argmax()) if worst.size and worst.max() > 1.0 + 1e-9 else None
-        topology = self.scene.topology
-        nodelist = fold_hostlist(topology.vertex_name(node) for node in held[0])
-        links, first = self._built.node_links
-        own_links = np.concatenate([links[first[node] : first[node + 1]] for node in held[0]])
-        return Option(
-            allocators=tuple(names),
-            nodes=held[0],
-            switches=np.unique(self._built.link_head[own_links]).size,
-            fragments=1 + nodelist.count(","),
-            nodelist=nodelist,
-            slowdown=spread[1],
-            low=spread[0],
-            high=spread[2],
-            own_node_hours=lost,
-            others_node_hours=to_others,
-            most_hurt=None if hurt is None else self.scene.jobs[hurt].id,
-            most_hurt_by=1.0 if hurt is None else float(worst[hurt]),
-            links=tuple(topology.link_name(link) for link in held[1]),
-            owned=held[1],
-        )
-
-    def swaps(self, best: Option, free: Ints, seed: int) -> Option | None:
-        """Try to better a placement by other nodes; None where that does not help."""
-        draw = np.random.default_rng(seed)
-        found = best
-        for _ in range(_SWAPS):
-            rest = np.setdiff1d(free, np.array(found.nodes))
-            if not rest.size:
-                break
-            out, new = draw.choice(np.array(found.nodes)), draw.choice(rest)
-            nodes = tuple(sorted({*found.nodes, int(new)} - {int(out)}))
-            if self.joins(nodes):
-                found = min(found, self.option(["swaps"], (nodes, ())), key=_order)
-        return None if found is best else found
-
-
-def _lost(scene: Scene, found: Outcome) -> Floats:
-    """Return the node-hours that each job loses in a day, (D, J)."""
-    hours: Floats = HOURS * np.array([job.nodes.size for job in scene.jobs], dtype=np.float64)
-    return hours * (1.0 - 1.0 / found.slowdown)
 
 
 def _proved(site: Site, option: Option) -> Option:
