@@ -6,7 +6,7 @@ Models: the default of runs and, for comparison, `fast`.
 Usage: python -m benchmarks.first_light --logs FOLDER [--out FOLDER]
 
 FOLDER holds the logs LLNL-Thunder-2007-1.1-cln.swf.gz and LLNL-Atlas-2006-2.1-cln.swf.gz of the
-Parallel Workloads Archive. Writes docs/logs.md and a section of the evidence; the exit status
+Parallel Workloads Archive. Writes logs.md and a section of the evidence; the exit status
 is 1 when a bar is not met. Takes about a quarter of an hour.
 """
 
@@ -272,7 +272,7 @@ def main() -> None:
         for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)
     )
     check_command(checks)
-    (ROOT / "docs" / "logs.md").write_text(logs_page(pairs), encoding="utf-8")
+    (ROOT / "docs" / "research" / "logs.md").write_text(logs_page(pairs), encoding="utf-8")
     memory = f"Peak memory of the largest process: {usage / 1024:.0f} MiB."
     record(
         "The main job on real logs",

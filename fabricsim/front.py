@@ -171,7 +171,7 @@ def sweep(
     experiment : Experiment, mapping, str or Path
         The experiment, its tables, or its file.
     varied : mapping, optional
-        What the table ``[sweep]`` holds (docs/experiment.md), e.g. ``{"run.seed": range(5)}``;
+        What the table ``[sweep]`` holds (experiment.md), e.g. ``{"run.seed": range(5)}``;
         default: that of the file.
     folder : str or Path, optional
         Where to keep the cells; those that are there are not run again. Default: in memory.
@@ -213,7 +213,7 @@ def read_log(path: str | Path, *, format: str | None = None, **filters: Any) -> 
     format : str, optional
         Key of `scheduler.READERS`; default: as the name ends, else ``"swf"``.
     **filters
-        Fields of the table ``[workload]`` (docs/experiment.md), e.g. ``max_nodes=1024``.
+        Fields of the table ``[workload]`` (docs/reference/experiment.md), e.g. ``max_nodes=1024``.
 
     Returns
     -------
@@ -239,7 +239,7 @@ def topology(spec: Any = None, **fields: Any) -> Topology:  # noqa: ANN401 (a gr
         Name of a machine, kind of fabric (with its fields as keywords), file, all fields, or a
         graph (with the keywords of `from_networkx`).
     **fields
-        Fields of the table ``[topology]`` (docs/topologies.md), e.g. ``radix=18``.
+        Fields of the table ``[topology]`` (docs/reference/topologies.md), e.g. ``radix=18``.
 
     Returns
     -------

@@ -153,7 +153,7 @@ class TrafficOf:
         `communication`: pattern, communication fraction and length of the iteration. Result: None
         when nothing crosses the network: one node, no message, fraction 0, or a job that counts as
         `latency_bound`. Bytes and compute time are such that communication at injection time is the
-        given fraction of the ideal iteration (docs/model.md).
+        given fraction of the ideal iteration (docs/concepts/model.md).
         """
         if communication is None or partition.nodes.size < _PAIR:
             return None

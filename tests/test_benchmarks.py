@@ -34,7 +34,7 @@ COMMANDS = sorted(
     if '__name__ == "__main__"' in text
 )
 PICTURES = sorted((ROOT / "docs" / "pictures").glob("*.svg"))
-PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
 
 
 @pytest.mark.parametrize("name", SOURCES)

@@ -7,7 +7,7 @@ Find under which communication isolation pays, and which assumption of the paper
 
 Parts of LLNL Thunder and Atlas under six allocators, 4 communication fractions and 3 mixes of
 patterns, beside the papers' assumptions: four sweeps a log, in one process; synthetic logs with
-one mix. What was found goes into benchmarks/finding/cells.json; from that docs/finding.md and its
+one mix. What was found goes into benchmarks/finding/cells.json; from that finding.md and its
 picture are made.
 """
 
@@ -28,7 +28,7 @@ from benchmarks.finding.runs import LOGS, SYNTHETIC, rows, run_all, sources
 
 ROOT = Path(__file__).parents[2]
 RECORD = Path(__file__).with_name("cells.json")
-PAGE = ROOT / "docs" / "finding.md"
+PAGE = ROOT / "docs" / "research" / "finding.md"
 PICTURE = ROOT / "docs" / "pictures" / "finding.svg"
 
 

@@ -23,7 +23,7 @@ from netsim.accuracy import ANY, comparisons
 from netsim.topologies import LATENCIES
 
 WORDS = Path(__file__).with_name("words.md")
-# What isolation costs a whole log where nobody communicates, in makespan: docs/logs.md, columns of
+# What isolation costs a whole log where nobody communicates, in makespan: logs.md, columns of
 # the infinite network.
 PRICE: Mapping[str, Mapping[str, float]] = {
     "Thunder": {"jigsaw": 42.6 / 41.0 - 1, "ta": 44.6 / 41.0 - 1},

@@ -17,7 +17,7 @@ FILE is LLNL-Thunder-2007-1.1-cln.swf.gz of the Parallel Workloads Archive, TREE
 older version, which the same environment must be able to run; `instructions` needs Valgrind. Runs
 name the model `fast`, the default of older versions. Times are CPU seconds of whole processes, user
 and system, in alternating runs after one that is not counted; medians. Each command writes its
-section of the evidence, `stages` the page docs/where-the-time-goes.md.
+section of the evidence, `stages` the page docs/research/timings.md.
 """
 
 import argparse
@@ -253,7 +253,7 @@ def stages(options: argparse.Namespace) -> None:
     ]
     print("\n".join(lines))
     cut_to = f" --jobs {options.jobs}" if options.jobs else ""
-    page = ROOT / "docs" / "where-the-time-goes.md"
+    page = ROOT / "docs" / "research" / "timings.md"
     command_line = f"python -m benchmarks.speed stages --log FILE{cut_to}"
     record("Stages of a coupled run", command_line, lines, path=page)
 

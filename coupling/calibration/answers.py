@@ -181,7 +181,7 @@ class Calibration(Tabled):
         Returns
         -------
         dict
-            Fields as in docs/commands.md.
+            Fields as in docs/reference/commands.
         """
         return {
             "source": self.source,

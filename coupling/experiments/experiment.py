@@ -38,7 +38,7 @@ class Experiment:
     Parameters
     ----------
     topology : str, mapping or Topology
-        Name of a machine, or the fields of a topology (docs/topologies.md), or the fabric.
+        Name of a machine, or the fields of a topology (topologies.md), or the fabric.
     workload : mapping
         Fields of the ``[workload]`` table: path and format, or generator, and options.
     allocator : str
@@ -82,7 +82,7 @@ class Experiment:
         Queues without a window ignore it.
     replay : mapping or None, default None
         Fields of the ``[replay]`` table: the workload is a record whose jobs start when and where
-        they did (docs/experiment.md#replay).
+        they did (docs/reference/experiment.md#replay).
     plugins : sequence of str or Path, optional
         Python files with dictionaries such as ``ALLOCATORS = {"corner": Corner}``.
     folder : str or Path, optional
@@ -147,7 +147,7 @@ class Experiment:
         Parameters
         ----------
         path : str or Path
-            A TOML file as in docs/experiment.md; ``-`` is standard input.
+            A TOML file as in docs/reference/experiment.md; ``-`` is standard input.
         changes : sequence of str, optional
             Fields to set over those of the file, e.g. ``"scheduler.allocator=ta"``.
 

@@ -171,7 +171,7 @@ class Replay(Tabled):
         Returns
         -------
         dict
-            Fields as in docs/commands.md.
+            Fields as in docs/reference/commands.
         """
         waits = None
         if self.waits is not None:

@@ -33,7 +33,7 @@ def job_table(
     `workload`: the jobs in the order of the log, and those that were dropped. `cost_of_job`:
     communication cost by job id, of jobs that send; None: it is not known. Result: jobs in the
     order of the log, then the dropped ones, with the reason in ``dropped`` and no more than they
-    asked for. Columns as in docs/results.md.
+    asked for. Columns as in docs/reference/results.md.
     """
     by_id = {record.job.id: record for record in schedule.records}
     records = [by_id[job.id] for job in workload.jobs]

@@ -84,7 +84,7 @@ class Result:
         What the run is called in comparisons: its allocator.
     jobs : DataFrame
         A row per job, in the order of the log, dropped ones at the end with the reason in
-        ``dropped``. Columns as in docs/results.md; units are in the names.
+        ``dropped``. Columns as in docs/reference/results.md; units are in the names.
     links : DataFrame
         A row per directed link: name, class, bytes, busy fraction, node-seconds lost there.
     timeline : DataFrame
@@ -122,7 +122,7 @@ class Result:
         Returns
         -------
         DataFrame
-            A row for each job (docs/results.md); a copy.
+            A row for each job (docs/reference/results.md); a copy.
         """
         return self.jobs.copy()
 

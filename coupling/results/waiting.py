@@ -14,7 +14,7 @@ def waiting_by_reason(waits: Table, jobs: Table) -> dict[str, Any]:
     """
     Return what a summary says of the waiting of a run.
 
-    `waits`: as in docs/results.md. Result: ``wait_node_hours``, ``wait_job_hours`` by reason, and
+    `waits`: as in results.md. Result: ``wait_node_hours``, ``wait_job_hours`` by reason, and
     ``price_of_isolation``: of both, what jobs waited since isolation forbade nodes that were free
     (``direct``), what others waited behind jobs that were just held up so (``behind``), and their
     shares of all waiting; None where nobody waited.

@@ -157,7 +157,7 @@ class Now(Tabled):
         Returns
         -------
         dict
-            Fields as in docs/commands.md.
+            Fields as in docs/reference/commands.
         """
         return {
             "source": self.source,

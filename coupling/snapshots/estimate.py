@@ -149,7 +149,7 @@ class Estimate(Tabled):
         Returns
         -------
         dict
-            Fields as in docs/commands.md.
+            Fields as in docs/reference/commands.
         """
         queues = [asdict(queue) for queue in self.queues]
         return ({"queues": queues} if queues else {}) | {
@@ -186,7 +186,7 @@ def estimate(snapshot: Snapshot | Mapping[str, Any], *, blame: bool = True) -> E
     ----------
     snapshot : Snapshot or mapping
         Jobs on a fabric, with all they send; a mapping has the fields of a snapshot file
-        (docs/commands.md).
+        (docs/reference/commands).
     blame : bool, default True
         Whether to share lost time out among the jobs; for models that do not tell
         themselves (all but `fast`, `accurate` and `assumed`) that takes a prediction per job.

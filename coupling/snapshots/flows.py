@@ -66,7 +66,7 @@ def answer_flows(document: Mapping[str, Any], source: str, folder: Path) -> Flow
     """
     Route flows that start together and simulate them to their ends.
 
-    `document`: fields as in docs/commands.md: ``topology``, ``routing``, ``fairness``, ``flows``.
+    `document`: fields as in commands: ``topology``, ``routing``, ``fairness``, ``flows``.
     `folder`: where relative paths start.
     """
     table = Table(document, f"{source}:", SnapshotError)

@@ -170,7 +170,7 @@ def read_snapshot(path: Path | str) -> Snapshot:
     Parameters
     ----------
     path : Path or str
-        A JSON file as in docs/commands.md; ``-`` is standard input.
+        A JSON file as in docs/reference/commands; ``-`` is standard input.
 
     Returns
     -------
@@ -196,7 +196,7 @@ def snapshot_from(
     """
     Check a snapshot given as a mapping.
 
-    `document`: fields as in docs/commands.md; from Python, lists may be tuples or arrays, and the
+    `document`: fields as in commands; from Python, lists may be tuples or arrays, and the
     topology may be a `Topology`. `folder`: where relative paths start; by default the working
     directory.
     """

@@ -141,7 +141,7 @@ class Verification(Tabled):
         Returns
         -------
         dict
-            Fields as in docs/commands.md.
+            Fields as in docs/reference/commands.
         """
         return {"passed": self.passed, "jobs": [self._job(job) for job in self.jobs]}
 

@@ -63,7 +63,7 @@ def read_design(tables: Any, place: str) -> Design:  # noqa: ANN401 (to be check
     """
     Read what a sweep varies.
 
-    `tables`: the table ``[sweep]`` (docs/experiment.md); names may be dotted or tables inside each
+    `tables`: the table ``[sweep]`` (experiment.md); names may be dotted or tables inside each
     other.
     """
     tables = plain(tables, place, ExperimentError)

@@ -80,7 +80,7 @@ class Sweep:
         Returns
         -------
         DataFrame
-            A row for each cell (docs/results.md); a copy.
+            A row for each cell (docs/reference/results.md); a copy.
         """
         return self.cells.copy()
 

@@ -1,12 +1,14 @@
 """Fill `<!-- registry: NAME -->` on pages with what is registered: names, options, first lines."""
 
-import importlib
 import inspect
 import re
-import sys
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+import typer
+from sphinx.application import Sphinx
+
+from coupling.cli.root import app
 from netsim.contention_models import CONTENTION_MODELS
 from netsim.formats.exporters.registry import WRITERS
 from netsim.formats.importers.registry import FORMATS
@@ -34,20 +36,41 @@ REGISTRIES: Mapping[str, Mapping[str, Any]] = {
     "export formats": WRITERS,
 }
 NAMES = re.compile(r"<!-- columns: (\w+) -->")
-API = re.compile(r"<!-- api: (\w+) -->")
-OURS = {"netsim", "patterns", "scheduler", "coupling", "fabricsim"}
 COLUMN_NAMES = {"table": COLUMNS, "sacct": SACCT_COLUMNS}
+OPTIONS = re.compile(r"<!-- options: ([a-z -]+) -->")
 PLACE = re.compile(r"<!-- registry: ([a-z ]+) -->")
 SILENT = {"self", "topology", "fairness", "path", "fields", "common", "args", "kwargs"} | {
     *("_seed", "text", "source", "settings", "routing")
 }
 
 
-def on_page_markdown(markdown: str, **_: object) -> str:
-    """Put tables in the place of marks; the generator of the site calls this for every page."""
-    markdown = PLACE.sub(lambda match: table(REGISTRIES[match[1]]), markdown)
-    markdown = NAMES.sub(lambda match: columns(COLUMN_NAMES[match[1]]), markdown)
-    return API.sub(lambda match: api(match[1]), markdown)
+def _fill(_: Sphinx, __: str, source: list[str]) -> None:
+    """Put tables in the place of marks on a page."""
+    page = PLACE.sub(lambda match: table(REGISTRIES[match[1]]), source[0])
+    page = NAMES.sub(lambda match: columns(COLUMN_NAMES[match[1]]), page)
+    source[0] = OPTIONS.sub(lambda match: command_options(match[1].split()), page)
+
+
+def setup(app: Sphinx) -> dict[str, bool]:
+    """Fill each page as it is read."""
+    app.connect("source-read", _fill)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}
+
+
+def command_options(words: Sequence[str]) -> str:
+    """Return the arguments and options of a command as a Markdown table."""
+    command = typer.main.get_command(app)
+    for word in words:
+        command = command.commands[word]
+    lines = ["| option | meaning | default |", "| --- | --- | --- |"]
+    for parameter in command.params:
+        shown = ", ".join(f"`{name}`" for name in (*parameter.opts, *parameter.secondary_opts))
+        if parameter.param_type_name == "argument":
+            shown = f"`{str(parameter.name).upper()}`"
+        default = "" if parameter.default in (None, False, ()) else f"`{parameter.default}`"
+        text = " ".join((parameter.help or "").split()).replace("\\[", "[").replace("|", "\\|")
+        lines.append(f"| {shown} | {text} | {default} |")
+    return "\n".join(lines)
 
 
 def columns(names: Mapping[str, Sequence[str]]) -> str:
@@ -57,20 +80,6 @@ def columns(names: Mapping[str, Sequence[str]]) -> str:
         f"| {what} | {', '.join(f'`{name}`' for name in own)} |" for what, own in names.items()
     ]
     return "\n".join(lines)
-
-
-def api(package: str) -> str:
-    """Return marks for the descriptions of all public names of a package."""
-    names = importlib.import_module(package).__all__
-    return "\n\n".join(f"::: {home(package, name)}" for name in names)
-
-
-def home(package: str, name: str) -> str:
-    """Return where a public name is defined, so that its source is found."""
-    made = getattr(importlib.import_module(package), name)
-    module = getattr(made, "__module__", None)
-    own = isinstance(module, str) and module.partition(".")[0] in OURS
-    return f"{module}.{name}" if own and hasattr(sys.modules[module], name) else f"{package}.{name}"
 
 
 def table(registry: Mapping[str, Any]) -> str:
@@ -120,6 +129,6 @@ def options(entry: Callable[..., object] | object) -> str:
         if default is parameter.empty:
             shown.append(f"`{parameter.name}` (needed)")
         else:
-            told = repr(default) if "factory" not in repr(default) else "..."
-            shown.append(f"`{parameter.name}` = {told}".replace("|", "\\|"))
+            shown_default = repr(default) if "factory" not in repr(default) else "..."
+            shown.append(f"`{parameter.name}` = {shown_default}".replace("|", "\\|"))
     return ", ".join(shown)

@@ -47,7 +47,7 @@ def trace_numbers(workload: Workload, n_nodes: int | None = None) -> Numbers:
     """
     Return what a job log holds.
 
-    `workload`: jobs, in the order of submission, and what was dropped. Result: as docs/commands.md
+    `workload`: jobs, in the order of submission, and what was dropped. Result: as commands
     lists it; fractions, not per cent; None where a number does not exist.
     """
     if n_nodes is not None:

@@ -348,7 +348,7 @@ def _logs() -> Iterator[Seed]:
 
 def _papers() -> Iterator[Seed]:
     """Yield the record of a paper, of which a page is made again."""
-    record = (Path(__file__).parents[2] / "docs" / "papers" / "yang.json").read_bytes()
+    record = (Path(__file__).parents[2] / "docs" / "research" / "papers" / "yang.json").read_bytes()
     argv = ("paper", "yang", "--recorded", "r.json", "--out", "page", "--json")
     yield Seed("paper of a record", argv, {"r.json": record}, {"r.json": "foreign-json"}, 0.6)
 

@@ -3,7 +3,6 @@
 import re
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from netsim.accuracy import (
@@ -47,10 +46,7 @@ def packet_tables(path, section):
 
 @pytest.mark.parametrize(
     ("path", "section", "least"),
-    [
-        ("docs/model.md", "How true it is", 10),
-        ("benchmarks/evidence.md", "Contention models against packet level", 16),
-    ],
+    [("benchmarks/evidence.md", "Contention models against packet level", 16)],
 )
 def test_pages_state_the_errors_of_the_table(path, section, least):
     known = {
@@ -69,57 +65,3 @@ def test_pages_state_the_errors_of_the_table(path, section, least):
         seen += 1
 
     assert seen >= least
-
-
-def pipe_rows(text):
-    """Return the cells of all rows of the tables of a text, without rulers and heads of jobs."""
-    lines = [line[1:].rstrip("| ") for line in text.splitlines() if line.startswith("| ")]
-    rows = [[cell.strip() for cell in line.split("|")] for line in lines]
-    return [row for row in rows if row[0] not in ("---", "machine", "kind", "jobs")]
-
-
-def test_the_page_on_the_model_states_the_matrix_of_the_evidence():
-    """Each machine and routing, and each way to talk: jobs, and the first three numbers."""
-    page = (ROOT / "docs/model.md").read_text(encoding="utf-8")
-    evidence = (ROOT / "benchmarks/evidence.md").read_text(encoding="utf-8")
-    matrix = evidence.split("\n## Validation matrix")[1].split("\n## ")[0]
-    known = {}
-    for row in pipe_rows(matrix.split("Part for design")[0]):
-        known[row[0], row[1].lower().replace("-", " ")] = [row[3], row[5], *row[6:9]]
-    for row in pipe_rows(matrix.split("By pattern, f and ranks")[1]):
-        known[row[0].removeprefix("talk: "), ""] = row[1:5]
-    seen, title = set(), ""
-    for row in pipe_rows(page.split("\n## How true it is\n")[1].split("\n### ")[0]):
-        title = row[0] or title
-        key = (title, row[1].lower().replace("-", " "))
-        told = row[2:] if key in known else row[1:]
-        key = key if key in known else (title, "")
-        if key in known:
-            short = [" / ".join(cell.split(" / ")[:3]) for cell in known[key]]
-            assert told == short, key
-            seen.add(key)
-
-    assert len(seen) == 15 + 4
-
-
-def test_the_prose_of_the_page_on_the_model_states_the_bias_of_the_table():
-    text = (ROOT / "docs/model.md").read_text(encoding="utf-8")
-    bias = {
-        (one.load, one.model): one.bias
-        for one in comparisons()
-        if one.buffer_bytes and one.mix == "mixed"
-    }
-
-    said = re.search(
-        r"`fast` finds\s+(\d\.\d+) of the true excess with compute phases.*?"
-        r"`phased` finds (\d\.\d+) there, `accurate` (\d\.\d+)\.",
-        text,
-        re.DOTALL,
-    )
-
-    expected = [
-        bias["compute phases", "fast"],
-        bias["compute phases", "phased"],
-        bias["compute phases", "accurate"],
-    ]
-    np.testing.assert_allclose([float(one) for one in said.groups()], expected, atol=0.0051)

@@ -14,7 +14,7 @@ from coupling.reading.plugins import PluginError
 from scheduler.queues import Fcfs
 
 ROOT = Path(__file__).parents[3]
-PAGE = (ROOT / "docs" / "plugins.md").read_text(encoding="utf-8")
+PAGE = (ROOT / "docs" / "how-to" / "plugins.md").read_text(encoding="utf-8")
 TEMPLATES = {
     re.search(r"^([A-Z_]+) = \{", block, re.MULTILINE)[1]: block
     for block in re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)

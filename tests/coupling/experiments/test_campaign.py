@@ -46,7 +46,7 @@ def test_another_seed_gives_other_placements(experiment, tmp_path):
 
 
 def test_a_single_run_is_written_flat_and_a_comparison_into_folders(experiment, tmp_path):
-    """Layout of docs/results.md."""
+    """Layout of docs/reference/results.md."""
     run_campaign(experiment(self_check=False), tmp_path / "flat", csv=True)
     run_campaign(experiment(self_check=False, compare=("ta",)), tmp_path / "one-compared")
 

@@ -17,9 +17,8 @@ from netsim.accuracy import comparisons
 ROOT = Path(__file__).parents[3]
 SMALL = {"workload": {"generator": "synth", "mean_nodes": 6, "n_jobs": 30}, "self_check": False}
 SAID = {  # where the default is written out, and how
-    "docs/experiment.md": r"^\| `model` \|.*\| `([\w-]+)` \|$",
-    "docs/model.md": r"^\| `([\w-]+)` \| [^|]*default of `run`[^|]*\|",
-    "docs/coupled-runs.md": r"named, it is `([\w-]+)`",
+    "docs/reference/experiment.md": r"^\| `model` \|.*\| `([\w-]+)` \|$",
+    "docs/concepts/coupled-runs.md": r"named, it is `([\w-]+)`",
 }
 
 

@@ -86,7 +86,7 @@ def test_a_job_alone_fills_its_bins_evenly(experiment):
 
 
 def test_bins_are_bounded_by_the_links_of_the_fabric():
-    """The bound of docs/results.md: 1024 bins, 4,194,304 cells, never fewer than 2 bins."""
+    """The bound of results.md: 1024 bins, 4,194,304 cells, never fewer than 2 bins."""
     assert most_bins(10) == MOST_BINS == 1024
     assert most_bins(8748) == 478
     assert most_bins(65_536) == 64
@@ -130,7 +130,7 @@ def test_the_table_is_written_when_asked_for_read_back_and_made_again(experiment
     total = np.bincount(table["link"], table["bytes"], minlength=len(result.links))
     np.testing.assert_allclose(total, result.links["bytes"], rtol=1e-12)
     assert table["busy_fraction"].min() >= 0.0
-    # each job is solved beside the means of the others: docs/model.md, links that carry more
+    # each job is solved beside the means of the others: model.md, links that carry more
     assert table["busy_fraction"].max() <= 1.05
     assert "links/timeline" not in Result.load(tmp_path / "without").extras
     assert not (tmp_path / "without" / "links").exists()

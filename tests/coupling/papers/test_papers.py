@@ -148,7 +148,7 @@ def test_record_read_back_makes_the_same_page(sampled, name, tmp_path):
     assert page_text(again) == page_text(record)
 
 
-RECORDS = sorted((ROOT / "docs" / "papers").glob("*.json"))
+RECORDS = sorted((ROOT / "docs" / "research" / "papers").glob("*.json"))
 
 
 @pytest.mark.parametrize("path", RECORDS, ids=lambda path: path.stem)
@@ -165,7 +165,7 @@ def test_the_documentation_has_a_page_of_every_paper():
 
 @pytest.mark.parametrize("name", NAMES)
 def test_papers_are_in_the_bibliography(name):
-    text = (ROOT / "docs" / "bibliography.md").read_text(encoding="utf-8")
+    text = (ROOT / "docs" / "about" / "bibliography.md").read_text(encoding="utf-8")
 
     assert f"| {PAPERS[name].key} |" in text
 
@@ -196,7 +196,7 @@ def test_every_cell_of_the_full_mode_can_run_on_logs_of_this_form(name, tmp_path
 def test_a_ratio_stands_below_its_own_trace_where_an_allocator_lacks_one():
     """The first row has no synth-22, and the log comes before the synthetic traces."""
     paper = PAPERS["smith21"]
-    record = Record.read(ROOT / "docs" / "papers" / "smith21.json", paper)
+    record = Record.read(ROOT / "docs" / "research" / "papers" / "smith21.json", paper)
     rows = [("thunder", "jigsaw", 1.1), ("synth-22", "jigsaw", 1.2), ("synth-16", "jigsaw", 1.3),
             ("thunder", "lc+s", 1.4), ("synth-16", "lc+s", 1.5)]  # fmt: skip
     makespan = pd.DataFrame(rows, columns=["trace", "policy", "ratio"])

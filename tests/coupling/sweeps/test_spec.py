@@ -229,7 +229,9 @@ def test_a_plan_reads_back_from_anywhere(tmp_path, monkeypatch):
 
 def test_the_examples_of_the_page_are_sweeps():
     """As many cells as the page leads one to expect."""
-    page = (Path(__file__).parents[3] / "docs" / "experiment.md").read_text(encoding="utf-8")
+    page = (Path(__file__).parents[3] / "docs" / "reference" / "experiment.md").read_text(
+        encoding="utf-8"
+    )
     examples = re.findall(r"```toml\n(\[sweep\]\n.*?)```", page, re.DOTALL)
 
     made = [spec(tomllib.loads(example)["sweep"]) for example in examples]

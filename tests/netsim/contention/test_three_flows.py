@@ -1,4 +1,4 @@
-"""The example of docs/model.md, worked by hand there."""
+"""The example of docs/concepts/model.md, worked by hand there."""
 
 import math
 
