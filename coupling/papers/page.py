@@ -32,7 +32,7 @@ def page_text(record: Record) -> str:
     parts = [
         f"# {paper.title}",
         f"<!-- Written by `{remake}`: change the record or the code, not this page. -->",
-        f"Source: {paper.key} ([bibliography](../bibliography.md)).",
+        f"Source: {paper.key} ([bibliography](../../about/bibliography.md)).",
         f"`{record.command}` ({record.made}).",
         words_of(paper.name, "setup"),
         "## The paper's numbers beside ours",
