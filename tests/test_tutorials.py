@@ -9,7 +9,9 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-TUTORIALS = sorted((ROOT / "docs" / "tutorials").glob("*.md"))
+TUTORIALS = sorted(
+    path for path in (ROOT / "docs" / "tutorials").glob("*.md") if path.stem != "index"
+)
 BLOCK = re.compile(
     r"(?:Save this as `(?P<name>[\w.]+)`[^`]*)?```(?P<kind>\w+)\n(?P<text>.*?)```", re.DOTALL
 )
