@@ -1,20 +1,53 @@
 """InfiniBand fabrics as `ibnetdiscover` prints them: reader and writer."""
 
 import re
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from netsim.errors import TopologyError
 
-_DEVICE = re.compile(r'(Switch|Ca|Rt)\s+(\d{1,9})\s+"[SHR]-([0-9a-fA-F]{1,16})"\s*(?:#(.*))?')
+_DEVICE = re.compile(r'(Switch|Ca|Hca|Rt)\s+(\d{1,9})\s+"([^"]+)"\s*(?:#(.*))?')
+_EXTERNAL = r"(?:\[ext\s+\d+\])?"  # the number on the outside of a chassis, with -g
 _PORT = re.compile(
-    r"\[(\d{1,9})\](?:\(([0-9a-fA-F]{1,16})\))?\s+"
-    r'"[SHR]-([0-9a-fA-F]{1,16})"\[(\d{1,9})\](?:\([0-9a-fA-F]{1,16}\))?\s*(?:#(.*))?'
+    rf"\[(\d{{1,9}})\]{_EXTERNAL}\s*+(?:\(([0-9a-fA-F]{{1,16}})\))?\s*+"
+    rf'"([^"]+)"\s*+(?:\[(\d{{1,9}})\])?{_EXTERNAL}\s*+(?:\([0-9a-fA-F]{{1,16}}\))?\s*+'
+    r"((?:[a-z]+\s*+=\s*+\w++\s*+)*+)(?:#(.*))?"
 )
-_SWITCH_GUID = re.compile(r"switchguid=0x([0-9a-fA-F]{1,16})(?:\(([0-9a-fA-F]{1,16})\))?")
-_IGNORED = ("vendid=", "devid=", "sysimgguid=", "caguid=", "rtguid=", "DR path", "#")
+_REPORTED = re.compile(
+    r"(SW|CA|RT)\s+(\d{1,9})\s+(\d{1,9})\s+0x([0-9a-fA-F]{1,16})\s+(\S+)\s+(\S+)\s+"
+    r"(?:-\s+(?:SW|CA|RT)\s+\d+\s+(\d{1,9})\s+0x([0-9a-fA-F]{1,16})\s+"
+    r"\(\s*'(.*)'\s+-\s+'.*'\s*\)|'(.*)')"
+)
+_LISTED = re.compile(r"(?:Ca|Switch|Router)\s*:\s*0x[0-9a-fA-F]{1,16}\s+ports\b")
+_GUID = re.compile(r"(?:[SHR]-|0x)?([0-9a-fA-F]{1,16})")
+_GUID_LINE = re.compile(
+    r"(switch|ca|hca|rt)guids?\s*=\s*0x([0-9a-fA-F]{1,16})(?:\(([0-9a-fA-F]{1,16})\))?"
+)
+_RATE = re.compile(r"\b(\d+x[A-Z]+\d*)(?=\s|$)")
+_UNSAID = re.compile(r"(?:\?\?|\d+x)(?:\?\?\?|[A-Z]+\d*)(?=\s|$)")
+_IGNORED = (
+    "vendid=",
+    "devid=",
+    "sysimgguid=",
+    "DR path",
+    "#",
+    "Chassis ",
+    "Hostname:",
+    "width=",
+    "speed=",
+)
+_HEADING = "Non-Chassis Nodes"
+_PROMPT = re.compile(
+    r"(?:.*\bibnetdiscover\b.*|\[?[\w.+-]+@[\w.-]+[ :][^\"]*[$#%>]\s*(?:exit|logout)?)"
+)
+_WARNING = re.compile(r"(?:ibwarn:|src/\w+\.c:)")
+_LOOKED_AT = 20_000  # letters that tell a ports report
+_LONGEST = 10_000  # letters of a line, which a pattern may read several times
+_FIRST_GUIDS = {"Switch": 0x100000, "Hca": 0x200000, "Rt": 0x300000}  # those of ibsim
 
 Port = tuple[int, int]
+Key = tuple[str, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,11 +92,14 @@ class IbFabric:
         (device, port) to (device, port), each cable from both ends.
     rates : dict
         (device, port) to width and speed, such as ``"4xQDR"``, where the file gives them.
+    remarks : tuple of str
+        What was left out or changed while the file was read, a phrase each.
     """
 
     devices: tuple[Device, ...]
     cables: dict[Port, Port]
     rates: dict[Port, str]
+    remarks: tuple[str, ...] = ()
 
 
 @dataclass(slots=True)
@@ -71,43 +107,78 @@ class _Block:
     """One device while its block is read."""
 
     line: int
+    id: str
     guid: int
     name: str
     n_ports: int
     is_switch: bool
     lid: int
     port_guid: int
-    ports: list[tuple[int, int, int, int, str]] = field(default_factory=list)
+    ports: list[tuple[int, int, Key, str]] = field(default_factory=list)  # line, port, peer, rate
+
+
+@dataclass(slots=True)
+class _Reading:
+    """A file while it is read: its blocks, and how many lines are not used, by what they are."""
+
+    name: str
+    blocks: list[_Block] = field(default_factory=list)
+    unused: Counter[str] = field(default_factory=Counter)
+    said_guid: tuple[str, int, int] | None = None
+    next_guid: dict[str, int] = field(default_factory=lambda: dict(_FIRST_GUIDS))
 
 
 def read_ibnetdiscover(text: str, name: str = "ibnetdiscover") -> IbFabric:
-    """Read the output of `ibnetdiscover`, or an ibsim network file."""
-    blocks = _blocks(text, name)
-    number: dict[int, int] = {}
-    for i, block in enumerate(blocks):
-        if block.guid in number:
-            first = blocks[number[block.guid]].line
-            raise TopologyError(
-                f"{name}:{block.line}: device {block.guid:016x} again, first in line {first}."
-            )
-        number[block.guid] = i
+    """
+    Read the output of `ibnetdiscover`, also with -g, -f or -p, or an ibsim network file.
+
+    Devices of ibsim's own files are known by name; their GUIDs are those that ibsim gives them.
+    """
+    reading = _Reading(name)
+    if any(_REPORTED.match(line.strip()) for line in text[:_LOOKED_AT].splitlines()):
+        _read_report(text, reading)
+    else:
+        _read_blocks(text, reading)
+    blocks = reading.blocks
+    if not blocks:
+        raise TopologyError(f"{name}: no device in it; expected the output of ibnetdiscover.")
+    number = _numbers(blocks, name)
     cables: dict[Port, Port] = {}
     rates: dict[Port, str] = {}
     lines: dict[Port, int] = {}
     for i, block in enumerate(blocks):
-        for line, port, peer, peer_port, rate in block.ports:
+        for line, port, (peer, peer_port), rate in block.ports:
             if peer not in number:
-                raise TopologyError(f"{name}:{line}: peer {peer:016x} has no block of its own.")
+                raise TopologyError(f"{name}:{line}: peer {peer} has no block of its own.")
             if (i, port) in cables:
                 raise TopologyError(f"{name}:{line}: port {port} is listed twice.")
             cables[i, port], lines[i, port] = (number[peer], peer_port), line
             if rate:
                 rates[i, port] = rate
     _check_ends(blocks, cables, lines, name)
+    _check_rates(blocks, cables, rates, lines, name)
     devices = tuple(
         Device(b.guid, b.name, b.n_ports, b.is_switch, b.lid, b.port_guid) for b in blocks
     )
-    return IbFabric(devices, cables, rates)
+    remarks = tuple(
+        f"{what} ({count}) are left out" for what, count in reading.unused.items() if count
+    )
+    return IbFabric(devices, cables, rates, remarks)
+
+
+def _numbers(blocks: list[_Block], name: str) -> dict[str, int]:
+    """Return the number of each device by what cables call it; refuse one that comes twice."""
+    number: dict[str, int] = {}
+    guids: dict[int, _Block] = {}
+    for i, block in enumerate(blocks):
+        first = guids.setdefault(block.guid, block)
+        if first is not block or block.id in number:
+            first = first if first is not block else blocks[number[block.id]]
+            raise TopologyError(
+                f"{name}:{block.line}: device {block.guid:016x} again, first in line {first.line}."
+            )
+        number[block.id] = i
+    return number
 
 
 def write_ibnetdiscover(fabric: IbFabric) -> str:
@@ -152,54 +223,143 @@ def _block(fabric: IbFabric, i: int, ports: list[int]) -> str:
     return "\n".join([*lines, ""])
 
 
-def _blocks(text: str, name: str) -> list[_Block]:
+def _read_blocks(text: str, reading: _Reading) -> None:
     """Part the file into the blocks of its devices."""
-    blocks: list[_Block] = []
-    switch_port_guid = 0
-    for number, line in _lines(text):
-        if (match := _SWITCH_GUID.match(line)) is not None:
-            switch_port_guid = int(match[2] or match[1], 16)
-        elif line.startswith(_IGNORED):
+    for number, line in _lines(text, reading.name):
+        if (match := _GUID_LINE.match(line)) is not None:
+            kind = {"switch": "Switch", "rt": "Rt"}.get(match[1], "Hca")
+            reading.said_guid = kind, int(match[2], 16), int(match[3] or match[2], 16)
+        elif line.startswith(_IGNORED) or line == _HEADING:
             continue
-        elif (match := _DEVICE.match(line)) is not None:
-            comment = match[4] or ""
-            block = _Block(
-                line=number,
-                guid=int(match[3], 16),
-                name=_quoted(comment),
-                n_ports=int(match[2]),
-                is_switch=match[1] == "Switch",
-                lid=_lid(comment) if match[1] == "Switch" else 0,
-                port_guid=switch_port_guid if match[1] == "Switch" else 0,
-            )
-            blocks.append(block)
-        elif (match := _PORT.match(line)) is not None and blocks:
-            _add_port(blocks[-1], number, match, name)
+        elif (match := _DEVICE.fullmatch(line)) is not None:
+            reading.blocks.append(_device(reading, number, match))
+        elif (match := _PORT.fullmatch(line)) is not None and reading.blocks:
+            _add_port(reading, number, match)
         else:
-            raise TopologyError(f"{name}:{number}: expected a device or port, got {line[:60]!r}.")
-    if not blocks:
-        raise TopologyError(f"{name}: no device in it; expected the output of ibnetdiscover.")
-    return blocks
+            _leave_out(reading, number, line)
 
 
-def _lines(text: str) -> Iterator[tuple[int, str]]:
+def _leave_out(reading: _Reading, number: int, line: str) -> None:
+    """Count a line of the terminal; refuse one that means something else."""
+    if _WARNING.match(line):
+        reading.unused["warnings of the tool"] += 1
+    elif _PROMPT.fullmatch(line):
+        reading.unused["lines of a terminal"] += 1
+    elif _LISTED.match(line):
+        raise TopologyError(
+            f"{reading.name}:{number}: a list of devices; expected their cables too: run "
+            f"ibnetdiscover without -l, -H, -S and -R."
+        )
+    else:
+        raise TopologyError(
+            f"{reading.name}:{number}: expected a device or port, got {line[:60]!r}."
+        )
+
+
+def _device(reading: _Reading, number: int, match: re.Match[str]) -> _Block:
+    """Begin the block of a device."""
+    kind = {"Ca": "Hca"}.get(match[1], match[1])
+    comment, ports = match[4] or "", int(match[2])
+    said, reading.said_guid = reading.said_guid, None
+    found = _GUID.fullmatch(match[3])
+    if found is not None:
+        guid = int(found[1], 16)
+        port_guid = said[2] if said and said[0] == kind else 0
+    else:  # a name of ibsim, which counts GUIDs up from those that the file says
+        if said and said[0] == kind:
+            reading.next_guid[kind] = said[1]
+        guid = port_guid = reading.next_guid[kind]
+        reading.next_guid[kind] += 1 if kind == "Switch" else ports + 1
+    is_switch = kind == "Switch"
+    return _Block(
+        line=number,
+        id=_key(match[3]),
+        guid=guid,
+        name=_quoted(comment) or ("" if found else match[3]),
+        n_ports=ports,
+        is_switch=is_switch,
+        lid=_lid(comment) if is_switch else 0,
+        port_guid=port_guid if is_switch else 0,
+    )
+
+
+def _key(id_: str) -> str:
+    """Return what a device is known by: the 16 digits of its GUID, or its name."""
+    found = _GUID.fullmatch(id_)
+    return found[1].lower().zfill(16) if found else id_
+
+
+def _lines(text: str, name: str) -> Iterator[tuple[int, str]]:
     """Iterate over numbered lines that are not blank."""
     for number, line in enumerate(text.splitlines(), start=1):
-        stripped = line.strip()
-        if stripped:
+        if len(line) > _LONGEST:
+            raise TopologyError(
+                f"{name}:{number}: expected a line of at most {_LONGEST:,} letters, got more."
+            )
+        if stripped := line.strip():
             yield number, stripped
 
 
-def _add_port(block: _Block, line: int, match: re.Match[str], name: str) -> None:
+def _add_port(reading: _Reading, line: int, match: re.Match[str]) -> None:
     """Add a port line to its device."""
-    port, comment = int(match[1]), match[5] or ""
-    if not 1 <= port <= block.n_ports:
-        raise TopologyError(f"{name}:{line}: port {port} of a device of {block.n_ports} ports.")
+    block = reading.blocks[-1]
+    port, comment = int(match[1]), match[6] or ""
+    _check_port(block, port, f"{reading.name}:{line}")
     if not block.is_switch and not block.ports:
         block.lid = _lid(comment.split('"')[0])
-        block.port_guid = int(match[2], 16) if match[2] else 0
-    rate = re.search(r"\b(\d+x[A-Z]+\d*)\s*$", comment)
-    block.ports.append((line, port, int(match[3], 16), int(match[4]), rate[1] if rate else ""))
+        block.port_guid = int(match[2], 16) if match[2] else block.port_guid
+    if match[5]:
+        reading.unused["options of ports in ibsim, as w= and s="] += 1
+    bare = re.sub(r'"[^"]*"', "", comment)
+    rate = _RATE.search(bare)
+    if rate is None and _UNSAID.search(bare):
+        reading.unused["rates that ibnetdiscover does not know"] += 1
+    peer = _key(match[3]), int(match[4] or 1)  # ibsim's usual port is 1
+    block.ports.append((line, port, peer, rate[1] if rate else ""))
+
+
+def _check_port(block: _Block, port: int, place: str) -> None:
+    """Refuse a port that the device has not."""
+    if not 1 <= port <= block.n_ports:
+        raise TopologyError(f"{place}: port {port} of a device of {block.n_ports} ports.")
+
+
+def _read_report(text: str, reading: _Reading) -> None:
+    """
+    Read a ports report (-p): a line for each port, those of a device in turn, the last port first.
+
+    The report has the GUIDs of ports alone: that of an adapter is its first port's.
+    """
+    last: tuple[str, str, int] | None = None  # kind, description and port of the line before
+    owner: dict[str, str] = {}  # a block by the GUIDs of its ports
+    for number, line in _lines(text, reading.name):
+        match = _REPORTED.fullmatch(line)
+        if match is None:
+            if not line.startswith("#"):
+                _leave_out(reading, number, line)
+            continue
+        kind, port, guid = match[1], int(match[3]), int(match[4], 16)
+        described = match[9] if match[9] is not None else match[10]
+        begins = last is None or last[:2] != (kind, described) or port >= last[2]
+        if begins or (kind == "SW" and reading.blocks[-1].guid != guid):
+            id_, is_switch = f"{guid:016x}", kind == "SW"
+            reading.blocks.append(_Block(number, id_, guid, described, port, is_switch, 0, guid))
+        block = reading.blocks[-1]
+        owner[f"{guid:016x}"] = block.id
+        if not block.is_switch:
+            block.guid = block.port_guid = guid
+        block.lid, last = int(match[2]) or block.lid, (kind, described, port)
+        if match[8] is not None:
+            rate = match[5] + match[6]
+            known = _RATE.fullmatch(rate) is not None
+            reading.unused["rates that ibnetdiscover does not know"] += not known
+            peer = f"{int(match[8], 16):016x}", int(match[7])
+            block.ports.append((number, port, peer, rate if known else ""))
+    for block in reading.blocks:
+        block.ports = [
+            (line, port, (owner.get(peer, peer), far), rate)
+            for line, port, (peer, far), rate in block.ports
+        ]
 
 
 def _quoted(comment: str) -> str:
@@ -224,4 +384,21 @@ def _check_ends(
             raise TopologyError(
                 f"{name}:{lines[end]}: port {end[1]} of {block.name!r} leads to port {other[1]} of "
                 f"{peer.name!r}, whose own line does not lead back."
+            )
+
+
+def _check_rates(
+    blocks: list[_Block],
+    cables: dict[Port, Port],
+    rates: dict[Port, str],
+    lines: dict[Port, int],
+    name: str,
+) -> None:
+    """Demand that both ends of a cable have the same width and speed, where both are given."""
+    for end, rate in rates.items():
+        other = cables[end]
+        if rates.get(other, rate) != rate:
+            raise TopologyError(
+                f"{name}:{lines[end]}: port {end[1]} of {blocks[end[0]].name!r} has {rate}, the "
+                f"other end of its cable (line {lines[other]}) {rates[other]}; expected the same."
             )

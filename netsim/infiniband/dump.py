@@ -12,7 +12,10 @@ from netsim.infiniband.lft import LFT
 from netsim.infiniband.wiring import Wiring
 
 _HEADER = re.compile(r"Unicast lids .*\bguid 0x([0-9a-fA-F]{1,16})(?=\s)")
-_ENTRY = re.compile(r"0x([0-9a-fA-F]{1,4})\s+(\d{1,3})\b(?:.*?portguid 0x([0-9a-fA-F]{1,16}))?")
+_ENTRY = re.compile(
+    r"0x([0-9a-fA-F]{1,4})\s+"
+    r"(?:(\d{1,3})\b(?:.*?portguid 0x([0-9a-fA-F]{1,16}))?|:?\s*UNREACHABLE\b)"
+)
 _TRAILER = re.compile(r"\s*\d+ (?:valid )?lids dumped")
 NO_PATH = 255
 """OpenSM's port number for "no route"."""
@@ -51,7 +54,7 @@ def read_lft_dump(text: str, name: str = "LFT dump") -> LftDump:
             lid = int(match[1], 16)
             if lid in own:
                 raise RoutingError(f"{place}: LID 0x{lid:04x} again.")
-            own[lid] = int(match[2])
+            own[lid] = int(match[2] or NO_PATH)
             if match[3]:
                 known[lid] = int(match[3], 16)
         ports[block.switch], guids[block.switch] = own, known

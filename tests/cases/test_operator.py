@@ -5,7 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from netsim.formats.importers.registry import read_topology
 from netsim.hostlist import expand_hostlist
+from netsim.infiniband.discover import read_ibnetdiscover
 
 
 def told(answer, *, status=0):
@@ -192,3 +194,151 @@ def test_among_equal_placements_the_most_compact_comes_first(case):
         (own["switches"], own["fragments"]) for own in equal
     )
     assert options[0]["nodelist"] == "cn[2-4]"
+
+
+def test_a_name_map_with_host_and_card_names_hosts(case):
+    command = case("06-name-map-with-hca")
+    site = ("--topology", "fabric.txt", "--name-map", "names.map", "--squeue", "squeue.json")
+
+    now = told(command("now", *site, "--json"))
+    place = told(command("place", "--nodes", "3", *site, "--json"))
+
+    assert [now["machine"][key] for key in ("jobs", "used_nodes", "nodes")] == [2, 18, 36]
+    hosts = expand_hostlist(place["options"][0]["nodelist"])
+    assert set(hosts) <= {f"cn{number:05}" for number in range(19, 37)}
+
+
+def test_two_adapters_of_one_host_in_a_map_keep_their_whole_names(case):
+    case("06-name-map-with-hca")
+    text = Path("names.map").read_text()
+    Path("names.map").write_text(text.replace("cn00002  MT4119", "cn00001  MT4120"))
+
+    names = read_topology("fabric.txt", names="names.map").origin.labels
+
+    assert {"cn00001__MT4119_ConnectX5", "cn00001__MT4120_ConnectX5", "cn00003"} <= set(names)
+
+
+IBSIM = """# two switches of two hosts each, as in ibsim's examples
+Switch\t8 "Switch1"
+[1]\t"Hca1"[1]
+[2]\t"Hca1"[2]\t\tw=2 s=4
+# a comment
+[3]\t"Switch2" [3]
+[5]\t"Switch2"[5]
+
+Switch 8 "Switch2"
+[1]\t"Hca2"
+[3]\t"Switch1"[3]
+[5]\t"Switch1"[5]
+
+Hca \t2 "Hca1"
+[1]\t"Switch1"[1]
+[2]\t"Switch1"[2]
+
+Ca\t2 "Hca2"
+[1]\t"Switch2"[1]
+"""
+
+
+def test_networks_in_the_own_form_of_ibsim_are_read(case):
+    command = case("09-ibsim-net")
+    Path("two.net").write_text(IBSIM)
+
+    net, two = inspected(command, "net"), inspected(command, "two.net")
+
+    def counted(fabric):
+        links = sum(kind["links"] for kind in fabric["link_classes"])
+        return fabric["nodes"], fabric["switches"], links // 2
+
+    assert (counted(net), counted(two)) == ((2, 2, 4), (2, 2, 5))
+    assert net["levels"][0]["parallel_cables"] == [2, 2]
+    assert any("w= and s= (1)" in line for line in two["assumed"])
+
+
+def report_of(text):
+    """Write what `ibnetdiscover` tells of a fabric as its ports report (-p)."""
+    fabric = read_ibnetdiscover(text)
+    kind = {True: "SW", False: "CA"}
+    lines = []
+    for i, device in enumerate(fabric.devices):
+        for port in range(device.n_ports, 0, -1):
+            own = f"{kind[device.is_switch]} {device.lid:5} {port:2} 0x{device.port_guid:016x} "
+            if (i, port) not in fabric.cables:
+                lines.append(f"{own}4x SDR{'':36}'{device.name}'")
+                continue
+            j, far = fabric.cables[i, port]
+            peer, rate = fabric.devices[j], fabric.rates[i, port].replace("x", "x ")
+            lines.append(
+                f"{own}{rate} - {kind[peer.is_switch]} {peer.lid:5} {far:2} "
+                f"0x{peer.port_guid:016x} ( '{device.name}' - '{peer.name}' )"
+            )
+    return "\n".join(lines) + "\n"
+
+
+def test_all_forms_of_ibnetdiscover_tell_the_same_fabric(case):
+    command = case("11-ibnetdiscover-ext-ports")
+    text = Path("fabric.txt").read_text()
+    plain = text.replace("[ext 1]", "")
+    full = plain.replace("4xHDR\n", "4xHDR s=4 w=2 v=4\n")
+    grouped = (
+        plain.replace(
+            "\nvendid=", "\nChassis 1 (guid 0x1000000000000)\n\n# Spine Nodes\nvendid=", 1
+        ).replace("\ncaguid", "\t\t# Chassis 1\ncaguid", 1)
+        + "\nNon-Chassis Nodes\n"
+    )
+    typed = "[root@mgmt1 ~]# ibnetdiscover -g\nibwarn: [77] mad_rpc: timed out\n" + plain
+    forms = {
+        "full": full,
+        "grouped": grouped,
+        "typed": typed + "[root@mgmt1 ~]# \n",
+        "crlf": plain.replace("\n", "\r\n"),
+        "report": report_of(plain),
+    }
+
+    whole = inspected(command, "fabric.txt")
+
+    assert (whole["nodes"], whole["switches"]) == (36, 33)
+    assert sum(kind["links"] for kind in whole["link_classes"]) == 2 * 108
+    for name, content in forms.items():
+        Path(name).write_text(content)
+        fabric = inspected(command, name)
+        assert (fabric["name"], fabric["link_classes"]) == (whole["name"], whole["link_classes"])
+        assert any("lines of a terminal (2)" in a for a in fabric["assumed"]) == (name == "typed")
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "what"),
+    [
+        ('"cn00001 HCA-1" lid 2 4xHDR', '"cn00001 HCA-1" lid 2 4xEDR', "fabric.txt:11: port 1"),
+        ('"cn00001 HCA-1" lid 2 4xHDR', '"cn00001 HCA-1" lid 2 2xHDR', "(line 23) 4xHDR"),
+        ("vendid=0x2c9\n", "Ca\t : 0x0009000000000001 ports 1 devid 0x1\n", "a list of devices"),
+        ("[2]\t", "[2][int 4]\t", "fabric.txt:12: expected a device or port"),
+    ],
+)
+def test_what_no_form_of_ibnetdiscover_says_is_refused(case, before, after, what):
+    command = case("11-ibnetdiscover-ext-ports")
+    text = Path("fabric.txt").read_text()
+    Path("fabric.txt").write_text(text.replace(before, after, 1))
+
+    status, out, err = command("topology", "inspect", "fabric.txt")
+
+    assert (status, out, err.count("\n")) == (2, "", 1)
+    assert what in err
+
+
+def test_unreachable_in_a_dump_of_tables_is_no_entry(case):
+    command = case("26-lft-unreachable")
+    text = Path("dump.txt").read_text()
+    line = next(line for line in text.splitlines() if "UNREACHABLE" in line)
+    Path("bare.txt").write_text(text.replace(line, "0x001a : UNREACHABLE"))
+    Path("without.txt").write_text(text.replace(line + "\n", ""))
+
+    answers = [
+        command("lft", "load", name, "--fabric", "fabric.txt")[:2]
+        for name in ("dump.txt", "bare.txt", "without.txt")
+    ]
+
+    assert answers[0][0] == 1
+    assert "leaf001:MQM8700/U1 has no entry towards cn00010" in " ".join(answers[0][1].split())
+    words = [out.split("Not all")[1] for _, out in answers]
+    assert words == [words[0]] * 3

@@ -36,6 +36,11 @@ LANE_GBITS = {
 _AGGREGATOR = "Aggregation Node"  # SHARP's, as switches describe theirs
 _MANAGED = re.compile(r"[^;]+;([^;:\s]+):[^;]+")  # "MF0;ibsw2:SX6036/U1"
 _DESCRIPTION = re.compile(r"(\S+)(?:\s+(?:HCA-\d+|mlx\d+_\d+|hfi\d+_\d+|ibp\S*))?")
+_CARD = re.compile(  # what follows the host in a name map: device, part number or maker
+    r"(\S+)\s+(?:HCA|mlx\d|mthca\d|hfi\d|qib\d|ib[ps]?\d|MT\d|ConnectX|InfiniHost|Mellanox|NVIDIA|"
+    r"QLogic|Intel|Cornelis).*",
+    re.IGNORECASE,
+)
 
 
 def read_wiring(
@@ -66,13 +71,17 @@ def read_wiring(
 def _named(wiring: Wiring, source: str, better: dict[str, str], remark: str) -> Topology:
     """Return the topology of a fabric with all names of its devices."""
     topology, devices = wiring.topology, wiring.fabric.devices
-    names, assumed = _names(wiring, better), list[str]()
+    names, assumed = _names(wiring, better), list(wiring.fabric.remarks)
     own = iter(fit_labels([name for name in names if name], {}, assumed, source))
     labels = complete_labels(topology, [next(own) if name else None for name in names])
     aliases = []
     for vertex, i in enumerate(wiring.device.tolist()):
         if i >= 0:
-            told = {names[vertex], devices[i].name, _host(devices[i])} - {labels[vertex], ""}
+            mapped = better.get(f"{devices[i].guid:016x}", "")
+            told = {names[vertex], devices[i].name, mapped, _host(devices[i])}
+            if not devices[i].is_switch:
+                told.add(mapped.partition(" ")[0])
+            told -= {labels[vertex], ""}
             guids = {guid_name(guid) for guid in (devices[i].guid, devices[i].port_guid) if guid}
             aliases += [(name, vertex) for name in sorted(told | guids)]
     why = "" if isinstance(topology, FatTree) else remark
@@ -96,7 +105,7 @@ def _without_aggregators(fabric: IbFabric) -> tuple[IbFabric, Ints]:
     }
     rates = {(new[i], p): rate for (i, p), rate in fabric.rates.items() if i in new}
     devices = tuple(fabric.devices[i] for i in kept)
-    return IbFabric(devices, cables, rates), np.array(kept, dtype=np.int64)
+    return IbFabric(devices, cables, rates, fabric.remarks), np.array(kept, dtype=np.int64)
 
 
 def _wired(fabric: IbFabric, source: str) -> tuple[Wiring, str]:
@@ -179,6 +188,7 @@ def _leaves(topology: Topology) -> int:
 def _names(wiring: Wiring, better: dict[str, str]) -> list[str]:
     """Return a name for every vertex; empty where a place of a tree has no device."""
     devices = wiring.fabric.devices
+    better = _with_hosts(better)
     said = [match[1] if (match := _DESCRIPTION.fullmatch(d.name)) else "" for d in devices]
     often = Counter(said)
     names = []
@@ -191,6 +201,17 @@ def _names(wiring: Wiring, better: dict[str, str]) -> list[str]:
         kind = "S" if devices[i].is_switch else "H"
         names.append(better.get(guid) or described or f"{kind}-{guid}")
     return names
+
+
+def _with_hosts(better: dict[str, str]) -> dict[str, str]:
+    """Return a name map with the host alone where its card follows, and no other has that host."""
+    hosts = {
+        guid: match[1] for guid, name in better.items() if (match := _CARD.fullmatch(name.strip()))
+    }
+    often = Counter(
+        [*hosts.values(), *(name for guid, name in better.items() if guid not in hosts)]
+    )
+    return better | {guid: host for guid, host in hosts.items() if often[host] == 1}
 
 
 def _host(device: Device) -> str:

@@ -105,7 +105,8 @@ FORMATS: dict[str, Reader] = {
 _FIRST_LINE = r"\A(?:[ \t]*(?:#[^\n]*)?\n)*[^\n#]*"  # after blank lines and comments
 _MARKS = {  # looked for in this order, in any letter case
     "graphml": r"<graphml\b",
-    "ibnetdiscover": r'^(switchguid=|caguid=|(Switch|Ca)\s+\d+\s+"[SH]-)',
+    "ibnetdiscover": r'^(switchguid=|caguid=|(Switch|H?Ca|Rt)\s+\d+\s+"|(SW|CA)\s+\d+\s+\d+\s+0x)'
+    r"|^(Ca|Switch|Router)\s*: 0x",
     "aries-links": r"\)\s+(green|black|blue|ptile)\s+->",
     "slurm-conf": r"^[ \t]*((SwitchName|BlockName|BlockSizes)\s*=|Include[ \t]+[^=\s]+\s*$)",
     "slurm-yaml": r"^[- \t]*(topology|tree|block|cluster_default)\s*:",
