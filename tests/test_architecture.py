@@ -27,9 +27,10 @@ FLOORS = {
         ["registry", "table"],
     ],
     "netsim": [
-        ["errors", "arrays", "tabled", "wholefile", "plain", "quick"],
-        ["kernelcache", "uncounted_kernels", "longest", "units", "hostlist", "splitmix", "routes"],
-        ["kernelchoice"],
+        ["errors", "arrays", "tabled", "wholefile", "quick"],
+        ["kernelcache", "longest", "units", "hostlist", "splitmix", "routes"],
+        ["jit"],
+        ["uncounted_kernels"],
         ["topology"],
         ["topology.structure"],
         ["partition", "distance", "latency", "flows", "virtual_channels"],
