@@ -29,6 +29,7 @@ from netsim.routing.base import Routing
 from netsim.routings import make_routing
 from netsim.topologies import make_topology
 from netsim.topology.base import Topology
+from netsim.topology.switches import with_default_switch
 from patterns.base import Pattern
 from patterns.errors import PatternError
 from patterns.registry import make_pattern
@@ -259,7 +260,7 @@ def topology(spec: Any = None, **fields: Any) -> Topology:  # noqa: ANN401 (a gr
     if isinstance(spec, Topology) and not fields:
         return spec
     if is_graph(spec):
-        return from_networkx(spec, **fields)
+        return with_default_switch(from_networkx(spec, **fields))
     if isinstance(spec, Path):
         return make_topology({"kind": "file", "path": str(spec), **fields})
     if isinstance(spec, Mapping):

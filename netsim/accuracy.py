@@ -9,7 +9,6 @@ from typing import Any
 
 from netsim.contention.columns import PACKET_BYTES
 from netsim.infiniband.lft import LFT
-from netsim.packets.switch import SWITCHES, switch_of
 from netsim.routing.base import Routing
 from netsim.routing.dimension import DimensionOrder
 from netsim.routing.dmodk import DModK
@@ -21,6 +20,7 @@ from netsim.routing.spread import Spreading
 from netsim.routing.wraparound import Wraparound
 from netsim.topology.base import Topology
 from netsim.topology.structure.kind import machine_kind
+from netsim.topology.switches import SWITCHES, switch_of
 
 TABLE = "accuracy.json"
 FEW, MANY, ONE, STEPS, ANY = "few at once", "many at once", "one with all", "in steps", "mixed"

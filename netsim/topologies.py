@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any
 
 from netsim.errors import TopologyError
 from netsim.formats.fields import Fields
@@ -15,27 +15,22 @@ from netsim.topology.limits import demand_sane
 from netsim.topology.machines import MACHINES
 from netsim.topology.outage import exclude, fail
 from netsim.topology.partial import depopulate
+from netsim.topology.switches import DEFAULT_SWITCH, SWITCHES, Switch
 from netsim.topology.torus import build_torus
 
 DEFAULT_BANDWIDTH = 12.5e9  # bytes per second: 100 Gb/s, where a table names none
 
 
-class Delays(NamedTuple):
-    """Latency of a path and of each link after its first, buffer of a port, and packet."""
-
-    base_s: float
-    per_link_s: float
-    buffer_bytes: float
-    packet_bytes: float
-
-
-# of packet-level runs of CODES
-LATENCIES = {"codes": Delays(0.0, 90e-9, 65536.0, 4096.0)}
-
 _SIZES = {
     *("children", "parents", "parallel", "radix", "levels", "rails", "nodes_per_group", "groups"),
     *("spines_per_rail", "dims", "nodes_per_router", "routers", "global_links", "lanes"),
 }
+
+PRESETS: Mapping[str, Switch] = {
+    DEFAULT_SWITCH: SWITCHES[DEFAULT_SWITCH],
+    "none": Switch(packet_bytes=0.0, buffer_bytes=0.0, delay_s=0.0),
+}
+"""Values of `latency`: ``none`` is a fluid without packets, buffers and latencies."""
 
 Common = Mapping[str, Any]
 
@@ -81,10 +76,12 @@ def make_topology(spec: Mapping[str, Any] | str) -> Topology:
         sizes = ", ".join(name for name in table if name in _SIZES)
         raise TopologyError(f"{sizes}: {error}" if sizes else str(error)) from None
     preset = _preset(fields)
-    buffer_bytes = fields.buffer("buffer", preset.buffer_bytes)
-    packet_bytes = fields.size("packet", preset.packet_bytes)
-    if buffer_bytes or packet_bytes:
-        topology = replace(topology, buffer_bytes=buffer_bytes, packet_bytes=packet_bytes)
+    topology = replace(
+        topology,
+        buffer_bytes=fields.buffer("buffer", preset.buffer_bytes),
+        packet_bytes=fields.size("packet", preset.packet_bytes),
+        assumed=_assumed(fields),
+    )
     fields.finish()
     for name in ("excluded", "failed_switches"):
         fields.look_up(name, topology.names.vertices)
@@ -107,20 +104,29 @@ def _resolved(spec: Mapping[str, Any]) -> Mapping[str, Any]:
 
 def _common(fields: Fields) -> Common:
     """Read what every kind understands, as keywords of the builders."""
-    preset = _preset(fields)
+    # a stated base latency says what paths take: nothing is assumed beside it
+    alone = "latency_base_s" in fields and "latency" not in fields
+    per_link_s = 0.0 if alone else _preset(fields).delay_s
     return {
         "bandwidth": fields.rates("bandwidth", DEFAULT_BANDWIDTH),
         "half_duplex": fields.text("duplex", "full", ("full", "half")) == "half",
-        "latency_base_s": fields.latency("latency_base_s", preset.base_s),
-        "latency_per_link_s": fields.latency("latency_per_link_s", preset.per_link_s),
+        "latency_base_s": fields.latency("latency_base_s", 0.0),
+        "latency_per_link_s": fields.latency("latency_per_link_s", per_link_s),
     }
 
 
-def _preset(fields: Fields) -> Delays:
-    """Return what the preset says; 0 without one."""
-    if "latency" not in fields:
-        return Delays(0.0, 0.0, 0.0, 0.0)
-    return LATENCIES[fields.text("latency", "codes", LATENCIES)]
+def _preset(fields: Fields) -> Switch:
+    """Return the switch whose packets, buffers and delay stand for those that are not stated."""
+    return PRESETS[fields.text("latency", DEFAULT_SWITCH, PRESETS)]
+
+
+def _assumed(fields: Fields) -> tuple[str, ...]:
+    """Return what the table does not state of its switches."""
+    if "latency" in fields:
+        return ()
+    latency = "latency_base_s" in fields or "latency_per_link_s" in fields
+    stated = {"buffer": "buffer" in fields, "packet": "packet" in fields, "delay": latency}
+    return tuple(key for key in stated if not stated[key])
 
 
 def _fat_tree(fields: Fields, common: Common) -> Topology:

@@ -4,8 +4,9 @@ from pathlib import Path
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
 GB = 1e9
-# four leaves of four nodes, two uplinks a leaf: D-mod-k sends even nodes up port 0
-TAPERED = {"kind": "fat-tree", "children": [4, 4], "parents": [1, 2], "bandwidth": GB}
+# four leaves of four nodes, two uplinks a leaf: D-mod-k sends even nodes up port 0; a pure fluid
+LEAVES = {"kind": "fat-tree", "children": [4, 4], "parents": [1, 2], "bandwidth": GB}
+TAPERED = LEAVES | {"latency": "none"}
 
 
 def one_flow(name, src, dst, **fields):

@@ -19,8 +19,8 @@ from benchmarks.evidence import record
 from netsim.arrays import Floats
 from netsim.contention.constants import ConstantsOf
 from netsim.packets.simulation import PacketTimes, simulate_packets
-from netsim.packets.switch import Switch
 from netsim.topology.dragonfly import Dragonfly
+from netsim.topology.switches import Switch
 
 COMMAND = "python -m benchmarks.contention.dragonfly"
 ROUTINGS = MACHINES["dragonfly"][0]

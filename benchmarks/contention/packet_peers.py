@@ -13,7 +13,7 @@ from measured.peers import BARS, QUOTED, Compared, compared, read
 from benchmarks import asking
 from benchmarks.accuracy import comparison_of, record_comparisons
 from benchmarks.evidence import record, verdict
-from netsim.packets.switch import Switch
+from netsim.topology.switches import Switch
 
 COMMAND = "python -m benchmarks.contention.packet_peers"
 

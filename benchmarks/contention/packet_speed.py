@@ -21,10 +21,10 @@ from netsim.arrays import Ints
 from netsim.contention.base import Traffic
 from netsim.kernelcache import load_kernels
 from netsim.packets.running import advance
-from netsim.packets.switch import Switch
 from netsim.packets.world import build, scene_of
 from netsim.routing.dmodk import DModK
 from netsim.topology.fattree import FatTree, fat_tree_of_radix
+from netsim.topology.switches import Switch
 
 COMMAND = "python -m benchmarks.contention.packet_speed"
 BANDWIDTH = 12.5e9

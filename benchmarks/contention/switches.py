@@ -16,7 +16,7 @@ from measured.packets import CONTENDED
 
 from benchmarks import asking
 from benchmarks.evidence import record
-from netsim.packets.switch import SWITCHES, Switch
+from netsim.topology.switches import SWITCHES, Switch
 
 COMMAND = "python -m benchmarks.contention.switches"
 SCENES = 8

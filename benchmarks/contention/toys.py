@@ -19,11 +19,11 @@ from netsim.arrays import Ints
 from netsim.contention.base import Traffic
 from netsim.contention_models import make_contention_model
 from netsim.packets.simulation import simulate_packets
-from netsim.packets.switch import Switch
 from netsim.partition import Partition
 from netsim.routings import make_routing
 from netsim.topologies import make_topology
 from netsim.topology.base import Topology
+from netsim.topology.switches import Switch
 from patterns.registry import make_pattern
 from scheduler.traffic import RankFlows, TrafficOf, rank_flows
 

@@ -20,7 +20,7 @@ from benchmarks.finding.runs import (
 )
 from coupling.sweeps.intervals import mean_interval
 from netsim.accuracy import ANY, comparisons
-from netsim.topologies import LATENCIES
+from netsim.topology.switches import SWITCHES
 
 WORDS = Path(__file__).with_name("words.md")
 # What isolation costs a whole log where nobody communicates, in makespan: logs.md, columns of
@@ -38,7 +38,7 @@ _FAR_BEYOND = 1.5  # times what Baseline loses under the boldest assumption
 
 def biases() -> dict[str, float]:
     """Return the part of the true excess that the model is known to find: by load, and its span."""
-    buffer_bytes = LATENCIES["codes"].buffer_bytes  # as the experiment files have it
+    buffer_bytes = SWITCHES["codes"].buffer_bytes  # as the experiment files have it
     like = [
         row
         for row in comparisons()

@@ -15,8 +15,10 @@ from coupling.reading.inputs import hashes
 from coupling.reading.plugins import sources
 from coupling.reading.table import Table
 from coupling.record.record import Record, moment_of, read_record, written
+from netsim.kernelchoice import expect
 from netsim.topology.base import Topology
 from netsim.topology.rails import node_bandwidth
+from netsim.topology.switches import switch_of, with_switch
 from scheduler.workload import (
     DEFAULT_PROFILE,
     Profile,
@@ -31,6 +33,7 @@ from scheduler.workload import (
 
 T = TypeVar("T")
 _MOST_KEPT = 16
+_NODE_TURNS = 700  # of loops of kernels, for each node of a job: 200 to 1400
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -94,6 +97,8 @@ def assemble(experiment: Experiment, inputs: Inputs | None = None) -> Parts:
         ["topology", experiment.topology, str(begin)],
         lambda: build_topology(experiment.topology, begin, partial(_fault, experiment.source)),
     )
+    if experiment.model == "packets" and "switch" in experiment.model_options:
+        topology = with_switch(topology, switch_of(topology, experiment.model_options["switch"]))
     record = _record(experiment, topology, inputs)
     if record is None:
         drawn = seeds["workload"] if "generator" in experiment.workload else None
@@ -115,6 +120,7 @@ def assemble(experiment: Experiment, inputs: Inputs | None = None) -> Parts:
     jobs = assign(
         workload.jobs, profile, seeds["communication"], node_bandwidth=bandwidth, slots=slots
     )
+    expect(_NODE_TURNS * sum(job.n_nodes for job in jobs) * max(1, len(experiment.compare)))
     fallback = "requested" if workload.has_requested else "runtime"
     return Parts(
         topology,

@@ -37,6 +37,7 @@ from coupling.stopping import demand_told
 from netsim.accuracy import setting_of
 from netsim.topology.base import Topology
 from netsim.topology.spread import evened
+from netsim.topology.switches import assumed_switch
 from scheduler.allocators.base import Allocator, Bounded
 from scheduler.cluster import Cluster
 from scheduler.job import Job
@@ -335,6 +336,8 @@ def _remarks(setup: Setup, network: NetworkPace | None, allocator: Allocator) ->
         told["on_common_links"] = True
     if isinstance(allocator, Bounded):
         told["out_of_steps"] = allocator.out_of_steps
+    if assumed := assumed_switch(setup.parts.topology):
+        told["assumed_switch"] = assumed
     told["network"] = setting_of(  # by which the known error of the model is looked up
         setup.parts.topology,
         None if network is None else network.routing,

@@ -96,16 +96,13 @@ def _tables(fabric: Topology) -> Iterator[dict[str, Any]]:
 
 def _beside(fabric: Topology) -> dict[str, Any]:
     """Return the fields that every kind understands."""
-    table: dict[str, Any] = {
-        "latency_base_s": fabric.latency_base_s,
-        "latency_per_link_s": fabric.latency_per_link_s,
-    }
+    stated = {"buffer": fabric.buffer_bytes, "packet": fabric.packet_bytes}
+    table: dict[str, Any] = {k: v for k, v in stated.items() if k not in fabric.assumed}
+    if "delay" not in fabric.assumed:
+        table["latency_base_s"] = fabric.latency_base_s
+        table["latency_per_link_s"] = fabric.latency_per_link_s
     if fabric.half_duplex:
         table["duplex"] = "half"
-    if fabric.buffer_bytes:
-        table["buffer"] = fabric.buffer_bytes
-    if fabric.packet_bytes:
-        table["packet"] = fabric.packet_bytes
     if fabric.usable is not None:
         closed = np.setdiff1d(np.arange(fabric.n_nodes), fabric.usable)
         table["excluded"] = [fabric.vertex_name(node) for node in closed.tolist()]

@@ -12,6 +12,7 @@ from coupling.reading.table import Table, brief, plain
 from netsim.flows.maxmin import FAIRNESS
 from netsim.formats.importers.graphs import from_networkx, is_graph
 from netsim.topology.base import Topology
+from netsim.topology.switches import with_default_switch
 from scheduler.allocators import ALIASES
 
 ESTIMATES = ("requested", "runtime")
@@ -121,7 +122,7 @@ def _without_objects(fields: Mapping[str, Any]) -> dict[str, Any]:
     """Make a fabric of a graph, and part allocators that are objects into class and options."""
     found, own = dict(fields), fields["allocator"]
     if is_graph(fields["topology"]):
-        found["topology"] = from_networkx(fields["topology"])
+        found["topology"] = with_default_switch(from_networkx(fields["topology"]))
     if is_object(own):
         if fields["allocator_options"]:
             what = "[scheduler] options: expected none beside an allocator that is an object"

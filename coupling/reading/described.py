@@ -14,6 +14,7 @@ from netsim.formats.importers.registry import FORMATS, guess_format
 from netsim.formats.importers.sketch import Settings
 from netsim.topology.base import Topology
 from netsim.topology.machines import MACHINES
+from netsim.topology.switches import with_default_switch
 
 
 def described(what: str, form: str | None) -> tuple[Any, Path]:
@@ -50,9 +51,10 @@ def _from_stdin() -> Any:  # noqa: ANN401 (whatever a table may hold)
             raise SnapshotError(f"-: expected a JSON object, got {brief(document)}.")
         return _inner(document, "-")
     try:
-        return FORMATS[guess_format(text, "<stdin>")](text, "<stdin>", Settings())
+        fabric = FORMATS[guess_format(text, "<stdin>")](text, "<stdin>", Settings())
     except NetsimError as error:
         raise SnapshotError(str(error)) from None
+    return with_default_switch(fabric)
 
 
 def _inner(document: dict[str, Any], what: str) -> Any:  # noqa: ANN401 (whatever a table may hold)

@@ -20,6 +20,7 @@ from netsim.topologies import make_topology
 from netsim.topology.base import Topology
 from netsim.topology.dragonfly import Dragonfly
 from netsim.topology.fattree import FatTree
+from netsim.topology.switches import with_default_switch
 from netsim.topology.torus import Torus
 
 _PATHS = ("path", "name_map", "lft", "fabric")  # of the tables of topologies and routings
@@ -54,7 +55,7 @@ def build_topology(
     try:
         if isinstance(spec, (str, Mapping)):
             return make_topology(_located(spec, folder))
-        return from_networkx(spec)
+        return with_default_switch(from_networkx(spec))
     except NetsimError as error:
         raise fault(str(error)) from None
     except (MemoryError, OverflowError, ValueError):  # numpy's, of sizes beyond all memory

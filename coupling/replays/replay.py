@@ -26,6 +26,7 @@ from coupling.stopping import demand_told, shielded
 from fabricsim.checking import flag, path_of, whole, wrong
 from netsim.errors import NetsimError
 from netsim.topology.base import Topology
+from netsim.topology.switches import assumptions_of
 from scheduler.allocators import make_allocator
 from scheduler.cluster import Cluster
 from scheduler.errors import SchedulerError
@@ -352,7 +353,6 @@ def _answer(
     recorded: Result, parts: Parts, assumed: tuple[str, ...], folder: Path | None
 ) -> Replay:
     """Return the answer about a record that nothing frees."""
-    origin = parts.topology.origin
     record = parts.record
     counts = {} if record is None else record.counts
     if record is not None and not record.zone:
@@ -367,6 +367,6 @@ def _answer(
         (),
         1,
         counts,
-        (*assumed, *(origin.assumed if origin else ())),
+        (*assumed, *assumptions_of(parts.topology)),
         folder,
     )

@@ -43,10 +43,11 @@ def estimate_html(snapshot: Snapshot, found: Estimate) -> str:
         ("Busiest links, shared ones first", _busiest(topology, load, found.links)),
         ("Other placements", _candidates(found)),
     ]
+    assumed = [f"Assumed: {line}." for line in found.assumed]
     return page(
         f"{stem(snapshot.source)}: what these jobs do to each other",
         f"{topology.name} · model {snapshot.model} · {snapshot.fairness}",
-        bullets([*_worst(found.jobs), accuracy_sentence(found.setting)]),
+        bullets([*_worst(found.jobs), *assumed, accuracy_sentence(found.setting)]),
         sections,
     )
 

@@ -42,9 +42,12 @@ def remark_lines(results: Sequence[Result]) -> list[str]:
     return _once(
         {
             result.name: [
-                f"{count:,} {text}"
-                for key, text in REMARKS.items()
-                if (count := result.summary.get(key))
+                *(f"Assumed: {what}" for what in _assumed(result)),
+                *(
+                    f"{count:,} {text}"
+                    for key, text in REMARKS.items()
+                    if (count := result.summary.get(key))
+                ),
             ]
             for result in results
         }
@@ -102,6 +105,11 @@ def _keeps_jobs_apart(summary: Mapping[str, Any], setting: Setting) -> bool:
     slowest, mean = (summary.get(key) for key in ("max_interference", "mean_interference"))
     apart = OWNED in setting.routings and not summary.get("on_common_links")
     return apart and slowest == mean == 1.0
+
+
+def _assumed(result: Result) -> list[str]:
+    """Return what was assumed of the switches of a run, if anything was."""
+    return [text] if (text := result.summary.get("assumed_switch")) else []
 
 
 def _once(accounts: Mapping[str, Sequence[str]]) -> list[str]:

@@ -20,6 +20,7 @@ from netsim.errors import NetsimError
 from netsim.routing.spread import as_routed
 from netsim.routings import make_routing
 from netsim.topology.base import Topology
+from netsim.topology.switches import assumptions_of
 from scheduler.workload.profile import DEFAULT_PROFILE, Profile, profile_from, read_profile
 
 UNKNOWN = ("skip", "stop")
@@ -138,8 +139,7 @@ def refuse_two_stdins(site: Mapping[str, Any]) -> None:
 
 def site_of_snapshot(snapshot: Snapshot) -> Site:
     """Take the jobs of a snapshot as those of a site."""
-    origin = snapshot.topology.origin
-    return Site(scene_of_snapshot(snapshot), origin.assumed if origin else ())
+    return Site(scene_of_snapshot(snapshot), assumptions_of(snapshot.topology))
 
 
 def fabric_of(topology: object, name_map: Path | str | None) -> tuple[Topology, list[str]]:
@@ -149,7 +149,7 @@ def fabric_of(topology: object, name_map: Path | str | None) -> tuple[Topology, 
     `name_map`: file of better names for GUIDs.
     """
     if isinstance(topology, Topology):
-        return topology, list(topology.origin.assumed if topology.origin else ())
+        return topology, list(assumptions_of(topology))
     if isinstance(topology, Mapping):
         spec, folder, source = dict(topology), Path(), "topology"
     elif isinstance(topology, (str, Path)):
@@ -159,7 +159,7 @@ def fabric_of(topology: object, name_map: Path | str | None) -> tuple[Topology, 
         raise wrong("topology", "a file, a machine or a Topology", topology, SnapshotError)
     spec = with_names(spec, name_map, source)
     made = topology_of(Table({"topology": spec}, f"{source}:", SnapshotError), folder)
-    return made, [*left_open(spec), *(made.origin.assumed if made.origin else ())]
+    return made, [*left_open(spec), *assumptions_of(made)]
 
 
 def profile_of(profile: object) -> Profile:

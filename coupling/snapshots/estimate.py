@@ -24,11 +24,14 @@ from fabricsim.checking import flag
 from netsim.accuracy import Setting, known_accuracy
 from netsim.contention.constants import bytes_per_link
 from netsim.errors import NetsimError
+from netsim.kernelchoice import expect
 from netsim.tabled import Tabled
 from netsim.topology.spread import link_names
+from netsim.topology.switches import assumptions_of
 from scheduler.traffic import PlacedTraffic, TrafficOf
 
 _OF_LOAD = ("link", "job", "bytes", "utilization")
+_FLOW_TURNS = 100  # of loops of kernels, for each flow whenever all is solved: 50 to 150
 _LONGEST_S = 1e15  # beyond, numbers lose their meaning
 
 
@@ -124,6 +127,8 @@ class Estimate(Tabled):
         What the network was, by which the known error of the model is looked up.
     queues : tuple of LinkQueue
         By link, of all that carried packets: model `packets`.
+    assumed : tuple of str
+        What was assumed of the fabric, as the snapshot does not say it.
     """
 
     jobs: tuple[JobEstimate, ...]
@@ -131,6 +136,7 @@ class Estimate(Tabled):
     candidates: tuple[CandidateEstimate, ...]
     setting: Setting
     queues: tuple[LinkQueue, ...] = ()
+    assumed: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
         """Return one line."""
@@ -165,6 +171,7 @@ class Estimate(Tabled):
             "ranking": [
                 {"job": job, "candidates": order} for job, order in self._ranking().items()
             ],
+            "assumed": list(self.assumed),
             "network": known_accuracy(self.setting),
         }
 
@@ -228,6 +235,8 @@ class _Estimator:
                 f"{snapshot.source}: job {silent[0]} pattern: expected a pattern or steps, "
                 "both are missing."
             )
+        flows = sum(job.flows.src.size for job in snapshot.jobs if job.flows is not None)
+        expect(_FLOW_TURNS * flows * (1 + len(snapshot.candidates)))
         self._snapshot = snapshot
         self._jobs = {job.number: job for job in snapshot.jobs}
         self._ids = {job.number: job.id for job in snapshot.jobs}
@@ -256,6 +265,7 @@ class _Estimator:
             candidates,
             setting(snapshot, placed),
             queues,
+            assumptions_of(snapshot.topology),
         )
 
     def _placed(self, jobs: Sequence[PlacedJob]) -> dict[int, PlacedTraffic]:

@@ -22,11 +22,11 @@ from netsim.arrays import Ints
 from netsim.contention_models import CONTENTION_MODELS
 from netsim.errors import ContentionError, TopologyError, UnitError
 from netsim.flows.maxmin import FAIRNESS
-from netsim.packets.switch import switch_of
 from netsim.partition import Partition
 from netsim.routing.base import Routing
 from netsim.routing.spread import as_routed
 from netsim.topology.base import Topology
+from netsim.topology.switches import switch_of, with_switch
 from netsim.units import parse_time
 from patterns.errors import PatternError
 from patterns.mapping import MAPPINGS, slot_of_rank
@@ -123,7 +123,8 @@ class Snapshot:
     seed : int
         Seed of what draws.
     switch : mapping, str or None
-        What switches do with packets, for the model `packets`: a table, or the name of a preset.
+        What switches do with packets: a table, or the name of a preset. All models have its packet,
+        buffer and delay; what else it says is for the model `packets`.
 
     Raises
     ------
@@ -204,6 +205,9 @@ def snapshot_from(
     folder = folder or Path()
     seed = table.integer("seed", 1)
     fabric = topology_of(table, folder)
+    switch = _switch(table, source, fabric)
+    if switch is not None:
+        fabric = with_switch(fabric, switch_of(fabric, switch))
     reader = _Reader(source, folder, fabric, shared=table.flag("shared", default=False))
     jobs = tuple(reader.job(entry, i) for i, entry in enumerate(_list(table, "jobs")))
     candidates = tuple(
@@ -222,7 +226,7 @@ def snapshot_from(
         options=table.mapping("options"),
         fairness=table.text("fairness", "per-sender", FAIRNESS),
         seed=seed,
-        switch=_switch(table, source, fabric),
+        switch=switch,
     )
     table.finish()
     return snapshot

@@ -2,10 +2,10 @@
 What packets wait that come to a lane while another job keeps it closed, compiled.
 
 `netsim.contention.lane_kernels` says what a lane is, `lane_filling_kernels` for how long one is
-closed. Import through `netsim.kernelcache`.
+closed. Import through `netsim.kernelchoice`.
 """
 
-from netsim.jit import njit
+from numba import njit
 
 
 @njit("float64(float64, float64, float64)", cache=True, error_model="numpy")

@@ -5,10 +5,9 @@ Import through `netsim.kernelcache`.
 """
 
 import numpy as np
-from numba import int64, types
+from numba import int64, njit, types
 
 from netsim.arrays import Ints
-from netsim.jit import njit
 
 _INTS = types.Array(int64, 1, "C", readonly=True)
 _TABLE = types.Array(int64, 2, "C", readonly=True)

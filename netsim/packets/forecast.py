@@ -13,8 +13,8 @@ from netsim.contention.base import Traffic
 from netsim.errors import ContentionError
 from netsim.longest import demand_a_day, spoken
 from netsim.packets.columns import ENTRY, FLOW, PACKET
-from netsim.packets.switch import Switch
 from netsim.packets.world import packets_of
+from netsim.topology.switches import Switch
 
 HOPS_PER_S = 4e6  # packets moved over a link in a second of CPU time; 1024 nodes, 2024
 _PER_PLACE = ENTRY.itemsize + 12 * 8  # of a path, with what building the tables takes

@@ -25,10 +25,10 @@ from netsim.packets.simulation import (
     reachable_links,
     simulate_packets,
 )
-from netsim.packets.switch import Switch, switch_of
 from netsim.topology.base import Topology
 from netsim.topology.fattree import FatTree
 from netsim.topology.spread import pools
+from netsim.topology.switches import Switch, switch_of
 
 _OFFSETS = 256  # parts of an iteration at which a job may start
 _MOST_DRAWS, _MOST_ITERATIONS = 1000, 10**6

@@ -25,13 +25,13 @@ from netsim.packets.forecast import (
 from netsim.packets.progress import Progress
 from netsim.packets.ranks import by_rank
 from netsim.packets.running import Ledger, LinkUse, advance
-from netsim.packets.switch import Switch, switch_of
 from netsim.packets.ways import links_within_reach, ways_bytes, ways_to
 from netsim.packets.world import NS, build, scene_of
 from netsim.routes import Routes
 from netsim.splitmix import uniforms
 from netsim.topology.base import Topology
 from netsim.topology.fattree import FatTree
+from netsim.topology.switches import Switch, switch_of
 
 _ALONE_DOES = 5  # iterations of a job alone, of which the first is discarded
 _SPARE = 65536  # packets that there is room for at first

@@ -25,8 +25,8 @@ from netsim.packets.columns import (
     Paths,
     World,
 )
-from netsim.packets.switch import Switch
 from netsim.packets.ways import Ways
+from netsim.topology.switches import Switch
 from netsim.units import ROUNDING
 
 NS = 1e9

@@ -61,6 +61,9 @@ class Topology:
     packet_bytes : float
         Bytes of a packet, which each switch receives whole before it sends it on; 0 where it
         sends on at once. See `netsim.latency`.
+    assumed : tuple of str
+        Which of ``buffer``, ``packet`` and ``delay`` (of a link) nobody stated, so that they are
+        those of `netsim.topology.switches.DEFAULT_SWITCH`.
     spread : Spread, optional
         Set where switches choose the way of each packet.
     """
@@ -80,6 +83,7 @@ class Topology:
     origin: Origin | None = None
     buffer_bytes: float = 0.0
     packet_bytes: float = 0.0
+    assumed: tuple[str, ...] = ()
     spread: Spread | None = None
 
     def __repr__(self) -> str:

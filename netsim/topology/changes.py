@@ -119,6 +119,7 @@ def add_cables(topology: Topology, cables: Sequence[tuple[str, str, int]]) -> To
         origin=_origin(topology),
         buffer_bytes=topology.buffer_bytes,
         packet_bytes=topology.packet_bytes,
+        assumed=topology.assumed,
     )
 
 

@@ -3,9 +3,9 @@
 from netsim.errors import TopologyError
 from netsim.topology.base import Topology
 
-LEAST_PACKET, MOST_PACKET = 64.0, 2.0**24
+LEAST_PACKET, MOST_PACKET, MOST_BUFFER = 64.0, 2.0**24, 2.0**30
 _QUANTITIES = "latency_base_s", "latency_per_link_s", "buffer_bytes", "packet_bytes"
-_LEAST_RATE, _MOST_RATE, _MOST_LATENCY_S, _MOST_BUFFER = 1.0, 1e18, 1e3, 1e9
+_LEAST_RATE, _MOST_RATE, _MOST_LATENCY_S = 1.0, 1e18, 1e3
 
 
 def demand_sane(topology: Topology) -> Topology:
@@ -26,9 +26,10 @@ def demand_sane(topology: Topology) -> Topology:
         if latency_s > _MOST_LATENCY_S:
             most = f"{_MOST_LATENCY_S:g} s"
             raise TopologyError(f"{name}: expected latencies of at most {most}, got {latency_s:g}.")
-    if topology.buffer_bytes > _MOST_BUFFER:
-        most = f"buffer: expected a buffer of at most {_MOST_BUFFER:g} bytes"
-        raise TopologyError(f"{most}, got {topology.buffer_bytes:g}.")
+    if topology.buffer_bytes > MOST_BUFFER:
+        raise TopologyError(
+            f"buffer: expected a buffer of at most 1 GiB, got {topology.buffer_bytes:g}."
+        )
     if topology.packet_bytes and not LEAST_PACKET <= topology.packet_bytes <= MOST_PACKET:
         expected = f"from {LEAST_PACKET:.12g} to {MOST_PACKET:.0f} bytes, or 0"
         raise TopologyError(f"packet: expected {expected}, got {topology.packet_bytes:.12g}.")

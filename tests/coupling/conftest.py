@@ -32,7 +32,7 @@ def experiment():
 
     def make(**changes):
         fields = {
-            "topology": {"kind": "fat-tree", "radix": 8},
+            "topology": {"kind": "fat-tree", "radix": 8, "latency": "none"},
             "workload": {"generator": "synth", "mean_nodes": 6, "n_jobs": 300, "seed": 3},
             "communication": PAIRS_AND_STENCILS,
             "allocator": "random",

@@ -15,10 +15,10 @@ from netsim.contention.base import Traffic
 from netsim.packets.columns import World
 from netsim.packets.ranks import by_rank
 from netsim.packets.running import advance
-from netsim.packets.switch import Switch
 from netsim.packets.world import build, scene_of
 from netsim.routing.dmodk import DModK
 from netsim.topology.fattree import FatTree
+from netsim.topology.switches import Switch
 
 DUTY, ALWAYS = FILES
 RANKS = f"{ALWAYS}, ranks by themselves"

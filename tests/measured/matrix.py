@@ -13,13 +13,13 @@ from netsim.arrays import Floats, Ints
 from netsim.contention.base import Traffic
 from netsim.latency import LatencyOf
 from netsim.packets.simulation import simulate_packets
-from netsim.packets.switch import Switch
 from netsim.partition import Partition
 from netsim.routing.base import Routing
 from netsim.routing.spread import as_routed
 from netsim.routings import make_routing
 from netsim.topologies import make_topology
 from netsim.topology.base import Topology
+from netsim.topology.switches import Switch
 from patterns.base import Pattern
 from patterns.mapping import slot_of_rank
 from scheduler.traffic import TrafficOf, rank_flows

@@ -13,7 +13,6 @@ from measured.packets import BANDWIDTH, CONTENDED, errors
 from netsim.arrays import Floats, Ints
 from netsim.contention.base import Traffic
 from netsim.packets.simulation import simulate_packets
-from netsim.packets.switch import Switch, switch_from
 from netsim.routes import Routes
 from netsim.routing.base import Routing
 from netsim.routing.dragonfly import Minimal, Valiant
@@ -22,6 +21,7 @@ from netsim.routings import make_routing
 from netsim.topology.base import Topology
 from netsim.topology.dragonfly import Dragonfly, build_dragonfly
 from netsim.topology.fattree import fat_tree_of_radix
+from netsim.topology.switches import Switch, switch_of
 from netsim.topology.torus import build_torus
 from scheduler.traffic import RankFlows
 
@@ -190,7 +190,7 @@ def compared(document: Mapping[str, Any], name: str, every: int = 1) -> Compared
     fabric = FABRICS[said["fabric"]]()
     routing = routing_of(said["routing"], fabric)
     seen = as_routed(fabric, routing) if not isinstance(routing, Between) else fabric
-    scenes, switch = document["scenes"][said["scenes"]], switch_from(said["switch"])
+    scenes, switch = document["scenes"][said["scenes"]], switch_of(None, said["switch"])
     rows = []
     for number in range(0, len(scenes), every):
         jobs = scenes[number]

@@ -7,12 +7,12 @@ from hypothesis import strategies as st
 
 from netsim.latency import LatencyOf, scale_to
 from netsim.packets.simulation import simulate_packets
-from netsim.packets.switch import Switch
 from netsim.partition import Partition
 from netsim.routes import Routes
 from netsim.routing.spread import as_routed
 from netsim.routings import make_routing
 from netsim.topologies import make_topology
+from netsim.topology.switches import Switch
 from scheduler.traffic import RankFlows, TrafficOf
 
 TREE = {"kind": "fat-tree", "radix": 8, "bandwidth": "100 Gb/s", "latency": "codes"}

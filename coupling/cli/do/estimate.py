@@ -159,6 +159,7 @@ def _estimate_parts(snapshot: Snapshot, found: Estimate) -> list[RenderableType]
                 left=(0, 1),
             )
         )
+    parts.append(text_lines(*(f"Assumed: {line}." for line in found.assumed)))
     parts.append(text_lines(accuracy_sentence(found.setting)))
     return parts
 

@@ -19,6 +19,7 @@ from netsim.formats.exporters.registry import written
 from netsim.routings import make_routing
 from netsim.topology.base import Topology
 from netsim.topology.structure.inspect import LinkReport, TopologyReport, inspect_topology
+from netsim.topology.switches import assumptions_of
 
 _LINES = 20  # irregularities that are written out
 _NAMES = 5  # switches of one taper that are named
@@ -118,7 +119,7 @@ def run_convert(
     except NetsimError as error:
         raise SnapshotError(f"{what}: {error}") from None
     write_whole(out, text)
-    assumed = [*left_open(spec), *(topology.origin.assumed if topology.origin else ())]
+    assumed = [*left_open(spec), *assumptions_of(topology)]
     if as_json and str(out) != "-":
         print_json({"out": str(out), "format": to, "assumed": assumed, "remarks": list(remarks)})
     for line in assumed:

@@ -13,6 +13,7 @@ from netsim.topology.demand import demand_topology
 from netsim.topology.levels import links_in_service, vertex_levels
 from netsim.topology.reach import Unreachable, unreachable
 from netsim.topology.structure.irregular import bundles, irregularities
+from netsim.topology.switches import assumptions_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,10 +185,9 @@ def inspect_topology(topology: Topology, assumed: tuple[str, ...] = ()) -> Topol
     """
     demand_topology(topology, TopologyError)
     level = vertex_levels(topology)
-    own = topology.origin.assumed if topology.origin is not None else ()
     return TopologyReport(
         topology,
-        (*assumed, *own),
+        (*assumed, *assumptions_of(topology)),
         _level_reports(topology, level),
         _link_reports(topology),
         irregularities(topology, level),

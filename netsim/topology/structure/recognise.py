@@ -268,6 +268,7 @@ def dressed(graph: Topology, tree: FatTree, vertex: Ints, link: Ints) -> FatTree
         latency_per_link_s=graph.latency_per_link_s,
         buffer_bytes=graph.buffer_bytes,
         packet_bytes=graph.packet_bytes,
+        assumed=graph.assumed,
         usable=None if nodes.size == tree.n_nodes else nodes,
     )
 

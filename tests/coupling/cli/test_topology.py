@@ -5,6 +5,10 @@ from pathlib import Path
 
 import pytest
 
+ASSUMED = (
+    "buffers of 64 KiB a port and virtual channel, packets of 4096 bytes, 90 ns through a switch "
+    "(not stated: preset codes)"
+)
 TAPERED = {"kind": "fat-tree", "children": [4, 4], "parents": [1, 2], "bandwidth": "10 Gb/s"}
 
 
@@ -25,7 +29,10 @@ def test_a_machine_has_the_published_counts(command):
     assert [level["switches"] for level in told["levels"]] == [72, 72, 36]
     assert [level["cables_up"] for level in told["levels"]] == [1296, 1296, 0]
     assert [level["taper"] for level in told["levels"]] == [1.0, 1.0, None]
-    assert told["assumed"] == ["every link has 100 Gb/s in each direction: no bandwidth was given"]
+    assert told["assumed"] == [
+        "every link has 100 Gb/s in each direction: no bandwidth was given",
+        ASSUMED,
+    ]
     assert told["irregular"] == []
     assert told["unreachable"] == {"nodes": [], "pairs": 0}
 
@@ -36,7 +43,7 @@ def test_taper_is_capacity_below_over_capacity_above(command):
 
     assert told["levels"][0]["taper"] == pytest.approx(0.5)
     assert even["levels"][0]["taper"] == pytest.approx(2.0)
-    assert even["assumed"] == []
+    assert inspect(command, TAPERED | {"latency": "codes"})["assumed"] == []
     assert {kind["class"]: kind["links"] for kind in told["link_classes"]} == {
         "injection": 16, "ejection": 16, "leaf-up": 8, "leaf-down": 8,
     }  # fmt: skip
@@ -45,13 +52,17 @@ def test_taper_is_capacity_below_over_capacity_above(command):
 @pytest.mark.parametrize(
     ("fields", "line"),
     [
-        ({}, "Latency: none. Buffer of a port: none."),
+        ({"latency": "none"}, "Latency: none. Buffer of a port: none."),
+        (
+            {},
+            "Latency: 90.0 ns and a packet of 4.10 kB per further link. Buffer of a port: 65.5 kB.",
+        ),
         (
             {"latency": "codes"},
             "Latency: 90.0 ns and a packet of 4.10 kB per further link. Buffer of a port: 65.5 kB.",
         ),
         (
-            {"latency_base_s": "2 us", "buffer": "16 kB"},
+            {"latency_base_s": "2 us", "buffer": "16 kB", "packet": 0},
             "Latency: 2.00 us. Buffer of a port: 16.0 kB.",
         ),
     ],
@@ -61,7 +72,7 @@ def test_latency_and_buffer_are_told(command, fields, line):
     told = inspect(command, TAPERED | fields)
 
     assert line in " ".join(out.split())
-    size = {"codes": 65536.0}.get(fields.get("latency"), 16e3 if "buffer" in fields else 0.0)
+    size = 16e3 if "buffer" in fields else {"none": 0.0}.get(fields.get("latency"), 65536.0)
     assert told["buffer_bytes"] == size
 
 

@@ -161,7 +161,7 @@ def test_a_model_without_a_network_is_refused_before_anything_runs(experiment):
 
 def test_a_sweep_which_keeps_no_such_table_refuses_the_wish(tmp_path):
     asked = {
-        "topology": {"kind": "fat-tree", "radix": 4},
+        "topology": {"kind": "fat-tree", "radix": 4, "latency": "none"},
         "workload": {"generator": "synth", "mean_nodes": 3, "n_jobs": 10},
         "run": {"links_timeline": True},
     }

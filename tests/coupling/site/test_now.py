@@ -17,7 +17,7 @@ CLOSE = 1e-4  # the tolerance of the fixed point
 ROOT = Path(__file__).parents[3]
 SITE = ROOT / "examples" / "site"
 CONF, QUEUE, PROFILE = SITE / "topology.conf", SITE / "squeue.json", SITE / "profile.toml"
-TREE = {"kind": "fat-tree", "radix": 4, "levels": 2}
+TREE = {"kind": "fat-tree", "radix": 4, "levels": 2, "latency": "none"}
 # two jobs of two nodes, one on each leaf: their flows up from leaf 0 go to even nodes, so D-mod-k
 # lets them share one cable; who always communicates is slowed down twofold by another who does
 PAIR = [("7", "n0,n2"), ("9", "n1,n4")]
@@ -89,7 +89,13 @@ def test_what_draws_say_is_counted_as_by_hand(tmp_path):
 
 def test_a_profile_without_chance_says_what_estimate_says(tmp_path):
     jobs = [("1", "n[0-5]"), ("2", "n[6-7],n[10-13]"), ("3", "n[8-9],n[14-15]")]
-    fabric = {"kind": "fat-tree", "children": [4, 4], "parents": [1, 2], "parallel": [1, 1]}
+    fabric = {
+        "kind": "fat-tree",
+        "children": [4, 4],
+        "parents": [1, 2],
+        "parallel": [1, 1],
+        "latency": "none",
+    }
     path = queue(tmp_path / "q.json", jobs, tasks_per_node=3)
     pattern = {"name": "pairs", "seed": 5, "nbytes": "1 MiB"}
     scene = {
@@ -394,5 +400,5 @@ def test_two_descriptions_of_one_fabric_give_one_answer(shared):
 
     for one, other in zip(by_slurm.jobs, by_wiring.jobs, strict=True):
         assert one.id == other.id
-        assert one.slowdown == pytest.approx(other.slowdown, rel=1e-9)
+        assert one.slowdown == pytest.approx(other.slowdown, rel=1e-4)  # the solver stops at 1e-5
         assert one.culprit == other.culprit

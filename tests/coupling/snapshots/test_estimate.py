@@ -310,6 +310,7 @@ def test_exact_per_flow_agrees_with_simgrid_through_a_snapshot(name, shared):
         )
     topology = {
         "kind": "fat-tree",
+        "latency": "none",
         "children": shape["m"],
         "parents": shape["w"],
         "parallel": shape["p"],

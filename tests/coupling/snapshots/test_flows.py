@@ -13,7 +13,7 @@ from coupling.errors import CouplingError, SnapshotError
 from coupling.snapshots.flows import answer_flows
 
 EXAMPLES = Path(__file__).parents[3] / "examples"
-TREE = {"kind": "fat-tree", "radix": 4, "bandwidth": "100 Gb/s"}
+TREE = {"kind": "fat-tree", "radix": 4, "bandwidth": "100 Gb/s", "latency": "none"}
 
 
 def answer(**changes):
@@ -78,6 +78,7 @@ def test_flows_agree_with_simgrid_through_a_document(name, shared):
     document = {
         "topology": {
             "kind": "fat-tree",
+            "latency": "none",
             "children": shape["m"],
             "parents": shape["w"],
             "parallel": shape["p"],

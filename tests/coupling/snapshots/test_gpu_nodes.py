@@ -10,7 +10,13 @@ from coupling import Experiment, SnapshotError, estimate, run, verify
 from coupling.snapshots.flows import answer_flows
 
 LINK = 50e9  # bytes per second: 400 Gb/s
-RAIL_TREE = {"kind": "rail-tree", "rails": 8, "groups": 2, "bandwidth": "400 Gb/s"}  # 2 x 32 nodes
+RAIL_TREE = {
+    "kind": "rail-tree",
+    "rails": 8,
+    "groups": 2,
+    "bandwidth": "400 Gb/s",
+    "latency": "none",
+}  # 2 x 32 nodes
 ROUTINGS = ("d-mod-k", "s-mod-k", "ecmp", "least-loaded", "shortest", "jigsaw")
 RINGS = {"name": "training", "nbytes": "1 GB", "activation_bytes": "1 B"}
 MS = 1e-3
@@ -129,13 +135,20 @@ def test_a_flow_between_different_gpus_arrives_at_the_rail_of_its_receiver():
 
 def test_several_ranks_of_a_node_of_one_link_share_it():
     """Four rings of 4 nodes through one link each of 50 GB/s: 4 x 2 x 3/4 x 1 GB / 50 GB/s."""
-    tree = {"kind": "fat-tree", "radix": 4, "bandwidth": "400 Gb/s"}
+    tree = {"kind": "fat-tree", "radix": 4, "bandwidth": "400 Gb/s", "latency": "none"}
     ring_s = 2 * 3 / 4 * GB / LINK
 
     assert times(ring_of(4, tree, nodes=4)) == pytest.approx((4 * ring_s, 4 * ring_s))
 
 
-SMALL = {"kind": "rail-tree", "rails": 2, "nodes_per_group": 4, "groups": 3, "bandwidth": GB}
+SMALL = {
+    "kind": "rail-tree",
+    "rails": 2,
+    "nodes_per_group": 4,
+    "groups": 3,
+    "bandwidth": GB,
+    "latency": "none",
+}
 
 
 def test_each_link_of_a_node_is_a_sender_of_its_own():

@@ -90,7 +90,7 @@ def test_the_latency_preset_describes_the_fabric_of_the_packet_simulation():
 def test_the_buffer_is_a_field_of_its_own():
     tree = {"kind": "fat-tree", "radix": 8}
 
-    assert make_topology(tree).buffer_bytes == 0.0
+    assert make_topology({**tree, "buffer": 0}).buffer_bytes == 0.0
     assert make_topology({**tree, "latency": "codes", "buffer": 0}).buffer_bytes == 0.0
     assert make_topology({**tree, "buffer": "32 KiB"}).buffer_bytes == 32768.0
     with pytest.raises(TopologyError, match=r"buffer.*an amount of data"):

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from netsim.packets.simulation import simulate_packets
-from netsim.packets.switch import Switch
 from netsim.partition import Partition
 from netsim.routings import make_routing
 from netsim.topologies import make_topology
+from netsim.topology.switches import Switch
 from scheduler.traffic import RankFlows, TrafficOf
 
 LEAF = 8

@@ -5,9 +5,9 @@ import pytest
 
 from netsim.contention.base import Traffic
 from netsim.packets.simulation import simulate_packets
-from netsim.packets.switch import Switch
 from netsim.routings import make_routing
 from netsim.topologies import make_topology
+from netsim.topology.switches import Switch
 
 GB, PACKET, DELAY_S = 1e9, 4096, 90e-9
 NBYTES = 256 * PACKET

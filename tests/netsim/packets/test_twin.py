@@ -7,10 +7,10 @@ from naive.packets import Twin
 from netsim.errors import ContentionError
 from netsim.packets.ranks import by_rank
 from netsim.packets.running import advance
-from netsim.packets.switch import Switch
 from netsim.packets.world import Scene, build
 from netsim.routing.dmodk import DModK
 from netsim.topologies import make_topology
+from netsim.topology.switches import Switch
 
 _JOBS = 3
 _SMALL = Switch(packet_bytes=1024.0)

@@ -9,12 +9,12 @@ from netsim.errors import ContentionError, RoutingError
 from netsim.packets.ranks import by_rank
 from netsim.packets.running import advance
 from netsim.packets.simulation import simulate_packets
-from netsim.packets.switch import Switch
 from netsim.packets.ways import ways_to
 from netsim.packets.world import Scene, build
 from netsim.routing.spread import as_routed
 from netsim.routings import make_routing
 from netsim.topologies import make_topology
+from netsim.topology.switches import Switch
 
 GB, PACKET = 1e9, 1024
 TREE = {"kind": "fat-tree", "radix": 4}

@@ -166,7 +166,7 @@ def test_a_fake_root_is_named():
 
     assert report["fake_roots"] == ["core"]
     assert "switches that stand for a network the file does not show: core" in report["irregular"]
-    assert len(report["assumed"]) == 4
+    assert len(report["assumed"]) == 5
 
 
 def test_parts_that_no_switch_joins_are_unreachable(tmp_path):

@@ -1,19 +1,21 @@
-"""What switches and NICs do with packets: the table `[switch]`."""
+"""
+SWITCHES: what switches and NICs do with packets, by name.
+
+A fabric that says nothing of its switches has those of `DEFAULT_SWITCH`, for every model alike.
+"""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from fabricsim.checking import Table, choice
-from netsim.contention.columns import PACKET_BYTES
 from netsim.errors import ContentionError, UnitError
 from netsim.topology.base import Topology
-from netsim.topology.limits import LEAST_PACKET, MOST_PACKET
+from netsim.topology.limits import LEAST_PACKET, MOST_BUFFER, MOST_PACKET
 from netsim.units import parse_buffer, parse_latency, parse_size
 
 ARBITRATIONS = ("first-come", "round-robin")
 SWITCHINGS = ("store-and-forward", "cut-through")
 NICS = ("round-robin", "first-come")
-_MOST_BUFFER = 2.0**36  # counted in packets of 64 bytes or more, in 32 bits
 _MOST_CHANNELS = 16
 _MOST_DELAY_S = 1e-3
 
@@ -48,7 +50,7 @@ class Switch:
         Virtual channels of each link; absent: as many as routes on the fabric need.
     """
 
-    packet_bytes: float = PACKET_BYTES
+    packet_bytes: float = 4096.0
     buffer_bytes: float = 65536.0
     arbitration: str = "first-come"
     switching: str = "store-and-forward"
@@ -80,30 +82,72 @@ none is lost.
 """
 
 
-def switch_of(topology: Topology, table: object, place: str = "switch") -> Switch:
+DEFAULT_SWITCH = "codes"
+"""The preset of a fabric that says nothing of its switches."""
+
+_FIELDS = {"buffer": "buffer_bytes", "packet": "packet_bytes", "delay": "latency_per_link_s"}
+
+
+def with_switch(topology: Topology, switch: Switch) -> Topology:
+    """
+    Put what a switch holds into those fields of a fabric that were assumed.
+
+    Result: the fabric as all models see it; nothing is assumed of it any more.
+    """
+    own = {"buffer": switch.buffer_bytes, "packet": switch.packet_bytes, "delay": switch.delay_s}
+    found = {_FIELDS[key]: own[key] for key in topology.assumed}
+    return replace(topology, **found, assumed=()) if found else topology
+
+
+def with_default_switch(topology: Topology) -> Topology:
+    """Assume `DEFAULT_SWITCH` for what a fabric has none of: buffers, packets, latencies."""
+    latency_s = topology.latency_base_s + topology.latency_per_link_s
+    own = {"buffer": topology.buffer_bytes, "packet": topology.packet_bytes, "delay": latency_s}
+    assumed = tuple(key for key in own if not own[key])
+    found = with_switch(replace(topology, assumed=assumed), SWITCHES[DEFAULT_SWITCH])
+    return replace(found, assumed=assumed)
+
+
+def assumed_switch(topology: Topology) -> str:
+    """Say in one phrase what was assumed of the switches of a fabric; empty where all is stated."""
+    words = {
+        "buffer": f"buffers of {topology.buffer_bytes / 1024:g} KiB a port and virtual channel",
+        "packet": f"packets of {topology.packet_bytes:g} bytes",
+        "delay": f"{topology.latency_per_link_s * 1e9:g} ns through a switch",
+    }
+    parts = ", ".join(words[key] for key in topology.assumed)
+    return f"{parts} (not stated: preset {DEFAULT_SWITCH})" if parts else ""
+
+
+def assumptions_of(topology: Topology) -> tuple[str, ...]:
+    """Return a phrase for everything that was assumed of a fabric: of its file, of its switches."""
+    own, switch = topology.origin.assumed if topology.origin else (), assumed_switch(topology)
+    return (*own, switch) if switch else own
+
+
+def switch_of(topology: Topology | None, table: object = None, place: str = "switch") -> Switch:
     """
     Read a table `[switch]` of a fabric.
 
-    What the fabric says of its packets, of the buffers of its ports and of the latency of a link
-    stands for a missing `packet`, `buffer` and `delay`; a table that says otherwise is refused.
-    """
-    return switch_from(
-        table, place, topology.buffer_bytes, topology.packet_bytes, topology.latency_per_link_s
-    )
+    Parameters
+    ----------
+    topology : Topology or None
+        What it states of its packets, of the buffers of its ports and of the latency of a link
+        stands for a missing `packet`, `buffer` and `delay`. None: no fabric states any.
+    table : mapping, str, Switch or None
+        The table, the name of a preset, or what was read before; None: an empty table.
+    place : str, default "switch"
+        Where it stands, for messages.
 
+    Returns
+    -------
+    Switch
+        Checked.
 
-def switch_from(
-    table: object,
-    place: str = "switch",
-    buffer_bytes: float = 0.0,
-    packet_bytes: float = 0.0,
-    per_link_s: float = 0.0,
-) -> Switch:
-    """
-    Read a table `[switch]`.
-
-    `buffer_bytes`, `packet_bytes`, `per_link_s`: as the fabric states them, 0 where it does not;
-    see `switch_of`.
+    Raises
+    ------
+    ContentionError
+        If a field is unknown, out of range, does not fit another or contradicts the fabric.
     """
     if isinstance(table, Switch):
         _check_fits(Table({}, f"{place}:", ContentionError), table)
@@ -112,15 +156,18 @@ def switch_from(
         table = {"preset": choice(place, table, SWITCHES, error=ContentionError)}
     fields = Table({} if table is None else table, f"{place}:", ContentionError)
     base = SWITCHES[fields.text("preset", "codes", tuple(SWITCHES))]
-    own = {"packet": packet_bytes, "buffer": buffer_bytes, "delay": per_link_s}
+    own = {
+        key: 0.0 if topology is None or key in topology.assumed else getattr(topology, name)
+        for key, name in _FIELDS.items()
+    }
     given = [key for key in own if fields.raw(key) is not None]
     found = Switch(
-        packet_bytes=_size(fields, "packet", packet_bytes or base.packet_bytes),
-        buffer_bytes=_size(fields, "buffer", buffer_bytes or base.buffer_bytes),
+        packet_bytes=_size(fields, "packet", own["packet"] or base.packet_bytes),
+        buffer_bytes=_size(fields, "buffer", own["buffer"] or base.buffer_bytes),
         arbitration=fields.text("arbitration", base.arbitration, ARBITRATIONS),
         switching=fields.text("switching", base.switching, SWITCHINGS),
         nic=fields.text("nic", base.nic, NICS),
-        delay_s=_delay(fields, "delay", per_link_s or base.delay_s),
+        delay_s=_delay(fields, "delay", own["delay"] or base.delay_s),
         jitter_s=_delay(fields, "jitter", base.jitter_s),
         header_bytes=_size(fields, "header", base.header_bytes),
         virtual_channels=_channels(fields, base.virtual_channels),
@@ -172,8 +219,8 @@ def _check_fits(fields: Table, found: Switch) -> None:
     if not LEAST_PACKET <= found.packet_bytes <= MOST_PACKET:
         expected = f"from {LEAST_PACKET:.12g} to {MOST_PACKET:.0f} bytes"
         raise fields.fault("packet", f"expected {expected}, got {found.packet_bytes:.12g}.")
-    if not found.packet_bytes <= found.buffer_bytes <= _MOST_BUFFER:
-        expected = f"room for a packet of {found.packet_bytes:.12g} bytes at least, 64 GiB at most"
+    if not found.packet_bytes <= found.buffer_bytes <= MOST_BUFFER:
+        expected = f"room for a packet of {found.packet_bytes:.12g} bytes at least, 1 GiB at most"
         raise fields.fault("buffer", f"expected {expected}, got {found.buffer_bytes:.12g}.")
     if found.delay_s > _MOST_DELAY_S:  # of the fabric; that of a table was looked at
         expected = f"a latency of the fabric's links up to {_MOST_DELAY_S:g} s"

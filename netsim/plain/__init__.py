@@ -1,0 +1,1 @@
+"""Kernels run as the plain Python that they are, for small inputs: compiling takes longer."""
