@@ -194,8 +194,6 @@ def check_command(checks: Checks) -> None:
     with tempfile.TemporaryDirectory() as folder:
         code = (
             "from coupling import Experiment, run\n"
-            "from netsim.kernelchoice import expect\n"
-            "expect(float('inf'))\n"
             "work = {'generator': 'synth', 'mean_nodes': 4, 'n_jobs': 20}\n"
             "run(Experiment(topology={'kind': 'fat-tree', 'radix': 4}, workload=work,"
             " communication=None, allocator='random', self_check=False))\n"

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from numba import njit
+from netsim.jit import njit
 
 _F = TypeVar("_F", bound=Callable[..., object])
 
@@ -17,7 +17,7 @@ def uncounted(
     Such a kernel must not make arrays, nor keep any. `dissolved`: no call of it is left, which
     would hand over each array in seven numbers; a tenth of the time of small kernels.
     """
-    options: dict[str, Any] = {"cache": True, "_nrt": False, "inline": inline}
+    options: dict[str, Any] = {"cache": bool(signature), "_nrt": False, "inline": inline}
     options["forceinline"] = dissolved  # by LLVM, which compiles sooner than what numba inlines
-    compiled: Callable[[_F], _F] = njit(*signature, **options)  # type: ignore[call-overload]
+    compiled: Callable[[_F], _F] = njit(*signature, **options)
     return compiled

@@ -1,6 +1,7 @@
 """Read measured communication matrices: CSV, MatrixMarket, NPZ; each may be gzipped."""
 
 import io
+import re
 import zlib
 from array import array
 from collections.abc import Callable
@@ -25,6 +26,15 @@ MOST_ENTRIES = 20_000_000
 """Of a matrix."""
 
 _MAX_RANKS = 2**31  # a pair of ranks must fit in one 64-bit number
+_WHOLE = re.compile(r"\d{1,12}", re.ASCII)
+_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
+_MARKET = (  # words of the first line; others hold no amounts
+    ("%%matrixmarket",),
+    ("matrix",),
+    ("coordinate", "array"),
+    ("real", "double", "integer", "unsigned-integer", "pattern"),
+    ("general", "symmetric"),
+)
 _COLUMNS = (["src", "dst", "bytes"], ["src", "dst", "messages"])
 
 
@@ -127,13 +137,97 @@ def _row(number: int, line: str) -> tuple[int, int, float]:
 
 
 def _read_matrix_market(content: bytes) -> _Parsed:
-    """Return senders, receivers and values of a MatrixMarket file."""
-    from scipy.io import mminfo, mmread  # noqa: PLC0415 (few jobs have a measured matrix)
+    """
+    Return senders, receivers and values of a MatrixMarket file.
 
-    n_entries = mminfo(io.BytesIO(content))[2]  # for which it would take memory before it reads
-    if n_entries > len(content):
-        raise PatternError(f"expected {n_entries:,} entries, got fewer.")
-    return _of_matrix(mmread(io.BytesIO(content)))
+    Each line is checked here: `scipy.io.mmread` takes ``7,5`` for 7, and ends the process where
+    something follows the last value of a file without a last end of line.
+    """
+    lines = iter(enumerate(io.StringIO(content.decode("utf-8-sig"), newline=None), start=1))
+    coordinate, pattern, symmetry = _market_header(next(lines, (1, ""))[1])
+    said = ((number, line) for number, line in lines if line.strip() and line[0] != "%")
+    number, line = next(said, (2, ""))
+    sizes = _market_numbers(
+        number, line, 3 if coordinate else 2, 0, "rows, columns and entries, as whole numbers"
+    )
+    n_rows, n_columns = (int(size) for size in sizes[:2])
+    if n_rows != n_columns or n_rows > _MAX_RANKS:
+        raise PatternError(
+            f"line {number}: expected a square matrix of at most {_MAX_RANKS:,} ranks, got "
+            f"{n_rows:,} times {n_columns:,}."
+        )
+    count = int(sizes[2]) if coordinate else _dense_count(n_rows, symmetry)
+    _check_count(count)
+    whole, real = 2 * coordinate, 1 - pattern
+    width = whole + real
+    expected = " and ".join(["two ranks"] * coordinate + ["a number"] * (not pattern))
+    values = array("d")
+    for number, line in said:
+        if len(values) == width * count:
+            raise PatternError(f"line {number}: expected {count:,} entries, got more.")
+        row = _market_numbers(number, line, whole, real, expected)
+        if coordinate and not 1 <= min(row[:2]) <= max(row[:2]) <= n_rows:
+            raise PatternError(
+                f"line {number}: ranks must be in 1..{n_rows}, got {brief(line.strip())}."
+            )
+        values.extend(row)
+    if len(values) != width * count:
+        raise PatternError(f"expected {count:,} entries, got {len(values) // width:,}.")
+    table = np.array(values).reshape(-1, width)
+    if coordinate:
+        src, dst = (table[:, :2].astype(np.int64) - 1).T
+        value = np.ones(count) if pattern else table[:, 2]
+    else:
+        src, dst = _dense_places(n_rows, symmetry)
+        value = table[:, 0]
+    if symmetry != "general":
+        mirrored = src != dst
+        src, dst = np.concatenate([src, dst[mirrored]]), np.concatenate([dst, src[mirrored]])
+        value = np.concatenate([value, value[mirrored]])
+    return src, dst, value, n_rows
+
+
+def _market_header(line: str) -> tuple[bool, bool, str]:
+    """Return whether entries have coordinates, whether they have no values, and the symmetry."""
+    words = line.lower().split()
+    if (
+        len(words) != len(_MARKET)
+        or any(map(_absent, words, _MARKET))
+        or words[2:4] == ["array", "pattern"]
+    ):
+        expected = " ".join("/".join(choices) for choices in _MARKET)
+        raise PatternError(f"line 1: expected {expected!r}, got {brief(line.strip())}.")
+    return words[2] == "coordinate", words[3] == "pattern", words[4]
+
+
+def _absent(word: str, choices: tuple[str, ...]) -> bool:
+    """Say whether a word is none of some."""
+    return word not in choices
+
+
+def _market_numbers(number: int, line: str, whole: int, real: int, what: str) -> list[float]:
+    """Return the numbers of a line: first so many whole ones, then so many others."""
+    words = line.split()
+    if (
+        len(words) != whole + real
+        or not all(map(_WHOLE.fullmatch, words[:whole]))
+        or not all(map(_NUMBER.fullmatch, words[whole:]))
+    ):
+        raise PatternError(f"line {number}: expected {what}, got {brief(line.strip())}.")
+    return [float(word) for word in words]
+
+
+def _dense_count(n: int, symmetry: str) -> int:
+    """Return the entries of a matrix that is written in full, or its lower triangle."""
+    return n * n if symmetry == "general" else n * (n + 1) // 2
+
+
+def _dense_places(n: int, symmetry: str) -> tuple[Ints, Ints]:
+    """Return rows and columns of these entries, which stand column by column."""
+    if symmetry == "general":
+        return np.tile(np.arange(n), n), np.repeat(np.arange(n), n)
+    column, row = np.triu_indices(n)
+    return row, column
 
 
 def _read_npz(content: bytes) -> _Parsed:
@@ -153,7 +247,10 @@ def _read_npz(content: bytes) -> _Parsed:
             if len(archive.files) != 1:
                 raise PatternError(f"expected one array, got {', '.join(archive.files)}.")
             return _of_matrix(archive[archive.files[0]])
-    return _of_matrix(load_npz(io.BytesIO(content)))
+    matrix = load_npz(io.BytesIO(content))
+    if hasattr(matrix, "check_format"):  # else a conversion may write past the end of an array
+        matrix.check_format(full_check=True)
+    return _of_matrix(matrix)
 
 
 def _of_matrix(matrix: object) -> _Parsed:

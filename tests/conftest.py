@@ -16,38 +16,9 @@ ABSENT = "reference data is not present beside the repository"
 STEADY = "FABRICSIM_STEADY_DRAWS"  # of the environment: Hypothesis draws the same each time
 
 
-def _forget_stale_kernels():
-    """
-    Remove compiled kernels that are older than any source of kernels.
-
-    Tests import some past `netsim.kernelcache`, and numba alone would go on using one that was
-    compiled with what another module's function said before an edit.
-    """
-    root = Path(__file__).parents[1]
-    folders = [root / package for package in ("netsim", "scheduler", "coupling")]
-    sources = [one for folder in folders for one in folder.rglob("*.py")]
-    named = [one for one in sources if one.stem.endswith(("kernels", "columns"))]
-    newest = max((one.stat().st_mtime for one in named), default=0.0)
-    for folder in {one.parent / "__pycache__" for one in named}:
-        for kept in [*folder.glob("*.nbi"), *folder.glob("*.nbc")]:
-            if kept.stat().st_mtime < newest:
-                kept.unlink(missing_ok=True)
-
-
-_forget_stale_kernels()
-
 if os.environ.get(STEADY):
     settings.register_profile("steady", derandomize=True)
     settings.load_profile("steady")
-
-
-@pytest.fixture(scope="session", autouse=True)
-def _strict_kernels():
-    """Let no kernel be compiled because Python stumbled over it: for these errors alone."""
-    from netsim import kernelchoice  # noqa: PLC0415 (the tests of --help load nothing)
-    from netsim.plain.types import Refused  # noqa: PLC0415
-
-    kernelchoice._ASKS = (Refused, ZeroDivisionError, OverflowError)
 
 
 @pytest.fixture(scope="session", autouse=True)

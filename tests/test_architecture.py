@@ -1,4 +1,4 @@
-"""The import direction and the size of modules are facts of the code base, so a test holds them."""
+"""Import directions and the shape of kernels are facts of the code base, so a test holds them."""
 
 import ast
 import re
@@ -27,9 +27,10 @@ FLOORS = {
         ["registry", "table"],
     ],
     "netsim": [
-        ["errors", "arrays", "tabled", "wholefile", "plain", "quick"],
-        ["kernelcache", "uncounted_kernels", "longest", "units", "hostlist", "splitmix", "routes"],
-        ["kernelchoice"],
+        ["errors", "arrays", "tabled", "wholefile", "quick"],
+        ["kernelcache", "longest", "units", "hostlist", "splitmix", "routes"],
+        ["jit"],
+        ["uncounted_kernels"],
         ["topology"],
         ["topology.structure"],
         ["partition", "distance", "latency", "flows", "virtual_channels"],
@@ -135,6 +136,16 @@ def test_no_arrow_between_rooms_runs_up():
     assert upward == []
 
 
+def test_long_files_say_why():
+    """A file holds one idea; past 800 lines, its first line gives the reason for its length."""
+    texts = {path: path.read_text(encoding="utf-8").splitlines() for path in SOURCES}
+    unexplained = [
+        path for path, text in texts.items() if len(text) > 800 and "because" not in text[0]
+    ]
+
+    assert shown(unexplained) == []
+
+
 WRITES_FILES = re.compile(
     r"""\.write_(text|bytes)\(|mkstemp|NamedTemporaryFile|\.to_(csv|parquet)\((?!index|\))"""
     r"""|open\(([^()]*, )?(mode=)?["'](w|a|x|r\+)"""
@@ -149,15 +160,92 @@ def test_files_are_written_in_one_place():
 
 
 KERNELS = [path for path in SOURCES if path.stem.endswith("kernels")]
+MOST_ARGUMENTS = 8
+# The two lists only shrink: a file that keeps the rule again is taken out of them.
+WIDE = [
+    "coupling/explorer/host_kernels.py",
+    "coupling/pace/ledger_kernels.py",
+    "netsim/contention/cold/cold_blame_kernels.py",
+    "netsim/contention/cold/cold_kernels.py",
+    "netsim/contention/constants_kernels.py",
+    "netsim/contention/drawn_kernels.py",
+    "netsim/contention/events/blame_kernels.py",
+    "netsim/contention/events/channel_kernels.py",
+    "netsim/contention/events/closing_kernels.py",
+    "netsim/contention/events/crowd_kernels.py",
+    "netsim/contention/events/fixedpoint_kernels.py",
+    "netsim/contention/events/leaving_kernels.py",
+    "netsim/contention/events/reading_kernels.py",
+    "netsim/contention/events/telling_kernels.py",
+    "netsim/contention/exact/exact_kernels.py",
+    "netsim/contention/exact/rehearsal_kernels.py",
+    "netsim/contention/exact/reshare_kernels.py",
+    "netsim/contention/exact/simulation_kernels.py",
+    "netsim/contention/filling_kernels.py",
+    "netsim/contention/lane_filling_kernels.py",
+    "netsim/contention/lane_kernels.py",
+    "netsim/contention/port_kernels.py",
+    "netsim/contention/spread_kernels.py",
+    "netsim/contention/spread_lane_kernels.py",
+    "netsim/contention/traffic_kernels.py",
+    "netsim/nonblocking/static_table_kernels.py",
+    "netsim/packets/choice_kernels.py",
+    "netsim/packets/packet_kernels.py",
+    "netsim/packets/queue_kernels.py",
+    "netsim/packets/step_kernels.py",
+    "netsim/routing/detour_kernels.py",
+    "netsim/routing/leastloaded_kernels.py",
+    "netsim/routing/ways_kernels.py",
+    "scheduler/queues/windows_kernels.py",
+]
+NUMBERED = [
+    "netsim/contention/cold/read_kernels.py",
+    "netsim/contention/events/closing_kernels.py",
+    "netsim/contention/events/crowd_kernels.py",
+    "netsim/contention/events/filled_kernels.py",
+    "netsim/contention/events/leaving_kernels.py",
+    "netsim/contention/events/reading_kernels.py",
+    "netsim/contention/events/recall_kernels.py",
+    "netsim/contention/events/telling_kernels.py",
+    "netsim/contention/lane_filling_kernels.py",
+    "netsim/contention/spread_lane_kernels.py",
+    "netsim/uncounted_kernels.py",
+    "scheduler/queues/windows_kernels.py",
+]
+
+
+def wide_kernels(tree):
+    """Return the kernels with more arguments than one tuple of arrays and a few scalars need."""
+    return [
+        node.name
+        for node in ast.walk(tree)
+        if isinstance(node, ast.FunctionDef) and len(node.args.args) > MOST_ARGUMENTS
+    ]
+
+
+def numbered_columns(tree):
+    """Return the constants that stand as a second index: integers that name columns."""
+    return {
+        index.id
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Tuple)
+        for index in node.slice.elts[1:]
+        if isinstance(index, ast.Name) and index.id.isupper()
+    }
+
+
+@pytest.mark.parametrize(("broken", "listed"), [(wide_kernels, WIDE), (numbered_columns, NUMBERED)])
+def test_kernels_take_few_arguments_and_name_columns(broken, listed):
+    """State goes in one tuple of structured arrays, whose fields have names."""
+    found = [path for path in KERNELS if broken(ast.parse(path.read_text(encoding="utf-8")))]
+
+    assert shown(found) == listed
 
 
 @pytest.mark.parametrize("path", KERNELS, ids=lambda p: str(p.relative_to(ROOT)))
-def test_kernels_can_be_read(path):
-    """None is longer than 100 lines or takes more than 14 arguments; columns have names."""
+def test_constants_of_kernels_have_words_for_names(path):
+    """A letter is a symbol of a formula, never a constant of a module."""
     tree = ast.parse(path.read_text(encoding="utf-8"))
-    kernels = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
-    long = {k.name: k.end_lineno - k.lineno + 1 for k in kernels if k.end_lineno - k.lineno >= 100}
-    wide = {k.name: len(k.args.args) for k in kernels if len(k.args.args) > 14}
     imported = [
         alias for node in tree.body if isinstance(node, ast.ImportFrom) for alias in node.names
     ]
@@ -165,7 +253,7 @@ def test_kernels_can_be_read(path):
     assigned = [node for node in tree.body if isinstance(node, ast.Assign)]
     names |= {name.id for a in assigned for name in ast.walk(a) if isinstance(name, ast.Name)}
 
-    assert (long, wide, {name for name in names if len(name) == 1}) == ({}, {}, set())
+    assert {name for name in names if len(name) == 1} == set()
 
 
 TESTS = sorted((ROOT / "tests").rglob("*.py"))

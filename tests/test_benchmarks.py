@@ -15,7 +15,7 @@ import pytest
 from measured.judge import BARS
 from measured.matrix import CELLS, Truth, scene
 
-from benchmarks import evidence, structure
+from benchmarks import evidence, golden, structure
 from benchmarks.accuracy import record_comparisons
 from benchmarks.contention import matrix
 from benchmarks.finding import __main__ as finding
@@ -164,6 +164,40 @@ def test_the_structure_of_a_tree_is_counted(tmp_path):
     assert found.rooms == {"netsim.low", "netsim.one", "netsim.two"}
     assert len(found.arrows) == 3
     assert found.upward() == 2
+
+
+def test_a_renamed_column_is_told_from_a_changed_number():
+    """Of two tables: one column has another name, one another value, one is gone."""
+    before = {"files": {"jobs.parquet": {"slowdown": "#1", "wait_s": "#2", "told": "#3"}}}
+    after = {"files": {"jobs.parquet": {"network_slowdown": "#1", "wait_s": "#4"}}}
+    step = {"command": "run e.toml", "status": 0}
+
+    found = golden.differences({"steps": [step], **before}, {"steps": [step], **after})
+
+    assert found == [
+        "jobs.parquet: renamed: slowdown -> network_slowdown",
+        "jobs.parquet: gone: told = #3",
+        "jobs.parquet: changed: wait_s: #2 -> #4",
+    ]
+
+
+def test_a_refusal_and_a_table_are_kept_without_places_and_times():
+    """A trace is converted; then a file that is not there is asked for."""
+    log = b"id,submit_s,runtime_s,nodes\n1,0,5,2\n2,1,0.1,1\n"
+    argv = ("trace", "convert", "log.csv", "out.parquet", "--format", "csv", "--json")
+    entry = golden.Entry("two", (argv, ("trace", "inspect", "none.csv")), {"log.csv": log})
+
+    found = golden.answer(entry)
+
+    assert [step["status"] for step in found["steps"]] == [0, 2]
+    (line,) = found["steps"][1]["error"]
+    assert line == "fabricsim: none.csv: cannot be read: No such file or directory."
+    assert found["files"]["out.parquet"]["n_nodes"] == golden.digest([2, 1])
+
+
+def test_every_entry_of_the_golden_file_is_run():
+    """None is left over from an earlier state of the script."""
+    assert list(json.loads(golden.GOLDEN.read_text())) == [one.name for one in golden.entries()]
 
 
 def test_what_is_known_is_kept_and_no_more_is_simulated_when_time_is_over(tmp_path, monkeypatch):

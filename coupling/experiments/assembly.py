@@ -15,7 +15,6 @@ from coupling.reading.inputs import hashes
 from coupling.reading.plugins import sources
 from coupling.reading.table import Table
 from coupling.record.record import Record, moment_of, read_record, written
-from netsim.kernelchoice import expect
 from netsim.topology.base import Topology
 from netsim.topology.rails import node_bandwidth
 from netsim.topology.switches import switch_of, with_switch
@@ -33,7 +32,6 @@ from scheduler.workload import (
 
 T = TypeVar("T")
 _MOST_KEPT = 16
-_NODE_TURNS = 700  # of loops of kernels, for each node of a job: 200 to 1400
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -120,7 +118,6 @@ def assemble(experiment: Experiment, inputs: Inputs | None = None) -> Parts:
     jobs = assign(
         workload.jobs, profile, seeds["communication"], node_bandwidth=bandwidth, slots=slots
     )
-    expect(_NODE_TURNS * sum(job.n_nodes for job in jobs) * max(1, len(experiment.compare)))
     fallback = "requested" if workload.has_requested else "runtime"
     return Parts(
         topology,

@@ -5,9 +5,10 @@ Import through `netsim.kernelcache`.
 """
 
 import numpy as np
-from numba import boolean, int64, njit, types, uint8
+from numba import boolean, int64, types, uint8
 
 from netsim.arrays import Ints
+from netsim.jit import njit
 
 _INTS = types.Array(int64, 1, "C", readonly=True)
 _BYTES = types.Array(uint8, 1, "C", readonly=True)

@@ -7,9 +7,10 @@ Import through `netsim.kernelcache`.
 from typing import NamedTuple
 
 import numpy as np
-from numba import float64, int64, njit, types
+from numba import float64, int64, types
 
 from netsim.arrays import Floats, Ints
+from netsim.jit import njit
 
 
 class Cells(NamedTuple):

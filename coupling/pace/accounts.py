@@ -8,7 +8,7 @@ from coupling.errors import CouplingError
 from coupling.pace.columns import LOSS, MEMBER
 from netsim.arrays import Floats, Ints
 from netsim.contention.blame import Culprits
-from netsim.kernelchoice import kernels_of
+from netsim.kernelcache import load_kernels
 
 _SLOTS, _ROWS = 64, 256  # to begin with
 _PLACES = 4  # of the table of losses, for each row of them at least
@@ -37,7 +37,7 @@ class Accounts:
     """
 
     def __init__(self, lost_of_link: Floats) -> None:
-        self._kernels = kernels_of("coupling.pace.ledger_kernels", "ledger kernels", 2)
+        self._kernels = load_kernels("coupling.pace.ledger_kernels", "ledger kernels", 2)
         self._lost_of_link = lost_of_link
         self.slot_of: dict[int, int] = {}
         self.members = np.zeros(_SLOTS, MEMBER)

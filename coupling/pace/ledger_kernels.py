@@ -6,14 +6,15 @@ victim, culprit and class of link in `table`, which holds their rows by open add
 nothing is; its size is a power of two, at least four times the rows. `state` holds the first free
 row of `losses`, how many are free, and how many places of `table` are taken.
 
-Import through `netsim.kernelchoice`.
+Import through `netsim.kernelcache`.
 """
 
 import numpy as np
-from numba import float64, from_dtype, int64, njit, types
+from numba import float64, from_dtype, int64, types
 
 from coupling.pace.columns import LOSS, MEMBER
 from netsim.arrays import Floats, Ints, Table
+from netsim.jit import njit
 
 _INTS, _FLOATS = int64[::1], float64[::1]
 _MEMBERS, _LOSSES = from_dtype(MEMBER)[::1], from_dtype(LOSS)[::1]

@@ -24,14 +24,12 @@ from fabricsim.checking import flag
 from netsim.accuracy import Setting, known_accuracy
 from netsim.contention.constants import bytes_per_link
 from netsim.errors import NetsimError
-from netsim.kernelchoice import expect
 from netsim.tabled import Tabled
 from netsim.topology.spread import link_names
 from netsim.topology.switches import assumptions_of
 from scheduler.traffic import PlacedTraffic, TrafficOf
 
 _OF_LOAD = ("link", "job", "bytes", "utilization")
-_FLOW_TURNS = 100  # of loops of kernels, for each flow whenever all is solved: 50 to 150
 _LONGEST_S = 1e15  # beyond, numbers lose their meaning
 
 
@@ -235,8 +233,6 @@ class _Estimator:
                 f"{snapshot.source}: job {silent[0]} pattern: expected a pattern or steps, "
                 "both are missing."
             )
-        flows = sum(job.flows.src.size for job in snapshot.jobs if job.flows is not None)
-        expect(_FLOW_TURNS * flows * (1 + len(snapshot.candidates)))
         self._snapshot = snapshot
         self._jobs = {job.number: job for job in snapshot.jobs}
         self._ids = {job.number: job.id for job in snapshot.jobs}

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import inf
 from pathlib import Path
 
 import pandas as pd
@@ -10,7 +9,6 @@ import pandas as pd
 from coupling.sweeps.plan import Plan
 from coupling.sweeps.running import Bench
 from coupling.sweeps.store import Store, classes_of, jobs_of
-from netsim.kernelchoice import expect
 
 _PILOT_JOBS = 200
 
@@ -66,7 +64,6 @@ def estimate(plan: Plan, folder: Path) -> Estimate:
     cpu_s = disk = 0.0
     pilots = _one_per_policy(plan, pending)
     bench, of_policy = Bench(), {}
-    expect(inf)  # as cells of many jobs do
     for policy, index in pilots.items():
         experiment = plan.experiment(index)
         bench.pilot(experiment, 2)  # compiles what there is to compile
@@ -84,7 +81,6 @@ def estimate(plan: Plan, folder: Path) -> Estimate:
 def warm(plan: Plan, pending: Sequence[int]) -> None:
     """Have kernels compiled and cached before several processes would each compile them."""
     bench = Bench()
-    expect(inf)
     for index in _one_per_policy(plan, pending).values():
         bench.pilot(plan.experiment(index), 2)
 

@@ -1,14 +1,15 @@
 """
 For how much of the time others keep the ways of a job through a dragonfly busy, compiled.
 
-Import through `netsim.kernelchoice`.
+Import through `netsim.kernelcache`.
 """
 
 import numpy as np
-from numba import float64, njit
+from numba import float64
 
 from netsim.arrays import Floats, Ints
 from netsim.contention.traffic_kernels import FLOATS, INTS
+from netsim.jit import njit
 
 MOST = 1.0 - 1e-6  # of the time that others keep a link busy: no way is given up altogether
 

@@ -3,14 +3,15 @@ How much of its time a job loses before pools that others' hot spots close, comp
 
 Where switches choose the way of each packet, the packets of a hot spot wait for all links that lead
 to it: see `filling_kernels.hold_back` for how long such a pool is closed in a step. Import through
-`netsim.kernelchoice`.
+`netsim.kernelcache`.
 """
 
 import math
 
-from numba import float64, njit
+from numba import float64
 
 from netsim.arrays import Floats, Table
+from netsim.jit import njit
 
 MOST_CLOSED = 0.99  # share of the time for which one job closes a pool
 LEAST = 1e-9  # of `closed`, to be more than what rounding leaves

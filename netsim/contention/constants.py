@@ -16,7 +16,7 @@ from netsim.contention.detours import Detours, Tables, detours_of, keep_within
 from netsim.contention.flattened import fields_of, flat, spread, ways_of
 from netsim.errors import ContentionError
 from netsim.flows.maxmin import is_per_sender
-from netsim.kernelchoice import kernels_of
+from netsim.kernelcache import load_kernels
 from netsim.routes import Routes, demand_routes
 from netsim.topology.base import Topology
 from netsim.topology.dragonfly import Dragonfly
@@ -157,8 +157,8 @@ class ConstantsOf:
         self._per_flow = not is_per_sender(fairness)
         self.topology = topology
         module = "netsim.contention.constants_kernels"
-        self._constants = kernels_of(module, "traffic kernels", 8)
-        self._times = kernels_of(_KERNELS, "traffic kernels", 8)
+        self._constants = load_kernels(module, "traffic kernels", 8)
+        self._times = load_kernels(_KERNELS, "traffic kernels", 8)
         self._n_senders = n_senders(topology)
         bundle, bundle_capacity = node_bundles(topology)
         port = topology.capacity if topology.spread is None else topology.spread.capacity
@@ -226,17 +226,17 @@ class ConstantsOf:
             whole, real, indptr, hops, of_way, links, share = spread(traffic)
             places = np.stack([links, on])
             given = whole, real, indptr, hops, of_way, places, share, channel
-            spread_lanes: Floats = kernels_of(
+            spread_lanes: Floats = load_kernels(
                 _SPREAD_LANE_KERNELS, "contention kernels", 2
             ).spread_lanes_of(*given, *rest)
             return spread_lanes
         step, sender, nbytes, indptr, links, _ = flat(traffic)
-        kernels = kernels_of(_LANE_KERNELS, "contention kernels", 2)
+        kernels = load_kernels(_LANE_KERNELS, "contention kernels", 2)
         flows = step, sender, nbytes, indptr, channel[links], on
         lanes: Floats = kernels.lanes_of(*flows, *rest)
         if self.fills_lanes:
             alone_s = float(traffic.compute_s) + _communication_s(tables[-1])
-            kernels = kernels_of(_LANE_FILLING_KERNELS, "contention kernels", 2)
+            kernels = load_kernels(_LANE_FILLING_KERNELS, "contention kernels", 2)
             lanes = kernels.filled_lanes(lanes, *flows, *rest, alone_s)
         return lanes
 
@@ -255,7 +255,7 @@ class ConstantsOf:
         scratch = self._entry_of, self._opened, self._injected_s
         rest = self._port, *scratch, self._per_flow
         if self._is_spread:
-            kernel = kernels_of(_SPREAD_KERNELS, "traffic kernels", 5).spread_constants
+            kernel = load_kernels(_SPREAD_KERNELS, "traffic kernels", 5).spread_constants
             records, entries, steps = kernel(*spread(traffic), *self._fabric[:2], *rest)
         else:
             records, entries, steps = self._told(self._constants.job_constants, traffic, *rest)
@@ -373,7 +373,7 @@ def bytes_per_link(traffic: Traffic) -> tuple[Ints, Floats]:
 
     Result: `links` (L,): directed links, ascending; `nbytes` (L,): bytes per iteration on each.
     """
-    kernels = kernels_of(_KERNELS, "traffic kernels", 8)
+    kernels = load_kernels(_KERNELS, "traffic kernels", 8)
     _, _, nbytes, indptr, hops, _ = flat(traffic)
     flows = nbytes, indptr, hops
     if traffic.routes.ways is None:
@@ -393,7 +393,7 @@ def carry(traffic: Traffic, times: float, carried: Floats, scratch: Floats) -> N
         links, total = bytes_per_link(traffic)
         carried[links] += total * times
         return
-    kernels = kernels_of(_KERNELS, "traffic kernels", 8)
+    kernels = load_kernels(_KERNELS, "traffic kernels", 8)
     nbytes = np.ascontiguousarray(traffic.nbytes, np.float64)
     indptr = np.ascontiguousarray(traffic.routes.indptr, np.int64)
     hops = np.ascontiguousarray(traffic.routes.links, np.int64)

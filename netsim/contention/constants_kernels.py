@@ -1,12 +1,12 @@
 """
 What one job puts on each channel in each step: the constants of the fixed point, compiled.
 
-Import through `netsim.kernelchoice`. Constants passed on, such as 0, would have the callee compiled
+Import through `netsim.kernelcache`. Constants passed on, such as 0, would have the callee compiled
 for them once more: ``int(np.int64(0))`` is none.
 """
 
 import numpy as np
-from numba import boolean, float64, from_dtype, int64, njit
+from numba import boolean, float64, from_dtype, int64
 
 from netsim.arrays import Floats, Ints, Table
 from netsim.contention.columns import ENTRY, RECORD, STEP, Fabric, Flows, Places, Scratch
@@ -16,6 +16,7 @@ from netsim.contention.link_kernels import divisor, place_fill, stage_of, weight
 from netsim.contention.port_kernels import weigh_by_ports
 from netsim.contention.queueing_kernels import queue_up, sort_by_key
 from netsim.contention.traffic_kernels import FLOAT_ROWS, FLOATS, INT_ROWS, INTS, fits_together
+from netsim.jit import njit
 
 _FLOWS = (INTS, INTS, FLOATS, INTS, INTS, FLOATS)  # types of the fields of `Flows`
 _FABRIC = (INT_ROWS, FLOAT_ROWS, int64, FLOATS)

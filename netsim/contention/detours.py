@@ -8,7 +8,7 @@ import numpy as np
 
 from netsim.arrays import Floats, Ints, Table
 from netsim.contention.base import Traffic
-from netsim.kernelchoice import kernels_of
+from netsim.kernelcache import load_kernels
 from netsim.routes import Ways
 from netsim.topology.base import Topology
 
@@ -53,7 +53,7 @@ class Detours:
         `busy`, `own`: as for `netsim.contention.among_kernels.busy_ways`.
         """
         ways, fabric = self.ways, self.fabric
-        kernels = kernels_of("netsim.contention.among_kernels", "contention kernels", 2)
+        kernels = load_kernels("netsim.contention.among_kernels", "contention kernels", 2)
         on, ends = (ways.indptr, ways.links, ways.share), (fabric.link_tail, fabric.channel)
         by_way = kernels.busy_ways(*on, self.router, *ends, busy, own)
         return part_among(self.alone, by_way[2 * ways.pair], by_way[2 * ways.pair + 1])

@@ -1,15 +1,14 @@
 """
 What steps wait before links that packets do not choose by their queues, compiled.
 
-Import through `netsim.kernelchoice`.
+Import through `netsim.kernelcache`.
 """
 
 import math
 
-from numba import njit
-
 from netsim.arrays import Ints, Table
 from netsim.contention.columns import Fabric, Flows, Places
+from netsim.jit import njit
 
 _MOST = 0.99  # utilisation; beyond, a buffer is full in any case
 _PRECISE = 1e-9

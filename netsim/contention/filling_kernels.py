@@ -1,15 +1,15 @@
 """
 For which part of a step links are full of a job's packets that wait for slower links, compiled.
 
-Import through `netsim.kernelchoice`.
+Import through `netsim.kernelcache`.
 """
 
 import numpy as np
-from numba import njit
 
 from netsim.arrays import Floats, Table
 from netsim.contention.columns import Fabric, Flows, Places
 from netsim.contention.port_kernels import inflows
+from netsim.jit import njit
 
 BEHIND = 1.5  # buffers that waiting packets fill before others wait as they do
 

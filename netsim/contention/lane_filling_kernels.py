@@ -1,11 +1,11 @@
 """
 For which part of a step lanes are full of a job's packets that wait for links ahead, compiled.
 
-`netsim.contention.lane_kernels` says what a lane is. Import through `netsim.kernelchoice`.
+`netsim.contention.lane_kernels` says what a lane is. Import through `netsim.kernelcache`.
 """
 
 import numpy as np
-from numba import boolean, float64, from_dtype, int64, njit
+from numba import boolean, float64, from_dtype, int64
 
 from netsim.arrays import Floats, Ints, Table
 from netsim.contention.columns import ENTRY, RECORD
@@ -24,6 +24,7 @@ from netsim.contention.lane_kernels import (
 from netsim.contention.link_kernels import place_fill
 from netsim.contention.port_kernels import inflows
 from netsim.contention.traffic_kernels import FLOATS
+from netsim.jit import njit
 
 _ALIKE, _CLOSED, _WAITED = 0, 1, 2  # rows of what `_fill` says of lanes
 _RECORDS, _ENTRIES = from_dtype(RECORD)[::1], from_dtype(ENTRY)[::1]

@@ -2,17 +2,18 @@
 What jobs put on the virtual channels of links, and what that does to each other, compiled.
 
 A *lane* is a virtual channel of a link, with a buffer of its own. Import through
-`netsim.kernelchoice`.
+`netsim.kernelcache`.
 """
 
 import numpy as np
-from numba import boolean, float64, from_dtype, int64, njit
+from numba import boolean, float64, from_dtype, int64
 
 from netsim.arrays import Floats, Ints, Table
 from netsim.contention.columns import ENTRY, RECORD
 from netsim.contention.link_kernels import divisor, link_time, weight_exponent
 from netsim.contention.traffic_kernels import FLOATS
 from netsim.contention.window_kernels import late_wait, left_over, room_before, time_behind
+from netsim.jit import njit
 
 LANES = 4  # of a link that are told apart; the last takes all further ones
 SHARE, HELD = 0, LANES  # columns of an entry: share of the weight, v, of each lane

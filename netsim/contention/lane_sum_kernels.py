@@ -1,10 +1,10 @@
 """
 What is on the lanes of channels, of each job and of all, and what a step meets of it, compiled.
 
-`netsim.contention.lane_kernels` says what a lane is. Import through `netsim.kernelchoice`.
+`netsim.contention.lane_kernels` says what a lane is. Import through `netsim.kernelcache`.
 """
 
-from numba import float64, njit
+from numba import float64
 
 from netsim.arrays import Floats
 from netsim.contention.lane_kernels import (
@@ -22,6 +22,7 @@ from netsim.contention.lane_kernels import (
 )
 from netsim.contention.stalling_kernels import mean_stall, stall_wait
 from netsim.contention.window_kernels import queue_ahead
+from netsim.jit import njit
 
 WEIGHTS, HOLDS, QUEUES = 0, LANES, 2 * LANES  # columns of sums: mean weight, V and Z of each lane
 N_SUMS = 3 * LANES

@@ -1,13 +1,12 @@
 """
 What a link does to one step of a job among its neighbours: the formulas of the model, compiled.
 
-Import through `netsim.kernelchoice`.
+Import through `netsim.kernelcache`.
 """
 
 import math
 
-from numba import njit
-
+from netsim.jit import njit
 from netsim.units import ROUNDING
 
 BUNCHING = 0.2  # share of the time in which the others' use of a link comes all at once

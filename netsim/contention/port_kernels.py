@@ -1,14 +1,14 @@
 """
 What links bring to each other, and what flows weigh that come through the same port, compiled.
 
-Import through `netsim.kernelchoice`.
+Import through `netsim.kernelcache`.
 """
 
 import numpy as np
-from numba import njit
 
 from netsim.arrays import Floats, Ints, Table
 from netsim.contention.columns import Fabric, Flows, Places
+from netsim.jit import njit
 
 
 @njit(cache=True)

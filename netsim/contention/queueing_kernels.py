@@ -1,14 +1,15 @@
 """
 How long packets of a job queue before links that its flows bring more than goes on, compiled.
 
-Import through `netsim.kernelchoice`.
+Import through `netsim.kernelcache`.
 """
 
 import numpy as np
-from numba import float64, int64, njit, void
+from numba import float64, int64, void
 
 from netsim.arrays import Floats, Ints, Table
 from netsim.contention.columns import Fabric, Flows, Places
+from netsim.jit import njit
 
 
 @njit(void(int64[::1], int64, int64, float64[::1]), cache=True)

@@ -1,7 +1,7 @@
 """
 Constants of a job whose packets are spread over ways, compiled.
 
-Import through `netsim.kernelchoice`. As `netsim.contention.constants_kernels`, which says what they
+Import through `netsim.kernelcache`. As `netsim.contention.constants_kernels`, which says what they
 mean; a flow's links between routers carry parts of it. What the flows of a step put on one way is
 added up before it is dealt out over the way's links.
 
@@ -16,7 +16,7 @@ that puts less than a packet on a link waits there as seldom as that.
 from typing import NamedTuple
 
 import numpy as np
-from numba import boolean, float64, int64, njit
+from numba import boolean, float64, int64
 
 from netsim.arrays import Floats, Ints, Table
 from netsim.contention.columns import ENTRY, STEP, Fabric, Flows, Places, Scratch
@@ -25,6 +25,7 @@ from netsim.contention.link_kernels import divisor, place_fill, weight_exponent
 from netsim.contention.queueing_kernels import sort_by_key
 from netsim.contention.traffic_kernels import FLOAT_ROWS, FLOATS, INT_ROWS, INTS
 from netsim.contention.window_kernels import BEFORE, standing_queue
+from netsim.jit import njit
 
 _FLOWS = (INT_ROWS, FLOAT_ROWS, INTS, INTS)
 _WAYS = (INTS, INTS, FLOATS)

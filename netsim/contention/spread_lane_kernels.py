@@ -1,17 +1,18 @@
 """
 What jobs whose packets are spread over ways put on the virtual channels of links, compiled.
 
-Import through `netsim.kernelchoice`. `netsim.contention.lane_kernels` says what a lane is.
+Import through `netsim.kernelcache`. `netsim.contention.lane_kernels` says what a lane is.
 """
 
 import numpy as np
-from numba import boolean, float64, from_dtype, int64, njit
+from numba import boolean, float64, from_dtype, int64
 
 from netsim.arrays import Floats, Ints, Table
 from netsim.contention.columns import ENTRY, RECORD
 from netsim.contention.lane_kernels import LANES, SHARE
 from netsim.contention.link_kernels import divisor, weight_exponent
 from netsim.contention.traffic_kernels import FLOAT_ROWS, FLOATS, INT_ROWS, INTS
+from netsim.jit import njit
 
 _RECORDS, _ENTRIES = from_dtype(RECORD)[::1], from_dtype(ENTRY)[::1]
 

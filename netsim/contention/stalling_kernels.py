@@ -2,10 +2,10 @@
 What packets wait that come to a lane while another job keeps it closed, compiled.
 
 `netsim.contention.lane_kernels` says what a lane is, `lane_filling_kernels` for how long one is
-closed. Import through `netsim.kernelchoice`.
+closed. Import through `netsim.kernelcache`.
 """
 
-from numba import njit
+from netsim.jit import njit
 
 
 @njit("float64(float64, float64, float64)", cache=True, error_model="numpy")

@@ -1,14 +1,15 @@
 """
 Whether a job's flows fit together, how long its steps take alone, what links carry, compiled.
 
-Import through `netsim.kernelchoice`.
+Import through `netsim.kernelcache`.
 """
 
 import numpy as np
-from numba import boolean, float64, int64, njit, types, void
+from numba import boolean, float64, int64, types, void
 
 from netsim.arrays import Floats, Ints, Table
 from netsim.contention.columns import STEP
+from netsim.jit import njit
 
 # lists that are only read; kernels take arrays, not tuples of them, which numba unpacks slowly
 INTS = types.Array(int64, 1, "C", readonly=True)

@@ -1,16 +1,15 @@
 """
 How long a link takes for a step while its neighbours come and go, compiled.
 
-Import through `netsim.kernelchoice`.
+Import through `netsim.kernelcache`.
 """
 
 import math
 
-from numba import njit
-
 from netsim.arrays import Floats
 from netsim.contention.link_kernels import link_time
 from netsim.contention.queueing_kernels import mean_queue
+from netsim.jit import njit
 
 # fitted constants; docs/model-studies.md names the scenes
 MOST = 2.0  # buffers that are waited for at a link

@@ -7,9 +7,10 @@ switch 0); the last three are -1 for flows inside a pod. Rows are sorted by step
 """
 
 import numpy as np
-from numba import int64, njit, types
+from numba import int64, types
 
 from netsim.arrays import Ints
+from netsim.jit import njit
 
 _INTS = types.Array(int64, 1, "C", readonly=True)
 _TABLE = types.Array(int64, 2, "C", readonly=True)

@@ -5,9 +5,10 @@ Import through `netsim.kernelcache`.
 """
 
 import numpy as np
-from numba import float64, int64, njit, types
+from numba import float64, int64, types
 
 from netsim.arrays import Floats, Ints
+from netsim.jit import njit
 
 _INTS = types.Array(int64, 1, "C", readonly=True)
 _FLOATS = types.Array(float64, 1, "C", readonly=True)

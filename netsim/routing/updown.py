@@ -4,7 +4,7 @@ import numpy as np
 
 from netsim.arrays import Ints
 from netsim.errors import RoutingError
-from netsim.kernelchoice import kernels_of
+from netsim.kernelcache import load_kernels
 from netsim.routes import Routes
 from netsim.routing.ends import flow_ends
 from netsim.topology.base import Topology
@@ -27,7 +27,7 @@ def up_down_routes(tree: FatTree, src: Ints, dst: Ints, ports: Ints, cables: Int
     looked at below the turning level only. `cables` (h, F): parallel cable taken down to each level
     0..h-1.
     """
-    kernels = kernels_of("netsim.routing.updown_kernels", "routes of trees", 1)
+    kernels = load_kernels("netsim.routing.updown_kernels", "routes of trees", 1)
     indptr, links = kernels.up_down_paths(
         *(np.ascontiguousarray(part, np.int64) for part in (src, dst, ports, cables)), tree.shape
     )
@@ -42,7 +42,7 @@ def mod_k_routes(tree: FatTree, src: Ints, dst: Ints, *, by_source: bool = False
     number d by which the ports of a flow are chosen, ``floor(d / (w[0] * ... * w[l-1])) mod (w[l] *
     p[l])``, is that of its source, not its destination.
     """
-    kernels = kernels_of("netsim.routing.updown_kernels", "routes of trees", 1)
+    kernels = load_kernels("netsim.routing.updown_kernels", "routes of trees", 1)
     rest = tree.shape, tree.down_cable == "mirror"
     try:
         indptr, links = kernels.mod_k_paths(src, dst, src if by_source else dst, *rest)

@@ -7,9 +7,10 @@ Import through `netsim.kernelcache`.
 from typing import NamedTuple
 
 import numpy as np
-from numba import boolean, float64, int64, njit, types
+from numba import boolean, float64, int64, types
 
 from netsim.arrays import Bools, Floats, Ints
+from netsim.jit import njit
 
 _ANY = -1  # no group to which alone cables between groups may lead
 _INTS = types.Array(int64, 1, "C", readonly=True)

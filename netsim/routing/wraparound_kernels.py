@@ -8,9 +8,10 @@ through `netsim.kernelcache`.
 from typing import NamedTuple
 
 import numpy as np
-from numba import int64, njit, types
+from numba import int64, types
 
 from netsim.arrays import Bits, Ints
+from netsim.jit import njit
 
 _INTS = types.Array(int64, 1, "C", readonly=True)
 _TABLE = types.Array(int64, 2, "C", readonly=True)

@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from netsim.kernelchoice import kernels_of
+from netsim.kernelcache import load_kernels
 from scheduler.allocation import Allocation
 from scheduler.allocators.base import check_size
 from scheduler.allocators.choices import check_count
@@ -86,7 +86,7 @@ class Scattered:
 
     def _compiled(self, job: Job, cluster: Cluster) -> Allocation:
         """Return the same nodes by compiled code: making a generator costs more than drawing."""
-        kernels = kernels_of("scheduler.allocators.scattered_kernels", "kernels that draw", 2)
+        kernels = load_kernels("scheduler.allocators.scattered_kernels", "kernels that draw", 2)
         leaves, masks = kernels.scatter(
             np.frombuffer(array("Q", cluster.leaf_free), np.uint64),  # twice as fast as an array
             np.array(_words(self.seed) + _words(job.id % _ID_RANGE), dtype=np.uint32),

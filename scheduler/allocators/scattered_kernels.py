@@ -6,14 +6,15 @@ Compiled draw of random nodes: the numbers of NumPy's `Generator.choice`, withou
 time is spent on making the generator. Here both are done on integers (M. E. O'Neill,
 HMC-CS-2014-0905; numbers below a bound: D. Lemire, ACM TOMACS 29(1), 2019), with the same bits.
 
-Import through `netsim.kernelchoice`.
+Import through `netsim.kernelcache`.
 """
 
 import numpy as np
-from numba import boolean, int64, njit, types, uint32, uint64, void
+from numba import boolean, int64, types, uint32, uint64, void
 from numpy.typing import NDArray
 
 from netsim.arrays import Bits, Bools, Ints
+from netsim.jit import njit
 
 Words = NDArray[np.uint32]
 

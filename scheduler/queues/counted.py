@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from netsim.arrays import Floats
-from netsim.kernelchoice import kernels_of
+from netsim.kernelcache import load_kernels
 from scheduler.job import Job
 from scheduler.machine import OVERDUE_STEP_S, Machine
 from scheduler.queues.base import QueuePolicy
@@ -40,7 +40,7 @@ def counted_times(
     size = np.array([job.n_nodes for job in jobs], dtype=np.int64)
     if size.max(initial=0) > n_nodes:
         return None
-    kernels = kernels_of("scheduler.queues.counted_kernels", "kernels of queues", 2)
+    kernels = load_kernels("scheduler.queues.counted_kernels", "kernels of queues", 2)
     requested_s = _column(jobs, lambda job: job.requested_s)
     start_s, end_s = kernels.easy(
         _column(jobs, lambda job: job.submit_s),

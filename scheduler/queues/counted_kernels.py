@@ -3,13 +3,14 @@ Compiled EASY where nodes alone are counted and every job runs as long as it is 
 
 Nothing is placed: where an allocator refuses only for want of nodes, when jobs start depends on
 numbers of nodes alone. The event loop of `scheduler.simulator` under `scheduler.queues.easy` says
-the same, and is the slow twin. Import through `netsim.kernelchoice`.
+the same, and is the slow twin. Import through `netsim.kernelcache`.
 """
 
 import numpy as np
-from numba import float64, int64, njit, types, void
+from numba import float64, int64, types, void
 
 from netsim.arrays import Floats, Ints
+from netsim.jit import njit
 
 _FLOATS = types.Array(float64, 1, "C")
 _INTS = types.Array(int64, 1, "C")

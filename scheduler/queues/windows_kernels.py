@@ -13,10 +13,11 @@ They answer as `scheduler.queues.freenodes.FreeNodes` would. Import through `net
 """
 
 import numpy as np
-from numba import float64, int64, njit, types, uint64
+from numba import float64, int64, types, uint64
 from numpy.typing import NDArray
 
 from netsim.arrays import Floats, Ints
+from netsim.jit import njit
 
 Words = NDArray[np.uint64]
 

@@ -16,10 +16,7 @@ from faults.kills import start
 from faults.same import differences, faults_of
 
 LIMIT = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, ({0}, {0}));"
-NO_CACHE = (
-    "import netsim.kernelcache as kernels; from pathlib import Path;"
-    "kernels._places = lambda: iter([Path('/dev/null/closed')]);"
-)
+NO_CACHE = "import os; os.environ['NUMBA_CACHE_DIR'] = '/dev/null/closed';"
 _LONG_S = 600.0
 
 

@@ -162,6 +162,10 @@ SNAPSHOTS: dict[str, Document] = {
         {"name": "matrix", "file": "m.mtx"},
         {"name": "matrix", "file": "m.npz"},
     ),
+    "matrix market": _with_pattern(
+        {"name": "matrix", "file": "open.mtx"},
+        {"name": "matrix", "file": "lower.mtx", "scale": 2},
+    ),
     "file": {
         "topology": {"kind": "file", "path": "fabric.txt", "name_map": "names.txt"},
         "routing": {"lft": "tables.lft", "fabric": "fabric.txt"},

@@ -126,5 +126,8 @@ def matrices() -> dict[str, bytes]:
     return {
         "m.csv": b"src,dst,bytes\n0,1,1000\n1,2,2000\n3,0,5.5\n",
         "m.mtx": (head + "1 2 7.5\n2 3 1\n4 1 1e3\n").encode(),
+        "open.mtx": (head + "1 2 7.5\n2 3 1\n4 1 5 ").encode(),  # the last line does not end
+        "lower.mtx": b"%%MatrixMarket matrix array integer symmetric\n4 4\n"
+        b"0\n3\n0\n0\n0\n0\n2\n0\n1\n0\n",
         "m.npz": packed.getvalue(),
     }

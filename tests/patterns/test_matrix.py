@@ -144,7 +144,7 @@ def test_a_file_that_changes_is_another_pattern(tmp_path):
         ("a.npz", b"PK nothing", r"a\.npz: "),
         ("a.npz", b"\x93NUMPY", r"a\.npz: expected an NPZ archive"),
         ("a.npz", b"\x80pickle", r"a\.npz: expected an NPZ archive"),
-        ("a.mtx", b"%%MatrixMarket nonsense\n", r"a\.mtx: "),
+        ("a.mtx", b"%%MatrixMarket nonsense\n", r"a\.mtx: line 1: expected "),
         ("a.txt", b"", r"expected a name that ends in \.csv, \.mtx, \.npz"),
     ],
 )
@@ -187,3 +187,88 @@ def test_a_long_line_of_a_matrix_is_not_repeated_whole(tmp_path, line):
         read_matrix(str(path))
 
     assert len(str(error.value)) < 250
+
+
+@pytest.mark.parametrize("indptr", [[0, 10**7, 2], [0, 2, 1], [1, 1, 2]])
+def test_a_sparse_archive_whose_arrays_disagree_is_refused(tmp_path, indptr):
+    parts = {"indices": [0, 1], "indptr": indptr, "data": [1.0, 2.0], "shape": [2, 2]}
+    np.savez(tmp_path / "a.npz", format="csr", **parts)
+
+    with pytest.raises(PatternError, match=r"a\.npz: "):
+        make_pattern({"name": "matrix", "file": str(tmp_path / "a.npz")})
+
+
+HEAD = "%%MatrixMarket matrix coordinate real general\n"
+
+
+@pytest.mark.parametrize("symmetry", ["general", "symmetric"])
+@pytest.mark.parametrize("field", ["real", "integer", "pattern"])
+@pytest.mark.parametrize("sparse", [True, False])
+def test_matrix_market_means_what_scipy_writes(tmp_path, sparse, field, symmetry):
+    rng = np.random.default_rng(5)
+    dense = rng.integers(1, 9, (5, 5)) * (rng.random((5, 5)) < 0.6)
+    dense = (dense + dense.T if symmetry == "symmetric" else dense) * (1 - np.eye(5, dtype=int))
+    dense = np.minimum(dense, 1) if field == "pattern" else dense
+    if field == "pattern" and not sparse:
+        pytest.skip("an array has values")
+    file = tmp_path / "a.mtx"
+    matrix = scipy.sparse.coo_array(dense) if sparse else dense
+    scipy.io.mmwrite(file, matrix, field=field, symmetry=symmetry)
+
+    found = np.zeros((5, 5))
+    for src, dst, nbytes in listed({"name": "matrix", "file": str(file)}, 5):
+        found[src, dst] = nbytes
+
+    np.testing.assert_array_equal(found, dense)
+    assert scipy.io.mminfo(file)[4:] == (field, symmetry)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        HEAD + "3 3 2\n1 2 7\n3 1 5",
+        HEAD + "3 3 2\n1 2 7\n3 1 5 ",
+        HEAD + "% made here\n\n3 3 2\r\n 1\t2  7.0\r\n\n%%\n3 1 .5e1\t",
+        HEAD.upper().replace("%%MATRIXMARKET", "%%MatrixMarket") + "3 3 2\n1 2 7\n3 1 +5.\n\n",
+    ],
+)
+def test_matrix_market_may_end_and_be_set_out_in_any_way(tmp_path, text):
+    (tmp_path / "a.mtx").write_text(text, newline="")
+
+    sent = listed({"name": "matrix", "file": str(tmp_path / "a.mtx")}, 3)
+
+    assert sent == [(0, 1, 7.0), (2, 0, 5.0)]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (HEAD + "2 2 1\n1 2 7,5 GB\n", "line 3: expected two ranks and a number, got '1 2 7,5 GB'"),
+        (HEAD + "2 2 1\n1 2 1e3x\n", "line 3: expected two ranks and a number"),
+        (HEAD + "2 2 1\n1 2 0x10\n", "line 3: expected two ranks and a number"),
+        (HEAD + "2 2 1\n1 2 1_0\n", "line 3: expected two ranks and a number"),
+        (HEAD + "2 2 1\n1 2 nan\n", "line 3: expected two ranks and a number"),
+        (HEAD + "2 2 1\n1.0 2 5\n", "line 3: expected two ranks and a number"),
+        (HEAD + "2 2 1\n1 2\n", "line 3: expected two ranks and a number"),
+        (HEAD + "2 2 1\n1 3 5\n", r"line 3: ranks must be in 1\.\.2, got '1 3 5'"),
+        (HEAD + "2 2 1\n0 1 5\n", "line 3: ranks must be in"),
+        (HEAD + "2 2 1\n1 2 -5\n", "must be finite and not negative, 0 -> 1 has -5"),
+        (HEAD + "2 2 1\n1 2 1e999\n", "must be finite and not negative"),
+        (HEAD + "2 2 2\n1 2 5\n", "expected 2 entries, got 1"),
+        (HEAD + "2 2 1\n1 2 5\n2 1 5\n", "line 4: expected 1 entries, got more"),
+        (HEAD + "2 3 1\n1 2 5\n", "line 2: expected a square matrix"),
+        (HEAD + "2 2\n1 2 5\n", "line 2: expected rows, columns and entries"),
+        (HEAD + "2 2 999999999\n", "expected at most 20,000,000 entries"),
+        (HEAD.replace("real", "complex") + "2 2 1\n1 2 5 5\n", "line 1: expected "),
+        (HEAD.replace("general", "skew-symmetric") + "2 2 1\n2 1 5\n", "line 1: expected "),
+        (HEAD.replace("coordinate real", "array pattern") + "2 2\n", "line 1: expected "),
+        (HEAD.replace("coordinate", "array") + "2 2\n0\n1\n1 0\n", "line 5: expected a number"),
+        ("", "line 1: expected "),
+        (HEAD, "line 2: expected rows"),
+    ],
+)
+def test_a_matrix_market_file_with_anything_else_is_refused(tmp_path, text, message):
+    (tmp_path / "a.mtx").write_text(text)
+
+    with pytest.raises(PatternError, match=message):
+        make_pattern({"name": "matrix", "file": str(tmp_path / "a.mtx")})

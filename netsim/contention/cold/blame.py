@@ -10,7 +10,7 @@ from netsim.arrays import Floats, Ints
 from netsim.contention.blame import Closers, Culprits, no_culprits, with_closers
 from netsim.contention.cold.columns import Closed, Crowd, Longest
 from netsim.contention.cold.layout import Layout
-from netsim.kernelchoice import kernels_of
+from netsim.kernelcache import load_kernels
 
 _KERNELS = ("netsim.contention.cold.cold_blame_kernels", "blame kernels", 4)
 
@@ -59,7 +59,7 @@ class ColdState:
         times = laid.state()._replace(
             slow=self.slow.copy(), duration_s=self.duration_s, late_s=self.late_s
         )
-        kernels_of(*_KERNELS).put_all_down(*laid.tables, times, crowd)
+        load_kernels(*_KERNELS).put_all_down(*laid.tables, times, crowd)
         return crowd
 
     def worst_links(self, held_s: Floats) -> list[int]:
@@ -96,7 +96,7 @@ class ColdState:
 
     def culprits(self, jobs: Iterable[int], kinds: Ints | None = None) -> Culprits:
         """Return who holds jobs up, and on which class of links."""
-        kernel = kernels_of(*_KERNELS)
+        kernel = load_kernels(*_KERNELS)
         kind_of = self._one_kind if kinds is None else kinds[self.laid.link]
         n_kinds = 1 if kinds is None else int(kind_of.max(initial=0)) + 1
         n_states = self.cells.shape[1]

@@ -1,10 +1,10 @@
 """
 Who holds a job up, from the state of a fixed point solved from scratch, compiled.
 
-Import through `netsim.kernelchoice`.
+Import through `netsim.kernelcache`.
 """
 
-from numba import float64, int64, njit, types, void
+from numba import float64, int64, types, void
 
 from netsim.arrays import Floats, Ints, Table
 from netsim.contention.cold.cold_kernels import slow_down, time_link
@@ -19,6 +19,7 @@ from netsim.contention.cold.putting_kernels import (
 )
 from netsim.contention.link_kernels import STAGES, early_part, felt_weight, link_time
 from netsim.contention.window_kernels import ADDED
+from netsim.jit import njit
 
 _LONGEST = types.NamedTuple(  # type: ignore[no-untyped-call]
     (int64[::1], float64[::1], float64[::1], int64[::1], float64[::1]), Longest

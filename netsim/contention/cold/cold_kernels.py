@@ -4,11 +4,11 @@ The fixed point solved from scratch, among neighbours who are present by states,
 In a state each job is somewhere in one M-th of its iteration, a *cell*; which one is drawn per job.
 With a single state a neighbour is there for its share of the time. Sums per channel and state serve
 every step that uses the channel, whatever its length. Scratch comes from outside: an array made
-here takes longer to compile than a loop. Import through `netsim.kernelchoice`.
+here takes longer to compile than a loop. Import through `netsim.kernelcache`.
 """
 
 import numpy as np
-from numba import boolean, float64, int64, njit, void
+from numba import boolean, float64, int64, void
 
 from netsim.arrays import Floats, Table
 from netsim.contention.cold.columns import Crowd, Shared, State
@@ -43,6 +43,7 @@ from netsim.contention.window_kernels import (
     window_lag,
     window_time,
 )
+from netsim.jit import njit
 
 OMEGA_FLOOR, OMEGA_GROWTH = 0.5, 1.3
 PATIENCE = 15  # sweeps after which the floor sinks, as 1 / sweeps: clusters of jobs can cycle

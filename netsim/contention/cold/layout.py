@@ -3,13 +3,14 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from types import ModuleType
 
 import numpy as np
 
 from netsim.arrays import Floats, Ints, Table
 from netsim.contention.cold.columns import Crowd, Shared, State
 from netsim.contention.constants import JobConstants
-from netsim.kernelchoice import Kernels, kernels_of
+from netsim.kernelcache import load_kernels
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -148,6 +149,6 @@ def _ends(sizes: list[int] | Ints) -> Ints:
     return ends
 
 
-def accurate_kernels(module: str) -> Kernels:
+def accurate_kernels(module: str) -> ModuleType:
     """Return kernels of `accurate`; all that the model needs take 8 s to compile."""
-    return kernels_of(f"netsim.contention.{module}", "kernels of the model accurate", 8)
+    return load_kernels(f"netsim.contention.{module}", "kernels of the model accurate", 8)

@@ -1,10 +1,10 @@
 """
 What jobs put on channels, where a fixed point is solved from scratch, compiled.
 
-Import through `netsim.kernelchoice`.
+Import through `netsim.kernelcache`.
 """
 
-from numba import boolean, float64, from_dtype, int64, njit, types, void
+from numba import boolean, float64, from_dtype, int64, types, void
 
 from netsim.arrays import Floats, Table
 from netsim.contention.cold.columns import Crowd, Shared, State
@@ -12,6 +12,7 @@ from netsim.contention.columns import ENTRY, STEP
 from netsim.contention.lane_kernels import there_for
 from netsim.contention.lane_sum_kernels import add_lanes, put_lanes, take_lanes
 from netsim.contention.window_kernels import presence
+from netsim.jit import njit
 
 ENTRIES, STEPS = from_dtype(ENTRY)[::1], from_dtype(STEP)[::1]
 SHARED = types.NamedUniTuple(int64[::1], len(Shared._fields), Shared)  # type: ignore[no-untyped-call]

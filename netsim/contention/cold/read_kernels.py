@@ -1,11 +1,11 @@
 """
 What jobs meet, state by state, at a fixed point that is given: one sweep, compiled.
 
-Apart from the fixed point itself, which most ask for alone. Import through `netsim.kernelchoice`.
+Apart from the fixed point itself, which most ask for alone. Import through `netsim.kernelcache`.
 """
 
 import numpy as np
-from numba import float64, int64, njit, types
+from numba import float64, int64, types
 
 from netsim.arrays import Floats, Table
 from netsim.contention.closing_kernels import (
@@ -27,6 +27,7 @@ from netsim.contention.cold.putting_kernels import (
     STEPS,
     put_down,
 )
+from netsim.jit import njit
 
 _CLOSED = types.NamedTuple(  # type: ignore[no-untyped-call]
     (float64[::1], int64[::1], float64[::1]), Closed

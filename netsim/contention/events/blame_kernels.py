@@ -2,17 +2,18 @@
 Who holds a job up in fast mode: the excess of its steps, shared out among neighbours, compiled.
 
 Arguments named as tables of `netsim.contention.events.pool.Pool` are these. Import through
-`netsim.kernelchoice`.
+`netsim.kernelcache`.
 """
 
 from typing import NamedTuple
 
 import numpy as np
-from numba import float64, from_dtype, int64, njit, uint64, void
+from numba import float64, from_dtype, int64, uint64, void
 
 from netsim.arrays import Bits, Bools, Floats, Ints, Table
 from netsim.contention.events.columns import CHANNEL, ENTRY, JOB, LISTED, RECORD, STEP
 from netsim.contention.link_kernels import link_time, queue_wait
+from netsim.jit import njit
 
 _RECORDS, _LISTED, _ENTRIES = (
     from_dtype(RECORD)[::1],

@@ -2,11 +2,11 @@
 Jobs enter and leave channels, and which of their records there can matter, compiled.
 
 Arguments named as tables of `netsim.contention.events.pool.Pool` are these. Import through
-`netsim.kernelchoice`.
+`netsim.kernelcache`.
 """
 
 import numpy as np
-from numba import boolean, from_dtype, int64, njit, uint64, void
+from numba import boolean, from_dtype, int64, uint64, void
 
 from netsim.arrays import Bits, Ints, Table
 from netsim.contention.columns import ENTRY as OWN_ENTRY
@@ -14,6 +14,7 @@ from netsim.contention.columns import RECORD as OWN_RECORD
 from netsim.contention.columns import STEP as OWN_STEP
 from netsim.contention.events.columns import CHANNEL, ENTRY, JOB, LISTED, RECORD, STEP
 from netsim.contention.link_kernels import stays_within
+from netsim.jit import njit
 
 RETEST_N, RETEST_R = 0.05, 0.02  # a channel that moved by more has all its records tested
 

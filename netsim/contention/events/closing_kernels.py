@@ -3,11 +3,11 @@ What jobs lose before pools that others' hot spots close, event by event, compil
 
 Asked only where switches choose and a job closes a pool. Arguments named as tables of
 `netsim.contention.events.readingpool.ReadingPool` are these. Import through
-`netsim.kernelchoice`.
+`netsim.kernelcache`.
 """
 
 import numpy as np
-from numba import float32, float64, from_dtype, int32, int64, njit, void
+from numba import float32, float64, from_dtype, int32, int64, void
 
 from netsim.arrays import Floats, Ints, Table
 from netsim.contention.closing_kernels import (
@@ -21,6 +21,7 @@ from netsim.contention.closing_kernels import (
 )
 from netsim.contention.events.columns import CHANNEL, ENTRY, JOB, LISTED, READING, RECORD, STEP
 from netsim.contention.events.crowd_kernels import CHANNEL_AT, CLOSES, COUNT_AT, LINK_AT
+from netsim.jit import njit
 
 SAID = 0.2  # tolerances that what a job loses moves before it is said
 

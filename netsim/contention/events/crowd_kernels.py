@@ -8,11 +8,11 @@ a channel. Both have rows of 16 numbers of 4 bytes, a line of the cache; the con
 their columns. Where virtual channels are told apart rows have 16 more, 32 where it is known for how
 long they are closed: from LANES_AT on the sums of `lane_sum_kernels`, in `late` what each entry has
 on them. Arguments named as tables of `netsim.contention.events.readingpool.ReadingPool` are these.
-Import through `netsim.kernelchoice`.
+Import through `netsim.kernelcache`.
 """
 
 import numpy as np
-from numba import boolean, float32, float64, from_dtype, int32, int64, njit, uint8, void
+from numba import boolean, float32, float64, from_dtype, int32, int64, uint8, void
 
 from netsim.arrays import Floats, Ints, Table
 from netsim.contention.columns import ENTRY as OWN_ENTRY
@@ -23,6 +23,7 @@ from netsim.contention.lane_kernels import there_for
 from netsim.contention.lane_sum_kernels import add_lanes, put_lanes, take_lanes
 from netsim.contention.link_kernels import STAGES, queue_wait
 from netsim.contention.window_kernels import presence
+from netsim.jit import njit
 
 STATES = 8
 LASTING, SEEN, PRESENCE, USE = 8, 9, 10, 11  # of `own`: D, W as put down, E, R

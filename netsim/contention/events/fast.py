@@ -12,7 +12,7 @@ from netsim.contention.blame import Culprits
 from netsim.contention.constants import ConstantsOf, JobConstants
 from netsim.contention.events.pool import Pool
 from netsim.errors import ContentionError
-from netsim.kernelchoice import kernels_of
+from netsim.kernelcache import load_kernels
 from netsim.topology.base import Topology
 
 _MAX_SWEEPS = 400  # 2 to 4 % of the events of jobs with f of 0.7 to 1 take more than 100
@@ -58,10 +58,10 @@ class Fast:
             raise ContentionError(f"tolerance must lie between 0 and 1, got {tolerance}.")
         self.tolerance = tolerance
         self.constants_of = ConstantsOf(topology, fairness)
-        self._channels = kernels_of(
+        self._channels = load_kernels(
             "netsim.contention.events.channel_kernels", "contention kernels", 4
         )
-        self._kernels = kernels_of(
+        self._kernels = load_kernels(
             "netsim.contention.events.fixedpoint_kernels", "contention kernels", 4
         )
         self._pool = self._empty_pool(topology.n_links)
@@ -194,7 +194,7 @@ class Fast:
         slots = np.array(self._slots(list(jobs)), dtype=np.int64)
         kind_of = np.zeros(pool.channels.size, dtype=np.int64) if kinds is None else kinds
         blame = self._room_for_blame(kind_of)
-        kernel = kernels_of("netsim.contention.events.blame_kernels", "blame kernels", 2).culprits
+        kernel = load_kernels("netsim.contention.events.blame_kernels", "blame kernels", 2).culprits
         room = 16 * slots.size + 64
         while True:
             rows, shares = np.empty((3, room), dtype=np.int64), np.empty(room)

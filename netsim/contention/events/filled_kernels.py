@@ -1,16 +1,17 @@
 """
 What steps wait before pools of links, event by event, compiled.
 
-Import through `netsim.kernelchoice`.
+Import through `netsim.kernelcache`.
 """
 
-from numba import float64, njit
+from numba import float64
 
 from netsim.arrays import Floats, Table
 from netsim.contention.drawn_kernels import drawn_wait
 from netsim.contention.events.crowd_kernels import DRAWN, LINKS, MET, PACKET
 from netsim.contention.link_kernels import link_time
 from netsim.contention.window_kernels import pool_wait
+from netsim.jit import njit
 
 
 @njit(cache=True, error_model="numpy")

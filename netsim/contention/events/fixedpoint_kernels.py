@@ -6,16 +6,17 @@ Z = max(0, y - e) q is the weight x time of flows that linger. Per channel: N = 
 W / (T s), the mean weight, and R = sum of B / (T s), the utilisation, over the jobs on it;
 both are 0 where a single job is. Arguments named as tables of
 `netsim.contention.events.pool.Pool` are these; `netsim.contention.events.columns` names their
-columns. Import through `netsim.kernelchoice`.
+columns. Import through `netsim.kernelcache`.
 """
 
 import numpy as np
-from numba import boolean, float64, from_dtype, int64, njit, uint64, void
+from numba import boolean, float64, from_dtype, int64, uint64, void
 
 from netsim.arrays import Bits, Ints, Table
 from netsim.contention.events.channel_kernels import RETEST_N, RETEST_R, test_channel
 from netsim.contention.events.columns import CHANNEL, ENTRY, JOB, LISTED, RECORD, STEP
 from netsim.contention.link_kernels import link_time, queue_wait
+from netsim.jit import njit
 
 OMEGA_FLOOR, OMEGA_GROWTH = 0.3, 1.3
 PATIENCE = 15  # sweeps after which the floor sinks, as 1 / sweeps: some clusters cycle at 0.3

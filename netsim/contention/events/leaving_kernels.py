@@ -2,10 +2,10 @@
 What jobs put on channels taken off them, and summed anew, compiled.
 
 Arguments named as tables of `netsim.contention.events.readingpool.ReadingPool` are these;
-`crowd_kernels` names their columns. Import through `netsim.kernelchoice`.
+`crowd_kernels` names their columns. Import through `netsim.kernelcache`.
 """
 
-from numba import float32, float64, int64, njit, void
+from numba import float32, float64, int64, void
 
 from netsim.arrays import Floats, Ints, Table
 from netsim.contention.events.crowd_kernels import (
@@ -23,6 +23,7 @@ from netsim.contention.events.crowd_kernels import (
     USE,
     is_to_be_told,
 )
+from netsim.jit import njit
 
 
 @njit(

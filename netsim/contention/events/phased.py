@@ -1,6 +1,7 @@
 """Model `phased`: what jobs meet state by state, read off the fixed point of `fast`."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from types import ModuleType
 
 import numpy as np
 
@@ -12,7 +13,7 @@ from netsim.contention.events.fast import Fast
 from netsim.contention.events.readingpool import ReadingPool
 from netsim.contention.phases import shuffled
 from netsim.errors import ContentionError
-from netsim.kernelchoice import Kernels, kernels_of
+from netsim.kernelcache import load_kernels
 from netsim.topology.base import Topology
 
 _STATES = 8
@@ -273,6 +274,6 @@ class Phased(Fast):
         )
 
 
-def _kernels(module: str) -> Kernels:
+def _kernels(module: str) -> ModuleType:
     """Return kernels of this room; all that the model needs take 10 s to compile."""
-    return kernels_of(f"netsim.contention.events.{module}", "kernels of the model phased", 10)
+    return load_kernels(f"netsim.contention.events.{module}", "kernels of the model phased", 10)

@@ -4,11 +4,11 @@ What jobs meet state by state, read off the fixed point of `fast` event by event
 Links of a job on which the others have moved by enough are *touched*: they are timed anew, and the
 job is read again. What the others of its links do to its steps is kept, in `late`. Arguments named
 as tables of `netsim.contention.events.readingpool.ReadingPool` are
-these; `crowd_kernels` names their columns. Import through `netsim.kernelchoice`.
+these; `crowd_kernels` names their columns. Import through `netsim.kernelcache`.
 """
 
 import numpy as np
-from numba import float32, float64, from_dtype, int32, int64, njit, uint8, void
+from numba import float32, float64, from_dtype, int32, int64, uint8, void
 
 from netsim.arrays import Floats, Ints, Table
 from netsim.contention.events.columns import CHANNEL, ENTRY, JOB, LISTED, READING, STEP
@@ -59,6 +59,7 @@ from netsim.contention.window_kernels import (
     window_lag,
     window_time,
 )
+from netsim.jit import njit
 
 WIDEST = LANES_AT + N_ALL_SUMS  # columns where it is known what is closed
 SAID = 0.2  # tolerances that a reading moves before it is said

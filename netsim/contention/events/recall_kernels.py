@@ -2,10 +2,10 @@
 What is kept of how late links make the steps of a job, compiled.
 
 Arguments named as tables of `netsim.contention.events.readingpool.ReadingPool` are these;
-`crowd_kernels` names their columns. Import through `netsim.kernelchoice`.
+`crowd_kernels` names their columns. Import through `netsim.kernelcache`.
 """
 
-from numba import float32, float64, from_dtype, int32, int64, njit, uint8
+from numba import float32, float64, from_dtype, int32, int64, uint8
 
 from netsim.arrays import Floats, Ints, Table
 from netsim.contention.events.columns import JOB
@@ -19,6 +19,7 @@ from netsim.contention.events.crowd_kernels import (
     WAIT,
 )
 from netsim.contention.link_kernels import STAGES
+from netsim.jit import njit
 
 _JOBS = from_dtype(JOB)[::1]
 _ROWS, _PLACES, _FLAGS = float32[:, ::1], int32[:, ::1], uint8[::1]

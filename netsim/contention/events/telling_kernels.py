@@ -2,10 +2,10 @@
 Which jobs are to be read anew, once what is on channels has moved, compiled.
 
 Arguments named as tables of `netsim.contention.events.readingpool.ReadingPool` are these;
-`crowd_kernels` names their columns. Import through `netsim.kernelchoice`.
+`crowd_kernels` names their columns. Import through `netsim.kernelcache`.
 """
 
-from numba import float32, float64, from_dtype, int64, njit, uint8, void
+from numba import float32, float64, from_dtype, int64, uint8, void
 
 from netsim.arrays import Floats, Ints, Table
 from netsim.contention.events.columns import CHANNEL, JOB, LISTED, READING
@@ -30,6 +30,7 @@ from netsim.contention.events.crowd_kernels import (
 from netsim.contention.lane_sum_kernels import meets_closed
 from netsim.contention.link_kernels import stays_within
 from netsim.contention.window_kernels import left_over
+from netsim.jit import njit
 
 _JOBS, _READINGS = from_dtype(JOB)[::1], from_dtype(READING)[::1]
 _CHANNELS, _LISTED = from_dtype(CHANNEL)[::1], from_dtype(LISTED)[::1]

@@ -3,7 +3,6 @@
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from netsim.arrays import Bools, Floats, Ints, Table
 from netsim.contention.exact.reshare_kernels import (
@@ -15,6 +14,7 @@ from netsim.contention.exact.reshare_kernels import (
 )
 from netsim.contention.link_kernels import divisor, place_fill, weight_exponent
 from netsim.flows.maxmin_kernels import Heap, heap_remove, heap_set
+from netsim.jit import njit
 from netsim.uncounted_kernels import uncounted
 
 _TIE = 1e-12  # times and rates closer than this (relative) are equal

@@ -3,7 +3,7 @@
 from typing import NamedTuple
 
 import numpy as np
-from numba import boolean, float64, int64, njit, types
+from numba import boolean, float64, int64, types
 
 from netsim.arrays import Bools, Floats, Ints
 from netsim.contention.exact.columns import JOB
@@ -19,6 +19,7 @@ from netsim.contention.exact.exact_kernels import (
 from netsim.contention.exact.reshare_kernels import new_dirty, new_tables, reshare
 from netsim.contention.exact.spare_kernels import spare_entries, without
 from netsim.flows.maxmin_kernels import new_heap
+from netsim.jit import njit
 
 _INTS, _FLOATS = int64[::1], float64[::1]
 _READ_INTS = types.Array(int64, 1, "C", readonly=True)

@@ -20,11 +20,11 @@ at their flows; before a channel freezes its level is found from these, exactly.
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from netsim.arrays import Floats, Ints, Table
 from netsim.contention.exact.columns import ENTRY, FLOW, LIST, SEAT
 from netsim.flows.maxmin_kernels import Heap, heap_remove, heap_set, new_heap
+from netsim.jit import njit
 from netsim.uncounted_kernels import uncounted
 
 _TIE = 1e-12  # levels closer than this (relative) are equal

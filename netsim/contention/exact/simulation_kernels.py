@@ -1,7 +1,7 @@
 """Compiled flow-level simulation of iterating jobs; import through `netsim.kernelcache`."""
 
 import numpy as np
-from numba import boolean, float64, int64, njit
+from numba import boolean, float64, int64
 
 from netsim.arrays import Floats, Ints, Table
 from netsim.contention.exact.columns import JOB
@@ -18,6 +18,7 @@ from netsim.contention.exact.exact_kernels import (
 from netsim.contention.exact.reshare_kernels import new_dirty, new_tables, reshare
 from netsim.contention.exact.spare_kernels import lists_of_one_job, spare_entries, without
 from netsim.flows.maxmin_kernels import heap_set, new_heap
+from netsim.jit import njit
 
 _INTS, _FLOATS = int64[::1], float64[::1]  # as in the co-simulation: kernels compile once
 

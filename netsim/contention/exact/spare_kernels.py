@@ -8,9 +8,9 @@ flows end, but only while no other job crosses the channel.
 """
 
 import numpy as np
-from numba import njit
 
 from netsim.arrays import Bools, Floats, Ints
+from netsim.jit import njit
 
 
 @njit(cache=True)

@@ -6,7 +6,7 @@ from functools import lru_cache
 import numpy as np
 
 from netsim.arrays import Ints
-from netsim.kernelchoice import kernels_of
+from netsim.kernelcache import load_kernels
 from netsim.topology.base import Topology
 from netsim.topology.torus import Torus
 from scheduler.errors import AllocationError
@@ -34,7 +34,9 @@ class GridHops:
 
         `nodes` (F,): the list. `size`: nodes of a window, 1..F.
         """
-        kernels = kernels_of("scheduler.allocators.lists.closest_kernels", "Closest Fit kernels", 2)
+        kernels = load_kernels(
+            "scheduler.allocators.lists.closest_kernels", "Closest Fit kernels", 2
+        )
         return int(kernels.grid_window(nodes, self.place, self.ring, size))
 
 
@@ -60,7 +62,9 @@ class TableHops:
 
         `nodes` (F,): the list. `size`: nodes of a window, 1..F.
         """
-        kernels = kernels_of("scheduler.allocators.lists.closest_kernels", "Closest Fit kernels", 2)
+        kernels = load_kernels(
+            "scheduler.allocators.lists.closest_kernels", "Closest Fit kernels", 2
+        )
         return int(kernels.table_window(nodes, self.group, self.hops, size))
 
 

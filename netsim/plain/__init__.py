@@ -1,1 +1,0 @@
-"""Kernels run as the plain Python that they are, for small inputs: compiling takes longer."""
