@@ -49,7 +49,8 @@ def write_whole(path: Path, text: str) -> None:
 
 def sheet_of(frame: "pd.DataFrame") -> str:
     """Write a table as comma-separated values, in which no text is a formula."""
-    columns = [frame.iloc[:, place].tolist() for place in range(frame.shape[1])]
+    whole = frame.astype(object).where(frame.notna(), None)
+    columns = [whole.iloc[:, place].tolist() for place in range(frame.shape[1])]
     return sheet(list(map(str, frame.columns)), zip(*columns, strict=True))
 
 

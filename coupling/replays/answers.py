@@ -100,7 +100,7 @@ class Gain:
     difference : float
         After - before, mean over the seeds.
     low, high : float or None
-        95 % interval of the difference over the seeds; None with one seed.
+        95 % interval of the difference over the seeds; None with fewer than three seeds.
     """
 
     what: str

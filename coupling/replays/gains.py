@@ -1,7 +1,7 @@
 """Gains: what a change does to the jobs of a freed queue, over several draws."""
 
 from collections.abc import Callable, Sequence
-from math import isnan
+from math import inf, isnan
 
 import numpy as np
 import pandas as pd
@@ -27,6 +27,8 @@ QUANTITIES: dict[str, Callable[[pd.DataFrame], float]] = {
     "lost_node_hours": _lost_hours,
 }
 """What is compared, of the table of the freed jobs."""
+LEAST = dict.fromkeys(QUANTITIES, 0.0) | {"mean_slowdown": 1.0, "mean_interference": 1.0}
+"""The least value that each can have."""
 
 
 def gains(before: Sequence[Result], after: Sequence[Result], free: Sequence[int]) -> list[Gain]:
@@ -41,7 +43,8 @@ def gains(before: Sequence[Result], after: Sequence[Result], free: Sequence[int]
             np.array([measure(run.jobs[run.jobs["id"].isin(free)]) for run in runs])
             for runs in (before, after)
         )
-        low, high = mean_interval(other - one)
+        mean_before = float(one.mean())
+        low, high = mean_interval(other - one, possible=(LEAST[what] - mean_before, inf))
         found.append(
             Gain(
                 what,

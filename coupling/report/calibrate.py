@@ -8,10 +8,11 @@ from rich.console import RenderableType
 from coupling.calibration.answers import Calibration, GroupFit, LinkFit, SlowCable
 from coupling.report.columns import table as terminal_table
 from coupling.report.columns import text_lines
-from coupling.report.now import short_name
+from coupling.report.now import short_link
 from coupling.report.page import Html, bullets, figures, page, table
 from coupling.results import readable as units
 from fabricsim.checking import shortened
+from netsim.topology.base import Topology
 
 _GROUPS = ("jobs of", "jobs", "nodes", "pattern", "fraction", "90 %", "MB/s node", "slowed")
 _LINKS = ("cable", "measured", "predicted", "deviations", "waited")
@@ -44,12 +45,12 @@ def calibration_parts(found: Calibration, top: int) -> list[RenderableType]:
             text_lines(f"{units.counted(len(found.groups) - top, 'more group')} (--top, --json).")
         )
     if found.slow:
-        rows = [_slow_row(cable) for cable in found.slow[:top]]
-        parts.append(terminal_table(_SLOW, rows, left=(0, 4)))
-        parts.append(text_lines(*_reasons(found.slow[:top])))
+        rows = [_slow_row(cable, found.topology) for cable in found.slow[:top]]
+        parts.append(terminal_table(_SLOW, rows, left=(0, 4), whole=(0,)))
+        parts.append(text_lines(*_reasons(found, top)))
     if found.links:
-        rows = [_link_row(link) for link in _shown(found.links, top)]
-        parts.append(terminal_table(_LINKS, rows))
+        rows = [_link_row(link, found.topology) for link in _shown(found.links, top)]
+        parts.append(terminal_table(_LINKS, rows, whole=(0,)))
     parts.append(text_lines(_READ if found.way == "counters" else _READ_RUNS, *_told(found)))
     return parts
 
@@ -128,10 +129,10 @@ def _group_row(group: GroupFit) -> tuple[str, ...]:
     )
 
 
-def _link_row(link: LinkFit) -> tuple[str, ...]:
+def _link_row(link: LinkFit, topology: Topology) -> tuple[str, ...]:
     """Return what a line says of a link."""
     return (
-        short_name(link.link),
+        short_link(topology, link.link),
         units.percent(link.measured),
         units.percent(link.predicted),
         f"{link.deviations:+.1f}",
@@ -139,12 +140,12 @@ def _link_row(link: LinkFit) -> tuple[str, ...]:
     )
 
 
-def _slow_row(cable: SlowCable) -> tuple[str, ...]:
+def _slow_row(cable: SlowCable, topology: Topology) -> tuple[str, ...]:
     """Return what a line says of a slow cable."""
     more = len(cable.jobs) - _USERS
     users = ", ".join(map(str, cable.jobs[:_USERS])) + (f" and {more} more" if more > 0 else "")
     return (
-        short_name(cable.link),
+        short_link(topology, cable.link),
         units.percent(cable.measured),
         units.percent(cable.predicted),
         units.percent(cable.speed, 0),
@@ -152,16 +153,17 @@ def _slow_row(cable: SlowCable) -> tuple[str, ...]:
     )
 
 
-def _reasons(cables: Sequence[SlowCable]) -> list[str]:
+def _reasons(found: Calibration, top: int | None = None) -> list[str]:
     """Say what tells that cables are slow."""
-    return [f"{short_name(cable.link)}: {cable.why}." for cable in cables]
+    return [f"{short_link(found.topology, cable.link)}: {cable.why}." for cable in found.slow[:top]]
 
 
 def _slow(found: Calibration) -> Html:
     """List slow cables, with what says so."""
     if not found.slow:
         return Html()
-    return table(_SLOW, [_slow_row(cable) for cable in found.slow]) + bullets(_reasons(found.slow))
+    rows = [_slow_row(cable, found.topology) for cable in found.slow]
+    return table(_SLOW, rows) + bullets(_reasons(found))
 
 
 def _drawn(found: Calibration) -> Html:
@@ -174,7 +176,7 @@ def _drawn(found: Calibration) -> Html:
     predicted = np.array([link.predicted for link in found.links])
     picture = predicted_measured("fit", predicted, measured)
     caption = "A dot for each directed cable between switches; on the line, both agree."
-    rows = [_link_row(link) for link in found.links]
+    rows = [_link_row(link, found.topology) for link in found.links]
     return figures([(picture.html(), caption)]) + table(_LINKS, rows)
 
 

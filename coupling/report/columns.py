@@ -1,9 +1,12 @@
 """Tables of the commands for people: plain, at most as wide as the terminal."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from textwrap import wrap
+from typing import Literal
 
 from rich import box
-from rich.console import Console, Group, RenderableType
+from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
 from rich.table import Table
 from rich.text import Text
 
@@ -11,6 +14,7 @@ from coupling.guard import visible
 from coupling.results.readable import number
 
 _LONG_S = 1e8  # years; more digits would not fit beside other columns
+_FOLDED = 10  # columns that a folded column has at least, unless it needs fewer
 _UNITS = ((1.0, "s"), (1e-3, "ms"), (1e-6, "us"))
 
 
@@ -35,30 +39,69 @@ def seconds(value: float | None) -> str:
     return f"{number(value * 1e9)} ns"
 
 
-def table(heads: Sequence[str], rows: Sequence[Sequence[str]], left: Sequence[int] = (0,)) -> Table:
+class _Columns(Table):
+    """A table that knows how wide it is at least, with every cell that is not folded whole."""
+
+    least_width = 0
+
+
+def table(
+    heads: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    left: Sequence[int] = (0,),
+    whole: Sequence[int] = (),
+) -> Table:
     """
     Lay out a table.
 
-    Result: to be printed by `text_of`.
+    `left`: columns of text, folded where the line is full. `whole`: those of them that are never
+    folded, as names that are copied. Result: to be printed by `text_of`.
     """
-    layout = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0))
+    layout = _Columns(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0))
+    shown = [[Text(visible(cell)) for cell in row] for row in rows]
     for column, head in enumerate(heads):
-        if column in left:
+        folded = column in left and column not in whole
+        if folded:
             layout.add_column(head, overflow="fold", vertical="bottom")
         else:
-            layout.add_column(head, justify="right", no_wrap=True, vertical="bottom")
-    for row in rows:
-        layout.add_row(*(Text(visible(cell)) for cell in row))
+            side: Literal["left", "right"] = "left" if column in left else "right"
+            layout.add_column(head, justify=side, no_wrap=True, vertical="bottom")
+        widest = max([len(head), *(row[column].cell_len for row in shown)])
+        layout.least_width += 1 + (min(widest, _FOLDED) if folded else widest)
+    for row in shown:
+        layout.add_row(*row)
     return layout
 
 
-def text_lines(*texts: str) -> Text:
+@dataclass(frozen=True, slots=True)
+class _Prose:
+    """Lines that are broken between words, and never within one: it may be a name or a path."""
+
+    lines: tuple[str, ...]
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        """Yield the lines as wide as the terminal."""
+        for line in self.lines:
+            parts = wrap(line, options.max_width, break_long_words=False, break_on_hyphens=False)
+            yield copied_lines(*(parts or [line]))
+
+
+def text_lines(*texts: str) -> RenderableType:
     """
-    Lay out lines.
+    Lay out lines of prose, broken between words.
 
     Result: to be printed by `text_of`.
     """
-    return Text("\n".join(map(visible, texts)))
+    return _Prose(tuple(line for text in texts for line in visible(text).split("\n")))
+
+
+def copied_lines(*texts: str) -> Text:
+    """
+    Lay out lines that are copied into commands, such as ``--nodelist=``: they are never broken.
+
+    Result: to be printed by `text_of`.
+    """
+    return Text("\n".join(map(visible, texts)), no_wrap=True, overflow="ignore")
 
 
 def text_of(*parts: RenderableType, width: int | None = None) -> str:
@@ -71,5 +114,8 @@ def text_of(*parts: RenderableType, width: int | None = None) -> str:
     console = Console(width=width, highlight=False, markup=False)
     with console.capture() as captured:
         for place, part in enumerate(parts):
-            console.print(Group(*([Text()] if place else []), part))
+            if place:
+                console.print()
+            least = part.least_width if isinstance(part, _Columns) else 0
+            console.print(Group(part), crop=False, width=max(console.width, least))
     return "".join(f"{line.rstrip()}\n" for line in captured.get().splitlines())

@@ -1,6 +1,5 @@
 """What runs on a machine now, for people: tables in a terminal, and a page."""
 
-import re
 from collections.abc import Sequence
 
 import numpy as np
@@ -13,18 +12,18 @@ from coupling.results import readable as units
 from coupling.site.answers import JobNow, LinkNow, LostHours, Now
 from fabricsim.checking import shortened
 from netsim.accuracy import accuracy_sentence
+from netsim.topology.base import Topology
 
 _JOBS = ("job", "user", "name", "nodes", "slowed", "5-95 %", "top 5", "by", "cable")
-_LINKS = ("cable", "busy", "lost h/day", "jobs on it")
+_LINKS = ("cable", "busy", "lost node-h/day", "jobs on it")
 _LEFT = (0, 1, 2, 7, 8)
 _USERS = 3  # jobs that a line names
 NAME, USER = 9, 8
 """Letters of the names of jobs and users that a line of a terminal shows."""
-_MANAGED = re.compile(r"[^;>]+;([^;:>\s]+):[^>#]+")  # "MF0;ibsw2:SX6036/U1", of managed switches
 _READ = (
     "slowed: median of together / ideal (1 is exact); top 5: how often the job is among the five "
-    "slowest; by: the job that costs it most; cable: where it waits most; lost h/day: node-hours "
-    "lost to others while this cable holds them up most."
+    "slowest; by: the job that costs it most; cable: where it waits most; lost node-h/day: "
+    "node-hours lost to others while this cable holds them up most."
 )
 
 
@@ -35,8 +34,8 @@ def terminal_parts(found: Now, top: int) -> list[RenderableType]:
     Result: for `coupling.report.columns.text_of`; totals first, fits 80 columns.
     """
     parts: list[RenderableType] = [text_lines(*totals(found))]
-    rows = [_narrow(_job_row(job)) for job in found.jobs[:top]]
-    parts.append(terminal_table(_JOBS, rows, left=_LEFT))
+    rows = [_narrow(_job_row(job, found.topology)) for job in found.jobs[:top]]
+    parts.append(terminal_table(_JOBS, rows, left=_LEFT, whole=(8,)))
     more = len(found.jobs) - top
     if more > 0:
         slowed = sum(job.high > 1.0 for job in found.jobs[top:])
@@ -47,8 +46,8 @@ def terminal_parts(found: Now, top: int) -> list[RenderableType]:
             )
         )
     if found.links:
-        rows = [_link_row(link) for link in found.links[:top]]
-        parts.append(terminal_table(_LINKS, rows, left=(0, 3)))
+        rows = [_link_row(link, found.topology) for link in found.links[:top]]
+        parts.append(terminal_table(_LINKS, rows, left=(0, 3), whole=(0,)))
     parts.append(text_lines(_READ, *told(found)))
     return parts
 
@@ -57,7 +56,10 @@ def now_html(found: Now) -> str:
     """Return a page about a machine."""
     first, *rest = totals(found)
     sections = [
-        ("Jobs, most slowed first", table(_JOBS, [_job_row(job) for job in found.jobs])),
+        (
+            "Jobs, most slowed first",
+            table(_JOBS, [_job_row(job, found.topology) for job in found.jobs]),
+        ),
         ("Hottest cables", _drawn(found)),
         ("How to read this", bullets([_READ, *told(found)])),
     ]
@@ -66,7 +68,7 @@ def now_html(found: Now) -> str:
 
 def _drawn(found: Now) -> Html:
     """Draw the hottest cables on the fabric, and list them."""
-    rows = _rows(_LINKS, [_link_row(link) for link in found.links])
+    rows = _rows(_LINKS, [_link_row(link, found.topology) for link in found.links])
     if not found.links:
         return rows
     from coupling.report.plots.fabric import Scene, fabric_picture  # noqa: PLC0415 (matplotlib)
@@ -109,7 +111,7 @@ def _hours(lost: LostHours) -> str:
     return f"{units.number(lost.median)} node-hours (5-95 %: {low} to {high})"
 
 
-def _job_row(job: JobNow) -> tuple[str, ...]:
+def _job_row(job: JobNow, topology: Topology) -> tuple[str, ...]:
     """Return what a line says of a job."""
     return (
         str(job.id),
@@ -120,20 +122,13 @@ def _job_row(job: JobNow) -> tuple[str, ...]:
         f"{job.low:.2f}-{job.high:.2f}",
         units.percent(job.among_worst, 0),
         units.MISSING if job.culprit is None else str(job.culprit),
-        short_name(job.worst_link) if job.worst_link else units.MISSING,
+        short_link(topology, job.worst_link) if job.worst_link else units.MISSING,
     )
 
 
-def short_name(link: str) -> str:
-    """
-    Write a link as people call it.
-
-    Examples
-    --------
-    >>> short_name("MF0;ibsw15:SX6036/U1>MF0;ibsw46:SX6036/U1#2")
-    'ibsw15>ibsw46#2'
-    """
-    return _MANAGED.sub(r"\1", link)
+def short_link(topology: Topology, name: str) -> str:
+    """Write a directed link as sites call it, in a form that `whatif --fail` takes."""
+    return topology.names.short_link(topology.link_number(name))
 
 
 def _narrow(row: tuple[str, ...]) -> tuple[str, ...]:
@@ -142,12 +137,12 @@ def _narrow(row: tuple[str, ...]) -> tuple[str, ...]:
     return (job, shortened(user, USER), shortened(name, NAME), *rest)
 
 
-def _link_row(link: LinkNow) -> tuple[str, ...]:
+def _link_row(link: LinkNow, topology: Topology) -> tuple[str, ...]:
     """Return what a line says of a cable."""
     users = [f"{job} {units.percent(share, 0)}" for job, share in link.jobs[:_USERS]]
     more = len(link.jobs) - _USERS
     return (
-        short_name(link.link),
+        short_link(topology, link.link),
         units.percent(link.busy, 0),
         units.number(link.lost_node_hours),
         ", ".join(users) + (f" and {more} more" if more > 0 else ""),

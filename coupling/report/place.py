@@ -2,7 +2,7 @@
 
 from rich.console import RenderableType
 
-from coupling.report.columns import table, text_lines
+from coupling.report.columns import copied_lines, table, text_lines
 from coupling.report.page import bullets, page
 from coupling.report.page import table as html_table
 from coupling.results import readable as units
@@ -23,6 +23,8 @@ def place_parts(found: Placing, top: int) -> list[RenderableType]:
     Result: for `coupling.report.columns.text_of`.
     """
     parts: list[RenderableType] = [text_lines(*_totals(found))]
+    if not found.options and found.later is not None:
+        parts.append(copied_lines(f"--nodelist={found.later.nodelist}"))
     shown = found.options[:top]
     if shown:
         rows = [_row(place, own) for place, own in enumerate(shown, start=1)]
@@ -30,7 +32,7 @@ def place_parts(found: Placing, top: int) -> list[RenderableType]:
         lines = [f"{place} --nodelist={own.nodelist}" for place, own in enumerate(shown, start=1)]
         if found.isolated:
             lines += [f"{place} {_links(own)}" for place, own in enumerate(shown, start=1)]
-        parts.append(text_lines(*lines))
+        parts.append(copied_lines(*lines))
     parts.append(text_lines(*([_READ] if shown else []), *_told(found)))
     return parts
 
@@ -38,11 +40,12 @@ def place_parts(found: Placing, top: int) -> list[RenderableType]:
 def place_html(found: Placing) -> str:
     """Return a page about placements."""
     first, *rest = _totals(found)
+    later = [] if found.later is None else [f"--nodelist={found.later.nodelist}"]
     rows = [(*_row(place, own), own.nodelist) for place, own in enumerate(found.options, start=1)]
     sections = [("How to read this", bullets([_READ, *_told(found)]))]
     if rows:
         sections.insert(0, ("Placements, best first", html_table((*_HEADS, "--nodelist"), rows)))
-    return page("Where one more job would run best", first, bullets(rest), sections)
+    return page("Where one more job would run best", first, bullets([*rest, *later]), sections)
 
 
 def _totals(found: Placing) -> list[str]:
@@ -76,8 +79,7 @@ def _wait(later: Later | None, *, isolated: bool) -> str:
         return f"No {what} now, and none that time limits of running jobs promise."
     return (
         f"No {what} now. At the latest at {later.clock} (in {units.duration(later.wait_s)}), when "
-        f"{units.counted(len(later.ended), 'job')} reached the time limit, if nobody else comes: "
-        f"--nodelist={later.nodelist}."
+        f"{units.counted(len(later.ended), 'job')} reached the time limit, if no other job starts."
     )
 
 

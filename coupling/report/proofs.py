@@ -215,9 +215,9 @@ def _size(found: TopologyReport) -> list[str]:
     """Say how large a fabric is, and what is cut off."""
     topology = found.topology
     gone = 0 if topology.absent is None else topology.absent.size
-    nodes = f"{topology.n_nodes:,} nodes ({topology.usable_nodes.size:,} take jobs)"
+    nodes = f"{found.n_nodes:,} nodes ({topology.usable_nodes.size:,} take jobs)"
     links = f"{topology.n_links:,} directed links ({gone:,} absent)"
-    lines = [f"{nodes}, {topology.n_switches:,} switches, {links}."]
+    lines = [f"{nodes}, {found.n_switches:,} switches, {links}."]
     lost, pairs = found.lost.nodes.size, found.lost.n_pairs
     if lost or pairs:
         lines.append(f"{counted(lost, 'node')} cut off, {counted(pairs, 'pair')} without a path.")

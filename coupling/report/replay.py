@@ -14,14 +14,14 @@ from coupling.results import readable as units
 from coupling.results.pictured import begin_of
 from coupling.results.result import Result
 
-_JOBS = ("job", "nodes", "hours", "slowed", "together / alone", "lost hours")
+_JOBS = ("job", "nodes", "node-h", "slowed", "together / alone", "lost node-h")
 _WAITS = ("wait", "recorded", "simulated", "bias")
 _GAINS = ("of the jobs started since", "as now", "then", "difference", "95 %")
 _TRIED = ("window", "estimates", "switches", "off by a factor")
 _SHOWN = 100
 _READ = (
-    "slowed: together / ideal, mean over the run; lost hours: node-hours lost to its own placement "
-    "and to others."
+    "slowed: together / ideal, mean over the run; lost node-h: node-hours lost to its own "
+    "placement and to others."
 )
 
 

@@ -188,10 +188,13 @@ def _sentences(found: Comparison) -> list[str]:
     if found.over == "days":
         said.append(f"Intervals: {counted(int(first['draws']), 'day')} of the log, in blocks.")
     elif pd.isna(first["low"]):
-        said.append("No intervals: they need two seeds or draws, or --over days.")
+        said.append("No intervals: they need three seeds or draws, or --over days.")
     elif first["draws"] < FEW:
         draws = counted(int(first["draws"]), "draw")
-        said.append(f"Intervals: Student's, from {draws}; so few are taken to be normal.")
+        said.append(
+            f"Intervals: Student's, from {draws}; so few are taken to be normal, cut off where "
+            "a value is impossible."
+        )
     else:
         said.append(f"Intervals: bootstrap over {counted(int(first['draws']), 'draw')}.")
     return said

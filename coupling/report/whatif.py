@@ -3,11 +3,12 @@
 from rich.console import RenderableType
 
 from coupling.report.columns import table, text_lines
-from coupling.report.now import NAME, USER, short_name
+from coupling.report.now import NAME, USER, short_link
 from coupling.results import readable as units
 from coupling.site.answers import LostHours
 from coupling.site.comparison import JobChange, Ranking, WhatIf
 from fabricsim.checking import shortened
+from netsim.topology.base import Topology
 
 _JOBS = ("job", "user", "name", "nodes", "before", "after", "change", "5-95 %", "")
 _FAILURES = ("fails", "cut off", "slowed", "lost node-h/day", "5-95 %")
@@ -30,10 +31,10 @@ def whatif_parts(found: WhatIf, top: int) -> list[RenderableType]:
         parts.append(text_lines(*lines))
     if found.leaves:
         rows = [
-            (short_name(leaf.leaf), _taper(leaf.before), _taper(leaf.after))
+            (_short_switch(found.topology, leaf.leaf), _taper(leaf.before), _taper(leaf.after))
             for leaf in found.leaves[:top]
         ]
-        parts.append(table(("leaf", "taper before", "after"), rows))
+        parts.append(table(("leaf", "taper before", "after"), rows, whole=(0,)))
         if len(found.leaves) > top:
             more_leaves = units.counted(len(found.leaves) - top, "more leaf switch")
             parts.append(text_lines(f"{more_leaves.replace('switchs', 'switches')} (--json)."))
@@ -51,9 +52,10 @@ def ranking_parts(found: Ranking, top: int) -> list[RenderableType]:
         f"{found.topology.name}: {units.counted(len(found.failures), 'failure')} of one "
         f"{found.kind}, {units.counted(found.draws, 'draw')}"
     )
+    short = _short_switch if found.kind == "switch" else short_link
     rows = [
         (
-            short_name(failure.what),
+            short(found.topology, failure.what),
             f"{failure.cut_off:,}",
             f"{failure.slowed:,}",
             units.number(failure.lost_node_hours),
@@ -72,9 +74,14 @@ def ranking_parts(found: Ranking, top: int) -> list[RenderableType]:
         lines.append(f"{units.counted(found.idle, 'cable')} without traffic now, not tried.")
     return [
         text_lines(head),
-        table(_FAILURES, rows),
+        table(_FAILURES, rows, whole=(0,)),
         text_lines(*lines, read, *_told(found)),
     ]
+
+
+def _short_switch(topology: Topology, name: str) -> str:
+    """Write a switch as sites call it, in a form that `whatif --fail` takes."""
+    return topology.names.short(topology.vertex_number(name))
 
 
 def _totals(found: WhatIf) -> list[str]:

@@ -134,7 +134,7 @@ def rank_failures(
     scene = site.scene
     loads = Loads(scene)
     before = solve(scene, loads)
-    names, idle = _each(scene, before, kind)
+    names, idle, remarks = _each(scene, before, kind)
     failures = []
     for tried, name in enumerate(names):
         failures.append(_failure(scene, loads, before, name))
@@ -149,7 +149,7 @@ def rank_failures(
         idle,
         len(scene.draws),
         site.assumed,
-        site.remarks,
+        (*site.remarks, *remarks),
     )
 
 
@@ -204,20 +204,23 @@ def _untouched(loads: Loads, made: Changed) -> dict[tuple[int, object], Load | N
     }
 
 
-def _each(scene: Scene, before: Outcome, kind: str) -> tuple[list[str], int]:
-    """Return the parts that may fail, and how many cables carry nothing."""
+def _each(scene: Scene, before: Outcome, kind: str) -> tuple[list[str], int, list[str]]:
+    """Return the parts that may fail, how many cables carry nothing, and what is left out."""
     topology = scene.topology
     works = np.flatnonzero(links_in_service(topology))
     tail, head = topology.link_tail[works], topology.link_head[works]
     between = works[(tail >= topology.n_nodes) & (head >= topology.n_nodes)]
     if kind == "switch":
-        switches = np.unique(tail[tail >= topology.n_nodes]).tolist()
-        return [topology.vertex_name(switch) for switch in switches], 0
+        stand_ins = np.array(topology.origin.fake_roots if topology.origin else (), dtype=np.int64)
+        switches = np.setdiff1d(tail[tail >= topology.n_nodes], stand_ins).tolist()
+        names = ", ".join(topology.vertex_name(switch) for switch in stand_ins.tolist())
+        remarks = [f"Not tried, as they stand for a network that the file does not show: {names}."]
+        return [topology.vertex_name(own) for own in switches], 0, remarks if names else []
     one_way = between[between < topology.reverse[between]]
     used = np.zeros(topology.n_links, dtype=np.bool_)
     used[before.link] = True
     busy = one_way[used[one_way] | used[topology.reverse[one_way]]]
-    return [topology.link_name(link) for link in busy.tolist()], one_way.size - busy.size
+    return [topology.link_name(link) for link in busy.tolist()], one_way.size - busy.size, []
 
 
 def _hours(scene: Scene, found: Outcome, going: set[int]) -> Floats:

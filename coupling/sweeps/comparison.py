@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from math import nan
+from math import inf, isfinite, nan
 from typing import Any
 
 import numpy as np
@@ -96,6 +96,14 @@ class Comparison:
 def better(metric: str) -> int:
     """Say which way is better."""
     return 1 if metric.startswith(_MORE_IS_BETTER) else -1
+
+
+def possible(metric: str) -> tuple[float, float]:
+    """Return the least and greatest value that a number of the summary can have."""
+    if metric.startswith("utilization"):
+        return 0.0, 1.0
+    ratios = ("slowdown", "interference", "placement_factor")
+    return (1.0 if metric.endswith(ratios) else 0.0), inf
 
 
 def compare_policies(
@@ -234,18 +242,21 @@ def _relative(wide: pd.DataFrame, sides: _Sides) -> pd.DataFrame:
 
 def _of_metric(cells: pd.DataFrame, metric: str, sides: _Sides) -> pd.DataFrame:
     """Return the differences of all jobs in one metric."""
-    rows = _rows(_wide(cells, metric, sides), sides)
+    rows = _rows(_wide(cells, metric, sides), sides, metric)
     return pd.DataFrame([{**row, "metric": metric, "by": ALL, "class": ALL} for row in rows])[_ROW]
 
 
-def _rows(wide: pd.DataFrame, sides: _Sides) -> Iterator[dict[str, str | float]]:
+def _rows(wide: pd.DataFrame, sides: _Sides, metric: str) -> Iterator[dict[str, str | float]]:
     """Yield means, difference and interval of each policy: draws are independent units."""
     relative = _relative(wide, sides)
+    least, most = possible(metric)
     for name in relative:
         both = relative[name].dropna()
         apart = both.groupby(list(sides.units), sort=False).mean() if sides.units else both.iloc[:0]
         values = apart.to_numpy(dtype=np.float64)
-        low, high = mean_interval(values)
+        below = (1.0 / wide[sides.baseline].loc[both.index]).mean()
+        ends = least * below - 1.0, most * below - 1.0 if isfinite(most) else inf
+        low, high = mean_interval(values, possible=ends)
         yield {
             POLICY: str(name),
             "baseline": float(wide[sides.baseline].loc[both.index].mean()),
@@ -269,7 +280,7 @@ def _of_classes(classes: pd.DataFrame, metric: str, kind: str, sides: _Sides) ->
         own = sums[sums[kind] == name]
         if name in present and sides.baseline in set(own[POLICY]):
             shown = {"metric": metric, "by": kind, "class": name or SILENT}
-            rows += [{**row, **shown} for row in _rows(_wide(own, metric, sides), sides)]
+            rows += [{**row, **shown} for row in _rows(_wide(own, metric, sides), sides, metric)]
     return pd.DataFrame(rows, columns=_ROW)
 
 

@@ -1,7 +1,7 @@
 """Intervals by the bootstrap: over seeds, and over days of a log."""
 
 from collections.abc import Iterator
-from math import ceil, nan, sqrt
+from math import ceil, inf, nan, sqrt
 
 import numpy as np
 
@@ -9,26 +9,39 @@ from netsim.arrays import Floats, Ints
 
 LEVEL = 0.95
 RESAMPLES = 10_000
+_FEWEST_BLOCKS = 2
 _AT_ONCE = 2_000_000  # numbers drawn together
-_FEWEST = 2
+FEWEST = 3
+"""Draws that an interval needs: two hardly tell how far a third would be off."""
 FEW = 15  # draws below which resampling leaves the truth out too often
 _MANY = 200
 
 
-def mean_interval(values: Floats, *, level: float = LEVEL, seed: int = 1) -> tuple[float, float]:
+def mean_interval(
+    values: Floats,
+    *,
+    level: float = LEVEL,
+    seed: int = 1,
+    possible: tuple[float, float] = (-inf, inf),
+) -> tuple[float, float]:
     """
     Return an interval for the mean of what independent draws gave.
 
     Expanded percentile interval of Hesterberg15, section 5.3: quantiles of the means of resampled
     draws, so far out that the interval of few normal draws is as wide as Student's. Below
     `FEW` draws it is Student's itself: no resampling leaves the range of so few.
+
+    `possible`: least and greatest value that the mean can have, where the interval is cut off: that
+    of Student knows nothing of them. Result: nan from fewer than `FEWEST` draws.
     """
     count = values.size
-    if count < _FEWEST:
+    if count < FEWEST:
         return nan, nan
     if count < FEW:
         reach = _student(count, level) * float(values.std(ddof=1)) / sqrt(count)
-        return float(values.mean()) - reach, float(values.mean()) + reach
+        least, most = possible
+        mean = float(values.mean())
+        return max(mean - reach, min(least, mean)), min(mean + reach, max(most, mean))
     low, high = _shares(count, level)
     means = np.concatenate([values[rows].mean(axis=1) for rows in _resampled(count, count, seed)])
     ends = np.quantile(means, [low, high])
@@ -46,7 +59,7 @@ def block_interval(
     """
     days = here.size
     length = max(1, round(days ** (1 / 3))) if length is None else length
-    if days < _FEWEST * length:
+    if days < _FEWEST_BLOCKS * length:
         return nan, nan
     low, high = _shares(days // length, level)
     steps: Ints = np.arange(length)

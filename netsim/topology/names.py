@@ -8,6 +8,8 @@ from functools import cached_property
 from numbers import Integral
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from netsim.errors import TopologyError
 from netsim.hostlist import expand_hostlist
 
@@ -15,6 +17,7 @@ if TYPE_CHECKING:
     from netsim.topology.base import Topology
 
 _GUID = re.compile(r"(?:0x|[SH]-)([0-9a-fA-F]{1,16})|([0-9a-fA-F]{12,16})")
+_MANAGED = re.compile(r"[^;>]+;([^;:>\s]+):([^>#]+)")  # "MF0;ibsw2:SX6036/U1"
 _NUMBER = re.compile("[0-9]{1,18}")
 _SHOWN = 60  # characters of a name that an error shows
 
@@ -155,9 +158,67 @@ class NameBook:
             return None
         tail, head = (self.find(end) for end in match.group(1, 2))
         if tail is None or head is None:
-            return None
+            return self._link_of_ports(name)
         name_of = self._topology.vertex_name
         return self._topology.links_by_name.get(f"{name_of(tail)}>{name_of(head)}{match[3] or ''}")
+
+    def _link_of_ports(self, name: str) -> int | None:
+        """Look up a directed link by the ports at its ends: ``tail/P1>head/P2``."""
+        match = re.fullmatch(r"(.+)/P([0-9]{1,5})>(.+)/P([0-9]{1,5})", name)
+        origin, topology = self._topology.origin, self._topology
+        if match is None or origin is None or origin.ports is None:
+            return None
+        tail, head = self.find(match[1]), self.find(match[3])
+        if tail is None or head is None or origin.ports.size != topology.n_links:
+            return None
+        here = (topology.link_tail == tail) & (topology.link_head == head)
+        here &= (origin.ports == int(match[2])) & (origin.ports[topology.reverse] == int(match[4]))
+        found = np.flatnonzero(here)
+        return int(found[0]) if found.size == 1 else None
+
+    def short(self, vertex: int) -> str:
+        """
+        Return the shortest name by which `find` knows a vertex, of those a site calls it by.
+
+        A managed switch describes itself as ``MF0;core1:CS7500/L01/U1``. Result: ``core1``, or
+        ``core1/L01`` where a director has several modules; else the label.
+        """
+        label = self._topology.vertex_name(vertex)
+        managed = _MANAGED.fullmatch(label)
+        if managed is None:
+            return label
+        _, *parts = managed[2].split("/")
+        for count in range(len(parts) + 1):
+            name = "/".join([managed[1], *parts[:count]])
+            try:
+                if self.find(name) == vertex:
+                    return name
+            except TopologyError:  # several are called so
+                continue
+        return label
+
+    def short_link(self, link: int) -> str:
+        """
+        Return a short name by which a directed link is found, with ports where the file has them.
+
+        Result: such as ``core1/L01/P19>core1/S01/P1``; else as ``tail>head#k``.
+        """
+        topology, origin = self._topology, self._topology.origin
+        tail, head = (
+            self.short(int(end[link])) for end in (topology.link_tail, topology.link_head)
+        )
+        if (
+            origin is not None
+            and origin.ports is not None
+            and origin.ports.size == topology.n_links
+        ):
+            ends = link, int(topology.reverse[link])
+            first, last = (int(origin.ports[end]) for end in ends)
+            name = f"{tail}/P{first}>{head}/P{last}"
+            if self.link(name) == link:
+                return name
+        cable = f"#{topology.link_cable[link]}" if link in topology.in_parallel else ""
+        return f"{tail}>{head}{cable}"
 
     def _told(self, entries: Iterable[object]) -> Iterator[tuple[object, int]]:
         """Iterate over what entries name, and its vertices."""

@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 
+from netsim.arrays import Ints
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Origin:
@@ -22,6 +24,9 @@ class Origin:
         Why the fabric is no fat-tree, torus or dragonfly but a mere graph; empty where it is one.
     fake_roots : tuple of int
         Switches that stand for a network which the file does not show.
+    ports : (E,) int array, optional
+        Port by which each directed link leaves its device, as the file numbers them; -1 where it
+        does not. None for files without port numbers.
     aliases : tuple of (str, int)
         Further names of vertices, with the vertex; several may share one, which then is none.
     """
@@ -33,3 +38,4 @@ class Origin:
     irregularity: str = ""
     fake_roots: tuple[int, ...] = ()
     aliases: tuple[tuple[str, int], ...] = ()
+    ports: Ints | None = None

@@ -1,6 +1,7 @@
 """Files and questions of a cluster's operator."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -342,3 +343,65 @@ def test_unreachable_in_a_dump_of_tables_is_no_entry(case):
     assert "leaf001:MQM8700/U1 has no entry towards cn00010" in " ".join(answers[0][1].split())
     words = [out.split("Not all")[1] for _, out in answers]
     assert words == [words[0]] * 3
+
+
+def printed(answer, status=0):
+    """Return what a command printed for people."""
+    found, out, err = answer
+    assert (found, err) == (status, "")
+    return out
+
+
+def test_cables_between_modules_of_a_director_are_printed_as_they_are_read(case):
+    command = case("07-director-modules")
+    site = ("--topology", "fabric.txt", "--squeue", "squeue.json", "--draws", "2")
+
+    now = printed(command("now", *site))
+    ranking = printed(command("whatif", *site, "--each-cable"))
+    switches = printed(command("whatif", *site, "--each-switch"))
+
+    cables = set(re.findall(r"core1/[LS]0[1-3]/P\d+>core1/[LS]0[1-3]/P\d+", now))
+    assert "core1/L01/P19>core1/S01/P1" in cables
+    assert len(cables) == 8
+    assert not re.search(r"core1[ >]", now + ranking + switches)
+    for cable in cables:
+        failed = told(command("whatif", *site, "--fail", cable, "--json"))
+        assert failed["changes"] == [f"{cable} fails"]
+    shown = re.search(r"^(core1\S*P\d+) +0 +\d+ +(\S+)", ranking, re.MULTILINE)
+    failed = told(command("whatif", *site, "--fail", shown[1], "--json"))
+    more = failed["machine"]["lost_node_hours_per_day"]["more"]["median"]
+    assert more == pytest.approx(float(shown[2]), rel=0.01)
+    spine = re.search(r"^(core1/S01)\b", switches, re.MULTILINE)[1]
+    assert command("whatif", *site, "--fail", spine)[0] == 0
+
+
+@pytest.mark.parametrize("columns", ["20", "80", "500"])
+def test_a_nodelist_is_one_line_whatever_the_terminal(case, monkeypatch, columns):
+    monkeypatch.setenv("COLUMNS", columns)
+    command = case("08-nodelist-broken-by-wrap")
+    site = ("--topology", "topology.conf", "--squeue", "squeue.json", "--draws", "2")
+
+    for nodes, status in ((40, 0), (100, 1)):
+        answer = told(command("place", "--nodes", nodes, *site, "--json"), status=status)
+        expected = [own["nodelist"] for own in answer["options"][:5]]
+        expected = expected or [answer["later"]["nodelist"]]
+        out = printed(command("place", "--nodes", nodes, *site), status)
+        lines = [line for line in out.splitlines() if "--nodelist=" in line]
+        assert [line.partition("--nodelist=")[2] for line in lines] == expected
+        assert len(expand_hostlist(expected[0])) == nodes
+
+
+def test_node_hours_are_called_node_hours(case):
+    """Nine nodes for two hours are 18 node-hours."""
+    command = case("32-replay-hours-column")
+
+    site = ("--topology", "fabric.txt", "--timezone", "UTC", "--no-fit", "--out", "found")
+    status, out, _ = command("replay", "records.txt", *site)
+
+    assert status == 0
+    heads = next(line.split("  ") for line in out.splitlines() if line.startswith("job"))
+    heads = [head.strip() for head in heads if head.strip()]
+    row = next(line.split() for line in out.splitlines() if line.startswith("1 "))
+    assert heads[:3] == ["job", "nodes", "node-h"]
+    assert row[:3] == ["1", "9", "18.0"]
+    assert "hours" not in heads

@@ -13,7 +13,7 @@ from coupling.guard import remark
 from coupling.reading.described import described
 from coupling.reading.fabric import demand_same, read_wiring
 from coupling.reading.files import write_table, write_whole
-from coupling.report.columns import text_lines, text_of
+from coupling.report.columns import copied_lines, text_of
 from coupling.report.place import place_html, place_parts
 from coupling.site.options import Option, Placing
 from coupling.site.placing import document_of, place_on
@@ -184,7 +184,7 @@ def _show(found: Placing, difference: Difference | None, output: Output) -> None
         return
     parts = place_parts(found, output.top)
     if difference is not None and output.lft is not None:
-        parts.append(text_lines(*_steps(difference, output.lft, found.options[0].nodelist)))
+        parts.append(copied_lines(*_steps(difference, output.lft, found.options[0].nodelist)))
     sys.stdout.write(text_of(*parts))
     if output.lft is not None and difference is None:
         remark("no placement now, so no tables were written")

@@ -132,11 +132,11 @@ def _parts(found: TopologyReport) -> list[RenderableType]:
     """Return the tables of an inspection."""
     topology = found.topology
     usable = topology.usable_nodes.size
-    idle = f" ({usable} take jobs)" if usable < topology.n_nodes else ""
+    idle = f" ({usable} take jobs)" if usable < found.n_nodes else ""
     kind = "half duplex" if topology.half_duplex else "full duplex"
     absent = 0 if topology.absent is None else topology.absent.size
     links = f"{topology.n_links} directed links ({absent} absent), {kind}"
-    head = f"{topology.name}: {topology.n_nodes} nodes{idle}, {topology.n_switches} switches"
+    head = f"{topology.name}: {found.n_nodes} nodes{idle}, {found.n_switches} switches"
     levels = [
         (
             str(level.level or "-"),

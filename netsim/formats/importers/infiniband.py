@@ -34,7 +34,7 @@ LANE_GBITS = {
     "XDR": 200.0,
 }
 _AGGREGATOR = "Aggregation Node"  # SHARP's, as switches describe theirs
-_MANAGED = re.compile(r"[^;]+;([^;:\s]+):[^;]+")  # "MF0;ibsw2:SX6036/U1"
+_MANAGED = re.compile(r"[^;]+;([^;:\s]+):([^;]+)")  # "MF0;ibsw2:SX6036/U1"
 _DESCRIPTION = re.compile(r"(\S+)(?:\s+(?:HCA-\d+|mlx\d+_\d+|hfi\d+_\d+|ibp\S*))?")
 _CARD = re.compile(  # what follows the host in a name map: device, part number or maker
     r"(\S+)\s+(?:HCA|mlx\d|mthca\d|hfi\d|qib\d|ib[ps]?\d|MT\d|ConnectX|InfiniHost|Mellanox|NVIDIA|"
@@ -79,6 +79,7 @@ def _named(wiring: Wiring, source: str, better: dict[str, str], remark: str) -> 
         if i >= 0:
             mapped = better.get(f"{devices[i].guid:016x}", "")
             told = {names[vertex], devices[i].name, mapped, _host(devices[i])}
+            told |= set(_modules(devices[i]))
             if not devices[i].is_switch:
                 told.add(mapped.partition(" ")[0])
             told -= {labels[vertex], ""}
@@ -86,7 +87,7 @@ def _named(wiring: Wiring, source: str, better: dict[str, str], remark: str) -> 
             aliases += [(name, vertex) for name in sorted(told | guids)]
     why = "" if isinstance(topology, FatTree) else remark
     origin = Origin(source, FORM, labels, tuple(assumed), why, aliases=tuple(aliases))
-    return replace(topology, origin=origin)
+    return replace(topology, origin=replace(origin, ports=wiring.port))
 
 
 def _without_aggregators(fabric: IbFabric) -> tuple[IbFabric, Ints]:
@@ -219,6 +220,15 @@ def _host(device: Device) -> str:
     match = _DESCRIPTION.fullmatch(device.name)
     managed = _MANAGED.fullmatch(device.name)
     return managed[1] if managed else match[1] if match else ""
+
+
+def _modules(device: Device) -> list[str]:
+    """Return the shorter names of a module of a switch: ``core1/L01`` and ``core1/L01/U1``."""
+    managed = _MANAGED.fullmatch(device.name)
+    if not managed:
+        return []
+    _, *parts = managed[2].split("/")
+    return ["/".join([managed[1], *parts[:count]]) for count in range(1, len(parts) + 1)]
 
 
 def _rates(wiring: Wiring, source: str) -> list[float | None]:

@@ -102,6 +102,16 @@ class TopologyReport:
     lost: Unreachable
     leaves: LeafTapers
 
+    @property
+    def n_nodes(self) -> int:
+        """Nodes with a cable: places of a tree that nothing fills are not counted."""
+        return self.topology.n_nodes - sum(own < self.topology.n_nodes for own in self.missing)
+
+    @property
+    def n_switches(self) -> int:
+        """Switches with a cable: those of a tree that are not there are not counted."""
+        return self.topology.n_switches - sum(own >= self.topology.n_nodes for own in self.missing)
+
     def to_dict(self) -> dict[str, Any]:
         """Return what `fabricsim topology inspect --json` prints."""
         topology = self.topology
@@ -110,9 +120,9 @@ class TopologyReport:
         roots = topology.origin.fake_roots if topology.origin is not None else ()
         return {
             "name": topology.name,
-            "nodes": topology.n_nodes,
+            "nodes": self.n_nodes,
             "usable_nodes": int(topology.usable_nodes.size),
-            "switches": topology.n_switches,
+            "switches": self.n_switches,
             "links": topology.n_links,
             "absent_links": absent,
             "half_duplex": topology.half_duplex,

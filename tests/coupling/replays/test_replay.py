@@ -297,7 +297,7 @@ def test_a_site_is_replayed_and_freed(shared):
         free_from="2024-06-04T09:00",
         changes=["scheduler.window=10"],
         then=["scheduler.allocator=random"],
-        seeds=2,
+        seeds=3,
         timezone="Europe/Paris",
     )
 

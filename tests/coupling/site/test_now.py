@@ -402,3 +402,13 @@ def test_two_descriptions_of_one_fabric_give_one_answer(shared):
         assert one.id == other.id
         assert one.slowdown == pytest.approx(other.slowdown, rel=1e-4)  # the solver stops at 1e-5
         assert one.culprit == other.culprit
+
+
+def test_ids_of_jobs_stay_whole_numbers_in_tables(tmp_path):
+    """Job 11 loses to no other: pandas alone would make the culprit of the others 2.0."""
+    found = fs.now(TREE, queue(tmp_path / "q.json", [*PAIR, ("11", "n6,n7")]), draws=40, seed=3)
+    frame = found.to_frame()
+
+    assert frame["culprit"].isna().any()
+    assert set(frame["culprit"].dropna()) <= set(frame["id"])
+    assert all(not str(own).endswith(".0") for own in frame["culprit"])

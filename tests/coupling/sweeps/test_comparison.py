@@ -69,18 +69,41 @@ def test_differences_are_paired():
 
 
 def test_a_draw_is_a_seed_with_its_mean_over_the_other_factors():
-    """By hand: seed 1 has 0.1 and 0.3, seed 2 has 0.2 and 0.4; means 0.2 and 0.3."""
-    told = {(4, 1): 0.1, (8, 1): 0.3, (4, 2): 0.2, (8, 2): 0.4}
+    """By hand: seed 1 has 0.1 and 0.3, each further one 0.1 more; means 0.2, 0.3 and 0.4."""
+    told = {(4, 1): 0.1, (8, 1): 0.3, (4, 2): 0.2, (8, 2): 0.4, (4, 3): 0.3, (8, 3): 0.5}
     made = sweep_of(
         lambda name, load, seed: 100 * (1 + (name == "ta") * told[load, seed]),
-        seeds=(1, 2),
+        seeds=(1, 2, 3),
         allocators=("first-free", "ta"),
     )
     ta = row_of(compare_policies(made, metrics=METRIC), "ta")
 
-    assert ta["difference"] == pytest.approx(0.25)
-    assert ta["low"] == pytest.approx(0.25 - 12.7062 * 0.05, abs=1e-4)
-    assert ta["high"] == pytest.approx(0.25 + 12.7062 * 0.05, abs=1e-4)
+    reach = 4.30265 * 0.1 / 3**0.5
+    assert ta["difference"] == pytest.approx(0.3)
+    assert ta["low"] == pytest.approx(0.3 - reach, abs=1e-4)
+    assert ta["high"] == pytest.approx(0.3 + reach, abs=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("metric", "before", "after", "ends"),
+    [
+        ("mean_wait_s", 100.0, (1.0, 5.0, 90.0), (-1.0, np.inf)),
+        ("utilization_steady", 0.5, (0.6, 0.99, 0.99), (-1.0, 1.0)),
+        ("max_slowdown", 2.0, (1.01, 1.01, 1.9), (-0.5, np.inf)),
+    ],
+)
+def test_no_interval_holds_what_is_impossible(metric, before, after, ends):
+    """A wait falls by 100 % at most, a utilisation of 50 % doubles, a slowdown of 2 halves."""
+    made = sweep_of(
+        lambda name, _, seed: after[seed - 1] if name == "ta" else before,
+        allocators=("first-free", "ta"),
+    )
+    cells = made.cells.rename(columns={"mean_wait_s": metric})
+    sums = made.days.assign(**{metric: 0.0})
+    ta = row_of(compare_policies(swept(made.plan.spec, cells, sums), metrics=(metric,)), "ta")
+
+    assert ends[0] <= ta["low"] <= ta["difference"] <= ta["high"] <= ends[1]
+    assert ta["low"] == ends[0] or ta["high"] == ends[1]
 
 
 def test_intervals_hold_a_known_difference_in_95_of_100_sweeps():

@@ -56,8 +56,9 @@ def test_days_apart_would_be_too_sure_of_themselves():
     assert high - low > 2.5 * (short_high - short_low)
 
 
-def test_one_draw_has_no_interval():
-    assert all(map(isnan, mean_interval(np.array([1.0]))))
+def test_fewer_than_three_draws_have_no_interval():
+    for few in ([1.0], [1.0, 3.0]):
+        assert all(map(isnan, mean_interval(np.array(few))))
     assert all(map(isnan, block_interval(np.ones(3), np.ones(3), length=2)))
 
 
@@ -65,8 +66,18 @@ def test_equal_draws_have_an_interval_without_width():
     assert mean_interval(np.full(9, 0.25)) == (0.25, 0.25)
 
 
-def test_two_draws_by_hand():
-    """Student's: mean 2, standard error 1, 12.706 of them to each side."""
-    assert mean_interval(np.array([1.0, 3.0])) == pytest.approx(
-        (2 - 12.7062, 2 + 12.7062), abs=1e-4
+def test_three_draws_by_hand():
+    """Student's: mean 2, standard error 1 / sqrt(3), 4.3027 of them to each side."""
+    reach = 4.30265 / 3**0.5
+    assert mean_interval(np.array([1.0, 2.0, 3.0])) == pytest.approx(
+        (2 - reach, 2 + reach), abs=1e-4
     )
+
+
+def test_an_interval_ends_where_its_mean_is_impossible():
+    """Waits of three seeds fall by 50, 90 and 99 %: Student's would say -142 to -17 %."""
+    low, high = mean_interval(np.array([-0.5, -0.9, -0.99]), possible=(-1.0, np.inf))
+    _, free_high = mean_interval(np.array([-0.5, -0.9, -0.99]))
+
+    assert low == -1.0
+    assert high == free_high
