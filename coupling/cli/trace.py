@@ -28,6 +28,10 @@ Window = Annotated[
     tuple[str, str] | None,
     typer.Option("--window", help="Keep jobs submitted between two times: seconds, or '2 h'."),
 ]
+Columns = Annotated[
+    str | None,
+    typer.Option("--columns", help="Names of columns, with commas, of a file without a header."),
+]
 
 
 def inspect(
@@ -38,6 +42,7 @@ def inspect(
     scale_nodes: Scale = None,
     arrivals: Arrivals = None,
     window: Window = None,
+    columns: Columns = None,
     nodes: Annotated[
         int | None, typer.Option(help="Nodes of the machine, for the load; default: largest job.")
     ] = None,
@@ -59,6 +64,7 @@ def inspect(
         "scale_nodes": scale_nodes,
         "arrivals": arrivals,
         "window_s": window,
+        "columns": columns.split(",") if columns is not None else None,
     }
     run_inspect(file, form, filters, nodes, html, as_json=as_json)
 
@@ -72,6 +78,7 @@ def convert(
     scale_nodes: Scale = None,
     arrivals: Arrivals = None,
     window: Window = None,
+    columns: Columns = None,
     as_json: AsJson = False,
 ) -> None:
     """
@@ -87,6 +94,7 @@ def convert(
         "scale_nodes": scale_nodes,
         "arrivals": arrivals,
         "window_s": window,
+        "columns": columns.split(",") if columns is not None else None,
     }
     run_convert(file, out, form, filters, as_json=as_json)
 

@@ -365,6 +365,8 @@ def _tabulate(setup: Setup, coupled: _Coupled, alone: _Uncoupled | None) -> Resu
     if workload.begin_unix_s is not None:
         summary["log_begin_unix_s"] = workload.begin_unix_s
     summary["dropped_by_reason"] = dict(workload.dropped)
+    if workload.remarks and parts.record is None:
+        summary["log_remarks"] = dict(workload.remarks)
     if parts.record is not None:
         summary["replay"] = dict(parts.record.counts)
         summary["log_time_zone"] = parts.record.zone or "clock of the record"

@@ -14,7 +14,14 @@ from coupling.record.places import Placed, Places, array_task, het_part, nodes_t
 from netsim.topology.base import Topology
 from scheduler.queues.pinned import Pin
 from scheduler.workload.base import Workload
-from scheduler.workload.entries import BACKWARDS, Entry, set_by_an_hour, workload_of
+from scheduler.workload.entries import (
+    AGAIN,
+    BACKWARDS,
+    Entry,
+    repeated_runs,
+    set_by_an_hour,
+    workload_of,
+)
 from scheduler.workload.filters import Filters
 from scheduler.workload.json_lists import job_tables
 from scheduler.workload.sacct_json import is_sacct_json
@@ -26,7 +33,6 @@ from scheduler.workload.states import UNFINISHED
 NO_ZONE = "times are UTC: the records tell no time zone"
 """What is assumed of a record whose times have no offset, where nobody names their zone."""
 _NEVER = "never started, or without hosts"
-_AGAIN = "told a second time, with the same number, start and hosts"
 _STEP = "job steps (sacct -X leaves them out)"
 
 
@@ -104,6 +110,7 @@ def read_record(
     entries, left_out = _ran(_entries(source, clock), told, source)
     zoned = all(entry.zoned for entry in entries)
     raw = workload_of(entries, Filters(), source)
+    told.update(raw.remarks)
     places = place(raw.jobs, topology, source.name, stop=stop)
     begin_s = min(entry.start_s or 0.0 for entry in entries)
     first_s = min(entry.submit_s for entry in entries)
@@ -207,45 +214,25 @@ def _ran(
     left_out: Counter[str] = Counter()
     known = [(entry.submit_s, entry.start_s or 0.0, entry.end_s or 0.0) for entry in entries]
     last_s = max((max(times) for times in known), default=0.0)
-    ran, seen = [], set[int]()
-    best = _told_best(entries)
-    for entry in entries:
-        why = _idle(entry) or ("" if best.get(_run_of(entry), entry) is entry else _AGAIN)
+    ran: list[Entry] = []
+    reasons = [_idle(entry) for entry in entries]
+    some = [at for at, why in enumerate(reasons) if not why]
+    for at in repeated_runs([replace(entries[at], unfit="") for at in some])[0]:
+        reasons[some[at]] = AGAIN
+    for entry, why in zip(entries, reasons, strict=True):
         timed = None if why else _timed(entry, last_s, told)
         if timed is None:
             left_out[why or "no run time"] += 1
             continue
-        if timed.id in seen:
-            told["jobs that were queued again: each run is a job of its own"] += 1
-            timed = replace(timed, id=None)
-        elif timed.id is not None:
-            seen.add(timed.id)
         told["jobs with a time over which the clock of their time zone was set forward"] += (
             timed.skipped
         )
         told["jobs with a time that the clock of their time zone showed twice"] += timed.twice
         ran.append(timed)
     if not ran:
-        reasons = ", ".join(f"{count:,} {why}" for why, count in left_out.items()) or "no job"
-        raise SnapshotError(f"{source.name}: expected jobs that ran, got none ({reasons}).")
+        told_why = ", ".join(f"{count:,} {why}" for why, count in left_out.items()) or "no job"
+        raise SnapshotError(f"{source.name}: expected jobs that ran, got none ({told_why}).")
     return ran, left_out
-
-
-def _run_of(entry: Entry) -> tuple[int | None, float | None, str]:
-    """Return what tells one run of a job from another."""
-    return entry.id, entry.start_s, entry.hosts
-
-
-def _told_best(entries: Sequence[Entry]) -> dict[tuple[int | None, float | None, str], Entry]:
-    """Return one entry for each run that has a number: the first one that tells its end."""
-    best: dict[tuple[int | None, float | None, str], Entry] = {}
-    for entry in entries:
-        if entry.id is None or _idle(entry):
-            continue
-        other = best.setdefault(_run_of(entry), entry)
-        if other.end_s is None and entry.end_s is not None:
-            best[_run_of(entry)] = entry
-    return best
 
 
 def _idle(entry: Entry) -> str:

@@ -37,7 +37,8 @@ def remark_lines(results: Sequence[Result]) -> list[str]:
     """
     Say what a reader must know about how runs came about.
 
-    Result: a line per remark of `REMARKS` whose count is not 0, once where all runs agree.
+    Result: a line per remark of `REMARKS` whose count is not 0, and per remark of the reader of the
+    log, once where all runs agree.
     """
     return _once(
         {
@@ -49,6 +50,7 @@ def remark_lines(results: Sequence[Result]) -> list[str]:
                     if (count := result.summary.get(key))
                 ),
             ]
+            + [f"{count:,} {what}" for what, count in result.summary.get("log_remarks", {}).items()]
             for result in results
         }
     )

@@ -28,6 +28,7 @@ COST = "cost.json"
 CSV = "jobs.csv"
 _GROUPS = (  # numbers of the summary by name
     "dropped_by_reason",
+    "log_remarks",
     "infinite_network",
     "replay",
     "wait_node_hours",

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from math import nan
 
 from fabricsim.checking import shortened
@@ -59,6 +59,8 @@ class Workload:
     begin_unix_s : float or None
         Moment of second 0, seconds since 1970; None where the log has no dates, or jobs do not
         come when the log says.
+    remarks : mapping of str to int
+        What the reader did not use or has changed, by what it is: how many.
     """
 
     jobs: tuple[Job, ...]
@@ -69,6 +71,7 @@ class Workload:
     n_without_request: int = 0
     n_unsorted: int = 0
     begin_unix_s: float | None = None
+    remarks: Mapping[str, int] = field(default_factory=dict)
 
     def __repr__(self) -> str:
         """Return one line."""

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -23,6 +23,10 @@ from scheduler.workload.source import Source
 
 _NOTHING = {"", "none", "null", "n/a", "nan", "na", "unknown", "-1"}
 BACKWARDS = "ends before it starts"
+AGAIN = "told a second time, with the same number and start"
+LATER_RUNS = "runs whose number an earlier run has: each is a job of its own"
+_UNNUMBERED = "jobs without a plain number: numbered above all others"
+_PADDED = "cells with blanks around their text: without them"
 _HOUR_S = 3600.0
 _CLOCK_S = 5.0  # of an hour by which a clock was set, and of the time that Slurm rounds
 _SHOWN = 40  # characters of a bad value in a message
@@ -64,6 +68,8 @@ class Entry:
         Whether one of its times was there twice, as the clock was set back; the first is taken.
     zoned : bool
         Whether its times tell their time zone.
+    padded : int
+        Cells that had blanks around their text.
     """
 
     place: str
@@ -82,17 +88,25 @@ class Entry:
     skipped: bool = False
     twice: bool = False
     zoned: bool = True
+    padded: int = 0
 
 
 def workload_of(entries: Sequence[Entry], filters: Filters, source: Source) -> Workload:
     """
     Turn the entries of a log into a workload.
 
-    `entries`: in the order of the log. Those without a number get numbers above all others; labels
-    that are names are numbered in the order in which they appear, and kept as further columns.
+    `entries`: in the order of the log. A number and a start are one run: what tells of it again is
+    dropped, and a later run of the same number keeps it as the further column ``jobid``. Those
+    without a number get numbers above all others; labels that are names are numbered in the order
+    in which they appear, and kept as further columns.
     """
     if not entries:
         raise WorkloadError(f"{source.name}: expected at least one job, got none.")
+    again, later = repeated_runs(entries)
+    entries = [
+        replace(entry, unfit=AGAIN) if at in again else _unnumbered(entry) if at in later else entry
+        for at, entry in enumerate(entries)
+    ]
     ids = _numbered(entries)
     _check_times(entries)
     reasons = dict.fromkeys(entry.unfit for entry in entries if entry.unfit)
@@ -114,15 +128,57 @@ def workload_of(entries: Sequence[Entry], filters: Filters, source: Source) -> W
         extra=[_with_names(entry, names) for entry in entries],
         start_s=np.array([entry.start_s for entry in entries], dtype=np.float64),
         hosts=[entry.hosts for entry in entries],
+        remarks={
+            LATER_RUNS: len(later),
+            _UNNUMBERED: sum(entry.id is None for entry in entries) - len(later),
+            _PADDED: sum(entry.padded for entry in entries),
+        },
     )
     return select(records, filters, source)
+
+
+def repeated_runs(entries: Sequence[Entry]) -> tuple[set[int], set[int]]:
+    """
+    Find what tells of a run again, and later runs of a number.
+
+    A number and a start are one run; of entries about the same run, the first that tells its end
+    counts. Result: places in `entries` of the others; and of runs whose number an earlier one has.
+    """
+    best: dict[tuple[int, float], int] = {}
+    for at, entry in enumerate(entries):
+        if entry.id is None or entry.start_s is None or entry.unfit:
+            continue
+        other = best.setdefault((entry.id, entry.start_s), at)
+        if entries[other].end_s is None and entry.end_s is not None:
+            best[entry.id, entry.start_s] = at
+    again, later = set[int](), set[int]()
+    started = set[int]()
+    for at, entry in enumerate(entries):
+        if entry.id is None or entry.start_s is None or entry.unfit:
+            continue
+        if best[entry.id, entry.start_s] != at:
+            again.add(at)
+        elif entry.id in started:
+            later.add(at)
+        else:
+            started.add(entry.id)
+    return again, later
+
+
+def _unnumbered(entry: Entry) -> Entry:
+    """Return a run that gets another number, with the log's as a further column."""
+    told = "jobid" in dict(entry.extra)
+    return replace(
+        entry, id=None, extra=entry.extra if told else (*entry.extra, ("jobid", str(entry.id)))
+    )
 
 
 def _numbered(entries: Sequence[Entry]) -> list[int]:
     """Give numbers to entries that have none; refuse a number used twice."""
     seen: dict[int, str] = {}
     for entry in entries:
-        if entry.id is not None and not entry.unfit:
+        ran = entry.start_s is not None or entry.runtime_s > 0
+        if entry.id is not None and not entry.unfit and ran:
             if entry.id in seen:
                 raise WorkloadError(
                     f"{entry.place}: field id: expected a number not used before "
@@ -257,7 +313,7 @@ def n_hosts(text: str, place: str, name: str) -> int:
         raise WorkloadError(f"{place}: field {name}: {error}") from error
 
 
-def identity(value: object, place: str) -> int | None:
+def identity(value: object, place: str, name: str = "id") -> int | None:
     """
     Read the number of a job, which has up to 63 bits (Flux's has more than a float holds).
 
@@ -270,7 +326,7 @@ def identity(value: object, place: str) -> int | None:
         number = int(text)
         if number < MOST_WHOLE:
             return number
-    return count(value, place, "id")
+    return count(value, place, name)
 
 
 def _number(value: object) -> float | None:

@@ -23,6 +23,7 @@ LABELS = ("user", "group", "executable", "queue")
 LARGEST = 2**53
 """Whole numbers are exact in a float up to here."""
 _SHORTEST_S = 1e-9  # what is shorter is no time, and its reciprocal may be no number
+_NO_REQUEST = "requested times below 1 ns: taken as missing"
 _FACTORS = 1e-9, 1e9  # on submit times: beyond, times of a log mean nothing
 
 
@@ -34,6 +35,7 @@ class ReadOptions(TypedDict, total=False):
     scale_nodes: float
     arrivals: Literal["log", "zero"] | float
     window_s: tuple[Quantity, Quantity] | None
+    columns: Sequence[str] | None
 
 
 class Reader(Protocol):
@@ -82,6 +84,8 @@ class Filters:
     window_s : (float or str, float or str) or None, default None
         Keep the jobs submitted in this half-open interval, in seconds or as ``"2 h"`` after the
         first submission of a job that is otherwise kept, before `arrivals` applies.
+    columns : sequence of str or None, default None
+        Names of the columns of a file of lines that has no header, such as ``sacct --noheader``.
 
     Raises
     ------
@@ -94,6 +98,7 @@ class Filters:
     scale_nodes: float = 1
     arrivals: Literal["log", "zero"] | float = "log"
     window_s: tuple[Quantity, Quantity] | None = None
+    columns: Sequence[str] | None = None
 
     def __post_init__(self) -> None:
         """Check the ranges."""
@@ -107,6 +112,15 @@ class Filters:
             raise checking.wrong("arrivals", expected, self.arrivals, WorkloadError)
         if self.window_s is not None:
             _window(self.window_s)
+        if self.columns is not None:
+            _columns(self.columns)
+
+
+def _columns(value: object) -> None:
+    """Refuse what are no names of columns."""
+    listed = value if isinstance(value, (list, tuple)) else ()
+    if not listed or not all(isinstance(name, str) and name.strip() for name in listed):
+        raise checking.wrong("columns", "a list of names", value, WorkloadError)
 
 
 def _scale(value: object) -> tuple[int, int]:
@@ -174,6 +188,8 @@ class Records:
         Where they ran, as host lists.
     begin_unix_s : float or None
         Moment of second 0 of `submit_s`, seconds since 1970; None where the log has no dates.
+    remarks : mapping of str to int
+        What the reader did not use or has changed, by what it is: how many.
     """
 
     id: Ints
@@ -188,6 +204,7 @@ class Records:
     start_s: Floats | None = None
     hosts: Sequence[str] | None = None
     begin_unix_s: float | None = None
+    remarks: Mapping[str, int] = field(default_factory=dict)
 
 
 def nodes_of(processors: Ints, requested: Ints, per_node: int) -> Ints:
@@ -230,6 +247,11 @@ def select(records: Records, filters: Filters, source: Source) -> Workload:
         verdict[kept & ~outside] += 1
         kept &= ~outside
     submit_s = _arrivals(since, kept, filters)
+    asked = records.requested_s[kept]
+    remarks: dict[str, int] = {
+        **records.remarks,
+        _NO_REQUEST: int(np.count_nonzero((asked >= 0) & (asked < _SHORTEST_S))),
+    }
     return Workload(
         jobs=_jobs(records, nodes, submit_s, kept),
         source=source.name,
@@ -239,6 +261,7 @@ def select(records: Records, filters: Filters, source: Source) -> Workload:
         n_without_request=int(np.count_nonzero(~(records.requested_s[kept] >= _SHORTEST_S))),
         n_unsorted=int(np.count_nonzero(np.diff(records.submit_s[kept]) < 0)),
         begin_unix_s=_begin(records, kept, filters),
+        remarks={what: count for what, count in remarks.items() if count},
     )
 
 
@@ -316,6 +339,7 @@ def refine(workload: Workload, **options: Unpack[ReadOptions]) -> Workload:
         has_requested=workload.has_requested,
         n_without_request=workload.n_without_request,
         n_unsorted=workload.n_unsorted,
+        remarks=workload.remarks,
     )
 
 

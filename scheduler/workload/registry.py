@@ -37,6 +37,7 @@ GENERATORS: dict[str, Callable[..., Workload]] = {
 
 _ENDS = {".swf": "swf", ".csv": "csv", ".parquet": "parquet"}
 _FILTERS = tuple(Filters.__dataclass_fields__)
+_OF_LINES = ("sacct", "csv")  # files that may lack a header
 
 
 def make_workload(
@@ -97,6 +98,10 @@ def make_workload(
         raise WorkloadError(f"{source}: {error}") from error
     _check_keys(options, _FILTERS, f"{source}: format {name!r}")
     _check_filters(options, source)
+    if options.get("columns") is not None and name not in _OF_LINES:
+        raise WorkloadError(
+            f"{source}: columns: expected format {' or '.join(_OF_LINES)}, got {name!r}."
+        )
     return reader(path if path == "-" else folder / path, **options)
 
 
@@ -109,7 +114,7 @@ def format_of(path: str | Path) -> str | None:
 def _draw(options: dict[str, Any], source: str, seed: int | None) -> Workload:
     """Call the generator of a table, and filter what it draws."""
     name = options.pop("generator")
-    kept = tuple(key for key in _FILTERS if key != "processors_per_node")  # they draw nodes
+    kept = tuple(key for key in _FILTERS if key not in ("processors_per_node", "columns"))
     filters = {key: options.pop(key) for key in kept if key in options}
     _check_filters(filters, source)
     try:

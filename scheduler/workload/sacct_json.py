@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from scheduler.errors import WorkloadError
-from scheduler.workload.entries import Entry, backwards, count, missing, n_hosts, seconds
+from scheduler.workload.entries import Entry, backwards, count, identity, n_hosts, seconds
 from scheduler.workload.filters import MISSING, Filters
 from scheduler.workload.json_lists import job_tables
 from scheduler.workload.source import Source
@@ -62,9 +62,7 @@ def _entry(table: Mapping[str, Any], place: str, filters: Filters) -> Entry:
     }
     return Entry(
         place=place,
-        id=count(table.get("job_id"), place, "job_id")
-        if not missing(table.get("job_id"))
-        else None,
+        id=identity(unwrapped(table.get("job_id")), place, "job_id"),
         submit_s=submit_s,
         runtime_s=elapsed_s if elapsed_s >= 0 or not 0 < start_s <= end_s else end_s - start_s,
         n_nodes=_nodes(table, hosts, place, filters),

@@ -2,7 +2,9 @@
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta, tzinfo
+from itertools import chain
 from pathlib import Path
 from typing import Unpack
 
@@ -13,6 +15,7 @@ from scheduler.workload.entries import (
     Entry,
     backwards,
     count,
+    identity,
     missing,
     n_hosts,
     refuse,
@@ -39,8 +42,11 @@ COLUMNS = {
     "group": ("gid", "group", "account"),
     "queue": ("partition",),
     "hosts": ("nodelist",),
+    "tres": ("alloctres", "reqtres"),
 }
-_CLOCK = re.compile(r"(?:(\d+)-)?(\d+)(?::(\d+))?(?::(\d+(?:\.\d+)?))?")
+_CLOCK = re.compile(r"(?:(\d+)-)?(\d+)(?::(\d+)(?::(\d+))?)?(\.\d+)?", re.ASCII)
+_TRES_NODES = re.compile(r"(?:^|,)node=(\d{1,9})(?:,|$)")
+_COMMAND = re.compile(r"[^|]*[$#%>]\s*(?:sudo\s+)?(?:\S*/)?sacct\s[^|]*")
 _TIMES = ("submit", "start", "end")
 _DATE = len("2024-05-29")
 _NO_LIMIT = {"unlimited", "partition_limit", "infinite"}
@@ -51,33 +57,38 @@ def slurm_duration(text: str) -> float | None:
     Read a duration as Slurm writes it.
 
     `text`: ``minutes``, ``minutes:seconds``, ``hours:minutes:seconds``, ``days-hours``,
-    ``days-hours:minutes`` or ``days-hours:minutes:seconds``. Result: seconds; None if it is no
-    duration.
+    ``days-hours:minutes`` or ``days-hours:minutes:seconds``; seconds may have a fraction. Result:
+    seconds; None if it is no duration.
 
     Examples
     --------
-    >>> slurm_duration("90"), slurm_duration("1:30"), slurm_duration("1-02:00:00")
-    (5400.0, 90.0, 93600.0)
+    >>> slurm_duration("90"), slurm_duration("01:30.500"), slurm_duration("1-02:00:00")
+    (5400.0, 90.5, 93600.0)
     """
     match = _CLOCK.fullmatch(text)
     if match is None:
         return None
-    days = match[1]
-    first, second, third = (None if part is None else float(part) for part in match.groups()[1:])
-    if days is not None:  # the first is hours
-        return 86400 * float(days) + 3600 * (first or 0) + 60 * (second or 0) + (third or 0)
-    if third is not None:
-        return 3600 * (first or 0) + 60 * (second or 0) + third
-    return 60 * (first or 0) + (second or 0)
+    days, first, second, third = (
+        None if part is None else int(part) for part in match.groups()[:4]
+    )
+    with_seconds = third is not None or (days is None and second is not None)
+    if match[5] and not with_seconds:
+        return None
+    part = float(match[5] or 0)
+    if days is not None or third is not None:  # the first is hours
+        return 86400 * (days or 0) + 3600 * (first or 0) + 60 * (second or 0) + (third or 0) + part
+    return 60 * float(first or 0) + (second or 0) + part
 
 
 def read_sacct(path: str | Path, **options: Unpack[ReadOptions]) -> Workload:
     """
     Read accounting records of Slurm, as ``sacct -X -P`` prints them.
 
-    Needs a header line with JobID, Submit, NNodes (or NCPUS) and Elapsed (or Start and End);
-    uses JobIDRaw, Timelimit, State, JobName, UID or User, GID, Group or Account, and Partition
-    where present, and keeps all other columns. ``--delimiter=,`` is understood too.
+    Needs a header line, or `columns`, with JobID, Submit, NNodes (or NodeList, AllocTRES, NCPUS)
+    and Elapsed (or Start and End); uses JobIDRaw, Timelimit, State, JobName, UID or User, GID,
+    Group or Account, and Partition where present, and keeps all other columns.
+    ``--delimiter=,`` is understood too. A number and a start are one run: a job that was queued
+    again, and a number that Slurm uses again, are jobs of their own.
 
     `path`: plain or gzip, told apart by content; ``-`` is standard input. What ``sacct --json``
     prints is read too. `**options`: the fields of `Filters`. Result: unfinished jobs, job steps
@@ -110,26 +121,56 @@ def sacct_entries(
         return sacct_json_entries(source, filters)
     lines = bounded(_text(source), source)
     first = next(lines, None)
+    if first is not None and _COMMAND.fullmatch(first[1]):
+        first = next(lines, None)
     if first is None:
         raise WorkloadError(f"{source.name}: expected a header line, got an empty file.")
     delimiter = "|" if "|" in first[1] else ","
     header = [name.strip().lower() for name in first[1].split(delimiter)]
-    refuse_separator(header, f"{source.name}:{first[0]}", WorkloadError, "| or commas")
+    if filters.columns is not None:
+        named = [name.strip().lower() for name in filters.columns]
+        lines = lines if header == named else chain([first], lines)
+        header = named
+    else:
+        _demand_header(header, source, first[0])
     columns = _find_columns(header, source, ("start", "hosts") if placed else ())
     entries: list[Entry] = []
     zoned: dict[bool, str] = {}
     for number, line in lines:
         place = f"{source.name}:{number}"
-        cells = line.split(delimiter)
-        if len(cells) == len(header) + 1 and not cells[-1]:  # sacct -p ends lines with a |
-            cells.pop()
-        if len(cells) != len(header):
-            raise WorkloadError(f"{place}: expected {len(header)} fields, got {len(cells)}.")
-        named = dict(zip(header, cells, strict=True))
+        cells = _cells(line, header, delimiter, place)
+        named_cells = dict(zip(header, map(str.strip, cells), strict=True))
         if zone is None:
-            _refuse_mixed(named, columns, place, zoned)
-        entries.append(_sacct_entry(named, columns, place, filters, zone or UTC))
+            _refuse_mixed(named_cells, columns, place, zoned)
+        padded = sum(cell != cell.strip() for cell in cells)
+        entry = _sacct_entry(named_cells, columns, place, filters, zone or UTC)
+        entries.append(replace(entry, padded=padded) if padded else entry)
     return entries
+
+
+def _demand_header(header: Sequence[str], source: Source, number: int) -> None:
+    """Refuse a first line that names no column that sacct has."""
+    known = {name for names in COLUMNS.values() for name in names}
+    if known.isdisjoint(header):
+        refuse_separator(header, f"{source.name}:{number}", WorkloadError, "| or commas")
+        raise WorkloadError(
+            f"{source.name}:{number}: expected a header line with jobidraw or jobid, got "
+            f"{', '.join(header)[:40]!r}: run sacct without -n (--noheader), or name the "
+            f"{len(header)} columns (--columns, or columns of [workload])."
+        )
+
+
+def _cells(line: str, header: Sequence[str], delimiter: str, place: str) -> list[str]:
+    """Part a line; what follows the last column belongs to it where it is a name, which is free."""
+    cells = line.split(delimiter)
+    if len(cells) == len(header) + 1 and not cells[-1]:  # sacct -p ends lines with a |
+        cells.pop()
+    if len(cells) > len(header) and header[-1] in COLUMNS["name"]:
+        last = len(header) - 1
+        cells[last:] = [delimiter.join(cells[last:])]
+    if len(cells) != len(header):
+        raise WorkloadError(f"{place}: expected {len(header)} fields, got {len(cells)}.")
+    return cells
 
 
 def _refuse_mixed(
@@ -167,7 +208,12 @@ def _find_columns(header: Sequence[str], source: Source, further: Sequence[str])
         for use, names in COLUMNS.items()
         if any(name in header for name in names)
     }
-    needed = [("id",), ("submit",), ("nodes", "processors"), ("elapsed", "end")]
+    needed = [
+        ("id",),
+        ("submit",),
+        ("nodes", "hosts", "tres", "processors"),
+        ("elapsed", "end"),
+    ]
     for alternatives in [*needed, *((use,) for use in further)]:
         if not any(use in found for use in alternatives):
             known = ", ".join(name for use in alternatives for name in COLUMNS[use])
@@ -205,13 +251,15 @@ def _sacct_entry(
     hosts = "" if cell("hosts").lower() in NOWHERE else cell("hosts")
     if nodes < 1 and hosts:
         nodes = n_hosts(hosts, place, columns["hosts"])
+    if nodes < 1 and (match := _TRES_NODES.search(cell("tres"))):
+        nodes = int(match[1])
     if nodes < 1:
         processors = count(cell("processors"), place, columns.get("processors", ""))
         nodes = -(-processors // filters.processors_per_node) if processors > 0 else MISSING
-    used = {columns[use] for use in columns if use != "state"} - {"jobid"}
+    used = {columns[use] for use in columns if use not in ("state", "tres")} - {"jobid"}
     return Entry(
         place=place,
-        id=int(number) if number.isdecimal() and number.isascii() and len(number) < 16 else None,  # noqa: PLR2004
+        id=identity(number, place) if number.isdecimal() and number.isascii() else None,
         submit_s=submit_s,
         runtime_s=runtime_s,
         n_nodes=nodes,

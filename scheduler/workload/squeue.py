@@ -10,6 +10,7 @@ from scheduler.workload.entries import (
     BACKWARDS,
     Entry,
     count,
+    identity,
     missing,
     n_hosts,
     refuse,
@@ -95,7 +96,7 @@ def _entry(table: Mapping[str, Any], place: str, filters: Filters) -> Entry:
     }
     return Entry(
         place=place,
-        id=count(number("job_id"), place, "job_id") if not missing(number("job_id")) else None,
+        id=identity(number("job_id"), place, "job_id"),
         submit_s=seconds(number("submit_time"), place, "submit_time"),
         runtime_s=end_s - start_s if ended and not backwards else max(limit_s, float(MISSING)),
         n_nodes=nodes,

@@ -69,6 +69,7 @@ def trace_numbers(workload: Workload, n_nodes: int | None = None) -> Numbers:
         },
         "missing": _missing(jobs, workload),
         "further_columns": _further(workload),
+        "remarks": dict(workload.remarks),
     }
     if jobs.empty:
         return numbers

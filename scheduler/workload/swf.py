@@ -49,9 +49,10 @@ FIELDS = (
 _NUMBER, _SUBMIT, _WAIT, _RUN, _PROCS = 0, 1, 2, 3, 4
 _REQUESTED_PROCS, _REQUESTED_TIME, _STATUS = 7, 8, 10
 _LABELS = {"user": 11, "group": 12, "executable": 13, "queue": 14}
+_PRECEDING, _THINK = 16, 17
 _TIMES = (_SUBMIT, _WAIT, _RUN, _REQUESTED_TIME)
 _WHOLE = (_NUMBER, _PROCS, _REQUESTED_PROCS, _STATUS, *_LABELS.values())
-_USED = sorted({*_TIMES, *_WHOLE})
+_USED = sorted({*_TIMES, *_WHOLE, _PRECEDING, _THINK})
 _LONGEST = 2**20
 _MOST_LINES = 20_000_000  # comments and blank ones among them
 _PARTIAL, _CANCELLED = (2, 3, 4), 5
@@ -66,7 +67,8 @@ def read_swf(path: str | Path, **options: Unpack[ReadOptions]) -> Workload:
     Jobs without run time or processors and cancelled jobs (status 5) are dropped; failed
     ones (status 0) are kept. Lines of partial executions (status 2-4) are dropped where the
     log has a line for the whole job too. A job that lacks a requested time gets its run
-    time as one.
+    time as one. Preceding jobs and think times (fields 17 and 18) are counted, and not used:
+    jobs come when the log says.
 
     Parameters
     ----------
@@ -322,4 +324,8 @@ def _records(columns: Mapping[int, Floats], filters: Filters) -> Records:
             np.nan,
             columns[_SUBMIT] + columns[_WAIT],
         ),
+        remarks={
+            "preceding jobs (field 17): not used": int(np.count_nonzero(columns[_PRECEDING] > 0)),
+            "think times (field 18): not used": int(np.count_nonzero(columns[_THINK] > 0)),
+        },
     )

@@ -3,6 +3,7 @@
 import csv
 import io
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Unpack
 
@@ -53,8 +54,17 @@ def read_csv(path: str | Path, **options: Unpack[ReadOptions]) -> Workload:
     header = next(rows, None)
     if header is None:
         raise WorkloadError(f"{source.name}: expected a header line, got an empty file.")
+    names: Sequence[str] = header[1]
+    if filters.columns is not None:
+        names = filters.columns
+        if len(names) != len(header[1]):
+            raise WorkloadError(
+                f"{header[0]}: expected {len(names)} fields, as many as columns, got "
+                f"{len(header[1])}."
+            )
+        rows = rows if list(names) == header[1] else chain([header], rows)
     refuse_separator(header[1], header[0], WorkloadError)
-    return _workload(header[1], rows, filters, source)
+    return _workload(names, rows, filters, source)
 
 
 def _csv_rows(source: Source) -> Iterator[tuple[str, list[str]]]:
@@ -173,9 +183,10 @@ def _entry(
         unfit=str(cell("dropped") or ""),
         name=str(cell("name") or ""),
         labels={use: cell(use) for use in LABELS if not missing(cell(use))},
-        extra=tuple((name, str(row[at])) for at, name in further if not missing(row[at])),
+        extra=tuple((name, str(row[at]).strip()) for at, name in further if not missing(row[at])),
         start_s=start_s if start_s >= 0 else None,
         hosts=_hosts(cell("hosts")),
+        padded=sum(isinstance(value, str) and value != value.strip() for value in row),
     )
 
 

@@ -219,6 +219,171 @@ def test_two_adapters_of_one_host_in_a_map_keep_their_whole_names(case):
     assert {"cn00001__MT4119_ConnectX5", "cn00001__MT4120_ConnectX5", "cn00003"} <= set(names)
 
 
+def logged(command, path, *options):
+    return told(command("trace", "inspect", path, "--format", "sacct", "--json", *options))
+
+
+@pytest.mark.parametrize(("name", "node_hours"), [("preempted.txt", 4), ("recycled.txt", 3)])
+def test_a_number_and_a_start_are_one_run(case, name, node_hours):
+    command = case("15-sacct-same-id-twice")
+    lines = Path(name).read_text().splitlines()
+    Path("twice.txt").write_text("\n".join([*lines, lines[1], ""]))
+
+    log, twice = logged(command, name), logged(command, "twice.txt")
+
+    assert (log["jobs"], log["load"]["node_seconds"]) == (2, 3600 * node_hours)
+    assert log["remarks"] == {"runs whose number an earlier run has: each is a job of its own": 1}
+    assert (twice["jobs"], twice["load"]) == (log["jobs"], log["load"])
+    assert twice["dropped_by_reason"] == {"told a second time, with the same number and start": 1}
+
+
+@pytest.mark.parametrize("form", ["sacct", "csv", "squeue-json"])
+def test_all_readers_tell_runs_apart_alike(case, form):
+    """Number 7 ran at 100 and at 500, 7 at 100 is told twice; the one without a number is new."""
+    command = case("15-sacct-same-id-twice")
+    rows = [(7, 100, 200), (7, 500, 650), (7, 100, 200), ("", 700, 800)]
+    if form == "squeue-json":
+        jobs = [
+            {"job_id": number, "submit_time": 50, "start_time": start, "end_time": end}
+            | {"job_state": ["COMPLETED"], "node_count": 1, "nodes": "n1"}
+            for number, start, end in rows
+        ]
+        text = json.dumps({"jobs": jobs})
+    elif form == "csv":
+        head = "id,submit_s,start_s,runtime_s,nodes\n"
+        text = head + "".join(f"{n},50,{start},{end - start},1\n" for n, start, end in rows)
+    else:
+        head = "JobIDRaw|Submit|Start|End|NNodes\n"
+        text = head + "".join(f"{n}|50|{start}|{end}|1\n" for n, start, end in rows)
+    Path("log").write_text(text)
+
+    log = told(command("trace", "inspect", "log", "--format", form, "--json"))
+
+    assert (log["jobs"], log["load"]["node_seconds"]) == (3, 100 + 150 + 100)
+    assert log["dropped_by_reason"] == {"told a second time, with the same number and start": 1}
+    assert log["remarks"] == {
+        "runs whose number an earlier run has: each is a job of its own": 1,
+        "jobs without a plain number: numbered above all others": 1,
+    }
+
+
+def test_a_number_that_comes_twice_without_starts_is_refused(case):
+    command = case("15-sacct-same-id-twice")
+    Path("log.csv").write_text("id,submit_s,runtime_s,nodes\n7,0,10,1\n7,5,10,1\n")
+
+    status, out, err = command("trace", "inspect", "log.csv")
+
+    assert (status, out) == (2, "")
+    assert "field id: expected a number not used before (log.csv:2), got 7" in err
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"),
+    [
+        ("01:30.500", 90.5),
+        ("00:01:30.500", 90.5),
+        ("1-00:01:30.25", 86490.25),
+        ("01:30", 90),
+        ("1-02", 93600),
+        ("1-02:03", 93780),
+    ],
+)
+def test_durations_may_have_parts_of_seconds(case, text, seconds):
+    command = case("17-sacct-minutes-with-fraction")
+    records = Path("records.txt").read_text()
+    assert logged(command, "records.txt")["runtime_s"]["max"] == 90.5
+    assert logged(command, "records.txt")["runtime_s"]["min"] == 90
+
+    Path("records.txt").write_text(records.replace("|01:30|", "|00:01|").replace("01:30.500", text))
+
+    assert logged(command, "records.txt")["runtime_s"]["max"] == seconds
+
+
+@pytest.mark.parametrize("text", ["90.5", "1-02.5", "1-02:03.5", "1:2:3:4", "01:30,500"])
+def test_durations_of_no_form_of_slurm_are_refused(case, text):
+    command = case("17-sacct-minutes-with-fraction")
+    records = Path("records.txt").read_text()
+    Path("records.txt").write_text(records.replace("01:30.500", text))
+
+    status, _, err = command("trace", "inspect", "records.txt", "--format", "sacct")
+
+    assert status == 2
+    assert (
+        f"records.txt:2: field elapsed: expected a duration such as 1-02:03:04, got '{text}'" in err
+    )
+
+
+XDMOD = (
+    "jobid,jobidraw,cluster,partition,qos,account,group,gid,user,uid,submit,eligible,start,end,"
+    "elapsed,exitcode,state,nnodes,ncpus,reqcpus,reqmem,reqtres,alloctres,timelimit,nodelist,jobname"
+)
+
+
+def test_records_without_a_header_are_read_with_named_columns(case):
+    command = case("18-xdmod-noheader")
+
+    status, out, err = command("trace", "inspect", "slurm.log", "--format", "sacct")
+    log = logged(command, "slurm.log", "--columns", XDMOD)
+    short = command(
+        "trace", "inspect", "slurm.log", "--format", "sacct", "--columns", "jobid,submit"
+    )
+
+    assert (status, out, err.count("\n")) == (2, "", 1)
+    assert "slurm.log:1: expected a header line" in err
+    assert "without -n (--noheader), or name the 26 columns (--columns" in err
+    assert (log["jobs"], log["nodes"]["max"]) == (1, 2)
+    assert log["runtime_s"]["max"] == 3 * 86400
+    assert (short[0], "expected a column" in short[2]) == (2, True)
+
+
+@pytest.mark.parametrize(
+    ("header", "row", "nodes"),
+    [
+        ("JobIDRaw|Submit|Start|End|NodeList", "1|50|100|200|n[1-3]", 3),
+        ("JobIDRaw|Submit|Start|End|AllocTRES", "1|50|100|200|billing=8,cpu=8,mem=4G,node=2", 2),
+        ("JobIDRaw|Submit|Start|End|NNodes|JobName", "1|50|100|200|4|a|b|c", 4),
+        ("JobIDRaw|Submit|Start|End|NNodes|", "1|50|100|200|4|", 4),
+    ],
+)
+def test_records_tell_nodes_in_one_of_several_columns(case, header, row, nodes):
+    command = case("18-xdmod-noheader")
+    Path("log").write_text(f"{header}\r\n{row}\r\n")
+
+    assert logged(command, "log")["nodes"]["max"] == nodes
+
+
+def test_what_a_reader_ignores_or_changes_is_counted(case, tmp_path):
+    """Three preceding jobs, two think times, a time limit below 1 ns; blanks in two cells."""
+    command = case("18-xdmod-noheader")
+    fields = "1 -1 -1 1 {} -1 1 1 1 1 1 -1"
+    swf = [
+        f"1 0 -1 10 {fields.format('1e-10')} -1 -1",
+        f"2 1 -1 10 {fields.format('20')} 1 5",
+        f"3 2 -1 10 {fields.format('20')} 1 -1",
+        f"4 3 -1 10 {fields.format('-1')} 2 60",
+    ]
+    Path("log.swf").write_text("\n".join(swf) + "\n")
+    Path("log.csv").write_text("id,submit_s,runtime_s,nodes,kind\n1,0,10,1, a \n2 ,0,10,1,a\n")
+
+    swf, table = (told(command("trace", "inspect", f"log.{x}", "--json")) for x in ("swf", "csv"))
+    text = command("trace", "inspect", "log.swf")[1]
+
+    assert swf["remarks"] == {
+        "preceding jobs (field 17): not used": 3,
+        "think times (field 18): not used": 2,
+        "requested times below 1 ns: taken as missing": 1,
+    }
+    assert "2 think times (field 18): not used." in text
+    assert table["remarks"] == {"cells with blanks around their text: without them": 2}
+    Path("run.toml").write_text(
+        '[topology]\nkind="fat-tree"\nchildren=[4,1]\nparents=[1,1]\n[workload]\npath="log.swf"\n'
+        '[scheduler]\nallocator="first-free"\n[network]\nmodel="null"\n'
+    )
+    assert command("run", "run.toml", "--out", tmp_path / "res")[0] == 0
+    summary = json.loads(next((tmp_path / "res").rglob("summary.json")).read_text())
+    assert summary["log_remarks"] == swf["remarks"]
+
+
 IBSIM = """# two switches of two hosts each, as in ibsim's examples
 Switch\t8 "Switch1"
 [1]\t"Hca1"[1]
