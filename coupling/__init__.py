@@ -20,8 +20,8 @@ Names are loaded on first use, so that the command answers ``--help`` at once.
 
 from typing import TYPE_CHECKING, Any
 
-from coupling.siblings import check_siblings
 from fabricsim.checking.onuse import on_use
+from fabricsim.checking.siblings import check_siblings
 
 if TYPE_CHECKING:
     from coupling.errors import CouplingError, ExperimentError, ResultError, SnapshotError
@@ -72,7 +72,7 @@ _named, __dir__ = on_use(__name__)
 
 
 def __getattr__(name: str) -> Any:  # noqa: ANN401 (whatever the name stands for)
-    """Load a public name, after a look at who else has the names of our packages."""
+    """Load a public name, after a check that all packages are ours."""
     if name in __all__:
         check_siblings()
     return _named(name)

@@ -28,6 +28,7 @@ A thin front to the packages `netsim`, `patterns`, `scheduler` and `coupling`. P
 from typing import TYPE_CHECKING, Any
 
 from fabricsim.checking.onuse import on_use
+from fabricsim.checking.siblings import check_siblings
 
 if TYPE_CHECKING:
     from coupling.calibration.answers import Calibration
@@ -119,4 +120,6 @@ def __getattr__(name: str) -> Any:  # noqa: ANN401 (whatever the name stands for
         from importlib.metadata import version  # noqa: PLC0415 (slow, and rarely asked for)
 
         return version("fabricsim")
+    if name in __all__:
+        check_siblings()
     return _named(name)

@@ -1,5 +1,26 @@
-"""Answer `python -m fabricsim` as the command does."""
+"""The command `fabricsim`, also as `python -m fabricsim`: checks whose packages these are first."""
 
-from coupling.cli.root import main
+import sys
 
-main()
+from fabricsim.checking.siblings import check_siblings
+
+
+def main() -> None:
+    """Run the command; where a package is not ours, one line on stderr and exit status 2."""
+    try:
+        check_siblings()
+    except ImportError as error:
+        sys.exit(_refused(error))
+    from coupling.cli.root import main as command  # noqa: PLC0415 (it may be another's)
+
+    command()
+
+
+def _refused(error: ImportError) -> int:
+    """Say what is wrong and return the exit status for bad input."""
+    sys.stderr.write(f"fabricsim: {error}\n")
+    return 2
+
+
+if __name__ == "__main__":
+    main()

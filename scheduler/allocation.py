@@ -8,7 +8,6 @@ import numpy as np
 
 from netsim.arrays import Ints
 from netsim.partition import Partition
-from netsim.quick import quickly_made
 from netsim.topology.fattree import FatTree
 from scheduler.geometry import Geometry
 from scheduler.job import Job
@@ -63,7 +62,6 @@ def lowest(mask: int, count: int) -> int:
     return kept
 
 
-@quickly_made
 @dataclass(frozen=True, slots=True, eq=False)
 class Allocation:
     """

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from math import inf
 
 from fabricsim.checking import number, shortened, whole, wrong
-from netsim.quick import quickly_made
 from patterns.base import Pattern
 from scheduler.errors import WorkloadError
 
@@ -46,7 +45,6 @@ class Communication:
         return f"<Communication {shortened(self.label)!r}: {self.fraction:g} of the time>"
 
 
-@quickly_made
 @dataclass(frozen=True, slots=True)
 class Job:
     """

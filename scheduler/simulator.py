@@ -11,7 +11,6 @@ from typing import Any
 import simpy
 
 from fabricsim.checking import flag
-from netsim.quick import quickly_made
 from scheduler.allocation import Allocation
 from scheduler.allocators.base import Allocator
 from scheduler.cluster import Cluster
@@ -25,7 +24,6 @@ from scheduler.reasons import Told
 from scheduler.tally import Tally
 
 
-@quickly_made
 @dataclass(frozen=True, slots=True, eq=False)
 class JobRecord:
     """

@@ -22,12 +22,12 @@ MAY_IMPORT = {
 # A module that lies loose in a package is a room of its own; `__init__` is a folder's face.
 FLOORS = {
     CHECKING: [
-        ["values", "sheets", "onuse"],
+        ["values", "sheets", "onuse", "siblings"],
         ["units", "inputs", "documents", "parquets"],
         ["registry", "table"],
     ],
     "netsim": [
-        ["errors", "arrays", "tabled", "wholefile", "quick"],
+        ["errors", "arrays", "tabled", "wholefile"],
         ["kernelcache", "longest", "units", "hostlist", "splitmix", "routes"],
         ["jit"],
         ["uncounted_kernels"],
@@ -54,7 +54,7 @@ FLOORS = {
         ["simulator"],
     ],
     "coupling": [
-        ["errors", "siblings"],
+        ["errors"],
         ["collector", "guard", "stopping"],
         ["reading", "pace"],
         ["results", "snapshots", "contracts", "record"],

@@ -5,11 +5,11 @@ import re
 import subprocess
 import sys
 import types
+from base64 import urlsafe_b64encode
+from hashlib import sha256
 from pathlib import Path
 
 import pytest
-
-from coupling.siblings import check_siblings
 
 PACKAGES = ("netsim", "patterns", "scheduler", "coupling", "fabricsim")
 LAZY = {"Any", "TYPE_CHECKING", "on_use", "check_siblings"}  # of packages that load on use
@@ -49,17 +49,92 @@ def test_the_five_packages_lie_beside_each_other():
     assert len(places) == 1
 
 
-def test_a_package_of_the_same_name_from_elsewhere_is_named(tmp_path, monkeypatch):
-    """The message says which package, where it was found, and what to do."""
-    other = tmp_path / "scheduler"
-    other.mkdir()
-    (other / "__init__.py").write_text("")
-    monkeypatch.syspath_prepend(str(tmp_path))
-    for name in [key for key in sys.modules if key.split(".")[0] == "scheduler"]:
-        monkeypatch.delitem(sys.modules, name)
+OTHER = "THEIRS = True\n"
 
-    with pytest.raises(ImportError, match=r"its own package 'scheduler'.*uninstall it"):
-        check_siblings()
+
+def installed(folder):
+    """Return a folder with packages of our names and the record of their installation."""
+    lines = []
+    for name in PACKAGES:
+        (folder / name).mkdir()
+        (folder / name / "__init__.py").write_text(f"NAME = {name!r}\n")
+        digest = sha256(f"NAME = {name!r}\n".encode()).digest()
+        coded = urlsafe_b64encode(digest).decode().rstrip("=")
+        lines.append(f"{name}/__init__.py,sha256={coded},20\n")
+    info = folder / "fabricsim-0.2.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Name: fabricsim\nVersion: 0.2.0\n")
+    (info / "RECORD").write_text("".join(lines))
+    return folder
+
+
+@pytest.fixture
+def check(tmp_path):
+    """Return a folder with our packages, and a function that checks them in a process."""
+    root = installed(tmp_path)
+    source = Path(importlib.import_module("fabricsim.checking.siblings").__file__)
+    code = f"""
+import sys
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
+spec = spec_from_file_location("siblings", {str(source)!r})
+siblings = module_from_spec(spec)
+spec.loader.exec_module(siblings)
+sys.path[:0] = sys.argv[1:]
+try:
+    siblings.check_siblings(Path({str(root)!r}))
+except ImportError as error:
+    print(error)
+"""
+
+    def checked(*path):
+        command = [sys.executable, "-I", "-c", code, *map(str, path)]
+        done = subprocess.run(command, capture_output=True, text=True, check=True)  # noqa: S603
+        return done.stdout
+
+    return root, checked
+
+
+def test_packages_as_they_were_installed_are_ours(check):
+    root, checked = check
+
+    assert checked(root) == ""
+
+
+def test_a_package_of_the_same_name_from_elsewhere_is_named(check):
+    """The message says which package, where it was found, and what to do."""
+    root, checked = check
+    other = root / "other" / "scheduler"
+    other.mkdir(parents=True)
+    (other / "__init__.py").write_text(OTHER)
+
+    said = checked(root / "other", root)
+
+    assert f"own package 'scheduler' in {root}, found {other}; " in said
+    assert "reinstall fabricsim" in said
+
+
+def test_another_distribution_written_over_a_package_is_noticed_and_named(check):
+    """As `pip install scheduler` does, into the same folder."""
+    root, checked = check
+    (root / "scheduler" / "__init__.py").write_text(OTHER)
+    (root / "scheduler-8.2.dist-info").mkdir()
+    (root / "scheduler-8.2.dist-info" / "METADATA").write_text("Name: scheduler\nVersion: 8.2\n")
+    (root / "scheduler-8.2.dist-info" / "RECORD").write_text("scheduler/__init__.py,,\n")
+
+    said = checked(root)
+
+    assert f"found {root}/scheduler/__init__.py of another distribution; " in said
+    assert "pip uninstall scheduler, then reinstall fabricsim" in said
+
+
+def test_a_package_that_was_uninstalled_with_another_is_noticed(check):
+    root, checked = check
+    (root / "patterns" / "__init__.py").unlink()
+
+    said = checked(root)
+
+    assert f"found only the folder {root}/patterns without __init__.py; reinstall" in said
 
 
 @pytest.mark.parametrize("name", PACKAGES)

@@ -2,8 +2,10 @@
 
 import atexit
 import gc
+import os
 import signal
 import sys
+import traceback
 from pathlib import Path
 from typing import Annotated
 
@@ -17,12 +19,11 @@ from coupling.cli import results as cli_results
 from coupling.cli import site as cli_site
 from coupling.cli import sweeps as cli_sweeps
 from coupling.cli import trace as cli_trace
-from coupling.cli.values import plain_values
 from coupling.collector import few_collections
 from coupling.errors import Stopped
 from coupling.guard import check_arguments, guarded, remark, visible
-from coupling.siblings import check_siblings
 from coupling.stopping import SIGNALLED, stop
+from netsim.wholefile import replace_file
 
 app = typer.Typer(
     help="What jobs do to each other on a network, and what another placement, routing or "
@@ -30,7 +31,7 @@ app = typer.Typer(
     no_args_is_help=True,
     pretty_exceptions_enable=False,
 )
-BAD_INPUT = 2
+BAD_INPUT, INTERNAL_ERROR = 2, 3
 _LONGEST = 1000  # letters of an error: inputs that it quotes may be megabytes
 STOPPING = (signal.SIGINT, signal.SIGTERM)
 PLUGINS = "coupling.plugins"
@@ -98,10 +99,6 @@ def run(
 
     Example: fabricsim run examples/synth16.toml --set run.seed=2
     """
-    from coupling.report.plots.loading import load_drawing, load_tables
-
-    load_drawing()
-    load_tables()
     from coupling.cli.do.run import run_experiment
 
     run_experiment(
@@ -131,12 +128,20 @@ for commands in _COMMANDS:
 
 
 def main() -> None:
-    """Run the command; errors in the input are one line on stderr and exit status 2."""
+    """
+    Run the command, and end with its exit status.
+
+    0: done; 1: a check said no; 2: bad input, one line on stderr; 3: an error of fabricsim or of a
+    plug-in, one line that says where the traceback is; 128 + signal: interrupted.
+    """
     atexit.register(gc.freeze)  # to look through what goes anyway takes a fifth of a second
     before = {number: signal.signal(number, stop) for number in STOPPING}
     try:
         with guarded(), few_collections():
-            status = _status()
+            try:
+                status = _status()
+            except Exception as error:  # noqa: BLE001 (the last word of the command)
+                status = _internal(error)
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
@@ -148,8 +153,7 @@ def _status() -> int:
     try:
         return _ended()
     except (ValueError, ImportError) as error:
-        ours = type(error).__module__.split(".")[0] in OUR_PACKAGES
-        if not ours and "fabricsim needs its own" not in str(error):
+        if type(error).__module__.split(".")[0] not in OUR_PACKAGES:
             raise
         return _said(f"{error}", BAD_INPUT)
     except (OSError, MemoryError) as error:
@@ -166,11 +170,9 @@ def _status() -> int:
 
 def _ended() -> int:
     """Run the command to its end, until what it says has been written."""
-    check_siblings()
     check_arguments(sys.argv[1:])
     try:
-        with plain_values():
-            app()
+        app()
     except SystemExit as end:
         sys.stdout.flush()
         return int(end.code or 0)
@@ -182,6 +184,22 @@ def _said(what: str, status: int) -> int:
     line = visible(f"fabricsim: {what}")
     remark(line if len(line) <= _LONGEST else f"{line[: _LONGEST - 205]} ... {line[-200:]}")
     return status
+
+
+def _internal(error: Exception) -> int:
+    """Keep the traceback of an error that is no answer to an input, and say where it is."""
+    text = "".join(traceback.format_exception(error))
+    xdg = Path(os.environ.get("XDG_STATE_HOME", ""))
+    try:
+        home = xdg if xdg.is_absolute() else Path("~/.local/state").expanduser()
+        place = home / "fabricsim" / "traceback.txt"
+        place.parent.mkdir(parents=True, exist_ok=True)
+        replace_file(place, text)
+    except (OSError, RuntimeError):  # not writable, or no home
+        sys.stderr.write(text)
+        place = Path("above")
+    what = f"{type(error).__name__}: {error}".strip(": ")
+    return _said(f"internal error, {what} (traceback: {place})", INTERNAL_ERROR)
 
 
 def _failure(error: OSError | MemoryError) -> str:

@@ -8,12 +8,10 @@ import numpy as np
 
 from netsim.arrays import Floats, Ints, distinct
 from netsim.contention.blame import Culprits
-from netsim.quick import quickly_made
 from netsim.routes import Routes
 from netsim.topology.base import Topology
 
 
-@quickly_made
 @dataclass(frozen=True, slots=True, eq=False)
 class Traffic:
     """

@@ -8,7 +8,7 @@ from coupling.collector import few_collections
 
 
 def test_the_collector_is_as_before_also_after_an_error():
-    before = gc.get_threshold(), gc.get_freeze_count()
+    before = gc.get_threshold()
 
     with few_collections():
         during = gc.get_threshold()
@@ -16,16 +16,14 @@ def test_the_collector_is_as_before_also_after_an_error():
         raise KeyError
 
     assert during[0] >= 100_000
-    assert (gc.get_threshold(), gc.get_freeze_count()) == before
+    assert gc.get_threshold() == before
 
 
-def test_what_was_frozen_within_is_looked_at_again_when_the_last_has_ended():
-    assert gc.get_freeze_count() == 0
-
-    with few_collections():
+def test_a_collector_that_is_switched_off_stays_off():
+    before = gc.get_threshold()
+    gc.set_threshold(0, *before[1:])
+    try:
         with few_collections():
-            pass
-        within = gc.get_freeze_count()
-
-    assert within > 0
-    assert gc.get_freeze_count() == 0
+            assert gc.get_threshold()[0] == 0
+    finally:
+        gc.set_threshold(*before)

@@ -17,6 +17,7 @@ import typer.main
 from bokeh.document import Document
 
 import coupling.cli.do.run
+import coupling.cli.root
 import coupling.explorer.server
 from coupling.cli.root import main
 from coupling.reading import plugins
@@ -142,6 +143,7 @@ def _call(argv: tuple[str, ...], given: bytes) -> tuple[int, bytes, str, str, st
         patch.object(typer.main, "get_command", _COMMAND),
         patch.object(plugins, "entry_points", lambda: _INSTALLED),
         patch.object(coupling.explorer.server, "Explorer", _OnePage),
+        patch.object(coupling.cli.root, "_internal", _through),
         _plugins_forgotten(),
     ):
         try:
@@ -151,6 +153,11 @@ def _call(argv: tuple[str, ...], given: bytes) -> tuple[int, bytes, str, str, st
         except BaseException as error:  # noqa: BLE001 (every exception is a finding)
             crash, trace = place_of(error), "".join(traceback.format_exception(error))
     return status, out.buffer.getvalue(), err.buffer.getvalue().decode(), crash, trace
+
+
+def _through(error: Exception) -> int:
+    """Let an error through that the command would keep in a file."""
+    raise error
 
 
 def place_of(error: BaseException) -> str:

@@ -304,3 +304,33 @@ def test_an_error_that_quotes_a_large_input_fits_on_a_screen(fabricsim):
     assert line.startswith("fabricsim: try.toml")
     assert "radix" in line
     assert len(line) <= 1000
+
+
+def test_an_internal_error_is_one_line_and_a_status_of_its_own(tmp_path, monkeypatch, capsys):
+    """1 means that a check said no; the traceback is in a file."""
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    monkeypatch.setattr(sys, "argv", ["fabricsim", "--help"])
+    monkeypatch.setattr("coupling.cli.root.app", lambda: {}["lost"])
+
+    with pytest.raises(SystemExit) as ended:
+        main()
+
+    place = tmp_path / "fabricsim" / "traceback.txt"
+    line = f"fabricsim: internal error, KeyError: 'lost' (traceback: {place})\n"
+    assert (ended.value.code, capsys.readouterr().err) == (3, line)
+    assert "Traceback (most recent call last)" in place.read_text()
+
+
+def test_a_traceback_that_cannot_be_kept_goes_to_standard_error(tmp_path, monkeypatch, capsys):
+    (tmp_path / "fabricsim").touch()  # a file where the folder would be
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    monkeypatch.setattr(sys, "argv", ["fabricsim", "--help"])
+    monkeypatch.setattr("coupling.cli.root.app", lambda: {}["lost"])
+
+    with pytest.raises(SystemExit) as ended:
+        main()
+
+    first, *_, last = capsys.readouterr().err.splitlines()
+    assert ended.value.code == 3
+    assert first == "Traceback (most recent call last):"
+    assert last == "fabricsim: internal error, KeyError: 'lost' (traceback: above)"

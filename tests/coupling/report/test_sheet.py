@@ -1,8 +1,5 @@
 """Sheets: Matplotlib measures what stands around their axes, and finds it where it should be."""
 
-import subprocess
-import sys
-
 import matplotlib as mpl
 import numpy as np
 import pytest
@@ -128,48 +125,6 @@ def test_words_for_sizes_of_letters_mean_those_of_the_picture_at_hand():
         with mpl.rc_context({"font.size": usual}):
             sizes.append(points("small"))
     assert sizes == pytest.approx([0.833 * 7, 0.833 * 9, 0.833 * 7])
-
-
-def test_a_command_loads_matplotlib_without_its_help():
-    """In a process of its own, since here it has been loaded with it."""
-    told = (
-        "from coupling.report.plots.loading import load_drawing; load_drawing(); "
-        "import sys; print('matplotlib.figure' in sys.modules); "
-        "from matplotlib.lines import Line2D; print('dash_capstyle' in (Line2D.set.__doc__ or ''))"
-    )
-    done = subprocess.run(  # noqa: S603 (ours)
-        [sys.executable, "-c", told], capture_output=True, text=True, check=True
-    )
-    assert done.stdout.split() == ["True", "False"]
-
-
-def test_a_command_loads_pandas_without_the_help_of_arrow():
-    """In a process of its own, since here it has been loaded with it."""
-    told = (
-        "from coupling.report.plots.loading import load_tables; load_tables(); "
-        "import sys; print('pandas' in sys.modules); "
-        "import pyarrow.compute as c; print('skip_nulls : ' in c.sum.__doc__, "
-        "c.sum([1, 2, None], skip_nulls=False).as_py(), c.sum([1, 2]).as_py()); "
-        "from pyarrow.vendored.docscrape import NumpyDocString; print(NumpyDocString.__name__)"
-    )
-    done = subprocess.run(  # noqa: S603 (ours)
-        [sys.executable, "-c", told], capture_output=True, text=True, check=True
-    )
-    assert done.stdout.split() == ["True", "False", "None", "3", "NumpyDocString"]
-
-
-def test_a_command_loads_pandas_where_arrow_has_no_such_help():
-    """Arrow promises nobody where that stands."""
-    told = (
-        "from coupling.report.plots import loading; "
-        "loading._load('pandas', 'pyarrow.no_such_module', 'name', loading._no_parameters); "
-        "loading._load('pandas', 'pyarrow', 'no_such_name', loading._no_parameters); "
-        "import sys; print('pandas' in sys.modules)"
-    )
-    done = subprocess.run(  # noqa: S603 (ours)
-        [sys.executable, "-c", told], capture_output=True, text=True, check=True
-    )
-    assert done.stdout.split() == ["True"]
 
 
 @pytest.mark.parametrize("name", ["axes.linewidth", "font.size"])
