@@ -16,7 +16,7 @@ from coupling.site.options import Later, Option, Placing
 from coupling.site.room import Holding, Room, links_between
 from coupling.site.scene import Scene, Sent
 from coupling.site.search import SWAPS, Held, Search, new_number, order_of
-from coupling.site.site import Site, profile_of, read_site
+from coupling.site.site import Site, known_names, profile_of, read_site
 from coupling.snapshots.verify import Verification, verify
 from fabricsim.checking import number, whole
 from netsim.arrays import Ints
@@ -117,7 +117,8 @@ def place_on(
     whole("nodes", nodes, 1, topology.usable_nodes.size, error=SnapshotError)
     job = Job(new_number(scene), 0.0, nodes, 1.0, 1.0)
     sent = _sent(scene, job, (pattern, fraction), rules, seed)
-    room = _room(site, exclude, links=isolated)
+    out, skipped = known_names(site, exclude, "--exclude")
+    room = _room(site, out, links=isolated)
     allocators, refused = _allocators(topology, isolating=isolated)
     if isolated and not allocators:
         raise SnapshotError(
@@ -153,7 +154,7 @@ def place_on(
         draws=len(scene.draws),
         refused=refused,
         assumed=site.assumed,
-        remarks=site.remarks,
+        remarks=(*site.remarks, *skipped),
     )
 
 
@@ -193,7 +194,7 @@ def _sent(
     return [Sent(made, share)] * len(scene.draws)
 
 
-def _room(site: Site, exclude: Sequence[str], *, links: bool) -> Room:
+def _room(site: Site, exclude: Sequence[object], *, links: bool) -> Room:
     """Return what jobs leave free."""
     scene, topology = site.scene, site.scene.topology
     held = []
@@ -207,7 +208,7 @@ def _room(site: Site, exclude: Sequence[str], *, links: bool) -> Room:
                 raise SnapshotError(f"{scene.source}: job {own.job.id}: {error}") from None
         held.append(Holding(own.job.id, nodes, own.end_s, used))
     try:
-        out = topology.names.nodes(list(exclude)) if exclude else []
+        out = topology.names.nodes(exclude) if exclude else []
     except NetsimError as error:
         raise SnapshotError(f"--exclude: {error}") from None
     return Room(topology, held, np.array(out, dtype=np.int64))

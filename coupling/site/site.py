@@ -1,6 +1,6 @@
 """Site: a fabric and the jobs that run on it, from the files that its operators have."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -52,6 +52,8 @@ class Site:
         When the file of the jobs was written at the earliest, seconds since 1970.
     places : tuple of Placed
         The jobs as their file tells of them, where there is one.
+    stop : bool
+        Whether a host that the fabric has not is an error, or is skipped.
     """
 
     scene: Scene
@@ -62,6 +64,7 @@ class Site:
     held: tuple[Held, ...] = ()
     looked_s: float = 0.0
     places: tuple[Placed, ...] = ()
+    stop: bool = True
 
 
 def read_site(
@@ -125,6 +128,7 @@ def read_site(
         running.held,
         running.looked_s,
         places.jobs,
+        stop=unknown == "stop",
     )
 
 
@@ -140,6 +144,26 @@ def refuse_two_stdins(site: Mapping[str, Any]) -> None:
 def site_of_snapshot(snapshot: Snapshot) -> Site:
     """Take the jobs of a snapshot as those of a site."""
     return Site(scene_of_snapshot(snapshot), assumptions_of(snapshot.topology))
+
+
+def known_names(site: Site, entries: Sequence[str], option: str) -> tuple[list[object], list[str]]:
+    """
+    Return the entries of an option that the fabric has, and what to say of the others.
+
+    The others stop where `site` says so, as hosts of jobs do.
+    """
+    names = site.scene.topology.names
+    try:
+        known, unknown = names.parted(entries)
+        if unknown and site.stop:
+            names.vertices(unknown)  # names the first, and the nearest of the fabric
+    except NetsimError as error:
+        raise SnapshotError(f"{option}: {error}") from None
+    if not unknown:
+        return known, []
+    some = ", ".join(unknown[:5]) + (", ..." if len(unknown) > 5 else "")  # noqa: PLR2004 (shown)
+    hosts = counted(len(unknown), "host")
+    return known, [f"{option}: {hosts} not in the fabric ({some}), skipped."]
 
 
 def fabric_of(topology: object, name_map: Path | str | None) -> tuple[Topology, list[str]]:

@@ -1,6 +1,7 @@
 """What if: jobs before and after a change, and which failure would hurt most."""
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +24,7 @@ from coupling.site.comparison import (
 from coupling.site.load import Load, Loads
 from coupling.site.now import HOURS, lost_hours, spread
 from coupling.site.scene import Scene
-from coupling.site.site import Site, read_site, site_of_snapshot
+from coupling.site.site import Site, known_names, read_site, site_of_snapshot
 from coupling.site.solve import Outcome, solve
 from coupling.snapshots.snapshot import Snapshot, demand_snapshot, read_snapshot
 from netsim.arrays import Floats, Ints
@@ -100,6 +101,11 @@ def _texts(values: str | Sequence[str]) -> tuple[str, ...]:
 
 def whatif_of(site: Site, changes: Changes, seed: int = 1) -> WhatIf:
     """Compare the jobs of a site before and after a change."""
+    drain, skipped = known_names(site, changes.drain, "--drain")
+    if skipped and not drain:
+        raise SnapshotError(f"--drain: expected nodes of the fabric, got {changes.drain[0]!r}.")
+    if skipped:
+        changes = replace(changes, drain=tuple(map(str, drain)))
     made = changed(site.scene, changes, seed)
     before, after = solve(made.before), solve(made.after)
     jobs = _jobs(made, before, after)
@@ -119,7 +125,7 @@ def whatif_of(site: Site, changes: Changes, seed: int = 1) -> WhatIf:
         lost_more=spread(hours_after - hours_before + cut_off_hours),
         cut_off_hours=cut_off_hours,
         assumed=site.assumed,
-        remarks=(*site.remarks, *made.remarks),
+        remarks=(*site.remarks, *skipped, *made.remarks),
     )
 
 

@@ -120,6 +120,21 @@ class NameBook:
         """
         return [vertex for _, vertex in self._told(entries)]
 
+    def parted(self, entries: Iterable[object]) -> tuple[list[object], list[str]]:
+        """
+        Part entries by whether the fabric has what they name.
+
+        Result: what `nodes` and `vertices` take; names of host lists that nothing is called by.
+        """
+        known, unknown = list[object](), list[str]()
+        for entry in entries:
+            if not isinstance(entry, str) or self._stated(entry) is not None:
+                known.append(entry)
+                continue
+            for name in expand_hostlist(entry, len(known) + len(unknown)):
+                (unknown if self._stated(name) is None else known).append(name)
+        return known, unknown
+
     def links(self, entries: Iterable[object]) -> list[int]:
         """
         Return the directed links that entries mean.

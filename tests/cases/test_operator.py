@@ -384,6 +384,41 @@ def test_what_a_reader_ignores_or_changes_is_counted(case, tmp_path):
     assert summary["log_remarks"] == swf["remarks"]
 
 
+SITE = ("--topology", "topology.conf", "--squeue", "squeue.json", "--draws", "2")
+
+
+@pytest.mark.parametrize("hosts", ["cn2,gpu7", "gpu7,cn[2]", "cn2,login[01-02],gpu7", "gpu7", ""])
+def test_drained_hosts_of_another_fabric_are_skipped_and_named(case, hosts):
+    command = case("30-exclude-of-another-fabric")
+    asked = ("place", "--nodes", "3", *SITE, "--exclude", hosts)
+
+    found = told(command(*asked, "--json"))
+    text = " ".join(command(*asked)[1].split())
+    queue = Path("squeue.json").read_text()
+    Path("squeue.json").write_text(queue.replace(",login1", ""))
+    status, _, err = command(*asked, "--unknown", "stop")
+
+    free = {f"cn{number}" for number in range(3 if "cn" in hosts else 2, 9)}
+    assert all(set(expand_hostlist(own["nodelist"])) <= free for own in found["options"])
+    assert ("gpu7" in text and "skipped" in text) == bool(hosts)
+    assert status == (2 if hosts else 0)
+    assert not hosts or ("gpu7" in err or "login01" in err)
+
+
+def test_hosts_that_are_drained_follow_the_same_rule(case):
+    command = case("30-exclude-of-another-fabric")
+    asked = ("whatif", *SITE, "--drain", "cn1,gpu7")
+
+    status, out, _ = command(*asked)
+
+    queue = Path("squeue.json").read_text()
+    Path("squeue.json").write_text(queue.replace(",login1", ""))
+    assert status == 0
+    assert "--drain: 1 host not in the fabric (gpu7), skipped." in " ".join(out.split())
+    assert command(*asked, "--unknown", "stop")[0] == 2
+    assert command("whatif", *SITE, "--drain", "gpu7")[0] == 2
+
+
 IBSIM = """# two switches of two hosts each, as in ibsim's examples
 Switch\t8 "Switch1"
 [1]\t"Hca1"[1]
