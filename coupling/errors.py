@@ -8,8 +8,10 @@ Errors of the coupling package.
 * Stopped              no error: a signal asks the command to end
 """
 
+from fabricsim.checking.errors import FabricsimError
 
-class CouplingError(ValueError):
+
+class CouplingError(FabricsimError):
     """Base of all errors that the coupling package raises on purpose."""
 
 

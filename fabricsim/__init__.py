@@ -19,10 +19,13 @@ A thin front to the packages `netsim`, `patterns`, `scheduler` and `coupling`. P
 * `read_log`, `Workload` -- a job log, in any known format
 * `topology`, `Topology`, `from_networkx` -- a fabric by name, by its fields, from a file or a graph
 * `routing`, `Routing` -- how flows find their way through a fabric
-* `pattern`, `Pattern` -- who talks to whom in a job
+* `pattern`, `Pattern` -- the messages between the ranks of a job
+* `flows`, `Flows` -- rates and finish times of given flows
+* `allocators`, `queues`, `patterns`, `topologies`, `routings`, `models` -- what can be named, with
+  a line about each
 * `speedup`, `summarize`, `write_report` -- what results say
 * `plot` -- pictures of results, fabrics and moments as Matplotlib axes
-* `FabricsimError` -- any of the errors that say what is wrong with an input
+* `FabricsimError` -- the base of all errors that say what is wrong with an input
 """
 
 from typing import TYPE_CHECKING, Any
@@ -42,28 +45,36 @@ if TYPE_CHECKING:
     from coupling.site.comparison import WhatIf
     from coupling.site.options import Placing
     from coupling.snapshots.estimate import Estimate
+    from coupling.snapshots.flows import Flows
     from coupling.snapshots.snapshot import Snapshot, read_snapshot
     from coupling.snapshots.verify import Verification
     from coupling.sweeps.comparison import Comparison
     from coupling.sweeps.sweep import Sweep
-    from fabricsim import plot
+    from fabricsim.checking.errors import FabricsimError
     from fabricsim.front import (
-        FabricsimError,
+        allocators,
         calibrate,
         calibrate_runs,
         estimate,
+        flows,
+        models,
         now,
         pattern,
+        patterns,
         place,
+        queues,
         read_log,
         replay,
         routing,
+        routings,
         run,
         sweep,
+        topologies,
         topology,
         verify,
         whatif,
     )
+    from fabricsim.plot import plot
     from netsim.formats.importers.graphs import from_networkx
     from netsim.routing.base import Routing
     from netsim.topology.base import Topology
@@ -77,6 +88,7 @@ __all__ = [
     "Estimate",
     "Experiment",
     "FabricsimError",
+    "Flows",
     "Now",
     "Pattern",
     "Placing",
@@ -89,23 +101,30 @@ __all__ = [
     "Verification",
     "WhatIf",
     "Workload",
+    "allocators",
     "calibrate",
     "calibrate_runs",
     "estimate",
+    "flows",
     "from_networkx",
+    "models",
     "now",
     "pattern",
+    "patterns",
     "place",
     "plot",
+    "queues",
     "read_log",
     "read_snapshot",
     "replay",
     "routing",
+    "routings",
     "run",
     "run_campaign",
     "speedup",
     "summarize",
     "sweep",
+    "topologies",
     "topology",
     "verify",
     "whatif",

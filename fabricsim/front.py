@@ -1,16 +1,21 @@
 """The functions that people type: each takes a name, a path, fields or the object itself."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from coupling.calibration.calibrate import calibrate
 from coupling.calibration.runs import calibrate_runs
-from coupling.errors import CouplingError
+from coupling.errors import SnapshotError
 from coupling.experiments import engine
 from coupling.experiments.engine import Progress
-from coupling.experiments.experiment import Experiment
+from coupling.experiments.experiment import Experiment, demand_experiment
+from coupling.experiments.fields import is_frame
+from coupling.reading.described import described, is_fabric_file
+from coupling.reading.files import read_json
+from coupling.reading.inputs import located
+from coupling.reading.names import Names, names_of
 from coupling.replays.replay import replay
 from coupling.results.result import Result
 from coupling.site.now import now
@@ -19,11 +24,13 @@ from coupling.site.whatif import whatif
 from coupling.snapshots import estimate as estimating
 from coupling.snapshots import verify as verifying
 from coupling.snapshots.estimate import Estimate
+from coupling.snapshots.flows import Flows, answer_flows
 from coupling.snapshots.snapshot import Snapshot, read_snapshot
 from coupling.snapshots.verify import Verification
 from coupling.sweeps.spec import Spec
 from coupling.sweeps.sweep import Sweep, run_sweep
-from netsim.errors import NetsimError
+from fabricsim.checking import plain
+from fabricsim.checking.errors import FabricsimError, public
 from netsim.formats.importers.graphs import from_networkx, is_graph
 from netsim.routing.base import Routing
 from netsim.routings import make_routing
@@ -31,35 +38,43 @@ from netsim.topologies import make_topology
 from netsim.topology.base import Topology
 from netsim.topology.switches import with_default_switch
 from patterns.base import Pattern
-from patterns.errors import PatternError
 from patterns.registry import make_pattern
-from scheduler.errors import SchedulerError
 from scheduler.workload.base import Workload
 from scheduler.workload.registry import make_workload
+from scheduler.workload.table import from_frame
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 __all__ = [
     "FabricsimError",
+    "allocators",
     "calibrate",
     "calibrate_runs",
     "estimate",
+    "flows",
+    "models",
     "now",
     "pattern",
+    "patterns",
     "place",
+    "queues",
     "read_log",
     "replay",
     "routing",
+    "routings",
     "run",
+    "sweep",
+    "topologies",
     "topology",
     "verify",
     "whatif",
 ]
 
-FabricsimError = (CouplingError, NetsimError, PatternError, SchedulerError)
-"""What `except` catches for any input that is wrong."""
-
 Moment = Snapshot | Mapping[str, Any] | str | Path
 
 
+@public
 def estimate(snapshot: Moment, *, blame: bool = True) -> Estimate:
     """
     Estimate how much placed jobs slow each other down.
@@ -84,10 +99,13 @@ def estimate(snapshot: Moment, *, blame: bool = True) -> Estimate:
     return estimating.estimate(_moment(snapshot), blame=blame)
 
 
+@public
 def verify(
     snapshot: Moment,
     *,
     any_routing: bool = False,
+    permutation: Sequence[tuple[int, int]] | str | Path | None = None,
+    random: int = 100,
     exhaustive: bool = False,
     allow_unknown: bool = False,
 ) -> Verification:
@@ -100,8 +118,12 @@ def verify(
         Jobs on a fabric: the object, the fields of a snapshot file, or the file.
     any_routing : bool, default False
         Ask about isolation under every minimal routing instead of the one in force.
+    permutation : sequence of (int, int), str or Path, optional
+        Flows (source, destination) to be routed, or a file of them.
+    random : int, default 100
+        Random permutations to try.
     exhaustive : bool, default False
-        Try many more leaf-to-leaf flow matrices.
+        Try all permutations, up to 200,000 kinds.
     allow_unknown : bool, default False
         Let a question without an answer pass.
 
@@ -118,25 +140,72 @@ def verify(
     return verifying.verify(
         _moment(snapshot),
         any_routing=any_routing,
+        permutation=permutation,
+        random=random,
         exhaustive=exhaustive,
         allow_unknown=allow_unknown,
     )
 
 
+@public
+def flows(
+    what: Mapping[str, Any] | str | Path | None = None,
+    **fields: Any,  # noqa: ANN401 (of any field)
+) -> Flows:
+    """
+    Route flows that start together, and share links among them until the last one ends.
+
+    Parameters
+    ----------
+    what : mapping, str or Path, optional
+        Fields of a file of flows (commands.md), or the file.
+    **fields
+        The same fields as keywords: ``topology``, ``flows``, a list of (source, destination,
+        bytes); optionally ``routing``, ``fairness``, ``seed``.
+
+    Returns
+    -------
+    Flows
+        Routes, rates at the start, finish times, loads of links.
+
+    Raises
+    ------
+    FabricsimError
+        If a field is unknown, missing or wrong.
+
+    Examples
+    --------
+    >>> found = flows(topology="cab", flows=[(0, 18, "1 MB"), (1, 18, "1 MB")])
+    >>> found.to_frame()["rate_bytes_per_s"].tolist()
+    [6250000000.0, 6250000000.0]
+    """
+    if isinstance(what, (str, Path)):
+        folder = Path() if str(what) == "-" else Path(what).parent
+        return answer_flows({**read_json(Path(what)), **fields}, str(what), folder)
+    given = plain({**(what or {}), **fields}, "flows", SnapshotError)
+    return answer_flows(given, "flows", Path())
+
+
+@public
 def run(
-    experiment: Experiment | str | Path, *changes: str, progress: Progress | None = None
+    experiment: Experiment | Mapping[str, Any] | str | Path,
+    *changes: str,
+    progress: Progress | None = None,
+    **fields: Any,  # noqa: ANN401 (of any field)
 ) -> Result:
     """
     Run one experiment and keep the result in memory.
 
     Parameters
     ----------
-    experiment : Experiment, str or Path
-        The object, or an experiment file.
+    experiment : Experiment, mapping, str or Path
+        The object, its tables (experiment.md), or an experiment file.
     *changes : str
-        Fields to set over those of the file, e.g. ``"scheduler.allocator=ta"``.
+        Fields to set, as the command sets them, e.g. ``"scheduler.allocator=ta"``.
     progress : callable, optional
         Called now and then with what is running, jobs ended and jobs in all.
+    **fields
+        Fields to set by the names of `Experiment`, e.g. ``allocator="ta"``.
 
     Returns
     -------
@@ -145,21 +214,19 @@ def run(
 
     Raises
     ------
-    CouplingError, SchedulerError, NetsimError, PatternError
+    FabricsimError
         If a name, value or file is wrong; nothing has been run then.
     """
-    if isinstance(experiment, (str, Path)):
-        experiment = Experiment.read(experiment, changes)
-    elif changes:
-        raise CouplingError("run: expected an experiment file where fields are to be set.")
-    return engine.run(experiment, progress)
+    made = _experiment(experiment, changes)
+    return engine.run(made.replace(**fields) if fields else made, progress)
 
 
+@public
 def sweep(
     experiment: Experiment | Mapping[str, Any] | str | Path,
-    varied: Mapping[str, Any] | None = None,
-    *,
-    folder: str | Path | None = None,
+    varied: Mapping[str, Any] | str | None = None,
+    *changes: str,
+    out: str | Path | None = None,
     workers: int = 1,
     dask: str | None = None,
     progress: Progress | None = None,
@@ -173,9 +240,11 @@ def sweep(
         The experiment, its tables, or its file.
     varied : mapping, optional
         What the table ``[sweep]`` holds (experiment.md), e.g. ``{"run.seed": range(5)}``;
-        default: that of the file.
-    folder : str or Path, optional
-        Where to keep the cells; those that are there are not run again. Default: in memory.
+        default: that of the file. A text is the first of `changes`.
+    *changes : str
+        Fields to set, as the command sets them, e.g. ``"scheduler.allocator=ta"``.
+    out : str or Path, optional
+        Directory for the cells; those that are there are not run again. Default: in memory.
     workers : int, default 1
         Processes. From a script, call this below ``if __name__ == "__main__":`` with more than 1.
     dask : str, optional
@@ -190,27 +259,35 @@ def sweep(
 
     Raises
     ------
-    CouplingError, SchedulerError, NetsimError, PatternError
+    FabricsimError
         If a name, value or file is wrong, or cells can never run; nothing has been run then.
     """
+    if isinstance(varied, str):
+        varied, changes = None, (varied, *changes)
     if isinstance(experiment, (str, Path)):
-        spec = Spec.read(experiment, varied=varied)
+        spec = Spec.read(experiment, changes, varied=varied)
     else:
-        spec = Spec.make(experiment, varied if varied is not None else {})
-    if folder is not None:
-        return run_sweep(spec, folder, workers=workers, dask=dask, progress=progress)
+        spec = Spec.make(experiment, {} if varied is None else varied, changes=changes)
+    if out is not None:
+        return run_sweep(spec, out, workers=workers, dask=dask, progress=progress)
     with TemporaryDirectory(prefix="fabricsim-sweep-") as desk:
         return run_sweep(spec, desk, workers=workers, dask=dask, progress=progress)
 
 
-def read_log(path: str | Path, *, format: str | None = None, **filters: Any) -> Workload:  # noqa: A002, ANN401 (the key of experiment files)
+@public
+def read_log(
+    path: "str | Path | pd.DataFrame",
+    *,
+    format: str | None = None,  # noqa: A002 (the key of experiment files)
+    **filters: Any,  # noqa: ANN401 (of any filter)
+) -> Workload:
     """
     Read a job log.
 
     Parameters
     ----------
-    path : str or Path
-        The log.
+    path : str, Path or DataFrame
+        The log, or a pandas table with the columns of one (experiment.md).
     format : str, optional
         Key of `scheduler.READERS`; default: as the name ends, else ``"swf"``.
     **filters
@@ -226,10 +303,13 @@ def read_log(path: str | Path, *, format: str | None = None, **filters: Any) -> 
     WorkloadError
         If the file cannot be read, or a field is unknown or wrong.
     """
+    if is_frame(path):
+        return from_frame(path, **filters)
     given = {} if format is None else {"format": format}
     return make_workload({"path": str(path), **given, **filters}, source="read_log")
 
 
+@public
 def topology(spec: Any = None, **fields: Any) -> Topology:  # noqa: ANN401 (a graph has no type)
     """
     Build a fabric, or read it from a file.
@@ -261,8 +341,9 @@ def topology(spec: Any = None, **fields: Any) -> Topology:  # noqa: ANN401 (a gr
         return spec
     if is_graph(spec):
         return with_default_switch(from_networkx(spec, **fields))
-    if isinstance(spec, Path):
-        return make_topology({"kind": "file", "path": str(spec), **fields})
+    if isinstance(spec, Path) or (isinstance(spec, str) and is_fabric_file(spec, Path())):
+        found, folder = described(str(spec), fields.pop("format", None))
+        spec = found if isinstance(found, str) else located(found, folder)
     if isinstance(spec, Mapping):
         return make_topology({**spec, **fields})
     if spec is not None and not fields:
@@ -270,7 +351,8 @@ def topology(spec: Any = None, **fields: Any) -> Topology:  # noqa: ANN401 (a gr
     return make_topology(fields if spec is None else {"kind": spec, **fields})
 
 
-def routing(spec: str | Mapping[str, Any], fabric: Topology, *, seed: int = 1) -> Routing:
+@public
+def routing(spec: str | Mapping[str, Any], fabric: Any, *, seed: int = 1) -> Routing:  # noqa: ANN401 (whatever describes a fabric)
     """
     Make a routing for a fabric.
 
@@ -278,10 +360,10 @@ def routing(spec: str | Mapping[str, Any], fabric: Topology, *, seed: int = 1) -
     ----------
     spec : str or mapping
         Key of `netsim.ROUTINGS`, or a table with ``name`` and options.
-    fabric : Topology
-        The fabric.
+    fabric : Topology, str, Path, mapping or networkx.Graph
+        The fabric, as for `topology`.
     seed : int, default 1
-        For routings that draw.
+        Random seed, for routings that use one.
 
     Returns
     -------
@@ -293,31 +375,152 @@ def routing(spec: str | Mapping[str, Any], fabric: Topology, *, seed: int = 1) -
     RoutingError
         If the name or an option is unknown, or the routing does not fit the fabric.
     """
-    return make_routing(spec, fabric, seed)
+    return make_routing(spec, topology(fabric), seed)
 
 
-def pattern(name: str, **options: Any) -> Pattern:  # noqa: ANN401 (options of any kind)
+@public
+def pattern(name: str | Mapping[str, Any], **options: Any) -> Pattern:  # noqa: ANN401 (options of any kind)
     """
     Make a communication pattern.
 
     Parameters
     ----------
-    name : str
-        Key of `patterns.PATTERNS`.
+    name : str or mapping
+        One of `patterns()`, or a table with ``name`` and options.
     **options
         Its options, e.g. ``nbytes=1e6``.
 
     Returns
     -------
     Pattern
-        Who talks to whom, over ranks.
+        Messages between ranks, step by step.
 
     Raises
     ------
     PatternError
         If the name or an option is unknown or wrong.
     """
-    return make_pattern({"name": name, **options})
+    return make_pattern({**(name if isinstance(name, Mapping) else {"name": name}), **options})
+
+
+@public
+def allocators() -> Names:
+    """
+    Return the names of allocators: where jobs run.
+
+    Returns
+    -------
+    dict of str to str
+        A line about each; installed plug-ins are among them.
+
+    Examples
+    --------
+    >>> "jigsaw" in allocators()
+    True
+    """
+    return names_of("allocators")
+
+
+@public
+def queues() -> Names:
+    """
+    Return the names of queue policies: which jobs start.
+
+    Returns
+    -------
+    dict of str to str
+        A line about each; installed plug-ins are among them.
+
+    Examples
+    --------
+    >>> "easy" in queues()
+    True
+    """
+    return names_of("queues")
+
+
+@public
+def patterns() -> Names:
+    """
+    Return the names of communication patterns of jobs.
+
+    Returns
+    -------
+    dict of str to str
+        A line about each; installed plug-ins are among them.
+
+    Examples
+    --------
+    >>> "ring" in patterns()
+    True
+    """
+    return names_of("patterns")
+
+
+@public
+def topologies() -> Names:
+    """
+    Return the names of kinds of fabric and named machines.
+
+    Returns
+    -------
+    dict of str to str
+        A line about each; installed plug-ins are among them.
+
+    Examples
+    --------
+    >>> "torus" in topologies()
+    True
+    """
+    return names_of("topologies")
+
+
+@public
+def routings() -> Names:
+    """
+    Return the names of routings: the paths of flows.
+
+    Returns
+    -------
+    dict of str to str
+        A line about each; installed plug-ins are among them.
+
+    Examples
+    --------
+    >>> "d-mod-k" in routings()
+    True
+    """
+    return names_of("routings")
+
+
+@public
+def models() -> Names:
+    """
+    Return the names of contention models: how jobs that share links slow each other down.
+
+    Returns
+    -------
+    dict of str to str
+        A line about each; installed plug-ins are among them.
+
+    Examples
+    --------
+    >>> "packets" in models()
+    True
+    """
+    return names_of("models")
+
+
+def _experiment(
+    experiment: Experiment | Mapping[str, Any] | str | Path, changes: Sequence[str]
+) -> Experiment:
+    """Return an experiment, read or made where its file or its tables came, with changes."""
+    if isinstance(experiment, (str, Path)):
+        return Experiment.read(experiment, changes)
+    if isinstance(experiment, Mapping):
+        experiment = Experiment.from_tables(experiment, "experiment", Path(), "experiment")
+    demand_experiment(experiment)
+    return experiment.replace(*changes) if changes else experiment
 
 
 def _moment(snapshot: Moment) -> Snapshot | Mapping[str, Any]:

@@ -1,12 +1,20 @@
-"""Pictures of results, fabrics and moments, as ordinary Matplotlib axes to be changed further."""
+"""
+Pictures of results, fabrics and moments, as ordinary Matplotlib axes to be changed further.
 
+``plot(what)`` draws what suits: a run as `gantt`, several runs as `speedups`, a fabric, a snapshot
+or an estimate as `fabric`.
+"""
+
+import sys
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from types import ModuleType
+from typing import TYPE_CHECKING, Any, cast
 
 import pandas as pd
 from matplotlib.patches import Patch
 
 from coupling.errors import CouplingError
+from coupling.experiments.campaign import Campaign
 from coupling.report.moments import blame_rows, moment_scene
 from coupling.report.plots.blame import blame_matrix, draw_blame, named_most, run_blame
 from coupling.report.plots.clock import Clock
@@ -16,12 +24,13 @@ from coupling.report.plots.gantt import draw_gantt, gantt_of
 from coupling.report.plots.jobs import draw_boxes, speedups_to
 from coupling.report.plots.links import draw_load
 from coupling.report.plots.wiring import wiring_of
-from coupling.results.comparison import comparable
+from coupling.results.comparison import BASELINE_NAMES, comparable
 from coupling.results.pictured import begin_of, slowdown_scale, zone_of
 from coupling.results.result import Result
 from coupling.snapshots.estimate import Estimate
 from coupling.snapshots.snapshot import Snapshot
-from fabricsim.checking import choice
+from fabricsim.checking import choice, wrong
+from fabricsim.checking.errors import public
 from netsim.topology.base import Topology
 
 if TYPE_CHECKING:
@@ -30,6 +39,7 @@ if TYPE_CHECKING:
 __all__ = ["blame", "fabric", "gantt", "link_load", "speedups"]
 
 
+@public
 def gantt(result: Result, *, topology: Topology | None = None, ax: "Axes | None" = None) -> "Axes":
     """
     Draw nodes over time, in the colour of the slowdown of the jobs on them.
@@ -63,13 +73,14 @@ def gantt(result: Result, *, topology: Topology | None = None, ax: "Axes | None"
     return axes
 
 
-def link_load(results: Result | Sequence[Result], *, ax: "Axes | None" = None) -> "Axes":
+@public
+def link_load(*results: Result | Campaign | Sequence[Result], ax: "Axes | None" = None) -> "Axes":
     """
     Draw the load of links by class.
 
     Parameters
     ----------
-    results : Result or sequence of Result
+    *results : Result, Campaign or sequence of Result
         A run, or several beside each other.
     ax : Axes, optional
         Where to draw; by default a new figure.
@@ -79,13 +90,14 @@ def link_load(results: Result | Sequence[Result], *, ax: "Axes | None" = None) -
     Axes
         To be changed further.
     """
-    runs = [results] if isinstance(results, Result) else list(results)
+    runs = _runs("link_load", results)
     axes = _axes(ax)
     draw_load(axes, runs)
     _key(axes, palette([run.name for run in runs]))
     return axes
 
 
+@public
 def blame(what: Result | Estimate, *, most: int = 20, ax: "Axes | None" = None) -> "Axes":
     """
     Draw who costs whom how much: victims and culprits as a matrix.
@@ -122,8 +134,9 @@ def blame(what: Result | Estimate, *, most: int = 20, ax: "Axes | None" = None) 
     return axes
 
 
+@public
 def fabric(
-    what: Result | Topology | Snapshot,
+    what: Result | Topology | Snapshot | Estimate,
     topology: Topology | None = None,
     *,
     ax: "Axes | None" = None,
@@ -133,7 +146,7 @@ def fabric(
 
     Parameters
     ----------
-    what : Result, Topology or Snapshot
+    what : Result, Topology, Snapshot or Estimate
         What is drawn.
     topology : Topology, optional
         Fabric of a result; without it the names of the links tell what they can.
@@ -151,7 +164,9 @@ def fabric(
         If the links of a result do not fit the fabric, or do not tell how it is wired.
     """
     scene = Scene(what) if isinstance(what, Topology) else None
-    if isinstance(what, Snapshot):
+    if isinstance(what, Estimate):
+        scene = moment_scene(what.snapshot, what)
+    elif isinstance(what, Snapshot):
         scene = moment_scene(what)
     elif isinstance(what, Result):
         wiring = topology or wiring_of(what.links)
@@ -162,28 +177,30 @@ def fabric(
             )
         scene = Scene(wiring, what.links["busy_fraction"].to_numpy(dtype=float), title=what.name)
     if scene is None:
-        raise CouplingError("fabric: expected a Result, a Topology or a Snapshot.")
+        raise wrong(
+            "fabric", "a Result, a Topology, a Snapshot or an Estimate", what, CouplingError
+        )
     axes = _axes(ax)
     draw_fabric(axes, scene)
     return axes
 
 
+@public
 def speedups(
-    results: Sequence[Result],
+    *results: Result | Campaign | Sequence[Result],
     baseline: str | None = None,
-    *,
     by: str = "size",
     ax: "Axes | None" = None,
 ) -> "Axes":
     """
-    Draw how much faster jobs run than under Baseline.
+    Draw how much faster jobs run than in another run.
 
     Parameters
     ----------
-    results : sequence of Result
-        Runs of the same jobs, Baseline among them.
+    *results : Result, Campaign or sequence of Result
+        Runs of the same jobs.
     baseline : str, optional
-        Name of the run to compare with; by default ``first-free`` or ``baseline``.
+        Name of the run to compare with; by default ``first-free`` or ``baseline``, else the first.
     by : {"size", "pattern"}
         Classes of jobs.
     ax : Axes, optional
@@ -197,21 +214,70 @@ def speedups(
     Raises
     ------
     CouplingError
-        If there is no Baseline to compare with.
+        If there is only one run, no run of that name, or the runs are of other jobs.
     """
     choice("by", by, ("size", "pattern"), error=CouplingError)
+    runs = _runs("speedups", results)
+    names = [run.name for run in runs]
+    if baseline is None:
+        baseline = next((name for name in BASELINE_NAMES if name in names), names[0])
+    choice("baseline", baseline, names, error=CouplingError)
     tables = {
         name: table
-        for name, table in speedups_to(results, comparable(results, baseline)).items()
+        for name, table in speedups_to(runs, comparable(runs, baseline)).items()
         if len(table)
     }
     if not tables:
-        raise CouplingError("speedups: expected runs of the same jobs and a Baseline, got none.")
-    colours = palette([run.name for run in results])
+        raise CouplingError(
+            f"speedups: expected several runs of the same jobs, got {', '.join(names)}."
+        )
+    colours = palette(names)
     axes = _axes(ax)
     draw_boxes(axes, tables, colours, "speedup", by)
     _key(axes, {name: colours[name] for name in tables})
     return axes
+
+
+@public
+def _draw(
+    *what: Any,  # noqa: ANN401 (whatever can be drawn)
+    **options: Any,  # noqa: ANN401 (of the picture)
+) -> "Axes":
+    """
+    Draw what suits: a run over time, several runs as speed-ups, a fabric or a moment as a fabric.
+
+    Parameters
+    ----------
+    *what : Result, Campaign, sequence of Result, Topology, Snapshot or Estimate
+        What is drawn.
+    **options
+        Those of `gantt`, `speedups` or `fabric`.
+
+    Returns
+    -------
+    Axes
+        To be changed further.
+
+    Raises
+    ------
+    CouplingError
+        If nothing of that kind is drawn.
+    """
+    if len(what) == 1 and isinstance(what[0], (Topology, Snapshot, Estimate)):
+        return fabric(what[0], **options)
+    runs = _runs("plot", what)
+    return gantt(runs[0], **options) if len(runs) == 1 else speedups(*runs, **options)
+
+
+def _runs(place: str, given: Sequence[Result | Campaign | Sequence[Result]]) -> list[Result]:
+    """Return the runs that came one by one, as a list, or as a campaign."""
+    runs: list[Result] = []
+    for one in given:
+        found = one.results if isinstance(one, Campaign) else one
+        runs += found if isinstance(found, (list, tuple)) else [cast(Result, found)]
+    if not runs or not all(isinstance(run, Result) for run in runs):
+        raise wrong(place, "runs (Result)", given[0] if given else given, CouplingError)
+    return runs
 
 
 def _axes(ax: "Axes | None") -> "Axes":
@@ -229,3 +295,23 @@ def _key(axes: "Axes", colours: Mapping[str, str]) -> None:
         found = axes.legend(handles=[Patch(color=c, label=name) for name, c in colours.items()])
         for text in found.get_texts():
             text.set_parse_math(False)
+
+
+def __dir__() -> list[str]:
+    """Return what is for users."""
+    return sorted(__all__)
+
+
+class Plot(ModuleType):
+    """Type of the module, which draws what suits when it is called."""
+
+    blame = staticmethod(blame)
+    fabric = staticmethod(fabric)
+    gantt = staticmethod(gantt)
+    link_load = staticmethod(link_load)
+    speedups = staticmethod(speedups)
+    __call__ = staticmethod(_draw)
+
+
+sys.modules[__name__].__class__ = Plot
+plot = cast(Plot, sys.modules[__name__])

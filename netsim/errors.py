@@ -9,8 +9,10 @@ Errors of the network package.
   + ContentionError    traffic or options that a contention model cannot use
 """
 
+from fabricsim.checking.errors import FabricsimError
 
-class NetsimError(ValueError):
+
+class NetsimError(FabricsimError):
     """Base of all errors that the network package raises on purpose."""
 
 

@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
+from fabricsim.checking import unknown
 from netsim.errors import TopologyError
 from netsim.formats.fields import Fields
 from netsim.topology.base import Topology
@@ -96,9 +97,10 @@ def _resolved(spec: Mapping[str, Any]) -> Mapping[str, Any]:
         spec = {**MACHINES[kind], **{name: spec[name] for name in spec if name != "kind"}}
         kind = spec["kind"]
     if not isinstance(kind, str) or kind not in TOPOLOGIES:
-        choices = ", ".join([*sorted(TOPOLOGIES), *sorted(MACHINES)])
-        got = f"unknown topology {kind!r}" if "kind" in spec else "field 'kind' is missing"
-        raise TopologyError(f"{got}; choose from {choices}.")
+        names = [*sorted(TOPOLOGIES), *sorted(MACHINES)]
+        if "kind" not in spec:
+            raise TopologyError(f"field 'kind' is missing; choose from {', '.join(names)}.")
+        raise TopologyError(unknown("topology", kind, names))
     return spec
 
 
@@ -177,6 +179,7 @@ def _torus(fields: Fields, common: Common) -> Topology:
 
 def _dragonfly(fields: Fields, common: Common) -> Topology:
     """Read a dragonfly."""
+    fields.demand("groups", "routers")
     many = isinstance(fields.raw("routers"), (list, tuple))
     return build_dragonfly(
         fields.integer("groups", least=1),

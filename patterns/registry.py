@@ -42,15 +42,16 @@ PATTERNS: Registry[Callable[..., Pattern]] = Registry(
 """Class of every pattern; its fields are the options of a specification."""
 
 
-def make_pattern(spec: Mapping[str, object]) -> Pattern:
+def make_pattern(spec: Mapping[str, object] | str) -> Pattern:
     """
     Build a pattern from its name and options.
 
     Parameters
     ----------
-    spec : mapping of str to object
-        ``name``, a key of `PATTERNS`, and options, the fields of its class; lists may stand
-        for tuples, and a mapping that is an option or in a list is a pattern itself.
+    spec : str or mapping of str to object
+        A key of `PATTERNS`, or a table with it as ``name`` and with options, the fields of its
+        class; lists may stand for tuples, and a mapping that is an option or in a list is a
+        pattern itself.
 
     Returns
     -------
@@ -67,8 +68,10 @@ def make_pattern(spec: Mapping[str, object]) -> Pattern:
     >>> make_pattern({"name": "pairs", "nbytes": 4096})
     Pairs(nbytes=4096.0, seed=1)
     """
+    if isinstance(spec, str):
+        spec = {"name": spec}
     if not isinstance(spec, Mapping) or "name" not in spec:
-        raise PatternError(f"pattern: expected a table with a name, got {brief(spec)}.")
+        raise PatternError(f"pattern: expected a name or a table with one, got {brief(spec)}.")
     options = {key: _frozen(value) for key, value in spec.items() if key != "name"}
     return build("pattern", spec["name"], PATTERNS, options, PatternError)
 

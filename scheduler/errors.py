@@ -7,8 +7,10 @@ Errors of the scheduler package.
   + PolicyError        a queue policy that is unknown or cannot go on
 """
 
+from fabricsim.checking.errors import FabricsimError
 
-class SchedulerError(ValueError):
+
+class SchedulerError(FabricsimError):
     """Base of all errors that the scheduler package raises on purpose."""
 
 

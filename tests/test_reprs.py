@@ -101,6 +101,7 @@ def objects(tmp_path_factory):
         *(Corner(list(range(1000))), Pace(), replace(DEFAULT_PROFILE, source=LONG)),
         *(network, NetworkLedger(network), Observer(), Cluster(tree).geometry),
         *(swept, swept.plan.spec, swept.compare()),
+        fs.flows(topology="cab", flows=[(0, 18, "1 MB")]),
         *(experiment, campaign, campaign.results[0], fs.estimate(scene()), fs.verify(scene())),
         fs.now("examples/site/topology.conf", "examples/site/squeue.json", draws=1),
         fs.whatif("examples/placed_jobs.json", fail="s2.0"),
@@ -144,7 +145,7 @@ def test_every_public_class_is_among_the_objects(objects):
 
 def test_a_fabric_says_its_shape():
     assert repr(fs.topology("thunder-1458")) == (
-        "<FatTree PGFT(3; 9,9,18; 1,9,9; 1,1,1): 1458 nodes, 405 switches, 8748 links>"
+        "<FatTree: fat-tree, 1,458 nodes, 3 levels, full bisection; 405 switches, 8,748 links>"
     )
 
 
@@ -161,7 +162,7 @@ def test_answers_are_tables(objects):
     tables = [own for own in objects if hasattr(own, "to_frame")]
     assert {type(own).__name__ for own in tables} == {
         *("Estimate", "Verification", "Result", "FlowReport", "Now", "WhatIf", "Placing", "Replay"),
-        *("Sweep", "Comparison", "Calibration"),
+        *("Sweep", "Comparison", "Calibration", "Flows", "Workload"),
     }
     for own in tables:
         assert own._repr_html_().startswith("<table")
@@ -190,10 +191,10 @@ def test_graphs_fabrics_and_patterns_stand_where_names_can():
     assert repr(fs.topology(graph)) == repr(fs.from_networkx(graph))
 
 
-@pytest.mark.parametrize("wrong", [3, "ring", [], PATTERNS["ring"], object()])
+@pytest.mark.parametrize("wrong", [3, [], PATTERNS["ring"], object()])
 def test_what_is_no_pattern_is_refused(wrong):
     document = scene()
     document["jobs"][0]["pattern"] = wrong
 
-    with pytest.raises(fs.FabricsimError, match="a table with the name of a pattern, or a pattern"):
+    with pytest.raises(fs.FabricsimError, match="the name of a pattern, or a table with"):
         fs.estimate(document)

@@ -92,7 +92,7 @@ def verify(
         snapshot,
         any_routing=any_routing,
         permutation=permutation,
-        n_random=random,
+        random=random,
         exhaustive=exhaustive,
         allow_unknown=allow_unknown,
         html=html,

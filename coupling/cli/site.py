@@ -237,7 +237,7 @@ def place(
     pattern: Annotated[
         str | None, typer.Option(help="Pattern of the job; default: drawn from the profile.")
     ] = None,
-    fraction: Annotated[
+    comm_fraction: Annotated[
         float | None,
         typer.Option("--comm-fraction", help="Share of its time beside --pattern; default 0.3."),
     ] = None,
@@ -285,7 +285,7 @@ def place(
     wanted = {
         "nodes": nodes,
         "pattern": pattern,
-        "fraction": fraction,
+        "comm_fraction": comm_fraction,
         "isolated": isolated,
         "exclude": exclude or [],
     }

@@ -17,7 +17,7 @@ from coupling.experiments.assembly import Parts, assemble
 from coupling.experiments.claim import claimed
 from coupling.experiments.engine import Progress, run_parts, with_reference_runtimes
 from coupling.experiments.experiment import Experiment, demand_experiment
-from coupling.experiments.fabric_record import FabricRecord, record_of
+from coupling.experiments.fabric_record import ObjectRecord, records_of, with_records
 from coupling.experiments.records import Records
 from coupling.experiments.setup import check_parts
 from coupling.experiments.workers import Kept, demand_sendable, run_in_workers
@@ -25,11 +25,12 @@ from coupling.results.manifest import NOT_AGAIN
 from coupling.results.result import Result
 from coupling.stopping import demand_told, shielded
 from fabricsim.checking import flag, path_of, shortened, whole
-from netsim.topology.base import Topology
 from netsim.wholefile import temporary_name
 from scheduler.workload import cancelled
 
 DEPENDENCIES = ("fabricsim", "numpy", "scipy", "numba", "pandas", "pyarrow", "simpy", "networkx")
+
+_OBJECTS = {"topology": "the fabric", "workload": "the jobs"}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -61,7 +62,7 @@ class Campaign:
 
 def run_campaign(
     experiment: Experiment,
-    folder: str | Path,
+    out: str | Path,
     *,
     workers: int = 1,
     resume: bool = False,
@@ -75,7 +76,7 @@ def run_campaign(
     ----------
     experiment : Experiment
         What to run.
-    folder : str or Path
+    out : str or Path
         Result directory: made if absent, otherwise it must be empty or resumed.
     workers : int, default 1
         Compared runs at the same time; results do not depend on it.
@@ -102,14 +103,15 @@ def run_campaign(
     Notes
     -----
     A fabric that was given as an object is kept as a table of fields, or as a table of cables in
-    ``fabric.csv``, where that builds it again exactly; otherwise the manifest says why the result
+    ``fabric.csv``, where that builds it again exactly; jobs that were given as objects are kept in
+    ``workload.csv``. Otherwise the manifest says why the result
     cannot be run again (``not_again``).
 
     A run is written into a hidden directory, its hashes into the manifest, and the directory
     is renamed then: what is there is finished and known, whenever the process is killed.
     """
     demand_experiment(experiment)
-    folder = path_of("folder", folder, error=ResultError)
+    folder = path_of("out", out, error=ResultError)
     whole("workers", workers, 1, error=ResultError)
     flag("resume", resume, error=ResultError)
     flag("csv", csv, error=ResultError)
@@ -119,11 +121,10 @@ def run_campaign(
     parts = assemble(experiment)
     for variant in experiment.variants():
         check_parts(variant, parts)
-    fabric = experiment.topology
-    record = record_of(fabric) if isinstance(fabric, Topology) else None
-    manifest = _manifest(experiment, parts, record)
+    kept = records_of(experiment.topology, experiment.workload)
+    manifest = _manifest(experiment, parts, kept)
     with claimed(folder):
-        records = Records(folder, experiment, manifest, record, resume=resume)
+        records = Records(folder, experiment, manifest, kept, resume=resume)
         with closing(records):
             if records.pending:
                 records.begin(manifest)
@@ -162,16 +163,17 @@ def _keep(folder: Path, variant: Experiment, result: Result) -> Kept:
     return place.name, result.save(place)
 
 
-def _manifest(experiment: Experiment, parts: Parts, record: FabricRecord | None) -> dict[str, Any]:
+def _manifest(
+    experiment: Experiment, parts: Parts, kept: Mapping[str, ObjectRecord]
+) -> dict[str, Any]:
     """Return where a result comes from."""
     versions = {name: _version(name) for name in DEPENDENCIES}
     tables, told, inputs = experiment.tables(), dict(parts.hashes), dict(parts.hashes)
-    remark = {}
-    if record is not None:
-        tables["topology"] = record.table
-        told["the fabric"] = record.sha256
+    tables, remark = with_records(tables, kept), {}
+    for name, record in kept.items():
+        told[_OBJECTS[name]] = record.sha256
         inputs |= dict.fromkeys(record.files, record.sha256)
-        remark = {NOT_AGAIN: record.why_not} if record.why_not else {}
+        remark |= {NOT_AGAIN: record.why_not} if record.why_not else {}
     print_of = json.dumps([tables, told, versions["fabricsim"]], sort_keys=True)
     return {
         **remark,

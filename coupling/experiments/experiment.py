@@ -1,14 +1,17 @@
 """Experiment: everything a run depends on, read from TOML and checked at the door."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import InitVar, dataclass, field, replace
+from dataclasses import fields as data_fields
+from html import escape
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from coupling.errors import ExperimentError
 from coupling.experiments.fields import (
     DEFAULT_ALLOCATOR,
     DEFAULT_MODEL,
+    PLACE_OF,
     PLACES,
     check_compared,
     checked_fields,
@@ -18,15 +21,23 @@ from coupling.experiments.seeds import all_seeds, given_seeds
 from coupling.reading.inputs import located
 from coupling.reading.plugins import label_of
 from coupling.reading.table import value_of
-from fabricsim.checking import path_of, shortened, wrong
+from fabricsim.checking import path_of, shortened, unknown, wrong
 from fabricsim.checking.documents import parse_toml
+from fabricsim.checking.errors import public_class
 from fabricsim.checking.inputs import read_text
+from fabricsim.checking.values import MISSING
 from netsim.topology.base import Topology
+from patterns.base import Pattern
+from scheduler.workload.base import Workload
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 RECORDED = "recorded"
 """Run of a record that nothing frees."""
 
 
+@public_class
 @dataclass(frozen=True, slots=True)
 class Experiment:
     """
@@ -37,14 +48,17 @@ class Experiment:
 
     Parameters
     ----------
-    topology : str, mapping or Topology
-        Name of a machine, or the fields of a topology (topologies.md), or the fabric.
-    workload : mapping
-        Fields of the ``[workload]`` table: path and format, or generator, and options.
+    topology : str, Path, mapping, Topology or networkx.Graph
+        Name of a machine, file of a fabric, fields of a topology (topologies.md), or the
+        fabric itself.
+    workload : str, Path, mapping, Workload or DataFrame
+        A job log; or the fields of the ``[workload]`` table: path and format, or generator, and
+        options; or jobs, as `read_log` returns them or as a table with the columns of a log.
     allocator : str
         Chooses where jobs run.
-    communication : mapping or None
-        Fields of a communication profile, or ``{"profile": path}``; None: the default one.
+    communication : str, Path, mapping, Pattern or None
+        Name of the pattern of all jobs, path or fields of a communication profile; None: the
+        default one.
     queue : str, default "easy"
         Chooses which jobs start.
     queue_options, allocator_options : mapping, optional
@@ -91,6 +105,10 @@ class Experiment:
         Name for tables and results.
     source : str, default "experiment"
         What errors call the experiment: its file.
+    pattern : str, mapping or Pattern, optional
+        In place of `communication`: the pattern of all jobs.
+    comm_fraction : float, optional
+        Beside `pattern`: share of the time in which a job communicates; default 0.3.
 
     Raises
     ------
@@ -99,10 +117,10 @@ class Experiment:
         is run, before anything is simulated.
     """
 
-    topology: str | Mapping[str, Any] | Topology
-    workload: Mapping[str, Any]
+    topology: str | Path | Mapping[str, Any] | Topology
+    workload: "str | Path | Mapping[str, Any] | Workload | pd.DataFrame"
     allocator: str = DEFAULT_ALLOCATOR
-    communication: Mapping[str, Any] | None = None
+    communication: str | Path | Mapping[str, Any] | Pattern | None = None
     queue: str = "easy"
     queue_options: Mapping[str, Any] = field(default_factory=dict)
     allocator_options: Mapping[str, Any] = field(default_factory=dict)
@@ -125,9 +143,15 @@ class Experiment:
     folder: Path = field(default_factory=Path)
     name: str = "experiment"
     source: str = field(default="experiment", compare=False)
+    pattern: InitVar[str | Mapping[str, Any] | Pattern | None] = None
+    comm_fraction: InitVar[float | None] = None
 
-    def __post_init__(self) -> None:
+    def __post_init__(
+        self, pattern: str | Mapping[str, Any] | Pattern | None, comm_fraction: float | None
+    ) -> None:
         """Check the fields, and keep them as plain values."""
+        if pattern is not None or comm_fraction is not None:
+            object.__setattr__(self, "communication", self._with(pattern, comm_fraction))
         for name, value in checked_fields(self._values()).items():
             object.__setattr__(self, name, value)
 
@@ -138,6 +162,28 @@ class Experiment:
             f"<Experiment {shortened(self.name)!r}: allocator {shortened(self.allocator)!r}, "
             f"queue {shortened(self.queue)!r}, model {self.model!r}{compared}>"
         )
+
+    def _repr_html_(self) -> str:
+        """Return a table of the settings, for notebooks."""
+        rows = {
+            f"{table}.{key}" if table in PLACES else table: value
+            for table, entry in self.tables().items()
+            for key, value in (entry.items() if table in PLACES else [("", entry)])
+        }
+        cells = (
+            f"<tr><th>{escape(name)}</th><td>{escape(shortened(str(value), 200))}</td></tr>"
+            for name, value in rows.items()
+        )
+        return f"<table>{''.join(cells)}</table>"
+
+    def _with(self, pattern: object, comm_fraction: object) -> dict[str, Any]:
+        """Return the table [communication] that stands for a pattern of all jobs."""
+        if pattern is None:
+            raise wrong("comm_fraction", "a pattern beside it", MISSING, ExperimentError)
+        if self.communication is not None:
+            raise wrong("communication", "none beside pattern", self.communication, ExperimentError)
+        stated = {} if comm_fraction is None else {"comm_fraction": comm_fraction}
+        return {"pattern": pattern, **stated}
 
     @classmethod
     def read(cls, path: str | Path, changes: Sequence[str] = ()) -> "Experiment":
@@ -165,15 +211,7 @@ class Experiment:
         if isinstance(changes, str):
             raise wrong("changes", "a list such as ['run.seed=2']", changes, ExperimentError)
         tables = parse_toml(read_text(path, ExperimentError), str(path), ExperimentError)
-        if changes:
-            let_seeds_follow(tables)
-        for change in changes:
-            set_field(tables, change)
-        changed = {change.partition("=")[0].strip() for change in changes}
-        if "scheduler.allocator" in changed and not any(
-            key.startswith("compare") for key in changed
-        ):
-            tables.pop("compare", None)  # who names one allocator wants that one
+        set_fields(tables, changes)
         name = "experiment" if str(path) == "-" else path.stem
         return cls.from_tables(tables, str(path), path.parent, name)
 
@@ -215,9 +253,52 @@ class Experiment:
         check_compared(experiment._values(), stated="allocator" in found)
         return experiment
 
+    def replace(self, *changes: str, **fields: Any) -> "Experiment":  # noqa: ANN401 (of any field)
+        """
+        Return the experiment with other values; the same is checked as for a new one.
+
+        Parameters
+        ----------
+        *changes : str
+            Fields as the command sets them, e.g. ``"scheduler.allocator=ta"``.
+        **fields
+            Fields by the names of the parameters, e.g. ``allocator="ta"``. Where an allocator, a
+            queue or a model is named, the options of the former one go, and with an allocator
+            also `compare`.
+
+        Returns
+        -------
+        Experiment
+            A new one.
+
+        Raises
+        ------
+        ExperimentError
+            If a field is unknown or has a wrong value.
+
+        Examples
+        --------
+        >>> first = Experiment("cab", {"generator": "synth", "mean_nodes": 4})
+        >>> first.replace(allocator="jigsaw", seed=2).allocator
+        'jigsaw'
+        >>> first.replace("scheduler.allocator=ta").allocator
+        'ta'
+        """
+        known = [*(own.name for own in data_fields(self)), "pattern", "comm_fraction"]
+        for key in fields:
+            if key not in known:
+                raise ExperimentError(f"replace: {unknown('field', key, known)}")
+        made = self
+        if changes:
+            tables = {key: _inner(value) for key, value in self.tables().items()}
+            set_fields(tables, changes)
+            made = self.from_tables(tables, self.source, self.folder, self.name)
+        fields = _dropped(fields) | fields
+        return replace(made, **fields) if fields else made
+
     def _values(self) -> dict[str, Any]:
         """Return the fields by name."""
-        return {own.name: getattr(self, own.name) for own in fields(self)}
+        return {own.name: getattr(self, own.name) for own in data_fields(self)}
 
     def resolve(self, path: str | Path) -> Path:
         """
@@ -318,6 +399,26 @@ class Experiment:
         return tables
 
 
+def _inner(value: object) -> Any:  # noqa: ANN401 (what a table may hold)
+    """Return a table that can be changed."""
+    return {key: _inner(own) for key, own in value.items()} if isinstance(value, Mapping) else value
+
+
+def _dropped(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the fields that go where another allocator, queue or model is named."""
+    found: dict[str, Any] = {}
+    if "allocator" in fields:
+        found |= {"allocator_options": {}}
+        found |= {} if "compare" in fields else {"compare": (), "compare_options": {}}
+    if "queue" in fields:
+        found["queue_options"] = {}
+    if "model" in fields:
+        found["model_options"] = {}
+    if fields.get("pattern") is not None:
+        found["communication"] = None
+    return found
+
+
 def _made_again(values: Mapping[str, Any]) -> Experiment:
     """Return an experiment of these fields."""
     return Experiment(**values)
@@ -344,6 +445,23 @@ def let_seeds_follow(tables: dict[str, Any]) -> None:
         return  # wrong seeds, to be told where all is checked
 
 
+def set_fields(tables: dict[str, Any], changes: Sequence[str]) -> None:
+    """
+    Set fields of an experiment as a command line states them.
+
+    `tables`: of the experiment; changed. Where one allocator is named, no others are compared.
+    """
+    if changes:
+        let_seeds_follow(tables)
+    for change in changes:
+        if not isinstance(change, str):
+            raise wrong("changes", "texts such as 'run.seed=2'", change, ExperimentError)
+        set_field(tables, change)
+    changed = {change.partition("=")[0].strip() for change in changes}
+    if "scheduler.allocator" in changed and not any(key.startswith("compare") for key in changed):
+        tables.pop("compare", None)
+
+
 def set_field(tables: dict[str, Any], change: str) -> None:
     """
     Set a field of an experiment as a command line states it.
@@ -355,6 +473,8 @@ def set_field(tables: dict[str, Any], change: str) -> None:
     parts = key.strip().split(".")
     if not sign or not all(parts):
         raise ExperimentError(f"--set {change}: expected table.field=value.")
+    if len(parts) == 1:
+        parts = PLACE_OF.get(parts[0], parts)
     value = value_of(text, f"--set {key}")
     target: Any = tables
     for part in parts[:-1]:

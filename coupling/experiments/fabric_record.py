@@ -1,4 +1,4 @@
-"""How a fabric that was given as an object is kept in a result, so that it can be had again."""
+"""How a fabric or jobs given as objects are kept in a result, so that they can be had again."""
 
 import hashlib
 from collections.abc import Iterator, Mapping
@@ -18,25 +18,30 @@ from netsim.topology.fattree import FatTree
 from netsim.topology.gateways import VARIANTS
 from netsim.topology.torus import Torus
 from netsim.wholefile import replace_file
+from scheduler.errors import WorkloadError
+from scheduler.workload.base import Workload
+from scheduler.workload.table import read_csv
+from scheduler.workload.writers import write_trace
 
 FABRIC = "fabric.csv"
+JOBS = "workload.csv"
 OBJECT = "object"  # kind of a fabric that no table or file describes
 _OWN_NAMES = ("name", "origin")  # fields in which a fabric that is read back may differ
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class FabricRecord:
+class ObjectRecord:
     """
-    A fabric as a result directory keeps it.
+    A fabric or a workload as a result directory keeps it.
 
     Parameters
     ----------
     table : mapping
-        What stands for the fabric in the experiment of the result.
+        What stands for the object in the experiment of the result.
     files : mapping of str to bytes
         Files that the table names, by name in the directory.
     sha256 : str
-        Of the fabric.
+        Of the object.
     why_not : str
         Why the run cannot be repeated from these; empty where it can.
     """
@@ -47,7 +52,48 @@ class FabricRecord:
     why_not: str = ""
 
 
-def record_of(fabric: Topology) -> FabricRecord:
+def records_of(topology: object, workload: Mapping[str, Any]) -> dict[str, ObjectRecord]:
+    """Return the records of a fabric and of jobs that were given as objects, by table."""
+    found = {}
+    if isinstance(topology, Topology):
+        found["topology"] = record_of(topology)
+    if "jobs" in workload:
+        found["workload"] = _jobs_record(workload["jobs"])
+    return found
+
+
+def with_records(tables: Mapping[str, Any], kept: Mapping[str, ObjectRecord]) -> dict[str, Any]:
+    """Return the tables of an experiment with what stands for its objects."""
+    found = dict(tables)
+    for name, record in kept.items():
+        own = found[name] if isinstance(found[name], Mapping) else {}
+        beside = {key: value for key, value in own.items() if key != "jobs"}  # such as estimates
+        found[name] = {**beside, **record.table}
+    return found
+
+
+def _jobs_record(workload: Workload) -> ObjectRecord:
+    """Keep jobs as a table, where that reads as the same jobs."""
+    with TemporaryDirectory(prefix="fabricsim-jobs-") as desk:
+        place = Path(desk) / JOBS
+        write_trace(workload, place)
+        data = place.read_bytes()
+        try:
+            again = read_csv(place)
+        except WorkloadError:
+            again = None
+    sha256 = hashlib.sha256(data).hexdigest()
+    table = {"path": JOBS, "format": "csv"}
+    if again is not None and (again.jobs, again.has_requested) == (
+        workload.jobs,
+        workload.has_requested,
+    ):
+        return ObjectRecord(table, {JOBS: data}, sha256)
+    why = "its jobs were given as objects that no table of jobs holds in full"
+    return ObjectRecord({"generator": OBJECT}, {JOBS: data}, sha256, why)
+
+
+def record_of(fabric: Topology) -> ObjectRecord:
     """
     Describe a fabric by a table of fields, or by a table and a file.
 
@@ -57,7 +103,7 @@ def record_of(fabric: Topology) -> FabricRecord:
     digest = _digest(fabric)
     for table in _tables(fabric):
         if _builds(table, fabric):
-            return FabricRecord(table, sha256=digest)
+            return ObjectRecord(table, sha256=digest)
     table = {"kind": "file", "path": FABRIC, "format": "edge-csv", **_beside(fabric)}
     try:
         data = written(fabric, "edge-csv")[0].encode()
@@ -68,12 +114,12 @@ def record_of(fabric: Topology) -> FabricRecord:
         replace_file(place, data)
         if data and _builds(table | {"path": str(place)}, fabric):
             sha256 = hashlib.sha256(data).hexdigest()
-            return FabricRecord(table, {FABRIC: data}, sha256)
+            return ObjectRecord(table, {FABRIC: data}, sha256)
     why = (
         f"its fabric {fabric.name} was given as an object of class {type(fabric).__name__} that "
         "no table of fields and no table of cables describes in full"
     )
-    return FabricRecord({"kind": OBJECT, "name": fabric.name}, sha256=digest, why_not=why)
+    return ObjectRecord({"kind": OBJECT, "name": fabric.name}, sha256=digest, why_not=why)
 
 
 def _tables(fabric: Topology) -> Iterator[dict[str, Any]]:

@@ -6,14 +6,19 @@ from typing import Any
 
 from coupling.errors import ExperimentError
 from coupling.experiments.seeds import DRAWN, given_seeds
+from coupling.reading.described import described, is_fabric_file
+from coupling.reading.inputs import located
 from coupling.reading.objects import is_object, options_of
 from coupling.reading.plugins import label_of, load_file, load_installed, settled
 from coupling.reading.table import Table, brief, plain
+from fabricsim.checking import meant
 from netsim.flows.maxmin import FAIRNESS
 from netsim.formats.importers.graphs import from_networkx, is_graph
 from netsim.topology.base import Topology
 from netsim.topology.switches import with_default_switch
+from patterns.registry import PATTERNS
 from scheduler.allocators import ALIASES
+from scheduler.workload.base import Workload
 
 ESTIMATES = ("requested", "runtime")
 RUNTIME_MEANS = ("isolated", "baseline", "alone")
@@ -26,13 +31,13 @@ PLACES: Mapping[str, Mapping[str, str]] = {
         "queue_options": "queue_options",
         "window": "window",
         "allocator": "allocator",
-        "options": "allocator_options",
+        "allocator_options": "allocator_options",
         "kill_at_limit": "kill_at_limit",
     },
     "network": {
         "routing": "routing",
         "model": "model",
-        "options": "model_options",
+        "model_options": "model_options",
         "fairness": "fairness",
     },
     "run": {
@@ -46,6 +51,10 @@ PLACES: Mapping[str, Mapping[str, str]] = {
     "compare": {"allocators": "compare", "options": "compare_options"},
 }
 """Field of an `Experiment` by table and key."""
+PLACE_OF: Mapping[str, list[str]] = {
+    field: [table, key] for table, keys in PLACES.items() for key, field in keys.items()
+}
+"""Table and key by field, for those who leave the table out."""
 
 _WHOLE = ("topology", "workload", "communication", "replay")  # tables that are one field
 _MAY_BE_NONE = (*_WHOLE, "window", "routing", "estimates")
@@ -63,7 +72,8 @@ def fields_of(tables: Mapping[str, Any], source: str) -> dict[str, Any]:
         if key not in known:
             hint = "; `fabricsim sweep` runs files that have it" if key == "sweep" else ""
             raise ExperimentError(
-                f"{source}: unknown table [{key}]; choose from {', '.join(known)}{hint}."
+                f"{source}: unknown table [{key}]{meant(key, known)}; choose from "
+                f"{', '.join(known)}{hint}."
             )
     found = {key: top.raw(key) for key in _WHOLE}
     for name, keys in PLACES.items():
@@ -85,7 +95,9 @@ def _with_switch(
         network = Table(given, f"{source}: [network]")
         raise network.error("model", "'packets', which alone looks at the table [switch]")
     if not isinstance(options, Mapping) or "switch" in options:
-        raise Table(tables, f"{source}:").error("switch", "it here or in [network.options] alone")
+        raise Table(tables, f"{source}:").error(
+            "switch", "it here or in [network.model_options] alone"
+        )
     return {**options, "switch": tables["switch"]}
 
 
@@ -119,13 +131,16 @@ def checked_fields(fields: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _without_objects(fields: Mapping[str, Any]) -> dict[str, Any]:
-    """Make a fabric of a graph, and part allocators that are objects into class and options."""
+    """Turn what Python may give in place of a table into the table or into class and options."""
     found, own = dict(fields), fields["allocator"]
-    if is_graph(fields["topology"]):
-        found["topology"] = with_default_switch(from_networkx(fields["topology"]))
+    found["workload"] = _workload(fields["workload"])
+    found["topology"] = _topology(fields["topology"], Path(fields["folder"]))
+    found["communication"] = _communication(fields["communication"])
     if is_object(own):
         if fields["allocator_options"]:
-            what = "[scheduler] options: expected none beside an allocator that is an object"
+            what = (
+                "[scheduler] allocator_options: expected none beside an allocator that is an object"
+            )
             raise ExperimentError(f"{fields['source']}: {what}, got {brief(own)}.")
         found |= {"allocator": type(own), "allocator_options": options_of(own)}
     compared = fields["compare"]
@@ -134,6 +149,43 @@ def _without_objects(fields: Mapping[str, Any]) -> dict[str, Any]:
         found["compare"] = [type(each) if is_object(each) else each for each in compared]
         found["compare_options"] = {**fields["compare_options"], **options}
     return found
+
+
+def _workload(workload: object) -> object:
+    """Return the table for the path of a log, jobs that were read, or a pandas table of jobs."""
+    if isinstance(workload, str):
+        return {"path": workload}
+    if is_frame(workload):
+        from scheduler.workload.table import from_frame  # noqa: PLC0415 (few give a frame)
+
+        workload = from_frame(workload)
+    if isinstance(workload, Workload):
+        return {"jobs": workload} if workload.table is None else dict(workload.table)
+    return workload
+
+
+def _topology(topology: object, folder: Path) -> object:
+    """Return the description for the file of a fabric, and the fabric of a graph."""
+    if is_graph(topology):
+        return with_default_switch(from_networkx(topology))
+    if isinstance(topology, str) and is_fabric_file(topology, folder):
+        spec, begin = described(str(folder / topology), None)
+        return located(spec, begin)
+    return topology
+
+
+def _communication(communication: object) -> object:
+    """Return the table for the path of a profile, or for the pattern of all jobs."""
+    if isinstance(communication, str) and communication not in PATTERNS:
+        return {"profile": communication}
+    if isinstance(communication, str) or is_object(communication):
+        return {"pattern": communication}
+    return communication
+
+
+def is_frame(value: object) -> bool:
+    """Say whether something is a pandas table, without importing pandas."""
+    return hasattr(value, "iloc") and hasattr(value, "columns")
 
 
 def _plugins(run: Table, folder: Path) -> tuple[str, ...]:
@@ -154,13 +206,14 @@ def _wholes(fields: Mapping[str, Any], source: str) -> dict[str, Any]:
     """Check the tables that are one field each."""
     given = {key: fields[key] for key in _WHOLE if _stated(key, fields)}
     top = Table(given, source)
+    top.demand("topology", "workload")
     topology, workload = top.raw("topology"), top.raw("workload")
     if not isinstance(topology, (str, Mapping, Topology)):
         raise top.error("topology", "a table [topology] or the name of a machine")
     if not isinstance(workload, Mapping):
-        raise top.error("workload", "a table [workload]")
+        raise top.error("workload", "a table [workload], the path of a log, or a Workload")
     if "communication" in top and not isinstance(given["communication"], Mapping):
-        raise top.error("communication", "a table [communication]")
+        raise top.error("communication", "a table [communication], a profile's path or a pattern")
     if "replay" in top:
         given["replay"] = _replay(Table(top.raw("replay"), f"{source}: [replay]"))
     found = dict.fromkeys(_WHOLE) | given
@@ -204,7 +257,7 @@ def _scheduler(table: Table) -> dict[str, Any]:
         "queue_options": options,
         "window": table.integer("window") if "window" in table else None,
         "allocator": table.text("allocator"),
-        "allocator_options": table.mapping("options"),
+        "allocator_options": table.mapping("allocator_options"),
         "kill_at_limit": table.flag("kill_at_limit"),
     }
 
@@ -217,7 +270,7 @@ def _network(table: Table) -> dict[str, Any]:
     return {
         "routing": routing,
         "model": table.text("model"),
-        "model_options": table.mapping("options"),
+        "model_options": table.mapping("model_options"),
         "fairness": table.text("fairness", choices=FAIRNESS),
     }
 
@@ -274,11 +327,14 @@ def check_compared(fields: Mapping[str, Any], *, stated: bool) -> None:
             why = "are one allocator" if ALIASES.keys() & {name, other} else "have one label"
             raise compare.fault("allocators", f"{other!r} and {name!r} {why}; name it once.")
     among = f"one of those compared ({', '.join(names)})"
-    scheduler = Table({"allocator": fields["allocator"], "options": own}, f"{source}: [scheduler]")
+    stated_here = {"allocator": fields["allocator"], "allocator_options": own}
+    scheduler = Table(stated_here, f"{source}: [scheduler]")
     if stated and fields["allocator"] not in names:
         raise scheduler.error("allocator", among)
     if own and not stated:
-        raise scheduler.error("options", "an allocator beside it, or [compare] options by name")
+        raise scheduler.error(
+            "allocator_options", "an allocator beside it, or [compare] options by name"
+        )
     for name, table in options.items():
         if name not in names or not isinstance(table, Mapping):
             raise compare.error("options", f"tables of options named by {among}")

@@ -12,6 +12,7 @@ from coupling.reading.fabric import build_topology
 from coupling.results.manifest import NOT_AGAIN
 from coupling.results.result import Result, owned_links
 from coupling.snapshots.snapshot import snapshot_from
+from fabricsim.checking import unknown
 from netsim.errors import TopologyError
 from netsim.topology.base import Topology
 
@@ -52,7 +53,7 @@ def place_of(stored: Stored, run: str | None) -> Path:
     if run is None and len(names) > 1:
         raise ResultError(f"{stored.folder}: expected --run and one of {', '.join(names)}.")
     if run is not None and run not in names:
-        raise ResultError(f"--run: unknown run {run!r}; choose from {', '.join(names)}.")
+        raise ResultError(f"--run: {unknown('run', run, names)}")
     return stored.places[0 if run is None else names.index(run)]
 
 

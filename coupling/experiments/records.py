@@ -11,7 +11,7 @@ import tomli_w
 from coupling.errors import ResultError
 from coupling.experiments.claim import LOCK
 from coupling.experiments.experiment import Experiment
-from coupling.experiments.fabric_record import FabricRecord
+from coupling.experiments.fabric_record import ObjectRecord, with_records
 from coupling.experiments.stored import flat_settings
 from coupling.experiments.workers import Kept
 from coupling.results.manifest import (
@@ -43,8 +43,8 @@ class Records:
         What is run.
     manifest : mapping
         Where the results come from, as far as it is known before the first run.
-    fabric : FabricRecord or None
-        How a fabric that was given as an object is kept.
+    kept : mapping of str to ObjectRecord
+        How a fabric or jobs that were given as objects are kept, by table of the experiment.
     resume : bool
         Keep what an interrupted campaign of the same experiment has finished.
 
@@ -59,16 +59,16 @@ class Records:
         folder: Path,
         experiment: Experiment,
         manifest: Mapping[str, Any],
-        fabric: FabricRecord | None,
+        kept: Mapping[str, ObjectRecord],
         *,
         resume: bool,
     ) -> None:
         self.folder = folder
         self.variants = experiment.variants()
-        tables = experiment.located().tables()
-        self._own = {} if fabric is None else dict(fabric.files)  # whole files by name
-        if fabric is not None:
-            tables["topology"] = fabric.table
+        tables = with_records(experiment.located().tables(), kept)
+        self._own: dict[str, bytes] = {}  # whole files by name
+        for record in kept.values():
+            self._own |= record.files
         self._own[RESOLVED] = tomli_w.dumps(tables).encode()
         found = _found(folder, manifest["fingerprint"], self._own[RESOLVED], resume=resume)
         self._manifest = dict(found or manifest)

@@ -8,10 +8,11 @@ from typing import Any
 
 from coupling.errors import ResultError
 from coupling.experiments.experiment import Experiment
-from coupling.experiments.fabric_record import FABRIC
+from coupling.experiments.fabric_record import FABRIC, JOBS
 from coupling.results.comparison import find_baseline, unlike
 from coupling.results.manifest import MANIFEST, RESOLVED, SUMMARY, read_checked, read_manifest
 from coupling.results.result import FILES, Result
+from fabricsim.checking import unknown
 
 _NO_DIFFERENCE = (  # in the name; change no run
     "scheduler.allocator",
@@ -59,7 +60,7 @@ class Stored:
             raise ResultError(
                 f"{folder}: the result is not complete: go on with fabricsim run --resume."
             )
-        for name in (RESOLVED, *(manifest["files"].keys() & {FABRIC})):
+        for name in (RESOLVED, *(manifest["files"].keys() & {FABRIC, JOBS})):
             read_checked(folder / name, manifest["files"].get(name))
         experiment = replace(Experiment.read(folder / RESOLVED), name=manifest["name"])
         variants = experiment.variants()
@@ -135,9 +136,7 @@ def line_up(stored: Sequence[Stored], baseline: str | None = None) -> Lineup:
             settings[name] = _settings(variant, campaign.manifest)
     same = not unlike(results)
     if baseline is not None and baseline not in settings:
-        raise ResultError(
-            f"--baseline: unknown run {baseline!r}; choose from {', '.join(settings)}."
-        )
+        raise ResultError(f"--baseline: {unknown('run', baseline, settings)}")
     found = find_baseline(original)
     chosen = baseline or ("" if found is None else results[original.index(found)].name)
     return Lineup(tuple(results), chosen if same else "", _differences(settings), same)

@@ -22,7 +22,7 @@ def assumption_of(options: Mapping[str, Any]) -> Assumption:
     """
     Read the options of the model.
 
-    `options`: of ``[network] options``.
+    `options`: of ``[network] model_options``.
     """
     return build("contention model", _NAME, {_NAME: Assumption}, options, ExperimentError)
 

@@ -70,7 +70,7 @@ def cost_ratio_of(options: Mapping[str, Any]) -> CostRatio:
     """
     Read the options of the model.
 
-    `options`: of ``[network] options``.
+    `options`: of ``[network] model_options``.
     """
     return build("contention model", _NAME, {_NAME: CostRatio}, options, ExperimentError)
 

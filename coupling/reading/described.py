@@ -6,15 +6,21 @@ from typing import Any
 
 from coupling.errors import SnapshotError
 from coupling.reading.files import read_json
-from fabricsim.checking import brief
+from fabricsim.checking import brief, meant
 from fabricsim.checking.documents import parse_json, parse_toml
 from fabricsim.checking.inputs import read_text, without_packing
 from netsim.errors import NetsimError
 from netsim.formats.importers.registry import FORMATS, guess_format
 from netsim.formats.importers.sketch import Settings
+from netsim.topologies import TOPOLOGIES
 from netsim.topology.base import Topology
 from netsim.topology.machines import MACHINES
 from netsim.topology.switches import with_default_switch
+
+
+def is_fabric_file(what: str, folder: Path) -> bool:
+    """Say whether a text names a file rather than a machine or a kind of fabric."""
+    return what not in MACHINES and what not in TOPOLOGIES and (folder / what).is_file()
 
 
 def described(what: str, form: str | None) -> tuple[Any, Path]:
@@ -31,7 +37,8 @@ def described(what: str, form: str | None) -> tuple[Any, Path]:
         return what, Path()
     if what != "-" and not path.exists():
         raise SnapshotError(
-            f"{what}: expected a file or a machine ({', '.join(sorted(MACHINES))})."
+            f"{what}: expected a file or a machine ({', '.join(sorted(MACHINES))})"
+            f"{meant(what, MACHINES)}."
         )
     if what == "-" and form is None:
         return _from_stdin(), Path()

@@ -46,7 +46,7 @@ def replay(
     free_from: str | None = None,
     then: Sequence[str] = (),
     changes: Sequence[str] = (),
-    folder: Path | str | None = None,
+    out: Path | str | None = None,
     name_map: Path | str | None = None,
     profile: Any = None,  # noqa: ANN401 (a file or its tables)
     unknown: str = "skip",
@@ -74,7 +74,7 @@ def replay(
     changes : sequence of str, optional
         Fields for all runs, such as ``scheduler.window=20`` or ``network.model=accurate``; what
         is given here is not fitted.
-    folder : Path or str, optional
+    out : Path or str, optional
         Where to write results: new or empty. Default: in memory only.
     name_map : Path or str, optional
         Better names for GUIDs of an InfiniBand fabric.
@@ -91,7 +91,7 @@ def replay(
     fit : bool, default True
         Look for the settings of the queue that fit the record best.
     resume : bool, default False
-        Go on with a replay that was killed, in its `folder`: results that are there and belong
+        Go on with a replay that was killed, in `out`: results that are there and belong
         to the same inputs are kept.
     progress : callable, optional
         Called with what is done, how much of it, and of how much.
@@ -110,9 +110,9 @@ def replay(
     whole("seeds", seeds, 1, MOST_SEEDS, error=SnapshotError)
     whole("seed", seed, 0, error=SnapshotError)
     flag("resume", resume, error=SnapshotError)
-    place = None if folder is None else path_of("folder", folder, error=SnapshotError)
+    place = None if out is None else path_of("out", out, error=SnapshotError)
     if resume and place is None:
-        raise SnapshotError("resume: expected a folder to go on with, it is missing.")
+        raise SnapshotError("resume: expected out, a directory to go on with, it is missing.")
     if then and free_from is None:
         raise SnapshotError("--then: expected --free-from beside it, it is missing.")
     spec, begin, assumed = _fabric(topology, name_map)
@@ -315,8 +315,10 @@ def _otherwise(work: _Work, freed: Experiment, then: Sequence[str], fabric: Topo
         _demand_setting(change, "--then")
         set_field(tables, change)
     named = {change.partition("=")[0].strip() for change in then}
-    if "scheduler.allocator" in named and not any("scheduler.options" in name for name in named):
-        tables["scheduler"].pop("options", None)  # they are the other allocator's
+    if "scheduler.allocator" in named and not any(
+        "scheduler.allocator_options" in name for name in named
+    ):
+        tables["scheduler"].pop("allocator_options", None)  # they are the other allocator's
     if any(name.startswith("network.routing") for name in named):
         was = freed.routing or usual_routing(fabric, owned=True)
         tables["replay"] = {**tables["replay"], "routing": was}

@@ -14,7 +14,7 @@ from coupling.report.plots.layout import layout_of
 from coupling.report.plots.style import Picture
 from coupling.results.readable import counted, listing, percent, ratio, volume
 from coupling.snapshots.estimate import Estimate, JobEstimate, estimate
-from coupling.snapshots.flows import FlowAnswer
+from coupling.snapshots.flows import Flows
 from coupling.snapshots.loads import LinkLoad
 from coupling.snapshots.snapshot import PlacedJob, Snapshot
 from netsim.accuracy import accuracy_sentence
@@ -59,7 +59,7 @@ def moment_scene(snapshot: Snapshot, found: Estimate | None = None) -> Scene:
     return Scene(snapshot.topology, load, jobs=_nodes(snapshot.jobs), title="Load and jobs")
 
 
-def flows_html(answer: FlowAnswer, source: str) -> str:
+def flows_html(answer: Flows, source: str) -> str:
     """Return a page about given flows."""
     topology, report = answer.topology, answer.report
     last = float(report.finish_s.max(initial=0.0))
@@ -112,7 +112,7 @@ def flows_html(answer: FlowAnswer, source: str) -> str:
     return page(f"{stem(source)}: what flows get", topology.name, bullets(short), sections)
 
 
-def _cut(content: Html, answer: FlowAnswer) -> Html:
+def _cut(content: Html, answer: Flows) -> Html:
     """Say how many flows a table leaves out."""
     left = len(answer.flows) - _ROWS
     return (

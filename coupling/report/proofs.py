@@ -88,10 +88,10 @@ def _verdicts(found: Verification) -> Html:
         [
             str(job.id),
             _WORDS[job.isolated and not job.unroutable],
-            _WORDS[None if job.broken is None else not job.broken],
-            _WORDS[job.verdict.holds],
-            f"{job.table.shifts_clean} of {job.table.shifts}" if job.table else "-",
-            f"{job.table.random_clean} of {job.table.random}" if job.table else "-",
+            _WORDS[job.conditions.holds],
+            _WORDS[job.rearrangeable.holds],
+            f"{own.shifts_clean} of {own.shifts}" if (own := job.static_table) else "-",
+            f"{own.random_clean} of {own.random}" if own else "-",
         ]
         for job in found.jobs
     ]

@@ -143,7 +143,7 @@ def _one_model(known: Mapping[str, Any] | None, network: Mapping[str, Any]) -> s
     known = known or network
     name = str(known.get("model", ""))
     routings = known.get("routings") or [str(network.get("routing", "the usual"))]
-    fairness, options = known.get("fairness", ""), network.get("options", {})
+    fairness, options = known.get("fairness", ""), network.get("model_options", {})
     return rate_model(name).described(name, routings, fairness, options)
 
 

@@ -45,7 +45,7 @@ def place(
     *,
     nodes: int,
     pattern: str | Mapping[str, Any] | None = None,
-    fraction: float | None = None,
+    comm_fraction: float | None = None,
     isolated: bool = False,
     exclude: str | Sequence[str] = (),
     draws: int = 50,
@@ -65,7 +65,7 @@ def place(
         Nodes that the job needs, each with one rank.
     pattern : str or mapping, optional
         Its pattern: a key of `patterns.PATTERNS`, or its table; default: drawn from the profile.
-    fraction : float, optional
+    comm_fraction : float, optional
         Share of the time in which it communicates; default 0.3 beside a pattern.
     isolated : bool, default False
         It shall own links that nobody else sends over.
@@ -94,7 +94,7 @@ def place(
         nodes,
         rules=site.get("profile"),
         pattern=pattern,
-        fraction=fraction,
+        comm_fraction=comm_fraction,
         isolated=isolated,
         exclude=(exclude,) if isinstance(exclude, str) else tuple(exclude),
         seed=seed,
@@ -107,7 +107,7 @@ def place_on(
     *,
     rules: object = None,
     pattern: str | Mapping[str, Any] | None = None,
-    fraction: float | None = None,
+    comm_fraction: float | None = None,
     isolated: bool = False,
     exclude: Sequence[str] = (),
     seed: int = 1,
@@ -116,7 +116,7 @@ def place_on(
     scene, topology = site.scene, site.scene.topology
     whole("nodes", nodes, 1, topology.usable_nodes.size, error=SnapshotError)
     job = Job(new_number(scene), 0.0, nodes, 1.0, 1.0)
-    sent = _sent(scene, job, (pattern, fraction), rules, seed)
+    sent = _sent(scene, job, (pattern, comm_fraction), rules, seed)
     out, skipped = known_names(site, exclude, "--exclude")
     room = _room(site, out, links=isolated)
     allocators, refused = _allocators(topology, isolating=isolated)
@@ -261,8 +261,8 @@ def _proved(site: Site, option: Option) -> Option:
     """Check that a placement is isolated among the jobs that run, and non-blocking."""
     verification = _verification(site, option)
     job = next(job for job in verification.jobs if job.id == "new")
-    holds = job.passed and job.verdict.holds is True
-    return replace(option, certified=holds, proof=str(job.verdict.status.value))
+    holds = job.passed and job.rearrangeable.holds is True
+    return replace(option, certified=holds, proof=str(job.rearrangeable.status.value))
 
 
 def _verification(site: Site, option: Option) -> Verification:

@@ -179,7 +179,7 @@ def scene_of_snapshot(snapshot: Snapshot) -> Scene:
         tuple(jobs),
         (draw,),
         snapshot.fairness,
-        snapshot.options,
+        snapshot.model_options,
     )
 
 

@@ -1,7 +1,7 @@
 """Estimate: what jobs of a snapshot do to each other, and what other placements would do."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, astuple, dataclass, replace
+from dataclasses import asdict, astuple, dataclass, field, replace
 from functools import cache
 from typing import Any
 
@@ -127,12 +127,15 @@ class Estimate(Tabled):
         By link, of all that carried packets: model `packets`.
     assumed : tuple of str
         What was assumed of the fabric, as the snapshot does not say it.
+    snapshot : Snapshot
+        What was estimated.
     """
 
     jobs: tuple[JobEstimate, ...]
     links: tuple[LinkLoad, ...]
     candidates: tuple[CandidateEstimate, ...]
     setting: Setting
+    snapshot: Snapshot = field(repr=False, compare=False)
     queues: tuple[LinkQueue, ...] = ()
     assumed: tuple[str, ...] = ()
 
@@ -166,14 +169,18 @@ class Estimate(Tabled):
                 | {"others_slowdown": entry.others_slowdown}
                 for entry in self.candidates
             ],
-            "ranking": [
-                {"job": job, "candidates": order} for job, order in self._ranking().items()
-            ],
+            "ranking": [{"job": job, "candidates": order} for job, order in self.ranking.items()],
             "assumed": list(self.assumed),
-            "network": known_accuracy(self.setting),
+            "network": self.network,
         }
 
-    def _ranking(self) -> dict[JobId, list[int]]:
+    @property
+    def network(self) -> dict[str, Any]:
+        """What the network was, and how far off the model is known to be on it."""
+        return known_accuracy(self.setting)
+
+    @property
+    def ranking(self) -> dict[JobId, list[int]]:
         """Return the candidates of every job that has some, best first."""
         order = dict[JobId, list[int]]()
         for entry in sorted(self.candidates, key=lambda entry: entry.rank):
@@ -260,6 +267,7 @@ class _Estimator:
             within_links(self._loads(placed, jobs), queues),
             candidates,
             setting(snapshot, placed),
+            snapshot,
             queues,
             assumptions_of(snapshot.topology),
         )

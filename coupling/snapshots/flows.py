@@ -15,6 +15,7 @@ from netsim.errors import NetsimError
 from netsim.flow_report import FlowReport, report_flows
 from netsim.flows.maxmin import FAIRNESS
 from netsim.routing.spread import as_routed
+from netsim.tabled import Tabled
 from netsim.topology.base import Topology
 from netsim.topology.spread import link_names
 
@@ -22,9 +23,9 @@ _FLOW = 3  # source, destination, bytes
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class FlowAnswer:
+class Flows(Tabled):
     """
-    What given flows get.
+    What given flows get that start together.
 
     Parameters
     ----------
@@ -40,8 +41,38 @@ class FlowAnswer:
     flows: list[tuple[int, int, float]]
     report: FlowReport
 
+    def __repr__(self) -> str:
+        """Return one line."""
+        end_s = self.report.finish_s.max(initial=0.0)
+        return f"<Flows: {len(self.flows)} flows, over after {end_s:g} s>"
+
+    def _rows(self) -> list[dict[str, Any]]:
+        """Return the flows: ends, bytes, links crossed, rate at the start, seconds to the end."""
+        report, name = self.report, self.topology.vertex_name
+        columns = (report.routes.hops.tolist(), report.rates.tolist(), report.finish_s.tolist())
+        return [
+            {
+                "source": name(source),
+                "destination": name(destination),
+                "bytes": nbytes,
+                "hops": hops,
+                "rate_bytes_per_s": rate,
+                "finish_s": finish_s,
+            }
+            for (source, destination, nbytes), hops, rate, finish_s in zip(
+                self.flows, *columns, strict=True
+            )
+        ]
+
     def to_dict(self) -> dict[str, Any]:
-        """Return what `fabricsim flows --json` prints."""
+        """
+        Return what `fabricsim flows --json` prints.
+
+        Returns
+        -------
+        dict
+            Fields as in docs/commands.md.
+        """
         report, name = self.report, link_names(self.topology)
         rates = [rate if np.isfinite(rate) else None for rate in report.rates.tolist()]
         return {
@@ -62,7 +93,7 @@ class FlowAnswer:
         }
 
 
-def answer_flows(document: Mapping[str, Any], source: str, folder: Path) -> FlowAnswer:
+def answer_flows(document: Mapping[str, Any], source: str, folder: Path) -> Flows:
     """
     Route flows that start together and simulate them to their ends.
 
@@ -75,7 +106,7 @@ def answer_flows(document: Mapping[str, Any], source: str, folder: Path) -> Flow
     fairness = table.text("fairness", "per-sender", FAIRNESS)
     entries = table.raw("flows")
     table.finish()
-    if not isinstance(entries, list):
+    if not isinstance(entries, (list, tuple)):
         raise table.error("flows", "a list of [source, destination, bytes]")
     flows = [_flow(table, i, entry, topology) for i, entry in enumerate(entries)]
     src, dst, nbytes = zip(*flows, strict=True) if flows else ((), (), ())
@@ -94,7 +125,7 @@ def answer_flows(document: Mapping[str, Any], source: str, folder: Path) -> Flow
         )
     except NetsimError as error:
         raise table.fault("flows", str(error)) from None
-    return FlowAnswer(as_routed(topology, routing), flows, report)
+    return Flows(as_routed(topology, routing), flows, report)
 
 
 def _flow(table: Table, place: int, entry: object, topology: Topology) -> tuple[int, int, float]:

@@ -24,8 +24,8 @@ def job_flows(table: Table, n_ranks: int, folder: Path) -> RankFlows | None:
     """
     Read the messages of one iteration.
 
-    `table`: a job: its field ``pattern`` is a table with ``name`` and options, from Python a
-    pattern, or ``steps`` lists for every step the messages ``[source rank, destination rank,
+    `table`: a job: its field ``pattern`` is a name, a table with ``name`` and options, from Python
+    a pattern, or ``steps`` lists for every step the messages ``[source rank, destination rank,
     bytes]``. `folder`: where the relative paths of matrix files start. Result: None where the table
     says nothing of messages.
     """
@@ -58,12 +58,16 @@ def message_bytes(value: object) -> float:
 def _by_name(table: Table, spec: object, n_ranks: int, folder: Path) -> RankFlows:
     """Return the messages of a pattern."""
     try:
-        if isinstance(spec, Mapping):
+        if isinstance(spec, str):
+            pattern = make_pattern(spec)
+        elif isinstance(spec, Mapping):
             pattern = make_pattern(located(spec, folder))
         elif is_dataclass(spec) and not isinstance(spec, type) and hasattr(spec, "steps"):
             pattern = cast(Pattern, spec)
         else:
-            raise table.error("pattern", "a table with the name of a pattern, or a pattern")
+            raise table.error(
+                "pattern", "the name of a pattern, or a table with its name and options"
+            )
         flows = rank_flows(pattern, n_ranks)
     except (PatternError, UnitError) as error:
         raise table.fault("pattern", str(error)) from None

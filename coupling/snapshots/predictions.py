@@ -70,8 +70,8 @@ def predictor(snapshot: Snapshot) -> Predict:
             demand_paths(snapshot.topology, "model 'exact' needs", SnapshotError)
         except SnapshotError as error:
             raise SnapshotError(f"{snapshot.source}: {error}") from None
-        if snapshot.options:
-            raise SnapshotError(f"{snapshot.source}: options: model 'exact' has none.")
+        if snapshot.model_options:
+            raise SnapshotError(f"{snapshot.source}: model_options: model 'exact' has none.")
         return _Exact(snapshot).predict
     if snapshot.model == "packets":
         return _Packets(snapshot)
@@ -107,10 +107,12 @@ def link_use(predict: Predict) -> LinkUse | None:
 def options_of(snapshot: Snapshot) -> Mapping[str, Any]:
     """Return the options of the model, with the switch where it looks at that."""
     if snapshot.model != "packets" or snapshot.switch is None:
-        return snapshot.options
-    if "switch" in snapshot.options:
-        raise SnapshotError(f"{snapshot.source}: switch: expected it here or in options, not both.")
-    return {**snapshot.options, "switch": snapshot.switch}
+        return snapshot.model_options
+    if "switch" in snapshot.model_options:
+        raise SnapshotError(
+            f"{snapshot.source}: switch: expected it here or in model_options, not both."
+        )
+    return {**snapshot.model_options, "switch": snapshot.switch}
 
 
 def groups_that_meet(topology: Topology, placed: Placed) -> list[list[int]]:
@@ -251,7 +253,7 @@ def _model_of(snapshot: Snapshot) -> ContentionModel:
             options=options_of(snapshot),
         )
     except ContentionError as error:
-        raise SnapshotError(f"{snapshot.source}: options: {error}") from None
+        raise SnapshotError(f"{snapshot.source}: model_options: {error}") from None
 
 
 class _Exact:

@@ -116,7 +116,7 @@ class Snapshot:
         Other placements of these jobs.
     model : str
         A key of `CONTENTION_MODELS`.
-    options : mapping of str to value
+    model_options : mapping of str to value
         Further keywords of the model.
     fairness : {"per-sender", "per-flow"}
         Weight of a flow among others.
@@ -138,7 +138,7 @@ class Snapshot:
     jobs: tuple[PlacedJob, ...]
     candidates: tuple[Candidate, ...] = ()
     model: str = "accurate"
-    options: Mapping[str, Any] = field(default_factory=dict)
+    model_options: Mapping[str, Any] = field(default_factory=dict)
     fairness: str = "per-sender"
     seed: int = 1
     switch: Mapping[str, Any] | str | None = None
@@ -223,7 +223,7 @@ def snapshot_from(
         jobs=jobs,
         candidates=candidates,
         model=table.text("model", "accurate", MODELS),
-        options=table.mapping("options"),
+        model_options=table.mapping("model_options"),
         fairness=table.text("fairness", "per-sender", FAIRNESS),
         seed=seed,
         switch=switch,

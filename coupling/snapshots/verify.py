@@ -2,12 +2,13 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from coupling.errors import SnapshotError
-from coupling.snapshots.permutations import Pairs, flows_by_job
+from coupling.snapshots.permutations import Pairs, flows_by_job, read_permutation
 from coupling.snapshots.reach import reached_links
 from coupling.snapshots.snapshot import JobId, PlacedJob, Snapshot, demand_snapshot
 from fabricsim.checking import flag, whole
@@ -34,6 +35,28 @@ _SHIFTS = ("shifts", "shifts_clean", "shifts_worst")
 _TABLE = (*_SHIFTS, "random", "random_clean", "random_worst", "random_mean")
 
 
+@dataclass(frozen=True, slots=True)
+class Conditions:
+    """
+    Which of Jigsaw's conditions a partition breaks.
+
+    Parameters
+    ----------
+    broken : tuple of Breach or None
+        Conditions that are broken; None where they do not apply.
+    reason : str
+        Why they do not apply; empty where they do.
+    """
+
+    broken: tuple[Breach, ...] | None
+    reason: str = ""
+
+    @property
+    def holds(self) -> bool | None:
+        """Whether none is broken; None where they do not apply."""
+        return None if self.broken is None else not self.broken
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class JobVerdict:
     """
@@ -47,13 +70,11 @@ class JobVerdict:
         Why the routing cannot connect the job's nodes; empty where it can.
     shares : dict of int to list of id
         Directed links that other jobs use or own too, and which.
-    broken : list of Breach or None
-        Conditions that the partition breaks; None where they do not apply.
-    reason : str
-        Why the conditions do not apply; empty where they do.
-    verdict : Verdict
+    conditions : Conditions
+        Which of Jigsaw's conditions the partition breaks.
+    rearrangeable : Verdict
         Whether the partition is rearrangeable non-blocking.
-    table : TableReport or None
+    static_table : TableReport or None
         How shifts and random permutations fare under the routing in force; None where it
         cannot connect the nodes.
     permutation : Verdict or None
@@ -63,10 +84,9 @@ class JobVerdict:
     id: JobId
     unroutable: str
     shares: dict[int, list[JobId]]
-    broken: list[Breach] | None
-    reason: str
-    verdict: Verdict
-    table: TableReport | None
+    conditions: Conditions
+    rearrangeable: Verdict
+    static_table: TableReport | None
     permutation: Verdict | None
 
     @property
@@ -78,7 +98,7 @@ class JobVerdict:
     def passed(self) -> bool:
         """Whether no check said no; a broken condition counts unless all permutations go."""
         blocked = any(verdict.holds is False for verdict in self._verdicts)
-        unproven = bool(self.broken) and not self.verdict.holds
+        unproven = bool(self.conditions.broken) and not self.rearrangeable.holds
         return self.isolated and not (self.unroutable or blocked or unproven)
 
     @property
@@ -89,7 +109,8 @@ class JobVerdict:
     @property
     def _verdicts(self) -> list[Verdict]:
         """Answers on permutations: all, and the one given."""
-        return [self.verdict] if self.permutation is None else [self.verdict, self.permutation]
+        given = [] if self.permutation is None else [self.permutation]
+        return [self.rearrangeable, *given]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -128,8 +149,8 @@ class Verification(Tabled):
                 "id": job.id,
                 "isolated": job.isolated,
                 "shared_links": len(job.shares),
-                "conditions_hold": None if job.broken is None else not job.broken,
-                "rearrangeable": job.verdict.holds,
+                "conditions": job.conditions.holds,
+                "rearrangeable": job.rearrangeable.holds,
             }
             for job in self.jobs
         ]
@@ -153,19 +174,19 @@ class Verification(Tabled):
             "isolated": job.isolated,
             "shares": [{"link": name(link), "with": ids} for link, ids in job.shares.items()],
             "conditions": {
-                "holds": None if job.broken is None else not job.broken,
+                "holds": job.conditions.holds,
                 "broken": [
                     {"condition": breach.condition, "reason": breach.reason}
-                    for breach in job.broken or ()
+                    for breach in job.conditions.broken or ()
                 ],
             },
-            "rearrangeable": self._verdict(job.verdict),
+            "rearrangeable": self._verdict(job.rearrangeable),
             "static_table": None,
         }
-        if job.broken is None:
-            fields["conditions"]["reason"] = job.reason
-        if job.table is not None:
-            fields["static_table"] = {name: getattr(job.table, name) for name in _TABLE}
+        if job.conditions.broken is None:
+            fields["conditions"]["reason"] = job.conditions.reason
+        if job.static_table is not None:
+            fields["static_table"] = {name: getattr(job.static_table, name) for name in _TABLE}
         if job.unroutable:
             fields["unroutable"] = job.unroutable
         if job.permutation is not None:
@@ -204,8 +225,8 @@ def verify(
     snapshot: Snapshot | Mapping[str, Any],
     *,
     any_routing: bool = False,
-    permutation: Pairs = (),
-    n_random: int = RANDOM,
+    permutation: Pairs | str | Path | None = None,
+    random: int = RANDOM,
     exhaustive: bool = False,
     allow_unknown: bool = False,
 ) -> Verification:
@@ -218,9 +239,10 @@ def verify(
         Jobs on a fabric; what they send is not looked at.
     any_routing : bool, default False
         Ask about isolation under every minimal routing instead of the one in force.
-    permutation : sequence of (source, destination), default ()
-        Flows between nodes, at most one from and to each, to be routed with one flow a link.
-    n_random : int, default 100
+    permutation : sequence of (source, destination), str or Path, optional
+        Flows between nodes, at most one from and to each, to be routed with one flow a link; or a
+        file of them (docs/commands.md).
+    random : int, default 100
         Random permutations to try.
     exhaustive : bool, default False
         Try up to 200,000 leaf-to-leaf flow matrices instead of 2000.
@@ -243,15 +265,17 @@ def verify(
     nodes, and none that it owns, is such a link of another job.
     """
     snapshot = demand_snapshot(snapshot)
-    whole("n_random", n_random, 0, _MOST_RANDOM, error=SnapshotError)
+    whole("random", random, 0, _MOST_RANDOM, error=SnapshotError)
     flag("exhaustive", exhaustive, error=SnapshotError)
     flag("any_routing", any_routing, error=SnapshotError)
     try:
         single_paths(snapshot.routing, "verify needs", RoutingError)
     except RoutingError as error:
         raise SnapshotError(f"{snapshot.source}: {error}") from None
-    checks = _Checks(snapshot, n_random, _ALL_MATRICES if exhaustive else _FEW_MATRICES)
-    given = flows_by_job(snapshot, permutation)
+    checks = _Checks(snapshot, random, _ALL_MATRICES if exhaustive else _FEW_MATRICES)
+    if isinstance(permutation, (str, Path)):
+        permutation = read_permutation(Path(permutation), snapshot.topology)
+    given = flows_by_job(snapshot, () if permutation is None else permutation)
     reach = [checks.reach(job, any_routing=any_routing) for job in snapshot.jobs]
     shared = shared_links(reach)
     ids = [job.id for job in snapshot.jobs]
@@ -318,10 +342,9 @@ class _Checks:
             id=job.id,
             unroutable=unroutable,
             shares=shares,
-            broken=broken,
-            reason=reason,
-            verdict=verdict or Verdict(Status.NOT_ASKED, reason),
-            table=table,
+            conditions=Conditions(None if broken is None else tuple(broken), reason),
+            rearrangeable=verdict or Verdict(Status.NOT_ASKED, reason),
+            static_table=table,
             permutation=permutation,
         )
 

@@ -15,7 +15,7 @@ from coupling.sweeps.factors import is_policy, is_seed
 from coupling.sweeps.intervals import block_interval, mean_interval
 from coupling.sweeps.sweep import METRICS, Sweep
 from coupling.sweeps.variance import explained
-from fabricsim.checking import choice, shortened
+from fabricsim.checking import choice, shortened, unknown
 
 OVER = ("seeds", "days")
 _BY_CLASS = {
@@ -147,10 +147,9 @@ def compare_policies(
     metrics = tuple(metrics)
     for metric in metrics:
         if metric not in sweep.cells.select_dtypes("number"):
-            known = ", ".join(sorted(set(METRICS) & set(sweep.cells)))
-            raise ResultError(
-                f"unknown metric {metric!r}; choose from {known}, or another summary number."
-            )
+            known = sorted(set(METRICS) & set(sweep.cells))
+            numbers = unknown("metric", metric, known)
+            raise ResultError(f"{numbers[:-1]}, or another summary number.")
     cells = sweep.cells.assign(**{POLICY: _names(sweep.cells, policies)})
     names = list(dict.fromkeys(cells[POLICY]))
     sides = _Sides.of(factors, policies, _baseline(names, baseline))
@@ -199,7 +198,7 @@ def _policies(factors: Sequence[str], by: Sequence[str]) -> list[str]:
     """Return the factors whose values are compared."""
     for name in by:
         if name not in factors:
-            raise ResultError(f"unknown factor {name!r}; choose from {', '.join(factors)}.")
+            raise ResultError(unknown("factor", name, factors))
     found = list(by) or [name for name in factors if is_policy(name)]
     if not found:
         raise ResultError(
@@ -220,7 +219,7 @@ def _baseline(names: Sequence[str], asked: str | None) -> str:
     if len(names) < _TWO:
         raise ResultError(f"expected two policies to compare, got {', '.join(names)} alone.")
     if asked is not None and asked not in names:
-        raise ResultError(f"--baseline: unknown policy {asked!r}; choose from {', '.join(names)}.")
+        raise ResultError(f"--baseline: {unknown('policy', asked, names)}")
     known = [name for name in BASELINE_NAMES if name in names]
     return asked or (known[0] if known else names[0])
 

@@ -19,9 +19,9 @@ Label = bool | int | float | str
 """A value as tables of cells have it."""
 LABEL = "label"
 _WITH_OPTIONS = {
-    "scheduler.allocator": ("scheduler", "allocator", "options"),
+    "scheduler.allocator": ("scheduler", "allocator", "allocator_options"),
     "scheduler.queue": ("scheduler", "queue", "queue_options"),
-    "network.model": ("network", "model", "options"),
+    "network.model": ("network", "model", "model_options"),
 }
 _SEEDS = {f"{part}.seed": f"run.seeds.{part}" for part in DRAWN if part != "workload"}
 WHOLE = ("topology", "workload", "communication")

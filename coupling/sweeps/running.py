@@ -15,7 +15,11 @@ from coupling.reading.plugins import sources
 from coupling.results.result import Result
 from coupling.stopping import shielded
 
-_BASELINE_KNOWS_NOT = (("scheduler", "allocator"), ("scheduler", "options"), ("network", "routing"))
+_BASELINE_KNOWS_NOT = (
+    ("scheduler", "allocator"),
+    ("scheduler", "allocator_options"),
+    ("network", "routing"),
+)
 _NOT_CHECKED = (("workload",), ("communication",), ("run", "seed"), ("run", "seeds"))
 _ANY_POLICY: Mapping[str, Any] = {
     "allocator": "first-free",

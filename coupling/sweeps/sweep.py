@@ -149,7 +149,7 @@ class Sweep:
 
 def run_sweep(
     spec: Spec,
-    folder: str | Path,
+    out: str | Path,
     *,
     workers: int = 1,
     dask: str | None = None,
@@ -162,7 +162,7 @@ def run_sweep(
     ----------
     spec : Spec
         The sweep.
-    folder : str or Path
+    out : str or Path
         Its directory: new, empty, or that of a sweep, whose finished cells are kept.
     workers : int, default 1
         Processes on this machine.
@@ -184,7 +184,7 @@ def run_sweep(
     ExperimentError, SchedulerError, NetsimError, PatternError
         If a cell can never run; nothing was run then.
     """
-    folder = path_of("folder", folder, error=ResultError)
+    folder = path_of("out", out, error=ResultError)
     whole("workers", workers, 1, error=ResultError)
     if dask is not None and workers > 1:
         raise ExperimentError("workers: expected 1 with dask, whose scheduler has its own.")

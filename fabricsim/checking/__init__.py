@@ -7,6 +7,7 @@ package at the door raises.
 * `whole`, `number`, `flag`, `choice`, `text`, `wholes` -- one value
 * `path_of` -- a path, given as text or `Path`
 * `wrong`, `brief` -- the error for a value, and the value as errors show it
+* `unknown`, `meant` -- the sentence about a name that is not known, with the closest one that is
 * `shortened` -- a name as the `repr` of an object shows it
 * `plain` -- what Python has for the lists, texts and numbers of a file
 * `sheets` -- comma-separated values: how they are written, and cells that are read
@@ -25,11 +26,13 @@ if TYPE_CHECKING:
         brief,
         choice,
         flag,
+        meant,
         number,
         path_of,
         plain,
         shortened,
         text,
+        unknown,
         whole,
         wholes,
         wrong,
@@ -42,11 +45,13 @@ __all__ = [
     "choice",
     "flag",
     "look_up",
+    "meant",
     "number",
     "path_of",
     "plain",
     "shortened",
     "text",
+    "unknown",
     "whole",
     "wholes",
     "wrong",

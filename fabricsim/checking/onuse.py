@@ -25,7 +25,7 @@ def on_use(package: str) -> tuple[Callable[[str], Any], Callable[[], list[str]]]
         if name not in sys.modules[package].__all__:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
         home = homes()[name]
-        return import_module(f"{package}.{name}") if home == package else _of(home, name)
+        return _of(home, name)
 
     def listed() -> list[str]:
         return sorted(sys.modules[package].__all__)

@@ -2,12 +2,12 @@
 
 import inspect
 from collections import UserDict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from importlib import import_module
 from typing import Any, TypeVar
 
 from fabricsim.checking.units import Stated
-from fabricsim.checking.values import brief, flag, number, whole
+from fabricsim.checking.values import brief, flag, meant, number, unknown, whole
 
 T = TypeVar("T")
 _CHECKS: Mapping[object, Callable[..., object]] = {
@@ -107,7 +107,7 @@ def look_up(kind: str, name: object, registry: Mapping[str, T], error: type[Valu
         The thing.
     """
     if not isinstance(name, str) or name not in registry:
-        raise error(f"unknown {kind} {brief(name)}; choose from {', '.join(sorted(registry))}.")
+        raise error(unknown(kind, name, sorted(registry)))
     return registry[name]
 
 
@@ -162,12 +162,12 @@ def build(
         options = {"seed": seed, **options}
     for key in options:
         if key not in known:
-            choices = ", ".join(sorted([*known, *others]))
-            hint = f"choose from {choices}" if choices else "it has none"
-            raise error(f"{place}: unknown option {brief(key)}; {hint}.")
-    for key, parameter in known.items():
-        if parameter.default is parameter.empty and key not in options:
-            raise error(f"{place}: {key}: expected a value, it is missing.")
+            names = sorted([*known, *others])
+            hint = f"choose from {', '.join(names)}" if names else "it has none"
+            raise error(f"{place}: unknown option {brief(key)}{meant(key, names)}; {hint}.")
+    demand_options(
+        place, [k for k, own in known.items() if own.default is own.empty], options, error
+    )
     types = {key: known[key].annotation for key in options}
     try:
         made = factory(**fixed, **options)
@@ -185,6 +185,21 @@ def build(
     }
     _check_types(told, types, place, error)
     return made
+
+
+def demand_options(
+    place: str, needed: Sequence[str], given: Collection[str], error: type[ValueError]
+) -> None:
+    """
+    Refuse options that lack some without which nothing can be made, and name all of these.
+
+    `place`: what is made, for the error. `needed`: names in order. `given`: names that are there.
+    """
+    absent = [name for name in needed if name not in given]
+    if len(absent) == 1:
+        raise error(f"{place}: {absent[0]}: expected a value, it is missing.")
+    if absent:
+        raise error(f"{place}: {', '.join(absent)}: expected values, they are missing.")
 
 
 def _check_types(

@@ -3,7 +3,17 @@
 from collections.abc import Callable, Collection, Mapping
 from typing import Any, Self, TypeVar
 
-from fabricsim.checking.values import MISSING, brief, choice, flag, number, text, whole, wrong
+from fabricsim.checking.values import (
+    MISSING,
+    brief,
+    choice,
+    flag,
+    meant,
+    number,
+    text,
+    whole,
+    wrong,
+)
 
 T = TypeVar("T")
 
@@ -34,6 +44,20 @@ class Table:
         """Say whether the table has a field, which is then known."""
         self._known.add(key)
         return key in self._values
+
+    def demand(self, *keys: str) -> None:
+        """
+        Refuse a table that lacks fields, and name all of these.
+
+        Parameters
+        ----------
+        *keys : str
+            Names of fields that must be there.
+        """
+        self._known.update(keys)
+        absent = [key for key in keys if key not in self._values]
+        if len(absent) > 1:
+            raise self._kind(f"{self._name(', '.join(absent))}: expected values, they are missing.")
 
     def error(self, key: str, expected: str) -> ValueError:
         """
@@ -275,6 +299,9 @@ class Table:
         """
         for key in self._values:
             if key not in self._known:
-                known = ", ".join(sorted(self._known))
+                known = sorted(self._known)
                 name = key if str(key).isprintable() else brief(key)
-                raise self._kind(f"{self._place} {name}: unknown key; choose from {known}.")
+                raise self._kind(
+                    f"{self._place} {name}: unknown key{meant(key, known)}; choose from "
+                    f"{', '.join(known)}."
+                )

@@ -61,6 +61,65 @@ def brief(value: object) -> str:
     return text if len(text) <= _BRIEF else f"{text[: _BRIEF - 3]}..."
 
 
+def meant(name: object, choices: Iterable[str]) -> str:
+    """
+    Name the choice that a wrong name is closest to, as errors append it.
+
+    Parameters
+    ----------
+    name : object
+        What came.
+    choices : iterable of str
+        The known names.
+
+    Returns
+    -------
+    str
+        `` (did you mean 'all-to-all'?)``; empty where none is close.
+
+    Examples
+    --------
+    >>> meant("alltoall", ["all-to-all", "ring"])
+    " (did you mean 'all-to-all'?)"
+    """
+    if not isinstance(name, str):
+        return ""
+    from difflib import get_close_matches  # noqa: PLC0415 (for errors alone)
+
+    bare: dict[str, str] = {}
+    for choice_ in choices:
+        bare.setdefault(_bare(choice_), choice_)
+    close = get_close_matches(_bare(name), bare, n=1, cutoff=0.7)
+    close = close or [own for own in bare if _bare(name) and own.startswith(_bare(name))]
+    return f" (did you mean {bare[close[0]]!r}?)" if close else ""
+
+
+def unknown(kind: str, name: object, choices: Collection[str]) -> str:
+    """
+    Write the sentence about a name that is not known.
+
+    Parameters
+    ----------
+    kind : str
+        What it would be the name of.
+    name : object
+        What came.
+    choices : collection of str
+        The known names, in the order in which they are listed.
+
+    Returns
+    -------
+    str
+        Such as ``unknown queue 'eazy' (did you mean 'easy'?); choose from easy, fcfs.``
+    """
+    return f"unknown {kind} {brief(name)}{meant(name, choices)}; choose from {', '.join(choices)}."
+
+
+def _bare(name: str) -> str:
+    """Return the letters and digits of a name, which people write with other dashes."""
+    return "".join(letter for letter in name[:100].lower() if letter.isalnum())
+
+
 def plain(value: Any, place: str, error: type[ValueError]) -> Any:  # noqa: ANN401 (whatever a table may hold)
     """
     Turn what stands for lists, texts and numbers in Python into those that a file can hold.
@@ -290,7 +349,10 @@ def choice(place: str, value: object, choices: Collection[str], *, error: type[V
     """
     if isinstance(value, str) and value in choices:
         return value
-    raise wrong(place, f"one of {', '.join(choices)}", value, error)
+    close = meant(value, choices)
+    if not close:
+        raise wrong(place, f"one of {', '.join(choices)}", value, error)
+    raise error(f"{place}: expected one of {', '.join(choices)}, got {brief(value)}{close}.")
 
 
 def wholes(

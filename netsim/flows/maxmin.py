@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from fabricsim.checking import unknown
 from netsim.arrays import Bools, Floats, Ints, numbers_below, numbers_from
 from netsim.errors import NetsimError
 from netsim.kernelcache import load_kernels
@@ -97,7 +98,7 @@ def is_per_sender(fairness: str) -> bool:
     its source), ``"per-flow"`` is plain max-min. Result: True for ``"per-sender"``.
     """
     if fairness not in FAIRNESS:
-        raise NetsimError(f"unknown fairness {fairness!r}; choose from {', '.join(FAIRNESS)}.")
+        raise NetsimError(unknown("fairness", fairness, FAIRNESS))
     return fairness == "per-sender"
 
 

@@ -1,8 +1,11 @@
 """Topology: nodes, switches and directed links as arrays."""
 
 import re
+from collections import Counter
 from dataclasses import dataclass
 from functools import cached_property
+from html import escape
+from typing import Any
 
 import numpy as np
 
@@ -88,8 +91,76 @@ class Topology:
 
     def __repr__(self) -> str:
         """Return one line."""
-        size = f"{self.n_nodes} nodes, {self.n_switches} switches, {self.n_links} links"
-        return f"<{type(self).__name__} {shortened(self.name)}: {size}>"
+        size = f"{self.n_switches:,} switches, {self.n_links:,} links"
+        return f"<{type(self).__name__}: {shortened(self.summary, 80)}; {size}>"
+
+    def _repr_html_(self) -> str:
+        """Return a table of what the fabric is made of, for notebooks."""
+        rates = np.unique(self.capacity * 8e-9) if self.n_links else np.zeros(1)
+        rows = {
+            "fabric": self.summary,
+            "name": self.name,
+            "nodes": f"{self.n_nodes:,}, of which {self.usable_nodes.size:,} take jobs",
+            "switches": f"{self.n_switches:,}",
+            "cables": f"{self.n_links // 2:,}",
+            "bandwidth": ", ".join(f"{rate:g} Gb/s" for rate in rates),
+        }
+        cells = (f"<tr><th>{key}</th><td>{escape(value)}</td></tr>" for key, value in rows.items())
+        return f"<table>{''.join(cells)}</table>"
+
+    @property
+    def summary(self) -> str:
+        """What the fabric is, in plain words: its kind, size and levels."""
+        return f"{self._kind_words}, {self._nodes_words}"
+
+    @property
+    def _kind_words(self) -> str:
+        """What kind of fabric it is."""
+        return "irregular fabric" if self.n_switches > 1 else "one switch"
+
+    @property
+    def _nodes_words(self) -> str:
+        """How many nodes it has."""
+        if self.usable is not None:
+            return f"{self.usable.size:,} of {self.n_nodes:,} nodes in use"
+        return f"{self.n_nodes:,} node{'' if self.n_nodes == 1 else 's'}"
+
+    def to_networkx(self) -> Any:  # noqa: ANN401 (NetworkX publishes no types)
+        """
+        Return the fabric as an undirected graph.
+
+        Returns
+        -------
+        networkx.Graph or networkx.MultiGraph
+            Vertices are the names of nodes and switches, with ``kind`` (node or switch). Edges have
+            ``bandwidth_bytes_per_s`` of one cable and ``cables``, the number of parallel ones.
+            Cables out of service are left out. A MultiGraph where parallel cables differ in
+            bandwidth. `netsim.from_networkx` reads it back.
+
+        Examples
+        --------
+        >>> from netsim.topologies import make_topology
+        >>> graph = make_topology({"kind": "torus", "dims": [4, 4]}).to_networkx()
+        >>> graph.number_of_nodes(), graph.number_of_edges()
+        (32, 48)
+        """
+        import networkx as nx  # noqa: PLC0415 (slow to import, and needed here only)
+
+        links = np.flatnonzero(np.arange(self.n_links) < self.reverse)
+        if self.absent is not None:
+            links = np.setdiff1d(links, self.absent)
+        ends = np.sort(np.stack([self.link_tail[links], self.link_head[links]]), axis=0)
+        cables = Counter(zip(*ends.tolist(), self.capacity[links].tolist(), strict=True))
+        pairs = {(a, b) for a, b, _ in cables}
+        graph = (nx.Graph if len(pairs) == len(cables) else nx.MultiGraph)(name=self.name)
+        for vertex in range(self.n_nodes + self.n_switches):
+            kind = "node" if vertex < self.n_nodes else "switch"
+            graph.add_node(self.vertex_name(vertex), kind=kind)
+        for (a, b, rate), count in cables.items():
+            graph.add_edge(
+                self.vertex_name(a), self.vertex_name(b), bandwidth_bytes_per_s=rate, cables=count
+            )
+        return graph
 
     @property
     def n_links(self) -> int:

@@ -56,6 +56,12 @@ class Dragonfly(Topology):
     gateways: Ints = field(default_factory=lambda: np.zeros((1, 0, 1), dtype=np.int64))
 
     @property
+    def summary(self) -> str:
+        """What the fabric is, in plain words: its nodes and groups."""
+        groups = f"{self.groups} group{'' if self.groups == 1 else 's'}"
+        return f"dragonfly, {self._nodes_words}, {groups} of {self.routers_per_group} routers"
+
+    @property
     def routers_per_group(self) -> int:
         """Routers of a group."""
         return self.rows * self.columns

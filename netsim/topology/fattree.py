@@ -65,6 +65,27 @@ class FatTree(Topology):
     order: Ints | None = None
 
     @property
+    def summary(self) -> str:
+        """What the fabric is, in plain words: nodes, levels and oversubscription."""
+        rails = f"{self.parents[0]} rails, " if self.parents[0] > 1 else ""
+        levels = f"{self.levels} level{'' if self.levels == 1 else 's'}"
+        ratio = self.oversubscription
+        width = "full bisection" if ratio < 1.005 else f"oversubscribed {ratio:.3g}:1"  # noqa: PLR2004 (rounding)
+        return f"fat-tree, {self._nodes_words}, {rails}{levels}, {width}"
+
+    @property
+    def oversubscription(self) -> float:
+        """Bandwidth of all nodes over that of all links up from the narrowest level, at least 1."""
+        rates = self.capacity.copy()
+        if self.absent is not None:
+            rates[self.absent] = 0.0
+        up = [
+            float(rates[base : base + count * ports].sum())
+            for base, count, ports in zip(self.up_base, self.counts, self.ports, strict=False)
+        ]
+        return max(1.0, up[0] / least) if (least := min(up)) > 0 else np.inf
+
+    @property
     def levels(self) -> int:
         """Switch levels, h."""
         return len(self.children)

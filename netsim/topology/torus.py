@@ -45,6 +45,13 @@ class Torus(Topology):
     nodes_per_router: int = 1
     wrap: tuple[bool, ...] = ()
 
+    @property
+    def summary(self) -> str:
+        """What the fabric is, in plain words: its shape and nodes."""
+        kind = "torus" if all(self.wrap) else "mesh" if not any(self.wrap) else "torus and mesh"
+        each = f", {self.nodes_per_router} on each router" if self.nodes_per_router > 1 else ""
+        return f"{' x '.join(map(str, self.dims))} {kind}, {self._nodes_words}{each}"
+
     @cached_property
     def strides(self) -> tuple[int, ...]:
         """Difference of router numbers between neighbours on each axis."""

@@ -1,12 +1,21 @@
 """Workload: the jobs of a log or generator, with an account of what was left out."""
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from math import nan
+from typing import TYPE_CHECKING, Any
 
 from fabricsim.checking import shortened
 from scheduler.job import Job
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+_COLUMNS = (
+    *("id", "submit_s", "n_nodes", "runtime_s", "requested_s"),
+    *("user", "group", "executable", "queue", "name"),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +70,12 @@ class Workload:
         come when the log says.
     remarks : mapping of str to int
         What the reader did not use or has changed, by what it is: how many.
+
+    Attributes
+    ----------
+    table : mapping or None
+        Fields of the table ``[workload]`` that make it again; None for jobs from Python, also for
+        those that `dataclasses.replace` made of a log.
     """
 
     jobs: tuple[Job, ...]
@@ -72,6 +87,15 @@ class Workload:
     n_unsorted: int = 0
     begin_unix_s: float | None = None
     remarks: Mapping[str, int] = field(default_factory=dict)
+    table: Mapping[str, Any] | None = field(default=None, init=False, repr=False, compare=False)
+
+    def __len__(self) -> int:
+        """Return the number of jobs."""
+        return len(self.jobs)
+
+    def __iter__(self) -> Iterator[Job]:
+        """Go through the jobs."""
+        return iter(self.jobs)
 
     def __repr__(self) -> str:
         """Return one line."""
@@ -79,6 +103,25 @@ class Workload:
             f"<Workload {shortened(self.source)!r}: {len(self.jobs)} jobs, "
             f"{len(self.dropped_jobs)} dropped>"
         )
+
+    def to_frame(self) -> "pd.DataFrame":
+        """
+        Return the jobs as a table.
+
+        Returns
+        -------
+        DataFrame
+            A row for each job: id, times in seconds, nodes, labels; -1 stands for no label.
+        """
+        import pandas as pd  # noqa: PLC0415 (slow to import, and rarely needed)
+
+        return pd.DataFrame(
+            [[getattr(job, name) for name in _COLUMNS] for job in self.jobs], columns=_COLUMNS
+        )
+
+    def _repr_html_(self) -> str:
+        """Return the table as notebooks show it, its middle left out where it is long."""
+        return str(self.to_frame().to_html(max_rows=20))
 
     @property
     def dropped(self) -> Mapping[str, int]:

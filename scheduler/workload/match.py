@@ -8,7 +8,7 @@ from types import MappingProxyType
 import numpy as np
 from numpy.typing import NDArray
 
-from fabricsim.checking import text, whole, wrong
+from fabricsim.checking import text, unknown, whole, wrong
 from scheduler.errors import WorkloadError
 from scheduler.job import Job
 from scheduler.workload.filters import LABELS, MISSING
@@ -128,9 +128,7 @@ def read_match(table: object, place: str) -> Match:
         raise wrong(f"{place}: match", "a table", table, WorkloadError)
     for key in table:
         if key not in _KEYS:
-            raise WorkloadError(
-                f"{place}: match: unknown key {key!r}; choose from {', '.join(_KEYS)}."
-            )
+            raise WorkloadError(f"{place}: match: {unknown('key', key, _KEYS)}")
     columns = table.get("column", {})
     if not isinstance(columns, Mapping):
         raise wrong(f"{place}: match.column", "a table", columns, WorkloadError)

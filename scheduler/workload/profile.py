@@ -7,7 +7,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from fabricsim.checking import Table, path_of, shortened
+from fabricsim.checking import Table, brief, path_of, shortened
 from fabricsim.checking.documents import parse_toml
 from fabricsim.checking.inputs import decoded
 from netsim.units import parse_size, parse_time
@@ -21,6 +21,9 @@ from scheduler.workload.match import Match, read_match
 from scheduler.workload.source import read_source
 
 VERSION = 1
+USUAL_FRACTION = 0.3
+"""Of the time in which a job communicates, where only its pattern is given."""
+USUAL_BYTES = "1 MiB"
 _KEYS = ("match", "chance", "pattern", "label", "comm_fraction", "bytes_per_flow", "iteration")
 _QUANTITIES: Mapping[str, Callable[[str | float], float]] = MappingProxyType(
     {"comm_fraction": float, "bytes_per_flow": parse_size, "iteration": parse_time}
@@ -146,12 +149,14 @@ def profile_from(
     Parameters
     ----------
     table : mapping
-        ``version`` (1) and ``rule``, a list of tables with the keys ``match`` (see
+        ``version`` (1, may be left out) and ``rule``, a list of tables with the keys ``match`` (see
         `read_match`), ``chance`` (default 1), ``pattern`` (see `make_pattern`), ``label``
         (default: the pattern's name) and two of ``comm_fraction``, ``bytes_per_flow`` and
         ``iteration``, each a number or a distribution (see `read_distribution`), or
         ``{column = "...", scale = 1.0}`` where the log states it for each job. A rule with
-        ``comm_fraction = 0`` needs nothing else.
+        ``comm_fraction = 0`` needs nothing else. In place of ``rule`` the table may itself be one
+        rule for all jobs, with ``pattern``, a name or a table; then ``comm_fraction`` is 0.3 and
+        ``bytes_per_flow`` 1 MiB where it does not say.
     source : str, default "profile"
         What errors call it.
     folder : str or Path, optional
@@ -169,11 +174,13 @@ def profile_from(
         two of the three quantities are given.
     """
     fields = Table(table, f"{source}:", WorkloadError)
+    if "rule" not in fields and "pattern" in fields:
+        return Profile((_rule(_whole(table), source, _folder(folder)),), table, source)
     version, rules = fields.raw("version"), fields.raw("rule")
     fields.finish()
-    if type(version) is not int or version != VERSION:
+    if "version" in fields and (type(version) is not int or version != VERSION):
         raise fields.error("version", str(VERSION))
-    folder = Path() if folder is None else path_of("folder", folder, error=WorkloadError)
+    folder = _folder(folder)
     if not isinstance(rules, list) or not rules:
         raise WorkloadError(f"{source}: expected at least one [[rule]], got {rules!r}.")
     made = tuple(
@@ -181,6 +188,23 @@ def profile_from(
         for number, rule in enumerate(rules, start=1)
     )
     return Profile(made, table, source)
+
+
+def _folder(folder: str | Path | None) -> Path:
+    """Return where relative paths start."""
+    return Path() if folder is None else path_of("folder", folder, error=WorkloadError)
+
+
+def _whole(table: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the rule for all jobs that a table stands for, with what it leaves open."""
+    rule = {key: value for key, value in table.items() if key != "version"}
+    spec = {"name": rule["pattern"]} if isinstance(rule["pattern"], str) else rule["pattern"]
+    open_ = not rule.keys() & {"bytes_per_flow", "iteration"}
+    if open_ and isinstance(spec, Mapping) and "nbytes" in _options(spec) and "nbytes" not in spec:
+        rule["bytes_per_flow"] = USUAL_BYTES
+    if len(rule.keys() & {"comm_fraction", "bytes_per_flow", "iteration"}) < 2:  # noqa: PLR2004 (a pair)
+        rule.setdefault("comm_fraction", USUAL_FRACTION)
+    return rule
 
 
 def seeded(spec: Mapping[str, Any], seed: int) -> dict[str, Any]:
@@ -243,8 +267,12 @@ def _rule(table: object, place: str, folder: Path) -> Rule:
 
 def _pattern(table: object, place: str, folder: Path) -> Mapping[str, Any]:
     """Check that a pattern can be made."""
+    if isinstance(table, str):
+        table = {"name": table}
     if not isinstance(table, Mapping):
-        raise WorkloadError(f"{place}: pattern: expected a table with a name, got {table!r}.")
+        raise WorkloadError(
+            f"{place}: pattern: expected a name or a table with one, got {brief(table)}."
+        )
     try:
         spec = located(table, folder)
         make_pattern(spec)

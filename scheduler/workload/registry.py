@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from fabricsim.checking import build, look_up, path_of, wrong
+from fabricsim.checking import build, look_up, path_of, unknown, wrong
 from fabricsim.checking.inputs import without_packing
 from scheduler.errors import WorkloadError
 from scheduler.workload.base import Workload
@@ -53,7 +53,8 @@ def make_workload(
     ----------
     table : mapping
         Either ``path`` and ``format`` (default: as the name ends, else ``"swf"``), or
-        ``generator`` and its arguments; and the fields of `Filters`.
+        ``generator`` and its arguments; and the fields of `Filters`. From Python also ``jobs``, a
+        `Workload`, alone.
     folder : str or Path, optional
         Where a relative path starts; default: the working directory.
     source : str, default "[workload]"
@@ -79,12 +80,16 @@ def make_workload(
     """
     if not isinstance(table, Mapping):
         raise wrong(source, "a table", table, WorkloadError)
+    if isinstance(table.get("jobs"), Workload) and len(table) == 1:
+        made: Workload = table["jobs"]
+        return made
     options: dict[str, Any] = dict(table)
     if isinstance(options.get("path"), Path):
         options["path"] = str(options["path"])
     folder = Path() if folder is None else path_of("folder", folder, error=WorkloadError)
     if "generator" in options:
-        return _draw(options, source, seed)
+        drawn = _draw(dict(options), source, seed)
+        return _known_by(drawn, options) if seed is None or "seed" in options else drawn
     path = options.pop("path", None)
     if not isinstance(path, str):
         raise WorkloadError(
@@ -102,7 +107,16 @@ def make_workload(
         raise WorkloadError(
             f"{source}: columns: expected format {' or '.join(_OF_LINES)}, got {name!r}."
         )
-    return reader(path if path == "-" else folder / path, **options)
+    if path == "-":
+        return reader(path, **options)
+    place = str((folder / path).resolve())
+    return _known_by(reader(folder / path, **options), {"path": place, "format": name, **options})
+
+
+def _known_by(workload: Workload, table: Mapping[str, Any]) -> Workload:
+    """Note in a workload, which is new, what makes it again."""
+    object.__setattr__(workload, "table", dict(table))
+    return workload
 
 
 def format_of(path: str | Path) -> str | None:
@@ -128,7 +142,7 @@ def _check_keys(options: Mapping[str, Any], known: tuple[str, ...], place: str) 
     """Refuse keys that nothing reads."""
     for key in options:
         if key not in known:
-            raise WorkloadError(f"{place}: unknown key {key!r}; choose from {', '.join(known)}.")
+            raise WorkloadError(f"{place}: {unknown('key', key, known)}")
 
 
 def _check_filters(options: Mapping[str, Any], source: str) -> None:

@@ -5,7 +5,7 @@ import io
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
-from typing import Unpack
+from typing import TYPE_CHECKING, Unpack
 
 from fabricsim.checking.inputs import MOST_BYTES, decoded
 from fabricsim.checking.parquets import parquet_table
@@ -15,6 +15,9 @@ from scheduler.workload.base import Workload
 from scheduler.workload.entries import Entry, count, identity, missing, seconds, workload_of
 from scheduler.workload.filters import LABELS, MISSING, Filters, ReadOptions
 from scheduler.workload.source import MOST_ENTRIES, Source, bounded, read_source
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 COLUMNS = {
     "id": ("id", "job", "job_id", "jobid", "job_number", "tenant"),
@@ -105,6 +108,22 @@ def read_parquet(path: str | Path, **options: Unpack[ReadOptions]) -> Workload:
         for number, row in enumerate(zip(*columns, strict=True), start=1)
     ]
     return _workload(table.column_names, rows, filters, source)
+
+
+def from_frame(frame: "pd.DataFrame", **options: Unpack[ReadOptions]) -> Workload:
+    """
+    Make a workload of a pandas table.
+
+    `frame`: columns as for `read_csv`. `**options`: the fields of `Filters`. Result: as `read_csv`
+    makes it from the same columns.
+    """
+    filters = Filters(**options)
+    columns = [frame.iloc[:, place].tolist() for place in range(frame.shape[1])]
+    rows = [
+        (f"DataFrame: row {label}", list(row))
+        for label, row in zip(frame.index.tolist(), zip(*columns, strict=True), strict=True)
+    ]
+    return _workload(list(map(str, frame.columns)), rows, filters, Source("DataFrame", b"", ""))
 
 
 def _workload(

@@ -72,8 +72,9 @@ def test_an_experiment_runs_from_a_file_with_changes(tmp_path):
 
     assert result.name == "jigsaw"
     assert result.summary["mean_interference"] == 1.0
-    with pytest.raises(fs.FabricsimError, match="expected an experiment file"):
-        fs.run(fs.Experiment.read(path), "run.seed=2")
+    experiment = fs.Experiment.read(path)
+    assert fs.run(experiment, "scheduler.allocator=ta", self_check=False).name == "ta"
+    assert fs.run(experiment, allocator="jigsaw", self_check=False).jobs.equals(result.jobs)
 
 
 def test_the_front_has_what_the_packages_have():

@@ -76,8 +76,14 @@ def test_names_are_no_formulas(runs, ax):
         (lambda runs: fs.plot.gantt(runs[0], topology=MACHINE), "gantt: expected jobs"),
         (lambda runs: fs.plot.blame(runs[1]), "expected jobs that cost others time"),
         (lambda runs: fs.plot.fabric(runs[0], fs.topology("cab")), "a topology of 10 links"),
-        (lambda _: fs.plot.fabric("cab"), "expected a Result, a Topology or a Snapshot"),
-        (lambda runs: fs.plot.speedups(runs[1:]), "and a Baseline, got none"),
+        (
+            lambda _: fs.plot.fabric("cab"),
+            "expected a Result, a Topology, a Snapshot or an Estimate",
+        ),
+        (
+            lambda runs: fs.plot.speedups(runs[1:]),
+            "several runs of the same jobs, got jigsaw",
+        ),
         (lambda runs: fs.plot.speedups(runs, by="colour"), "by: expected"),
     ],
 )

@@ -101,8 +101,8 @@ def _with_pattern(*patterns: Document) -> Document:
 
 
 SNAPSHOTS: dict[str, Document] = {
-    "accurate": _snapshot(candidates=_CANDIDATES, options={"samples": 8, "seed": 2}),
-    "fast": _snapshot(model="fast", candidates=_CANDIDATES, options={"tolerance": 1e-3}),
+    "accurate": _snapshot(candidates=_CANDIDATES, model_options={"samples": 8, "seed": 2}),
+    "fast": _snapshot(model="fast", candidates=_CANDIDATES, model_options={"tolerance": 1e-3}),
     "exact": _snapshot(
         model="exact", fairness="per-flow", jobs=[{**job, "iterations": 3} for job in _JOBS]
     ),
@@ -116,7 +116,7 @@ SNAPSHOTS: dict[str, Document] = {
     },
     "rails": {"topology": RAILS, "jobs": [{**_JOBS[0], "nodes": "n[0-4]"}], "model": "fast"},
     "hop-cost": _snapshot(model="hop-cost"),
-    "assumed": _snapshot(model="assumed", options={"scenario": "10%", "reading": "divide"}),
+    "assumed": _snapshot(model="assumed", model_options={"scenario": "10%", "reading": "divide"}),
     "max-min": _snapshot(model="always-on-max-min"),
     "infinite": _snapshot(model="null"),
     "packets": _snapshot(
@@ -133,7 +133,7 @@ SNAPSHOTS: dict[str, Document] = {
             "jitter": "1 ns",
             "virtual_channels": 1,
         },
-        options={"iterations": 2, "draws": 1},
+        model_options={"iterations": 2, "draws": 1},
     ),
     "owned": {
         "topology": TREE,
@@ -248,7 +248,7 @@ EXPERIMENTS: dict[str, Document] = {
             "routing": "jigsaw",
             "model": "fast",
             "fairness": "per-flow",
-            "options": {"tolerance": 1e-3},
+            "model_options": {"tolerance": 1e-3},
         },
         "run": {
             "seed": 2,
@@ -287,7 +287,7 @@ EXPERIMENTS: dict[str, Document] = {
         "network": {
             "routing": "shortest",
             "model": "assumed",
-            "options": {"scenario": "V1", "reading": "subtract"},
+            "model_options": {"scenario": "V1", "reading": "subtract"},
         },
     },
     "table": {
@@ -303,7 +303,7 @@ EXPERIMENTS: dict[str, Document] = {
                 }
             ],
         },
-        "scheduler": {"queue": "fcfs", "allocator": "lc", "options": {"steps": 50}},
+        "scheduler": {"queue": "fcfs", "allocator": "lc", "allocator_options": {"steps": 50}},
         "network": {"model": "null"},
     },
     "file": {

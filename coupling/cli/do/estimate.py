@@ -15,7 +15,7 @@ from coupling.report.columns import seconds, table, text_lines, text_of
 from coupling.report.sketches import Bar, SlowdownBars, on_terminal
 from coupling.results.readable import counted, listing, percent, ratio, volume
 from coupling.snapshots.estimate import Estimate, JobEstimate, estimate
-from coupling.snapshots.flows import FlowAnswer, answer_flows
+from coupling.snapshots.flows import Flows, answer_flows
 from coupling.snapshots.loads import LinkLoad
 from coupling.snapshots.snapshot import MODELS, Snapshot, read_snapshot
 from netsim.accuracy import accuracy_sentence
@@ -74,7 +74,7 @@ def run_estimate(
             raise SnapshotError(f"{name}: expected one of {', '.join(choices)}, got {value!r}.")
     snapshot = read_snapshot(path)
     if model not in {None, snapshot.model}:
-        snapshot = replace(snapshot, model=model, options={})
+        snapshot = replace(snapshot, model=model, model_options={})
     snapshot = replace(snapshot, fairness=fairness or snapshot.fairness)
     found = estimate(snapshot, blame=blame)
     if html is not None:
@@ -202,7 +202,7 @@ def _shared(links: Sequence[LinkLoad]) -> list[tuple[str, str, str]]:
     ]
 
 
-def _flow_parts(answer: FlowAnswer) -> list[RenderableType]:
+def _flow_parts(answer: Flows) -> list[RenderableType]:
     """Return the tables of given flows."""
     report, name, link_name = answer.report, answer.topology, link_names(answer.topology)
     rows = [

@@ -49,7 +49,7 @@ def run_replay(
     folder = out or default_folder("replay", resume=resume)
     try:
         with ProgressDisplay() as progress:
-            found = replay(**options, folder=folder, resume=resume, progress=progress)
+            found = replay(**options, out=folder, resume=resume, progress=progress)
     except Stopped as stop:
         if folder.exists():
             stop.add_note(f"go on with --resume --out {folder}")

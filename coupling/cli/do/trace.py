@@ -11,6 +11,7 @@ from coupling.reading.files import write_whole
 from coupling.report.columns import text_lines, text_of
 from coupling.report.log import terminal_parts, trace_html
 from coupling.results.readable import listing
+from fabricsim.checking import unknown
 from scheduler.workload import GENERATORS, READERS, Workload, make_workload
 from scheduler.workload.registry import format_of
 from scheduler.workload.statistics import trace_numbers
@@ -63,9 +64,7 @@ def run_generate(generator: str, out: Path, arguments: Mapping[str, Any], *, as_
     `generator`: a key of `scheduler.workload.GENERATORS`.
     """
     if generator not in GENERATORS:
-        raise ExperimentError(
-            f"trace generate: unknown generator {generator!r}; choose from {', '.join(GENERATORS)}."
-        )
+        raise ExperimentError(f"trace generate: {unknown('generator', generator, GENERATORS)}")
     table = {"generator": generator, **_given(arguments)}
     _write(make_workload(table, source="trace generate"), out, as_json=as_json)
 

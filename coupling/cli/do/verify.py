@@ -9,7 +9,6 @@ from coupling.cli.do.estimate import print_json
 from coupling.reading.files import write_whole
 from coupling.report.columns import table, text_lines, text_of
 from coupling.results.readable import listing
-from coupling.snapshots.permutations import read_permutation
 from coupling.snapshots.snapshot import read_snapshot
 from coupling.snapshots.verify import JobVerdict, Verification, verify
 
@@ -22,7 +21,7 @@ def run_verify(
     *,
     any_routing: bool,
     permutation: Path | None,
-    n_random: int,
+    random: int,
     exhaustive: bool,
     allow_unknown: bool,
     html: Path | None = None,
@@ -39,7 +38,7 @@ def run_verify(
         Ask about isolation under every minimal routing.
     permutation : Path or None
         File of flows to be routed with one flow a link.
-    n_random : int
+    random : int
         Random permutations to try.
     exhaustive : bool
         Try as many flow matrices as memory holds.
@@ -61,12 +60,11 @@ def run_verify(
         If the input is wrong.
     """
     snapshot = read_snapshot(path)
-    flows = [] if permutation is None else read_permutation(permutation, snapshot.topology)
     found = verify(
         snapshot,
         any_routing=any_routing,
-        permutation=flows,
-        n_random=n_random,
+        permutation=permutation,
+        random=random,
         exhaustive=exhaustive,
         allow_unknown=allow_unknown,
     )
@@ -85,13 +83,13 @@ def _parts(found: Verification) -> list[RenderableType]:
     """Return the tables of a verification."""
     rows = []
     for job in found.jobs:
-        clean = job.table
+        clean = job.static_table
         rows.append(
             (
                 str(job.id),
                 _WORDS[job.isolated and not job.unroutable],
-                _WORDS[None if job.broken is None else not job.broken],
-                _WORDS[job.verdict.holds],
+                _WORDS[job.conditions.holds],
+                _WORDS[job.rearrangeable.holds],
                 f"{clean.shifts_clean}/{clean.shifts}" if clean else "-",
                 f"{clean.random_clean}/{clean.random}" if clean else "-",
             )
@@ -117,11 +115,11 @@ def _reasons(found: Verification, job: JobVerdict) -> list[str]:
         lines.append(f"{job.id} shares {name} with {listing([str(k) for k in others])}.")
     if len(job.shares) > _LINES:
         lines.append(f"{job.id} shares {len(job.shares) - _LINES} more links (--json has all).")
-    broken = job.broken or []
+    broken = job.conditions.broken or ()
     lines += [f"{job.id} breaks ({b.condition}): {b.reason}" for b in broken[:_LINES]]
     if len(broken) > _LINES:
         lines.append(f"{job.id} breaks conditions in {len(broken) - _LINES} more places.")
-    lines.append(f"{job.id} non-blocking: {job.verdict.method}.")
+    lines.append(f"{job.id} non-blocking: {job.rearrangeable.method}.")
     if job.permutation is not None:
         lines.append(f"{job.id} permutation given: {job.permutation.method}.")
     return lines

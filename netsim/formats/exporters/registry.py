@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from pathlib import Path
 
+from fabricsim.checking import unknown
 from fabricsim.checking.registry import Registry
 from netsim.errors import TopologyError
 from netsim.formats.exporters.tables import Written
@@ -65,7 +66,7 @@ def written(topology: Topology, form: str, routing: Routing | None = None) -> Wr
     <BLANKLINE>
     """
     if form not in WRITERS:
-        raise TopologyError(f"unknown format {form!r}; choose from {', '.join(sorted(WRITERS))}.")
+        raise TopologyError(unknown("format", form, sorted(WRITERS)))
     if form == "simgrid-xml":
         return WRITERS[form](topology, routing)
     if routing is not None:

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
+from fabricsim.checking import unknown
 from fabricsim.checking.inputs import read_text
 from netsim.errors import TopologyError
 from netsim.formats.importers.aries import read_aries
@@ -62,7 +63,7 @@ def read_topology(
     if form is None:
         form = guess_format(text, source)
     if form not in FORMATS:
-        raise TopologyError(f"unknown format {form!r}; choose from {', '.join(sorted(FORMATS))}.")
+        raise TopologyError(unknown("format", form, sorted(FORMATS)))
     wanted = settings or Settings()
     if names is not None:
         wanted = replace(wanted, names=read_name_map(read_text(names, TopologyError), str(names)))

@@ -20,13 +20,13 @@ def test_options_reach_the_model():
     document = json.loads((EXAMPLES / "placed_jobs.json").read_text())
 
     eight = estimate(document, blame=False)
-    two = estimate(document | {"options": {"samples": 2}}, blame=False)
+    two = estimate(document | {"model_options": {"samples": 2}}, blame=False)
 
     assert two.jobs[0].interference != eight.jobs[0].interference
     with pytest.raises(SnapshotError, match="unknown option 'sample'"):
-        estimate(document | {"options": {"sample": 2}})
+        estimate(document | {"model_options": {"sample": 2}})
     with pytest.raises(SnapshotError, match="model 'exact' has none"):
-        estimate(document | {"options": {"samples": 2}, "model": "exact"})
+        estimate(document | {"model_options": {"samples": 2}, "model": "exact"})
 
 
 REFUSED = {
@@ -97,7 +97,7 @@ def test_the_command_prints_what_the_function_returns(command):
 
 
 def test_the_command_reads_standard_input_and_takes_another_model(command):
-    document = json.dumps(scene(*THREE, model="accurate", options={"samples": 4}))
+    document = json.dumps(scene(*THREE, model="accurate", model_options={"samples": 4}))
 
     status, out, _ = command(
         "estimate", "-", "--json", "--model", "exact", "--fairness", "per-flow", stdin=document
@@ -213,12 +213,12 @@ def test_a_wrong_model_is_one_line(command):
     ],
 )
 def test_wrong_options_are_one_line_that_names_the_file(command, model, options, words):
-    document = json.dumps(scene(*THREE, model=model, options=options))
+    document = json.dumps(scene(*THREE, model=model, model_options=options))
 
     status, out, err = command("estimate", "-", stdin=document)
 
     assert (status, out) == (2, "")
-    assert err.startswith("fabricsim: -: options: ")
+    assert err.startswith("fabricsim: -: model_options: ")
     assert words in err
     assert err.count("\n") == 1
 

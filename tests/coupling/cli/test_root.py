@@ -210,10 +210,10 @@ BAD_CALLS = {
     "a directory": (["run", "try.toml", "--set", "workload.path=."], ["directory"]),
     "unknown allocator": (
         ["run", "try.toml", "--set", "scheduler.allocator=jigsav"],
-        ["unknown allocator 'jigsav'; choose from", "jigsaw"],
+        ["unknown allocator 'jigsav' (did you mean 'jigsaw'?); choose from", "jigsaw"],
     ),
     "unknown option": (
-        ["run", "try.toml", "--set", "scheduler.options={x=1}"],
+        ["run", "try.toml", "--set", "scheduler.allocator_options={x=1}"],
         ["allocator 'random': unknown option 'x'"],
     ),
     "value of a wrong type": (

@@ -246,20 +246,23 @@ def test_each_seed_changes_what_its_part_draws_and_nothing_else(experiment, part
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"allocator": "jigsav"}, r"\[scheduler\] unknown allocator 'jigsav'; choose from"),
+        (
+            {"allocator": "jigsav"},
+            r"\[scheduler\] unknown allocator 'jigsav' .*; choose from",
+        ),
         (
             {"allocator_options": {"sed": 1}},
             r"allocator 'random': unknown option 'sed'",
         ),
-        ({"queue": "esay"}, r"\[scheduler\] unknown queue 'esay'; choose from"),
+        ({"queue": "esay"}, r"\[scheduler\] unknown queue 'esay' .*'easy'.*; choose from"),
         ({"queue_options": {"windw": 1}}, r"\[scheduler\] queue 'easy': unknown option 'windw'"),
-        ({"model": "fats"}, r"\[network\] unknown contention model 'fats'; .* hop-cost-ratio,"),
+        ({"model": "fats"}, r"\[network\] unknown contention model 'fats' .*; .* hop-cost-ratio,"),
         ({"model_options": {"x": 1}}, rf"contention model '{DEFAULT_MODEL}': unknown option 'x'"),
-        ({"routing": "d-mod-q"}, r"\[network\] routing: unknown routing 'd-mod-q'; choose from"),
-        ({"topology": "cabb"}, r"topology: unknown topology 'cabb'; choose from"),
+        ({"routing": "d-mod-q"}, r"\[network\] routing: unknown routing 'd-mod-q' .*; choose from"),
+        ({"topology": "cabb"}, r"topology: unknown topology 'cabb' .*'cab'.*; choose from"),
         ({"workload": {"generator": "snyth"}}, r"\[workload\]: unknown generator 'snyth'"),
         ({"workload": {**DRAWN_JOBS, "n_job": 3}}, r"\[workload\].*unknown option 'n_job'"),
-        ({"communication": {"rule": 3}}, r"\[communication\].*version: expected 1"),
+        ({"communication": {"rule": 3}}, r"\[communication\].*\[\[rule\]\]"),
         (
             {"communication": {"profile": "p.toml", "version": 1}},
             r"\[communication\] version: expected no key beside profile = .* got 1\.",

@@ -49,10 +49,13 @@ def test_resolved_tables_read_back_to_the_same_experiment(tmp_path):
     ("text", "message"),
     [
         ("[topology\n", "expected TOML, got"),
-        (MINIMAL + "[schedular]\n", r"unknown table \[schedular\]; choose from topology"),
+        (
+            MINIMAL + "[schedular]\n",
+            r"unknown table \[schedular\] .*; choose from topology",
+        ),
         (
             MINIMAL + "[scheduler]\nwindw = 3\n",
-            r"\[scheduler\] windw: unknown key; choose from .*, window",
+            r"\[scheduler\] windw: unknown key .*; choose from .*, window",
         ),
         (MINIMAL + "[scheduler]\nwindow = -3\n", r"\[scheduler\] window: expected a whole number"),
         (
@@ -83,14 +86,14 @@ def test_resolved_tables_read_back_to_the_same_experiment(tmp_path):
             r"allocator: expected one of those compared \(ta\), got 'lc'",
         ),
         (
-            MINIMAL + "[scheduler]\noptions = {x = 1}\n[compare]\nallocators = ['ta']\n",
-            "options: expected an allocator beside it",
+            MINIMAL + "[scheduler]\nallocator_options = {x = 1}\n[compare]\nallocators = ['ta']\n",
+            "allocator_options: expected an allocator beside it",
         ),
         (
             MINIMAL + "[compare]\nallocators = ['ta']\noptions = {lc = {}}\n",
             "options: expected tables of options named by one of those compared",
         ),
-        (MINIMAL + "[scheduler]\noptions = 3\n", "options: expected a table of options"),
+        (MINIMAL + "[scheduler]\nallocator_options = 3\n", "options: expected a table of options"),
         ('scheduler = 3\ntopology = "cab"\n[workload]\n', r"\[scheduler\]: expected a table"),
     ],
 )
@@ -127,7 +130,7 @@ def test_variants_keep_the_options_of_the_allocator_they_belong_to(tmp_path):
     path = write(
         tmp_path,
         MINIMAL
-        + '[scheduler]\nallocator = "jigsaw"\noptions = {order = "index"}\n'
+        + '[scheduler]\nallocator = "jigsaw"\nallocator_options = {order = "index"}\n'
         + '[compare]\nallocators = ["ta", "jigsaw"]\n',
     )
 
@@ -180,8 +183,8 @@ def test_every_path_goes_along_when_an_experiment_is_located(tmp_path):
 
 WRONG = {
     "topology": [None, 3, ["cab"], True],
-    "workload": [None, 3, "log.swf", []],
-    "communication": [3, "profile.toml", False],
+    "workload": [None, 3, []],
+    "communication": [3, False],
     "replay": [3, "log", False, {"until": 3}, {"unknown": "ask"}, {"free_from": 5}],
     "queue": [None, 3, ["easy"], True],
     "queue_options": [None, 3, "window", [("window", 3)]],

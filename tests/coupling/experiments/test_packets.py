@@ -15,7 +15,7 @@ TABLES = {
         "rule": [{"pattern": {"name": "ring"}, "comm_fraction": 0.8, "bytes_per_flow": "64 KiB"}],
     },
     "scheduler": {"allocator": "random"},
-    "network": {"model": "packets", "options": {"iterations": 3}},
+    "network": {"model": "packets", "model_options": {"iterations": 3}},
     "switch": {"preset": "ethernet", "buffer": "32 KiB"},
 }
 
@@ -38,8 +38,8 @@ def test_the_switch_is_an_option_of_the_model(tmp_path):
         ({"model": "fast"}, r"\[network\] model: expected 'packets', which alone .* got 'fast'"),
         ({}, r"\[network\] model: expected 'packets', .* it is missing"),
         (
-            {"model": "packets", "options": {"switch": "codes"}},
-            r"e.toml: switch: expected it here or in \[network.options\] alone",
+            {"model": "packets", "model_options": {"switch": "codes"}},
+            r"e.toml: switch: expected it here or in \[network.model_options\] alone",
         ),
     ],
 )

@@ -110,7 +110,7 @@ def lost_as_estimated(experiment):
             "seed": experiment.all_seeds["routing"],
             "model": experiment.model,
             "fairness": experiment.fairness,
-            "options": {"seed": experiment.all_seeds["model"], **experiment.model_options},
+            "model_options": {"seed": experiment.all_seeds["model"], **experiment.model_options},
             "jobs": jobs,
         }
         for job in fs.estimate(snapshot, blame=False).jobs:

@@ -315,7 +315,7 @@ def test_dates_are_written_in_the_time_zone_of_the_record(tmp_path):
     """The first start is 08:00 in Paris, which is 06:00 UTC."""
     log = sacct(tmp_path / "log", line(7, 0, 36000, "n0,n2"))
 
-    found = fs.replay(log, TREE, timezone="Europe/Paris", folder=tmp_path / "out")
+    found = fs.replay(log, TREE, timezone="Europe/Paris", out=tmp_path / "out")
 
     axes = fs.plot.gantt(found.recorded)
     assert axes.get_xlabel() == "date [Europe/Paris]"
@@ -364,8 +364,8 @@ def test_a_replay_that_was_killed_goes_on_and_ends_with_the_same_results(tmp_pat
     """What is left of it: the first result whole, the second begun, the third not there."""
     log = sacct(tmp_path / "log", *PAIR)
     options = FREED | {"then": ["scheduler.allocator=random"], "seeds": 2, "profile": ALWAYS}
-    whole = fs.replay(log, TREE, folder=tmp_path / "whole", **options)
-    fs.replay(log, TREE, folder=tmp_path / "killed", **options)
+    whole = fs.replay(log, TREE, out=tmp_path / "whole", **options)
+    fs.replay(log, TREE, out=tmp_path / "killed", **options)
     for name in ("summary.json", "jobs.parquet"):
         (tmp_path / "killed" / "freed" / name).unlink()
     for path in sorted((tmp_path / "killed" / "then").rglob("*"), reverse=True):
@@ -373,7 +373,7 @@ def test_a_replay_that_was_killed_goes_on_and_ends_with_the_same_results(tmp_pat
     (tmp_path / "killed" / "then").rmdir()
     kept = (tmp_path / "killed" / "recorded" / "summary.json").stat().st_mtime_ns
 
-    found = fs.replay(log, TREE, folder=tmp_path / "killed", resume=True, **options)
+    found = fs.replay(log, TREE, out=tmp_path / "killed", resume=True, **options)
 
     assert (tmp_path / "killed" / "recorded" / "summary.json").stat().st_mtime_ns == kept
     assert found.gains == whole.gains
@@ -384,9 +384,9 @@ def test_a_replay_that_was_killed_goes_on_and_ends_with_the_same_results(tmp_pat
 
 def test_going_on_with_other_inputs_is_refused(tmp_path):
     log = sacct(tmp_path / "log", *PAIR)
-    fs.replay(log, TREE, folder=tmp_path / "out", profile=ALWAYS)
+    fs.replay(log, TREE, out=tmp_path / "out", profile=ALWAYS)
 
     with pytest.raises(fs.FabricsimError, match=r"other inputs|another|differ"):
-        fs.replay(log, TREE, folder=tmp_path / "out", profile=SILENT, resume=True)
+        fs.replay(log, TREE, out=tmp_path / "out", profile=SILENT, resume=True)
     with pytest.raises(fs.FabricsimError, match="resume: expected a folder"):
         fs.replay(log, TREE, resume=True)

@@ -128,7 +128,9 @@ def test_a_pattern_takes_the_place_of_the_profile(tmp_path):
     silent = {"version": 1, "rule": [{"comm_fraction": 0}]}
 
     quiet = fs.place(TREE, log, nodes=4, profile=silent, draws=1)
-    loud = fs.place(TREE, log, nodes=4, profile=silent, pattern="all-to-all", fraction=1.0, draws=1)
+    loud = fs.place(
+        TREE, log, nodes=4, profile=silent, pattern="all-to-all", comm_fraction=1.0, draws=1
+    )
 
     assert {own.slowdown for own in quiet.options} == {1.0}
     assert max(own.slowdown for own in loud.options) > 1.1

@@ -179,7 +179,7 @@ def test_assumed_takes_what_the_scenario_says_from_jobs_that_share_a_link():
         {"id": 4, "nodes": [9, 10, 11, 9, 11, 8, 13], **spread},
     ]
 
-    found = estimate(scene(*jobs, model="assumed", options={"scenario": "20%"}, shared=True))
+    found = estimate(scene(*jobs, model="assumed", model_options={"scenario": "20%"}, shared=True))
 
     assert [job.interference for job in found.jobs] == [1.2, 1.0, 1.0, 1.0]
     assert [job.slowdown for job in found.jobs] == [1.2, 1.0, 1.0, 1.0]
@@ -201,7 +201,9 @@ def test_assumed_draws_for_a_job_what_a_run_draws_for_it():
     options = {"scenario": "V1", "reading": "subtract"}
     logged = [Job(number, 0.0, 9, 100.0, 100.0) for number in (7, 901)]
 
-    found = estimate(scene(*jobs, model="assumed", options=options | {"seed": 5}, shared=True))
+    found = estimate(
+        scene(*jobs, model="assumed", model_options=options | {"seed": 5}, shared=True)
+    )
 
     want = assumed_interference(Assumption(**options), logged, 5)
     assert {job.id: job.interference for job in found.jobs} == want

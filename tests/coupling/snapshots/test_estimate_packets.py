@@ -89,9 +89,9 @@ def test_the_switch_decides():
 
 def test_draws_are_averaged_and_the_seed_decides():
     one, other = (
-        estimate(packets(*SHARING, options={"seed": seed})).jobs[0].alone_s for seed in (3, 4)
+        estimate(packets(*SHARING, model_options={"seed": seed})).jobs[0].alone_s for seed in (3, 4)
     )
-    both = estimate(packets(*SHARING, options={"seed": 3, "draws": 2})).jobs[0].alone_s
+    both = estimate(packets(*SHARING, model_options={"seed": 3, "draws": 2})).jobs[0].alone_s
 
     assert one != other
     assert both == pytest.approx((one + other) / 2, rel=1e-12)
@@ -103,7 +103,7 @@ def test_ranks_that_go_on_by_themselves_wait_for_their_own_messages_alone():
     job = {"id": "a", "nodes": [0, 4, 1, 9], "steps": steps, "compute_s": 0}
 
     alone_s = {
-        stepping: estimate(packets(job, options={"stepping": stepping})).jobs[0].alone_s
+        stepping: estimate(packets(job, model_options={"stepping": stepping})).jobs[0].alone_s
         for stepping in ("barrier", "rank")
     }
 
@@ -157,9 +157,15 @@ def test_a_switch_that_contradicts_the_fabric_is_refused():
             "the packet simulation would move .* at most a day",
         ),
         ({"fairness": "per-flow"}, "fairness: expected per-sender, got 'per-flow'"),
-        ({"options": {"stepping": "free"}}, "stepping: expected one of barrier, rank, got 'free'"),
-        ({"options": {"draws": 0}}, "draws: expected a whole number from 1"),
-        ({"options": {"switch": "codes"}, "switch": "codes"}, "switch: expected it here or in"),
+        (
+            {"model_options": {"stepping": "free"}},
+            "stepping: expected one of barrier, rank, got 'free'",
+        ),
+        ({"model_options": {"draws": 0}}, "draws: expected a whole number from 1"),
+        (
+            {"model_options": {"switch": "codes"}, "switch": "codes"},
+            "switch: expected it here or in",
+        ),
         ({"topology": TAPERED | {"duplex": "half"}}, "packets need full-duplex cables"),
     ],
 )

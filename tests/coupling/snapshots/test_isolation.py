@@ -78,9 +78,9 @@ def test_fabrics_that_are_no_trees_are_checked_for_isolation_only():
         ],
     }
 
-    found = verify(document, n_random=2)
+    found = verify(document, random=2)
 
     assert [job.isolated for job in found.jobs] == [False, True, False]
-    assert found.jobs[1].broken is None
-    assert "about fat-trees" in found.jobs[1].reason
+    assert found.jobs[1].conditions.broken is None
+    assert "about fat-trees" in found.jobs[1].conditions.reason
     assert verify(document, any_routing=True).jobs[1].isolated

@@ -60,9 +60,11 @@ def test_more_draws_begin_with_the_same_ones(seed, few, more):
 
 def test_names_may_be_dotted_or_tables():
     """TOML reads a name without quotes as tables inside each other."""
-    bare = {"scheduler": {"allocator": ["ta"], "options": {"order": ["index"]}}}
+    bare = {"scheduler": {"allocator": ["ta"], "allocator_options": {"order": ["index"]}}}
 
-    assert combined(bare) == [{"scheduler.allocator": "ta", "scheduler.options.order": "index"}]
+    assert combined(bare) == [
+        {"scheduler.allocator": "ta", "scheduler.allocator_options.order": "index"}
+    ]
 
 
 def test_a_choice_may_be_of_anything():

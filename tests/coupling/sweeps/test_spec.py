@@ -30,7 +30,7 @@ def experiments(made):
 
 def test_the_same_allocator_stands_twice_with_different_options():
     """Options of the file belong to the allocator that the file names."""
-    base = {**BASE, "scheduler": {"allocator": "jigsaw", "options": {"order": "index"}}}
+    base = {**BASE, "scheduler": {"allocator": "jigsaw", "allocator_options": {"order": "index"}}}
     made = spec(
         {"scheduler.allocator": ["jigsaw", {"name": "jigsaw", "label": "plain"}, "ta"]}, base
     )
