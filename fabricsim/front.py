@@ -158,7 +158,7 @@ def flows(
     Parameters
     ----------
     what : mapping, str or Path, optional
-        Fields of a file of flows (commands.md), or the file.
+        Fields of a file of flows (docs/reference/commands), or the file.
     **fields
         The same fields as keywords: ``topology``, ``flows``, a list of (source, destination,
         bytes); optionally ``routing``, ``fairness``, ``seed``.

@@ -234,6 +234,7 @@ def speedups(
     colours = palette(names)
     axes = _axes(ax)
     draw_boxes(axes, tables, colours, "speedup", by)
+    axes.set_ylabel(f"run time under {baseline} / here", parse_math=False)
     _key(axes, {name: colours[name] for name in tables})
     return axes
 

@@ -17,6 +17,7 @@ from coupling.errors import SnapshotError
 from coupling.results.readable import counted
 from coupling.site.site import Site, profile_of, read_site
 from fabricsim.checking import choice, number, whole
+from fabricsim.checking.errors import public
 from scheduler.workload.profile import Profile
 
 _MOST_DRAWS = 10_000
@@ -30,6 +31,7 @@ _MEANT = (
 )
 
 
+@public
 def calibrate(
     topology: Any,  # noqa: ANN401 (whatever describes a fabric)
     squeue: Path | str | None = None,

@@ -22,6 +22,7 @@ from coupling.replays.replay import replay
 from coupling.results.readable import counted
 from coupling.site.site import fabric_of, profile_of
 from fabricsim.checking import choice, whole
+from fabricsim.checking.errors import public
 from netsim.arrays import Floats, Ints
 from netsim.topology.base import Topology
 from scheduler.job import Job
@@ -45,6 +46,7 @@ _MEANT = (
 )
 
 
+@public
 def calibrate_runs(
     log: Path | str,
     topology: Any,  # noqa: ANN401 (whatever describes a fabric)

@@ -25,6 +25,7 @@ from coupling.results.manifest import NOT_AGAIN
 from coupling.results.result import Result
 from coupling.stopping import demand_told, shielded
 from fabricsim.checking import flag, path_of, shortened, whole
+from fabricsim.checking.errors import public
 from netsim.wholefile import temporary_name
 from scheduler.workload import cancelled
 
@@ -60,6 +61,7 @@ class Campaign:
         return f"<Campaign {shortened(str(self.folder))!r}: {len(self.results)} results>"
 
 
+@public
 def run_campaign(
     experiment: Experiment,
     out: str | Path,

@@ -445,6 +445,13 @@ def let_seeds_follow(tables: dict[str, Any]) -> None:
         return  # wrong seeds, to be told where all is checked
 
 
+_OPTIONS = {
+    ("scheduler", "allocator"): "allocator_options",
+    ("scheduler", "queue"): "queue_options",
+    ("network", "model"): "model_options",
+}
+
+
 def set_fields(tables: dict[str, Any], changes: Sequence[str]) -> None:
     """
     Set fields of an experiment as a command line states them.
@@ -453,6 +460,7 @@ def set_fields(tables: dict[str, Any], changes: Sequence[str]) -> None:
     """
     if changes:
         let_seeds_follow(tables)
+    before = {key: _named_in(tables, *key) for key in _OPTIONS}
     for change in changes:
         if not isinstance(change, str):
             raise wrong("changes", "texts such as 'run.seed=2'", change, ExperimentError)
@@ -460,6 +468,16 @@ def set_fields(tables: dict[str, Any], changes: Sequence[str]) -> None:
     changed = {change.partition("=")[0].strip() for change in changes}
     if "scheduler.allocator" in changed and not any(key.startswith("compare") for key in changed):
         tables.pop("compare", None)
+    for (table, key), options in _OPTIONS.items():
+        stated = any(name.startswith(f"{table}.{options}") for name in changed)
+        if _named_in(tables, table, key) != before[table, key] and not stated:
+            tables[table].pop(options, None)  # those of another one
+
+
+def _named_in(tables: Mapping[str, Any], table: str, key: str) -> object:
+    """Return what a table names."""
+    found = tables.get(table)
+    return found.get(key) if isinstance(found, Mapping) else None
 
 
 def set_field(tables: dict[str, Any], change: str) -> None:

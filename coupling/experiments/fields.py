@@ -1,6 +1,7 @@
 """The fields of an experiment: where they stand in a file, and what each may hold."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -160,7 +161,10 @@ def _workload(workload: object) -> object:
 
         workload = from_frame(workload)
     if isinstance(workload, Workload):
-        return {"jobs": workload} if workload.table is None else dict(workload.table)
+        if workload.table is not None:
+            return dict(workload.table)
+        # the jobs alone, as a table of them keeps them for another run
+        return {"jobs": replace(workload, dropped_jobs=(), begin_unix_s=None)}
     return workload
 
 

@@ -24,6 +24,7 @@ from coupling.results.result import Result
 from coupling.site.site import NO_PROFILE
 from coupling.stopping import demand_told, shielded
 from fabricsim.checking import flag, path_of, whole, wrong
+from fabricsim.checking.errors import public
 from netsim.errors import NetsimError
 from netsim.topology.base import Topology
 from netsim.topology.switches import assumptions_of
@@ -39,6 +40,7 @@ _MAY_CHANGE = ("scheduler.", "network.")
 _USUAL = "slurm-best-fit"
 
 
+@public
 def replay(
     log: Path | str,
     topology: Any,  # noqa: ANN401 (whatever describes a fabric)

@@ -27,6 +27,7 @@ from coupling.results.readable import listing
 from coupling.results.remarks import accuracy_lines
 from coupling.results.result import Result
 from fabricsim.checking import choice, path_of
+from fabricsim.checking.errors import public
 from netsim.topology.base import Topology
 from netsim.wholefile import replace_file
 
@@ -34,6 +35,7 @@ _EMERGENT = "these numbers are not put in, they follow from placement, routing a
 _ASSUMED = "what the scenario of model assumed states"
 
 
+@public
 def write_report(
     results: Sequence[Result],
     experiment_tables: Mapping[str, Any],

@@ -16,6 +16,7 @@ from coupling.results.columns import COLUMNS, FURTHER, read_table, typed
 from coupling.results.framed import Columns, Framed
 from coupling.results.manifest import SUMMARY, hashes_of, read_checked, read_object, write_file
 from fabricsim.checking import path_of, shortened
+from fabricsim.checking.errors import public_class
 from netsim.accuracy import ANY, MIXES
 from netsim.arrays import Ints
 from netsim.hostlist import expand_hostlist
@@ -74,6 +75,7 @@ class _Kept(Mapping[str, "pd.DataFrame"]):
         return self._folder / f"{name}.parquet"
 
 
+@public_class
 @dataclass(frozen=True, eq=False)
 class Result:
     """

@@ -10,6 +10,7 @@ from coupling.results.columns import finished
 from coupling.results.framed import Table, ran
 from coupling.results.over_time import lost_capacity
 from fabricsim.checking import whole, wrong
+from fabricsim.checking.errors import public
 from netsim.arrays import Floats, Ints
 
 if TYPE_CHECKING:
@@ -20,6 +21,7 @@ _NEEDED = {"id", "dropped", "start_s", "end_s", "n_nodes", "pattern"}  # columns
 SIZE_CLASSES = ((1, 1), (2, 4), (5, 16), (17, 64), (65, 256), (257, None))
 
 
+@public
 def summarize(jobs: Table, n_nodes: int) -> dict[str, float | int | None]:
     """
     Return the summary of a run.
@@ -152,6 +154,7 @@ def size_class_names() -> list[str]:
     ]
 
 
+@public
 def speedup(jobs: "pd.DataFrame", baseline: "pd.DataFrame") -> "pd.DataFrame":
     """
     Return the emergent speed-up of each job that ran in both results.

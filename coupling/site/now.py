@@ -11,6 +11,7 @@ from coupling.site.load import Loads, mix_of_scene
 from coupling.site.scene import Scene
 from coupling.site.site import Site, read_site
 from coupling.site.solve import NOBODY, Outcome, solve
+from fabricsim.checking.errors import public
 from netsim.accuracy import setting_of
 from netsim.arrays import Bools, Floats, Ints
 
@@ -22,6 +23,7 @@ _ROUNDING = 1e-9
 _LOW, _HIGH = 0.05, 0.95
 
 
+@public
 def now(
     topology: Any,  # noqa: ANN401 (whatever describes a fabric)
     squeue: Path | str | None = None,

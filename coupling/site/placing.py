@@ -19,6 +19,7 @@ from coupling.site.search import SWAPS, Held, Search, new_number, order_of
 from coupling.site.site import Site, known_names, profile_of, read_site
 from coupling.snapshots.verify import Verification, verify
 from fabricsim.checking import number, whole
+from fabricsim.checking.errors import public
 from netsim.arrays import Ints
 from netsim.errors import NetsimError
 from netsim.hostlist import fold_hostlist
@@ -39,6 +40,7 @@ _NBYTES = 1e6
 FRACTION = 0.3
 
 
+@public
 def place(
     topology: Any,  # noqa: ANN401 (whatever describes a fabric)
     squeue: Path | str | None = None,

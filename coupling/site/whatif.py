@@ -27,6 +27,7 @@ from coupling.site.scene import Scene
 from coupling.site.site import Site, known_names, read_site, site_of_snapshot
 from coupling.site.solve import Outcome, solve
 from coupling.snapshots.snapshot import Snapshot, demand_snapshot, read_snapshot
+from fabricsim.checking.errors import public
 from netsim.arrays import Floats, Ints
 from netsim.routing.leastloaded import LeastLoaded
 from netsim.routing.shortest import Shortest
@@ -36,6 +37,7 @@ from netsim.topology.levels import links_in_service
 from netsim.topology.spread import as_built
 
 
+@public
 def whatif(
     snapshot: Snapshot | Mapping[str, Any] | str | Path | None = None,
     *,

@@ -71,7 +71,7 @@ class Flows(Tabled):
         Returns
         -------
         dict
-            Fields as in docs/commands.md.
+            Fields as in reference/commands.
         """
         report, name = self.report, link_names(self.topology)
         rates = [rate if np.isfinite(rate) else None for rate in report.rates.tolist()]

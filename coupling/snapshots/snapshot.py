@@ -17,6 +17,7 @@ from coupling.reading.table import Table, plain
 from coupling.snapshots.messages import job_flows
 from coupling.snapshots.sharing import Holder, demand_own_nodes
 from fabricsim.checking import path_of, shortened, wrong
+from fabricsim.checking.errors import public
 from fabricsim.checking.values import MOST_WHOLE, WHOLE
 from netsim.arrays import Ints
 from netsim.contention_models import CONTENTION_MODELS
@@ -164,6 +165,7 @@ class Snapshot:
         return f"<Snapshot {shortened(self.source)!r}: {jobs}>"
 
 
+@public
 def read_snapshot(path: Path | str) -> Snapshot:
     """
     Read a snapshot.

@@ -241,7 +241,7 @@ def verify(
         Ask about isolation under every minimal routing instead of the one in force.
     permutation : sequence of (source, destination), str or Path, optional
         Flows between nodes, at most one from and to each, to be routed with one flow a link; or a
-        file of them (docs/commands.md).
+        file of them (docs/reference/commands).
     random : int, default 100
         Random permutations to try.
     exhaustive : bool, default False

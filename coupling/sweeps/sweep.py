@@ -16,6 +16,7 @@ from coupling.sweeps.gathered import CELLS, CLASSES, DAYS, Gathered, gathered, o
 from coupling.sweeps.plan import PLAN, Plan, make_plan
 from coupling.sweeps.spec import Spec
 from fabricsim.checking import path_of, shortened, whole
+from fabricsim.checking.errors import public_class
 from netsim.wholefile import is_leftover
 
 if TYPE_CHECKING:
@@ -34,6 +35,7 @@ Progress = Callable[[str, int, int], None]
 """Called with what is done, how many cells are done, and how many there are."""
 
 
+@public_class
 @dataclass(frozen=True, slots=True, eq=False)
 class Sweep:
     """

@@ -36,7 +36,7 @@ def test_pictures_are_drawn_on_the_axes_given(runs, ax):
     assert fs.plot.blame(runs[0], ax=Figure().add_subplot()).get_ylabel() == "victim"
     assert isinstance(fs.plot.fabric(runs[0], ax=Figure().add_subplot()), Axes)
     assert isinstance(fs.plot.fabric(machine, ax=Figure().add_subplot()), Axes)
-    assert "Baseline" in fs.plot.speedups(runs, ax=Figure().add_subplot()).get_ylabel()
+    assert "first-free" in fs.plot.speedups(runs, ax=Figure().add_subplot()).get_ylabel()
 
 
 def test_a_moment_is_drawn_with_its_jobs_and_its_blame():

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
+from fabricsim.checking.errors import public
 from netsim.errors import TopologyError
 from netsim.formats.importers.edges import (
     Edge,
@@ -21,6 +22,7 @@ from netsim.units import Bandwidth
 _RATES = ("bandwidth", "bandwidth_bytes_per_s", "capacity")
 
 
+@public
 def from_networkx(
     graph: Any,  # noqa: ANN401 (NetworkX publishes no types)
     *,
