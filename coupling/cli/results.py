@@ -118,8 +118,8 @@ def report(
     from coupling.cli.do.results import run_report
     from coupling.cli.do.sweep import is_sweep, run_report_sweep
 
-    if len(results) == 1 and out is None and figures is None and is_sweep(results[0]):
-        run_report_sweep(results[0], baseline, as_json=as_json)
+    if len(results) == 1 and is_sweep(results[0]):
+        run_report_sweep(results[0], out, baseline, figures, as_json=as_json)
     else:
         run_report(results, out, baseline, figures, as_json=as_json)
 
@@ -203,6 +203,7 @@ def snapshot(
         str | None, typer.Option(help="Allocator of the run, where several are compared.")
     ] = None,
     out: Annotated[Path, typer.Option(help="File to write, - for standard output.")] = Path("-"),
+    as_json: AsJson = False,
 ) -> None:
     """
     Write who ran where and owned which links at one moment, for verify and lft export.
@@ -211,7 +212,7 @@ def snapshot(
     """
     from coupling.cli.do.results import run_snapshot
 
-    run_snapshot(result, at, run, out)
+    run_snapshot(result, at, run, out, as_json=as_json)
 
 
 def register(app: typer.Typer) -> None:

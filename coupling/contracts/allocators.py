@@ -45,6 +45,18 @@ RULES = (
     ISOLATES,
 )
 
+
+def unclaimed(allocator: Allocator) -> frozenset[str]:
+    """Return the rules about what an allocator does not say of itself."""
+    said = {
+        LARGER: getattr(allocator, "monotone_in_size", False),
+        FREED: getattr(allocator, "monotone_in_free", False),
+        COUNTED: fits_by_count(allocator),
+        ISOLATES: getattr(allocator, "isolating", False),
+    }
+    return frozenset(rule for rule, claimed in said.items() if not claimed)
+
+
 TALK = (
     None,
     Communication("ring", Ring(2**20), 0.3),

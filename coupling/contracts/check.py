@@ -1,5 +1,6 @@
 """Check a part against the rules of its kind, on small machines and with small jobs."""
 
+import os
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass, is_dataclass
 from functools import partial
@@ -52,12 +53,21 @@ class Finding:
         What a part of this kind keeps.
     broken : tuple of str
         Some of the cases that break it, a sentence each; empty where it holds.
+    claimed : bool
+        Whether the part claims what the rule is about. An allocator that does not say that it
+        isolates neither keeps nor breaks the rule of those that do.
     """
 
     kind: str
     name: str
     rule: str
     broken: tuple[str, ...]
+    claimed: bool = True
+
+    @property
+    def holds(self) -> bool:
+        """Whether the part claims the rule and nothing breaks it."""
+        return self.claimed and not self.broken
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +85,7 @@ class PluginCheck:
 
     @property
     def passed(self) -> bool:
-        """Whether every rule holds."""
+        """Whether every rule that is claimed holds."""
         return not any(finding.broken for finding in self.findings)
 
     def __repr__(self) -> str:
@@ -103,18 +113,21 @@ def check_plugin(
         raise PluginError(f"kind: expected one of {', '.join(REGISTRIES)}, got {kind!r}.")
     findings: list[Finding] = []
     for its_kind, name in _parts(target, kind):
-        rules, found = _CHECKS[its_kind](name, options or {})
+        rules, found, unclaimed = _CHECKS[its_kind](name, options or {})
         broken: dict[str, list[str]] = {rule: [] for rule in rules}
         for rule, sentence in found:
             if len(broken[rule]) < _SENTENCES:
                 broken[rule].append(sentence)
-        findings += [Finding(its_kind, name, rule, tuple(said)) for rule, said in broken.items()]
+        findings += [
+            Finding(its_kind, name, rule, tuple(said), bool(said) or rule not in unclaimed)
+            for rule, said in broken.items()
+        ]
     return PluginCheck(tuple(findings))
 
 
 def _parts(target: object, kind: str | None) -> list[tuple[str, str]]:
     """Return kind and name of the parts that a target stands for, loaded."""
-    if isinstance(target, (str, Path)) and str(target).endswith(".py"):
+    if isinstance(target, (str, Path)) and _is_file(str(target)):
         added = load_file(target)
         parts = [(its, name) for its in added if kind in (None, its) for name in added[its]]
         if not parts:
@@ -124,6 +137,11 @@ def _parts(target: object, kind: str | None) -> list[tuple[str, str]]:
         return [(_kind_of_name(str(target), kind), str(target))]
     kind = kind or _kind_of_class(target)
     return [(kind, named(str(target) if isinstance(target, Path) else target, kind, Path()))]
+
+
+def _is_file(target: str) -> bool:
+    """Say whether a target is a Python file: by its name, or a path to one without that ending."""
+    return target.endswith(".py") or (os.sep in target and Path(target).is_file())
 
 
 def _kind_of_name(name: str, kind: str | None) -> str:
@@ -147,16 +165,17 @@ def _kind_of_class(target: object) -> str:
     return kinds.pop()
 
 
-Checked = tuple[tuple[str, ...], Iterator[Breach]]
+Checked = tuple[tuple[str, ...], Iterator[Breach], frozenset[str]]
+"""Rules, what breaks them, and the rules about what a part does not claim."""
+_NOTHING = frozenset[str]()
 
 
 def _allocator(name: str, options: Options) -> Checked:
     """Check an allocator on every machine that it takes."""
     make = partial(make_allocator, name, options, _SEED)
     _made("allocators", name, make)
-    return (*allocators.RULES, _TAKEN), _on_fabrics(
-        partial(_takes, make), partial(_churned, make), AllocationError
-    )
+    found = _on_fabrics(partial(_takes, make), partial(_churned, make), AllocationError)
+    return (*allocators.RULES, _TAKEN), found, allocators.unclaimed(make())
 
 
 def _takes(make: Callable[[], Any], fabric: Topology) -> None:
@@ -177,9 +196,24 @@ def _routing(name: str, options: Options) -> Checked:
         case = routings.Case(fabric, partial(make_routing, spec, fabric, _SEED))
         return breaches(routings.RULES, case)
 
-    return (*routings.RULES, _TAKEN), _on_fabrics(
-        lambda fabric: make_routing(spec, fabric, _SEED), tried, RoutingError
-    )
+    def take(fabric: Topology) -> object:
+        return make_routing(spec, fabric, _SEED)
+
+    unclaimed = _NOTHING
+    if not any(map(partial(_is_taken, take), damaged_fabrics().values())):
+        unclaimed = frozenset([routings.ABSENT])
+    return (*routings.RULES, _TAKEN), _on_fabrics(take, tried, RoutingError), unclaimed
+
+
+def _is_taken(take: Callable[[Topology], object], fabric: Topology) -> bool:
+    """Say whether a routing does not refuse a fabric."""
+    try:
+        take(fabric)
+    except RoutingError:
+        return False
+    except Exception:  # noqa: BLE001 (whatever a plug-in raises; told as a breach)
+        return True
+    return True
 
 
 def _on_fabrics(
@@ -217,27 +251,27 @@ def _queue(name: str, options: Options) -> Checked:
         for allocator in ("first-free", "jigsaw")
         for breach in breaches(queues.RULES, queues.Queue(make, jobs, allocator))
     )
-    return tuple(queues.RULES), found
+    return tuple(queues.RULES), found, _NOTHING
 
 
 def _pattern(name: str, options: Options) -> Checked:
     """Check a pattern."""
     rules = tuple(patterns.RULES)
     if not is_dataclass(PATTERNS[name]):
-        return rules, iter([(rules[0], f"{name} is no dataclass")])
+        return rules, iter([(rules[0], f"{name} is no dataclass")]), _NOTHING
 
     def make(**more: object) -> Any:  # noqa: ANN401 (a pattern)
         return make_pattern({"name": name, **options, **more})
 
     _made("patterns", name, make)
-    return rules, breaches(patterns.RULES, make)
+    return rules, breaches(patterns.RULES, make), patterns.unclaimed(make())
 
 
 def _topology(name: str, options: Options) -> Checked:
     """Check a fabric."""
     make = partial(make_topology, {"kind": name, **options})
     _made("topologies", name, make)
-    return tuple(topologies.RULES), breaches(topologies.RULES, make)
+    return tuple(topologies.RULES), breaches(topologies.RULES, make), _NOTHING
 
 
 def _model(name: str, options: Options) -> Checked:
@@ -248,7 +282,7 @@ def _model(name: str, options: Options) -> Checked:
 
     scene = models.scene_of(make)
     _made("contention_models", name, scene.make)
-    return tuple(models.RULES), breaches(models.RULES, scene)
+    return tuple(models.RULES), breaches(models.RULES, scene), models.unclaimed(scene)
 
 
 def _reader(name: str, options: Options) -> Checked:
@@ -259,7 +293,8 @@ def _reader(name: str, options: Options) -> Checked:
             f"readers {name!r}: expected path, a job log that it reads (--set path=LOG), "
             f"got {dict(options)!r}."
         )
-    return tuple(readers.RULES), breaches(readers.RULES, readers.Sample(READERS[name], Path(path)))
+    sample = readers.Sample(READERS[name], Path(path))
+    return tuple(readers.RULES), breaches(readers.RULES, sample), _NOTHING
 
 
 def _made(kind: str, name: str, make: Callable[[], object]) -> None:

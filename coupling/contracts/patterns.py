@@ -99,9 +99,15 @@ def no_ranks(make: Make) -> Iterator[str]:
         yield f"0 ranks: the error does not name the number: {found}"
 
 
+def unclaimed(pattern: object) -> frozenset[str]:
+    """Return the rule about bytes, where a pattern has no such option."""
+    options = {field.name for field in fields(pattern)}  # type: ignore[arg-type]
+    return frozenset() if "nbytes" in options else frozenset([SIZES])
+
+
 def sizes_are_positive(make: Make) -> Iterator[str]:
     """Check that bytes which are no positive number are refused, where bytes are an option."""
-    if "nbytes" not in {field.name for field in fields(make())}:  # type: ignore[arg-type]
+    if unclaimed(make()):
         return
     for value in _NO_SIZES:
         try:
@@ -114,6 +120,7 @@ def sizes_are_positive(make: Make) -> Iterator[str]:
             yield f"nbytes = {value!r} is taken: {made!r}"
 
 
+SIZES = "nbytes, where it is an option, must be a size of at least one byte"
 RULES: Mapping[str, Callable[[Make], Iterator[str]]] = {
     "a pattern is a frozen dataclass; its fields are its options": is_value,
     "messages are proper for any number of ranks: int64 ranks in range, nobody to itself, positive "
@@ -122,7 +129,7 @@ RULES: Mapping[str, Callable[[Make], Iterator[str]]] = {
     "equal options give equal values, hashes and steps": equal_values,
     "callers may change the list of steps": steps_are_new,
     "less than one rank is refused with a PatternError": no_ranks,
-    "nbytes, where it is an option, must be a size of at least one byte": sizes_are_positive,
+    SIZES: sizes_are_positive,
 }
 
 

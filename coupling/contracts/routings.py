@@ -145,10 +145,11 @@ def no_nodes_are_refused(case: Case) -> Iterator[str]:
             yield f"src {src}, dst {dst}: is routed"
 
 
+ABSENT = "absent links are never taken"
 RULES: Mapping[str, Callable[[Case], Iterator[str]]] = {
     "paths lead from source to destination over adjacent links": paths_lead_there,
     "no path takes a link twice or passes through a node": paths_are_simple,
-    "absent links are never taken": absent_links_are_left,
+    ABSENT: absent_links_are_left,
     "the same call gives the same routes": routes_come_again,
     "no flows are routed to no links": no_flows_no_links,
     "what are no nodes of the fabric is refused with a RoutingError": no_nodes_are_refused,

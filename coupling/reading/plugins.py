@@ -8,6 +8,7 @@ import re
 import sys
 from collections.abc import Callable, Iterator, Mapping, MutableMapping
 from functools import lru_cache
+from importlib.machinery import SourceFileLoader
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from types import ModuleType
@@ -250,7 +251,7 @@ def _referred(match: re.Match[str], kind: str, folder: Path) -> str:
 def _place(match: re.Match[str], folder: Path) -> str:
     """Return the module or the absolute path in a reference."""
     place = match["place"]
-    return str((folder / place).resolve()) if place.endswith(".py") else place
+    return str(Path.cwd() / folder / place) if place.endswith(".py") else place
 
 
 def _held(place: str, name: str, where: str = "") -> object:
@@ -277,7 +278,8 @@ def _module_of_file(path: str) -> ModuleType:
     if getattr(main, "__file__", None) and Path(str(main.__file__)).resolve() == place:
         return main
     name = f"fabricsim_plugin_{hashlib.sha256(str(place).encode()).hexdigest()[:12]}"
-    spec = importlib.util.spec_from_file_location(name, place)
+    loader = SourceFileLoader(name, str(place))  # also where a link leads to a name without .py
+    spec = importlib.util.spec_from_loader(name, loader)
     if spec is None or spec.loader is None or not place.is_file():
         raise PluginError(f"{path}: expected a Python file.")
     module = importlib.util.module_from_spec(spec)

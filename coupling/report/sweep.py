@@ -42,10 +42,16 @@ def write_sweep_page(
     sweep: Sweep, found: Comparison, folder: Path, heat: tuple[str, str] | None = None
 ) -> Path:
     """Write `PAGE` into a folder, and each picture beside it in `FORMS`; return the page."""
-    pictures = sweep_pictures(found, heat)
-    for name, picture in pictures.items():
+    for name, picture in sweep_pictures(found, heat).items():
         for form in FORMS:
             write_file(folder / f"{name}.{form}", picture.file(form))
+    write_file(folder / PAGE, sweep_page(sweep, found, heat).encode())
+    return folder / PAGE
+
+
+def sweep_page(sweep: Sweep, found: Comparison, heat: tuple[str, str] | None = None) -> str:
+    """Return the page of a sweep, its pictures in it."""
+    pictures = sweep_pictures(found, heat)
     spec = sweep.plan.spec
     factors = [
         (name, f"{len(values):,}", _some([str(label) for label in values.values()]))
@@ -74,9 +80,7 @@ def write_sweep_page(
     short = bullets(_sentences(found))
     title = f"Sweep {spec.name}"
     cells = counted(len(sweep.cells), "cell")
-    text = page(title, f"{cells}; {found.baseline} is the baseline", short, sections)
-    write_file(folder / PAGE, text.encode())
-    return folder / PAGE
+    return page(title, f"{cells}; {found.baseline} is the baseline", short, sections)
 
 
 def sweep_pictures(found: Comparison, heat: tuple[str, str] | None = None) -> dict[str, Picture]:

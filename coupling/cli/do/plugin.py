@@ -37,14 +37,17 @@ def _lines(found: PluginCheck) -> Iterator[str]:
     """Yield the parts, each with its rules and the cases that break them."""
     for (kind, name), group in groupby(found.findings, key=lambda own: (own.kind, own.name)):
         rules = list(group)
-        n_held = sum(not finding.broken for finding in rules)
-        yield f"{name} ({kind}): {n_held} of {len(rules)} rules hold"
+        n_claimed = sum(finding.claimed for finding in rules)
+        n_held = sum(finding.holds for finding in rules)
+        rest = f", {len(rules) - n_claimed} not claimed" if n_claimed < len(rules) else ""
+        yield f"{name} ({kind}): {n_held} of {n_claimed} rules hold{rest}"
         for finding in rules:
             yield from _rule(finding)
 
 
 def _rule(finding: Finding) -> Iterator[str]:
     """Yield a rule and what breaks it."""
-    yield f"  {'BROKEN' if finding.broken else 'holds '}  {finding.rule}"
+    word = "BROKEN" if finding.broken else "holds" if finding.claimed else "not claimed"
+    yield f"  {word:11}  {finding.rule}"
     for sentence in finding.broken:
-        yield f"          {sentence}"
+        yield f"               {sentence}"

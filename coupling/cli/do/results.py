@@ -328,7 +328,7 @@ def _export_to_simgrid(
         sys.stdout.write(text_of(text_lines(*(f"{one}." for one in told))))
 
 
-def run_snapshot(folder: Path, at: str, run: str | None, out: Path) -> None:
+def run_snapshot(folder: Path, at: str, run: str | None, out: Path, *, as_json: bool) -> None:
     """
     Write a snapshot of one moment of a run.
 
@@ -342,6 +342,8 @@ def run_snapshot(folder: Path, at: str, run: str | None, out: Path) -> None:
         Allocator of the run.
     out : Path
         The file; ``-`` is standard output.
+    as_json : bool
+        Also print JSON about the file; a snapshot on standard output is JSON itself.
 
     Raises
     ------
@@ -354,6 +356,8 @@ def run_snapshot(folder: Path, at: str, run: str | None, out: Path) -> None:
         raise ResultError(f"--at: {error}") from None
     document = moment(Stored.open(folder), at_s, run)
     write_whole(out, json.dumps(document, indent=1) + "\n")
+    if as_json and str(out) != "-":
+        print_json({"out": str(out), "at_s": at_s, "jobs": len(document["jobs"])})
 
 
 def _merged(tables: Sequence[Mapping[str, Any]], folders: Sequence[Path]) -> dict[str, Any]:

@@ -12,8 +12,9 @@ import pandas as pd
 from coupling.cli.do.estimate import print_json
 from coupling.errors import ExperimentError, ResultError, Stopped
 from coupling.guard import remark, visible
+from coupling.reading.files import write_whole
 from coupling.report.columns import text_of
-from coupling.report.sweep import sweep_parts, write_sweep_page
+from coupling.report.sweep import sweep_page, sweep_parts, write_sweep_page
 from coupling.report.terminal import ProgressDisplay
 from coupling.results.readable import counted, duration, volume
 from coupling.sweeps.array import cells_of_task, parse_task, spec_of, write_array
@@ -248,10 +249,26 @@ def run_compare_sweep(folder: Path, question: Question, *, as_json: bool) -> Non
     _print(found, as_json=as_json)
 
 
-def run_report_sweep(folder: Path, baseline: str | None, *, as_json: bool) -> None:
-    """Write the page of a sweep, and its pictures."""
+def run_report_sweep(
+    folder: Path, out: Path | None, baseline: str | None, figures: Path | None, *, as_json: bool
+) -> None:
+    """
+    Write the page of a sweep: into its folder, with its pictures beside it, or to another file.
+
+    `out`: the file. `figures`: refused: it is for results.
+    """
+    if figures is not None:
+        raise ResultError(
+            f"--figures: expected results, got the sweep {folder}, whose pictures are beside its "
+            "page."
+        )
     sweep = Sweep.open(folder)
-    page = write_sweep_page(sweep, Question(baseline).answer(sweep), folder)
+    found = Question(baseline).answer(sweep)
+    if out is None:
+        page = write_sweep_page(sweep, found, folder)
+    else:
+        write_whole(out, sweep_page(sweep, found))
+        page = out
     if as_json:
         print_json({"file": str(page), "cells": len(sweep.cells)})
     else:

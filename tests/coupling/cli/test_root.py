@@ -8,9 +8,10 @@ from dataclasses import dataclass
 
 import pandas as pd
 import pytest
+import typer.main
 from small_run import EXPERIMENT, LINE, swf, write_small
 
-from coupling.cli.root import main
+from coupling.cli.root import app, main
 from coupling.experiments.fields import DEFAULT_MODEL
 
 
@@ -334,3 +335,16 @@ def test_a_traceback_that_cannot_be_kept_goes_to_standard_error(tmp_path, monkey
     assert ended.value.code == 3
     assert first == "Traceback (most recent call last):"
     assert last == "fabricsim: internal error, KeyError: 'lost' (traceback: above)"
+
+
+def test_every_command_has_json():
+    """The README says so."""
+    commands = [("", typer.main.get_command(app))]
+    without = []
+    while commands:
+        name, own = commands.pop()
+        inner = getattr(own, "commands", {})
+        commands += [(f"{name} {part}", one) for part, one in inner.items()]
+        if not inner and not any("--json" in option.opts for option in own.params):
+            without.append(name)
+    assert without == []

@@ -50,6 +50,17 @@ def test_a_file_adds_what_its_dictionaries_hold():
     assert nodes_of(result)[0].endswith("1295]") or "1295" in nodes_of(result)[0]
 
 
+@pytest.mark.parametrize("name", ["mine.py", "mine"])
+def test_a_plug_in_may_be_a_link_and_lead_to_any_name(tmp_path, name):
+    """As package managers and configuration tools place files."""
+    (tmp_path / "stored-5f3a").write_text(CORNER.read_text())
+    (tmp_path / name).symlink_to(tmp_path / "stored-5f3a")
+
+    assert load_file(tmp_path / name) == {"allocators": ["corner"]}
+    if name.endswith(".py"):
+        plugins.named(f"{name}:Corner", "allocators", tmp_path)
+
+
 def test_a_reference_names_a_class_in_a_file_beside_the_experiment(tmp_path):
     (tmp_path / "mine.py").write_text(CORNER.read_text())
     path = tmp_path / "try.toml"

@@ -60,6 +60,18 @@ def test_report_writes_the_same_page_again(command, done):
     assert (done / "sweep.html").read_bytes() == first
 
 
+def test_report_writes_the_page_of_a_sweep_to_another_file(command, done, tmp_path):
+    first = (done / "sweep.html").read_bytes()
+
+    status, out, err = command("report", done, "--out", tmp_path / "page.html")
+
+    assert (status, out, err) == (0, f"{tmp_path / 'page.html'}\n", "")
+    assert (tmp_path / "page.html").read_bytes() == first
+    status, _, err = command("report", done, "--figures", tmp_path / "figures")
+    assert status == 2
+    assert "--figures: expected results, got the sweep" in err
+
+
 def test_a_map_may_be_over_any_two_factors(command, done):
     status, _, err = command("compare", done, "--heat", "run.seed,policy")
 
