@@ -61,6 +61,7 @@ def test_report_writes_the_same_page_again(command, done):
 
 
 def test_report_writes_the_page_of_a_sweep_to_another_file(command, done, tmp_path):
+    assert command("report", done)[0] == 0
     first = (done / "sweep.html").read_bytes()
 
     status, out, err = command("report", done, "--out", tmp_path / "page.html")
