@@ -243,6 +243,7 @@ def test_the_page_of_the_finding_is_that_of_its_record():
     found = pd.DataFrame(document["cells"], columns=document["columns"])
 
     assert finding_page.page(document["made"], found) == finding.PAGE.read_text(encoding="utf-8")
+    assert finding_page.numbers(found).to_csv(index=False) == finding.NUMBERS.read_text("utf-8")
 
 
 def test_cells_of_logs_that_are_not_run_again_stay_recorded_with_their_date(tmp_path, monkeypatch):

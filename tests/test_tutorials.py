@@ -1,7 +1,7 @@
-"""Tutorials are run as a newcomer would: commands and programs, in order, in an empty folder."""
+"""Tutorials, tour and gallery are run as a newcomer would: cell by cell, in an empty folder."""
 
+import os
 import re
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -9,40 +9,63 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-TUTORIALS = sorted(
-    path for path in (ROOT / "docs" / "tutorials").glob("*.md") if path.stem != "index"
+NOTEBOOKS = [
+    path
+    for path in sorted((ROOT / "docs").rglob("*.md"))
+    if "file_format: mystnb" in path.read_text(encoding="utf-8")
+]
+CELL = re.compile(
+    r"^```\{code-cell\} ipython3\n(?::tags: [^\n]*\n)?(.*?)^```", re.MULTILINE | re.DOTALL
 )
-BLOCK = re.compile(
-    r"(?:Save this as `(?P<name>[\w.]+)`[^`]*)?```(?P<kind>\w+)\n(?P<text>.*?)```", re.DOTALL
-)
 
 
-def shown(expected, found):
-    """Say whether an output is what the page shows; a line of dots stands for any lines."""
-    parts = [re.escape(part) for part in re.split(r"^\.\.\.\n", expected, flags=re.MULTILINE)]
-    return re.fullmatch(r"(?:.*\n)*?".join(parts), found) is not None
+def cells(page):
+    """Return the text of each cell of a notebook."""
+    return CELL.findall(page.read_text(encoding="utf-8"))
 
 
-@pytest.mark.parametrize("page", TUTORIALS, ids=lambda page: page.stem)
-def test_a_tutorial_prints_what_it_shows(page, tmp_path, monkeypatch):
-    """Files of the clone are where a clone has them."""
-    monkeypatch.setenv("COLUMNS", "80")
-    shutil.copytree(ROOT / "examples", tmp_path / "examples")
-    blocks = list(BLOCK.finditer(page.read_text(encoding="utf-8")))
-    assert {block["kind"] for block in blocks} >= {"console", "python"}
-    for block in blocks:
-        if block["kind"] == "toml":
-            (tmp_path / block["name"]).write_text(block["text"])
-            continue
-        if block["kind"] == "python":
-            command, expected = [sys.executable, "-c", block["text"]], "...\n"
+def program(page):
+    """Return a program that does what the cells do, and prints how many pictures were drawn."""
+    lines = ["import subprocess, matplotlib", "matplotlib.use('agg')"]
+    lines += ["from matplotlib import pyplot", "pictures = 0"]
+    for text in cells(page):
+        magic, _, rest = text.partition("\n")
+        if magic == "%%sh":
+            lines.append(f"subprocess.run(['sh', '-ec', {rest!r}], check=True)")
+        elif magic.startswith("%%writefile "):
+            lines.append(f"open({magic.split()[1]!r}, 'w').write({rest!r})")
         else:
-            line, _, expected = block["text"].partition("\n")
-            name, *words = line.removeprefix("$ ").split()
-            assert name == "fabricsim"
-            command = [sys.executable, "-m", "fabricsim", *words]
-        done = subprocess.run(  # noqa: S603 (the pages' own commands)
-            command, cwd=tmp_path, capture_output=True, text=True, check=False
-        )
-        assert done.returncode == 0, done.stderr
-        assert shown(expected, done.stdout), done.stdout
+            lines.append(re.sub(r"^%config .*", "", text, flags=re.MULTILINE))
+        lines.append("pictures += len(pyplot.get_fignums()); pyplot.close('all')")
+    return "\n".join([*lines, "print(f'pictures: {pictures}')"])
+
+
+def environment():
+    """Return an environment in which the command and the clone are found."""
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    return {**os.environ, "PATH": path, "FABRICSIM_CLONE": str(ROOT), "COLUMNS": "80"}
+
+
+@pytest.mark.parametrize("page", NOTEBOOKS, ids=lambda page: page.stem)
+def test_the_cells_of_a_page_run_and_draw(page, tmp_path):
+    script = tmp_path / "page.py"
+    script.write_text(program(page), encoding="utf-8")
+
+    done = subprocess.run(  # noqa: S603 (the pages' own commands)
+        [sys.executable, script],
+        cwd=tmp_path,
+        env=environment(),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert done.returncode == 0, done.stderr
+    drawn = int(done.stdout.rpartition("pictures: ")[2])
+    assert drawn >= (15 if page.stem == "gallery" else 1)
+
+
+def test_every_page_that_is_called_a_tutorial_is_a_notebook():
+    pages = set((ROOT / "docs" / "tutorials").glob("*.md"))
+
+    assert pages - set(NOTEBOOKS) == {ROOT / "docs" / "tutorials" / "index.md"}

@@ -22,13 +22,14 @@ from typing import Any
 
 import pandas as pd
 
-from benchmarks.finding.page import LOADS, UNBIASED, biases, page
+from benchmarks.finding.page import LOADS, UNBIASED, biases, numbers, page
 from benchmarks.finding.picture import picture
 from benchmarks.finding.runs import LOGS, SYNTHETIC, rows, run_all, sources
 
 ROOT = Path(__file__).parents[2]
 RECORD = Path(__file__).with_name("cells.json")
 PAGE = ROOT / "docs" / "research" / "finding.md"
+NUMBERS = PAGE.with_suffix(".csv")
 PICTURE = ROOT / "docs" / "pictures" / "finding.svg"
 
 
@@ -52,6 +53,7 @@ def main() -> int:
     document = json.loads(RECORD.read_text(encoding="utf-8"))
     found = pd.DataFrame(document["cells"], columns=document["columns"])
     PAGE.write_text(page(document["made"], found), encoding="utf-8")
+    NUMBERS.write_text(numbers(found).to_csv(index=False), encoding="utf-8")
     PICTURE.write_bytes(picture(found).file("svg"))
     return 0
 

@@ -1,6 +1,6 @@
 """The page of the finding: its tables, and what they say; the words stand in words.md."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -33,6 +33,9 @@ MIXES = ("near", "mixed", "far")
 UNBIASED = (0.9, 1.1)  # parts of the true excess, as in results; beyond, losses need correction
 LOADS = {"phases": "compute phases", "always": "always communicating"}
 _KEYS = ["log", "allocator", "model", "mix", "fraction"]
+_AGAINST = {BASELINE: "`first-free`", SCATTERED: "`random`"}
+_COLUMNS = ["log", "allocator", "patterns", "fraction", "assumption", "quantity"]
+_COLUMNS += ["value", "low", "high", "unit"]
 _FAR_BEYOND = 1.5  # times what Baseline loses under the boldest assumption
 
 
@@ -87,23 +90,57 @@ def page(made: Mapping[str, Any], found: pd.DataFrame) -> str:
         made=_made(made["logs"]),
         synthetic=_synthetic(found, every[every["log"].isin(list(SYNTHETIC))]),
         synthetic_jobs=f"{found[found['log'].isin(list(SYNTHETIC))]['jobs'].max():,}",
-        pays="\n".join(f"- {_pays(emergent, log)}" for log in LOGS),
-        nearest_compact=_nearest_words(table, BASELINE),
-        nearest_scattered=_nearest_words(table, SCATTERED),
+        pays=_markdown(
+            [
+                "log",
+                "Jigsaw costs",
+                *(f"{name}, {mix}" for name in _AGAINST.values() for mix in MIXES),
+            ],
+            [_pays(emergent, log) for log in LOGS],
+        ),
+        nearest=_nearest_table(table),
         shorter_compact=_shorter(found, emergent, BASELINE),
         shorter_scattered=_shorter(found, emergent, SCATTERED),
         ratio=f"{_ratio(emergent):.0f}",
         least=f"{least['fraction'].min():g}",
         least_loss=_share(least["loss"].max()),
-        main=_main_table(found, every),
         draws=found["draw"].nunique(),
-        **{f"bias_{name}": f"{value:.2f}" for name, value in made["bias"].items()},
         price=_price_table(found),
-        sharing=_sharing_table(every[every["scenario"] == ""]),
-        placed=_placed_table(found),
         jobs=", ".join(jobs),
         cells=f"{len(found):,}",
     )
+
+
+def numbers(found: pd.DataFrame) -> pd.DataFrame:
+    """
+    Return all numbers of the finding, one a row.
+
+    Columns ``log``, ``allocator``, ``patterns``, ``fraction``, ``assumption`` (empty: simulated),
+    ``quantity``, ``value``, ``low``, ``high`` (95 %) and ``unit``.
+    """
+    rows = []
+    for _, row in losses(found).iterrows():
+        keys = [row["log"], row["allocator"], row["mix"], row["fraction"], row["scenario"]]
+        lost = [100 * row[name] for name in ("loss", "low", "high")]
+        rows.append([*keys, "node time lost to interference", *lost, "% of work"])
+        if row["allocator"] in _AGAINST:
+            change = [100 * value for value in _interval(*_pair(found, row))]
+            rows.append([*keys, "makespan of jigsaw against it", *change, "%"])
+    for log, allocator in product((*LOGS, *SYNTHETIC), (*ISOLATING, SHARING)):
+        base, own = _nobody(found, log, BASELINE), _nobody(found, log, allocator)
+        for quantity in ("makespan", "turnaround"):
+            change = [100 * value for value in _interval(own, base, f"{quantity}_h")]
+            what = f"{quantity} against {BASELINE}"
+            rows.append([log, allocator, "", 0.0, "no communication", what, *change, "%"])
+    placed = found[found["part"] == "placed"]
+    for (log, fraction, allocator), own in placed.groupby(["log", "fraction", "allocator"]):
+        for name in ("neighbours", "placement"):
+            value = 100 * own[name].to_numpy(dtype=np.float64)
+            what = f"node time lost to {name}, both counted"
+            ends = [value.mean(), *mean_interval(value)]
+            rows.append([log, allocator, "mixed", fraction, "", what, *ends, "% of work"])
+    table = pd.DataFrame(rows, columns=_COLUMNS)
+    return table.round(2).reset_index(drop=True)
 
 
 def _made(logs: Mapping[str, Mapping[str, str]]) -> str:
@@ -116,17 +153,10 @@ def _made(logs: Mapping[str, Mapping[str, str]]) -> str:
 
 
 def _synthetic(found: pd.DataFrame, table: pd.DataFrame) -> str:
-    """Say what jobs of the synthetic logs lose, and what isolation makes of it."""
+    """Say in how many settings of the synthetic logs isolation pays for sure."""
     own = table[table["scenario"] == ""]
-    lost = []
-    for allocator, name in ((BASELINE, "`first-free`"), (SCATTERED, "random nodes")):
-        ends = own[own["allocator"] == allocator].groupby("fraction")["loss"]
-        told = [f"{100 * one.min():.1f} to {_share(one.max())} at {f:g}" for f, one in ends]
-        shorter = _shorter(found, own, allocator)
-        lost.append(
-            f"under {name} {', '.join(told)} (by the 95 % interval, Jigsaw is shorter in {shorter})"
-        )
-    return ";\n  ".join(lost)
+    parts = [f"{_shorter(found, own, one)} against {name}" for one, name in _AGAINST.items()]
+    return "Jigsaw is shorter in " + ", and in ".join(parts)
 
 
 def _share(value: float) -> str:
@@ -134,18 +164,16 @@ def _share(value: float) -> str:
     return f"{value * 100:.1f} %"
 
 
-def _pays(emergent: pd.DataFrame, log: str) -> str:
-    """Say from which communication fraction on isolation gains more than it costs a log."""
-    price, words = PRICE[log]["jigsaw"], []
-    for allocator, name in ((BASELINE, "`first-free`"), (SCATTERED, "random nodes")):
-        own = emergent[(emergent["log"] == log) & (emergent["allocator"] == allocator)]
-        ends = [f"{_even(own[own['mix'] == mix], price)} ({mix})" for mix in reversed(MIXES)]
-        words.append(f"against {name} {', '.join(ends)}")
-    return (
-        f"**{log}**: Jigsaw costs {_share(price)} of the makespan of the whole log. Jobs lose more "
-        "than that to neighbours from these communication fractions on (interpolated): "
-        f"{'; '.join(words)}."
-    )
+def _pays(emergent: pd.DataFrame, log: str) -> list[str]:
+    """Return what Jigsaw costs a log, and from which communication fractions on it gains more."""
+    price = PRICE[log]["jigsaw"]
+    own = emergent[emergent["log"] == log]
+    ends = [
+        _even(own[(own["allocator"] == allocator) & (own["mix"] == mix)], price)
+        for allocator in _AGAINST
+        for mix in MIXES
+    ]
+    return [log, _share(price), *ends]
 
 
 def _even(own: pd.DataFrame, price: float) -> str:
@@ -161,16 +189,20 @@ def _even(own: pd.DataFrame, price: float) -> str:
     return f"{np.interp(np.log(price), lost[at - 1 : at + 1], fractions[at - 1 : at + 1]):.2f}"
 
 
-def _nearest_words(table: pd.DataFrame, allocator: str) -> str:
-    """Say which assumptions were nearest, by fraction, over logs and patterns."""
-    own = table[(table["allocator"] == allocator) & (table["scenario"] == "")]
-    told = []
-    for fraction, rows in own.groupby("fraction"):
-        pairs = zip(rows["log"], rows["loss"], strict=True)
-        names = {nearest(table, str(log), value) for log, value in pairs}
-        order = ["nothing", *SCENARIOS, "more than all"]
-        told.append(f"{fraction:g}: {', '.join(sorted(names, key=order.index))}")
-    return "; ".join(told)
+def _nearest_table(table: pd.DataFrame) -> str:
+    """Return which assumptions were nearest, by fraction, over logs and patterns."""
+    own = table[table["scenario"] == ""]
+    order = ["nothing", *SCENARIOS, "more than all"]
+    rows = []
+    for fraction, alike in own.groupby("fraction"):
+        row = [f"{fraction:g}"]
+        for allocator in _AGAINST:
+            same = alike[alike["allocator"] == allocator]
+            pairs = zip(same["log"], same["loss"], strict=True)
+            names = {nearest(table, str(log), value) for log, value in pairs}
+            row.append(", ".join(sorted(names, key=order.index)).replace("%", " %"))
+        rows.append(row)
+    return _markdown(["fraction", *(f"against {name}" for name in _AGAINST.values())], rows)
 
 
 def nearest(table: pd.DataFrame, log: str, loss: float) -> str:
@@ -190,36 +222,6 @@ def _ratio(emergent: pd.DataFrame) -> float:
     return float((wide[SCATTERED] / wide[BASELINE]).median())
 
 
-def _main_table(found: pd.DataFrame, table: pd.DataFrame) -> str:
-    """Return the one table."""
-    heads, rows = ["log", "patterns", "f"], list[list[str]]()
-    for name in ("`first-free`", "`random`"):
-        heads += [f"{name} lost", "as", f"Jigsaw against {name}"]
-    fractions = sorted(set(table["fraction"]) - {0.0})
-    for log in (*LOGS, *SYNTHETIC):
-        own = table[table["log"] == log]
-        for name in SCENARIOS:
-            row = own[own["scenario"] == name].iloc[0]
-            said = [_with_interval(row), "", _against(found, row)]
-            rows.append([log, f"“{name.replace('%', ' %')}”", "", *said, "", "", ""])
-        mixes = [mix for mix in MIXES if mix in set(own[own["scenario"] == ""]["mix"])]
-        for mix, fraction in product(mixes, fractions):
-            line = [log, mix, f"{fraction:g}"]
-            for allocator in (BASELINE, SCATTERED):
-                same = own[(own["mix"] == mix) & (own["fraction"] == fraction)]
-                row = same[same["allocator"] == allocator].iloc[0]
-                as_told = nearest(table, log, row["loss"]).replace("%", " %")
-                line += [_with_interval(row), as_told, _against(found, row)]
-            rows.append(line)
-    return _markdown(heads, rows)
-
-
-def _with_interval(row: pd.Series) -> str:
-    """Write a loss with its interval; nobody loses less than nothing."""
-    low, high = 100 * max(0.0, row["low"]), 100 * row["high"]
-    return f"{_share(row['loss'])} ({low:.1f} to {high:.1f})"
-
-
 def _shorter(found: pd.DataFrame, emergent: pd.DataFrame, allocator: str) -> str:
     """Count the settings in which isolation makes the parts shorter for sure."""
     rows = [row for _, row in emergent[emergent["allocator"] == allocator].iterrows()]
@@ -228,11 +230,6 @@ def _shorter(found: pd.DataFrame, emergent: pd.DataFrame, allocator: str) -> str
         return f"none of {len(rows)} settings"
     least = min(row["fraction"] for row in sure)
     return f"{len(sure)} of {len(rows)} settings, from a fraction of {least:g} on"
-
-
-def _against(found: pd.DataFrame, row: pd.Series) -> str:
-    """Write how the makespan of Jigsaw compares with that of a run, draw by draw."""
-    return _paired(*_pair(found, row), "makespan_h")
 
 
 def _pair(found: pd.DataFrame, row: pd.Series) -> tuple[pd.DataFrame, pd.DataFrame]:
@@ -267,48 +264,16 @@ def _interval(
 
 
 def _price_table(found: pd.DataFrame) -> str:
-    """Return what each policy costs where nobody communicates."""
+    """Return what each policy costs the real logs where no job communicates."""
     rows = []
-    for log, allocator in product((*LOGS, *SYNTHETIC), (*ISOLATING, SHARING)):
+    for log, allocator in product(LOGS, ISOLATING):
         base, own = _nobody(found, log, BASELINE), _nobody(found, log, allocator)
-        whole = PRICE.get(log, {}).get(allocator)
-        points = 100 * (own["utilization"].mean() - base["utilization"].mean())
-        both = [_paired(own, base, value) for value in ("makespan_h", "turnaround_h")]
+        whole = PRICE[log].get(allocator)
         last = "" if whole is None else f"{whole * 100:+.1f} %"
-        rows.append([log, allocator, *both, f"{points:+.1f} points", last])
-    heads = ["log", "allocator", "makespan", "mean turnaround", "steady utilisation", "whole log"]
+        both = [_paired(own, base, value) for value in ("makespan_h", "turnaround_h")]
+        rows.append([log, allocator, *both, last])
+    heads = ["log", "allocator", "makespan of the parts", "mean turnaround", "makespan, whole log"]
     return _markdown(heads, rows)
-
-
-def _sharing_table(emergent: pd.DataFrame) -> str:
-    """Return what LC+S loses, beside Baseline and random nodes."""
-    own = emergent[emergent["mix"] == "mixed"]
-    fractions, rows = sorted(set(own["fraction"])), []
-    for log, allocator in product((*LOGS, *SYNTHETIC), (SHARING, BASELINE, SCATTERED)):
-        same = own[(own["log"] == log) & (own["allocator"] == allocator)].set_index("fraction")
-        rows.append([log, allocator, *(_share(same["loss"][one]) for one in fractions)])
-    return _markdown(["log", "allocator", *(f"f = {one:g}" for one in fractions)], rows)
-
-
-def _placed_table(found: pd.DataFrame) -> str:
-    """Return what the own placement and the neighbours cost where both are counted."""
-    own = found[found["part"] == "placed"]
-    return _markdown(
-        ["log", "f", "allocator", "to neighbours", "to the own placement", "makespan"],
-        list(_placed_rows(own)),
-    )
-
-
-def _placed_rows(own: pd.DataFrame) -> Iterator[list[str]]:
-    """Yield a row for each log, fraction and allocator."""
-    for log, fraction in product(LOGS, sorted(set(own["fraction"]))):
-        same = own[(own["log"] == log) & (own["fraction"] == fraction)]
-        base = same[same["allocator"] == BASELINE]
-        for allocator in (BASELINE, SCATTERED, *ISOLATING):
-            runs = same[same["allocator"] == allocator]
-            lost = [_share(runs[name].mean()) for name in ("neighbours", "placement")]
-            beside = "" if allocator == BASELINE else _paired(runs, base, "makespan_h")
-            yield [log, f"{fraction:g}", allocator, *lost, beside]
 
 
 def _markdown(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

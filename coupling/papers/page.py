@@ -1,16 +1,16 @@
-"""The page of a paper: its table, ours beside it, figures, and reasons."""
+"""The page of a paper: its numbers, ours beside them, figures, and reasons."""
 
-from collections.abc import Sequence
 from pathlib import Path
 
 import pandas as pd
 
 from coupling.errors import ResultError
+from coupling.papers.numbers import NUMBER_HEADS, numbers_of
 from coupling.papers.paper import Claim
 from coupling.papers.record import Record
 from coupling.papers.runs import words_of
 from coupling.reading.files import sheet_of
-from coupling.report.figures import Drawn, Section, write_figures
+from coupling.report.figures import Section, write_figures
 from coupling.results.manifest import write_file
 
 CLAIM_HEADS = ("where", "what", "paper", "ours", "why they differ")
@@ -29,37 +29,24 @@ def page_text(record: Record) -> str:
     """
     paper, frames = record.paper, record.frames
     remake = f"fabricsim paper {paper.name} --recorded {paper.name}.json --out DIR"
+    drawn = paper.figures(frames)
     parts = [
         f"# {paper.title}",
         f"<!-- Written by `{remake}`: change the record or the code, not this page. -->",
-        f"Source: {paper.key} ([bibliography](../../about/bibliography.md)).",
-        f"`{record.command}` ({record.made}).",
+        f"Made by `{record.command}` ({record.made}). Source: {paper.key}.",
         words_of(paper.name, "setup"),
-        "## The paper's numbers beside ours",
-        _markdown(CLAIM_HEADS, [cells_of(claim) for claim in paper.claims(frames)]),
+        "## Paper and ours",
+        f"One number a row: [numbers.csv]({paper.name}/numbers.csv).",
+        f"```{{csv-table}}\n:file: {paper.name}/numbers.csv\n:header-rows: 1\n```",
         "## Why they differ",
         words_of(paper.name, "reasons"),
+        "## What quick mode decides",
+        words_of(paper.name, "quick"),
         "## Figures",
-        *(_figure(paper.name, drawn) for drawn in paper.figures(frames)),
-        "## Tables",
+        "Marks are the paper's values.",
+        *(f"![{one.picture.alt.partition(';')[0]}]({paper.name}/{one.name}.svg)" for one in drawn),
     ]
-    for sheet in paper.sheets(frames):
-        parts += [f"### {sheet.title}", _markdown(sheet.columns, sheet.rows)]
-        parts += [sheet.note] if sheet.note else []
     return "\n\n".join(parts) + "\n"
-
-
-def _markdown(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """Return a table as Markdown."""
-    rule = ["---"] * len(heads)
-    lines = [" | ".join(cell.replace("|", "\\|") for cell in row) for row in (heads, rule, *rows)]
-    return "\n".join(f"| {line} |" for line in lines)
-
-
-def _figure(folder: str, drawn: Drawn) -> str:
-    """Return a figure with its caption."""
-    picture = f"![{drawn.picture.alt}]({folder}/{drawn.name}.svg)"
-    return f"{picture}\n\n{drawn.caption}" if drawn.caption else picture
 
 
 def write_page(record: Record, folder: Path) -> Path:
@@ -81,6 +68,8 @@ def write_page(record: Record, folder: Path) -> Path:
         f"table-{sheet.name}": pd.DataFrame(sheet.rows, columns=list(sheet.columns))
         for sheet in paper.sheets(frames)
     }
+    numbers = pd.DataFrame(numbers_of(paper.claims(frames)), columns=list(NUMBER_HEADS))
+    tables["numbers"] = numbers
     for name, table in tables.items():
         write_file(inner / f"{name}.csv", sheet_of(table).encode())
     page = folder / f"{paper.name}.md"

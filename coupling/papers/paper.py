@@ -44,6 +44,8 @@ class Claim:
         Its values.
     why : str
         Why they differ; empty where they do not.
+    interval : str
+        Of each number of `ours`, where known: from 2.5 to 97.5 %.
     """
 
     where: str
@@ -51,6 +53,7 @@ class Claim:
     paper: str
     ours: str
     why: str = ""
+    interval: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +91,7 @@ class Paper:
     ----------
     name : str
         What the command calls it; the folder of this name has its experiment files, and
-        what is said about them: ``setup.md`` and ``reasons.md``.
+        what is said about them: ``setup.md``, ``reasons.md`` and ``quick.md``.
     key : str
         Of the bibliography.
     title : str

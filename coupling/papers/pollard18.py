@@ -151,7 +151,7 @@ def claims(found: Frames) -> list[Claim]:
               span(small, 2)),
         Claim("", "median APH, 128-324 nodes, TA", "near the least possible",
               span(middle["median"], 2)),
-        Claim("", "the same, TO", "higher", span(oblivious, 2),
+        Claim("", "median APH, 128-324 nodes, TO", "higher", span(oblivious, 2),
               "our scattered nodes are the lowest free ones, more compact than Cab's"),
     ]  # fmt: skip
     rows += isolation_claims(found) + _load_claims(found)

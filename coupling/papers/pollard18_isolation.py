@@ -110,11 +110,13 @@ def isolation_claims(found: Frames) -> list[Claim]:
         if not shown:
             continue
         names = ", ".join(str(own["pattern"].iloc[at]) for at in shown)
+        ends = own[["accurate low", "accurate high"]]
         rows.append(
             Claim("" if rows else "V-B", f"speed-up when isolated, {name}: {names}",
                   ", ".join(f"{said[at]:.2f}" for at in shown),
                   ", ".join(f"{own['accurate'].iloc[at]:.2f}" for at in shown),
-                  never if "always" in name else random)
+                  never if "always" in name else random,
+                  ", ".join(f"{low:.2f}-{high:.2f}" for low, high in ends.iloc[shown].to_numpy()))
         )  # fmt: skip
     for name, most in PAPER_MOST.items():
         mine = found["isolation"]

@@ -105,7 +105,7 @@ def words_of(paper: str, name: str) -> str:
     """
     Return what is said about the experiments of a paper.
 
-    `name`: ``setup`` or ``reasons``.
+    `name`: ``setup``, ``reasons`` or ``quick``.
     """
     file = files("coupling.papers") / EXPERIMENTS / paper / f"{name}.md"
     return file.read_text(encoding="utf-8").strip()
