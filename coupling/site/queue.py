@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from math import inf
 from pathlib import Path
 
@@ -56,6 +56,8 @@ class Running:
         Who holds nodes.
     looked_s : float
         When the file was written at the earliest: the last moment that it tells of as gone by.
+    remarks : mapping of str to int
+        What the reader of the file did not use or has changed, by what it is: how many.
     """
 
     jobs: tuple[Job, ...]
@@ -65,6 +67,7 @@ class Running:
     het_parts: int
     held: tuple[Held, ...] = ()
     looked_s: float = 0.0
+    remarks: Mapping[str, int] = field(default_factory=dict)
 
 
 def running_in_queue(path: Path | str, *, idle: bool = False) -> Running:
@@ -198,14 +201,17 @@ def _running(
         for entry in there
     ]
     jobs: tuple[Job, ...] = ()
+    remarks: Mapping[str, int] = {}
     if computing:
         workload = workload_of(computing, Filters(), source)
         jobs = workload.jobs
         left_out.update(workload.dropped)
+        remarks = workload.remarks
     return Running(
         jobs,
         dict(left_out.most_common()),
         source.name,
         sum(map(array_task, jobs)),
         sum(map(het_part, jobs)),
+        remarks=remarks,
     )

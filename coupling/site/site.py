@@ -210,7 +210,7 @@ def _ranks(places: Places) -> list[str]:
 
 def _remarks(running: Running, places: Places) -> list[str]:
     """Say what is odd about the jobs."""
-    lines = []
+    lines = [f"{count:,} {what}." for what, count in running.remarks.items()]
     if places.unknown:
         some = ", ".join(places.unknown[:5]) + (", ..." if len(places.unknown) > 5 else "")  # noqa: PLR2004 (shown)
         hosts = counted(len(places.unknown), "host")

@@ -132,7 +132,7 @@ def sacct_entries(
         lines = lines if header == named else chain([first], lines)
         header = named
     else:
-        _demand_header(header, source, first[0])
+        _demand_header(header, source, first[0], placed=placed)
     columns = _find_columns(header, source, ("start", "hosts") if placed else ())
     entries: list[Entry] = []
     zoned: dict[bool, str] = {}
@@ -148,15 +148,16 @@ def sacct_entries(
     return entries
 
 
-def _demand_header(header: Sequence[str], source: Source, number: int) -> None:
+def _demand_header(header: Sequence[str], source: Source, number: int, *, placed: bool) -> None:
     """Refuse a first line that names no column that sacct has."""
     known = {name for names in COLUMNS.values() for name in names}
     if known.isdisjoint(header):
         refuse_separator(header, f"{source.name}:{number}", WorkloadError, "| or commas")
+        named = f", or name the {len(header)} columns (--columns, or columns of [workload])"
         raise WorkloadError(
             f"{source.name}:{number}: expected a header line with jobidraw or jobid, got "
-            f"{', '.join(header)[:40]!r}: run sacct without -n (--noheader), or name the "
-            f"{len(header)} columns (--columns, or columns of [workload])."
+            f"{', '.join(header)[:40]!r}: run sacct without -n (--noheader)"
+            f"{'' if placed else named}."
         )
 
 

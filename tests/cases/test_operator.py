@@ -419,6 +419,31 @@ def test_hosts_that_are_drained_follow_the_same_rule(case):
     assert command("whatif", *SITE, "--drain", "gpu7")[0] == 2
 
 
+def test_a_job_of_the_queue_without_a_number_is_counted(case):
+    command = case("30-exclude-of-another-fabric")
+    queue = json.loads(Path("squeue.json").read_text())
+    del queue["jobs"][0]["job_id"]
+    Path("squeue.json").write_text(json.dumps(queue))
+
+    now = told(command("now", *SITE, "--json"))
+    log = told(command("trace", "inspect", "squeue.json", "--format", "squeue-json", "--json"))
+
+    assert "1 jobs without a plain number: numbered above all others." in now["remarks"]
+    assert log["remarks"] == {"jobs without a plain number: numbered above all others": 1}
+
+
+def test_replayed_records_without_a_header_are_refused_with_what_to_do(case):
+    command = case("32-replay-hours-column")
+    text = Path("records.txt").read_text()
+    Path("records.txt").write_text(text.partition("\n")[2])
+
+    status, out, err = command("replay", "records.txt", "--topology", "fabric.txt", "--no-fit")
+
+    assert (status, out, err.count("\n")) == (2, "", 1)
+    assert "expected a header line" in err
+    assert err.endswith("run sacct without -n (--noheader).\n")
+
+
 IBSIM = """# two switches of two hosts each, as in ibsim's examples
 Switch\t8 "Switch1"
 [1]\t"Hca1"[1]
