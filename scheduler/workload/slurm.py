@@ -69,7 +69,7 @@ def slurm_duration(text: str) -> float | None:
     if match is None:
         return None
     days, first, second, third = (
-        None if part is None else int(part) for part in match.groups()[:4]
+        None if part is None else float(part) for part in match.groups()[:4]
     )
     with_seconds = third is not None or (days is None and second is not None)
     if match[5] and not with_seconds:
@@ -77,7 +77,7 @@ def slurm_duration(text: str) -> float | None:
     part = float(match[5] or 0)
     if days is not None or third is not None:  # the first is hours
         return 86400 * (days or 0) + 3600 * (first or 0) + 60 * (second or 0) + (third or 0) + part
-    return 60 * float(first or 0) + (second or 0) + part
+    return 60 * (first or 0) + (second or 0) + part
 
 
 def read_sacct(path: str | Path, **options: Unpack[ReadOptions]) -> Workload:
