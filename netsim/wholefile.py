@@ -3,33 +3,47 @@
 import fcntl
 import os
 import re
+import stat
 from contextlib import suppress
+from io import FileIO
 from pathlib import Path
 
+from fabricsim.checking.outputs import demand_free
+
 _LEFTOVER = re.compile(r"\..+\.[0-9a-f]{8}\.partial")
+_ACCESS_LIST = "system.posix_acl_access"
 _NAME = 48  # letters of a target's name in that of its temporary file, which may not grow too long
 
 
-def replace_file(path: Path | str, data: str | bytes) -> None:
+def replace_file(path: Path | str, data: str | bytes, *, own: bool = False) -> None:
     """
     Write a file: whenever the process ends, the old one or the new one is there.
 
     `path`: the file; one that a link names stays behind its link. What is no regular file, such as
-    a pipe or a device, is written to as it is. `data`: its contents; text becomes UTF-8.
+    a pipe or a device, is written to as it is. `data`: its contents; text becomes UTF-8. `own`: the
+    file belongs to the result that is being written; all others are refused where
+    `fabricsim.checking.outputs` says so.
 
     The data goes into a temporary file of the same folder, to the disk, and then under the
     name. The temporary file is locked while its writer lives: those of killed writers are
-    removed when the same file is written again.
+    removed when the same file is written again. Owner, permissions and access list of an old file
+    are kept. One of several names (hard links) is written in place, so that all of them show the
+    new data: there a crash can leave half of it.
     """
     data = data.encode("utf-8") if isinstance(data, str) else data
     target = Path(os.path.realpath(path))
-    if target.exists() and not target.is_file():
-        Path(path).write_bytes(data)
+    if not own:
+        demand_free(path)
+    old = target.stat() if target.exists() else None
+    if old is not None and not (stat.S_ISREG(old.st_mode) and old.st_nlink == 1):
+        _write_in_place(Path(path), data)
         return
     remove_leftovers(target.parent, _begin(target.name))
     partial, handle = _temporary(target)
     try:
         with os.fdopen(handle, "wb") as file:
+            if old is not None:
+                _keep_access(target, old, handle)
             file.write(data)
             file.flush()
             os.fsync(file.fileno())
@@ -41,6 +55,44 @@ def replace_file(path: Path | str, data: str | bytes) -> None:
             error.filename = str(path)  # not the temporary one, or none
         raise
     sync_folder(target.parent)
+
+
+def _write_in_place(path: Path, data: bytes) -> None:
+    """Write to what keeps its identity: a device, a pipe, or a file of several names."""
+    if not path.is_file():
+        path.write_bytes(data)
+        return
+    with path.open("r+b", buffering=0) as file:
+        before = file.read()
+        try:
+            _overwrite(file, data)
+        except OSError:
+            _overwrite(file, before)  # its room is still there
+            raise
+
+
+def _overwrite(file: FileIO, data: bytes) -> None:
+    """Make data the contents of a file."""
+    file.seek(0)
+    left = memoryview(data)
+    while left:
+        left = left[file.write(left) :]
+    file.truncate()
+    os.fsync(file.fileno())
+
+
+def _keep_access(target: Path, old: os.stat_result, handle: int) -> None:
+    """Give a new file the owner, permissions and access list of the one that it replaces."""
+    now = os.fstat(handle)
+    if (old.st_uid, old.st_gid) != (now.st_uid, now.st_gid):
+        with suppress(PermissionError):
+            os.fchown(handle, old.st_uid, old.st_gid)
+    mode = stat.S_IMODE(old.st_mode)
+    if os.fstat(handle).st_gid != old.st_gid:
+        mode &= ~stat.S_IRWXG  # another group than the one that was allowed
+    os.fchmod(handle, mode)
+    with suppress(OSError, AttributeError):  # the system or its disk knows no lists
+        os.setxattr(handle, _ACCESS_LIST, os.getxattr(target, _ACCESS_LIST))
 
 
 def remove_leftovers(folder: Path, begin: str = ".") -> None:
@@ -86,9 +138,10 @@ def _begin(name: str) -> str:
 
 def _temporary(target: Path) -> tuple[Path, int]:
     """Make a temporary file beside a target, and hold its lock."""
+    mode = 0o600 if target.exists() else 0o666  # closed until it has the access of the old one
     while True:
         partial = target.with_name(temporary_name(target.name))
-        handle = os.open(partial, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o666)
+        handle = os.open(partial, os.O_RDWR | os.O_CREAT | os.O_EXCL, mode)
         with suppress(OSError):  # a file system without locks
             fcntl.flock(handle, fcntl.LOCK_EX)
         with suppress(OSError):

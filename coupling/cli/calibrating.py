@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from coupling.cli.network import AsJson, NameMap
+from coupling.cli.outputs import output
 from coupling.cli.site import At, Fabric, ProfileFile, Queue, Records, Seed, Unknown
 
 
@@ -51,8 +52,12 @@ def calibrate(
     ] = None,
     seed: Seed = 1,
     top: Annotated[int, typer.Option("--top", min=1, help="Groups and cables shown.")] = 15,
-    out: Annotated[Path | None, typer.Option(help="Write the profile (TOML) to this file.")] = None,
-    html: Annotated[Path | None, typer.Option(help="Also write a page to this file.")] = None,
+    out: Annotated[
+        Path | None, typer.Option(callback=output, help="Write the profile (TOML) to this file.")
+    ] = None,
+    html: Annotated[
+        Path | None, typer.Option(callback=output, help="Also write a page to this file.")
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """

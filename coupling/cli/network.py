@@ -5,13 +5,16 @@ from typing import Annotated
 
 import typer
 
+from coupling.cli.outputs import output
+
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, nothing else.")]
 NameMap = Annotated[
     Path | None,
     typer.Option("--name-map", help="Better names for GUIDs (InfiniBand)."),
 ]
 Page = Annotated[
-    Path | None, typer.Option("--html", help="Also write a page with pictures to this file.")
+    Path | None,
+    typer.Option("--html", callback=output, help="Also write a page with pictures to this file."),
 ]
 SnapshotFile = Annotated[Path, typer.Argument(help="Snapshot (JSON), - for standard input.")]
 
@@ -105,7 +108,9 @@ def verify(
 def export(
     snapshot: SnapshotFile,
     fabric: Annotated[Path, typer.Option(help="Output of ibnetdiscover on the fabric.")],
-    out: Annotated[Path, typer.Option(help="File to write, - for standard output.")],
+    out: Annotated[
+        Path, typer.Option(callback=output, help="File to write, - for standard output.")
+    ],
     base: Annotated[
         Path | None, typer.Option(help="Dump of the tables in force; default D-mod-k.")
     ] = None,
@@ -178,7 +183,8 @@ def inspect(
     name_map: NameMap = None,
     html: Page = None,
     svg: Annotated[
-        Path | None, typer.Option(help="Also draw the fabric alone, into this SVG file.")
+        Path | None,
+        typer.Option(callback=output, help="Also draw the fabric alone, into this SVG file."),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
@@ -201,7 +207,9 @@ def convert(
         ),
     ],
     to: Annotated[str, typer.Option(help="graphml, edge-csv, simgrid-xml or slurm-conf.")],
-    out: Annotated[Path, typer.Option(help="File to write, - for standard output.")],
+    out: Annotated[
+        Path, typer.Option(callback=output, help="File to write, - for standard output.")
+    ],
     form: Annotated[
         str | None, typer.Option("--format", help="Format of a topology file; default guessed.")
     ] = None,

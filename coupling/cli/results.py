@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from coupling.cli.network import AsJson
+from coupling.cli.outputs import output
 
 ResultFolders = Annotated[list[Path], typer.Argument(help="Result directories of run.")]
 Baseline = Annotated[
@@ -80,7 +81,9 @@ def metrics(
     baseline: Baseline = None,
     per_minute: Annotated[
         Path | None,
-        typer.Option(help="Also write the utilisation of every minute to this CSV file."),
+        typer.Option(
+            callback=output, help="Also write the utilisation of every minute to this CSV file."
+        ),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
@@ -98,7 +101,10 @@ def report(
     results: ResultFolders,
     out: Annotated[
         Path | None,
-        typer.Option(help="File to write; default: report.html in the directory, if it is one."),
+        typer.Option(
+            callback=output,
+            help="File to write; default: report.html in the directory, if it is one.",
+        ),
     ] = None,
     baseline: Baseline = None,
     figures: Annotated[
@@ -134,7 +140,10 @@ def export(
         ),
     ],
     out: Annotated[
-        Path, typer.Option(help="File to write, - for standard output; a folder for simgrid.")
+        Path,
+        typer.Option(
+            callback=output, help="File to write, - for standard output; a folder for simgrid."
+        ),
     ],
     run: Annotated[
         str | None, typer.Option(help="Allocator of the run; by default all that are compared.")
@@ -202,7 +211,9 @@ def snapshot(
     run: Annotated[
         str | None, typer.Option(help="Allocator of the run, where several are compared.")
     ] = None,
-    out: Annotated[Path, typer.Option(help="File to write, - for standard output.")] = Path("-"),
+    out: Annotated[
+        Path, typer.Option(callback=output, help="File to write, - for standard output.")
+    ] = Path("-"),
     as_json: AsJson = False,
 ) -> None:
     """

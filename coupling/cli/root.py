@@ -23,6 +23,7 @@ from coupling.collector import few_collections
 from coupling.errors import Stopped
 from coupling.guard import check_arguments, guarded, remark, visible
 from coupling.stopping import SIGNALLED, stop
+from fabricsim.checking.outputs import note_read, one_call
 from netsim.wholefile import replace_file
 
 app = typer.Typer(
@@ -65,6 +66,7 @@ def root(
         from coupling.reading.plugins import load_file
 
         for path in plugins:
+            note_read(path)
             load_file(path)
         context.meta[PLUGINS] = tuple(path.resolve() for path in plugins)
 
@@ -137,7 +139,7 @@ def main() -> None:
     atexit.register(gc.freeze)  # to look through what goes anyway takes a fifth of a second
     before = {number: signal.signal(number, stop) for number in STOPPING}
     try:
-        with guarded(), few_collections():
+        with guarded(), few_collections(), one_call():
             try:
                 status = _status()
             except Exception as error:  # noqa: BLE001 (the last word of the command)

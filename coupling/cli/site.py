@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from coupling.cli.network import AsJson, NameMap
+from coupling.cli.outputs import output
 
 Fabric = Annotated[
     str,
@@ -52,9 +53,12 @@ def now(
     draws: Draws = 50,
     seed: Seed = 1,
     top: Top = 20,
-    html: Annotated[Path | None, typer.Option(help="Also write a page to this file.")] = None,
+    html: Annotated[
+        Path | None, typer.Option(callback=output, help="Also write a page to this file.")
+    ] = None,
     out: Annotated[
-        Path | None, typer.Option(help="Also write the table of jobs: .csv or .parquet.")
+        Path | None,
+        typer.Option(callback=output, help="Also write the table of jobs: .csv or .parquet."),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
@@ -115,7 +119,7 @@ def whatif(
     seed: Seed = 1,
     top: Top = 20,
     out: Annotated[
-        Path | None, typer.Option(help="Also write the table: .csv or .parquet.")
+        Path | None, typer.Option(callback=output, help="Also write the table: .csv or .parquet.")
     ] = None,
     as_json: AsJson = False,
 ) -> None:
@@ -188,7 +192,9 @@ def replay(
     ] = 5,
     seed: Seed = 1,
     top: Top = 10,
-    html: Annotated[Path | None, typer.Option(help="Also write a page to this file.")] = None,
+    html: Annotated[
+        Path | None, typer.Option(callback=output, help="Also write a page to this file.")
+    ] = None,
     out: Annotated[
         Path | None, typer.Option(help="Result directory; default results/replay, numbered.")
     ] = None,
@@ -248,7 +254,10 @@ def place(
         list[str] | None, typer.Option(help="Nodes that take no jobs: drained or down.")
     ] = None,
     lft: Annotated[
-        Path | None, typer.Option("--lft", help="Write tables for the best isolated placement.")
+        Path | None,
+        typer.Option(
+            "--lft", callback=output, help="Write tables for the best isolated placement."
+        ),
     ] = None,
     base: Annotated[
         Path | None, typer.Option("--base", help="Dump of the tables that are loaded now.")
@@ -256,9 +265,11 @@ def place(
     draws: Draws = 50,
     seed: Seed = 1,
     top: Top = 5,
-    html: Annotated[Path | None, typer.Option(help="Also write a page to this file.")] = None,
+    html: Annotated[
+        Path | None, typer.Option(callback=output, help="Also write a page to this file.")
+    ] = None,
     out: Annotated[
-        Path | None, typer.Option(help="Also write the table: .csv or .parquet.")
+        Path | None, typer.Option(callback=output, help="Also write the table: .csv or .parquet.")
     ] = None,
     as_json: AsJson = False,
 ) -> None:

@@ -6,10 +6,14 @@ from typing import Annotated
 import typer
 
 from coupling.cli.network import AsJson
+from coupling.cli.outputs import output
 
 LogFile = Annotated[Path, typer.Argument(help="Job log, - for standard input.")]
 OutFile = Annotated[
-    Path, typer.Argument(help="File to write: .swf, .csv (also .gz) or .parquet by its name.")
+    Path,
+    typer.Argument(
+        callback=output, help="File to write: .swf, .csv (also .gz) or .parquet by its name."
+    ),
 ]
 Format = Annotated[
     str | None,
@@ -47,7 +51,8 @@ def inspect(
         int | None, typer.Option(help="Nodes of the machine, for the load; default: largest job.")
     ] = None,
     html: Annotated[
-        Path | None, typer.Option(help="Also write a page with pictures to this file.")
+        Path | None,
+        typer.Option(callback=output, help="Also write a page with pictures to this file."),
     ] = None,
     as_json: AsJson = False,
 ) -> None:

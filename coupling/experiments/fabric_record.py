@@ -111,7 +111,7 @@ def record_of(fabric: Topology) -> ObjectRecord:
         data = b""
     with TemporaryDirectory(prefix="fabricsim-fabric-") as desk:
         place = Path(desk) / FABRIC
-        replace_file(place, data)
+        replace_file(place, data, own=True)
         if data and _builds(table | {"path": str(place)}, fabric):
             sha256 = hashlib.sha256(data).hexdigest()
             return ObjectRecord(table, {FABRIC: data}, sha256)

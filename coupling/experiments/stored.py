@@ -10,9 +10,10 @@ from coupling.errors import ResultError
 from coupling.experiments.experiment import Experiment
 from coupling.experiments.fabric_record import FABRIC, JOBS
 from coupling.results.comparison import find_baseline, unlike
-from coupling.results.manifest import MANIFEST, RESOLVED, SUMMARY, read_checked, read_manifest
+from coupling.results.manifest import RESOLVED, SUMMARY, read_checked, read_manifest
 from coupling.results.result import FILES, Result
 from fabricsim.checking import unknown
+from fabricsim.checking.outputs import MANIFEST
 
 _NO_DIFFERENCE = (  # in the name; change no run
     "scheduler.allocator",

@@ -7,7 +7,7 @@ from coupling.errors import ResultError
 from coupling.explorer.cells import Cells
 from coupling.explorer.exhibit import Exhibit, exhibit_of
 from coupling.explorer.moment import Moment, moment_of
-from coupling.sweeps.plan import PLAN
+from fabricsim.checking.outputs import PLAN
 
 
 def shown_of(paths: Sequence[Path]) -> Exhibit | Moment:

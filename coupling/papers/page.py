@@ -9,9 +9,8 @@ from coupling.papers.numbers import NUMBER_HEADS, numbers_of
 from coupling.papers.paper import Claim
 from coupling.papers.record import Record
 from coupling.papers.runs import words_of
-from coupling.reading.files import sheet_of
+from coupling.reading.files import sheet_of, write_whole
 from coupling.report.figures import Section, write_figures
-from coupling.results.manifest import write_file
 
 CLAIM_HEADS = ("where", "what", "paper", "ours", "why they differ")
 
@@ -71,7 +70,7 @@ def write_page(record: Record, folder: Path) -> Path:
     numbers = pd.DataFrame(numbers_of(paper.claims(frames)), columns=list(NUMBER_HEADS))
     tables["numbers"] = numbers
     for name, table in tables.items():
-        write_file(inner / f"{name}.csv", sheet_of(table).encode())
+        write_whole(inner / f"{name}.csv", sheet_of(table))
     page = folder / f"{paper.name}.md"
-    write_file(page, page_text(record).encode())
+    write_whole(page, page_text(record))
     return page

@@ -32,17 +32,17 @@ def read_json(path: Path) -> dict[str, Any]:
     return document
 
 
-def write_whole(path: Path, text: str) -> None:
+def write_whole(path: Path, data: str | bytes) -> None:
     """
     Write a file; on failure the old one, or none, is left.
 
-    `path`: the file; ``-`` is standard output.
+    `path`: the file; ``-`` is standard output, for texts.
     """
-    if str(path) == "-":
-        write_data(text)
+    if str(path) == "-" and isinstance(data, str):
+        write_data(data)
         return
     try:
-        replace_file(path, text)
+        replace_file(path, data)
     except OSError as error:
         raise SnapshotError(f"{path}: cannot be written: {error.strerror}.") from None
 

@@ -9,7 +9,7 @@ from markupsafe import Markup
 
 from coupling.errors import ResultError
 from coupling.experiments.copies import spread
-from coupling.reading.files import sheet_of
+from coupling.reading.files import sheet_of, write_whole
 from coupling.report.plots.blame import MOST, blame_pictures
 from coupling.report.plots.colours import palette
 from coupling.report.plots.gantt import gantt_pictures
@@ -20,7 +20,6 @@ from coupling.report.plots.over_time import time_plots
 from coupling.report.plots.style import Picture
 from coupling.report.plots.wiring import wiring_of
 from coupling.results.comparison import comparable
-from coupling.results.manifest import write_file
 from coupling.results.pictured import begin_of
 from coupling.results.result import Result
 from netsim.topology.base import Topology
@@ -185,7 +184,7 @@ def write_figures(sections: Mapping[str, Section], folder: Path) -> list[Path]:
                 files["csv"] = sheet_of(drawn.picture.data()).encode("utf-8")
             for form, data in files.items():
                 written.append(folder / f"{stem}.{form}")
-                write_file(written[-1], data)
+                write_whole(written[-1], data)
     return written
 
 

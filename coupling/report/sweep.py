@@ -7,12 +7,12 @@ from typing import Any
 import pandas as pd
 from rich.console import RenderableType
 
+from coupling.reading.files import write_whole
 from coupling.report.columns import table, text_lines
 from coupling.report.page import Html, bullets, figures, page
 from coupling.report.page import table as html_table
 from coupling.report.plots.style import Picture
 from coupling.report.plots.sweeps import forest_picture, heat_picture
-from coupling.results.manifest import write_file
 from coupling.results.readable import counted, number
 from coupling.sweeps.comparison import ALL, POLICY, Comparison, better
 from coupling.sweeps.factors import is_seed
@@ -44,8 +44,8 @@ def write_sweep_page(
     """Write `PAGE` into a folder, and each picture beside it in `FORMS`; return the page."""
     for name, picture in sweep_pictures(found, heat).items():
         for form in FORMS:
-            write_file(folder / f"{name}.{form}", picture.file(form))
-    write_file(folder / PAGE, sweep_page(sweep, found, heat).encode())
+            write_whole(folder / f"{name}.{form}", picture.file(form))
+    write_whole(folder / PAGE, sweep_page(sweep, found, heat))
     return folder / PAGE
 
 

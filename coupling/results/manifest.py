@@ -10,9 +10,9 @@ from coupling.errors import ResultError, SnapshotError
 from coupling.reading.files import read_json
 from coupling.reading.table import Table, brief
 from fabricsim.checking.inputs import MOST_BYTES
+from fabricsim.checking.outputs import MANIFEST, note_read
 from netsim.wholefile import replace_file
 
-MANIFEST = "manifest.json"
 RESOLVED = "experiment.resolved.toml"
 NOT_AGAIN = "not_again"  # field: why a result cannot be run again; absent where it can
 SUMMARY = "summary.json"
@@ -84,7 +84,7 @@ def write_file(path: Path, data: bytes) -> str:
     Result: its SHA-256.
     """
     try:
-        replace_file(path, data)
+        replace_file(path, data, own=True)
     except OSError as error:
         raise ResultError(f"{path}: cannot be written: {error.strerror}.") from error
     return sha256(data)
@@ -102,6 +102,7 @@ def read_checked(path: Path, digest: str | None) -> bytes:
             raise ResultError(
                 f"{path}: expected at most {_MOST // 2**20:,} MiB, got {size // 2**20:,} MiB."
             )
+        note_read(path)
         data = path.read_bytes()
     except FileNotFoundError:
         raise ResultError(f"{path}: expected a file of the result, found none.") from None

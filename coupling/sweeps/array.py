@@ -5,7 +5,7 @@ from pathlib import Path
 
 from coupling.errors import ExperimentError, ResultError
 from coupling.experiments.claim import claimed
-from coupling.results.manifest import write_file
+from coupling.reading.files import write_whole
 from coupling.sweeps.plan import Plan
 from coupling.sweeps.spec import Spec
 
@@ -76,7 +76,7 @@ def write_array(plan: Plan, folder: Path, tasks: int | None) -> Path:
     path = folder / SCRIPT
     with claimed(folder):
         plan.save(folder)
-        write_file(path, script(folder.resolve(), count, tasks).encode())
+        write_whole(path, script(folder.resolve(), count, tasks))
     return path
 
 

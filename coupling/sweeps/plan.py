@@ -18,12 +18,12 @@ from coupling.sweeps.factors import Label
 from coupling.sweeps.running import Bench
 from coupling.sweeps.spec import Spec
 from fabricsim.checking import shortened
+from fabricsim.checking.outputs import PLAN
 from netsim.errors import NetsimError
 from patterns.errors import PatternError
 from scheduler.errors import SchedulerError
 
 SWEEP = "sweep.toml"
-PLAN = "plan.json"
 OURS = (CouplingError, NetsimError, PatternError, SchedulerError)
 _VERSION = 1
 _MOST_SHOWN = 3  # values of a factor, and reasons, in a message

@@ -13,10 +13,11 @@ from coupling.stopping import demand_told
 from coupling.sweeps.cost import missing, warm
 from coupling.sweeps.executors import compute_here, compute_in_processes, compute_on_dask
 from coupling.sweeps.gathered import CELLS, CLASSES, DAYS, Gathered, gathered, opened
-from coupling.sweeps.plan import PLAN, Plan, make_plan
+from coupling.sweeps.plan import Plan, make_plan
 from coupling.sweeps.spec import Spec
 from fabricsim.checking import path_of, shortened, whole
 from fabricsim.checking.errors import public_class
+from fabricsim.checking.outputs import PLAN
 from netsim.wholefile import is_leftover
 
 if TYPE_CHECKING:

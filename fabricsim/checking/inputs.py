@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from fabricsim.checking.outputs import note_read
 from fabricsim.checking.values import path_of
 
 MOST_BYTES = 256 * 2**20
@@ -170,6 +171,7 @@ def opened(path: Path | str, kind: type[ValueError]) -> Iterator[Pieces]:
         stdin = getattr(sys.stdin, "buffer", None) or io.BytesIO(sys.stdin.read().encode())
         yield Pieces("<stdin>", stdin, kind)
         return
+    note_read(path)
     with _refusing(str(path), kind):
         file = path.open("rb")
     with file:

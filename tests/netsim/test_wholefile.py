@@ -4,6 +4,7 @@ import fcntl
 import os
 import resource
 import signal
+import struct
 import subprocess
 import sys
 import threading
@@ -86,6 +87,91 @@ def test_a_link_stays_and_its_file_is_replaced(tmp_path):
     assert (tmp_path / "link.txt").is_symlink()
     assert (tmp_path / "real" / "a.txt").read_text() == "x"
     assert names(tmp_path / "real") == ["a.txt"]
+
+
+@pytest.mark.parametrize("mode", [0o600, 0o640, 0o664, 0o755])
+def test_an_old_file_keeps_its_permissions(tmp_path, mode):
+    path = tmp_path / "private.html"
+    path.write_text("old")
+    path.chmod(mode)
+
+    replace_file(path, "new")
+
+    assert path.read_text() == "new"
+    assert path.stat().st_mode & 0o777 == mode
+
+
+def test_a_private_file_is_never_readable_while_it_is_replaced(tmp_path, monkeypatch):
+    path = tmp_path / "private.html"
+    path.write_text("old")
+    path.chmod(0o600)
+    seen, real = [], os.fsync
+
+    def look(handle):
+        seen.append(os.fstat(handle).st_mode & 0o777)
+        real(handle)
+
+    monkeypatch.setattr("netsim.wholefile.os.fsync", look)
+    replace_file(path, "new")
+
+    assert seen[0] == 0o600
+
+
+def test_a_file_behind_a_link_keeps_its_permissions(tmp_path):
+    real = tmp_path / "real.txt"
+    real.write_text("old")
+    real.chmod(0o600)
+    (tmp_path / "link.txt").symlink_to("real.txt")
+
+    replace_file(tmp_path / "link.txt", "new")
+
+    assert (tmp_path / "link.txt").is_symlink()
+    assert (real.read_text(), real.stat().st_mode & 0o777) == ("new", 0o600)
+
+
+@pytest.mark.skipif(not hasattr(os, "setxattr"), reason="no access lists on this system")
+def test_a_file_keeps_its_access_list(tmp_path):
+    """
+    Entries as the kernel stores them: version 2, then tag, permissions and number of each.
+
+    Where the mode alone is copied the mask becomes what the group may do.
+    """
+    path = tmp_path / "private.html"
+    path.write_text("old")
+    entries = [(1, 6, -1), (2, 4, 4711), (4, 0, -1), (16, 4, -1), (32, 0, -1)]
+    listed = struct.pack("<I", 2) + b"".join(struct.pack("<HHi", *entry) for entry in entries)
+    try:
+        os.setxattr(path, "system.posix_acl_access", listed)
+    except OSError:
+        pytest.skip("no access lists on this disk")
+
+    replace_file(path, "new")
+
+    assert os.getxattr(path, "system.posix_acl_access") == listed
+
+
+def test_all_names_of_a_file_show_the_new_data(tmp_path):
+    path, other = tmp_path / "a.txt", tmp_path / "b.txt"
+    path.write_text("old and long")
+    path.chmod(0o640)
+    other.hardlink_to(path)
+
+    replace_file(path, "new")
+
+    assert other.read_text() == "new"
+    assert path.samefile(other)
+    assert path.stat().st_mode & 0o777 == 0o640
+
+
+def test_a_full_disk_leaves_the_old_data_under_all_names(tmp_path):
+    path, other = tmp_path / "a.txt", tmp_path / "b.txt"
+    path.write_text("old")
+    other.hardlink_to(path)
+
+    with full_disk(1000), pytest.raises(OSError, match="too large"):
+        replace_file(path, "x" * 100_000)
+
+    assert other.read_text() == "old"
 
 
 def test_a_pipe_is_written_to_and_stays_a_pipe(tmp_path):

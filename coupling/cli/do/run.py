@@ -15,8 +15,8 @@ from coupling.experiments.fabrics import drawable_fabrics
 from coupling.guard import remark
 from coupling.report.report import write_report
 from coupling.report.terminal import ProgressDisplay, comparison_table
-from coupling.results.manifest import MANIFEST
 from coupling.results.remarks import accuracy_of
+from fabricsim.checking.outputs import MANIFEST
 
 RESULTS = Path("results")
 

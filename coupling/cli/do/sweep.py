@@ -20,7 +20,7 @@ from coupling.results.readable import counted, duration, volume
 from coupling.sweeps.array import cells_of_task, parse_task, spec_of, write_array
 from coupling.sweeps.comparison import POLICY, Comparison, compare_policies
 from coupling.sweeps.cost import Estimate, estimate, missing
-from coupling.sweeps.plan import PLAN, Plan, make_plan
+from coupling.sweeps.plan import Plan, make_plan
 from coupling.sweeps.sweep import (
     METRICS,
     Sweep,
@@ -29,6 +29,7 @@ from coupling.sweeps.sweep import (
     gather,
     run_sweep,
 )
+from fabricsim.checking.outputs import PLAN
 
 RESULTS = Path("results")
 _TELL_S = 30.0

@@ -52,8 +52,6 @@ def run_convert(
     `path`: the log; ``-`` is standard input. `form`: format of the log; None: as its name ends.
     `filters`: fields of `scheduler.workload.Filters`; None: the default.
     """
-    if out.exists() and path.exists() and out.samefile(path):
-        raise ExperimentError(f"{out}: expected another file than the log that is read.")
     _write(_read(path, form, filters), out, as_json=as_json)
 
 

@@ -163,11 +163,11 @@ def test_a_full_disk_in_the_middle_keeps_what_is_finished(
     """One line that names the file."""
     folder, replace, calls = tmp_path / "full", netsim.wholefile.replace_file, []
 
-    def filling(path, data):
+    def filling(path, data, *, own):
         calls.append(path)
         if len(calls) > 20:
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(path))
-        replace(path, data)
+        replace(path, data, own=own)
 
     with monkeypatch.context() as patch:
         patch.setattr("coupling.results.manifest.replace_file", filling)
