@@ -48,3 +48,95 @@ def test_options_of_a_snapshot_are_refused_by_whatif_as_by_estimate(case, option
     assert refused[:2] == (2, "")
     assert "s.json: options: contention model " in refused[2]
     assert command("whatif", "s.json", *change) == refused
+
+
+def contents(folder):
+    """Return the bytes of every file below a folder, by name."""
+    return {str(path): path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()}
+
+
+SITE = ("--topology", "topology.conf", "--sacct", "records.txt", "--at", "2024-05-27T12:00")
+OVER_INPUTS = [
+    "topology convert topology.conf --to graphml --out topology.conf",
+    "topology convert topology.conf --to graphml --out ./topology.conf",
+    "topology convert topology.conf --to graphml --out link.conf",
+    "topology convert link.conf --to graphml --out topology.conf",
+    "topology convert topology.conf --to graphml --out second.conf",
+    "topology inspect topology.conf --html topology.conf",
+    "topology inspect topology.conf --svg topology.conf",
+    "topology inspect topology.conf --html new.html --svg topology.conf",
+    "calibrate --topology topology.conf --runs records.txt --out records.txt",
+    "calibrate --topology topology.conf --runs records.txt --out topology.conf",
+    "calibrate --topology topology.conf --runs records.txt --out new.toml --html records.txt",
+    "trace inspect records.txt --format sacct --html records.txt",
+    "trace convert records.csv ./records.csv --format sacct",
+    "replay records.txt --topology topology.conf --out new --html records.txt",
+    "estimate s.json --html s.json",
+    "verify s.json --html s.json",
+    "flows f.json --html f.json",
+    *(
+        f"{command} {' '.join(SITE)} --{option} {name}"
+        for command in ("now", "place --nodes 4")
+        for option, name in [("html", "records.txt"), ("html", "topology.conf"), ("out", "r.csv")]
+    ),
+]
+
+
+@pytest.mark.parametrize("line", OVER_INPUTS)
+def test_no_output_overwrites_an_input(case, line):
+    command, here = case("04-output-overwrites-input"), Path()
+    Path("records.csv").write_bytes(Path("records.txt").read_bytes())
+    Path("link.conf").symlink_to("topology.conf")
+    Path("second.conf").hardlink_to("topology.conf")
+    Path("r.csv").symlink_to("records.txt")
+    tree = {"kind": "fat-tree", "radix": 4, "bandwidth": "1 GB/s"}
+    job = {"id": 1, "nodes": [0, 1], "pattern": "ring", "comm_fraction": 0.5}
+    Path("s.json").write_text(json.dumps({"topology": tree, "jobs": [job]}))
+    Path("f.json").write_text(json.dumps({"topology": tree, "flows": [[0, 1, 10]]}))
+    before = contents(here)
+
+    status, out, err = command(*line.split())
+
+    assert (status, out) == (2, "")
+    assert err.count("\n") == 1
+    assert "expected another file for the output than one that is read" in err
+    assert contents(here) == before
+
+
+def test_no_output_overwrites_a_file_of_a_result(case):
+    command, here = case("05-output-overwrites-result"), Path()
+    assert command("run", "e.toml", "--out", "res")[0] == 0
+    before = contents(here)
+    assert len(before) > 20
+
+    for line in (
+        "export res --run random --to perfetto --out res/random/jobs.parquet",
+        "snapshot res --at 100 --run random --out res/manifest.json",
+        "metrics res --per-minute res/random/summary.json",
+        "report res --out res/experiment.resolved.toml",
+        "report res --out new.html --figures res/random/jobs.parquet",
+        "trace inspect log.swf --html res/jigsaw/links.parquet",
+        "trace convert log.swf res/random/jobs.parquet",
+        "topology convert fat-tree --to graphml --out res/manifest.json",
+    ):
+        status, out, err = command(*line.split())
+        assert (status, out) == (2, ""), line
+        assert err.count("\n") == 1, line
+        assert contents(here) == before | {
+            name: data for name, data in contents(here).items() if name == "new.html"
+        }, line
+
+    assert command("report", "res")[0] == 0
+    assert command("metrics", "res")[0] == 0
+
+
+def test_a_private_page_stays_private(case):
+    command = case("04-output-overwrites-input")
+    page = Path("page.html")
+    page.write_text("old")
+    page.chmod(0o600)
+
+    assert command("topology", "inspect", "topology.conf", "--html", "page.html")[0] == 0
+
+    assert page.read_text() != "old"
+    assert page.stat().st_mode & 0o777 == 0o600

@@ -10,8 +10,8 @@ from coupling.cli.root import app
 from coupling.cli.outputs import output
 from fabricsim.checking.inputs import read_text
 from fabricsim.checking.outputs import declare_output, demand_free, one_call
-from netsim.formats.exporters.registry import convert
 from netsim.errors import TopologyError
+from netsim.formats.exporters.registry import convert
 from netsim.topology.fattree import fat_tree_of_radix
 from scheduler.errors import WorkloadError
 from scheduler.job import Job
@@ -92,7 +92,13 @@ def test_a_file_that_no_result_lists_may_be_replaced(tmp_path):
 
 def test_files_of_a_sweep_are_kept_and_its_pages_are_not(tmp_path):
     (tmp_path / "plan.json").write_text('{"sweep_sha256": "0"}')
-    kept = ("plan.json", "sweep.toml", "cells.parquet", "marks/c0.json", "jobs/cell=c0/jobs.parquet")
+    kept = (
+        "plan.json",
+        "sweep.toml",
+        "cells.parquet",
+        "marks/c0.json",
+        "jobs/cell=c0/jobs.parquet",
+    )
     free = ("sweep.html", "forest.svg", "array.sh", "notes/cells.parquet")
     for name in (*kept[1:], *free):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
