@@ -15,7 +15,6 @@ from coupling.experiments.fabric_record import ObjectRecord, with_records
 from coupling.experiments.stored import flat_settings
 from coupling.experiments.workers import Kept
 from coupling.results.manifest import (
-    MANIFEST,
     RESOLVED,
     SUMMARY,
     read_manifest,
@@ -26,6 +25,7 @@ from coupling.results.manifest import (
 from coupling.results.readable import counted
 from coupling.results.result import CSV, Result
 from fabricsim.checking import shortened
+from fabricsim.checking.outputs import MANIFEST
 from netsim.wholefile import is_leftover, remove_leftovers, sync_folder
 
 _MOST_TOLD = 3  # settings that another experiment has otherwise
