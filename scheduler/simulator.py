@@ -184,7 +184,7 @@ def simulate(
     AllocationError
         If a job can never run on the machine.
     PolicyError
-        If jobs wait on an empty machine and none is started.
+        If jobs wait on an empty machine and none is started, or the policy has forgotten a job.
 
     Notes
     -----
@@ -266,6 +266,19 @@ class _Simulation:
                 hear(len(self.records), now_s)
         if len(self.policy):
             raise PolicyError(f"{len(self.policy)} jobs wait on an empty machine, none is started.")
+        if len(self.records) < len(jobs):
+            self._refuse_forgotten(jobs)
+
+    def _refuse_forgotten(self, jobs: Sequence[Job]) -> None:
+        """Name a job that was submitted, does not wait, and never ran."""
+        ended = {record.job.id for record in self.records}
+        forgotten = [job.id for job in jobs if job.id not in ended]
+        more = len(forgotten) - 1
+        raise PolicyError(
+            f"queue policy {getattr(self.policy, 'name', type(self.policy).__name__)!r}: job "
+            f"{forgotten[0]}{f' and {more} more' if more else ''}: submitted, but neither started "
+            "nor still waiting at the end."
+        )
 
     def _next_end_s(self) -> float:
         """Return the time of the next end, if any; an entry is put off when its turn comes."""

@@ -17,6 +17,7 @@ from netsim.errors import TopologyError
 from netsim.topology.base import Topology
 
 _ENDS = 2
+_LONGEST = 10_000  # characters of a line: shlex takes time by the square of a word's length
 Pairs = Sequence[tuple[int, int]]
 
 
@@ -32,6 +33,10 @@ def read_permutation(path: Path, topology: Topology) -> list[tuple[int, int]]:
         return _from_json(text, path, topology)
     pairs = []
     for number, line in enumerate(text.splitlines(), start=1):
+        if len(line) > _LONGEST and not line.lstrip().startswith("#"):
+            raise SnapshotError(
+                f"{path}:{number}: expected two names, got a line of {len(line):,} characters."
+            )
         try:
             words = shlex.split(line, comments=True)
         except ValueError as error:

@@ -5,6 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from coupling.snapshots import permutations
+
 
 def test_a_matrix_whose_last_line_does_not_end_is_read_as_one_that_does(case):
     command = case("01-mtx-segfault")
@@ -140,3 +142,26 @@ def test_a_private_page_stays_private(case):
 
     assert page.read_text() != "old"
     assert page.stat().st_mode & 0o777 == 0o600
+
+
+def test_a_permutation_of_one_long_word_is_refused_without_taking_it_apart(case, monkeypatch):
+    """Each place of its own is looked at once: a word of so many letters took 45 s."""
+    command = case("06-permutation-long-word")
+    tree = {"kind": "fat-tree", "radix": 4, "bandwidth": "1 GB/s"}
+    ring = {"name": "ring", "nbytes": "1 MiB"}
+    job = {"id": 1, "nodes": [0, 1, 2], "pattern": ring, "comm_fraction": 0.5}
+    Path("s.json").write_text(json.dumps({"topology": tree, "jobs": [job]}))
+    taken, real = [], permutations.shlex.split
+
+    def split(line, **options):
+        taken.append(len(line))
+        return real(line, **options)
+
+    monkeypatch.setattr(permutations.shlex, "split", split)
+    Path("p.txt").write_text("# " + "x" * 3_000_000 + "\n0 1\n1 2\n2 " + "x" * 3_000_000 + "\n")
+
+    status, out, err = command("verify", "s.json", "--permutation", "p.txt", "--allow-unknown")
+
+    assert (status, out) == (2, "")
+    assert err == "fabricsim: p.txt:4: expected two names, got a line of 3,000,002 characters.\n"
+    assert max(taken[1:]) < 10

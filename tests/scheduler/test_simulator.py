@@ -165,6 +165,21 @@ def test_queue_that_never_starts_anything_is_an_error():
         run([job(1)], Idle())
 
 
+@pytest.mark.parametrize(
+    ("numbers", "named"), [([2], "job 2: "), ([2, 3], "job 2 and 1 more: ")], ids=str
+)
+def test_a_policy_that_forgets_a_job_is_named_with_the_job(numbers, named):
+    class Forgetful(Fcfs):
+        name = "forgetful"
+
+        def submit(self, job):
+            if job.id not in numbers:
+                super().submit(job)
+
+    with pytest.raises(PolicyError, match=f"^queue policy 'forgetful': {named}submitted, but"):
+        run([job(1), job(2), job(3)], Forgetful())
+
+
 def test_timeline_counts_running_waiting_and_busy():
     """One line for each instant."""
     cluster = Cluster(fat_tree_of_radix(4, 1e9))
