@@ -175,3 +175,14 @@ def test_index_reading_takes_the_first_leaf_that_fits():
     assert held(index.allocate(job(2, 1), cluster)) == {0, 1}
     assert held(index.allocate(job(4, 1), cluster)) == {0, 1, 2, 3}
     assert held(index.allocate(job(10, 1), cluster)) == {*range(9), 10}
+
+
+@pytest.mark.parametrize(("order", "leaf"), [("sorted", 1), ("index", 0)])
+def test_in_the_order_of_numbers_a_small_job_takes_the_first_leaf_that_holds_it(order, leaf):
+    """Leaf 0 has three free nodes, leaf 1 two: a job of two fits best on leaf 1."""
+    cluster = Cluster(TREE)
+    cluster.place(Allocation(job(1, 1), cluster.geometry, ((1, 0b001, 0),)))
+
+    found = make_allocator("ta", {"order": order}, 0).allocate(job(2, 2), cluster)
+
+    assert [each[0] for each in found.leaves] == [leaf]

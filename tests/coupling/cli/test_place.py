@@ -156,6 +156,8 @@ def test_placements_are_numbered_with_lines_for_sbatch(command, tmp_path):
         (("--nodes", "0"), "--nodes"),
         (("--nodes", "2", "--pattern", "dance"), "dance"),
         (("--nodes", "2", "--comm-fraction", "0.5"), "--pattern"),
+        (("--nodes", "2", "--pattern", "ring", "--comm-fraction", "1.001"), "--comm-fraction"),
+        (("--nodes", "2", "--pattern", "ring", "--comm-fraction", "-0.001"), "--comm-fraction"),
         (("--nodes", "2", "--lft", "x"), "--isolated and --base"),
         (("--nodes", "2", "--exclude", "nobody"), "--exclude"),
         (("--nodes", "2", "--base", "gone"), "gone"),
@@ -170,3 +172,14 @@ def test_bad_options_are_one_line_and_status_2(command, site, options, words):
     assert (status, out) == (2, "")
     assert words in err
     assert "Traceback" not in err
+
+
+@pytest.mark.parametrize("share", ["0", "1", "1.0"])
+def test_a_job_may_communicate_all_the_time_or_never(command, site, share):
+    fabric, _, queue = site
+    asked = ("--nodes", "4", "--pattern", "ring", "--comm-fraction", share, "--draws", "1")
+
+    status, out, err = command("place", "--topology", fabric, "--squeue", queue, *asked)
+
+    assert (status, err) == (0, "")
+    assert "--nodelist=" in out

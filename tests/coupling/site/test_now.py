@@ -412,3 +412,10 @@ def test_ids_of_jobs_stay_whole_numbers_in_tables(tmp_path):
     assert frame["culprit"].isna().any()
     assert set(frame["culprit"].dropna()) <= set(frame["id"])
     assert all(not str(own).endswith(".0") for own in frame["culprit"])
+
+
+def test_jobs_of_a_queue_are_compared_with_packets_as_jobs_that_own_no_links(tmp_path):
+    """Nothing on a site gives links to one job alone, so the routing is that of all."""
+    found = fs.now(TREE, queue(tmp_path / "queue", PAIR), profile=rule(), draws=1)
+
+    assert found.setting.routings == ("d-mod-k",)

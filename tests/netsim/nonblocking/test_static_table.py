@@ -159,3 +159,23 @@ def test_permutations_drawn_a_few_at_a_time_are_the_same(monkeypatch):
     assert static_table_report(FT2, DModK(FT2), whole, n_random=20) == report
     assert report.random == 20
     assert report.random_mean > 1
+
+
+@pytest.mark.parametrize("flows_at_once", [1, 16, 48, 16 * 20, 10**6])
+@pytest.mark.parametrize("n_random", [1, 20])
+def test_random_permutations_are_those_of_one_draw_however_many_are_routed_at_once(
+    monkeypatch, flows_at_once, n_random
+):
+    """Drawn here in one piece and counted link by link."""
+    whole, rank = Partition(np.arange(16), None), np.arange(16)
+    drawn = np.random.default_rng(3).permuted(np.tile(rank, (n_random, 1)), axis=1)
+    loads = []
+    for targets in drawn:
+        routes = DModK(FT2).routes(rank, targets, whole)
+        loads.append(np.bincount(routes.links, minlength=FT2.n_links)[FT2.up_base[1] :].max())
+    monkeypatch.setattr("netsim.nonblocking.static_table._BATCH", flows_at_once)
+
+    report = static_table_report(FT2, DModK(FT2), whole, n_random=n_random, seed=3)
+
+    found = report.random, report.random_clean, report.random_worst, report.random_mean
+    assert found == (n_random, sum(load <= 1 for load in loads), max(loads), np.mean(loads))

@@ -159,3 +159,36 @@ def test_traffic_of_another_routing_than_the_fabric_is_refused():
 
     with pytest.raises(ContentionError, match="routes must be of the routing"):
         model.start(1, Traffic(np.array([0]), np.array([0]), one, routes, 0.0, one))
+
+
+def cut(*cables):
+    """Return a tree of two leaves of two nodes under two spines, without some cables."""
+    whole = make_topology({"kind": "fat-tree", "children": [2, 2], "parents": [1, 2]})
+    return fail(whole, list(cables))
+
+
+@pytest.mark.parametrize("rule", ["adaptive", "spray"])
+@pytest.mark.parametrize(
+    ("cables", "lost"),
+    [
+        (["n0>s1.0"], {(0, 1), (0, 2), (0, 3), (1, 0), (2, 0), (3, 0)}),
+        (["s1.0>s2.0", "s1.1>s2.1"], {(0, 2), (0, 3), (1, 2), (1, 3)} | {(2, 0), (3, 0)}
+         | {(2, 1), (3, 1)}),
+        (["s1.0>s2.0", "s1.1>s2.0"], set()),
+    ],
+    ids=["own cable", "no spine in common", "one spine in common"],
+)  # fmt: skip
+def test_flows_without_a_path_are_refused_and_no_others(rule, cables, lost):
+    """By hand: a flow to itself needs no cable, others both ends and a switch above them."""
+    routing = make_routing(rule, cut(*cables))
+
+    for src in range(4):
+        for dst in range(4):
+            ends = np.array([1, src]), np.array([1, dst])
+            if (src, dst) in lost:
+                with pytest.raises(RoutingError, match=f"n{src}.*n{dst}"):
+                    routing.routes(*ends)
+            else:
+                assert routing.routes(*ends).hops[1] == (
+                    0 if src == dst else 2 if src // 2 == dst // 2 else 4
+                )
