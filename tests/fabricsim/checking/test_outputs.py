@@ -6,8 +6,8 @@ import os
 import pytest
 import typer.main
 
-from coupling.cli.root import app
 from coupling.cli.outputs import output
+from coupling.cli.root import app
 from fabricsim.checking.inputs import read_text
 from fabricsim.checking.outputs import declare_output, demand_free, one_call
 from netsim.errors import TopologyError
