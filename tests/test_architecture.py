@@ -22,7 +22,7 @@ MAY_IMPORT = {
 # A module that lies loose in a package is a room of its own; `__init__` is a folder's face.
 FLOORS = {
     CHECKING: [
-        ["errors", "values", "sheets", "onuse", "siblings"],
+        ["errors", "values", "sheets", "onuse", "siblings", "outputs"],
         ["units", "inputs", "documents", "parquets"],
         ["registry", "table"],
     ],
