@@ -129,9 +129,9 @@ def _runs() -> Iterator[Entry]:
         ("null", scheduled["topology"], "jigsaw"),
         ("phased", scheduled["topology"], "jigsaw"),
         ("phased", scheduled["topology"], "adaptive"),
-        ("exact", {"kind": "fat-tree", "radix": 4}, "d-mod-k"),
+        ("flow-level", {"kind": "fat-tree", "radix": 4}, "d-mod-k"),
     ):
-        few = {**workload, "n_jobs": 8, "mean_nodes": 3} if model == "exact" else workload
+        few = {**workload, "n_jobs": 8, "mean_nodes": 3} if model == "flow-level" else workload
         tables = {
             "topology": fabric,
             "workload": few,

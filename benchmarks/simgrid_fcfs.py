@@ -8,8 +8,8 @@ event loop, once kernels are loaded, that of a whole fresh Python process which 
 and runs it, and that of the whole command `fabricsim run`, which also writes tables and a report;
 both with kernels compiled, medians of three. Needs g++ and
 SimGrid's C++ library (Debian: libsimgrid-dev); where they are absent it says so and exits 0. Exit
-status 1 if a job under `exact` starts or ends elsewhen than in SimGrid by more than 1e-6, or the
-event loop takes more than a third of SimGrid's time. Then streams on a tapered tree, as SimGrid
+status 1 if a job under `flow-level` starts or ends elsewhen than in SimGrid by more than 1e-6, or
+the event loop takes more than a third of SimGrid's time. Then streams on a tapered tree, as SimGrid
 cuts messages to whole bytes or to smaller parts. With a number, only streams of at most so many
 jobs; below 300 nothing is written.
 """
@@ -32,7 +32,7 @@ from coupling.experiments.engine import run
 from coupling.experiments.experiment import Experiment
 from coupling.pace.simulated import shaped
 from netsim.arrays import Floats
-from netsim.contention.exact.simulation import SLOWEST_DOES
+from netsim.flowsim.snapshot import SLOWEST_DOES
 from netsim.partition import Partition
 from netsim.routing.dmodk import DModK
 from netsim.topology.fattree import FatTree
@@ -41,7 +41,7 @@ from scheduler.traffic import PlacedTraffic, TrafficOf, rank_flows
 
 SOURCE = Path(__file__).with_suffix(".cpp")
 ROOT = Path(__file__).parents[1]
-STREAMS = ((60, 8, "exact"), (300, 16, "exact"), (1000, 16, "fast"))  # jobs, radix, model
+STREAMS = ((60, 8, "flow-level"), (300, 16, "flow-level"), (1000, 16, "fast"))  # jobs, radix, model
 TAPERED = (1, 4)  # seeds
 PRECISION, REQUIRED, RECORDED = 1e-6, 3, 300
 TIMES = 3
@@ -160,7 +160,7 @@ def whole_bytes(program: Path, folder: Path) -> list[str]:
         experiment = Experiment(
             topology=tree,
             workload=workload,
-            model="exact",
+            model="flow-level",
             fairness="per-flow",
             self_check=False,
             folder=folder,
@@ -174,10 +174,10 @@ def whole_bytes(program: Path, folder: Path) -> list[str]:
             cells.append(f"{max(far):.1e}")
         lines.append(f"| {seed} | {' | '.join(cells)} |")
     about = (
-        "200 jobs on a tapered tree of 128 nodes under `exact`, greatest relative difference of a "
-        "start or end. SimGrid sends whole bytes: it cuts the rest off, some 1e-10 of a message, "
-        "and a stream makes more of it from job to job, as it does of rounding. Its precisions "
-        "(`surf/precision`, `maxmin/precision`) do not decide it."
+        "200 jobs on a tapered tree of 128 nodes under `flow-level`, greatest relative difference "
+        "of a start or end. SimGrid sends whole bytes: it cuts the rest off, some 1e-10 of a "
+        "message, and a stream makes more of it from job to job, as it does of rounding. Its "
+        "precisions (`surf/precision`, `maxmin/precision`) do not decide it."
     )
     return [about, "", *lines]
 
@@ -203,7 +203,9 @@ def main() -> int:
             times_s, starts, ends = ours(path)
             theirs_s, *theirs = simgrid(program, stream(Experiment.read(path)))
             far = max(apart(starts, theirs[0]), apart(ends, theirs[1]))
-            good &= (far <= PRECISION or model != "exact") and REQUIRED * times_s[0] <= theirs_s
+            good &= (far <= PRECISION or model != "flow-level") and REQUIRED * times_s[
+                0
+            ] <= theirs_s
             timed = " | ".join(f"{own_s:.3f} | {theirs_s / own_s:.3g}" for own_s in times_s)
             lines.append(
                 f"| {n_jobs} | {radix**3 // 4} | {model} | {theirs_s:.2f} | {timed} | {far:.1e} |"

@@ -5,8 +5,8 @@ Runs 200 synthetic jobs on a full fat-tree of 128 nodes under random and isolati
 exports each run with `fabricsim export --to simgrid`, and lets SimGrid replay it: jobs start when
 they did, and end as its network has them. Shares are per flow, as SimGrid's are. Needs g++ and
 SimGrid's C++ library (Debian: libsimgrid-dev); where they are absent it says so and exits 0. Exit
-status 1 if an isolated job takes 2 % longer or shorter in SimGrid, or the mean error of `exact` is
-above 4 %.
+status 1 if an isolated job takes 2 % longer or shorter in SimGrid, or the mean error of
+`flow-level` is above 4 %.
 """
 
 import io
@@ -31,7 +31,7 @@ RUNS = (
     ("random", "fast"),
     ("random", "phased"),
     ("random", "accurate"),
-    ("random", "exact"),
+    ("random", "flow-level"),
 )
 ISOLATED, EXACT = 0.02, 0.04
 CONTENDED = 1.05
@@ -102,7 +102,7 @@ def main() -> int:
             found = agreement(stored.results()[0].jobs, replayed(stored, folder / "simgrid"))
             isolated = allocator != "random"
             good &= not isolated or found["worst"] <= ISOLATED
-            good &= model != "exact" or found["error"] <= EXACT
+            good &= model != "flow-level" or found["error"] <= EXACT
             ends = " | " if isolated else f"{found['bias']:.2f} | {found['rank']:.2f}"
             lines.append(
                 f"| {allocator} | {model} | {found['jobs']} | {found['there']:.3f} | "

@@ -38,9 +38,9 @@ if TYPE_CHECKING:
         TopologyError,
         UnitError,
     )
-    from netsim.flow_report import report_flows
     from netsim.flows.isolation import shared_links
     from netsim.flows.maxmin import max_min_rates
+    from netsim.flowsim.flow_report import report_flows
     from netsim.formats.exporters.registry import convert
     from netsim.formats.importers.graphs import from_networkx
     from netsim.formats.importers.registry import read_topology

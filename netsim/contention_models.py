@@ -18,7 +18,7 @@ CONTENTION_MODELS: Registry[Callable[..., ContentionModel]] = Registry(
         "fast": "netsim.contention.events.fast:Fast",
         "phased": "netsim.contention.events.phased:Phased",
         "accurate": "netsim.contention_builders:accurate",
-        "exact": "netsim.contention.exact.model:exact",
+        "flow-level": "netsim.flowsim.model:flow_level",
         "packets": "netsim.packets.model:packets",
         "load-ratio": "netsim.contention_builders:load_ratio",
         "always-on-max-min": "netsim.contention_builders:always_on_max_min",
@@ -27,7 +27,18 @@ CONTENTION_MODELS: Registry[Callable[..., ContentionModel]] = Registry(
     }
 )
 
-_OF_PATHS = ("exact", "always-on-max-min")
+RENAMED_MODELS: Mapping[str, str] = {"exact": "flow-level"}
+"""Names of older versions, and the model that is to be asked instead."""
+
+_OF_PATHS = ("flow-level", "always-on-max-min")
+
+
+def refuse_renamed(name: object, place: str, error: type[ValueError]) -> None:
+    """Refuse a model's name of older versions, and say what to use."""
+    if isinstance(name, str) and name in RENAMED_MODELS:
+        raise error(
+            f"{place}: expected {RENAMED_MODELS[name]!r}, as it is called now, got {name!r}."
+        )
 
 
 def make_contention_model(
@@ -51,8 +62,9 @@ def make_contention_model(
         Weight of a flow among others.
     options : mapping of str to value, optional
         Further keywords of the model: ``tolerance`` (`fast`, `phased`, `accurate`), ``samples``
-        (`accurate`), ``seed`` (`phased`, `accurate`, `exact`, `packets`, `assumed`), ``switch``,
-        ``iterations`` and ``draws`` (`packets`), ``scenario`` and ``reading`` (`assumed`).
+        (`accurate`), ``seed`` (`phased`, `accurate`, `flow-level`, `packets`, `assumed`),
+        ``switch``, ``iterations`` and ``draws`` (`packets`), ``scenario`` and
+        ``reading`` (`assumed`).
     seed : int, optional
         For models that draw, unless their options hold a seed; absent: 0.
 
@@ -69,6 +81,7 @@ def make_contention_model(
         If the fairness is unknown.
     """
     demand_topology(topology, ContentionError)
+    refuse_renamed(name, "contention model", ContentionError)
     if name in _OF_PATHS:
         demand_paths(topology, f"model {name!r} needs", ContentionError)
     is_per_sender(fairness)

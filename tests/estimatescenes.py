@@ -14,7 +14,7 @@ def one_flow(name, src, dst, **fields):
     return {"id": name, "nodes": [src, dst], "steps": [[[0, 1, GB]]], "compute_s": 0} | fields
 
 
-def scene(*jobs, model="exact", topology=TAPERED, **fields):
+def scene(*jobs, model="flow-level", topology=TAPERED, **fields):
     """Return a snapshot document of jobs."""
     return {"topology": topology, "model": model, "jobs": list(jobs)} | fields
 

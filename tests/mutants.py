@@ -11,7 +11,19 @@ JUNK = st.one_of(
     st.integers(-3, 20),
     st.sampled_from([1e308, -1.0, 0.3, 1e-300, float("nan"), float("inf"), 10**30, 2**63]),
     st.sampled_from(
-        ["", "n[0-3]", "n[", "n99", "1 GiB", "exact", "jigsaw", "cab", "all-to-all", "a", "\ud800"]
+        [
+            "",
+            "n[0-3]",
+            "n[",
+            "n99",
+            "1 GiB",
+            "flow-level",
+            "jigsaw",
+            "cab",
+            "all-to-all",
+            "a",
+            "\ud800",
+        ]
     ),
     st.sampled_from([[], {}, [[]], [0, 1], [[0, 1, 5]], {"name": "pairs"}, {"lft": "x"}]),
 )

@@ -44,7 +44,7 @@ PREDICTORS: dict[str, Callable[[Scene], Floats | None]] = {
     "packets, buffers of 16 MiB": lambda one: (
         truth(one, replace(Switch(), buffer_bytes=WIDE)).interference
     ),
-    "`exact` (no buffers)": lambda one: predicted("exact", one),
+    "`flow-level` (no buffers)": lambda one: predicted("flow-level", one),
     "`accurate`, buffers not stated": lambda one: predicted("accurate", one, dry=True),
     "`accurate`": lambda one: predicted("accurate", one),
     "`phased`": lambda one: predicted("phased", one),

@@ -49,7 +49,7 @@ DESIGN, REPORTED = range(0, 40, 2), range(1, 80, 2)  # numbers of scenes of a ma
 NUMBERS = sorted((*DESIGN, *REPORTED))
 MINUTES = 20  # of CPU time
 _SLOW_OR_STATED = {
-    "exact",
+    "flow-level",
     "packets",
     "load-ratio",
     "always-on-max-min",

@@ -133,7 +133,7 @@ def main(folder: Path) -> int:
     cases = {title: read_cases(folder / file) for title, file in FILES.items()}
     wet, dry = tree_of_packets(), replace(tree_of_packets(), buffer_bytes=0.0)
     by_mix = {title: tables_of(found) for title, found in cases.items()}
-    names = ("null", "fast", "phased", "accurate", "exact")
+    names = ("null", "fast", "phased", "accurate", "flow-level")
     dry_by_mix = {title: tables_of(found, names, dry) for title, found in cases.items()}
     found = []
     for title in FILES:

@@ -32,7 +32,7 @@ KIB = 1024.0
 BUFFER = 64 * KIB
 ITERATIONS = 12
 DRAWS = 2
-MODELS = ("fast", "accurate", "exact")
+MODELS = ("fast", "accurate", "flow-level")
 Messages = Sequence[tuple[int, int, int]]  # step, source, destination
 Jobs = Mapping[int, Traffic]
 
@@ -145,7 +145,7 @@ def closed_windows() -> list[str]:
         what = f"{nbytes / KIB:.0f} KiB" + ("" if buffer == BUFFER else ", buffers of 1 GiB")
         truth_of = [packets(jobs, fabric, buffer)[0] for jobs in scenes]
         lines.append(f"| {what}, packets | {' | '.join(f'{s:.3f}' for s in truth_of)} |")
-        for name in ("exact", "accurate"):
+        for name in ("flow-level", "accurate"):
             found = [said(jobs, fabric, (name,))[0][0] for jobs in scenes]
             lines.append(f"| {what}, `{name}` | {' | '.join(f'{s:.3f}' for s in found)} |")
     return lines

@@ -1,5 +1,5 @@
 """
-Error of `accurate`, `phased` and `fast` against `exact` on random scenes, beside `null`.
+Error of `accurate`, `phased` and `fast` against `flow-level` on random scenes, beside `null`.
 
 Run: ``python -m benchmarks.contention.vs_exact [SCENES]``. Exit status 1 if a bar is missed.
 No latency and no buffers: both sides are fluid. The exact values are means over draws of the
@@ -19,8 +19,8 @@ from measured.packets import Errors, errors
 from benchmarks import asking
 from benchmarks.evidence import record, verdict
 from netsim.arrays import Floats
-from netsim.contention.exact.simulation import simulate_jobs
 from netsim.contention_models import make_contention_model
+from netsim.flowsim.snapshot import simulate_jobs
 from patterns.registry import PATTERNS
 
 SCENES = 210
@@ -148,8 +148,8 @@ def main(n_scenes: int) -> int:
     faster = sum(int((one.exact.mean(axis=0) < 1.0 - 1e-9).sum()) for one in found)
     intro = (
         f"{n_scenes} random scenes of 2 to 12 jobs, all patterns, f 0.05 to 0.95, 1, 2 or 4 ranks "
-        "per node, full and tapered trees (`tests/measured/draws.py`); `exact` per sender, "
-        f"mean of {DRAWS} draws of the starts. To keep the exact simulation short a job has at "
+        "per node, full and tapered trees (`tests/measured/draws.py`); `flow-level` per sender, "
+        f"mean of {DRAWS} draws of the starts. To keep simulations short a job has at "
         f"most {MOST_FLOWS} flows per iteration: larger ones had their ranks halved (counted "
         "below), and iterations alone last 0.2 to 2 ms. Nothing else was left out."
     )
@@ -163,7 +163,7 @@ def main(n_scenes: int) -> int:
         *lines_of(found),
         "",
         noise,
-        f"- Jobs that the exact simulation finds faster together than alone: {faster}.",
+        f"- Jobs that the flow-level simulation finds faster together than alone: {faster}.",
         f"- CPU: {spent_s:.0f} s.",
         *(f"- {what}: {verdict(holds)}" for what, holds in checks),
     ]

@@ -43,7 +43,7 @@ import importlib, json, sys, time
 import numpy as np
 from netsim.routing.dmodk import DModK
 from netsim.topology.fattree import fat_tree_of_radix
-places = "netsim.flows", "netsim.flow_report"
+places = "netsim.flows", "netsim.flowsim.flow_report"
 found = (getattr(importlib.import_module(place), "finish_times", None) for place in places)
 finish_times = next(filter(None, found))
 fairness, radix, *grid = json.loads(sys.argv[1])

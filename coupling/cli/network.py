@@ -43,7 +43,7 @@ def estimate(
     """
     Estimate how much jobs slow each other down, and rank other placements.
 
-    Example: fabricsim estimate examples/placed_jobs.json --model exact
+    Example: fabricsim estimate examples/placed_jobs.json --model flow-level
     """
     from coupling.cli.do.estimate import run_estimate
 

@@ -12,6 +12,7 @@ from coupling.pace.rate_models import rate_model
 from coupling.pace.simulated_run import Simulated
 from coupling.reading.error_place import placed
 from coupling.reading.fabric import build_routing, usual_routing
+from netsim.contention_models import refuse_renamed
 from netsim.routing.base import Routing
 from netsim.routing.spread import as_routed, demand_paths
 from scheduler.allocators import make_allocator
@@ -56,8 +57,9 @@ class Setup:
             of_alone=experiment.runtime_means == "alone",
         )
         with placed(f"{experiment.source}: [network]"):
-            if experiment.model == "exact":
-                demand_paths(scene.topology, "model 'exact' needs", ExperimentError)
+            refuse_renamed(experiment.model, "model", ExperimentError)
+            if experiment.model == "flow-level":
+                demand_paths(scene.topology, "model 'flow-level' needs", ExperimentError)
             return cls(experiment, parts, rate_model(experiment.model)(scene))
 
     def policy(self, free_from_s: float | None = None) -> QueuePolicy:

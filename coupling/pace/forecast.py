@@ -48,7 +48,7 @@ class Forecast:
 def demand_affordable(forecast: Forecast) -> None:
     """Refuse a run that would take more than a day."""
     demand_a_day(
-        f"the exact simulation would need {forecast}",
+        f"the flow-level simulation would need {forecast}",
         forecast.cpu_s,
         "ask for fewer iterations (options.iterations), a part of the log or another model",
     )
@@ -57,7 +57,7 @@ def demand_affordable(forecast: Forecast) -> None:
 def announce(forecast: Forecast) -> None:
     """Say what will take long."""
     if forecast.cpu_s > _TELL_S:
-        _LOG.warning("exact simulation: %s", forecast)
+        _LOG.warning("flow-level simulation: %s", forecast)
 
 
 def forecast_of(scene: Scene, allocator: Allocator, iterations: int) -> Forecast:

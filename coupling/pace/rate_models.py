@@ -107,7 +107,7 @@ class Infinite(Emergent):
 RATE_MODELS: Registry[type[RunRates]] = Registry(
     {
         "assumed": "coupling.pace.assumed:Stated",
-        "exact": "coupling.pace.simulated_run:Simulated",
+        "flow-level": "coupling.pace.simulated_run:Simulated",
         "null": "coupling.pace.rate_models:Infinite",
         "hop-cost-ratio": "coupling.pace.cost_ratio:Priced",
     }

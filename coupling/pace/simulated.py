@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from coupling.pace.network import Left, NetworkPace, Placed
-from netsim.contention.exact.cosimulation import CoSimulation
+from netsim.flowsim.cosimulation import CoSimulation
 from netsim.routing.base import Routing
 from netsim.topology.base import Topology
 from scheduler.rates import FULL_PACE, Pace
@@ -95,16 +95,16 @@ class SimulatedPace(NetworkPace):
         """Put a job on the network and return its pace among nobody."""
         job, partition = allocation.job, allocation.partition()
         placed = self.traffic(job, partition) if job.runtime_s > 0.0 else None
-        rehearsal = None if placed is None else self._simulation.rehearse(placed.traffic)
-        if placed is None or rehearsal is None:
+        solo = None if placed is None else self._simulation.solo_run(placed.traffic)
+        if placed is None or solo is None:
             return FULL_PACE
         self._note_owned(partition, placed)
-        ideal_s = rehearsal.alone_s if self._of_alone else placed.ideal_s
+        ideal_s = solo.alone_s if self._of_alone else placed.ideal_s
         self.entered[job.id] = replace(placed, ideal_s=ideal_s)
         self._note_talk(job, placed)
         count, scale = shaped(job.runtime_s, ideal_s, self._iterations)
-        self._simulation.start(job.id, rehearsal, count, scale)
-        factor = max(1.0, rehearsal.alone_s / ideal_s)
+        self._simulation.start(job.id, solo, count, scale)
+        factor = max(1.0, solo.alone_s / ideal_s)
         self._placement_factor[job.id], self._began_s[job.id] = factor, now_s
         return Pace(1.0, factor)
 

@@ -1,4 +1,4 @@
-"""The model `exact` of a whole run."""
+"""The model `flow-level` of a whole run."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -9,16 +9,16 @@ from coupling.pace.forecast import announce, demand_affordable, forecast_of
 from coupling.pace.rate_models import Emergent
 from coupling.pace.simulated import SimulatedPace
 from fabricsim.checking import build, whole
-from netsim.contention.exact.simulation import SLOWEST_DOES
+from netsim.flowsim.snapshot import SLOWEST_DOES
 from scheduler.allocators.base import Allocator
 
-_EXACT = "exact"
+_MODEL = "flow-level"
 _MOST_ITERATIONS = 10**6
 
 
 class Simulated(Emergent):
     """
-    Flows are simulated from the first start to the last end: the model `exact`.
+    Flows are simulated from the first start to the last end: the model `flow-level`.
 
     Parameters
     ----------
@@ -76,7 +76,7 @@ class Simulated(Emergent):
 def _simulated_iterations(options: Mapping[str, Any]) -> int:
     """Return how many iterations a job makes at most."""
     made: int = build(
-        "contention model", _EXACT, {_EXACT: _checked_iterations}, options, ExperimentError
+        "contention model", _MODEL, {_MODEL: _checked_iterations}, options, ExperimentError
     )
     return made
 

@@ -24,7 +24,7 @@ _LEVELS = (0.025, 0.975)
 
 
 def isolation(runs: Runs) -> Frames:
-    """Compute the workloads, and how far the models are from the exact simulation."""
+    """Compute the workloads, and how far the models are from the flow-level simulation."""
     settings = [one for one in SETTINGS if not (runs.quick and one.name == _LARGE)]
     count = QUICK if runs.quick else FULL
 
@@ -155,12 +155,12 @@ def isolation_sheets(found: Frames) -> list[Sheet]:
 
 
 def _exact_sheets(found: Frames) -> list[Sheet]:
-    """Return how far the models are from the exact simulation, where it was run."""
+    """Return how far the models are from the flow-level simulation, where it was run."""
     if "exact" not in found or found["exact"].empty:
         return []
     table = found["exact"]
     true = table["true"]
-    rows = [["exact", f"{true.mean():.2f}", f"{true.max():.2f}", "-", "-", "-"]]
+    rows = [["flow-level", f"{true.mean():.2f}", f"{true.max():.2f}", "-", "-", "-"]]
     for model in MODELS:
         said = table[model]
         error = 100 * (said / true - 1).abs()
@@ -173,10 +173,12 @@ def _exact_sheets(found: Frames) -> list[Sheet]:
     heads = ["", "mean", "largest", "mean error", "worst", "bias"]
     note = (
         f"Interference on random nodes of the {len(table)} jobs of the workloads that start at "
-        f"most {CHECKED:,.0f} flows while the slowest job does an iteration. `exact` knows no "
+        f"most {CHECKED:,.0f} flows while the slowest job does an iteration. `flow-level` knows no "
         "buffers, so the models have none here; the last row is what they add."
     )
-    return [Sheet("isolation-exact", f"Against the exact simulation: {_LARGE}", heads, rows, note)]
+    return [
+        Sheet("isolation-exact", f"Against the flow-level simulation: {_LARGE}", heads, rows, note)
+    ]
 
 
 def isolation_figures(found: Frames) -> list[Drawn]:

@@ -8,8 +8,8 @@ import numpy as np
 
 from netsim.arrays import Floats
 from netsim.contention.base import Traffic
-from netsim.contention.exact.simulation import simulate_jobs
 from netsim.contention_models import make_contention_model
+from netsim.flowsim.snapshot import simulate_jobs
 from netsim.routing.dmodk import DModK
 from netsim.topologies import make_topology
 from netsim.topology.base import Topology
@@ -159,7 +159,7 @@ class Bench:
         """
         Return exact and predicted interference on random nodes, None where it takes too long.
 
-        The exact simulation knows no buffers, so the models are compared without; last what the
+        The flow-level simulation knows no buffers, so models are compared without; last what the
         best of them says with the buffers of the fabric.
         """
         traffic, alone_s = self.on_random_nodes(workload)

@@ -94,7 +94,7 @@ def _accuracy(result: Result, setting: Setting, *, details: bool) -> str:
             "how long they take alone where they are placed."
         )
     sentence = accuracy_sentence(setting)
-    if setting.model == "exact" and compared(setting):
+    if setting.model == "flow-level" and compared(setting):
         sentence += (
             " Compared were states of a machine, as estimate simulates them; runs, whose jobs are "
             "simulated from start to end, were not."

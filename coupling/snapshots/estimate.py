@@ -54,7 +54,7 @@ class JobEstimate:
     worst_link : str or None
         Link that holds the job up most.
     end_s : float or None
-        When the job ends, under the models `exact` and `packets` with given iterations.
+        When the job ends, under the models `flow-level` and `packets` with given iterations.
     blame : tuple of (id, share)
         Share of each other job in together - alone, largest first; empty where nothing is
         lost. Shares add up to 1.
@@ -327,7 +327,7 @@ class _Estimator:
     def _untouched(self, job: PlacedJob) -> JobEstimate:
         """Return the estimate of a job that spends no time on the network."""
         end_s = None
-        timed = self._snapshot.model in ("exact", "packets")
+        timed = self._snapshot.model in ("flow-level", "packets")
         if timed and job.iterations and job.compute_s is not None:
             end_s = job.start_s + job.iterations * job.compute_s
         return JobEstimate(job.id, job.compute_s, job.compute_s, 1.0, 1.0, 1.0, None, end_s)

@@ -12,8 +12,8 @@ from coupling.reading.fabric import routing_of, topology_of
 from coupling.reading.table import Table, brief
 from coupling.snapshots.messages import message_bytes
 from netsim.errors import NetsimError
-from netsim.flow_report import FlowReport, report_flows
 from netsim.flows.maxmin import FAIRNESS
+from netsim.flowsim.flow_report import FlowReport, report_flows
 from netsim.routing.spread import as_routed
 from netsim.tabled import Tabled
 from netsim.topology.base import Topology

@@ -14,17 +14,17 @@ from netsim.arrays import distinct
 from netsim.contention.base import ContentionModel
 from netsim.contention.cold.recomputed import Recomputed
 from netsim.contention.constants import bytes_per_link
-from netsim.contention.exact.simulation import simulate_jobs
 from netsim.contention_models import make_contention_model
 from netsim.errors import ContentionError
 from netsim.flows.isolation import shared_links
+from netsim.flowsim.snapshot import simulate_jobs
 from netsim.packets.running import LinkUse
 from netsim.routing.spread import demand_paths
 from netsim.topology.base import Topology
 from scheduler.mix import kind_of, mix_of, weight_of
 from scheduler.traffic import PlacedTraffic
 
-_ROUNDING = 1e-9  # of the exact simulation over many iterations
+_ROUNDING = 1e-9  # of the flow-level simulation over many iterations
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,14 +65,14 @@ def predictor(snapshot: Snapshot) -> Predict:
 
     Result: predictions of all jobs given, in any order of them the same.
     """
-    if snapshot.model == "exact":
+    if snapshot.model == "flow-level":
         try:
-            demand_paths(snapshot.topology, "model 'exact' needs", SnapshotError)
+            demand_paths(snapshot.topology, "model 'flow-level' needs", SnapshotError)
         except SnapshotError as error:
             raise SnapshotError(f"{snapshot.source}: {error}") from None
         if snapshot.model_options:
-            raise SnapshotError(f"{snapshot.source}: model_options: model 'exact' has none.")
-        return _Exact(snapshot).predict
+            raise SnapshotError(f"{snapshot.source}: model_options: model 'flow-level' has none.")
+        return _FlowLevel(snapshot).predict
     if snapshot.model == "packets":
         return _Packets(snapshot)
     return _Solved(snapshot)
@@ -164,14 +164,14 @@ def worst_links(
     """
     Return the link that holds each job up most.
 
-    `snapshot`: names the model; the links of `exact`, which tells none, are those of `accurate`.
+    `snapshot`: names the model; for `flow-level`, which has none, they are those of `accurate`.
     Result: directed link by job number, for jobs that others hold up; -1 where it is not known.
     """
     held = [job for job, own in together.items() if own.held_up]
     if not held:
         return {}
     told = together
-    if snapshot.model == "exact":
+    if snapshot.model == "flow-level":
         told = predictor(replace(snapshot, model="accurate"))(placed)
     busiest = busiest_shared_links(snapshot.topology, placed, together)
     return {
@@ -256,8 +256,8 @@ def _model_of(snapshot: Snapshot) -> ContentionModel:
         raise SnapshotError(f"{snapshot.source}: model_options: {error}") from None
 
 
-class _Exact:
-    """The exact simulation; it does not tell worst links."""
+class _FlowLevel:
+    """The flow-level simulation; it has no worst links."""
 
     def __init__(self, snapshot: Snapshot) -> None:
         self._snapshot = snapshot
@@ -276,6 +276,7 @@ class _Exact:
             start_s={job: self._jobs[job].start_s for job in order},
             iterations={job: self._iterations[job] for job in order} if self._iterations else None,
             buffer_bytes=topology.buffer_bytes,
+            packet_bytes=topology.packet_bytes,
         )
         return {
             job: Prediction(own.alone_s, own.interference, -1, own.end_s)

@@ -20,7 +20,7 @@ from fabricsim.checking import path_of, shortened, wrong
 from fabricsim.checking.errors import public
 from fabricsim.checking.values import MOST_WHOLE, WHOLE
 from netsim.arrays import Ints
-from netsim.contention_models import CONTENTION_MODELS
+from netsim.contention_models import CONTENTION_MODELS, refuse_renamed
 from netsim.errors import ContentionError, TopologyError, UnitError
 from netsim.flows.maxmin import FAIRNESS
 from netsim.partition import Partition
@@ -63,9 +63,9 @@ class PlacedJob:
     compute_s : float or None
         Seconds of an iteration without communication.
     start_s : float
-        When the job starts, for the models `exact` and `packets`.
+        When the job starts, for the models `flow-level` and `packets`.
     iterations : int or None
-        Iterations that the job makes, for the models `exact` and `packets`.
+        Iterations that the job makes, for the models `flow-level` and `packets`.
     shared : bool
         Whether its nodes may be those of other jobs that share theirs.
     """
@@ -218,6 +218,7 @@ def snapshot_from(
     partitions = [job.partition for job in jobs] + [other.partition for other in candidates]
     owned = any(partition.links is not None for partition in partitions)
     routing = routing_of(table, fabric, folder, seed, owned=owned)
+    refuse_renamed(table.raw("model", ""), f"{source}: model", SnapshotError)
     snapshot = Snapshot(
         source=source,
         topology=as_routed(fabric, routing),

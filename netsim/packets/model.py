@@ -11,12 +11,12 @@ from netsim.contention.base import Traffic
 from netsim.contention.cold.fixedpoint import ColdSolution
 from netsim.contention.cold.recomputed import Recomputed
 from netsim.contention.constants import check_traffic
-from netsim.contention.exact.flowtable import outside_nodes
-from netsim.contention.exact.simulation import SLOWEST_DOES, JobTimes
 from netsim.contention.phases import sample_phases
 from netsim.errors import ContentionError
 from netsim.flows.isolation import shared_links
 from netsim.flows.maxmin import is_per_sender
+from netsim.flowsim.cosimulation import outside_nodes
+from netsim.flowsim.snapshot import SLOWEST_DOES, JobTimes
 from netsim.packets.simulation import (
     STEPPINGS,
     PacketTimes,

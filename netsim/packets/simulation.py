@@ -9,10 +9,10 @@ from fabricsim.checking import choice
 from netsim.arrays import Bools, Floats, Ints
 from netsim.contention.base import Traffic
 from netsim.contention.constants import demand_rule
-from netsim.contention.exact.flowtable import outside_nodes
-from netsim.contention.exact.simulation import SLOWEST_DOES, JobTimes, check_names
 from netsim.errors import ContentionError
 from netsim.flows.isolation import shared_links, used_links
+from netsim.flowsim.cosimulation import outside_nodes
+from netsim.flowsim.snapshot import SLOWEST_DOES, JobTimes, check_names
 from netsim.packets.channels import virtual_channels
 from netsim.packets.columns import World
 from netsim.packets.forecast import (

@@ -103,8 +103,8 @@ def _with_pattern(*patterns: Document) -> Document:
 SNAPSHOTS: dict[str, Document] = {
     "accurate": _snapshot(candidates=_CANDIDATES, model_options={"samples": 8, "seed": 2}),
     "fast": _snapshot(model="fast", candidates=_CANDIDATES, model_options={"tolerance": 1e-3}),
-    "exact": _snapshot(
-        model="exact", fairness="per-flow", jobs=[{**job, "iterations": 3} for job in _JOBS]
+    "flow-level": _snapshot(
+        model="flow-level", fairness="per-flow", jobs=[{**job, "iterations": 3} for job in _JOBS]
     ),
     "torus": _snapshot(topology=TORUS, routing="dimension-order", model="fast"),
     "dragonfly": _snapshot(topology=DRAGONFLY, routing="valiant", seed=5, model="fast"),

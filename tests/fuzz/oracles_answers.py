@@ -16,7 +16,10 @@ from fuzz.texts import unpacked
 from netsim.hostlist import expand_hostlist
 
 _SLACK = 1e-6
-_LEAST = {"exact": 0.0, "packets": 0.95}  # interference: jobs of one start; draws of few packets
+_LEAST = {
+    "flow-level": 0.0,
+    "packets": 0.95,
+}  # interference: jobs of one start; draws of few packets
 _LOADS_MAY_PASS_ONE = ("load-ratio", "hop-cost", "null", "assumed")
 
 
@@ -46,8 +49,8 @@ def _estimate(case: Case, document: Any, _folder: Path) -> Iterator[str]:
             yield "blame does not add up to 1"
         if any(entry["job"] == row["id"] for entry in row["blame"]):
             yield "a job is blamed for its own loss"
-    # Under `exact` a share is that of the job's own time, and others may have ended before.
-    bounded = model not in {*_LOADS_MAY_PASS_ONE, "exact"}
+    # Under `flow-level` a share is that of the job's own time, and others may have ended before.
+    bounded = model not in {*_LOADS_MAY_PASS_ONE, "flow-level"}
     yield from _loads(document["links"], bounded=bounded)
     yield from _owners(case)
     ranked = sorted(c for entry in document["ranking"] for c in entry["candidates"])
@@ -89,7 +92,7 @@ def _job_estimate(row: Mapping[str, Any], least: float) -> Iterator[str]:
 def _model(case: Case) -> str:
     """Return the model of a snapshot, as far as its text tells."""
     text = unpacked(case.files.get("s.json", b"")) + " ".join(case.argv).encode()
-    found = [name for name in (*_LOADS_MAY_PASS_ONE, "exact") if name.encode() in text]
+    found = [name for name in (*_LOADS_MAY_PASS_ONE, "flow-level") if name.encode() in text]
     return found[0] if found else "accurate"
 
 
@@ -170,7 +173,7 @@ def _run(case: Case, document: Any, folder: Path) -> Iterator[str]:
         yield from _summary(summary, len(ran))
         if summary["dropped"] != len(jobs) - len(ran):
             yield "dropped jobs that are counted otherwise than listed"
-        yield from _job_table(ran, exact=b"exact" in unpacked(case.files.get("e.toml", b"")))
+        yield from _job_table(ran, exact=b"flow-level" in unpacked(case.files.get("e.toml", b"")))
         links = pd.read_parquet(place / "links.parquet")
         yield from _link_table(links, case)
         timeline = pd.read_parquet(place / "timeline.parquet")

@@ -132,7 +132,7 @@ def _snapshots(pool: tuple[Any, ...]) -> Iterator[Seed]:
             ("estimate", "s.json", "--json"),
             "s.json",
             document,
-            weight=1.0 if name != "exact" else 0.3,
+            weight=1.0 if name != "flow-level" else 0.3,
             options=options,
             pool=pool,
         )

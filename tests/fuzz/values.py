@@ -161,7 +161,7 @@ MEANT = (
     "valiant",
     "fast",
     "accurate",
-    "exact",
+    "flow-level",
     "null",
     "assumed",
     "hop-cost",

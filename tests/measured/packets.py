@@ -124,7 +124,7 @@ MODELS: dict[str, tuple[str, dict[str, Any], int]] = {  # model, options, phase 
     "fast": ("fast", {"tolerance": 1e-6}, 1),
     "phased": ("phased", {"tolerance": 1e-5}, DRAWS),
     "accurate": ("accurate", {"tolerance": 1e-5}, DRAWS),
-    "exact": ("exact", {}, DRAWS),
+    "flow-level": ("flow-level", {}, DRAWS),
 }
 
 

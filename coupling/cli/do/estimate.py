@@ -19,6 +19,7 @@ from coupling.snapshots.flows import Flows, answer_flows
 from coupling.snapshots.loads import LinkLoad
 from coupling.snapshots.snapshot import MODELS, Snapshot, read_snapshot
 from netsim.accuracy import accuracy_sentence
+from netsim.contention_models import refuse_renamed
 from netsim.flows.maxmin import FAIRNESS
 from netsim.topology.spread import link_names
 
@@ -69,6 +70,7 @@ def run_estimate(
     CouplingError
         If the input is wrong.
     """
+    refuse_renamed(model, "--model", SnapshotError)
     for name, value, choices in (("--model", model, MODELS), ("--fairness", fairness, FAIRNESS)):
         if value is not None and value not in choices:
             raise SnapshotError(f"{name}: expected one of {', '.join(choices)}, got {value!r}.")

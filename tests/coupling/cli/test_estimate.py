@@ -25,8 +25,8 @@ def test_options_reach_the_model():
     assert two.jobs[0].interference != eight.jobs[0].interference
     with pytest.raises(SnapshotError, match="unknown option 'sample'"):
         estimate(document | {"model_options": {"sample": 2}})
-    with pytest.raises(SnapshotError, match="model 'exact' has none"):
-        estimate(document | {"model_options": {"samples": 2}, "model": "exact"})
+    with pytest.raises(SnapshotError, match="model 'flow-level' has none"):
+        estimate(document | {"model_options": {"samples": 2}, "model": "flow-level"})
 
 
 REFUSED = {
@@ -100,7 +100,7 @@ def test_the_command_reads_standard_input_and_takes_another_model(command):
     document = json.dumps(scene(*THREE, model="accurate", model_options={"samples": 4}))
 
     status, out, _ = command(
-        "estimate", "-", "--json", "--model", "exact", "--fairness", "per-flow", stdin=document
+        "estimate", "-", "--json", "--model", "flow-level", "--fairness", "per-flow", stdin=document
     )
 
     assert status == 0

@@ -104,7 +104,7 @@ def test_jobs_stay_on_their_links_once_the_written_tables_are_loaded(command, sm
         {"id": "other", "nodes": [2, 8], "steps": [[[0, 1, GB]]]},
     ]
     jobs = [job | {"compute_s": 0} for job in jobs]
-    snapshot = {"topology": topology, "routing": "jigsaw", "jobs": jobs, "model": "exact"}
+    snapshot = {"topology": topology, "routing": "jigsaw", "jobs": jobs, "model": "flow-level"}
     (tmp_path / "s.json").write_text(json.dumps(snapshot))
     shared_uplink = estimate(snapshot | {"routing": "d-mod-k"})
 

@@ -53,5 +53,7 @@ def test_packets_over_many_paths_hold_each_other_up_less(machine, usual):
 
 
 def test_a_run_of_the_exact_model_on_a_torus_is_refused_by_name():
-    with pytest.raises(fs.FabricsimError, match=r"'adaptive' on torus.*model 'exact' needs a sing"):
-        ran("adaptive", topology=_TORUS, model="exact")
+    with pytest.raises(
+        fs.FabricsimError, match=r"'adaptive' on torus.*model 'flow-level' needs a sing"
+    ):
+        ran("adaptive", topology=_TORUS, model="flow-level")

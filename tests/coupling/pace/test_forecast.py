@@ -1,4 +1,4 @@
-"""What a run under `exact` will cost: told before it starts, refused beyond a day."""
+"""What a run under `flow-level` will cost: told before it starts, refused beyond a day."""
 
 import logging
 from dataclasses import dataclass
@@ -41,7 +41,7 @@ def scene(routing="jigsaw"):
     jobs.append(Job(3, 0.0, 3, 100.0, 100.0))
     jobs.append(Job(4, 0.0, 1, 100.0, 100.0, communication=talk))
     routes = make_routing(routing, TREE)
-    return Scene(TREE, routes, jobs, "exact", "per-flow", {}, 0)
+    return Scene(TREE, routes, jobs, "flow-level", "per-flow", {}, 0)
 
 
 def told(allocator, iterations, routing="jigsaw"):
@@ -65,7 +65,7 @@ def test_iterations_without_a_length_are_as_long_as_their_messages_take(monkeypa
     talk = Communication("twice", Twice(), 0.5)
     jobs = [Job(0, 0.0, 3, 10 * 0.004, 1.0, communication=talk)]
     routes = make_routing("jigsaw", TREE)
-    own = Scene(TREE, routes, jobs, "exact", "per-flow", {}, 0)
+    own = Scene(TREE, routes, jobs, "flow-level", "per-flow", {}, 0)
 
     found = forecast_of(own, make_allocator("first-free", {}, 0), 10**6)
 
@@ -79,12 +79,12 @@ def test_jobs_that_are_kept_apart_cost_their_steps_alone(routing, apart):
 
 
 def made(**changes):
-    """Return an experiment under `exact`."""
+    """Return an experiment under `flow-level`."""
     fields = {
         "topology": {"kind": "fat-tree", "radix": 8},
         "workload": {"generator": "synth", "mean_nodes": 6, "n_jobs": 3000, "seed": 3},
         "allocator": "random",
-        "model": "exact",
+        "model": "flow-level",
         "model_options": {"iterations": 10**6},
         "self_check": False,
     }
@@ -95,7 +95,7 @@ def test_a_run_that_would_take_more_than_a_day_is_refused_before_its_first_job()
     with pytest.raises(ExperimentError) as refused:
         run(made())
 
-    words = r"experiment: \[network\] the exact simulation would need \d\.\de\+\d+ starts"
+    words = r"experiment: \[network\] the flow-level simulation would need \d\.\de\+\d+ starts"
     assert refused.match(words)
     assert refused.match(r"at most a day is allowed: ask for fewer iterations")
 
@@ -106,5 +106,5 @@ def test_what_takes_long_is_announced(caplog):
         announce(Forecast(1e9, apart=False))
 
     assert [record.getMessage() for record in caplog.records] == [
-        "exact simulation: 1.0e+09 starts of flows, up to 7 hours of CPU time"
+        "flow-level simulation: 1.0e+09 starts of flows, up to 7 hours of CPU time"
     ]

@@ -1,4 +1,4 @@
-"""Runs under `exact`: SimGrid's co-simulations, sums of the tables, kills, isolated jobs."""
+"""Runs under `flow-level`: SimGrid's co-simulations, sums of the tables, kills, isolated jobs."""
 
 from dataclasses import dataclass
 
@@ -78,7 +78,7 @@ def test_a_run_in_strict_order_starts_and_ends_jobs_when_simgrid_does(name, shar
 
 @pytest.fixture(scope="module")
 def disturbed():
-    """Return a run under `exact` on random nodes, with the load of links over time."""
+    """Return a run under `flow-level` on random nodes, with the load of links over time."""
     return run(made(links_timeline=True))
 
 
@@ -89,7 +89,7 @@ def made(**changes):
         "workload": {"generator": "synth", "mean_nodes": 6, "n_jobs": 60, "seed": 3},
         "allocator": "random",
         "estimates": "runtime",
-        "model": "exact",
+        "model": "flow-level",
         "fairness": "per-flow",
         "self_check": False,
     }
@@ -116,7 +116,7 @@ def test_links_carry_what_the_iterations_of_all_jobs_send(disturbed):
     """Isolated jobs are on the same nodes under both models, and send the same."""
     nodes = {"estimates": "runtime", "allocator": "ta"}
 
-    exact, fast = (run(made(model=model, **nodes)) for model in ("exact", "fast"))
+    exact, fast = (run(made(model=model, **nodes)) for model in ("flow-level", "fast"))
 
     np.testing.assert_allclose(exact.links["bytes"], fast.links["bytes"], rtol=1e-6)
     assert disturbed.links["bytes"].sum() > 0

@@ -16,7 +16,7 @@ from scheduler.cluster import Cluster
 from scheduler.job import Job
 
 
-@pytest.mark.parametrize(("model", "told"), [("exact", True), ("fast", False)])
+@pytest.mark.parametrize(("model", "told"), [("flow-level", True), ("fast", False)])
 def test_a_run_under_exact_says_that_states_were_compared_and_not_runs(model, told):
     setting = Setting(model, "per-sender", "full fat-tree", ("d-mod-k",), (1,), 65536.0)
     result = SimpleNamespace(name="one", summary={"network": setting.to_dict()})

@@ -17,7 +17,7 @@ from scheduler.job import Job
 
 
 @pytest.mark.parametrize("fairness", ["per-sender", "per-flow"])
-@pytest.mark.parametrize("model", ["accurate", "phased", "fast", "exact"])
+@pytest.mark.parametrize("model", ["accurate", "phased", "fast", "flow-level"])
 def test_three_flows_on_one_uplink_take_three_times_as_long(model, fairness):
     """By hand: three senders always send through s1.0>s2.0, a third of it each."""
     found = estimate(scene(*THREE, model=model, fairness=fairness))
@@ -64,7 +64,7 @@ def test_start_and_iterations_shift_the_end():
     assert [found[name].interference for name in "ab"] == pytest.approx([1.0, 1.0])
 
 
-@pytest.mark.parametrize("model", ["accurate", "phased", "fast", "exact"])
+@pytest.mark.parametrize("model", ["accurate", "phased", "fast", "flow-level"])
 def test_own_collisions_are_the_placement_factor(model):
     """
     By hand: 0 to 4 and 1 to 6 share the uplink, so 2 s instead of 1 s of injection.
@@ -88,7 +88,7 @@ def test_own_collisions_are_the_placement_factor(model):
     assert found.blame == ()
 
 
-@pytest.mark.parametrize("model", ["accurate", "phased", "fast", "exact"])
+@pytest.mark.parametrize("model", ["accurate", "phased", "fast", "flow-level"])
 def test_ranks_of_a_node_share_its_link_and_reach_each_other_for_nothing(model):
     """By hand: ranks 0 and 1 on node 0 send 1 GB each to node 4; rank 0 to 1 costs nothing."""
     steps = [[[0, 2, GB], [1, 2, GB], [0, 1, 7 * GB]], [[0, 1, 9 * GB]]]
@@ -130,7 +130,16 @@ def test_mapping_deals_ranks_out_to_nodes():
 
 @pytest.mark.parametrize(
     "model",
-    ["null", "fast", "phased", "accurate", "exact", "load-ratio", "always-on-max-min", "assumed"],
+    [
+        "null",
+        "fast",
+        "phased",
+        "accurate",
+        "flow-level",
+        "load-ratio",
+        "always-on-max-min",
+        "assumed",
+    ],
 )
 def test_isolated_jobs_have_interference_exactly_one(model):
     """Three legal partitions under the wraparound rule, all always communicating."""
@@ -144,7 +153,7 @@ def test_isolated_jobs_have_interference_exactly_one(model):
     assert all(job.blame == () and job.worst_link is None for job in found.jobs)
 
 
-@pytest.mark.parametrize("model", ["accurate", "phased", "fast", "exact"])
+@pytest.mark.parametrize("model", ["accurate", "phased", "fast", "flow-level"])
 def test_a_job_that_meets_nobody_changes_nobody(model):
     alone = estimate(scene(*THREE[:2], model=model))
 
@@ -209,7 +218,7 @@ def test_assumed_draws_for_a_job_what_a_run_draws_for_it():
     assert {job.id: job.interference for job in found.jobs} == want
 
 
-@pytest.mark.parametrize("model", ["accurate", "exact", "null"])
+@pytest.mark.parametrize("model", ["accurate", "flow-level", "null"])
 def test_jobs_that_spend_no_time_on_the_network(model):
     """Fraction 0, one node, no message: 1 in every respect; times where they are known."""
     jobs = [
@@ -352,7 +361,7 @@ def snapshots(draw):
         }
         jobs.append(job)
         first += size
-    return scene(*jobs, model=draw(st.sampled_from(["accurate", "fast", "exact"])))
+    return scene(*jobs, model=draw(st.sampled_from(["accurate", "fast", "flow-level"])))
 
 
 @settings(deadline=None, max_examples=40)
@@ -367,7 +376,7 @@ def test_what_holds_for_every_estimate(document, random):
         assert job.slowdown == pytest.approx(job.interference * job.placement_factor)
         assert job.together_s == pytest.approx(job.alone_s * job.interference)
         assert job.placement_factor >= 1.0
-        assert job.interference >= (0.3 if document["model"] == "exact" else 1.0)
+        assert job.interference >= (0.3 if document["model"] == "flow-level" else 1.0)
         assert job.blame == () or sum(s for _, s in job.blame) == pytest.approx(1.0)
         assert all(share > 0 and other != job.id for other, share in job.blame)
         assert bool(job.blame) == (job.interference > 1 + 1e-9) == (job.worst_link is not None)

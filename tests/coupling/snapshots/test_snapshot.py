@@ -333,11 +333,18 @@ BASE = {
 }
 
 
+def test_the_name_of_an_older_model_is_refused_with_what_to_use():
+    with pytest.raises(SnapshotError, match="snapshot: model: expected 'flow-level', as it is"):
+        snapshot_from(BASE | {"model": "exact"})
+
+
 @settings(deadline=None, max_examples=250)
 @given(st.data())
 def test_mutated_snapshots_are_estimated_or_refused_in_one_line(data):
     """Never another exception, never a number that is none."""
-    base = BASE | {"model": data.draw(st.sampled_from(["fast", "accurate", "exact", "load-ratio"]))}
+    base = BASE | {
+        "model": data.draw(st.sampled_from(["fast", "accurate", "flow-level", "load-ratio"]))
+    }
     document = data.draw(mutants(base))
     found, message = None, "snapshot: "
     try:

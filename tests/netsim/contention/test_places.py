@@ -16,7 +16,7 @@ from netsim.topologies import make_topology
 
 LEAVES = {"kind": "fat-tree", "children": [16, 8], "parents": [1, 8], "parallel": [1, 1]}
 PACKET = 4096
-ALL = ("fast", "phased", "accurate", "exact")
+ALL = ("fast", "phased", "accurate", "flow-level")
 
 
 @pytest.fixture(scope="module")
@@ -149,7 +149,7 @@ def test_half_a_buffer_is_ahead_for_each_who_sends_at_once_by_hand():
 @pytest.mark.parametrize(("senders", "nbytes"), [(3, 2**16), (3, 2**17), (6, 2**16)])
 @pytest.mark.parametrize("name", ["phased", "accurate"])
 def test_a_message_of_a_buffer_or_two_waits_for_its_turn_once(tree, sent, name, senders, nbytes):
-    """Not for all that others weigh and for their queue as well, as `exact` and long ones do."""
+    """Not for all that others weigh and for their queue as well, as in `flow-level`."""
     crowd = [(i, 32 + 8 * (i % 2) + 16 * (i // 2), 2**18) for i in range(1, senders + 1)]
     jobs = [sent([(0, 16, nbytes)], 20e-6), sent(crowd)]
 

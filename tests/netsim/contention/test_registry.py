@@ -62,7 +62,8 @@ def test_values_out_of_range_are_refused_before_the_first_job(tree, options):
         ("accurate", {"tolerance": [0.1]}, "tolerance: expected a number, got"),
         ("fast", {"tolerance": "0.1"}, "tolerance: expected a number, got '0.1'"),
         ("fast", {"tolerance": float("nan")}, "tolerance: expected a number, got nan"),
-        ("exact", {"seed": None}, "seed: expected a whole number from .*, got None"),
+        ("flow-level", {"seed": None}, "seed: expected a whole number from .*, got None"),
+        ("exact", {}, "contention model: expected 'flow-level', as it is called now"),
         ("assumed", {"seed": "1"}, "seed: expected a whole number from .*, got '1'"),
     ],
 )
@@ -86,14 +87,14 @@ def test_accurate_is_independent_of_the_order_of_starts(tree):
 def test_exact_simulates_the_jobs_from_offsets_of_their_own(fabric, traffic):
     """Three jobs that always communicate over one link take three times as long, always."""
     links = fabric([1.0] * 4)
-    busy = make_contention_model("exact", links)
+    busy = make_contention_model("flow-level", links)
     for job in range(3):
         busy.start(job, traffic([[(job, 1.0, [job, 3], 0.0)]], 0.0, 4))
     assert busy.solve() == pytest.approx({0: 3.0, 1: 3.0, 2: 3.0}, rel=1e-9)
 
     values = []
     for seed in (0, 0, 1):
-        model = make_contention_model("exact", links, options={"seed": seed})
+        model = make_contention_model("flow-level", links, options={"seed": seed})
         for job in range(3):
             model.start(job, traffic([[(job, 1.0 + 0.1 * job, [job, 3], 0.0)]], 1.0, 4))
         values.append(dict(model.solve()))

@@ -251,11 +251,13 @@ def test_models_answer_on_tori_and_dragonflies(machine, model):
 @pytest.mark.parametrize("machine", MACHINES, ids=lambda spec: spec["kind"])
 def test_models_of_single_paths_refuse_by_name(machine):
     fabric, _ = routed(machine)
-    for name in ("exact", "always-on-max-min"):
+    for name in ("flow-level", "always-on-max-min"):
         with pytest.raises(ContentionError, match=f"over many paths: model '{name}' needs a sing"):
             make_contention_model(name, fabric)
-    with pytest.raises(fs.FabricsimError, match=r"snapshot: .*model 'exact' needs a single one"):
-        fs.estimate({**SNAPSHOT, "topology": machine, "model": "exact"})
+    with pytest.raises(
+        fs.FabricsimError, match=r"snapshot: .*model 'flow-level' needs a single one"
+    ):
+        fs.estimate({**SNAPSHOT, "topology": machine, "model": "flow-level"})
 
 
 @pytest.mark.parametrize("machine", MACHINES, ids=lambda spec: spec["kind"])

@@ -15,8 +15,8 @@ from simgridcases import (
 )
 
 from netsim.errors import NetsimError
-from netsim.flow_report import finish_times, report_flows
 from netsim.flows.maxmin import max_min_rates, sender_weights
+from netsim.flowsim.flow_report import finish_times, report_flows
 from netsim.routes import Routes
 from netsim.routing.dmodk import DModK
 from netsim.topology.fattree import build_fat_tree

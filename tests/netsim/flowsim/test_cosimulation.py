@@ -8,10 +8,9 @@ from iterating import machines, make_fabric, talks, traffic_of
 from naive.exact import NaiveJob
 from naive.exact import simulate as naive_simulate
 
-from netsim.contention.exact.cosimulation import CoSimulation
-from netsim.contention.exact.ranges import Ranges
-from netsim.contention.exact.simulation import simulate_jobs
 from netsim.errors import ContentionError
+from netsim.flowsim.cosimulation import CoSimulation, Ranges
+from netsim.flowsim.snapshot import simulate_jobs
 
 BUFFER = 1e6  # bytes: larger than any message, so only short packets weigh less
 
@@ -32,7 +31,7 @@ def co_simulated(machine, fairness, quits=None, packet=0.0):
         if what == "start":
             steps, compute_s, _, iterations = jobs[i]
             traffic = traffic_of(steps, len(capacity), compute_s)
-            simulation.start(i, simulation.rehearse(traffic), iterations)
+            simulation.start(i, simulation.solo_run(traffic), iterations)
         elif i in simulation:
             simulation.end(i)
     return ends
@@ -97,8 +96,8 @@ def test_two_jobs_on_one_link_by_hand():
     At 2 s LONG has 10 B left; both get 5 B/s and end at 4 s. LONG alone: 3 s, SHORT 2 s.
     """
     simulation = CoSimulation(make_fabric([10.0]), fairness="per-flow")
-    long = simulation.rehearse(traffic_of([[(0, [0], 20.0, 0.0)]], 1, 1.0))
-    short = simulation.rehearse(traffic_of([[(1, [0], 10.0, 0.0)]], 1, 1.0))
+    long = simulation.solo_run(traffic_of([[(0, [0], 20.0, 0.0)]], 1, 1.0))
+    short = simulation.solo_run(traffic_of([[(1, [0], 10.0, 0.0)]], 1, 1.0))
 
     simulation.start(7, long, 1)
     assert simulation.advance(1.0) == 1.0
@@ -115,7 +114,7 @@ def test_a_job_that_meets_nobody_loses_nothing_exactly():
     simulation = CoSimulation(make_fabric([10.0, 3.0]), fairness="per-flow")
     for job in (0, 1):
         alone = traffic_of([[(job, [job], 0.7, 0.1)]], 2, 0.1)
-        simulation.start(job, simulation.rehearse(alone), 7)
+        simulation.start(job, simulation.solo_run(alone), 7)
 
     while len(simulation.over) == 0:
         simulation.advance(np.inf)
@@ -131,7 +130,7 @@ def test_longer_iterations_take_as_many_times_as_long():
     for scale in (1.0, 2.0):
         simulation = CoSimulation(make_fabric([1.0]), fairness="per-sender")
         for job, traffic in enumerate(pair):
-            simulation.start(job, simulation.rehearse(traffic), 3, scale)
+            simulation.start(job, simulation.solo_run(traffic), 3, scale)
         ends.append(simulation.advance(np.inf))
 
     assert ends[1] == pytest.approx(2.0 * ends[0])
@@ -163,18 +162,18 @@ def test_many_jobs_in_rows_that_are_used_again_end_as_when_all_are_known_before(
                 ends[over] = simulation.now_s
                 simulation.end(over)
         if job is not None:
-            simulation.start(job, simulation.rehearse(traffic[job]), 3)
+            simulation.start(job, simulation.solo_run(traffic[job]), 3)
 
     assert ends == pytest.approx({job: times.end_s for job, times in expected.items()}, rel=1e-9)
 
 
 def test_jobs_that_nobody_knows_are_refused():
     simulation = CoSimulation(make_fabric([1.0]), fairness="per-flow")
-    rehearsal = simulation.rehearse(traffic_of([[(0, [0], 1.0, 0.0)]], 1))
-    simulation.start(1, rehearsal, 1)
+    solo = simulation.solo_run(traffic_of([[(0, [0], 1.0, 0.0)]], 1))
+    simulation.start(1, solo, 1)
 
     with pytest.raises(ContentionError, match="job 1 has been started already"):
-        simulation.start(1, rehearsal, 1)
+        simulation.start(1, solo, 1)
     with pytest.raises(ContentionError, match="job 2 has not been started"):
         simulation.end(2)
 

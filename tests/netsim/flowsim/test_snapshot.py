@@ -1,4 +1,4 @@
-"""The exact simulation: by hand, an exact twin, SimGrid's jobs and its co-simulations."""
+"""The flow-level simulation: by hand, an exact twin, SimGrid's jobs and its co-simulations."""
 
 import numpy as np
 import pytest
@@ -10,8 +10,8 @@ from naive.exact import simulate as naive_simulate
 from simgridcases import FAT_TREE_JOBS, FCFS, fat_tree_of, load_case, routes_by_rule
 
 from netsim.contention.base import Traffic
-from netsim.contention.exact.simulation import simulate_jobs
 from netsim.errors import ContentionError, NetsimError
+from netsim.flowsim.snapshot import simulate_jobs
 from netsim.routes import Routes
 from netsim.routing.dmodk import DModK
 
@@ -166,7 +166,7 @@ def test_ends_equal_exact_fractions_solved_anew_at_each_event(machine, per_sende
         start_s={i: job[2] for i, job in enumerate(jobs)},
         iterations={i: job[3] for i, job in enumerate(jobs)},
         buffer_bytes=BUFFER,
-        place_bytes=packet,
+        packet_bytes=packet,
     )
 
     for i, (_, compute, start, iterations) in enumerate(jobs):
@@ -360,7 +360,7 @@ def test_jobs_of_microseconds_and_days_that_meet_are_refused_with_both_times():
     tiny = traffic_of([[(0, [0], 1e-5, 0.0)]], 1)
     huge = traffic_of([[(1, [0], 1.0, 0.0)]], 1, compute_s=1e5)
 
-    with pytest.raises(ContentionError, match=r"iterations of 1e-06 s meet others for 2e\+06 s"):
+    with pytest.raises(ContentionError, match=r"of 1e-06 s share links with others for 2e\+06 s"):
         simulate_jobs({0: tiny, 1: huge}, LINK)
 
 
@@ -387,5 +387,5 @@ def test_packets_of_half_a_size_move_half_the_bytes_by_hand():
     known = {"iterations": {0: 1, 1: 1}, "buffer_bytes": BUFFER}
 
     for place, ends in ((4.0, (2.0, 2.0 + 6 / 9)), (0.0, (24 / 9, 24 / 9))):
-        times = simulate_jobs({0: whole, 1: halves}, np.array([9.0]), place_bytes=place, **known)
+        times = simulate_jobs({0: whole, 1: halves}, np.array([9.0]), packet_bytes=place, **known)
         assert [times[0].end_s, times[1].end_s] == pytest.approx(ends)

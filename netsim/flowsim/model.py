@@ -1,4 +1,4 @@
-"""Model `exact`: every solve simulates the flows of the jobs that run."""
+"""Model `flow-level`: every solve simulates the flows of the jobs that run."""
 
 from collections.abc import Mapping
 
@@ -7,25 +7,25 @@ from netsim.contention.base import Traffic
 from netsim.contention.cold.fixedpoint import ColdSolution
 from netsim.contention.cold.recomputed import Recomputed
 from netsim.contention.constants import check_traffic
-from netsim.contention.exact.simulation import simulate_jobs
 from netsim.contention.phases import sample_phases
 from netsim.errors import ContentionError
 from netsim.flows.maxmin import is_per_sender
+from netsim.flowsim.snapshot import simulate_jobs
 from netsim.topology.base import Topology
 
 _OFFSETS = 256  # parts of an iteration at which a job may start
 
 
-def exact(topology: Topology, *, fairness: str, seed: int = 0) -> Recomputed[Traffic]:
+def flow_level(topology: Topology, *, fairness: str, seed: int = 0) -> Recomputed[Traffic]:
     """
-    Build the model `exact`.
+    Build the model `flow-level`.
 
     `fairness` {"per-sender", "per-flow"}: weight of a flow among others.
 
-    Slow: each solve simulates at least 20 iterations of every job that meets another, which
-    takes seconds for a few hundred nodes. Meant for single snapshots and short logs, as the
-    measure of the other models. A job starts at a part of its iteration drawn from its
-    identity. Interference can fall below 1; who is to blame is not told.
+    Slow: each solve simulates at least 20 iterations of every job that shares a link with another,
+    which takes seconds for a few hundred nodes. Meant for single snapshots and short logs. A job
+    starts at a part of its iteration sampled by its identity. Interference can fall below 1; the
+    model has no attribution of its own.
     """
     whole("seed", seed, 0, error=ContentionError)
     is_per_sender(fairness)
@@ -42,7 +42,7 @@ def exact(topology: Topology, *, fairness: str, seed: int = 0) -> Recomputed[Tra
             fairness=fairness,
             start_s=start_s,
             buffer_bytes=topology.buffer_bytes,
-            place_bytes=topology.packet_bytes,
+            packet_bytes=topology.packet_bytes,
         )
         interference = {job: own.interference for job, own in times.items()}
         return ColdSolution(interference, dict.fromkeys(jobs, -1))

@@ -7,10 +7,9 @@ import numpy as np
 
 from netsim.arrays import Floats, Ints, numbers_from
 from netsim.contention.base import Traffic
-from netsim.contention.exact.flowtable import Sharing, flow_table, outside_nodes, run
 from netsim.errors import NetsimError
 from netsim.flows.load import link_bytes, link_flows
-from netsim.flows.maxmin import is_per_sender
+from netsim.flowsim.cosimulation import CoSimulation, Links
 from netsim.latency import LatencyOf
 from netsim.partition import Partition
 from netsim.routes import Routes
@@ -160,15 +159,16 @@ def finish_times(
     >>> finish_times(routes, np.arange(3), np.array([8.0, 8, 4]), np.array([4.0, 4]))
     (array([2., 2., 4.]), array([4., 4., 1.]))
     """
-    per_sender = is_per_sender(fairness)
     latency_s = np.zeros(routes.n_flows) if latency_s is None else latency_s
     step = np.zeros(routes.n_flows, dtype=np.int64)
-    own = outside_nodes(Traffic(step, sender, nbytes, routes, 0.0, latency_s))
+    links = Links(capacity, channel, 1 + int(sender.max(initial=0)))
+    solo = CoSimulation(links, fairness=fairness).solo_run(
+        Traffic(step, sender, nbytes, routes, 0.0, latency_s)
+    )
     rates, finish_s = np.full(routes.n_flows, np.inf), np.zeros(routes.n_flows)
-    if own.step.size:
-        table = flow_table([own], capacity, channel)
-        result = run(table, [0.0], [0.0], [1], persist=False, sharing=Sharing(per_sender))
-        outside = routes.hops > 0
-        rates[outside] = result.rate
-        finish_s[outside] = result.sent_s + own.latency_s
+    if solo is not None:
+        outside, flows, changes = routes.hops > 0, solo.rows.flows, solo.rows.changes
+        _, first = np.unique(changes["flow"], return_index=True)
+        rates[outside] = changes["rate"][first]
+        finish_s[outside] = flows["solo_sent_s"] + flows["latency_s"]
     return rates, finish_s

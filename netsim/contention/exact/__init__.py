@@ -1,1 +1,0 @@
-"""Exact flow-level simulation of jobs that compute and communicate."""
