@@ -46,7 +46,7 @@ def checked_base(dump: LftDump, wiring: Wiring, name: str) -> LftDump:
     """Demand that tables in force are whole, and give every entry the LID of the fabric."""
     devices = wiring.fabric.devices
     by_lid = devices_by_lid(devices)
-    by_guid = {device.port_guid: device for device in devices}
+    by_guid = {device.port_guid: device for device in devices if device.port_guid}
     switches = [device for device in devices if device.is_switch]
     strange = sorted(set(dump.ports) - {device.guid for device in switches})
     if strange:

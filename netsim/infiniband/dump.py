@@ -143,7 +143,9 @@ def tables_of(dump: LftDump, wiring: Wiring) -> LFT:
         devices[i].lid: v for v, i in enumerate(wiring.device[: topology.n_nodes]) if i >= 0
     }
     node_of_guid = {
-        devices[i].port_guid: v for v, i in enumerate(wiring.device[: topology.n_nodes]) if i >= 0
+        devices[i].port_guid: v
+        for v, i in enumerate(wiring.device[: topology.n_nodes])
+        if i >= 0 and devices[i].port_guid
     }
     tail, port = topology.link_tail.tolist(), wiring.port.tolist()
     link_at = {(tail[link], own): link for link, own in enumerate(port) if own > 0}

@@ -552,6 +552,31 @@ def test_what_no_form_of_ibnetdiscover_says_is_refused(case, before, after, what
     assert what in err
 
 
+def test_tables_and_wiring_without_guids_of_ports_are_matched_by_lid(case):
+    """One switch alone, with two hosts; the wiring has no line 'switchguid=', the dump no names."""
+    command = case("26-lft-unreachable")
+    Path("one.ib").write_text(
+        'Switch\t8 "S-0000000000000001"\t\t# "sw" base port 0 lid 1 lmc 0\n'
+        '[1]\t"H-0000000000000002"[1]\t\t# "n1 HCA-1" lid 2 4xHDR\n'
+        '[2]\t"H-0000000000000003"[1]\t\t# "n2 HCA-1" lid 3 4xHDR\n'
+        'Ca\t1 "H-0000000000000002"\t\t# "n1 HCA-1"\n'
+        '[1]\t"S-0000000000000001"[1]\t\t# lid 2 lmc 0 "sw" lid 1 4xHDR\n'
+        'Ca\t1 "H-0000000000000003"\t\t# "n2 HCA-1"\n'
+        '[1]\t"S-0000000000000001"[2]\t\t# lid 3 lmc 0 "sw" lid 1 4xHDR\n'
+    )
+    Path("one.lft").write_text(
+        "Unicast lids [0x0-0x3] of switch Lid 1 guid 0x0000000000000001 ('sw'):\n"
+        "0x0001 000\n0x0002 001\n0x0003 002\n3 valid lids dumped\n"
+    )
+    Path("jobs.json").write_text('{"jobs": [{"id": 1, "nodes": ["n1", "n2"]}]}')
+
+    status, out, _ = command("lft", "load", "one.lft", "--fabric", "one.ib", "--json")
+    checked = command("lft", "check", "jobs.json", "--fabric", "one.ib", "--base", "one.lft")
+
+    assert (status, json.loads(out)["pairs"]) == (0, 2)
+    assert (checked[0], checked[2]) == (0, "")
+
+
 def test_unreachable_in_a_dump_of_tables_is_no_entry(case):
     command = case("26-lft-unreachable")
     text = Path("dump.txt").read_text()
