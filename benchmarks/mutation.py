@@ -93,6 +93,17 @@ PARTS = {
         ),
         ("tests/coupling/results/test_summary.py",),
     ),
+    **{
+        name: Part(
+            tuple(
+                str(path.relative_to(ROOT))
+                for path in sorted((ROOT / "coupling" / name).glob("*.py"))
+                if path.name != "__init__.py" and not path.stem.endswith("_kernels")
+            ),
+            (f"tests/coupling/{name}",),
+        )
+        for name in ("site", "calibration", "sweeps", "pace")
+    },
     "contention twins": Part(
         ("tests/naive/contention.py",),
         ("tests/netsim/contention/test_cold.py", "tests/netsim/contention/test_constants.py"),

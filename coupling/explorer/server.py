@@ -19,8 +19,10 @@ from bokeh.server.server import BaseServer
 from bokeh.server.tornado import BokehTornado
 from bokeh.server.views.session_handler import SessionHandler
 from tornado.httpserver import HTTPServer
+from tornado.httputil import HTTPHeaders
 from tornado.ioloop import IOLoop
-from tornado.web import RequestHandler
+from tornado.web import HTTPError, OutputTransform, RequestHandler
+from tornado.websocket import WebSocketHandler
 
 from coupling.errors import CouplingError
 from coupling.explorer.address import BY
@@ -61,6 +63,12 @@ _POLICY = (
     "img-src 'self' data: blob:; connect-src 'self'; base-uri 'none'; form-action 'none'; "
     "frame-ancestors 'none'"
 )
+_SAFE = {
+    "Content-Security-Policy": _POLICY,
+    "Referrer-Policy": "no-referrer",
+    "X-Content-Type-Options": "nosniff",
+    "Cache-Control": "no-store",
+}
 _OURS = {
     "shell.js": "text/javascript",
     "explorer.js": "text/javascript",
@@ -84,7 +92,11 @@ class _Guard(AuthProvider):
         """Return who asks; None: nobody whom we know."""
         there = handler.get_cookie(self.cookie, "") or ""
         known = hmac.compare_digest(there.encode(), self.token.encode())
-        return "you" if known and self.asked_rightly(handler) else None
+        if known and self.asked_rightly(handler):
+            return "you"
+        if isinstance(handler, WebSocketHandler):
+            raise HTTPError(403)  # it cannot be sent elsewhere, and nothing is logged
+        return None
 
     def asked_rightly(self, handler: RequestHandler) -> bool:
         """Say whether a request names this machine: other names may be another page's trick."""
@@ -99,6 +111,19 @@ class _Guard(AuthProvider):
     def login_url(self) -> str:
         """Return where others are sent."""
         return "/refused"
+
+
+class _Headers(OutputTransform):
+    """Headers of every answer, also of those that Bokeh gives below ``/app``."""
+
+    def transform_first_chunk(
+        self, status_code: int, headers: HTTPHeaders, chunk: bytes, finishing: bool
+    ) -> tuple[int, HTTPHeaders, bytes]:
+        """Set them."""
+        del finishing
+        for name, value in _SAFE.items():
+            headers[name] = value
+        return status_code, headers, chunk
 
 
 class _Refused(RequestHandler):
@@ -117,7 +142,6 @@ class _Ours(RequestHandler):
     def get(self, name: str) -> None:
         """Send a file of the page."""
         self.set_header("Content-Type", f"{_OURS[name]}; charset=utf-8")
-        self.set_header("X-Content-Type-Options", "nosniff")
         self.write(_template(name))
 
 
@@ -144,10 +168,6 @@ class _Page(SessionHandler):
             self.redirect("/refused")
             return
         session = await self.get_session()
-        self.set_header("Content-Security-Policy", _POLICY)
-        self.set_header("Referrer-Policy", "no-referrer")
-        self.set_header("X-Content-Type-Options", "nosniff")
-        self.set_header("Cache-Control", "no-store")
         self.write(_page(self.shown, session))
 
 
@@ -259,6 +279,7 @@ class Explorer:
             include_headers=[],
             include_cookies=[],
         )
+        tornado.add_transform(_Headers)
         http = HTTPServer(tornado)
         http.add_sockets(self.sockets)
         self.loop = IOLoop.current()

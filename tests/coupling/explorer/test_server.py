@@ -77,6 +77,44 @@ def test_the_page_may_load_and_run_only_what_the_server_sends(explorer):
     assert "https://" not in text
 
 
+@pytest.mark.parametrize("path", ["/", "/app", "/refused", "/page/shell.js", "/app/autoload.js"])
+def test_every_answer_has_the_headers_of_the_page(explorer, path):
+    cookie = cookie_of(explorer)
+    page = ask(explorer, "/", Cookie=cookie)[1]
+
+    headers = ask(explorer, path, Cookie=cookie)[1]
+
+    for name in (
+        "Content-Security-Policy",
+        "Referrer-Policy",
+        "X-Content-Type-Options",
+        "Cache-Control",
+    ):
+        assert headers[name] == page[name]
+
+
+@pytest.mark.parametrize("known", [True, False], ids=["wrong name", "no token"])
+def test_a_websocket_without_the_token_is_closed_without_a_traceback(explorer, caplog, known):
+    headers = {
+        "Upgrade": "websocket",
+        "Connection": "Upgrade",
+        "Sec-WebSocket-Key": "dGhlIHNhbXBsZSBub25jZQ==",
+        "Sec-WebSocket-Version": "13",
+        "Sec-WebSocket-Protocol": "bokeh, x",
+    }
+    if known:
+        headers |= {"Cookie": cookie_of(explorer), "Host": "evil.example"}
+    line = http.client.HTTPConnection("127.0.0.1", explorer.port, timeout=30)
+    try:
+        line.request("GET", "/app/ws", headers=headers)
+        line.getresponse().read()
+    finally:
+        line.close()
+    ask(explorer, "/refused")  # what the server had to say about the websocket is said
+
+    assert not [record for record in caplog.records if record.exc_info]
+
+
 def test_a_name_that_another_page_made_up_for_this_machine_is_refused(explorer):
     cookie = cookie_of(explorer)
 
