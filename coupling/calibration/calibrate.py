@@ -9,6 +9,7 @@ import numpy as np
 
 from coupling.calibration.answers import Calibration, GroupFit, LinkFit
 from coupling.calibration.design import BY, Group, design_of
+from coupling.calibration.fit import misfit
 from coupling.calibration.ports import Measured, measured
 from coupling.calibration.slow import Traces, routing_differs, slow_cables
 from coupling.calibration.work import DRAWS, Settings, Work
@@ -23,6 +24,7 @@ from scheduler.workload.profile import Profile
 _MOST_DRAWS = 10_000
 _MOSTLY = 0.9  # of the bytes
 _MOST_ERRORS = 10  # links that are named
+_FITS = 4.0  # deviations of counters, median of a group's links: beyond, its pattern is another
 _WIDE = 0.5  # an interval wider than this tells nothing
 _MOST_S = 1e9
 _MEANT = (
@@ -212,7 +214,7 @@ def _group(work: Work, rules: Profile, number: int) -> GroupFit:
         for job in group.jobs
         if (demand := work.design.demand.get((job, rule))) is not None
     )
-    why = _why_not(work, number, high - low)
+    why = _why_not(work, number, high - low, _misfit(work, number))
     return GroupFit(
         group=group.label,
         jobs=len(group.jobs),
@@ -236,7 +238,17 @@ def _mean(values: Mapping[int, float], group: Group) -> float:
     return float(np.mean([values.get(job, 1.0) for job in group.jobs]))
 
 
-def _why_not(work: Work, number: int, width: float) -> str:
+def _misfit(work: Work, number: int) -> float:
+    """Return by how many deviations of the counters the links that a group fills are off."""
+    found, ports, topology = work.fit, work.ports, work.scene.topology
+    group, rule = work.design.groups[number], work.rule[number]
+    own = work.design.column(group, rule, work.slowdown)[ports.link] * found.fraction[number]
+    ends = np.minimum(topology.link_tail[ports.link], topology.link_head[ports.link])
+    inner = ends >= topology.n_nodes
+    return misfit(ports.rate, found.predicted, found.deviation / found.noise, own, inner)
+
+
+def _why_not(work: Work, number: int, width: float, off: float) -> str:
     """Say why the fraction of a group is not told; empty where it is."""
     if number in work.fit.unseen:
         return "sends over no measured link"
@@ -246,6 +258,11 @@ def _why_not(work: Work, number: int, width: float) -> str:
         return f"not told apart from {', '.join(names)}: one fraction for all"
     if width > _WIDE:
         return "too much noise"
+    if off > _FITS:
+        return (
+            f"no pattern of the profile fits: half of its links are off by more than {off:.1f} "
+            "times what counters may be"
+        )
     return ""
 
 

@@ -7,10 +7,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import lsq_linear
 
-from netsim.arrays import Floats, Ints
+from netsim.arrays import Bools, Floats, Ints
 
 HUBER = 2.5
 """Residuals beyond so many deviations count linearly: background traffic, cables that are slow."""
+FEWEST_FILLED = 4
+"""Links that tell whether a pattern fits: of fewer, one slow cable would be half."""
 _ROUNDS = 30
 _CLOSE = 1e-6
 _RANK = 1e-6
@@ -19,6 +21,7 @@ _IN_NULL = 0.05
 _MAD = 1.4826  # deviation of a normal distribution / median of its absolute values
 _MOST_MIXED = 300  # columns that are solved for at once
 _LEAST_SIGMA = 1e-4  # of the capacity of a link
+_IDLE = 1e-3  # of the capacity: links with less fit any pattern, and tell nothing of the fit
 _LOW, _HIGH = 0.05, 0.95
 
 
@@ -40,7 +43,8 @@ class Fit:
     rank : int
         Directions that the links tell, of the groups that they see.
     noise : float
-        By how much residuals are larger than expected of the counters alone; at least 1.
+        By how much residuals of links that carry something are larger than expected of the
+        counters alone; at least 1.
     """
 
     fraction: Floats
@@ -140,7 +144,8 @@ def fit(
     value, sigma = _robust(joined, rate, capacity, noise)
     predicted = joined @ value
     scores = (rate - predicted) / sigma
-    scale = max(1.0, _MAD * float(np.median(np.abs(scores))))
+    busy = np.maximum(rate, predicted) > _IDLE * capacity
+    scale = max(1.0, _MAD * _median(np.abs(scores[busy])))
     low, high = _intervals(
         joined / sigma[:, None], predicted / sigma, (scores, switch), draws, seed
     )
@@ -205,13 +210,35 @@ def _robust(matrix: Floats, rate: Floats, capacity: Floats, noise: float) -> tup
         predicted = matrix @ new
         sigma = deviations(rate, predicted, capacity, noise)
         scores = np.abs(rate - predicted) / sigma
-        spread = max(1.0, _MAD * float(np.median(scores)))
+        spread = max(1.0, _MAD * _median(scores))
         weight = np.minimum(1.0, HUBER * spread / np.maximum(scores, _CLOSE))
         done = np.allclose(new, value, rtol=0.0, atol=_CLOSE)
         value = new
         if done:
             break
     return value, sigma
+
+
+def _median(values: Floats) -> float:
+    """Return the median; 0 of nothing."""
+    return float(np.median(values)) if values.size else 0.0
+
+
+def misfit(
+    measured: Floats, predicted: Floats, deviation: Floats, own: Floats, inner: Bools
+) -> float:
+    """
+    Return by how many deviations the links that a group fills are off, median.
+
+    `deviation` (M,): of a counter alone. `own` (M,): what the group sends over each link. `inner`
+    (M,): links between switches; they and links of nodes are judged apart, as links of nodes fit
+    many patterns. Result: of the kind that fits worse; 0 where the group fills fewer than
+    `FEWEST_FILLED` links.
+    """
+    off = np.abs(measured - predicted) / deviation
+    filled = (own > 0.0) & (own > 0.5 * predicted)
+    kinds = [off[filled & kind] for kind in (inner, ~inner)]
+    return max((_median(kind) for kind in kinds if kind.size >= FEWEST_FILLED), default=0.0)
 
 
 def _solve(matrix: Floats, target: Floats) -> Floats:

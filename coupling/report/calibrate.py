@@ -187,6 +187,6 @@ def _told(found: Calibration) -> list[str]:
     lines += [
         f"{group.group}: {units.listing([group.pattern, *group.others])} fit alike."
         for group in found.groups
-        if group.others
+        if group.others and group.told
     ]
     return [*lines, *found.remarks]

@@ -655,3 +655,27 @@ def test_node_hours_are_called_node_hours(case):
     assert heads[:3] == ["job", "nodes", "node-h"]
     assert row[:3] == ["1", "9", "18.0"]
     assert "hours" not in heads
+
+
+def test_a_calibration_says_where_no_pattern_of_the_profile_fits(case):
+    """Two all-to-alls at 0.30 and 0.10, 7,500 and 2,500 MB/s a node; a third job is idle."""
+    command = case("28-calibrate-all-to-all")
+    site = ("--topology", "fabric.txt", "--squeue", "squeue.json", "--seconds", "60")
+    site = (*site, "--before", "before.txt", "--after", "after.txt", "--json")
+
+    right = told(command("calibrate", *site, "--profile", "profile.toml"))
+    wrong = told(command("calibrate", *site))
+
+    found = {group["group"]: group for group in right["groups"]}
+    for name, fraction in (("a2a", 0.3), ("a2b", 0.1)):
+        assert found[name]["told"]
+        assert found[name]["fraction"] == pytest.approx(fraction, abs=0.002)
+        assert found[name]["bytes_per_s"] == pytest.approx(fraction * 25e9, rel=0.01)
+    assert right["noise"] == 1.0
+    off = {group["group"]: group for group in wrong["groups"] if group["group"] != "idle"}
+    for group in off.values():
+        assert not group["told"]
+        assert group["why"].startswith("no pattern of the profile fits")
+    assert wrong["noise"] > 4.0  # most ports are idle, and idle ports fit anything
+    named = [rule.get("match", {}).get("name") for rule in wrong["profile"]["rule"]]
+    assert not {"a2a", "a2b"} & set(named)
