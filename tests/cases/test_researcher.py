@@ -2,12 +2,20 @@
 
 import inspect
 import json
+import random
 from pathlib import Path
 
 import pandas as pd
 import pytest
+from naive.counting import CountingEasy
 
 import fabricsim as fs
+from netsim.topology.fattree import build_fat_tree
+from scheduler.allocators import make_allocator
+from scheduler.cluster import Cluster
+from scheduler.job import Job
+from scheduler.queues import make_policy
+from scheduler.simulator import simulate
 
 
 @pytest.mark.parametrize("dropped_by", ["a.toml", "b.toml"])
@@ -72,3 +80,37 @@ def test_python_has_the_names_of_the_command_of_json_and_of_toml(case):
     assert json.loads(out)["routes"] == [
         [tree.link_name(link) for link in routes.of_flow(flow)] for flow in range(3)
     ]
+
+
+ORDERS = {
+    "easy": ({}, None),
+    "sjf": ({}, lambda job: (job[4], job[1], job[0])),
+    "size": ({"key": "size"}, lambda job: (-job[3], job[1], job[0])),
+    "requested": ({"key": "requested"}, lambda job: (job[4], job[1], job[0])),
+    "wait": ({"key": "wait"}, lambda job: (job[1], job[0])),
+}
+
+
+@pytest.mark.parametrize("order", ORDERS)
+def test_random_queues_start_as_a_count_of_nodes_says(order):
+    """Cases 21 and 24: estimates right, too long and too short, jobs that come together."""
+    options, key = ORDERS[order]
+    chance = random.Random(9)  # noqa: S311 (jobs of a test, no secrets)
+    tree = build_fat_tree((8, 1), (1, 1), (1, 1), "1 B/s")
+    for window in (1, 3, 50, 50, 50, 50, 50, 50):
+        rows, at_s = [], 0.0
+        for number in range(1, 16):
+            at_s += chance.choice([0, 0, 1, 2, 5])
+            run_s = float(chance.choice([3, 5, 8, 13, 20, 200]))
+            wanted_s = run_s * chance.choice([0.5, 1, 1, 2, 3])
+            rows.append((number, at_s, run_s, chance.randint(1, 8), wanted_s))
+        name = order if order in ("easy", "sjf") else "priority"
+        records = simulate(
+            [Job(number, at, size, run, ask) for number, at, run, size, ask in rows],
+            Cluster(tree),
+            make_allocator("first-free", {}, 1),
+            make_policy(name, {"window": window, **options}),
+            estimate_s=lambda job: job.requested_s,
+        ).records
+        found = {record.job.id: record.start_s for record in records}
+        assert found == CountingEasy(rows, 8, window, key).run()

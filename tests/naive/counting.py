@@ -13,13 +13,13 @@ class CountingEasy:
     """
     The schedule of jobs (number, submission, run time, nodes, estimate), in order of submission.
 
-    `window`: jobs behind the head that may be backfilled.
+    `window`: jobs behind the head that may be backfilled. `key`: order of the queue.
     """
 
-    def __init__(self, jobs, n_nodes, window):
+    def __init__(self, jobs, n_nodes, window, key=None):
         self.jobs, self.free, self.window = list(jobs), n_nodes, window
         self.start_s, self.running = {}, {}  # job by number
-        self.now_s = 0.0
+        self.now_s, self.key = 0.0, key
 
     def run(self):
         """Return the start of each job by number."""
@@ -33,6 +33,8 @@ class CountingEasy:
                     self.free += job[3]
             while coming and coming[0][1] <= self.now_s:
                 waiting.append(coming.pop(0))
+            if self.key is not None:
+                waiting.sort(key=self.key)
             while waiting and waiting[0][3] <= self.free:
                 self.start(waiting.pop(0))
             if waiting:
