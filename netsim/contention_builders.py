@@ -5,7 +5,6 @@ from functools import partial
 from netsim.contention.base import ContentionModel
 from netsim.contention.cold import fixedpoint
 from netsim.contention.cold.recomputed import Recomputed
-from netsim.contention.compared import alwayson
 from netsim.contention.compared.null import Null
 from netsim.contention.constants import ConstantsOf
 from netsim.topology.base import Topology
@@ -29,14 +28,3 @@ def accurate(
     solve = partial(fixedpoint.accurate, samples=samples, seed=seed, tolerance=tolerance)
     solve({})  # refuses bad options before the first job
     return Recomputed(ConstantsOf(topology, fairness), solve)
-
-
-def load_ratio(topology: Topology, *, fairness: str) -> ContentionModel:
-    """Build the model `load-ratio`."""
-    return Recomputed(ConstantsOf(topology, fairness), alwayson.load_ratio)
-
-
-def always_on_max_min(topology: Topology, *, fairness: str) -> ContentionModel:
-    """Build the model `always-on-max-min`."""
-    model = alwayson.AlwaysOnMaxMin(topology, fairness)
-    return Recomputed(model.prepare, model.predict)

@@ -20,8 +20,6 @@ CONTENTION_MODELS: Registry[Callable[..., ContentionModel]] = Registry(
         "accurate": "netsim.contention_builders:accurate",
         "flow-level": "netsim.flowsim.model:flow_level",
         "packets": "netsim.packets.model:packets",
-        "load-ratio": "netsim.contention_builders:load_ratio",
-        "always-on-max-min": "netsim.contention_builders:always_on_max_min",
         "hop-cost": "netsim.contention.compared.hopcost:hop_cost",
         "assumed": "netsim.contention.compared.assumed:assumed",
     }
@@ -29,8 +27,6 @@ CONTENTION_MODELS: Registry[Callable[..., ContentionModel]] = Registry(
 
 RENAMED_MODELS: Mapping[str, str] = {"exact": "flow-level"}
 """Names of older versions, and the model that is to be asked instead."""
-
-_OF_PATHS = ("flow-level", "always-on-max-min")
 
 
 def refuse_renamed(name: object, place: str, error: type[ValueError]) -> None:
@@ -82,7 +78,7 @@ def make_contention_model(
     """
     demand_topology(topology, ContentionError)
     refuse_renamed(name, "contention model", ContentionError)
-    if name in _OF_PATHS:
+    if name == "flow-level":
         demand_paths(topology, f"model {name!r} needs", ContentionError)
     is_per_sender(fairness)
     return build(

@@ -51,8 +51,6 @@ MINUTES = 20  # of CPU time
 _SLOW_OR_STATED = {
     "flow-level",
     "packets",
-    "load-ratio",
-    "always-on-max-min",
     "hop-cost",
     "assumed",
 }

@@ -108,7 +108,7 @@ SNAPSHOTS: dict[str, Document] = {
     ),
     "torus": _snapshot(topology=TORUS, routing="dimension-order", model="fast"),
     "dragonfly": _snapshot(topology=DRAGONFLY, routing="valiant", seed=5, model="fast"),
-    "cube": _snapshot(topology=CUBE, routing="ecmp", model="load-ratio"),
+    "cube": _snapshot(topology=CUBE, routing="ecmp", model="fast"),
     "broken": {
         "topology": BROKEN,
         "routing": "shortest",
@@ -117,7 +117,6 @@ SNAPSHOTS: dict[str, Document] = {
     "rails": {"topology": RAILS, "jobs": [{**_JOBS[0], "nodes": "n[0-4]"}], "model": "fast"},
     "hop-cost": _snapshot(model="hop-cost"),
     "assumed": _snapshot(model="assumed", model_options={"scenario": "10%", "reading": "divide"}),
-    "max-min": _snapshot(model="always-on-max-min"),
     "infinite": _snapshot(model="null"),
     "packets": _snapshot(
         model="packets",
@@ -266,7 +265,7 @@ EXPERIMENTS: dict[str, Document] = {
         "workload": _SYNTH,
         "communication": PROFILE,
         "scheduler": {"queue": "priority", "queue_options": {"key": "fair-share"}},
-        "network": {"routing": "d-mod-k", "model": "load-ratio"},
+        "network": {"routing": "d-mod-k", "model": "hop-cost"},
     },
     "torus": {
         "topology": TORUS,

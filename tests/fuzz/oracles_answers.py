@@ -20,7 +20,7 @@ _LEAST = {
     "flow-level": 0.0,
     "packets": 0.95,
 }  # interference: jobs of one start; draws of few packets
-_LOADS_MAY_PASS_ONE = ("load-ratio", "hop-cost", "null", "assumed")
+_LOADS_MAY_PASS_ONE = ("hop-cost", "null", "assumed")
 
 
 def answer_faults(case: Case, document: Any, folder: Path) -> str:

@@ -165,8 +165,6 @@ MEANT = (
     "null",
     "assumed",
     "hop-cost",
-    "load-ratio",
-    "always-on-max-min",
     "per-sender",
     "per-flow",
     "fat-tree",

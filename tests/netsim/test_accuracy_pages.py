@@ -46,7 +46,7 @@ def packet_tables(path, section):
 
 @pytest.mark.parametrize(
     ("path", "section", "least"),
-    [("benchmarks/evidence.md", "Contention models against packet level", 16)],
+    [("benchmarks/evidence.md", "Contention models against packet level", 12)],
 )
 def test_pages_state_the_errors_of_the_table(path, section, least):
     known = {

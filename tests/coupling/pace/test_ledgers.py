@@ -44,7 +44,7 @@ def opened():
 
 @pytest.mark.parametrize(
     ("model", "allocator"),
-    [("fast", "random"), ("phased", "random"), ("load-ratio", "first-free")],
+    [("fast", "random"), ("phased", "random"), ("hop-cost", "first-free")],
 )
 def test_ledgers_hold_what_the_twin_holds_to_the_last_bit(
     experiment, monkeypatch, model, allocator

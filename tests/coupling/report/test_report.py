@@ -135,7 +135,7 @@ def test_a_report_says_what_was_assumed_and_where_it_comes_from(text):
         ({"run": {"runtime_means": "baseline"}}, "divided by the mean slowdown"),
         ({"scheduler": {"kill_at_limit": True}}, "ended at the requested time"),
         ({"network": {"model": "null"}}, "an infinite network, on which nothing slows a job"),
-        ({"network": {"model": "load-ratio"}}, "Contention model load-ratio, the usual routing"),
+        ({"network": {"model": "hop-cost"}}, "Contention model hop-cost, the usual routing"),
         ({"run": {"runtime_means": "x (one), y (two)"}}, "differ in runtime_means: x (one), y"),
         ({"scheduler": {"kill_at_limit": "True (a), False (b)"}}, "kill_at_limit: True (a), Fal"),
         ({"communication": {"profile": "mine.toml"}}, "the profile mine.toml"),

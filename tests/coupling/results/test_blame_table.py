@@ -7,7 +7,7 @@ from coupling.experiments.engine import run
 from coupling.results.result import Result
 
 
-@pytest.mark.parametrize("model", ["fast", "phased", "accurate", "load-ratio"])
+@pytest.mark.parametrize("model", ["fast", "phased", "accurate", "hop-cost"])
 def test_the_rows_of_a_victim_add_up_to_what_it_lost(experiment, model):
     workload = {"generator": "synth", "mean_nodes": 6, "n_jobs": 80, "seed": 3}
     result = run(experiment(model=model, workload=workload, self_check=False))
@@ -38,7 +38,7 @@ def test_culprits_ran_at_the_same_time_and_shared_the_network(experiment):
 
 
 def test_models_that_do_not_tell_blame_nobody(experiment):
-    blame = run(experiment(model="load-ratio", self_check=False)).blame
+    blame = run(experiment(model="hop-cost", self_check=False)).blame
 
     assert len(blame)
     assert set(blame["culprit"]) == {-1}

@@ -130,16 +130,7 @@ def test_mapping_deals_ranks_out_to_nodes():
 
 @pytest.mark.parametrize(
     "model",
-    [
-        "null",
-        "fast",
-        "phased",
-        "accurate",
-        "flow-level",
-        "load-ratio",
-        "always-on-max-min",
-        "assumed",
-    ],
+    ["null", "fast", "phased", "accurate", "flow-level", "assumed"],
 )
 def test_isolated_jobs_have_interference_exactly_one(model):
     """Three legal partitions under the wraparound rule, all always communicating."""
@@ -270,7 +261,7 @@ def test_candidates_are_ranked_by_the_jobs_time_then_by_the_others():
     assert found.to_dict()["ranking"] == [{"job": "a", "candidates": [1, 3, 2, 0]}]
 
 
-@pytest.mark.parametrize("model", ["accurate", "load-ratio", "always-on-max-min"])
+@pytest.mark.parametrize("model", ["accurate", "hop-cost"])
 def test_what_is_known_of_jobs_that_stay_is_kept_and_changes_nothing(model, monkeypatch):
     """To the bit what models say that were made for each scene; only who moves is looked at."""
     looked = []

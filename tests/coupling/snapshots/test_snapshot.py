@@ -343,7 +343,7 @@ def test_the_name_of_an_older_model_is_refused_with_what_to_use():
 def test_mutated_snapshots_are_estimated_or_refused_in_one_line(data):
     """Never another exception, never a number that is none."""
     base = BASE | {
-        "model": data.draw(st.sampled_from(["fast", "accurate", "flow-level", "load-ratio"]))
+        "model": data.draw(st.sampled_from(["fast", "accurate", "flow-level", "hop-cost"]))
     }
     document = data.draw(mutants(base))
     found, message = None, "snapshot: "

@@ -22,7 +22,7 @@ def always(shared):
     """Return the error table of the cases that always communicate."""
     cases = read_cases(shared("reference/packet/cases_k8.json.gz"))
     assert sum(case.true.size for case in cases) == 35
-    return table(cases, ("null", "always-on-max-min", "fast", "accurate"))
+    return table(cases, ("null", "fast", "accurate"))
 
 
 def test_null_errs_as_much_as_jobs_are_slowed(duty, always):
@@ -97,8 +97,7 @@ def test_the_buffer_is_a_field_of_its_own():
         make_topology({**tree, "buffer": "deep"})
 
 
-def test_both_modes_beat_null_clearly_and_max_min_does_not(duty, always):
+def test_both_modes_beat_null_clearly(duty, always):
     for errors in (duty, always):
         for mode in ("fast", "accurate"):
             assert errors[mode].mean < errors["null"].mean / 1.8
-    assert always["always-on-max-min"].mean > always["null"].mean

@@ -2,7 +2,6 @@
 
 from itertools import takewhile
 
-import numpy as np
 import pytest
 from measured.scenes import Stream
 
@@ -101,30 +100,3 @@ def test_exact_simulates_the_jobs_from_offsets_of_their_own(fabric, traffic):
         assert model.worst_link(0) == -1
         assert model.blame(0) == {}
     assert values[0] == values[1] != values[2]
-
-
-def test_load_ratio_by_hand(fabric, traffic):
-    """1 s + 1 s compute alone; on link 2 one own flow among three: t = 3, s = (1 + 3) / 2."""
-    model = make_contention_model("load-ratio", fabric([1.0] * 4))
-    for job in range(3):
-        model.start(job, traffic([[(job, 1.0, [job, 3], 0.0)]], 1.0, 4))
-
-    assert model.solve() == pytest.approx({0: 2.0, 1: 2.0, 2: 2.0})
-    assert model.worst_link(1) == 3
-
-
-@pytest.mark.parametrize(("fairness", "rate"), [("per-sender", 0.5), ("per-flow", 2 / 3)])
-def test_always_on_max_min_by_hand(fabric, traffic, fairness, rate):
-    """Job 0 sends two flows from one node over link 2 (alone 2 s), job 1 one flow (alone 1 s).
-
-    Per sender each job has half of link 2: job 0 takes 4 s, job 1 takes 2 s. Per flow each
-    flow has a third: 3 s and 3 s. Job 0 has 2 s of compute, job 1 none.
-    """
-    model = make_contention_model("always-on-max-min", fabric([1.0] * 3), fairness=fairness)
-    model.start(0, traffic([[(0, 1.0, [0, 2], 0.0), (0, 1.0, [0, 2], 0.0)]], 2.0, 3))
-    model.start(1, traffic([[(1, 1.0, [1, 2], 0.0)]], 0.0, 3))
-
-    expected = {0: (2.0 + 2.0 / rate) / 4.0, 1: 1.0 / (1.0 - rate)}
-
-    assert model.solve() == pytest.approx(expected, abs=1e-12)
-    assert np.isfinite(list(expected.values())).all()
