@@ -2,10 +2,10 @@
 
 from functools import partial
 
+from netsim.baselines.null import Null
 from netsim.contention.base import ContentionModel
 from netsim.contention.cold import fixedpoint
 from netsim.contention.cold.recomputed import Recomputed
-from netsim.contention.compared.null import Null
 from netsim.contention.constants import ConstantsOf
 from netsim.topology.base import Topology
 

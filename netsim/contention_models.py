@@ -20,8 +20,7 @@ CONTENTION_MODELS: Registry[Callable[..., ContentionModel]] = Registry(
         "accurate": "netsim.contention_builders:accurate",
         "flow-level": "netsim.flowsim.model:flow_level",
         "packets": "netsim.packets.model:packets",
-        "hop-cost": "netsim.contention.compared.hopcost:hop_cost",
-        "assumed": "netsim.contention.compared.assumed:assumed",
+        "hop-cost": "netsim.baselines.hop_cost:hop_cost",
     }
 )
 
@@ -58,9 +57,8 @@ def make_contention_model(
         Weight of a flow among others.
     options : mapping of str to value, optional
         Further keywords of the model: ``tolerance`` (`fast`, `phased`, `accurate`), ``samples``
-        (`accurate`), ``seed`` (`phased`, `accurate`, `flow-level`, `packets`, `assumed`),
-        ``switch``, ``iterations`` and ``draws`` (`packets`), ``scenario`` and
-        ``reading`` (`assumed`).
+        (`accurate`), ``seed`` (`phased`, `accurate`, `flow-level`, `packets`), ``switch``,
+        ``iterations`` and ``draws`` (`packets`).
     seed : int, optional
         For models that draw, unless their options hold a seed; absent: 0.
 

@@ -36,7 +36,7 @@ FLOORS = {
         ["partition", "distance", "latency", "flows", "virtual_channels"],
         ["routing", "contention"],
         ["nonblocking", "infiniband", "contention.events", "contention.cold"],
-        ["flowsim", "contention.compared", "formats.importers", "formats.exporters"],
+        ["flowsim", "baselines", "formats.importers", "formats.exporters"],
         ["packets", "contention_builders"],
         ["contention_models", "formats", "accuracy"],
         ["topologies", "routings"],

@@ -52,7 +52,6 @@ _SLOW_OR_STATED = {
     "flow-level",
     "packets",
     "hop-cost",
-    "assumed",
 }
 MODELS = tuple(name for name in CONTENTION_MODELS if name not in _SLOW_OR_STATED)
 _SHARES = (0.0, 0.3, 0.5, 0.7, 0.95, 1.01)  # bounds of classes of f

@@ -25,7 +25,7 @@ def estimate(
         str | None,
         typer.Option(
             help="Instead of the snapshot's: accurate, phased, fast, exact, packets; for "
-            "comparison null, hop-cost, assumed."
+            "comparison null, hop-cost."
         ),
     ] = None,
     fairness: Annotated[

@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from netsim.arrays import Ints
-from netsim.contention.compared.leaves import (
+from netsim.baselines.hop_cost import (
     contention_factor,
     effective_hops,
     step_costs,

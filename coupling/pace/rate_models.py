@@ -106,10 +106,10 @@ class Infinite(Emergent):
 
 RATE_MODELS: Registry[type[RunRates]] = Registry(
     {
-        "assumed": "coupling.pace.assumed:Stated",
+        "assumed": "coupling.pace.baseline_rates:AssumedRates",
         "flow-level": "coupling.pace.simulated_run:Simulated",
         "null": "coupling.pace.rate_models:Infinite",
-        "hop-cost-ratio": "coupling.pace.cost_ratio:Priced",
+        "hop-cost-ratio": "coupling.pace.baseline_rates:HopCostRates",
     }
 )
 """By the name of the model; under every other contention model slowdowns are `Emergent`."""

@@ -8,7 +8,7 @@ import pandas as pd
 
 from coupling.experiments.assembly import assemble
 from coupling.experiments.experiment import Experiment
-from coupling.pace.cost_ratio import REFERENCE, cost_ratio_of
+from coupling.pace.baseline_rates import REFERENCE, cost_ratio_of
 from coupling.papers.runs import Runs
 from netsim.topology.base import Topology
 from scheduler.allocators import make_allocator

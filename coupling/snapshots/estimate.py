@@ -199,7 +199,7 @@ def estimate(snapshot: Snapshot | Mapping[str, Any], *, blame: bool = True) -> E
         (docs/reference/commands).
     blame : bool, default True
         Whether to share lost time out among the jobs; for models that do not tell
-        themselves (all but `fast`, `accurate` and `assumed`) that takes a prediction per job.
+        themselves (all but `fast`, `phased` and `accurate`) that takes a prediction per job.
 
     Returns
     -------

@@ -116,7 +116,6 @@ SNAPSHOTS: dict[str, Document] = {
     },
     "rails": {"topology": RAILS, "jobs": [{**_JOBS[0], "nodes": "n[0-4]"}], "model": "fast"},
     "hop-cost": _snapshot(model="hop-cost"),
-    "assumed": _snapshot(model="assumed", model_options={"scenario": "10%", "reading": "divide"}),
     "infinite": _snapshot(model="null"),
     "packets": _snapshot(
         model="packets",

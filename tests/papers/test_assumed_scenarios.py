@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from coupling.pace.assumed import assumed_interference
-from netsim.contention.compared.assumption import Assumption
+from coupling.pace.baseline_rates import assumed_interference
+from netsim.baselines.assumed import Assumption
 from netsim.topology.fattree import fat_tree_of_radix
 from scheduler.allocators import make_allocator
 from scheduler.cluster import Cluster

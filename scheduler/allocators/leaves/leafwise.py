@@ -6,7 +6,7 @@ from itertools import pairwise
 import numpy as np
 
 from netsim.arrays import Ints
-from netsim.contention.compared.leaves import (
+from netsim.baselines.hop_cost import (
     common_switch_level,
     communication_cost,
     communication_ratio,

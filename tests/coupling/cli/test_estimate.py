@@ -207,8 +207,7 @@ def test_a_wrong_model_is_one_line(command):
 @pytest.mark.parametrize(
     ("model", "options", "words"),
     [
-        ("assumed", {"scenario": "15%"}, "scenario: expected one of"),
-        ("assumed", {"seed": [1]}, "contention model 'assumed': seed: expected a whole"),
+        ("exact", {"seed": [1]}, "contention model 'exact': seed: expected a whole"),
         ("accurate", {"samples": "8"}, "contention model 'accurate': samples: expected"),
     ],
 )

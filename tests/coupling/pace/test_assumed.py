@@ -8,8 +8,8 @@ import pytest
 from coupling.errors import ExperimentError
 from coupling.experiments.assembly import assemble
 from coupling.experiments.engine import check_parts, run, run_parts, with_reference_runtimes
-from coupling.pace.assumed import AssumedPace, assumed_interference
-from netsim.contention.compared.assumption import Assumption
+from coupling.pace.baseline_rates import AssumedPace, assumed_interference
+from netsim.baselines.assumed import Assumption
 from scheduler.allocators import ALLOCATORS, make_allocator
 from scheduler.job import Job
 

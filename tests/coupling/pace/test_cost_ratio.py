@@ -4,7 +4,7 @@ import pytest
 
 from coupling.errors import ExperimentError
 from coupling.experiments.engine import run
-from coupling.pace.cost_ratio import CostPace, CostRatio
+from coupling.pace.baseline_rates import CostPace, CostRatio
 from netsim.topology.fattree import build_fat_tree
 from patterns.algorithms import RecursiveDoubling
 from scheduler.allocation import Allocation

@@ -9,11 +9,8 @@ from hypothesis import strategies as st
 from simgridcases import FAT_TREE_JOBS, load_case
 
 from coupling import estimate
-from coupling.pace.assumed import assumed_interference
 from coupling.snapshots import predictions
-from netsim.contention.compared.assumption import Assumption
 from netsim.contention.constants import ConstantsOf
-from scheduler.job import Job
 
 
 @pytest.mark.parametrize("fairness", ["per-sender", "per-flow"])
@@ -130,7 +127,7 @@ def test_mapping_deals_ranks_out_to_nodes():
 
 @pytest.mark.parametrize(
     "model",
-    ["null", "fast", "phased", "accurate", "flow-level", "assumed"],
+    ["null", "fast", "phased", "accurate", "flow-level"],
 )
 def test_isolated_jobs_have_interference_exactly_one(model):
     """Three legal partitions under the wraparound rule, all always communicating."""
@@ -163,50 +160,6 @@ def test_null_is_an_infinite_network():
         assert found.together_s == found.alone_s
         assert found.worst_link is None
     assert estimate(scene(job, model="null")).jobs[0].alone_s == pytest.approx(2.0)
-
-
-def test_assumed_takes_what_the_scenario_says_from_jobs_that_share_a_link():
-    """
-    By hand, at 20 %: five nodes lose, two do not, nor five that meet nobody.
-
-    A placement costs nothing under an assumption: job 1 meets itself on the uplink.
-    """
-    spread = {"steps": [[[0, 3, GB], [1, 4, GB], [2, 3, GB]]], "compute_s": 1}
-    jobs = [
-        {"id": 1, "nodes": [0, 1, 3, 4, 5], **spread},
-        one_flow(2, 2, 12),
-        one_flow(3, 2, 8),
-        {"id": 4, "nodes": [9, 10, 11, 9, 11, 8, 13], **spread},
-    ]
-
-    found = estimate(scene(*jobs, model="assumed", model_options={"scenario": "20%"}, shared=True))
-
-    assert [job.interference for job in found.jobs] == [1.2, 1.0, 1.0, 1.0]
-    assert [job.slowdown for job in found.jobs] == [1.2, 1.0, 1.0, 1.0]
-    assert found.jobs[0].blame == ((2, 0.5), (3, 0.5))
-    assert found.jobs[0].worst_link == "s1.0>s2.0"
-
-
-def test_assumed_draws_for_a_job_what_a_run_draws_for_it():
-    """By its number and the seed, in the option as in the experiment."""
-    jobs = [
-        {
-            "id": number,
-            "nodes": [first, *range(1, 16, 2)],
-            "pattern": {"name": "all-to-all"},
-            "comm_fraction": 0.5,
-        }
-        for first, number in ((0, 7), (4, 901))
-    ]
-    options = {"scenario": "V1", "reading": "subtract"}
-    logged = [Job(number, 0.0, 9, 100.0, 100.0) for number in (7, 901)]
-
-    found = estimate(
-        scene(*jobs, model="assumed", model_options=options | {"seed": 5}, shared=True)
-    )
-
-    want = assumed_interference(Assumption(**options), logged, 5)
-    assert {job.id: job.interference for job in found.jobs} == want
 
 
 @pytest.mark.parametrize("model", ["accurate", "flow-level", "null"])

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from naive.leafcontention import cost_of_placement
 
-from netsim.contention.compared.leaves import (
+from netsim.baselines.hop_cost import (
     common_switch_level,
     communication_cost,
     communication_ratio,

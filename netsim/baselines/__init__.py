@@ -1,0 +1,1 @@
+"""Models of papers, and the infinite network: what our own models are compared with."""

@@ -1,1 +1,0 @@
-"""Models of the papers, for comparison only."""
