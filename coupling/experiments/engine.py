@@ -41,10 +41,8 @@ from netsim.topology.switches import assumed_switch
 from scheduler.allocators.base import Allocator, Bounded
 from scheduler.cluster import Cluster
 from scheduler.job import Job
-from scheduler.machine import Machine
 from scheduler.mix import mix_of
 from scheduler.observer import Observer
-from scheduler.queues.counted import Times, counted_times
 from scheduler.rates import AlonePace
 from scheduler.simulator import Schedule, simulate
 
@@ -52,7 +50,6 @@ Progress = Callable[[str, int, int], None]
 """Called with what is running, jobs ended and jobs in all."""
 
 _REFERENCE = "reference run times"
-_WORTH_COMPILING = 5_000  # jobs: for fewer the event loop is soon through
 
 
 def run(experiment: Experiment, progress: Progress | None = None) -> Result:
@@ -191,11 +188,10 @@ class _Coupled:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Uncoupled:
-    """What a schedule without the network came to, what it cost, and whether nodes were counted."""
+    """What a schedule without the network came to, and its CPU time."""
 
     summary: Mapping[str, Any]
     cpu_s: float
-    counted: bool
 
 
 class _Teller(Observer):
@@ -261,40 +257,24 @@ def schedule_alone(experiment: Experiment, parts: Parts) -> Schedule:
 def _uncoupled(setup: Setup, progress: Progress | None) -> _Uncoupled:
     """Simulate the same jobs on an infinite network."""
     begin_s = time.process_time()
-    parts = setup.parts
-    by_count = _counted(setup, progress)
-    times = _simulated_alone(setup, progress) if by_count is None else by_count
-    cpu_s, counted = time.process_time() - begin_s, by_count is not None
-    if not parts.workload.jobs:
-        return _Uncoupled({}, cpu_s, counted)
-    size = np.array([job.n_nodes for job in parts.workload.jobs])
-    submit_s = np.array([job.submit_s for job in parts.workload.jobs])
-    waits, turnarounds = times.start_s - submit_s, times.end_s - submit_s
-    summary = times_of_queue(times, size, waits, turnarounds, parts.n_nodes)
-    return _Uncoupled(summary, cpu_s, counted)
-
-
-def _counted(setup: Setup, progress: Progress | None) -> Times | None:
-    """Return when jobs start and end at full pace; None where that is not a matter of counting."""
-    jobs, kill = setup.parts.workload.jobs, setup.experiment.kill_at_limit
-    if len(jobs) < _WORTH_COMPILING:
-        return None
-    estimate_s = _requested_s if setup.parts.estimates == "requested" else _runtime_s
-    machine = Machine(Cluster(setup.parts.topology), setup.allocator(), estimate_s)
-    times = counted_times(jobs, machine, setup.policy(), kill_at_limit=kill)
-    if times is not None and progress is not None:
-        progress(phases(setup.experiment)[1], len(jobs), len(jobs))
-    return times
-
-
-def _simulated_alone(setup: Setup, progress: Progress | None) -> Times:
-    """Return when jobs start and end at full pace, event by event."""
     jobs, name = setup.parts.workload.jobs, phases(setup.experiment)[1]
     played = Cluster(setup.parts.topology), setup.allocator(), Pacing(AlonePace())
     done = _simulate(setup, played, _tellers(setup, name, progress))
+    cpu_s = time.process_time() - begin_s
+    if not jobs:
+        return _Uncoupled({}, cpu_s)
     by_id = {record.job.id: record for record in done.records}
     start_s = np.array([by_id[job.id].start_s for job in jobs], dtype=np.float64)
-    return Times(start_s, np.array([by_id[job.id].end_s for job in jobs], dtype=np.float64))
+    end_s = np.array([by_id[job.id].end_s for job in jobs], dtype=np.float64)
+    submit_s = np.array([job.submit_s for job in jobs])
+    summary = times_of_queue(
+        (start_s, end_s),
+        np.array([job.n_nodes for job in jobs]),
+        start_s - submit_s,
+        end_s - submit_s,
+        setup.parts.n_nodes,
+    )
+    return _Uncoupled(summary, cpu_s)
 
 
 def _simulate(
@@ -381,8 +361,7 @@ def _tabulate(setup: Setup, coupled: _Coupled, alone: _Uncoupled | None) -> Resu
     if alone is not None:
         summary["infinite_network"] = alone.summary
         cost["cpu_uncoupled_s"] = alone.cpu_s
-        if not alone.counted:  # else the difference holds the event loop as well
-            cost["contention_ms_per_event"] = (coupled.cpu_s - alone.cpu_s) / events * 1e3
+        cost["contention_ms_per_event"] = (coupled.cpu_s - alone.cpu_s) / events * 1e3
     links = link_table(coupled.links, topology, float(summary.get("makespan_s") or 0.0))
     return Result(
         name=label,

@@ -64,11 +64,6 @@ class Easy:
         """Return the number of waiting jobs."""
         return len(self._line)
 
-    @property
-    def counts(self) -> bool:
-        """Whether nodes are counted, and no place asked for, where an allocator allows it."""
-        return self._rule != FIXED
-
     def submit(self, job: Job) -> None:
         """Put a job into the line."""
         self._line.append(job)

@@ -39,26 +39,6 @@ def test_null_model_equals_the_uncoupled_schedule_start_by_start(experiment, all
     assert (result.jobs["end_s"] == ideal_end_s).all()
 
 
-@pytest.mark.parametrize("allocator", ["random", "jigsaw"])
-@pytest.mark.parametrize("estimates", ["runtime", "requested"])
-def test_long_runs_find_the_same_schedule_without_the_network_as_short_ones(
-    experiment, monkeypatch, allocator, estimates
-):
-    """Above some number of jobs nodes are counted where that is enough."""
-    chosen = experiment(allocator=allocator, estimates=estimates, kill_at_limit=True)
-    told = []
-    simulated = run(chosen)
-    monkeypatch.setattr(engine, "_WORTH_COMPILING", 1)
-
-    counted = run(chosen, lambda what, ended, total: told.append((what, ended, total)))
-
-    assert counted.summary["infinite_network"] == simulated.summary["infinite_network"]
-    what = "contention_ms_per_event"  # of an event loop; Jigsaw needs one
-    assert what in simulated.cost
-    assert (what in counted.cost) == (allocator == "jigsaw")
-    assert told[-1][1] == told[-1][2] == counted.summary["jobs"]
-
-
 @pytest.mark.parametrize(
     ("allocator", "routing"),
     [("ta", "d-mod-k"), ("ta", "jigsaw"), ("jigsaw", "jigsaw"), ("jigsaw", None)],
