@@ -9,7 +9,6 @@ import pandas as pd
 from netsim.arrays import Ints
 from netsim.errors import TopologyError
 from netsim.hostlist import expand_hostlist
-from netsim.kernelcache import load_kernels
 
 _NUMBERED = re.compile(r"(.*?[^0-9]|)([0-9]{1,9})")
 _MOST_NUMBER = 10_000_000
@@ -27,27 +26,38 @@ def hosts_of(lists: pd.Series, names: Sequence[str]) -> tuple[Ints, Ints]:
     if counted is None:
         return _slowly(texts, range(len(texts)), names)
     stem, width, table = counted
-    kernels = load_kernels("coupling.explorer.host_kernels", "kernels of the explorer", 6)
-    data = [text.encode() for text in texts]
-    letters = np.frombuffer(b"".join(data), dtype=np.uint8)
-    start = np.concatenate([[0], np.cumsum([len(own) for own in data], dtype=np.int64)])
-    start = start.astype(np.int64)
-    stem_ = np.frombuffer(stem.encode(), dtype=np.uint8)
-    none = np.zeros(start.size - 1, dtype=np.int64)
-    known = (letters, start, stem_, width, table)
-    count = kernels.read_hosts(*known, none, np.zeros(0, dtype=np.int64), False)
-    usual = np.maximum(count, 0)
-    node = np.empty(int(usual.sum()), dtype=np.int64)
-    kernels.read_hosts(*known, np.cumsum(usual) - usual, node, True)
-    job = np.repeat(np.arange(count.size), usual)
-    odd = np.flatnonzero(count < 0)
-    if not odd.size:
+    digits = rf"[0-9]{{{width}}}" if width else "(?:0|[1-9][0-9]{0,8})"
+    numbers = rf"{digits}(?:-{digits})?"
+    one = rf"{re.escape(stem)}(?:{digits}|\[{numbers}(?:,{numbers})*\])"
+    usual, ranges = re.compile(rf"{one}(?:,{one})*"), re.compile(r"([0-9]+)(?:-([0-9]+))?")
+    rows, first, last = [], [], []
+    odd = set()
+    for row, text in enumerate(texts):
+        if usual.fullmatch(text) is None:
+            odd.add(row)
+            continue
+        for begin, end in ranges.findall(text.replace(stem, "")):
+            rows.append(row)
+            first.append(int(begin))
+            last.append(int(end or begin))
+    job, node = _unrolled(*np.array([rows, first, last], dtype=np.int64), table)
+    odd |= set(job[node < 0].tolist())
+    if not odd:
         return job, node
-    odd_job, odd_node = _slowly([texts[row] for row in odd], odd.tolist(), names)
-    # A list that was given up half-way may have written its first nodes; they are not counted.
-    job, node = np.concatenate([job, odd_job]), np.concatenate([node, odd_node])
+    known = ~np.isin(job, list(odd))
+    odd_job, odd_node = _slowly([texts[row] for row in sorted(odd)], sorted(odd), names)
+    job, node = np.concatenate([job[known], odd_job]), np.concatenate([node[known], odd_node])
     order = np.argsort(job, kind="stable")
     return job[order], node[order]
+
+
+def _unrolled(rows: Ints, first: Ints, last: Ints, table: Ints) -> tuple[Ints, Ints]:
+    """Return row and node of every number of the ranges; a range that is odd has one node, -1."""
+    good = (first <= last) & (last < table.size)
+    size = np.where(good, last - first + 1, 1)
+    number = np.arange(size.sum()) + np.repeat(first - (np.cumsum(size) - size), size)
+    node = np.where(np.repeat(good, size), table[np.minimum(number, table.size - 1)], -1)
+    return np.repeat(rows, size), node
 
 
 def _numbered(names: Sequence[str]) -> tuple[str, int, Ints] | None:

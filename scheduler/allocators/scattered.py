@@ -1,14 +1,11 @@
 """Random: nodes drawn from all free ones, the worst that locality can be."""
 
-from array import array
 from dataclasses import dataclass
-from itertools import repeat
 from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from netsim.kernelcache import load_kernels
 from scheduler.allocation import Allocation
 from scheduler.allocators.base import check_size
 from scheduler.allocators.choices import check_count
@@ -16,9 +13,6 @@ from scheduler.allocators.ordering import allocation_of
 from scheduler.cluster import Cluster
 from scheduler.job import Job
 
-_WORD = 64  # nodes of a group that fit into a number of the kernels
-_LOW = 0xFFFFFFFF
-_MOST_COMPILED = 10_000  # free nodes; beyond, NumPy draws in another way
 _ID_RANGE = 1 << 63  # job ids below zero are mapped here: seeds are not negative
 
 
@@ -57,8 +51,6 @@ class Scattered:
             return None
         if cluster.geometry.node_at is not None:
             return self._by_number(job, cluster)
-        if cluster.n_free <= _MOST_COMPILED and cluster.nodes_per_leaf <= _WORD:
-            return self._compiled(job, cluster)
         width = -(-cluster.nodes_per_leaf // 8)
         free = _rows_of_bits(cluster.leaf_free, width)
         rng = self._rng(job)
@@ -83,28 +75,6 @@ class Scattered:
         """Draw among the free nodes by number, where places are numbered otherwise."""
         drawn = self._rng(job).choice(cluster.free_nodes(), job.n_nodes, replace=False)
         return allocation_of(job, np.sort(drawn).tolist(), cluster.geometry)
-
-    def _compiled(self, job: Job, cluster: Cluster) -> Allocation:
-        """Return the same nodes by compiled code: making a generator costs more than drawing."""
-        kernels = load_kernels("scheduler.allocators.scattered_kernels", "kernels that draw", 2)
-        leaves, masks = kernels.scatter(
-            np.frombuffer(array("Q", cluster.leaf_free), np.uint64),  # twice as fast as an array
-            np.array(_words(self.seed) + _words(job.id % _ID_RANGE), dtype=np.uint32),
-            cluster.n_free,
-            job.n_nodes,
-        )
-        # no link is owned; a generator would cost as much as the draw
-        return Allocation(
-            job, cluster.geometry, tuple(zip(leaves.tolist(), masks.tolist(), repeat(0)))
-        )
-
-
-def _words(number: int) -> list[int]:
-    """Return a number as words of 32 bits, the lowest first."""
-    words = [number & _LOW]
-    while number := number >> 32:
-        words.append(number & _LOW)
-    return words
 
 
 def _rows_of_bits(masks: list[int], width: int) -> NDArray[np.uint8]:

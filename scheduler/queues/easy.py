@@ -50,8 +50,7 @@ class Easy:
     name: ClassVar[str] = "easy"
 
     def __init__(self, window: int = 50, reservation: str = "R2") -> None:
-        self.reach = reach_of(window)
-        self._line: Line = WaitingLine(self.reach)
+        self._line: Line = WaitingLine(reach_of(window))
         self._rule = choice("reservation", reservation, (*RULES, NODE_COUNT), error=PolicyError)
         self._kept: tuple[int, int, Reservation] | None = None  # head id, disturbances
         self._watch: tuple[Reservation, Guard] | None = None

@@ -207,7 +207,7 @@ def test_a_wrong_model_is_one_line(command):
 @pytest.mark.parametrize(
     ("model", "options", "words"),
     [
-        ("exact", {"seed": [1]}, "contention model 'exact': seed: expected a whole"),
+        ("fast", {"tolerance": [1]}, "contention model 'fast': tolerance: expected"),
         ("accurate", {"samples": "8"}, "contention model 'accurate': samples: expected"),
     ],
 )
