@@ -44,7 +44,7 @@ from fuzz import file_seeds  # noqa: E402
 Columns = dict[str, Any]
 CLOCK = re.compile(
     r"(^|[.\[\]_])(cpu|seconds|created|versions?|python|cost|elapsed|host|manifest_sha256|"
-    r"scheduling_ms|fingerprint|compute_cells_s|wall)|inputs_sha256|(^|\.)files\.|_sha256$"
+    r"scheduling_ms|fingerprint|compute_cells_s|wall|peak_memory)|inputs_sha256|(^|\.)files\.|_sha256$"
 )
 """Paths of JSON that say when, where, how fast or by which bytes an answer was made."""
 PLACES = re.compile(r"[0-9a-f]{16,}|\d{4}-\d\d-\d\d[T ]\d\d:\d\d\S*|\b[\d.e-]+ s\b")
@@ -170,7 +170,7 @@ def _papers() -> Iterator[Entry]:
         files = {f"{file}.toml": folder / paper / "quick" / f"{file}.toml"}
         yield Entry(f"paper {paper}, {file}", (argv,), files)
     argv = ("paper", "yang", "--recorded", "r.json", "--out", "page", "--json")
-    files = {"r.json": ROOT / "docs" / "papers" / "yang.json"}
+    files = {"r.json": ROOT / "docs" / "research" / "papers" / "yang.json"}
     yield Entry("paper yang as recorded", (argv,), files)
 
 
@@ -414,7 +414,7 @@ def _written(folder: Path, paths: Sequence[Path]) -> dict[str, Any]:
     found = defaultdict(list)
     for path in paths:
         name = PLACES.sub("#", str(path.relative_to(folder)))
-        if path.name in {"manifest.json", "cost.json"}:
+        if path.name in {"manifest.json", "cost.json"} or "costs" in path.parts:
             continue  # of these, all that lasts stands in the other files
         if path.suffix == ".parquet":
             found[name].append(of_table(path))
