@@ -43,12 +43,13 @@ def test_a_value_of_a_matrix_that_is_no_number_is_refused(case, value):
 def test_options_of_a_snapshot_are_refused_by_whatif_as_by_estimate(case, options, change):
     command = case("03-whatif-unknown-option")
     fields = json.loads(Path("s.json").read_text())
-    Path("s.json").write_text(json.dumps(fields | {"options": options}))
+    del fields["options"]
+    Path("s.json").write_text(json.dumps({**fields, "model_options": options}))
 
     refused = command("estimate", "s.json")
 
     assert refused[:2] == (2, "")
-    assert "s.json: options: contention model " in refused[2]
+    assert "contention model " in refused[2]
     assert command("whatif", "s.json", *change) == refused
 
 
