@@ -52,7 +52,7 @@ REFUSED = {
     ),
     "buffer": (
         scene(one_flow("a", 0, 4), topology=TAPERED | {"buffer": "1 TB"}),
-        "topology: buffer: expected a buffer of at most 1e+09 bytes, got 1e+12",
+        "topology: buffer: expected a buffer of at most 1 GiB, got 1e+12",
     ),
     "too long": (
         scene(one_flow("a", 0, 4, compute_s=None, comm_fraction=1e-9, steps=[[[0, 1, 1e18]]])),

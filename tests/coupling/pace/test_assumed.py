@@ -92,7 +92,7 @@ def test_jobs_that_share_links_lose_what_the_scenario_says(experiment):
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"model": "asumed"}, r"unknown contention model 'asumed'; choose from .*assumed, .*fast"),
+        ({"model": "asumed"}, r"unknown contention model 'asumed' .*choose from .*assumed, .*fast"),
         (
             {"model_options": {"scenario": "15%"}},
             r"expected one of 5%, 10%, .*, got '15%'",
@@ -121,7 +121,7 @@ def test_the_command_runs_the_model_and_its_report_names_the_assumption(command,
     path.write_text(
         "[topology]\nkind = 'fat-tree'\nradix = 4\n"
         "[workload]\ngenerator = 'synth'\nmean_nodes = 4\nn_jobs = 30\n"
-        "[network]\nmodel = 'assumed'\noptions = {scenario = '20%'}\n"
+        "[network]\nmodel = 'assumed'\nmodel_options = {scenario = '20%'}\n"
         "[run]\nruntime_means = 'baseline'\n"
         "[compare]\nallocators = ['first-free', 'ta']\n"
     )
