@@ -30,7 +30,6 @@ FLOORS = {
         ["errors", "arrays", "tabled", "wholefile"],
         ["kernelcache", "longest", "units", "hostlist", "splitmix", "routes"],
         ["jit"],
-        ["uncounted_kernels"],
         ["topology"],
         ["topology.structure"],
         ["partition", "distance", "latency", "flows", "virtual_channels"],
@@ -204,7 +203,6 @@ NUMBERED = [
     "netsim/contention/events/telling_kernels.py",
     "netsim/contention/lane_filling_kernels.py",
     "netsim/contention/spread_lane_kernels.py",
-    "netsim/uncounted_kernels.py",
     "scheduler/queues/windows_kernels.py",
 ]
 

@@ -11,7 +11,6 @@ from numba import float64, int64, types
 
 from netsim.arrays import Floats, Ints
 from netsim.jit import njit
-from netsim.uncounted_kernels import uncounted
 
 _INTS = types.Array(int64, 1, "C", readonly=True)
 _FLOATS = types.Array(float64, 1, "C", readonly=True)
@@ -39,7 +38,7 @@ def new_heap(n_items: int) -> Heap:
     )
 
 
-@uncounted(dissolved=True)
+@njit(forceinline=True)
 def heap_set(heap: Heap, item: int, value: float) -> None:
     """Insert an item or change its key."""
     items, place, key = heap.items, heap.place, heap.key
@@ -73,7 +72,7 @@ def heap_set(heap: Heap, item: int, value: float) -> None:
     place[item] = i
 
 
-@uncounted(dissolved=True)
+@njit(forceinline=True)
 def heap_remove(heap: Heap, item: int) -> None:
     """Take an item out of the heap."""
     i = heap.place[item]

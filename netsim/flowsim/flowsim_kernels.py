@@ -43,7 +43,6 @@ from netsim.flowsim.state import (
     State,
 )
 from netsim.jit import njit
-from netsim.uncounted_kernels import uncounted
 from netsim.units import ROUNDING
 
 __all__ = ["Heap", "advance", "begin", "move_members", "solo_run", "withdraw"]
@@ -155,7 +154,7 @@ def _weigh(flows: Table, sender: Ints, first_flow: Ints, fabric: Fabric) -> None
             sent[sender[flow]] = opened[sender[flow]] = 0.0
 
 
-@uncounted(dissolved=True)
+@njit(forceinline=True)
 def _end_events(now: float, state: State) -> int:
     """
     Let flows end and jobs be ready for their next phase; return how many jobs are.
@@ -343,7 +342,7 @@ def solo_run(sent: Sent, fabric: Fabric) -> Solo:
     )
 
 
-@uncounted()
+@njit()
 def _next_phase(slot: int, now: float, state: State) -> bool:
     """End the phase of a job and begin the next; return whether it has made its iterations."""
     job, enough = state.jobs[slot], False
@@ -377,7 +376,7 @@ def _next_phase(slot: int, now: float, state: State) -> bool:
     return enough
 
 
-@uncounted()
+@njit()
 def _cross(slot: int, now: float, state: State) -> bool:
     """
     Count a job on the constraints of its step; return whether it is alone on all.
@@ -408,7 +407,7 @@ def _cross(slot: int, now: float, state: State) -> bool:
     return alone
 
 
-@uncounted()
+@njit()
 def _note_only(slot: int, state: State) -> None:
     """Note on the constraints of a job's step whether it is the only one there."""
     at = state.jobs[slot].at
@@ -417,7 +416,7 @@ def _note_only(slot: int, state: State) -> None:
         own.only_job = slot if own.n_jobs == 1 else -1
 
 
-@uncounted()
+@njit()
 def _uncross(slot: int, state: State) -> None:
     """Take a job whose step is over from the constraints that the step crossed."""
     job = state.jobs[slot]
@@ -432,7 +431,7 @@ def _uncross(slot: int, state: State) -> None:
     job.crosses = job.quiet = False
 
 
-@uncounted()
+@njit()
 def _enable_spare(at: int, runs: bool, state: State) -> None:
     """Enable elements of a step's flows on spare channels that several jobs cross."""
     elements = state.elements
@@ -452,7 +451,7 @@ def _enable_spare(at: int, runs: bool, state: State) -> None:
                 flow.end_element += 1
 
 
-@uncounted()
+@njit()
 def _disturb(slot: int, now: float, state: State) -> None:
     """Put the flows of a quiet job on the network, with what they have left by now."""
     flows, job = state.flows, state.jobs[slot]
@@ -483,7 +482,7 @@ def _disturb(slot: int, now: float, state: State) -> None:
         heap_set(state.clock, flows.size + slot, max(now, job.step_end_s))
 
 
-@uncounted((float64, float64, _STATE))
+@njit((float64, float64, _STATE), cache=True)
 def advance(now: float, until_s: float, state: State) -> tuple[float, float]:
     """
     Go on from `now` to the first instant at which jobs have made their iterations, if it comes.
@@ -507,13 +506,13 @@ def advance(now: float, until_s: float, state: State) -> tuple[float, float]:
     return (now, float(n_over)) if n_over else (until_s, 0.0)
 
 
-@uncounted((int64, float64, _STATE))
+@njit((int64, float64, _STATE), cache=True)
 def begin(slot: int, at_s: float, state: State) -> None:
     """Let the job in a slot start its first step then."""
     heap_set(state.clock, state.flows.size + slot, at_s)
 
 
-@uncounted((int64, _STATE))
+@njit((int64, _STATE), cache=True)
 def withdraw(slot: int, state: State) -> None:
     """Take a job away; `advance` shares what it had."""
     job, n_flows = state.jobs[slot], state.flows.size
@@ -528,7 +527,7 @@ def withdraw(slot: int, state: State) -> None:
     _uncross(slot, state)
 
 
-@uncounted((_INTS, _STATE, _TABLES[4]))
+@njit((_INTS, _STATE, _TABLES[4]), cache=True)
 def move_members(room: Ints, state: State, members: Table) -> None:
     """Move all members to another table, with so much room for each constraint."""
     first = 0

@@ -3,14 +3,14 @@
 import numpy as np
 
 from netsim.arrays import Table
+from netsim.jit import njit
 from netsim.packets.columns import FIXED, NONE, SPRAY, Ints32, Paths
 from netsim.packets.wheel_kernels import draw
-from netsim.uncounted_kernels import uncounted
 
 _FREE_CHANNEL = 2  # of a torus: the one for any minimal path
 
 
-@uncounted()
+@njit()
 def first_place(clock: Table, entries: Table, flows: Table, flow: int, packet: int) -> int:
     """Return the first place of a packet, written down where each packet has places of its own."""
     if clock[0]["rule"] == FIXED:
@@ -23,7 +23,7 @@ def first_place(clock: Table, entries: Table, flows: Table, flow: int, packet: i
     return int(base + 1)
 
 
-@uncounted()
+@njit()
 def is_first(clock: Table, packets: Table, flows: Table, packet: int) -> bool:
     """Say whether a packet is at the first place of its path."""
     place = packets[packet]["entry"]
@@ -32,7 +32,7 @@ def is_first(clock: Table, packets: Table, flows: Table, packet: int) -> bool:
     return bool(place % clock[0]["width"] == 1)
 
 
-@uncounted()
+@njit()
 def _channel(clock: Table, turns: Table, way: Table, here: int, number: int, link: int) -> int:
     """Return the channel of a link for a packet that comes by another one, on channel `here`."""
     per_link = clock[0]["per_link"]
@@ -43,13 +43,13 @@ def _channel(clock: Table, turns: Table, way: Table, here: int, number: int, lin
     return int(link * per_link + here % per_link + turned)
 
 
-@uncounted()
+@njit()
 def _occupied(clock: Table, channels: Table, channel: int) -> int:
     """Return how many packets hold a place of a channel or wait for one."""
     return int(clock[0]["ahead"] - channels[channel]["free"] + channels[channel]["waiting"])
 
 
-@uncounted()
+@njit()
 def _least(
     clock: Table,
     channels: Table,
@@ -69,7 +69,7 @@ def _least(
     return int(least)
 
 
-@uncounted()
+@njit()
 def _target(
     clock: Table,
     channels: Table,
@@ -103,7 +103,7 @@ def _target(
     return int(f["target"]) if own * ways[straight]["togo"] <= other * longer else int(target)
 
 
-@uncounted()
+@njit()
 def onward(
     clock: Table,
     channels: Table,

@@ -4,6 +4,7 @@ import numpy as np
 from numba import from_dtype, int32, int64, types
 
 from netsim.arrays import Table
+from netsim.jit import njit
 from netsim.packets.choice_kernels import first_place, onward
 from netsim.packets.columns import (
     BUSY,
@@ -34,7 +35,6 @@ from netsim.packets.columns import (
 from netsim.packets.queue_kernels import admit, release, wait
 from netsim.packets.step_kernels import arrived, queue_flow, sent, wake_job
 from netsim.packets.wheel_kernels import draw, idle_delay, schedule
-from netsim.uncounted_kernels import uncounted
 
 _CLOCK, _EVENTS, _LINKS, _CHANNELS, _LANES, _ENTRIES, _PACKETS, _NICS, _FLOWS, _STEPS, _JOBS = (
     from_dtype(record)[::1]
@@ -60,7 +60,7 @@ _WORLD = (
 )
 
 
-@uncounted()
+@njit()
 def _make_packet(
     clock: Table,
     wheel: Ints32,
@@ -118,7 +118,7 @@ def _make_packet(
     return int(packet)
 
 
-@uncounted()
+@njit()
 def _leave_nic(
     clock: Table, wheel: Ints32, events: Table, nics: Table, number: int, now: float
 ) -> None:
@@ -131,7 +131,7 @@ def _leave_nic(
         schedule(clock, wheel, events, clock[0]["links"] + number, time)
 
 
-@uncounted()
+@njit()
 def _arrive(
     clock: Table,
     wheel: Ints32,
@@ -188,7 +188,7 @@ def _arrive(
         arrived(clock, wheel, events, nics, flows, steps, jobs, order, at, now)
 
 
-@uncounted(int64(*_WORLD))
+@njit(int64(*_WORLD), cache=True)
 def advance(
     clock: Table,
     wheel: Ints32,

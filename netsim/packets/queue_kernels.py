@@ -1,13 +1,13 @@
 """Packets on their way: from channel to channel, over links, and waiting. Compiled."""
 
 from netsim.arrays import Table
+from netsim.jit import njit
 from netsim.packets.choice_kernels import is_first
 from netsim.packets.columns import NONE, Ints32
 from netsim.packets.wheel_kernels import idle_delay, schedule
-from netsim.uncounted_kernels import uncounted
 
 
-@uncounted()
+@njit()
 def admit(
     clock: Table,
     wheel: Ints32,
@@ -41,7 +41,7 @@ def admit(
     link["tail"] = packet
 
 
-@uncounted()
+@njit()
 def wait(
     channels: Table, lanes: Table, entries: Table, packets: Table, packet: int, place: int
 ) -> None:
@@ -58,7 +58,7 @@ def wait(
     _queue_lane(channels, lanes, entry["channel"], entry["lane"])
 
 
-@uncounted()
+@njit()
 def _queue_lane(channels: Table, lanes: Table, channel: int, lane: int) -> None:
     """Give a lane the last turn at a channel."""
     c = channels[channel]
@@ -70,7 +70,7 @@ def _queue_lane(channels: Table, lanes: Table, channel: int, lane: int) -> None:
     c["last"] = lane
 
 
-@uncounted()
+@njit()
 def release(
     clock: Table,
     wheel: Ints32,

@@ -3,12 +3,12 @@
 import numpy as np
 
 from netsim.arrays import Table
+from netsim.jit import njit
 from netsim.packets.columns import BUSY, IDLE, NONE, Ints32
 from netsim.packets.wheel_kernels import draw, idle_delay, schedule
-from netsim.uncounted_kernels import uncounted
 
 
-@uncounted()
+@njit()
 def queue_flow(nics: Table, flows: Table, number: int, flow: int) -> None:
     """Give a message the last turn at its NIC."""
     nic = nics[number]
@@ -20,7 +20,7 @@ def queue_flow(nics: Table, flows: Table, number: int, flow: int) -> None:
     nic["last"] = flow
 
 
-@uncounted()
+@njit()
 def begin_step(
     clock: Table,
     wheel: Ints32,
@@ -61,7 +61,7 @@ def begin_step(
     return bool(n_open > 0)
 
 
-@uncounted()
+@njit()
 def _end_iteration(clock: Table, jobs: Table, number: int, now: float) -> bool:
     """Count an iteration; say whether the job communicates on at once."""
     job = jobs[number]
@@ -89,7 +89,7 @@ def _end_iteration(clock: Table, jobs: Table, number: int, now: float) -> bool:
     return True
 
 
-@uncounted()
+@njit()
 def end_step(
     clock: Table,
     wheel: Ints32,
@@ -114,7 +114,7 @@ def end_step(
             return
 
 
-@uncounted()
+@njit()
 def sent(
     clock: Table,
     wheel: Ints32,
@@ -134,7 +134,7 @@ def sent(
         end_step(clock, wheel, events, nics, flows, steps, jobs, order, step["job"], now)
 
 
-@uncounted()
+@njit()
 def arrived(
     clock: Table,
     wheel: Ints32,
@@ -164,7 +164,7 @@ def arrived(
         end_step(clock, wheel, events, nics, flows, steps, jobs, order, step["job"], now)
 
 
-@uncounted()
+@njit()
 def wake_job(
     clock: Table,
     wheel: Ints32,

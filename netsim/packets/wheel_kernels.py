@@ -3,11 +3,11 @@
 from numba import uint64
 
 from netsim.arrays import Table
+from netsim.jit import njit
 from netsim.packets.columns import NONE, Ints32
-from netsim.uncounted_kernels import uncounted
 
 
-@uncounted(inline="always")
+@njit(inline="always")
 def schedule(clock: Table, wheel: Ints32, events: Table, event: int, time: float) -> None:
     """Put an event that is not scheduled into its slot of the wheel, behind earlier ones."""
     slot = int(time * clock[0]["per_ns"]) & (wheel.size - 1)
@@ -25,7 +25,7 @@ def schedule(clock: Table, wheel: Ints32, events: Table, event: int, time: float
     clock[0]["scheduled"] += 1
 
 
-@uncounted(inline="always")
+@njit(inline="always")
 def draw(clock: Table) -> float:
     """Return a random number in [0, 1): SplitMix64, as in `netsim.splitmix`."""
     state = clock[0]["random"] + uint64(0x9E3779B97F4A7C15)
@@ -36,7 +36,7 @@ def draw(clock: Table) -> float:
     return float((state >> uint64(11)) * 2.0**-53)
 
 
-@uncounted(inline="always")
+@njit(inline="always")
 def idle_delay(clock: Table) -> float:
     """Return the random delay before a link or NIC that was idle."""
     return float(clock[0]["idle_least"] + clock[0]["idle_span"] * draw(clock))
