@@ -263,7 +263,7 @@ def sweep(
         If a name, value or file is wrong, or cells can never run; nothing has been run then.
     """
     if isinstance(varied, str):
-        varied, changes = None, (varied, *changes)
+        changes, varied = (varied, *changes), None
     if isinstance(experiment, (str, Path)):
         spec = Spec.read(experiment, changes, varied=varied)
     else:

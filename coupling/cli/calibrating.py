@@ -38,10 +38,11 @@ def calibrate(
         str | None, typer.Option(help="Instead of the usual one of the fabric.")
     ] = None,
     by: Annotated[
-        str, typer.Option(help="Jobs that communicate alike: name, user, account, partition, rule.")
+        str,
+        typer.Option(help="Jobs that communicate alike: name, user, account, partition, rule."),
     ] = "name",
     noise: Annotated[
-        float | None, typer.Option(help="By how much counters may be off, a share; default 0.02.")
+        float | None, typer.Option(help="Relative counter error; default 0.02.")
     ] = None,
     tick: Annotated[
         float | None,
@@ -60,11 +61,13 @@ def calibrate(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """
-    Fit how jobs communicate to what ports counted, or to repeated runs, and write a profile.
+    r"""
+    Fit a communication profile to port counters or runs.
 
-    Example: fabricsim calibrate --topology fabric.txt --squeue squeue.json --before a.txt
-    --after b.txt --seconds 60 --out profile.toml
+    Example:
+
+      fabricsim calibrate --topology fabric.txt --squeue squeue.json \
+        --before a.txt --after b.txt --seconds 60 --out profile.toml
     """
     from coupling.cli.do.calibrate import run_calibrate
 

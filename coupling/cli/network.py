@@ -33,17 +33,17 @@ def estimate(
     ] = None,
     blame: Annotated[
         bool,
-        typer.Option(
-            help="Say which job costs which; some models need a prediction per job for it."
-        ),
+        typer.Option(help="Attribute lost time to jobs; some models then predict once per job."),
     ] = True,
     html: Page = None,
     as_json: AsJson = False,
 ) -> None:
     """
-    Estimate how much jobs slow each other down, and rank other placements.
+    Estimate how much placed jobs slow each other down.
 
-    Example: fabricsim estimate examples/placed_jobs.json --model flow-level
+    Example:
+
+      fabricsim estimate examples/placed_jobs.json --model flow-level
     """
     from coupling.cli.do.estimate import run_estimate
 
@@ -56,9 +56,11 @@ def flows(
     as_json: AsJson = False,
 ) -> None:
     """
-    Route given flows and say what they get: rates, finish times, loads of links.
+    Rates, finish times and link loads of given flows.
 
-    Example: fabricsim flows examples/three_flows.json
+    Example:
+
+      fabricsim flows examples/three_flows.json
     """
     from coupling.cli.do.estimate import run_flows
 
@@ -78,16 +80,19 @@ def verify(
         bool, typer.Option("--exhaustive", help="Try all permutations, up to 200,000 kinds.")
     ] = False,
     allow_unknown: Annotated[
-        bool, typer.Option("--allow-unknown", help="Let a question without an answer pass.")
+        bool, typer.Option("--allow-unknown", help="Accept checks that are not decided.")
     ] = False,
     html: Page = None,
     as_json: AsJson = False,
 ) -> None:
     """
-    Check that jobs are isolated and their partitions rearrangeable non-blocking.
+    Check that jobs are isolated and partitions non-blocking.
 
     Exit status 1 when a check says no or has no answer.
-    Example: fabricsim verify examples/partitions.json
+
+    Example:
+
+      fabricsim verify examples/partitions.json
     """
     from coupling.cli.do.verify import run_verify
 
@@ -123,10 +128,13 @@ def export(
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """
+    r"""
     Write routing tables that keep each job's traffic on the links it owns, once all checks pass.
 
-    Example: fabricsim lft export partitions.json --fabric ibnetdiscover.txt --out tables.lft
+    Example:
+
+      fabricsim lft export partitions.json --fabric ibnetdiscover.txt \
+        --out tables.lft
     """
     from coupling.cli.do.lft import run_export
 
@@ -143,7 +151,10 @@ def load(
     Read routing tables and walk them between all nodes.
 
     Exit status 1 where not all reach each other.
-    Example: fabricsim lft load opensm-lfts.dump --fabric ibnetdiscover.txt
+
+    Example:
+
+      fabricsim lft load opensm-lfts.dump --fabric ibnetdiscover.txt
     """
     from coupling.cli.do.lft import run_load
 
@@ -158,11 +169,15 @@ def check(
     name_map: NameMap = None,
     as_json: AsJson = False,
 ) -> None:
-    """
-    Say whether the tables loaded now keep jobs apart.
+    r"""
+    Check that the loaded tables keep jobs apart.
 
     Exit status 1 where jobs share links, leave those that they own, or packets can block for good.
-    Example: fabricsim lft check partitions.json --fabric ibnetdiscover.txt --base opensm-lfts.dump
+
+    Example:
+
+      fabricsim lft check partitions.json --fabric ibnetdiscover.txt \
+        --base opensm-lfts.dump
     """
     from coupling.cli.do.lft import run_check
 
@@ -189,9 +204,13 @@ def inspect(
     as_json: AsJson = False,
 ) -> None:
     """
-    Say what a fabric is made of, what is irregular, and what cannot be reached.
+    Describe a fabric: parts, irregularities, unreachable nodes.
 
-    Exit status 1 where some nodes cannot be reached. Example: fabricsim topology inspect cab
+    Exit status 1 where some nodes cannot be reached.
+
+    Example:
+
+      fabricsim topology inspect cab
     """
     from coupling.cli.do.topology import run_inspect
 
@@ -219,9 +238,11 @@ def convert(
     as_json: AsJson = False,
 ) -> None:
     """
-    Write a fabric in another format, and say what was assumed and what the format cannot hold.
+    Write a fabric in another format.
 
-    Example: fabricsim topology convert cab --to edge-csv --out cab.csv
+    Example:
+
+      fabricsim topology convert cab --to edge-csv --out cab.csv
     """
     from coupling.cli.do.topology import run_convert
 

@@ -28,16 +28,19 @@ def paper(
     ] = None,
     only: Annotated[
         list[str] | None,
-        typer.Option("--only", help="Run this experiment file of the paper; may come again."),
+        typer.Option("--only", help="Run this experiment file of the paper; repeatable."),
     ] = None,
     workers: Annotated[int, typer.Option(min=1, help="Processes on this machine.")] = 1,
     as_json: AsJson = False,
 ) -> None:
     """
-    Run the experiments of a paper; write its numbers and figures beside ours, and why they differ.
+    Run a paper's experiments; its numbers beside ours.
 
-    Finished cells are kept: stopped and started again, it goes on. Example: fabricsim paper smith21
-    --quick
+    Finished cells are kept: stopped and started again, it goes on.
+
+    Example:
+
+      fabricsim paper smith21 --quick
     """
     from coupling.cli.do.paper import Asked, run_paper
 

@@ -25,10 +25,13 @@ def check_plugin(
     as_json: AsJson = False,
 ) -> None:
     """
-    Check a plug-in against the rules that our own parts keep.
+    Check that a plug-in conforms.
 
     Exit status 1 when a rule is broken.
-    Example: fabricsim check-plugin mine.py --kind allocators
+
+    Example:
+
+      fabricsim check-plugin mine.py --kind allocators
     """
     from coupling.cli.do.plugin import run_check_plugin
 

@@ -21,9 +21,13 @@ def rerun(
     as_json: AsJson = False,
 ) -> None:
     """
-    Run a result's experiment again elsewhere and say whether the bytes agree.
+    Run a result again and compare the bytes.
 
-    Exit status 1 where an input has changed or bytes differ. Example: fabricsim rerun results/try
+    Exit status 1 where an input has changed or bytes differ.
+
+    Example:
+
+      fabricsim rerun results/try
     """
     from coupling.cli.do.results import run_rerun
 
@@ -36,7 +40,7 @@ def compare(
     baseline: Baseline = None,
     metrics: Annotated[
         list[str] | None,
-        typer.Option("--metric", help="Of a sweep: number of the summary; may come again."),
+        typer.Option("--metric", help="Of a sweep: summary metric; repeatable."),
     ] = None,
     by: Annotated[
         list[str] | None,
@@ -58,9 +62,11 @@ def compare(
     as_json: AsJson = False,
 ) -> None:
     """
-    Print one table over the runs of result directories, or the differences that a sweep found.
+    Compare runs, or the policies of a sweep.
 
-    Example: fabricsim compare results/full results/tapered
+    Example:
+
+      fabricsim compare results/full results/tapered
     """
     from coupling.cli.do.results import run_compare, run_compare_with
     from coupling.cli.do.sweep import Question, is_sweep, run_compare_sweep
@@ -88,9 +94,11 @@ def metrics(
     as_json: AsJson = False,
 ) -> None:
     """
-    Print utilisation at every event, wait and distance by size, and gains in distance.
+    Utilisation, waits and distances in detail.
 
-    Example: fabricsim metrics results/try --baseline fifo
+    Example:
+
+      fabricsim metrics results/try --baseline fifo
     """
     from coupling.cli.do.metrics import run_metrics
 
@@ -117,9 +125,11 @@ def report(
     as_json: AsJson = False,
 ) -> None:
     """
-    Write the report of a result anew, one over several, or the page of a sweep.
+    Write the HTML report of results or of a sweep again.
 
-    Example: fabricsim report results/full results/tapered --out both.html
+    Example:
+
+      fabricsim report results/full results/tapered --out both.html
     """
     from coupling.cli.do.results import run_report
     from coupling.cli.do.sweep import is_sweep, run_report_sweep
@@ -155,9 +165,11 @@ def export(
     as_json: AsJson = False,
 ) -> None:
     """
-    Write a result for another program: Perfetto, evalys, Batsim or SimGrid.
+    Write a result for Perfetto, evalys, Batsim or SimGrid.
 
-    Example: fabricsim export results/try --to perfetto --out try.json
+    Example:
+
+      fabricsim export results/try --to perfetto --out try.json
     """
     from coupling.cli.do.results import run_export
 
@@ -178,9 +190,13 @@ def view(
     as_json: AsJson = False,
 ) -> None:
     r"""
-    Look at a result in the browser: jobs on nodes over time, and what they do to each other.
+    Explore a result in the browser.
 
-    Needs the extra view: pip install 'fabricsim\[view]'. Example: fabricsim view results/try
+    Needs the extra view: pip install 'fabricsim\[view]'.
+
+    Example:
+
+      fabricsim view results/try
     """
     from coupling.cli.do.view import run_view
 
@@ -196,9 +212,11 @@ def explain(
     as_json: AsJson = False,
 ) -> None:
     """
-    Say why a job waited and who slowed it, or what all waiting was for and isolation's price.
+    Why a job waited and which jobs slowed it.
 
-    Example: fabricsim explain results/try --job 2316
+    Example:
+
+      fabricsim explain results/try --job 2316
     """
     from coupling.cli.do.explain import run_explain
 
@@ -217,9 +235,11 @@ def snapshot(
     as_json: AsJson = False,
 ) -> None:
     """
-    Write who ran where and owned which links at one moment, for verify and lft export.
+    Write placements and owned links at one moment of a run.
 
-    Example: fabricsim snapshot results/try --at '3 h' --run jigsaw --out then.json
+    Example:
+
+      fabricsim snapshot results/try --at '3 h' --run jigsaw --out then.json
     """
     from coupling.cli.do.results import run_snapshot
 

@@ -12,6 +12,7 @@ from typing import Annotated
 import typer
 
 from coupling.cli import calibrating as cli_calibrating
+from coupling.cli import naming as cli_naming
 from coupling.cli import network as cli_network
 from coupling.cli import papers as cli_papers
 from coupling.cli import plugin as cli_plugin
@@ -19,6 +20,7 @@ from coupling.cli import results as cli_results
 from coupling.cli import site as cli_site
 from coupling.cli import sweeps as cli_sweeps
 from coupling.cli import trace as cli_trace
+from coupling.cli.shown import Group, arrange
 from coupling.collector import few_collections
 from coupling.errors import Stopped
 from coupling.guard import check_arguments, guarded, remark, visible
@@ -27,8 +29,11 @@ from fabricsim.checking.outputs import note_read, one_call
 from netsim.wholefile import replace_file
 
 app = typer.Typer(
+    cls=Group,
     help="What jobs do to each other on a network, and what another placement, routing or "
     "scheduler would do.",
+    epilog="First steps: [link=https://github.com/fabricsim/fabricsim/tree/main/docs/start]"
+    "docs/start[/link]. Names of allocators, patterns and so on: fabricsim list --help",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
 )
@@ -53,7 +58,7 @@ def root(
     context: typer.Context,
     version: Annotated[
         bool,
-        typer.Option("--version", callback=_tell_version, is_eager=True, help="Tell the version."),
+        typer.Option("--version", callback=_tell_version, is_eager=True, help="Show the version."),
     ] = False,
     plugins: Annotated[
         list[Path] | None,
@@ -97,9 +102,11 @@ def run(
     ] = False,
 ) -> None:
     """
-    Run a job log on a fabric: jobs are placed, share links and slow each other down.
+    Simulate a job log on a fabric, with interference.
 
-    Example: fabricsim run examples/synth16.toml --set run.seed=2
+    Example:
+
+      fabricsim run examples/synth16.toml --set run.seed=2
     """
     from coupling.cli.do.run import run_experiment
 
@@ -124,9 +131,11 @@ _COMMANDS = (
     cli_results,
     cli_trace,
     cli_plugin,
+    cli_naming,
 )
 for commands in _COMMANDS:
     commands.register(app)
+arrange(app)
 
 
 def main() -> None:
@@ -157,7 +166,9 @@ def _status() -> int:
     except (ValueError, ImportError) as error:
         if type(error).__module__.split(".")[0] not in OUR_PACKAGES:
             raise
-        return _said(f"{error}", BAD_INPUT)
+        from coupling.cli.mistaken import corrected
+
+        return _said(corrected(sys.argv[1:], f"{error}"), BAD_INPUT)
     except (OSError, MemoryError) as error:
         return _said(_failure(error), BAD_INPUT)
     except (Stopped, SystemError) as error:

@@ -35,7 +35,7 @@ Unknown = Annotated[
 Draws = Annotated[
     int, typer.Option("--draws", min=1, help="How often patterns and fractions are drawn.")
 ]
-Seed = Annotated[int, typer.Option("--seed", min=0, help="Of the draws.")]
+Seed = Annotated[int, typer.Option("--seed", min=0, help="Random seed.")]
 Top = Annotated[int, typer.Option("--top", min=1, help="Jobs and cables that are shown.")]
 
 
@@ -63,9 +63,11 @@ def now(
     as_json: AsJson = False,
 ) -> None:
     """
-    Say what the jobs that run on a machine do to each other, from its own files.
+    Estimate interference among running jobs from site files.
 
-    Example: fabricsim now --topology topology.conf --squeue squeue.json
+    Example:
+
+      fabricsim now --topology topology.conf --squeue squeue.json
     """
     from coupling.cli.do.now import run_now
 
@@ -123,11 +125,15 @@ def whatif(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """
-    Say what a failure or another change would do to jobs; rank failures.
+    r"""
+    Predict what a failure or another change does to jobs.
 
     Exit status 1 when somebody is cut off.
-    Example: fabricsim whatif --topology topology.conf --squeue squeue.json --fail spine1
+
+    Example:
+
+      fabricsim whatif --topology topology.conf --squeue squeue.json \
+        --fail spine1
     """
     from coupling.cli.do.whatif import Output, run_whatif
     from coupling.errors import SnapshotError
@@ -172,7 +178,7 @@ def replay(
     ] = None,
     free_from: Annotated[
         str | None,
-        typer.Option("--free-from", help="From this time on the queue is free of the record."),
+        typer.Option("--free-from", help="Schedule freely from this time on."),
     ] = None,
     then: Annotated[
         list[str] | None,
@@ -203,11 +209,13 @@ def replay(
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """
-    Replay what ran: how jobs slowed each other down, and what another scheduler would have done.
+    r"""
+    Replay a Slurm record, and try another scheduler on it.
 
-    Example: fabricsim replay records.txt --topology topology.conf --free-from 2024-05-30T09:00
-    --then scheduler.allocator=jigsaw
+    Example:
+
+      fabricsim replay records.txt --topology topology.conf \
+        --free-from 2024-05-30T09:00 --then scheduler.allocator=jigsaw
     """
     from coupling.cli.do.replay import run_replay
 
@@ -248,7 +256,7 @@ def place(
         typer.Option("--comm-fraction", help="Share of its time beside --pattern; default 0.3."),
     ] = None,
     isolated: Annotated[
-        bool, typer.Option("--isolated", help="On links that nobody else sends over.")
+        bool, typer.Option("--isolated", help="On links that no other job uses.")
     ] = False,
     exclude: Annotated[
         list[str] | None, typer.Option(help="Nodes that take no jobs: drained or down.")
@@ -274,10 +282,13 @@ def place(
     as_json: AsJson = False,
 ) -> None:
     """
-    Find the best nodes for one more job on the machine as it is.
+    Find the best nodes for one more job on the machine.
 
     Exit status 1 when there is no placement now.
-    Example: fabricsim place --nodes 32 --topology topology.conf --squeue squeue.json
+
+    Example:
+
+      fabricsim place --nodes 32 --topology topology.conf --squeue squeue.json
     """
     from coupling.cli.do.place import Output, run_place
 

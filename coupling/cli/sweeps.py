@@ -34,14 +34,16 @@ def sweep(
         bool, typer.Option("--dry-run", help="Check all cells and estimate time and disk.")
     ] = False,
     resume: Annotated[
-        bool, typer.Option("--resume", help="Said or not: finished cells are never run again.")
+        bool, typer.Option("--resume", help="No effect: finished cells are always kept.")
     ] = False,
     as_json: AsJson = False,
 ) -> None:
     """
-    Run an experiment over lists of values, and tell differences with intervals.
+    Parameter sweep: paired differences with intervals.
 
-    Example: fabricsim sweep examples/sweep.toml --workers 2
+    Example:
+
+      fabricsim sweep examples/sweep.toml --workers 2
     """
     del resume
     from coupling.cli.do.sweep import Request, run
@@ -55,9 +57,11 @@ def gather(
     as_json: AsJson = False,
 ) -> None:
     """
-    Collect the cells that the tasks of a job array computed.
+    Collect the cells of a sweep that ran as a job array.
 
-    Example: fabricsim gather results/sweep
+    Example:
+
+      fabricsim gather results/sweep
     """
     from coupling.cli.do.sweep import run_gather
 

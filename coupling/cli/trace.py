@@ -56,10 +56,13 @@ def inspect(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """
-    Say what a job log holds: sizes, times, load, users, what is missing or odd.
+    r"""
+    Describe a job log: sizes, times, load, users, oddities.
 
-    Example: fabricsim trace inspect log.swf.gz --processors-per-node 4 --html log.html
+    Example:
+
+      fabricsim trace inspect log.swf.gz --processors-per-node 4 \
+        --html log.html
     """
     from coupling.cli.do.trace import run_inspect
 
@@ -86,10 +89,13 @@ def convert(
     columns: Columns = None,
     as_json: AsJson = False,
 ) -> None:
-    """
-    Write a job log in another format, filtered; says what the new file does not hold.
+    r"""
+    Write a job log in another format, filtered.
 
-    Example: fabricsim trace convert jobs.sacct log.swf.gz --format sacct --max-nodes 1024
+    Example:
+
+      fabricsim trace convert jobs.sacct log.swf.gz --format sacct \
+        --max-nodes 1024
     """
     from coupling.cli.do.trace import run_convert
 
@@ -114,16 +120,16 @@ def generate(
         int | None, typer.Option("--n-nodes", help="Nodes of the machine (lublin).")
     ] = None,
     n_jobs: Annotated[int | None, typer.Option("--n-jobs", help="Number of jobs.")] = None,
-    load: Annotated[
-        float | None, typer.Option(help="Work that comes / what HECToR can do (hector-like).")
-    ] = None,
-    seed: Annotated[int | None, typer.Option(help="Of the random numbers; default 1.")] = None,
+    load: Annotated[float | None, typer.Option(help="Offered load (hector-like).")] = None,
+    seed: Annotated[int | None, typer.Option(help="Random seed; default 1.")] = None,
     as_json: AsJson = False,
 ) -> None:
     """
     Write a synthetic job log; equal seeds give equal bytes.
 
-    Example: fabricsim trace generate synth synth16.swf.gz --mean-nodes 16 --seed 2
+    Example:
+
+      fabricsim trace generate synth synth16.swf.gz --mean-nodes 16 --seed 2
     """
     from coupling.cli.do.trace import run_generate
 

@@ -99,10 +99,10 @@ def assemble(experiment: Experiment, inputs: Inputs | None = None) -> Parts:
         topology = with_switch(topology, switch_of(topology, experiment.model_options["switch"]))
     record = _record(experiment, topology, inputs)
     if record is None:
-        drawn = seeds["workload"] if "generator" in experiment.workload else None
+        drawn = seeds["workload"] if "generator" in experiment.workload_table else None
         read_jobs = inputs.get(
             ["workload", experiment.workload, str(begin), drawn],
-            lambda: make_workload(experiment.workload, begin, where, seeds["workload"]),
+            lambda: make_workload(experiment.workload_table, begin, where, seeds["workload"]),
         )
         workload = _fitting(read_jobs, where, topology)
     else:
@@ -190,7 +190,7 @@ def _refuse_running(workload: Workload, where: str) -> None:
 
 def _profile(experiment: Experiment) -> tuple[Profile, Path]:
     """Return the communication profile, and where its relative paths start."""
-    tables, where = experiment.communication, f"{experiment.source}: [communication]"
+    tables, where = experiment.communication_table, f"{experiment.source}: [communication]"
     if tables is None:
         return DEFAULT_PROFILE, experiment.folder
     if "profile" not in tables:

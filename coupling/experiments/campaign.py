@@ -123,7 +123,7 @@ def run_campaign(
     parts = assemble(experiment)
     for variant in experiment.variants():
         check_parts(variant, parts)
-    kept = records_of(experiment.topology, experiment.workload)
+    kept = records_of(experiment.topology, experiment.workload_table)
     manifest = _manifest(experiment, parts, kept)
     with claimed(folder):
         records = Records(folder, experiment, manifest, kept, resume=resume)
@@ -134,8 +134,8 @@ def run_campaign(
                     parts = with_reference_runtimes(experiment, parts, told)
                 runs = _run_all(records.pending, parts, workers, folder, progress)
                 with closing(runs):
-                    for variant, kept in runs:
-                        records.add(variant, kept)
+                    for variant, written in runs:
+                        records.add(variant, written)
             results = records.complete(csv=csv)
     return Campaign(experiment, results, records.manifest, folder)
 
@@ -171,7 +171,8 @@ def _manifest(
     """Return where a result comes from."""
     versions = {name: _version(name) for name in DEPENDENCIES}
     tables, told, inputs = experiment.tables(), dict(parts.hashes), dict(parts.hashes)
-    tables, remark = with_records(tables, kept), {}
+    tables = with_records(tables, kept)
+    remark: dict[str, str] = {}
     for name, record in kept.items():
         told[_OBJECTS[name]] = record.sha256
         inputs |= dict.fromkeys(record.files, record.sha256)

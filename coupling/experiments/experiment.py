@@ -5,7 +5,7 @@ from dataclasses import InitVar, dataclass, field, replace
 from dataclasses import fields as data_fields
 from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from coupling.errors import ExperimentError
 from coupling.experiments.fields import (
@@ -317,6 +317,16 @@ class Experiment:
         return self.folder / path
 
     @property
+    def workload_table(self) -> Mapping[str, Any]:
+        """Fields of the workload, whatever it was given as."""
+        return cast(Mapping[str, Any], self.workload)
+
+    @property
+    def communication_table(self) -> Mapping[str, Any] | None:
+        """Fields of the communication profile, whatever it was given as; None: the default."""
+        return cast(Mapping[str, Any] | None, self.communication)
+
+    @property
     def all_seeds(self) -> Mapping[str, int]:
         """Seed of every part: its own, or the one that follows from `seed`."""
         return all_seeds(self.seed, self.seeds)
@@ -378,12 +388,12 @@ class Experiment:
         dict
             What `from_tables` reads back.
         """
-        workload = dict(self.workload)
+        workload = dict(self.workload_table)
         if self.estimates is not None:
             workload["estimates"] = self.estimates
         tables: dict[str, Any] = {"topology": self.topology, "workload": workload}
-        if self.communication is not None:
-            tables["communication"] = dict(self.communication)
+        if self.communication_table is not None:
+            tables["communication"] = dict(self.communication_table)
         if self.replay is not None:
             tables["replay"] = dict(self.replay)
         values = self._values() | {"seeds": self.all_seeds, "compare": list(self.compare)}

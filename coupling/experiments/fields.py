@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeGuard
 
 from coupling.errors import ExperimentError
 from coupling.experiments.seeds import DRAWN, given_seeds
@@ -20,6 +20,9 @@ from netsim.topology.switches import with_default_switch
 from patterns.registry import PATTERNS
 from scheduler.allocators import ALIASES
 from scheduler.workload.base import Workload
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 ESTIMATES = ("requested", "runtime")
 RUNTIME_MEANS = ("isolated", "baseline", "alone")
@@ -71,7 +74,7 @@ def fields_of(tables: Mapping[str, Any], source: str) -> dict[str, Any]:
     top = Table(tables, source)
     for key in tables:
         if key not in known:
-            hint = "; `fabricsim sweep` runs files that have it" if key == "sweep" else ""
+            hint = "; `fabricsim sweep` takes files that have it" if key == "sweep" else ""
             raise ExperimentError(
                 f"{source}: unknown table [{key}]{meant(key, known)}; choose from "
                 f"{', '.join(known)}{hint}."
@@ -187,7 +190,7 @@ def _communication(communication: object) -> object:
     return communication
 
 
-def is_frame(value: object) -> bool:
+def is_frame(value: object) -> "TypeGuard[pd.DataFrame]":
     """Say whether something is a pandas table, without importing pandas."""
     return hasattr(value, "iloc") and hasattr(value, "columns")
 

@@ -141,7 +141,7 @@ class Lives:
     ) -> None:
         if why_not := manifest.get(NOT_AGAIN):
             raise ResultError(f"the run cannot be made again: {why_not}.")
-        if experiment.workload.get("path") == "-":
+        if experiment.workload_table.get("path") == "-":
             raise ResultError("the workload came from standard input.")
         parts = assemble(experiment, inputs)
         known = manifest.get("inputs_sha256", {})

@@ -49,7 +49,7 @@ class Rerun:
 
 def rerun(stored: Stored, *, workers: int = 1, progress: Progress | None = None) -> Rerun:
     """Run an experiment again in a temporary directory and compare."""
-    if stored.experiment.workload.get("path") == "-":
+    if stored.experiment.workload_table.get("path") == "-":
         raise ResultError(f"{stored.folder}: the workload came from standard input.")
     if why_not := stored.manifest.get(NOT_AGAIN):
         raise ResultError(f"{stored.folder}: cannot be run again: {why_not}.")

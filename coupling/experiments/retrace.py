@@ -82,7 +82,7 @@ def retrace(stored: Stored, run: str | None = None) -> Retraced:
     if why_not := stored.manifest.get(NOT_AGAIN):
         raise ResultError(f"{stored.folder}: its jobs cannot be made again: {why_not}.")
     variant = stored.experiment.variants()[stored.places.index(place)]
-    if variant.replay is not None or variant.workload.get("path") == "-":
+    if variant.replay is not None or variant.workload_table.get("path") == "-":
         raise ResultError(
             f"{stored.folder}: expected a run of a job log or generator, got "
             f"{'standard input' if variant.replay is None else 'a record ([replay])'}."

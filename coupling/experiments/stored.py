@@ -15,6 +15,7 @@ from coupling.results.result import FILES, Result
 from fabricsim.checking import unknown
 from fabricsim.checking.outputs import MANIFEST
 
+_MOST_HELD = 3  # result directories that are offered in place of the one above them
 _NO_DIFFERENCE = (  # in the name; change no run
     "scheduler.allocator",
     "run.self_check",
@@ -52,7 +53,7 @@ class Stored:
         `folder`: as `fabricsim run` wrote it.
         """
         if not (folder / MANIFEST).is_file():
-            hint = f"; it is one run of {folder.parent}" if _is_run(folder) else ""
+            hint = f"; it is one run of {folder.parent}" if _is_run(folder) else _held(folder)
             raise ResultError(
                 f"{folder}: expected a result directory with {MANIFEST}, found none{hint}."
             )
@@ -157,6 +158,12 @@ def _demand_one_machine(stored: Sequence[Stored]) -> None:
                 f"different machines cannot be compared: {there}, {here}; expected runs on "
                 "machines of equally many nodes."
             )
+
+
+def _held(folder: Path) -> str:
+    """Name result directories inside a directory that is none."""
+    held = sorted(str(path.parent) for path in folder.glob(f"*/{MANIFEST}"))[:_MOST_HELD]
+    return f"; did you mean {' or '.join(held)}?" if held else ""
 
 
 def _prefixes(stored: Sequence[Stored]) -> list[str]:

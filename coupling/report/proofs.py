@@ -101,15 +101,15 @@ def _verdicts(found: Verification) -> Html:
 
 def _job(topology: Topology, place: int, job: PlacedJob, verdict: JobVerdict) -> Html:
     """Draw a job with what proves its verdict, and write why."""
-    lines = [f"Non-blocking: {verdict.verdict.method}."]
+    lines = [f"Non-blocking: {verdict.rearrangeable.method}."]
     if verdict.unroutable:
         lines.append(f"Cannot be routed: {verdict.unroutable}")
     for link, others in islice(verdict.shares.items(), _TOLD):
         lines.append(f"Shares {topology.link_name(link)} with {listing([*map(str, others)])}.")
-    broken = verdict.broken or []
+    broken = verdict.conditions.broken or ()
     lines += [f"Breaks ({own.condition}): {own.reason}" for own in broken[:_TOLD]]
     pictures = _proofs(topology, place, job, verdict)
-    witness = verdict.verdict.witness
+    witness = verdict.rearrangeable.witness
     flows = Html()
     if witness is not None:
         name = topology.vertex_name
@@ -129,7 +129,7 @@ def _proofs(
     nodes = np.unique(job.partition.nodes)
     if own is None:
         return []
-    proof, witness = verdict.verdict.certificate, verdict.verdict.witness
+    proof, witness = verdict.rearrangeable.certificate, verdict.rearrangeable.witness
     paths = [] if proof is None else [proof.routes.of_flow(i) for i in range(proof.src.size)]
     used = np.concatenate([own, *paths]).astype(np.int64)
     part, kept = part_of(topology, used, nodes)

@@ -112,7 +112,23 @@ def changed(scene: Scene, changes: Changes, seed: int = 1) -> Changed:
     try:
         return _changed(scene, changes, seed)
     except NetsimError as error:
-        raise SnapshotError(f"{scene.source}: {error}") from None
+        raise SnapshotError(f"{_option_of(changes, str(error), scene)}: {error}") from None
+
+
+def _option_of(changes: Changes, words: str, scene: Scene) -> str:
+    """Return the option that an error is about: the one that holds the name it quotes."""
+    given = {
+        "--move": changes.move,
+        "--fail": changes.fail,
+        "--drain": changes.drain,
+        "--add-cables": changes.add_cables,
+    }
+    stated = [(option, text) for option, texts in given.items() for text in texts]
+    if len({option for option, _ in stated}) == 1:
+        return stated[0][0]
+    quoted = re.search(r"'([^']+)'", words)
+    name = quoted[1] if quoted else "\0"
+    return next((option for option, text in stated if name in text), scene.source)
 
 
 def _changed(scene: Scene, changes: Changes, seed: int) -> Changed:

@@ -97,7 +97,15 @@ def read_site(
     whole("draws", draws, 1, MOST_DRAWS, error=SnapshotError)
     whole("seed", seed, 0, error=SnapshotError)
     if (squeue is None) == (sacct is None) or (sacct is None) != (at is None):
-        raise SnapshotError("expected squeue, or sacct with at (a time); got neither or both.")
+        given = [
+            f"--{name}"
+            for name, value in (("squeue", squeue), ("sacct", sacct), ("at", at))
+            if value is not None
+        ]
+        raise SnapshotError(
+            "expected --squeue FILE, or --sacct FILE with --at TIME, got "
+            f"{' and '.join(given) or 'none of these'}."
+        )
     fabric, assumed = fabric_of(topology, name_map)
     rules = profile_of(profile)
     if squeue is not None:

@@ -147,7 +147,7 @@ def make_plan(spec: Spec, checked: Checked | None = None) -> Plan:
 
 def _refuse_standard_input(experiment: Experiment) -> None:
     """Refuse what can be read only once."""
-    if experiment.workload.get("path") == "-":
+    if experiment.workload_table.get("path") == "-":
         raise ExperimentError(
             f"{experiment.source}: [workload] path: expected a file, which each worker can read, "
             "got standard input."

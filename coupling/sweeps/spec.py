@@ -153,6 +153,11 @@ class Spec:
         for change in changes:
             if change.partition("=")[0].strip() in design.factors:
                 raise ExperimentError(f"--set {change}: {place} varies this field.")
+            if change.partition("=")[0].partition(".")[0].strip() == _TABLE:
+                raise ExperimentError(
+                    f"--set {change}: expected a field of the experiment, such as "
+                    f"workload.n_jobs=100; what varies stands in [{_TABLE}] of the file."
+                )
             set_field(tables, change)
         base = _placed({key: tables[key] for key in tables if key != "compare"}, begin)
         groups = tuple(_placed_group(group, begin) for group in design.groups)

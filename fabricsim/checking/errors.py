@@ -49,8 +49,10 @@ def public(function: Public) -> Public:
             raise error.with_traceback(None) from cause
 
     # a file that cannot be read: the traceback shows no line of this wrapper
-    call.__code__ = call.__code__.replace(co_filename="<fabricsim>", co_name=function.__name__)
-    return call  # type: ignore[return-value]
+    shown: Any = call
+    shown.__code__ = shown.__code__.replace(co_filename="<fabricsim>", co_name=function.__name__)
+    made: Public = shown
+    return made
 
 
 def public_class(kind: PublicClass) -> PublicClass:

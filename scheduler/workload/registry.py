@@ -127,6 +127,8 @@ def format_of(path: str | Path) -> str | None:
 
 def _draw(options: dict[str, Any], source: str, seed: int | None) -> Workload:
     """Call the generator of a table, and filter what it draws."""
+    if "path" in options:
+        raise WorkloadError(f"{source}: expected path or generator, got both.")
     name = options.pop("generator")
     kept = tuple(key for key in _FILTERS if key not in ("processors_per_node", "columns"))
     filters = {key: options.pop(key) for key in kept if key in options}

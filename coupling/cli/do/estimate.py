@@ -18,6 +18,7 @@ from coupling.snapshots.estimate import Estimate, JobEstimate, estimate
 from coupling.snapshots.flows import Flows, answer_flows
 from coupling.snapshots.loads import LinkLoad
 from coupling.snapshots.snapshot import MODELS, Snapshot, read_snapshot
+from fabricsim.checking import choice
 from netsim.accuracy import accuracy_sentence
 from netsim.contention_models import refuse_renamed
 from netsim.flows.maxmin import FAIRNESS
@@ -72,8 +73,8 @@ def run_estimate(
     """
     refuse_renamed(model, "--model", SnapshotError)
     for name, value, choices in (("--model", model, MODELS), ("--fairness", fairness, FAIRNESS)):
-        if value is not None and value not in choices:
-            raise SnapshotError(f"{name}: expected one of {', '.join(choices)}, got {value!r}.")
+        if value is not None:
+            choice(name, value, choices, error=SnapshotError)
     snapshot = read_snapshot(path)
     if model not in {None, snapshot.model}:
         snapshot = replace(snapshot, model=model, model_options={})

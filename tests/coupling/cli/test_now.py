@@ -75,7 +75,7 @@ def test_the_queue_comes_from_standard_input(command):
     ("options", "message"),
     [
         (("--squeue", "gone.json"), "gone.json: "),
-        ((), "expected squeue, or sacct with at (a time); got neither or both."),
+        ((), "expected --squeue FILE, or --sacct FILE with --at TIME, got"),
         (
             ("--sacct", SITE / "squeue.json", "--at", "1"),
             "a table, as sacct --json prints it",

@@ -62,7 +62,7 @@ def test_arrivals_of_a_generator_can_be_stretched():
             {"generator": "synth", "mean": 3},
             "generator 'synth': unknown option 'mean'; choose",
         ),
-        ({"generator": "laas", "path": "x"}, "generator 'laas': unknown option 'path'"),
+        ({"generator": "laas", "path": "x"}, "expected path or generator, got both"),
         ({"generator": "laas", "processors_per_node": 4}, "unknown option 'processors_per_node'"),
         (
             {"generator": "laas", "n_jobs": 0},
