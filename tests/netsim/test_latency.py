@@ -60,7 +60,9 @@ def test_other_links_than_the_slowest_add_a_packet_each():
 
 
 def test_without_packets_length_does_not_matter():
-    tree = make_topology({"kind": "cab", "latency_base_s": "315 ns", "latency_per_link_s": 4e-7})
+    tree = make_topology(
+        {"kind": "cab", "latency_base_s": "315 ns", "latency_per_link_s": 4e-7, "packet": 0}
+    )
     routes = make_routing("d-mod-k", tree).routes(np.array([0, 0, 0]), np.array([0, 1, 1000]))
 
     latency = LatencyOf(tree)(routes)

@@ -17,7 +17,7 @@ MOST = {
 @pytest.mark.parametrize("allocator", sorted(MOST))
 def test_a_job_costs_no_more_work_than_it_did(allocator):
     experiment = Experiment(
-        topology="synth-1024",
+        topology={"kind": "synth-1024", "latency": "none"},
         workload={"generator": "synth", "mean_nodes": 16, "n_jobs": 400, "seed": 3},
         allocator=allocator,
         routing="jigsaw" if allocator == "jigsaw" else "d-mod-k",

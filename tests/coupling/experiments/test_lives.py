@@ -26,7 +26,7 @@ def stored(tmp_path_factory):
     """Return a result of 60 jobs on 16 nodes under three allocators."""
     folder = tmp_path_factory.mktemp("lives") / "small"
     experiment = Experiment(
-        topology={"kind": "fat-tree", "radix": 4},
+        topology={"kind": "fat-tree", "radix": 4, "latency": "none"},
         workload={"generator": "synth", "mean_nodes": 4, "n_jobs": 60},
         communication={"version": 1, "rule": [RULE]},
         compare=["random", "first-free", "jigsaw"],

@@ -16,7 +16,12 @@ from coupling.experiments.rerun import rerun
 from coupling.experiments.stored import Stored
 
 CLOSE = 1e-3  # the tolerance of the fixed points
-TREE = {"kind": "fat-tree", "radix": 4, "levels": 2}  # 8 nodes, 2 on each of 4 leaves
+TREE = {
+    "kind": "fat-tree",
+    "radix": 4,
+    "levels": 2,
+    "latency": "none",
+}  # 8 nodes, 2 on each of 4 leaves
 ALWAYS = {
     "version": 1,
     "rule": [{"pattern": {"name": "one-to-all"}, "comm_fraction": 1.0, "bytes_per_flow": "1 MB"}],

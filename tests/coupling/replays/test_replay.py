@@ -12,7 +12,7 @@ from coupling.experiments.stored import Stored, line_up
 from coupling.replays.waits import LEAST_S
 
 CLOSE = 1e-3
-TREE = {"kind": "fat-tree", "radix": 4, "levels": 2}
+TREE = {"kind": "fat-tree", "radix": 4, "levels": 2, "latency": "none"}
 ALWAYS = {
     "version": 1,
     "rule": [{"pattern": {"name": "one-to-all"}, "comm_fraction": 1.0, "bytes_per_flow": "1 MB"}],

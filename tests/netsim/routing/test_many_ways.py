@@ -47,7 +47,7 @@ every_fabric = pytest.mark.parametrize("name", FABRICS)
 
 def routed(spec, rule="adaptive"):
     """Return a fabric under the routing, and the routing."""
-    built = make_topology({**spec, "bandwidth": GB})
+    built = make_topology({"latency": "none", **spec, "bandwidth": GB})
     routing = make_routing(rule, built)
     return as_routed(built, routing), routing
 
@@ -116,7 +116,7 @@ def test_of_four_links_and_two_ways_round_each_torus_link_carries_its_share_by_h
 
 
 def test_the_part_that_can_take_another_link_does_not_wait_in_a_buffer():
-    spec = {"kind": "torus", "dims": [4, 4], "buffer": 1e6, "bandwidth": GB}
+    spec = {"kind": "torus", "dims": [4, 4], "buffer": 1e6, "bandwidth": GB, "latency": "none"}
     built = make_topology(spec)
     routing = make_routing("adaptive", built)
     fabric = as_routed(built, routing)
@@ -132,7 +132,7 @@ def test_the_part_that_can_take_another_link_does_not_wait_in_a_buffer():
 def test_where_there_is_one_path_the_constants_are_those_of_static_routing():
     spec = {"kind": "torus", "dims": [5], "nodes_per_router": 2}
     fabric, routing = routed(spec)
-    built = make_topology({**spec, "bandwidth": GB})
+    built = make_topology({"latency": "none", **spec, "bandwidth": GB})
     src, dst = np.array([0, 0, 3, 5, 9, 2]), np.array([4, 2, 7, 1, 4, 3])
     step = [0, 0, 0, 1, 1, 1]
     free = placed(fabric, routing, (src, dst), 1e6, step)

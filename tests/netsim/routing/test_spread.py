@@ -23,7 +23,7 @@ from netsim.topology.spread import pools
 from netsim.topology.structure.kind import machine_kind
 
 GB = 1e9
-TREE = {"kind": "fat-tree", "radix": 4, "bandwidth": GB}
+TREE = {"kind": "fat-tree", "radix": 4, "bandwidth": GB, "latency": "none"}
 PAIR = {"steps": [[[0, 1, "1 MB"]]], "compute_s": 0}
 JOBS = [{"id": "a", "nodes": [0, 2], **PAIR}, {"id": "b", "nodes": [1, 4], **PAIR}]
 TREES = [
@@ -110,7 +110,13 @@ def test_jobs_that_a_table_leads_over_one_cable_have_two_under_adaptive_routing(
 @pytest.mark.parametrize("model", ["fast", "phased", "accurate", "flow-level"])
 def test_jobs_that_want_twice_what_a_pool_carries_are_slowed_twice(model):
     """Four nodes a leaf, two up-links: two jobs of two senders that never compute."""
-    spec = {"kind": "fat-tree", "children": [4, 3], "parents": [1, 2], "parallel": [1, 1]}
+    spec = {
+        "kind": "fat-tree",
+        "children": [4, 3],
+        "parents": [1, 2],
+        "parallel": [1, 1],
+        "latency": "none",
+    }
     steps = {"steps": [[[0, 2, "1 MB"], [1, 3, "1 MB"]]], "compute_s": 0}
     jobs = [{"id": 1, "nodes": [0, 1, 4, 5], **steps}, {"id": 2, "nodes": [2, 3, 8, 9], **steps}]
     scene = {"topology": {**spec, "bandwidth": GB}, "jobs": jobs, "model": model}
