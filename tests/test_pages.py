@@ -1,0 +1,76 @@
+"""Pages say what is there: commands run, options exist, files are linked, no page is too long."""
+
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import typer
+
+from benchmarks import words
+from coupling.cli.root import app
+
+ROOT = Path(__file__).parents[1]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+COMMANDS = sorted((ROOT / "docs" / "reference" / "commands").glob("*.md"))
+
+
+@pytest.mark.parametrize(
+    "command", re.findall(r"^```sh\nfabricsim (.+)\n```", README, re.MULTILINE)
+)
+def test_each_question_of_the_readme_is_answered(command):
+    arguments = shlex.split(command)
+    if arguments[0] == "sweep":
+        arguments.append("--dry-run")  # minutes of CPU time
+
+    done = subprocess.run(  # noqa: S603 (the page's own commands)
+        [sys.executable, "-m", "fabricsim", *arguments],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert done.returncode == 0, done.stderr
+    assert done.stdout
+
+
+@pytest.mark.parametrize("name", ["README.md", "CHANGELOG.md", "CONTRIBUTING.md"])
+def test_files_that_are_linked_exist(name):
+    """The site has no warning for these when somebody reads them in the repository."""
+    links = re.findall(r"\]\((?!http)([^)#]+)", (ROOT / name).read_text(encoding="utf-8"))
+
+    assert [link for link in links if not (ROOT / link).exists()] == []
+
+
+def options_of(words):
+    """Return the options of a command, or of all below it."""
+    command = typer.main.get_command(app)
+    for word in words:
+        command = command.commands.get(word, command)
+    below = list(getattr(command, "commands", {}).values()) or [command]
+    return {name for one in below for p in one.params for name in (*p.opts, *p.secondary_opts)}
+
+
+@pytest.mark.parametrize("page", COMMANDS, ids=lambda page: page.stem)
+def test_options_on_the_page_of_a_command_exist(page):
+    """Those of other commands stand behind their name."""
+    text = page.read_text(encoding="utf-8")
+    known = options_of([]) if page.stem == "index" else options_of([page.stem])
+    every = {name for stem in (p.stem for p in COMMANDS) for name in options_of([stem])}
+
+    own = set(re.findall(r"`(--[a-z-]+)", text))
+    for line in re.findall(rf"^\$ fabricsim {page.stem}.*", text, re.MULTILINE):
+        own |= set(re.findall(r" (--[a-z-]+)", line))
+
+    assert (
+        own <= known | {"--help", "--json"} if page.stem != "index" else own <= every | {"--help"}
+    )
+
+
+def test_no_page_is_longer_than_it_may_be(monkeypatch, capsys):
+    monkeypatch.setattr(sys, "argv", ["words"])
+
+    assert words.main() == 0, capsys.readouterr().out
