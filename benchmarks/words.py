@@ -26,9 +26,7 @@ BOUNDS = {  # of pages, and of folders
     },
 }
 NOTES = "docs/research/logs.md", "docs/research/timings.md"  # for developers
-LEFT_OUT = re.compile(
-    r"\A---\n.*?^---\n|^(```+).*?^\1|<!--.*?-->|^:.*?$", re.MULTILINE | re.DOTALL
-)
+LEFT_OUT = re.compile(r"\A---\n.*?^---\n|^(```+).*?^\1|<!--.*?-->|^:.*?$", re.MULTILINE | re.DOTALL)
 
 
 def words_of(text: str) -> int:

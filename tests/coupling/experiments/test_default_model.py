@@ -18,7 +18,6 @@ ROOT = Path(__file__).parents[3]
 SMALL = {"workload": {"generator": "synth", "mean_nodes": 6, "n_jobs": 30}, "self_check": False}
 SAID = {  # where the default is written out, and how
     "docs/reference/experiment.md": r"^\| `model` \|.*\| `([\w-]+)` \|$",
-    "docs/concepts/coupled-runs.md": r"named, it is `([\w-]+)`",
 }
 
 
