@@ -39,6 +39,7 @@ myst_heading_anchors = 4
 html_math_renderer = "mathml"
 
 nb_execution_mode = os.environ.get("FABRICSIM_DOCS_EXECUTE", "auto")
+suppress_warnings = ["myst-nb.lexer"] if nb_execution_mode == "off" else []
 nb_execution_in_temp = True
 nb_execution_raise_on_error = True
 nb_execution_timeout = 600
