@@ -15,7 +15,7 @@ import pytest
 from measured.judge import BARS
 from measured.matrix import CELLS, Truth, scene
 
-from benchmarks import evidence, golden, structure
+from benchmarks import evidence, golden, structure, words
 from benchmarks.accuracy import record_comparisons
 from benchmarks.contention import matrix
 from benchmarks.finding import __main__ as finding
@@ -296,3 +296,9 @@ def test_losses_of_the_finding_are_means_over_draws_and_the_nearest_assumption_i
     assert own["loss"] == pytest.approx(0.02)
     near = [finding_page.nearest(table, "Atlas", loss) for loss in (0.01, 0.03, 0.055, 0.2, 0.3)]
     assert near == ["nothing", "5%", "V1", "20%", "more than all"]
+
+
+def test_no_page_is_longer_than_it_may_be(monkeypatch, capsys):
+    monkeypatch.setattr(sys, "argv", ["words"])
+
+    assert words.main() == 0, capsys.readouterr().out

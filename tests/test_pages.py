@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 import typer
 
-from benchmarks import words
 from coupling.cli.root import app
 
 ROOT = Path(__file__).parents[1]
@@ -67,9 +66,3 @@ def test_options_on_the_page_of_a_command_exist(page):
         own |= set(re.findall(r" (--[a-z-]+)", line))
 
     assert own <= known
-
-
-def test_no_page_is_longer_than_it_may_be(monkeypatch, capsys):
-    monkeypatch.setattr(sys, "argv", ["words"])
-
-    assert words.main() == 0, capsys.readouterr().out
