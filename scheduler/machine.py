@@ -9,7 +9,7 @@ from scheduler.allocation import Allocation
 from scheduler.allocators.base import Allocator, fits_by_count
 from scheduler.cluster import Cluster
 from scheduler.job import Job
-from scheduler.reasons import ISOLATION, NODES, PLACEMENT, SWITCHES, Told
+from scheduler.reasons import ISOLATION, NODES, PLACEMENT, SWITCHES, WaitReasons
 from scheduler.switches import SwitchLimit
 
 OVERDUE_STEP_S = 60.0  # a job past its estimate is expected to end this much later
@@ -54,7 +54,7 @@ class Machine:
         at every instant.
     why : str
         Why the last attempt to place a job failed: a key of `REASONS`.
-    told : Told or None
+    wait_reasons : WaitReasons or None
         Where the policy says why jobs do not start now; None: nobody wants to know.
     """
 
@@ -72,7 +72,7 @@ class Machine:
     limit: SwitchLimit | None = None
     wake_s: float = inf
     why: str = NODES
-    told: Told | None = None
+    wait_reasons: WaitReasons | None = None
 
     @property
     def fits_by_count(self) -> bool:
@@ -166,8 +166,8 @@ class Machine:
         self.expected_end_s[job.id] = end_s = self.now_s + self.estimate_s(job)
         insort(self.leaving, (end_s, job.id))
         self.started.append(allocation)
-        if self.told is not None:
-            self.told.drop(job.id)
+        if self.wait_reasons is not None:
+            self.wait_reasons.drop(job.id)
 
     def end(self, job_id: int) -> Allocation:
         """Take an ended job off the machine."""

@@ -103,31 +103,31 @@ class Observer:
         """
 
 
-class Audience:
+class Observers:
     """
-    The observers of a simulation by what they want to hear of.
+    Callbacks of the observers of a simulation, by event.
 
     Parameters
     ----------
     observers : sequence of Observer
-        Who watches.
+        In the order in which they are called.
 
     Attributes
     ----------
     submitted, deciding, decided, waiting, changed, passed : list of callable
-        The methods of this name, of those observers that wrote one.
+        The methods of this name, of the observers that override it.
     """
 
     def __init__(self, observers: Sequence[Observer]) -> None:
-        self.submitted = _written(observers, "submitted")
-        self.deciding = _written(observers, "deciding")
-        self.decided = _written(observers, "decided")
-        self.waiting = _written(observers, "waiting")
-        self.changed = _written(observers, "changed")
-        self.passed = _written(observers, "passed")
+        self.submitted = _overridden(observers, "submitted")
+        self.deciding = _overridden(observers, "deciding")
+        self.decided = _overridden(observers, "decided")
+        self.waiting = _overridden(observers, "waiting")
+        self.changed = _overridden(observers, "changed")
+        self.passed = _overridden(observers, "passed")
 
 
-def _written(observers: Sequence[Observer], name: str) -> list[Callable[..., None]]:
-    """Return the methods of a name that are not the ones that do nothing."""
+def _overridden(observers: Sequence[Observer], name: str) -> list[Callable[..., None]]:
+    """Return the methods of a name that observers override."""
     silent = getattr(Observer, name)
     return [getattr(each, name) for each in observers if getattr(type(each), name) is not silent]

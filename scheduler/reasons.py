@@ -28,9 +28,9 @@ REASONS = {
     RECORDED: "it starts when the record says",
     UNTOLD: "the queue policy does not tell",
 }
-"""Why a job waits, by name, in the order in which people are told."""
+"""Why a job waits, by name, in the order of reports."""
 
-NOBODY = -1
+NO_JOB = -1
 
 
 class Verdict(NamedTuple):
@@ -43,28 +43,28 @@ class Verdict(NamedTuple):
         Key of `REASONS`: the first test that the job failed when its turn came.
     holder : int
         Job whose reservation is in the way; the job itself where it is the head of the queue;
-        else `NOBODY`.
+        else `NO_JOB`.
     root : str
         Of a job that waits for others (reservation, order, window): why the one in front waits;
         empty where the reason is the job's own.
     """
 
     reason: str
-    holder: int = NOBODY
+    holder: int = NO_JOB
     root: str = ""
 
 
-LACKING = Verdict(NODES)
-SILENT = Verdict(UNTOLD)
+INSUFFICIENT_NODES = Verdict(NODES)
+UNREPORTED = Verdict(UNTOLD)
 
 
-class Told:
+class WaitReasons:
     """
-    What a queue policy says of the jobs that wait.
+    Reasons that a queue policy reports for the jobs that wait.
 
     Attributes
     ----------
-    of : dict of int to Verdict
+    verdicts : dict of int to Verdict
         By id of the jobs that it looked at.
     news : dict of int to (Verdict or None)
         Those of them that are new at this instant; None: no longer looked at.
@@ -72,24 +72,24 @@ class Told:
         What holds for all other jobs.
     """
 
-    __slots__ = ("news", "of", "rest")
+    __slots__ = ("news", "rest", "verdicts")
 
     def __init__(self) -> None:
-        self.of: dict[int, Verdict] = {}
+        self.verdicts: dict[int, Verdict] = {}
         self.news: dict[int, Verdict | None] = {}
-        self.rest = SILENT
+        self.rest = UNREPORTED
 
-    def tell(self, job: int, verdict: Verdict) -> None:
-        """Say why a job does not start now."""
-        if self.of.get(job) != verdict:
-            self.of[job] = self.news[job] = verdict
+    def report(self, job: int, verdict: Verdict) -> None:
+        """Report why a job does not start now."""
+        if self.verdicts.get(job) != verdict:
+            self.verdicts[job] = self.news[job] = verdict
 
-    def tell_lacking(self, jobs: Iterable[Job], n_free: int = 0) -> None:
-        """Say of those jobs that ask for more nodes that no more than these are free."""
-        of = self.of
+    def report_insufficient_nodes(self, jobs: Iterable[Job], n_free: int = 0) -> None:
+        """Report of the jobs that ask for more than `n_free` nodes that too few are free."""
+        of = self.verdicts
         for job in jobs:
-            if job.n_nodes > n_free and of.get(job.id) is not LACKING:
-                of[job.id] = self.news[job.id] = LACKING
+            if job.n_nodes > n_free and of.get(job.id) is not INSUFFICIENT_NODES:
+                of[job.id] = self.news[job.id] = INSUFFICIENT_NODES
 
     def begin(self) -> None:
         """Begin an instant."""
@@ -97,17 +97,17 @@ class Told:
 
     def drop(self, job: int) -> None:
         """Forget a job that starts."""
-        if self.of.pop(job, None) is not None:
+        if self.verdicts.pop(job, None) is not None:
             self.news.pop(job, None)
 
     def keep(self, jobs: Sequence[Job]) -> None:
         """
         Forget jobs that are no longer looked at.
 
-        `jobs`: those that are, each of them told or started at this instant.
+        `jobs`: those that are, each of them reported or started at this instant.
         """
-        for gone in self.of.keys() - {job.id for job in jobs}:
-            del self.of[gone]
+        for gone in self.verdicts.keys() - {job.id for job in jobs}:
+            del self.verdicts[gone]
             self.news[gone] = None
 
 
@@ -120,9 +120,9 @@ def trace_roots(verdicts: dict[int, Verdict]) -> None:
     for job, verdict in verdicts.items():
         if verdict.reason != RESERVATION:
             continue
-        seen, front = {job}, verdicts.get(verdict.holder, LACKING)
+        seen, front = {job}, verdicts.get(verdict.holder, INSUFFICIENT_NODES)
         while front.reason == RESERVATION and not front.root and front.holder not in seen:
             seen.add(front.holder)
-            front = verdicts.get(front.holder, LACKING)
+            front = verdicts.get(front.holder, INSUFFICIENT_NODES)
         own = front.root or front.reason
         verdicts[job] = verdict._replace(root=NODES if own == RESERVATION else own)

@@ -17,10 +17,10 @@ from scheduler.cluster import Cluster
 from scheduler.errors import PolicyError, SchedulerError
 from scheduler.job import Job, check_jobs
 from scheduler.machine import Machine
-from scheduler.observer import Audience, Observer
+from scheduler.observer import Observer, Observers
 from scheduler.queues.base import QueuePolicy
 from scheduler.rates import AlonePace, JobClock, Paces, RateModel
-from scheduler.reasons import Told
+from scheduler.reasons import WaitReasons
 from scheduler.tally import Tally
 
 
@@ -170,7 +170,7 @@ def simulate(
     ends_s : mapping of int to float, optional
         By job id: when jobs end, whatever their pace, of which a record tells it.
     observers : sequence of Observer, optional
-        Who watches.
+        In the order in which they are called.
 
     Returns
     -------
@@ -202,12 +202,12 @@ def simulate(
         policy=policy,
         rates=rates or AlonePace(),
         kill_at_limit=kill_at_limit,
-        audience=Audience(observers),
+        observers=Observers(observers),
         ends_s=ends_s or {},
         clock=rates if isinstance(rates, JobClock) else None,
     )
-    if run.audience.waiting:
-        run.machine.told = Told()
+    if run.observers.waiting:
+        run.machine.wait_reasons = WaitReasons()
     environment = simpy.Environment()
     environment.process(run.drive(environment, jobs))
     environment.run()
@@ -227,7 +227,7 @@ class _Simulation:
     policy: QueuePolicy
     rates: RateModel
     kill_at_limit: bool
-    audience: Audience
+    observers: Observers
     ends_s: Mapping[int, float]
     clock: JobClock | None
     running: dict[int, _Running] = field(default_factory=dict)
@@ -257,13 +257,13 @@ class _Simulation:
                 self.policy.submit(jobs[submitted])
                 submitted += 1
             if submitted > first:
-                for hear in self.audience.submitted:
-                    hear(jobs[first:submitted], now_s)
+                for callback in self.observers.submitted:
+                    callback(jobs[first:submitted], now_s)
             started = self._start_jobs()
             self._set_paces(ended, started, now_s)
             self._note(now_s)
-            for hear in self.audience.passed:
-                hear(len(self.records), now_s)
+            for callback in self.observers.passed:
+                callback(len(self.records), now_s)
         if len(self.policy):
             raise PolicyError(f"{len(self.policy)} jobs wait on an empty machine, none is started.")
         if len(self.records) < len(jobs):
@@ -327,18 +327,18 @@ class _Simulation:
     def _start_jobs(self) -> list[Allocation]:
         """Let the policy start jobs."""
         now_s = self.machine.now_s
-        for hear in self.audience.deciding:
-            hear(now_s)
+        for callback in self.observers.deciding:
+            callback(now_s)
         machine = self.machine
-        told = machine.told
-        if told is not None:
-            told.begin()
+        reasons = machine.wait_reasons
+        if reasons is not None:
+            reasons.begin()
         self.policy.select(machine)
-        for hear in self.audience.decided:
-            hear(now_s)
-        if told is not None:
-            for hear in self.audience.waiting:
-                hear(told.news, told.rest, now_s)
+        for callback in self.observers.decided:
+            callback(now_s)
+        if reasons is not None:
+            for callback in self.observers.waiting:
+                callback(reasons.news, reasons.rest, now_s)
         started, machine.started = machine.started, []
         return started
 
@@ -350,8 +350,8 @@ class _Simulation:
             return
         paces = Paces.of(self.rates.change(ended, started, now_s))
         self.machine.cluster.tally.pace_changes += len(paces)
-        for hear in self.audience.changed:
-            hear(ended, started, paces, now_s)
+        for callback in self.observers.changed:
+            callback(ended, started, paces, now_s)
         for allocation in started:
             job = allocation.job
             limit_s = now_s + job.requested_s if self.kill_at_limit else inf

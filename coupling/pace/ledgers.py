@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 
 from coupling.pace.accounts import Accounts
-from coupling.pace.network import Left, NetworkPace
+from coupling.pace.network import CompletedWork, NetworkPace
 from netsim.arrays import Floats, Ints
 from netsim.contention.base import ContentionModel
 from netsim.contention.constants import carry
@@ -131,8 +131,8 @@ class NetworkLedger(Observer):
         keys, lost_node_s, work_s = accounts.account(
             now_s, gone, (slots, interference, alone, worst)
         )
-        if self._network.left:
-            keys, lost_node_s, work_s = _as_simulated(self._network.left, ended)
+        if self._network.completed_work:
+            keys, lost_node_s, work_s = _as_simulated(self._network.completed_work, ended)
         for number, done_s in zip(gone, work_s.tolist(), strict=True):
             placed = self._sends.pop(number)
             carry(placed.traffic, done_s / placed.ideal_s, self.links.nbytes, self._scratch)
@@ -149,7 +149,7 @@ def _worst_links(model: ContentionModel, jobs: Sequence[int]) -> Sequence[int]:
 
 
 def _as_simulated(
-    left: Mapping[int, Left], ended: Sequence[Allocation]
+    left: Mapping[int, CompletedWork], ended: Sequence[Allocation]
 ) -> tuple[Ints, Floats, Floats]:
     """Return keys and node-seconds of blame, which has no culprit, and the work of each job."""
     gone = [one.job for one in ended if one.job.id in left]

@@ -143,7 +143,7 @@ class LinkTimeline(Observer):
         if sender is None:
             return
         self._advance(sender, now_s)
-        ideal_s, left = sender.ideal_s, self._network.left.get(job)
+        ideal_s, left = sender.ideal_s, self._network.completed_work.get(job)
         if left is not None and left.work_s > 0.0:  # the paces of the last iterations are not all
             ideal_s *= sum(sender.work_s.values()) / left.work_s
         for number, work_s in sender.work_s.items():

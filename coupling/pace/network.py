@@ -20,7 +20,7 @@ from scheduler.traffic import PlacedTraffic, TrafficOf
 _THROUGH_ONE_SWITCH = 2  # links of such a way; they belong to its ends
 
 
-class Placed(Protocol):
+class PlacedJob(Protocol):
     """A job on its nodes, and on its own links where it has some."""
 
     @property
@@ -31,7 +31,7 @@ class Placed(Protocol):
         """Return its nodes and owned links."""
 
 
-class Left(NamedTuple):
+class CompletedWork(NamedTuple):
     """What became of a job: reference seconds of work done, and seconds lost to others."""
 
     work_s: float
@@ -61,7 +61,7 @@ class NetworkPace:
         As given.
     entered : dict of int to PlacedTraffic
         Jobs that came onto the network at the last change.
-    left : dict of int to Left
+    completed_work : dict of int to CompletedWork
         Of jobs that left at the last change, where their flows were simulated; elsewhere it follows
         from their paces.
     owned : set of bool
@@ -87,7 +87,7 @@ class NetworkPace:
             raise wrong("model", "a ContentionModel or None", model, CouplingError)
         self.topology, self.routing, self.model = topology, routing, model
         self.entered: dict[int, PlacedTraffic] = {}
-        self.left: dict[int, Left] = {}
+        self.completed_work: dict[int, CompletedWork] = {}
         self.owned: set[bool] = set()
         self.on_common_links = False
         self.talked: dict[str, float] = {}
@@ -108,7 +108,7 @@ class NetworkPace:
         return self._traffic_of.latency_bound
 
     def change(
-        self, ended: Sequence[Placed], started: Sequence[Placed], now_s: float
+        self, ended: Sequence[PlacedJob], started: Sequence[PlacedJob], now_s: float
     ) -> Mapping[int, Pace]:
         """Take the changes of one instant and return the paces that changed."""
         del now_s
@@ -148,7 +148,7 @@ class NetworkPace:
             return PlacedTraffic(placed.traffic, placed.alone_s, placed.alone_s)
         return placed
 
-    def _enter(self, allocation: Placed) -> None:
+    def _enter(self, allocation: PlacedJob) -> None:
         """Put a job on the network."""
         job = allocation.job
         if _is_silent(job):  # without a look at its nodes and links

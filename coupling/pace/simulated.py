@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from coupling.pace.network import Left, NetworkPace, Placed
+from coupling.pace.network import CompletedWork, NetworkPace, PlacedJob
 from netsim.flowsim.cosimulation import CoSimulation
 from netsim.routing.base import Routing
 from netsim.topology.base import Topology
@@ -49,13 +49,13 @@ class SimulatedPace(NetworkPace):
         self._began_s: dict[int, float] = {}
 
     def change(
-        self, ended: Sequence[Placed], started: Sequence[Placed], now_s: float
+        self, ended: Sequence[PlacedJob], started: Sequence[PlacedJob], now_s: float
     ) -> Mapping[int, Pace]:
         """Take the changes of one instant and return the paces that changed."""
         if now_s > self._simulation.now_s:
             self._simulation.advance(now_s)
-        self.left = {
-            allocation.job.id: self._left(allocation.job.id, now_s)
+        self.completed_work = {
+            allocation.job.id: self._completed_work(allocation.job.id, now_s)
             for allocation in ended
             if allocation.job.id in self._simulation
         }
@@ -84,14 +84,14 @@ class SimulatedPace(NetworkPace):
         """Return by how much other jobs have made a job run longer until now."""
         return self._simulation.lost_s(job)
 
-    def _left(self, job: int, now_s: float) -> Left:
+    def _completed_work(self, job: int, now_s: float) -> CompletedWork:
         """Take a job off the network and return what became of it."""
         lost_s = self._simulation.lost_s(job)
         self._simulation.end(job)
         alone_s = now_s - self._began_s.pop(job) - lost_s
-        return Left(alone_s / self._placement_factor.pop(job), lost_s)
+        return CompletedWork(alone_s / self._placement_factor.pop(job), lost_s)
 
-    def _begin(self, allocation: Placed, now_s: float) -> Pace:
+    def _begin(self, allocation: PlacedJob, now_s: float) -> Pace:
         """Put a job on the network and return its pace among nobody."""
         job, partition = allocation.job, allocation.partition()
         placed = self.traffic(job, partition) if job.runtime_s > 0.0 else None

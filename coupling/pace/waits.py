@@ -7,9 +7,9 @@ from scheduler.allocation import Allocation
 from scheduler.job import Job
 from scheduler.observer import Observer
 from scheduler.rates import Pace
-from scheduler.reasons import NOBODY, REASONS, SILENT, Verdict
+from scheduler.reasons import NO_JOB, REASONS, UNREPORTED, Verdict
 
-MOST_HOLDERS = 8  # kept of one job, those for whom it waited longest; others under NOBODY
+MOST_HOLDERS = 8  # kept of one job, those for whom it waited longest; others under NO_JOB
 _NUMBER = {reason: number for number, reason in enumerate(("", *REASONS))}
 _Span = list[float]  # seconds, and when they began and ended
 
@@ -51,7 +51,7 @@ class WaitLedger(Observer):
         self.rows, self.spans = array("q"), array("d")
         self._queue: dict[int, _Waiting] = {}
         self._clocks: dict[Verdict, float] = {}
-        self._rest, self._since_s = SILENT, 0.0
+        self._rest, self._since_s = UNREPORTED, 0.0
 
     def submitted(self, jobs: Sequence[Job], now_s: float) -> None:
         """Let jobs into the queue, among the rest."""
@@ -130,10 +130,10 @@ def _add(
         span[2] = when[1]
         return
     spans[verdict] = [wait_s, *when]
-    if len(spans) <= 2 * MOST_HOLDERS or verdict.holder == NOBODY:
+    if len(spans) <= 2 * MOST_HOLDERS or verdict.holder == NO_JOB:
         return
-    held = sorted((key for key in spans if key.holder != NOBODY), key=lambda key: spans[key][0])
+    held = sorted((key for key in spans if key.holder != NO_JOB), key=lambda key: spans[key][0])
     for key in held[:-MOST_HOLDERS]:
         seconds, first_s, last_s = spans.pop(key)
-        both = spans.setdefault(key._replace(holder=NOBODY), [0.0, first_s, last_s])
+        both = spans.setdefault(key._replace(holder=NO_JOB), [0.0, first_s, last_s])
         both[:] = both[0] + seconds, min(both[1], first_s), max(both[2], last_s)

@@ -8,7 +8,7 @@ from scheduler.job import Job
 from scheduler.machine import Machine
 from scheduler.queues.easy import reach_of
 from scheduler.queues.freenodes import Booking
-from scheduler.queues.plan import Plan, tell
+from scheduler.queues.plan import Plan, report_reasons
 from scheduler.queues.waiting import WaitingLine
 
 
@@ -66,9 +66,11 @@ class Conservative:
         self._expected_end_s = machine.expected_end_s.copy()
         self._running = machine.cluster.running.copy()
         self._plan.wake(machine)
-        if machine.told is not None:
+        if machine.wait_reasons is not None:
             waiting = self._line.reachable()
-            tell(waiting, {job.id: self._plan.verdict(job, machine) for job in waiting}, machine)
+            report_reasons(
+                waiting, {job.id: self._plan.verdict(job, machine) for job in waiting}, machine
+            )
 
     def _drop_impossible(self, machine: Machine) -> None:
         """Drop bookings that want what a job holds longer than expected, or did not hold before."""

@@ -12,7 +12,7 @@ from scheduler.job import Job
 from scheduler.machine import Machine
 from scheduler.queues.easy import reach_of
 from scheduler.queues.freenodes import Booking
-from scheduler.queues.plan import Place, Plan, tell
+from scheduler.queues.plan import Place, Plan, report_reasons
 from scheduler.queues.record import Record, pattern_of
 from scheduler.queues.shapes import ANY, Shapes, shapes_of
 from scheduler.queues.waiting import WaitingLine
@@ -109,7 +109,7 @@ class Reckless:
             for job in window:
                 tried.add(job.id)
                 self._consider(job, machine, self._shapes, plan)
-        tell(self._line.reachable(), self._verdicts, machine)
+        report_reasons(self._line.reachable(), self._verdicts, machine)
 
     def _learn(self, machine: Machine) -> None:
         """Enter the jobs that have ended into the record."""
@@ -129,7 +129,7 @@ class Reckless:
             best = shapes.place(job, cluster, machine.now_s, ranked[0])
             found = best or _first(job, machine, shapes, cluster, ranked[1:])
         if found is None:
-            if machine.told is not None:
+            if machine.wait_reasons is not None:
                 self._verdicts[job.id] = plan.verdict(job, machine)
             if not self._stuck:
                 self._stuck = True

@@ -14,7 +14,7 @@ from scheduler.queues.attempts import Attempts
 from scheduler.queues.guards import FIXED, RULES, Guard, NodesAreCounted
 from scheduler.queues.reservation import Reservation, enough_nodes_s, reserve
 from scheduler.queues.waiting import Line, WaitingLine
-from scheduler.reasons import RESERVATION, STRICTER, SWITCHES, WINDOW, Told, Verdict
+from scheduler.reasons import RESERVATION, STRICTER, SWITCHES, WINDOW, Verdict, WaitReasons
 
 NODE_COUNT = "node-count"
 _verdict = lru_cache(maxsize=1024)(Verdict)  # the same are given at instant after instant
@@ -79,16 +79,16 @@ class Easy:
             self._kept = None
         if head is None:
             return
-        told = machine.told
-        if told is not None:
-            told.tell(head.id, _verdict(machine.why, head.id))
-            told.rest = _verdict(WINDOW, root=machine.why)
+        reasons = machine.wait_reasons
+        if reasons is not None:
+            reasons.report(head.id, _verdict(machine.why, head.id))
+            reasons.rest = _verdict(WINDOW, root=machine.why)
             if not self._line.stable:
-                told.keep(self._line.reachable())
+                reasons.keep(self._line.reachable())
         if machine.cluster.n_free and len(self._line) > 1:
             self._backfill(head, machine)
-        elif told is not None:
-            told.tell_lacking(self._line.reachable()[1:])
+        elif reasons is not None:
+            reasons.report_insufficient_nodes(self._line.reachable()[1:])
 
     def _reserved_place(self, head: Job, machine: Machine) -> Allocation | None:
         """Return what the head has reserved, if that is now and free."""
@@ -101,19 +101,19 @@ class Easy:
 
     def _backfill(self, head: Job, machine: Machine) -> None:
         """Start jobs behind the head that do not delay it."""
-        guard, told, now_s = self._guard(head, machine), machine.told, machine.now_s
+        guard, reasons, now_s = self._guard(head, machine), machine.wait_reasons, machine.now_s
         attempts = Attempts(machine)
         refusal = machine.refusal
-        teller = None if told is None else _Teller(head, refusal, told)
+        reporter = None if reasons is None else _ReasonReporter(head, refusal, reasons)
         estimate_s, n_free = machine.estimate_s, machine.cluster.n_free
-        fitting, lacking = self._fitting(n_free, told), list[Job]()
+        fitting, lacking = self._fitting(n_free, reasons), list[Job]()
         for index, job in enumerate(fitting, 1):
             size = job.n_nodes
             if size > n_free:
                 lacking.append(job)
                 continue
             useless = attempts.useless(job)
-            if useless and teller is None:
+            if useless and reporter is None:
                 continue
             long = now_s + estimate_s(job) > guard.time_s
             if long and size > guard.spare:
@@ -128,18 +128,18 @@ class Easy:
                         break
                     continue
                 why = machine.why
-            if teller is not None:
-                teller.say(job.id, why)
-        if told is not None:
-            told.tell_lacking(lacking)
+            if reporter is not None:
+                reporter.report(job.id, why)
+        if reasons is not None:
+            reasons.report_insufficient_nodes(lacking)
 
-    def _fitting(self, n_free: int, told: Told | None) -> list[Job]:
+    def _fitting(self, n_free: int, reasons: WaitReasons | None) -> list[Job]:
         """Return who stands behind the head and asks for no more nodes; say why others wait."""
         waiting = self._line.reachable()
         del waiting[0]
         fitting = [job for job in waiting if job.n_nodes <= n_free]
-        if told is not None and len(fitting) < len(waiting):
-            told.tell_lacking(waiting, n_free)
+        if reasons is not None and len(fitting) < len(waiting):
+            reasons.report_insufficient_nodes(waiting, n_free)
         return fitting
 
     def _starts(
@@ -221,18 +221,18 @@ def _still_refused(reservation: Reservation, machine: Machine) -> bool:
     return known and machine.gained_until_s <= reservation.refused_s
 
 
-class _Teller:
+class _ReasonReporter:
     """Says in one pass why jobs behind the head do not start."""
 
     __slots__ = ("_behind", "_news", "_of", "_refused", "_stricter")
 
-    def __init__(self, head: Job, refusal: str, told: Told) -> None:
-        self._of, self._news = told.of, told.news
+    def __init__(self, head: Job, refusal: str, reasons: WaitReasons) -> None:
+        self._of, self._news = reasons.verdicts, reasons.news
         self._refused = _verdict(refusal)
-        self._behind = _verdict(RESERVATION, head.id, told.of[head.id].reason)
+        self._behind = _verdict(RESERVATION, head.id, reasons.verdicts[head.id].reason)
         self._stricter = _verdict(RESERVATION, head.id, refusal)
 
-    def say(self, job: int, why: str) -> None:
+    def report(self, job: int, why: str) -> None:
         """Write why a job did not start."""
         if why == RESERVATION:
             verdict = self._behind

@@ -33,9 +33,9 @@ class Fcfs:
         while (head := self._line.head()) is not None:
             placement = machine.try_to_place(head)
             if placement is None:
-                if machine.told is not None:
-                    machine.told.tell(head.id, Verdict(machine.why, head.id))
-                    machine.told.rest = Verdict(ORDER, root=machine.why)
+                if machine.wait_reasons is not None:
+                    machine.wait_reasons.report(head.id, Verdict(machine.why, head.id))
+                    machine.wait_reasons.rest = Verdict(ORDER, root=machine.why)
                 return
             machine.start(placement)
             self._line.remove(head)

@@ -89,8 +89,8 @@ class Pinned:
                 self._policy.submit(job)
             self._later.clear()
             self._policy.select(machine)
-        elif machine.told is not None:
-            machine.told.rest = Verdict(RECORDED)
+        elif machine.wait_reasons is not None:
+            machine.wait_reasons.rest = Verdict(RECORDED)
         if self._later:
             machine.wake(self._free_from_s)
         if self._due:

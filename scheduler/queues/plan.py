@@ -14,7 +14,7 @@ from scheduler.queues.freenodes import Booking, FreeNodes
 from scheduler.queues.freesteps import KERNELS, FreeSteps
 from scheduler.queues.refusals import Refusals
 from scheduler.queues.reservation import expected_cluster, never_placed
-from scheduler.reasons import LACKING, RESERVATION, WINDOW, Verdict, trace_roots
+from scheduler.reasons import INSUFFICIENT_NODES, RESERVATION, WINDOW, Verdict, trace_roots
 
 Place = Callable[[Job, Cluster, float], Allocation | None]
 """Places a job in a state of the machine at a time; None when it does not fit."""
@@ -23,14 +23,14 @@ Free = FreeNodes | FreeSteps
 """Free nodes and links over time."""
 
 
-def tell(waiting: Sequence[Job], found: Mapping[int, Verdict], machine: Machine) -> None:
+def report_reasons(waiting: Sequence[Job], found: Mapping[int, Verdict], machine: Machine) -> None:
     """
     Write why jobs within reach do not start, and what follows for the rest.
 
     `waiting`: in order. `found`: by job id.
     """
-    told = machine.told
-    if told is None or not waiting:
+    reasons = machine.wait_reasons
+    if reasons is None or not waiting:
         return
     verdicts = {job.id: found[job.id] for job in waiting}
     trace_roots(verdicts)
@@ -38,8 +38,8 @@ def tell(waiting: Sequence[Job], found: Mapping[int, Verdict], machine: Machine)
     if head.reason != RESERVATION:
         verdicts[waiting[0].id] = head._replace(holder=waiting[0].id)
     for job, verdict in verdicts.items():
-        told.tell(job, verdict)
-    told.rest = Verdict(WINDOW, root=head.root or head.reason)
+        reasons.report(job, verdict)
+    reasons.rest = Verdict(WINDOW, root=head.root or head.reason)
 
 
 _MANY = 1_000_000  # looking at so many steps costs more than to load compiled code
@@ -257,7 +257,7 @@ class Plan:
     def verdict(self, job: Job, machine: Machine) -> Verdict:
         """Return why a job that is not started now is not."""
         if job.n_nodes > machine.cluster.n_free:
-            return LACKING
+            return INSUFFICIENT_NODES
         holder = self.in_the_way(job, machine)
         if holder is not None:
             return Verdict(RESERVATION, holder)

@@ -9,7 +9,7 @@ from coupling.experiments.rerun import rerun
 from coupling.experiments.stored import Stored
 from coupling.results.result import Result
 from scheduler.queues import POLICIES
-from scheduler.reasons import NOBODY
+from scheduler.reasons import NO_JOB
 
 SHORT = {"generator": "synth", "mean_nodes": 6, "n_jobs": 120, "seed": 3}
 
@@ -30,7 +30,7 @@ def test_the_reasons_of_a_job_add_up_to_its_wait_under_every_queue(experiment, q
     assert (waits["last_s"] <= start).all()
     assert (waits["last_s"] - waits["first_s"] >= waits["wait_s"] - 1e-6).all()
     held = waits[waits["reason"].astype(str) == "reservation"]
-    assert set(held["holder"]) <= {NOBODY, *jobs.index}  # the least of many are put together
+    assert set(held["holder"]) <= {NO_JOB, *jobs.index}  # the least of many are put together
     assert (held["holder"] != held["id"]).all()
 
 

@@ -17,7 +17,7 @@ from scheduler.queues import make_policy
 from scheduler.queues.easy import Easy
 from scheduler.queues.guards import HeadStillFits
 from scheduler.queues.refusals import TooMuch
-from scheduler.reasons import NOBODY, Told, Verdict
+from scheduler.reasons import NO_JOB, Verdict, WaitReasons
 from scheduler.simulator import simulate
 
 
@@ -38,8 +38,8 @@ def waits(jobs, policy, allocator="first-free"):
         assert total.get(record.job.id, 0.0) == pytest.approx(record.start_s - record.job.submit_s)
     rows = {}
     for row in table.itertuples():
-        told = (str(row.reason), row.holder, str(row.root), row.wait_s)
-        rows.setdefault(row.id, set()).add(told)
+        reasons = (str(row.reason), row.holder, str(row.root), row.wait_s)
+        rows.setdefault(row.id, set()).add(reasons)
     return rows
 
 
@@ -52,14 +52,14 @@ def test_a_job_for_which_isolation_forbids_the_free_nodes_says_so(queue):
     found = waits(FRAGMENTED, make_policy(queue, {}), "ta")
 
     assert found[5] == {("isolation", 5, "", 10.0)}
-    assert found[6] == {("nodes", NOBODY, "", 10.0)}  # 5 nodes of 4
+    assert found[6] == {("nodes", NO_JOB, "", 10.0)}  # 5 nodes of 4
 
 
 def test_behind_a_head_that_isolation_holds_up_nobody_overtakes():
     found = waits(FRAGMENTED, make_policy("fcfs", {}), "ta")
 
     assert found[5] == {("isolation", 5, "", 10.0)}
-    assert found[6] == {("order", NOBODY, "isolation", 10.0)}
+    assert found[6] == {("order", NO_JOB, "isolation", 10.0)}
 
 
 def test_an_allocator_that_isolates_nobody_may_still_find_no_place():
@@ -97,7 +97,7 @@ def test_beyond_the_window_nobody_is_looked_at():
 
     found = waits(jobs, make_policy("easy", {"window": 0}))
 
-    assert found[3] == {("window", NOBODY, "nodes", 10.0), ("nodes", 3, "", 5.0)}
+    assert found[3] == {("window", NO_JOB, "nodes", 10.0), ("nodes", 3, "", 5.0)}
 
 
 def test_who_is_overtaken_by_newcomers_is_out_of_sight_again():
@@ -111,10 +111,10 @@ def test_who_is_overtaken_by_newcomers_is_out_of_sight_again():
 
     found = waits(jobs, make_policy("sjf", {"window": 1}))
 
-    assert found[3] == {("nodes", 3, "", 2.0 + 6.0), ("nodes", NOBODY, "", 3.0)}
+    assert found[3] == {("nodes", 3, "", 2.0 + 6.0), ("nodes", NO_JOB, "", 3.0)}
     assert found[1] == {
-        ("nodes", NOBODY, "", 2.0 + 6.0),
-        ("window", NOBODY, "nodes", 3.0),
+        ("nodes", NO_JOB, "", 2.0 + 6.0),
+        ("window", NO_JOB, "nodes", 3.0),
         ("nodes", 1, "", 7.0),
     }
 
@@ -130,26 +130,26 @@ def test_a_limit_of_switches_is_a_reason_of_its_own(queue):
 def test_a_policy_that_does_not_tell_is_told_of():
     class Silent(Easy):
         def select(self, machine):
-            told, machine.told = machine.told, None
+            reasons, machine.wait_reasons = machine.wait_reasons, None
             super().select(machine)
-            machine.told = told
+            machine.wait_reasons = reasons
             for allocation in machine.started:
-                told.drop(allocation.job.id)
+                reasons.drop(allocation.job.id)
 
     found = waits([job(1, 16), job(2, 16)], Silent())
 
-    assert found[2] == {("untold", NOBODY, "", 10.0)}
+    assert found[2] == {("untold", NO_JOB, "", 10.0)}
 
 
 def test_of_many_holders_the_least_are_put_together():
     """Job 0 stands behind 40 reservations, each of them a second longer than the one before."""
-    ledger, told = WaitLedger(), Told()
+    ledger, reasons = WaitLedger(), WaitReasons()
     ledger.submitted([job(0, 1)], 0.0)
     now_s = 0.0
     for holder in range(1, 41):
-        told.begin()
-        told.tell(0, Verdict("reservation", holder, "nodes"))
-        ledger.waiting(told.news, told.rest, now_s)
+        reasons.begin()
+        reasons.report(0, Verdict("reservation", holder, "nodes"))
+        ledger.waiting(reasons.news, reasons.rest, now_s)
         now_s += holder
     tree = fat_tree_of_radix(4, "1 B/s")
     ledger.changed([], [FirstFree().allocate(job(0, 1), Cluster(tree))], {}, now_s)
@@ -205,16 +205,16 @@ class Examined(Easy):
         self.checked = {}
 
     def select(self, machine):
-        if machine.told is None:
+        if machine.wait_reasons is None:
             super().select(machine)
             return
-        own, machine.told = machine.told, None
+        own, machine.wait_reasons = machine.wait_reasons, None
         state = deepcopy((self, machine))
-        machine.told = own
+        machine.wait_reasons = own
         super().select(machine)
         head = self._line.head()
         for waiting in self._line.reachable():
-            verdict = own.of.get(waiting.id)
+            verdict = own.verdicts.get(waiting.id)
             if verdict is None:
                 continue  # came within reach after the pass
             policy, other = deepcopy(state)
@@ -226,7 +226,7 @@ class Examined(Easy):
             ):
                 policy.select(other)
             starts = waiting.id in other.cluster.running
-            behind = own.of[head.id].reason if verdict.holder == head.id else ""
+            behind = own.verdicts[head.id].reason if verdict.holder == head.id else ""
             self.checked[verdict.reason] = self.checked.get(verdict.reason, 0) + 1
             if verdict.reason == "reservation" and verdict.root == behind == "isolation":
                 continue  # both are true: the head is held up, and so is what stands beside it
