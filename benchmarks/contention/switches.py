@@ -35,6 +35,8 @@ VARIANTS: Mapping[str, Mapping[str, Any]] = {
     "packets of 8 KiB": {"switch": replace(_BASE, packet_bytes=8 * KIB)},
     "cut-through": {"switch": replace(_BASE, switching="cut-through")},
     "NIC: first come": {"switch": replace(_BASE, nic="first-come")},
+    "messages in their given order": {"switch": replace(_BASE, order="given")},
+    "NIC: first come, given order": {"switch": replace(_BASE, nic="first-come", order="given")},
     "switch delay of 300 ns": {"switch": replace(_BASE, delay_s=300e-9)},
     "ranks without barriers": {"stepping": "rank"},
     "preset infiniband": {"switch": SWITCHES["infiniband"]},

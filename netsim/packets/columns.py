@@ -18,10 +18,10 @@ RUNNING, DONE, DEADLOCK, CROWDED = 0, 1, 2, 3  # what `advance` returns
 # wheel, earliest end of a compute phase, jobs that have not made their iterations, packets moved
 # over a link, where `advance` returns for a while, first packet that is not in use. Then what does
 # not change: bytes of a packet, packets that a NIC makes ahead, whether it takes turns among its
-# messages, ticks per ns, links (NICs follow them in the events), whether each rank goes on by
-# itself; who chooses ways, entries of a packet, states, channels of a link, groups for detours,
-# lanes of a channel, mean links to go after a detour; random delays are least + span * u
-# before a link that was idle, and between the packets of a NIC
+# messages, whether these come in another order each time, ticks per ns, links (NICs follow them in
+# the events), whether each rank goes on by itself; who chooses ways, entries of a packet, states,
+# channels of a link, groups for detours, lanes of a channel, mean links to go after a detour;
+# random delays are least + span * u before a link that was idle, and between the packets of a NIC
 CLOCK = np.dtype(
     [
         ("now", "f8"),
@@ -36,6 +36,7 @@ CLOCK = np.dtype(
         ("packet", "f8"),
         ("ahead", "i8"),
         ("turns", "i8"),
+        ("shuffles", "i8"),
         ("per_ns", "f8"),
         ("links", "i8"),
         ("by_rank", "i8"),
@@ -146,6 +147,7 @@ JOB = np.dtype(
         ("first", "i4"),
         ("step", "i4"),
         ("need", "i8"),
+        ("dropped", "i8"),
         ("leaves", "i8"),
         ("count", "i8"),
         ("began", "f8"),

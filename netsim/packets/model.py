@@ -53,6 +53,8 @@ class PacketModel:
         Of the first draw.
     stepping : {"barrier", "rank"}
         What the next step waits for: all messages of the job, or those of the rank.
+    dropped : int
+        Iterations of each job, from its first on, that do not count.
     """
 
     topology: Topology
@@ -61,6 +63,7 @@ class PacketModel:
     draws: int = 1
     seed: int = 0
     stepping: str = "barrier"
+    dropped: int = 1
 
     @classmethod
     def made(
@@ -73,6 +76,7 @@ class PacketModel:
         draws: int = 1,
         seed: int = 0,
         stepping: str = "barrier",
+        dropped: int = 1,
     ) -> "PacketModel":
         """
         Check options.
@@ -87,13 +91,15 @@ class PacketModel:
             )
         found = switch_of(topology, switch)
         demand_packet_fabric(topology)
+        whole("dropped", dropped, 0, _MOST_ITERATIONS - 1, error=ContentionError)
         return cls(
             topology,
             found,
-            whole("iterations", iterations, 2, _MOST_ITERATIONS, error=ContentionError),
+            whole("iterations", iterations, dropped + 1, _MOST_ITERATIONS, error=ContentionError),
             whole("draws", draws, 1, _MOST_DRAWS, error=ContentionError),
             whole("seed", seed, 0, error=ContentionError),
             choice("stepping", stepping, STEPPINGS, error=ContentionError),
+            dropped,
         )
 
     def times(
@@ -127,6 +133,7 @@ class PacketModel:
                     slowest_does=self.iterations,
                     seed=draw,
                     stepping=self.stepping,
+                    dropped=self.dropped,
                 )
             )
         if len(found) == 1:
@@ -144,13 +151,14 @@ def packets(
     draws: int = 1,
     seed: int = 0,
     stepping: str = "barrier",
+    dropped: int = 1,
 ) -> Recomputed[Traffic]:
     """
     Build the model `packets`.
 
     `fairness` {"per-sender"}: links share as the switch makes them; any other rule is refused.
     `switch`: the table `[switch]`, or the name of a preset. `iterations`: iterations of the slowest
-    of the jobs that meet, at least 2.
+    of the jobs that meet, more than are `dropped`.
 
     Slow: each solve simulates all packets of at least 20 iterations of every job of those groups
     of jobs that meet in which one started or ended. Meant for
@@ -165,6 +173,7 @@ def packets(
         draws=draws,
         seed=seed,
         stepping=stepping,
+        dropped=dropped,
     )
 
     known: dict[tuple[int, ...], ColdSolution] = {}  # of the groups of the last solve

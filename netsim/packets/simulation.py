@@ -33,7 +33,7 @@ from netsim.topology.base import Topology
 from netsim.topology.fattree import FatTree
 from netsim.topology.switches import Switch, switch_of
 
-_ALONE_DOES = 5  # iterations of a job alone, of which the first is discarded
+_ALONE_COUNTS = 4  # iterations of a job alone, beside those that are dropped
 _SPARE = 65536  # packets that there is room for at first
 STEPPINGS = ("barrier", "rank")
 _MOST_SECONDS = 1e6  # of simulated time; beyond, floats do not tell parts of a ns
@@ -69,6 +69,7 @@ def simulate_packets(
     slowest_does: int = SLOWEST_DOES,
     seed: int = 0,
     stepping: str = "barrier",
+    dropped: int = 1,
 ) -> PacketTimes:
     """
     Simulate every packet of iterating jobs.
@@ -80,11 +81,11 @@ def simulate_packets(
     `start_s`: when each job starts to compute, seconds; 0 for jobs not named. `iterations`:
     iterations of each job, after which it leaves. Absent: jobs go on until the slowest of those
     that share links, directly or through others, has done `slowest_does`; `together_s` is the mean
-    of the iterations completed by then, without the first. `slowest_does`: iterations of the
-    slowest job, at least 2; less is cheaper and noisier. `seed`: of the random delays and of the
-    order of messages in a NIC. `stepping` {"barrier", "rank"}: whether a job's next step begins
-    when all messages of the last have arrived, or a rank's when its own have left its NIC and those
-    for it have arrived; ranks of one node go together.
+    of the iterations completed by then, without the first `dropped`. `slowest_does`: iterations of
+    the slowest job, more than `dropped`; less is cheaper and noisier. `seed`: of the random delays
+    and of the order of messages in a NIC. `stepping` {"barrier", "rank"}: whether a job's next step
+    begins when all messages of the last have arrived, or a rank's when its own have left its NIC
+    and those for it have arrived; ranks of one node go together.
 
     Equal arguments give equal numbers. Jobs that share no link are simulated apart, which changes
     nobody; their interference is exactly 1.
@@ -92,8 +93,10 @@ def simulate_packets(
     switch = switch_of(topology, None) if switch is None else switch
     demand_packet_fabric(topology)
     choice("stepping", stepping, STEPPINGS, error=ContentionError)
-    if slowest_does < 2:  # noqa: PLR2004 (the first one is discarded)
-        raise ContentionError(f"slowest_does must be at least 2, got {slowest_does}.")
+    if slowest_does <= dropped:
+        raise ContentionError(
+            f"iterations: expected more than the {dropped} dropped, got {slowest_does}."
+        )
     check_names(traffic, start_s, iterations)
     for part in traffic.values():
         demand_rule(part.routes, topology)
@@ -104,7 +107,9 @@ def simulate_packets(
         return PacketTimes({job: times[job] for job in traffic}, Ledger(topology).use(), 0)
     run = _Run(topology, switch, seed, {job: own[job] for job in talking})
     run.by_rank = stepping == "rank"
-    asked = _Asked(dict.fromkeys(talking, 0.0) | dict(start_s or {}), slowest_does, iterations)
+    asked = _Asked(
+        dict.fromkeys(talking, 0.0) | dict(start_s or {}), slowest_does, iterations, dropped
+    )
     groups = groups_that_meet([own[job] for job in talking], topology)
     named = [[talking[member] for member in group] for group in groups]
     run.tell(named, asked)
@@ -140,6 +145,12 @@ class _Asked:
     starts: Mapping[int, float]
     slowest_does: int
     iterations: Mapping[int, int] | None
+    dropped: int
+
+    @property
+    def alone_does(self) -> int:
+        """Iterations of a job that is simulated alone."""
+        return self.dropped + _ALONE_COUNTS
 
     def need(self, names: Sequence[int]) -> list[int]:
         """Return how many iterations each of some jobs does at least, if it is the slowest."""
@@ -198,7 +209,7 @@ class _Run:
             seconds = np.array([fluid_iteration_s(part, capacity, switch) for part in parts])
             forecasts.append(self._forecast(names, seconds, asked))
             together_s = asked.until_s(names, seconds) if len(names) > 1 else 0.0
-            longest_s = max(longest_s, together_s, _ALONE_DOES * float(seconds.max()))
+            longest_s = max(longest_s, together_s, asked.alone_does * float(seconds.max()))
         forecast = Forecast(
             sum(one.hops for one in forecasts),
             max(one.memory_bytes for one in forecasts) + self._tables_bytes,
@@ -224,14 +235,22 @@ class _Run:
                 hops += forecast_of([part], np.ones(1), float(count), self._switch).hops
         elif len(names) > 1:
             hops = forecast_of(parts, seconds, asked.until_s(names, seconds), self._switch).hops
-        return Forecast(hops + _ALONE_DOES * alone.hops, alone.memory_bytes)
+        return Forecast(hops + asked.alone_does * alone.hops, alone.memory_bytes)
 
     def group(self, names: Sequence[int], asked: _Asked) -> dict[int, JobTimes]:
         """Simulate jobs that meet, each alone and all together."""
         alone, starts, iterations, begun = {}, asked.starts, asked.iterations, 0.0
         for name in names:
             world, rows = self._world([name])
-            _give_work(world, rows, [self._parts[name]], [0.0], [_ALONE_DOES], leaves=self.by_rank)
+            _give_work(
+                world,
+                rows,
+                [self._parts[name]],
+                [0.0],
+                [asked.alone_does],
+                dropped=asked.dropped,
+                leaves=self.by_rank,
+            )
             expected = self._forecast([name], np.ones(1), asked).hops
             begun += expected
             self._progress.begin(names[0], expected, self._hops[names[0]] - begun)
@@ -252,6 +271,7 @@ class _Run:
             [self._parts[name] for name in names],
             asked.from_first_s(names).tolist(),
             asked.need(names),
+            dropped=asked.dropped,
             leaves=iterations is not None,
         )
         world = self._finished(world, names, counted=True)
@@ -300,6 +320,7 @@ def _give_work(
     start_s: Sequence[float],
     need: Sequence[int],
     *,
+    dropped: int,
     leaves: bool,
 ) -> None:
     """Tell jobs when they start and how much they do."""
@@ -307,21 +328,23 @@ def _give_work(
     jobs = world.jobs[:-1]
     jobs["compute"] = compute[rows]
     jobs["wake"] = (NS * np.array(start_s) + compute)[rows]
-    jobs["need"] = np.array(need)[rows]
+    jobs["need"], jobs["dropped"] = np.array(need)[rows], dropped
+    jobs["first_end"] = (NS * np.array(start_s))[rows]  # where none is dropped
     jobs["leaves"] = leaves
 
 
 def _mean_s(world: World, mine: Bools) -> float:
     """
-    Return the mean seconds of a job's iterations, without the first.
+    Return the mean seconds of a job's iterations, without those that are dropped.
 
     Where ranks go on by themselves, those that its last rank takes for the iterations asked for.
     """
     ranks = world.jobs[:-1][mine]
     if world.clock["by_rank"][0]:
         lasted = ranks["need_end"].max() - ranks["first_end"].max()
-        return float(lasted / (ranks["need"][0] - 1) / NS)
-    return float((ranks["last_end"][0] - ranks["first_end"][0]) / (ranks["count"][0] - 1) / NS)
+        return float(lasted / (ranks["need"][0] - ranks["dropped"][0]) / NS)
+    counted = ranks["count"][0] - ranks["dropped"][0]
+    return float((ranks["last_end"][0] - ranks["first_end"][0]) / counted / NS)
 
 
 def _silent(

@@ -33,7 +33,7 @@ def begin_step(
     number: int,
     now: float,
 ) -> bool:
-    """Give the flows of a step to their NICs, in random order; say whether any is to come."""
+    """Give the flows of a step to their NICs, in their order; say whether any is to come."""
     first, end = steps[number]["flow"], steps[number + 1]["flow"]
     n_open = end - first
     if clock[0]["by_rank"] == 1:
@@ -43,10 +43,13 @@ def begin_step(
                 n_open += 1
     steps[number]["open"] = n_open
     for i in range(end - 1, first - 1, -1):
-        other = first + int(draw(clock) * (i + 1 - first))
-        at = order[other]
-        order[other] = order[i]
-        order[i] = at
+        if clock[0]["shuffles"] == 1:
+            other = first + int(draw(clock) * (i + 1 - first))
+            at = order[other]
+            order[other] = order[i]
+            order[i] = at
+        else:
+            at = order[first + end - 1 - i]
         flow = flows[at]
         flow["unsent"] = flow["packets"]
         nic = nics[flow["nic"]]
@@ -68,8 +71,9 @@ def _end_iteration(clock: Table, jobs: Table, number: int, now: float) -> bool:
     job["step"] = job["first"]
     job["count"] += 1
     job["last_end"] = now
-    if job["count"] == 1:
+    if job["count"] == job["dropped"]:
         job["first_end"] = now
+    if job["count"] == 1:
         job["comm_first"] = now - job["began"]
     else:
         job["comm_sum"] += now - job["began"]

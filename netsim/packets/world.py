@@ -138,7 +138,7 @@ def build(scene: Scene, capacity: Floats, switch: Switch, seed: int, spare: int)
     steps["job"][:-1] = np.repeat(np.arange(scene.job_first.size - 1), np.diff(scene.job_first))
     jobs = np.zeros(scene.job_first.size, dtype=JOB)
     jobs["first"] = jobs["step"] = scene.job_first
-    jobs["wake"] = np.inf
+    jobs["wake"], jobs["dropped"] = np.inf, 1
     clock = _clock(switch, seed, used.size)
     clock["by_rank"] = scene.into is not None
     turns, table, options = (np.zeros(1, TURN), np.zeros(1, WAY), np.zeros(1, np.int32))
@@ -200,6 +200,7 @@ def _clock(switch: Switch, seed: int, n_links: int) -> Table:
     clock["packet"] = switch.packet_bytes
     clock["ahead"] = switch.slots
     clock["turns"] = switch.nic == "round-robin"
+    clock["shuffles"] = switch.order == "random"
     clock["links"] = n_links
     jitter = switch.jitter_s * NS
     clock["idle_least"], clock["idle_span"] = _IDLE[0] * jitter, _IDLE[1] * jitter

@@ -16,6 +16,7 @@ from netsim.units import parse_buffer, parse_latency, parse_size
 ARBITRATIONS = ("first-come", "round-robin")
 SWITCHINGS = ("store-and-forward", "cut-through")
 NICS = ("round-robin", "first-come")
+ORDERS = ("random", "given")
 _MOST_CHANNELS = 16
 _MOST_DELAY_S = 1e-3
 
@@ -39,6 +40,9 @@ class Switch:
         Whether a packet goes on when its last byte or when its header has arrived.
     nic : {"round-robin", "first-come"}
         Whether a NIC takes its open messages in turn, packet by packet, or one after the other.
+    order : {"random", "given"}
+        In which order a step gives its messages to a NIC: another one each time, or as the job
+        lists them.
     delay_s : float
         Seconds from a switch's input to its output, for each link after the first.
     jitter_s : float
@@ -55,6 +59,7 @@ class Switch:
     arbitration: str = "first-come"
     switching: str = "store-and-forward"
     nic: str = "round-robin"
+    order: str = "random"
     delay_s: float = 90e-9
     jitter_s: float = 1e-9
     header_bytes: float = 64.0
@@ -167,6 +172,7 @@ def switch_of(topology: Topology | None, table: object = None, place: str = "swi
         arbitration=fields.text("arbitration", base.arbitration, ARBITRATIONS),
         switching=fields.text("switching", base.switching, SWITCHINGS),
         nic=fields.text("nic", base.nic, NICS),
+        order=fields.text("order", base.order, ORDERS),
         delay_s=_delay(fields, "delay", own["delay"] or base.delay_s),
         jitter_s=_delay(fields, "jitter", base.jitter_s),
         header_bytes=_size(fields, "header", base.header_bytes),
