@@ -7,7 +7,7 @@ import typer
 
 from coupling.cli.network import AsJson, NameMap
 from coupling.cli.outputs import output
-from coupling.cli.site import At, Fabric, ProfileFile, Queue, Records, Seed, Unknown
+from coupling.cli.site import At, Fabric, ProfileFile, Queue, Records, Seed, Unknown, Why
 
 
 def calibrate(
@@ -59,6 +59,7 @@ def calibrate(
     html: Annotated[
         Path | None, typer.Option(callback=output, help="Also write a page to this file.")
     ] = None,
+    why: Why = False,
     as_json: AsJson = False,
 ) -> None:
     r"""
@@ -91,7 +92,7 @@ def calibrate(
         "timezone": timezone,
         "seed": seed,
     }
-    run_calibrate(given, top, (out, html), as_json=as_json)
+    run_calibrate(given, top, (out, html), why=why, as_json=as_json)
 
 
 def register(app: typer.Typer) -> None:

@@ -59,6 +59,7 @@ def compare(
             help="Jobs of another simulator, job by job: CSV with the columns of Batsim or ours.",
         ),
     ] = None,
+    full: Annotated[bool, typer.Option("--all", help="Print all columns of the table.")] = False,
     as_json: AsJson = False,
 ) -> None:
     """
@@ -79,7 +80,7 @@ def compare(
         run_compare_sweep(results[0], question, as_json=as_json)
     else:
         question.refuse_beside_runs()
-        run_compare(results, baseline, as_json=as_json)
+        run_compare(results, baseline, full=full, as_json=as_json)
 
 
 def metrics(

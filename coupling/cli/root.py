@@ -97,6 +97,7 @@ def run(
     links_timeline: Annotated[
         bool, typer.Option("--links-timeline", help="Also write the load of links over time.")
     ] = False,
+    full: Annotated[bool, typer.Option("--all", help="Print all columns of the table.")] = False,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print the summaries as JSON, nothing else.")
     ] = False,
@@ -118,6 +119,7 @@ def run(
         workers=workers,
         resume=resume,
         csv=csv,
+        full=full,
         as_json=as_json,
     )
 

@@ -36,6 +36,7 @@ Draws = Annotated[
     int, typer.Option("--draws", min=1, help="How often patterns and fractions are drawn.")
 ]
 Seed = Annotated[int, typer.Option("--seed", min=0, help="Random seed.")]
+Why = Annotated[bool, typer.Option("--why", help="List what was assumed.")]
 Top = Annotated[int, typer.Option("--top", min=1, help="Jobs and cables that are shown.")]
 
 
@@ -60,6 +61,7 @@ def now(
         Path | None,
         typer.Option(callback=output, help="Also write the table of jobs: .csv or .parquet."),
     ] = None,
+    why: Why = False,
     as_json: AsJson = False,
 ) -> None:
     """
@@ -83,7 +85,7 @@ def now(
         "draws": draws,
         "seed": seed,
     }
-    run_now(site, top, html, out, as_json=as_json)
+    run_now(site, top, html, out, why=why, as_json=as_json)
 
 
 def whatif(
@@ -123,6 +125,7 @@ def whatif(
     out: Annotated[
         Path | None, typer.Option(callback=output, help="Also write the table: .csv or .parquet.")
     ] = None,
+    why: Why = False,
     as_json: AsJson = False,
 ) -> None:
     r"""
@@ -161,7 +164,7 @@ def whatif(
         move=tuple(move or ()),
     )
     each = "switch" if each_switch else "cable" if each_cable else ""
-    if not run_whatif(snapshot, site, changes, each, Output(top, out, as_json)):
+    if not run_whatif(snapshot, site, changes, each, Output(top, out, why, as_json)):
         raise typer.Exit(1)
 
 
@@ -207,6 +210,7 @@ def replay(
     resume: Annotated[
         bool, typer.Option("--resume", help="Go on with a replay that was killed.")
     ] = False,
+    why: Why = False,
     as_json: AsJson = False,
 ) -> None:
     r"""
@@ -233,7 +237,7 @@ def replay(
         "seeds": seeds,
         "seed": seed,
     }
-    run_replay(options, (out, html), top, resume=resume, as_json=as_json)
+    run_replay(options, (out, html), top, resume=resume, why=why, as_json=as_json)
 
 
 def place(
@@ -279,6 +283,7 @@ def place(
     out: Annotated[
         Path | None, typer.Option(callback=output, help="Also write the table: .csv or .parquet.")
     ] = None,
+    why: Why = False,
     as_json: AsJson = False,
 ) -> None:
     """
@@ -311,7 +316,7 @@ def place(
         "isolated": isolated,
         "exclude": exclude or [],
     }
-    if not run_place(site, wanted, base, Output(top, html, out, lft, as_json)):
+    if not run_place(site, wanted, base, Output(top, html, out, lft, why, as_json)):
         raise typer.Exit(1)
 
 

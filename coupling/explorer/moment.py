@@ -113,7 +113,7 @@ def moment_of(path: Path) -> Moment:
     return Moment(
         title=stem(snapshot.source),
         about=f"{len(snapshot.jobs):,} jobs on {n_nodes:,} of {snapshot.topology.n_nodes:,} nodes "
-        f"of {snapshot.topology.name}, model {snapshot.model}",
+        f"of {snapshot.topology.summary}, model {snapshot.model}",
         snapshot=snapshot,
         found=found,
         load=scene.load,

@@ -6,8 +6,8 @@ import numpy as np
 from rich.console import RenderableType
 
 from coupling.calibration.answers import Calibration, GroupFit, LinkFit, SlowCable
+from coupling.report.columns import assumptions, text_lines
 from coupling.report.columns import table as terminal_table
-from coupling.report.columns import text_lines
 from coupling.report.now import short_link
 from coupling.report.page import Html, bullets, figures, page, table
 from coupling.results import readable as units
@@ -31,7 +31,7 @@ _READ_RUNS = (
 )
 
 
-def calibration_parts(found: Calibration, top: int) -> list[RenderableType]:
+def calibration_parts(found: Calibration, top: int, *, why: bool = True) -> list[RenderableType]:
     """
     Return what a terminal shows of a calibration.
 
@@ -51,7 +51,9 @@ def calibration_parts(found: Calibration, top: int) -> list[RenderableType]:
     if found.links:
         rows = [_link_row(link, found.topology) for link in _shown(found.links, top)]
         parts.append(terminal_table(_LINKS, rows, whole=(0,)))
-    parts.append(text_lines(_READ if found.way == "counters" else _READ_RUNS, *_told(found)))
+    parts.append(
+        text_lines(_READ if found.way == "counters" else _READ_RUNS, *_told(found, why=why))
+    )
     return parts
 
 
@@ -94,7 +96,7 @@ def _totals(found: Calibration) -> list[str]:
     jobs = sum(group.jobs for group in found.groups)
     lines = [
         (
-            f"{found.topology.name}: {_meant(found)}; {units.counted(jobs, 'job')} in "
+            f"{found.topology.summary}\n{_meant(found)}; {units.counted(jobs, 'job')} in "
             f"{units.counted(len(found.groups), 'group')}, {told:,} told"
         )
     ]
@@ -180,9 +182,9 @@ def _drawn(found: Calibration) -> Html:
     return figures([(picture.html(), caption)]) + table(_LINKS, rows)
 
 
-def _told(found: Calibration) -> list[str]:
+def _told(found: Calibration, *, why: bool = True) -> list[str]:
     """Say what was assumed, what is odd and what cannot be told."""
-    lines = [f"Assumed: {what.rstrip('.')}." for what in found.assumed]
+    lines = assumptions(found.assumed, why=why)
     lines += [f"{group.group}: {group.why}." for group in found.groups if group.why]
     lines += [
         f"{group.group}: {units.listing([group.pattern, *group.others])} fit alike."

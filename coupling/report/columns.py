@@ -95,6 +95,13 @@ def text_lines(*texts: str) -> RenderableType:
     return _Prose(tuple(line for text in texts for line in visible(text).split("\n")))
 
 
+def assumptions(assumed: Sequence[str], *, why: bool = True) -> list[str]:
+    """Return a line for each assumption, or one line with their number for the terminal."""
+    if why or len(assumed) <= 1:
+        return [f"Assumed: {what.rstrip('.')}." for what in assumed]
+    return [f"Assumed: {len(assumed)} things that the files do not say; --why lists them."]
+
+
 def copied_lines(*texts: str) -> Text:
     """
     Lay out lines that are copied into commands, such as ``--nodelist=``: they are never broken.

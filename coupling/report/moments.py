@@ -46,7 +46,7 @@ def estimate_html(snapshot: Snapshot, found: Estimate) -> str:
     assumed = [f"Assumed: {line}." for line in found.assumed]
     return page(
         f"{stem(snapshot.source)}: what these jobs do to each other",
-        f"{topology.name} · model {snapshot.model} · {snapshot.fairness}",
+        f"{topology.summary} · model {snapshot.model} · {snapshot.fairness}",
         bullets([*_worst(found.jobs), *assumed, accuracy_sentence(found.setting)]),
         sections,
     )
@@ -109,7 +109,7 @@ def flows_html(answer: Flows, source: str) -> str:
         ("Busiest links", table(["link", "flows", "bytes"], busy) if busy else Html()),
     ]
     short = [f"{counted(len(answer.flows), 'flow')}; the last ends after {seconds(last)}."]
-    return page(f"{stem(source)}: what flows get", topology.name, bullets(short), sections)
+    return page(f"{stem(source)}: what flows get", topology.summary, bullets(short), sections)
 
 
 def _cut(content: Html, answer: Flows) -> Html:

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 import numpy as np
 from rich.console import RenderableType
 
+from coupling.report.columns import assumptions, text_lines
 from coupling.report.columns import table as terminal_table
-from coupling.report.columns import text_lines
 from coupling.report.page import Html, bullets, figures, page, table
 from coupling.results import readable as units
 from coupling.site.answers import JobNow, LinkNow, LostHours, Now
@@ -27,7 +27,7 @@ _READ = (
 )
 
 
-def terminal_parts(found: Now, top: int) -> list[RenderableType]:
+def terminal_parts(found: Now, top: int, *, why: bool = True) -> list[RenderableType]:
     """
     Return what a terminal shows of a machine.
 
@@ -48,7 +48,7 @@ def terminal_parts(found: Now, top: int) -> list[RenderableType]:
     if found.links:
         rows = [_link_row(link, found.topology) for link in found.links[:top]]
         parts.append(terminal_table(_LINKS, rows, left=(0, 3), whole=(0,)))
-    parts.append(text_lines(_READ, *told(found)))
+    parts.append(text_lines(_READ, *told(found, why=why)))
     return parts
 
 
@@ -86,19 +86,20 @@ def totals(found: Now) -> list[str]:
     nodes = found.topology.usable_nodes.size
     left = sum(found.left_out.values())
     first = (
-        f"{found.topology.name}: {units.counted(len(found.jobs), 'job')} on "
+        f"{units.counted(len(found.jobs), 'job')} on "
         f"{found.used_nodes:,} of {units.counted(nodes, 'node')}, {left:,} left out, "
         f"{units.counted(found.draws, 'draw')}"
     )
     return [
+        found.topology.summary,
         first,
         f"Lost in a day: {_hours(found.lost)}; of these to other jobs {_hours(found.to_others)}.",
     ]
 
 
-def told(found: Now) -> list[str]:
+def told(found: Now, *, why: bool = True) -> list[str]:
     """Say what was assumed, left out, not found, or is odd."""
-    lines = [f"Assumed: {what.rstrip('.')}." for what in found.assumed]
+    lines = assumptions(found.assumed, why=why)
     if found.left_out:
         reasons = [f"{count:,} {reason}" for reason, count in found.left_out.items()]
         lines.append(f"Jobs left out: {units.listing(reasons)}.")

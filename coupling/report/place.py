@@ -2,7 +2,7 @@
 
 from rich.console import RenderableType
 
-from coupling.report.columns import copied_lines, table, text_lines
+from coupling.report.columns import assumptions, copied_lines, table, text_lines
 from coupling.report.page import bullets, page
 from coupling.report.page import table as html_table
 from coupling.results import readable as units
@@ -16,7 +16,7 @@ _READ = (
 )
 
 
-def place_parts(found: Placing, top: int) -> list[RenderableType]:
+def place_parts(found: Placing, top: int, *, why: bool = True) -> list[RenderableType]:
     """
     Return what a terminal shows of placements.
 
@@ -33,7 +33,7 @@ def place_parts(found: Placing, top: int) -> list[RenderableType]:
         if found.isolated:
             lines += [f"{place} {_links(own)}" for place, own in enumerate(shown, start=1)]
         parts.append(copied_lines(*lines))
-    parts.append(text_lines(*([_READ] if shown else []), *_told(found)))
+    parts.append(text_lines(*([_READ] if shown else []), *_told(found, why=why)))
     return parts
 
 
@@ -52,7 +52,7 @@ def _totals(found: Placing) -> list[str]:
     """Sum up what was looked for."""
     apart = " on links of their own" if found.isolated else ""
     first = (
-        f"{found.topology.name}: {found.nodes:,} nodes wanted{apart}; "
+        f"{found.topology.summary}\n{found.nodes:,} nodes wanted{apart}; "
         f"{units.counted(found.draws, 'draw')}; {found.free:,} free"
     )
     if found.connected < found.free:
@@ -109,9 +109,9 @@ def _links(own: Option) -> str:
     return f"owns {links}; isolated and non-blocking: {own.proof}"
 
 
-def _told(found: Placing) -> list[str]:
+def _told(found: Placing, *, why: bool = True) -> list[str]:
     """Say what was assumed and is odd, and who does not know the fabric."""
-    lines = [f"Assumed: {what.rstrip('.')}." for what in found.assumed]
+    lines = assumptions(found.assumed, why=why)
     if found.refused:
         lines.append(f"Allocators that do not know this fabric: {', '.join(found.refused)}.")
     return [*lines, *found.remarks]

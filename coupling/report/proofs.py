@@ -58,7 +58,7 @@ def verify_html(snapshot: Snapshot, found: Verification) -> str:
         sections.append(("Further jobs", paragraph(f"{counted(left, 'job')} not drawn.")))
     return page(
         f"{stem(snapshot.source)}: isolation and non-blocking partitions",
-        topology.name,
+        topology.summary,
         bullets(_short(found)),
         sections,
     )

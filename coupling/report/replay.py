@@ -9,7 +9,7 @@ from rich.console import RenderableType
 
 from coupling.replays.answers import Gain, Replay, Waits
 from coupling.report import page as pages
-from coupling.report.columns import table, text_lines
+from coupling.report.columns import assumptions, table, text_lines
 from coupling.results import readable as units
 from coupling.results.pictured import begin_of
 from coupling.results.result import Result
@@ -25,7 +25,7 @@ _READ = (
 )
 
 
-def replay_parts(found: Replay, top: int) -> list[RenderableType]:
+def replay_parts(found: Replay, top: int, *, why: bool = True) -> list[RenderableType]:
     """
     Return what a terminal shows of a replay.
 
@@ -38,7 +38,7 @@ def replay_parts(found: Replay, top: int) -> list[RenderableType]:
     if found.gains:
         rows = [_gain(gain) for gain in found.gains]
         parts += [text_lines(_changed(found)), table(_GAINS, rows)]
-    parts.append(text_lines(_READ, *_told(found)))
+    parts.append(text_lines(_READ, *_told(found, why=why)))
     return parts
 
 
@@ -197,9 +197,9 @@ def _gain(gain: Gain) -> tuple[str, ...]:
     return what, write(gain.before), write(gain.after), _signed(gain.difference, write), interval
 
 
-def _told(found: Replay) -> list[str]:
+def _told(found: Replay, *, why: bool = True) -> list[str]:
     """Say what is odd and what was assumed."""
-    lines = [f"Assumed: {what.rstrip('.')}." for what in found.assumed]
+    lines = assumptions(found.assumed, why=why)
     for what, count in found.told.items():
         share = what.startswith("share")
         lines.append(f"{what}: {units.percent(count) if share else f'{int(count):,}'}.")

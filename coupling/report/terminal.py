@@ -3,7 +3,7 @@
 import sys
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby
 from types import TracebackType
 from typing import Self, TextIO
@@ -28,8 +28,10 @@ from coupling.report.sketches import Bar, SlowdownBars
 from coupling.report.sparklines import UtilizationLines
 from coupling.report.words import reading
 from coupling.results.comparison import (
+    FIRST,
     Column,
     Row,
+    comparable,
     comparison_rows,
     present_columns,
     write_column,
@@ -40,7 +42,7 @@ from coupling.results.result import Result
 
 _REDRAW_S = 0.2
 _TELL_S = 30.0  # between lines where there is no terminal
-_BETTER = " Better than Baseline: speed-ups above 1, ratios below 1."
+_WIDE = 90  # columns of a terminal in which six numbers and a name have room
 _UNBOUNDED = 10_000  # columns: more than any table needs
 
 
@@ -48,9 +50,10 @@ class ComparisonTable:
     """
     Runs beside each other, for `rich.console.Console.print`.
 
-    One table where the terminal is wide enough, otherwise several, each with whole groups of
-    columns; on a terminal utilisation and slowdowns are drawn; then dropped jobs with the reasons,
-    remarks, what the numbers say in words, and how far off they may be.
+    Six columns; or all of them, in one table where the terminal is wide enough, otherwise in
+    several, each with whole groups of columns. On a terminal utilisation and slowdowns are drawn;
+    then dropped jobs with the reasons, remarks, what the numbers say in words, and how far off
+    they may be.
 
     Parameters
     ----------
@@ -58,9 +61,16 @@ class ComparisonTable:
         The runs, a row each.
     baseline : str, optional
         Name of the run to compare with; by default ``first-free`` or ``baseline``.
+    full : bool, default False
+        Print all columns.
     """
 
-    def __init__(self, results: Sequence[Result], baseline: str | None = None) -> None:
+    def __init__(
+        self, results: Sequence[Result], baseline: str | None = None, *, full: bool = False
+    ) -> None:
+        self._full = full
+        reference = comparable(results, baseline)
+        self._baseline = "" if reference is None else reference.name
         self._names = [result.name for result in results]
         self._rows = comparison_rows(results, baseline)
         self._remarks = [*dropped_lines(results), *remark_lines(results)]
@@ -72,22 +82,36 @@ class ComparisonTable:
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         """Yield what to print."""
-        for columns in self._parts(console, options):
-            yield self._table(columns)
+        parts = self._parts(console, options) if self._full else [self._first()]
+        for columns in parts:
+            yield self._table(columns, close=not self._full and options.max_width < _WIDE)
             yield Text()
         if console.is_terminal:
             for drawing in (self._lines, self._bars):
                 if drawing:
                     yield drawing
                     yield Text()
-        compared = any(row.get("turnaround_ratio") is not None for row in self._rows)
-        yield Text(EXACT_ONE + (_BETTER if compared else ""), style="dim")
+        for line in self._notes():
+            yield Text(visible(line), style="dim")
         for line in self._remarks:
             yield Text(visible(line), style="yellow")
         for line in self._reading:
             yield Text(visible(line), style="bold")
         for line in self._accuracy:
             yield Text(visible(line))
+
+    def _first(self) -> list[Column]:
+        """Return the columns of the first table."""
+        there = {column.key: column for column in present_columns(self._rows)}
+        return [replace(there[key], narrow=head) for key, head in FIRST.items() if key in there]
+
+    def _notes(self) -> list[str]:
+        """Say which run is the baseline, and where more is."""
+        notes = [f"* {self._baseline} is the baseline."] if self._baseline else []
+        if self._full:
+            better = " Better than the baseline: speedups above 1, ratios below 1."
+            return [*notes, EXACT_ONE + (better if self._baseline else "")]
+        return [*notes, f"{EXACT_ONE} More columns: --all."]
 
     def _parts(self, console: Console, options: ConsoleOptions) -> Iterator[list[Column]]:
         """Yield the columns of each table: as many whole groups as fit beside each other."""
@@ -106,9 +130,10 @@ class ComparisonTable:
         if chosen:
             yield chosen
 
-    def _table(self, columns: Sequence[Column]) -> Table:
-        """Return a table of some columns."""
-        table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0))
+    def _table(self, columns: Sequence[Column], *, close: bool = False) -> Table:
+        """Return a table of some columns, which may stand close to each other."""
+        padding = (0, 0 if close else 1, 0, 0)
+        table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=padding)
         table.add_column("run", vertical="bottom", overflow="fold")
         for column in columns:
             table.add_column(column.narrow, justify="right", vertical="bottom", no_wrap=True)
@@ -116,7 +141,8 @@ class ComparisonTable:
             write_column(column, [row[column.key] for row in self._rows]) for column in columns
         ]
         for name, *line in zip(self._names, *cells, strict=True):
-            table.add_row(Text(visible(name)), *line)
+            mark = " *" if name == self._baseline else ""
+            table.add_row(Text(visible(name) + mark), *line)
         return table
 
 
@@ -126,18 +152,22 @@ def _bar(name: str, row: Row) -> Bar:
 
 
 def comparison_table(
-    results: Sequence[Result], baseline: str | None = None, width: int | None = None
+    results: Sequence[Result],
+    baseline: str | None = None,
+    width: int | None = None,
+    *,
+    full: bool = False,
 ) -> str:
     """
     Write the comparison as text, for standard output.
 
-    `baseline`: as for `ComparisonTable`. `width`: columns of a line; by default those of the
-    terminal, 80 where there is none. Result: what `ComparisonTable` prints; coloured only where
+    `baseline`, `full`: as for `ComparisonTable`. `width`: columns of a line; by default those of
+    the terminal, 80 where there is none. Result: what `ComparisonTable` prints; coloured only where
     standard output is a terminal.
     """
     console = Console(width=width, highlight=False)
     with console.capture() as captured:
-        console.print(ComparisonTable(results, baseline))
+        console.print(ComparisonTable(results, baseline, full=full))
     return "\n".join(line.rstrip() for line in captured.get().splitlines())
 
 
@@ -192,7 +222,9 @@ class ProgressDisplay:
             MofNCompleteColumn(),
             TextColumn(unit),
             TimeElapsedColumn(),
-            TimeRemainingColumn(compact=True),
+            TextColumn("{task.fields[left]}")
+            if unit == "cells"
+            else TimeRemainingColumn(compact=True),
             console=self._console,
             refresh_per_second=1 / _REDRAW_S,
             expand=True,
@@ -220,27 +252,27 @@ class ProgressDisplay:
         if self._live:
             self._bars.stop()
 
-    def __call__(self, what: str, done: int, total: int) -> None:
+    def __call__(self, what: str, done: int, total: int, left: str = "") -> None:
         """
         Take note of how far a run is.
 
         `done`, `total`: jobs that have ended, and jobs in all; `done` falls when a run starts
-        afresh.
+        afresh. `left`: how long the rest of cells takes, in words.
         """
         now_s = time.monotonic()
         shown = self._shown.get(what)
         if shown is None or done < shown.done:
             name = visible(what)
-            task = self._bars.add_task(name, total=total) if self._live else TaskID(-1)
+            task = self._bars.add_task(name, total=total, left="") if self._live else TaskID(-1)
             shown = self._shown[what] = _Shown(task, began_s=now_s, total=total)
             if self._live and self._all is None and len(self._plan) > 1:
-                self._all = self._bars.add_task("all runs", total=len(self._plan) * total)
+                self._all = self._bars.add_task("all runs", total=len(self._plan) * total, left="")
         elif done == shown.done or (done < total and now_s < shown.next_s):
             return
         shown.done = done
         shown.next_s = now_s + _REDRAW_S
         if self._live:
-            self._bars.update(shown.task, completed=done)
+            self._bars.update(shown.task, completed=done, left=left)
             if self._all is not None:
                 ended = sum(own.done for name, own in self._shown.items() if name in self._plan)
                 self._bars.update(self._all, completed=ended)

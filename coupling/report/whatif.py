@@ -2,7 +2,7 @@
 
 from rich.console import RenderableType
 
-from coupling.report.columns import table, text_lines
+from coupling.report.columns import assumptions, table, text_lines
 from coupling.report.now import NAME, USER, short_link
 from coupling.results import readable as units
 from coupling.site.answers import LostHours
@@ -14,7 +14,7 @@ _JOBS = ("job", "user", "name", "nodes", "before", "after", "change", "5-95 %", 
 _FAILURES = ("fails", "cut off", "slowed", "lost node-h/day", "5-95 %")
 
 
-def whatif_parts(found: WhatIf, top: int) -> list[RenderableType]:
+def whatif_parts(found: WhatIf, top: int, *, why: bool = True) -> list[RenderableType]:
     """
     Return what a terminal shows of a change.
 
@@ -38,18 +38,18 @@ def whatif_parts(found: WhatIf, top: int) -> list[RenderableType]:
         if len(found.leaves) > top:
             more_leaves = units.counted(len(found.leaves) - top, "more leaf switch")
             parts.append(text_lines(f"{more_leaves.replace('switchs', 'switches')} (--json)."))
-    parts.append(text_lines(*_told(found)))
+    parts.append(text_lines(*_told(found, why=why)))
     return parts
 
 
-def ranking_parts(found: Ranking, top: int) -> list[RenderableType]:
+def ranking_parts(found: Ranking, top: int, *, why: bool = True) -> list[RenderableType]:
     """
     Return what a terminal shows of a ranking.
 
     Result: for `coupling.report.columns.text_of`.
     """
     head = (
-        f"{found.topology.name}: {units.counted(len(found.failures), 'failure')} of one "
+        f"{found.topology.summary}\n{units.counted(len(found.failures), 'failure')} of one "
         f"{found.kind}, {units.counted(found.draws, 'draw')}"
     )
     short = _short_switch if found.kind == "switch" else short_link
@@ -75,7 +75,7 @@ def ranking_parts(found: Ranking, top: int) -> list[RenderableType]:
     return [
         text_lines(head),
         table(_FAILURES, rows, whole=(0,)),
-        text_lines(*lines, read, *_told(found)),
+        text_lines(*lines, read, *_told(found, why=why)),
     ]
 
 
@@ -87,10 +87,11 @@ def _short_switch(topology: Topology, name: str) -> str:
 def _totals(found: WhatIf) -> list[str]:
     """Sum a change up."""
     lines = [
+        found.topology.summary,
         (
-            f"{found.topology.name}, {units.counted(len(found.jobs), 'job')}, "
+            f"{units.counted(len(found.jobs), 'job')}, "
             f"{units.counted(found.draws, 'draw')}: {'; '.join(found.changes)}"
-        )
+        ),
     ]
     if found.cut_off:
         lines.append(
@@ -114,9 +115,9 @@ def _span(lost: LostHours) -> str:
     return f"{middle} ({low} to {high})"
 
 
-def _told(found: WhatIf | Ranking) -> list[str]:
+def _told(found: WhatIf | Ranking, *, why: bool = True) -> list[str]:
     """Say what was assumed, or is odd."""
-    return [*(f"Assumed: {what.rstrip('.')}." for what in found.assumed), *found.remarks]
+    return [*assumptions(found.assumed, why=why), *found.remarks]
 
 
 def _row(job: JobChange) -> tuple[str, ...]:

@@ -24,6 +24,7 @@ def run_calibrate(
     top: int,
     files: tuple[Path | None, Path | None],
     *,
+    why: bool,
     as_json: bool,
 ) -> None:
     """
@@ -37,6 +38,8 @@ def run_calibrate(
         Groups and cables that are shown.
     files : tuple of Path or None
         Where to write the profile, and a page.
+    why : bool
+        List what was assumed.
     as_json : bool
         Print JSON instead of tables.
 
@@ -73,6 +76,6 @@ def run_calibrate(
     if as_json:
         print_json(found.to_dict())
     else:
-        sys.stdout.write(text_of(*calibration_parts(found, top)))
+        sys.stdout.write(text_of(*calibration_parts(found, top, why=why)))
     if out is not None and str(out) != "-":
         remark(f"The profile is in {out}: --profile of now, whatif, place and replay reads it.")

@@ -123,7 +123,7 @@ def run_flows(path: Path, html: Path | None = None, *, as_json: bool) -> None:
 def _estimate_parts(snapshot: Snapshot, found: Estimate) -> list[RenderableType]:
     """Return the tables of an estimate."""
     sizes = {job.id: len(set(job.partition.nodes.tolist())) for job in snapshot.jobs}
-    title = f"{snapshot.topology.name}, model {snapshot.model}, {snapshot.fairness}"
+    title = f"{snapshot.topology.summary}, model {snapshot.model}, {snapshot.fairness}"
     parts: list[RenderableType] = [text_lines(title)]
     parts.append(
         table(
@@ -219,7 +219,7 @@ def _flow_parts(answer: Flows) -> list[RenderableType]:
         for i, (src, dst, nbytes) in enumerate(answer.flows[:_LINES])
     ]
     parts: list[RenderableType] = [
-        text_lines(answer.topology.name),
+        text_lines(answer.topology.summary),
         table(("flow", "size", "rate at start", "finish", "links"), rows),
     ]
     if len(answer.flows) > _LINES:

@@ -14,7 +14,7 @@ from coupling.site.site import read_site, refuse_two_stdins
 
 
 def run_now(
-    site: dict[str, Any], top: int, html: Path | None, out: Path | None, *, as_json: bool
+    site: dict[str, Any], top: int, html: Path | None, out: Path | None, *, why: bool, as_json: bool
 ) -> None:
     """
     Estimate what the jobs of a site do to each other, and show it.
@@ -29,6 +29,8 @@ def run_now(
         Also write a page.
     out : Path or None
         Also write the table of all jobs: .csv or .parquet by its name.
+    why : bool
+        List what was assumed.
     as_json : bool
         Print JSON instead of tables.
 
@@ -48,4 +50,4 @@ def run_now(
     if as_json:
         print_json(found.to_dict())
     else:
-        sys.stdout.write(text_of(*terminal_parts(found, top)))
+        sys.stdout.write(text_of(*terminal_parts(found, top, why=why)))

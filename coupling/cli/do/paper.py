@@ -18,6 +18,7 @@ from coupling.papers.registry import PAPERS
 from coupling.papers.runs import run_all, specs_of
 from coupling.report.columns import table, text_lines, text_of
 from coupling.report.terminal import ProgressDisplay
+from coupling.sweeps.pace import CellPace
 from fabricsim.checking import look_up
 
 
@@ -108,7 +109,7 @@ def _found(paper: Paper, asked: Asked, folder: Path) -> Record:
     )
     _refuse_too_few(paper, specs)
     with ProgressDisplay(unit="cells") as display:
-        told = Whole(display)
+        told = Whole(display, CellPace.of(specs.values()))
         try:
             runs = run_all(
                 specs,

@@ -38,6 +38,7 @@ class Output:
     html: Path | None
     out: Path | None
     lft: Path | None
+    why: bool
     as_json: bool
 
 
@@ -182,7 +183,7 @@ def _show(found: Placing, difference: Difference | None, output: Output) -> None
             }
         print_json(told)
         return
-    parts = place_parts(found, output.top)
+    parts = place_parts(found, output.top, why=output.why)
     if difference is not None and output.lft is not None:
         parts.append(copied_lines(*_steps(difference, output.lft, found.options[0].nodelist)))
     sys.stdout.write(text_of(*parts))

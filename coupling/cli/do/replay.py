@@ -22,6 +22,7 @@ def run_replay(
     top: int,
     *,
     resume: bool,
+    why: bool,
     as_json: bool,
 ) -> None:
     """
@@ -37,6 +38,8 @@ def run_replay(
         Jobs that are shown.
     resume : bool
         Go on with the folder, or the last one.
+    why : bool
+        List what was assumed.
     as_json : bool
         Print JSON instead of tables.
 
@@ -61,5 +64,5 @@ def run_replay(
     if as_json:
         print_json(found.to_dict())
     else:
-        sys.stdout.write(text_of(*replay_parts(found, top)))
+        sys.stdout.write(text_of(*replay_parts(found, top, why=why)))
     remark(f"Results and report.html are in {folder}")

@@ -90,7 +90,9 @@ def _verdict(folder: Path, found: Rerun) -> list[str]:
     return [*lines, f"{folder}: {listing(found.runs)} reproduced byte by byte."]
 
 
-def run_compare(folders: Sequence[Path], baseline: str | None, *, as_json: bool) -> None:
+def run_compare(
+    folders: Sequence[Path], baseline: str | None, *, full: bool = False, as_json: bool
+) -> None:
     """
     Show the runs of result directories in one table.
 
@@ -100,6 +102,8 @@ def run_compare(folders: Sequence[Path], baseline: str | None, *, as_json: bool)
         Result directories.
     baseline : str or None
         Name of the run to compare with.
+    full : bool, default False
+        Print all columns of the table.
     as_json : bool
         Print JSON instead of the table.
 
@@ -112,7 +116,7 @@ def run_compare(folders: Sequence[Path], baseline: str | None, *, as_json: bool)
     if as_json:
         print_json(_document(lineup))
         return
-    sys.stdout.write(comparison_table(lineup.results, lineup.baseline) + "\n")
+    sys.stdout.write(comparison_table(lineup.results, lineup.baseline, full=full) + "\n")
     notes = _notes(lineup)
     if notes:
         sys.stdout.write("\n" + text_of(text_lines(*notes)))

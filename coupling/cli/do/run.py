@@ -30,6 +30,7 @@ def run_experiment(
     workers: int,
     resume: bool,
     csv: bool,
+    full: bool = False,
     as_json: bool,
 ) -> None:
     """
@@ -51,6 +52,8 @@ def run_experiment(
         Go on with an interrupted campaign.
     csv : bool
         Also write job tables as CSV.
+    full : bool, default False
+        Print all columns of the table.
     as_json : bool
         Print the summaries as JSON instead of the table.
 
@@ -84,10 +87,10 @@ def run_experiment(
         raise
     except MemoryError:
         raise ExperimentError(f"{path}: a run of it needs more memory than there is.") from None
-    _show(campaign, as_json=as_json)
+    _show(campaign, full=full, as_json=as_json)
 
 
-def _show(campaign: Campaign, *, as_json: bool) -> None:
+def _show(campaign: Campaign, *, full: bool, as_json: bool) -> None:
     """Print the outcome: a table for people, or JSON alone for programs."""
     if as_json:
         summaries = [
@@ -95,7 +98,7 @@ def _show(campaign: Campaign, *, as_json: bool) -> None:
         ]
         sys.stdout.write(json.dumps(summaries, indent=2) + "\n")
         return
-    sys.stdout.write(comparison_table(campaign.results) + "\n")
+    sys.stdout.write(comparison_table(campaign.results, full=full) + "\n")
     remark(f"Results and report.html are in {campaign.folder}")
 
 

@@ -20,6 +20,7 @@ from coupling.results.readable import counted, duration, volume
 from coupling.sweeps.array import cells_of_task, parse_task, spec_of, write_array
 from coupling.sweeps.comparison import POLICY, Comparison, compare_policies
 from coupling.sweeps.cost import Estimate, estimate, missing
+from coupling.sweeps.pace import CellPace
 from coupling.sweeps.plan import Plan, make_plan
 from coupling.sweeps.sweep import (
     METRICS,
@@ -54,25 +55,41 @@ class Request:
 class Whole:
     """Tells how far a sweep is: a bar with the time left, or a line now and then."""
 
-    def __init__(self, display: ProgressDisplay) -> None:
+    def __init__(self, display: ProgressDisplay, pace: CellPace | None = None) -> None:
         self._display = display
+        self._pace = pace or CellPace([])
         self._began: tuple[float, int] | None = None
+        self._last: tuple[float, int] | None = None
         self._next_s = time.monotonic() + _TELL_S
 
     def __call__(self, what: str, done: int, total: int) -> None:
         """Take note of how many cells are done."""
-        if self._display.live or what != "computed":
-            if self._display.live:
-                self._display(f"cells {what}", done, total)
-            return
         now_s = time.monotonic()
+        if what == "computed":
+            self._note(now_s, done)
+        if self._display.live:
+            self._display(f"cells {what}", done, total, self._left(done) if done < total else "")
+            return
+        if what != "computed":
+            return
         self._began = self._began or (now_s, done)
         began_s, before = self._began
         if done > before and (done == total or now_s >= self._next_s):
             self._next_s = now_s + _TELL_S
-            left_s = (now_s - began_s) / (done - before) * (total - done)
-            left = f", about {duration(left_s)} left" if done < total else ""
+            left = self._left(done) if done < total else ""
+            left = f", {left}" if left else ""
             remark(f"{done:,} of {counted(total, 'cell')} in {duration(now_s - began_s)}{left}")
+
+    def _note(self, now_s: float, done: int) -> None:
+        """Note how long the last cell took; several at once were there before."""
+        if self._last is not None and done == self._last[1] + 1:
+            self._pace.add(done - 1, now_s - self._last[0])
+        self._last = (now_s, done)
+
+    def _left(self, done: int) -> str:
+        """Say how long the rest takes."""
+        left_s = self._pace.left_s(done)
+        return "" if left_s is None else f"about {duration(left_s)} left"
 
 
 def run(request: Request) -> None:
@@ -97,7 +114,7 @@ def run(request: Request) -> None:
     planned = request.experiment if request.experiment.is_dir() else None
     folder = request.plan or request.out or planned or RESULTS / spec.name
     with ProgressDisplay(unit="cells") as display:
-        told = Whole(display)
+        told = Whole(display, CellPace.of([spec]))
         if request.dry_run:
             plan = make_plan(spec, lambda done, total: told("checked", done, total))
             found = estimate(plan, folder)

@@ -95,7 +95,7 @@ def _parts(found: Verification) -> list[RenderableType]:
             )
         )
     heads = ("job", "isolated", "conditions", "non-blocking", "clean shifts", "clean random")
-    parts: list[RenderableType] = [text_lines(found.topology.name), table(heads, rows)]
+    parts: list[RenderableType] = [text_lines(found.topology.summary), table(heads, rows)]
     lines = [line for job in found.jobs for line in _reasons(found, job)]
     open_ = [str(job.id) for job in found.jobs if not job.answered]
     if open_ and not found.allow_unknown:

@@ -27,6 +27,7 @@ class Output:
 
     top: int
     out: Path | None
+    why: bool
     as_json: bool
 
 
@@ -71,10 +72,10 @@ def run_whatif(
     here = _site(snapshot, site)
     if each:
         ranking = rank_failures(here, each, _progress(each))
-        _show(ranking, ranking_parts(ranking, output.top), output)
+        _show(ranking, ranking_parts(ranking, output.top, why=output.why), output)
         return True
     found = whatif_of(here, changes, site["seed"])
-    _show(found, whatif_parts(found, output.top), output)
+    _show(found, whatif_parts(found, output.top, why=output.why), output)
     return not found.cut_off
 
 

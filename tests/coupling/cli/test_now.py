@@ -28,8 +28,11 @@ def test_totals_come_first_then_jobs_by_slowdown_then_cables(command, monkeypatc
 
     assert (status, err) == (0, "")
     lines = out.splitlines()
-    assert lines[0].startswith("PGFT(2; 6,4; 1,3; 1,1): 6 jobs on 22 of 24 nodes, 3 left out, 6")
-    assert lines[1].startswith("Lost in a day: ")
+    assert lines[0] == "fat-tree, 24 nodes, 2 levels, oversubscribed 2:1"
+    assert lines[1].startswith("6 jobs on 22 of 24 nodes, 3 left out, 6")
+    assert lines[2].startswith("Lost in a day: ")
+    assert sum(line.startswith("Assumed: ") for line in lines) == 1
+    assert command("now", *OPTIONS, "--why")[1].count("\nAssumed: ") > 3
     assert max(map(len, lines)) <= 80
     jobs = [line.split()[0] for line in lines if line.startswith("41")]
     assert len(jobs) == 3

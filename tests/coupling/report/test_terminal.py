@@ -32,24 +32,36 @@ def test_a_row_holds_the_numbers_of_a_run_and_those_relative_to_baseline(runs):
     assert jigsaw["share_lost"] == 0
 
 
-def test_no_line_is_wider_than_the_terminal(runs):
+@pytest.mark.parametrize("full", [True, False])
+def test_no_line_is_wider_than_the_terminal(runs, full):
     """The default width is 80 columns; long names and more runs do not widen a line."""
     many = [*runs, replace(runs[1], name="emergent-adaptive"), replace(runs[1], name="laas")]
 
-    lines = comparison_table(many, width=80).splitlines()
+    lines = comparison_table(many, width=80, full=full).splitlines()
 
     assert max(map(len, lines)) <= 80
-    assert any("emergent-adaptive" in line for line in lines)
+    assert not any(line.rstrip().endswith("-") for line in lines)
+    assert any("emergent" in line for line in lines)
 
 
 def test_a_wide_terminal_gets_one_table(runs):
-    wide = comparison_table(runs, width=170)
+    wide = comparison_table(runs, width=230, full=True)
 
-    assert sum("first-free  " in line for line in wide.splitlines()) == 1
+    assert sum(line.startswith("first-free *") for line in wide.splitlines()) == 1
+
+
+def test_the_first_table_has_six_columns_and_names_the_baseline(runs):
+    lines = comparison_table(runs, width=80).splitlines()
+
+    (row,) = (line for line in lines if line.startswith("first-free *"))
+    words = row.removeprefix("first-free *").split()
+    assert sum(word[0].isdigit() for word in words) == 5  # all start at 0: no utilisation
+    assert "* first-free is the baseline." in lines
+    assert any("--all" in line for line in lines)
 
 
 def test_times_of_a_column_share_one_unit(runs):
-    text = comparison_table(runs, width=170)
+    text = comparison_table(runs, width=230, full=True)
 
     assert "2.00 h" in text
     assert "1.50 h" in text
@@ -66,7 +78,11 @@ def test_a_slowdown_of_exactly_one_differs_from_one_that_is_rounded_to_it():
 
 
 def test_markdown_has_the_numbers_of_the_terminal(runs):
-    line = next(line for line in comparison_table(runs, width=300).splitlines() if "jigsaw" in line)
+    line = next(
+        line
+        for line in comparison_table(runs, width=300, full=True).splitlines()
+        if "jigsaw" in line
+    )
 
     row = markdown_table(runs).splitlines()[3].replace("|", " ")
 
