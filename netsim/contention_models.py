@@ -19,7 +19,7 @@ CONTENTION_MODELS: Registry[Callable[..., ContentionModel]] = Registry(
         "phased": "netsim.contention.events.phased:Phased",
         "accurate": "netsim.contention_builders:accurate",
         "flow-level": "netsim.flowsim.model:flow_level",
-        "packets": "netsim.packets.model:packets",
+        "packets": "netsim.packetsim.model:packets",
         "hop-cost": "netsim.baselines.hop_cost:hop_cost",
     }
 )

@@ -29,7 +29,7 @@ from netsim.contention.base import Traffic
 from netsim.contention_models import make_contention_model
 from netsim.hostlist import expand_hostlist
 from netsim.latency import LatencyOf
-from netsim.packets.simulation import simulate_packets
+from netsim.packetsim.simulation import simulate_packets
 from netsim.partition import Partition
 from netsim.routing.spread import as_routed
 from netsim.routings import make_routing

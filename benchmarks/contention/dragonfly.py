@@ -18,7 +18,7 @@ from benchmarks.contention.matrix import DESIGN, predicted, read_kept
 from benchmarks.evidence import record
 from netsim.arrays import Floats
 from netsim.contention.constants import ConstantsOf
-from netsim.packets.simulation import PacketTimes, simulate_packets
+from netsim.packetsim.simulation import PacketTimes, simulate_packets
 from netsim.topology.dragonfly import Dragonfly
 from netsim.topology.switches import Switch
 

@@ -22,7 +22,7 @@ from benchmarks.contention.matrix import read_kept, write_kept
 from benchmarks.evidence import record
 from netsim.arrays import Floats
 from netsim.contention_models import make_contention_model
-from netsim.packets.simulation import simulate_packets
+from netsim.packetsim.simulation import simulate_packets
 
 COMMAND = "python -m benchmarks.contention.fresh"
 KEPT = Path(__file__).with_name("fresh.json")

@@ -20,8 +20,8 @@ from benchmarks.evidence import record, verdict
 from netsim.arrays import Ints
 from netsim.contention.base import Traffic
 from netsim.kernelcache import load_kernels
-from netsim.packets.running import advance
-from netsim.packets.world import build, scene_of
+from netsim.packetsim.running import advance
+from netsim.packetsim.world import build, scene_of
 from netsim.routing.dmodk import DModK
 from netsim.topology.fattree import FatTree, fat_tree_of_radix
 from netsim.topology.switches import Switch
@@ -87,7 +87,7 @@ def measure(name: str) -> dict[str, float]:
     """Run a scene, in this process."""
     radix, n_jobs, iterations = SCENES[name]
     tree = fat_tree_of_radix(radix, BANDWIDTH)
-    load_kernels("netsim.packets.packet_kernels", "packet simulation", seconds=10)
+    load_kernels("netsim.packetsim.packet_kernels", "packet simulation", seconds=10)
     begin_s = time.process_time()
     parts = jobs_of(tree, n_jobs)
     links = np.concatenate([part.routes.links for part in parts])
@@ -111,7 +111,7 @@ def compile_kernels() -> dict[str, float]:
     import numba  # noqa: F401, PLC0415 (its own import is not the compilation)
 
     begin_s = time.process_time()
-    load_kernels("netsim.packets.packet_kernels", "packet simulation", seconds=10)
+    load_kernels("netsim.packetsim.packet_kernels", "packet simulation", seconds=10)
     return {"CPU s": time.process_time() - begin_s}
 
 

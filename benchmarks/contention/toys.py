@@ -18,7 +18,7 @@ from benchmarks.evidence import record
 from netsim.arrays import Ints
 from netsim.contention.base import Traffic
 from netsim.contention_models import make_contention_model
-from netsim.packets.simulation import simulate_packets
+from netsim.packetsim.simulation import simulate_packets
 from netsim.partition import Partition
 from netsim.routings import make_routing
 from netsim.topologies import make_topology

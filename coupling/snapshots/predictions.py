@@ -18,7 +18,7 @@ from netsim.contention_models import make_contention_model
 from netsim.errors import ContentionError
 from netsim.flows.isolation import shared_links
 from netsim.flowsim.snapshot import simulate_jobs
-from netsim.packets.running import LinkUse
+from netsim.packetsim.running import LinkUse
 from netsim.routing.spread import demand_paths
 from netsim.topology.base import Topology
 from scheduler.mix import kind_of, mix_of, weight_of
@@ -288,7 +288,7 @@ class _Packets:
     """The packet simulation; it tells what the links carried as well."""
 
     def __init__(self, snapshot: Snapshot) -> None:
-        from netsim.packets import model  # noqa: PLC0415 (other models need none of it)
+        from netsim.packetsim import model  # noqa: PLC0415 (other models need none of it)
 
         _model_of(snapshot)  # refuses bad options
         self._worst_links = model.worst_packet_links

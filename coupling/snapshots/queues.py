@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from netsim.packets.running import LinkUse
+from netsim.packetsim.running import LinkUse
 from netsim.topology.base import Topology
 
 

@@ -12,10 +12,10 @@ import numpy as np
 from measured.packets import FILES, errors, traffic_of, tree_of_packets
 from netsim.arrays import Floats, Ints
 from netsim.contention.base import Traffic
-from netsim.packets.columns import World
-from netsim.packets.ranks import by_rank
-from netsim.packets.running import advance
-from netsim.packets.world import build, scene_of
+from netsim.packetsim.columns import World
+from netsim.packetsim.ranks import by_rank
+from netsim.packetsim.running import advance
+from netsim.packetsim.world import build, scene_of
 from netsim.routing.dmodk import DModK
 from netsim.topology.fattree import FatTree
 from netsim.topology.switches import Switch

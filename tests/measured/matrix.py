@@ -12,7 +12,7 @@ from measured.packets import as_sized
 from netsim.arrays import Floats, Ints
 from netsim.contention.base import Traffic
 from netsim.latency import LatencyOf
-from netsim.packets.simulation import simulate_packets
+from netsim.packetsim.simulation import simulate_packets
 from netsim.partition import Partition
 from netsim.routing.base import Routing
 from netsim.routing.spread import as_routed

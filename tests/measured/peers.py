@@ -12,7 +12,7 @@ from measured.judge import Judged, close
 from measured.packets import BANDWIDTH, CONTENDED, errors
 from netsim.arrays import Floats, Ints
 from netsim.contention.base import Traffic
-from netsim.packets.simulation import simulate_packets
+from netsim.packetsim.simulation import simulate_packets
 from netsim.routes import Routes
 from netsim.routing.base import Routing
 from netsim.routing.dragonfly import Minimal, Valiant

@@ -12,7 +12,7 @@ from netsim.contention.constants import ConstantsOf, bytes_per_link
 from netsim.contention.detours import part_among
 from netsim.contention.events.fast import Fast
 from netsim.contention_models import make_contention_model
-from netsim.packets.simulation import simulate_packets
+from netsim.packetsim.simulation import simulate_packets
 from netsim.partition import Partition
 from netsim.routing.spread import as_routed
 from netsim.routings import make_routing

@@ -10,7 +10,7 @@ from sending import between, chosen, routed
 from netsim.contention.constants import ConstantsOf
 from netsim.contention.drawn_kernels import drawn_wait, longest_met
 from netsim.contention_models import make_contention_model
-from netsim.packets.simulation import simulate_packets
+from netsim.packetsim.simulation import simulate_packets
 from netsim.topology.spread import by_chance
 
 LEAF, LEAVES, SPINES = 8, 4, 8

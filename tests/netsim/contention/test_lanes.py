@@ -15,7 +15,7 @@ from netsim.contention.lane_kernels import CLOSED, LANES, late_by_lane, there_fo
 from netsim.contention.phases import shuffled
 from netsim.contention.window_kernels import late_wait
 from netsim.contention_models import make_contention_model
-from netsim.packets.simulation import simulate_packets
+from netsim.packetsim.simulation import simulate_packets
 from netsim.topologies import make_topology
 from netsim.virtual_channels import channels_in_order
 

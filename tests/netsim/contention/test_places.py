@@ -9,8 +9,8 @@ from netsim.contention.link_kernels import early_part, felt_weight, place_fill
 from netsim.contention.window_kernels import room_before
 from netsim.contention_models import make_contention_model
 from netsim.latency import LatencyOf
-from netsim.packets.simulation import simulate_packets
-from netsim.packets.world import packets_of
+from netsim.packetsim.simulation import simulate_packets
+from netsim.packetsim.world import packets_of
 from netsim.routing.dmodk import DModK
 from netsim.topologies import make_topology
 

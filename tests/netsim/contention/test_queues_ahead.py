@@ -12,7 +12,7 @@ from netsim.contention.constants import ConstantsOf
 from netsim.contention.phases import shuffled
 from netsim.contention.window_kernels import queue_ahead, standing_queue
 from netsim.contention_models import make_contention_model
-from netsim.packets.simulation import simulate_packets
+from netsim.packetsim.simulation import simulate_packets
 
 SPEC = {"kind": "dragonfly", "groups": 9, "routers": 4, "nodes_per_router": 4}
 BROKEN = {**SPEC, "failed_links": ["r0>r1", "r8>r10"], "failed_switches": ["r5"]}

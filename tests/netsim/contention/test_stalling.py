@@ -14,7 +14,7 @@ from netsim.contention.constants import ConstantsOf
 from netsim.contention.lane_kernels import ALONE, CLOSED, HELD, LANES, TIMES
 from netsim.contention.stalling_kernels import mean_stall, stall_wait
 from netsim.contention_models import make_contention_model
-from netsim.packets.simulation import simulate_packets
+from netsim.packetsim.simulation import simulate_packets
 from netsim.virtual_channels import channels_in_order
 
 DRAGONFLY = {"kind": "dragonfly", "groups": 9, "routers": 4, "nodes_per_router": 4}

@@ -11,7 +11,7 @@ from netsim.contention.base import Traffic
 from netsim.contention.constants import ConstantsOf, bytes_per_link
 from netsim.contention_models import make_contention_model
 from netsim.errors import ContentionError, RoutingError
-from netsim.packets.simulation import simulate_packets
+from netsim.packetsim.simulation import simulate_packets
 from netsim.partition import Partition
 from netsim.routing.detours import detoured_part
 from netsim.routing.spread import as_routed

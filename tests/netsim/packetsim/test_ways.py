@@ -6,11 +6,11 @@ from naive.packets import Twin
 
 from netsim.contention.base import Traffic
 from netsim.errors import ContentionError, RoutingError
-from netsim.packets.ranks import by_rank
-from netsim.packets.running import advance
-from netsim.packets.simulation import simulate_packets
-from netsim.packets.ways import ways_to
-from netsim.packets.world import Scene, build
+from netsim.packetsim.ranks import by_rank
+from netsim.packetsim.running import advance
+from netsim.packetsim.simulation import simulate_packets
+from netsim.packetsim.ways import ways_to
+from netsim.packetsim.world import Scene, build
 from netsim.routing.spread import as_routed
 from netsim.routings import make_routing
 from netsim.topologies import make_topology

@@ -5,8 +5,8 @@ from numba import from_dtype, int32, int64, types
 
 from netsim.arrays import Table
 from netsim.jit import njit
-from netsim.packets.choice_kernels import first_place, onward
-from netsim.packets.columns import (
+from netsim.packetsim.choice_kernels import first_place, onward
+from netsim.packetsim.columns import (
     BUSY,
     CHANNEL,
     CLOCK,
@@ -32,9 +32,9 @@ from netsim.packets.columns import (
     Ints32,
     Paths,
 )
-from netsim.packets.queue_kernels import admit, release, wait
-from netsim.packets.step_kernels import arrived, queue_flow, sent, wake_job
-from netsim.packets.wheel_kernels import draw, idle_delay, schedule
+from netsim.packetsim.queue_kernels import admit, release, wait
+from netsim.packetsim.step_kernels import arrived, queue_flow, sent, wake_job
+from netsim.packetsim.wheel_kernels import draw, idle_delay, schedule
 
 _CLOCK, _EVENTS, _LINKS, _CHANNELS, _LANES, _ENTRIES, _PACKETS, _NICS, _FLOWS, _STEPS, _JOBS = (
     from_dtype(record)[::1]

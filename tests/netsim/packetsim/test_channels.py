@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from netsim.errors import ContentionError
-from netsim.packets.channels import virtual_channels
+from netsim.packetsim.channels import virtual_channels
 from netsim.routes import Routes
 from netsim.routings import make_routing
 from netsim.topologies import make_topology

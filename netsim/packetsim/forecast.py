@@ -12,8 +12,8 @@ from netsim.arrays import Floats
 from netsim.contention.base import Traffic
 from netsim.errors import ContentionError
 from netsim.longest import demand_a_day, spoken
-from netsim.packets.columns import ENTRY, FLOW, PACKET
-from netsim.packets.world import packets_of
+from netsim.packetsim.columns import ENTRY, FLOW, PACKET
+from netsim.packetsim.world import packets_of
 from netsim.topology.switches import Switch
 
 HOPS_PER_S = 4e6  # packets moved over a link in a second of CPU time; 1024 nodes, 2024

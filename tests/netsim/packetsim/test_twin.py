@@ -5,9 +5,9 @@ import pytest
 from naive.packets import Twin
 
 from netsim.errors import ContentionError
-from netsim.packets.ranks import by_rank
-from netsim.packets.running import advance
-from netsim.packets.world import Scene, build
+from netsim.packetsim.ranks import by_rank
+from netsim.packetsim.running import advance
+from netsim.packetsim.world import Scene, build
 from netsim.routing.dmodk import DModK
 from netsim.topologies import make_topology
 from netsim.topology.switches import Switch

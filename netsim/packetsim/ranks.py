@@ -3,7 +3,7 @@
 import numpy as np
 
 from netsim.arrays import Ints
-from netsim.packets.world import Scene
+from netsim.packetsim.world import Scene
 from netsim.topology.base import Topology
 
 

@@ -8,8 +8,8 @@ import numpy as np
 from netsim.arrays import Floats, Ints
 from netsim.errors import ContentionError
 from netsim.kernelcache import load_kernels
-from netsim.packets.columns import CROWDED, DEADLOCK, DONE, World
-from netsim.packets.world import NS, with_packets
+from netsim.packetsim.columns import CROWDED, DEADLOCK, DONE, World
+from netsim.packetsim.world import NS, with_packets
 from netsim.topology.base import Topology
 
 _CHUNK = 2**22  # packets moved over links between two looks at the clock
@@ -79,7 +79,7 @@ class Ledger:
 
 def advance(world: World, told: Callable[[World], None] | None = None) -> World:
     """Run a world until all its jobs have made their iterations."""
-    kernels = load_kernels("netsim.packets.packet_kernels", "packet simulation", seconds=10)
+    kernels = load_kernels("netsim.packetsim.packet_kernels", "packet simulation", seconds=10)
     world.clock["unfinished"] = np.count_nonzero(world.jobs["need"])
     world.clock["wake"] = world.jobs["wake"].min()
     while True:

@@ -8,8 +8,8 @@ import pytest
 
 from netsim.contention.base import Traffic
 from netsim.errors import ContentionError
-from netsim.packets.forecast import Forecast, demand_affordable, free_memory_bytes
-from netsim.packets.simulation import simulate_packets
+from netsim.packetsim.forecast import Forecast, demand_affordable, free_memory_bytes
+from netsim.packetsim.simulation import simulate_packets
 from netsim.routing.dmodk import DModK
 from netsim.routing.spread import as_routed
 from netsim.routings import make_routing
@@ -30,7 +30,7 @@ def two_jobs():
 
 def test_a_scene_moves_about_as_many_packets_as_are_forecast(monkeypatch, caplog, two_jobs):
     """20 iterations together and 5 each alone."""
-    monkeypatch.setattr("netsim.packets.progress._TELL_S", 0.0)
+    monkeypatch.setattr("netsim.packetsim.progress._TELL_S", 0.0)
     tree, jobs = two_jobs
 
     with caplog.at_level(logging.WARNING, "fabricsim"):
@@ -46,8 +46,8 @@ def test_progress_counts_all_that_is_simulated_and_goes_one_way(
     monkeypatch, caplog, two_jobs, start_s
 ):
     """Also while one job has not started, and through the simulations of each job alone."""
-    monkeypatch.setattr("netsim.packets.progress._TELL_S", 0.0)
-    monkeypatch.setattr("netsim.packets.running._CHUNK", 500)
+    monkeypatch.setattr("netsim.packetsim.progress._TELL_S", 0.0)
+    monkeypatch.setattr("netsim.packetsim.running._CHUNK", 500)
     tree, jobs = two_jobs
 
     with caplog.at_level(logging.WARNING, "fabricsim"):
@@ -83,7 +83,7 @@ def test_tables_of_ways_that_do_not_fit_are_refused_before_they_are_made(monkeyp
     flows = routing.routes(nodes, np.roll(nodes, 1))
     zero = np.zeros(nodes.size)
     job = Traffic(zero.astype(int), nodes, zero + 4096, flows, 0.0, zero)
-    monkeypatch.setattr("netsim.packets.simulation.free_memory_bytes", lambda: 2e7)
+    monkeypatch.setattr("netsim.packetsim.simulation.free_memory_bytes", lambda: 2e7)
 
     with pytest.raises(ContentionError, match="takes tables of 42 MB, of which 20 MB are free"):
         simulate_packets({0: job}, as_routed(torus, routing))

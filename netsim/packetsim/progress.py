@@ -5,8 +5,8 @@ import time
 from collections.abc import Mapping
 
 from netsim.longest import spoken
-from netsim.packets.columns import World
-from netsim.packets.forecast import Forecast
+from netsim.packetsim.columns import World
+from netsim.packetsim.forecast import Forecast
 
 _LOG = logging.getLogger("fabricsim")
 _TELL_S = 10.0

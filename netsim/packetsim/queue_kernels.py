@@ -2,9 +2,9 @@
 
 from netsim.arrays import Table
 from netsim.jit import njit
-from netsim.packets.choice_kernels import is_first
-from netsim.packets.columns import NONE, Ints32
-from netsim.packets.wheel_kernels import idle_delay, schedule
+from netsim.packetsim.choice_kernels import is_first
+from netsim.packetsim.columns import NONE, Ints32
+from netsim.packetsim.wheel_kernels import idle_delay, schedule
 
 
 @njit()

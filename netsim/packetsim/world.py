@@ -7,7 +7,7 @@ import numpy as np
 
 from netsim.arrays import Bools, Floats, Ints, Table
 from netsim.contention.base import Traffic
-from netsim.packets.columns import (
+from netsim.packetsim.columns import (
     CHANNEL,
     CLOCK,
     ENTRY,
@@ -25,7 +25,7 @@ from netsim.packets.columns import (
     Paths,
     World,
 )
-from netsim.packets.ways import Ways
+from netsim.packetsim.ways import Ways
 from netsim.topology.switches import Switch
 from netsim.units import ROUNDING
 

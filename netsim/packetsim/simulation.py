@@ -13,20 +13,20 @@ from netsim.errors import ContentionError
 from netsim.flows.isolation import shared_links, used_links
 from netsim.flowsim.cosimulation import outside_nodes
 from netsim.flowsim.snapshot import SLOWEST_DOES, JobTimes, check_names
-from netsim.packets.channels import virtual_channels
-from netsim.packets.columns import World
-from netsim.packets.forecast import (
+from netsim.packetsim.channels import virtual_channels
+from netsim.packetsim.columns import World
+from netsim.packetsim.forecast import (
     Forecast,
     demand_affordable,
     fluid_iteration_s,
     forecast_of,
     free_memory_bytes,
 )
-from netsim.packets.progress import Progress
-from netsim.packets.ranks import by_rank
-from netsim.packets.running import Ledger, LinkUse, advance
-from netsim.packets.ways import links_within_reach, ways_bytes, ways_to
-from netsim.packets.world import NS, build, scene_of
+from netsim.packetsim.progress import Progress
+from netsim.packetsim.ranks import by_rank
+from netsim.packetsim.running import Ledger, LinkUse, advance
+from netsim.packetsim.ways import links_within_reach, ways_bytes, ways_to
+from netsim.packetsim.world import NS, build, scene_of
 from netsim.routes import Routes
 from netsim.splitmix import uniforms
 from netsim.topology.base import Topology

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from netsim.contention.base import Traffic
-from netsim.packets.simulation import simulate_packets
+from netsim.packetsim.simulation import simulate_packets
 from netsim.routings import make_routing
 from netsim.topologies import make_topology
 from netsim.topology.switches import Switch

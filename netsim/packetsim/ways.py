@@ -7,7 +7,7 @@ import numpy as np
 from netsim.arrays import Ints, Table
 from netsim.errors import ContentionError
 from netsim.flows.isolation import minimal_links, used_links
-from netsim.packets.columns import ADAPTIVE, NONE, SPRAY, TURN, WAY, Ints32
+from netsim.packetsim.columns import ADAPTIVE, NONE, SPRAY, TURN, WAY, Ints32
 from netsim.routes import Routes
 from netsim.topology.base import Topology
 from netsim.topology.counters import occurrence

@@ -4,8 +4,8 @@ import numpy as np
 
 from netsim.arrays import Table
 from netsim.jit import njit
-from netsim.packets.columns import BUSY, IDLE, NONE, Ints32
-from netsim.packets.wheel_kernels import draw, idle_delay, schedule
+from netsim.packetsim.columns import BUSY, IDLE, NONE, Ints32
+from netsim.packetsim.wheel_kernels import draw, idle_delay, schedule
 
 
 @njit()

@@ -3,7 +3,7 @@
 import pytest
 
 from netsim.errors import ContentionError
-from netsim.packets.simulation import simulate_packets
+from netsim.packetsim.simulation import simulate_packets
 from netsim.topologies import make_topology
 from netsim.topology.switches import SWITCHES, Switch, switch_of
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from netsim.packets.simulation import simulate_packets
+from netsim.packetsim.simulation import simulate_packets
 from netsim.partition import Partition
 from netsim.routings import make_routing
 from netsim.topologies import make_topology

@@ -4,7 +4,7 @@ from numba import uint64
 
 from netsim.arrays import Table
 from netsim.jit import njit
-from netsim.packets.columns import NONE, Ints32
+from netsim.packetsim.columns import NONE, Ints32
 
 
 @njit(inline="always")

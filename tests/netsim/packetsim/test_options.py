@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from netsim.errors import ContentionError
-from netsim.packets.model import PacketModel
-from netsim.packets.simulation import simulate_packets
+from netsim.packetsim.model import PacketModel
+from netsim.packetsim.simulation import simulate_packets
 from netsim.partition import Partition
 from netsim.routings import make_routing
 from netsim.topologies import make_topology

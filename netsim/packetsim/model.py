@@ -17,7 +17,7 @@ from netsim.flows.isolation import shared_links
 from netsim.flows.maxmin import is_per_sender
 from netsim.flowsim.cosimulation import outside_nodes
 from netsim.flowsim.snapshot import SLOWEST_DOES, JobTimes
-from netsim.packets.simulation import (
+from netsim.packetsim.simulation import (
     STEPPINGS,
     PacketTimes,
     demand_packet_fabric,

@@ -4,8 +4,8 @@ import numpy as np
 
 from netsim.arrays import Table
 from netsim.jit import njit
-from netsim.packets.columns import FIXED, NONE, SPRAY, Ints32, Paths
-from netsim.packets.wheel_kernels import draw
+from netsim.packetsim.columns import FIXED, NONE, SPRAY, Ints32, Paths
+from netsim.packetsim.wheel_kernels import draw
 
 _FREE_CHANNEL = 2  # of a torus: the one for any minimal path
 
