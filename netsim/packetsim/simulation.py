@@ -90,7 +90,7 @@ def simulate_packets(
     Equal arguments give equal numbers. Jobs that share no link are simulated apart, which changes
     nobody; their interference is exactly 1.
     """
-    switch = switch_of(topology, None) if switch is None else switch
+    switch = switch_of(topology, switch)
     demand_packet_fabric(topology)
     choice("stepping", stepping, STEPPINGS, error=ContentionError)
     if slowest_does <= dropped:

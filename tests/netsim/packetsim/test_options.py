@@ -77,3 +77,10 @@ def test_no_iteration_would_be_left_is_refused():
         simulate_packets(traffic, tree, slowest_does=4, dropped=4)
     with pytest.raises(ContentionError, match="iterations: expected a whole number from 31"):
         PacketModel.made(tree, iterations=20, dropped=30)
+
+
+def test_a_buffer_beyond_the_bound_of_all_doors_is_refused():
+    tree, traffic = sent([(0, 0, 4, 1.0 * MB)])
+
+    with pytest.raises(ContentionError, match=r"buffer: .* 1 GiB at most"):
+        simulate_packets(traffic, tree, Switch(buffer_bytes=2.0**31))
