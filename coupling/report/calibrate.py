@@ -95,10 +95,11 @@ def _totals(found: Calibration) -> list[str]:
     told = sum(group.told for group in found.groups)
     jobs = sum(group.jobs for group in found.groups)
     lines = [
+        found.topology.summary,
         (
-            f"{found.topology.summary}\n{_meant(found)}; {units.counted(jobs, 'job')} in "
+            f"{_meant(found)}; {units.counted(jobs, 'job')} in "
             f"{units.counted(len(found.groups), 'group')}, {told:,} told"
-        )
+        ),
     ]
     if found.way == "counters":
         lines.append(

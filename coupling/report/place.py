@@ -52,18 +52,19 @@ def _totals(found: Placing) -> list[str]:
     """Sum up what was looked for."""
     apart = " on links of their own" if found.isolated else ""
     first = (
-        f"{found.topology.summary}\n{found.nodes:,} nodes wanted{apart}; "
+        f"{found.nodes:,} nodes wanted{apart}; "
         f"{units.counted(found.draws, 'draw')}; {found.free:,} free"
     )
     if found.connected < found.free:
         first += f" (at most {found.connected:,} that reach each other)"
     if not found.options:
-        return [first, _wait(found.later, isolated=found.isolated)]
+        return [found.topology.summary, first, _wait(found.later, isolated=found.isolated)]
     best = min(found.options, key=lambda own: own.own_node_hours)
     kindest = min(found.options, key=lambda own: own.others_node_hours)
     number = {own: place for place, own in enumerate(found.options, start=1)}
     how = "all that there are" if found.all_tried else "of allocators and a search from them"
     return [
+        found.topology.summary,
         first,
         (
             f"{units.counted(found.tried, 'placement')} rated ({how}), least loss of all first; "

@@ -49,7 +49,7 @@ def ranking_parts(found: Ranking, top: int, *, why: bool = True) -> list[Rendera
     Result: for `coupling.report.columns.text_of`.
     """
     head = (
-        f"{found.topology.summary}\n{units.counted(len(found.failures), 'failure')} of one "
+        f"{units.counted(len(found.failures), 'failure')} of one "
         f"{found.kind}, {units.counted(found.draws, 'draw')}"
     )
     short = _short_switch if found.kind == "switch" else short_link
@@ -73,7 +73,7 @@ def ranking_parts(found: Ranking, top: int, *, why: bool = True) -> list[Rendera
     if found.idle:
         lines.append(f"{units.counted(found.idle, 'cable')} without traffic now, not tried.")
     return [
-        text_lines(head),
+        text_lines(found.topology.summary, head),
         table(_FAILURES, rows, whole=(0,)),
         text_lines(*lines, read, *_told(found, why=why)),
     ]
