@@ -57,7 +57,7 @@ def _place(name: str) -> int:
 def arrange(app: typer.Typer) -> None:
     """Give every command of the application its panel and a link to its page."""
     for command in app.registered_commands:
-        name = command.name or getattr(command.callback, "__name__", "")
+        name = str(command.name or getattr(command.callback, "__name__", ""))
         command.cls, command.rich_help_panel = Command, _PANEL_OF[name]
         command.epilog = _link(_PAGE_OF.get(name, name))
     for group in app.registered_groups:

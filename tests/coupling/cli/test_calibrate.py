@@ -99,7 +99,8 @@ def test_options_of_the_other_way_are_refused(command, given, words):
 def test_totals_come_first_and_lines_fit(site):
     found = run(*files(site), "--seconds", SECONDS, "--top", 3)
 
-    first, *lines = found.stdout.splitlines()
+    fabric, first, *lines = found.stdout.splitlines()
+    assert fabric.startswith("fat-tree, 16 nodes")
     assert "counters of ports, 60 s apart" in first
     assert max(map(len, lines)) <= 80
 
