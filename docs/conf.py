@@ -36,6 +36,7 @@ templates_path = ["templates"]
 
 myst_enable_extensions = ["colon_fence", "deflist", "dollarmath"]
 myst_heading_anchors = 4
+smartquotes = False  # `--json` stays what it is
 html_math_renderer = "mathml"
 
 nb_execution_mode = os.environ.get("FABRICSIM_DOCS_EXECUTE", "auto")

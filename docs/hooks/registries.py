@@ -9,16 +9,11 @@ import typer
 from sphinx.application import Sphinx
 
 from coupling.cli.root import app
-from netsim.contention_models import CONTENTION_MODELS
+from netsim import CONTENTION_MODELS, MACHINES, ROUTINGS, TOPOLOGIES
 from netsim.formats.exporters.registry import WRITERS
 from netsim.formats.importers.registry import FORMATS
-from netsim.routings import ROUTINGS
-from netsim.topologies import TOPOLOGIES
-from netsim.topology.machines import MACHINES
-from patterns.registry import PATTERNS
-from scheduler.allocators import ALLOCATORS
-from scheduler.queues import POLICIES
-from scheduler.workload.registry import GENERATORS, READERS
+from patterns import PATTERNS
+from scheduler import ALLOCATORS, GENERATORS, POLICIES, READERS
 from scheduler.workload.slurm import COLUMNS as SACCT_COLUMNS
 from scheduler.workload.table import COLUMNS
 
