@@ -1,7 +1,10 @@
 """Build the site: ``sphinx-build -W docs OUT``. FABRICSIM_DOCS_EXECUTE=off runs no notebook."""
 
+import atexit
 import os
+import shutil
 import sys
+import tempfile
 from importlib.metadata import version as version_of
 from pathlib import Path
 
@@ -10,7 +13,11 @@ sys.path.insert(0, str(HERE / "hooks"))
 
 import api  # noqa: E402
 
-# Cells of notebooks find the command, the examples, and a terminal of 80 columns.
+# Cells of notebooks find the command, the examples, a terminal of 80 columns, and draw SVG.
+IPYTHON = Path(tempfile.mkdtemp())
+shutil.copytree(HERE / "hooks" / "profile", IPYTHON / "profile_default")
+atexit.register(shutil.rmtree, IPYTHON, ignore_errors=True)
+os.environ["IPYTHONDIR"] = str(IPYTHON)
 os.environ["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
 os.environ["FABRICSIM_CLONE"] = str(HERE.parent)
 os.environ["COLUMNS"] = "80"

@@ -1,5 +1,6 @@
 """Pages say what is there: commands run, options exist, files are linked, no page is too long."""
 
+import os
 import re
 import shlex
 import subprocess
@@ -34,6 +35,22 @@ def test_each_question_of_the_readme_is_answered(command):
 
     assert done.returncode == 0, done.stderr
     assert done.stdout
+
+
+def test_the_first_command_of_the_readme_prints_the_table_below_it(tmp_path):
+    """Half a minute of CPU time."""
+    shown = re.search(r"```text\n(.*?)```", README, re.DOTALL)[1]
+
+    done = subprocess.run(
+        [sys.executable, "-m", "fabricsim", "run", ROOT / "examples/synth16.toml"],
+        cwd=tmp_path,
+        env={**os.environ, "COLUMNS": "80"},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+
+    assert done.stdout.startswith(shown)
 
 
 @pytest.mark.parametrize("name", ["README.md", "CHANGELOG.md", "CONTRIBUTING.md"])

@@ -35,19 +35,20 @@ def program(page):
         elif magic.startswith("%%writefile "):
             lines.append(f"open({magic.split()[1]!r}, 'w').write({rest!r})")
         else:
-            lines.append(re.sub(r"^%config .*", "", text, flags=re.MULTILINE))
+            lines.append(text)
         lines.append("pictures += len(pyplot.get_fignums()); pyplot.close('all')")
     return "\n".join([*lines, "print(f'pictures: {pictures}')"])
 
 
 def environment():
-    """Return an environment in which the command and the clone are found."""
+    """Return an environment in which the command is found."""
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    return {**os.environ, "PATH": path, "FABRICSIM_CLONE": str(ROOT), "COLUMNS": "80"}
+    return {**os.environ, "PATH": path, "COLUMNS": "80"}
 
 
 @pytest.mark.parametrize("page", NOTEBOOKS, ids=lambda page: page.stem)
 def test_the_cells_of_a_page_run_and_draw(page, tmp_path):
+    (tmp_path / "examples").symlink_to(ROOT / "examples")
     script = tmp_path / "page.py"
     script.write_text(program(page), encoding="utf-8")
 
