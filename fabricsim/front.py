@@ -29,7 +29,7 @@ from coupling.snapshots.snapshot import Snapshot, read_snapshot
 from coupling.snapshots.verify import Verification
 from coupling.sweeps.spec import Spec
 from coupling.sweeps.sweep import Sweep, run_sweep
-from fabricsim.checking import plain
+from fabricsim.checking import plain, wrong
 from fabricsim.checking.errors import FabricsimError, public
 from netsim.formats.importers.graphs import from_networkx, is_graph
 from netsim.routing.base import Routing
@@ -75,16 +75,23 @@ Moment = Snapshot | Mapping[str, Any] | str | Path
 
 
 @public
-def estimate(snapshot: Moment, *, blame: bool = True) -> Estimate:
+def estimate(
+    snapshot: Moment | None = None,
+    *,
+    blame: bool = True,
+    **fields: Any,  # noqa: ANN401 (of any field)
+) -> Estimate:
     """
     Estimate how much placed jobs slow each other down.
 
     Parameters
     ----------
-    snapshot : Snapshot, mapping, str or Path
+    snapshot : Snapshot, mapping, str or Path, optional
         Jobs on a fabric: the object, the fields of a snapshot file, or the file.
     blame : bool, default True
-        Whether to share lost time out among the jobs.
+        Whether to attribute lost time to the jobs that cause it.
+    **fields
+        Without `snapshot`: its fields as keywords, ``topology`` and ``jobs`` among them.
 
     Returns
     -------
@@ -96,25 +103,26 @@ def estimate(snapshot: Moment, *, blame: bool = True) -> Estimate:
     CouplingError
         If a field is unknown, missing or wrong.
     """
-    return estimating.estimate(_moment(snapshot), blame=blame)
+    return estimating.estimate(_moment(snapshot, fields), blame=blame)
 
 
 @public
 def verify(
-    snapshot: Moment,
+    snapshot: Moment | None = None,
     *,
     any_routing: bool = False,
     permutation: Sequence[tuple[int, int]] | str | Path | None = None,
     random: int = 100,
     exhaustive: bool = False,
     allow_unknown: bool = False,
+    **fields: Any,  # noqa: ANN401 (of any field)
 ) -> Verification:
     """
     Check that placed jobs are isolated and that their partitions are non-blocking.
 
     Parameters
     ----------
-    snapshot : Snapshot, mapping, str or Path
+    snapshot : Snapshot, mapping, str or Path, optional
         Jobs on a fabric: the object, the fields of a snapshot file, or the file.
     any_routing : bool, default False
         Ask about isolation under every minimal routing instead of the one in force.
@@ -125,7 +133,9 @@ def verify(
     exhaustive : bool, default False
         Try all permutations, up to 200,000 kinds.
     allow_unknown : bool, default False
-        Let a question without an answer pass.
+        Accept checks that are not decided.
+    **fields
+        Without `snapshot`: its fields as keywords, ``topology`` and ``jobs`` among them.
 
     Returns
     -------
@@ -138,7 +148,7 @@ def verify(
         If a field is unknown, missing or wrong.
     """
     return verifying.verify(
-        _moment(snapshot),
+        _moment(snapshot, fields),
         any_routing=any_routing,
         permutation=permutation,
         random=random,
@@ -523,6 +533,12 @@ def _experiment(
     return experiment.replace(*changes) if changes else experiment
 
 
-def _moment(snapshot: Moment) -> Snapshot | Mapping[str, Any]:
-    """Read a snapshot that is given as a file."""
-    return read_snapshot(snapshot) if isinstance(snapshot, (str, Path)) else snapshot
+def _moment(snapshot: Moment | None, fields: Mapping[str, Any]) -> Snapshot | Mapping[str, Any]:
+    """Return a snapshot, read where a file came, or its fields."""
+    if isinstance(snapshot, (str, Path)):
+        snapshot = read_snapshot(snapshot)
+    if not fields:
+        return {} if snapshot is None else snapshot
+    if isinstance(snapshot, Snapshot):
+        raise wrong("fields", "none beside a snapshot", sorted(fields), SnapshotError)
+    return {**(snapshot or {}), **fields}

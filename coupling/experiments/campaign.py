@@ -3,7 +3,7 @@
 import hashlib
 import json
 import platform
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -24,7 +24,7 @@ from coupling.experiments.workers import Kept, demand_sendable, run_in_workers
 from coupling.results.manifest import NOT_AGAIN
 from coupling.results.result import Result
 from coupling.stopping import demand_told, shielded
-from fabricsim.checking import flag, path_of, shortened, whole
+from fabricsim.checking import choice, flag, path_of, shortened, whole
 from fabricsim.checking.errors import public
 from netsim.wholefile import temporary_name
 from scheduler.workload import cancelled
@@ -59,6 +59,21 @@ class Campaign:
     def __repr__(self) -> str:
         """Return one line."""
         return f"<Campaign {shortened(str(self.folder))!r}: {len(self.results)} results>"
+
+    def __len__(self) -> int:
+        """Return the number of runs."""
+        return len(self.results)
+
+    def __iter__(self) -> Iterator[Result]:
+        """Go through the runs."""
+        return iter(self.results)
+
+    def __getitem__(self, name: str | int) -> Result:
+        """Return a run by its name or its place."""
+        if isinstance(name, int):
+            return self.results[name]
+        names = [result.name for result in self.results]
+        return self.results[names.index(choice("run", name, names, error=ResultError))]
 
 
 @public

@@ -16,6 +16,8 @@ from netsim.arrays import Floats, Ints
 if TYPE_CHECKING:
     import pandas as pd
 
+    from coupling.results.result import Result
+
 BOUNDED_SLOWDOWN_TAU_S = 10.0  # Feitelson & Rudolph 1998: jobs shorter than this count as so long
 _NEEDED = {"id", "dropped", "start_s", "end_s", "n_nodes", "pattern"}  # columns of a speed-up
 SIZE_CLASSES = ((1, 1), (2, 4), (5, 16), (17, 64), (65, 256), (257, None))
@@ -155,14 +157,14 @@ def size_class_names() -> list[str]:
 
 
 @public
-def speedup(jobs: "pd.DataFrame", baseline: "pd.DataFrame") -> "pd.DataFrame":
+def speedup(jobs: "pd.DataFrame | Result", baseline: "pd.DataFrame | Result") -> "pd.DataFrame":
     """
     Return the emergent speed-up of each job that ran in both results.
 
     Parameters
     ----------
-    jobs, baseline : DataFrame
-        Job tables of the result and of the Baseline result.
+    jobs, baseline : Result or DataFrame
+        The result and the baseline, or their job tables.
 
     Returns
     -------
@@ -173,6 +175,10 @@ def speedup(jobs: "pd.DataFrame", baseline: "pd.DataFrame") -> "pd.DataFrame":
     """
     import pandas as pd  # noqa: PLC0415 (slow to import)
 
+    jobs, baseline = (
+        one if isinstance(one, pd.DataFrame) else getattr(one, "jobs", one)
+        for one in (jobs, baseline)
+    )
     for name, table in (("jobs", jobs), ("baseline", baseline)):
         if not isinstance(table, pd.DataFrame) or not _NEEDED.issubset(table.columns):
             raise wrong(name, "the job table of a result", table, ResultError)

@@ -147,6 +147,7 @@ def test_a_call_draws_what_suits(log):
     runs = [fs.run(experiment(log), allocator=name) for name in ("first-free", "jigsaw", "ta")]
     estimate = fs.estimate("examples/placed_jobs.json")
 
+    assert fs.speedup(runs[1], runs[0]).equals(fs.speedup(runs[1].jobs, runs[0].jobs))
     assert fs.plot(runs[0]).get_title() == "first-free"
     assert fs.plot.speedups(runs[0], runs[1]) is not None
     beside = fs.plot.speedups(runs[1], runs[2], baseline="ta")
@@ -256,3 +257,22 @@ def test_a_notebook_shows_fabrics_experiments_and_logs_as_tables(log):
     assert log._repr_html_().startswith("<table")
     evil = made.replace(name="<script>")
     assert "<script>" not in evil._repr_html_()
+
+
+def test_a_snapshot_is_typed_as_keywords_and_a_campaign_is_a_collection(log, tmp_path):
+    jobs = [
+        {"id": n, "nodes": [n, n + 20], "pattern": "ring", "comm_fraction": 0.5} for n in (0, 1)
+    ]
+    document = {"topology": "cab", "jobs": jobs}
+
+    assert fs.estimate(topology="cab", jobs=jobs) == fs.estimate(document)
+    assert fs.verify(document, random=3).to_dict() == fs.verify(**document, random=3).to_dict()
+    with pytest.raises(fs.FabricsimError, match="none beside a snapshot"):
+        fs.estimate("examples/placed_jobs.json", jobs=jobs)
+
+    campaign = fs.run_campaign(experiment(log, compare=["ta", "jigsaw"]), tmp_path / "out")
+    assert [run.name for run in campaign] == ["ta", "jigsaw"]
+    assert campaign["jigsaw"] is campaign[1]
+    assert len(campaign) == 2
+    with pytest.raises(fs.FabricsimError, match="did you mean 'jigsaw'"):
+        campaign["jigsav"]
