@@ -60,7 +60,7 @@ class Entry:
     steps: tuple[tuple[str, ...], ...]
     files: Mapping[str, bytes | Path] = field(default_factory=dict)
     contention: bool = False
-    """Whether a contention model (`fast`, `phased`, `accurate`) made the numbers: an entry that is
+    """Whether a contention model (`fluid`) made the numbers: an entry that is
     recorded anew when that model is changed on purpose."""
 
 
@@ -95,7 +95,7 @@ def _runs() -> Iterator[Entry]:
             f"run {name}",
             (("run", "e.toml", "--out", "out", "--json"),),
             {"e.toml": _toml(document), **_named_files(document)},
-            contention=network.get("model", "phased") in {"fast", "phased"},
+            contention=network.get("model", "fluid") == "fluid",
         )
     scheduled = {
         "topology": {"kind": "fat-tree", "radix": 8},
@@ -127,8 +127,8 @@ def _runs() -> Iterator[Entry]:
     workload = {"generator": "synth", "mean_nodes": 7, "n_jobs": 60}
     for model, fabric, routing in (
         ("null", scheduled["topology"], "jigsaw"),
-        ("phased", scheduled["topology"], "jigsaw"),
-        ("phased", scheduled["topology"], "adaptive"),
+        ("fluid", scheduled["topology"], "jigsaw"),
+        ("fluid", scheduled["topology"], "adaptive"),
         ("flow-level", {"kind": "fat-tree", "radix": 4}, "d-mod-k"),
     ):
         few = {**workload, "n_jobs": 8, "mean_nodes": 3} if model == "flow-level" else workload
@@ -151,7 +151,7 @@ def _runs() -> Iterator[Entry]:
                 ("rerun", "out", "--json"),
             )
         name = f"results of {model}" if routing == "jigsaw" else f"run {model}, {routing}"
-        yield Entry(name, asked, {"e.toml": _toml(tables)}, contention=model == "phased")
+        yield Entry(name, asked, {"e.toml": _toml(tables)}, contention=model == "fluid")
 
 
 def _papers() -> Iterator[Entry]:
@@ -181,7 +181,7 @@ def _snapshots() -> Iterator[Entry]:
             f"estimate {name}",
             (("estimate", "s.json", "--json"),),
             {"s.json": _json(document), **_named_files(document)},
-            contention=document.get("model", "accurate") in {"accurate", "phased", "fast"},
+            contention=document.get("model", "fluid") == "fluid",
         )
     people = ROOT / "examples" / "placed_jobs.json"
     steps = (("estimate", "s.json"), ("verify", "s.json"))

@@ -41,7 +41,11 @@ from scheduler.traffic import PlacedTraffic, TrafficOf, rank_flows
 
 SOURCE = Path(__file__).with_suffix(".cpp")
 ROOT = Path(__file__).parents[1]
-STREAMS = ((60, 8, "flow-level"), (300, 16, "flow-level"), (1000, 16, "fast"))  # jobs, radix, model
+STREAMS = (
+    (60, 8, "flow-level"),
+    (300, 16, "flow-level"),
+    (1000, 16, "fluid"),
+)  # jobs, radix, model
 TAPERED = (1, 4)  # seeds
 PRECISION, REQUIRED, RECORDED = 1e-6, 3, 300
 TIMES = 3

@@ -27,10 +27,10 @@ from coupling.experiments.stored import Stored
 from coupling.report.simgrid import PLATFORM, PLAYER, SCHEDULE, simgrid_files
 
 RUNS = (
-    ("jigsaw", "fast"),
-    ("random", "fast"),
-    ("random", "phased"),
-    ("random", "accurate"),
+    ("jigsaw", "fluid"),
+    ("random", "fluid"),
+    ("random", "fluid"),
+    ("random", "fluid"),
     ("random", "flow-level"),
 )
 ISOLATED, EXACT = 0.02, 0.04

@@ -69,7 +69,7 @@ def _measure(log: Path, days: int, desk: Path) -> tuple[list[str], bool]:
     return [
         (
             f"LLNL Atlas, a cut: the first {days} days as logged, {jobs:,} of 29,700 jobs, on 1458 "
-            f"nodes, model `fast`: {len(ALLOCATORS)} allocators x {len(FRACTIONS)} fractions x "
+            f"nodes, model `fluid`: {len(ALLOCATORS)} allocators x {len(FRACTIONS)} fractions x "
             f"{len(SEEDS)} seeds."
         ),
         "",
@@ -118,7 +118,7 @@ def _tables(log: Path, days: int) -> dict[str, Any]:
             "estimates": "runtime",
         },
         "communication": {"profile": str(ROOT / "examples" / "mixed.toml")},
-        "network": {"model": "fast"},
+        "network": {"model": "fluid"},
         "run": {"self_check": False},
     }
 

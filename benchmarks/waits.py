@@ -2,7 +2,7 @@
 Measure what it costs to write down why jobs wait: CPU time with and without, in alternating pairs.
 
 1,500 synthetic jobs on 1024 nodes, all at once, EASY with a window of 50, under Jigsaw and
-first-free, model `fast`. Without: the same run, in which nobody asks the queue for reasons and no
+first-free, model `fluid`. Without: the same run, in which nobody asks the queue for reasons and no
 table is made. Counted work (questions to the allocator, copies of the machine) is compared as
 well. Exit status 1 if the median of the pairs is above 2 %.
 """
@@ -52,7 +52,7 @@ def experiment(allocator: str) -> Experiment:
         workload={"generator": "synth", "mean_nodes": 16, "n_jobs": JOBS, "seed": 1},
         estimates="runtime",
         allocator=allocator,
-        model="fast",
+        model="fluid",
         self_check=False,
     )
 

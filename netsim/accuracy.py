@@ -7,7 +7,6 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from netsim.contention.columns import PACKET_BYTES
 from netsim.infiniband.lft import LFT
 from netsim.routing.base import Routing
 from netsim.routing.dimension import DimensionOrder
@@ -25,6 +24,7 @@ from netsim.topology.switches import SWITCHES, switch_of
 TABLE = "accuracy.json"
 FEW, MANY, ONE, STEPS, ANY = "few at once", "many at once", "one with all", "in steps", "mixed"
 """How jobs talk: a sender has few open messages, or many; one rank has most; steps; some of all."""
+PACKET_BYTES = 4096.0  # of the packet simulations
 OWNED = "wraparound"
 """Routing of jobs that own links: on these alone."""
 FEWEST_JOBS = 20
@@ -289,9 +289,9 @@ def accuracy_sentence(setting: Setting) -> str:
 
     Examples
     --------
-    >>> mesh = Setting("fast", "per-sender", "mesh", ("dimension-order",), (1,), 0.0)
+    >>> mesh = Setting("fluid", "per-sender", "mesh", ("dimension-order",), (1,), 0.0)
     >>> accuracy_sentence(mesh).split(" on a ")[0]
-    'No error is known: model fast was never compared with packets'
+    'No error is known: model fluid was never compared with packets'
     """
     if setting.model in _NOTHING_TO_COMPARE:
         return _NOTHING_TO_COMPARE[setting.model]

@@ -14,17 +14,22 @@ from netsim.topology.demand import demand_topology
 
 CONTENTION_MODELS: Registry[Callable[..., ContentionModel]] = Registry(
     {
-        "null": "netsim.contention_builders:null",
-        "fast": "netsim.contention.events.fast:Fast",
-        "phased": "netsim.contention.events.phased:Phased",
-        "accurate": "netsim.contention_builders:accurate",
+        "fluid": "netsim.fluid.model:Fluid",
         "flow-level": "netsim.flowsim.model:flow_level",
         "packets": "netsim.packetsim.model:packets",
+        "null": "netsim.baselines.null:null",
         "hop-cost": "netsim.baselines.hop_cost:hop_cost",
     }
 )
 
-RENAMED_MODELS: Mapping[str, str] = {"exact": "flow-level"}
+RENAMED_MODELS: Mapping[str, str] = {
+    "phased": "fluid",
+    "fast": "fluid",
+    "accurate": "fluid",
+    "load-ratio": "fluid",
+    "exact": "flow-level",
+    "always-on-max-min": "flow-level",
+}
 """Names of older versions, and the model that is to be asked instead."""
 
 
@@ -56,9 +61,8 @@ def make_contention_model(
     fairness : {"per-sender", "per-flow"}
         Weight of a flow among others.
     options : mapping of str to value, optional
-        Further keywords of the model: ``tolerance`` (`fast`, `phased`, `accurate`), ``samples``
-        (`accurate`), ``seed`` (`phased`, `accurate`, `flow-level`, `packets`), ``switch``,
-        ``iterations`` and ``draws`` (`packets`).
+        Further keywords of the model: ``tolerance`` (`fluid`), ``seed`` (`fluid`,
+        `flow-level`, `packets`), ``switch``, ``iterations`` and ``draws`` (`packets`).
     seed : int, optional
         For models that draw, unless their options hold a seed; absent: 0.
 

@@ -1,6 +1,5 @@
 """Traffic: what a placed job puts on the network, from pattern, placement and routing."""
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
@@ -8,7 +7,7 @@ import numpy as np
 
 from netsim.arrays import Floats, Ints, distinct
 from netsim.contention.base import Traffic
-from netsim.contention.constants import ConstantsOf, StepTimes
+from netsim.contention.traffic import StepTimes, TrafficTimes
 from netsim.latency import LatencyOf, MessageLatency, scale_to
 from netsim.partition import Partition
 from netsim.routing.base import Routing
@@ -123,9 +122,6 @@ class TrafficOf:
         The fabric.
     routing : Routing
         Finds the way of each flow.
-    constants_of : ConstantsOf, optional
-        Asked next for the constants of each job whose traffic is computed here, so that it looks
-        at the flows once; where communication is what the pattern says, not scaled.
 
     Attributes
     ----------
@@ -134,14 +130,11 @@ class TrafficOf:
         takes at least the communication time that fraction and length of the iteration leave.
     """
 
-    def __init__(
-        self, topology: Topology, routing: Routing, constants_of: ConstantsOf | None = None
-    ) -> None:
+    def __init__(self, topology: Topology, routing: Routing) -> None:
         self.latency_bound = 0
         self._topology = topology
         self._routing = RankRouting(topology, routing)
-        self._times = ConstantsOf(topology).times
-        self._times_ahead = self._times if constants_of is None else constants_of.ahead
+        self._times = TrafficTimes(topology)
         self._latency_of = LatencyOf(topology)
 
     def __call__(
@@ -194,7 +187,7 @@ class TrafficOf:
             return self._placed(outside, partition, n_nodes, fraction or 0.0, iteration_s)
         if not step.size:
             return None
-        traffic, times, _ = self._routed(outside, partition, n_nodes, self._times_ahead)
+        traffic, times, _ = self._routed(outside, partition, n_nodes)
         ideal_s = compute_s + times.injection_s
         alone_s = compute_s + times.communication_s
         return PlacedTraffic(_computing(traffic, compute_s), ideal_s, alone_s)
@@ -210,8 +203,7 @@ class TrafficOf:
         """Return traffic whose compute time makes communication a fraction of the iteration."""
         if fraction <= 0 or not flows.src.size:
             return None
-        times_of = self._times_ahead if iteration_s is None else self._times
-        traffic, times, latency = self._routed(flows, partition, n_nodes, times_of)
+        traffic, times, latency = self._routed(flows, partition, n_nodes)
         unscaled_s = injection_s = times.injection_s
         scale = 1.0
         if iteration_s is not None:
@@ -235,7 +227,6 @@ class TrafficOf:
         flows: RankFlows,
         partition: Partition,
         n_nodes: int,
-        times_of: Callable[[Traffic], StepTimes],
     ) -> tuple[Traffic, StepTimes, MessageLatency]:
         """Return traffic between nodes without compute, its times alone, latency by length."""
         src = partition.nodes[flows.src]
@@ -249,7 +240,7 @@ class TrafficOf:
         latency = self._latency_of(routes, step, detoured)
         latency_s = latency.of(nbytes)
         traffic = Traffic(step, sender, nbytes, routes, 0.0, latency_s, n_nodes, detoured)
-        return traffic, times_of(traffic), latency
+        return traffic, self._times(traffic), latency
 
 
 def _computing(traffic: Traffic, compute_s: float) -> Traffic:

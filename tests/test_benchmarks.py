@@ -283,7 +283,7 @@ def test_the_finding_is_not_recorded_under_a_model_with_a_bias(tmp_path, monkeyp
 def test_losses_of_the_finding_are_means_over_draws_and_the_nearest_assumption_is_told():
     """Baseline loses 1 and 3 % to neighbours, and 4, 8, 16, 5 and 7 % by the assumptions."""
     names = ["log", "part", "allocator", "model", "mix", "fraction", "draw", "neighbours"]
-    met = [("Atlas", "met", "first-free", "phased", "far", 1.0, n, 0.02 * n - 0.01) for n in (1, 2)]
+    met = [("Atlas", "met", "first-free", "fluid", "far", 1.0, n, 0.02 * n - 0.01) for n in (1, 2)]
     told = [
         ("Atlas", "told", "first-free", name, "mixed", 0.0, n, loss)
         for name, loss in (("5%", 0.04), ("10%", 0.08), ("20%", 0.16), ("V1", 0.05), ("V2", 0.07))

@@ -59,7 +59,7 @@ def tree(**changes):
     return netsim.build_fat_tree(**(fields | changes))
 
 
-def traffic(model="fast", **changes):
+def traffic(model="fluid", **changes):
     fields = {
         "step": np.array([0]),
         "sender": np.array([0]),
@@ -174,7 +174,7 @@ ATTACKS = {
     "traffic that computes for ever": lambda: traffic(compute_s=INF),
     "traffic that computes a text": lambda: traffic(compute_s="1"),
     "latency of nan": lambda: traffic(latency_s=np.array([NAN])),
-    "latency below 0": lambda: traffic("accurate", latency_s=np.array([-1.0])),
+    "latency below 0": lambda: traffic("fluid", latency_s=np.array([-1.0])),
     "traffic on -1 nodes": lambda: traffic(n_nodes=-1),
     "exact traffic of nobody": lambda: traffic("flow-level", sender=np.array([99])),
     "traffic over no link": lambda: traffic(routes=netsim.Routes.from_lists([[999]], TREE.n_links)),

@@ -35,7 +35,7 @@ from benchmarks.accuracy import comparison_of, record_comparisons
 from benchmarks.evidence import record
 from netsim.accuracy import ANY, FEWEST_JOBS, MIXES, Comparison, routing_kind
 from netsim.arrays import Floats
-from netsim.contention.constants import ConstantsOf
+from netsim.contention.traffic import TrafficTimes
 from netsim.contention_models import CONTENTION_MODELS, make_contention_model
 from netsim.errors import ContentionError
 from netsim.routings import make_routing
@@ -137,7 +137,7 @@ def measure(scenes: Sequence[Scene]) -> list[Measured]:
             }
             for dry in (False, True)
         )
-        constants = ConstantsOf(one.topology)
+        constants = TrafficTimes(one.topology)
         alone = np.array([constants(own).iteration_s for own in one.traffic.values()])
         found.append(Measured(one, kept[one.digest], alone, wet, dry))
     return found

@@ -31,7 +31,7 @@ from benchmarks import asking
 from benchmarks.accuracy import comparison_of, record_comparisons
 from benchmarks.evidence import record, verdict
 from netsim.accuracy import ANY, Comparison, routing_kind
-from netsim.contention.constants import ConstantsOf
+from netsim.contention.traffic import TrafficTimes
 from netsim.routing.dmodk import DModK
 from netsim.topology.fattree import FatTree
 from netsim.topology.structure.kind import machine_kind
@@ -55,7 +55,7 @@ BARS = (  # cases, model, quantity, least, most, whether it is only aimed at
 
 def by_step_time(cases: Sequence[Case], wet: FatTree, dry: FatTree) -> list[str]:
     """Return how much of the slowdown `accurate` finds with and without buffers, as Markdown."""
-    constants_of = ConstantsOf(wet)
+    constants_of = TrafficTimes(wet)
     steps = [constants_of(own).steps for case in cases for own in case.jobs]
     step_s = np.array([own["drain_s"].mean() for own in steps])
     true = np.concatenate([case.true for case in cases])

@@ -46,7 +46,7 @@ def biases() -> dict[str, float]:
         row
         for row in comparisons()
         if (row.model, row.machine, row.routing, row.buffer_bytes)
-        == ("phased", "full fat-tree", "d-mod-k", buffer_bytes)
+        == ("fluid", "full fat-tree", "d-mod-k", buffer_bytes)
     ]
     found = {row.load: row.bias for row in like if row.mix == ANY}
     every = [row.bias for row in like]
@@ -147,7 +147,7 @@ def _made(logs: Mapping[str, Mapping[str, str]]) -> str:
     """Say when and with what the logs were run."""
     alike: dict[str, list[str]] = {}
     for log, one in logs.items():
-        what = f"{one['date']}, fabricsim {one['fabricsim']}, model `phased` as of"
+        what = f"{one['date']}, fabricsim {one['fabricsim']}, model `fluid` as of"
         alike.setdefault(f"{what} {one['model_code']}", []).append(log)
     return "; ".join(f"{', '.join(names)} on {what}" for what, names in alike.items())
 

@@ -89,7 +89,7 @@ def rows(found: Mapping[tuple[str, str], pd.DataFrame]) -> pd.DataFrame:
     """Return a row per cell: which run it is, and what is told of it."""
     tables = []
     for (log, part), cells in found.items():
-        defaults: Mapping[str, Any] = {FRACTION: 0.0, MIX: "mixed", MODEL: "phased"}
+        defaults: Mapping[str, Any] = {FRACTION: 0.0, MIX: "mixed", MODEL: "fluid"}
         own = cells.assign(**{key: one for key, one in defaults.items() if key not in cells})
         neighbours = own["node_seconds_lost_to_interference"] / HOUR_S
         placement = own["node_seconds_lost_to_placement"] / HOUR_S

@@ -52,7 +52,7 @@ queue = "easy"
 allocator = "{allocator}"
 [network]
 routing = "jigsaw"
-model = "fast"
+model = "fluid"
 """
 LARGE = """topology = {{kind = "fat-tree", radix = 28}}
 [workload]
@@ -64,7 +64,7 @@ queue = "easy"
 allocator = "random"
 [network]
 routing = "jigsaw"
-model = "fast"
+model = "fluid"
 """
 SLOW = ("conservative", "jigsaw")
 QUEUES = {  # on 1458 and on 5488 nodes: what part of the jobs is run, and jobs/s that are wanted
@@ -165,7 +165,7 @@ def fixed(options: argparse.Namespace) -> None:
         path.write_text(
             'topology = "synth-1024"\n'
             '[workload]\ngenerator = "synth"\nmean_nodes = 16\nn_jobs = 10\n'
-            '[network]\nmodel = "fast"\n',
+            '[network]\nmodel = "fluid"\n',
             encoding="utf-8",
         )
         small = ("estimate", str(ROOT / "examples/placed_jobs.json"))

@@ -70,7 +70,7 @@ n_jobs = {jobs}
 [scheduler]
 queue = "easy"
 [network]
-model = "fast"
+model = "fluid"
 [compare]
 allocators = ["first-free", "jigsaw", "random", "balanced"]
 """
@@ -84,7 +84,7 @@ queue = "easy"
 allocator = "jigsaw"
 [network]
 routing = "jigsaw"
-model = "fast"
+model = "fluid"
 """
 
 
@@ -282,7 +282,7 @@ def experiment(radix: int, mean_nodes: int, n_jobs: int) -> Experiment:
         workload={"generator": "synth", "mean_nodes": mean_nodes, "n_jobs": n_jobs},
         allocator="jigsaw",
         routing="jigsaw",
-        model="fast",
+        model="fluid",
         self_check=False,
     )
 

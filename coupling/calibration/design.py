@@ -9,7 +9,7 @@ from coupling.errors import SnapshotError
 from coupling.record.places import Placed
 from coupling.site.scene import Scene
 from netsim.arrays import Floats, Ints
-from netsim.contention.constants import bytes_per_link
+from netsim.contention.traffic import bytes_per_link
 from netsim.errors import NetsimError, RoutingError
 from netsim.partition import Partition
 from netsim.routing.spread import single_paths

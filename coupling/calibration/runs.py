@@ -38,7 +38,7 @@ _SURE = 0.9
 _WIDE = 0.5  # an interval wider than this tells nothing
 _LEAST_STRETCH = 1e-3  # deviation of the stretch of communication, below which all runs are alike
 _GRID = 201
-_MODEL = "network.model=accurate"  # as `now` estimates, and what ports count is fitted to
+_MODEL = "network.model=fluid"  # as `now` estimates, and what ports count is fitted to
 _FINISHED = "COMPLETED"
 _MEANT = (
     "runs of one group on one number of nodes do the same work",

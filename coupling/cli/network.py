@@ -24,7 +24,7 @@ def estimate(
     model: Annotated[
         str | None,
         typer.Option(
-            help="Instead of the snapshot's: accurate, phased, fast, flow-level, packets; for "
+            help="Instead of the snapshot's: fluid, flow-level, packets; for "
             "comparison null, hop-cost."
         ),
     ] = None,

@@ -66,7 +66,7 @@ class Experiment:
     routing : str, mapping or None, default None
         How flows find their way; None: as usual on the fabric (``jigsaw`` on fat-trees,
         dimension order on tori, minimal on dragonflies, else shortest paths).
-    model : str, default "phased"
+    model : str, default "fluid"
         Contention model.
     model_options : mapping, optional
         Options by name.

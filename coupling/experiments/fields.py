@@ -28,7 +28,7 @@ ESTIMATES = ("requested", "runtime")
 RUNTIME_MEANS = ("isolated", "baseline", "alone")
 UNKNOWN = ("skip", "stop")
 DEFAULT_ALLOCATOR = "first-free"
-DEFAULT_MODEL = "phased"
+DEFAULT_MODEL = "fluid"
 PLACES: Mapping[str, Mapping[str, str]] = {
     "scheduler": {
         "queue": "queue",

@@ -17,7 +17,7 @@ from coupling.results.columns import finished
 from coupling.results.manifest import NOT_AGAIN
 from coupling.results.result import Result, owned_links
 from netsim.arrays import Floats, Ints
-from netsim.contention.constants import bytes_per_link
+from netsim.contention.traffic import bytes_per_link
 from netsim.partition import Partition
 from scheduler.job import Job
 from scheduler.traffic import RankFlows, rank_flows

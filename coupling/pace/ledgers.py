@@ -9,7 +9,7 @@ from coupling.pace.accounts import Accounts
 from coupling.pace.network import CompletedWork, NetworkPace
 from netsim.arrays import Floats, Ints
 from netsim.contention.base import ContentionModel
-from netsim.contention.constants import carry
+from netsim.contention.traffic import carry
 from netsim.topology.base import Topology
 from scheduler.allocation import Allocation
 from scheduler.observer import Observer

@@ -6,7 +6,7 @@ import numpy as np
 
 from coupling.pace.network import NetworkPace
 from netsim.arrays import Floats, Ints
-from netsim.contention.constants import bytes_per_link
+from netsim.contention.traffic import bytes_per_link
 from netsim.topology.spread import evened
 from scheduler.allocation import Allocation
 from scheduler.observer import Observer

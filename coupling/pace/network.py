@@ -92,9 +92,7 @@ class NetworkPace:
         self.on_common_links = False
         self.talked: dict[str, float] = {}
         self._of_alone = of_alone
-        asked = getattr(model, "constants_of", None)  # of models that work on constants
-        own = asked is not None and asked.topology is topology
-        self._traffic_of = TrafficOf(topology, routing, asked if own else None)
+        self._traffic_of = TrafficOf(topology, routing)
         self._placement_factor: dict[int, float] = {}  # of the jobs on the network
 
     def __repr__(self) -> str:

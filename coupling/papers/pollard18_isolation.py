@@ -63,8 +63,8 @@ def _table(setting: str, gains: Sequence[Gain]) -> pd.DataFrame:
             own |= {model: mean, f"{model} low": low, f"{model} high": high}
             own[f"{model} most"] = max(gain.speedup[model] for gain in part)
         own["own"] = float(np.mean([gain.own for gain in part]))
-        own["interference"] = float(np.mean([gain.interference["accurate"] for gain in part]))
-        own["slower"] = float(np.mean([gain.speedup["accurate"] < 1.0 for gain in part]))
+        own["interference"] = float(np.mean([gain.interference["fluid"] for gain in part]))
+        own["slower"] = float(np.mean([gain.speedup["fluid"] < 1.0 for gain in part]))
         own["isolated"] = float(np.mean([gain.exact for gain in part]))
         rows.append(own)
     return pd.DataFrame(rows)
@@ -110,7 +110,7 @@ def isolation_claims(found: Frames) -> list[Claim]:
         if not shown:
             continue
         names = ", ".join(str(own["pattern"].iloc[at]) for at in shown)
-        ends = own[["accurate low", "accurate high"]]
+        ends = own[["fluid low", "fluid high"]]
         rows.append(
             Claim("" if rows else "V-B", f"speed-up when isolated, {name}: {names}",
                   ", ".join(f"{said[at]:.2f}" for at in shown),
@@ -121,7 +121,7 @@ def isolation_claims(found: Frames) -> list[Claim]:
     for name, most in PAPER_MOST.items():
         mine = found["isolation"]
         mine = mine[(mine["setting"] == name) & (mine["pattern"] == ALL_JOBS)]
-        ours = f"{mine['accurate most'].iloc[0]:.2f}"
+        ours = f"{mine['fluid most'].iloc[0]:.2f}"
         rows.append(
             Claim("", f"largest speed-up, {name}", f"{most:.2f}", ours, "ours are random pairs")
         )
@@ -142,7 +142,7 @@ def isolation_sheets(found: Frames) -> list[Sheet]:
             rows.append(
                 [row["pattern"], f"{row['jobs']:.0f}", "-" if said is None else f"{said:.2f}",
                  *means, f"{row['own']:.2f}", f"{row['interference']:.2f}",
-                 f"{row['accurate most']:.2f}"]
+                 f"{row['fluid most']:.2f}"]
             )  # fmt: skip
         last = own.iloc[-1]
         note = (
@@ -192,15 +192,15 @@ def isolation_figures(found: Frames) -> list[Drawn]:
         if (value := _said(str(setting), str(pattern))) is not None
     }
     picture = bars("pollard18-isolation", "Speed-up when isolated (V-B)",
-                   beside(long(always.assign(run=short), "pattern", "accurate", "run"), said),
+                   beside(long(always.assign(run=short), "pattern", "fluid", "run"), said),
                    Axis("scattered / isolated", line=1.0))  # fmt: skip
-    drawn = [Drawn("isolation", picture, "Jobs that always communicate; model `accurate`.")]
+    drawn = [Drawn("isolation", picture, "Jobs that always communicate; model `fluid`.")]
     shares = table[(table["pattern"] == ALL_JOBS) & table["setting"].str.startswith("Cab, 4-128")]
     names = shares["setting"].str.removeprefix("Cab, 4-128, ").str.removesuffix(" communication")
     names = names.str.replace("always communicating", "100 %")
     runs = {"30 %": 1.08, "100 %": 1.35}
     picture = bars("pollard18-isolation-shares", "Speed-up by share of communication (V-B)",
-                   beside(long(shares.assign(kind=names, run=ALL_JOBS), "kind", "accurate", "run"),
+                   beside(long(shares.assign(kind=names, run=ALL_JOBS), "kind", "fluid", "run"),
                           {(name, ALL_JOBS): value for name, value in runs.items()}),
                    Axis("scattered / isolated", line=1.0))  # fmt: skip
     return [*drawn, Drawn("isolation-shares", picture, "All jobs of 4 to 128 nodes on Cab.")]

@@ -24,7 +24,7 @@ from scheduler.traffic import TrafficOf, rank_flows
 
 PATTERNS = ("stencil", "unstructured-mesh", "pairs", "sub-all-to-all")
 TITLES = ("Stencil 4D", "Unstr-mesh", "Pairs", "Sub-a2a")
-MODELS = ("fast", "accurate")
+MODELS = ("fluid",)
 CHECKED = 1e5  # flow starts, an iteration of the slowest job: larger workloads are not simulated
 REFUSALS = 10  # draws in a row that do not fit until a workload counts as full
 

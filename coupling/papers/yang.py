@@ -28,7 +28,7 @@ POLICIES: Mapping[tuple[str, str], str] = {  # by allocator and queue
     ("non-contiguous", "reckless"): "Reckless or NC",
     ("non-contiguous", "cautious"): "Cautious or NC",
 }
-NETWORKS = {"fast": "network", "null": "infinite network"}
+NETWORKS = {"fluid": "network", "null": "infinite network"}
 VALUES = {
     "utilization_makespan": "utilisation",
     "loss_of_capacity": "loss of capacity",
@@ -75,7 +75,7 @@ def claims(found: Frames) -> list[Claim]:
     """Return the draft's statements beside ours."""
     rows = [one for log in _of_logs(found) for one in _policy_claims(found, log)]
     table = found["policies"].set_index(["network", "policy"])["mean_slowdown"]
-    real = NETWORKS["fast"]
+    real = NETWORKS["fluid"]
     filled = f"filled: slowdown of NC {_all(table, real, NC)}, of CC {_all(table, real, CC)}"
     rows.append(Claim("table of results", "all values", "empty", "below", filled))
     return rows + shape_claims(found)
@@ -95,7 +95,7 @@ def _policy_claims(found: Frames, log: str) -> list[Claim]:
     """Return what the draft says of policies beside ours on a log."""
     own = found["policies"][found["policies"]["log"] == log]
     table = own.set_index(["network", "policy"])
-    real, free = NETWORKS["fast"], NETWORKS["null"]
+    real, free = NETWORKS["fluid"], NETWORKS["null"]
 
     def both(value: str) -> str:
         pair = (table[value][real, name] for name in ("Reckless", "Cautious"))

@@ -96,7 +96,7 @@ class Shapes:
 
     def crowd(self, pattern: Pattern, size: int) -> float:
         """Return the mean iteration on a machine full of such jobs, nodes drawn at random."""
-        model = make_contention_model("fast", self.torus)
+        model = make_contention_model("fluid", self.torus)
         nodes = np.random.default_rng(1).permutation(self.torus.n_nodes).reshape(-1, size)
         alone = []
         for number, own in enumerate(nodes):

@@ -74,7 +74,7 @@ def replay(
         What is otherwise from then on: ``scheduler.allocator=jigsaw``, any field of ``[scheduler]``
         or ``[network]``.
     changes : sequence of str, optional
-        Fields for all runs, such as ``scheduler.window=20`` or ``network.model=accurate``; what
+        Fields for all runs, such as ``scheduler.window=20`` or ``network.model=fluid``; what
         is given here is not fitted.
     out : Path or str, optional
         Where to write results: new or empty. Default: in memory only.

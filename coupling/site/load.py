@@ -5,8 +5,8 @@ from dataclasses import dataclass, replace
 
 from coupling.errors import SnapshotError
 from coupling.site.scene import Scene, SceneJob, Sent
-from netsim.contention.constants import ConstantsOf, JobConstants
 from netsim.errors import NetsimError, RoutingError
+from netsim.fluid.demand import DemandOf, JobDemand
 from patterns.errors import PatternError
 from scheduler.mix import kind_of, kind_of_pattern, mix_of
 from scheduler.traffic import PlacedTraffic, RankFlows, TrafficOf, computing_s, rank_flows
@@ -21,13 +21,13 @@ class Load:
 
     Parameters
     ----------
-    constants : JobConstants
-        For the fixed point.
+    demand : JobDemand
+        Of the model `fluid`.
     ideal_s, alone_s : float
         Seconds of an iteration with communication at injection time, and alone on this placement.
     """
 
-    constants: JobConstants
+    demand: JobDemand
     ideal_s: float
     alone_s: float
 
@@ -56,7 +56,7 @@ class Loads:
     def __init__(self, scene: Scene) -> None:
         self._scene = scene
         self._traffic_of = TrafficOf(scene.topology, scene.routing)
-        self._constants_of = ConstantsOf(scene.topology, scene.fairness)
+        self._demand_of = DemandOf(scene.topology, scene.fairness)
         self._known: dict[tuple[int, object], Load | None] = {}
 
     def all_draws(self) -> tuple[list[dict[int, Load]], set[int]]:
@@ -131,7 +131,7 @@ class Loads:
         if compute_s is None:
             compute_s = computing_s(base.ideal_s, sent.fraction or 1.0)
         return Load(
-            replace(base.constants, compute_s=compute_s),
+            replace(base.demand, compute_s=compute_s),
             compute_s + base.ideal_s,
             compute_s + base.alone_s,
         )
@@ -140,7 +140,7 @@ class Loads:
         """Return the load of traffic."""
         if placed is None:
             return None
-        return Load(self._constants_of(placed.traffic), placed.ideal_s, placed.alone_s)
+        return Load(self._demand_of(placed.traffic), placed.ideal_s, placed.alone_s)
 
 
 def mix_of_scene(scene: Scene) -> str:

@@ -116,7 +116,7 @@ def now_of(site: Site) -> Now:
         setting=setting_of(
             scene.topology,
             scene.routing,
-            model="accurate",
+            model="fluid",
             fairness=scene.fairness,
             owned=[False],
             ranks_per_node=sorted({int(n) for own in counts for n in np.unique(own)}),

@@ -96,7 +96,7 @@ class Scene:
     fairness : {"per-sender", "per-flow"}
         Weight of a flow among others.
     options : mapping of str to value
-        Of the model `accurate`.
+        Of the model `fluid`.
     """
 
     source: str
@@ -152,11 +152,11 @@ def scene_of_snapshot(snapshot: Snapshot) -> Scene:
     """
     Take the jobs of a snapshot as a scene with one draw.
 
-    `snapshot`: with all that jobs send; its model is `accurate`.
+    `snapshot`: with all that jobs send; its model is `fluid`.
     """
-    if snapshot.model != "accurate":
+    if snapshot.model != "fluid":
         raise SnapshotError(
-            f"{snapshot.source}: model: expected accurate, with which changes are compared, got "
+            f"{snapshot.source}: model: expected fluid, with which changes are compared, got "
             f"{snapshot.model!r}."
         )
     predictor(snapshot)  # refuses options as `estimate` does

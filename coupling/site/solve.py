@@ -8,7 +8,7 @@ import numpy as np
 from coupling.site.load import Load, Loads
 from coupling.site.scene import Scene
 from netsim.arrays import Bools, Floats, Ints
-from netsim.contention.cold.fixedpoint import ColdSolution, accurate
+from netsim.fluid.model import Fluid
 
 NOBODY = -1
 
@@ -64,25 +64,24 @@ def solve(scene: Scene, loads: Loads | None = None) -> Outcome:
     rows: list[tuple[Ints, Ints, Floats]] = []
     for row, here in enumerate(drawn):
         order = sorted(here)
-        found = accurate({n: here[n].constants for n in order}, **scene.options)
+        model = Fluid(scene.topology, fairness=scene.fairness, **scene.options)
+        for n in order:
+            model.add(n, here[n].demand)
+        found = model.solve()
         at = [place[n] for n in order]
         factor[row, at] = [here[n].placement_factor for n in order]
-        interference[row, at] = [found.interference[n] for n in order]
-        worst[row, at] = [found.worst_link[n] for n in order]
-        _blame(culprit[row], found, order, place)
-        rows.append(_use(here, found.interference, order, place))
+        interference[row, at] = [found[n] for n in order]
+        worst[row, at] = model.worst_links(order)
+        _blame(culprit[row], model, order, place)
+        rows.append(_use(here, found, order, place))
     link, job, share, shared = _summed(rows, len(numbers), scene.topology.n_links)
     gone = frozenset(place[number] for number in apart)
     return Outcome(factor, interference, culprit, worst, link, job, share, shared, gone)
 
 
-def _blame(
-    culprit: Ints, found: ColdSolution, order: Sequence[int], place: Mapping[int, int]
-) -> None:
-    """Write down who costs each job most, in one draw."""
-    if found.state is None:
-        return
-    table = found.state.culprits(order)
+def _blame(culprit: Ints, model: Fluid, order: Sequence[int], place: Mapping[int, int]) -> None:
+    """Write down which job costs each most, in one draw."""
+    table = model.culprits(order)
     best: dict[int, float] = {}
     total: dict[tuple[int, int], float] = {}
     for victim, by, share in zip(
@@ -104,11 +103,11 @@ def _use(
     if not order:
         none = np.empty(0, dtype=np.int64)
         return none, none, np.empty(0)
-    parts = [here[n].constants for n in order]
+    parts = [here[n].demand for n in order]
     together = [part.iteration_s * interference[n] for part, n in zip(parts, order, strict=True)]
     sizes = [part.records.size for part in parts]
     link = np.concatenate([part.records["link"] for part in parts]).astype(np.int64)
-    busy = np.concatenate([part.records["drain_s"] for part in parts])
+    busy = np.concatenate([part.drain_s for part in parts])
     job = np.repeat([place[n] for n in order], sizes)
     return link, job, busy / np.repeat(together, sizes)
 

@@ -208,7 +208,7 @@ def _untouched(loads: Loads, made: Changed) -> dict[tuple[int, object], Load | N
     return {
         key: load
         for key, load in loads.known.items()
-        if load is None or not failed[load.constants.records["link"]].any()
+        if load is None or not failed[load.demand.records["link"]].any()
     }
 
 

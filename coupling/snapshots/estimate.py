@@ -22,7 +22,7 @@ from coupling.snapshots.queues import LinkQueue, queues_of
 from coupling.snapshots.snapshot import Candidate, JobId, PlacedJob, Snapshot, demand_snapshot
 from fabricsim.checking import flag
 from netsim.accuracy import Setting, known_accuracy
-from netsim.contention.constants import bytes_per_link
+from netsim.contention.traffic import bytes_per_link
 from netsim.errors import NetsimError
 from netsim.tabled import Tabled
 from netsim.topology.spread import link_names
@@ -199,7 +199,7 @@ def estimate(snapshot: Snapshot | Mapping[str, Any], *, blame: bool = True) -> E
         (docs/reference/commands).
     blame : bool, default True
         Whether to share lost time out among the jobs; for models that do not tell
-        themselves (all but `fast`, `phased` and `accurate`) that takes a prediction per job.
+        themselves (all but `fluid`) that takes a prediction per job.
 
     Returns
     -------

@@ -12,8 +12,7 @@ from coupling.snapshots.snapshot import PlacedJob, Snapshot
 from netsim.accuracy import Setting, setting_of
 from netsim.arrays import distinct
 from netsim.contention.base import ContentionModel
-from netsim.contention.cold.recomputed import Recomputed
-from netsim.contention.constants import bytes_per_link
+from netsim.contention.traffic import bytes_per_link
 from netsim.contention_models import make_contention_model
 from netsim.errors import ContentionError
 from netsim.flows.isolation import shared_links
@@ -164,7 +163,7 @@ def worst_links(
     """
     Return the link that holds each job up most.
 
-    `snapshot`: names the model; for `flow-level`, which has none, they are those of `accurate`.
+    `snapshot`: names the model; for `flow-level`, which has none, they are those of `fluid`.
     Result: directed link by job number, for jobs that others hold up; -1 where it is not known.
     """
     held = [job for job, own in together.items() if own.held_up]
@@ -172,7 +171,7 @@ def worst_links(
         return {}
     told = together
     if snapshot.model == "flow-level":
-        told = predictor(replace(snapshot, model="accurate"))(placed)
+        told = predictor(replace(snapshot, model="fluid", model_options={}))(placed)
     busiest = busiest_shared_links(snapshot.topology, placed, together)
     return {
         job: told[job].worst_link if told[job].worst_link >= 0 else busiest.get(job, -1)
@@ -220,14 +219,7 @@ class _Solved:
         return self._last[1:]
 
     def _running(self, placed: Placed) -> ContentionModel:
-        """Return a model in which jobs run; one that solves from scratch is kept, with its jobs."""
-        before, model = self._last[:2] if self._last else ({}, None)
-        if isinstance(model, Recomputed):
-            stay = {job for job, own in placed.items() if before.get(job) is own}
-            model.change(
-                {job: None if job in stay else placed[job].traffic for job in sorted(placed)}
-            )
-            return model
+        """Return a model in which jobs run."""
         model = _model_of(self._snapshot)
         for job in sorted(placed):
             model.start(job, placed[job].traffic)

@@ -138,7 +138,7 @@ class Snapshot:
     routing: Routing
     jobs: tuple[PlacedJob, ...]
     candidates: tuple[Candidate, ...] = ()
-    model: str = "accurate"
+    model: str = "fluid"
     model_options: Mapping[str, Any] = field(default_factory=dict)
     fairness: str = "per-sender"
     seed: int = 1
@@ -225,7 +225,7 @@ def snapshot_from(
         routing=routing,
         jobs=jobs,
         candidates=candidates,
-        model=table.text("model", "accurate", MODELS),
+        model=table.text("model", "fluid", MODELS),
         model_options=table.mapping("model_options"),
         fairness=table.text("fairness", "per-sender", FAIRNESS),
         seed=seed,

@@ -12,9 +12,8 @@ import numpy as np
 
 from netsim.arrays import Floats, Ints
 from netsim.contention.base import Traffic, communicating_nodes
-from netsim.contention.cold.fixedpoint import ColdSolution
-from netsim.contention.cold.recomputed import Recomputed
-from netsim.contention.constants import ConstantsOf
+from netsim.contention.recomputed import Recomputed, Solution
+from netsim.contention.traffic import TrafficTimes
 from netsim.topology.base import Topology
 
 
@@ -206,13 +205,13 @@ class HopCost:
 
     def __init__(self, topology: Topology, fairness: str) -> None:
         self._topology = topology
-        self._constants_of = ConstantsOf(topology, fairness)
+        self._times_of = TrafficTimes(topology, fairness)
         self._nodes = self._attached(topology.usable_nodes)
 
     def prepare(self, traffic: Traffic) -> HopJob:
         """Return what is kept of a job."""
-        constants = self._constants_of(traffic)
-        period_s = constants.iteration_s
+        communication_s = self._times_of(traffic).communication_s
+        period_s = traffic.compute_s + communication_s
         routes, topology = traffic.routes, self._topology
         crossing = np.flatnonzero(routes.hops)
         first = routes.links[routes.indptr[:-1][crossing]]
@@ -229,10 +228,10 @@ class HopCost:
             leaf_j[longest],
             distance[longest],
             self._attached(communicating_nodes(traffic, topology)),
-            constants.communication_s / period_s if period_s > 0.0 else 0.0,
+            communication_s / period_s if period_s > 0.0 else 0.0,
         )
 
-    def predict(self, jobs: Mapping[int, HopJob]) -> ColdSolution:
+    def predict(self, jobs: Mapping[int, HopJob]) -> Solution:
         """
         Return the interference of jobs that run together.
 
@@ -246,7 +245,7 @@ class HopCost:
             alone = job.cost(job.comm, self._nodes)
             excess = job.cost(together, self._nodes) / alone - 1.0 if alone else 0.0
             interference[number] = 1.0 + job.comm_fraction * excess
-        return ColdSolution(interference, dict.fromkeys(jobs, -1))
+        return Solution(interference, dict.fromkeys(jobs, -1))
 
     def _attached(self, nodes: Ints) -> Ints:
         """Return how many of some nodes each vertex has on its links."""

@@ -6,6 +6,7 @@ from netsim.arrays import Ints
 from netsim.contention.base import Traffic
 from netsim.contention.blame import Culprits, no_culprits
 from netsim.errors import ContentionError
+from netsim.topology.base import Topology
 
 
 class Null:
@@ -53,3 +54,9 @@ class Null:
         if job not in self._jobs:
             raise ContentionError(f"job {job} has not been started.")
         return -1
+
+
+def null(topology: Topology, *, fairness: str) -> Null:
+    """Build the model `null`."""
+    del topology, fairness
+    return Null()

@@ -4,10 +4,9 @@ from collections.abc import Mapping
 
 from fabricsim.checking import whole
 from netsim.contention.base import Traffic
-from netsim.contention.cold.fixedpoint import ColdSolution
-from netsim.contention.cold.recomputed import Recomputed
-from netsim.contention.constants import check_traffic
 from netsim.contention.phases import sample_phases
+from netsim.contention.recomputed import Recomputed, Solution
+from netsim.contention.traffic import check_traffic
 from netsim.errors import ContentionError
 from netsim.flows.maxmin import is_per_sender
 from netsim.flowsim.snapshot import simulate_jobs
@@ -30,7 +29,7 @@ def flow_level(topology: Topology, *, fairness: str, seed: int = 0) -> Recompute
     whole("seed", seed, 0, error=ContentionError)
     is_per_sender(fairness)
 
-    def predict(jobs: Mapping[int, Traffic]) -> ColdSolution:
+    def predict(jobs: Mapping[int, Traffic]) -> Solution:
         start_s = {
             job: float(sample_phases(job, _OFFSETS, seed)[0]) * own.compute_s
             for job, own in jobs.items()
@@ -45,7 +44,7 @@ def flow_level(topology: Topology, *, fairness: str, seed: int = 0) -> Recompute
             packet_bytes=topology.packet_bytes,
         )
         interference = {job: own.interference for job, own in times.items()}
-        return ColdSolution(interference, dict.fromkeys(jobs, -1))
+        return Solution(interference, dict.fromkeys(jobs, -1))
 
     def kept(traffic: Traffic) -> Traffic:
         check_traffic(traffic, topology)

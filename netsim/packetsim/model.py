@@ -8,10 +8,9 @@ import numpy as np
 
 from fabricsim.checking import choice, whole
 from netsim.contention.base import Traffic
-from netsim.contention.cold.fixedpoint import ColdSolution
-from netsim.contention.cold.recomputed import Recomputed
-from netsim.contention.constants import check_traffic
 from netsim.contention.phases import sample_phases
+from netsim.contention.recomputed import Recomputed, Solution
+from netsim.contention.traffic import check_traffic
 from netsim.errors import ContentionError
 from netsim.flows.isolation import shared_links
 from netsim.flows.maxmin import is_per_sender
@@ -176,9 +175,9 @@ def packets(
         dropped=dropped,
     )
 
-    known: dict[tuple[int, ...], ColdSolution] = {}  # of the groups of the last solve
+    known: dict[tuple[int, ...], Solution] = {}  # of the groups of the last solve
 
-    def predict(jobs: Mapping[int, Traffic]) -> ColdSolution:
+    def predict(jobs: Mapping[int, Traffic]) -> Solution:
         nonlocal known
         names = sorted(jobs)
         found = {}
@@ -190,7 +189,7 @@ def packets(
         for solution in found.values():
             interference |= solution.interference
             worst |= solution.worst_link
-        return ColdSolution({job: interference[job] for job in jobs}, worst)
+        return Solution({job: interference[job] for job in jobs}, worst)
 
     def kept(traffic: Traffic) -> Traffic:
         check_traffic(traffic, topology)
@@ -199,13 +198,13 @@ def packets(
     return Recomputed(kept, predict)
 
 
-def _solved(model: PacketModel, traffic: Mapping[int, Traffic]) -> ColdSolution:
+def _solved(model: PacketModel, traffic: Mapping[int, Traffic]) -> Solution:
     """Simulate jobs that meet; a lone one has 1 without that."""
     if len(traffic) == 1:
-        return ColdSolution(dict.fromkeys(traffic, 1.0), dict.fromkeys(traffic, -1))
+        return Solution(dict.fromkeys(traffic, 1.0), dict.fromkeys(traffic, -1))
     times = model.times(traffic)
     interference = {job: own.interference for job, own in times.jobs.items()}
-    return ColdSolution(interference, worst_packet_links(traffic, times, model.topology))
+    return Solution(interference, worst_packet_links(traffic, times, model.topology))
 
 
 def worst_packet_links(

@@ -8,7 +8,7 @@ import numpy as np
 from fabricsim.checking import choice
 from netsim.arrays import Bools, Floats, Ints
 from netsim.contention.base import Traffic
-from netsim.contention.constants import demand_rule
+from netsim.contention.traffic import demand_rule
 from netsim.errors import ContentionError
 from netsim.flows.isolation import shared_links, used_links
 from netsim.flowsim.cosimulation import outside_nodes

@@ -200,7 +200,7 @@ def test_the_running_jobs_of_a_site_are_known_by_lists_and_by_guids(shared, name
     )
 
     found, again = (
-        estimate({"topology": topology, "model": "fast", "jobs": jobs}) for jobs in (lists, guids)
+        estimate({"topology": topology, "model": "fluid", "jobs": jobs}) for jobs in (lists, guids)
     )
 
     assert found == again

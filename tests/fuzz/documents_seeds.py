@@ -97,24 +97,24 @@ def _with_pattern(*patterns: Document) -> Document:
         {"id": i, "nodes": f"n[{4 * i}-{4 * i + 3}]", "pattern": pattern, "comm_fraction": 0.4}
         for i, pattern in enumerate(patterns)
     ]
-    return {"topology": TREE, "jobs": jobs, "model": "fast", "seed": 3}
+    return {"topology": TREE, "jobs": jobs, "model": "fluid", "seed": 3}
 
 
 SNAPSHOTS: dict[str, Document] = {
-    "accurate": _snapshot(candidates=_CANDIDATES, model_options={"samples": 8, "seed": 2}),
-    "fast": _snapshot(model="fast", candidates=_CANDIDATES, model_options={"tolerance": 1e-3}),
+    "fluid": _snapshot(candidates=_CANDIDATES, model_options={"samples": 8, "seed": 2}),
+    "fast": _snapshot(model="fluid", candidates=_CANDIDATES, model_options={"tolerance": 1e-3}),
     "flow-level": _snapshot(
         model="flow-level", fairness="per-flow", jobs=[{**job, "iterations": 3} for job in _JOBS]
     ),
-    "torus": _snapshot(topology=TORUS, routing="dimension-order", model="fast"),
-    "dragonfly": _snapshot(topology=DRAGONFLY, routing="valiant", seed=5, model="fast"),
-    "cube": _snapshot(topology=CUBE, routing="ecmp", model="fast"),
+    "torus": _snapshot(topology=TORUS, routing="dimension-order", model="fluid"),
+    "dragonfly": _snapshot(topology=DRAGONFLY, routing="valiant", seed=5, model="fluid"),
+    "cube": _snapshot(topology=CUBE, routing="ecmp", model="fluid"),
     "broken": {
         "topology": BROKEN,
         "routing": "shortest",
         "jobs": [_JOBS[0], {**_JOBS[1], "nodes": [4, "n9", 10, 11]}],
     },
-    "rails": {"topology": RAILS, "jobs": [{**_JOBS[0], "nodes": "n[0-4]"}], "model": "fast"},
+    "rails": {"topology": RAILS, "jobs": [{**_JOBS[0], "nodes": "n[0-4]"}], "model": "fluid"},
     "hop-cost": _snapshot(model="hop-cost"),
     "infinite": _snapshot(model="null"),
     "packets": _snapshot(
@@ -244,7 +244,7 @@ EXPERIMENTS: dict[str, Document] = {
         },
         "network": {
             "routing": "jigsaw",
-            "model": "fast",
+            "model": "fluid",
             "fairness": "per-flow",
             "model_options": {"tolerance": 1e-3},
         },

@@ -93,7 +93,7 @@ def _model(case: Case) -> str:
     """Return the model of a snapshot, as far as its text tells."""
     text = unpacked(case.files.get("s.json", b"")) + " ".join(case.argv).encode()
     found = [name for name in (*_LOADS_MAY_PASS_ONE, "flow-level") if name.encode() in text]
-    return found[0] if found else "accurate"
+    return found[0] if found else "fluid"
 
 
 def _loads(links: list[Mapping[str, Any]], *, bounded: bool) -> Iterator[str]:

@@ -268,7 +268,7 @@ def test_an_exception_in_the_code_of_a_plug_in_is_its_own():
 
 
 def test_documents_are_damaged_in_one_place_and_stay_documents():
-    plain = {"jobs": [{"id": 1, "nodes": "n[0-3]", "share": 0.5}], "model": "fast"}
+    plain = {"jobs": [{"id": 1, "nodes": "n[0-3]", "share": 0.5}], "model": "fluid"}
     data, notes = json.dumps(plain).encode(), set()
     for number in range(300):
         chance = Random(number)  # noqa: S311

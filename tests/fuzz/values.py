@@ -160,7 +160,7 @@ MEANT = (
     "minimal",
     "valiant",
     "fast",
-    "accurate",
+    "fluid",
     "flow-level",
     "null",
     "assumed",

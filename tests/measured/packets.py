@@ -119,9 +119,7 @@ def errors(true: Floats, predicted: Floats) -> Errors:
 
 MODELS: dict[str, tuple[str, dict[str, Any], int]] = {  # model, options, phase draws
     "null": ("null", {}, 1),
-    "fast": ("fast", {"tolerance": 1e-6}, 1),
-    "phased": ("phased", {"tolerance": 1e-5}, DRAWS),
-    "accurate": ("accurate", {"tolerance": 1e-5}, DRAWS),
+    "fluid": ("fluid", {"tolerance": 1e-5}, DRAWS),
     "flow-level": ("flow-level", {}, DRAWS),
 }
 

@@ -66,7 +66,7 @@ def repeated_runs(
             allocator="random",
             routing="d-mod-k",
             communication={"profile": str(profile)},
-            model="accurate",
+            model="fluid",
         )
     ).jobs
     written = [HEADER]

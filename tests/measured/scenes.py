@@ -8,7 +8,7 @@ import numpy as np
 
 from netsim.arrays import Ints
 from netsim.contention.base import Traffic
-from netsim.contention.constants import ConstantsOf
+from netsim.contention.traffic import TrafficTimes
 from netsim.latency import LatencyOf
 from netsim.routing.dmodk import DModK
 from netsim.topology.fattree import FatTree
@@ -143,7 +143,7 @@ class Stream:
         self.f = f
         self.free = np.ones(tree.n_nodes, dtype=bool)
         self.running: dict[int, tuple[Ints, Traffic]] = {}
-        self.constants_of = ConstantsOf(tree)
+        self.constants_of = TrafficTimes(tree)
         self._next_id = 0
         self._waiting = self._size()
 

@@ -2,7 +2,7 @@
 
 from fractions import Fraction
 
-from netsim.contention.constants import bytes_per_link
+from netsim.contention.traffic import bytes_per_link
 from scheduler.observer import Observer
 
 

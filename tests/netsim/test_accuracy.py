@@ -24,7 +24,7 @@ from netsim.topology.fattree import FatTree
 from netsim.topology.structure.kind import machine_kind
 
 ROOT = Path(__file__).parents[2]
-FULL = Setting("fast", "per-sender", "full fat-tree", ("d-mod-k",), (1,), 65536.0)
+FULL = Setting("fluid", "per-sender", "full fat-tree", ("d-mod-k",), (1,), 65536.0)
 TREE = {"kind": "fat-tree", "radix": 4}
 
 
@@ -37,7 +37,7 @@ def row(**changes):
         "fairness": "per-sender",
         "buffer_bytes": 0.0,
         "load": "made up",
-        "model": "fast",
+        "model": "fluid",
         "nodes": 64,
         "cases": 3,
         "jobs": 7,
@@ -145,7 +145,7 @@ def test_a_result_like_the_packet_cases_quotes_their_errors():
         for one in json.loads((ROOT / "netsim/accuracy.json").read_text())
     ]
     wanted = {
-        "model": "fast",
+        "model": "fluid",
         "buffer_bytes": 65536.0,
         "machine": "full fat-tree",
         "routing": "d-mod-k",
@@ -231,7 +231,7 @@ def test_a_row_more_in_the_table_makes_a_kind_a_compared_one(table):
 )
 def test_a_bias_that_may_be_chance_is_called_about_right(bias, words, table):
     """Drawing scenes anew moves a bias of 150 to 190 jobs by 0.04 to 0.12 (standard error)."""
-    torus = Setting("fast", "per-sender", "torus", ("dimension-order",), (1,), 0.0)
+    torus = Setting("fluid", "per-sender", "torus", ("dimension-order",), (1,), 0.0)
     table(*(row(bias=one) for one in bias))
 
     assert words in accuracy_sentence(torus)
@@ -257,11 +257,11 @@ def test_a_setting_is_what_the_network_of_a_result_was():
     tree = make_topology(TREE | {"buffer": "64 KiB"})
     jigsaw = make_routing("jigsaw", tree)
 
-    plain = setting_of(tree, jigsaw, model="fast", fairness="per-sender")
+    plain = setting_of(tree, jigsaw, model="fluid", fairness="per-sender")
     mixed = setting_of(
         tree,
         jigsaw,
-        model="fast",
+        model="fluid",
         fairness="per-sender",
         owned=[True, False],
         ranks_per_node=[4, 1],
@@ -283,13 +283,13 @@ def test_what_simulates_no_network_has_nothing_to_compare(model):
 
 def test_a_comparison_over_machines_of_several_sizes_names_the_least_and_the_largest(table):
     table(row(nodes=128, most_nodes=1024))
-    torus = Setting("fast", "per-sender", "torus", ("dimension-order",), (1,), 0.0)
+    torus = Setting("fluid", "per-sender", "torus", ("dimension-order",), (1,), 0.0)
 
     assert "no port buffers stated, 128 to 1024 nodes)" in accuracy_sentence(torus)
     assert "on 7 jobs like yours" in accuracy_sentence(torus)
 
 
-TORUS = Setting("fast", "per-sender", "torus", ("dimension-order",), (2,), 0.0)
+TORUS = Setting("fluid", "per-sender", "torus", ("dimension-order",), (2,), 0.0)
 STEPPING = replace(TORUS, mix="in steps")
 WIDE = {"most_ranks": 8, "jobs": 20}
 
@@ -340,8 +340,8 @@ def test_results_that_do_not_say_how_jobs_talk_count_as_mixed():
 @pytest.mark.parametrize(
     ("model", "packet", "options", "fairness"),
     [
-        ("phased", "4 KiB", {}, "per-sender"),
-        ("phased", "1 KiB", {}, "per-sender, packets of 1,024 bytes"),
+        ("fluid", "4 KiB", {}, "per-sender"),
+        ("fluid", "1 KiB", {}, "per-sender, packets of 1,024 bytes"),
         ("packets", "4 KiB", {"stepping": "rank"}, "per-sender, without barriers"),
         ("packets", "1 KiB", {}, "of other switches"),
     ],

@@ -8,8 +8,8 @@ import numpy as np
 
 from netsim.arrays import Floats, Ints
 from netsim.contention.base import Traffic
-from netsim.contention.constants import bytes_per_link
-from netsim.contention.events.fast import Fast
+from netsim.contention.traffic import bytes_per_link
+from netsim.fluid.model import Fluid
 from netsim.routings import ROUTINGS, make_routing
 from netsim.topology.base import Topology
 from netsim.topology.fattree import FatTree
@@ -93,7 +93,7 @@ class EmergentAdaptive:
     Emergent-adaptive: asks the contention model instead of counting hops.
 
     The placements of balanced, greedy, slurm-best-fit and first-free are tried in the model
-    `fast`, together with the running jobs that use the same links most. The
+    `fluid`, together with the running jobs that use the same links most. The
     one with the smallest sum of nodes x slowdown, over the new job and those others, is taken:
     slowdown is placement factor x interference, so what the job does to others counts as much
     as what it suffers.
@@ -173,7 +173,7 @@ def _different(placements: list[Allocation | None]) -> list[Allocation]:
 
 def _scores(candidates: list[_Load], running: Mapping[int, _Load], tree: Topology) -> list[float]:
     """Return the node-weighted slowdowns of each candidate and its neighbours together."""
-    model = Fast(tree, tolerance=_TOLERANCE)
+    model = Fluid(tree, tolerance=_TOLERANCE)
     together = [candidates[0], *_neighbours(candidates, running)]
     for number, load in enumerate(together[1:], start=1):
         model.start(number, load.traffic)

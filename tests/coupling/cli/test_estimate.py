@@ -97,7 +97,7 @@ def test_the_command_prints_what_the_function_returns(command):
 
 
 def test_the_command_reads_standard_input_and_takes_another_model(command):
-    document = json.dumps(scene(*THREE, model="accurate", model_options={"samples": 4}))
+    document = json.dumps(scene(*THREE, model="fluid", model_options={"samples": 4}))
 
     status, out, _ = command(
         "estimate", "-", "--json", "--model", "flow-level", "--fairness", "per-flow", stdin=document
@@ -208,7 +208,7 @@ def test_a_wrong_model_is_one_line(command):
     ("model", "options", "words"),
     [
         ("fast", {"tolerance": [1]}, "contention model 'fast': tolerance: expected"),
-        ("accurate", {"samples": "8"}, "contention model 'accurate': samples: expected"),
+        ("fluid", {"samples": "8"}, "contention model 'accurate': samples: expected"),
     ],
 )
 def test_wrong_options_are_one_line_that_names_the_file(command, model, options, words):

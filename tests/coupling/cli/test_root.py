@@ -128,7 +128,7 @@ def test_a_run_says_whether_its_kind_of_network_was_compared_with_packets(
     ("pattern", "model", "mix"),
     [
         ("pairwise", "fast", "in steps"),
-        ("pairs", "phased", "few at once"),
+        ("pairs", "fluid", "few at once"),
         ("pairs", "assumed", "mixed"),
     ],
 )

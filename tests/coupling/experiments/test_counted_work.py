@@ -21,7 +21,7 @@ def test_a_job_costs_no_more_work_than_it_did(allocator):
         workload={"generator": "synth", "mean_nodes": 16, "n_jobs": 400, "seed": 3},
         allocator=allocator,
         routing="jigsaw" if allocator == "jigsaw" else "d-mod-k",
-        model="fast",
+        model="fluid",
         seed=1,
         self_check=False,
     )

@@ -43,7 +43,7 @@ def test_the_default_is_compared_with_packets_wherever_another_model_is():
             if one.model == model
         }
 
-    assert settings("fast") | settings("accurate") <= settings(DEFAULT_MODEL)
+    assert settings("fast") | settings("fluid") <= settings(DEFAULT_MODEL)
 
 
 def test_no_example_names_a_model_so_that_all_show_the_default():
@@ -60,7 +60,7 @@ def test_a_result_names_its_model_and_is_not_gone_on_with_under_another_default(
     experiment, tmp_path
 ):
     """What an older version began with its own default goes on where that is named."""
-    older = experiment(**SMALL, model="fast", compare=("random", "jigsaw"))
+    older = experiment(**SMALL, model="fluid", compare=("random", "jigsaw"))
     run_campaign(older, tmp_path)
     (tmp_path / "jigsaw").rename(tmp_path.parent / "lost")  # as if it were killed before
 

@@ -13,7 +13,7 @@ def ran(routing, **changes):
         "topology": _TREE,
         "workload": {"generator": "synth", "mean_nodes": 6, "n_jobs": 30, "max_nodes": 16},
         "allocator": "random",
-        "model": "fast",
+        "model": "fluid",
         "routing": routing,
     } | changes
     return fs.run(fs.Experiment(**fields))

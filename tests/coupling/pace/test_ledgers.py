@@ -14,8 +14,8 @@ from coupling.pace import accounts
 from coupling.pace.accounts import Accounts
 from coupling.pace.ledgers import NetworkLedger
 from netsim.contention.blame import Culprits, no_culprits
-from netsim.contention.constants import ConstantsOf
-from netsim.contention.events.fast import Fast
+from netsim.contention.traffic import TrafficTimes
+from netsim.fluid.model import Fluid
 from scheduler.cluster import Cluster
 from scheduler.simulator import _Simulation, simulate
 from scheduler.traffic import TrafficOf
@@ -44,7 +44,7 @@ def opened():
 
 @pytest.mark.parametrize(
     ("model", "allocator"),
-    [("fast", "random"), ("phased", "random"), ("hop-cost", "first-free")],
+    [("fast", "random"), ("fluid", "random"), ("hop-cost", "first-free")],
 )
 def test_ledgers_hold_what_the_twin_holds_to_the_last_bit(
     experiment, monkeypatch, model, allocator
@@ -130,9 +130,9 @@ def test_a_job_is_routed_once_and_looked_at_once_and_culprits_are_asked_for_once
 
         monkeypatch.setattr(kind, name, call)
 
-    for kind, name in ((TrafficOf, "_routed"), (Fast, "start"), (Fast, "culprits")):
+    for kind, name in ((TrafficOf, "_routed"), (Fluid, "start"), (Fluid, "culprits")):
         counted(kind, name)
-    counted(ConstantsOf, "_tables")
+    counted(TrafficTimes, "__call__")
     counted(_Simulation, "_end_jobs")  # once an instant
 
     result = run(experiment(workload=CROWDED, self_check=False))

@@ -148,7 +148,7 @@ def test_every_choice_of_the_experiment_has_its_words(runs, tables, words):
 
 def test_a_report_says_how_far_each_model_is_off_on_its_network(runs, tables):
     """In short on top, and in full among the assumptions; D-mod-k was compared, tori never."""
-    compared = Setting("fast", "per-sender", "full fat-tree", ("d-mod-k",), (1,), 0.0)
+    compared = Setting("fluid", "per-sender", "full fat-tree", ("d-mod-k",), (1,), 0.0)
     never = replace(compared, machine="torus", routings=("valiant",))
     told = [
         replace(run, summary={**run.summary, "network": network.to_dict()})
@@ -179,7 +179,7 @@ def with_model(run, model):
     [
         (("fast", "fast"), "Emergent speed-up against Baseline", "these numbers are not put in"),
         (("assumed", "assumed"), "Assumed speed-up against", "numbers are what the scenario of"),
-        (("fast", "assumed"), "Speed-up against Baseline", "run times under jigsaw are what the"),
+        (("fluid", "assumed"), "Speed-up against Baseline", "run times under jigsaw are what the"),
     ],
 )
 def test_a_speed_up_is_said_to_emerge_only_where_it_does(runs, tables, models, heading, words):

@@ -30,7 +30,7 @@ allocator = "first-free"
 
 [network]
 routing = "d-mod-k"
-model = "fast"
+model = "fluid"
 fairness = "per-flow"
 
 [run]
@@ -101,7 +101,7 @@ def test_the_player_stands_beside_them(result, command, tmp_path):
 @pytest.mark.parametrize(
     ("change", "told"),
     [
-        (("fast", "assumed"), "expected a run with a network, got model 'assumed'"),
+        (("fluid", "assumed"), "expected a run with a network, got model 'assumed'"),
         (("d-mod-k", "adaptive"), "adaptive"),
         (("10,7,2", "10,8,2"), "log.csv: the input has changed since"),
     ],

@@ -87,7 +87,7 @@ def test_a_number_that_a_summary_lacks_has_no_ratio(here, command):
 
 
 NETWORK = {
-    "model": "fast",
+    "model": "fluid",
     "fairness": "per-sender",
     "machine": "",
     "routings": [],
@@ -110,7 +110,7 @@ NUMBERS = {
         "summary.json: infinite_network: makespan_s: expected a number or null, got '1'",
     ),
     "a text as the network": ("summary", {"network": "torus"}, "summary.json: network: expected"),
-    "a network without a machine": ("summary", {"network": {"model": "fast"}}, "fairness"),
+    "a network without a machine": ("summary", {"network": {"model": "fluid"}}, "fairness"),
     "a routing as a number": (
         "summary",
         {"network": NETWORK | {"routings": [1]}},

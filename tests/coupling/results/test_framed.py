@@ -19,7 +19,7 @@ import sys
 from coupling.experiments.engine import run
 from coupling.experiments.experiment import Experiment
 workload = {"generator": "synth", "n_jobs": 5, "mean_nodes": 8}
-result = run(Experiment(topology="synth-1024", workload=workload, model="fast"))
+result = run(Experiment(topology="synth-1024", workload=workload, model="fluid"))
 assert result.summary["jobs"] == 5
 assert not {"pandas", "pyarrow", "numba"} & sys.modules.keys()
 assert len(result.jobs) == len(result.to_frame()) == 5

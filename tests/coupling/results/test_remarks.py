@@ -28,7 +28,7 @@ def test_a_run_under_exact_says_that_states_were_compared_and_not_runs(model, to
 
 
 APART = "Jobs share no link, so interference is exactly 1 under any model"
-OWN = Setting("phased", "per-sender", "full fat-tree", ("d-mod-k", "wraparound"), (1,), 0.0)
+OWN = Setting("fluid", "per-sender", "full fat-tree", ("d-mod-k", "wraparound"), (1,), 0.0)
 
 
 @pytest.mark.parametrize(

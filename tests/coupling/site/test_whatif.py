@@ -202,7 +202,7 @@ def test_a_job_that_owns_links_is_not_moved():
 
 def test_another_model_is_refused():
     with pytest.raises(SnapshotError, match=r"model: expected accurate.*got 'fast'"):
-        compared(fields=document(model="fast"), fail=("s3.3",))
+        compared(fields=document(model="fluid"), fail=("s3.3",))
 
 
 def test_a_site_is_compared_draw_by_draw():

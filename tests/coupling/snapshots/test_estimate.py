@@ -9,12 +9,10 @@ from hypothesis import strategies as st
 from simgridcases import FAT_TREE_JOBS, load_case
 
 from coupling import estimate
-from coupling.snapshots import predictions
-from netsim.contention.constants import ConstantsOf
 
 
 @pytest.mark.parametrize("fairness", ["per-sender", "per-flow"])
-@pytest.mark.parametrize("model", ["accurate", "phased", "fast", "flow-level"])
+@pytest.mark.parametrize("model", ["fluid", "flow-level"])
 def test_three_flows_on_one_uplink_take_three_times_as_long(model, fairness):
     """By hand: three senders always send through s1.0>s2.0, a third of it each."""
     found = estimate(scene(*THREE, model=model, fairness=fairness))
@@ -61,7 +59,7 @@ def test_start_and_iterations_shift_the_end():
     assert [found[name].interference for name in "ab"] == pytest.approx([1.0, 1.0])
 
 
-@pytest.mark.parametrize("model", ["accurate", "phased", "fast", "flow-level"])
+@pytest.mark.parametrize("model", ["fluid", "flow-level"])
 def test_own_collisions_are_the_placement_factor(model):
     """
     By hand: 0 to 4 and 1 to 6 share the uplink, so 2 s instead of 1 s of injection.
@@ -85,7 +83,7 @@ def test_own_collisions_are_the_placement_factor(model):
     assert found.blame == ()
 
 
-@pytest.mark.parametrize("model", ["accurate", "phased", "fast", "flow-level"])
+@pytest.mark.parametrize("model", ["fluid", "flow-level"])
 def test_ranks_of_a_node_share_its_link_and_reach_each_other_for_nothing(model):
     """By hand: ranks 0 and 1 on node 0 send 1 GB each to node 4; rank 0 to 1 costs nothing."""
     steps = [[[0, 2, GB], [1, 2, GB], [0, 1, 7 * GB]], [[0, 1, 9 * GB]]]
@@ -127,7 +125,7 @@ def test_mapping_deals_ranks_out_to_nodes():
 
 @pytest.mark.parametrize(
     "model",
-    ["null", "fast", "phased", "accurate", "flow-level"],
+    ["null", "fast", "fluid", "flow-level"],
 )
 def test_isolated_jobs_have_interference_exactly_one(model):
     """Three legal partitions under the wraparound rule, all always communicating."""
@@ -141,7 +139,7 @@ def test_isolated_jobs_have_interference_exactly_one(model):
     assert all(job.blame == () and job.worst_link is None for job in found.jobs)
 
 
-@pytest.mark.parametrize("model", ["accurate", "phased", "fast", "flow-level"])
+@pytest.mark.parametrize("model", ["fluid", "flow-level"])
 def test_a_job_that_meets_nobody_changes_nobody(model):
     alone = estimate(scene(*THREE[:2], model=model))
 
@@ -162,7 +160,7 @@ def test_null_is_an_infinite_network():
     assert estimate(scene(job, model="null")).jobs[0].alone_s == pytest.approx(2.0)
 
 
-@pytest.mark.parametrize("model", ["accurate", "flow-level", "null"])
+@pytest.mark.parametrize("model", ["fluid", "flow-level", "null"])
 def test_jobs_that_spend_no_time_on_the_network(model):
     """Fraction 0, one node, no message: 1 in every respect; times where they are known."""
     jobs = [
@@ -212,22 +210,6 @@ def test_candidates_are_ranked_by_the_jobs_time_then_by_the_others():
     assert found.candidates[1].others_slowdown == pytest.approx(2.0, rel=0.02)
     assert found.candidates[2].job.interference == pytest.approx(2.0, rel=0.02)
     assert found.to_dict()["ranking"] == [{"job": "a", "candidates": [1, 3, 2, 0]}]
-
-
-@pytest.mark.parametrize("model", ["accurate", "hop-cost"])
-def test_what_is_known_of_jobs_that_stay_is_kept_and_changes_nothing(model, monkeypatch):
-    """To the bit what models say that were made for each scene; only who moves is looked at."""
-    looked = []
-    whole = ConstantsOf.__call__
-    monkeypatch.setattr(
-        ConstantsOf, "__call__", lambda of, traffic: looked.append(1) or whole(of, traffic)
-    )
-    document = json.loads((EXAMPLES / "placed_jobs.json").read_text()) | {"model": model}
-    found = estimate(document, blame=False)
-    assert len(looked) == len(document["jobs"]) + len(document["candidates"])
-    monkeypatch.setattr(predictions, "Recomputed", str)  # no model is one
-    assert estimate(document, blame=False).to_dict() == found.to_dict()
-    assert len(looked) > 2 * (len(document["jobs"]) + len(document["candidates"]))
 
 
 def test_a_candidate_computes_as_long_as_the_job_does_now():
@@ -305,7 +287,7 @@ def snapshots(draw):
         }
         jobs.append(job)
         first += size
-    return scene(*jobs, model=draw(st.sampled_from(["accurate", "fast", "flow-level"])))
+    return scene(*jobs, model=draw(st.sampled_from(["fluid", "flow-level"])))
 
 
 @settings(deadline=None, max_examples=40)

@@ -59,7 +59,7 @@ def test_queues_tell_how_busy_links_are_and_how_long_packets_wait():
     # 16 places in turn among packets of 4.096 us, of which one is being sent
     assert 14 < queues["s1.0>s2.0"]["waited_s"] / 4.096e-6 < 48
     assert queues["s1.1>n4"]["waited_s"] < 1e-8
-    assert "queues" not in estimate(scene(*SHARING, model="fast")).to_dict()
+    assert "queues" not in estimate(scene(*SHARING, model="fluid")).to_dict()
 
 
 def test_loads_of_few_iterations_fill_no_link_more_than_once():
@@ -187,6 +187,6 @@ def test_other_models_ask_nothing_of_a_switch_that_is_not_told():
     """A packet that no preset has room for matters to the model of packets alone."""
     roomy = {**TAPERED, "packet": "128 KiB"}
 
-    assert estimate(scene(*PAIR, model="accurate", topology=roomy)).jobs[0].interference == 1.0
+    assert estimate(scene(*PAIR, model="fluid", topology=roomy)).jobs[0].interference == 1.0
     with pytest.raises(SnapshotError, match="buffer: expected room for a packet of 131072 bytes"):
         estimate(packets(*PAIR, topology=roomy))

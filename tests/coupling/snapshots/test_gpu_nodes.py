@@ -37,7 +37,7 @@ def times(document):
 
 
 @pytest.mark.parametrize("routing", ROUTINGS)
-@pytest.mark.parametrize("model", ["accurate", "flow-level"])
+@pytest.mark.parametrize("model", ["fluid", "flow-level"])
 def test_eight_rings_of_32_gpu_nodes_take_a_rail_each(routing, model):
     """2 x 31/32 x 1 GB at 50 GB/s: 38.75 ms; the node links alone would take as long."""
     found = times(ring_of(8, routing=routing, model=model))
@@ -169,7 +169,7 @@ def test_each_link_of_a_node_is_a_sender_of_its_own():
     assert told["finish_s"] == pytest.approx([2.0, 1.0, 2.0])
 
 
-@pytest.mark.parametrize("model", ["flow-level", "accurate", "fast", "phased"])
+@pytest.mark.parametrize("model", ["flow-level", "fluid"])
 def test_gpu_jobs_share_a_cable_by_cards(model):
     """The same as jobs: each always sends, so both take twice as long."""
     jobs = [

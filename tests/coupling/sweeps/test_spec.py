@@ -249,7 +249,7 @@ def test_a_field_that_varies_cannot_be_set():
     ("varied", "named"),
     [
         ({"run.seed": [1, 2]}, {"model": DEFAULT_MODEL}),
-        ({"network.model": ["null", "fast"]}, None),
+        ({"network.model": ["null", "fluid"]}, None),
     ],
 )
 def test_a_planned_sweep_names_the_model_of_its_cells(varied, named):

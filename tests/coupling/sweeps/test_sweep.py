@@ -206,7 +206,7 @@ def test_a_plan_of_other_defaults_is_refused_by_a_task_and_planned_anew_by_a_swe
     folder = tmp_path / "older"
     folder.mkdir()
     make_plan(Spec.read(small, ["network.model=fast"])).save(folder)
-    (folder / SWEEP).write_text((folder / SWEEP).read_text().replace('model = "fast"', ""))
+    (folder / SWEEP).write_text((folder / SWEEP).read_text().replace('model = "fluid"', ""))
     plan = json.loads((folder / PLAN).read_text())
     plan["sweep_sha256"] = sha256((folder / SWEEP).read_bytes()).hexdigest()
     (folder / PLAN).write_text(json.dumps(plan))

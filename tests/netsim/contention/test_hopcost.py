@@ -49,7 +49,7 @@ def test_it_sees_switches_not_links():
     """The two jobs share a leaf but no link."""
     jobs = [doubling([0, 1], 1.0), doubling([2, 3], 1.0)]
 
-    assert together(jobs, "accurate") == {0: 1.0, 1: 1.0}
+    assert together(jobs, "fluid") == {0: 1.0, 1: 1.0}
     assert together(jobs)[0] == pytest.approx(0.5 + 0.5 * 2.0 / 1.5)
 
 

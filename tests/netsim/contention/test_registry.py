@@ -50,15 +50,15 @@ def test_an_unknown_fairness_lists_the_choices(tree, name):
 @pytest.mark.parametrize("options", [{"samples": 1}, {"samples": 10**9}, {"tolerance": 2.0}])
 def test_values_out_of_range_are_refused_before_the_first_job(tree, options):
     with pytest.raises(ContentionError, match=next(iter(options))):
-        make_contention_model("accurate", tree, options=options)
+        make_contention_model("fluid", tree, options=options)
 
 
 @pytest.mark.parametrize(
     ("name", "options", "expected"),
     [
-        ("accurate", {"samples": 2.5}, "samples: expected a whole number from .*, got 2.5"),
-        ("accurate", {"samples": True}, "samples: expected a whole number from .*, got True"),
-        ("accurate", {"tolerance": [0.1]}, "tolerance: expected a number, got"),
+        ("fluid", {"samples": 2.5}, "samples: expected a whole number from .*, got 2.5"),
+        ("fluid", {"samples": True}, "samples: expected a whole number from .*, got True"),
+        ("fluid", {"tolerance": [0.1]}, "tolerance: expected a number, got"),
         ("fast", {"tolerance": "0.1"}, "tolerance: expected a number, got '0.1'"),
         ("fast", {"tolerance": float("nan")}, "tolerance: expected a number, got nan"),
         ("flow-level", {"seed": None}, "seed: expected a whole number from .*, got None"),
@@ -74,7 +74,7 @@ def test_accurate_is_independent_of_the_order_of_starts(tree):
     jobs = first_jobs(tree, 6)
     values = []
     for order in (jobs, jobs[::-1]):
-        model = make_contention_model("accurate", tree, options={"tolerance": 1e-10})
+        model = make_contention_model("fluid", tree, options={"tolerance": 1e-10})
         for job, traffic in order:
             model.start(job, traffic)
         values.append(dict(sorted(model.solve().items())))

@@ -8,7 +8,7 @@ from naive import shares as naive
 
 import fabricsim as fs
 from netsim.contention.base import Traffic
-from netsim.contention.constants import ConstantsOf, bytes_per_link
+from netsim.contention.traffic import ConstantsOf, bytes_per_link
 from netsim.contention_models import make_contention_model
 from netsim.errors import ContentionError, RoutingError
 from netsim.packetsim.simulation import simulate_packets
@@ -241,7 +241,7 @@ MACHINES = [{"kind": "torus", "dims": [4, 4]}, FABRICS["dragonfly"]]
 
 
 @pytest.mark.parametrize("machine", MACHINES, ids=lambda spec: spec["kind"])
-@pytest.mark.parametrize("model", ["fast", "phased", "accurate", "packets"])
+@pytest.mark.parametrize("model", ["fluid", "packets"])
 def test_models_answer_on_tori_and_dragonflies(machine, model):
     found = fs.estimate({**SNAPSHOT, "topology": machine, "model": model})
 
@@ -261,7 +261,7 @@ def test_models_of_single_paths_refuse_by_name(machine):
 
 @pytest.mark.parametrize("machine", MACHINES, ids=lambda spec: spec["kind"])
 def test_a_result_quotes_the_comparison_of_its_own_machine_under_the_routing(machine):
-    found = fs.estimate({**SNAPSHOT, "topology": machine, "model": "phased"})
+    found = fs.estimate({**SNAPSHOT, "topology": machine, "model": "fluid"})
 
     assert f"(a {machine['kind']} with adaptive routing" in found.to_dict()["network"]["accuracy"]
 
@@ -280,7 +280,7 @@ def test_what_a_failed_cable_does_is_what_an_estimate_of_the_broken_fabric_says(
 
 def test_nobody_else_means_no_interference():
     fabric, routing = routed(FABRICS["dragonfly"])
-    for name in ("fast", "phased", "accurate"):
+    for name in ("fast", "fluid", "fluid"):
         model = make_contention_model(name, fabric)
         model.start(1, placed(fabric, routing, ([0, 2, 9], [20, 30, 1]), 1e6))
         model.start(2, placed(fabric, routing, ([3], [2]), 1e6))  # one router's own nodes
@@ -293,7 +293,7 @@ def test_packets_refuse_a_fabric_that_lost_links_and_fluids_lead_round():
     fabric, routing = routed(spec)
     with pytest.raises(ContentionError, match=r"'adaptive' need .*with all its links"):
         make_contention_model("packets", fabric)
-    found = fs.estimate({**SNAPSHOT, "topology": spec, "model": "fast"})
+    found = fs.estimate({**SNAPSHOT, "topology": spec, "model": "fluid"})
 
     assert all(job.interference >= 1.0 for job in found.jobs)
     assert routing.routes(np.array([0]), np.array([1])).ways.links.size > 1

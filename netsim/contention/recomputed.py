@@ -1,15 +1,32 @@
 """Event models that are solved from scratch at every `solve`."""
 
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 from netsim.arrays import Ints
 from netsim.contention.base import Traffic
 from netsim.contention.blame import Culprits, no_culprits
-from netsim.contention.cold.fixedpoint import ColdSolution
 from netsim.errors import ContentionError
 
 _T = TypeVar("_T")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Solution:
+    """
+    What a model says about jobs that run together, found from scratch.
+
+    Parameters
+    ----------
+    interference : dict of int to float
+        Iteration time together / alone of each job, at least 1.
+    worst_link : dict of int to int
+        Directed link that decides the step of the job with the largest excess; -1 for none.
+    """
+
+    interference: dict[int, float]
+    worst_link: dict[int, int]
 
 
 class Recomputed(Generic[_T]):
@@ -27,13 +44,13 @@ class Recomputed(Generic[_T]):
     def __init__(
         self,
         prepare: Callable[[Traffic], _T],
-        predict: Callable[[Mapping[int, _T]], ColdSolution],
+        predict: Callable[[Mapping[int, _T]], Solution],
     ) -> None:
         self._prepare = prepare
         self._predict = predict
         self._jobs: dict[int, _T] = {}
         self._reported: dict[int, float] = {}
-        self._solution = ColdSolution({}, {})
+        self._solution = Solution({}, {})
         self._changed = False
 
     def __repr__(self) -> str:
@@ -53,18 +70,6 @@ class Recomputed(Generic[_T]):
         del self._jobs[job]
         self._reported.pop(job, None)
         self._changed = True
-
-    def change(self, jobs: Mapping[int, Traffic | None]) -> None:
-        """
-        Let other jobs run, as in a model that has only just been made.
-
-        `jobs`: in the order in which they start; None for one that runs already and goes on.
-        """
-        self._jobs = {
-            job: self._jobs[job] if traffic is None else self._prepare(traffic)
-            for job, traffic in jobs.items()
-        }
-        self._reported, self._changed = {}, True
 
     def solve(self) -> Mapping[int, float]:
         """Solve the jobs that run now, unless nothing has changed."""
@@ -90,14 +95,11 @@ class Recomputed(Generic[_T]):
         return self.culprits((job,)).by_culprit()
 
     def culprits(self, jobs: Iterable[int], kinds: Ints | None = None) -> Culprits:
-        """Return who holds jobs up, and on which class of links."""
-        asked = list(jobs)
-        for job in asked:
+        """Return nothing: these models do not attribute lost time."""
+        del kinds
+        for job in jobs:
             self._known(job)
-        if self._solution.state is None:
-            return no_culprits()
-        solved = [job for job in asked if job in self._solution.interference]
-        return self._solution.state.culprits(solved, kinds)
+        return no_culprits()
 
     def _known(self, job: int) -> None:
         """Refuse a job that does not run."""

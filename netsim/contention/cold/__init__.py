@@ -1,1 +1,0 @@
-"""The fixed point solved from scratch."""

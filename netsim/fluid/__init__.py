@@ -1,0 +1,1 @@
+"""The contention model `fluid`: what running jobs do to each other on shared links."""

@@ -1,0 +1,114 @@
+"""What a job puts on each link when it is alone: the constants of the model `fluid`."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from netsim.arrays import Floats, Ints, Table
+from netsim.contention.base import Traffic
+from netsim.contention.traffic import StepTimes, TrafficTimes, check_traffic, hops_of, read_only
+from netsim.fluid.tables import Float32s, Flows
+from netsim.kernelcache import load_kernels
+from netsim.topology.base import Topology
+from netsim.virtual_channels import channels_in_order, has_virtual_channels
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class JobDemand:
+    """
+    What a job puts on links.
+
+    Parameters
+    ----------
+    steps, records, entries : (A,), (R,), (K,) table
+        As `netsim.fluid.tables` names their columns; `records.first_entry` counts from 0.
+    channel : (R, CHANNELS) float array
+        Part of each record on each virtual channel.
+    compute_s : float
+        Seconds of an iteration without communication.
+    """
+
+    steps: Table
+    records: Table
+    entries: Table
+    channel: Float32s
+    compute_s: float
+
+    @property
+    def iteration_s(self) -> float:
+        """Time of an iteration alone, T."""
+        both = self.steps["drain_s"] + self.steps["latency_s"]
+        return self.compute_s + float(both.sum())
+
+    @property
+    def drain_s(self) -> Floats:
+        """Seconds for which an iteration takes the link of each record, (R,)."""
+        if not self.records.size:
+            return np.zeros(0)
+        found: Floats = np.add.reduceat(self.entries["drain_s"], self.records["first_entry"])
+        return found
+
+
+class DemandOf:
+    """
+    Computes what jobs put on the links of one fabric.
+
+    Parameters
+    ----------
+    topology : Topology
+        The fabric: capacities and channels of its links, buffers and packets.
+    fairness : {"per-sender", "per-flow"}
+        Whether a flow weighs 1 / (flows that its sender opens in the step), as where network
+        cards serve their open messages in turn, or 1.
+
+    Raises
+    ------
+    NetsimError
+        If the fairness is unknown.
+    """
+
+    def __init__(self, topology: Topology, fairness: str = "per-sender") -> None:
+        self.topology = topology
+        self._times = TrafficTimes(topology, fairness)
+        self._kernels = load_kernels("netsim.fluid.demand_kernels", "traffic kernels", 5)
+        self._has_channels = has_virtual_channels(topology) and not topology.half_duplex
+        self._entry_of: Ints = np.full(topology.n_links, -1)  # scratch, as the kernel leaves it
+        port = topology.capacity if topology.spread is None else topology.spread.capacity
+        self._capacity: Floats = np.ascontiguousarray(topology.capacity, np.float64)
+        self._buffer_bytes: Floats = topology.buffer_bytes * self._capacity / port
+
+    def __call__(self, traffic: Traffic) -> JobDemand:
+        """Return what one job puts on links."""
+        check_traffic(traffic, self.topology)
+        hops = hops_of(traffic)
+        channel = self._channels(traffic, hops.link.size)
+        flows = Flows(
+            np.ascontiguousarray(traffic.step, np.int64),
+            np.ascontiguousarray(traffic.sender, np.int64),
+            np.ascontiguousarray(traffic.nbytes, np.float64),
+            np.ascontiguousarray(traffic.latency_s, np.float64),
+            hops.indptr,
+            self.topology.channel[hops.link],
+            hops.share,
+            channel,
+        )
+        topology = self.topology
+        steps, records, entries, shares = self._kernels.job_demand(
+            Flows(*map(read_only, flows)),
+            read_only(self._capacity),
+            read_only(self._buffer_bytes),
+            float(topology.packet_bytes),
+            self._times.per_flow,
+            self._entry_of,
+        )
+        return JobDemand(steps, records, entries, shares, float(traffic.compute_s))
+
+    def times(self, traffic: Traffic) -> StepTimes:
+        """Return how long the steps of a job take alone."""
+        return self._times(traffic)
+
+    def _channels(self, traffic: Traffic, n_hops: int) -> Ints:
+        """Return the virtual channel of each hop; 0 where packets choose their path."""
+        if not self._has_channels or traffic.routes.ways is not None:
+            return np.zeros(n_hops, dtype=np.int64)
+        return np.ascontiguousarray(channels_in_order(self.topology, traffic.routes), np.int64)

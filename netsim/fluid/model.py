@@ -1,0 +1,170 @@
+"""Model `fluid`: the contention model of all commands, kept up to date from event to event."""
+
+from collections.abc import Iterable, Mapping, Sequence
+
+import numpy as np
+
+from fabricsim.checking import number, shortened, whole
+from netsim.arrays import Floats, Ints
+from netsim.contention.base import Traffic
+from netsim.contention.blame import Culprits
+from netsim.contention.phases import shuffled
+from netsim.errors import ContentionError
+from netsim.fluid.demand import DemandOf, JobDemand
+from netsim.fluid.store import Store
+from netsim.fluid.tables import STATES
+from netsim.kernelcache import load_kernels
+from netsim.topology.base import Topology
+
+_RECOUNT_EVERY = 512  # events; rounding of the totals stays far below any tolerance
+
+
+class Fluid:
+    """
+    Fair shares, bursts, queues and head-of-line blocking on shared links.
+
+    Only jobs that a start or end touches are evaluated again, from where they stood; jobs that all
+    start at once are a snapshot.
+
+    Parameters
+    ----------
+    topology : Topology
+        The fabric, with the buffers of its switches.
+    fairness : {"per-sender", "per-flow"}
+        Weight of a flow on a link: 1 / (flows its sender opens), or 1.
+    tolerance : float, default 1e-3
+        Relative change of a job's iteration that moves no other job.
+    seed : int, default 0
+        Of the order in which the phases of each job's iteration are sampled.
+
+    Attributes
+    ----------
+    demand_of : DemandOf
+        What it asks for what a job puts on links.
+
+    Raises
+    ------
+    ContentionError
+        If an option is out of range.
+
+    Notes
+    -----
+    A job that shares no link has interference 1 exactly. The formulas are on the page on the model.
+    """
+
+    def __init__(
+        self,
+        topology: Topology,
+        *,
+        fairness: str = "per-sender",
+        tolerance: float = 1e-3,
+        seed: int = 0,
+    ) -> None:
+        if not 0.0 < number("tolerance", tolerance, error=ContentionError) < 1.0:
+            raise ContentionError(f"tolerance must lie between 0 and 1, got {tolerance}.")
+        self.tolerance = tolerance
+        self.demand_of = DemandOf(topology, fairness)
+        self._seed = whole("seed", seed, 0, error=ContentionError)
+        self._kernels = load_kernels("netsim.fluid.solver_kernels", "contention kernels", 10)
+        self._store = Store(topology)
+        self._name = topology.name
+        self._events = 0
+        self._lost: tuple[Ints, Floats] = np.empty(0, dtype=np.int64), np.empty((0, 1))
+
+    def __repr__(self) -> str:
+        """Return one line."""
+        return f"<Fluid on {shortened(self._name)}: {len(self._store.slot_of)} jobs>"
+
+    def start(self, job: int, traffic: Traffic) -> None:
+        """Add a job; its effect shows at the next `solve`."""
+        self.add(job, self.demand_of(traffic))
+
+    def add(self, job: int, demand: JobDemand) -> None:
+        """
+        Add a job of which it is known what it puts on links.
+
+        `demand`: from `demand_of`, or that of another model of the same fabric.
+        """
+        if job in self._store.slot_of:
+            raise ContentionError(f"job {job} has been started already.")
+        self._events += 1
+        if self._store.make_room(demand):
+            self._kernels.relink(self._store.state)
+        if self._events % _RECOUNT_EVERY == 0:
+            self._kernels.recount(self._store.state)
+        slot = self._store.add(job, demand, shuffled(job, STATES, self._seed))
+        self._kernels.enter(self._store.state, slot, self._store.cursor)
+
+    def end(self, job: int) -> None:
+        """Take a job away; its effect shows at the next `solve`."""
+        self._kernels.leave(self._store.state, self._slots((job,))[0], self._store.cursor)
+        self._store.remove(job)
+
+    def solve(self) -> Mapping[int, float]:
+        """Bring the interference of all jobs up to date."""
+        store = self._store
+        if not self._store.cursor[1]:
+            return {}
+        n_changed = self._kernels.settle(
+            store.state, self._store.cursor, self.tolerance, store.rounds, store.changed
+        )
+        slots = store.changed[:n_changed]
+        values = store.state.jobs["reported"][slots]
+        return dict(zip(store.job_of[slots].tolist(), values.tolist(), strict=True))
+
+    def worst_link(self, job: int) -> int:
+        """Return the link that holds a job up most."""
+        return self.worst_links((job,))[0]
+
+    def worst_links(self, jobs: Sequence[int]) -> list[int]:
+        """Return what `worst_link` says of each job, all at once."""
+        asked = list(jobs)
+        self.culprits(asked)
+        state, slots = self._store.state, self._slots(asked)
+        worst = state.jobs["worst_record"][slots]
+        links = np.where(worst >= 0, state.records["link"][worst], -1)
+        found: list[int] = links.tolist()
+        return found
+
+    def blame(self, job: int) -> Mapping[int, float]:
+        """Return how much of a job's lost time each other job causes."""
+        return self.culprits((job,)).by_culprit()
+
+    def culprits(self, jobs: Iterable[int], kinds: Ints | None = None) -> Culprits:
+        """
+        Return which jobs hold jobs up, and on which class of links.
+
+        `kinds` (E,) or None: class of each link, 0, 1, ...; absent: all are of class 0. Result:
+        shares of each job's lost time, as of the last `solve`.
+        """
+        store = self._store
+        slots = np.array(self._slots(list(jobs)), dtype=np.int64)
+        kind_of = np.zeros(store.state.links.size, dtype=np.int64) if kinds is None else kinds
+        lost = self._scratch(kind_of)
+        room = 16 * slots.size + 64
+        while True:
+            rows, shares = np.empty((3, room), dtype=np.int64), np.empty(room)
+            found = self._kernels.attribute(
+                store.state, slots, kind_of, store.job_of, lost, rows, shares
+            )
+            if found <= room:
+                break
+            room = found
+        victim, culprit, kind = rows[:, :found]
+        return Culprits(victim, culprit, kind, shares[:found])
+
+    def _scratch(self, kinds: Ints) -> Floats:
+        """Return zeros for each slot and class of links; the kernel leaves zeros."""
+        known, lost = self._lost
+        if known is not kinds or lost.shape[0] != self._store.job_of.size:
+            lost = np.zeros((self._store.job_of.size, int(kinds.max(initial=0)) + 1))
+            self._lost = kinds, lost
+        return lost
+
+    def _slots(self, jobs: Sequence[int]) -> list[int]:
+        """Return the slots of jobs."""
+        slot_of = self._store.slot_of
+        try:
+            return [slot_of[job] for job in jobs]
+        except KeyError as error:
+            raise ContentionError(f"job {error.args[0]} has not been started.") from None

@@ -1,0 +1,668 @@
+"""
+The fixed point of the model `fluid`, kept up to date from event to event, compiled.
+
+What runs is in one `tables.State`; every formula has the symbols of the page on the model.
+
+* `enter` and `leave` change the lists of records on links and mark jobs dirty.
+* `settle` evaluates dirty jobs until none is left: their delays on links whose totals have changed,
+  the durations of their steps, and, where these have moved by more than the tolerance, what they
+  add to the totals of their links, which marks the jobs that share these links dirty.
+* `attribute` shares out what the deciding links cost.
+
+Records on links with a single job take no part: they are not in the totals, so a job that shares no
+link keeps an interference of exactly 1.
+"""
+
+import numpy as np
+from numba import float64, int64, typeof, types, void
+
+from netsim.arrays import Floats, Ints
+from netsim.fluid.tables import (
+    CHANNELS,
+    ENTRY,
+    JOB,
+    LINK,
+    RECORD,
+    STATES,
+    STEP,
+    SUMS,
+    Float32s,
+    State,
+)
+from netsim.jit import njit
+
+QUEUE_BUFFERS = 3.0  # W: buffers that a full queue stands in, here and on the links before it
+_SOME = np.float32(1e-5)  # weight below which rounding is all there is on a link
+_STALE = np.float32(3e-2)  # relative change of a link's totals that makes its delays out of date
+_MOST_ROUNDS = 200  # evaluations of a job in one `settle`
+_DAMPING, _LEAST_DAMPING = 0.8, 0.2
+_UNDAMPED = 4
+_OWN_CHANGE = 10.0  # tolerances by which a job's own iteration may move before it is asked anew
+_NEVER = np.float32(-1e30)
+
+_F4 = types.float32
+STATE = types.NamedTuple(
+    (
+        *(typeof(np.zeros(1, kind)) for kind in (JOB, STEP, RECORD, ENTRY, LINK)),
+        _F4[:, ::1],
+        _F4[:, ::1],
+        typeof(np.zeros(1, SUMS)),
+        typeof(np.zeros(1, SUMS)),
+        _F4[:, ::1],
+        _F4[:, ::1],
+        types.int8[:, ::1],
+        _F4[:, ::1],
+        _F4[::1],
+        int64[::1],
+    ),
+    State,
+)
+
+
+@njit()
+def _enqueue(state: State, slot: int, cursor: Ints) -> None:
+    """Put a job at the end of the queue of dirty jobs; `cursor`: its first place and length."""
+    if not state.jobs[slot].queued:
+        state.jobs[slot].queued = True
+        state.queue[(cursor[0] + cursor[1]) % state.queue.size] = slot
+        cursor[1] += 1
+
+
+@njit()
+def _mark_others(state: State, link: int, slot: int, cursor: Ints) -> None:
+    """Mark the records of other jobs on a link dirty."""
+    r = state.links[link].first_record
+    while r >= 0:
+        if state.records[r].job != slot:
+            state.records[r].dirty = True
+            _enqueue(state, state.records[r].job, cursor)
+        r = state.records[r].following
+
+
+@njit(error_model="numpy")
+def _contribution(
+    state: State, slot: int, r: int, begin_s: Floats, rows: Float32s, sums: Float32s
+) -> None:
+    """
+    Find what a record adds to its link: `rows` (4 STATES,) as in `State`, `sums` (8,) as `SUMS`.
+
+    A step is on the link for L = min(d, max(e, y)) from its begin on, with the mean weight w / L,
+    use B / L, and offered load min(o, w / L). While it is held up, y > e, its senders have nothing
+    else open and weigh 1, or earlier, once a sender's window of one buffer is closed.
+    """
+    job, record = state.jobs[slot], state.records[r]
+    buffer_s = float(state.buffer_s[record.link])
+    period_s = job.period_s
+    cell_s = period_s / STATES
+    rows[:] = 0.0
+    sums[:] = 0.0
+    all_weight_s, all_length_s = 0.0, 0.0
+    for k in range(
+        job.first_entry + record.first_entry,
+        job.first_entry + record.first_entry + record.n_entries,
+    ):
+        entry = state.entries[k]
+        drain_s, end_s, y = entry.drain_s, entry.end_s, entry.time_s
+        weight_s = entry.weight_s + max(0.0, y - end_s) * entry.senders
+        if buffer_s > 0.0 and y > end_s and entry.weight > drain_s / y:
+            closing_s = entry.senders * buffer_s / (entry.weight - drain_s / y)
+            if closing_s < end_s:
+                weight_s = entry.weight_s / end_s * closing_s + (y - closing_s) * entry.senders
+        length_s = max(
+            1e-15, min(state.steps[job.first_step + entry.step].duration_s, max(end_s, y))
+        )
+        weight, use = weight_s / length_s, drain_s / length_s
+        offered = min(entry.offered, weight)
+        burst_s = min(length_s, drain_s / max(1e-12, entry.offered))
+        present = length_s / period_s
+        all_weight_s, all_length_s = all_weight_s + weight_s, all_length_s + length_s
+        sums[0] += use * present
+        sums[1] += weight * present
+        sums[2] += weight * present * burst_s
+        sums[3] += entry.blocked * use * present
+        sums[4] += entry.blocked * weight * present
+        sums[7] += entry.blocked * present
+        t0 = begin_s[entry.step]
+        t1 = t0 + length_s
+        for cell in range(int(t0 / cell_s), min(STATES - 1, int(t1 / cell_s)) + 1):
+            part = (min(t1, (cell + 1) * cell_s) - max(t0, cell * cell_s)) / cell_s
+            if part > 0.0:
+                i = state.phase[slot, cell]
+                rows[i] += part * weight
+                rows[STATES + i] += part * use
+                rows[2 * STATES + i] += part * offered
+                rows[3 * STATES + i] += part * entry.blocked
+    mean = all_weight_s / all_length_s
+    present = min(1.0, all_length_s / period_s)
+    sums[5] = mean * mean * present * (1.0 - present)
+    sums[6] = sums[5] * all_length_s * (1.0 - present)
+
+
+@njit()
+def _move_sums(state: State, r: int, sums: Float32s) -> None:
+    """Put other sums of a record in place of those that its link's totals hold."""
+    total, own = state.total_sums[state.records[r].link], state.own_sums[r]
+    total.use += sums[0] - own.use
+    total.weight += sums[1] - own.weight
+    total.burst += sums[2] - own.burst
+    total.blocked_use += sums[3] - own.blocked_use
+    total.blocked_weight += sums[4] - own.blocked_weight
+    total.variance += sums[5] - own.variance
+    total.memory += sums[6] - own.memory
+    own.use, own.weight, own.burst = sums[0], sums[1], sums[2]
+    own.blocked_use, own.blocked_weight, own.variance, own.memory = (
+        sums[3],
+        sums[4],
+        sums[5],
+        sums[6],
+    )
+    for c in range(CHANNELS):
+        blocked = sums[7] * state.channel[r, c]
+        total.blocked[c] += blocked - own.blocked[c]
+        own.blocked[c] = blocked
+
+
+@njit()
+def _move_rows(state: State, r: int, rows: Float32s) -> float:
+    """Put other rows of a record in place of those in its link's totals; return their change."""
+    total, own = state.total[state.records[r].link], state.own[r]
+    moved, there = np.float32(0.0), np.float32(1e-6)
+    for i in range(STATES):
+        moved += abs(rows[i] - own[i])
+    for i in range(4 * STATES):
+        total[i] += rows[i] - own[i]
+        own[i] = rows[i]
+    for i in range(STATES):
+        there += total[i]
+    return moved / there
+
+
+@njit()
+def _remove_own(state: State, r: int, rows: Float32s, sums: Float32s) -> None:
+    """Take what a record adds off its link's totals; `rows` and `sums` are scratch."""
+    rows[:] = 0.0
+    sums[:] = 0.0
+    _move_rows(state, r, rows)
+    _move_sums(state, r, sums)
+    state.records[r].committed = False
+
+
+@njit(error_model="numpy")
+def _commit(
+    state: State, slot: int, r: int, begin_s: Floats, rows: Float32s, sums: Float32s, cursor: Ints
+) -> None:
+    """Bring what a record adds to its link up to date, and mark others dirty where that matters."""
+    record = state.records[r]
+    link = state.links[record.link]
+    _contribution(state, slot, r, begin_s, rows, sums)
+    record.committed = True
+    link.change += _move_rows(state, r, rows)
+    _move_sums(state, r, sums)
+    if link.change > _STALE:
+        link.change = 0.0
+        _mark_others(state, record.link, slot, cursor)
+
+
+@njit(error_model="numpy")
+def _shared_times(
+    entry: types.Record, buffer_s: np.float32, weight: Float32s, use: Float32s, times: Float32s
+) -> None:
+    """
+    Find how long a step's bytes take on a link beside others of some weight and use, by state.
+
+    They get m / (m + N) until the senders have nothing else open, at G, or one's window is closed,
+    and q / (q + N) from then on; and never less than what the others leave idle. First packets are
+    in the queue of the link at once: they only wait there.
+    """
+    one, least = np.float32(1.0), np.float32(1e-12)
+    own, senders = np.float32(entry.weight), np.float32(entry.senders)
+    drain_s, feed_s = np.float32(entry.drain_s), np.float32(entry.feed_s)
+    delayed = np.float32(entry.part * max(0.0, 1.0 - entry.first_s / entry.drain_s))
+    window_s = np.float32(senders * buffer_s)
+    has_window, more = buffer_s > 0.0, senders > own
+    for i in range(STATES):
+        n = weight[i]
+        longer = one + n / own
+        time_s = drain_s * longer
+        if more:
+            until_s = feed_s
+            if has_window:
+                closing_s = window_s / max(least, own - own / (own + n))
+                until_s = min(until_s, closing_s)
+            later_s = until_s + (drain_s - until_s / longer) * (one + n / senders)
+            time_s = later_s if until_s < time_s else time_s
+        idle = one - use[i]
+        time_s = min(time_s, drain_s / idle) if idle > np.float32(1e-6) else time_s
+        times[i] = drain_s + delayed * (time_s - drain_s)
+
+
+@njit(error_model="numpy")
+def _evaluate_record(state: State, slot: int, r: int, others: Float32s, scratch: Float32s) -> None:
+    """
+    Find the delay of each entry of a record in each state, and y, its mean.
+
+    `others` (4 STATES,) and `scratch` (4, STATES) are scratch.
+    """
+    job, record = state.jobs[slot], state.records[r]
+    link = record.link
+    record.dirty = False
+    zero, half, one = np.float32(0.0), np.float32(0.5), np.float32(1.0)
+    buffer_s = state.buffer_s[link]
+    total_of, own_of = state.total[link], state.own[r]
+    for i in range(4 * STATES):
+        others[i] = total_of[i] - own_of[i]
+    weights, uses = others[:STATES], others[STATES : 2 * STATES]
+    offered, blocked = others[2 * STATES : 3 * STATES], others[3 * STATES :]
+    times, waiting_times, full_use, behind = scratch[0], scratch[1], scratch[2], scratch[3]
+    most, fullest = zero, zero
+    for i in range(STATES):
+        weights[i] = weights[i] if weights[i] > _SOME else zero
+        most, fullest = max(most, weights[i]), max(fullest, blocked[i])
+    total, own = state.total_sums[link], state.own_sums[r]
+    weight = total.weight - own.weight
+    first = job.first_entry + record.first_entry
+    if weight <= _SOME:
+        times_s = 0.0
+        for k in range(first, first + record.n_entries):
+            state.delay[k] = _NEVER
+            state.entries[k].time_s = state.entries[k].end_s
+            times_s += state.entries[k].end_s
+        record.late = False
+        record.moved = abs(times_s - record.times_s) > _STALE * record.times_s
+        return
+    burst_s = np.float32((total.burst - own.burst) / weight)
+    variance = total.variance - own.variance
+    memory_s = (total.memory - own.memory) / variance if variance > _SOME * _SOME else zero
+    behind_weight = zero
+    if fullest > _SOME:
+        blocked_use = total.blocked_use - own.blocked_use
+        if blocked_use > _SOME:
+            behind_weight = (total.blocked_weight - own.blocked_weight) / blocked_use
+        on_channel, on_all = zero, zero
+        for c in range(CHANNELS):
+            part = total.blocked[c] - own.blocked[c]
+            on_all += part
+            if state.channel[r, c] > 0.0:
+                on_channel = max(on_channel, part)
+        on_channel = min(one, on_channel / on_all) if on_all > _SOME else zero
+        for i in range(STATES):
+            full_use[i] = one
+            blocked[i] = min(one, max(zero, blocked[i]) * on_channel)
+    queue_s = np.float32(QUEUE_BUFFERS) * buffer_s
+    surplus = own.use - one
+    share = state.share[slot]
+    greatest, times_s = zero, 0.0
+    for k in range(first, first + record.n_entries):
+        entry = state.entries[k]
+        end_s, part = np.float32(entry.end_s), np.float32(entry.part)
+        longest_s = entry.drain_s * (1.0 + most / entry.weight) + part * queue_s
+        if longest_s <= entry.end_s and behind_weight == zero:  # ends as alone whatever others do
+            state.delay[k] = _NEVER
+            entry.time_s = entry.end_s
+            times_s += entry.end_s
+            continue
+        step = state.steps[job.first_step + entry.step]
+        _shared_times(entry, buffer_s, weights, uses, times)
+        if behind_weight > zero:
+            own_weight = np.float32(entry.weight)
+            for i in range(STATES):
+                behind[i] = max(weights[i], behind_weight - own_weight)
+            _shared_times(entry, buffer_s, behind, full_use, waiting_times)
+            for i in range(STATES):
+                slow = one / (
+                    (one - blocked[i]) / times[i] + blocked[i] / max(times[i], waiting_times[i])
+                )
+                times[i] = slow if weights[i] > zero else times[i]
+        mean_speed = zero
+        for i in range(STATES):
+            mean_speed += end_s / max(end_s, times[i])
+        mean_speed /= np.float32(STATES)
+        rho = one
+        if memory_s > zero:
+            ratio = np.float32(step.duration_s) / memory_s
+            rho = one / np.sqrt(one + ratio * ratio / np.float32(3.0))
+        drain_s, delay, y = np.float32(step.drain_s), state.delay[k], zero
+        some_s = end_s * np.float32(1.0 + 1e-6)
+        for i in range(STATES):
+            time_s = times[i]
+            speed = end_s / max(end_s, time_s)
+            stretched_s = end_s / (mean_speed + rho * (speed - mean_speed))
+            stretched_s = time_s if time_s < end_s and stretched_s <= some_s else stretched_s
+            grown_s = max(zero, offered[i] + surplus) * burst_s
+            over_s = queue_s * (one - queue_s / max(np.float32(1e-15), grown_s + grown_s))
+            wait_s = part * (half * grown_s if grown_s <= queue_s else over_s)
+            wait_s = max(zero, wait_s - max(zero, end_s - time_s))
+            stretched_s += wait_s if weights[i] > zero else zero
+            delay[i] = stretched_s - drain_s
+            y += share[i] * stretched_s
+        for i in range(STATES):
+            greatest = max(greatest, delay[i])
+        entry.time_s = max(entry.end_s, float(y))
+        times_s += entry.time_s
+    record.late = greatest > zero
+    record.moved = abs(times_s - record.times_s) > _STALE * record.times_s
+
+
+@njit(error_model="numpy")
+def _evaluate(state: State, slot: int, others: Float32s, rows: Float32s, times: Floats) -> float:
+    """Bring a job's delays and the durations of its steps up to date; return how far P moved."""
+    job = state.jobs[slot]
+    for r in range(job.first_record, job.first_record + job.n_records):
+        if state.records[r].dirty:
+            _evaluate_record(state, slot, r, others, rows)
+    late_s = np.zeros((job.n_steps, STATES), np.float32)
+    for r in range(job.first_record, job.first_record + job.n_records):
+        if not state.records[r].late:
+            continue
+        first = job.first_entry + state.records[r].first_entry
+        for k in range(first, first + state.records[r].n_entries):
+            late, delay = late_s[state.entries[k].step], state.delay[k]
+            for i in range(STATES):
+                late[i] = max(late[i], delay[i])
+    all_shares = 0.0
+    for i in range(STATES):
+        all_late_s = 0.0
+        for a in range(job.n_steps):
+            all_late_s += late_s[a, i]
+        times[i] = 1.0 / (1.0 + all_late_s / job.alone_s)
+        all_shares += times[i]
+    period_s = job.compute_s
+    for i in range(STATES):
+        state.share[slot, i] = times[i] / all_shares
+    for a in range(job.n_steps):
+        step = state.steps[job.first_step + a]
+        mean_s = 0.0
+        for i in range(STATES):
+            mean_s += state.share[slot, i] * late_s[a, i]
+        if mean_s < 1e-6 * step.drain_s:
+            mean_s = 0.0  # rounding
+        step.duration_s += job.damping * (step.drain_s + step.latency_s + mean_s - step.duration_s)
+        if mean_s == 0.0 and step.duration_s < (step.drain_s + step.latency_s) * (1.0 + 1e-6):
+            step.duration_s = step.drain_s + step.latency_s
+        period_s += step.duration_s
+    moved = period_s / job.period_s - 1.0
+    job.period_s = period_s
+    return moved
+
+
+@njit(void(STATE, int64, int64[::1]), cache=True)
+def enter(state: State, slot: int, cursor: Ints) -> None:
+    """Put a job's records on the lists of their links, and mark what shares them dirty."""
+    job = state.jobs[slot]
+    for r in range(job.first_record, job.first_record + job.n_records):
+        record = state.records[r]
+        link = state.links[record.link]
+        record.following = link.first_record
+        link.first_record = r
+        link.n_records += 1
+        if link.n_records == 2:  # noqa: PLR2004 (it was alone before)
+            _enqueue(state, state.records[record.following].job, cursor)
+            state.records[record.following].dirty = True
+            state.records[record.following].shared = True
+        if link.n_records > 1:
+            record.dirty = record.shared = True
+    _enqueue(state, slot, cursor)
+
+
+@njit(void(STATE, int64, int64[::1]), cache=True)
+def leave(state: State, slot: int, cursor: Ints) -> None:
+    """Take a job's records off their links, and mark what shares them dirty."""
+    job = state.jobs[slot]
+    rows, sums = np.empty(4 * STATES, np.float32), np.empty(8, np.float32)
+    for r in range(job.first_record, job.first_record + job.n_records):
+        record = state.records[r]
+        link = state.links[record.link]
+        before, at = -1, link.first_record
+        while at != r:
+            before, at = at, state.records[at].following
+        if before < 0:
+            link.first_record = record.following
+        else:
+            state.records[before].following = record.following
+        link.n_records -= 1
+        if record.committed:
+            _remove_own(state, r, rows, sums)
+        if link.n_records == 1:
+            if state.records[link.first_record].committed:
+                _remove_own(state, link.first_record, rows, sums)
+            state.total[record.link] = 0.0
+            state.own[link.first_record] = 0.0
+            state.records[link.first_record].shared = False
+            link.change = 0.0
+        if link.n_records > 0:
+            _mark_others(state, record.link, slot, cursor)
+    if job.queued:  # take it out of the queue
+        kept = 0
+        for place in range(cursor[1]):
+            other = state.queue[(cursor[0] + place) % state.queue.size]
+            if other != slot:
+                state.queue[(cursor[0] + kept) % state.queue.size] = other
+                kept += 1
+        cursor[1] = kept
+        job.queued = False
+
+
+@njit(error_model="numpy")
+def _commit_job(
+    state: State,
+    slot: int,
+    tolerance: float,
+    scratch: tuple[Floats, Float32s, Float32s],
+    cursor: Ints,
+) -> None:
+    """
+    Bring what a job adds to shared links up to date.
+
+    All of it if its iteration has moved by more than the tolerance, else where it is on a link for
+    a longer or shorter time than the totals know.
+    """
+    job = state.jobs[slot]
+    begin_s, rows, sums = scratch
+    all_moved = abs(job.period_s / job.committed_s - 1.0) > 5.0 * tolerance
+    at_s = job.compute_s
+    for a in range(job.n_steps):
+        begin_s[a] = at_s
+        at_s += state.steps[job.first_step + a].duration_s
+    if all_moved:
+        job.committed_s = job.period_s
+    for r in range(job.first_record, job.first_record + job.n_records):
+        record = state.records[r]
+        if record.shared and (all_moved or record.moved or not record.committed):
+            record.moved, record.times_s = False, 0.0
+            first = job.first_entry + record.first_entry
+            for k in range(first, first + record.n_entries):
+                record.times_s += state.entries[k].time_s
+            _commit(state, slot, r, begin_s, rows, sums, cursor)
+
+
+@njit(int64(STATE, int64[::1], float64, int64[::1], int64[::1]), cache=True, error_model="numpy")
+def settle(state: State, cursor: Ints, tolerance: float, rounds: Ints, changed: Ints) -> int:
+    """
+    Evaluate dirty jobs until none is left.
+
+    `tolerance`: relative change of a job's iteration that moves no other. `rounds` (jobs,):
+    scratch, all 0 before and after. `changed` (jobs,): written: slots whose interference has moved.
+    Result: how many.
+    """
+    others, rows = np.empty(4 * STATES, np.float32), np.empty(4 * STATES, np.float32)
+    by_state = np.empty((4, STATES), np.float32)
+    times, sums = np.empty(STATES), np.empty(8, np.float32)
+    n_steps = 0
+    for slot in range(state.jobs.size):
+        n_steps = max(n_steps, state.jobs[slot].n_steps)
+    scratch = np.empty(n_steps), rows, sums
+    touched = np.empty(state.jobs.size, np.int64)
+    n_touched = 0
+    while cursor[1] > 0:
+        slot = state.queue[cursor[0]]
+        cursor[0] = (cursor[0] + 1) % state.queue.size
+        cursor[1] -= 1
+        job = state.jobs[slot]
+        job.queued = False
+        if rounds[slot] == 0:
+            touched[n_touched] = slot
+            n_touched += 1
+            job.damping = _DAMPING
+        rounds[slot] += 1
+        if rounds[slot] == 1:  # links shared anew, to which it adds nothing yet
+            _commit_job(state, slot, tolerance, scratch, cursor)
+        moved = _evaluate(state, slot, others, by_state, times)
+        if rounds[slot] > _UNDAMPED:  # the fixed point is not near: smaller steps
+            job.damping = max(_LEAST_DAMPING, 0.97 * min(_DAMPING, job.damping))
+        if rounds[slot] < _MOST_ROUNDS:
+            _commit_job(state, slot, tolerance, scratch, cursor)
+        if abs(moved) > _OWN_CHANGE * tolerance and rounds[slot] < _MOST_ROUNDS:
+            for r in range(job.first_record, job.first_record + job.n_records):
+                if state.records[r].committed:
+                    state.records[r].dirty = True
+            _enqueue(state, slot, cursor)
+        elif abs(moved) > tolerance and rounds[slot] < _MOST_ROUNDS:
+            _enqueue(state, slot, cursor)  # damped: it has not yet gone all the way
+    n_changed = 0
+    for place in range(n_touched):
+        slot = touched[place]
+        rounds[slot] = 0
+        job = state.jobs[slot]
+        value = job.period_s / job.alone_s if job.alone_s > 0.0 else 1.0
+        if not abs(value - job.reported) <= tolerance * 0.1:
+            job.reported = value
+            changed[n_changed] = slot
+            n_changed += 1
+    return n_changed
+
+
+@njit(void(STATE), cache=True)
+def recount(state: State) -> None:
+    """Add up the totals of all links anew, from what each record adds: rounding goes."""
+    state.total[:] = 0.0
+    for link in range(state.links.size):
+        sums = state.total_sums[link]
+        sums.use, sums.weight, sums.burst = 0.0, 0.0, 0.0
+        sums.blocked_use, sums.blocked_weight, sums.variance, sums.memory = 0.0, 0.0, 0.0, 0.0
+        for c in range(CHANNELS):
+            sums.blocked[c] = 0.0
+        r = state.links[link].first_record
+        while r >= 0:
+            if state.records[r].committed:
+                own = state.own_sums[r]
+                state.total[link] += state.own[r]
+                sums.use += own.use
+                sums.weight += own.weight
+                sums.burst += own.burst
+                sums.blocked_use += own.blocked_use
+                sums.blocked_weight += own.blocked_weight
+                sums.variance += own.variance
+                sums.memory += own.memory
+                for c in range(CHANNELS):
+                    sums.blocked[c] += own.blocked[c]
+            r = state.records[r].following
+
+
+@njit(void(STATE), cache=True)
+def relink(state: State) -> None:
+    """Make the lists of records on links anew, after rows have moved."""
+    for link in range(state.links.size):
+        state.links[link].first_record = -1
+    for slot in range(state.jobs.size):
+        job = state.jobs[slot]
+        for r in range(job.first_record, job.first_record + job.n_records):
+            link = state.links[state.records[r].link]
+            state.records[r].following = link.first_record
+            link.first_record = r
+
+
+@njit(error_model="numpy")
+def _excess(state: State, slot: int, link_cost: Floats, record_of: Ints) -> int:
+    """
+    List the records that decide steps of a job, and what they cost in each state.
+
+    `link_cost` (R, STATES), `record_of` (R,): written, R the steps x STATES at most. Result: how
+    many. Where nothing is late the record with the greatest weight of others decides.
+    """
+    job = state.jobs[slot]
+    worst = np.full((job.n_steps, STATES), -1, np.int64)
+    late_s = np.zeros((job.n_steps, STATES), np.float32)
+    for r in range(job.first_record, job.first_record + job.n_records):
+        if not state.records[r].late:
+            continue
+        first = job.first_entry + state.records[r].first_entry
+        for k in range(first, first + state.records[r].n_entries):
+            a = state.entries[k].step
+            for i in range(STATES):
+                if state.delay[k, i] > late_s[a, i]:
+                    late_s[a, i], worst[a, i] = state.delay[k, i], r
+    n_found = 0
+    for a in range(job.n_steps):
+        for i in range(STATES):
+            if worst[a, i] < 0:
+                continue
+            place = 0
+            while place < n_found and record_of[place] != worst[a, i]:
+                place += 1
+            if place == n_found:
+                record_of[place] = worst[a, i]
+                link_cost[place] = 0.0
+                n_found += 1
+            link_cost[place, i] += state.share[slot, i] * late_s[a, i]
+    return n_found
+
+
+@njit(
+    int64(STATE, int64[::1], int64[::1], int64[::1], float64[:, ::1], int64[:, ::1], float64[::1]),
+    cache=True,
+    error_model="numpy",
+)
+def attribute(
+    state: State, victims: Ints, kinds: Ints, job_of: Ints, lost: Floats, rows: Ints, shares: Floats
+) -> int:
+    """
+    Share out what the steps of some jobs take longer than alone.
+
+    In each state the link that takes longest decides a step; what it costs is shared among the
+    other jobs in proportion to their weight on it in this state.
+
+    `victims` (V,): slots. `kinds` (E,): class of each link, 0..K-1. `job_of` (jobs,): identity by
+    slot. `lost` (jobs, K): scratch, all 0 before and after. `rows` (3, Z) and `shares` (Z,):
+    written: victim, culprit, class of link and share; those of a victim add up to 1. Result:
+    rows there are; those beyond Z are not written. The field `worst_record` of the victims is set.
+    """
+    n_rows = 0
+    for v in range(victims.size):
+        slot = victims[v]
+        job = state.jobs[slot]
+        cost = np.empty((min(job.n_records, job.n_steps * STATES), STATES))
+        record_of = np.empty(cost.shape[0], np.int64)
+        n_found = _excess(state, slot, cost, record_of)
+        total, greatest = 0.0, 0.0
+        job.worst_record = -1
+        culprits = [0]
+        culprits.clear()
+        for place in range(n_found):
+            r = record_of[place]
+            link = state.records[r].link
+            kind, on_link = kinds[link], cost[place].sum()
+            if on_link > greatest:
+                greatest, job.worst_record = on_link, r
+            other = state.links[link].first_record
+            while other >= 0:
+                if other != r and state.records[other].committed:
+                    part = 0.0
+                    for i in range(STATES):
+                        weight = state.total[link, i] - state.own[r, i]
+                        if weight > _SOME and cost[place, i] > 0.0:
+                            part += cost[place, i] * state.own[other, i] / weight
+                    if part > 0.0:
+                        by = state.records[other].job
+                        culprits.append(by)
+                        lost[by, kind] += part
+                        total += part
+                other = state.records[other].following
+        for by in culprits:
+            for kind in range(lost.shape[1]):
+                if lost[by, kind] > 0.0:
+                    if n_rows < shares.size:
+                        rows[0, n_rows], rows[1, n_rows] = job_of[slot], job_of[by]
+                        rows[2, n_rows], shares[n_rows] = kind, lost[by, kind] / total
+                    n_rows += 1
+                    lost[by, kind] = 0.0
+    return n_rows
