@@ -79,7 +79,7 @@ html_theme_options = {
             "icon": "fa-brands fa-github",
         }
     ],
-    "logo": {"text": "fabricsim"},
+    "logo": {"text": f"fabricsim {version}"},
     "navigation_with_keys": False,
     "show_prev_next": True,
     "show_toc_level": 2,
