@@ -175,15 +175,13 @@ def speedup(jobs: "pd.DataFrame | Result", baseline: "pd.DataFrame | Result") ->
     """
     import pandas as pd  # noqa: PLC0415 (slow to import)
 
-    jobs, baseline = (
-        one if isinstance(one, pd.DataFrame) else getattr(one, "jobs", one)
-        for one in (jobs, baseline)
-    )
-    for name, table in (("jobs", jobs), ("baseline", baseline)):
+    tables = []
+    for name, one in (("jobs", jobs), ("baseline", baseline)):
+        table = one if isinstance(one, pd.DataFrame) else getattr(one, "jobs", one)
         if not isinstance(table, pd.DataFrame) or not _NEEDED.issubset(table.columns):
-            raise wrong(name, "the job table of a result", table, ResultError)
-    here = finished(jobs).set_index("id")
-    there = finished(baseline).set_index("id")
+            raise wrong(name, "a result or its job table", one, ResultError)
+        tables.append(finished(table).set_index("id"))
+    here, there = tables
     both = there.index.intersection(here.index)
     run_here = (here["end_s"] - here["start_s"]).loc[both]
     run_there = (there["end_s"] - there["start_s"]).loc[both]
