@@ -168,7 +168,7 @@ def test_flow_matrices_are_all_contingency_tables():
     [((3,), 0), ((2, 1), 2), ((3, 1), 2), ((3, 2), 4), ((3, 1, 1), 5), ((2, 1, 1), 5)],
 )
 def test_least_numbers_of_uplinks_that_make_one_pod_non_blocking(counts, least):
-    """The table of non-blocking.md: balance takes more, and once less than is needed."""
+    """The table of necessity.md: balance takes more, and once less than is needed."""
     subsets = [chosen for size in range(4) for chosen in combinations(range(3), size)]
     found = min(
         sum(map(len, ports))
