@@ -52,7 +52,6 @@ nb_execution_in_temp = True
 nb_execution_raise_on_error = True
 nb_execution_timeout = 600
 nb_output_stderr = "remove"  # progress
-nb_merge_streams = True
 nb_ipywidgets_js = {}
 
 autodoc_typehints = "none"  # numpydoc states types
