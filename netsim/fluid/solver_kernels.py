@@ -366,7 +366,7 @@ def _evaluate(state: State, slot: int, others: Float32s, rows: Float32s, times: 
             all_late_s += late_s[a, i]
         times[i] = 1.0 / (1.0 + all_late_s / job.alone_s)
         all_shares += times[i]
-    period_s = job.compute_s
+    period_s, delayed = job.compute_s, False
     for i in range(STATES):
         state.share[slot, i] = times[i] / all_shares
     for a in range(job.n_steps):
@@ -379,7 +379,11 @@ def _evaluate(state: State, slot: int, others: Float32s, rows: Float32s, times: 
         step.duration_s += job.damping * (step.drain_s + step.latency_s + mean_s - step.duration_s)
         if mean_s == 0.0 and step.duration_s < (step.drain_s + step.latency_s) * (1.0 + 1e-6):
             step.duration_s = step.drain_s + step.latency_s
+        else:
+            delayed = True
         period_s += step.duration_s
+    if not delayed:
+        period_s = job.alone_s  # which was summed in another order
     moved = period_s / job.period_s - 1.0
     job.period_s = period_s
     return moved
