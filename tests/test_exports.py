@@ -88,7 +88,7 @@ except ImportError as error:
 """
 
     def checked(*path):
-        command = [sys.executable, "-I", "-c", code, *map(str, path)]
+        command = [sys.executable, "-I", "-S", "-c", code, *map(str, path)]
         done = subprocess.run(command, capture_output=True, text=True, check=True)  # noqa: S603
         return done.stdout
 
