@@ -377,7 +377,7 @@ def _evaluate(state: State, slot: int, others: Float32s, rows: Float32s, times: 
         if mean_s < 1e-6 * step.drain_s:
             mean_s = 0.0  # rounding
         step.duration_s += job.damping * (step.drain_s + step.latency_s + mean_s - step.duration_s)
-        if mean_s == 0.0 and step.duration_s < (step.drain_s + step.latency_s) * (1.0 + 1e-6):
+        if mean_s == 0.0:
             step.duration_s = step.drain_s + step.latency_s
         else:
             delayed = True
