@@ -13,7 +13,7 @@ import numpy as np
 from netsim.arrays import Floats, Ints
 from netsim.contention.base import Traffic, communicating_nodes
 from netsim.contention.recomputed import Recomputed, Solution
-from netsim.contention.traffic import TrafficTimes
+from netsim.contention.traffic import TrafficTimes, check_traffic
 from netsim.topology.base import Topology
 
 
@@ -210,6 +210,7 @@ class HopCost:
 
     def prepare(self, traffic: Traffic) -> HopJob:
         """Return what is kept of a job."""
+        check_traffic(traffic, self._topology)
         communication_s = self._times_of(traffic).communication_s
         period_s = traffic.compute_s + communication_s
         routes, topology = traffic.routes, self._topology

@@ -6,7 +6,8 @@ import numpy as np
 
 from netsim.arrays import Floats, Ints, Table
 from netsim.contention.base import Traffic
-from netsim.contention.traffic import StepTimes, TrafficTimes, check_traffic, hops_of, read_only
+from netsim.contention.traffic import check_traffic, hops_of, read_only
+from netsim.flows.maxmin import is_per_sender
 from netsim.fluid.tables import Float32s, Flows
 from netsim.kernelcache import load_kernels
 from netsim.topology.base import Topology
@@ -69,7 +70,7 @@ class DemandOf:
 
     def __init__(self, topology: Topology, fairness: str = "per-sender") -> None:
         self.topology = topology
-        self._times = TrafficTimes(topology, fairness)
+        self._per_flow = not is_per_sender(fairness)
         self._kernels = load_kernels("netsim.fluid.demand_kernels", "traffic kernels", 5)
         self._has_channels = has_virtual_channels(topology) and not topology.half_duplex
         self._entry_of: Ints = np.full(topology.n_links, -1)  # scratch, as the kernel leaves it
@@ -98,14 +99,10 @@ class DemandOf:
             read_only(self._capacity),
             read_only(self._buffer_bytes),
             float(topology.packet_bytes),
-            self._times.per_flow,
+            self._per_flow,
             self._entry_of,
         )
         return JobDemand(steps, records, entries, shares, float(traffic.compute_s))
-
-    def times(self, traffic: Traffic) -> StepTimes:
-        """Return how long the steps of a job take alone."""
-        return self._times(traffic)
 
     def _channels(self, traffic: Traffic, n_hops: int) -> Ints:
         """Return the virtual channel of each hop; 0 where packets choose their path."""

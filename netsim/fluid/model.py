@@ -118,11 +118,9 @@ class Fluid:
 
     def worst_links(self, jobs: Sequence[int]) -> list[int]:
         """Return what `worst_link` says of each job, all at once."""
-        asked = list(jobs)
-        self.culprits(asked)
-        state, slots = self._store.state, self._slots(asked)
-        worst = state.jobs["worst_record"][slots]
-        links = np.where(worst >= 0, state.records["link"][worst], -1)
+        state, slots = self._store.state, self._slots(jobs)
+        worst, first = state.jobs["worst_record"][slots], state.jobs["first_record"][slots]
+        links = np.where(worst >= 0, state.records["link"][np.maximum(worst, 0) + first], -1)
         found: list[int] = links.tolist()
         return found
 

@@ -19,10 +19,15 @@ from numba import float64, int64, typeof, types, void
 from netsim.arrays import Floats, Ints
 from netsim.fluid.tables import (
     CHANNELS,
+    COMMITTED,
+    DIRTY,
     ENTRY,
     JOB,
+    LATE,
     LINK,
+    MOVED,
     RECORD,
+    SHARED,
     STATES,
     STEP,
     SUMS,
@@ -30,6 +35,10 @@ from netsim.fluid.tables import (
     State,
 )
 from netsim.jit import njit
+
+Scratch = tuple[
+    Float32s, Float32s, Float32s, Float32s, Float32s, Float32s, Float32s, Float32s
+]  # by state
 
 QUEUE_BUFFERS = 3.0  # W: buffers that a full queue stands in, here and on the links before it
 _SOME = np.float32(1e-5)  # weight below which rounding is all there is on a link
@@ -43,7 +52,7 @@ _NEVER = np.float32(-1e30)
 _F4 = types.float32
 STATE = types.NamedTuple(
     (
-        *(typeof(np.zeros(1, kind)) for kind in (JOB, STEP, RECORD, ENTRY, LINK)),
+        *(typeof(np.zeros(1, kind)) for kind in (JOB, STEP, RECORD, np.uint8, ENTRY, LINK)),
         _F4[:, ::1],
         _F4[:, ::1],
         typeof(np.zeros(1, SUMS)),
@@ -74,12 +83,12 @@ def _mark_others(state: State, link: int, slot: int, cursor: Ints) -> None:
     r = state.links[link].first_record
     while r >= 0:
         if state.records[r].job != slot:
-            state.records[r].dirty = True
+            state.marks[r] |= DIRTY
             _enqueue(state, state.records[r].job, cursor)
         r = state.records[r].following
 
 
-@njit(error_model="numpy")
+@njit(error_model="numpy", inline="always")
 def _contribution(
     state: State, slot: int, r: int, begin_s: Floats, rows: Float32s, sums: Float32s
 ) -> None:
@@ -138,7 +147,7 @@ def _contribution(
     sums[6] = sums[5] * all_length_s * (1.0 - present)
 
 
-@njit()
+@njit(inline="always")
 def _move_sums(state: State, r: int, sums: Float32s) -> None:
     """Put other sums of a record in place of those that its link's totals hold."""
     total, own = state.total_sums[state.records[r].link], state.own_sums[r]
@@ -162,18 +171,18 @@ def _move_sums(state: State, r: int, sums: Float32s) -> None:
         own.blocked[c] = blocked
 
 
-@njit()
+@njit(inline="always")
 def _move_rows(state: State, r: int, rows: Float32s) -> float:
     """Put other rows of a record in place of those in its link's totals; return their change."""
-    total, own = state.total[state.records[r].link], state.own[r]
+    link, total, own = state.records[r].link, state.total, state.own
     moved, there = np.float32(0.0), np.float32(1e-6)
     for i in range(STATES):
-        moved += abs(rows[i] - own[i])
+        moved += abs(rows[i] - own[r, i])
     for i in range(4 * STATES):
-        total[i] += rows[i] - own[i]
-        own[i] = rows[i]
+        total[link, i] += rows[i] - own[r, i]
+        own[r, i] = rows[i]
     for i in range(STATES):
-        there += total[i]
+        there += total[link, i]
     return moved / there
 
 
@@ -184,10 +193,10 @@ def _remove_own(state: State, r: int, rows: Float32s, sums: Float32s) -> None:
     sums[:] = 0.0
     _move_rows(state, r, rows)
     _move_sums(state, r, sums)
-    state.records[r].committed = False
+    state.marks[r] &= ~COMMITTED
 
 
-@njit(error_model="numpy")
+@njit(error_model="numpy", inline="always")
 def _commit(
     state: State, slot: int, r: int, begin_s: Floats, rows: Float32s, sums: Float32s, cursor: Ints
 ) -> None:
@@ -195,7 +204,7 @@ def _commit(
     record = state.records[r]
     link = state.links[record.link]
     _contribution(state, slot, r, begin_s, rows, sums)
-    record.committed = True
+    state.marks[r] |= COMMITTED
     link.change += _move_rows(state, r, rows)
     _move_sums(state, r, sums)
     if link.change > _STALE:
@@ -219,43 +228,46 @@ def _shared_times(
     drain_s, feed_s = np.float32(entry.drain_s), np.float32(entry.feed_s)
     delayed = np.float32(entry.part * max(0.0, 1.0 - entry.first_s / entry.drain_s))
     window_s = np.float32(senders * buffer_s)
-    has_window, more = buffer_s > 0.0, senders > own
-    for i in range(STATES):
+    has_window, more, some = buffer_s > 0.0, senders > own, np.float32(1e-6)
+    per_own, per_sender = one / own, one / senders
+    for i in range(times.size):  # of a length that is not known: compilers unroll what is
         n = weight[i]
-        longer = one + n / own
-        time_s = drain_s * longer
-        if more:
-            until_s = feed_s
-            if has_window:
-                closing_s = window_s / max(least, own - own / (own + n))
-                until_s = min(until_s, closing_s)
-            later_s = until_s + (drain_s - until_s / longer) * (one + n / senders)
-            time_s = later_s if until_s < time_s else time_s
+        longer = one + n * per_own
+        until_s = feed_s
+        if has_window:
+            apart = own * (own + n - one)
+            closing_s = window_s * (own + n) / apart if apart > least else feed_s
+            until_s = min(feed_s, closing_s)
+        shared_s = drain_s * longer
+        later_s = until_s + (drain_s - until_s / longer) * (one + n * per_sender)
+        time_s = later_s if more and until_s < shared_s else shared_s
         idle = one - use[i]
-        time_s = min(time_s, drain_s / idle) if idle > np.float32(1e-6) else time_s
+        idle_s = drain_s / idle if idle > some else time_s
+        time_s = min(time_s, idle_s)
         times[i] = drain_s + delayed * (time_s - drain_s)
 
 
-@njit(error_model="numpy")
-def _evaluate_record(state: State, slot: int, r: int, others: Float32s, scratch: Float32s) -> None:
+@njit(error_model="numpy", inline="always")
+def _evaluate_record(state: State, slot: int, r: int, scratch: Scratch) -> None:
     """
     Find the delay of each entry of a record in each state, and y, its mean.
 
-    `others` (4 STATES,) and `scratch` (4, STATES) are scratch.
+    `scratch`: arrays (STATES,).
     """
     job, record = state.jobs[slot], state.records[r]
     link = record.link
-    record.dirty = False
+    state.marks[r] &= ~(DIRTY | LATE | MOVED)
     zero, half, one = np.float32(0.0), np.float32(0.5), np.float32(1.0)
     buffer_s = state.buffer_s[link]
-    total_of, own_of = state.total[link], state.own[r]
-    for i in range(4 * STATES):
-        others[i] = total_of[i] - own_of[i]
-    weights, uses = others[:STATES], others[STATES : 2 * STATES]
-    offered, blocked = others[2 * STATES : 3 * STATES], others[3 * STATES :]
-    times, waiting_times, full_use, behind = scratch[0], scratch[1], scratch[2], scratch[3]
+    weights, uses, offered, blocked, times, waiting_times, full_use, behind = scratch
+    total_rows, own_rows, delays, shares = state.total, state.own, state.delay, state.share
+    for i in range(weights.size):
+        weights[i] = total_rows[link, i] - own_rows[r, i]
+        uses[i] = total_rows[link, STATES + i] - own_rows[r, STATES + i]
+        offered[i] = total_rows[link, 2 * STATES + i] - own_rows[r, 2 * STATES + i]
+        blocked[i] = total_rows[link, 3 * STATES + i] - own_rows[r, 3 * STATES + i]
     most, fullest = zero, zero
-    for i in range(STATES):
+    for i in range(times.size):
         weights[i] = weights[i] if weights[i] > _SOME else zero
         most, fullest = max(most, weights[i]), max(fullest, blocked[i])
     total, own = state.total_sums[link], state.own_sums[r]
@@ -267,8 +279,8 @@ def _evaluate_record(state: State, slot: int, r: int, others: Float32s, scratch:
             state.delay[k] = _NEVER
             state.entries[k].time_s = state.entries[k].end_s
             times_s += state.entries[k].end_s
-        record.late = False
-        record.moved = abs(times_s - record.times_s) > _STALE * record.times_s
+        if abs(times_s - record.times_s) > _STALE * record.times_s:
+            state.marks[r] |= MOVED
         return
     burst_s = np.float32((total.burst - own.burst) / weight)
     variance = total.variance - own.variance
@@ -285,12 +297,11 @@ def _evaluate_record(state: State, slot: int, r: int, others: Float32s, scratch:
             if state.channel[r, c] > 0.0:
                 on_channel = max(on_channel, part)
         on_channel = min(one, on_channel / on_all) if on_all > _SOME else zero
-        for i in range(STATES):
+        for i in range(times.size):
             full_use[i] = one
             blocked[i] = min(one, max(zero, blocked[i]) * on_channel)
     queue_s = np.float32(QUEUE_BUFFERS) * buffer_s
-    surplus = own.use - one
-    share = state.share[slot]
+    surplus, least_s = own.use - one, np.float32(1e-15)
     greatest, times_s = zero, 0.0
     for k in range(first, first + record.n_entries):
         entry = state.entries[k]
@@ -305,60 +316,71 @@ def _evaluate_record(state: State, slot: int, r: int, others: Float32s, scratch:
         _shared_times(entry, buffer_s, weights, uses, times)
         if behind_weight > zero:
             own_weight = np.float32(entry.weight)
-            for i in range(STATES):
+            for i in range(times.size):
                 behind[i] = max(weights[i], behind_weight - own_weight)
             _shared_times(entry, buffer_s, behind, full_use, waiting_times)
-            for i in range(STATES):
+            for i in range(times.size):
                 slow = one / (
                     (one - blocked[i]) / times[i] + blocked[i] / max(times[i], waiting_times[i])
                 )
                 times[i] = slow if weights[i] > zero else times[i]
         mean_speed = zero
-        for i in range(STATES):
-            mean_speed += end_s / max(end_s, times[i])
+        for i in range(times.size):
+            behind[i] = end_s / (max(end_s, times[i]))
+        for i in range(times.size):
+            mean_speed += behind[i]
         mean_speed /= np.float32(STATES)
         rho = one
         if memory_s > zero:
             ratio = np.float32(step.duration_s) / memory_s
             rho = one / np.sqrt(one + ratio * ratio / np.float32(3.0))
-        drain_s, delay, y = np.float32(step.drain_s), state.delay[k], zero
+        drain_s, y = np.float32(step.drain_s), zero
         some_s = end_s * np.float32(1.0 + 1e-6)
-        for i in range(STATES):
+        for i in range(times.size):
             time_s = times[i]
-            speed = end_s / max(end_s, time_s)
-            stretched_s = end_s / (mean_speed + rho * (speed - mean_speed))
+            later_s = max(end_s, time_s)
+            stretched_s = end_s / (mean_speed + rho * (end_s / later_s - mean_speed))
             stretched_s = time_s if time_s < end_s and stretched_s <= some_s else stretched_s
-            grown_s = max(zero, offered[i] + surplus) * burst_s
-            over_s = queue_s * (one - queue_s / max(np.float32(1e-15), grown_s + grown_s))
-            wait_s = part * (half * grown_s if grown_s <= queue_s else over_s)
-            wait_s = max(zero, wait_s - max(zero, end_s - time_s))
-            stretched_s += wait_s if weights[i] > zero else zero
-            delay[i] = stretched_s - drain_s
-            y += share[i] * stretched_s
-        for i in range(STATES):
-            greatest = max(greatest, delay[i])
+            over = offered[i] + surplus
+            grown_s = over * burst_s if over > zero else zero
+            full_s = queue_s * (one - queue_s / (grown_s + grown_s + least_s))
+            wait_s = half * grown_s if grown_s <= queue_s else full_s
+            wait_s = part * wait_s - (later_s - time_s)
+            wait_s = wait_s if wait_s > zero and weights[i] > zero else zero
+            behind[i] = stretched_s + wait_s
+        for i in range(times.size):
+            y += shares[slot, i] * behind[i]
+            delays[k, i] = behind[i] - drain_s
+        for i in range(times.size):
+            greatest = max(greatest, delays[k, i])
         entry.time_s = max(entry.end_s, float(y))
         times_s += entry.time_s
-    record.late = greatest > zero
-    record.moved = abs(times_s - record.times_s) > _STALE * record.times_s
+    if greatest > zero:
+        state.marks[r] |= LATE
+    if abs(times_s - record.times_s) > _STALE * record.times_s:
+        state.marks[r] |= MOVED
 
 
 @njit(error_model="numpy")
-def _evaluate(state: State, slot: int, others: Float32s, rows: Float32s, times: Floats) -> float:
+def _evaluate(state: State, slot: int, scratch: Scratch, times: Floats) -> float:
     """Bring a job's delays and the durations of its steps up to date; return how far P moved."""
     job = state.jobs[slot]
     for r in range(job.first_record, job.first_record + job.n_records):
-        if state.records[r].dirty:
-            _evaluate_record(state, slot, r, others, rows)
+        if state.marks[r] & DIRTY:
+            _evaluate_record(state, slot, r, scratch)
     late_s = np.zeros((job.n_steps, STATES), np.float32)
+    job.worst_record, longest_s = -1, np.float32(0.0)
     for r in range(job.first_record, job.first_record + job.n_records):
-        if not state.records[r].late:
+        if not state.marks[r] & LATE:
             continue
         first = job.first_entry + state.records[r].first_entry
         for k in range(first, first + state.records[r].n_entries):
-            late, delay = late_s[state.entries[k].step], state.delay[k]
+            a, on_link_s = state.entries[k].step, np.float32(0.0)
             for i in range(STATES):
-                late[i] = max(late[i], delay[i])
+                late_s[a, i] = max(late_s[a, i], state.delay[k, i])
+                on_link_s += max(np.float32(0.0), state.delay[k, i])
+            if on_link_s > longest_s:
+                job.worst_record, longest_s = r - job.first_record, on_link_s
     all_shares = 0.0
     for i in range(STATES):
         all_late_s = 0.0
@@ -401,10 +423,9 @@ def enter(state: State, slot: int, cursor: Ints) -> None:
         link.n_records += 1
         if link.n_records == 2:  # noqa: PLR2004 (it was alone before)
             _enqueue(state, state.records[record.following].job, cursor)
-            state.records[record.following].dirty = True
-            state.records[record.following].shared = True
+            state.marks[record.following] |= DIRTY | SHARED
         if link.n_records > 1:
-            record.dirty = record.shared = True
+            state.marks[r] |= DIRTY | SHARED
     _enqueue(state, slot, cursor)
 
 
@@ -424,14 +445,14 @@ def leave(state: State, slot: int, cursor: Ints) -> None:
         else:
             state.records[before].following = record.following
         link.n_records -= 1
-        if record.committed:
+        if state.marks[r] & COMMITTED:
             _remove_own(state, r, rows, sums)
         if link.n_records == 1:
-            if state.records[link.first_record].committed:
+            if state.marks[link.first_record] & COMMITTED:
                 _remove_own(state, link.first_record, rows, sums)
             state.total[record.link] = 0.0
             state.own[link.first_record] = 0.0
-            state.records[link.first_record].shared = False
+            state.marks[link.first_record] &= ~SHARED
             link.change = 0.0
         if link.n_records > 0:
             _mark_others(state, record.link, slot, cursor)
@@ -470,9 +491,11 @@ def _commit_job(
     if all_moved:
         job.committed_s = job.period_s
     for r in range(job.first_record, job.first_record + job.n_records):
-        record = state.records[r]
-        if record.shared and (all_moved or record.moved or not record.committed):
-            record.moved, record.times_s = False, 0.0
+        mark = state.marks[r]
+        if mark & SHARED and (all_moved or mark & MOVED or not mark & COMMITTED):
+            record = state.records[r]
+            state.marks[r] &= ~MOVED
+            record.times_s = 0.0
             first = job.first_entry + record.first_entry
             for k in range(first, first + record.n_entries):
                 record.times_s += state.entries[k].time_s
@@ -488,9 +511,17 @@ def settle(state: State, cursor: Ints, tolerance: float, rounds: Ints, changed: 
     scratch, all 0 before and after. `changed` (jobs,): written: slots whose interference has moved.
     Result: how many.
     """
-    others, rows = np.empty(4 * STATES, np.float32), np.empty(4 * STATES, np.float32)
-    by_state = np.empty((4, STATES), np.float32)
-    times, sums = np.empty(STATES), np.empty(8, np.float32)
+    by_state = (
+        np.empty(STATES, np.float32),
+        np.empty(STATES, np.float32),
+        np.empty(STATES, np.float32),
+        np.empty(STATES, np.float32),
+        np.empty(STATES, np.float32),
+        np.empty(STATES, np.float32),
+        np.empty(STATES, np.float32),
+        np.empty(STATES, np.float32),
+    )
+    rows, times, sums = np.empty(4 * STATES, np.float32), np.empty(STATES), np.empty(8, np.float32)
     n_steps = 0
     for slot in range(state.jobs.size):
         n_steps = max(n_steps, state.jobs[slot].n_steps)
@@ -510,15 +541,15 @@ def settle(state: State, cursor: Ints, tolerance: float, rounds: Ints, changed: 
         rounds[slot] += 1
         if rounds[slot] == 1:  # links shared anew, to which it adds nothing yet
             _commit_job(state, slot, tolerance, scratch, cursor)
-        moved = _evaluate(state, slot, others, by_state, times)
+        moved = _evaluate(state, slot, by_state, times)
         if rounds[slot] > _UNDAMPED:  # the fixed point is not near: smaller steps
             job.damping = max(_LEAST_DAMPING, 0.97 * min(_DAMPING, job.damping))
         if rounds[slot] < _MOST_ROUNDS:
             _commit_job(state, slot, tolerance, scratch, cursor)
         if abs(moved) > _OWN_CHANGE * tolerance and rounds[slot] < _MOST_ROUNDS:
             for r in range(job.first_record, job.first_record + job.n_records):
-                if state.records[r].committed:
-                    state.records[r].dirty = True
+                if state.marks[r] & COMMITTED:
+                    state.marks[r] |= DIRTY
             _enqueue(state, slot, cursor)
         elif abs(moved) > tolerance and rounds[slot] < _MOST_ROUNDS:
             _enqueue(state, slot, cursor)  # damped: it has not yet gone all the way
@@ -547,7 +578,7 @@ def recount(state: State) -> None:
             sums.blocked[c] = 0.0
         r = state.links[link].first_record
         while r >= 0:
-            if state.records[r].committed:
+            if state.marks[r] & COMMITTED:
                 own = state.own_sums[r]
                 state.total[link] += state.own[r]
                 sums.use += own.use
@@ -587,7 +618,7 @@ def _excess(state: State, slot: int, link_cost: Floats, record_of: Ints) -> int:
     worst = np.full((job.n_steps, STATES), -1, np.int64)
     late_s = np.zeros((job.n_steps, STATES), np.float32)
     for r in range(job.first_record, job.first_record + job.n_records):
-        if not state.records[r].late:
+        if not state.marks[r] & LATE:
             continue
         first = job.first_entry + state.records[r].first_entry
         for k in range(first, first + state.records[r].n_entries):
@@ -628,7 +659,7 @@ def attribute(
     `victims` (V,): slots. `kinds` (E,): class of each link, 0..K-1. `job_of` (jobs,): identity by
     slot. `lost` (jobs, K): scratch, all 0 before and after. `rows` (3, Z) and `shares` (Z,):
     written: victim, culprit, class of link and share; those of a victim add up to 1. Result:
-    rows there are; those beyond Z are not written. The field `worst_record` of the victims is set.
+    rows there are; those beyond Z are not written.
     """
     n_rows = 0
     for v in range(victims.size):
@@ -637,19 +668,16 @@ def attribute(
         cost = np.empty((min(job.n_records, job.n_steps * STATES), STATES))
         record_of = np.empty(cost.shape[0], np.int64)
         n_found = _excess(state, slot, cost, record_of)
-        total, greatest = 0.0, 0.0
-        job.worst_record = -1
+        total = 0.0
         culprits = [0]
         culprits.clear()
         for place in range(n_found):
             r = record_of[place]
             link = state.records[r].link
-            kind, on_link = kinds[link], cost[place].sum()
-            if on_link > greatest:
-                greatest, job.worst_record = on_link, r
+            kind = kinds[link]
             other = state.links[link].first_record
             while other >= 0:
-                if other != r and state.records[other].committed:
+                if other != r and state.marks[other] & COMMITTED:
                     part = 0.0
                     for i in range(STATES):
                         weight = state.total[link, i] - state.own[r, i]

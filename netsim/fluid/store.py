@@ -10,7 +10,7 @@ from netsim.fluid.tables import CHANNELS, ENTRY, JOB, LINK, RECORD, STATES, STEP
 from netsim.topology.base import Topology
 
 _GROUPS = {  # tables whose rows belong together, and the fields of a job that say which are its own
-    ("first_record", "n_records"): ("records", "own", "own_sums", "channel"),
+    ("first_record", "n_records"): ("records", "marks", "own", "own_sums", "channel"),
     ("first_entry", "n_entries"): ("entries", "delay"),
     ("first_step", "n_steps"): ("steps",),
 }
@@ -53,6 +53,7 @@ class Store:
             jobs=np.zeros(_SLOTS, JOB),
             steps=np.zeros(_ROWS, STEP),
             records=np.zeros(_ROWS, RECORD),
+            marks=np.zeros(_ROWS, np.uint8),
             entries=np.zeros(_ROWS, ENTRY),
             links=links,
             own=np.zeros((_ROWS, 4 * STATES), np.float32),
@@ -100,6 +101,7 @@ class Store:
         self.job_of[slot] = job
         state.records[rec : rec + n_rec] = demand.records
         state.records["job"][rec : rec + n_rec] = slot
+        state.marks[rec : rec + n_rec] = 0
         state.channel[rec : rec + n_rec] = demand.channel
         state.own[rec : rec + n_rec] = 0.0
         state.entries[ent : ent + n_ent] = demand.entries

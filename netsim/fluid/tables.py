@@ -41,11 +41,6 @@ RECORD = np.dtype(  # a job on a link; its entries are contiguous
         ("n_entries", np.int32),
         ("following", np.int32),  # next record on the link, -1: none
         ("times_s", np.float64),  # sum of y as the totals know it
-        ("shared", np.bool_),  # other jobs are on the link
-        ("committed", np.bool_),  # part of the totals of its link
-        ("dirty", np.bool_),  # the link's totals have changed since its delays were found
-        ("moved", np.bool_),  # it is on the link for longer or shorter than the totals know
-        ("late", np.bool_),  # some delay is above 0
     ],
     align=True,
 )
@@ -92,11 +87,19 @@ JOB = np.dtype(
         ("committed_s", np.float64),  # P as the totals know it
         ("reported", np.float64),  # interference as of the last `solve`
         ("damping", np.float64),
-        ("worst_record", np.int32),
+        ("worst_record", np.int32),  # of its own, that holds it up most; -1: none
         ("queued", np.bool_),
     ],
     align=True,
 )
+
+
+# marks of a record
+SHARED = 1  # other jobs are on the link
+COMMITTED = 2  # it is part of the totals of its link
+DIRTY = 4  # the link's totals have changed since its delays were found
+MOVED = 8  # it is on the link for longer or shorter than the totals know
+LATE = 16  # some delay is above 0
 
 
 class State(NamedTuple):
@@ -116,6 +119,7 @@ class State(NamedTuple):
     jobs: Table
     steps: Table
     records: Table
+    marks: NDArray[np.uint8]  # (records,), apart from the rest: they are looked at most
     entries: Table
     links: Table
     own: Float32s  # (records, 4 STATES): weight, use, offered load, blocked share by state
