@@ -1,7 +1,7 @@
 """
 Run LLNL Thunder and Atlas under four allocators and check what must hold.
 
-Models: the default of runs and, for comparison, `fast`.
+Model: the default of runs.
 
 Usage: python -m benchmarks.first_light --logs FOLDER [--out FOLDER]
 
@@ -44,7 +44,6 @@ STEADY = {  # bars on steady utilisation, uncoupled (lowest, highest)
 }
 MS_PER_EVENT, HELP_S, COMPILE_S = 1.0, 0.5, 30.0
 ISOLATING, SHARING = ("ta", "jigsaw"), ("first-free", "random")
-CHEAPEST = "fast"
 INTRODUCTION = f"""# Two real job logs under four allocators
 
 LLNL Thunder and LLNL Atlas (Parallel Workloads Archive; thanks to Moe Jette, LLNL) on a full
@@ -53,19 +52,16 @@ EASY with a window of 50, run times known to the scheduler, as in Smith & Lowent
 
 Communication is the default profile (`examples/mixed.toml`): five patterns in equal shares,
 communication fractions uniform in 0.1-0.5. It is an assumption; what follows holds for it. Jobs
-slow each other down through the links they share, model `{DEFAULT_MODEL}`
-([how true](model.md#how-true-it-is)); beside it `{CHEAPEST}`, which
-[finds less](model.md#where-it-is-wrong). The log's run times are read as isolated ones. Each port
-has a [buffer](model.md#waiting-in-the-buffers-of-ports) of 64 KiB, as in the packet simulations
-that the models are compared with; without one jobs would seem to lose less to each other.
+slow each other down through the links they share, [model](../concepts/model.md) `{DEFAULT_MODEL}`.
+The log's run times are read as isolated ones. Each port has a buffer of 64 KiB, as in the packet
+simulations that the model is compared with.
 
 Written by `python -m benchmarks.first_light --logs FOLDER`; the same tables come from
-`fabricsim run examples/thunder.toml` and `examples/atlas.toml`, the second ones with
-`--set network.model={CHEAPEST}`.
+`fabricsim run examples/thunder.toml` and `examples/atlas.toml`.
 
 How to read it: jobs lose time in two ways. *Other jobs* on shared links cost random placement most
 and isolated jobs nothing. The *own placement* costs all of them: under static D-mod-k the flows of
-one job collide with each other, worst for random pairs on many nodes. A job that is spread thin
+one job collide with each other, worst for random runs on many nodes. A job that is spread thin
 collides less with itself, so random placement can end up with a shorter makespan than first-free
 although its jobs disturb each other more; isolation is not contention freedom. The speed-ups are
 those of jobs on the same reference run times, nobody assumed them.
@@ -95,36 +91,23 @@ class Checks:
         return lines
 
 
-@dataclass(frozen=True)
-class Pair:
-    """The runs of a log under the default model, and under the cheapest."""
-
-    usual: Sequence[Result]
-    cheapest: Sequence[Result]
-
-
-def ran(name: str, log: Path, folder: Path, workers: int) -> Pair:
-    """Run a log; where jobs share no link the model makes no difference, and one run does."""
-    runs = []
-    for model, compared in ((DEFAULT_MODEL, (*SHARING, *ISOLATING)), (CHEAPEST, SHARING)):
-        changes = [
-            f"workload.path={log.resolve()}",
-            f"network.model={model}",
-            f"compare.allocators={json.dumps(compared)}",
-        ]
-        experiment = Experiment.read(ROOT / "examples" / f"{name}.toml", changes)
-        with ProgressDisplay() as progress:
-            place = folder / f"{name}-{model}"
-            found = run_campaign(experiment, place, workers=workers, resume=True, progress=progress)
-        runs.append(found.results)
-    usual, cheapest = runs
-    apart = [result for result in usual if result.name in ISOLATING]
-    return Pair(usual, (*cheapest, *apart))
+def ran(name: str, log: Path, folder: Path, workers: int) -> Sequence[Result]:
+    """Run a log under all allocators."""
+    changes = [
+        f"workload.path={log.resolve()}",
+        f"compare.allocators={json.dumps((*SHARING, *ISOLATING))}",
+    ]
+    experiment = Experiment.read(ROOT / "examples" / f"{name}.toml", changes)
+    with ProgressDisplay() as progress:
+        found = run_campaign(
+            experiment, folder / name, workers=workers, resume=True, progress=progress
+        )
+    return found.results
 
 
-def check_log(name: str, pair: Pair, checks: Checks) -> None:
+def check_log(name: str, results: Sequence[Result], checks: Checks) -> None:
     """Check Table 1 of the paper, utilisation and interference."""
-    jobs = pair.usual[0].jobs.query("dropped == ''")
+    jobs = results[0].jobs.query("dropped == ''")
     found = (len(jobs), int(jobs["n_nodes"].max()), float(jobs["runtime_reference_s"].max()))
     want = LOGS[name][1]
     checks.add(
@@ -133,7 +116,7 @@ def check_log(name: str, pair: Pair, checks: Checks) -> None:
         f"{want[0]:,} / {want[1]} / {want[2]:,.0f} s",
         holds=found == want,
     )
-    for result in pair.usual:
+    for result in results:
         if (name, result.name) in STEADY:
             low, high = STEADY[name, result.name]
             value = result.summary["infinite_network"]["utilization_steady"]
@@ -141,8 +124,6 @@ def check_log(name: str, pair: Pair, checks: Checks) -> None:
             what = f"{name}, {result.name}: steady utilisation, uncoupled"
             checks.add(what, f"{value:.2%}", bar, holds=low <= value <= high)
         check_interference(name, result, checks)
-    for result in pair.cheapest[: len(SHARING)]:
-        check_interference(f"{name}, {CHEAPEST}", result, checks)
 
 
 def check_interference(name: str, result: Result, checks: Checks) -> None:
@@ -158,13 +139,13 @@ def check_interference(name: str, result: Result, checks: Checks) -> None:
         checks.add(what, f"{mean:.4f}", "above 1", holds=mean > 1.0)
 
 
-def check_cost(pair: Pair, checks: Checks) -> list[str]:
+def check_cost(results: Sequence[Result], checks: Checks) -> list[str]:
     """Check the cost of contention per event, and list what whole runs cost."""
     lines = [
         "| Thunder run | model | events | CPU coupled | uncoupled | ratio | contention, at most |",
         "| --- | --- | ---: | ---: | ---: | ---: | ---: |",
     ]
-    for result in (*pair.usual, *pair.cheapest[: len(SHARING)]):
+    for result in results:
         cost = result.cost
         # at most: without the network the schedule may be counted, without an event loop
         per_event = (cost["cpu_coupled_s"] - cost["cpu_uncoupled_s"]) / cost["events"] * 1e3
@@ -241,14 +222,12 @@ def where_time_goes(results: Sequence[Result]) -> list[str]:
     return lines
 
 
-def logs_page(pairs: Mapping[str, Pair]) -> str:
+def logs_page(runs: Mapping[str, Sequence[Result]]) -> str:
     """Return the page with the tables of both logs."""
     parts = [INTRODUCTION]
-    for name, pair in pairs.items():
-        parts += [f"## {name.capitalize()}", "", markdown_table(pair.usual)]
-        parts += ["Node-hours of the whole run:", "", *where_time_goes(pair.usual), ""]
-        parts += [f"The same under `{CHEAPEST}`; isolated jobs are the same under both:", ""]
-        parts += [markdown_table(pair.cheapest)]
+    for name, results in runs.items():
+        parts += [f"## {name.capitalize()}", "", markdown_table(results)]
+        parts += ["Node-hours of the whole run:", "", *where_time_goes(results), ""]
     return "\n".join(parts).rstrip() + "\n"
 
 
@@ -259,18 +238,18 @@ def main() -> None:
     parser.add_argument("--out", type=Path)
     parser.add_argument("--workers", type=int, default=1)
     options = parser.parse_args()
-    checks, pairs = Checks(), dict[str, Pair]()
+    checks, runs = Checks(), dict[str, Sequence[Result]]()
     out = options.out or Path(tempfile.mkdtemp())
     for name, (log, _) in LOGS.items():
-        pairs[name] = ran(name, options.logs / log, out, options.workers)
-        check_log(name, pairs[name], checks)
-    costs = check_cost(pairs["thunder"], checks)
+        runs[name] = ran(name, options.logs / log, out, options.workers)
+        check_log(name, runs[name], checks)
+    costs = check_cost(runs["thunder"], checks)
     usage = max(
         resource.getrusage(who).ru_maxrss
         for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)
     )
     check_command(checks)
-    (ROOT / "docs" / "research" / "logs.md").write_text(logs_page(pairs), encoding="utf-8")
+    (ROOT / "docs" / "research" / "logs.md").write_text(logs_page(runs), encoding="utf-8")
     memory = f"Peak memory of the largest process: {usage / 1024:.0f} MiB."
     record(
         "The main job on real logs",

@@ -15,7 +15,7 @@ Usage: python -m benchmarks.speed coupled --log FILE [--jobs N] [--old TREE] [--
 
 FILE is LLNL-Thunder-2007-1.1-cln.swf.gz of the Parallel Workloads Archive, TREE a checkout of an
 older version, which the same environment must be able to run; `instructions` needs Valgrind. Runs
-name the model `fast`, the default of older versions. Times are CPU seconds of whole processes, user
+name the model `fluid`. Times are CPU seconds of whole processes, user
 and system, in alternating runs after one that is not counted; medians. Each command writes its
 section of the evidence, `stages` the page docs/research/timings.md.
 """
@@ -245,7 +245,7 @@ def stages(options: argparse.Namespace) -> None:
             n_jobs = parquet_rows(table)
     lines = [
         f"CPU time per job in microseconds, {n_jobs:,} jobs of Thunder under three allocators,",
-        "model `fast`; stages without those inside them, the pass without network whole. In",
+        "model `fluid`; stages without those inside them, the pass without network whole. In",
         "brackets: what is spent in compiled code of the network and on handing it its arrays,",
         "the floor of a stage.",
         "",

@@ -200,7 +200,7 @@ def growth(options: argparse.Namespace) -> None:
     works: dict[str, tuple[Sequence[int], Callable[[int], object]]] = {
         "jobs of a run, 1458 nodes, jigsaw": ((2000, 4000, 8000), run_jobs),
         "nodes of a run, 2000 jobs of 1/64 of them each": ((1024, 2000, 4394), run_nodes),
-        "jobs of a snapshot, 4 nodes each, on 5488, `accurate`": ((320, 640, 1280), snapshot_of),
+        "jobs of a snapshot, 4 nodes each, on 5488": ((320, 640, 1280), snapshot_of),
         "jobs of a snapshot, and nodes of its machine, 4 a job": ((256, 500, 1098), machine_of),
     }
     lines = [
