@@ -1,8 +1,8 @@
 """What is known of the models' errors: comparisons with packet-level simulations, by machine."""
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -28,16 +28,9 @@ PACKET_BYTES = 4096.0  # of the packet simulations
 OWNED = "wraparound"
 """Routing of jobs that own links: on these alone."""
 FEWEST_JOBS = 20
-"""Jobs of a comparison that is quoted for one way to talk; with fewer, that of all ways is."""
-LEAST_BIAS, MOST_BIAS = 0.9, 1.1
-"""Between these a bias may be chance: some 150 jobs stand behind it."""
+"""Jobs of a comparison that is quoted for one way to communicate; with fewer, that of all is."""
+_SOME = 2  # names that a line lists
 MIXES = (FEW, MANY, ONE, STEPS, ANY)
-_TALK = {
-    FEW: "send few messages at once",
-    MANY: "send many messages at once",
-    ONE: "let one rank talk to all others",
-    STEPS: "communicate in steps",
-}
 _NOTHING_TO_COMPARE = {
     "null": "Model null is an infinite network: there is nothing to compare with packets.",
     "assumed": "Model assumed states what jobs lose: there is nothing to compare with packets.",
@@ -119,11 +112,6 @@ class Comparison:
     most_ranks: int | None = None
     mix: str = ANY
 
-    def holds_for(self, routing: str, ranks: int) -> bool:
-        """Tell whether jobs of so many ranks a node under a routing were compared."""
-        most = self.most_ranks or self.ranks_per_node
-        return self.routing == routing and self.ranks_per_node <= ranks <= most
-
 
 @dataclass(frozen=True, slots=True)
 class Setting:
@@ -144,6 +132,8 @@ class Setting:
         Buffer of a port; 0 where the fabric states none.
     mix : str, optional
         How most of its jobs talk, as in a comparison.
+    nodes : int, optional
+        Nodes of the machine; 0 in results that do not say.
     """
 
     model: str
@@ -153,6 +143,7 @@ class Setting:
     ranks_per_node: tuple[int, ...]
     buffer_bytes: float
     mix: str = ANY
+    nodes: int = 0
 
     @classmethod
     def from_dict(cls, known: Mapping[str, Any]) -> "Setting":
@@ -169,6 +160,7 @@ class Setting:
             ranks_per_node=tuple(known["ranks_per_node"]),
             buffer_bytes=known["buffer_bytes"],
             mix=known.get("mix", ANY),  # older results do not say
+            nodes=known.get("nodes", 0),
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -230,6 +222,7 @@ def setting_of(
         ranks_per_node=tuple(sorted(set(ranks_per_node) or {1})),
         buffer_bytes=buffer_bytes,
         mix=mix,
+        nodes=topology.n_nodes,
     )
 
 
@@ -249,150 +242,102 @@ def _rows() -> list[dict[str, Any]]:
 
 def compared(setting: Setting) -> tuple[Comparison, ...]:
     """
-    Return the comparisons that hold for a result.
+    Return the comparisons that are nearest to a result.
 
-    Result: at least one for each routing and number of ranks of the setting; of jobs that talk as
-    its own do if there were `FEWEST_JOBS`, else of all jobs with so many ranks, else of all; none
-    at all where that is not to be had.
+    Result: of its model, on its kind of machine if there are any, then with its routing, its
+    fairness, its buffers and its ranks a node; of jobs that talk as its own do if there were
+    `FEWEST_JOBS`, else of all jobs. Empty where the model was never compared.
     """
-    like = [
-        row
-        for row in comparisons(setting.model)
-        if (row.model, row.fairness, row.machine, row.buffer_bytes)
-        == (setting.model, setting.fairness, setting.machine, setting.buffer_bytes)
-    ]
-    wanted = [(way, ranks) for way in setting.routings for ranks in setting.ranks_per_node]
-    every = [row for row in like if row.mix == ANY]
-    for rows in (
-        [row for row in like if ANY != row.mix == setting.mix and row.jobs >= FEWEST_JOBS],
-        [row for row in every if row.most_ranks is None],
-        [row for row in every if row.most_ranks is not None],
+    rows = comparisons(setting.model)
+    nearer: tuple[Callable[[Comparison], bool], ...] = (
+        lambda row: row.machine == setting.machine.partition(",")[0],
+        lambda row: any(one.partition(" round ")[0] == row.routing for one in setting.routings),
+        lambda row: row.fairness == setting.fairness,
+        lambda row: row.buffer_bytes == setting.buffer_bytes,
+        lambda row: row.mix == setting.mix != ANY and row.jobs >= FEWEST_JOBS,
+        lambda row: row.mix == ANY,
+        lambda row: row.most_ranks is None and row.ranks_per_node in setting.ranks_per_node,
+    )
+    for near in nearer:
+        rows = tuple(row for row in rows if near(row)) or rows
+    return rows
+
+
+def outside(setting: Setting, rows: Sequence[Comparison]) -> tuple[str, ...]:
+    """Return in what a result lies outside of comparisons, with what these had in brackets."""
+    found = []
+    for own, compared_with in (
+        ((setting.machine,), {row.machine for row in rows}),
+        (setting.routings, {row.routing for row in rows}),
+        ((setting.fairness,), {row.fairness for row in rows}),
     ):
-        if wanted and all(any(row.holds_for(*one) for row in rows) for one in wanted):
-            return tuple(row for row in rows if any(row.holds_for(*one) for one in wanted))
-    return ()
+        if absent := [one for one in own if one not in compared_with]:
+            known = (
+                f" ({' or '.join(sorted(compared_with))})" if len(compared_with) <= _SOME else ""
+            )
+            found.append(" and ".join(absent) + known)
+    low, high = min(row.nodes for row in rows), max(row.most_nodes or row.nodes for row in rows)
+    if setting.nodes and not low <= setting.nodes <= high:
+        found.append(f"{setting.nodes:,} nodes ({_span((low, high))})")
+    few = min(row.ranks_per_node for row in rows)
+    many = max(row.most_ranks or row.ranks_per_node for row in rows)
+    if absent := [ranks for ranks in setting.ranks_per_node if not few <= ranks <= many]:
+        found.append(f"{' and '.join(map(str, absent))} ranks a node ({_span((few, many))})")
+    buffers = {row.buffer_bytes for row in rows}
+    if setting.buffer_bytes not in buffers:
+        sizes = " or ".join(f"{one:,.0f}" for one in sorted(buffers))
+        found.append(f"buffers of {setting.buffer_bytes:,.0f} bytes ({sizes})")
+    told_apart = any(row.mix != ANY for row in comparisons(setting.model))
+    if told_apart and setting.mix != ANY == rows[0].mix:
+        found.append(f"pattern: {setting.mix} (fewer than {FEWEST_JOBS} jobs)")
+    return tuple(found)
 
 
 def known_accuracy(setting: Setting) -> dict[str, Any]:
     """Return what is known of the error of a result, for JSON."""
+    rows = compared(setting)
     return setting.to_dict() | {
-        "compared_with_packets": [asdict(row) for row in compared(setting)],
-        "accuracy": accuracy_sentence(setting),
+        "compared_with_packets": [asdict(row) for row in rows],
+        "outside": list(outside(setting, rows)) if rows else [],
+        "accuracy": accuracy_line(setting),
     }
 
 
-def accuracy_sentence(setting: Setting) -> str:
+def accuracy_line(setting: Setting) -> str:
     """
-    Say how far off a result may be, or that nobody knows.
+    Say how far off a result may be: mean error and bias of the nearest comparison with packets.
 
-    Result: a sentence.
+    Result: a sentence that also says in what the result lies outside of what was compared.
 
     Examples
     --------
-    >>> mesh = Setting("fluid", "per-sender", "mesh", ("dimension-order",), (1,), 0.0)
-    >>> accuracy_sentence(mesh).split(" on a ")[0]
-    'No error is known: model fluid was never compared with packets'
+    >>> mesh = Setting("hop-cost", "per-sender", "mesh", ("dimension-order",), (1,), 0.0)
+    >>> accuracy_line(mesh)
+    'How true: not known; model hop-cost was never compared with packet simulation.'
     """
     if setting.model in _NOTHING_TO_COMPARE:
         return _NOTHING_TO_COMPARE[setting.model]
+    judge = "another packet simulation" if setting.model == "packets" else "packet simulation"
     rows = compared(setting)
     if not rows:
-        where = _where(setting, _ranks(setting.ranks_per_node))
-        never = f"model {setting.model} was never compared with {_judge(setting.model)}"
-        return f"No error is known: {never} on {where}."
-    errors = _span([f"{100 * row.mean_error:.1f}" for row in rows])
-    bias = _span([f"{row.bias:.2f}" for row in rows])
-    nodes = _span([str(n) for row in rows for n in (row.nodes, row.most_nodes) if n])
-    talk = f", jobs that {_TALK[rows[0].mix]}" if rows[0].mix in _TALK else ""
-    return (
-        f"Model {setting.model} was compared with {_judge(setting.model)} on "
-        f"{sum(row.jobs for row in rows):,} jobs {_like(setting, rows)}: mean error {errors} %, "
-        f"bias {bias}{_tendency(rows)} ({_where(setting, _compared_ranks(rows))}{talk}, "
-        f"{nodes} nodes)."
+        return f"How true: not known; model {setting.model} was never compared with {judge}."
+    jobs = sum(row.jobs for row in rows)
+    error = sum(row.jobs * row.mean_error for row in rows) / jobs
+    bias = sum(row.jobs * row.bias for row in rows) / jobs
+    machines, routings = ({getattr(row, key) for row in rows} for key in ("machine", "routing"))
+    where = ", ".join(
+        " or ".join(sorted(names)) if len(names) <= _SOME else f"{len(names)} {what}"
+        for names, what in ((machines, "kinds of fabric"), (routings, "routings"))
     )
-
-
-def _judge(model: str) -> str:
-    """Return what a model is compared with."""
-    return "packets of another program" if model == "packets" else "packets"
-
-
-def _like(setting: Setting, rows: Sequence[Comparison]) -> str:
-    """Say whether the jobs of comparisons talk like those of a result, or what else they do."""
-    if rows[0].mix == setting.mix:
-        return "like yours"
-    return f"of all patterns, as too few {_TALK[setting.mix]} like yours"
-
-
-def accuracy_details(setting: Setting) -> str:
-    """
-    Say what else a reader must know who relies on a result.
-
-    Result: one or two sentences: the worst job of the comparisons and what no model at all is
-    worth, or what the model was compared on; empty where there is nothing to compare.
-    """
-    if setting.model in _NOTHING_TO_COMPARE:
-        return ""
-    if rows := compared(setting):
-        worst = max(row.worst_error for row in rows)
-        none = compared(replace(setting, model="null"))
-        without = _span([f"{100 * row.mean_error:.1f}" for row in none])
-        return (
-            f"{100 * worst:.0f} % is the error of the worst job: read distributions, not one job. "
-            f"{without} % is the mean error of predicting no interference at all."
-        )
-    kinds = {
-        f"{row.machine} with {row.routing} routing, {_ranks((row.ranks_per_node,))}"
-        for row in comparisons(setting.model)
-        if row.mix == ANY and row.most_ranks is None
-    }
-    if not kinds:
-        return f"Model {setting.model} was never compared with {_judge(setting.model)}."
-    return f"Model {setting.model} was compared on: {'; '.join(sorted(kinds))}."
-
-
-def _where(setting: Setting, ranks: str) -> str:
-    """Describe a network in words; `ranks`: those of the jobs on a node."""
-    article = "an" if setting.machine.startswith(tuple("aeiou")) else "a"
-    parts = [
-        f"{article} {setting.machine} with {' and '.join(setting.routings)} routing",
-        ranks,
-        f"port buffers of {setting.buffer_bytes:,.0f} bytes"
-        if setting.buffer_bytes
-        else "no port buffers stated",
-    ]
-    if setting.fairness != "per-sender":
-        parts.append(f"fairness {setting.fairness}")
-    return ", ".join(parts)
-
-
-def _ranks(numbers: Sequence[int]) -> str:
-    """Write how many ranks jobs have on a node."""
-    return f"{' or '.join(map(str, numbers))} rank{'' if tuple(numbers) == (1,) else 's'} a node"
-
-
-def _compared_ranks(rows: Sequence[Comparison]) -> str:
-    """Write how many ranks the jobs of comparisons had on a node."""
-    wide = [(row.ranks_per_node, row.most_ranks) for row in rows if row.most_ranks is not None]
-    if wide:
-        return f"{min(low for low, _ in wide)} to {max(most for _, most in wide)} ranks a node"
-    return _ranks(sorted({row.ranks_per_node for row in rows}))
-
-
-def _span(written: Iterable[str]) -> str:
-    """Write least and greatest of some numbers."""
-    ordered = sorted(set(written), key=float)
-    return ordered[0] if len(ordered) == 1 else f"{ordered[0]} to {ordered[-1]}"
-
-
-def _tendency(rows: Iterable[Comparison]) -> str:
-    """Say to which side a model errs, where all comparisons agree and it is no chance."""
-    bias = [row.bias for row in rows]
-    low, high = min(bias) < LEAST_BIAS, max(bias) > MOST_BIAS
-    if low == high:
-        return "" if low else ", so what isolation gains comes out about right"
-    side = "understates" if low else "overstates"
-    firm = max(bias) < LEAST_BIAS or min(bias) > MOST_BIAS
-    return f", so it {'rather ' if firm else ''}{side} what isolation gains" + (
-        "" if firm else " or is about right"
+    line = (
+        f"How true: mean error {100 * error:.1f} %, bias {bias:.2f} against {judge} "
+        f"({jobs:,} jobs, {where})"
     )
+    beyond = outside(setting, rows)
+    return f"{line}; outside what was compared: {', '.join(beyond)}." if beyond else f"{line}."
+
+
+def _span(ends: tuple[int, int]) -> str:
+    """Write least and greatest."""
+    low, high = ends
+    return f"{low:,}" if low == high else f"{low:,} to {high:,}"

@@ -35,9 +35,8 @@ from benchmarks.accuracy import comparison_of, record_comparisons
 from benchmarks.evidence import record
 from netsim.accuracy import ANY, FEWEST_JOBS, MIXES, Comparison, routing_kind
 from netsim.arrays import Floats
-from netsim.contention.traffic import TrafficTimes
-from netsim.contention_models import CONTENTION_MODELS, make_contention_model
-from netsim.errors import ContentionError
+from netsim.contention_models import make_contention_model
+from netsim.fluid.demand import DemandOf
 from netsim.routings import make_routing
 from netsim.topology.spread import as_built
 from netsim.topology.structure.kind import machine_kind
@@ -48,12 +47,7 @@ KEPT = Path(__file__).with_name("matrix.json")
 DESIGN, REPORTED = range(0, 40, 2), range(1, 80, 2)  # numbers of scenes of a machine and routing
 NUMBERS = sorted((*DESIGN, *REPORTED))
 MINUTES = 20  # of CPU time
-_SLOW_OR_STATED = {
-    "flow-level",
-    "packets",
-    "hop-cost",
-}
-MODELS = tuple(name for name in CONTENTION_MODELS if name not in _SLOW_OR_STATED)
+MODELS = ("null", "fluid")
 _SHARES = (0.0, 0.3, 0.5, 0.7, 0.95, 1.01)  # bounds of classes of f
 
 
@@ -112,13 +106,10 @@ def gather(minutes: float) -> list[Scene]:
     return found
 
 
-def predicted(name: str, one: Scene, *, dry: bool = False) -> Floats | None:
-    """Return the interference that a model predicts; None where it refuses the routing."""
+def predicted(name: str, one: Scene, *, dry: bool = False) -> Floats:
+    """Return the interference that a model predicts."""
     fabric = replace(one.topology, buffer_bytes=0.0) if dry else one.topology
-    try:
-        model = make_contention_model(name, fabric)
-    except ContentionError:
-        return None
+    model = make_contention_model(name, fabric)
     for job, own in one.traffic.items():
         model.start(job, own)
     values = model.solve()
@@ -130,15 +121,10 @@ def measure(scenes: Sequence[Scene]) -> list[Measured]:
     kept, found = read_kept(), []
     for one in scenes:
         wet, dry = (
-            {
-                name: values
-                for name in MODELS
-                if (values := predicted(name, one, dry=dry)) is not None
-            }
-            for dry in (False, True)
+            {name: predicted(name, one, dry=dry) for name in MODELS} for dry in (False, True)
         )
-        constants = TrafficTimes(one.topology)
-        alone = np.array([constants(own).iteration_s for own in one.traffic.values()])
+        demand_of = DemandOf(one.topology)
+        alone = np.array([demand_of(own).iteration_s for own in one.traffic.values()])
         found.append(Measured(one, kept[one.digest], alone, wet, dry))
     return found
 
@@ -156,47 +142,50 @@ def joined(
     return np.concatenate([*true, np.empty(0)]), np.concatenate([*said, np.empty(0)])
 
 
-def short(found: Sequence[Measured], name: str, chosen: Choose = lambda _: True) -> str:
-    """Write mean, contended and bias of a model, or that it has none."""
-    if not found or name not in found[0].wet:
+def short(found: Sequence[Measured], chosen: Choose = lambda _: True) -> str:
+    """Write mean, contended, bias, rank and worst of `fluid`."""
+    if not found:
         return "-"
-    true, said = joined(found, name, chosen)
+    true, said = joined(found, "fluid", chosen)
     if not np.any(true > CONTENDED):
         return f"{100 * np.mean(np.abs(said - true) / true):.1f}" if true.size else "-"
     e = errors(true, said)
-    return f"{e.mean:.1f} / {e.contended:.1f} / {e.bias:.2f} / {e.rank:.2f}"
+    return f"{e.mean:.1f} / {e.contended:.1f} / {e.bias:.2f} / {e.rank:.2f} / {e.worst:.0f}"
 
 
 def table(found: Sequence[Measured], numbers: range) -> list[str]:
-    """Return a row for each machine and routing, of the scenes of such numbers."""
-    names = [name for name in MODELS if name != "null"]
-    heads = " | ".join(names)
+    """Return a row for each machine and routing, of the scenes of such numbers, and for all."""
     lines = [
-        f"| machine | routing | scenes | jobs | true mean / worst | null | {heads} | alone |",
-        "| --- | --- | ---: | ---: | --- | ---: |" + " --- |" * len(names) + " --- |",
+        "| machine | routing | scenes | jobs | true mean / worst | null | fluid | alone |",
+        "| --- | --- | ---: | ---: | --- | ---: | --- | --- |",
     ]
+    part = [one for one in found if one.scene.number in numbers]
     for machine, routing in CELLS:
-        part = [
-            one
-            for one in found
-            if (one.scene.machine, one.scene.routing) == (machine, routing)
-            and one.scene.number in numbers
-        ]
-        if not part:
-            continue
-        true = joined(part, "null")[0]
-        row = " | ".join(short(part, name) for name in names)
-        off = np.concatenate([one.alone_s / one.truth.alone_s - 1.0 for one in part])
-        alone = (
-            f"{100 * np.abs(off).mean():.1f} ({100 * off.mean():+.1f})"
-            if part[0].wet.get("fast") is not None
-            else "-"
-        )
-        lines.append(
-            f"| {machine} | {routing} | {len(part)} | {true.size} | {true.mean():.2f} / "
-            f"{true.max():.1f} | {100 * np.mean(1.0 - 1.0 / true):.1f} | {row} | {alone} |"
+        cell = [one for one in part if (one.scene.machine, one.scene.routing) == (machine, routing)]
+        lines += _table_row(f"{machine} | {routing}", cell)
+    for free, title in enumerate(("static", "adaptive and spray")):
+        lines += _table_row(
+            f"all | {title}", [one for one in part if bool(one.scene.topology.spread) == bool(free)]
         )
     return lines
+
+
+def _table_row(title: str, part: Sequence[Measured]) -> list[str]:
+    """Return the row of some scenes; none where there are no scenes."""
+    if not part:
+        return []
+    true = joined(part, "null")[0]
+    off = np.concatenate([one.alone_s / one.truth.alone_s - 1.0 for one in part])
+    cells = (
+        title,
+        str(len(part)),
+        str(true.size),
+        f"{true.mean():.2f} / {true.max():.1f}",
+        f"{100 * np.mean(1.0 - 1.0 / true):.1f}",
+        short(part),
+        f"{100 * np.abs(off).mean():.1f} ({100 * off.mean():+.1f}) / {100 * off.min():+.0f}",
+    )
+    return [f"| {' | '.join(cells)} |"]
 
 
 def classes(found: Sequence[Measured]) -> Iterator[tuple[str, Choose]]:
@@ -217,22 +206,20 @@ def classes(found: Sequence[Measured]) -> Iterator[tuple[str, Choose]]:
 def by_class(found: Sequence[Measured]) -> list[str]:
     """Return a row for each class of jobs, for static routings and for those that choose."""
     lines = [
-        "| jobs | static: number | fast | phased | accurate | adaptive and spray: number | fast |",
-        "| --- | ---: | --- | --- | --- | ---: | --- |",
+        "| jobs | static: number | fluid | adaptive and spray: number | fluid |",
+        "| --- | ---: | --- | ---: | --- |",
     ]
-    reported = [one for one in found if one.scene.number in REPORTED and "fast" in one.wet]
+    reported = [one for one in found if one.scene.number in REPORTED]
     kinds = [
         [one for one in reported if bool(one.scene.topology.spread) == free]
         for free in (False, True)
     ]
     for title, chosen in classes(found):
-        count = [sum(chosen(job) for one in part for job in one.scene.jobs) for part in kinds]
-        lines.append(
-            f"| {title} | {count[0]} | {short(kinds[0], 'fast', chosen)} | "
-            f"{short(kinds[0], 'phased', chosen)} | {short(kinds[0], 'accurate', chosen)} | "
-            f"{count[1]} | "
-            f"{short(kinds[1], 'fast', chosen)} |"
-        )
+        cells = [
+            f"{sum(chosen(job) for one in part for job in one.scene.jobs)} | {short(part, chosen)}"
+            for part in kinds
+        ]
+        lines.append(f"| {title} | {' | '.join(cells)} |")
     return lines
 
 
@@ -352,10 +339,10 @@ def main() -> int:
             f"{len(MACHINES)} machines of 128 to 1088 nodes; 3 to 8 jobs of all patterns, f 0.1 to "
             "1, 1 to 8 ranks a node, drawn by number; the same jobs on the same nodes under all "
             "routings of a machine. Truth: model `packets`, switch `codes`, "
-            f"{ITERATIONS} iterations of the slowest job. Columns of models, in per cent: mean "
-            "error / that of jobs above 1.05 / bias / rank; null: mean error of 1; -: the model "
-            "refuses the routing. Alone: error of the time alone (with its sign). Part that "
-            "is reported:"
+            f"{ITERATIONS} iterations of the slowest job. Fluid, in per cent: mean error / that of "
+            "jobs above 1.05 / bias / rank / worst; null: mean error of 1. Alone: mean error of "
+            "the time of an iteration alone (with its sign) / the most that it is too short, for "
+            "messages of a job that block one another. Part that is reported:"
         ),
         "",
         *table(found, REPORTED),

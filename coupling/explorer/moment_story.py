@@ -11,7 +11,7 @@ from coupling.explorer.story import MOST, templates, to_cable, to_job
 from coupling.report.columns import seconds
 from coupling.results.readable import percent, ratio, volume
 from coupling.snapshots.estimate import JobEstimate
-from netsim.accuracy import accuracy_sentence
+from netsim.accuracy import accuracy_line
 
 _MOST_JOBS = 500  # that the panel lists
 
@@ -24,7 +24,7 @@ def moment_story(moment: Moment, address: Address) -> str:
         .get_template("moment_panel.html")
         .render(
             about=moment.about,
-            accuracy=accuracy_sentence(moment.found.setting),
+            accuracy=accuracy_line(moment.found.setting),
             wanted=address.job,
             job=None if own is None else _job(moment, own, address),
             cable=_cable(moment, address),

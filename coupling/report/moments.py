@@ -17,7 +17,7 @@ from coupling.snapshots.estimate import Estimate, JobEstimate, estimate
 from coupling.snapshots.flows import Flows
 from coupling.snapshots.loads import LinkLoad
 from coupling.snapshots.snapshot import PlacedJob, Snapshot
-from netsim.accuracy import accuracy_sentence
+from netsim.accuracy import accuracy_line
 from netsim.arrays import Floats, Ints
 from netsim.topology.base import Topology
 
@@ -47,7 +47,7 @@ def estimate_html(snapshot: Snapshot, found: Estimate) -> str:
     return page(
         f"{stem(snapshot.source)}: what these jobs do to each other",
         f"{topology.summary} · model {snapshot.model} · {snapshot.fairness}",
-        bullets([*_worst(found.jobs), *assumed, accuracy_sentence(found.setting)]),
+        bullets([*_worst(found.jobs), *assumed, accuracy_line(found.setting)]),
         sections,
     )
 

@@ -11,7 +11,7 @@ from coupling.report.page import Html, bullets, figures, page, table
 from coupling.results import readable as units
 from coupling.site.answers import JobNow, LinkNow, LostHours, Now
 from fabricsim.checking import shortened
-from netsim.accuracy import accuracy_sentence
+from netsim.accuracy import accuracy_line
 from netsim.topology.base import Topology
 
 _JOBS = ("job", "user", "name", "nodes", "slowed", "5-95 %", "top 5", "by", "cable")
@@ -103,7 +103,7 @@ def told(found: Now, *, why: bool = True) -> list[str]:
     if found.left_out:
         reasons = [f"{count:,} {reason}" for reason, count in found.left_out.items()]
         lines.append(f"Jobs left out: {units.listing(reasons)}.")
-    return [*lines, *found.remarks, accuracy_sentence(found.setting)]
+    return [*lines, *found.remarks, accuracy_line(found.setting)]
 
 
 def _hours(lost: LostHours) -> str:

@@ -63,7 +63,7 @@ def assumptions(
             if text
         ),
         "How links are shared": _model(results, tables.get("network", {})),
-        "How far off that is": " ".join(accuracy_lines(results, details=True)),
+        "How far off that is": " ".join(accuracy_lines(results)),
         "How jobs slow each other": "Remaining work advances at 1 / slowdown, slowdown = placement "
         "factor (alone on its nodes / ideal) times interference (together / alone). Every start "
         "and end re-evaluates the jobs that it touches.",

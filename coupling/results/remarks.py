@@ -9,8 +9,7 @@ from coupling.results.result import Result
 from netsim.accuracy import (
     OWNED,
     Setting,
-    accuracy_details,
-    accuracy_sentence,
+    accuracy_line,
     compared,
     known_accuracy,
 )
@@ -67,10 +66,10 @@ def accuracy_of(result: Result) -> dict[str, Any] | None:
     if known is None:
         return None
     setting = Setting.from_dict(known)
-    return known_accuracy(setting) | {"accuracy": _accuracy(result, setting, details=False)}
+    return known_accuracy(setting) | {"accuracy": _accuracy(result, setting)}
 
 
-def accuracy_lines(results: Sequence[Result], *, details: bool = False) -> list[str]:
+def accuracy_lines(results: Sequence[Result]) -> list[str]:
     """
     Say how far off runs may be, or that nobody knows.
 
@@ -78,7 +77,7 @@ def accuracy_lines(results: Sequence[Result], *, details: bool = False) -> list[
     """
     return _once(
         {
-            result.name: [_accuracy(result, Setting.from_dict(known), details=details)]
+            result.name: [_accuracy(result, Setting.from_dict(known))]
             if (known := result.summary.get("network"))
             else ["No error is known: the result does not say on what network it was computed."]
             for result in results
@@ -86,20 +85,17 @@ def accuracy_lines(results: Sequence[Result], *, details: bool = False) -> list[
     )
 
 
-def _accuracy(result: Result, setting: Setting, *, details: bool) -> str:
-    """Return what is known of the error of a run, in one sentence or more."""
+def _accuracy(result: Result, setting: Setting) -> str:
+    """Return what is known of the error of a run, in one sentence."""
     if _keeps_jobs_apart(result.summary, setting):
         return (
             "Jobs share no link, so interference is exactly 1 under any model: what is computed is "
             "how long they take alone where they are placed."
         )
-    sentence = accuracy_sentence(setting)
+    line = accuracy_line(setting)
     if setting.model == "flow-level" and compared(setting):
-        sentence += (
-            " Compared were states of a machine, as estimate simulates them; runs, whose jobs are "
-            "simulated from start to end, were not."
-        )
-    return f"{sentence} {accuracy_details(setting)}".rstrip() if details else sentence
+        line = f"{line.removesuffix('.')}; states were compared, not whole runs."
+    return line
 
 
 def _keeps_jobs_apart(summary: Mapping[str, Any], setting: Setting) -> bool:

@@ -59,13 +59,17 @@ _OPTIONS: Mapping[str, tuple[Mapping[str, Any], ...]] = {
     ),
     "shift": ({"distance": 1}, {"distance": 7}),
     "hybrid": (
-        {"parts": ({"name": "stencil", "dims": 2}, {"name": "pairs"}), "weights": (0.7, 0.3)},
+        {
+            "parts": ({"name": "stencil", "dims": 2}, {"name": "pairs", "seed": 0}),
+            "weights": (0.7, 0.3),
+        },
     ),
     "sequence": ({"parts": ({"name": "stencil", "dims": 3}, {"name": "recursive-doubling"})},),
     "mix": ({"mix": "A"}, {"mix": "D"}),
     "sub-all-to-all": ({"dims": 3}, {"dims": 2}),
+    **{name: ({"seed": 0},) for name in ("pairs", "permutation", "unstructured-mesh")},
 }
-"""Options drawn for a pattern; the others have their defaults."""
+"""Options drawn for a pattern; the others have their defaults. Seeds are those of stored truth."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -25,7 +25,7 @@ CONTENDED = 1.05  # true slowdown above which a job counts as contended
 BANDWIDTH = 12.5e9  # bytes per second of every link of the packet simulation
 LATENCY_PER_LINK_S = 90e-9
 BUFFER_BYTES, PACKET_BYTES = 65536.0, 4096.0  # of a port; 16 packets fit
-DRAWS = 5  # phase draws that the accurate mode is averaged over
+MODELS = ("null", "fluid", "flow-level")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -117,29 +117,17 @@ def errors(true: Floats, predicted: Floats) -> Errors:
     )
 
 
-MODELS: dict[str, tuple[str, dict[str, Any], int]] = {  # model, options, phase draws
-    "null": ("null", {}, 1),
-    "fluid": ("fluid", {"tolerance": 1e-5}, DRAWS),
-    "flow-level": ("flow-level", {}, DRAWS),
-}
-
-
 def predict(name: str, case: Case, tree: FatTree) -> Floats:
-    """Return the slowdowns that a model predicts, averaged over phase draws."""
-    model_name, options, draws = MODELS[name]
-    result = np.zeros(len(case.jobs))
-    for draw in range(draws):
-        more = {"seed": draw} if draws > 1 else {}
-        model = make_contention_model(model_name, tree, options=options | more)
-        for job, traffic in enumerate(case.jobs):
-            model.start(job, traffic)
-        slowdown = model.solve()
-        result += [slowdown[job] for job in range(len(case.jobs))]
-    return result / draws
+    """Return the slowdowns that a model predicts with its defaults."""
+    model = make_contention_model(name, tree)
+    for job, traffic in enumerate(case.jobs):
+        model.start(job, traffic)
+    slowdown = model.solve()
+    return np.array([slowdown[job] for job in range(len(case.jobs))])
 
 
 def tables(
-    cases: Sequence[Case], names: Iterable[str] = tuple(MODELS), tree: FatTree | None = None
+    cases: Sequence[Case], names: Iterable[str] = MODELS, tree: FatTree | None = None
 ) -> dict[str, dict[str, Errors]]:
     """
     Return the errors of models over the cases, on the fabric of the packets or another.
@@ -159,7 +147,7 @@ def tables(
 
 
 def table(
-    cases: Sequence[Case], names: Iterable[str] = tuple(MODELS), tree: FatTree | None = None
+    cases: Sequence[Case], names: Iterable[str] = MODELS, tree: FatTree | None = None
 ) -> dict[str, Errors]:
     """Return the errors of models over all jobs of the cases."""
     return tables(cases, names, tree)[ANY]

@@ -1,7 +1,6 @@
 """What is known of the models' errors: one table, quoted by results and by the documentation."""
 
 import json
-import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,8 +10,7 @@ from netsim import accuracy
 from netsim.accuracy import (
     Comparison,
     Setting,
-    accuracy_details,
-    accuracy_sentence,
+    accuracy_line,
     compared,
     known_accuracy,
     routing_kind,
@@ -25,6 +23,7 @@ from netsim.topology.structure.kind import machine_kind
 
 ROOT = Path(__file__).parents[2]
 FULL = Setting("fluid", "per-sender", "full fat-tree", ("d-mod-k",), (1,), 65536.0)
+TORUS = Setting("fluid", "per-sender", "torus", ("dimension-order",), (1,), 0.0, nodes=64)
 TREE = {"kind": "fat-tree", "radix": 4}
 
 
@@ -138,119 +137,62 @@ def test_detours_round_failures_and_routings_of_users_were_never_compared():
     assert routing_kind(object()) == "a routing of its own"
 
 
-def test_a_result_like_the_packet_cases_quotes_their_errors():
-    """The sentence is put together here from the table itself."""
-    rows = [
-        {"mix": "mixed", "most_ranks": None} | one
-        for one in json.loads((ROOT / "netsim/accuracy.json").read_text())
-    ]
-    wanted = {
-        "model": "fluid",
-        "buffer_bytes": 65536.0,
-        "machine": "full fat-tree",
-        "routing": "d-mod-k",
-        "ranks_per_node": 1,
-        "mix": "mixed",
-        "most_ranks": None,
-    }
-    mine = [one for one in rows if wanted.items() <= one.items()]
-    off = [round(100 * one["mean_error"], 1) for one in mine]
-    bias = [round(one["bias"], 2) for one in mine]
-    sizes = [one[key] for one in mine for key in ("nodes", "most_nodes") if one.get(key)]
+def test_a_result_within_what_was_compared_has_one_line(table):
+    """Two loads of one setting: errors and biases are means over their 30 and 10 jobs."""
+    table(row(jobs=30, mean_error=0.04, bias=1.0), row(jobs=10, mean_error=0.08, bias=1.2))
 
-    assert len(mine) >= 2
-    said = re.sub(r", so [^(]+ isolation gains[^(]* \(", " (", accuracy_sentence(FULL))
-    assert said == (
-        f"Model fast was compared with packets on {sum(one['jobs'] for one in mine)} jobs like "
-        f"yours: mean error {min(off):.1f} to {max(off):.1f} %, bias {min(bias):.2f} to "
-        f"{max(bias):.2f} (a full fat-tree with d-mod-k routing, 1 rank a node, port buffers of "
-        f"65,536 bytes, {min(sizes)} to {max(sizes)} nodes)."
+    assert accuracy_line(TORUS) == (
+        "How true: mean error 5.0 %, bias 1.05 against packet simulation (40 jobs, torus, "
+        "dimension-order)."
     )
-    worst = max(one["worst_error"] for one in mine)
-    assert accuracy_details(FULL).startswith(f"{100 * worst:.0f} % is the error of the worst job")
+    assert known_accuracy(TORUS)["outside"] == []
 
 
 @pytest.mark.parametrize(
-    "change",
+    ("change", "said"),
     [
-        {"machine": "tapered fat-tree"},
-        {"machine": "irregular fabric"},
-        {"machine": "torus", "routings": ("dimension-order",)},
-        {"routings": ("wraparound",)},
-        {"routings": ("d-mod-k", "wraparound")},
-        {"routings": ("valiant",)},
-        {"ranks_per_node": (8,)},
-        {"ranks_per_node": (1, 2)},
-        {"fairness": "per-flow"},
-        {"buffer_bytes": 1e6},
-        {"model": "hop-cost"},
+        ({"nodes": 24}, "24 nodes (64 to 1,024)"),
+        ({"nodes": 2048}, "2,048 nodes (64 to 1,024)"),
+        ({"machine": "irregular fabric"}, "irregular fabric (torus)"),
+        ({"machine": "torus, parts missing"}, "torus, parts missing (torus)"),
+        ({"routings": ("dimension-order", "valiant")}, "valiant (dimension-order)"),
+        ({"ranks_per_node": (1, 8)}, "8 ranks a node (1)"),
+        ({"fairness": "per-flow"}, "per-flow (per-sender)"),
+        ({"buffer_bytes": 65536.0}, "buffers of 65,536 bytes (0)"),
     ],
 )
-def test_what_differs_from_the_packet_cases_in_one_point_was_never_compared(change, table):
-    table(row(machine=FULL.machine, routing="d-mod-k", buffer_bytes=FULL.buffer_bytes))
-    assert len(compared(FULL)) == 1
-    setting = replace(FULL, **change)
+def test_what_lies_outside_of_what_was_compared_is_in_the_same_line(change, said, table):
+    table(row(most_nodes=1024))
+    setting = replace(TORUS, **change)
 
-    assert compared(setting) == ()
-    text = accuracy_sentence(setting)
-    assert text.startswith(f"No error is known: model {setting.model} was never compared with")
-    assert setting.machine in text
-    assert all(way in text for way in setting.routings)
-    assert known_accuracy(setting)["compared_with_packets"] == []
+    assert accuracy_line(setting) == (
+        "How true: mean error 5.1 %, bias 1.25 against packet simulation (7 jobs, torus, "
+        f"dimension-order); outside what was compared: {said}."
+    )
+    assert known_accuracy(setting)["outside"] == [said]
 
 
-def test_a_row_more_in_the_table_makes_a_kind_a_compared_one(table):
-    torus = replace(FULL, machine="torus", routings=("dimension-order",), buffer_bytes=0.0)
-    table(row())
-
-    assert compared(torus) == (row(),)
-    assert accuracy_sentence(torus) == (
-        "Model fast was compared with packets on 7 jobs like yours: mean error 5.1 %, bias 1.25, "
-        "so it rather overstates what isolation gains (a torus with dimension-order routing, "
-        "1 rank a node, no port buffers stated, 64 nodes)."
+def test_a_model_that_was_never_compared_says_so():
+    assert compared(replace(TORUS, model="hop-cost")) == ()
+    assert accuracy_line(replace(TORUS, model="hop-cost")) == (
+        "How true: not known; model hop-cost was never compared with packet simulation."
     )
 
 
-@pytest.mark.parametrize(
-    ("bias", "words"),
-    [
-        ((1.02,), "bias 1.02, so what isolation gains comes out about right (a torus"),
-        ((0.9, 1.1), "bias 0.90 to 1.10, so what isolation gains comes out about right (a torus"),
-        ((0.89,), "bias 0.89, so it rather understates what isolation gains (a torus"),
-        ((1.11,), "bias 1.11, so it rather overstates what isolation gains (a torus"),
-        (
-            (0.5, 1.04),
-            "bias 0.50 to 1.04, so it understates what isolation gains or is about right (a torus",
-        ),
-        (
-            (0.98, 1.2),
-            "bias 0.98 to 1.20, so it overstates what isolation gains or is about right (a torus",
-        ),
-        ((0.8, 1.2), "bias 0.80 to 1.20 (a torus"),
-    ],
-)
-def test_a_bias_that_may_be_chance_is_called_about_right(bias, words, table):
-    """Drawing scenes anew moves a bias of 150 to 190 jobs by 0.04 to 0.12 (standard error)."""
-    torus = Setting("fluid", "per-sender", "torus", ("dimension-order",), (1,), 0.0)
-    table(*(row(bias=one) for one in bias))
+def test_a_fabric_of_24_nodes_is_outside_of_the_table():
+    """The smallest machine of the matrix has 128 nodes."""
+    said = accuracy_line(replace(FULL, nodes=24))
 
-    assert words in accuracy_sentence(torus)
+    assert "outside what was compared: 24 nodes (128 to " in said
+    assert len(said) <= 160
+    assert "outside" not in accuracy_line(replace(FULL, nodes=128))
 
 
-def test_several_ranks_and_routings_need_a_comparison_each(table):
-    both = replace(
-        FULL,
-        machine="torus",
-        routings=("dimension-order",),
-        ranks_per_node=(1, 8),
-        buffer_bytes=0.0,
-    )
-    table(row())
-    assert compared(both) == ()
+def test_the_nearest_comparison_has_the_routing_and_the_ranks_of_the_result(table):
+    near = row(ranks_per_node=2)
+    table(row(machine="mesh"), row(routing="adaptive"), row(), near, row(most_ranks=8))
 
-    table(row(), row(ranks_per_node=8, bias=0.8))
-    assert len(compared(both)) == 2
-    assert "bias 0.80 to 1.25 (a torus" in accuracy_sentence(both)
+    assert compared(replace(TORUS, ranks_per_node=(2,))) == (near,)
 
 
 def test_a_setting_is_what_the_network_of_a_result_was():
@@ -267,8 +209,10 @@ def test_a_setting_is_what_the_network_of_a_result_was():
         ranks_per_node=[4, 1],
     )
 
-    assert plain == FULL
-    assert mixed == replace(FULL, routings=("d-mod-k", "wraparound"), ranks_per_node=(1, 4))
+    assert plain == replace(FULL, nodes=16)
+    assert mixed == replace(
+        FULL, nodes=16, routings=("d-mod-k", "wraparound"), ranks_per_node=(1, 4)
+    )
     assert Setting.from_dict(json.loads(json.dumps(mixed.to_dict()))) == mixed
     assert setting_of(tree, None, model="assumed", fairness="per-sender").routings == ()
 
@@ -277,57 +221,20 @@ def test_a_setting_is_what_the_network_of_a_result_was():
 def test_what_simulates_no_network_has_nothing_to_compare(model):
     setting = replace(FULL, model=model)
 
-    assert "nothing to compare with packets" in accuracy_sentence(setting)
-    assert accuracy_details(setting) == ""
+    assert "nothing to compare with packets" in accuracy_line(setting)
 
 
-def test_a_comparison_over_machines_of_several_sizes_names_the_least_and_the_largest(table):
-    table(row(nodes=128, most_nodes=1024))
-    torus = Setting("fluid", "per-sender", "torus", ("dimension-order",), (1,), 0.0)
+def test_jobs_that_talk_alike_are_quoted_where_there_are_twenty(table):
+    own, every = row(mix="in steps", most_ranks=8, jobs=20), row()
+    stepping = replace(TORUS, mix="in steps")
 
-    assert "no port buffers stated, 128 to 1024 nodes)" in accuracy_sentence(torus)
-    assert "on 7 jobs like yours" in accuracy_sentence(torus)
+    table(own, every)
+    assert compared(stepping) == (own,)
+    assert compared(TORUS) == (every,)
 
-
-TORUS = Setting("fluid", "per-sender", "torus", ("dimension-order",), (2,), 0.0)
-STEPPING = replace(TORUS, mix="in steps")
-WIDE = {"most_ranks": 8, "jobs": 20}
-
-
-def test_jobs_that_talk_alike_are_quoted_before_those_with_as_many_ranks(table):
-    own, ranks, every = row(mix="in steps", **WIDE), row(ranks_per_node=2), row(**WIDE)
-    table(every, ranks, own, row(mix="few at once", **WIDE))
-
-    assert compared(STEPPING) == (own,)
-    assert accuracy_sentence(STEPPING) == (
-        "Model fast was compared with packets on 20 jobs like yours: mean error 5.1 %, bias 1.25, "
-        "so it rather overstates what isolation gains (a torus with dimension-order routing, "
-        "1 to 8 ranks a node, no port buffers stated, jobs that communicate in steps, 64 nodes)."
-    )
-    assert compared(TORUS) == (ranks,)
-    assert compared(replace(TORUS, ranks_per_node=(3,))) == (every,)
-
-
-@pytest.mark.parametrize("change", [{"jobs": 19}, {"mix": "one with all"}, {"routing": "valiant"}])
-def test_with_too_few_jobs_that_talk_alike_the_row_of_all_is_quoted_and_says_so(change, table):
-    """Twenty jobs are enough (above); here there are nineteen, or others."""
-    own = row(mix="in steps", **WIDE)
-    table(replace(own, **change), row(ranks_per_node=2, jobs=33))
-
-    assert compared(STEPPING) == (row(ranks_per_node=2, jobs=33),)
-    assert accuracy_sentence(STEPPING).startswith(
-        "Model fast was compared with packets on 33 jobs of all patterns, as too few communicate "
-        "in steps like yours: mean error 5.1 %, bias 1.25"
-    )
-    assert "(a torus with dimension-order routing, 2 ranks a node" in accuracy_sentence(STEPPING)
-
-
-@pytest.mark.parametrize("ranks", [(9,), (1, 9)])
-def test_more_ranks_than_any_comparison_had_were_never_compared(ranks, table):
-    table(row(mix="in steps", **WIDE), row(), row(**WIDE))
-
-    assert compared(replace(STEPPING, ranks_per_node=ranks)) == ()
-    assert "never compared" in accuracy_sentence(replace(STEPPING, ranks_per_node=ranks))
+    table(replace(own, jobs=19), every)
+    assert compared(stepping) == (every,)
+    assert "compared: pattern: in steps (fewer than 20 jobs)." in accuracy_line(stepping)
 
 
 def test_results_that_do_not_say_how_jobs_talk_count_as_mixed():

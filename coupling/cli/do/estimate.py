@@ -19,7 +19,7 @@ from coupling.snapshots.flows import Flows, answer_flows
 from coupling.snapshots.loads import LinkLoad
 from coupling.snapshots.snapshot import MODELS, Snapshot, read_snapshot
 from fabricsim.checking import choice
-from netsim.accuracy import accuracy_sentence
+from netsim.accuracy import accuracy_line
 from netsim.contention_models import refuse_renamed
 from netsim.flows.maxmin import FAIRNESS
 from netsim.topology.spread import link_names
@@ -163,7 +163,7 @@ def _estimate_parts(snapshot: Snapshot, found: Estimate) -> list[RenderableType]
             )
         )
     parts.append(text_lines(*(f"Assumed: {line}." for line in found.assumed)))
-    parts.append(text_lines(accuracy_sentence(found.setting)))
+    parts.append(text_lines(accuracy_line(found.setting)))
     return parts
 
 

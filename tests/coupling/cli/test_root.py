@@ -12,7 +12,6 @@ import typer.main
 from small_run import EXPERIMENT, LINE, swf, write_small
 
 from coupling.cli.root import app, main
-from coupling.experiments.fields import DEFAULT_MODEL
 
 
 @dataclass
@@ -94,11 +93,11 @@ def test_json_alone_is_on_stdout(quick):
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
-        ((), f"Model {DEFAULT_MODEL} was compared with packets on"),
-        (("network.model=fast",), "Model fast was compared with packets on"),
+        ((), "full fat-tree, d-mod-k); outside what was compared: 16 nodes (128 to"),
+        (("network.fairness=per-flow",), "outside what was compared: per-flow (per-sender)"),
         (("scheduler.allocator=jigsaw", "network.routing=jigsaw"), "Jobs share no link, so interf"),
-        (("topology.parents=[1,1]", "topology.children=[4,4]"), "a tapered fat-tree with d-mod-k"),
-        (("network.routing=ecmp",), "a full fat-tree with ecmp routing"),
+        (("topology.parents=[1,1]", "topology.children=[4,4]"), "tapered fat-tree, d-mod-k)"),
+        (("network.routing=ecmp",), "full fat-tree, ecmp)"),
         (("network.model=null",), "Model null is an infinite network"),
         (("network.model=assumed",), "Model assumed states what jobs lose"),
     ],

@@ -43,7 +43,7 @@ def test_the_default_is_compared_with_packets_wherever_another_model_is():
             if one.model == model
         }
 
-    assert settings("fast") | settings("fluid") <= settings(DEFAULT_MODEL)
+    assert settings("null") | settings("flow-level") <= settings(DEFAULT_MODEL)
 
 
 def test_no_example_names_a_model_so_that_all_show_the_default():

@@ -13,7 +13,7 @@ from coupling.experiments.experiment import Experiment
 from coupling.experiments.fields import DEFAULT_MODEL
 from coupling.report.provenance import assumptions
 from coupling.report.report import report_html, write_report
-from netsim.accuracy import Setting, accuracy_details, accuracy_sentence
+from netsim.accuracy import Setting, accuracy_line
 
 MANIFEST = {
     "name": "small",
@@ -158,9 +158,8 @@ def test_a_report_says_how_far_each_model_is_off_on_its_network(runs, tables):
     page = Page(report_html(told, tables, MANIFEST)).text
 
     for text in (page.split("Runs compared")[0], page.split("What had to be assumed")[-1]):
-        assert f"first-free: {accuracy_sentence(compared)}" in text
-        assert f"jigsaw: {accuracy_sentence(never)}" in text
-    assert accuracy_details(compared) in page
+        assert f"first-free: {accuracy_line(compared)}" in text
+        assert f"jigsaw: {accuracy_line(never)}" in text
     assert "jigsaw: Contention model fast, valiant routing" in page
 
 

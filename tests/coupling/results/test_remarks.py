@@ -16,14 +16,14 @@ from scheduler.cluster import Cluster
 from scheduler.job import Job
 
 
-@pytest.mark.parametrize(("model", "told"), [("flow-level", True), ("fast", False)])
+@pytest.mark.parametrize(("model", "told"), [("flow-level", True), ("fluid", False)])
 def test_a_run_under_exact_says_that_states_were_compared_and_not_runs(model, told):
     setting = Setting(model, "per-sender", "full fat-tree", ("d-mod-k",), (1,), 65536.0)
     result = SimpleNamespace(name="one", summary={"network": setting.to_dict()})
 
     (line,) = accuracy_lines([result])
 
-    assert ("were states of a machine, as estimate simulates them; runs" in line) is told
+    assert ("states were compared, not whole runs" in line) is told
     assert accuracy_of(result)["accuracy"] == line
 
 
@@ -47,9 +47,8 @@ def test_where_jobs_share_no_link_a_run_says_that_interference_is_no_estimate(ch
     summary = {"network": setting.to_dict(), "mean_interference": 1.0, "max_interference": most}
     result = SimpleNamespace(name="one", summary=summary)
 
-    for details in (False, True):
-        (line,) = accuracy_lines([result], details=details)
-        assert line.startswith(APART) is bool(apart)
+    (line,) = accuracy_lines([result])
+    assert line.startswith(APART) is bool(apart)
     assert accuracy_of(result)["accuracy"].startswith(APART) is bool(apart)
 
 
