@@ -248,7 +248,7 @@ def compared(setting: Setting) -> tuple[Comparison, ...]:
     fairness, its buffers and its ranks a node; of jobs that talk as its own do if there were
     `FEWEST_JOBS`, else of all jobs. Empty where the model was never compared.
     """
-    rows = comparisons(setting.model)
+    rows = comparisons(setting.model) if setting.machine else ()
     nearer: tuple[Callable[[Comparison], bool], ...] = (
         lambda row: row.machine == setting.machine.partition(",")[0],
         lambda row: any(one.partition(" round ")[0] == row.routing for one in setting.routings),
@@ -319,6 +319,8 @@ def accuracy_line(setting: Setting) -> str:
         return _NOTHING_TO_COMPARE[setting.model]
     judge = "another packet simulation" if setting.model == "packets" else "packet simulation"
     rows = compared(setting)
+    if not setting.machine:
+        return "How true: not known; the result does not say what its network was."
     if not rows:
         return f"How true: not known; model {setting.model} was never compared with {judge}."
     jobs = sum(row.jobs for row in rows)

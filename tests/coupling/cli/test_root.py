@@ -93,7 +93,7 @@ def test_json_alone_is_on_stdout(quick):
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
-        ((), "full fat-tree, d-mod-k); outside what was compared: 16 nodes (128 to"),
+        ((), "full fat-tree, d-mod-k); outside what was compared: 16 nodes (128"),
         (("network.fairness=per-flow",), "outside what was compared: per-flow (per-sender)"),
         (("scheduler.allocator=jigsaw", "network.routing=jigsaw"), "Jobs share no link, so interf"),
         (("topology.parents=[1,1]", "topology.children=[4,4]"), "tapered fat-tree, d-mod-k)"),

@@ -160,7 +160,7 @@ def test_a_report_says_how_far_each_model_is_off_on_its_network(runs, tables):
     for text in (page.split("Runs compared")[0], page.split("What had to be assumed")[-1]):
         assert f"first-free: {accuracy_line(compared)}" in text
         assert f"jigsaw: {accuracy_line(never)}" in text
-    assert "jigsaw: Contention model fast, valiant routing" in page
+    assert "jigsaw: Contention model fluid, valiant routing" in page
 
 
 def test_a_result_that_does_not_name_its_network_has_no_known_error(runs, tables):
